@@ -1,4 +1,4 @@
-"""Makes a logged reader the one that `estimate(x, y)` uses: `make promote ARGS="RUN --alias champion --package"`.
+"""Makes a logged reader the one that `estimate` uses: `make promote ARGS="RUN --alias champion --package"`.
 
 Writes its arrays into the package `infoscope.estimators.reading`, and says what it was trained on.
 """
@@ -6,7 +6,7 @@ Writes its arrays into the package `infoscope.estimators.reading`, and says what
 from pathlib import Path
 
 from infoscope.errors import WrongType
-from infoscope.estimators.reading import result
+from infoscope.estimators.reading import given, result
 from infoscope.estimators.reading.module import ReaderModule
 from infoscope.tracking import load_model
 
@@ -16,7 +16,8 @@ def package(run_id: str) -> str:
     module = load_model(run_id)
     if not isinstance(module, ReaderModule):
         raise WrongType(f"RUN must be a run of the sweep reading, got one of {type(module).__name__}.")
-    path = Path(result.__file__).parent / result.PACKAGED
+    name = given.PACKAGED if module.reader.given else result.PACKAGED
+    path = Path(result.__file__).parent / name
     module.reader.save(path)
     card = module.reader.card
     size = path.stat().st_size

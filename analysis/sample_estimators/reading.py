@@ -156,8 +156,8 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     families = summarised(sets, ["family"])
     cells = summarised(in_cells(sets), CELL)
     usable = (
-        "Usable: grade A or B, and an interval no wider than the estimate (or 0.29 bits) and than 1.44 bits. These are of "
-        "the networks alone; `estimate` takes the upper limit of a weak table from the likelihood-ratio test, too."
+        "Usable: grade A or B, and an interval no wider than the estimate (or 0.29 bits) and than 1.44 bits. These are "
+        "of the networks alone; `estimate` takes the upper limit of a weak table from the likelihood-ratio test, too."
     )
     results = [
         Result("judged", measures, judged_text(measures), [covered_text(sets), usable, about, made, *left_out]),

@@ -13,12 +13,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 
 from analysis.common.runs import latest, provenance
 from analysis.common.tables import Analysis, Result, share_text
 from infoscope.command_line import option
-from infoscope.estimators.reading.figures import MEANING, NAMES
-from infoscope.estimators.reading.simulated import FACTS, Simulated
+from infoscope.estimators.reading.simulated import Simulated, format_of
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.tracking import table
 
@@ -31,8 +31,9 @@ FACT_MEANING = {
     "columns_y": "columns of y",
     "tied": "whether numeric values repeat",
     "idle": "columns without information",
-    "truth": "mutual information of x and y, nats",
+    "truth": "mutual information of x and y (given z, where there is one), nats",
     "truth_error": "standard error of truth, nats; 0 where it is exact",
+    "columns_z": "columns of z",
 }
 CONTEXT = {
     "@language": "en",
@@ -61,7 +62,9 @@ def keep(sets: pd.DataFrame, folder: Path) -> Path:
     """Writes the data sets to a file of a folder, which is made; its path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"simulated-{int(sets['number'].min()):07d}-{int(sets['number'].max()):07d}.parquet"
-    Simulated(sets[list(FACTS)], sets[list(NAMES)].to_numpy(np.float32)).save(path)
+    given = "columns_z" in sets
+    kind, facts = format_of(given)
+    Simulated(sets[list(facts)], sets[list(kind.NAMES)].to_numpy(np.float32), given).save(path)
     describe(folder)
     return path
 
@@ -99,17 +102,20 @@ def _record_set(path: Path) -> Mapping[str, object]:
     """The rows of a file, with a field for each fact and figure."""
     name = path.stem
     types = {"type": "sc:Text", "families": "sc:Text", "tied": "sc:Boolean"}
-    types |= dict.fromkeys(("number", "n", "columns_x", "columns_y", "idle"), "sc:Integer")
+    types |= dict.fromkeys(("number", "n", "columns_x", "columns_y", "columns_z", "idle"), "sc:Integer")
+    columns = pq.read_schema(path).names
+    kind, _ = format_of("columns_z" in columns)
+    meaning = FACT_MEANING | kind.MEANING
     fields = [
         {
             "@type": "cr:Field",
             "@id": f"{name}/{column}",
             "name": column,
-            "description": meaning,
+            "description": meaning[column],
             "dataType": types.get(column, "sc:Float"),
             "source": {"fileObject": {"@id": path.name}, "extract": {"column": column}},
         }
-        for column, meaning in {**FACT_MEANING, **MEANING}.items()
+        for column in columns
     ]
     return {"@type": "cr:RecordSet", "@id": name, "name": name, "field": fields}
 

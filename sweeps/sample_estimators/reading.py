@@ -1,7 +1,8 @@
 """The reader of `estimate(x, y)`: trained on simulated data sets, calibrated on base families that were held out.
 
 The training data are the stored simulations (figures and true information, in `docs/results/reading`; more are made by
-`make sweep-simulations` and `make table-simulations`). Every base family of the prior is held out in turn: networks
+`make sweep-simulations` and `make table-simulations`). `SET="data=docs/results/reading/triples"` trains the reader of
+`estimate(x, y, given=z)` in the same way. Every base family of the prior is held out in turn: networks
 that were not trained on a family estimate the information of its distributions, and the 95 % intervals are calibrated
 on these estimates. The run records these estimates as a table, the coverage by family and type as metrics, and the
 reader as a model. `make promote ARGS="RUN --package"` makes it the reader of `estimate`.
@@ -18,8 +19,9 @@ import numpy as np
 import pandas as pd
 
 from infoscope.data import prior
+from infoscope.data.prior import conditional
 from infoscope.errors import TooFew
-from infoscope.estimators.reading import figures, simulated, training
+from infoscope.estimators.reading import figures, figures_conditional, simulated, training
 from infoscope.estimators.reading.module import ReaderModule
 from infoscope.estimators.reading.reader import A
 from infoscope.tracking import Cell, Pack, Profile, Report, Sweep, grid
@@ -28,7 +30,10 @@ from sweeps.checks import require_minimum
 
 RESULTS = Path("docs") / "results" / "reading"
 MODEL = "reader"
-COMPARED = {"ksg": "ksg_3", "gcmi": "gaussian"}  # estimators for comparison, and the figure with their estimate
+COMPARED = {  # whether z is given -> estimators for comparison, and the figure with their estimate
+    False: {"ksg": "ksg_3", "gcmi": "gaussian"},
+    True: {"ksg": "conditional_ksg_3", "gcmi": "gaussian_given"},
+}
 ALL_SETS = 10_000_000
 
 
@@ -55,16 +60,19 @@ PROFILES = {"smoke": replace(PAPER, sets=1000), "laptop": PAPER, "paper": PAPER}
 
 def cells(profile: ReaderProfile) -> Iterator[ReaderCell]:
     """One cell per seed, with the version of the stored simulations."""
-    content = "none"
+    content, versions = "none", (prior.VERSION, figures.VERSION)
     if files_in(profile.data):
-        content = training.card_of(collection(profile.data, profile.sets))["version"]
+        simulations = collection(profile.data, profile.sets)
+        content = training.card_of(simulations)["version"]
+        if simulations.given:
+            versions = conditional.VERSION, figures_conditional.VERSION
     yield from grid(
         ReaderCell,
         data=profile.data,
         sets=profile.sets,
         content=content,
-        prior=prior.VERSION,
-        figures=figures.VERSION,
+        prior=versions[0],
+        figures=versions[1],
         seed=list(profile.seeds),
     )
 
@@ -95,7 +103,10 @@ def trial(pack: Pack, report: Report) -> None:
             simulations, np.random.default_rng(cell.seed), lambda done, _: report.progress(0.99 * done)
         )
         held_out = held_out.assign(
-            **{name: simulations.figures[:, figures.NAMES.index(own)] for name, own in COMPARED.items()}
+            **{
+                name: simulations.figures[:, reader.kind.NAMES.index(figure)]
+                for name, figure in COMPARED[reader.given].items()
+            }
         )
         report.table(cell, "left-out", {name: held_out[name].to_numpy() for name in held_out})
         report.metrics(cell, scored(held_out))

@@ -8,6 +8,7 @@ table-simulations ARGS="--keep FOLDER"` writes them to one file, and `make sweep
 gives the same data set on every machine, so results of several runs can be combined. `SET="most_columns=11"` leaves out
 distributions with more numeric columns, including those whose first, rejected composition had more; a third of the
 prior has few columns, as most real samples do. `SET="only=categories"` keeps one type.
+`SET="only=triples"` simulates x, y and z of known I(x; y | z).
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ from infoscope.estimators.diagnosis import without_derived_columns
 from infoscope.estimators.pairs import Pairs, as_pairs
 from infoscope.estimators.reading import figures, figures_conditional
 from infoscope.estimators.reading.figures_conditional import Triples, as_conditions
-from infoscope.estimators.reading.simulated import FACTS
+from infoscope.estimators.reading.simulated import format_of
 from infoscope.estimators.variables import Variable, factorise
 from infoscope.tracking import Cell, Pack, Profile, Report, Sweep, grid
 from sweeps import datasets
 from sweeps.checks import require_minimum
 
 ROWS = (100, 5000)  # of a data set, log-uniform
-ANY = "any type"
+ANY, TRIPLES = "any type", "triples"
 ALL_COLUMNS = 8 * composition.MAX_COLUMNS  # more than any distribution has
 
 
@@ -44,7 +45,7 @@ ALL_COLUMNS = 8 * composition.MAX_COLUMNS  # more than any distribution has
 class BlockCell(Cell):
     sets: int  # numbers of a block
     most_columns: int  # numeric columns of x and y
-    only: str  # one of infoscope.data.prior.TYPES, or ANY
+    only: str  # one of infoscope.data.prior.TYPES, ANY, or TRIPLES
     prior: int  # version of the prior
     figures: int  # version of the figures
     block: int  # of numbers, from 0
@@ -68,32 +69,37 @@ PROFILES = {
 
 def cells(profile: BlockProfile) -> Iterator[BlockCell]:
     """One cell per block of numbers."""
+    versions = prior.VERSION, figures.VERSION
+    if profile.only == TRIPLES:
+        versions = conditional.VERSION, figures_conditional.VERSION
     yield from grid(
         BlockCell,
         sets=profile.sets,
         most_columns=profile.most_columns,
         only=profile.only,
-        prior=prior.VERSION,
-        figures=figures.VERSION,
+        prior=versions[0],
+        figures=versions[1],
         block=list(profile.blocks),
     )
 
 
 def check(cell: BlockCell) -> None:
     require_minimum(cell, {"block": 0, "sets": 1, "most_columns": 2})
-    one_of("only", cell.only, (ANY, *prior.TYPES))
+    one_of("only", cell.only, (ANY, TRIPLES, *prior.TYPES))
 
 
 def trial(pack: Pack, report: Report) -> None:
     """Simulates the data sets of the cells and reports their figures and true values."""
     for done, cell in enumerate(pack.cells):
         rows = []
+        given = cell.only == TRIPLES
         for number in range(cell.block * cell.sets, (cell.block + 1) * cell.sets):
             with contextlib.suppress(NoVariation):  # no row has a rare class: nothing to estimate
-                row = simulated(number, cell.most_columns, cell.only)
+                row = simulated_given(number) if given else simulated(number, cell.most_columns, cell.only)
                 rows += [] if row is None else [row]
             report.progress((done + (number + 1) / cell.sets - cell.block) / len(pack.cells))
-        columns = {name: np.array([row[name] for row in rows]) for name in (*FACTS, *figures.NAMES)}
+        kind, facts = format_of(given)
+        columns = {name: np.array([row[name] for row in rows]) for name in (*facts, *kind.NAMES)}
         report.table(cell, "sets", columns)
         seconds = [row["seconds"] for row in rows]
         means = {"figures_seconds": np.mean(seconds), "mean_true_nats": np.mean(columns["truth"])}

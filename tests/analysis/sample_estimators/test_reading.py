@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 from analysis.sample_estimators import reading, simulations
-from infoscope.estimators.reading import simulated
-from infoscope.estimators.reading.figures import NAMES
+from infoscope.estimators.reading import figures, figures_conditional, simulated
 
 
 def made_up(sets=60):
@@ -88,9 +87,13 @@ def test_the_exam_takes_data_sets_that_all_methods_measured(monkeypatch):
     assert list(found["ksg"] * math.log(2)) == pytest.approx([0.3, 0.4]) and len(found) == 2
 
 
-def test_simulated_data_sets_are_kept_in_one_file_and_described(tmp_path):
+@pytest.mark.parametrize("names", [figures.NAMES, figures_conditional.NAMES], ids=["pairs", "triples"])
+def test_simulated_data_sets_are_kept_in_one_file_and_described(tmp_path, names):
     """The description has each file with its digest, and a field for each column of it."""
-    sets = made_up(6).assign(**dict.fromkeys(NAMES, 0.5))
+    values = pd.DataFrame(0.5, index=range(6), columns=list(names))
+    sets = pd.concat([made_up(6).drop(columns=["ksg", "gcmi"]), values], axis=1)
+    if names is figures_conditional.NAMES:
+        sets = sets.assign(columns_z=3)
     path = simulations.keep(sets, tmp_path / "kept")
     stored = simulated.load([path])
     assert len(stored) == 6 and list(stored.facts["truth"]) == list(sets["truth"]) and (stored.figures == 0.5).all()

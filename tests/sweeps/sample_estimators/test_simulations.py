@@ -87,9 +87,17 @@ def test_a_triple_can_be_simulated_again_and_its_collection_is_read_back(tmp_pat
     np.testing.assert_array_equal([again[name] for name in names], [rows[1][name] for name in names])
     values = np.array([[row[name] for name in names] for row in rows], np.float32)
     saved = Simulated(pd.DataFrame(rows)[list(CONDITIONAL_FACTS)], values, given=True)
-    saved.save(tmp_path / "sets.npz")
-    loaded = load([tmp_path / "sets.npz"], given=True)
+    saved.save(tmp_path / "sets.parquet")
+    loaded = load([tmp_path / "sets.parquet"])
     assert len(loaded) == 2 and list(loaded.facts["columns_z"]) == [row["columns_z"] for row in rows]
     np.testing.assert_array_equal(loaded.figures, values)
-    with refused("path", "file"):
-        load([tmp_path / "sets.npz"])
+    assert loaded.given
+
+
+def test_cells_of_triples_have_rows_of_triples(monkeypatch):
+    monkeypatch.setattr(simulations, "ROWS", FEW)
+    (cell,) = cells_of(blocks="2", sets="2", only="triples")
+    assert (cell.prior, cell.figures) == (conditional.VERSION, figures_conditional.VERSION)
+    columns = rows_of(only="triples")
+    assert list(columns["number"]) == [8, 9, 10, 11] and (columns["columns_z"] > 0).all()
+    assert set(columns) == {*CONDITIONAL_FACTS, *figures_conditional.NAMES}

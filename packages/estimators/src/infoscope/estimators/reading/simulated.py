@@ -58,25 +58,28 @@ def format_of(given: bool) -> tuple[ModuleType, tuple[str, ...]]:
     return kind_of(given), CONDITIONAL_FACTS if given else FACTS
 
 
-def load(paths: Iterable[Path], given: bool = False) -> Simulated:
+def load(paths: Iterable[Path]) -> Simulated:
     """The data sets of some files, each once; the same number names another one in each version of the prior.
 
-    UnreadableFile: not such a file, or figures of another version.
+    UnreadableFile: not such a file, figures of another version, or pairs beside triples.
     """
-    parts = [_read(path, given) for path in paths]
+    parts = [_read(path) for path in paths]
     if not parts:
         raise InvalidInput("paths must name at least one file of simulated data sets, got none.")
-    kind, facts = format_of(given)
     rows = pd.concat(parts, ignore_index=True).drop_duplicates(["number", "n", "truth"], ignore_index=True)
+    given = CONDITIONAL_FACTS[-1] in rows
+    kind, facts = format_of(given)
+    if set(rows) != {*facts, *kind.NAMES}:
+        raise UnreadableFile("paths must be files of pairs or files of triples, got both.")
     return Simulated(rows[list(facts)], rows[list(kind.NAMES)].to_numpy(np.float32), given)
 
 
-def _read(path: Path, given: bool) -> pd.DataFrame:
-    kind, facts = format_of(given)
+def _read(path: Path) -> pd.DataFrame:
     with reading(path, "", f"path must be a file of simulated data sets, got {path}"):
         rows = pd.read_parquet(path)
         version = rows.attrs[_VERSION]
         rows.attrs = {}
+    kind, facts = format_of(CONDITIONAL_FACTS[-1] in rows)
     if version != kind.VERSION or tuple(rows.columns) != facts + kind.NAMES:
         raise UnreadableFile(f"path must hold figures of version {kind.VERSION}, got {path}.")
     return rows
