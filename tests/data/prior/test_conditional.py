@@ -78,17 +78,27 @@ def test_log_ratios_of_states_have_the_information_of_their_table():
     assert ratios.mean() == pytest.approx(conditional.table_nats(table), abs=0.01)
 
 
-@pytest.mark.parametrize("seed", [0, 5, 8, 10])
-def test_a_scale_of_noise_that_depends_on_z_has_the_information_that_neighbours_find(seed, monkeypatch):
+CHANGED = [("changed_noise", NN, 0), ("changed_noise", NC, 5), ("changed_slope", NN, 8), ("changed_slope", NN, 5)]
+
+
+@pytest.mark.parametrize(("family", "kinds", "seed"), CHANGED)
+def test_a_noise_or_slope_that_depends_on_z_has_the_information_that_neighbours_find(family, kinds, seed, monkeypatch):
     monkeypatch.setattr(conditional, "draw_move", lambda *_: lambda sample, scores: sample)
-    part = conditional.changed_strength(Wanted((NN, NC)[seed % 2], 0.4, False), "", np.random.default_rng(seed))
+    part = getattr(conditional, family)(Wanted(kinds, 0.4, False), "", np.random.default_rng(seed))
     x, y, z = part.draw(4_000, np.random.default_rng(1))
     labels = y.labels[:, 0] if y.labels.size else None
     of_y = Variable(y.numbers, labels, 1 if labels is None else int(labels.max()) + 1)
-    found = conditional_mutual_information(
+    measured = conditional_mutual_information(
         Variable(x.numbers, None, 1), of_y, Variable(z.numbers[:, :1], None, 1), margins="rank"
     )
-    assert found.value == pytest.approx(part.truth(np.random.default_rng(0))[0], abs=0.05)
+    assert measured.value == pytest.approx(part.truth(np.random.default_rng(0))[0], abs=0.06)
+
+
+def test_a_small_triple_has_few_columns():
+    small = Wanted(NN, 0.5, False, small=True)
+    part = conditional.linear_system(small, "linear_system", np.random.default_rng(0))
+    x, y, z = (sample.numbers.shape[1] for sample in part.draw(10, np.random.default_rng(0)))
+    assert (x, y) == (1, 1) and z <= conditional.SMALL_CONDITIONS == small.conditions
 
 
 @pytest.mark.parametrize("family", CAUSES)

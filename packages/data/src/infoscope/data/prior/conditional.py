@@ -1,15 +1,15 @@
 """Triples x, y, z with known I(x; y | z), for the reading of what x and y share given z.
 
 A pair of known information that z shifts, scales or turns keeps it, as given z these maps are invertible; a pair
-without information thus has a common cause and a truth of 0. Where the noise of y depends on z, information is a mean
-over z. Linear systems are in closed form; the exact log ratio of three states with emissions is summed or sampled.
-Independent subsystems add.
+without information thus has a common cause and a truth of 0. Where the noise or the slope of y depends on z,
+information is a mean over z. Linear systems are in closed form; the exact log ratio of three states with emissions is
+summed or sampled. Independent subsystems add.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import special
@@ -32,10 +32,13 @@ from infoscope.data.prior.quadrature import (
     observed,
 )
 
-VERSION = 1
+VERSION = 2
 NOTHING_SHARE = 1 / 3  # distributions without information given z
 EXTRA_SHARE = 0.3  # distributions in which x or y share a further subsystem with z
 MAX_COLUMNS, MAX_PAIR_COLUMNS = 24, 8  # number columns of each variable, and of one subsystem
+SMALL_SHARE = 0.6  # distributions of few columns, as most real questions have
+SMALL_COLUMNS, SMALL_CONDITIONS, SMALL_EXTRA_SHARE = 3, 5, 0.1
+LEAST_SLOPE = 0.05  # of y in x, in standard deviations of the condition that it depends on
 NODES = special.ndtri((np.arange(40) + 0.5) / 40)  # of a normal condition, equally likely
 NODE_ERROR = 0.003  # share of a mean over nodes
 
@@ -44,11 +47,17 @@ Triples = tuple[Sample, Sample, Sample]
 
 @dataclass(frozen=True)
 class Wanted:
-    """A requested subsystem: kinds of x and y, nats, and whether x and y share nothing given z."""
+    """A requested subsystem: kinds of x and y, nats, whether x and y share nothing given z, and whether it is small."""
 
     kinds: tuple[str, str]
     nats: float
     empty: bool
+    small: bool = False
+
+    @property
+    def conditions(self) -> int:
+        """The most columns of z."""
+        return SMALL_CONDITIONS if self.small else MAX_CONDITIONS
 
 
 def conditional_distribution(number: int) -> Distribution:
@@ -57,15 +66,17 @@ def conditional_distribution(number: int) -> Distribution:
     g, of_truth, of_pilot = (np.random.default_rng([VERSION, number, stream, 1]) for stream in range(3))
     kind = str(g.choice(TYPES, p=list(TYPE_SHARES.values())))
     empty = bool(g.random() < NOTHING_SHARE)
+    small = bool(g.random() < SMALL_SHARE)
+    most = SMALL_COLUMNS if small else MAX_COLUMNS
     while True:
         kinds = composition.draw_kinds(kind, 1, g)[0]
-        parts = _draw_parts(Wanted(kinds, composition.draw_nats(g), empty), g)
+        parts = _draw_parts(Wanted(kinds, composition.draw_nats(g), empty, small), g)
         truth, error = (0.0, 0.0) if empty else parts[0].truth(of_truth)
         if empty or composition.is_exact(truth, error):
             break
     if g.random() < 0.5:
         parts = [part.exchanged() for part in parts]
-    return composition.assembled(number, kind, parts, (truth, error), "xyz", MAX_COLUMNS, (g, of_pilot))
+    return composition.assembled(number, kind, parts, (truth, error), "xyz", most, (g, of_pilot))
 
 
 def _draw_parts(wanted: Wanted, g: Generator) -> list[Part]:
@@ -74,30 +85,34 @@ def _draw_parts(wanted: Wanted, g: Generator) -> list[Part]:
     weights = np.array([entry[3] for entry in usable])
     family, maker, _, _ = usable[g.choice(len(usable), p=weights / weights.sum())]
     parts = [maker(wanted, family, g)]
-    if family == "shared" or g.random() < EXTRA_SHARE:
-        parts += [_with_z_alone(wanted.kinds, place, g) for place in (0, 1)]
+    extra_share = SMALL_EXTRA_SHARE if wanted.small else EXTRA_SHARE
+    if family == "shared" or g.random() < extra_share:
+        parts += [_with_z_alone(wanted, place, g) for place in (0, 1)]
     return parts
 
 
-def _pair(kinds: tuple[str, str], nats: float, g: Generator) -> Part:
-    """A pair of known information, of few columns."""
+def _pair(kinds: tuple[str, str], nats: float, small: bool, g: Generator) -> Part:
+    """A pair of known information, of few columns; a small one mostly of one each."""
+    most = 1 if small else MAX_PAIR_COLUMNS
     while True:
-        part = composition.draw_part(kinds, nats, 1, False, g, MAX_PAIR_COLUMNS)
+        part = composition.draw_part(kinds, nats, 1, False, g, most)
         if part.family != "wide_signal":
             return part
 
 
 def _pair_wanted(wanted: Wanted, g: Generator) -> Part:
     """A pair with the nats wanted, or x of one pair with y of another."""
-    part = _pair(wanted.kinds, wanted.nats, g)
-    return composition.independent(part, _pair(wanted.kinds, wanted.nats, g)) if wanted.empty else part
+    part = _pair(wanted.kinds, wanted.nats, wanted.small, g)
+    if not wanted.empty:
+        return part
+    return composition.independent(part, _pair(wanted.kinds, wanted.nats, wanted.small, g))
 
 
-def _with_z_alone(kinds: tuple[str, str], place: int, g: Generator) -> Part:
+def _with_z_alone(wanted: Wanted, place: int, g: Generator) -> Part:
     """Columns of x (or y) that depend on columns of z; in some z holds these too, and the other variable depends."""
     copied = g.random() < 0.3
-    of_other = kinds[1 - place] if copied else pick(g, ("numbers", "categories"))
-    part = _pair((kinds[place], of_other), g.uniform(0.1, 2.0), g)
+    of_other = wanted.kinds[1 - place] if copied else pick(g, ("numbers", "categories"))
+    part = _pair((wanted.kinds[place], of_other), g.uniform(0.1, 2.0), wanted.small, g)
 
     def draw(n: int, g: Generator) -> Triples:
         own, other = part.draw(n, g)
@@ -110,7 +125,7 @@ def _with_z_alone(kinds: tuple[str, str], place: int, g: Generator) -> Part:
 
 def shared(wanted: Wanted, family: str, g: Generator) -> Part:
     """A pair beside independent columns of z; the subsystem comes with others that x or y share with z."""
-    pair, given = _pair_wanted(wanted, g), Conditions(g)
+    pair, given = _pair_wanted(wanted, g), Conditions(g, wanted.conditions)
 
     def draw(n: int, g: Generator) -> Triples:
         return *pair.draw(n, g), given.draw(n, g)[0]
@@ -126,8 +141,8 @@ def common_cause(wanted: Wanted, family: str, g: Generator) -> Part:
     seen_as = list(wanted.kinds)
     if wanted.empty:
         kinds = ["numbers" if kind == "categories" and g.random() < 0.7 else kind for kind in seen_as]
-        wanted = Wanted((kinds[0], kinds[1]), wanted.nats, True)
-    pair, given = _pair_wanted(wanted, g), Conditions(g)
+        wanted = replace(wanted, kinds=(kinds[0], kinds[1]))
+    pair, given = _pair_wanted(wanted, g), Conditions(g, wanted.conditions)
     pilots = pair.draw(PILOT_ROWS, g)
     moves = [draw_move(family, given, pilot, g) for pilot in pilots]
     scores = given.draw(PILOT_ROWS, g)[1]
@@ -162,25 +177,55 @@ def _seen(sample: Sample, seen: list, kind: str) -> Sample:
     return joined([observed(column, each, kind) for column, each in zip(sample.numbers.T, seen)])
 
 
-def changed_strength(wanted: Wanted, family: str, g: Generator) -> Part:
-    """y is a function of x plus noise whose scale depends on one condition, or levels of it; others may move both."""
+def changed_noise(wanted: Wanted, family: str, g: Generator) -> Part:
+    """y is a function of x plus noise whose scale depends on one condition."""
+    rate = g.uniform(0.3, 1.5)
+
+    def strength_at(z: Array | float) -> Array | float:
+        return np.exp(rate * np.clip(z, -3, 3))
+
+    return _changed(wanted, family, strength_at, False, g)
+
+
+def changed_slope(wanted: Wanted, family: str, g: Generator) -> Part:
+    """y is one condition times a function of x, plus noise: x and y may share little without z."""
+
+    def strength_at(z: Array | float) -> Array | float:
+        return np.maximum(np.abs(z), LEAST_SLOPE)
+
+    return _changed(wanted, family, strength_at, True, g)
+
+
+def _changed(
+    wanted: Wanted, family: str, strength_at: Callable[[Array | float], Array | float], slope: bool, g: Generator
+) -> Part:
+    """y = f(x) + noise / strength, which depends on a normal condition, or levels of y; others may move x and y.
+
+    With `slope`, y is multiplied by the strength and the sign of the condition, which is invertible given z.
+    """
     noise, predictor = draw_noise(g), plain_predictor(g)
     name, function = draw_function(g)
     build = scalar.about(predictor, noise, scalar.standardised_on(predictor, function))
     score = predictor.sample(PILOT_ROWS, g)[1]
     strength = calibrated(build, score, wanted.nats, scalar.NOISE_STRENGTHS, g)
-    rate, given = g.uniform(0.3, 1.5), Conditions(g)
+    given = Conditions(g, wanted.conditions)
 
     def pair_at(z: Array | float) -> ScoredPair:
-        return build(strength * np.exp(rate * np.clip(z, -3, 3)))
+        return build(strength * strength_at(z))
 
-    pilot = pair_at(g.normal(size=PILOT_ROWS)).draw(score, g)
-    seen = draw_levels(g, pilot) if wanted.kinds[1] == "categories" or g.random() < 0.15 else None
-    moves = [draw_move(pick(g, SHAPES), given, numbers(column), g) for column in (score, pilot)]
+    def multiplied(y: Array, z: Array) -> Array:
+        return y * np.sign(z) * strength_at(z) if slope else y
+
+    of_pilot = g.normal(size=PILOT_ROWS)
+    pilot = pair_at(of_pilot).draw(score, g)
+    leveled = not slope and (wanted.kinds[1] == "categories" or g.random() < 0.15)
+    seen = draw_levels(g, pilot) if leveled else None
+    columns = score, multiplied(pilot, of_pilot)
+    moves = [draw_move(pick(g, SHAPES), given, numbers(column), g) for column in columns]
 
     def draw(n: int, g: Generator) -> Triples:
         x, z = predictor.sample(n, g)[1], g.normal(size=n)
-        y = pair_at(z).draw(x, g)
+        y = multiplied(pair_at(z).draw(x, g), z)
         others, scores = given.draw(n, g)
         first = moves[0](numbers(x), scores)
         second = moves[1](numbers(y), scores) if seen is None else observed(y, seen, wanted.kinds[1])
@@ -190,7 +235,7 @@ def changed_strength(wanted: Wanted, family: str, g: Generator) -> Part:
         nats = float(np.mean([information(pair_at(node), None, seen, pilot) for node in NODES]))
         return nats, NODE_ERROR * nats
 
-    text = f"{name} of {predictor.name}, {noise.name} noise of a scale that depends on z, beside {given.name}"
+    text = f"{name} of {predictor.name}, {noise.name} noise whose strength depends on z, beside {given.name}"
     return Part(family, text, draw, truth, (False, seen is not None and wanted.kinds[1] == "numbers", given.tied))
 
 
@@ -199,7 +244,8 @@ def linear_system(wanted: Wanted, family: str, g: Generator) -> Part:
 
     In a random order of columns z has causes, effects and colliders of x and y; without information z comes first.
     """
-    sizes = [log_uniform_int(g, 1, most) for most in (6, 6, MAX_CONDITIONS)]
+    most_columns = (1, 1, SMALL_CONDITIONS) if wanted.small else (6, 6, MAX_CONDITIONS)
+    sizes = [log_uniform_int(g, 1, most) for most in most_columns]
     place = np.repeat([0, 1, 2], sizes)
     place = place[np.argsort(place != 2, kind="stable")] if wanted.empty else g.permutation(place)
     sides = [np.flatnonzero(place == which) for which in range(3)]
@@ -251,7 +297,7 @@ def three_states(wanted: Wanted, family: str, g: Generator) -> Part:
     exact = wanted.empty or g.random() < 0.6
     emissions = []
     for size, kind in zip(sizes, (*wanted.kinds, pick(g, ("numbers", "categories")))):
-        centres = g.normal(size=(size, log_uniform_int(g, 1, 5)))
+        centres = g.normal(size=(size, 1 if wanted.small else log_uniform_int(g, 1, 5)))
         emissions.append(latent.draw_emission(g, kind, centres, wanted.nats + 1.0, False))
     if exact:
         emissions[2] = latent.Labels((np.eye(sizes[2]),))
@@ -299,7 +345,8 @@ Maker = Callable[[Wanted, str, Generator], Part]
 MAKERS: tuple[tuple[str, Maker, tuple, float], ...] = (  # family, maker, kinds of x and y (none: any), weight
     *((shape, common_cause, (), 1.0) for shape in (*SHAPES, SCALES)),
     ("shared", shared, (), 1.0),
-    ("changed_strength", changed_strength, (NN, NC), 1.0),
+    ("changed_noise", changed_noise, (NN, NC), 1.0),
+    ("changed_slope", changed_slope, (NN,), 1.0),
     ("linear_system", linear_system, (NN,), 1.5),
     ("three_states", three_states, (), 1.5),
 )

@@ -24,8 +24,8 @@ Effect = Callable[[Array], Array]  # scores [n, m] -> [n]
 class Conditions:
     """Columns of z, numbers or categories, and standardised scores of them on which x and y depend."""
 
-    def __init__(self, g: Generator) -> None:
-        count = log_uniform_int(g, 1, MAX_CONDITIONS if g.random() < 0.7 else 2)
+    def __init__(self, g: Generator, most: int = MAX_CONDITIONS) -> None:
+        count = log_uniform_int(g, 1, most if g.random() < 0.7 else 2)
         labels = int(g.choice([0, count, g.integers(count + 1)], p=[0.6, 0.2, 0.2]))
         self.tied = bool(g.random() < 0.3)
         self.draw_numbers, _ = composition.draw_idle_numbers(max(count - labels, 1), self.tied, g)
@@ -86,7 +86,7 @@ def draw_move(shape: str, conditions: Conditions, pilot: Sample, g: Generator) -
     middle = np.median(pilot.numbers, axis=0)
     whole = (pilot.numbers == np.round(pilot.numbers)).all(axis=0)
     size = spread.size
-    strengths = log_uniform(g, 0.3, 6.0) * g.choice([-1, 0.5, 1], size)
+    strengths = log_uniform(g, 0.2, 4.0) * g.choice([-1, 0.5, 1], size)
     log_scales = np.zeros(size)
     if shape == SCALES:
         strengths = strengths * g.integers(2)
