@@ -132,7 +132,7 @@ def test_a_common_cause_leaves_nothing_given_z(family, monkeypatch):
 
 def test_what_is_shared_with_z_alone_adds_nothing():
     g = np.random.default_rng(0)
-    draws = [conditional._with_z_alone(CC, place, g).draw(200, g) for place in (0, 1) for _ in range(6)]
+    draws = [conditional._with_z_alone(Wanted(CC, 0.5, False), place, g).draw(200, g) for place in (0, 1) for _ in range(6)]
     together = [(x, y, z) for x, y, z in draws if x.labels.size and y.labels.size]
     assert 0 < len(together) < 12
     for x, y, z in together:  # z holds x or y
