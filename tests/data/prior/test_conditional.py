@@ -84,7 +84,7 @@ CHANGED = [("changed_noise", NN, 0), ("changed_noise", NC, 5), ("changed_slope",
 @pytest.mark.parametrize(("family", "kinds", "seed"), CHANGED)
 def test_a_noise_or_slope_that_depends_on_z_has_the_information_that_neighbours_find(family, kinds, seed, monkeypatch):
     monkeypatch.setattr(conditional, "draw_move", lambda *_: lambda sample, scores: sample)
-    part = getattr(conditional, family)(Wanted(kinds, 0.4, False), "", np.random.default_rng(seed))
+    part = getattr(conditional, family)(Wanted(kinds, 0.4, False), family, np.random.default_rng(seed))
     x, y, z = part.draw(4_000, np.random.default_rng(1))
     labels = y.labels[:, 0] if y.labels.size else None
     of_y = Variable(y.numbers, labels, 1 if labels is None else int(labels.max()) + 1)
@@ -92,6 +92,13 @@ def test_a_noise_or_slope_that_depends_on_z_has_the_information_that_neighbours_
         Variable(x.numbers, None, 1), of_y, Variable(z.numbers[:, :1], None, 1), margins="rank"
     )
     assert measured.value == pytest.approx(part.truth(np.random.default_rng(0))[0], abs=0.06)
+
+
+def test_nodes_of_a_clipped_normal_variable_give_its_moments():
+    nodes, weights = conditional.clipped_normal(-3.0, 3.0, 10)
+    values = np.clip(np.random.default_rng(0).normal(size=1_000_000), -3, 3)
+    assert weights.sum() == pytest.approx(1, abs=1e-4)
+    assert weights @ nodes**2 == pytest.approx((values**2).mean(), abs=0.006)
 
 
 def test_a_small_triple_has_few_columns():
@@ -132,7 +139,9 @@ def test_a_common_cause_leaves_nothing_given_z(family, monkeypatch):
 
 def test_what_is_shared_with_z_alone_adds_nothing():
     g = np.random.default_rng(0)
-    draws = [conditional._with_z_alone(Wanted(CC, 0.5, False), place, g).draw(200, g) for place in (0, 1) for _ in range(6)]
+    draws = [
+        conditional._with_z_alone(Wanted(CC, 0.5, False), place, g).draw(200, g) for place in (0, 1) for _ in range(6)
+    ]
     together = [(x, y, z) for x, y, z in draws if x.labels.size and y.labels.size]
     assert 0 < len(together) < 12
     for x, y, z in together:  # z holds x or y

@@ -39,8 +39,8 @@ MAX_COLUMNS, MAX_PAIR_COLUMNS = 24, 8  # number columns of each variable, and of
 SMALL_SHARE = 0.6  # distributions of few columns, as most real questions have
 SMALL_COLUMNS, SMALL_CONDITIONS, SMALL_EXTRA_SHARE = 3, 5, 0.1
 LEAST_SLOPE = 0.05  # of y in x, in standard deviations of the condition that it depends on
-NODES = special.ndtri((np.arange(40) + 0.5) / 40)  # of a normal condition, equally likely
-NODE_ERROR = 0.003  # share of a mean over nodes
+MOST_SCORE = 3.0  # at which the condition that changes noise or slope is clipped
+NODE_ERROR = 0.001  # share of a mean over nodes
 
 Triples = tuple[Sample, Sample, Sample]
 
@@ -181,28 +181,41 @@ def changed_noise(wanted: Wanted, family: str, g: Generator) -> Part:
     """y is a function of x plus noise whose scale depends on one condition."""
     rate = g.uniform(0.3, 1.5)
 
-    def strength_at(z: Array | float) -> Array | float:
-        return np.exp(rate * np.clip(z, -3, 3))
+    def strength_at(z: Array) -> Array:
+        return np.exp(rate * np.clip(z, -MOST_SCORE, MOST_SCORE))
 
-    return _changed(wanted, family, strength_at, False, g)
+    return _changed(wanted, family, strength_at, clipped_normal(-MOST_SCORE, MOST_SCORE, 10), g)
 
 
 def changed_slope(wanted: Wanted, family: str, g: Generator) -> Part:
     """y is one condition times a function of x, plus noise: x and y may share little without z."""
 
-    def strength_at(z: Array | float) -> Array | float:
-        return np.maximum(np.abs(z), LEAST_SLOPE)
+    def strength_at(z: Array) -> Array:
+        return np.clip(np.abs(z), LEAST_SLOPE, MOST_SCORE)
 
-    return _changed(wanted, family, strength_at, True, g)
+    nodes, weights = clipped_normal(LEAST_SLOPE, MOST_SCORE, 8)
+    of_size = 2 * weights  # of the size of a normal value
+    of_size[0] -= 1
+    return _changed(wanted, family, strength_at, (nodes, of_size), g)
+
+
+def clipped_normal(low: float, high: float, count: int) -> tuple[Array, Array]:
+    """Nodes and weights [count + 2] of a normal variable clipped at two values (Gauss-Legendre between them)."""
+    places, weights = np.polynomial.legendre.leggauss(count)
+    nodes = low + (high - low) * (places + 1) / 2
+    inside = weights * (high - low) / 2 * np.exp(-(nodes**2) / 2) / np.sqrt(2 * np.pi)
+    return np.r_[low, nodes, high], np.r_[special.ndtr(low), inside, special.ndtr(-high)]
 
 
 def _changed(
-    wanted: Wanted, family: str, strength_at: Callable[[Array | float], Array | float], slope: bool, g: Generator
+    wanted: Wanted, family: str, strength_at: Callable[[Array], Array], nodes: tuple[Array, Array], g: Generator
 ) -> Part:
     """y = f(x) + noise / strength, which depends on a normal condition, or levels of y; others may move x and y.
 
-    With `slope`, y is multiplied by the strength and the sign of the condition, which is invertible given z.
+    Information is a mean over nodes of the condition. For a slope, y is multiplied by strength and sign of the
+    condition, which is invertible given z.
     """
+    slope = family == "changed_slope"
     noise, predictor = draw_noise(g), plain_predictor(g)
     name, function = draw_function(g)
     build = scalar.about(predictor, noise, scalar.standardised_on(predictor, function))
@@ -210,7 +223,7 @@ def _changed(
     strength = calibrated(build, score, wanted.nats, scalar.NOISE_STRENGTHS, g)
     given = Conditions(g, wanted.conditions)
 
-    def pair_at(z: Array | float) -> ScoredPair:
+    def pair_at(z: Array) -> ScoredPair:
         return build(strength * strength_at(z))
 
     def multiplied(y: Array, z: Array) -> Array:
@@ -232,7 +245,8 @@ def _changed(
         return first, second, joined([numbers(z), others])
 
     def truth(g: Generator) -> tuple[float, float]:
-        nats = float(np.mean([information(pair_at(node), None, seen, pilot) for node in NODES]))
+        values = [information(pair_at(node), None, seen, pilot) for node in nodes[0]]
+        nats = float(nodes[1] @ values)
         return nats, NODE_ERROR * nats
 
     text = f"{name} of {predictor.name}, {noise.name} noise whose strength depends on z, beside {given.name}"
