@@ -21,7 +21,7 @@ A, B, C = "A", "B", "C"
 NARROW, NARROW_SHARE = 0.1, 0.25  # largest half width of grade A: nats, or share of the estimate
 BASELINE = "lower_bound"  # the figure that is corrected
 RELATIVE_ROWS, RELATIVE_ABOVE = 5.0, (0.001, 0.05)  # errors are relative above 5 nats / rows, within these limits
-FEW_COLUMNS, MANY_COLUMNS = 11, 60  # most numeric columns of x and y together, of "few" and of "many"
+FEW_COLUMNS, MANY_COLUMNS = 11, 60  # most columns of "few" and of "many" (`columns_of`)
 FEW_ROWS, SOME_ROWS = 300, 1000  # most rows of "few" and of "some"
 ALL = "all"  # the cell of every sample
 NEAREST = 5  # simulated data sets whose mean distance measures how unusual a sample is
@@ -107,7 +107,7 @@ class Reader:
         row = np.asarray(row, np.float32).astype(np.float64)
         rows = row[None]
         predicted = self.network(rows)
-        (cell,) = cells(rows, [type])
+        (cell,) = cells(rows, [type], self.given)
         around = self.around.get(cell)
         far = around is None or bool(around.distances(rows)[0] > around.limit)
         factors = self.factors_of(rows, type)
@@ -125,7 +125,7 @@ class Reader:
 
     def factors_of(self, rows: NDArray[np.float64], type: str) -> Mapping[str, Sequence[float]]:
         """The factors of the narrowest cell of a sample, figures [1, p], that was calibrated."""
-        (nested,) = nested_cells(rows, [type])
+        (nested,) = nested_cells(rows, [type], self.given)
         return next(self.factors[cell] for cell in nested if cell in self.factors)
 
     def save(self, path: Path) -> None:
@@ -190,21 +190,24 @@ def log_ratio(rows: NDArray[np.float64], information: NDArray[np.float64]) -> ND
     return np.log((information + least) / (baseline(rows) + least))
 
 
-def numeric_columns(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The number of numeric columns of x and y together [m]."""
-    columns = rows[:, [figures.NAMES.index(name) for name in ("numbers_more", "numbers_fewer")]]
-    return np.rint(np.expm1(np.nan_to_num(columns))).sum(axis=1)
+def columns_of(rows: NDArray[np.float64], given: bool = False) -> NDArray[np.float64]:
+    """The number of numeric columns of x and y together [m]; of triples, with the columns of z."""
+    names = ["numbers_more", "numbers_fewer"]
+    if given:
+        names.append("conditions")
+    places = [kind_of(given).NAMES.index(name) for name in names]
+    return np.rint(np.expm1(np.nan_to_num(rows[:, places]))).sum(axis=1)
 
 
-def cells(rows: NDArray[np.float64], types: Sequence[str]) -> list[str]:
-    """The cell of the surroundings of each sample [m]: the type of the pair, and few or many numeric columns."""
-    words = np.where(numeric_columns(rows) <= FEW_COLUMNS, "few", "many")
+def cells(rows: NDArray[np.float64], types: Sequence[str], given: bool = False) -> list[str]:
+    """The cell of the surroundings of each sample [m]: the type of the pair, and few or many columns."""
+    words = np.where(columns_of(rows, given) <= FEW_COLUMNS, "few", "many")
     return [f"{type}, {word} columns" for type, word in zip(types, words)]
 
 
-def nested_cells(rows: NDArray[np.float64], types: Sequence[str]) -> list[tuple[str, ...]]:
+def nested_cells(rows: NDArray[np.float64], types: Sequence[str], given: bool = False) -> list[tuple[str, ...]]:
     """The cells of the calibration of each sample [m], the narrowest first: by type, columns and rows."""
-    columns, count = numeric_columns(rows), log_rows(rows)
+    columns, count = columns_of(rows, given), log_rows(rows)
     of_columns = np.select([columns <= FEW_COLUMNS, columns <= MANY_COLUMNS], ["few", "many"], "very many")
     of_rows = np.select([count <= np.log(FEW_ROWS), count <= np.log(SOME_ROWS)], ["few", "some"], "many")
     return [

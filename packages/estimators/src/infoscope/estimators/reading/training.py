@@ -203,12 +203,12 @@ def by_cell(simulated: Simulated) -> Iterator[tuple[str, NDArray[np.bool_]]]:
 
 def cells_of(simulated: Simulated) -> NDArray[np.str_]:
     """The calibration cell of each data set [m]."""
-    return np.array(cells(simulated.figures.astype(np.float64), simulated.facts["type"]))
+    return np.array(cells(simulated.figures.astype(np.float64), simulated.facts["type"], simulated.given))
 
 
 def nested_cells_of(simulated: Simulated) -> list[tuple[str, ...]]:
     """The nested cells of the calibration of each data set [m]."""
-    return nested_cells(simulated.figures.astype(np.float64), simulated.facts["type"])
+    return nested_cells(simulated.figures.astype(np.float64), simulated.facts["type"], simulated.given)
 
 
 def surroundings(rows: NDArray[np.float64], generator: np.random.Generator) -> Surroundings:
