@@ -34,6 +34,7 @@ from infoscope.tracking import table
 COMPARED = ("ksg", "gcmi")
 WIDE_COLUMNS = 12  # of x and y together; above it data are called wide
 CELL = ("type", "columns", "rows")  # the groups in which intervals are judged
+GIVEN_CELL = ("type", "columns_z")
 COLUMN_GROUPS = {"2 to 11": 0, "12 to 60": FEW_COLUMNS, "above 60": MANY_COLUMNS}  # each above a number of columns
 ROW_GROUPS = {"100 to 300": 0, "301 to 1,000": FEW_ROWS, "1,001 to 5,000": SOME_ROWS}
 MIN_GROUP = 50  # data sets of a group that can be the worst
@@ -51,6 +52,12 @@ EDGES = {  # axis of the figure -> (column, edges of its groups; none where its 
     "idle columns": ("idle", (0, 1, 10, 100, 1100)),
     "true information (bits)": ("truth", (0, 1e-9, 0.1, 0.5, 1, 2, 3, 4, 15)),
 }
+Edges = Mapping[str, tuple[str, tuple[float, ...]]]
+GIVEN_EDGES: Edges = {
+    "columns of z": ("columns_z", (1, 2, 4, 6, 11, 60)),
+    **{name: EDGES[name] for name in ("rows", "columns of x and y", "type of the pair", "true information (bits)")},
+}
+GIVEN_GROUPS = {"1": 0, "2 to 5": 1, "6 to 10": 5, "above 10": 10}  # of columns of z, each above a number
 
 
 def read(runs: pd.DataFrame) -> pd.DataFrame:
@@ -67,7 +74,10 @@ def in_cells(sets: pd.DataFrame) -> pd.DataFrame:
     """The data sets with numbers of columns and rows in groups, as text."""
     columns = grouped(sets["columns"], COLUMN_GROUPS)
     rows = grouped(sets["n"], ROW_GROUPS)
-    return sets.assign(columns=columns, rows=rows)
+    groups = sets.assign(columns=columns, rows=rows)
+    if "columns_z" in sets:
+        groups["columns_z"] = grouped(sets["columns_z"], GIVEN_GROUPS)
+    return groups
 
 
 def grouped(numbers: pd.Series, groups: Mapping[str, int]) -> NDArray[np.str_]:
@@ -143,41 +153,55 @@ def exam() -> pd.DataFrame:
 
 
 def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
-    """Tables by family, by type and columns, and by collection of known distributions; a figure."""
-    runs, left_out = latest(runs, ["content"])
-    sets = read(runs)
-    made = f"{len(sets):,} simulated data sets, each of a distribution of its own; code {versions(runs)}."
+    """Tables by family and by cell for pairs and for triples, and by collection of known distributions; figures."""
+    results = []
+    for _, of_data in runs.groupby("data", sort=True):
+        of_content, left_out = latest(of_data, ["content"])
+        results += of_collection(read(of_content), versions(of_content), left_out)
+    tested = exam()
+    if len(tested):
+        results.append(of_exam(tested))
+    return results
+
+
+def of_collection(sets: pd.DataFrame, code: str, left_out: Sequence[str]) -> list[Result]:
+    """The tables of one collection of simulated data sets, of pairs or of triples, and their figure."""
+    given = "columns_z" in sets
+    made = f"{len(sets):,} simulated data sets, each of a distribution of its own; code {code}."
     about = (
         "Bits. Each distribution is read by a reader that was trained without the family in its row. In brackets: 95 % "
         "Clopper-Pearson interval over distributions. Grade A: half of the interval is at most 0.14 bits or 25 %; C: "
         "unlike all simulated data. RMSE of ksg and gcmi: on the same data sets, where they have a value."
     )
-    measures = judged(sets)
-    families = summarised(sets, ["family"])
-    cells = summarised(in_cells(sets), CELL)
     usable = (
         "Usable: grade A or B, and an interval no wider than the estimate (or 0.29 bits) and than 1.44 bits. These are "
         "of the networks alone; `estimate` takes the upper limit of a weak table from the likelihood-ratio test, too."
     )
-    results = [
-        Result("judged", measures, judged_text(measures), [covered_text(sets), usable, about, made, *left_out]),
-        Result("families", families, figures_text(families, ["family"]), [covered_text(sets), about, made],
-               functools.partial(draw, sets)),
-        Result("cells", cells, figures_text(cells, CELL), [covered_text(sets), about, made]),
+    measures = judged_given(sets) if given else judged(sets)
+    by = GIVEN_CELL if given else CELL
+    families = summarised(sets, ["family"])
+    cells = summarised(in_cells(sets), by)
+    hits = covered_text(sets)
+    name = "given-" if given else ""
+    return [
+        Result(f"{name}judged", measures, judged_text(measures), [hits, usable, about, made, *left_out]),
+        Result(f"{name}families", families, figures_text(families, ["family"]), [hits, about, made],
+               functools.partial(draw, sets, GIVEN_EDGES if given else EDGES)),
+        Result(f"{name}cells", cells, figures_text(cells, by), [hits, about, made]),
     ]  # fmt: skip
-    tested = exam()
-    if len(tested):
-        collections = summarised(tested, ["collection", "n"])
-        results.append(
-            Result("exam", collections,
-                   figures_text(collections, ["collection", "n"]).rename(columns={"distributions": "data sets"}),
-                   f"{covered_text(tested)}\n"
-                   "Bits. Data sets of `make sweep-known-laws`, several per distribution; the Clopper-Pearson "
-                   "intervals take them as independent. No reader was trained on them. A figure of joint normality "
-                   "was added after readings of beyond-normal were too high; the collection unseen was held out until "
-                   "the reader "
-                   "was fixed. Grades by width alone."))  # fmt: skip
-    return results
+
+
+def of_exam(tested: pd.DataFrame) -> Result:
+    """The table of known distributions."""
+    collections = summarised(tested, ["collection", "n"])
+    text = figures_text(collections, ["collection", "n"]).rename(columns={"distributions": "data sets"})
+    about = (
+        "Bits. Data sets of `make sweep-known-laws`, several per distribution; the Clopper-Pearson intervals take them "
+        "as independent. No reader was trained on them. A figure of joint normality was added after readings of "
+        "beyond-normal were too high; the collections unseen and difficult were held out until the reader was fixed. "
+        "Grades by width alone."
+    )
+    return Result("exam", collections, text, [covered_text(tested), about])
 
 
 def covered_text(sets: pd.DataFrame) -> str:
@@ -228,13 +252,37 @@ def judged(sets: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(counted, columns=["measure", "low", "high", "hits", "of"])
 
 
+def judged_given(sets: pd.DataFrame) -> pd.DataFrame:
+    """The measures by which a reader of triples is judged, as of `judged`; ksg is that of Frenzel and Pompe."""
+    narrow = sets["grade"] == A
+    covered = sets["covered"].astype(bool)
+    family = worst(sets, ["family"])
+    rows = [
+        ("interval contains the truth", 93, 98, covered),
+        (f"the same, worst family: {', '.join(family)}", 88, 100, covered[is_in(sets, ["family"], family)]),
+        ("the same, nothing shared given z", 95, 100, covered[sets["truth"] == 0]),
+        ("wrong, of grade A", 0, 5, ~covered[narrow]),
+    ]
+    of_z = grouped(sets["columns_z"], GIVEN_GROUPS)
+    for name in GIVEN_GROUPS:
+        rows.append((f"interval contains the truth, columns of z: {name}", 93, 100, covered[of_z == name]))
+    by_type = summarised(sets, ["type"]).iloc[:-1]
+    rows.append(("types with a lower RMSE than ksg", 100, 100, by_type["rmse_beside_ksg"] < by_type["rmse_ksg"]))
+    few = (sets["columns"] <= 3) & (sets["columns_z"] <= 5) & sets["n"].between(1000 / NEAR, 1000 * NEAR)
+    rows.append(("usable, 1 + 1 (to 3) columns, up to 5 of z, about 1,000 rows", 0, 100, is_usable(sets)[few]))
+    counted = [(name, low, high, int(flags.sum()), len(flags)) for name, low, high, flags in rows]
+    return pd.DataFrame(counted, columns=["measure", "low", "high", "hits", "of"])
+
+
 def judged_text(figures: pd.DataFrame) -> pd.DataFrame:
     """The measures as text, each with its target and whether it is met."""
     shares = 100 * figures["hits"] / figures["of"]
     met = shares.between(figures["low"], figures["high"])
     targets = []
     for row in figures.itertuples():
-        if row.low == 0:
+        if (row.low, row.high) == (0, 100):
+            targets.append("none")
+        elif row.low == 0:
             targets.append(f"at most {row.high} %")
         elif row.high == 100:
             targets.append(f"at least {row.low} %")
@@ -270,25 +318,31 @@ def is_in(sets: pd.DataFrame, by: Sequence[str], group: Sequence[str]) -> pd.Ser
     return (sets[list(by)] == list(group)).all(axis=1)
 
 
-def draw(sets: pd.DataFrame, *paths: Path) -> None:
-    """Share of intervals that contain the truth, and their width, by the columns of EDGES."""
-    with sheet(paths, 2, len(EDGES), (2.8 * len(EDGES), 5.2), sharey="row") as axes:
-        for column, (title, (name, edges)) in enumerate(EDGES.items()):
-            parts = sets.groupby(pd.cut(sets[name], edges, right=False) if edges else name, observed=True)
-            labels, groups = zip(*((_range_text(part) if edges else part, rows) for part, rows in parts))
-            _draw_shares(axes[0, column], groups, lambda rows: rows["covered"], BLUE)
-            _draw_shares(axes[0, column], groups, lambda rows: rows["grade"] == A, ORANGE)
-            axes[0, column].axhline(0.95, color="black", linewidth=0.8, linestyle=":")
-            widths = [np.quantile(rows["high"] - rows["low"], [0.25, 0.5, 0.75]) for rows in groups]
-            low, middle, high = np.array(widths).T
-            axes[1, column].errorbar(
-                range(len(middle)), middle, yerr=[middle - low, high - middle], fmt="o", color=BLUE
-            )
-            axes[1, column].set(xlabel=title, yscale="log")
-            axes[1, column].set_xticks(range(len(labels)), labels, rotation=45, ha="right")
-            axes[0, column].set_xticks(range(len(labels)), [""] * len(labels))
+def draw(sets: pd.DataFrame, edges: Edges, *paths: Path) -> None:
+    """Share of intervals that contain the truth, their width, and the error beside ksg, by the columns of `edges`."""
+    with sheet(paths, 3, len(edges), (2.8 * len(edges), 7.4), sharey="row") as axes:
+        for place, (title, (name, ends)) in enumerate(edges.items()):
+            shares, widths, errors = axes[:, place]
+            parts = sets.groupby(pd.cut(sets[name], ends, right=False) if ends else name, observed=True)
+            labels, groups = zip(*((_range_text(part) if ends else part, rows) for part, rows in parts))
+            _draw_shares(shares, groups, lambda rows: rows["covered"], BLUE)
+            _draw_shares(shares, groups, lambda rows: rows["grade"] == A, ORANGE)
+            shares.axhline(0.95, color="black", linewidth=0.8, linestyle=":")
+            quartiles = [np.quantile(rows["high"] - rows["low"], [0.25, 0.5, 0.75]) for rows in groups]
+            low, middle, high = np.array(quartiles).T
+            widths.errorbar(range(len(groups)), middle, yerr=[middle - low, high - middle], fmt="o", color=BLUE)
+            widths.set(yscale="log")
+            known = [rows[rows["ksg"].notna()] for rows in groups]
+            errors.plot([_rmse(rows["value"] - rows["truth"]) for rows in known], "o", color=BLUE, label="reading")
+            errors.plot([_rmse(rows["ksg"] - rows["truth"]) for rows in known], "x", color=ORANGE, label="ksg")
+            errors.set(xlabel=title, yscale="log")
+            for axis in (shares, widths):
+                axis.set_xticks(range(len(labels)), [""] * len(labels))
+            errors.set_xticks(range(len(labels)), labels, rotation=45, ha="right")
         axes[0, 0].set(ylabel="share of distributions", ylim=(0, 1.02))
         axes[1, 0].set_ylabel("width of the interval (bits),\nmedian and quartiles")
+        axes[2, 0].set_ylabel("RMSE (bits)")
+        axes[2, 0].legend(frameon=False, fontsize="small")
         axes[0, 0].plot([], [], "o", color=BLUE, label="interval contains the truth")
         axes[0, 0].plot([], [], "o", color=ORANGE, label="grade A")
 

@@ -56,6 +56,17 @@ def test_a_reader_is_judged_by_shares_of_data_sets():
     assert text.loc["wrong, of grade A", "target"] == "at most 5 %"
 
 
+def test_a_reader_of_triples_is_judged_by_columns_of_z_and_beside_ksg(tmp_path):
+    sets = made_up().assign(columns_z=np.arange(60) % 12 + 1)
+    figures = reading.judged_given(sets).set_index("measure")
+    assert list(figures.loc["interval contains the truth, columns of z: 1", ["hits", "of"]]) == [5, 5]
+    assert list(figures.loc["types with a lower RMSE than ksg", ["hits", "of"]]) == [1, 2]  # labels have no ksg
+    results = reading.of_collection(sets, "code", [])
+    assert [result.name for result in results] == ["given-judged", "given-families", "given-cells"]
+    reading.draw(sets, reading.GIVEN_EDGES, tmp_path / "given.png")
+    assert (tmp_path / "given.png").stat().st_size > 10_000
+
+
 def test_an_answer_is_usable_where_its_interval_is_no_wider_than_the_estimate():
     sets = pd.DataFrame({
         "value": [0.1, 0.1, 1.0, 3.0, 0.1], "low": 0.0, "high": [0.28, 0.30, 0.9, 2.0, 0.1], "grade": list("BBAAC"),
