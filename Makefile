@@ -13,19 +13,19 @@ READY := $(VENV)/.ready
 
 # Values reach the program unchanged: neither make nor a shell interprets them. Variables about your own file count only
 # on the command line of make, not in the environment, where a Y may have another meaning.
-ON_FILES := DATA X Y GROUPS CONTINUOUS DISCRETE ANGLES METHODS TARGET TARGETS FACTORS DOMAIN MODEL PROBABILITIES
+ON_FILES := DATA X Y GIVEN GROUPS CONTINUOUS DISCRETE ANGLES METHODS TARGET TARGETS FACTORS DOMAIN MODEL PROBABILITIES
 SETTINGS := PROFILE SET ARGS PORT
-GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
-OTHERS := $(filter-out $(SETTINGS) $(ON_FILES) PYTHON READY SHELL,$(GIVEN))
+TYPED := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
+OTHERS := $(filter-out $(SETTINGS) $(ON_FILES) PYTHON READY SHELL,$(TYPED))
 MISTYPED := $(strip $(foreach name,$(OTHERS),$(if $(findstring _,$(name)),,$(name))))
 $(if $(MISTYPED),$(error there is no variable $(MISTYPED); there are $(SETTINGS) $(ON_FILES)))
 $(foreach name,$(SETTINGS),$(eval override $(name) := $$(value $(name))))
-$(foreach name,$(ON_FILES),$(eval override $(name) := $$(if $$(filter $(name),$$(GIVEN)),$$(value $(name)))))
+$(foreach name,$(ON_FILES),$(eval override $(name) := $$(if $$(filter $(name),$$(TYPED)),$$(value $(name)))))
 export $(SETTINGS) $(ON_FILES) NAME
 
 given = $(if $(value $2),--$1 "$$$2")
 INFOSCOPE := $(PYTHON) -m infoscope --words "$$ARGS"
-ON_FILE = $(call given,data,DATA) $(call given,x,X) $(call given,y,Y) $(call given,groups,GROUPS) \
+ON_FILE = $(call given,data,DATA) $(call given,x,X) $(call given,y,Y) $(call given,given,GIVEN) $(call given,groups,GROUPS) \
   $(call given,continuous,CONTINUOUS) $(call given,discrete,DISCRETE) $(call given,angles,ANGLES) \
   $(call given,methods,METHODS) $(call given,target,TARGET) \
   $(call given,targets,TARGETS) $(call given,factors,FACTORS) $(call given,domain,DOMAIN)
@@ -69,7 +69,7 @@ sweep-sync: $(READY) ## send the records of ended processes to MLflow and close 
 	@$(INFOSCOPE) sync
 
 runs-save: $(READY) ## save finished cells to a file, as part of the results (ARGS=critic-capacity PROFILE=paper)
-	@$(INFOSCOPE) runs-save $(if $(filter PROFILE,$(GIVEN)),--profile "$$PROFILE") $(call given,set,SET)
+	@$(INFOSCOPE) runs-save $(if $(filter PROFILE,$(TYPED)),--profile "$$PROFILE") $(call given,set,SET)
 
 runs-load: $(READY) ## load the runs of such files into the store, where their cells count as done (ARGS=docs/results/runs/FILE)
 	@$(INFOSCOPE) runs-load
@@ -83,7 +83,7 @@ report: $(READY) ## one page of every table and figure of a profile (PROFILE=lap
 labels: $(READY) ## which labels are wrong, and how many (DATA=tickets.csv X=text TARGET=label; MODEL=folder of an encoder, or PROBABILITIES=p.npz; ARGS="--without hypothesis")
 	@$(INFOSCOPE) labels $(ON_FILE) $(call given,model,MODEL) $(call given,probabilities,PROBABILITIES)
 
-measure: $(READY) ## measure your own data (DATA=pairs.csv X=a,b Y=c, or DATA=examples/genes X=g03 Y=phenotype; GROUPS= METHODS=ksg,gcmi CONTINUOUS="n*" DISCRETE= ANGLES=hour:24 ARGS="--missing refuse")
+measure: $(READY) ## measure your own data (DATA=pairs.csv X=a,b Y=c, or DATA=examples/genes X=g03 Y=phenotype; GROUPS= GIVEN=age,sex METHODS=ksg,gcmi CONTINUOUS="n*" DISCRETE= ANGLES=hour:24 ARGS="--missing refuse")
 	@$(INFOSCOPE) measure $(ON_FILE)
 
 represent: $(READY) ## what a representation holds, where, for whom (DATA=z.csv X="z_y*,z_d*" TARGETS=y DOMAIN= GROUPS= CONTINUOUS= DISCRETE= ANGLES=pose:360 ARGS=--each)
@@ -92,7 +92,7 @@ represent: $(READY) ## what a representation holds, where, for whom (DATA=z.csv 
 disentangle: $(READY) ## in which column of a code each factor is (DATA=codes.csv X="z*" FACTORS="scale,shape"; GROUPS= CONTINUOUS= DISCRETE= ARGS=--attack)
 	@$(INFOSCOPE) disentangle $(ON_FILE)
 
-screen: $(READY) ## which columns depend on a target, or on each other (DATA=table.csv, or DATA=examples/genes TARGET=phenotype; X="g*,snp2" GROUPS=household CONTINUOUS= DISCRETE= ANGLES=hour:24 ARGS="--level .1 --rows 2000")
+screen: $(READY) ## which columns depend on a target, or on each other (DATA=table.csv, or DATA=examples/genes TARGET=phenotype; X="g*,snp2" GIVEN=snp1 GROUPS=household CONTINUOUS= DISCRETE= ANGLES=hour:24 ARGS="--level .1 --rows 2000")
 	@$(INFOSCOPE) screen $(ON_FILE)
 
 infra-secrets: ## write random passwords for the MLflow server of infra/mlflow into its .env

@@ -2,6 +2,7 @@
 
 DATA is a table (.csv, .xlsx, .parquet) whose columns X and Y name, or a .npz with arrays x and y. The interval of the
 reading is for the true value, calibrated on simulated data; those of single estimators are for sampling error only.
+With GIVEN=age,sex the answer is what x tells about y beyond these conditions, beside the reading without them.
 Written: a table, a figure, one page to send, and one run in MLflow.
 """
 
@@ -21,18 +22,19 @@ from analysis.common.marks import COLOURS, sheet
 from analysis.common.own_data import OwnData, conclude, given_data, listed, options, stem_of
 from analysis.common.tables import Page, Result, require_writable
 from infoscope.command_line import command, option
-from infoscope.errors import InvalidInput
-from infoscope.estimators.arrays import Method, Pairs, as_method, estimate_pairs, methods
+from infoscope.errors import Conflict, InvalidInput
+from infoscope.estimators.arrays import Method, Pairs, as_method, estimate, estimate_pairs, methods
 from infoscope.estimators.arrays.registry import read_pairs
 from infoscope.estimators.reading.reader import NARROW, NARROW_SHARE
 from infoscope.estimators.reading.result import Reading
-from infoscope.estimators.reading.sentences import finding
+from infoscope.estimators.reading.sentences import amount, finding, finding_given
 from infoscope.estimators.result import Estimate, undefined
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.report import listed as named
 from infoscope.notebook import intervals
 
 EXPERIMENT = "measure"
+WITHOUT = "without conditions"
 DEFAULTS = {"numbers": ("ksg", "gcmi"), "labels": ("ksg", "classifier"), "categories": ("chao-shen", "nsb")}
 
 
@@ -62,7 +64,31 @@ def measured(pairs: Pairs, chosen: Sequence[Method], seed: int) -> list[Answer]:
 
 def answers(found: Reading, between: str) -> list[str]:
     """The information in one sentence, and in the second what its grade means for the reader."""
-    n = f"n = {found.n:,}" + (f" in {found.units:,} groups" if found.units not in (None, found.n) else "")
+    return [finding(found, found.p_value, between, size_of(found)), graded(found)]
+
+
+def answers_given(conditional: Reading, plain: Reading, data: OwnData) -> list[str]:
+    """What x tells about y beyond the conditions, the grade, and the information without conditions."""
+    x, y = data.variables
+    subject = f"{x[0]} tells" if len(x) == 1 else f"{named(x)} together tell"
+    conditions = named(data.conditions)
+    sentence = finding_given(conditional, conditional.p_value, subject, named(y), conditions, size_of(conditional))
+    without = f"Without {conditions}: {subject} {amount(plain)} about {named(y)}, grade {plain.grade}."
+    if conditional.high < plain.low:
+        without += f" {conditions} account for part of what they share."
+    if conditional.low > plain.high:
+        without += f" {named(x)} and {named(y)} share more given {conditions} than alone."
+    return [sentence, graded(conditional), without]
+
+
+def size_of(found: Reading) -> str:
+    """The number of rows and groups, in words."""
+    groups = f" in {found.units:,} groups" if found.units not in (None, found.n) else ""
+    return f"n = {found.n:,}{groups}"
+
+
+def graded(found: Reading) -> str:
+    """What its grade means for the reader, in one sentence."""
     reasons = " ".join(found.notes[-1:])
     quoted = "its upper limit" if found.low == 0 else "the value with it"
     meaning = {
@@ -70,7 +96,7 @@ def answers(found: Reading, between: str) -> list[str]:
         "B": "the interval is wide; quote it, and measure more rows to narrow it.",
         "C": f"quote the interval, not the best guess. {reasons}",
     }
-    return [finding(found, found.p_value, between, n), f"Grade {found.grade}: {meaning[found.grade]}"]
+    return f"Grade {found.grade}: {meaning[found.grade]}"
 
 
 def table(found: Sequence[Answer], data: OwnData, pairs: Pairs, name: str) -> Result:
@@ -81,10 +107,11 @@ def table(found: Sequence[Answer], data: OwnData, pairs: Pairs, name: str) -> Re
     for answer in found:
         notes += [f"{answer.method}: {note}" for note in answer.estimate.notes if note not in pairs.notes]
     groups = "" if pairs.groups is None else f" in {pairs.groups.max() + 1:,} groups"
+    given = f" given {named(data.conditions)} in the first row" if data.conditions else ""
     caption = [
-        f"Mutual information of x ({named(data.variables[0])}) and y ({named(data.variables[1])}) of {name}, bits, "
-        f"n = {pairs.n:,} rows{groups}; x is {pairs.x.kind}, y is {pairs.y.kind}. The interval of the reading is for "
-        "the true value; those of single estimators are for sampling error only, without bias (±: standard error).",
+        f"Mutual information of x ({named(data.variables[0])}) and y ({named(data.variables[1])}) of {name}{given}, "
+        f"bits, n = {pairs.n:,} rows{groups}; x is {pairs.x.kind}, y is {pairs.y.kind}. The interval of the reading is "
+        "for the true value; those of single estimators are for sampling error only, without bias (±: standard error).",
         *pairs.notes,
         *_whole_numbers(data, pairs),
         *notes,
@@ -120,17 +147,22 @@ def _figures(answer: Answer) -> dict[str, Any]:
 
 
 def metrics(found: Sequence[Answer]) -> dict[tuple[str, ...], float]:
-    """The reading as `bits`, `bits_low`, `bits_high`, then the other methods as METHOD/bits and so on."""
+    """The answer as `bits`, `bits_low`, `bits_high`, then the other methods as METHOD/bits and so on.
+
+    Beside a reading given conditions, that without them is `without conditions/bits`.
+    """
     values = {}
-    for answer in found:
+    for place, answer in enumerate(found):
         estimate = answer.estimate
         is_reading = isinstance(estimate, Reading)
-        place = () if is_reading else (answer.method,)
-        values[*place, "bits"] = estimate.value
+        parts = (WITHOUT,) if is_reading else (answer.method,)
+        if place == 0:
+            parts = ()
+        values[*parts, "bits"] = estimate.value
         if not is_reading:
-            values[*place, "bits_error"] = estimate.standard_error
-        values[*place, "bits_low"] = estimate.low
-        values[*place, "bits_high"] = estimate.high
+            values[*parts, "bits_error"] = estimate.standard_error
+        values[*parts, "bits_low"] = estimate.low
+        values[*parts, "bits_high"] = estimate.high
     return values
 
 
@@ -165,40 +197,69 @@ def defaults(pairs: Pairs) -> tuple[str, ...]:
     return DEFAULTS["numbers" if kinds == {"continuous"} else "categories" if kinds == {"discrete"} else "labels"]
 
 
+def read_conditional(data: OwnData, seed: int) -> Answer:
+    """The reading given the conditions, in bits."""
+    began = time.monotonic()
+    generator = np.random.default_rng(seed)
+    reading = estimate(data.x, data.y, groups=data.groups, generator=generator, given=data.given)
+    name = f"{reading.method} given {named(data.conditions)}"
+    return Answer(name, reading.bits, time.monotonic() - began)
+
+
+def readings(data: OwnData, pairs: Pairs, series: bool, seed: int) -> list[Answer]:
+    """The reading, after that given the conditions if there are any, in bits."""
+    began = time.monotonic()
+    reading = read_pairs(pairs, np.random.default_rng(seed), series).bits
+    found = [Answer(reading.method, reading, time.monotonic() - began)]
+    if data.conditions:
+        found.insert(0, read_conditional(data, seed))
+    for answer in found:
+        print(f"{answer.method}: {answer.estimate!r}", file=sys.stderr, flush=True)
+    return found
+
+
 def main(given: SimpleNamespace) -> None:
     """Measures, prints, writes and records."""
     if given.list:
         print(methods())
         return
     try:
+        if given.given and given.methods:
+            raise Conflict(f"METHODS must be left out with GIVEN, got {given.methods!r}: only the reading takes "
+                           "conditions.")  # fmt: skip
         data, pairs, series = given_data(given)
         require_writable(stem_of("measure", given))
-        chosen = [as_method(name) for name in listed(given.methods) or defaults(pairs)]
+        chosen = []
+        if not data.conditions:
+            chosen = [as_method(name) for name in listed(given.methods) or defaults(pairs)]
+        found = readings(data, pairs, series, given.seed)
     except ValueError as error:
         raise InvalidInput(str(error)) from error
-    began = time.monotonic()
-    found = read_pairs(pairs, np.random.default_rng(given.seed), series).bits
-    first = Answer(found.method, found, time.monotonic() - began)
-    print(f"{found.method}: {found!r}", file=sys.stderr, flush=True)
-    measures = [first, *measured(pairs, chosen, given.seed)]
+    measures = [*found, *measured(pairs, chosen, given.seed)]
+    first = found[0].estimate
     path = Path(given.data)
     result = table(measures, data, pairs, path.name)
     between = " and ".join(f"({named(names)})" if len(names) > 1 else names[0] for names in data.variables)
+    title = f"information that {between} share"
+    sentences = answers(first, between)
+    if data.conditions:
+        title += f" given {named(data.conditions)}"
+        sentences = answers_given(first, found[1].estimate, data)
     half = NARROW / NATS_PER_BIT
     page = Page(
-        f"{path.name}: information that {between} share, in bits (n = {pairs.n:,})",
-        answers(found, between),
+        f"{path.name}: {title}, in bits (n = {pairs.n:,})",
+        sentences,
         {"What the numbers mean": [
             f"Grade A: half the interval's width is at most {half:.2g} bits or {100 * NARROW_SHARE:.0f} % of "
             "the estimate; B: it is wider; C: the data differ from everything simulated.",
         ]},
     )  # fmt: skip
     params = {
-        "n": pairs.n, "x": ",".join(data.variables[0]), "y": ",".join(data.variables[1]), "x_kind": pairs.x.kind,
-        "y_kind": pairs.y.kind,
-        **{f"settings/{answer.method}": answer.estimate.settings for answer in measures}, "reader": found.reader,
+        "n": pairs.n, "x": ",".join(data.variables[0]), "y": ",".join(data.variables[1]),
+        "given": ",".join(data.conditions), "x_kind": pairs.x.kind, "y_kind": pairs.y.kind,
+        **{f"settings/{answer.method}": answer.estimate.settings for answer in measures}, "reader": first.reader,
     }  # fmt: skip
-    conclude(EXPERIMENT, given, page, [result], data, params, metrics(measures), {"grade": found.grade})
+    conclude(EXPERIMENT, given, page, [result], data, params, metrics(measures), {"grade": first.grade})
 
 
 COMMAND = command("measure", main, [

@@ -1,9 +1,9 @@
 """Which columns of a table of your own depend on a target, or on each other, by how many bits, and which to keep.
 
 DATA is a table or a .npz, or examples/NAME. TARGET names the column that every other one is compared with;
-without it all pairs of columns are. X names the columns to take (PREFIX*: all that begin so; default: all). A missing
-value leaves its row out of the pairs that it is in; names and free texts are left out. Written: a table, a figure, one
-page to send, and one run in MLflow.
+without it all pairs of columns are. X names the columns to take (PREFIX*: all that begin so; default: all).
+GIVEN=age,sex tests and reads every pair given these columns. A missing value leaves its row out of the pairs that it is
+in; names and free texts are left out. Written: a table, a figure, one page to send, and one run in MLflow.
 """
 
 import math
@@ -14,6 +14,7 @@ import numpy as np
 
 from analysis.common.marks import save
 from analysis.common.own_data import (
+    CONDITIONS,
     GRADES,
     TYPES,
     announce,
@@ -32,7 +33,7 @@ from infoscope.errors import InvalidInput, WrongType
 from infoscope.metrics.screening import Screen, screen
 
 EXPERIMENT = "screen"
-SIDES = {"x": "PREFIX*: all that begin so; default: all"}
+SIDES = {"x": "PREFIX*: all that begin so; default: all", "given": CONDITIONS}
 FEWEST = 10  # rows that are shown where nothing depends
 
 
@@ -43,8 +44,9 @@ def result(found: Screen, name: str, digest: str) -> Result:
     text = found.text.head(dependent or FEWEST)
     what = f"each column of {name} shares with {found.target}" if found.target else f"pairs of columns of {name} share"
     caption = [
-        f"How many bits {what}, n = {found.n:,} rows{groups}, with 95 % intervals for the true value. {GRADES} q: "
-        f"false discovery rate; dependent: at most {found.level:g}. {len(text)} of {of:,} are shown; the CSV has all.",
+        f"How many bits {what}{found.beyond}, n = {found.n:,} rows{groups}, with 95 % intervals for the true value. "
+        f"{GRADES} q: false discovery rate; dependent: at most {found.level:g}. {len(text)} of {of:,} are shown; the "
+        "CSV has all.",
         *found.notes,
         f"SHA-256 of the data: {digest}.",
     ]
@@ -73,23 +75,27 @@ def main(given: SimpleNamespace) -> None:
         require_int("--seed", given.seed, 0)
         types = {name: listed(getattr(given, name)) for name in TYPES}
         file_options = read_options(given)
-        data = read_table(path, listed(given.x), given.target, given.groups, given.shuffle, file_options, **types)
+        conditions = listed(given.given)
+        data = read_table(
+            path, listed(given.x), given.target, given.groups, given.shuffle, file_options, conditions, **types
+        )
         announce(given, data.understood)
         require_writable(stem)
         found = screen(
-            data.columns, given.target or None, data.groups, level=given.level, rows=given.rows,
+            data.columns, given.target or None, data.groups, given=data.conditions, level=given.level, rows=given.rows,
             generator=np.random.default_rng(given.seed) if given.seed else None, progress=progress(),
         )  # fmt: skip
     except ValueError as error:
         how = " X= chooses columns." if isinstance(error, WrongType) else ""
         raise InvalidInput(f"{error}{how}") from error
     of = f"which columns depend on {found.target}" if found.target else "which columns depend on each other"
+    of += found.beyond
     first = f"The first {len(found.text)} of {len(found.table):,}"
     details = {name: content for name, content in found.details.items() if name != "What to doubt"}
     page = Page(f"{path.name}: {of}, in bits (n = {found.n:,})", found.answers, details | {first: found.text})
     params = {
         "n": found.n, "rows": given.rows, "level": given.level, "x": given.x, "target": given.target,
-        "compared": len(found.table),
+        "given": ",".join(found.given), "compared": len(found.table),
     }  # fmt: skip
     conclude(EXPERIMENT, given, page, [result(found, path.name, data.digest)], data, params, metrics(found),
              {"columns_to_keep": ", ".join(found.chosen)} if found.chosen else {})  # fmt: skip

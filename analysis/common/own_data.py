@@ -50,6 +50,7 @@ QUERY_OF_SOME = (
     "probabilities",
     "model",
     "without",
+    "given",
 )  # the same of single tasks; other tables keep their names
 REFUSE = "refuse"
 ROW = "row"
@@ -77,10 +78,12 @@ class OwnFile:
 
 @dataclass(frozen=True, eq=False)
 class OwnData(OwnFile):
-    """x and y as `infoscope.estimators.estimate` takes them."""
+    """x, y and the conditions, if any, as `infoscope.estimators.estimate` takes them; names of the conditions."""
 
     x: Any
     y: Any
+    given: Any = None
+    conditions: Sequence[str] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,9 +97,10 @@ class OwnRepresentation(OwnFile):
 
 @dataclass(frozen=True, eq=False)
 class OwnTable(OwnFile):
-    """Columns by name, with their missing values, as `infoscope.metrics.screen` takes them."""
+    """Columns by name, with their missing values, as `infoscope.metrics.screen` takes them; names of the conditions."""
 
     columns: dict[str, Any]
+    conditions: Sequence[str] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +137,12 @@ ASKED = {  # in each experiment
     "screen": "Own data: which columns of a table depend on a target, or on each other?",
 }
 GRADES = "Grade A: narrow, B: wide, C: the data differ from everything simulated."
-SIDES = {"x": "PREFIX*: all that begin so; default: array x, or all other columns", "y": "default: y"}
+CONDITIONS = "conditions: what is shared beyond them; PREFIX*: all that begin so"
+SIDES = {
+    "x": "PREFIX*: all that begin so; default: array x, or all other columns",
+    "y": "default: y",
+    "given": CONDITIONS,
+}
 
 
 def options(sides: Mapping[str, str] = SIDES) -> list[click.Option]:
@@ -186,7 +195,7 @@ def announce(given: SimpleNamespace, understood: str) -> None:
 def given_data(given: SimpleNamespace) -> tuple[OwnData, Pairs, bool]:
     """The data that the command line names, as `diagnose` checks them, whether rows are a series; errors alike."""
     require_int("--seed", given.seed, 0)
-    names = {option: listed(getattr(given, option)) for option in ("x", "y", *TYPES)}
+    names = {option: listed(getattr(given, option)) for option in ("x", "y", "given", *TYPES)}
     data = read(Path(given.data), **names, groups=given.groups, shuffle=given.shuffle, options=read_options(given))
     announce(given, data.understood)
     found = diagnose(data.x, data.y, groups=data.groups)
@@ -292,11 +301,12 @@ def read(
     groups: str = "",
     shuffle: bool = False,
     options: ReadOptions = LENIENT,
+    given: Sequence[str] = (),
     **types: Sequence[str],
 ) -> OwnData:
     """x and y in a file, by columns of a table or arrays of a .npz; PREFIX*: all that begin so and that nothing else
-    names. Rows with missing values are left out. shuffle: in random order, the same every time. types: columns by type,
-    as in `TYPES`.
+    names. Rows with missing values are left out. shuffle: in random order, the same every time. given: conditions.
+    types: columns by type, as in `TYPES`.
 
     Raises InfoscopeError: an unreadable file, an unknown name, a column in two options, free text.
     """
@@ -305,25 +315,45 @@ def read(
     y = list(y) or ["y"] * ("y" in arrays)
     if not y:
         raise UnknownName(f"Y must name what x is measured against, among {_some(arrays)}, got nothing.")
-    y = _named(y, arrays, {groups, *x})
-    others = [name for name in arrays if name not in {groups, *y}]
+    y = _named(y, arrays, {groups, *x, *given})
+    conditions = _named(given, arrays, {groups, *x, *y})
+    others = [name for name in arrays if name not in {groups, *y, *conditions}]
     if not x and "x" in arrays:
         x = ["x"]
     elif not x and table.is_table:
         x = others
-    x = _x_names(table, x, Y=y, GROUPS=groups)
-    wrappers = _wrappers(table, (*x, *y), (*x, *y), "X or Y", **types)
-    complete, _, understood = _complete(table, (*x, *y, groups), options, shuffle)
-    sides = []
-    for names in (x, y):
-        blocks = [_block(name, complete[name], wrappers.get(name)) for name in names]
-        if len(blocks) == 1:
-            sides.append(blocks[0])
-        elif wrappers.keys() & {*names}:
-            sides.append(blocks)
-        else:
-            sides.append(pd.concat(blocks, axis=1))
-    return OwnData(_groups(complete, groups), table.digest, understood, (tuple(x), tuple(y)), *sides)
+    x = _x_names(table, x, Y=y, GIVEN=conditions, GROUPS=groups)
+    _require_apart(conditions, Y=y, GROUPS=groups)
+    names = (*x, *y, *conditions)
+    wrappers = _wrappers(table, names, names, "X, Y or GIVEN", **types)
+    complete, _, understood = _complete(table, (*names, groups), options, shuffle)
+    sides = [_side(part, complete, wrappers) for part in (x, y)]
+    if conditions:
+        sides.append(_side(conditions, complete, wrappers))
+    variables = (tuple(x), tuple(y))
+    data = OwnData(_groups(complete, groups), table.digest, understood, variables, *sides)
+    return replace(data, conditions=tuple(conditions))
+
+
+def _side(names: Sequence[str], complete: Mapping[str, Any], wrappers: Mapping[str, Wrapper]) -> Any:
+    """The columns of a variable: one block, blocks with wrappers, or a data frame."""
+    blocks = [_block(name, complete[name], wrappers.get(name)) for name in names]
+    if len(blocks) == 1:
+        return blocks[0]
+    if wrappers.keys() & {*names}:
+        return blocks
+    return pd.concat(blocks, axis=1)
+
+
+def _require_apart(conditions: Sequence[str], **others: str | Sequence[str]) -> None:
+    """Conflict unless GIVEN names each column once, and none that another option names."""
+    for option_name, names in others.items():
+        for name in _as_list(names):
+            if name in conditions:
+                raise Conflict(f"GIVEN must name columns that {option_name} does not name, got {name!r}.")
+    repeated = [name for name in conditions if conditions.count(name) > 1]
+    if repeated:
+        raise Conflict(f"GIVEN must name each column once, got {repeated[0]!r} twice.")
 
 
 def read_representation(
@@ -389,10 +419,11 @@ def read_table(
     groups: str = "",
     shuffle: bool = False,
     options: ReadOptions = LENIENT,
+    given: Sequence[str] = (),
     **types: Sequence[str],
 ) -> OwnTable:
     """The columns of a table, or of the arrays of a .npz, with their missing values. x: names or PREFIX*; default: all
-    that hold numbers or categories. shuffle: as in `read`.
+    that hold numbers or categories. shuffle, given: as in `read`.
 
     Raises InfoscopeError: an unreadable file, an unknown name, a column in two options.
     """
@@ -403,13 +434,15 @@ def read_table(
         columns |= dict(_split(name, values))
     table = replace(table, columns=columns)
     targets = [target] * bool(target)
-    chosen = _named(x, columns, {target, groups})
+    conditions = _named(given, columns, {target, groups, *x})
+    chosen = _named(x, columns, {target, groups, *conditions})
     names = chosen or [name for name in columns if name != groups]
-    names = list(dict.fromkeys([*names, *targets]))
-    _require(table, TARGET=target, GROUPS=groups, X=names)
+    names = list(dict.fromkeys([*names, *targets, *conditions]))
+    _require(table, TARGET=target, GROUPS=groups, GIVEN=conditions, X=names)
+    _require_apart(conditions, X=chosen, TARGET=target, GROUPS=groups)
     if groups in names:
         raise UnknownName(f"X and TARGET must name columns that are not in GROUPS, got {groups}.")
-    wrappers = _wrappers(table, names, [*chosen, *targets], "X or TARGET", **types)
+    wrappers = _wrappers(table, names, [*chosen, *targets, *conditions], "X, TARGET or GIVEN", **types)
     unclear = [name for name in names if name in table.problems and wrappers.get(name) is not Discrete]
     names = [name for name in names if name not in unclear]
     understood += [f"left out: {table.problem(name)}" for name in unclear]
@@ -421,8 +454,9 @@ def read_table(
     has_group = ~gaps.get(groups, pd.Series(False, gaps.index))
     columns = _rows_of(columns, used, np.flatnonzero(has_group), shuffle)
     typed = {name: wrappers[name](columns[name]) if name in wrappers else columns[name] for name in names}
-    variables = [name for name in typed if name != target], targets
-    return OwnTable(_groups(columns, groups), table.digest, "; ".join(understood), variables, typed)
+    variables = [name for name in typed if name not in (target, *conditions)], targets
+    groups_of_rows = _groups(columns, groups)
+    return OwnTable(groups_of_rows, table.digest, "; ".join(understood), variables, typed, tuple(conditions))
 
 
 def read_labels(

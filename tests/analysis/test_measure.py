@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +13,11 @@ import pandas as pd
 import pytest
 
 from analysis import measure
-from analysis.common.own_data import read
+from analysis.common.own_data import OwnData, read
 from infoscope.command_line import run_command
+from infoscope.estimators import estimate
 from infoscope.estimators.arrays import as_pairs
+from infoscope.estimators.reading.result import Reading
 from infoscope.tracking.store import Store
 from tests.estimators.samples import normal_pair
 
@@ -29,6 +32,7 @@ def here(tmp_path, monkeypatch):
     x = rng.normal(size=(200, 2))
     frame = pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "y": 0.8 * x[:, 0] + 0.6 * rng.normal(size=200)})
     frame["label"] = np.where(frame["y"] > 0, "high", "low")
+    frame["age"] = 0.7 * frame["y"] + 0.3 * x[:, 1] + rng.normal(size=200)
     frame.assign(flat=1.5).to_csv("own.csv", index=False)
     return tmp_path
 
@@ -79,6 +83,44 @@ def test_the_answer_begins_with_what_was_found(here, capsys, correlation, sorted
     assert lines[0].startswith(first) and lines[1].startswith(second)
 
 
+def test_given_conditions_both_readings_are_printed_and_recorded(here, capsys):
+    words = ["--data", "own.csv", "--x", "a", "--y", "y", "--given", "age,label"]
+    assert run_command(measure.COMMAND, words) == 0
+    first, second, third, *_ = capsys.readouterr().out.splitlines()
+    assert " bits " in first and "about y beyond age and label" in first and "n = 200" in first
+    assert second.startswith("Grade ") and third.startswith("Without age and label: a tells ")
+    figures = pd.read_csv(written(here), comment="#").set_index("method")
+    assert list(figures.index) == ["reading given age and label", "reading"]
+    (run,) = Store.open("measure").search("")
+    assert run.data.params["given"] == "age,label"
+    conditional = figures.loc["reading given age and label"]
+    assert run.data.metrics["bits"] == pytest.approx(conditional["bits"])
+    assert run.data.metrics["without conditions/bits"] == pytest.approx(figures.loc["reading", "bits"])
+    data = read(Path("own.csv"), ["a"], ["y"], given=["age", "label"])
+    expected = estimate(data.x, data.y, given=data.given, generator=np.random.default_rng(0)).bits
+    assert (conditional["low_bits"], conditional["high_bits"]) == pytest.approx((expected.low, expected.high))
+
+
+READING = Reading(0.2, 0.03, "bits", 300, interval=(0.15, 0.26), p_value=1e-6, grade="A")
+
+
+@pytest.mark.parametrize(
+    ("interval", "sentence"),
+    [
+        ((0.4, 0.6), " age account for part of what they share."),
+        ((0.01, 0.1), " dose and pain share more given age than alone."),
+        ((0.1, 0.2), ""),
+    ],
+    ids=["explained", "revealed", "alike"],
+)
+def test_what_the_conditions_explain(interval, sentence):
+    data = OwnData(None, "", "", (("dose",), ("pain",)), None, None, None, ("age",))
+    plain = replace(READING, interval=interval, value=sum(interval) / 2)
+    lines = measure.answers_given(READING, plain, data)
+    assert lines[0] == "dose tells 0.20 bits (95 %: 0.15 to 0.26) about pain beyond age (n = 300)."
+    assert lines[2].endswith(f"grade A.{sentence}")
+
+
 def test_nothing_is_measured_that_cannot_be_kept(here, capsys, monkeypatch):
     monkeypatch.setattr("analysis.common.tables.os.access", lambda path, how: False)
     assert run_command(measure.COMMAND, ["--data", "own.csv", "--x", "a,b", "--y", "y", "--methods", "gcmi"]) == 2
@@ -114,6 +156,11 @@ def test_a_critic_is_drawn_with_its_training(here):
         (["--x", "a", "--y", "y", "--seed", "-1"], "--seed"),
         (["--x", "a", "--y", "y", "--groups", "flat"], "GROUPS"),
         (["--x", "a", "--y", "flat"], "y"),
+        (["--x", "a", "--y", "y", "--given", "nothing"], "GIVEN"),
+        (["--x", "a", "--y", "y", "--given", "y"], "GIVEN"),
+        (["--x", "a", "--y", "y", "--given", "a"], "X"),
+        (["--x", "a", "--y", "y", "--given", "age,age"], "GIVEN"),
+        (["--x", "a", "--y", "y", "--given", "age", "--methods", "ksg"], "METHODS"),
     ],
 )
 def test_bad_input_writes_nothing(here, capsys, words, argument):

@@ -12,6 +12,7 @@ from analysis.common.own_files import ReadOptions
 from infoscope import examples
 from infoscope.estimators.columns import Continuous, Discrete
 from infoscope.estimators.pairs import as_pairs
+from infoscope.estimators.reading.given import as_triples
 from tests.refusals import refused
 
 STRICT = ReadOptions(strict=True)
@@ -43,6 +44,20 @@ def test_columns_are_sides_and_groups(table):
     pairs = as_pairs(data.x, data.y, data.groups)
     assert pairs.x.kind == "mixed" and pairs.y.kind == "continuous" and pairs.groups.max() == 29
     np.testing.assert_allclose(pairs.x.continuous[:, 0], FRAME["a"])
+
+
+def test_conditions_are_a_side_with_types_of_their_own(table):
+    data = read(table, ["a"], ["b"], given=["age", "city"], discrete=["age"])
+    assert data.conditions == ("age", "city") and isinstance(data.given[0], Discrete)
+    assert as_triples(data.x, data.y, data.given).conditions[0].categories == FRAME["age"].nunique()
+    everything = read(table, [], ["b"], "patient", given=["age", "city", "name", "hole"], discrete=["name"])
+    assert everything.variables == (("a",), ("b",)) and len(everything.given[0]) == 59
+    screened = read_table(table, target="b", given=["a*", "city"])
+    assert screened.conditions == ("a", "age", "city") and "a" not in screened.variables[0]
+    assert read(table, ["a"], ["b"]).given is None
+    for words in ({"x": ["a"], "given": ["a"]}, {"x": ["a"], "given": ["b"]}, {"x": ["a"], "given": ["no"]}):
+        with refused():
+            read(table, y=["b"], **words)
 
 
 def test_a_prefix_names_all_columns_that_begin_so(tmp_path):

@@ -1,12 +1,18 @@
 """What x and y share given z: the checked sample, and a reader of triples trained on made-up figures."""
 
+import math
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from infoscope.estimators import Angle, Discrete
+from infoscope.estimators import Angle, Discrete, estimate
+from infoscope.estimators.independence import independence_test
+from infoscope.estimators.independence.arrays import conditional_test
 from infoscope.estimators.reading import figures_conditional, reader, simulated, training
-from infoscope.estimators.reading.given import as_triples, read_given
+from infoscope.estimators.reading.given import as_triples, is_series, read_given, with_p_value
+from infoscope.estimators.reading.sentences import NOT_DECIDED_HEADLINE, has_note, headline
 from tests.refusals import refused
 
 N, SETS = 240, 300
@@ -66,3 +72,47 @@ def test_rows_without_a_condition_are_left_out_with_a_note():
 def test_a_condition_that_does_not_vary_is_refused():
     with refused("given"):
         as_triples(X, Y, np.ones(N))
+
+
+def test_the_p_value_is_that_of_the_test_given_z(trained):
+    triples = as_triples(X, Y, Z)
+    reading = with_p_value(read_given(triples, np.random.default_rng(0), trained), triples)
+    assert reading.p_value == pytest.approx(independence_test(X, Y, Z).p_value)
+
+
+def test_a_test_that_is_not_decided_says_so(trained, monkeypatch):
+    triples = as_triples(X, Y, Z)
+    pairs = triples.pairs
+    test = conditional_test(pairs.x, pairs.y, triples.conditions, None)
+    monkeypatch.setattr(
+        "infoscope.estimators.independence.arrays.conditional_test", lambda *_: replace(test, p=math.nan)
+    )
+    reading = replace(read_given(triples, np.random.default_rng(0), trained), interval=(0.0, 0.2))
+    reading = with_p_value(reading, triples)
+    assert math.isnan(reading.p_value) and has_note(reading, "not decided")
+    assert headline(reading, reading.p_value) == NOT_DECIDED_HEADLINE
+
+
+def test_more_functions_than_rows_have_no_test():
+    triples = as_triples(RNG.normal(size=(60, 20)), Y[:60], Z[:60])
+    pairs = triples.pairs
+    assert conditional_test(pairs.x, pairs.y, triples.conditions, None) is None
+
+
+def test_a_series_given_its_past_is_none():
+    noise = RNG.normal(size=(2, 600))
+    x, y = np.zeros((2, 600))
+    for row in range(1, 600):
+        x[row] = 0.9 * x[row - 1] + noise[0, row]
+        y[row] = 0.9 * y[row - 1] + 0.5 * x[row - 1] + noise[1, row]
+    unrelated = RNG.normal(size=599)
+    assert is_series(as_triples(x[:-1], y[1:], unrelated))
+    assert not is_series(as_triples(x[:-1], y[1:], y[:-1]))
+    assert not is_series(as_triples(x[:-1], y[1:], unrelated, np.arange(599) // 2))
+
+
+def test_a_method_and_settings_take_no_conditions():
+    with refused("given"):
+        estimate(X, Y, "ksg", given=Z)
+    with refused("reading", "name"):
+        estimate(X, Y, given=Z, steps=3)

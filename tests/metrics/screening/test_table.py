@@ -1,5 +1,7 @@
 """A screen of a table of known dependence, and what must not change it: order, names, units, libraries, holes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -8,6 +10,10 @@ import pytest
 
 from infoscope import examples
 from infoscope.estimators import Angle, estimate
+from infoscope.estimators.independence import independence_test
+from infoscope.estimators.independence.beyond import beyond
+from infoscope.estimators.independence.functions import NUMBER, smooth
+from infoscope.estimators.reading.given import as_triples, read_given
 from infoscope.estimators.result import Estimate
 from infoscope.metrics import screen
 from infoscope.metrics.screening.table import _notes_of_readings
@@ -101,6 +107,48 @@ def test_order_names_units_and_increasing_maps_of_columns_change_no_p_value(foun
     other = screened(moved, angles={"hour": 360.0})
     np.testing.assert_allclose(p_values(other), p_values(found), rtol=1e-6)
     assert set(other.chosen) == set(found.chosen)
+
+
+@pytest.fixture(scope="module")
+def of_given():
+    return screened(TABLE, given=["a"])
+
+
+def test_every_pair_is_tested_and_read_given_the_conditions(of_given):
+    rows = of_given.table.set_index("column")
+    assert set(rows.index) == {"blurred", "b", "site", "hour", "none"}
+    assert set(of_given.relevant) == set(of_given.chosen) == {"b", "hour"}
+    assert rows.loc["b", "p"] == independence_test(TABLE["b"], TABLE["y"], TABLE["a"]).p_value
+    triples = as_triples(TABLE["b"], TABLE["y"], TABLE[["a"]])
+    alone = figures(screened(TABLE[["a", "b", "y"]], given="a", rows=None, angles=None)).loc[("b", "y")]
+    reading = read_given(triples, np.random.default_rng(0)).bits
+    assert (alone["bits"], alone["low_bits"], alone["high_bits"]) == (reading.value, reading.low, reading.high)
+    assert of_given.given == ("a",) and "given a" in of_given.answers[0] and (rows["n"] == N).all()
+
+
+def test_conditions_of_any_type_without_a_target():
+    holed = TABLE[["a", "b", "site", "hour", "y"]].assign(site=TABLE["site"].where(np.arange(N) % 5 != 0))
+    found = screened(holed, None, given=["site", "hour"])
+    assert len(found.table) == 3 and (found.table["n"] == 4 * N // 5).all()
+    assert set(found.relevant) == {"a", "b", "y"}
+
+
+def test_a_pair_that_is_not_decided_has_no_p_value_and_a_note(monkeypatch):
+    undecided = replace(beyond(*(smooth(TABLE[name].to_numpy(), NUMBER) for name in "ay"), [], 0.05), p=np.nan)
+    monkeypatch.setattr("infoscope.metrics.screening.table.beyond", lambda *_: undecided)
+    found = screened(TABLE[["a", "b", "none", "y"]], given="none", angles={})
+    assert found.table[["p", "q"]].isna().all(axis=None) and not found.table["dependent"].any()
+    assert "not decided" in {note.code for note in found.notes}
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [("nothing", "name"), (["a", "y"], "conflict"), (["a", "a"], "conflict"), ("flat", "name")],
+    ids=["unknown", "target", "twice", "constant"],
+)
+def test_conditions_that_cannot_be_are_refused(given, error):
+    with refused("given", error):
+        screened(TABLE.assign(flat=1.0), given=given)
 
 
 FEW = TABLE[["a", "hour", "none", "y"]]

@@ -24,7 +24,7 @@ from infoscope.estimators.columns import Discrete
 from infoscope.estimators.diagnosis import diagnose
 from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.pairs import Pairs, as_pairs
-from infoscope.estimators.reading.given import as_triples, read_given
+from infoscope.estimators.reading.given import as_triples, read_given, with_p_value
 from infoscope.estimators.reading.reader import C
 from infoscope.estimators.reading.result import METHOD, Reading, read
 from infoscope.estimators.result import Estimate, mean_of
@@ -148,7 +148,8 @@ def estimate(
     groups     [n] of dependent rows (a patient, a film); no group is split between training and held-out rows, and
                the error is that of independent groups
     generator  None is a fresh one with seed 0
-    given      [n] or [n, d], conditions, each column with its own type; for the reading alone
+    given      [n] or [n, d], conditions, each column with its own type; for the reading alone, with the p-value of
+               `independence_test` given them
     settings   of the method, such as `k=3` of "ksg"; an unknown one is answered with the list
 
     The interval of the reading is for the true information; that of any other method for the error of sampling rows
@@ -160,7 +161,9 @@ def estimate(
     if given is not None:
         if method is not None:
             raise Conflict(f"given must be left out with a method, got {method!r}: only the reading takes conditions.")
-        return read_given(as_triples(x, y, given, groups), generator)
+        as_method(METHOD, settings)
+        triples = as_triples(x, y, given, groups)
+        return with_p_value(read_given(triples, generator), triples)
     if method is None:
         as_method(METHOD, settings)
         known = diagnose(x, y, groups)

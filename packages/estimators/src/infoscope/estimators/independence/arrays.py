@@ -15,7 +15,13 @@ from infoscope.errors import NoVariation, TooFew
 from infoscope.estimators.alignment import aligns
 from infoscope.estimators.column_types import as_variables
 from infoscope.estimators.independence.association import MIN_ROWS, independence
-from infoscope.estimators.independence.beyond import at_most_entropy, beyond, information_of_residuals, residuals
+from infoscope.estimators.independence.beyond import (
+    Beyond,
+    at_most_entropy,
+    beyond,
+    information_of_residuals,
+    residuals,
+)
 from infoscope.estimators.independence.columns import MAX_CATEGORIES_PER_ROW, smooth_columns
 from infoscope.estimators.independence.functions import (
     CATEGORY,
@@ -25,6 +31,7 @@ from infoscope.estimators.independence.functions import (
     independent_columns,
     smooth,
 )
+from infoscope.estimators.reading.sentences import NOT_DECIDED_CODE
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.serial import warn_of_series
 from infoscope.estimators.variables import Variable
@@ -33,8 +40,9 @@ from infoscope.notes import Note
 
 LEVEL = 0.05  # of a dependence given z, at which it is tested with trees as well
 NOT_DECIDED = Note(
-    "Not decided: x and y depend on z in a form that is only partly predicted, which could be all of their dependence.",
-    "not decided",
+    "Not decided: x and y depend on the conditions in a form that is only partly predicted, which could be all of "
+    "their dependence.",
+    NOT_DECIDED_CODE,
     "z",
 )
 MAX_FUNCTIONS = 200  # of x or y, also at most a quarter of the rows; of more, columns are tested one by one
@@ -109,6 +117,23 @@ def p_value_of(x: Variable, y: Variable, groups: NDArray[np.int64] | None) -> fl
     if x.n < MIN_ROWS or not all(columns):
         return math.nan
     return p_value_of_columns(*columns, groups)
+
+
+def conditional_test(
+    x: Variable, y: Variable, given: Sequence[Variable], groups: NDArray[np.int64] | None
+) -> Beyond | None:
+    """The test of `independence_test` given checked conditions; None for fewer rows than functions."""
+    sides = [_functions(variable) for variable in (x, y)]
+    conditions = []
+    for variable in given:
+        conditions.extend(_functions(variable))
+    if not (all(sides) and conditions):
+        return None
+    count = sum(column.scores.shape[1] for columns in sides for column in columns)
+    if count >= x.n:
+        return None
+    first, second = map(joined, sides)
+    return beyond(first, second, conditions, LEVEL, groups)
 
 
 def _functions(variable: Variable) -> list[Smooth]:

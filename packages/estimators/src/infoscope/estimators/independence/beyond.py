@@ -359,9 +359,10 @@ def choose(
     level: float,
     groups: Groups = None,
     progress: Callable[[float, str], None] = lambda share, what: None,
+    conditions: Sequence[Smooth] = (),
 ) -> Choice:
     """Columns that each depend on y given the others; all offered columns depend on y, the first one most. `progress`
-    is called with the share done and a description.
+    is called with the share done and a description; `conditions` are given in every test.
 
     Forwards: adds the column with the strongest dependence given the chosen ones, if its q-value is at most `level` and
     trees confirm it. Backwards: drops the column with the largest p-value given the others while it is above `level`; a
@@ -371,7 +372,7 @@ def choose(
     chosen, open_ = names[:1], names[1:]
 
     def given(but: str = "") -> list[Smooth]:
-        return [offered[name] for name in chosen if name != but]
+        return [*conditions, *(offered[name] for name in chosen if name != but)]
 
     while open_:
         progress(0.5 - 0.5 * len(open_) / len(names), f"{len(chosen):,} columns chosen, {len(open_):,} left")

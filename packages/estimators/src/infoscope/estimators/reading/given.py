@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import replace
 from importlib import resources
 from typing import Any
@@ -17,10 +18,15 @@ from infoscope.estimators.columns import single_columns
 from infoscope.estimators.diagnosis import without_derived_columns
 from infoscope.estimators.pairs import as_pairs
 from infoscope.estimators.reading import figures
-from infoscope.estimators.reading.figures_conditional import Triples, as_conditions
+from infoscope.estimators.reading.figures_conditional import MAX_ROWS, Triples, as_conditions, left_out
 from infoscope.estimators.reading.figures_conditional import figures as conditional_figures
+from infoscope.estimators.reading.figures_sample import prepared
 from infoscope.estimators.reading.reader import Reader, load
 from infoscope.estimators.reading.result import GROUP_DRAWS, MIN_GROUPS, Reading, answered
+from infoscope.estimators.reading.sentences import in_series
+from infoscope.estimators.serial import serial_dependence
+from infoscope.estimators.variables import Variable
+from infoscope.notes import Note
 
 PACKAGED = "reader_given.npz"
 
@@ -42,8 +48,11 @@ def as_triples(x: Any, y: Any, given: Any, groups: ArrayLike | None = None) -> T
     if not conditions:
         raise NoVariation("given must have a column that varies, got constant ones.")
     pairs = without_derived_columns(as_pairs(values["x"], values["y"], groups))
-    notes = (*moved, *missing, *pairs.notes, *(note for each in conditions for note in each.notes))
-    return Triples(replace(pairs, notes=tuple(dict.fromkeys(notes))), as_conditions(conditions))
+    notes = [*moved, *missing, *pairs.notes]
+    for condition in conditions:
+        notes.extend(condition.notes)
+    pairs = replace(pairs, notes=tuple(dict.fromkeys(notes)))
+    return Triples(pairs, as_conditions(conditions))
 
 
 @functools.cache
@@ -54,20 +63,71 @@ def packaged() -> Reader:
 
 
 def read_given(triples: Triples, generator: np.random.Generator, reader: Reader | None = None) -> Reading:
-    """The reading of a checked sample, nats; with groups, of figures that are means over samples of one row each."""
+    """The reading of a checked sample, nats, without a test.
+
+    With groups, figures are means over samples of one row of each. Where rows without groups are a series beyond what
+    z explains (`is_series`), or groups are few, the interval is that of grade C.
+    """
     reader = packaged() if reader is None else reader
     pairs = triples.pairs
     groups = 0 if pairs.groups is None else int(pairs.groups.max()) + 1
     few = 0 < groups < MIN_GROUPS
-    drawn = [triples.take(generator.permutation(pairs.n))]
-    if groups and not few:
-        drawn = []
-        for _ in range(GROUP_DRAWS):
-            order = generator.permutation(pairs.n)
-            rows = order[np.unique(pairs.groups[order], return_index=True)[1]]
-            drawn.append(triples.take(rows))
-    row = figures.mean_of_known(np.array([conditional_figures(each, generator) for each in drawn]))
+    if few or not groups:
+        samples = [triples.take(generator.permutation(pairs.n))]
+    else:
+        samples = [one_row_each(triples, generator) for _ in range(GROUP_DRAWS)]
+    rows = [conditional_figures(sample, generator) for sample in samples]
+    reading = answered(figures.mean_of_known(np.array(rows)), reader, pairs, few, is_series(triples))
+    notes = reading.notes
+    if (groups or pairs.n) > MAX_ROWS:
+        notes += (Note(f"Read on {MAX_ROWS:,} of these rows, drawn at random.", "rows drawn"),)
     count = sum(max(variable.dim, 1) for variable in triples.conditions)
-    reading = answered(row, reader, pairs, few)
-    about = f"{reading.variables} given {count} condition{'s' if count > 1 else ''}"
-    return replace(reading, units=groups or None, variables=about)
+    variables = f"{reading.variables} given {count} condition{'s' if count > 1 else ''}"
+    return replace(reading, units=groups or None, notes=notes, variables=variables)
+
+
+def with_p_value(reading: Reading, triples: Triples) -> Reading:
+    """The reading with the p-value of independence given z, of at most 5,000 rows; none of a series.
+
+    Where the test is not decided, the p-value is nan and a note says why.
+    """
+    from infoscope.estimators.independence.arrays import NOT_DECIDED, conditional_test  # imports scikit-learn
+
+    if in_series(reading):
+        return reading
+    n = triples.pairs.n
+    if n > MAX_ROWS:
+        drawn = np.random.default_rng(0).permutation(n)[:MAX_ROWS]
+        triples = triples.take(np.sort(drawn))
+    pairs = triples.pairs
+    test = conditional_test(pairs.x, pairs.y, triples.conditions, pairs.groups)
+    if test is None:
+        return reading
+    if math.isnan(test.p):
+        return replace(reading, notes=(*reading.notes, NOT_DECIDED))
+    return replace(reading, p_value=test.p)
+
+
+def one_row_each(triples: Triples, generator: np.random.Generator) -> Triples:
+    """A random row of every group."""
+    order = generator.permutation(triples.pairs.n)
+    groups = triples.pairs.groups[order]
+    first = np.unique(groups, return_index=True)[1]
+    return triples.take(order[first])
+
+
+def is_series(triples: Triples) -> bool:
+    """Whether rows without groups follow one another in what linear fits of z and the other leave of x and of y.
+
+    A series given enough of its past has independent residuals, and is none.
+    """
+    pairs = triples.pairs
+    if pairs.groups is not None:
+        return False
+    z = np.hstack([prepared(condition).linear for condition in triples.conditions])
+    x, y = prepared(pairs.x).linear, prepared(pairs.y).linear
+    residuals = []
+    for target, other in ((x, y), (y, x)):
+        columns = left_out(np.hstack([z, other]), target)[0]
+        residuals.append(Variable(columns, None, 1))
+    return serial_dependence(*residuals) is not None

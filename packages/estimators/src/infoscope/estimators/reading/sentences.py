@@ -10,10 +10,12 @@ from infoscope.estimators.result import Estimate, decimals
 LEVEL = 0.05  # of the test of independence
 SERIES_CODE = "series"  # of the note of a reading whose rows follow one another
 SERIES_HEADLINE = "Rows follow one another, so p-values do not hold"
+NOT_DECIDED_CODE = "not decided"  # of the note of a test given conditions that is not decided
+NOT_DECIDED_HEADLINE = "Not decided whether they depend"
 
 
 def headline(answer: Estimate, p_value: float) -> str:
-    """How the answer begins: rows in a series, no dependence, a weak one; "" for a clear one.
+    """How the answer begins: rows in a series, no dependence, a weak one, or one not decided; "" for a clear one.
 
     Dependence is clear if the interval lies above 0. Otherwise the test of independence decides whether there is any,
     and the interval how much at most.
@@ -22,6 +24,8 @@ def headline(answer: Estimate, p_value: float) -> str:
         return SERIES_HEADLINE
     if answer.low > 0:
         return ""
+    if has_note(answer, NOT_DECIDED_CODE):
+        return NOT_DECIDED_HEADLINE
     p = p_in_words(p_value)
     if not p_value <= LEVEL:
         return f"No dependence is detected ({p})" if p else "No dependence is detected"
@@ -44,9 +48,31 @@ def finding(answer: Estimate, p_value: float, names: str = "x and y", size: str 
     return f"{amount(answer)} are shared by {names}{rows}{unseen}."
 
 
+def finding_given(answer: Estimate, p_value: float, subject: str, y: str, conditions: str, size: str) -> str:
+    """The answer in one sentence, in the unit of the estimate: what x tells about y beyond the conditions.
+
+    subject: x with its verb, such as "dose tells"
+    """
+    start = headline(answer, p_value)
+    about = f"about {y} beyond {conditions}"
+    if in_series(answer):
+        return f"{start}: {subject} {amount(answer)} {about}, by a reading of rows without order ({size})."
+    if start:
+        return f"{start} given {conditions}: {subject} {at_most(answer)} {about} (95 %, {size})."
+    unseen = ""
+    if p_value > LEVEL:
+        unseen = f"; the test of independence does not show it ({p_in_words(p_value)})"
+    return f"{subject} {amount(answer)} {about} ({size}){unseen}."
+
+
 def in_series(answer: Estimate) -> bool:
     """Whether the rows were taken as a series, of which nothing is called dependent or independent."""
-    return any(getattr(note, "code", "") == SERIES_CODE for note in answer.notes)
+    return has_note(answer, SERIES_CODE)
+
+
+def has_note(answer: Estimate, code: str) -> bool:
+    """Whether the answer has a note with this code."""
+    return any(getattr(note, "code", "") == code for note in answer.notes)
 
 
 def p_in_words(p: float) -> str:

@@ -28,7 +28,7 @@ COLUMNS = {  # of `table`, in bits where the name says so
     "bits": "information, the reading's best guess", "low_bits": "its 95 % interval", "high_bits": "its other end",
     "grade": "of the reading: A narrow, B wide, C unlike everything simulated", "n": "rows that are known in both",
     "rows_read": "rows that the reading took",
-    "p": "of independence; none where rows follow one another",
+    "p": "of independence; none where rows follow one another, or where the test given conditions is not decided",
     "q": "the false discovery rate at which it is called dependent (Benjamini & Hochberg 1995)",
     "dependent": "whether q is at most the level", "chosen": "its place among the columns that each add something",
     "adds_bits": "information beyond the (other) chosen ones", "adds_low_bits": "its 95 % interval",
@@ -47,6 +47,7 @@ class Screen(InNotebook):
     groups  how many groups of dependent rows; 0: every row is its own
     notes   what was left out, and what to doubt
     series  pairs whose rows follow one another, which have no p-value
+    given   names of the conditions of every test and reading
     """
 
     table: pd.DataFrame
@@ -56,6 +57,12 @@ class Screen(InNotebook):
     groups: int
     notes: tuple[str, ...] = ()
     series: int = 0
+    given: tuple[str, ...] = ()
+
+    @property
+    def beyond(self) -> str:
+        """The conditions in words: " given age and sex"; empty without any."""
+        return f" given {listed(self.given)}" if self.given else ""
 
     @property
     def relevant(self) -> list[str]:
@@ -105,7 +112,7 @@ class Screen(InNotebook):
     @property
     def answers(self) -> list[str]:
         """The first sentences: how many columns depend, which share most, and which to keep."""
-        what = f"on {self.target}" if self.target else "on each other"
+        what = f"on {self.target or 'each other'}{self.beyond}"
         found = self.table[self.table["dependent"]]
         unit = "columns depend" if self.target else "pairs of columns depend"
         rows = f"n = {self.n:,}{f' in {self.groups:,} groups' if self.groups else ''}"
@@ -136,8 +143,8 @@ class Screen(InNotebook):
     def details(self) -> dict[str, Any]:
         """What the figures mean and what to doubt, by title."""
         meaning = [
-            "Bits: the best guess of the information that both share, with a 95 % interval for the true value; grade "
-            "A: narrow, B: wide, C: the data differ from everything simulated.",
+            f"Bits: the best guess of the information that both share{self.beyond}, with a 95 % interval for the true "
+            "value; grade A: narrow, B: wide, C: the data differ from everything simulated.",
             f"q: the false discovery rate at which a pair is called dependent (Benjamini & Hochberg 1995), here at "
             f"most {self.level:g}.",
         ]
@@ -196,7 +203,7 @@ class Screen(InNotebook):
         known = values[np.isfinite(values)]
         image = heat(ax, values, texts, names, names, max(float(known.max(initial=0.0)), 1e-9))
         ax.tick_params(axis="x", rotation=90)
-        ax.figure.colorbar(image, ax=ax, label="information (bits)", aspect=40)
+        ax.figure.colorbar(image, ax=ax, label=f"information{self.beyond} (bits)", aspect=40)
         ax.set_title(f"what each pair shares; columns that share much are neighbours; n = {self.n:,}", fontsize="small")
         return ax
 
@@ -219,7 +226,7 @@ class Screen(InNotebook):
         colours = np.where(chosen, "C0", np.where(depends, "C7", "#bbbbbb")).tolist()
         ax = axes(ax, (5.0, 1.2 + 0.24 * len(shown)))
         intervals(ax, list(shown["column"]), estimates, colours)
-        target = in_figure(self.target)
+        target = in_figure(f"{self.target}{self.beyond}")
         ax.set_xlabel(f"information about {target} (bits), 95 % interval", parse_math=False)
         for label, (colour, of) in kinds.items():
             if of.any():

@@ -19,9 +19,10 @@ from infoscope.estimators.alignment import aligned, group_codes
 from infoscope.estimators.arrays.registry import estimate
 from infoscope.estimators.columns import bare_columns
 from infoscope.estimators.independence.association import independence
-from infoscope.estimators.independence.beyond import at_most_entropy, choose
+from infoscope.estimators.independence.beyond import at_most_entropy, beyond, choose
 from infoscope.estimators.independence.columns import Column, as_columns
 from infoscope.estimators.independence.functions import CATEGORY, WHOLE
+from infoscope.estimators.reading.given import as_triples, read_given
 from infoscope.estimators.reading.sentences import SERIES_CODE, in_series
 from infoscope.estimators.result import Estimate, undefined
 from infoscope.estimators.threads import threads_for
@@ -46,6 +47,7 @@ def screen(
     target: str | None = None,
     groups: ArrayLike | None = None,
     *,
+    given: str | Sequence[str] = (),
     continuous: Collection[str] = (),
     discrete: Collection[str] = (),
     angles: Mapping[str, float] | None = None,
@@ -61,6 +63,7 @@ def screen(
                 mapping may be wrapped (Continuous, Discrete, Angle)
     target      name of a column; None: every pair
     groups      [n] of dependent rows, or the name of the column that has them
+    given       names of columns: every pair is tested and read given these, which are no candidates themselves
     continuous, discrete, angles  columns that are numbers, categories, and angles with their period; the others are
                 typed as by `estimate`, but whole numbers are ordered in tests of independence
     level       false discovery rate
@@ -73,20 +76,26 @@ def screen(
     information. Nothing is called dependent where rows follow one another. With a target, dependent columns are
     selected step by step, on at most 4,000 rows; what a column adds to the others is the
     information of the residuals of both given these, as for normal variables (`independence.beyond`). Rows in which a
-    value of the pair is missing are left out. InfoscopeError: an unknown name, dates, infinite values, fewer than 20
-    rows.
+    value of the pair or of a condition is missing are left out. Tests given conditions use at most 4,000 rows; where
+    one is not decided (`independence_test`) there is no p-value, and nothing is called dependent. InfoscopeError: an
+    unknown name, a condition that is the target, dates, infinite values, fewer than 20 rows.
+
+    >>> screen(examples.genes(), "phenotype", given="snp2").given  # doctest: +SKIP
+    ('snp2',)
     """
     require_number("level", level, 0, 1, ends=False)
     require_int("rows", MIN_ROWS if rows is None else rows, MIN_ROWS)
     if target is not None and np.ndim(groups) == 0 and target == groups:
         raise Conflict(f"groups must name another column than target, got {groups!r} for both.")
     target = None if target is None else str(target)
+    conditions = (str(given),) if isinstance(given, str) else tuple(map(str, given))
     named, groups = _named(table, groups)
     periods = {str(name): period for name, period in (angles or {}).items()}
     columns, left_out = as_columns(named, list(map(str, continuous)), list(map(str, discrete)), periods)
     if target is not None and target not in columns:
         why = left_out.get(target, f"got {target!r}.")
         raise UnknownName(f"target must name a column of the table that varies: {why}")
+    _require_conditions(conditions, columns, left_out, target)
     notes = [Note(f"{why} It is left out.", "column left out", name) for name, why in left_out.items()]
     lengths = {len(column.known) for column in columns.values()}
     if len(columns) < 2 or len(lengths) != 1 or min(lengths) < MIN_ROWS:
@@ -98,15 +107,18 @@ def screen(
     if groups is not None:
         count, codes = group_codes(n, groups)
         codes = None if count == n else codes
-    count = len(columns) * (len(columns) - 1) // 2 if target is None else len(columns) - 1
+    candidates = [name for name in columns if name not in conditions]
+    count = len(candidates) * (len(candidates) - 1) // 2 if target is None else len(candidates) - 1
     if count > MAX_PAIRS:
         raise OutOfRange(
             f"table must have at most {MAX_PAIRS:,} pairs of columns, got {count:,} of {len(columns):,} columns: give "
             "a target, or fewer columns."
         )
     progress(0.0, f"{count:,} pairs of columns in {n:,} rows")
-    pairs = list(combinations(columns, 2)) if target is None else [(name, target) for name in columns if name != target]
-    few = dict.fromkeys(pair for pair in pairs if np.sum(columns[pair[0]].known & columns[pair[1]].known) < MIN_ROWS)
+    pairs = list(combinations(candidates, 2))
+    if target is not None:
+        pairs = [(name, target) for name in candidates if name != target]
+    few = dict.fromkeys(pair for pair in pairs if _known(columns, (*pair, *conditions)).sum() < MIN_ROWS)
     if few:
         named = listed(map(" and ".join, few))
         sentence = f"Left out, with fewer than {MIN_ROWS} rows without missing values: {named}."
@@ -117,11 +129,17 @@ def screen(
             f"table must have {MIN_ROWS} rows or more without missing values in some pair, got none. {notes[-1]}"
         )
     with threads_for(0):  # one thread for each process
-        p, strength = _tests(columns, pairs, codes)
-        q = false_discovery_control(p)
+        if conditions:
+            p, strength, more_notes = _tests_given(columns, pairs, codes, conditions, level)
+            notes += more_notes
+        else:
+            p, strength = _tests(columns, pairs, codes)
+        undecided = np.isnan(p)
+        q = false_discovery_control(np.nan_to_num(p, nan=1.0))
+        q[undecided] = np.nan
         dependent = q <= level
         share = 1.0 if target is None or not dependent.any() else SHARE_READ
-        reader = _Reader(columns, codes, rows, generator, processes, progress, len(pairs), share)
+        reader = _Reader(columns, codes, rows, generator, processes, progress, len(pairs), share, conditions)
         readings: dict[tuple[str, str], Estimate] = {}
         for some in (dependent, ~dependent):
             readings |= reader.read([pair for pair, one in zip(pairs, some) if one])
@@ -129,18 +147,19 @@ def screen(
         dependent &= ~series
         p[series] = q[series] = np.nan
         found = [
-            _row(columns, pair, readings[pair]) | {"p": p[place], "q": q[place], "dependent": bool(dependent[place])}
+            _row(columns, pair, readings[pair], conditions)
+            | {"p": p[place], "q": q[place], "dependent": bool(dependent[place])}
             for place, pair in enumerate(pairs)
         ]
         notes += _notes_of_readings(readings.values())
         if target is not None and dependent.any():
             names = [pairs[place][0] for place in np.argsort(-strength) if dependent[place]]
-            added, more_notes = _select(columns, names, target, codes, level, reader)
+            added, more_notes = _select(columns, names, target, codes, level, reader, conditions)
             notes += more_notes
             found = [row | added.get(str(row["column"]), {}) for row in found]
     progress(1.0, "done")
     of_groups = 0 if codes is None else int(codes.max()) + 1
-    return Screen(ordered(found), target or "", level, n, of_groups, tuple(notes), int(series.sum()))
+    return Screen(ordered(found), target or "", level, n, of_groups, tuple(notes), int(series.sum()), conditions)
 
 
 def _named(table: Any, groups: Any) -> tuple[dict[str, Any], Any]:
@@ -161,6 +180,56 @@ def _named(table: Any, groups: Any) -> tuple[dict[str, Any], Any]:
     if str(groups) not in named:
         raise UnknownName(f"groups must be [n] or name a column of the table, got {groups!r}.")
     return named, named.pop(str(groups))
+
+
+def _require_conditions(
+    conditions: Sequence[str], columns: Mapping[str, Column], left_out: Mapping[str, str], target: str | None
+) -> None:
+    """UnknownName unless every condition is a column that varies; Conflict: the target, or one named twice."""
+    for name in conditions:
+        if name not in columns:
+            why = left_out.get(name, f"got {name!r}.")
+            raise UnknownName(f"given must name columns of the table that vary: {why}")
+        if name == target:
+            raise Conflict(f"given must name other columns than target, got {name!r} for both.")
+        if conditions.count(name) > 1:
+            raise Conflict(f"given must name each column once, got {name!r} twice.")
+
+
+def _known(columns: Mapping[str, Column], names: Sequence[str]) -> NDArray[np.bool_]:
+    """The rows [n] without a missing value in these columns."""
+    return np.all([columns[name].known for name in names], axis=0)
+
+
+def _tests_given(
+    columns: Mapping[str, Column],
+    pairs: Sequence[tuple[str, str]],
+    groups: NDArray[np.int64] | None,
+    conditions: Sequence[str],
+    level: float,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], list[Note]]:
+    """p-values given the conditions [pairs], nan where not decided; information, nats, for their order; and notes."""
+    p, strength = np.ones(len(pairs)), np.zeros(len(pairs))
+    order = np.random.default_rng(0).permutation(len(columns[pairs[0][0]].known))
+    notes = []
+    for place, pair in enumerate(pairs):
+        names = (*pair, *conditions)
+        rows = _known(columns, names)
+        if rows.sum() > MAX_SELECTED_ROWS:
+            drawn = order[rows[order]][:MAX_SELECTED_ROWS]
+            rows = np.isin(np.arange(len(rows)), drawn)
+            sentence = f"Tests given conditions use {MAX_SELECTED_ROWS:,} rows, drawn at random."
+            notes = [Note(sentence, "rows drawn")]
+        x, y, *given = (columns[name].smooth(rows) for name in names)
+        test = beyond(x, y, given, level, of_kept(groups, rows))
+        p[place], strength[place] = test.p, test.information.value
+    undecided = int(np.isnan(p).sum())
+    if undecided:
+        sentence = (
+            f"Not decided for {undecided:,} of {len(pairs):,} pairs: all they share may be due to the conditions."
+        )
+        notes.append(Note(sentence, "not decided"))
+    return p, strength, notes
 
 
 def _tests(
@@ -191,7 +260,9 @@ class _Reader:
     def __init__(
         self, columns: Mapping[str, Column], groups: NDArray[np.int64] | None, rows: int | None,
         generator: np.random.Generator | None, processes: int, progress: Progress, total: int, share: float,
+        conditions: Sequence[str] = (),
     ) -> None:  # fmt: skip
+        self.conditions = conditions
         self.columns, self.groups, self.rows, self.generator = columns, groups, rows, generator
         self.processes, self.progress, self.done, self.total = processes, progress, 0, total
         self.share = share  # of the work
@@ -212,26 +283,40 @@ class _Reader:
             self.progress(self.share * self.done / self.total, f"{self.done:,} of {self.total:,} read")
         return found
 
-    def _task(self, pair: tuple[str, str], most: int) -> tuple[Any, Any, NDArray[np.int64] | None, int]:
-        x, y = (self.columns[name] for name in pair)
-        known = x.known & y.known
+    def _task(self, pair: tuple[str, str], most: int) -> tuple[list[Any], NDArray[np.int64] | None, int]:
+        names = (*pair, *self.conditions)
+        known = _known(self.columns, names)
         rows = np.sort(self.order[known[self.order]][:most])
         seed = 0 if self.generator is None else int(self.generator.integers(1 << 32))
-        return x.typed(rows), y.typed(rows), of_kept(self.groups, rows), seed
+        return [self.columns[name].typed(rows) for name in names], of_kept(self.groups, rows), seed
 
 
-def _reading(x: Any, y: Any, groups: NDArray[np.int64] | None, seed: int) -> Estimate:
+def _reading(columns: Sequence[Any], groups: NDArray[np.int64] | None, seed: int) -> Estimate:
+    x, y, *conditions = columns
+    generator = np.random.default_rng(seed)
     try:
-        return estimate(x, y, groups=groups, generator=np.random.default_rng(seed))
+        if conditions:
+            return read_given(as_triples(x, y, _together(conditions), groups), generator)
+        return estimate(x, y, groups=groups, generator=generator)
     except ValueError as error:  # such as a constant column in these rows
         return undefined(str(error), n=len(groups) if groups is not None else 0)
 
 
-def _row(columns: Mapping[str, Column], pair: tuple[str, str], found: Estimate) -> dict[str, object]:
+def _together(blocks: Sequence[Any]) -> Any:
+    """Conditions as one value: a list where some have a wrapper, else a data frame."""
+    if all(isinstance(block, pd.Series) for block in blocks):
+        return pd.concat(blocks, axis=1)
+    return list(blocks)
+
+
+def _row(
+    columns: Mapping[str, Column], pair: tuple[str, str], found: Estimate, conditions: Sequence[str]
+) -> dict[str, object]:
     x, y = (columns[name] for name in pair)
+    rows = _known(columns, (*pair, *conditions))
     return {
         "column": x.name, "with": y.name, "kind": x.kind, "bits": found.bits.value, "low_bits": found.bits.low,
-        "high_bits": found.bits.high, "grade": getattr(found, "grade", ""), "n": int((x.known & y.known).sum()),
+        "high_bits": found.bits.high, "grade": getattr(found, "grade", ""), "n": int(rows.sum()),
         "rows_read": found.n,
     }  # fmt: skip
 
@@ -261,6 +346,7 @@ def _select(
     groups: NDArray[np.int64] | None,
     level: float,
     reader: _Reader,
+    conditions: Sequence[str],
 ) -> tuple[dict[str, dict[str, object]], list[Note]]:
     """What dependent columns, the strongest first, add to the selected ones; and notes."""
     notes = []
@@ -269,7 +355,7 @@ def _select(
         sentence = f"Not candidates for selection, with more than {MAX_MISSING:.0%} missing values: {listed(gaps)}."
         notes.append(Note(sentence, "not candidates"))
     names = [name for name in names if name not in gaps]
-    rows = np.all([columns[name].known for name in (*names, target)], axis=0)
+    rows = _known(columns, (*names, target, *conditions))
     complete = int(rows.sum())
     if not names or complete < MIN_ROWS:
         sentence = f"No column is selected: only {complete:,} rows have no missing value in the candidates."
@@ -286,7 +372,8 @@ def _select(
     def progress(share: float, what: str) -> None:
         reader.progress(reader.share + (1 - reader.share) * share, what)
 
-    choice = choose(smooth, columns[target].smooth(rows), level, kept, progress)
+    given = [columns[name].smooth(rows) for name in conditions]
+    choice = choose(smooth, columns[target].smooth(rows), level, kept, progress, given)
     found: dict[str, dict[str, object]] = {}
     for name in names:
         labels = [columns[each].labels(rows) for each in (name, target) if columns[each].kind in (WHOLE, CATEGORY)]
