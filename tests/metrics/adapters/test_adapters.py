@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from infoscope.estimators import Continuous, Discrete
+from infoscope.estimators import Continuous, Discrete, estimate
 from infoscope.estimators.independence import independence_test
 from infoscope.metrics import adapters
 
@@ -81,6 +81,18 @@ def test_tigramite_names_categories(stand_in):
     expected = independence_test(both, Discrete(LABEL)).observed
     assert test.get_dependence_measure(array, xyz, kinds) == expected
     assert test.get_dependence_measure(array, xyz) == independence_test(both, Continuous(LABEL)).observed
+
+
+def test_tigramite_gets_readings_given_z(stand_in):
+    test = stand_in("tigramite").TigramiteTest(reading=True)
+    array, xyz = COLUMNS.T[[0, 2, 1]], np.array([0, 1, 2])
+    reading = estimate(Continuous(A), Continuous(EFFECT), given=Continuous(B))
+    assert test.get_dependence_measure(array, xyz) == reading.value
+    assert test.get_shuffle_significance(array, xyz, value=0.0) == independence_test(A, EFFECT, B).p_value
+    array[2] = 1.0  # a constant condition
+    assert test.get_dependence_measure(array, xyz) == estimate(Continuous(A), Continuous(EFFECT)).value
+    array[0] = 1.0
+    assert test.get_dependence_measure(array, xyz) == 0.0
 
 
 def test_causal_learn_gets_the_numbers_of_the_test(stand_in):
