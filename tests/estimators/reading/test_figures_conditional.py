@@ -17,7 +17,6 @@ from infoscope.estimators.reading.figures_conditional import (
     left_out,
     table_information,
 )
-from infoscope.estimators.reading.figures_neighbours import estimates
 from infoscope.estimators.variables import Variable
 
 N = 400
@@ -111,12 +110,3 @@ def test_many_columns_without_information_given_z_show_hardly_any(copied):
         x[:, :3] = z[:, :3] ** 3
     values = figures_of(x, z[:, 0] + RNG.normal(size=150), *z.T)
     assert values["lower_bound"] < 0.08 and abs(values["residual_trees"]) < 0.15
-
-
-def test_neighbours_of_many_columns_are_searched_in_all_of_them():
-    """The figures of simulated triples were computed so; `figures` of pairs have components of many columns."""
-    x = RNG.normal(size=(150, 14))
-    y = x.sum(axis=1) + RNG.normal(size=150)
-    scores = [Variable(columns, None, 1).rank_normal().continuous for columns in (x, y[:, None])]
-    expected = estimates((scores[0], None), (scores[1], None), None, (5,))[0]
-    assert figures_of(x, y, Z[:150, 0])["ksg"] == pytest.approx(expected)

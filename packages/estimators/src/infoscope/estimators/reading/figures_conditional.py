@@ -258,10 +258,7 @@ class Given:
         x, y = (variable.linear for variable in variables)
         values["gaussian"] = gaussian_information(x, y)
         values["gaussian_given"] = gaussian_information(np.hstack([x, self.z]), y) - gaussian_information(self.z, y)
-        untied_rows = []  # of all columns: the simulated triples have no components of many columns
-        for variable in variables:
-            codes = None if variable.codes is None else variable.codes[rows]
-            untied_rows.append((variable.dithered[rows], codes))
+        untied_rows = [variable.untied_rows(rows) for variable in variables]
         values["ksg"] = float(estimates(*untied_rows, None, (5,))[0])
         return values | in_order("ksg_z", [float(estimates(each, (z, None), None, (5,))[0]) for each in untied_rows])
 
