@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from infoscope.checks import require_int
@@ -24,6 +25,7 @@ from infoscope.data.prior.noise import draw_function, draw_noise, plain_predicto
 from infoscope.data.prior.parts import Part, Sample, joined, numbers
 from infoscope.data.prior.quadrature import (
     PILOT_ROWS,
+    Observation,
     ScoredPair,
     calibrated,
     draw_levels,
@@ -63,31 +65,40 @@ class Wanted:
 def conditional_distribution(number: int) -> Distribution:
     """The triple of a number; the same number and VERSION always give the same one. Its truth is I(x; y | z)."""
     number = require_int("number", number, 0)
-    g, of_truth, of_pilot = (np.random.default_rng([VERSION, number, stream, 1]) for stream in range(3))
-    kind = str(g.choice(TYPES, p=list(TYPE_SHARES.values())))
+    seeds = [[VERSION, number, stream, 1] for stream in range(3)]
+    g, of_truth, of_pilot = map(np.random.default_rng, seeds)
+    shares = list(TYPE_SHARES.values())
+    kind = str(g.choice(TYPES, p=shares))
     empty = bool(g.random() < NOTHING_SHARE)
     small = bool(g.random() < SMALL_SHARE)
     most = SMALL_COLUMNS if small else MAX_COLUMNS
+    truth, error = 0.0, 0.0
     while True:
-        kinds = composition.draw_kinds(kind, 1, g)[0]
-        parts = _draw_parts(Wanted(kinds, composition.draw_nats(g), empty, small), g)
-        truth, error = (0.0, 0.0) if empty else parts[0].truth(of_truth)
-        if empty or composition.is_exact(truth, error):
+        (kinds,) = composition.draw_kinds(kind, 1, g)
+        nats = composition.draw_nats(g)
+        parts = _draw_parts(Wanted(kinds, nats, empty, small), g)
+        if empty:
+            break
+        truth, error = parts[0].truth(of_truth)
+        if composition.is_exact(truth, error):
             break
     if g.random() < 0.5:
         parts = [part.exchanged() for part in parts]
-    return composition.assembled(number, kind, parts, (truth, error), "xyz", most, (g, of_pilot))
+    known = (truth, error)
+    return composition.assembled(number, kind, parts, known, "xyz", most, (g, of_pilot))
 
 
 def _draw_parts(wanted: Wanted, g: Generator) -> list[Part]:
     """The subsystem with the information, and sometimes others that x or y share with z alone."""
     usable = [entry for entry in MAKERS if not entry[2] or wanted.kinds in entry[2]]
     weights = np.array([entry[3] for entry in usable])
-    family, maker, _, _ = usable[g.choice(len(usable), p=weights / weights.sum())]
+    place = g.choice(len(usable), p=weights / weights.sum())
+    family, maker, _, _ = usable[place]
     parts = [maker(wanted, family, g)]
     extra_share = SMALL_EXTRA_SHARE if wanted.small else EXTRA_SHARE
     if family == "shared" or g.random() < extra_share:
-        parts += [_with_z_alone(wanted, place, g) for place in (0, 1)]
+        for variable in (0, 1):
+            parts.append(_with_z_alone(wanted, variable, g))
     return parts
 
 
@@ -105,32 +116,49 @@ def _pair_wanted(wanted: Wanted, g: Generator) -> Part:
     part = _pair(wanted.kinds, wanted.nats, wanted.small, g)
     if not wanted.empty:
         return part
-    return composition.independent(part, _pair(wanted.kinds, wanted.nats, wanted.small, g))
+    other = _pair(wanted.kinds, wanted.nats, wanted.small, g)
+    return composition.independent(part, other)
 
 
 def _with_z_alone(wanted: Wanted, place: int, g: Generator) -> Part:
     """Columns of x (or y) that depend on columns of z; in some z holds these too, and the other variable depends."""
     copied = g.random() < 0.3
-    of_other = wanted.kinds[1 - place] if copied else pick(g, ("numbers", "categories"))
-    part = _pair((wanted.kinds[place], of_other), g.uniform(0.1, 2.0), wanted.small, g)
+    kind = wanted.kinds[1 - place]
+    if not copied:
+        kind = pick(g, ("numbers", "categories"))
+    nats = g.uniform(0.1, 2.0)
+    part = _pair((wanted.kinds[place], kind), nats, wanted.small, g)
 
     def draw(n: int, g: Generator) -> Triples:
-        own, other = part.draw(n, g)
-        nothing = numbers(np.empty((n, 0)))
-        x, y, z = (own, other, own) if copied else (own, nothing, other)
-        return (x, y, z) if place == 0 else (y, x, z)
+        first, second = part.draw(n, g)
+        variables = [first, numbers(np.empty((n, 0)))]
+        z = second
+        if copied:
+            variables[1], z = second, first
+        if place == 1:
+            variables.reverse()
+        return *variables, z
 
-    return Part("shared", f"with z: {part.description}", draw, lambda _: (0.0, 0.0), (False,) * 3)
+    return Part("shared", f"with z: {part.description}", draw, _nothing, (False,) * 3)
+
+
+def _nothing(g: Generator) -> tuple[float, float]:
+    """The information of what is independent, and its error."""
+    return 0.0, 0.0
 
 
 def shared(wanted: Wanted, family: str, g: Generator) -> Part:
     """A pair beside independent columns of z; the subsystem comes with others that x or y share with z."""
-    pair, given = _pair_wanted(wanted, g), Conditions(g, wanted.conditions)
+    pair = _pair_wanted(wanted, g)
+    conditions = Conditions(g, wanted.conditions)
 
     def draw(n: int, g: Generator) -> Triples:
-        return *pair.draw(n, g), given.draw(n, g)[0]
+        x, y = pair.draw(n, g)
+        z, _ = conditions.draw(n, g)
+        return x, y, z
 
-    return Part(family, f"{pair.description}, beside {given.name}", draw, pair.truth, (*pair.tied, given.tied))
+    text = f"{pair.description}, beside {conditions.name}"
+    return Part(family, text, draw, pair.truth, (*pair.tied, conditions.tied))
 
 
 def common_cause(wanted: Wanted, family: str, g: Generator) -> Part:
@@ -138,43 +166,51 @@ def common_cause(wanted: Wanted, family: str, g: Generator) -> Part:
 
     Without information, categories are mostly levels of moved numbers, and numbers sometimes rounded or censored.
     """
-    seen_as = list(wanted.kinds)
+    kinds = wanted.kinds
     if wanted.empty:
-        kinds = ["numbers" if kind == "categories" and g.random() < 0.7 else kind for kind in seen_as]
-        wanted = replace(wanted, kinds=(kinds[0], kinds[1]))
-    pair, given = _pair_wanted(wanted, g), Conditions(g, wanted.conditions)
+        drawn = [_moved_as(kind, g) for kind in kinds]
+        wanted = replace(wanted, kinds=(drawn[0], drawn[1]))
+    pair = _pair_wanted(wanted, g)
+    conditions = Conditions(g, wanted.conditions)
     pilots = pair.draw(PILOT_ROWS, g)
-    moves = [draw_move(family, given, pilot, g) for pilot in pilots]
-    scores = given.draw(PILOT_ROWS, g)[1]
-    seen = []
-    for place, kind in enumerate(wanted.kinds):
-        leveled = kind != seen_as[place]
+    moves = [draw_move(family, conditions, pilot, g) for pilot in pilots]
+    scores = conditions.draw(PILOT_ROWS, g)[1]
+    observations, ties = [], []
+    for place, kind in enumerate(kinds):
         moved = moves[place](pilots[place], scores).numbers
-        if leveled:
-            seen.append([draw_levels(g, column, int(g.integers(2, 6))) for column in moved.T])
+        found: list[Observation] = []
+        if wanted.kinds[place] != kind:
+            found = [draw_levels(g, column, int(g.integers(2, 6))) for column in moved.T]
         elif wanted.empty and kind == "numbers" and g.random() < 0.2:
-            seen.append([draw_observation(g, column) for column in moved.T])
-        else:
-            seen.append([])
+            found = [draw_observation(g, column) for column in moved.T]
+        observations.append(found)
+        ties.append(bool(found) and kind == "numbers")
 
     def draw(n: int, g: Generator) -> Triples:
-        z, scores = given.draw(n, g)
-        x, y = (
-            _seen(move(sample, scores), columns, kind)
-            for move, sample, columns, kind in zip(moves, pair.draw(n, g), seen, seen_as)
-        )
-        return x, y, z
+        z, scores = conditions.draw(n, g)
+        variables = []
+        for place, sample in enumerate(pair.draw(n, g)):
+            moved = moves[place](sample, scores)
+            variables.append(_observed(moved, observations[place], kinds[place]))
+        return *variables, z
 
-    text = f"{pair.description}, moved by {given.name}"
-    ties = [bool(columns) and kind == "numbers" for columns, kind in zip(seen, seen_as)]
-    return Part(family, text, draw, pair.truth, (*ties, given.tied))
+    text = f"{pair.description}, moved by {conditions.name}"
+    return Part(family, text, draw, pair.truth, (*ties, conditions.tied))
 
 
-def _seen(sample: Sample, seen: list, kind: str) -> Sample:
+def _moved_as(kind: str, g: Generator) -> str:
+    """The kind that is moved: mostly numbers, of which levels are taken, in the place of categories."""
+    if kind == "categories" and g.random() < 0.7:
+        return "numbers"
+    return kind
+
+
+def _observed(sample: Sample, observations: list[Observation], kind: str) -> Sample:
     """Number columns as they are observed, where there are observations."""
-    if not seen:
+    if not observations:
         return sample
-    return joined([observed(column, each, kind) for column, each in zip(sample.numbers.T, seen)])
+    columns = zip(sample.numbers.T, observations)
+    return joined([observed(column, observation, kind) for column, observation in columns])
 
 
 def changed_noise(wanted: Wanted, family: str, g: Generator) -> Part:
@@ -216,12 +252,14 @@ def _changed(
     condition, which is invertible given z.
     """
     slope = family == "changed_slope"
+    kind = wanted.kinds[1]
     noise, predictor = draw_noise(g), plain_predictor(g)
     name, function = draw_function(g)
-    build = scalar.about(predictor, noise, scalar.standardised_on(predictor, function))
+    standardised = scalar.standardised_on(predictor, function)
+    build = scalar.about(predictor, noise, standardised)
     score = predictor.sample(PILOT_ROWS, g)[1]
     strength = calibrated(build, score, wanted.nats, scalar.NOISE_STRENGTHS, g)
-    given = Conditions(g, wanted.conditions)
+    conditions = Conditions(g, wanted.conditions)
 
     def pair_at(z: Array) -> ScoredPair:
         return build(strength * strength_at(z))
@@ -231,26 +269,88 @@ def _changed(
 
     of_pilot = g.normal(size=PILOT_ROWS)
     pilot = pair_at(of_pilot).draw(score, g)
-    leveled = not slope and (wanted.kinds[1] == "categories" or g.random() < 0.15)
-    seen = draw_levels(g, pilot) if leveled else None
-    columns = score, multiplied(pilot, of_pilot)
-    moves = [draw_move(pick(g, SHAPES), given, numbers(column), g) for column in columns]
+    levels = None
+    if not slope and (kind == "categories" or g.random() < 0.15):
+        levels = draw_levels(g, pilot)
+    moves = []
+    for column in (score, multiplied(pilot, of_pilot)):
+        shape = pick(g, SHAPES)
+        moves.append(draw_move(shape, conditions, numbers(column), g))
 
     def draw(n: int, g: Generator) -> Triples:
-        x, z = predictor.sample(n, g)[1], g.normal(size=n)
+        x = predictor.sample(n, g)[1]
+        z = g.normal(size=n)
         y = multiplied(pair_at(z).draw(x, g), z)
-        others, scores = given.draw(n, g)
+        others, scores = conditions.draw(n, g)
         first = moves[0](numbers(x), scores)
-        second = moves[1](numbers(y), scores) if seen is None else observed(y, seen, wanted.kinds[1])
+        if levels is None:
+            second = moves[1](numbers(y), scores)
+        else:
+            second = observed(y, levels, kind)
         return first, second, joined([numbers(z), others])
 
     def truth(g: Generator) -> tuple[float, float]:
-        values = [information(pair_at(node), None, seen, pilot) for node in nodes[0]]
-        nats = float(nodes[1] @ values)
+        places, weights = nodes
+        values = [information(pair_at(node), None, levels, pilot) for node in places]
+        nats = float(weights @ values)
         return nats, NODE_ERROR * nats
 
-    text = f"{name} of {predictor.name}, {noise.name} noise whose strength depends on z, beside {given.name}"
-    return Part(family, text, draw, truth, (False, seen is not None and wanted.kinds[1] == "numbers", given.tied))
+    text = f"{name} of {predictor.name}, {noise.name} noise whose strength depends on z, beside {conditions.name}"
+    tied = levels is not None and kind == "numbers"
+    return Part(family, text, draw, truth, (False, tied, conditions.tied))
+
+
+@dataclass(frozen=True, eq=False)
+class LinearSystem:
+    """Columns that each depend on those before them, [m].
+
+    place   of each column: 0 in x, 1 in y, 2 in z
+    links   [m, m], lower triangular; those between x and y are multiplied by a strength
+    dof     degrees of freedom of Student's distribution; inf: normal
+    """
+
+    place: NDArray[np.intp]
+    links: Array
+    dof: float
+
+    @property
+    def sides(self) -> list[NDArray[np.intp]]:
+        """The columns of x, y and z."""
+        return [np.flatnonzero(self.place == which) for which in range(3)]
+
+    def mixing(self, strength: float) -> Array:
+        """The matrix [m, m] by which columns are made from noise."""
+        across = self.place[:, None] + self.place == 1
+        links = np.where(across, strength * self.links, self.links)
+        parents = (self.links != 0).sum(axis=1)
+        scaled = links / np.sqrt(1 + parents)[:, None]
+        return np.linalg.inv(np.eye(len(self.place)) - scaled)
+
+    def nats(self, strength: float) -> float:
+        """I(x; y | z), nats."""
+        x, y, z = self.sides
+        mixed = self.mixing(strength)
+        logs = []
+        for rows in ((x, z), (y, z), (z,), (x, y, z)):
+            block = mixed[np.concatenate(rows)]
+            logs.append(np.linalg.slogdet(block @ block.T)[1])
+        return float(logs[0] + logs[1] - logs[2] - logs[3]) / 2 + self.common_scale()
+
+    def common_scale(self) -> float:
+        """The information that x and y share given z by the common scale of Student's distribution, nats."""
+        if not np.isfinite(self.dof):
+            return 0.0
+        p, q, r = map(len, self.sides)
+        return student_information(p, q + r, self.dof) - student_information(p, r, self.dof)
+
+    def draw(self, n: int, mixed: Array, g: Generator) -> Triples:
+        """x, y and z of n rows."""
+        values = g.normal(size=(n, len(self.place))) @ mixed.T
+        if np.isfinite(self.dof):
+            scale = g.chisquare(self.dof, size=(n, 1)) / self.dof
+            values /= np.sqrt(scale)
+        x, y, z = (numbers(values[:, side]) for side in self.sides)
+        return x, y, z
 
 
 def linear_system(wanted: Wanted, family: str, g: Generator) -> Part:
@@ -261,39 +361,23 @@ def linear_system(wanted: Wanted, family: str, g: Generator) -> Part:
     most_columns = (1, 1, SMALL_CONDITIONS) if wanted.small else (6, 6, MAX_CONDITIONS)
     sizes = [log_uniform_int(g, 1, most) for most in most_columns]
     place = np.repeat([0, 1, 2], sizes)
-    place = place[np.argsort(place != 2, kind="stable")] if wanted.empty else g.permutation(place)
-    sides = [np.flatnonzero(place == which) for which in range(3)]
-    square = (len(place),) * 2
-    links = np.tril(g.normal(size=square), -1) * (g.random(square) < g.uniform(0.15, 0.7))
-    across = place[:, None] + place == 1  # between x and y
-    dof = log_uniform(g, 2.0, 20.0) if not wanted.empty and g.random() < 0.3 else np.inf
-
-    def mixing(strength: float) -> Array:
-        scaled = np.where(across, strength * links, links) / np.sqrt(1 + (links != 0).sum(axis=1))[:, None]
-        return np.linalg.inv(np.eye(len(place)) - scaled)
-
-    def nats(strength: float) -> float:
-        x, y, z = sides
-        mixed = mixing(strength)
-        blocks = [mixed[np.concatenate(rows)] for rows in ((x, z), (y, z), (z,), (x, y, z))]
-        logs = [np.linalg.slogdet(block @ block.T)[1] for block in blocks]
-        return float(logs[0] + logs[1] - logs[2] - logs[3]) / 2 + common
-
-    p, q, r = sizes
-    common = student_information(p, q + r, dof) - student_information(p, r, dof) if np.isfinite(dof) else 0.0
-    log_strength = bisected(lambda log: nats(np.exp(log)) < wanted.nats, -8.0, 3.0, 30)[0]
+    if wanted.empty:
+        place = place[np.argsort(place != 2, kind="stable")]
+    else:
+        place = g.permutation(place)
+    square = (len(place), len(place))
+    weights = np.tril(g.normal(size=square), -1)
+    links = weights * (g.random(square) < g.uniform(0.15, 0.7))
+    dof = np.inf
+    if not wanted.empty and g.random() < 0.3:
+        dof = log_uniform(g, 2.0, 20.0)
+    system = LinearSystem(place, links, dof)
+    log_strength, _ = bisected(lambda log: system.nats(np.exp(log)) < wanted.nats, -8.0, 3.0, 30)
     strength = 0.0 if wanted.empty else float(np.exp(log_strength))
-    mixed = mixing(strength)
-
-    def draw(n: int, g: Generator) -> Triples:
-        values = g.normal(size=(n, len(place))) @ mixed.T
-        if np.isfinite(dof):
-            values /= np.sqrt(g.chisquare(dof, size=(n, 1)) / dof)
-        x, y, z = (numbers(values[:, side]) for side in sides)
-        return x, y, z
-
+    mixed = system.mixing(strength)
     text = f"{' + '.join(map(str, sizes))} columns, t({dof:.3g})"
-    return Part(family, text, draw, lambda _: (nats(strength), 0.0), (False,) * 3)
+    known = (system.nats(strength), 0.0)
+    return Part(family, text, lambda n, g: system.draw(n, mixed, g), lambda _: known, (False,) * 3)
 
 
 def three_states(wanted: Wanted, family: str, g: Generator) -> Part:
@@ -301,17 +385,14 @@ def three_states(wanted: Wanted, family: str, g: Generator) -> Part:
 
     Without information a and b are independent given c, which z shows exactly.
     """
-    sizes = tuple(int(size) for size in g.integers(2, 7, 3))
-    a, b = (g.dirichlet(np.full(size, 0.5), size=sizes[2]).T for size in sizes[:2])
-    chain = a[:, None] * b * g.dirichlet(np.full(sizes[2], 4.0))
-    full = g.dirichlet(np.full(np.prod(sizes), 0.3)).reshape(sizes)
-    share, _ = bisected(lambda mix: table_nats((1 - mix) * chain + mix * full) < 1.3 * wanted.nats, 0.0, 1.0, 30)
-    share = 0.0 if wanted.empty else share
-    table = (1 - share) * chain + share * full
+    table = _table_of_states(wanted, g)
+    sizes = table.shape
     exact = wanted.empty or g.random() < 0.6
+    kinds = (*wanted.kinds, pick(g, ("numbers", "categories")))
     emissions = []
-    for size, kind in zip(sizes, (*wanted.kinds, pick(g, ("numbers", "categories")))):
-        centres = g.normal(size=(size, 1 if wanted.small else log_uniform_int(g, 1, 5)))
+    for size, kind in zip(sizes, kinds):
+        columns = 1 if wanted.small else log_uniform_int(g, 1, 5)
+        centres = g.normal(size=(size, columns))
         emissions.append(latent.draw_emission(g, kind, centres, wanted.nats + 1.0, False))
     if exact:
         emissions[2] = latent.Labels((np.eye(sizes[2]),))
@@ -319,23 +400,39 @@ def three_states(wanted: Wanted, family: str, g: Generator) -> Part:
 
     def draw(n: int, g: Generator) -> Triples:
         first, rest = cells(n, g)
-        states = (first, *np.divmod(rest, sizes[2]))
+        second, third = np.divmod(rest, sizes[2])
+        states = (first, second, third)
         x, y, z = (emission.sample(state, g) for emission, state in zip(emissions, states))
         return x, y, z
 
     def truth(g: Generator) -> tuple[float, float]:
-        shown = [emission.cells for emission in emissions if isinstance(emission, latent.Labels)]
-        if len(shown) == 3:
-            return table_nats(np.einsum("abc,ai,bj,ck->ijk", table, *shown, optimize=True)), 0.0
-
-        def log_ratios(g: Generator) -> Array:
-            samples = draw(latent.BATCH, g)
-            return triple_log_ratios(table, [e.log_density(sample) for e, sample in zip(emissions, samples)])
-
+        labels = [emission.cells for emission in emissions if isinstance(emission, latent.Labels)]
+        if len(labels) == 3:
+            shown = np.einsum("abc,ai,bj,ck->ijk", table, *labels, optimize=True)
+            return table_nats(shown), 0.0
         return latent.monte_carlo(log_ratios, g)
+
+    def log_ratios(g: Generator) -> Array:
+        samples = draw(latent.BATCH, g)
+        densities = [emission.log_density(sample) for emission, sample in zip(emissions, samples)]
+        return triple_log_ratios(table, densities)
 
     text = " / ".join(emission.name for emission in emissions)
     return Part(family, text, draw, truth, (False,) * 3)
+
+
+def _table_of_states(wanted: Wanted, g: Generator) -> Array:
+    """A table P(a, b, c) with 1.3 times the nats wanted, which emissions lower; a mixture of two random ones."""
+    sizes = tuple(int(size) for size in g.integers(2, 7, 3))
+    a, b = (g.dirichlet(np.full(size, 0.5), size=sizes[2]).T for size in sizes[:2])
+    independent = a[:, None] * b * g.dirichlet(np.full(sizes[2], 4.0))
+    dependent = g.dirichlet(np.full(np.prod(sizes), 0.3)).reshape(sizes)
+
+    def mixture(share: float) -> Array:
+        return (1 - share) * independent + share * dependent
+
+    share, _ = bisected(lambda share: table_nats(mixture(share)) < 1.3 * wanted.nats, 0.0, 1.0, 30)
+    return mixture(0.0 if wanted.empty else share)
 
 
 def table_nats(table: Array) -> float:
@@ -351,7 +448,8 @@ def triple_log_ratios(table: Array, log_densities: list[Array]) -> Array:
     joint = np.einsum("abc,na,nb,nc->n", table, x, y, z, optimize=True)
     with_x = ((x @ table.sum(axis=1)) * z).sum(axis=1)
     with_y = ((y @ table.sum(axis=0)) * z).sum(axis=1)
-    ratio, product = joint * (z @ table.sum(axis=(0, 1))), with_x * with_y
+    ratio = joint * (z @ table.sum(axis=(0, 1)))
+    product = with_x * with_y
     return np.log(np.maximum(ratio, 1e-300)) - np.log(np.maximum(product, 1e-300))
 
 

@@ -17,6 +17,7 @@ SCALES = "scales"
 PILOT_ROWS = 1_000
 MAX_SCORE = 5.0  # standard deviations at which columns are cut before a function
 MAX_CODES = 400  # of a category column
+CUTS = 5  # of functions with jumps
 
 Effect = Callable[[Array], Array]  # scores [n, m] -> [n]
 
@@ -25,7 +26,9 @@ class Conditions:
     """Columns of z, numbers or categories, and standardised scores of them on which x and y depend."""
 
     def __init__(self, g: Generator, most: int = MAX_CONDITIONS) -> None:
-        count = log_uniform_int(g, 1, most if g.random() < 0.7 else 2)
+        if g.random() >= 0.7:
+            most = 2
+        count = log_uniform_int(g, 1, most)
         labels = int(g.choice([0, count, g.integers(count + 1)], p=[0.6, 0.2, 0.2]))
         self.tied = bool(g.random() < 0.3)
         self.draw_numbers, _ = composition.draw_idle_numbers(max(count - labels, 1), self.tied, g)
@@ -35,7 +38,8 @@ class Conditions:
         self.name = f"{count} conditions, {labels} of them categories"
         self.middle, self.spread = 0.0, 1.0
         scores = self.draw(PILOT_ROWS, g)[1]
-        self.middle, self.spread = np.median(scores, axis=0), np.maximum(np.ptp(scores, axis=0) / 6, 0.1)
+        self.middle = np.median(scores, axis=0)
+        self.spread = np.maximum(np.ptp(scores, axis=0) / 6, 0.1)
 
     def draw(self, n: int, g: Generator) -> tuple[Sample, Array]:
         """The columns of n rows, and their scores [n, m]."""
@@ -46,7 +50,8 @@ class Conditions:
         if len(self.effects):
             labels = self.draw_labels(n, g)
             samples.append(labels)
-            scores += [effect[codes][:, None] for effect, codes in zip(self.effects, labels.labels.T)]
+            for effect, codes in zip(self.effects, labels.labels.T):
+                scores.append(effect[codes][:, None])
         standardised = (np.hstack(scores) - self.middle) / self.spread
         return joined(samples), np.clip(standardised, -MAX_SCORE, MAX_SCORE)
 
@@ -54,24 +59,41 @@ class Conditions:
 def draw_effect(shape: str, conditions: Conditions, g: Generator) -> Effect:
     """A function of the scores, of about mean 0 and standard deviation 1: a sum, products, steps or a maximum."""
     pilot = conditions.draw(PILOT_ROWS, g)[1]
-    used = g.permutation(pilot.shape[1])[: log_uniform_int(g, 1, MAX_USED)]
+    order = g.permutation(pilot.shape[1])
+    used = order[: log_uniform_int(g, 1, MAX_USED)]
     size = len(used)
-    functions = [noise.standardised(noise.draw_function(g)[1]) for _ in range(max(size, 2))]
+    functions = []
+    for _ in range(max(size, 2)):
+        _, function = noise.draw_function(g)
+        functions.append(noise.standardised(function))
     weights = g.uniform(0.4, 1.0, size) * g.choice([-1, 1], size)
-    columns, cuts = g.integers(size, size=5), g.normal(0, 0.7, 5)
-    heights = g.normal(size=32)  # of the cells of five cuts
-    cells = 2 ** np.arange(5)
+    columns = g.integers(size, size=CUTS)
+    cuts = g.normal(0, 0.7, CUTS)
+    heights = g.normal(size=2**CUTS)  # of the cells between cuts
     rate = log_uniform(g, 1.0, 6.0)
-    i, j = columns[:2]
-    raw: dict[str, Effect] = {
-        "additive": lambda z: sum(w * f(column) for w, f, column in zip(weights, functions, z.T)),
-        "interacting": lambda z: functions[0](z[:, i]) * functions[1](z[:, j]) + np.sin(rate * z @ weights),
-        "jumps": lambda z: heights[(z[:, columns] > cuts) @ cells],
-        "maxima": lambda z: np.abs(z * weights - cuts[0]).max(axis=1),
-    }
-    function = raw[shape]
+
+    def additive(z: Array) -> Array:
+        terms = zip(weights, functions, z.T)
+        return sum(weight * function(column) for weight, function, column in terms)
+
+    def interacting(z: Array) -> Array:
+        first, second = (z[:, column] for column in columns[:2])
+        product = functions[0](first) * functions[1](second)
+        return product + np.sin(rate * z @ weights)
+
+    def jumps(z: Array) -> Array:
+        above = z[:, columns] > cuts
+        return heights[above @ 2 ** np.arange(CUTS)]
+
+    def maxima(z: Array) -> Array:
+        distances = np.abs(z * weights - cuts[0])
+        return distances.max(axis=1)
+
+    shapes = dict(zip(SHAPES, (additive, interacting, jumps, maxima)))
+    function = shapes[shape]
     values = function(pilot[:, used])
-    mean, spread = values.mean(), max(values.std(), 0.05)
+    mean = values.mean()
+    spread = max(values.std(), 0.05)
     return lambda scores: (function(scores[:, used]) - mean) / spread
 
 
@@ -81,7 +103,8 @@ def draw_move(shape: str, conditions: Conditions, pilot: Sample, g: Generator) -
     shape: one of SHAPES, or SCALES.
     """
     kind = pick(g, SHAPES) if shape == SCALES else shape
-    shift, scale = (draw_effect(kind, conditions, g) for _ in range(2))
+    shift = draw_effect(kind, conditions, g)
+    scale = draw_effect(kind, conditions, g)
     spread = pilot.numbers.std(axis=0)
     middle = np.median(pilot.numbers, axis=0)
     whole = (pilot.numbers == np.round(pilot.numbers)).all(axis=0)
@@ -97,9 +120,13 @@ def draw_move(shape: str, conditions: Conditions, pilot: Sample, g: Generator) -
     def move(sample: Sample, scores: Array) -> Sample:
         by = shift(scores)[:, None]
         moved = by * strengths * spread
-        factor = np.exp(np.clip(scale(scores)[:, None] * log_scales, -4, 4))
-        values = middle + (sample.numbers - middle) * factor + np.where(whole, np.round(moved), moved)
-        turned = (sample.labels + np.round(turns * by).astype(np.int64)) % levels
-        return Sample(values, np.where(sample.labels < levels, turned, sample.labels))
+        moved = np.where(whole, np.round(moved), moved)
+        log_factor = scale(scores)[:, None] * log_scales
+        factor = np.exp(np.clip(log_factor, -4, 4))
+        values = middle + (sample.numbers - middle) * factor + moved
+        steps = np.round(turns * by).astype(np.int64)
+        turned = (sample.labels + steps) % levels
+        labels = np.where(sample.labels < levels, turned, sample.labels)
+        return Sample(values, labels)
 
     return move
