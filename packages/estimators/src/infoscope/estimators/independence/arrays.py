@@ -166,7 +166,7 @@ def joined(columns: Sequence[Smooth]) -> Smooth:
         resolutions.append(sum(part.shape[1] for part in order))
     functions = np.hstack(order)
     kept = independent_columns(functions)
-    degrees = np.concatenate([column.degrees[: column.scores.shape[1]] for column in columns])
+    degrees = np.concatenate([column.score_degrees for column in columns])
     smoothest = np.argsort(degrees, kind="stable")
     scores = np.hstack([column.scores for column in columns])[:, smoothest]
     counts = tuple(int(kept[:count].sum()) for count in resolutions)

@@ -55,10 +55,10 @@ def residuals(columns: Sequence[Smooth], given: Sequence[Smooth]) -> list[Residu
     fitted = _fitted_functions(given, columns[0].n)
     found = []
     for column in columns:
-        degrees = column.degrees[: column.scores.shape[1]]
+        degrees = column.score_degrees
         scores = column.scores[:, degrees <= TESTED_DEGREES[-1]]
         sizes = tuple(int((degrees <= degree).sum()) for degree in TESTED_DEGREES)
-        found.append(Residuals(scores - fitted @ (fitted.T @ scores), sizes, fitted.shape[1]))
+        found.append(Residuals(_projected_out(scores, fitted), sizes, fitted.shape[1]))
     return found
 
 
@@ -67,20 +67,23 @@ def residuals_and_sizes(columns: Sequence[Smooth], fitted: Values) -> list[Resid
 
     Absolute values stand for the scores of degree 2, whose means given others are harder to predict.
     """
-    rest = np.sqrt(np.maximum(1 - (fitted**2).sum(axis=1, keepdims=True), 0.05))  # of a row's standard deviation
+    leverage = (fitted**2).sum(axis=1, keepdims=True)
+    deviation = np.sqrt(np.maximum(1 - leverage, 0.05))  # of a row's residual
     found = []
     for column in columns:
-        degrees = column.degrees[: column.scores.shape[1]]
-        scores = column.scores[:, degrees == 1]
-        scores = scores - fitted @ (fitted.T @ scores)
-        sizes = (scores.shape[1], scores.shape[1])
+        degrees = column.score_degrees
+        scores = _projected_out(column.scores[:, degrees == 1], fitted)
+        count = scores.shape[1]
         if degrees.max() > 1:
-            absolute = np.abs(scores) / rest
-            absolute -= fitted @ (fitted.T @ absolute)
-            scores = np.hstack([scores, absolute])
-            sizes = (sizes[0], scores.shape[1])
-        found.append(Residuals(scores, sizes, fitted.shape[1]))
+            absolute = np.abs(scores) / deviation
+            scores = np.hstack([scores, _projected_out(absolute, fitted)])
+        found.append(Residuals(scores, (count, scores.shape[1]), fitted.shape[1]))
     return found
+
+
+def _projected_out(columns: Values, fitted: Values) -> Values:
+    """Columns [n, k] less their projections on orthonormal functions [n, f]."""
+    return columns - fitted @ (fitted.T @ columns)
 
 
 def refined_residuals(columns: Sequence[Smooth], given: Sequence[Smooth]) -> Iterator[list[Residuals]]:
@@ -109,7 +112,7 @@ def refined_residuals(columns: Sequence[Smooth], given: Sequence[Smooth]) -> Ite
             new = _new_directions(np.eye(leaves.max() + 1)[leaves], fitted)
             if new.shape[1] == 0:
                 break
-            scores = scores - new @ (new.T @ scores)
+            scores = _projected_out(scores, new)
             fitted = np.hstack([fitted, new])
             trees += 1
         parts = np.split(scores, ends[:-1], axis=1)
@@ -176,7 +179,7 @@ def _tree(inputs: NDArray[np.float32], scores: Values, order: NDArray[np.intp], 
 def _new_directions(columns: Values, fitted: Values) -> Values:
     """Orthonormal directions of columns [n, k] that fitted functions do not span."""
     for _ in range(2):  # the second time removes rounding
-        columns = columns - fitted @ (fitted.T @ columns)
+        columns = _projected_out(columns, fitted)
     return _directions(columns)
 
 
@@ -213,12 +216,13 @@ def _fitted_functions(given: Sequence[Smooth], n: int) -> Values:
 def _blocks(given: Sequence[Smooth]) -> Iterator[tuple[int, int, Callable[[], Values]]]:
     """Degrees, numbers of functions k and functions [n, k]: of the columns, and products of two of these."""
     for column in given:
-        parts = [column.scores] if column.scores is column.functions else [column.scores, column.functions]
-        for part in parts:
-            degrees = column.degrees[: part.shape[1]]
+        parts = [(column.scores, column.score_degrees)]
+        if column.scores is not column.functions:
+            parts.append((column.functions, column.degrees))
+        for part, degrees in parts:
             for degree, width in _widths(degrees):
                 yield degree, width, partial(_of_degree, part, degrees, degree)
-    widths = [(column, _widths(column.degrees[: column.scores.shape[1]])) for column in given]
+    widths = [(column, _widths(column.score_degrees)) for column in given]
     for (first, of_first), (second, of_second) in combinations(widths, 2):
         for (degree, width), (other, other_width) in product(of_first, of_second):
             if degree + other <= MAX_DEGREE:
@@ -228,7 +232,8 @@ def _blocks(given: Sequence[Smooth]) -> Iterator[tuple[int, int, Callable[[], Va
 
 def _widths(degrees: NDArray[np.intp]) -> list[tuple[int, int]]:
     """Each degree, the lowest first, and how many functions have it."""
-    return list(zip(*(part.tolist() for part in np.unique(degrees, return_counts=True))))
+    values, counts = np.unique(degrees, return_counts=True)
+    return list(zip(values.tolist(), counts.tolist()))
 
 
 def _of_degree(columns: Values, degrees: NDArray[np.intp], degree: int) -> Values:
@@ -237,9 +242,10 @@ def _of_degree(columns: Values, degrees: NDArray[np.intp], degree: int) -> Value
 
 def _products(first: Smooth, degree: int, second: Smooth, other: int) -> Values:
     """The products [n, k] of the scores of a degree of one column with those of a degree of another."""
-    x = _of_degree(first.scores, first.degrees[: first.scores.shape[1]], degree)
-    y = _of_degree(second.scores, second.degrees[: second.scores.shape[1]], other)
-    return (x[:, :, None] * y[:, None, :]).reshape(len(x), -1) * np.sqrt(len(x))
+    x = _of_degree(first.scores, first.score_degrees, degree)
+    y = _of_degree(second.scores, second.score_degrees, other)
+    pairs = x[:, :, None] * y[:, None, :]
+    return pairs.reshape(len(x), -1) * np.sqrt(len(x))
 
 
 def tested_residuals(x: Residuals, y: Residuals, groups: Groups = None) -> Tested:

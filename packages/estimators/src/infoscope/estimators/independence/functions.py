@@ -41,6 +41,11 @@ class Smooth:
     def n(self) -> int:
         return len(self.functions)
 
+    @property
+    def score_degrees(self) -> NDArray[np.intp]:
+        """The degree of each score [e]."""
+        return self.degrees[: self.scores.shape[1]]
+
     @cached_property
     def categories(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Of a column of categories: the code [n] of each row, by its values of the functions, and rows of each."""

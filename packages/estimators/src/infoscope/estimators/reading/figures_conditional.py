@@ -17,7 +17,7 @@ from infoscope.estimators import discrete
 from infoscope.estimators.derived import without_combinations, without_functions
 from infoscope.estimators.knn.estimators import conditional_mutual_information
 from infoscope.estimators.pairs import Pairs
-from infoscope.estimators.reading.figures_heldout import MAX_TARGETS, in_order
+from infoscope.estimators.reading.figures_heldout import MAX_TARGETS, Numbers, in_order
 from infoscope.estimators.reading.figures_neighbours import estimates
 from infoscope.estimators.reading.figures_sample import (
     PreparedVariable,
@@ -25,6 +25,7 @@ from infoscope.estimators.reading.figures_sample import (
     Values,
     canonical,
     gaussian_information,
+    leading,
     prepare,
     prepared,
     scaled,
@@ -162,32 +163,44 @@ class Given:
         first, second = (_principal(variable.linear) for variable in self.sample.variables)
         both, ends = np.hstack([first, second]), first.shape[1]
         sides = (np.s_[:, :ends], np.s_[:, ends:])
-        basis = self._basis(self.z)
-        smooth = left_out(basis, both)[0]
-        half = both.copy()
-        for train, test in self.sample.folds():
-            half[test] -= left_out(basis[train], both[train], basis[test])[1]
-        trees = self._without_trees(self.z, smooth)
-        logs = scaled(np.log(trees**2 + 1e-2))
-        unscaled, log_scale = left_out(basis, logs)
-        residuals = {
-            "linear": left_out(self.z, both)[0], "smooth": smooth, "half": half, "trees": trees,
-            "scale": trees / np.exp(np.clip(log_scale, -2, 2)),
-        }  # fmt: skip
+        residuals, logs, unscaled = self._residuals(both)
         values: Figures = {}
         for name, columns in residuals.items():
-            values[f"residual_{name}"] = self._mean(gaussian_information, *(columns[side] for side in sides))
-            before, after = (logs, unscaled) if name == "scale" else (both, columns)
+            x, y = (columns[side] for side in sides)
+            values[f"residual_{name}"] = self._mean(gaussian_information, x, y)
+            before, after = both, columns
+            if name == "scale":
+                before, after = logs, unscaled
             values |= in_order(name, [explained(before[side], after[side]) for side in sides])
-        x, y = (trees[side] for side in sides)
+        x, y = (residuals["trees"][side] for side in sides)
+        permuted = np.roll(y, len(y) // 3, axis=0)
         values["residual_test"] = self._mean(_test, x, y)
         values["residual_squares"] = self._mean(_largest_correlation, x**2, y**2)
         values["residual_ksg"] = self._mean(self._ksg, x, y)
-        values["residual_scale_ksg"] = self._mean(self._ksg, *(residuals["scale"][side] for side in sides))
-        values["residual_permuted"] = self._mean(self._ksg, x, np.roll(y, len(y) // 3, axis=0))
+        divided = (residuals["scale"][side] for side in sides)
+        values["residual_scale_ksg"] = self._mean(self._ksg, *divided)
+        values["residual_permuted"] = self._mean(self._ksg, x, permuted)
         self.targets, self.residuals = [first, second], [x, y]
-        gains = [self._gains(place, smooth[side]) for place, side in enumerate(sides)]
-        return values | in_order("gain_smooth", [a for a, _ in gains]) | in_order("gain_trees", [b for _, b in gains])
+        smooth = [residuals["smooth"][side] for side in sides]
+        gains = [self._gains(place, columns) for place, columns in enumerate(smooth)]
+        by_smooth, by_trees = zip(*gains)
+        return values | in_order("gain_smooth", by_smooth) | in_order("gain_trees", by_trees)
+
+    def _residuals(self, targets: Values) -> tuple[dict[str, Values], Values, Values]:
+        """Residuals of the targets [n, t] by regression; logs of squared ones, and what z leaves of these."""
+        linear, _ = left_out(self.z, targets)
+        basis = self._basis(self.z)
+        smooth, _ = left_out(basis, targets)
+        half = targets.copy()
+        for train, test in self.sample.folds():
+            _, predicted = left_out(basis[train], targets[train], basis[test])
+            half[test] -= predicted
+        trees = self._without_trees(self.z, smooth)
+        logs = scaled(np.log(trees**2 + 1e-2))
+        unscaled, log_scale = left_out(basis, logs)
+        scale = trees / np.exp(np.clip(log_scale, -2, 2))
+        residuals = {"linear": linear, "smooth": smooth, "half": half, "trees": trees, "scale": scale}
+        return residuals, logs, unscaled
 
     def _components(self, x: Values, y: Values) -> Iterator[tuple[Values, Values, Values]]:
         """Rows, and weights of columns of x and of y: all columns of few, else the components of the other half."""
@@ -208,8 +221,10 @@ class Given:
         parts = [columns, columns**2, *(np.maximum(columns - knot, 0) for knot in KNOTS)]
         for rate in RATES:
             used = self.generator.random((size, WAVES)) < 4 / size
-            directions = used * self.generator.normal(size=(size, WAVES)) * rate / np.sqrt(min(size, 4))
-            parts.append(np.cos(columns @ directions + self.generator.uniform(0, 2 * np.pi, WAVES)))
+            normal = self.generator.normal(size=(size, WAVES))
+            directions = used * normal * rate / np.sqrt(min(size, 4))
+            phases = self.generator.uniform(0, 2 * np.pi, WAVES)
+            parts.append(np.cos(columns @ directions + phases))
         return scaled(np.hstack(parts))
 
     def _without_trees(self, columns: Values, residuals: Values) -> Values:
@@ -245,7 +260,7 @@ class Given:
     # --- neighbours ------------------------------------------------------------------------------------------------
     def _ksg(self, x: Values, y: Values) -> float:
         x, y = (untied(columns, self.generator) for columns in (x, y))
-        return float(estimates((x, None), (y, None), None, (5,))[0])
+        return _ksg_of((x, None), (y, None))
 
     def neighbours(self) -> Figures:
         """Estimates by nearest neighbours and for normal variables, given z or its predictions, and without z."""
@@ -254,13 +269,15 @@ class Given:
         z = self.z[rows]
         scores = [Variable(each.scores, each.codes, each.categories).take(rows) for each in variables]
         values = {f"conditional_ksg_{k}": _conditional_ksg(*scores, z, k) for k in (3, 10)}
-        values["index_ksg"] = float(np.mean([self._index_ksg(*part) for part in self._components(*self.residuals)]))
+        parts = self._components(*self.residuals)
+        values["index_ksg"] = float(np.mean([self._index_ksg(*part) for part in parts]))
         x, y = (variable.linear for variable in variables)
+        with_z = gaussian_information(np.hstack([x, self.z]), y)
         values["gaussian"] = gaussian_information(x, y)
-        values["gaussian_given"] = gaussian_information(np.hstack([x, self.z]), y) - gaussian_information(self.z, y)
-        untied_rows = [variable.untied_rows(rows) for variable in variables]
-        values["ksg"] = float(estimates(*untied_rows, None, (5,))[0])
-        return values | in_order("ksg_z", [float(estimates(each, (z, None), None, (5,))[0]) for each in untied_rows])
+        values["gaussian_given"] = with_z - gaussian_information(self.z, y)
+        first, second = (variable.untied_rows(rows) for variable in variables)
+        values["ksg"] = _ksg_of(first, second)
+        return values | in_order("ksg_z", [_ksg_of(variable, (z, None)) for variable in (first, second)])
 
     def _index_ksg(self, rows: Values, *weights: Values) -> float:
         """Conditional KSG of components of x and y given their predictions from z; labels stay as they are."""
@@ -292,6 +309,11 @@ class Given:
         return {"table": value, "table_permuted": mean, "table_test": float(np.arcsinh(away))}
 
 
+def _ksg_of(x: Numbers, y: Numbers) -> float:
+    """KSG, k = 5, of numbers without ties and codes or None."""
+    return float(estimates(x, y, None, (5,))[0])
+
+
 def table_information(x: Values, y: Values, z: Values) -> float:
     """Plug-in I(x; y | z) of codes [n], nats."""
     entropies = [discrete.plug_in(np.bincount(joint_codes(codes)[0])) for codes in ([x, z], [y, z], [x, y, z], [z])]
@@ -310,13 +332,16 @@ def left_out(columns: Values, targets: Values, other: Values | None = None) -> t
 
     And the predictions they are of, or, of `other` rows, predictions of these.
     """
-    n, centre, mean = len(columns), columns.mean(axis=0), targets.mean(axis=0)
+    n = len(columns)
+    centre, mean = columns.mean(axis=0), targets.mean(axis=0)
     away, wanted = columns - centre, targets - mean
     variances, directions = np.linalg.eigh(away.T @ away / n)
     components = away @ directions
     rotated = components.T @ wanted / n
     squares = components**2 / n
-    best, residuals, chosen = np.full(targets.shape[1], np.inf), np.zeros_like(targets), np.zeros_like(rotated)
+    best = np.full(targets.shape[1], np.inf)
+    residuals = np.zeros_like(targets)
+    chosen = np.zeros_like(rotated)
     for penalty in PENALTIES:
         inverse = 1 / (np.maximum(variances, 0) + penalty * variances.mean())
         weights = inverse[:, None] * rotated
@@ -324,11 +349,13 @@ def left_out(columns: Values, targets: Values, other: Values | None = None) -> t
         out = (wanted - components @ weights) / free[:, None]
         errors = (out**2).mean(axis=0)
         better = errors < best
-        best, residuals = np.where(better, errors, best), np.where(better, out, residuals)
+        best = np.where(better, errors, best)
+        residuals = np.where(better, out, residuals)
         chosen = np.where(better, weights, chosen)
     if other is None:
         return residuals, targets - residuals
-    return residuals, (other - centre) @ (directions @ chosen) + mean
+    predicted = (other - centre) @ (directions @ chosen) + mean
+    return residuals, predicted
 
 
 def explained(before: Values, after: Values) -> float:
@@ -342,7 +369,7 @@ def _principal(columns: Values) -> Values:
     """The columns [n, p], or their leading principal components."""
     if columns.shape[1] <= MAX_REGRESSED:
         return columns
-    return scaled(columns @ np.linalg.eigh(columns.T @ columns)[1][:, -MAX_REGRESSED:])
+    return scaled(leading(columns, MAX_REGRESSED))
 
 
 def _largest_correlation(x: Values, y: Values) -> float:
@@ -353,7 +380,8 @@ def _test(x: Values, y: Values) -> float:
     """The sum of squared correlations in standard deviations of its distribution for independent columns."""
     correlations = scaled(x).T @ scaled(y) / len(x)
     cells = correlations.size
-    return float(np.arcsinh((len(x) * (correlations**2).sum() - cells) / np.sqrt(2 * cells)))
+    excess = len(x) * (correlations**2).sum() - cells
+    return float(np.arcsinh(excess / np.sqrt(2 * cells)))
 
 
 def _tied(columns: Values) -> float:
