@@ -94,6 +94,17 @@ def test_a_noise_or_slope_that_depends_on_z_has_the_information_that_neighbours_
     assert measured.value == pytest.approx(part.truth(np.random.default_rng(0))[0], abs=0.06)
 
 
+@pytest.mark.parametrize("family", ["changed_noise", "changed_slope"])
+def test_a_changed_noise_or_slope_without_information_has_an_x_of_its_own(family, monkeypatch):
+    """The correlation of 4,000 rows, within 4.5 standard errors, in two halves of the condition."""
+    monkeypatch.setattr(conditional, "draw_move", lambda *_: lambda sample, scores: sample)
+    part = getattr(conditional, family)(Wanted(NN, 0.4, True), family, np.random.default_rng(0))
+    x, y, z = (sample.numbers[:, 0] for sample in part.draw(4_000, np.random.default_rng(1)))
+    for half in (z > 0, z <= 0):
+        ranks = (np.argsort(np.argsort(values[half])) for values in (x, y))
+        assert abs(np.corrcoef(*ranks)[0, 1]) < 4.5 / np.sqrt(half.sum())
+
+
 def test_nodes_of_a_clipped_normal_variable_give_its_moments():
     nodes, weights = conditional.clipped_normal(-3.0, 3.0, 10)
     values = np.clip(np.random.default_rng(0).normal(size=1_000_000), -3, 3)

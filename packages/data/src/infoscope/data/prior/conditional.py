@@ -34,7 +34,7 @@ from infoscope.data.prior.quadrature import (
     observed,
 )
 
-VERSION = 2
+VERSION = 3
 NOTHING_SHARE = 1 / 3  # distributions without information given z
 EXTRA_SHARE = 0.3  # distributions in which x or y share a further subsystem with z
 MAX_COLUMNS, MAX_PAIR_COLUMNS = 24, 8  # number columns of each variable, and of one subsystem
@@ -248,8 +248,8 @@ def _changed(
 ) -> Part:
     """y = f(x) + noise / strength, which depends on a normal condition, or levels of y; others may move x and y.
 
-    Information is a mean over nodes of the condition. For a slope, y is multiplied by strength and sign of the
-    condition, which is invertible given z.
+    Information is a mean over nodes of the condition; without information y is of another x. For a slope, y is
+    multiplied by strength and sign of the condition, which is invertible given z.
     """
     slope = family == "changed_slope"
     kind = wanted.kinds[1]
@@ -280,7 +280,8 @@ def _changed(
     def draw(n: int, g: Generator) -> Triples:
         x = predictor.sample(n, g)[1]
         z = g.normal(size=n)
-        y = multiplied(pair_at(z).draw(x, g), z)
+        cause = predictor.sample(n, g)[1] if wanted.empty else x
+        y = multiplied(pair_at(z).draw(cause, g), z)
         others, scores = conditions.draw(n, g)
         first = moves[0](numbers(x), scores)
         if levels is None:
