@@ -218,6 +218,24 @@ def readings(data: OwnData, pairs: Pairs, series: bool, seed: int) -> list[Answe
     return found
 
 
+def page_of(name: str, data: OwnData, found: Sequence[Answer]) -> Page:
+    """The page to send: the answers, and what the grades mean."""
+    first = found[0].estimate
+    between = " and ".join(f"({named(names)})" if len(names) > 1 else names[0] for names in data.variables)
+    title = f"information that {between} share"
+    sentences = answers(first, between)
+    if data.conditions:
+        title += f" given {named(data.conditions)}"
+        sentences = answers_given(first, found[1].estimate, data)
+    half = NARROW / NATS_PER_BIT
+    meaning = (
+        f"Grade A: half the interval's width is at most {half:.2g} bits or {100 * NARROW_SHARE:.0f} % of the estimate; "
+        "B: it is wider; C: the data differ from everything simulated."
+    )
+    heading = f"{name}: {title}, in bits (n = {first.n:,})"
+    return Page(heading, sentences, {"What the numbers mean": [meaning]})
+
+
 def main(given: SimpleNamespace) -> None:
     """Measures, prints, writes and records."""
     if given.list:
@@ -239,21 +257,7 @@ def main(given: SimpleNamespace) -> None:
     first = found[0].estimate
     path = Path(given.data)
     result = table(measures, data, pairs, path.name)
-    between = " and ".join(f"({named(names)})" if len(names) > 1 else names[0] for names in data.variables)
-    title = f"information that {between} share"
-    sentences = answers(first, between)
-    if data.conditions:
-        title += f" given {named(data.conditions)}"
-        sentences = answers_given(first, found[1].estimate, data)
-    half = NARROW / NATS_PER_BIT
-    page = Page(
-        f"{path.name}: {title}, in bits (n = {pairs.n:,})",
-        sentences,
-        {"What the numbers mean": [
-            f"Grade A: half the interval's width is at most {half:.2g} bits or {100 * NARROW_SHARE:.0f} % of "
-            "the estimate; B: it is wider; C: the data differ from everything simulated.",
-        ]},
-    )  # fmt: skip
+    page = page_of(path.name, data, found)
     params = {
         "n": pairs.n, "x": ",".join(data.variables[0]), "y": ",".join(data.variables[1]),
         "given": ",".join(data.conditions), "x_kind": pairs.x.kind, "y_kind": pairs.y.kind,
