@@ -75,7 +75,8 @@ def answers_given(conditional: Reading, plain: Reading, data: OwnData) -> list[s
     sentence = finding_given(conditional, conditional.p_value, subject, named(y), conditions, size_of(conditional))
     without = f"Without {conditions}: {subject} {amount(plain)} about {named(y)}, grade {plain.grade}."
     if conditional.high < plain.low:
-        without += f" {conditions} account for part of what they share."
+        verb = "accounts" if len(data.conditions) == 1 else "account"
+        without += f" {conditions} {verb} for part of what they share."
     if conditional.low > plain.high:
         without += f" {named(x)} and {named(y)} share more given {conditions} than alone."
     return [sentence, graded(conditional), without]

@@ -107,7 +107,7 @@ READING = Reading(0.2, 0.03, "bits", 300, interval=(0.15, 0.26), p_value=1e-6, g
 @pytest.mark.parametrize(
     ("interval", "sentence"),
     [
-        ((0.4, 0.6), " age account for part of what they share."),
+        ((0.4, 0.6), " age accounts for part of what they share."),
         ((0.01, 0.1), " dose and pain share more given age than alone."),
         ((0.1, 0.2), ""),
     ],
