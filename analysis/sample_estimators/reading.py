@@ -294,7 +294,7 @@ def judged_text(figures: pd.DataFrame) -> pd.DataFrame:
             "target": targets,
             "measured (95 % interval)": [share_text(row.hits, row.of, ".1f") for row in figures.itertuples()],
             "data sets": figures["of"].map("{:,}".format),
-            "met": np.where(met, "yes", "no"),
+            "met": np.where(np.array(targets) == "none", "", np.where(met, "yes", "no")),
         }
     )
 
