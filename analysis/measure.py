@@ -2,7 +2,7 @@
 
 DATA is a table (.csv, .xlsx, .parquet) whose columns X and Y name, or a .npz with arrays x and y. The interval of the
 reading is for the true value, calibrated on simulated data; those of single estimators are for sampling error only.
-With GIVEN=age,sex the answer is what x tells about y beyond these conditions, beside the reading without them.
+With GIVEN=age,sex the answer is what x and y share given these conditions, then the reading without them.
 Written: a table, a figure, one page to send, and one run in MLflow.
 """
 
@@ -27,7 +27,7 @@ from infoscope.estimators.arrays import Method, Pairs, as_method, estimate, esti
 from infoscope.estimators.arrays.registry import read_pairs
 from infoscope.estimators.reading.reader import NARROW, NARROW_SHARE
 from infoscope.estimators.reading.result import Reading
-from infoscope.estimators.reading.sentences import amount, finding, finding_given
+from infoscope.estimators.reading.sentences import amount, finding
 from infoscope.estimators.result import Estimate, undefined
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.report import listed as named
@@ -67,19 +67,16 @@ def answers(found: Reading, between: str) -> list[str]:
     return [finding(found, found.p_value, between, size_of(found)), graded(found)]
 
 
-def answers_given(conditional: Reading, plain: Reading, data: OwnData) -> list[str]:
-    """What x tells about y beyond the conditions, the grade, and the information without conditions."""
-    x, y = data.variables
-    subject = f"{x[0]} tells" if len(x) == 1 else f"{named(x)} together tell"
-    conditions = named(data.conditions)
-    sentence = finding_given(conditional, conditional.p_value, subject, named(y), conditions, size_of(conditional))
-    without = f"Without {conditions}: {subject} {amount(plain)} about {named(y)}, grade {plain.grade}."
+def answers_given(conditional: Reading, plain: Reading, between: str, conditions: Sequence[str]) -> list[str]:
+    """The information given the conditions, what its grade means, and the information without conditions."""
+    names = named(conditions)
+    without = f"Without {names} they share {amount(plain)}, grade {plain.grade}."
     if conditional.high < plain.low:
-        verb = "accounts" if len(data.conditions) == 1 else "account"
-        without += f" {conditions} {verb} for part of what they share."
+        verb = "accounts" if len(conditions) == 1 else "account"
+        without += f" {names} {verb} for part of it."
     if conditional.low > plain.high:
-        without += f" {named(x)} and {named(y)} share more given {conditions} than alone."
-    return [sentence, graded(conditional), without]
+        without += f" They share more given {names}."
+    return [*answers(conditional, f"{between} given {names}"), without]
 
 
 def size_of(found: Reading) -> str:
@@ -108,11 +105,14 @@ def table(found: Sequence[Answer], data: OwnData, pairs: Pairs, name: str) -> Re
     for answer in found:
         notes += [f"{answer.method}: {note}" for note in answer.estimate.notes if note not in pairs.notes]
     groups = "" if pairs.groups is None else f" in {pairs.groups.max() + 1:,} groups"
-    given = f" given {named(data.conditions)} in the first row" if data.conditions else ""
+    first_row = ""
+    if data.conditions:
+        first_row = f" The first row is given {named(data.conditions)}."
     caption = [
-        f"Mutual information of x ({named(data.variables[0])}) and y ({named(data.variables[1])}) of {name}{given}, "
-        f"bits, n = {pairs.n:,} rows{groups}; x is {pairs.x.kind}, y is {pairs.y.kind}. The interval of the reading is "
-        "for the true value; those of single estimators are for sampling error only, without bias (±: standard error).",
+        f"Mutual information of x ({named(data.variables[0])}) and y ({named(data.variables[1])}) of {name}, bits, "
+        f"n = {pairs.n:,} rows{groups}; x is {pairs.x.kind}, y is {pairs.y.kind}.{first_row} The interval of the "
+        "reading is for the true value; that of a single estimator is for its sampling error, without bias (±: "
+        "standard error).",
         *pairs.notes,
         *_whole_numbers(data, pairs),
         *notes,
@@ -211,12 +211,12 @@ def readings(data: OwnData, pairs: Pairs, series: bool, seed: int) -> list[Answe
     """The reading, after that given the conditions if there are any, in bits."""
     began = time.monotonic()
     reading = read_pairs(pairs, np.random.default_rng(seed), series).bits
-    found = [Answer(reading.method, reading, time.monotonic() - began)]
+    both = [Answer(reading.method, reading, time.monotonic() - began)]
     if data.conditions:
-        found.insert(0, read_conditional(data, seed))
-    for answer in found:
+        both.insert(0, read_conditional(data, seed))
+    for answer in both:
         print(f"{answer.method}: {answer.estimate!r}", file=sys.stderr, flush=True)
-    return found
+    return both
 
 
 def page_of(name: str, data: OwnData, found: Sequence[Answer]) -> Page:
@@ -227,7 +227,7 @@ def page_of(name: str, data: OwnData, found: Sequence[Answer]) -> Page:
     sentences = answers(first, between)
     if data.conditions:
         title += f" given {named(data.conditions)}"
-        sentences = answers_given(first, found[1].estimate, data)
+        sentences = answers_given(first, found[1].estimate, between, data.conditions)
     half = NARROW / NATS_PER_BIT
     meaning = (
         f"Grade A: half the interval's width is at most {half:.2g} bits or {100 * NARROW_SHARE:.0f} % of the estimate; "

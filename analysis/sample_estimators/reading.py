@@ -52,6 +52,7 @@ EDGES = {  # axis of the figure -> (column, edges of its groups; none where its 
     "idle columns": ("idle", (0, 1, 10, 100, 1100)),
     "true information (bits)": ("truth", (0, 1e-9, 0.1, 0.5, 1, 2, 3, 4, 15)),
 }
+Measure = tuple[str, int, int, pd.Series]  # its name, target from and to (per cent), and of which data sets it holds
 Edges = Mapping[str, tuple[str, tuple[float, ...]]]
 GIVEN_EDGES: Edges = {
     "columns of z": ("columns_z", (1, 2, 4, 6, 11, 60)),
@@ -166,7 +167,7 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
 
 def of_collection(sets: pd.DataFrame, code: str, left_out: Sequence[str]) -> list[Result]:
     """The tables of one collection of simulated data sets, of pairs or of triples, and their figure."""
-    given = "columns_z" in sets
+    triples = "columns_z" in sets
     made = f"{len(sets):,} simulated data sets, each of a distribution of its own; code {code}."
     about = (
         "Bits. Each distribution is read by a reader that was trained without the family in its row. In brackets: 95 % "
@@ -177,16 +178,16 @@ def of_collection(sets: pd.DataFrame, code: str, left_out: Sequence[str]) -> lis
         "Usable: grade A or B, and an interval no wider than the estimate (or 0.29 bits) and than 1.44 bits. These are "
         "of the networks alone; `estimate` takes the upper limit of a weak table from the likelihood-ratio test, too."
     )
-    measures = judged_given(sets) if given else judged(sets)
-    by = GIVEN_CELL if given else CELL
+    measures = judged_given(sets) if triples else judged(sets)
+    by = GIVEN_CELL if triples else CELL
     families = summarised(sets, ["family"])
     cells = summarised(in_cells(sets), by)
     hits = covered_text(sets)
-    name = "given-" if given else ""
+    name = "given-" if triples else ""
     return [
         Result(f"{name}judged", measures, judged_text(measures), [hits, usable, about, made, *left_out]),
         Result(f"{name}families", families, figures_text(families, ["family"]), [hits, about, made],
-               functools.partial(draw, sets, GIVEN_EDGES if given else EDGES)),
+               functools.partial(draw, sets, GIVEN_EDGES if triples else EDGES)),
         Result(f"{name}cells", cells, figures_text(cells, by), [hits, about, made]),
     ]  # fmt: skip
 
@@ -205,64 +206,51 @@ def of_exam(tested: pd.DataFrame) -> Result:
 
 
 def covered_text(sets: pd.DataFrame) -> str:
-    """In how many data sets the interval contains the true value, in a sentence."""
+    """How often the interval contains the true value, how often it is narrow, and how often narrow ones are wrong."""
     hits = share_text(sets["covered"].sum(), len(sets), ".1f")
-    return f"The 95 % interval contains the true value in {hits} of {len(sets):,} data sets."
+    narrow = sets[sets["grade"] == A]
+    wrong = share_text((~narrow["covered"].astype(bool)).sum(), len(narrow), ".1f", "none")
+    share = share_text(len(narrow), len(sets))
+    return (
+        f"The 95 % interval contains the true value in {hits} of {len(sets):,} data sets; it is narrow (grade A) in "
+        f"{share} of them, and {wrong} of the narrow ones are wrong."
+    )
 
 
 def judged(sets: pd.DataFrame) -> pd.DataFrame:
-    """The measures by which a reader is judged: a share, hits of data sets, with its target.
-
-    Columns: measure, low and high (the target, per cent), hits, of.
-    """
-    few = sets["columns"] <= FEW_COLUMNS
-    wide = sets["columns"] > WIDE_COLUMNS
+    """The measures by which a reader of pairs is judged, as `counted`."""
     narrow = sets["grade"] == A
     covered = sets["covered"].astype(bool)
     excess = 2 * sets["n"] * sets["truth"] * NATS_PER_BIT
     weak = (sets["type"] == "categories") & excess.between(*WEAK)
-    family = worst(sets, ["family"])
     cells = in_cells(sets)
     cell = worst(cells, CELL)
+    worst_cell = f"interval contains the truth, worst cell: {cell[0]}, {cell[1]} columns, {cell[2]} rows"
+    derived = covered[sets["family"] == "derived"]
+    too_low = sets["truth"] > sets["high"]
     rows = [
-        ("interval contains the truth", 93, 98, covered),
-        (f"the same, worst family: {', '.join(family)}", 88, 100, covered[is_in(sets, ["family"], family)]),
-        (
-            f"the same, worst cell: {cell[0]}, {cell[1]} columns, {cell[2]} rows",
-            88,
-            100,
-            covered[is_in(cells, CELL, cell)],
-        ),
-        ("the same, columns computed from columns", 93, 100, covered[sets["family"] == "derived"]),
-        ("the same, nothing shared", 95, 100, covered[sets["truth"] == 0]),
-        ("wrong, of grade A", 0, 5, ~covered[narrow]),
+        *of_any_reader(sets),
+        (worst_cell, 88, 100, covered[is_in(cells, CELL, cell)]),
+        ("interval contains the truth, columns computed from columns", 93, 100, derived),
+        ("weak tables (2nI of 1 to 20 nats): truth above the interval", 0, 4, too_low[weak]),
     ]
     for name in HARD_FAMILIES:
-        rows.append((f"the same, {name}", 0, 5, ~covered[narrow & (sets["family"] == name)]))
-    too_low = sets["truth"] > sets["high"]
-    rows.append(("weak tables (2nI of 1 to 20 nats): truth above the interval", 0, 4, too_low[weak]))
+        rows.append((f"wrong, of grade A, {name}", 0, 5, ~covered[narrow & (sets["family"] == name)]))
     usable = is_usable(sets)
-    for size, least in USABLE_FEW.items():
-        near = sets["n"].between(size / NEAR, size * NEAR)
-        rows.append((f"usable, up to {FEW_COLUMNS} columns, about {size:,} rows", least, 100, usable[few & near]))
-    for size, least in USABLE_WIDE.items():
-        near = sets["n"].between(size / NEAR, size * NEAR)
-        rows.append((f"usable, above {WIDE_COLUMNS} columns, about {size:,} rows", least, 100, usable[wide & near]))
-    counted = [(name, low, high, int(flags.sum()), len(flags)) for name, low, high, flags in rows]
-    return pd.DataFrame(counted, columns=["measure", "low", "high", "hits", "of"])
+    for which, targets, some in (
+        (f"up to {FEW_COLUMNS}", USABLE_FEW, sets["columns"] <= FEW_COLUMNS),
+        (f"above {WIDE_COLUMNS}", USABLE_WIDE, sets["columns"] > WIDE_COLUMNS),
+    ):
+        for size, least in targets.items():
+            near = sets["n"].between(size / NEAR, size * NEAR)
+            rows.append((f"usable, {which} columns, about {size:,} rows", least, 100, usable[some & near]))
+    return counted(rows)
 
 
 def judged_given(sets: pd.DataFrame) -> pd.DataFrame:
-    """The measures by which a reader of triples is judged, as of `judged`; ksg is that of Frenzel and Pompe."""
-    narrow = sets["grade"] == A
+    """The measures by which a reader of triples is judged, as `counted`; ksg is that of Frenzel and Pompe."""
     covered = sets["covered"].astype(bool)
-    family = worst(sets, ["family"])
-    rows = [
-        ("interval contains the truth", 93, 98, covered),
-        (f"the same, worst family: {', '.join(family)}", 88, 100, covered[is_in(sets, ["family"], family)]),
-        ("the same, nothing shared given z", 95, 100, covered[sets["truth"] == 0]),
-        ("wrong, of grade A", 0, 5, ~covered[narrow]),
-    ]
+    rows = of_any_reader(sets)
     of_z = grouped(sets["columns_z"], GIVEN_GROUPS)
     for name in GIVEN_GROUPS:
         rows.append((f"interval contains the truth, columns of z: {name}", 93, 100, covered[of_z == name]))
@@ -270,8 +258,26 @@ def judged_given(sets: pd.DataFrame) -> pd.DataFrame:
     rows.append(("types with a lower RMSE than ksg", 100, 100, by_type["rmse_beside_ksg"] < by_type["rmse_ksg"]))
     few = (sets["columns"] <= 3) & (sets["columns_z"] <= 5) & sets["n"].between(1000 / NEAR, 1000 * NEAR)
     rows.append(("usable, 1 + 1 (to 3) columns, up to 5 of z, about 1,000 rows", 0, 100, is_usable(sets)[few]))
-    counted = [(name, low, high, int(flags.sum()), len(flags)) for name, low, high, flags in rows]
-    return pd.DataFrame(counted, columns=["measure", "low", "high", "hits", "of"])
+    return counted(rows)
+
+
+def of_any_reader(sets: pd.DataFrame) -> list[Measure]:
+    """The measures of a reader of pairs and of one of triples."""
+    covered = sets["covered"].astype(bool)
+    family = worst(sets, ["family"])
+    of_family = covered[is_in(sets, ["family"], family)]
+    return [
+        ("interval contains the truth", 93, 98, covered),
+        (f"interval contains the truth, worst family: {family[0]}", 88, 100, of_family),
+        ("interval contains the truth, nothing shared", 95, 100, covered[sets["truth"] == 0]),
+        ("wrong, of grade A", 0, 5, ~covered[sets["grade"] == A]),
+    ]
+
+
+def counted(measures: Sequence[Measure]) -> pd.DataFrame:
+    """Measures with their target (low and high, per cent) and share: `hits` of `of` data sets."""
+    rows = [(name, low, high, int(flags.sum()), len(flags)) for name, low, high, flags in measures]
+    return pd.DataFrame(rows, columns=["measure", "low", "high", "hits", "of"])
 
 
 def judged_text(figures: pd.DataFrame) -> pd.DataFrame:
@@ -332,9 +338,16 @@ def draw(sets: pd.DataFrame, edges: Edges, *paths: Path) -> None:
             low, middle, high = np.array(quartiles).T
             widths.errorbar(range(len(groups)), middle, yerr=[middle - low, high - middle], fmt="o", color=BLUE)
             widths.set(yscale="log")
-            known = [rows[rows["ksg"].notna()] for rows in groups]
-            errors.plot([_rmse(rows["value"] - rows["truth"]) for rows in known], "o", color=BLUE, label="reading")
-            errors.plot([_rmse(rows["ksg"] - rows["truth"]) for rows in known], "x", color=ORANGE, label="ksg")
+            with_ksg = [rows[rows["ksg"].notna()] for rows in groups]
+            errors.plot(
+                [_rmse(rows["value"] - rows["truth"]) for rows in with_ksg],
+                "o",
+                color=BLUE,
+                label="RMSE of the reading",
+            )
+            errors.plot(
+                [_rmse(rows["ksg"] - rows["truth"]) for rows in with_ksg], "x", color=ORANGE, label="RMSE of ksg"
+            )
             errors.set(xlabel=title, yscale="log")
             for axis in (shares, widths):
                 axis.set_xticks(range(len(labels)), [""] * len(labels))
@@ -342,7 +355,6 @@ def draw(sets: pd.DataFrame, edges: Edges, *paths: Path) -> None:
         axes[0, 0].set(ylabel="share of distributions", ylim=(0, 1.02))
         axes[1, 0].set_ylabel("width of the interval (bits),\nmedian and quartiles")
         axes[2, 0].set_ylabel("RMSE (bits)")
-        axes[2, 0].legend(frameon=False, fontsize="small")
         axes[0, 0].plot([], [], "o", color=BLUE, label="interval contains the truth")
         axes[0, 0].plot([], [], "o", color=ORANGE, label="grade A")
 

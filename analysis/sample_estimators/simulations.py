@@ -62,9 +62,9 @@ def keep(sets: pd.DataFrame, folder: Path) -> Path:
     """Writes the data sets to a file of a folder, which is made; its path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"simulated-{int(sets['number'].min()):07d}-{int(sets['number'].max()):07d}.parquet"
-    given = "columns_z" in sets
-    kind, facts = format_of(given)
-    Simulated(sets[list(facts)], sets[list(kind.NAMES)].to_numpy(np.float32), given).save(path)
+    triples = "columns_z" in sets
+    kind, facts = format_of(triples)
+    Simulated(sets[list(facts)], sets[list(kind.NAMES)].to_numpy(np.float32), triples).save(path)
     describe(folder)
     return path
 

@@ -92,13 +92,13 @@ def trial(pack: Pack, report: Report) -> None:
     """Simulates the data sets of the cells and reports their figures and true values."""
     for done, cell in enumerate(pack.cells):
         rows = []
-        given = cell.only == TRIPLES
+        triples = cell.only == TRIPLES
         for number in range(cell.block * cell.sets, (cell.block + 1) * cell.sets):
             with contextlib.suppress(NoVariation):  # no row has a rare class: nothing to estimate
-                row = simulated_given(number) if given else simulated(number, cell.most_columns, cell.only)
+                row = simulated_given(number) if triples else simulated(number, cell.most_columns, cell.only)
                 rows += [] if row is None else [row]
             report.progress((done + (number + 1) / cell.sets - cell.block) / len(pack.cells))
-        kind, facts = format_of(given)
+        kind, facts = format_of(triples)
         columns = {name: np.array([row[name] for row in rows]) for name in (*facts, *kind.NAMES)}
         report.table(cell, "sets", columns)
         seconds = [row["seconds"] for row in rows]

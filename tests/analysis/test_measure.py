@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from analysis import measure
-from analysis.common.own_data import OwnData, read
+from analysis.common.own_data import read
 from infoscope.command_line import run_command
 from infoscope.estimators import estimate
 from infoscope.estimators.arrays import as_pairs
@@ -87,8 +87,8 @@ def test_given_conditions_both_readings_are_printed_and_recorded(here, capsys):
     words = ["--data", "own.csv", "--x", "a", "--y", "y", "--given", "age,label"]
     assert run_command(measure.COMMAND, words) == 0
     first, second, third, *_ = capsys.readouterr().out.splitlines()
-    assert " bits " in first and "about y beyond age and label" in first and "n = 200" in first
-    assert second.startswith("Grade ") and third.startswith("Without age and label: a tells ")
+    assert "bits" in first and "a and y given age and label" in first and "n = 200" in first
+    assert second.startswith("Grade ") and third.startswith("Without age and label they share ")
     figures = pd.read_csv(written(here), comment="#").set_index("method")
     assert list(figures.index) == ["reading given age and label", "reading"]
     (run,) = Store.open("measure").search("")
@@ -107,17 +107,16 @@ READING = Reading(0.2, 0.03, "bits", 300, interval=(0.15, 0.26), p_value=1e-6, g
 @pytest.mark.parametrize(
     ("interval", "sentence"),
     [
-        ((0.4, 0.6), " age accounts for part of what they share."),
-        ((0.01, 0.1), " dose and pain share more given age than alone."),
+        ((0.4, 0.6), " age accounts for part of it."),
+        ((0.01, 0.1), " They share more given age."),
         ((0.1, 0.2), ""),
     ],
     ids=["explained", "revealed", "alike"],
 )
 def test_what_the_conditions_explain(interval, sentence):
-    data = OwnData(None, "", "", (("dose",), ("pain",)), None, None, None, ("age",))
     plain = replace(READING, interval=interval, value=sum(interval) / 2)
-    lines = measure.answers_given(READING, plain, data)
-    assert lines[0] == "dose tells 0.20 bits (95 %: 0.15 to 0.26) about pain beyond age (n = 300)."
+    lines = measure.answers_given(READING, plain, "dose and pain", ["age"])
+    assert lines[0] == "0.20 bits (95 %: 0.15 to 0.26) are shared by dose and pain given age (n = 300)."
     assert lines[2].endswith(f"grade A.{sentence}")
 
 

@@ -84,8 +84,8 @@ def conditional_distribution(number: int) -> Distribution:
             break
     if g.random() < 0.5:
         parts = [part.exchanged() for part in parts]
-    known = (truth, error)
-    return composition.assembled(number, kind, parts, known, "xyz", most, (g, of_pilot))
+    nats_and_error = (truth, error)
+    return composition.assembled(number, kind, parts, nats_and_error, "xyz", most, (g, of_pilot))
 
 
 def _draw_parts(wanted: Wanted, g: Generator) -> list[Part]:
@@ -178,13 +178,13 @@ def common_cause(wanted: Wanted, family: str, g: Generator) -> Part:
     observations, ties = [], []
     for place, kind in enumerate(kinds):
         moved = moves[place](pilots[place], scores).numbers
-        found: list[Observation] = []
+        of_columns: list[Observation] = []
         if wanted.kinds[place] != kind:
-            found = [draw_levels(g, column, int(g.integers(2, 6))) for column in moved.T]
+            of_columns = [draw_levels(g, column, int(g.integers(2, 6))) for column in moved.T]
         elif wanted.empty and kind == "numbers" and g.random() < 0.2:
-            found = [draw_observation(g, column) for column in moved.T]
-        observations.append(found)
-        ties.append(bool(found) and kind == "numbers")
+            of_columns = [draw_observation(g, column) for column in moved.T]
+        observations.append(of_columns)
+        ties.append(bool(of_columns) and kind == "numbers")
 
     def draw(n: int, g: Generator) -> Triples:
         z, scores = conditions.draw(n, g)
@@ -377,8 +377,8 @@ def linear_system(wanted: Wanted, family: str, g: Generator) -> Part:
     strength = 0.0 if wanted.empty else float(np.exp(log_strength))
     mixed = system.mixing(strength)
     text = f"{' + '.join(map(str, sizes))} columns, t({dof:.3g})"
-    known = (system.nats(strength), 0.0)
-    return Part(family, text, lambda n, g: system.draw(n, mixed, g), lambda _: known, (False,) * 3)
+    exact = (system.nats(strength), 0.0)
+    return Part(family, text, lambda n, g: system.draw(n, mixed, g), lambda _: exact, (False,) * 3)
 
 
 def three_states(wanted: Wanted, family: str, g: Generator) -> Part:

@@ -18,16 +18,16 @@ Figures = dict[str, float]
 
 def learning_curve(fold: Fold) -> Figures:
     """Held-out information of components, regressions and discriminants, of all training rows, a half and a quarter."""
-    found: Figures = {}
+    features: Figures = {}
     for end, part in PARTS.items():
         train = fold.train[: len(fold.train) // part]
         if len(train) < MIN_ROWS:
             continue
         if end:  # of all training rows it is `heldout_gaussian`
-            found[f"heldout_gaussian{end}"] = _components(fold, train)
+            features[f"heldout_gaussian{end}"] = _components(fold, train)
         for name, value in _predicted(fold, train).items():
-            found[f"{name}{end}"] = value
-    return found
+            features[f"{name}{end}"] = value
+    return features
 
 
 def _components(fold: Fold, train: Values) -> float:
@@ -55,12 +55,14 @@ def _predicted(fold: Fold, train: Values) -> Figures:
     few = _selected(columns, values, train)
     ridge, predicted = _ridge(columns, values, train, fold.test)
     sparse, _ = _ridge(columns[:, few], values, train, fold.test)
-    found = {"ridge": ridge, "ridge_sparse": sparse}
+    features = {"ridge": ridge, "ridge_sparse": sparse}
     if len(train) == len(fold.train):
         used = np.zeros_like(values)
         used[fold.test] = predicted
-        found["ridge_ksg"] = fold.ksg((used[:, -2:], None), (values[:, -2:], None))  # the largest components are last
-    return found
+        features["ridge_ksg"] = fold.ksg(
+            (used[:, -2:], None), (values[:, -2:], None)
+        )  # the largest components are last
+    return features
 
 
 def _selected(columns: Values, target: Values, train: Values) -> Values:
@@ -110,11 +112,11 @@ def surfaces(sample: Sample) -> Figures:
     from scipy.spatial import cKDTree
 
     rows = sample.generator.permutation(sample.n)[:500]
-    found = []
+    least = []
     for variable in sample.variables:
         points = variable.scores[rows]
         if not 2 <= points.shape[1] <= 12 or len(rows) < 2 * MIN_ROWS:
-            found.append(np.nan)
+            least.append(np.nan)
             continue
         ratios = []
         for place, column in enumerate(points.T):
@@ -122,26 +124,26 @@ def surfaces(sample: Sample) -> Figures:
             near = np.median(np.abs(column - column[ids[:, 1]]))
             far = np.median(np.abs(column - np.roll(column, 1)))
             ratios.append(np.log((near + 1e-4) / (far + 1e-4)))
-        found.append(min(ratios))
-    known = sorted(value for value in found if np.isfinite(value))
-    return {"surface_more": known[0], "surface_fewer": known[-1]} if known else {}
+        least.append(min(ratios))
+    measured = sorted(value for value in least if np.isfinite(value))
+    return {"surface_more": measured[0], "surface_fewer": measured[-1]} if measured else {}
 
 
 def tests(sample: Sample) -> Figures:
     """Statistics of tests of independence, in standard deviations of their distribution without information."""
-    x, y = (one.linear for one in sample.variables)
+    x, y = (variable.linear for variable in sample.variables)
     n, cells = sample.n, x.shape[1] * y.shape[1]
     strength = (scaled(x).T @ scaled(y) / n) ** 2
-    found = {
+    statistics = {
         "test_correlations": np.arcsinh((n * strength.sum() - cells) / np.sqrt(2 * cells)),
         "test_largest": np.arcsinh(n * strength.max() - 2 * np.log(cells + 1)),
     }
-    codes = [one.levels for one in sample.variables]
+    codes = [variable.levels for variable in sample.variables]
     if all(code is not None for code in codes):
         table = np.histogram2d(*codes, bins=[int(code.max()) + 1 for code in codes])[0]
         expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0) / n
         free = (table.shape[0] - 1) * (table.shape[1] - 1)
         filled = table > 0
         statistic = 2 * (table[filled] * np.log(table[filled] / expected[filled])).sum()
-        found["test_table"] = np.arcsinh((statistic - free) / np.sqrt(2 * max(free, 1)))
-    return found
+        statistics["test_table"] = np.arcsinh((statistic - free) / np.sqrt(2 * max(free, 1)))
+    return statistics

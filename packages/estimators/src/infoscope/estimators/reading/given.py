@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from dataclasses import replace
-from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -21,8 +19,8 @@ from infoscope.estimators.reading import figures
 from infoscope.estimators.reading.figures_conditional import MAX_ROWS, Triples, as_conditions, left_out
 from infoscope.estimators.reading.figures_conditional import figures as conditional_figures
 from infoscope.estimators.reading.figures_sample import prepared
-from infoscope.estimators.reading.reader import Reader, load
-from infoscope.estimators.reading.result import GROUP_DRAWS, MIN_GROUPS, Reading, answered
+from infoscope.estimators.reading.reader import Reader
+from infoscope.estimators.reading.result import GROUP_DRAWS, MIN_GROUPS, Reading, answered, packaged, rows_of_groups
 from infoscope.estimators.reading.sentences import in_series
 from infoscope.estimators.serial import serial_dependence
 from infoscope.estimators.variables import Variable
@@ -55,27 +53,20 @@ def as_triples(x: Any, y: Any, given: Any, groups: ArrayLike | None = None) -> T
     return Triples(pairs, as_conditions(conditions))
 
 
-@functools.cache
-def packaged() -> Reader:
-    """The reader of triples of this release."""
-    with resources.as_file(resources.files(__package__) / PACKAGED) as path:
-        return load(path)
-
-
 def read_given(triples: Triples, generator: np.random.Generator, reader: Reader | None = None) -> Reading:
     """The reading of a checked sample, nats, without a test.
 
     With groups, figures are means over samples of one row of each. Where rows without groups are a series beyond what
     z explains (`is_series`), or groups are few, the interval is that of grade C.
     """
-    reader = packaged() if reader is None else reader
+    reader = packaged(PACKAGED) if reader is None else reader
     pairs = triples.pairs
     groups = 0 if pairs.groups is None else int(pairs.groups.max()) + 1
     few = 0 < groups < MIN_GROUPS
     if few or not groups:
         samples = [triples.take(generator.permutation(pairs.n))]
     else:
-        samples = [one_row_each(triples, generator) for _ in range(GROUP_DRAWS)]
+        samples = [triples.take(rows_of_groups(pairs.groups, generator)) for _ in range(GROUP_DRAWS)]
     rows = [conditional_figures(sample, generator) for sample in samples]
     reading = answered(figures.mean_of_known(np.array(rows)), reader, pairs, few, is_series(triples))
     notes = reading.notes
@@ -106,14 +97,6 @@ def with_p_value(reading: Reading, triples: Triples) -> Reading:
     if math.isnan(test.p):
         return replace(reading, notes=(*reading.notes, NOT_DECIDED))
     return replace(reading, p_value=test.p)
-
-
-def one_row_each(triples: Triples, generator: np.random.Generator) -> Triples:
-    """A random row of every group."""
-    order = generator.permutation(triples.pairs.n)
-    groups = triples.pairs.groups[order]
-    first = np.unique(groups, return_index=True)[1]
-    return triples.take(order[first])
 
 
 def is_series(triples: Triples) -> bool:

@@ -107,9 +107,9 @@ class Reading(Estimate):
 
 
 @functools.cache
-def packaged() -> Reader:
-    """The reader of this release."""
-    with resources.as_file(resources.files(__package__) / PACKAGED) as path:
+def packaged(name: str = PACKAGED) -> Reader:
+    """The reader of this release in a file of this package: of pairs, or as `given.PACKAGED` of triples."""
+    with resources.as_file(resources.files(__package__) / name) as path:
         return load(path)
 
 
@@ -141,22 +141,22 @@ def read(pairs: Pairs, generator: np.random.Generator, series: bool = False, rea
 
 def answered(row: NDArray[np.float64], reader: Reader, pairs: Pairs, few: bool, series: bool = False) -> Reading:
     """The reading of a sample by its figures, nats, without a test; few: its groups are."""
-    found = reader.read(row, type_of(pairs), C if series or few else None)
+    answer = reader.read(row, type_of(pairs), C if series or few else None)
     if not reader.given:
-        found = at_least_tested(found, pairs)
-    found = capped(found, pairs)
+        answer = at_least_tested(answer, pairs)
+    answer = capped(answer, pairs)
     notes = pairs.notes + ((SERIES,) if series else ()) + ((FEW_GROUPS,) if few else ())
-    if found.unusual:
-        names = "; ".join(reader.kind.MEANING[name] for name in found.unusual)
+    if answer.unusual:
+        names = "; ".join(reader.kind.MEANING[name] for name in answer.unusual)
         notes += (Note(f"These data differ from everything simulated, mostly in: {names}.", "unusual data"),)
     return Reading(
-        found.value,
-        (found.high - found.low) / (2 * quantile()),
+        answer.value,
+        (answer.high - answer.low) / (2 * quantile()),
         n=pairs.n,
         method=METHOD,
         notes=notes,
-        interval=(found.low, found.high),
-        grade=found.grade,
+        interval=(answer.low, answer.high),
+        grade=answer.grade,
         variables=f"{described(pairs.x)} against {described(pairs.y)}",
         reader=str(reader.card.get("version", "")),
         figures=dict(zip(reader.kind.NAMES, row)),
@@ -223,9 +223,15 @@ def without_copies(pairs: Pairs) -> Pairs:
 
 def one_row_each(pairs: Pairs, generator: np.random.Generator) -> Pairs:
     """A random row of every group."""
-    order = generator.permutation(pairs.n)
-    rows = np.sort(order[np.unique(pairs.groups[order], return_index=True)[1]])
+    rows = np.sort(rows_of_groups(pairs.groups, generator))
     return replace(pairs.take(rows), groups=None)
+
+
+def rows_of_groups(groups: NDArray[np.int64], generator: np.random.Generator) -> NDArray[np.intp]:
+    """A random row (index) of every group, by the code of the group; groups [n]."""
+    order = generator.permutation(len(groups))
+    first = np.unique(groups[order], return_index=True)[1]
+    return order[first]
 
 
 def described(variable: Variable) -> str:

@@ -48,23 +48,6 @@ def finding(answer: Estimate, p_value: float, names: str = "x and y", size: str 
     return f"{amount(answer)} are shared by {names}{rows}{unseen}."
 
 
-def finding_given(answer: Estimate, p_value: float, subject: str, y: str, conditions: str, size: str) -> str:
-    """The answer in one sentence, in the unit of the estimate: what x tells about y beyond the conditions.
-
-    subject: x with its verb, such as "dose tells"
-    """
-    start = headline(answer, p_value)
-    about = f"about {y} beyond {conditions}"
-    if in_series(answer):
-        return f"{start}: {subject} {amount(answer)} {about}, by a reading of rows without order ({size})."
-    if start:
-        return f"{start} given {conditions}: {subject} {at_most(answer)} {about} (95 %, {size})."
-    unseen = ""
-    if p_value > LEVEL:
-        unseen = f"; the test of independence does not show it ({p_in_words(p_value)})"
-    return f"{subject} {amount(answer)} {about} ({size}){unseen}."
-
-
 def in_series(answer: Estimate) -> bool:
     """Whether the rows were taken as a series, of which nothing is called dependent or independent."""
     return has_note(answer, SERIES_CODE)

@@ -117,9 +117,9 @@ def _trained(values: torch.Tensor, wanted: torch.Tensor, members: int, drawn: to
     steps = EPOCHS * -(-count // batch)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, LEARNING_RATE, total_steps=steps)
     best = torch.full((members,), math.inf)
-    kept = [tuple(part.detach().clone() for part in layer) for layer in layers]
+    best_layers = [tuple(part.detach().clone() for part in layer) for layer in layers]
     for _ in range(EPOCHS):
-        shuffled = torch.stack([own[torch.randperm(count, generator=drawn)] for own in rows])
+        shuffled = torch.stack([order[torch.randperm(count, generator=drawn)] for order in rows])
         for some in shuffled.split(batch, dim=1):
             optimiser.zero_grad()
             outputs = _outputs(layers, values[some], drawn)
@@ -130,10 +130,10 @@ def _trained(values: torch.Tensor, wanted: torch.Tensor, members: int, drawn: to
             losses = negative_log_likelihood(_outputs(layers, values[validation]), wanted[validation])
         better = losses < best
         best = torch.where(better, losses, best)
-        for layer, best_layer in zip(layers, kept):
+        for layer, best_layer in zip(layers, best_layers):
             for part, best_part in zip(layer, best_layer):
                 best_part[better] = part.detach()[better]
-    return kept
+    return best_layers
 
 
 def _initial(members: int, into: int, out: int, drawn: torch.Generator) -> Layer:
