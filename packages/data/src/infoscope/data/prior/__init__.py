@@ -2,6 +2,7 @@
 
 distribution(number)   the distribution of a number: its draws and its true value in nats
 conditional.conditional_distribution(number)   x, y and z of a number, and I(x; y | z)
+processes.process(number)   two series of a number, their transfer entropy and information
 FAMILIES               families of the subsystems
 TYPES                  types of x and y
 VERSION                raised whenever draws or truths change

@@ -1,0 +1,313 @@
+"""Processes whose present pair of values is all that the next pair depends on: nonlinear, counts, events, labels.
+
+The truth of a history of 1 to 3 steps is a sum over a chain of states. Counts and labels are their own states
+(counts far above the largest ever seen are left out); numbers are states on a grid, and the error is the difference
+between a coarse and a fine grid.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from infoscope.data.prior.chains import Chain
+from infoscope.data.prior.draws import Array, Generator, Map, log_uniform, pick
+from infoscope.data.prior.dynamics import Coupling, Dynamics, column, draw_persistence
+from infoscope.data.prior.transitions import CountTransition, LabelTransition, NumberTransition, Response, Transition
+from infoscope.data.prior.windows import NOTHING, Truth
+
+COARSE, FINE = 44, 60  # values of a grid
+PARALLEL, BURN_IN = 3_000, 200  # chains of a pilot, and steps before the first value
+LONGEST_BURN_IN = 1_500  # steps before the first value of a sample
+
+
+@dataclass(frozen=True, eq=False)
+class ChainPair:
+    """x and y by their transitions; `emission` [observed labels, labels of x] hides the labels of x."""
+
+    x: Transition
+    y: Transition
+    emission: Array | None = None
+
+    def step(self, x: Array, y: Array, g: Generator) -> tuple[Array, Array]:
+        """The next values of x and y."""
+        return self.x.draw(x, y, g), self.y.draw(y, x, g)
+
+    def pilot(self, g: Generator) -> tuple[Array, Array]:
+        """The values of many independent pairs after a while."""
+        x, y = np.zeros(PARALLEL, int), np.zeros(PARALLEL, int)
+        for _ in range(BURN_IN):
+            x, y = self.step(x, y, g)
+        return x, y
+
+    def chain(self, size: int, pilot: tuple[Array, Array]) -> Chain:
+        """The chain of states, with about `size` values of numbers."""
+        x = self.x.values(pilot[0], size)
+        y = self.y.values(pilot[1], size)
+        pair = x[:, None], y[None]
+        to_x = self.x.weights(x, *pair)
+        to_y = self.y.weights(y, *pair[::-1])
+        return Chain(_probabilities(to_x, (len(x), len(y))), _probabilities(to_y, (len(x), len(y))), self.emission)
+
+    def draw(self, n: int, g: Generator) -> tuple[Array, Array]:
+        """n values of x and y after a burn-in."""
+        x, y = np.int64(0), np.int64(0)
+        series = np.empty((n, 2))
+        for t in range(-LONGEST_BURN_IN, n):
+            x, y = self.step(x, y, g)
+            if t >= 0:
+                series[t] = x, y
+        if self.emission is not None:
+            series[:, 0] = self._observed(series[:, 0].astype(int), g)
+        return column(series[:, 0]), column(series[:, 1])
+
+    def _observed(self, x: Array, g: Generator) -> Array:
+        below = np.cumsum(self.emission, axis=0)[:-1, x]
+        return (g.random(len(x)) > below).sum(axis=0)
+
+
+def _probabilities(weights: Array, shape: tuple[int, int]) -> Array:
+    """Weights [next, x, y] with sums of 1 over the next value."""
+    filled = np.broadcast_to(weights, (len(weights), *shape))
+    return filled / filled.sum(axis=0)
+
+
+def _dynamics(text: str, pair: ChainPair, coupling: Coupling, history: int, g: Generator) -> Dynamics:
+    """The process of a pair with its truth for a history."""
+    pilot = pair.pilot(g)
+    on_grid = "numbers" in (pair.x.kind, pair.y.kind)
+    fine, memory = pair.chain(FINE, pilot).truth(history)
+    if on_grid:
+        coarse, _ = pair.chain(COARSE, pilot).truth(history)
+        fine = replace(
+            fine,
+            transfer_entropy_error=abs(fine.transfer_entropy - coarse.transfer_entropy),
+            information_error=abs(fine.information - coarse.information),
+        )
+    if coupling.kind == "none":
+        fine = NOTHING
+    elif coupling.kind == "backward":
+        fine = replace(fine, transfer_entropy=0.0, transfer_entropy_error=0.0)
+
+    def truth(_: Generator) -> Truth:
+        return fine
+
+    kinds = (pair.x.kind, pair.y.kind)
+    return Dynamics(text, kinds, history, memory, truth, pair.draw)
+
+
+def _undriven(coupling: Coupling) -> Coupling:
+    """The coupling, in which x drives y in the place of a hidden series."""
+    return replace(coupling, kind="forward") if coupling.driven else coupling
+
+
+def constant(value: float) -> Response:
+    """A parameter that does not depend on the present."""
+    return lambda own, other: np.full(np.broadcast(own, other).shape, value)
+
+
+def _history(g: Generator) -> int:
+    """A history of 1 or 2 steps."""
+    return 1 + int(g.random() < 0.3)
+
+
+# --- numbers ---------------------------------------------------------------------------------------------------------
+SHAPES = ("linear", "tanh", "square", "sine", "bump", "threshold")
+
+
+def draw_shape(g: Generator, name: str) -> Map:
+    """A function of a number with random parameters."""
+    rate, sign = log_uniform(g, 0.5, 2.0), g.choice([-1.0, 1.0])
+    shapes: dict[str, Map] = {
+        "linear": lambda v: sign * v,
+        "tanh": lambda v: sign * 1.5 * np.tanh(rate * v),
+        "square": lambda v: sign * v**2 / (1 + v**2 / 6),
+        "sine": lambda v: 1.4 * np.sin(np.pi / 2 * rate * v),
+        "bump": lambda v: sign * 2 * np.exp(-((v - sign) ** 2)),
+        "threshold": lambda v: np.where(v > 0, sign, -sign),
+    }
+    return shapes[name]
+
+
+def _sum(own: Map, other: Map, strength: float) -> Response:
+    """The sum of a function of the own present and of `strength` times one of the other's."""
+    return lambda a, b: own(a) + strength * other(b)
+
+
+def _autoregressive(g: Generator, other: Map, strength: float) -> NumberTransition:
+    """A linear autoregression of order 1 and of variance 1 without the other series, which adds to its mean."""
+    phi = draw_persistence(g)
+    scale = np.sqrt(1 - phi**2)
+    mean = _sum(lambda v: phi * v, other, strength * scale)
+    return NumberTransition(mean, constant(scale))
+
+
+def threshold(coupling: Coupling, g: Generator) -> Dynamics:
+    """Threshold autoregressions: the slope of each series, and how it follows the other, depend on signs."""
+    coupling = _undriven(coupling)
+
+    def regime(strength: float) -> NumberTransition:
+        slopes = draw_persistence(g), draw_persistence(g)
+        responses = g.uniform(-1, 1, size=2)
+        jump = g.uniform(0, 0.7)
+
+        def own(v: Array) -> Array:
+            return np.where(v > 0, slopes[0] * v - jump, slopes[1] * v + jump)
+
+        def other(v: Array) -> Array:
+            bounded = 2 * np.tanh(v / 2)
+            return np.where(v > 0, responses[0] * bounded + 0.5, responses[1] * bounded - 0.5)
+
+        return NumberTransition(_sum(own, other, strength), constant(1.0))
+
+    pair = ChainPair(regime(coupling.onto_x), regime(coupling.onto_y))
+    return _dynamics("threshold autoregressions of order 1", pair, coupling, _history(g), g)
+
+
+def nonlinear(coupling: Coupling, g: Generator) -> Dynamics:
+    """Nonlinear functions of the own and of the other's present, plus normal noise or noise of two modes."""
+    coupling = _undriven(coupling)
+    names = []
+
+    def mapped(strength: float) -> NumberTransition:
+        own_name, other_name = pick(g, SHAPES[1:5]), pick(g, SHAPES[1:])
+        names.append(f"{own_name} and {other_name}")
+        own, other = draw_shape(g, own_name), draw_shape(g, other_name)
+        rate = g.uniform(0.2, 1.0)
+        scale = g.uniform(0.4, 1.0)
+        gap = g.uniform(0.8, 1.6) if g.random() < 0.3 else 0.0
+        mean = _sum(lambda v: rate * own(v), other, strength * scale)
+        return NumberTransition(mean, constant(scale), gap)
+
+    x = _autoregressive(g, np.tanh, coupling.onto_x) if g.random() < 0.5 else mapped(coupling.onto_x)
+    pair = ChainPair(x, mapped(coupling.onto_y))
+    text = f"nonlinear maps with noise ({'; '.join(names)})"
+    return _dynamics(text, pair, coupling, _history(g), g)
+
+
+def volatility(coupling: Coupling, g: Generator) -> Dynamics:
+    """The scale of the noise of y depends on x, and that of x on y where y drives x; the means do not."""
+    coupling = _undriven(coupling)
+
+    def scaled(strength: float) -> NumberTransition:
+        phi = min(draw_persistence(g), 0.9)
+        own_rate = g.uniform(0, 0.3)
+        even = g.random() < 0.5
+
+        def log_scale(own: Array, other: Array) -> Array:
+            bend = np.abs(other) - 1 if even else other
+            return own_rate * np.tanh(np.abs(own) - 1) + 0.7 * strength * np.tanh(bend)
+
+        return NumberTransition(lambda own, _: phi * own, lambda *pair: np.exp(log_scale(*pair)))
+
+    x = scaled(coupling.onto_x) if coupling.onto_x else _autoregressive(g, np.tanh, 0.0)
+    pair = ChainPair(x, scaled(coupling.onto_y))
+    return _dynamics("noise whose scale depends on the past", pair, coupling, _history(g), g)
+
+
+# --- counts, events, labels ------------------------------------------------------------------------------------------
+def _count_transition(g: Generator, score: Map, strength: float) -> CountTransition:
+    """Counts whose log rate follows the own count and a score of the other series."""
+    level = g.uniform(-0.7, 1.5)
+    phi = g.uniform(0, 0.8)
+    shape = np.inf if g.random() < 0.5 else log_uniform(g, 1.0, 10.0)
+    anchor = np.log1p(np.exp(level))
+
+    def rate(own: Array, other: Array) -> Array:
+        own_score = np.log1p(np.minimum(own, 40)) - anchor
+        return np.exp(level + phi * own_score + 0.7 * strength * score(other))
+
+    return CountTransition(rate, shape)
+
+
+def counts(coupling: Coupling, g: Generator) -> Dynamics:
+    """Poisson or negative binomial counts whose rate follows the past of counts or of numbers."""
+    coupling = _undriven(coupling)
+    if g.random() < 0.5:
+        x = _autoregressive(g, np.tanh, coupling.onto_x)
+        score: Map = lambda v: 1.3 * np.tanh(v)  # noqa: E731
+    else:
+        x = _count_transition(g, lambda v: np.tanh(v - 1), coupling.onto_x)
+        score = lambda v: np.tanh(v - 1)  # noqa: E731
+    y = _count_transition(g, score, coupling.onto_y)
+    return _dynamics(f"counts after {x.kind}", ChainPair(x, y), coupling, 1, g)
+
+
+def _table_transition(own: Array, other: Array, strength: float) -> LabelTransition:
+    """Labels with logits own[own label] + strength * other[label of the other series]."""
+
+    def logits(a: Array, b: Array) -> Array:
+        return own[np.asarray(a, int)] + strength * other[np.asarray(b, int)]
+
+    return LabelTransition(logits, own.shape[1])
+
+
+def events(coupling: Coupling, g: Generator) -> Dynamics:
+    """Bins of point processes, 0 or 1: the logit of an event follows the last bins, or the own bin and a number."""
+    coupling = _undriven(coupling)
+    level = g.uniform(-3.0, 0.0)
+    echo = g.uniform(-1.0, 2.0)
+    own = np.array([[0.0, level], [0.0, level + echo]])
+    effect = np.array([[0.0, 0.0], [0.0, 2.5]])
+    if g.random() < 0.5:
+        x: Transition = _table_transition(own, effect, coupling.onto_x)
+        y = _table_transition(own, effect, coupling.onto_y)
+        history = int(g.integers(1, 4))
+    else:
+        x = _autoregressive(g, lambda v: v - 0.5, coupling.onto_x)
+        y = _label_of_number(own, effect[1] / 2, coupling.onto_y)
+        history = 1
+    return _dynamics(f"events after {x.kind}", ChainPair(x, y), coupling, history, g)
+
+
+def _label_of_number(own: Array, slopes: Array, strength: float) -> LabelTransition:
+    """Labels with logits own[own label] + strength * slopes * tanh(a number)."""
+
+    def logits(a: Array, b: Array) -> Array:
+        score = np.tanh(np.asarray(b, float))[..., None]
+        return own[np.asarray(a, int)] + strength * slopes * score
+
+    return LabelTransition(logits, own.shape[1])
+
+
+def labels(coupling: Coupling, g: Generator) -> Dynamics:
+    """Markov chains of 2 to 4 labels; driven by a hidden chain, x is a noisy observation of it."""
+    sizes = g.integers(2, 5, size=2)
+    stay = g.uniform(0, 3)
+    own_x, own_y = (_own_logits(size, stay, g) for size in sizes)
+    onto_x = 1.5 * g.normal(size=sizes[::-1])
+    onto_y = 1.5 * g.normal(size=sizes)
+    emission = None
+    strength = coupling.onto_y
+    if coupling.driven:
+        error = g.uniform(0.05, 0.4)
+        emission = (1 - error) * np.eye(sizes[0]) + error / sizes[0]
+        strength = coupling.strength
+    x = _table_transition(own_x, onto_x, coupling.onto_x)
+    y = _table_transition(own_y, onto_y, strength)
+    history = int(g.integers(1, 4))
+    text = f"chains of {sizes[0]} and {sizes[1]} labels"
+    return _dynamics(text, ChainPair(x, y, emission), coupling, history, g)
+
+
+def _own_logits(size: int, stay: float, g: Generator) -> Array:
+    """Logits [label, next label] that favour the same label by `stay`."""
+    return g.normal(0, 0.7, size=(size, size)) + stay * np.eye(size)
+
+
+def mixed(coupling: Coupling, g: Generator) -> Dynamics:
+    """Labels that move the mean of numbers, or numbers that move the logits of labels; also in both directions."""
+    coupling = _undriven(coupling)
+    size = int(g.integers(2, 5))
+    own = _own_logits(size, g.uniform(0, 3), g)
+    means, slopes = g.normal(size=size), 1.5 * g.normal(size=size)
+    onto_numbers, onto_labels = coupling.onto_y, coupling.onto_x
+    numbers_first = g.random() < 0.5
+    if numbers_first:
+        onto_numbers, onto_labels = onto_labels, onto_numbers
+    of_numbers = _autoregressive(g, lambda label: means[np.asarray(label, int)], onto_numbers)
+    of_labels = _label_of_number(own, slopes, onto_labels)
+    pair = ChainPair(of_numbers, of_labels) if numbers_first else ChainPair(of_labels, of_numbers)
+    text = f"{size} labels and an autoregression"
+    return _dynamics(text, pair, coupling, 1, g)

@@ -1,0 +1,382 @@
+"""Processes with normal windows: autoregressions, long memory, and mixtures of windows (seasons, regimes).
+
+Every finite window is normal, or a mixture of normal windows, so that the truth is exact for any history: by
+log-determinants of autocovariances, or as a Monte Carlo mean of the exact log density ratio of a mixture.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from scipy import linalg
+
+from infoscope.data.prior.draws import Array, Generator, log_uniform
+from infoscope.data.prior.dynamics import Coupling, Dynamics, column, draw_persistence
+from infoscope.data.prior.windows import (
+    NOTHING,
+    NormalMixture,
+    Truth,
+    Window,
+    mixture_truth,
+    normal_truth,
+    window_covariance,
+)
+
+MAX_ORDER = 3
+MAX_ROOT = 0.99  # modulus above which couplings are weakened until an autoregression is stable
+
+
+# --- autoregressions -------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, eq=False)
+class Autoregression:
+    """A stationary vector autoregression with independent normal noise.
+
+    coefficients   [order, width, width]: of the values 1, ..., order steps ago
+    noise          [width], standard deviations
+    """
+
+    coefficients: Array
+    noise: Array
+
+    @property
+    def width(self) -> int:
+        """The number of series."""
+        return len(self.noise)
+
+    def transition(self) -> Array:
+        """The companion matrix [order * width, same]: the latest values first."""
+        order = len(self.coefficients)
+        size = order * self.width
+        matrix = np.eye(size, k=-self.width)
+        matrix[: self.width] = np.hstack(list(self.coefficients))
+        return matrix
+
+    def largest_root(self) -> float:
+        """The modulus of the largest root; below 1 where the process is stationary."""
+        roots = np.linalg.eigvals(self.transition())
+        return float(np.abs(roots).max())
+
+    def state_covariance(self) -> Array:
+        """The stationary covariance of the latest `order` values."""
+        transition = self.transition()
+        shocks = np.zeros_like(transition)
+        places = np.arange(self.width)
+        shocks[places, places] = self.noise**2
+        return linalg.solve_discrete_lyapunov(transition, shocks)
+
+    def autocovariances(self, lags: int) -> Array:
+        """Covariances [lags + 1, width, width] of the values at t + lag with those at t."""
+        transition, covariance = self.transition(), self.state_covariance()
+        blocks = []
+        for _ in range(lags + 1):
+            blocks.append(covariance[: self.width, : self.width])
+            covariance = transition @ covariance
+        return np.stack(blocks)
+
+    def truth(self, x: int, y: int, history: int) -> Truth:
+        """The truth of the first `x` series and the next `y` series."""
+        covariance = window_covariance(self.autocovariances(history))
+        return normal_truth(covariance, Window.of(x, y, self.width, history))
+
+    def draw(self, n: int, g: Generator) -> Array:
+        """n values [n, width], the first from stationarity."""
+        covariance = self.state_covariance()
+        values, vectors = np.linalg.eigh(covariance)
+        root = vectors * np.sqrt(np.maximum(values, 0))
+        state = root @ g.normal(size=len(root))
+        shocks = self.noise * g.normal(size=(n, self.width))
+        rule = self.transition()[: self.width]
+        series = np.empty((n, self.width))
+        for t in range(n):
+            latest = rule @ state + shocks[t]
+            state = np.concatenate([latest, state[: -self.width]])
+            series[t] = latest
+        return series
+
+
+def draw_own_coefficients(order: int, g: Generator) -> Array:
+    """Coefficients [order] of one series: a root of the drawn persistence, and smaller roots or a pair of them."""
+    roots = [draw_persistence(g)]
+    if order == 2:
+        roots.append(g.uniform(-0.6, 0.6))
+    elif order == 3:
+        angle, modulus = g.uniform(0, np.pi), g.uniform(0.2, 0.8)
+        pair = modulus * np.exp(1j * angle)
+        roots += [pair, np.conj(pair)]
+    return -np.poly(roots).real[1:]
+
+
+def noise_of_unit_variance(coefficients: Array) -> float:
+    """The standard deviation of noise with which one autoregressive series has variance 1."""
+    series = Autoregression(coefficients[:, None, None], np.ones(1))
+    return float(1 / np.sqrt(series.autocovariances(0)[0, 0, 0]))
+
+
+def draw_autoregression(x: int, y: int, coupling: Coupling, order: int, g: Generator) -> tuple[Autoregression, str]:
+    """An autoregression of `x` and `y` series, and of a hidden one where it drives both; and its lags in words."""
+    width = x + y + coupling.driven
+    own = np.zeros((order, width, width))
+    noise = np.ones(width)
+    for place in range(width):
+        own[:, place, place] = draw_own_coefficients(order, g)
+        noise[place] = noise_of_unit_variance(own[:, place, place])
+    of_x, of_y, hidden = slice(0, x), slice(x, x + y), slice(x + y, width)
+    lag_x, lag_y = g.integers(order, size=2)
+    if coupling.driven and g.random() < 0.5:
+        own[:, -1, -1], noise[-1] = 0.0, 1.0
+    across = np.zeros_like(own)
+    links = []
+    if coupling.onto_y:
+        links.append((lag_y, of_y, of_x, coupling.onto_y))
+    if coupling.onto_x:
+        links.append((lag_x, of_x, of_y, coupling.onto_x))
+    if coupling.driven:
+        links.append((lag_x, of_x, hidden, coupling.strength))
+        links.append((lag_y, of_y, hidden, coupling.strength))
+    for lag, targets, sources, strength in links:
+        block = across[lag, targets, sources]
+        loadings = g.choice([-1.0, 1.0], size=block.shape) / np.sqrt(block.shape[1])
+        across[lag, targets, sources] = strength * loadings * noise[targets, None]
+    process = Autoregression(own + across, noise)
+    while process.largest_root() > MAX_ROOT:
+        across = 0.7 * across
+        process = Autoregression(own + across, noise)
+    return process, f"lags {lag_x + 1} onto x and {lag_y + 1} onto y"
+
+
+def linear(coupling: Coupling, g: Generator) -> Dynamics:
+    """Autoregressions of order 1 to 3 of one or several series; exact for any history."""
+    x = 1 if g.random() < 0.7 else int(g.integers(2, 4))
+    y = 1 if g.random() < 0.8 else 2
+    order = int(g.integers(1, MAX_ORDER + 1))
+    history = order + int(g.integers(0, 3))
+    process, lags = draw_autoregression(x, y, coupling, order, g)
+    text = f"autoregression of order {order} of {x} + {y} series, {lags}"
+
+    def truth(_: Generator) -> Truth:
+        if coupling.kind == "none":
+            return NOTHING
+        return process.truth(x, y, history)
+
+    def draw(n: int, g: Generator) -> tuple[Array, Array]:
+        series = process.draw(n, g)
+        return series[:, :x], series[:, x : x + y]
+
+    return Dynamics(text, ("numbers", "numbers"), history, process.largest_root(), truth, draw)
+
+
+# --- long memory -----------------------------------------------------------------------------------------------------
+def fractional_autocovariances(d: float, lags: int) -> Array:
+    """Autocovariances [lags + 1] of fractional noise (1 - L)^-d e of variance 1, at d < 1/2 (Hosking 1981)."""
+    lag = np.arange(1, lags + 1)
+    ratios = (lag - 1 + d) / (lag - d)
+    return np.concatenate([[1.0], np.cumprod(ratios)])
+
+
+def draw_stationary(autocovariances: Array, n: int, g: Generator) -> Array:
+    """n values of a normal process, exactly, by circulant embedding; needs `autocovariances` [n + 1]."""
+    circle = np.concatenate([autocovariances[: n + 1], autocovariances[n - 1 : 0 : -1]])
+    powers = np.fft.fft(circle).real
+    size = len(circle)
+    waves = g.normal(size=size) + 1j * g.normal(size=size)
+    values = np.fft.fft(np.sqrt(np.maximum(powers, 0) / size) * waves)
+    return values.real[:n]
+
+
+@dataclass(frozen=True, eq=False)
+class FractionalPair:
+    """x and y as weighted sums of independent fractional noises, each at a lag.
+
+    memories   [k], the d of each noise
+    weights    [2, k], of x and of y
+    lags       [2, k], steps by which x and y follow the noise
+    """
+
+    memories: Array
+    weights: Array
+    lags: Array
+
+    def autocovariances(self, lags: int) -> Array:
+        """Covariances [lags + 1, 2, 2] of x, y at t + lag with x, y at t."""
+        blocks = np.zeros((lags + 1, 2, 2))
+        farthest = lags + int(self.lags.max())
+        steps = np.arange(lags + 1)
+        for d, weights, delays in zip(self.memories, self.weights.T, self.lags.T):
+            of_noise = fractional_autocovariances(d, farthest)
+            for a, b in product(range(2), repeat=2):
+                apart = np.abs(steps - delays[a] + delays[b])
+                blocks[:, a, b] += weights[a] * weights[b] * of_noise[apart]
+        return blocks
+
+    def truth(self, history: int) -> Truth:
+        """The truth for a history."""
+        covariance = window_covariance(self.autocovariances(history))
+        return normal_truth(covariance, Window.of(1, 1, 2, history))
+
+    def draw(self, n: int, g: Generator) -> tuple[Array, Array]:
+        """n values of x and of y."""
+        longest = int(self.lags.max())
+        length = n + longest
+        series = np.zeros((2, n))
+        for d, weights, delays in zip(self.memories, self.weights.T, self.lags.T):
+            of_noise = fractional_autocovariances(d, length)
+            noise = draw_stationary(of_noise, length, g)
+            for side in range(2):
+                start = longest - delays[side]
+                series[side] += weights[side] * noise[start : start + n]
+        return column(series[0]), column(series[1])
+
+
+def long_memory(coupling: Coupling, g: Generator) -> Dynamics:
+    """Sums of fractional noises, some shared at a lag; exact for any history.
+
+    Memory has no root. y that drives x leaves information in the past of x where the history ends.
+    """
+    lag_x, lag_y = (int(lag) for lag in g.integers(1, 4, size=2))
+    weights, lags = np.eye(2, 3), np.zeros((2, 3), dtype=int)
+    weights[1, 0], lags[1, 0] = coupling.onto_y, lag_y
+    weights[0, 1], lags[0, 1] = coupling.onto_x, lag_x
+    if coupling.driven:
+        weights[:, 2], lags[:, 2] = coupling.strength, (lag_x, lag_y)
+    memories = g.uniform(0.05, 0.47, size=3)
+    pair = FractionalPair(memories, weights, lags)
+    history = int(g.integers(1, 6))
+    text = f"fractional noise of d {memories[0]:.2f} and {memories[1]:.2f}, lags {lag_x} onto x and {lag_y} onto y"
+
+    def truth(_: Generator) -> Truth:
+        return NOTHING if coupling.kind == "none" else pair.truth(history)
+
+    return Dynamics(text, ("numbers", "numbers"), history, np.nan, truth, pair.draw)
+
+
+# --- seasons ---------------------------------------------------------------------------------------------------------
+def seasonal(coupling: Coupling, g: Generator) -> Dynamics:
+    """An autoregression of order 1 added to seasons of x and y; windows begin in a uniformly random phase.
+
+    The season is not a condition of the truth: a past of x that shows the phase informs about y.
+    """
+    period = int(g.choice([4, 7, 12]))
+    history = int(g.integers(1, 4))
+    process, lags = draw_autoregression(1, 1, coupling, 1, g)
+    width = process.width
+    seasons = np.zeros((period, width))
+    for side in range(2):
+        seasons[:, side] = _draw_season(period, g)
+    if coupling.kind == "none":
+        seasons[:, g.integers(2)] = 0.0
+    steps = np.arange(history + 1)
+    means = []
+    for phase in range(period):
+        means.append(seasons[(phase + steps) % period].ravel())
+    covariance = window_covariance(process.autocovariances(history))
+    covariances = np.broadcast_to(covariance, (period, *covariance.shape))
+    mixture = NormalMixture(np.full(period, 1 / period), np.stack(means), covariances)
+    window = Window.of(1, 1, width, history)
+
+    def truth(g: Generator) -> Truth:
+        return NOTHING if coupling.kind == "none" else mixture_truth(mixture, window, g)
+
+    def draw(n: int, g: Generator) -> tuple[Array, Array]:
+        phase = g.integers(period)
+        series = process.draw(n, g) + seasons[(phase + np.arange(n)) % period]
+        return series[:, :1], series[:, 1:2]
+
+    text = f"autoregression and seasons of period {period}, {lags}"
+    return Dynamics(text, ("numbers", "numbers"), history, process.largest_root(), truth, draw)
+
+
+def _draw_season(period: int, g: Generator) -> Array:
+    """A seasonal pattern [period] of mean 0: a wave, or a level for each phase."""
+    size = log_uniform(g, 0.2, 2.0)
+    if g.random() < 0.5:
+        turn = g.uniform(0, 2 * np.pi)
+        return size * np.sin(2 * np.pi * np.arange(period) / period + turn)
+    levels = g.normal(size=period)
+    return size * (levels - levels.mean())
+
+
+# --- regimes ---------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, eq=False)
+class RegimePair:
+    """A hidden chain of two regimes in which level, slope and noise of y, and the level of x, change.
+
+    x = u + level_x[regime], where u is autoregressive (persistence; variance 1)
+    y = level_y[regime] + slope[regime] * (u one step before) + noise[regime] * e
+    """
+
+    stay: Array  # [2], probabilities of staying in each regime
+    persistence: float
+    level_x: Array
+    level_y: Array
+    slope: Array
+    noise: Array
+
+    def shares(self) -> Array:
+        """Stationary probabilities [2] of the regimes."""
+        leave = 1 - self.stay
+        return leave[::-1] / leave.sum()
+
+    def mixture(self, history: int) -> NormalMixture:
+        """Windows of x and y as a mixture over paths of regimes."""
+        length = history + 1
+        apart = np.abs(np.subtract.outer(range(length + 1), range(length + 1)))
+        of_u = self.persistence**apart  # one value before the window, too
+        to_x = np.eye(length, length + 1, k=1)
+        before = np.eye(length, length + 1)
+        moves = np.where(np.eye(2, dtype=bool), self.stay, (1 - self.stay)[:, None])
+        weights, means, covariances = [], [], []
+        for path in product(range(2), repeat=length):
+            regimes = np.array(path)
+            weights.append(self.shares()[path[0]] * moves[regimes[:-1], regimes[1:]].prod())
+            levels = np.stack([self.level_x[regimes], self.level_y[regimes]], axis=1)
+            means.append(levels.ravel())
+            to_y = self.slope[regimes, None] * before
+            links = np.stack([to_x, to_y], axis=1).reshape(2 * length, -1)
+            covariance = links @ of_u @ links.T
+            places = np.arange(1, 2 * length, 2)
+            covariance[places, places] += self.noise[regimes] ** 2
+            covariances.append(covariance)
+        return NormalMixture(np.array(weights), np.stack(means), np.stack(covariances))
+
+    def draw(self, n: int, g: Generator) -> tuple[Array, Array]:
+        """n values of x and of y."""
+        regimes = np.empty(n, dtype=int)
+        regimes[0] = g.random() < self.shares()[1]
+        chances = g.random(n)
+        for t in range(1, n):
+            before = regimes[t - 1]
+            regimes[t] = before if chances[t] < self.stay[before] else 1 - before
+        own = Autoregression(np.full((1, 1, 1), self.persistence), np.sqrt([1 - self.persistence**2]))
+        u = own.draw(n + 1, g)[:, 0]
+        x = u[1:] + self.level_x[regimes]
+        y = self.level_y[regimes] + self.slope[regimes] * u[:-1]
+        y += self.noise[regimes] * g.normal(size=n)
+        return column(x), column(y)
+
+
+def regimes(coupling: Coupling, g: Generator) -> Dynamics:
+    """Regime switching: x drives y with a slope that changes, or regimes change the level of both.
+
+    Forward, x of one step before drives y; with any other coupling the levels of x and y change with the regime.
+    """
+    history = int(g.integers(1, 4))
+    stay = g.uniform(0.6, 0.98, size=2)
+    persistence = draw_persistence(g)
+    half = np.array([-0.5, 0.5])
+    level_x = np.zeros(2)
+    if coupling.kind not in ("none", "forward"):
+        level_x = 2 * coupling.strength * half
+    slope = coupling.onto_y * np.array([1.0, g.uniform(-1.0, 1.0)])
+    level_y = g.uniform(0.0, 3.0) * half
+    noise = np.array([1.0, log_uniform(g, 0.4, 2.5)])
+    pair = RegimePair(stay, persistence, level_x, level_y, slope, noise)
+    window = Window.of(1, 1, 2, history)
+
+    def truth(g: Generator) -> Truth:
+        return NOTHING if coupling.kind == "none" else mixture_truth(pair.mixture(history), window, g)
+
+    text = f"two regimes that stay with {stay[0]:.2f} and {stay[1]:.2f}, persistence {persistence:.2f}"
+    memory = max(abs(persistence), abs(stay.sum() - 1))
+    return Dynamics(text, ("numbers", "numbers"), history, float(memory), truth, pair.draw)

@@ -1,0 +1,164 @@
+"""Processes: pairs of stationary series x and y with known transfer entropy, for readings of series.
+
+process(number)   the process of a number: its draws and its true values in nats
+FAMILIES          families of processes
+VERSION           raised whenever draws or truths change
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from infoscope.checks import require_int
+from infoscope.data.prior import chain_processes, maps, normal_processes
+from infoscope.data.prior.draws import Array, Generator, Map
+from infoscope.data.prior.dynamics import Coupling, Dynamics, draw_coupling
+from infoscope.data.prior.parts import Sample, categories, numbers
+from infoscope.data.prior.windows import Truth
+
+VERSION = 1
+STREAM = 2  # of random numbers; 0 and 1 are those of pairs and triples
+MAPPED_SHARE = 0.35  # processes of other families with maps of their numbers
+PILOT_ROWS = 500  # for locations and scales of number columns
+MAX_NATS = 3.0
+MAX_ERROR, MAX_ERROR_SHARE = 0.002, 0.02  # of a truth: nats, or a share of it
+
+Maker = Callable[[Coupling, Generator], Dynamics]
+
+MAKERS: dict[str, tuple[Maker, float]] = {  # maker, weight
+    "linear": (normal_processes.linear, 1.5),
+    "mapped_linear": (normal_processes.linear, 1.0),
+    "long_memory": (normal_processes.long_memory, 0.8),
+    "seasonal": (normal_processes.seasonal, 0.8),
+    "regimes": (normal_processes.regimes, 0.8),
+    "threshold": (chain_processes.threshold, 1.0),
+    "nonlinear": (chain_processes.nonlinear, 1.3),
+    "volatility": (chain_processes.volatility, 1.0),
+    "counts": (chain_processes.counts, 1.0),
+    "events": (chain_processes.events, 0.8),
+    "labels": (chain_processes.labels, 1.0),
+    "mixed": (chain_processes.mixed, 1.0),
+}
+FAMILIES = tuple(MAKERS)
+TYPES = ("numbers", "counts", "labels", "mixed")
+
+
+@dataclass(frozen=True, eq=False)
+class Process:
+    """Two stationary series x and y with their true values for one history.
+
+    number        from which the process is made
+    family        one of FAMILIES
+    description   in words
+    type          numbers, counts or labels (of x and y), or mixed
+    coupling      how x and y are coupled
+    history       past values of x and of y that the truth refers to
+    memory        modulus of the largest root or second eigenvalue, below 1; nan: not defined
+    columns       of x and of y
+    truth         transfer entropy and information with their standard errors, nats
+    """
+
+    number: int
+    family: str
+    description: str
+    type: str
+    coupling: Coupling
+    history: int
+    memory: float
+    columns: tuple[int, int]
+    truth: Truth
+    _draw: Callable[[int, Generator], tuple[Sample, Sample]]
+
+    def sample(self, n: int, generator: Generator) -> tuple[Sample, Sample]:
+        """n successive values of x and of y, from stationarity: rows in the order of time."""
+        return self._draw(require_int("n", n), generator)
+
+
+def process(number: int) -> Process:
+    """The process of a number; the same number and VERSION always give the same one.
+
+    number   a whole number from 0
+
+    Raises an InvalidInput where the number is negative or not whole.
+
+    >>> example = process(1)
+    >>> x, y = example.sample(200, np.random.default_rng(0))
+    >>> len(x.numbers) == len(y.labels) == 200
+    True
+    """
+    number = require_int("number", number, 0)
+    g = np.random.default_rng([VERSION, number, 0, STREAM])
+    of_truth = np.random.default_rng([VERSION, number, 1, STREAM])
+    weights = np.array([weight for _, weight in MAKERS.values()])
+    family = str(g.choice(FAMILIES, p=weights / weights.sum()))
+    coupling = draw_coupling(g)
+    maker, _ = MAKERS[family]
+    while True:
+        dynamics = maker(coupling, g)
+        truth = dynamics.truth(of_truth)
+        if is_exact(truth):
+            break
+    pilots = dynamics.draw(PILOT_ROWS, g)
+    mapped = family == "mapped_linear" or (family != "linear" and g.random() < MAPPED_SHARE)
+    variables = []
+    names = []
+    for kind, pilot in zip(dynamics.kinds, pilots):
+        variable = Variable(kind, pilot, mapped, g)
+        variables.append(variable)
+        names.append(variable.description)
+
+    def draw(n: int, generator: Generator) -> tuple[Sample, Sample]:
+        x, y = dynamics.draw(n, generator)
+        return variables[0].sample(x), variables[1].sample(y)
+
+    kinds = set(dynamics.kinds)
+    kind = kinds.pop() if len(kinds) == 1 else "mixed"
+    strength = "" if coupling.kind == "none" else f" of strength {coupling.strength:.2f}"
+    text = f"{dynamics.description}; coupling {coupling.kind}{strength}; {', '.join(names)}"
+    columns = (pilots[0].shape[1], pilots[1].shape[1])
+    history, memory = dynamics.history, dynamics.memory
+    return Process(number, family, text, kind, coupling, history, memory, columns, truth, draw)
+
+
+def is_exact(truth: Truth) -> bool:
+    """Whether both values are known well enough and not too large."""
+    transfer = _is_exact(truth.transfer_entropy, truth.transfer_entropy_error)
+    return transfer and _is_exact(truth.information, truth.information_error)
+
+
+def _is_exact(nats: float, error: float) -> bool:
+    most = max(MAX_ERROR, MAX_ERROR_SHARE * nats)
+    return nats <= MAX_NATS and error <= most
+
+
+class Variable:
+    """How a series is given: labels as codes, counts as they are, numbers under increasing maps that never change."""
+
+    def __init__(self, kind: str, pilot: Array, mapped: bool, g: Generator) -> None:
+        self.kind = kind
+        self.maps: list[Map] = []
+        self.description = kind
+        if kind != "numbers":
+            return
+        self.centre, self.spread = pilot.mean(axis=0), pilot.std(axis=0)
+        largest = np.abs((pilot - self.centre) / self.spread).max()
+        names = []
+        for _ in range(pilot.shape[1] if mapped else 0):
+            name, function = maps.draw_monotone(g, float(largest))
+            self.maps.append(function)
+            names.append(name)
+        if names:
+            self.description = f"{kind} ({', '.join(names)})"
+
+    def sample(self, series: Array) -> Sample:
+        """The series [n, columns] as a sample."""
+        if self.kind == "labels":
+            return categories(series)
+        if not self.maps:
+            return numbers(series)
+        scores = (series - self.centre) / self.spread
+        columns = [function(score) for function, score in zip(self.maps, scores.T)]
+        return numbers(np.stack(columns, axis=1))

@@ -1,0 +1,158 @@
+"""Transfer entropy and information of windows of normal series, and of mixtures of normal windows, nats.
+
+A window holds the columns of all series at the times t - history, ..., t, one time after the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg, special
+
+from infoscope.data.prior.draws import Array, Generator, mean_and_error
+
+DRAWS = 80_000  # windows of a Monte Carlo mean
+ROUNDING = 1e-12  # nats; log-determinants that differ by less are equal
+
+Places = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Truth:
+    """Two true values of a process for one history, nats, each with its standard error.
+
+    transfer_entropy   I(past of x; y now | past of y)
+    information        I(past of x; y now)
+    """
+
+    transfer_entropy: float
+    information: float
+    transfer_entropy_error: float = 0.0
+    information_error: float = 0.0
+
+
+NOTHING = Truth(0.0, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Window:
+    """Columns of a window [(history + 1) * width]: the past of x, the past of y, and y now."""
+
+    x_past: Places
+    y_past: Places
+    y_now: Places
+
+    @classmethod
+    def of(cls, x: int, y: int, width: int, history: int) -> Window:
+        """The window of `width` series, of which the first are `x` columns of x and then `y` columns of y."""
+        starts = width * np.arange(history)[:, None]
+        of_x = np.arange(x)
+        of_y = np.arange(x, x + y)
+        x_past = (starts + of_x).ravel()
+        y_past = (starts + of_y).ravel()
+        return cls(x_past, y_past, width * history + of_y)
+
+
+def window_covariance(autocovariances: Array) -> Array:
+    """The covariance [(history + 1) * width, same] of a window.
+
+    `autocovariances` [history + 1, width, width] are the covariances of the series at t + lag with those at t.
+    """
+    times = range(len(autocovariances))
+    rows = []
+    for first in times:
+        row = []
+        for second in times:
+            lag = first - second
+            block = autocovariances[abs(lag)]
+            row.append(block if lag >= 0 else block.T)
+        rows.append(row)
+    return np.block(rows)
+
+
+def normal_truth(covariance: Array, window: Window) -> Truth:
+    """The truth of a normal process by log-determinants of the covariance of its window."""
+    nobody = np.empty(0, np.intp)
+    transfer = _normal_nats(covariance, window.x_past, window.y_now, window.y_past)
+    shared = _normal_nats(covariance, window.x_past, window.y_now, nobody)
+    return Truth(transfer, shared)
+
+
+def _normal_nats(covariance: Array, x: Places, y: Places, z: Places) -> float:
+    """I(x; y | z) of columns of a normal vector, nats."""
+    total = 0.0
+    for sign, columns in ((1, (x, z)), (1, (y, z)), (-1, (z,)), (-1, (x, y, z))):
+        chosen = np.concatenate(columns)
+        block = covariance[np.ix_(chosen, chosen)]
+        total += sign * np.linalg.slogdet(block)[1]
+    return float(total) / 2 if total > ROUNDING else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class NormalMixture:
+    """A mixture of normal windows: weights [c], means [c, width] and covariances [c, width, width]."""
+
+    weights: Array
+    means: Array
+    covariances: Array
+
+    def draw(self, n: int, generator: Generator) -> Array:
+        """n independent windows [n, width]."""
+        width = self.means.shape[1]
+        component = generator.choice(len(self.weights), n, p=self.weights)
+        values = generator.normal(size=(n, width))
+        for c, covariance in enumerate(self.covariances):
+            rows = component == c
+            root = np.linalg.cholesky(covariance)
+            values[rows] = self.means[c] + values[rows] @ root.T
+        return values
+
+    def log_density(self, values: Array, *columns: Places) -> Array:
+        """Log density [n] of some columns of windows [n, width]."""
+        chosen = np.concatenate(columns)
+        logs = []
+        for weight, mean, covariance in zip(self.weights, self.means, self.covariances):
+            block = covariance[np.ix_(chosen, chosen)]
+            root = np.linalg.cholesky(block)
+            deviations = (values[:, chosen] - mean[chosen]).T
+            scores = linalg.solve_triangular(root, deviations, lower=True)
+            log_scale = np.log(np.diag(root)).sum()
+            exponent = -0.5 * (scores**2).sum(axis=0)
+            logs.append(np.log(weight) + exponent - log_scale)
+        constant = len(chosen) / 2 * np.log(2 * np.pi)
+        return special.logsumexp(logs, axis=0) - constant
+
+    def pooled(self) -> NormalMixture:
+        """The one normal window of the same mean and covariance."""
+        mean = self.weights @ self.means
+        deviations = self.means - mean
+        between = (self.weights[:, None] * deviations).T @ deviations
+        within = np.tensordot(self.weights, self.covariances, axes=1)
+        return NormalMixture(np.ones(1), mean[None], (within + between)[None])
+
+    def log_ratios(self, values: Array, window: Window) -> tuple[Array, Array]:
+        """Log density ratios [n] whose means are transfer entropy and information."""
+        x, y, now = window.x_past, window.y_past, window.y_now
+        given_both = self.log_density(values, x, y, now) - self.log_density(values, x, y)
+        given_y = self.log_density(values, y, now) - self.log_density(values, y)
+        given_x = self.log_density(values, x, now) - self.log_density(values, x)
+        return given_both - given_y, given_x - self.log_density(values, now)
+
+
+def mixture_truth(mixture: NormalMixture, window: Window, generator: Generator) -> Truth:
+    """The truth of windows from a mixture: Monte Carlo means of the exact log density ratios.
+
+    The ratios of the pooled normal window are control variates: their means depend on the covariance alone.
+    """
+    values = mixture.draw(DRAWS, generator)
+    pooled = mixture.pooled()
+    exact = normal_truth(pooled.covariances[0], window)
+    ratios = mixture.log_ratios(values, window)
+    controls = pooled.log_ratios(values, window)
+    transfer, transfer_error = mean_and_error(ratios[0] - controls[0])
+    shared, shared_error = mean_and_error(ratios[1] - controls[1])
+    transfer += exact.transfer_entropy
+    shared += exact.information
+    return Truth(transfer, shared, transfer_error, shared_error)
