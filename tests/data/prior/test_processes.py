@@ -6,7 +6,8 @@ import pytest
 from infoscope.data.prior import chain_processes, normal_processes, processes
 from infoscope.data.prior.chains import Chain
 from infoscope.data.prior.dynamics import COUPLING_SHARES, Coupling
-from infoscope.data.prior.normal_processes import Autoregression, FractionalPair, RegimePair
+from infoscope.data.prior.mixture_processes import RegimePair
+from infoscope.data.prior.normal_processes import Autoregression, FractionalPair
 from infoscope.data.prior.processes import FAMILIES, TYPES, is_exact, process
 from infoscope.data.prior.transitions import CountTransition, NumberTransition
 from infoscope.data.prior.windows import NOTHING, NormalMixture, Truth, Window, mixture_truth, normal_truth

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from infoscope.checks import require_int
-from infoscope.data.prior import chain_processes, maps, normal_processes
+from infoscope.data.prior import chain_processes, maps, mixture_processes, normal_processes
 from infoscope.data.prior.draws import Array, Generator, Map
 from infoscope.data.prior.dynamics import Coupling, Dynamics, draw_coupling
 from infoscope.data.prior.parts import Sample, categories, numbers
@@ -32,8 +32,8 @@ MAKERS: dict[str, tuple[Maker, float]] = {  # maker, weight
     "linear": (normal_processes.linear, 1.5),
     "mapped_linear": (normal_processes.linear, 1.0),
     "long_memory": (normal_processes.long_memory, 0.8),
-    "seasonal": (normal_processes.seasonal, 0.8),
-    "regimes": (normal_processes.regimes, 0.8),
+    "seasonal": (mixture_processes.seasonal, 0.8),
+    "regimes": (mixture_processes.regimes, 0.8),
     "threshold": (chain_processes.threshold, 1.0),
     "nonlinear": (chain_processes.nonlinear, 1.3),
     "volatility": (chain_processes.volatility, 1.0),
@@ -95,20 +95,11 @@ def process(number: int) -> Process:
     weights = np.array([weight for _, weight in MAKERS.values()])
     family = str(g.choice(FAMILIES, p=weights / weights.sum()))
     coupling = draw_coupling(g)
-    maker, _ = MAKERS[family]
-    while True:
-        dynamics = maker(coupling, g)
-        truth = dynamics.truth(of_truth)
-        if is_exact(truth):
-            break
+    dynamics, truth = _draw_dynamics(family, coupling, g, of_truth)
     pilots = dynamics.draw(PILOT_ROWS, g)
     mapped = family == "mapped_linear" or (family != "linear" and g.random() < MAPPED_SHARE)
-    variables = []
-    names = []
-    for kind, pilot in zip(dynamics.kinds, pilots):
-        variable = Variable(kind, pilot, mapped, g)
-        variables.append(variable)
-        names.append(variable.description)
+    variables = [Variable(kind, pilot, mapped, g) for kind, pilot in zip(dynamics.kinds, pilots)]
+    names = [variable.description for variable in variables]
 
     def draw(n: int, generator: Generator) -> tuple[Sample, Sample]:
         x, y = dynamics.draw(n, generator)
@@ -121,6 +112,16 @@ def process(number: int) -> Process:
     columns = (pilots[0].shape[1], pilots[1].shape[1])
     history, memory = dynamics.history, dynamics.memory
     return Process(number, family, text, kind, coupling, history, memory, columns, truth, draw)
+
+
+def _draw_dynamics(family: str, coupling: Coupling, g: Generator, of_truth: Generator) -> tuple[Dynamics, Truth]:
+    """Dynamics of a family with their truth; drawn again where it is too large or too inexact."""
+    maker, _ = MAKERS[family]
+    while True:
+        dynamics = maker(coupling, g)
+        truth = dynamics.truth(of_truth)
+        if is_exact(truth):
+            return dynamics, truth
 
 
 def is_exact(truth: Truth) -> bool:
