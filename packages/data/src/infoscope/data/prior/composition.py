@@ -15,7 +15,7 @@ from infoscope.data.prior.noise import draw_noise
 from infoscope.data.prior.parts import Part, Request, Sample, categories, joined, numbers
 from infoscope.data.prior.quadrature import draw_observation
 
-VERSION = 7
+VERSION = 8
 TYPE_SHARES = {"numbers": 0.55, "labels": 0.2, "categories": 0.1, "mixed": 0.15}
 TYPES = tuple(TYPE_SHARES)
 PART_SHARES = {  # by type: shares of distributions of 1, 2, 3 and 4 subsystems
@@ -31,6 +31,8 @@ MAX_NATS = 6.0  # information of a distribution, nats
 IDLE_SHARE = 0.6  # variables with idle columns
 DERIVED_SHARE = 0.25  # variables with columns computed from others
 MAX_COLUMNS = 512  # number columns of x or of y, except for wide signals
+WIDE_COLUMNS = 12  # number columns of x or y; a subsystem with more is called wide
+WIDE_WEIGHTS = {"wide_signal": 5.0, "parity_and_interactions": 0.15, "hidden_mechanism": 0.15, "hidden_classes": 0.5}
 MAX_MONOTONE_MAPS = 6  # per variable, each of some columns
 PILOT_ROWS = 256  # for locations and scales of columns
 MAX_TRUTH_ERROR = (0.0015, 0.1, 0.007)  # nats, but at most the second share of the truth; or the third share
@@ -225,12 +227,14 @@ def draw_part(
     kinds: tuple[str, str], nats: float, count: int, tied: bool, g: Generator, widest: int = MAX_COLUMNS
 ) -> Part:
     """A subsystem of some kinds of x and y, of at most about `widest` number columns where it is one of `count`."""
+    columns = tuple(min(widest // count, log_uniform_int(g, 1, widest)) for _ in range(2))
     usable = [entry for entry in MAKERS if kinds in entry[2] or kinds[::-1] in entry[2]]
     weights = np.array([entry[3] for entry in usable])
+    if max(columns) > WIDE_COLUMNS:
+        weights = weights * [WIDE_WEIGHTS.get(entry[0], 1.0) for entry in usable]
     _, maker, known, _ = usable[g.choice(len(usable), p=weights / weights.sum())]
     flip = kinds not in known or (kinds[::-1] in known and g.random() < 0.5)
     ordered = kinds[::-1] if flip else kinds
-    columns = tuple(min(widest // count, log_uniform_int(g, 1, widest)) for _ in range(2))
     tied_variables = ((True, True), (True, False), (False, True))[g.choice(3, p=[0.5, 0.2, 0.3])]
     part = maker(Request(ordered[0], ordered[1], nats, columns, tied_variables if tied else (False, False)), g)
     return part.exchanged() if flip else part

@@ -34,7 +34,7 @@ from infoscope.data.prior.quadrature import (
     observed,
 )
 
-VERSION = 3
+VERSION = 4
 NOTHING_SHARE = 1 / 3  # distributions without information given z
 EXTRA_SHARE = 0.3  # distributions in which x or y share a further subsystem with z
 MAX_COLUMNS, MAX_PAIR_COLUMNS = 24, 8  # number columns of each variable, and of one subsystem

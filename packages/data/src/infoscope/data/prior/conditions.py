@@ -10,16 +10,17 @@ from infoscope.data.prior import composition, noise
 from infoscope.data.prior.draws import Array, Generator, log_uniform, log_uniform_int, pick
 from infoscope.data.prior.parts import Sample, joined, numbers
 
+Effect = Callable[[Array], Array]  # scores [n, m] -> [n]
 MAX_CONDITIONS = 20  # columns
-MAX_USED = 6  # columns that a function depends on
+MAX_USED = 4  # columns that a function depends on
 SHAPES = ("additive", "interacting", "jumps", "maxima")  # of functions of several columns
 SCALES = "scales"
+PLAIN_SHARE = 0.6  # functions of one column that are of PLAIN
+PLAIN: tuple[Effect, ...] = (lambda z: z, np.tanh, np.square, np.abs)
 PILOT_ROWS = 1_000
 MAX_SCORE = 5.0  # standard deviations at which columns are cut before a function
 MAX_CODES = 400  # of a category column
 CUTS = 5  # of functions with jumps
-
-Effect = Callable[[Array], Array]  # scores [n, m] -> [n]
 
 
 class Conditions:
@@ -64,13 +65,13 @@ def draw_effect(shape: str, conditions: Conditions, g: Generator) -> Effect:
     size = len(used)
     functions = []
     for _ in range(max(size, 2)):
-        _, function = noise.draw_function(g)
+        function = pick(g, PLAIN) if g.random() < PLAIN_SHARE else noise.draw_function(g)[1]
         functions.append(noise.standardised(function))
     weights = g.uniform(0.4, 1.0, size) * g.choice([-1, 1], size)
     columns = g.integers(size, size=CUTS)
     cuts = g.normal(0, 0.7, CUTS)
     heights = g.normal(size=2**CUTS)  # of the cells between cuts
-    rate = log_uniform(g, 1.0, 6.0)
+    rate = log_uniform(g, 0.5, 3.0)
 
     def additive(z: Array) -> Array:
         terms = zip(weights, functions, z.T)
@@ -109,7 +110,7 @@ def draw_move(shape: str, conditions: Conditions, pilot: Sample, g: Generator) -
     middle = np.median(pilot.numbers, axis=0)
     whole = (pilot.numbers == np.round(pilot.numbers)).all(axis=0)
     size = spread.size
-    strengths = log_uniform(g, 0.2, 4.0) * g.choice([-1, 0.5, 1], size)
+    strengths = log_uniform(g, 0.2, 2.5) * g.choice([-1, 0.5, 1], size)
     log_scales = np.zeros(size)
     if shape == SCALES:
         strengths = strengths * g.integers(2)
