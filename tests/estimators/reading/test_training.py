@@ -93,7 +93,7 @@ def test_intervals_cover_families_that_were_left_out(trained):
 
 def test_a_family_is_read_without_all_its_distributions():
     of = of_known_error()
-    without = training.without(of, "linear")
+    without = training.without(of, ["linear"])
     assert not any("linear" in families for families, kept in zip(of.families, without) if kept)
     assert all("linear" in families for families, kept in zip(of.families, without) if not kept)
     own = training.own_family(of)

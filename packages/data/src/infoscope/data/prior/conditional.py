@@ -34,7 +34,7 @@ from infoscope.data.prior.quadrature import (
     observed,
 )
 
-VERSION = 4
+VERSION = 5
 NOTHING_SHARE = 1 / 3  # distributions without information given z
 EXTRA_SHARE = 0.3  # distributions in which x or y share a further subsystem with z
 MAX_COLUMNS, MAX_PAIR_COLUMNS = 24, 8  # number columns of each variable, and of one subsystem
@@ -49,12 +49,13 @@ Triples = tuple[Sample, Sample, Sample]
 
 @dataclass(frozen=True)
 class Wanted:
-    """A requested subsystem: kinds of x and y, nats, whether x and y share nothing given z, and whether it is small."""
+    """A requested subsystem: kinds of x and y, nats, whether x and y share nothing given z; small; plain."""
 
     kinds: tuple[str, str]
     nats: float
     empty: bool
     small: bool = False
+    plain: bool = False
 
     @property
     def conditions(self) -> int:
@@ -72,11 +73,12 @@ def conditional_distribution(number: int) -> Distribution:
     empty = bool(g.random() < NOTHING_SHARE)
     small = bool(g.random() < SMALL_SHARE)
     most = SMALL_COLUMNS if small else MAX_COLUMNS
+    plain = composition.draw_plain(g)
     truth, error = 0.0, 0.0
     while True:
         (kinds,) = composition.draw_kinds(kind, 1, g)
-        nats = composition.draw_nats(g)
-        parts = _draw_parts(Wanted(kinds, nats, empty, small), g)
+        nats = composition.draw_nats(g, plain)
+        parts = _draw_parts(Wanted(kinds, nats, empty, small, plain), g)
         if empty:
             break
         truth, error = parts[0].truth(of_truth)
@@ -85,7 +87,7 @@ def conditional_distribution(number: int) -> Distribution:
     if g.random() < 0.5:
         parts = [part.exchanged() for part in parts]
     nats_and_error = (truth, error)
-    return composition.assembled(number, kind, parts, nats_and_error, "xyz", most, (g, of_pilot))
+    return composition.assembled(number, kind, parts, nats_and_error, "xyz", most, plain, (g, of_pilot))
 
 
 def _draw_parts(wanted: Wanted, g: Generator) -> list[Part]:
@@ -102,21 +104,21 @@ def _draw_parts(wanted: Wanted, g: Generator) -> list[Part]:
     return parts
 
 
-def _pair(kinds: tuple[str, str], nats: float, small: bool, g: Generator) -> Part:
+def _pair(wanted: Wanted, g: Generator) -> Part:
     """A pair of known information, of few columns; a small one mostly of one each."""
-    most = 1 if small else MAX_PAIR_COLUMNS
+    most = 1 if wanted.small else MAX_PAIR_COLUMNS
     while True:
-        part = composition.draw_part(kinds, nats, 1, False, g, most)
+        part = composition.draw_part(wanted.kinds, wanted.nats, 1, False, wanted.plain, g, most)
         if part.family != "wide_signal":
             return part
 
 
 def _pair_wanted(wanted: Wanted, g: Generator) -> Part:
     """A pair with the nats wanted, or x of one pair with y of another."""
-    part = _pair(wanted.kinds, wanted.nats, wanted.small, g)
+    part = _pair(wanted, g)
     if not wanted.empty:
         return part
-    other = _pair(wanted.kinds, wanted.nats, wanted.small, g)
+    other = _pair(wanted, g)
     return composition.independent(part, other)
 
 
@@ -127,7 +129,7 @@ def _with_z_alone(wanted: Wanted, place: int, g: Generator) -> Part:
     if not copied:
         kind = pick(g, ("numbers", "categories"))
     nats = g.uniform(0.1, 2.0)
-    part = _pair((wanted.kinds[place], kind), nats, wanted.small, g)
+    part = _pair(replace(wanted, kinds=(wanted.kinds[place], kind), nats=nats), g)
 
     def draw(n: int, g: Generator) -> Triples:
         first, second = part.draw(n, g)

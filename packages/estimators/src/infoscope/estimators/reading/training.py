@@ -1,7 +1,7 @@
 """Training of the reader, and calibration on held-out base families.
 
-Every base family of the prior is held out in turn: networks are trained without all distributions that contain it, and
-predict those. Distributions without information have no family; they are divided among the held-out families. Networks
+Every base family of the prior is held out, some together: networks are trained without all distributions that contain
+one of these, and predict those. Distributions without information have no family; they are divided among the held-out families. Networks
 maximise the likelihood of a two-piece Student t, so that hard samples do not blur easy ones, and of the probability of
 no information. Intervals are conformal (Vovk et al. 2005) with the distribution as the exchangeable unit (Dunn,
 Wasserman & Ramdas 2018); those of grade A are conformal among narrow intervals (Jin & Ren 2025).
@@ -46,6 +46,7 @@ CONFIDENCE = 0.9  # that intervals cover at least the share LEVEL
 FACTORS = tuple(np.geomspace(1.2, 12, 24).tolist())  # of the scales below and above the mode, for grade A
 NOTHING = "nothing"  # the family of distributions without information
 UNUSUAL_QUANTILE = 0.99  # of the distances among simulated data sets; beyond it the grade is C
+GROUPS = 8  # of families that are held out together
 REFERENCES = 1000  # simulated data sets of a cell, to measure distances
 WIDTH, DROPOUT, EPOCHS, LEARNING_RATE = 192, 0.25, 30, 3e-3  # of a network and its training
 LOG_SCALES = (-5.0, 3.0)  # limits of predicted log scales
@@ -69,9 +70,10 @@ def train(
     wanted = np.stack([log_ratio(rows, truth), truth == 0], axis=1)
     parts, far = np.empty((4, len(rows))), np.ones(len(rows), bool)
     families = np.unique(held_out)
-    for done, family in enumerate(families):
-        tested = held_out == family
-        trained = without(simulated, family) & ~tested
+    groups = [families[place::GROUPS] for place in range(min(GROUPS, len(families)))]
+    for done, group in enumerate(groups):
+        tested = np.isin(held_out, group)
+        trained = without(simulated, group) & ~tested
         predicted = fitted(rows[trained], wanted[trained], MEMBERS, generator)(rows[tested])
         parts[:, tested] = list(vars(predicted).values())
         for _, of_cell in by_cell(simulated):
@@ -79,7 +81,7 @@ def train(
             if of_both.any() and known.sum() > NEAREST:
                 around = surroundings(rows[known], generator)
                 far[of_both] = around.distances(rows[of_both]) > around.limit
-        progress((done + 1) / (len(families) + 1), f"held out: {family}")
+        progress((done + 1) / (len(groups) + 1), f"held out: {', '.join(group)}")
     predicted = Prediction(*parts)
     factors = calibrated(simulated, predicted, far, np.ones(len(rows), bool))
     reader = Reader(
@@ -189,9 +191,9 @@ def held_out_family(simulated: Simulated) -> NDArray[np.str_]:
     return np.where(own == NOTHING, families[simulated.facts["number"].to_numpy() % len(families)], own)
 
 
-def without(simulated: Simulated, family: str) -> NDArray[np.bool_]:
-    """Which data sets do not contain a family [m]."""
-    return np.array([family not in of for of in simulated.families])
+def without(simulated: Simulated, left_out: Sequence[str]) -> NDArray[np.bool_]:
+    """Which data sets contain none of some families [m]."""
+    return np.array([set(of).isdisjoint(left_out) for of in simulated.families])
 
 
 def by_cell(simulated: Simulated) -> Iterator[tuple[str, NDArray[np.bool_]]]:
@@ -331,7 +333,7 @@ def held_out_readings(simulated: Simulated, predicted: Prediction, far: NDArray[
     grade, held_out = np.where(far, C, B), held_out_family(simulated)
     nested = np.array(nested_cells_of(simulated))
     for family in np.unique(held_out):
-        factors = calibrated(simulated, predicted, far, without(simulated, family) & (held_out != family))
+        factors = calibrated(simulated, predicted, far, without(simulated, [family]) & (held_out != family))
         tested = held_out == family
         used = np.array([next(cell for cell in cells if cell in factors) for cells in nested[tested]])
         for cell in np.unique(used):
