@@ -17,6 +17,7 @@ from infoscope.files import reading
 
 FACTS = ("number", "n", "type", "families", "columns_x", "columns_y", "tied", "idle", "truth", "truth_error")
 CONDITIONAL_FACTS = (*FACTS, "columns_z")  # of triples, whose truth is I(x; y | z)
+BITS = 12  # of the mantissa of a figure that are kept in a file
 _SEPARATOR = "+"  # between the families of a distribution
 _VERSION = "version of the figures"
 
@@ -45,12 +46,27 @@ class Simulated:
         return [tuple(name.split(_SEPARATOR)) for name in self.facts["families"]]
 
     def save(self, path: Path) -> None:
-        """Writes a Parquet file: a row for each data set, with its facts and figures."""
+        """Writes a Parquet file: a row for each data set, with its facts, and its figures to four digits."""
         kind, facts = format_of(self.given)
-        values = pd.DataFrame(self.figures, columns=list(kind.NAMES))
+        names = list(kind.NAMES)
+        values = pd.DataFrame(rounded(self.figures), columns=names)
         rows = pd.concat([self.facts[list(facts)].reset_index(drop=True), values], axis=1)
         rows.attrs = {_VERSION: kind.VERSION}
-        rows.to_parquet(path, compression="zstd", index=False)
+        rows.to_parquet(
+            path,
+            index=False,
+            compression="zstd",
+            compression_level=19,
+            use_dictionary=["type", "families"],
+            use_byte_stream_split=names,
+        )
+
+
+def rounded(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Values with a relative error of at most 2^-BITS, which take less space in a file."""
+    mantissa, exponent = np.frexp(values)
+    mantissa = np.round(mantissa * 2.0**BITS) / 2.0**BITS
+    return np.ldexp(mantissa, exponent).astype(np.float32)
 
 
 def format_of(given: bool) -> tuple[ModuleType, tuple[str, ...]]:

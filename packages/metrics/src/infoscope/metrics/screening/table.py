@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -40,6 +42,7 @@ MAX_NOTES = 6  # of readings
 ADVICE_ON_SERIES = "Rows follow one another: give their groups, or shuffle the rows if their order has no meaning."
 PARALLEL_ROWS = 20_000  # total rows from which several processes are used
 Progress = Callable[[float, str], None]
+Pair = tuple[str, str]
 
 
 def screen(
@@ -87,79 +90,142 @@ def screen(
     require_int("rows", MIN_ROWS if rows is None else rows, MIN_ROWS)
     if target is not None and np.ndim(groups) == 0 and target == groups:
         raise Conflict(f"groups must name another column than target, got {groups!r} for both.")
-    target = None if target is None else str(target)
-    conditions = (str(given),) if isinstance(given, str) else tuple(map(str, given))
     named, groups = _named(table, groups)
     periods = {str(name): period for name, period in (angles or {}).items()}
     columns, left_out = as_columns(named, list(map(str, continuous)), list(map(str, discrete)), periods)
-    if target is not None and target not in columns:
-        why = left_out.get(target, f"got {target!r}.")
+    question = _question(columns, left_out, target, given)
+    n = _rows_of(columns)
+    codes = _codes_of(n, groups)
+    pairs, notes = _pairs_of(question, n)
+    notes = [Note(f"{why} It is left out.", "column left out", name) for name, why in left_out.items()] + notes
+    progress(0.0, f"{len(pairs):,} pairs of columns in {n:,} rows")
+    with threads_for(0):  # one thread for each process
+        tests, more_notes = _tested(question, pairs, codes, level)
+        notes += more_notes
+        choosing = target is not None and tests.dependent.any()
+        share = SHARE_READ if choosing else 1.0
+        reader = _Reader(question, codes, rows, generator, processes, progress, len(pairs), share)
+        readings: dict[Pair, Estimate] = {}
+        for some in (tests.dependent, ~tests.dependent):
+            readings |= reader.read([pair for pair, is_one in zip(pairs, some) if is_one])
+        series = np.array([in_series(readings[pair]) for pair in pairs])
+        tests = tests.without(series)
+        results = [_row(question, pair, readings[pair]) | tests.row(place) for place, pair in enumerate(pairs)]
+        notes += _notes_of_readings(readings.values())
+        if question.target and tests.dependent.any():
+            names = [pairs[place][0] for place in np.argsort(-tests.strength) if tests.dependent[place]]
+            added, more_notes = _select(question, names, codes, level, reader)
+            notes += more_notes
+            results = [row | added.get(str(row["column"]), {}) for row in results]
+    progress(1.0, "done")
+    of_groups = 0 if codes is None else int(codes.max()) + 1
+    in_order = ordered(results)
+    return Screen(in_order, question.target, level, n, of_groups, tuple(notes), int(series.sum()), question.conditions)
+
+
+@dataclass(frozen=True)
+class _Question:
+    """Columns by name; the target, or ""; and the conditions."""
+
+    columns: Mapping[str, Column]
+    target: str
+    conditions: tuple[str, ...]
+
+    def known(self, pair: Pair) -> NDArray[np.bool_]:
+        """The rows [n] without a missing value in a pair and the conditions."""
+        return _known(self.columns, (*pair, *self.conditions))
+
+
+@dataclass(frozen=True, eq=False)
+class _Tests:
+    """Of each pair the p-value and q-value (nan: not decided), the strength, and whether it is called dependent."""
+
+    p: NDArray[np.float64]
+    q: NDArray[np.float64]
+    strength: NDArray[np.float64]
+    dependent: NDArray[np.bool_]
+
+    def without(self, series: NDArray[np.bool_]) -> _Tests:
+        """Without the answers for pairs whose rows follow one another."""
+        p, q = (np.where(series, np.nan, values) for values in (self.p, self.q))
+        return replace(self, p=p, q=q, dependent=self.dependent & ~series)
+
+    def row(self, place: int) -> dict[str, object]:
+        """Columns of the table for one pair."""
+        return {"p": self.p[place], "q": self.q[place], "dependent": bool(self.dependent[place])}
+
+
+def _question(
+    columns: Mapping[str, Column], left_out: Mapping[str, str], target: str | None, given: str | Sequence[str]
+) -> _Question:
+    """What is asked of the columns; UnknownName, Conflict: of columns that are not there, or asked of themselves."""
+    conditions = (str(given),) if isinstance(given, str) else tuple(map(str, given))
+    name = "" if target is None else str(target)
+    if target is not None and name not in columns:
+        why = left_out.get(name, f"got {name!r}.")
         raise UnknownName(f"target must name a column of the table that varies: {why}")
-    _require_conditions(conditions, columns, left_out, target)
-    notes = [Note(f"{why} It is left out.", "column left out", name) for name, why in left_out.items()]
+    _require_conditions(conditions, columns, left_out, name)
+    return _Question(columns, name, conditions)
+
+
+def _rows_of(columns: Mapping[str, Column]) -> int:
+    """The number of rows; TooFew: fewer than two columns, columns of different lengths, too few rows."""
     lengths = {len(column.known) for column in columns.values()}
     if len(columns) < 2 or len(lengths) != 1 or min(lengths) < MIN_ROWS:
         raise TooFew(
             f"table must have two columns or more that vary, of one length and at least {MIN_ROWS} rows, got "
             f"{len(columns)} of lengths {sorted(lengths)}."
         )
-    n, codes = lengths.pop(), None
-    if groups is not None:
-        count, codes = group_codes(n, groups)
-        codes = None if count == n else codes
-    candidates = [name for name in columns if name not in conditions]
-    count = len(candidates) * (len(candidates) - 1) // 2 if target is None else len(candidates) - 1
+    return lengths.pop()
+
+
+def _codes_of(n: int, groups: Any) -> NDArray[np.int64] | None:
+    """The number [n] of each row's group; None where each row is its own."""
+    if groups is None:
+        return None
+    count, codes = group_codes(n, groups)
+    return None if count == n else codes
+
+
+def _pairs_of(question: _Question, n: int) -> tuple[list[Pair], list[Note]]:
+    """The pairs with enough rows, and a note of the others. OutOfRange: too many; TooFew: none has enough rows."""
+    candidates = [name for name in question.columns if name not in question.conditions]
+    count = math.comb(len(candidates), 2)
+    if question.target:
+        count = len(candidates) - 1
     if count > MAX_PAIRS:
         raise OutOfRange(
-            f"table must have at most {MAX_PAIRS:,} pairs of columns, got {count:,} of {len(columns):,} columns: give "
-            "a target, or fewer columns."
+            f"table must have at most {MAX_PAIRS:,} pairs of columns, got {count:,} of {len(question.columns):,} "
+            "columns: give a target, or fewer columns."
         )
-    progress(0.0, f"{count:,} pairs of columns in {n:,} rows")
     pairs = list(combinations(candidates, 2))
-    if target is not None:
-        pairs = [(name, target) for name in candidates if name != target]
-    few = dict.fromkeys(pair for pair in pairs if _known(columns, (*pair, *conditions)).sum() < MIN_ROWS)
-    if few:
-        named = listed(map(" and ".join, few))
-        sentence = f"Left out, with fewer than {MIN_ROWS} rows without missing values: {named}."
-        notes.append(Note(sentence, "pairs left out"))
-        pairs = [pair for pair in pairs if pair not in few]
-    if not pairs:
+    if question.target:
+        pairs = [(name, question.target) for name in candidates if name != question.target]
+    few = [pair for pair in pairs if question.known(pair).sum() < MIN_ROWS]
+    if not few:
+        return pairs, []
+    listed_pairs = listed(map(" and ".join, few))
+    sentence = f"Left out, with fewer than {MIN_ROWS} rows without missing values: {listed_pairs}."
+    if len(few) == len(pairs):
         raise TooFew(
-            f"table must have {MIN_ROWS} rows or more without missing values in some pair, got none. {notes[-1]}"
+            f"table must have {MIN_ROWS} rows or more without missing values in some pair, got none. {sentence}"
         )
-    with threads_for(0):  # one thread for each process
-        if conditions:
-            p, strength, more_notes = _tests_given(columns, pairs, codes, conditions, level)
-            notes += more_notes
-        else:
-            p, strength = _tests(columns, pairs, codes)
-        undecided = np.isnan(p)
-        q = false_discovery_control(np.nan_to_num(p, nan=1.0))
-        q[undecided] = np.nan
-        dependent = q <= level
-        share = 1.0 if target is None or not dependent.any() else SHARE_READ
-        reader = _Reader(columns, codes, rows, generator, processes, progress, len(pairs), share, conditions)
-        readings: dict[tuple[str, str], Estimate] = {}
-        for some in (dependent, ~dependent):
-            readings |= reader.read([pair for pair, one in zip(pairs, some) if one])
-        series = np.array([in_series(readings[pair]) for pair in pairs])
-        dependent &= ~series
-        p[series] = q[series] = np.nan
-        found = [
-            _row(columns, pair, readings[pair], conditions)
-            | {"p": p[place], "q": q[place], "dependent": bool(dependent[place])}
-            for place, pair in enumerate(pairs)
-        ]
-        notes += _notes_of_readings(readings.values())
-        if target is not None and dependent.any():
-            names = [pairs[place][0] for place in np.argsort(-strength) if dependent[place]]
-            added, more_notes = _select(columns, names, target, codes, level, reader, conditions)
-            notes += more_notes
-            found = [row | added.get(str(row["column"]), {}) for row in found]
-    progress(1.0, "done")
-    of_groups = 0 if codes is None else int(codes.max()) + 1
-    return Screen(ordered(found), target or "", level, n, of_groups, tuple(notes), int(series.sum()), conditions)
+    left_out = set(few)
+    return [pair for pair in pairs if pair not in left_out], [Note(sentence, "pairs left out")]
+
+
+def _tested(
+    question: _Question, pairs: Sequence[Pair], codes: NDArray[np.int64] | None, level: float
+) -> tuple[_Tests, list[Note]]:
+    """Tests of the pairs, given the conditions, at a false discovery rate; and notes."""
+    notes: list[Note] = []
+    if question.conditions:
+        p, strength, notes = _tests_given(question, pairs, codes, level)
+    else:
+        p, strength = _tests(question.columns, pairs, codes)
+    q = false_discovery_control(np.nan_to_num(p, nan=1.0))
+    q[np.isnan(p)] = np.nan
+    return _Tests(p, q, strength, q <= level), notes
 
 
 def _named(table: Any, groups: Any) -> tuple[dict[str, Any], Any]:
@@ -183,7 +249,7 @@ def _named(table: Any, groups: Any) -> tuple[dict[str, Any], Any]:
 
 
 def _require_conditions(
-    conditions: Sequence[str], columns: Mapping[str, Column], left_out: Mapping[str, str], target: str | None
+    conditions: Sequence[str], columns: Mapping[str, Column], left_out: Mapping[str, str], target: str
 ) -> None:
     """UnknownName unless every condition is a column that varies; Conflict: the target, or one named twice."""
     for name in conditions:
@@ -202,19 +268,16 @@ def _known(columns: Mapping[str, Column], names: Sequence[str]) -> NDArray[np.bo
 
 
 def _tests_given(
-    columns: Mapping[str, Column],
-    pairs: Sequence[tuple[str, str]],
-    groups: NDArray[np.int64] | None,
-    conditions: Sequence[str],
-    level: float,
+    question: _Question, pairs: Sequence[Pair], groups: NDArray[np.int64] | None, level: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], list[Note]]:
     """p-values given the conditions [pairs], nan where not decided; information, nats, for their order; and notes."""
     p, strength = np.ones(len(pairs)), np.zeros(len(pairs))
+    columns = question.columns
     order = np.random.default_rng(0).permutation(len(columns[pairs[0][0]].known))
     notes = []
     for place, pair in enumerate(pairs):
-        names = (*pair, *conditions)
-        rows = _known(columns, names)
+        names = (*pair, *question.conditions)
+        rows = question.known(pair)
         if rows.sum() > MAX_SELECTED_ROWS:
             drawn = order[rows[order]][:MAX_SELECTED_ROWS]
             rows = np.isin(np.arange(len(rows)), drawn)
@@ -233,7 +296,7 @@ def _tests_given(
 
 
 def _tests(
-    columns: Mapping[str, Column], pairs: Sequence[tuple[str, str]], groups: NDArray[np.int64] | None
+    columns: Mapping[str, Column], pairs: Sequence[Pair], groups: NDArray[np.int64] | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """p-values and strengths [pairs]; pairs of columns without missing values are tested together."""
     all_rows = np.ones(len(next(iter(columns.values())).known), bool)
@@ -258,20 +321,18 @@ class _Reader:
     """Readings of pairs of columns, in one process or in several, with progress."""
 
     def __init__(
-        self, columns: Mapping[str, Column], groups: NDArray[np.int64] | None, rows: int | None,
+        self, question: _Question, groups: NDArray[np.int64] | None, rows: int | None,
         generator: np.random.Generator | None, processes: int, progress: Progress, total: int, share: float,
-        conditions: Sequence[str] = (),
     ) -> None:  # fmt: skip
-        self.conditions = conditions
-        self.columns, self.groups, self.rows, self.generator = columns, groups, rows, generator
+        self.question, self.groups, self.rows, self.generator = question, groups, rows, generator
         self.processes, self.progress, self.done, self.total = processes, progress, 0, total
         self.share = share  # of the work
-        n = len(next(iter(columns.values())).known)
+        n = len(next(iter(question.columns.values())).known)
         units = np.arange(n) if groups is None else groups
         draws = np.random.default_rng(0) if generator is None else generator
         self.order = np.argsort(draws.permutation(int(units.max()) + 1)[units], kind="stable")  # whole groups
 
-    def read(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Estimate]:
+    def read(self, pairs: Sequence[Pair]) -> dict[Pair, Estimate]:
         """The reading of each pair of columns."""
         most = self.rows or int(np.clip(TOTAL_READ // max(len(pairs), 1), MIN_READ, MAX_READ))
         workers = self.processes if most * len(pairs) > PARALLEL_ROWS else 1
@@ -283,12 +344,12 @@ class _Reader:
             self.progress(self.share * self.done / self.total, f"{self.done:,} of {self.total:,} read")
         return found
 
-    def _task(self, pair: tuple[str, str], most: int) -> tuple[list[Any], NDArray[np.int64] | None, int]:
-        names = (*pair, *self.conditions)
-        known = _known(self.columns, names)
+    def _task(self, pair: Pair, most: int) -> tuple[list[Any], NDArray[np.int64] | None, int]:
+        columns = [self.question.columns[name] for name in (*pair, *self.question.conditions)]
+        known = self.question.known(pair)
         rows = np.sort(self.order[known[self.order]][:most])
         seed = 0 if self.generator is None else int(self.generator.integers(1 << 32))
-        return [self.columns[name].typed(rows) for name in names], of_kept(self.groups, rows), seed
+        return [column.typed(rows) for column in columns], of_kept(self.groups, rows), seed
 
 
 def _reading(columns: Sequence[Any], groups: NDArray[np.int64] | None, seed: int) -> Estimate:
@@ -309,11 +370,9 @@ def _together(blocks: Sequence[Any]) -> Any:
     return list(blocks)
 
 
-def _row(
-    columns: Mapping[str, Column], pair: tuple[str, str], found: Estimate, conditions: Sequence[str]
-) -> dict[str, object]:
-    x, y = (columns[name] for name in pair)
-    rows = _known(columns, (*pair, *conditions))
+def _row(question: _Question, pair: Pair, found: Estimate) -> dict[str, object]:
+    x, y = (question.columns[name] for name in pair)
+    rows = question.known(pair)
     return {
         "column": x.name, "with": y.name, "kind": x.kind, "bits": found.bits.value, "low_bits": found.bits.low,
         "high_bits": found.bits.high, "grade": getattr(found, "grade", ""), "n": int(rows.sum()),
@@ -340,15 +399,10 @@ def _notes_of_readings(readings: Iterable[Estimate]) -> list[Note]:
 
 
 def _select(
-    columns: Mapping[str, Column],
-    names: Sequence[str],
-    target: str,
-    groups: NDArray[np.int64] | None,
-    level: float,
-    reader: _Reader,
-    conditions: Sequence[str],
+    question: _Question, names: Sequence[str], groups: NDArray[np.int64] | None, level: float, reader: _Reader
 ) -> tuple[dict[str, dict[str, object]], list[Note]]:
     """What dependent columns, the strongest first, add to the selected ones; and notes."""
+    columns, target, conditions = question.columns, question.target, question.conditions
     notes = []
     gaps = [name for name in names if 1 - columns[name].known.mean() > MAX_MISSING]
     if gaps:
