@@ -77,7 +77,12 @@ def draw_coupling(size: int, g: Generator) -> Columns:
 
 def draw_block_map(size: int, plain: bool, g: Generator) -> tuple[str, Columns]:
     """A random invertible map of standardised columns, a linear one where it is plain, and its name."""
-    kind = pick(g, ("rotation", "mixing") if plain else ("rotation", "rotation", "mixing", "swirl", "coupling", "rotation and swirl", "coupling twice"))
+    kind = pick(
+        g,
+        ("rotation", "mixing")
+        if plain
+        else ("rotation", "rotation", "mixing", "swirl", "coupling", "rotation and swirl", "coupling twice"),
+    )
     if kind == "rotation":
         return kind, draw_rotation(size, g)
     if kind == "mixing":

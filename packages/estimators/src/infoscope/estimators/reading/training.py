@@ -1,10 +1,10 @@
 """Training of the reader, and calibration on held-out base families.
 
 Every base family of the prior is held out, some together: networks are trained without all distributions that contain
-one of these, and predict those. Distributions without information have no family; they are divided among the held-out families. Networks
-maximise the likelihood of a two-piece Student t, so that hard samples do not blur easy ones, and of the probability of
-no information. Intervals are conformal (Vovk et al. 2005) with the distribution as the exchangeable unit (Dunn,
-Wasserman & Ramdas 2018); those of grade A are conformal among narrow intervals (Jin & Ren 2025).
+one of these, and predict those. Distributions without information have no family; they are divided among the held-out
+families. Networks maximise the likelihood of a two-piece Student t, so that hard samples do not blur easy ones, and of
+the probability of no information. Intervals are conformal (Vovk et al. 2005) with the distribution as the exchangeable
+unit (Dunn, Wasserman & Ramdas 2018); those of grade A are conformal among narrow intervals (Jin & Ren 2025).
 """
 
 from __future__ import annotations
