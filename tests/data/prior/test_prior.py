@@ -112,7 +112,7 @@ def test_information_adds_over_subsystems():
 def test_maps_are_invertible(seed):
     g = np.random.default_rng(seed)
     size = int(g.integers(2, 7))
-    _, block = maps.draw_block_map(size, False, g)
+    _, block = maps.draw_block_map(size, maps.BLOCK_MAPS, g)
     steps = 1e-5 * np.vstack([np.zeros(size), np.eye(size)])
     values = block(g.normal(size=size) + steps)
     assert abs(np.linalg.det((values[1:] - values[0]) / 1e-5)) > 1e-4

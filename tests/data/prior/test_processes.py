@@ -14,7 +14,7 @@ from infoscope.data.prior.windows import NOTHING, NormalMixture, Truth, Window, 
 from tests.data.common import plug_in
 from tests.refusals import refused
 
-NUMBERS = range(16)
+NUMBERS = range(10)
 MAKERS = {name: maker for name, (maker, _) in processes.MAKERS.items()}
 
 
@@ -51,6 +51,16 @@ def test_processes_have_their_columns_types_and_accurate_truths(several):
                 assert (values == np.round(values)).all() and values.min() >= 0
 
 
+@pytest.mark.parametrize(
+    ("family", "drawn", "kind"),
+    [("counts", "driver", "forward"), ("labels", "driver", "driver"), ("linear", "driver", "driver")]
+    + [("regimes", "both", "driver"), ("regimes", "backward", "driver"), ("regimes", "forward", "forward")],
+)
+def test_a_kind_of_coupling_that_a_family_lacks_is_replaced(family, drawn, kind):
+    coupling = processes.available(Coupling(drawn, 0.5), family)
+    assert (coupling.kind, coupling.strength) == (kind, 0.5)
+
+
 @pytest.mark.parametrize("number", [-1, 1.5, True])
 def test_numbers_are_whole_and_not_negative(number):
     with refused("number", "range"):
@@ -79,13 +89,13 @@ CHAINS = ("threshold", "nonlinear", "volatility", "counts", "events", "labels", 
 
 @pytest.mark.parametrize("family", [*CHAINS, "linear", "long_memory", "seasonal", "regimes"])
 def test_many_series_have_the_same_moments_at_the_first_and_the_last_time(family):
-    """Means and variances of 300 short series at both ends, within 4.5 standard errors."""
+    """Means and variances of 150 short series at both ends, within 4.5 standard errors."""
     dynamics = MAKERS[family](Coupling("both", 0.4), generator(5))
     if family in CHAINS:
-        halves = np.split(dynamics.draw(12_000, generator(6))[1][:, 0], 2)
+        halves = np.split(dynamics.draw(6_000, generator(6))[1][:, 0], 2)
         batches = [half.reshape(20, -1) for half in halves]
     else:
-        series = [dynamics.draw(12, generator(6, seed))[1][:, 0] for seed in range(300)]
+        series = [dynamics.draw(12, generator(6, seed))[1][:, 0] for seed in range(150)]
         batches = [np.stack(series)[:, [0]], np.stack(series)[:, [-1]]]
     for moment in (lambda v: v, lambda v: (v - batches[0].mean()) ** 2):
         first, last = (moment(batch).mean(axis=1) for batch in batches)
@@ -117,7 +127,7 @@ def pasts(series, history):
 def test_normal_truths_are_those_of_regressions(family, kind, seed, monkeypatch):
     monkeypatch.setattr(normal_processes, "draw_persistence", lambda g: g.uniform(0, 0.9))
     dynamics = MAKERS[family](Coupling(kind, 0.8), generator(seed))
-    x, y = dynamics.draw(150_000, generator(seed, 1))
+    x, y = dynamics.draw(80_000, generator(seed, 1))
     history = dynamics.history
     past_x = [past for series in x.T for past in pasts(series, history)]
     past_y = [past for series in y.T for past in pasts(series, history)]
@@ -185,7 +195,7 @@ def test_windows_of_regimes_have_the_moments_of_their_series():
     pair = RegimePair(
         np.array([0.9, 0.8]), 0.5, np.array([0, 1.0]), np.array([1.0, -1]), np.array([0.8, -0.2]), np.array([1.0, 0.5])
     )
-    x, y = (series[:, 0] for series in pair.draw(100_000, generator()))
+    x, y = (series[:, 0] for series in pair.draw(50_000, generator()))
     pooled = pair.mixture(1).pooled()
     windows = np.stack([x[:-1], y[:-1], x[1:], y[1:]])
     np.testing.assert_allclose(np.cov(windows), pooled.covariances[0], atol=0.04)

@@ -97,11 +97,6 @@ def _dynamics(text: str, pair: ChainPair, coupling: Coupling, history: int, g: G
     return Dynamics(text, kinds, history, memory, truth, pair.draw)
 
 
-def _undriven(coupling: Coupling) -> Coupling:
-    """The coupling, in which x drives y in the place of a hidden series."""
-    return replace(coupling, kind="forward") if coupling.driven else coupling
-
-
 def constant(value: float) -> Response:
     """A parameter that does not depend on the present."""
     return lambda own, other: np.full(np.broadcast(own, other).shape, value)
@@ -145,7 +140,6 @@ def _autoregressive(g: Generator, other: Map, strength: float) -> NumberTransiti
 
 def threshold(coupling: Coupling, g: Generator) -> Dynamics:
     """Threshold autoregressions: the slope of each series, and how it follows the other, depend on signs."""
-    coupling = _undriven(coupling)
 
     def regime(strength: float) -> NumberTransition:
         slopes = draw_persistence(g), draw_persistence(g)
@@ -167,7 +161,6 @@ def threshold(coupling: Coupling, g: Generator) -> Dynamics:
 
 def nonlinear(coupling: Coupling, g: Generator) -> Dynamics:
     """Nonlinear functions of the own and of the other's present, plus normal noise or noise of two modes."""
-    coupling = _undriven(coupling)
     names = []
 
     def mapped(strength: float) -> NumberTransition:
@@ -188,7 +181,6 @@ def nonlinear(coupling: Coupling, g: Generator) -> Dynamics:
 
 def volatility(coupling: Coupling, g: Generator) -> Dynamics:
     """The scale of the noise of y depends on x, and that of x on y where y drives x; the means do not."""
-    coupling = _undriven(coupling)
 
     def scaled(strength: float) -> NumberTransition:
         phi = min(draw_persistence(g), 0.9)
@@ -223,7 +215,6 @@ def _count_transition(g: Generator, score: Map, strength: float) -> CountTransit
 
 def counts(coupling: Coupling, g: Generator) -> Dynamics:
     """Poisson or negative binomial counts whose rate follows the past of counts or of numbers."""
-    coupling = _undriven(coupling)
     if g.random() < 0.5:
         x = _autoregressive(g, np.tanh, coupling.onto_x)
         score: Map = lambda v: 1.3 * np.tanh(v)  # noqa: E731
@@ -245,7 +236,6 @@ def _table_transition(own: Array, other: Array, strength: float) -> LabelTransit
 
 def events(coupling: Coupling, g: Generator) -> Dynamics:
     """Bins of point processes, 0 or 1: the logit of an event follows the last bins, or the own bin and a number."""
-    coupling = _undriven(coupling)
     level = g.uniform(-3.0, 0.0)
     echo = g.uniform(-1.0, 2.0)
     own = np.array([[0.0, level], [0.0, level + echo]])
@@ -298,7 +288,6 @@ def _own_logits(size: int, stay: float, g: Generator) -> Array:
 
 def mixed(coupling: Coupling, g: Generator) -> Dynamics:
     """Labels that move the mean of numbers, or numbers that move the logits of labels; also in both directions."""
-    coupling = _undriven(coupling)
     size = int(g.integers(2, 5))
     own = _own_logits(size, g.uniform(0, 3), g)
     means, slopes = g.normal(size=size), 1.5 * g.normal(size=size)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,24 +25,51 @@ PART_SHARES = {  # by type: shares of distributions of 1, 2, 3 and 4 subsystems
     "mixed": (0.5, 0.3, 0.13, 0.07),
 }
 NOTHING_SHARE = 0.15  # distributions without information
-PLAIN_SHARE = 0.6  # distributions as most measured data are: little is hidden, and no map bends several columns at once
 FAINT_SHARE = 0.1  # distributions with so little information that a sample may not show it
 WEAK_BELOW, STRONG_ABOVE = 0.22, 0.82  # shares of the others: below, dependence is weak; above, strong
 MAX_NATS = 6.0  # information of a distribution, nats
-IDLE_SHARE = 0.6  # variables with idle columns
 DERIVED_SHARE = 0.25  # variables with columns computed from others
 MAX_COLUMNS = 512  # number columns of x or of y, except for wide signals
 WIDE_COLUMNS = 12  # number columns of x or y; a subsystem with more is called wide
 WIDE_WEIGHTS = {"wide_signal": 5.0, "parity_and_interactions": 0.15, "hidden_mechanism": 0.15, "hidden_classes": 0.5}
-PLAIN_WEIGHTS = {"parity_and_interactions": 0.1, "hidden_mechanism": 0.1, "hidden_classes": 0.1, "branches": 0.3}
-PLAIN_PARTS = (0.75, 0.2, 0.05, 0.0)  # as PART_SHARES
-PLAIN_NATS = 0.5  # share of the information of other distributions
-PLAIN_IDLE_SHARE, PLAIN_MAP_SHARE = 0.4, 0.3
 MAX_MONOTONE_MAPS = 6  # per variable, each of some columns
 PILOT_ROWS = 256  # for locations and scales of columns
 MAX_TRUTH_ERROR = (0.0015, 0.1, 0.007)  # nats, but at most the second share of the truth; or the third share
 
+PLAIN_SHARE = 0.6  # distributions with the habits PLAIN
+
 Maker = Callable[[Request, Generator], Part]
+
+
+@dataclass(frozen=True)
+class Habits:
+    """How distributions are drawn.
+
+    parts        by type: shares of distributions of 1, 2, 3 and 4 subsystems
+    information  factor of the target information, except of faint and weak dependence
+    weights      factors of the weights of families, where they are not 1
+    idle         share of variables with idle columns
+    mapped       share of variables with an invertible map of several columns
+    maps         names of these maps (`maps.draw_block_map`)
+    """
+
+    parts: Mapping[str, tuple[float, ...]]
+    information: float
+    weights: Mapping[str, float]
+    idle: float
+    mapped: float
+    maps: tuple[str, ...]
+
+
+VARIED = Habits(PART_SHARES, 1.0, {}, idle=0.6, mapped=0.6, maps=maps.BLOCK_MAPS)
+PLAIN = Habits(  # as most measured data are: little is hidden, and no map bends several columns at once
+    dict.fromkeys(TYPES, (0.75, 0.2, 0.05, 0.0)),
+    0.5,
+    {"parity_and_interactions": 0.1, "hidden_mechanism": 0.1, "hidden_classes": 0.1, "branches": 0.3},
+    idle=0.4,
+    mapped=0.3,
+    maps=maps.LINEAR_MAPS,
+)
 
 NN, NC, CC, NB, BC, BB = (
     ("numbers", "numbers"), ("numbers", "categories"), ("categories", "categories"),
@@ -115,11 +142,11 @@ def distribution(number: int) -> Distribution:
     """The distribution of a number; the same number and VERSION always give the same one."""
     number = require_int("number", number, 0)
     g, of_truth, of_pilot = (np.random.default_rng([VERSION, number, s]) for s in range(3))
-    kind, empty, plain = _draw_outline(g)
-    parts, truth, error = _draw_parts(kind, empty, plain, g, of_truth)
+    kind, empty, habits = _draw_outline(g)
+    parts, truth, error = _draw_parts(kind, empty, habits, g, of_truth)
     if g.random() < 0.5:
         parts = [part.exchanged() for part in parts]
-    return assembled(number, kind, parts, (truth, error), "xy", MAX_COLUMNS, plain, (g, of_pilot))
+    return assembled(number, kind, parts, (truth, error), "xy", MAX_COLUMNS, habits, (g, of_pilot))
 
 
 def assembled(
@@ -129,12 +156,12 @@ def assembled(
     truth: tuple[float, float],
     names: str,
     most: int,
-    plain: bool,
+    habits: Habits,
     generators: tuple[Generator, Generator],
 ) -> Distribution:
     """The distribution of independent subsystems of variables `names`, each of about `most` number columns."""
     g, of_pilot = generators
-    variables = [VariableMaker(parts, place, g, of_pilot, most, plain) for place in range(len(names))]
+    variables = [VariableMaker(parts, place, g, of_pilot, most, habits) for place in range(len(names))]
     families = {part.family for part in parts}
     if any(variable.derivation for variable in variables):
         families.add("derived")
@@ -165,32 +192,32 @@ def type_of(number: int) -> str:
 def first_columns(number: int) -> int:
     """Number columns of the subsystems drawn first for a number; quick, as no truth is computed."""
     g = np.random.default_rng([VERSION, require_int("number", number, 0), 0])
-    kind, _, plain = _draw_outline(g)
-    drawn = [part.draw(2, np.random.default_rng(0)) for part in _draw_composition(kind, plain, g)[0]]
+    kind, _, habits = _draw_outline(g)
+    drawn = [part.draw(2, np.random.default_rng(0)) for part in _draw_composition(kind, habits, g)[0]]
     return sum(variable.numbers.shape[1] for pair in drawn for variable in pair)
 
 
 # --- subsystems ----------------------------------------------------------------------------------------------------
-def _draw_outline(g: Generator) -> tuple[str, bool, bool]:
-    """The type, whether x and y are independent, and whether the distribution is plain."""
+def _draw_outline(g: Generator) -> tuple[str, bool, Habits]:
+    """The type, whether x and y are independent, and the habits of the distribution."""
     kind = str(g.choice(TYPES, p=list(TYPE_SHARES.values())))
-    return kind, bool(g.random() < NOTHING_SHARE), draw_plain(g)
+    return kind, bool(g.random() < NOTHING_SHARE), draw_habits(g)
 
 
-def draw_plain(g: Generator) -> bool:
-    """Whether a distribution is plain (PLAIN_SHARE)."""
-    return bool(g.random() < PLAIN_SHARE)
+def draw_habits(g: Generator) -> Habits:
+    """PLAIN or VARIED."""
+    return PLAIN if g.random() < PLAIN_SHARE else VARIED
 
 
-def draw_nats(g: Generator, plain: bool) -> float:
+def draw_nats(g: Generator, habits: Habits) -> float:
     """Target information: faint, weak, medium or strong; ties, noise and limits of a family may lower it."""
-    share = PLAIN_NATS if plain else 1.0
     if g.random() < FAINT_SHARE:
         return log_uniform(g, 0.15, 30) / log_uniform(g, 100, 5000)  # 2 n I of .3 to 60 for n rows
     chance = g.random()
     if chance < WEAK_BELOW:
         return log_uniform(g, 0.01, 0.2)
-    return share * float(g.uniform(0.05, 2.8) if chance < STRONG_ABOVE else g.uniform(1.5, 5.0))
+    medium = chance < STRONG_ABOVE
+    return habits.information * float(g.uniform(0.05, 2.8) if medium else g.uniform(1.5, 5.0))
 
 
 def draw_kinds(kind: str, count: int, g: Generator) -> list[tuple[str, str]]:
@@ -205,11 +232,11 @@ def draw_kinds(kind: str, count: int, g: Generator) -> list[tuple[str, str]]:
 
 
 def _draw_parts(
-    kind: str, empty: bool, plain: bool, g: Generator, of_truth: Generator
+    kind: str, empty: bool, habits: Habits, g: Generator, of_truth: Generator
 ) -> tuple[list[Part], float, float]:
     """Subsystems of a type with their information; redrawn where it is too large or too inexact."""
     while True:
-        parts, draw_again = _draw_composition(kind, plain, g)
+        parts, draw_again = _draw_composition(kind, habits, g)
         if empty:
             others = draw_again()
             return [independent(*pair) for pair in zip(parts, others)], 0.0, 0.0
@@ -225,15 +252,15 @@ def is_exact(truth: float, error: float) -> bool:
     return 0 < truth <= MAX_NATS and error <= max(min(absolute, share * truth), relative * truth)
 
 
-def _draw_composition(kind: str, plain: bool, g: Generator) -> tuple[list[Part], Callable[[], list[Part]]]:
+def _draw_composition(kind: str, habits: Habits, g: Generator) -> tuple[list[Part], Callable[[], list[Part]]]:
     """Subsystems of a type, and a function that draws others of the same kinds and target information."""
-    count = int(g.choice((1, 2, 3, 4), p=PLAIN_PARTS if plain else PART_SHARES[kind]))
-    nats = draw_nats(g, plain) * g.dirichlet(np.full(count, 1.5))
+    count = int(g.choice((1, 2, 3, 4), p=habits.parts[kind]))
+    nats = draw_nats(g, habits) * g.dirichlet(np.full(count, 1.5))
     kinds = draw_kinds(kind, count, g)
     tied = g.random() < 0.18  # numbers are rounded, censored or limited
 
     def draw() -> list[Part]:
-        return [draw_part(pair, float(aim), count, tied, plain, g) for pair, aim in zip(kinds, nats)]
+        return [draw_part(pair, float(aim), count, tied, habits, g) for pair, aim in zip(kinds, nats)]
 
     return draw(), draw
 
@@ -243,7 +270,7 @@ def draw_part(
     nats: float,
     count: int,
     tied: bool,
-    plain: bool,
+    habits: Habits,
     g: Generator,
     widest: int = MAX_COLUMNS,
 ) -> Part:
@@ -253,8 +280,7 @@ def draw_part(
     weights = np.array([entry[3] for entry in usable])
     if max(columns) > WIDE_COLUMNS:
         weights = weights * [WIDE_WEIGHTS.get(entry[0], 1.0) for entry in usable]
-    if plain:
-        weights = weights * [PLAIN_WEIGHTS.get(entry[0], 1.0) for entry in usable]
+    weights = weights * [habits.weights.get(entry[0], 1.0) for entry in usable]
     _, maker, known, _ = usable[g.choice(len(usable), p=weights / weights.sum())]
     flip = kinds not in known or (kinds[::-1] in known and g.random() < 0.5)
     ordered = kinds[::-1] if flip else kinds
@@ -309,14 +335,14 @@ class VariableMaker:
     """A variable of a distribution: columns of the subsystems and idle ones, under maps, scales and a permutation."""
 
     def __init__(
-        self, parts: Sequence[Part], place: int, g: Generator, of_pilot: Generator, most: int, plain: bool
+        self, parts: Sequence[Part], place: int, g: Generator, of_pilot: Generator, most: int, habits: Habits
     ) -> None:
         self.draw_idle: list[Callable[[int, Generator], Sample]] = []
         self.idle, words = 0, []
         pilots = [part.draw(PILOT_ROWS, of_pilot)[place] for part in parts]
         self.tied = np.repeat([part.tied[place] for part in parts], [pilot.numbers.shape[1] for pilot in pilots])
         labels = sum(pilot.labels.shape[1] for pilot in pilots)
-        if g.random() < (PLAIN_IDLE_SHARE if plain else IDLE_SHARE):
+        if g.random() < habits.idle:
             if len(self.tied):
                 self._add_idle_numbers(g, most)
             if labels and g.random() < 0.15:
@@ -327,7 +353,7 @@ class VariableMaker:
             words.append(f"{self.idle} idle columns")
         pilot = joined(pilots + [draw_idle(PILOT_ROWS, of_pilot) for draw_idle in self.draw_idle])
         self.block, self.block_map, self.derivation = np.zeros(0, int), None, None
-        self._draw_maps(pilot.numbers, plain, g, words)
+        self._draw_maps(pilot.numbers, habits, g, words)
         self.columns = len(self.scale) + pilot.labels.shape[1]
         self.order, self.label_order = g.permutation(len(self.scale)), g.permutation(labels)
         self.codes = [g.permutation(int(column.max()) + 400) if len(column) else None for column in pilot.labels.T]
@@ -342,7 +368,7 @@ class VariableMaker:
         self.idle += wanted
         self.tied = np.concatenate([self.tied, np.full(wanted, seen)])
 
-    def _draw_maps(self, pilot: Array, plain: bool, g: Generator, words: list[str]) -> None:
+    def _draw_maps(self, pilot: Array, habits: Habits, g: Generator, words: list[str]) -> None:
         size = pilot.shape[1]
         middle, wide = np.median(pilot, axis=0), pilot.std(axis=0)
         spread = np.median(np.abs(pilot - middle), axis=0) * 1.48
@@ -350,10 +376,10 @@ class VariableMaker:
         self.middle, self.spread = np.where(self.tied, 0.0, middle), np.where(self.tied, 1.0, spread)
         free = np.flatnonzero(~self.tied)
         values = (pilot - self.middle) / self.spread
-        if len(free) > 1 and g.random() < (PLAIN_MAP_SHARE if plain else 0.6):
+        if len(free) > 1 and g.random() < habits.mapped:
             share = 1.0 if g.random() < 0.6 else g.uniform(0.3, 1)
             self.block = free[g.permutation(len(free))[: max(2, int(share * len(free)))]]
-            name, self.block_map = maps.draw_block_map(len(self.block), plain, g)
+            name, self.block_map = maps.draw_block_map(len(self.block), habits.maps, g)
             values[:, self.block] = self.block_map(values[:, self.block])
             words.append(f"{name} of {len(self.block)} columns")
         self.monotone: list[tuple[NDArray, maps.Map]] = []

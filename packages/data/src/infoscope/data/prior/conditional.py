@@ -49,13 +49,20 @@ Triples = tuple[Sample, Sample, Sample]
 
 @dataclass(frozen=True)
 class Wanted:
-    """A requested subsystem: kinds of x and y, nats, whether x and y share nothing given z; small; plain."""
+    """A requested subsystem.
+
+    kinds   of x and y
+    nats    I(x; y | z)
+    empty   whether x and y share nothing given z
+    small   whether it has few columns
+    habits  of the distribution
+    """
 
     kinds: tuple[str, str]
     nats: float
     empty: bool
     small: bool = False
-    plain: bool = False
+    habits: composition.Habits = composition.VARIED
 
     @property
     def conditions(self) -> int:
@@ -73,12 +80,12 @@ def conditional_distribution(number: int) -> Distribution:
     empty = bool(g.random() < NOTHING_SHARE)
     small = bool(g.random() < SMALL_SHARE)
     most = SMALL_COLUMNS if small else MAX_COLUMNS
-    plain = composition.draw_plain(g)
+    habits = composition.draw_habits(g)
     truth, error = 0.0, 0.0
     while True:
         (kinds,) = composition.draw_kinds(kind, 1, g)
-        nats = composition.draw_nats(g, plain)
-        parts = _draw_parts(Wanted(kinds, nats, empty, small, plain), g)
+        nats = composition.draw_nats(g, habits)
+        parts = _draw_parts(Wanted(kinds, nats, empty, small, habits), g)
         if empty:
             break
         truth, error = parts[0].truth(of_truth)
@@ -87,7 +94,7 @@ def conditional_distribution(number: int) -> Distribution:
     if g.random() < 0.5:
         parts = [part.exchanged() for part in parts]
     nats_and_error = (truth, error)
-    return composition.assembled(number, kind, parts, nats_and_error, "xyz", most, plain, (g, of_pilot))
+    return composition.assembled(number, kind, parts, nats_and_error, "xyz", most, habits, (g, of_pilot))
 
 
 def _draw_parts(wanted: Wanted, g: Generator) -> list[Part]:
@@ -108,7 +115,7 @@ def _pair(wanted: Wanted, g: Generator) -> Part:
     """A pair of known information, of few columns; a small one mostly of one each."""
     most = 1 if wanted.small else MAX_PAIR_COLUMNS
     while True:
-        part = composition.draw_part(wanted.kinds, wanted.nats, 1, False, wanted.plain, g, most)
+        part = composition.draw_part(wanted.kinds, wanted.nats, 1, False, wanted.habits, g, most)
         if part.family != "wide_signal":
             return part
 

@@ -15,8 +15,8 @@ MAX_CONDITIONS = 20  # columns
 MAX_USED = 4  # columns that a function depends on
 SHAPES = ("additive", "interacting", "jumps", "maxima")  # of functions of several columns
 SCALES = "scales"
-PLAIN_SHARE = 0.6  # functions of one column that are of PLAIN
-PLAIN: tuple[Effect, ...] = (lambda z: z, np.tanh, np.square, np.abs)
+SIMPLE_SHARE = 0.6  # functions of one column that are of SIMPLE
+SIMPLE: tuple[Effect, ...] = (lambda z: z, np.tanh, np.square, np.abs)
 PILOT_ROWS = 1_000
 MAX_SCORE = 5.0  # standard deviations at which columns are cut before a function
 MAX_CODES = 400  # of a category column
@@ -65,7 +65,10 @@ def draw_effect(shape: str, conditions: Conditions, g: Generator) -> Effect:
     size = len(used)
     functions = []
     for _ in range(max(size, 2)):
-        function = pick(g, PLAIN) if g.random() < PLAIN_SHARE else noise.draw_function(g)[1]
+        if g.random() < SIMPLE_SHARE:
+            function = pick(g, SIMPLE)
+        else:
+            _, function = noise.draw_function(g)
         functions.append(noise.standardised(function))
     weights = g.uniform(0.4, 1.0, size) * g.choice([-1, 1], size)
     columns = g.integers(size, size=CUTS)

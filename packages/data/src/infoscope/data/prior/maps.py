@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy import special
@@ -75,14 +75,13 @@ def draw_coupling(size: int, g: Generator) -> Columns:
     return couple
 
 
-def draw_block_map(size: int, plain: bool, g: Generator) -> tuple[str, Columns]:
-    """A random invertible map of standardised columns, a linear one where it is plain, and its name."""
-    kind = pick(
-        g,
-        ("rotation", "mixing")
-        if plain
-        else ("rotation", "rotation", "mixing", "swirl", "coupling", "rotation and swirl", "coupling twice"),
-    )
+LINEAR_MAPS = ("rotation", "mixing")
+BLOCK_MAPS = ("rotation", *LINEAR_MAPS, "swirl", "coupling", "rotation and swirl", "coupling twice")
+
+
+def draw_block_map(size: int, names: Sequence[str], g: Generator) -> tuple[str, Columns]:
+    """One of the invertible maps of standardised columns with these names (of BLOCK_MAPS), and its name."""
+    kind = pick(g, names)
     if kind == "rotation":
         return kind, draw_rotation(size, g)
     if kind == "mixing":

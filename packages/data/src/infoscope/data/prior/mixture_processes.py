@@ -124,14 +124,14 @@ class RegimePair:
 def regimes(coupling: Coupling, g: Generator) -> Dynamics:
     """Regime switching: x drives y with a slope that changes, or regimes change the level of both.
 
-    Forward, x of one step before drives y; with any other coupling the levels of x and y change with the regime.
+    Forward, x of one step before drives y; with a hidden driver the levels of x and y change with the regime.
     """
     history = int(g.integers(1, 4))
     stay = g.uniform(0.6, 0.98, size=2)
     persistence = draw_persistence(g)
     half = np.array([-0.5, 0.5])
     level_x = np.zeros(2)
-    if coupling.kind not in ("none", "forward"):
+    if coupling.driven:
         level_x = 2 * coupling.strength * half
     slope = coupling.onto_y * np.array([1.0, g.uniform(-1.0, 1.0)])
     level_y = g.uniform(0.0, 3.0) * half

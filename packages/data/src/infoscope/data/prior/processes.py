@@ -8,7 +8,7 @@ VERSION           raised whenever draws or truths change
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from infoscope.data.prior.dynamics import Coupling, Dynamics, draw_coupling
 from infoscope.data.prior.parts import Sample, categories, numbers
 from infoscope.data.prior.windows import Truth
 
-VERSION = 1
+VERSION = 2
 STREAM = 2  # of random numbers; 0 and 1 are those of pairs and triples
 MAPPED_SHARE = 0.35  # processes of other families with maps of their numbers
 PILOT_ROWS = 500  # for locations and scales of number columns
@@ -43,6 +43,7 @@ MAKERS: dict[str, tuple[Maker, float]] = {  # maker, weight
     "mixed": (chain_processes.mixed, 1.0),
 }
 FAMILIES = tuple(MAKERS)
+WITHOUT_DRIVER = ("threshold", "nonlinear", "volatility", "counts", "events", "mixed")  # no hidden series drives both
 TYPES = ("numbers", "counts", "labels", "mixed")
 
 
@@ -94,7 +95,7 @@ def process(number: int) -> Process:
     of_truth = np.random.default_rng([VERSION, number, 1, STREAM])
     weights = np.array([weight for _, weight in MAKERS.values()])
     family = str(g.choice(FAMILIES, p=weights / weights.sum()))
-    coupling = draw_coupling(g)
+    coupling = available(draw_coupling(g), family)
     dynamics, truth = _draw_dynamics(family, coupling, g, of_truth)
     pilots = dynamics.draw(PILOT_ROWS, g)
     mapped = family == "mapped_linear" or (family != "linear" and g.random() < MAPPED_SHARE)
@@ -106,12 +107,22 @@ def process(number: int) -> Process:
         return variables[0].sample(x), variables[1].sample(y)
 
     kinds = set(dynamics.kinds)
-    kind = kinds.pop() if len(kinds) == 1 else "mixed"
+    type_of_both = kinds.pop() if len(kinds) == 1 else "mixed"
     strength = "" if coupling.kind == "none" else f" of strength {coupling.strength:.2f}"
     text = f"{dynamics.description}; coupling {coupling.kind}{strength}; {', '.join(names)}"
     columns = (pilots[0].shape[1], pilots[1].shape[1])
     history, memory = dynamics.history, dynamics.memory
-    return Process(number, family, text, kind, coupling, history, memory, columns, truth, draw)
+    return Process(number, family, text, type_of_both, coupling, history, memory, columns, truth, draw)
+
+
+def available(coupling: Coupling, family: str) -> Coupling:
+    """The coupling, or the one in its place where the family does not have its kind."""
+    kind = coupling.kind
+    if family in WITHOUT_DRIVER and coupling.driven:
+        kind = "forward"
+    if family == "regimes" and kind in ("backward", "both"):
+        kind = "driver"
+    return replace(coupling, kind=kind)
 
 
 def _draw_dynamics(family: str, coupling: Coupling, g: Generator, of_truth: Generator) -> tuple[Dynamics, Truth]:

@@ -59,9 +59,8 @@ def _predicted(fold: Fold, train: Values) -> Figures:
     if len(train) == len(fold.train):
         used = np.zeros_like(values)
         used[fold.test] = predicted
-        features["ridge_ksg"] = fold.ksg(
-            (used[:, -2:], None), (values[:, -2:], None)
-        )  # the largest components are last
+        predictions, largest = used[:, -2:], values[:, -2:]  # the largest components are last
+        features["ridge_ksg"] = fold.ksg((predictions, None), (largest, None))
     return features
 
 

@@ -102,33 +102,34 @@ def screen(
     with threads_for(0):  # one thread for each process
         tests, more_notes = _tested(question, pairs, codes, level)
         notes += more_notes
-        choosing = target is not None and tests.dependent.any()
-        share = SHARE_READ if choosing else 1.0
+        chooses = question.target is not None and bool(tests.dependent.any())
+        share = SHARE_READ if chooses else 1.0
         reader = _Reader(question, codes, rows, generator, processes, progress, len(pairs), share)
         readings: dict[Pair, Estimate] = {}
         for some in (tests.dependent, ~tests.dependent):
-            readings |= reader.read([pair for pair, is_one in zip(pairs, some) if is_one])
+            readings |= reader.read([pairs[place] for place in np.flatnonzero(some)])
         series = np.array([in_series(readings[pair]) for pair in pairs])
         tests = tests.without(series)
         results = [_row(question, pair, readings[pair]) | tests.row(place) for place, pair in enumerate(pairs)]
         notes += _notes_of_readings(readings.values())
-        if question.target and tests.dependent.any():
+        if question.target is not None and tests.dependent.any():
             names = [pairs[place][0] for place in np.argsort(-tests.strength) if tests.dependent[place]]
             added, more_notes = _select(question, names, codes, level, reader)
             notes += more_notes
             results = [row | added.get(str(row["column"]), {}) for row in results]
     progress(1.0, "done")
     of_groups = 0 if codes is None else int(codes.max()) + 1
+    name = question.target or ""
     in_order = ordered(results)
-    return Screen(in_order, question.target, level, n, of_groups, tuple(notes), int(series.sum()), question.conditions)
+    return Screen(in_order, name, level, n, of_groups, tuple(notes), int(series.sum()), question.conditions)
 
 
 @dataclass(frozen=True)
 class _Question:
-    """Columns by name; the target, or ""; and the conditions."""
+    """What is asked of a table: its columns by name, the target (None: every pair), and the conditions."""
 
     columns: Mapping[str, Column]
-    target: str
+    target: str | None
     conditions: tuple[str, ...]
 
     def known(self, pair: Pair) -> NDArray[np.bool_]:
@@ -160,12 +161,13 @@ def _question(
 ) -> _Question:
     """What is asked of the columns; UnknownName, Conflict: of columns that are not there, or asked of themselves."""
     conditions = (str(given),) if isinstance(given, str) else tuple(map(str, given))
-    name = "" if target is None else str(target)
-    if target is not None and name not in columns:
-        why = left_out.get(name, f"got {name!r}.")
-        raise UnknownName(f"target must name a column of the table that varies: {why}")
-    _require_conditions(conditions, columns, left_out, name)
-    return _Question(columns, name, conditions)
+    if target is not None:
+        target = str(target)
+        if target not in columns:
+            why = left_out.get(target, f"got {target!r}.")
+            raise UnknownName(f"target must name a column of the table that varies: {why}")
+    _require_conditions(conditions, columns, left_out, target)
+    return _Question(columns, target, conditions)
 
 
 def _rows_of(columns: Mapping[str, Column]) -> int:
@@ -191,7 +193,7 @@ def _pairs_of(question: _Question, n: int) -> tuple[list[Pair], list[Note]]:
     """The pairs with enough rows, and a note of the others. OutOfRange: too many; TooFew: none has enough rows."""
     candidates = [name for name in question.columns if name not in question.conditions]
     count = math.comb(len(candidates), 2)
-    if question.target:
+    if question.target is not None:
         count = len(candidates) - 1
     if count > MAX_PAIRS:
         raise OutOfRange(
@@ -199,7 +201,7 @@ def _pairs_of(question: _Question, n: int) -> tuple[list[Pair], list[Note]]:
             "columns: give a target, or fewer columns."
         )
     pairs = list(combinations(candidates, 2))
-    if question.target:
+    if question.target is not None:
         pairs = [(name, question.target) for name in candidates if name != question.target]
     few = [pair for pair in pairs if question.known(pair).sum() < MIN_ROWS]
     if not few:
@@ -249,7 +251,7 @@ def _named(table: Any, groups: Any) -> tuple[dict[str, Any], Any]:
 
 
 def _require_conditions(
-    conditions: Sequence[str], columns: Mapping[str, Column], left_out: Mapping[str, str], target: str
+    conditions: Sequence[str], columns: Mapping[str, Column], left_out: Mapping[str, str], target: str | None
 ) -> None:
     """UnknownName unless every condition is a column that varies; Conflict: the target, or one named twice."""
     for name in conditions:
@@ -402,7 +404,7 @@ def _select(
     question: _Question, names: Sequence[str], groups: NDArray[np.int64] | None, level: float, reader: _Reader
 ) -> tuple[dict[str, dict[str, object]], list[Note]]:
     """What dependent columns, the strongest first, add to the selected ones; and notes."""
-    columns, target, conditions = question.columns, question.target, question.conditions
+    columns, target, conditions = question.columns, str(question.target), question.conditions
     notes = []
     gaps = [name for name in names if 1 - columns[name].known.mean() > MAX_MISSING]
     if gaps:
