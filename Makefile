@@ -13,7 +13,7 @@ READY := $(VENV)/.ready
 
 # Values reach the program unchanged: neither make nor a shell interprets them. Variables about your own file count only
 # on the command line of make, not in the environment, where a Y may have another meaning.
-ON_FILES := DATA X Y GIVEN GROUPS CONTINUOUS DISCRETE ANGLES METHODS TARGET TARGETS FACTORS DOMAIN MODEL PROBABILITIES
+ON_FILES := DATA X Y GIVEN TIME SERIES LAGS GROUPS CONTINUOUS DISCRETE ANGLES METHODS TARGET TARGETS FACTORS DOMAIN MODEL PROBABILITIES
 SETTINGS := PROFILE SET ARGS PORT
 TYPED := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
 OTHERS := $(filter-out $(SETTINGS) $(ON_FILES) PYTHON READY SHELL,$(TYPED))
@@ -25,7 +25,7 @@ export $(SETTINGS) $(ON_FILES) NAME
 
 given = $(if $(value $2),--$1 "$$$2")
 INFOSCOPE := $(PYTHON) -m infoscope --words "$$ARGS"
-ON_FILE = $(call given,data,DATA) $(call given,x,X) $(call given,y,Y) $(call given,given,GIVEN) $(call given,groups,GROUPS) \
+ON_FILE = $(call given,data,DATA) $(call given,x,X) $(call given,y,Y) $(call given,given,GIVEN) $(call given,time,TIME) $(call given,series,SERIES) $(call given,lags,LAGS) $(call given,groups,GROUPS) \
   $(call given,continuous,CONTINUOUS) $(call given,discrete,DISCRETE) $(call given,angles,ANGLES) \
   $(call given,methods,METHODS) $(call given,target,TARGET) \
   $(call given,targets,TARGETS) $(call given,factors,FACTORS) $(call given,domain,DOMAIN)
@@ -83,7 +83,7 @@ report: $(READY) ## one page of every table and figure of a profile (PROFILE=lap
 labels: $(READY) ## which labels are wrong, and how many (DATA=tickets.csv X=text TARGET=label; MODEL=folder of an encoder, or PROBABILITIES=p.npz; ARGS="--without hypothesis")
 	@$(INFOSCOPE) labels $(ON_FILE) $(call given,model,MODEL) $(call given,probabilities,PROBABILITIES)
 
-measure: $(READY) ## measure your own data (DATA=pairs.csv X=a,b Y=c, or DATA=examples/genes X=g03 Y=phenotype; GROUPS= GIVEN=age,sex METHODS=ksg,gcmi CONTINUOUS="n*" DISCRETE= ANGLES=hour:24 ARGS="--missing refuse")
+measure: $(READY) ## measure your own data (DATA=pairs.csv X=a,b Y=c, or DATA=examples/genes X=g03 Y=phenotype; GROUPS= GIVEN=age,sex TIME=t SERIES=yes LAGS=3 METHODS=ksg,gcmi CONTINUOUS="n*" DISCRETE= ANGLES=hour:24 ARGS="--missing refuse")
 	@$(INFOSCOPE) measure $(ON_FILE)
 
 represent: $(READY) ## what a representation holds, where, for whom (DATA=z.csv X="z_y*,z_d*" TARGETS=y DOMAIN= GROUPS= CONTINUOUS= DISCRETE= ANGLES=pose:360 ARGS=--each)

@@ -3,6 +3,7 @@
 DATA is a table (.csv, .xlsx, .parquet) whose columns X and Y name, or a .npz with arrays x and y. The interval of the
 reading is for the true value, calibrated on simulated data; those of single estimators are for sampling error only.
 With GIVEN=age,sex the answer is what x and y share given these conditions, then the reading without them.
+With TIME=t, or SERIES=yes for rows in the order of time, the answer is what the past of each says about the other.
 Written: a table, a figure, one page to send, and one run in MLflow.
 """
 
@@ -19,8 +20,9 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.marks import COLOURS, sheet
-from analysis.common.own_data import OwnData, conclude, given_data, listed, options, stem_of
+from analysis.common.own_data import OwnData, conclude, given_data, listed, options, series_options, stem_of
 from analysis.common.tables import Page, Result, require_writable
+from analysis.series import measure_series
 from infoscope.command_line import command, option
 from infoscope.errors import Conflict, InvalidInput
 from infoscope.estimators.arrays import Method, Pairs, as_method, estimate, estimate_pairs, methods
@@ -242,6 +244,9 @@ def main(given: SimpleNamespace) -> None:
     if given.list:
         print(methods())
         return
+    if given.time or given.series:
+        measure_series(given)
+        return
     try:
         if given.given and given.methods:
             raise Conflict(f"METHODS must be left out with GIVEN, got {given.methods!r}: only the reading takes "
@@ -270,6 +275,7 @@ def main(given: SimpleNamespace) -> None:
 COMMAND = command("measure", main, [
     *options(),
     option("methods", default="", metavar="NAMES", help="of those that --list names, a bound, MODULE:NAME"),
+    *series_options(),
     option("seed", type=int, default=0, help="of folds, batches and initial weights (default: 0)"),
     option("list", is_flag=True, help="list the methods with what each takes and when to use it, and end"),
 ], __doc__)  # fmt: skip

@@ -2,7 +2,8 @@
 
 DATA is a table or a .npz, or examples/NAME. TARGET names the column that every other one is compared with;
 without it all pairs of columns are. X names the columns to take (PREFIX*: all that begin so; default: all).
-GIVEN=age,sex tests and reads every pair given these columns. A missing value leaves its row out of the pairs that it is
+GIVEN=age,sex tests and reads every pair given these columns. With TIME=t or SERIES=yes the answer is which column leads
+which, in time. A missing value leaves its row out of the pairs that it is
 in; names and free texts are left out. Written: a table, a figure, one page to send, and one run in MLflow.
 """
 
@@ -24,9 +25,11 @@ from analysis.common.own_data import (
     progress,
     read_options,
     read_table,
+    series_options,
     stem_of,
 )
 from analysis.common.tables import Page, Result, require_writable
+from analysis.series import screen_own_series
 from infoscope.checks import require_int
 from infoscope.command_line import command, option
 from infoscope.errors import InvalidInput, WrongType
@@ -70,6 +73,9 @@ def metrics(found: Screen) -> dict[tuple[str, ...], float]:
 
 def main(given: SimpleNamespace) -> None:
     """Screens, prints, writes and records."""
+    if given.time or given.series:
+        screen_own_series(given)
+        return
     path, stem = Path(given.data), stem_of("screen", given)
     try:
         require_int("--seed", given.seed, 0)
@@ -106,5 +112,6 @@ COMMAND = command("screen", main, [
     option("target", default="", metavar="NAME", help="column that the others are compared with (default: every pair)"),
     option("level", type=float, default=0.05, help="of the false discovery rate (default: 0.05)"),
     option("rows", type=int, help="that the reading of a pair takes at most (default: 5,000, fewer in large tables)"),
+    *series_options(),
     option("seed", type=int, default=0, help="of these rows and of the readings (default: 0, as screen has it)"),
 ], __doc__)  # fmt: skip

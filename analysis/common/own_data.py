@@ -51,6 +51,9 @@ QUERY_OF_SOME = (
     "model",
     "without",
     "given",
+    "time",
+    "series",
+    "lags",
 )  # the same of single tasks; other tables keep their names
 REFUSE = "refuse"
 ROW = "row"
@@ -78,12 +81,16 @@ class OwnFile:
 
 @dataclass(frozen=True, eq=False)
 class OwnData(OwnFile):
-    """x, y and the conditions, if any, as `infoscope.estimators.estimate` takes them; names of the conditions."""
+    """x, y and the conditions, if any, as `infoscope.estimators.estimate` takes them; names of the conditions.
+
+    time   [n], of series: the column with the times, or the number of the row
+    """
 
     x: Any
     y: Any
     given: Any = None
     conditions: Sequence[str] = ()
+    time: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,10 +104,14 @@ class OwnRepresentation(OwnFile):
 
 @dataclass(frozen=True, eq=False)
 class OwnTable(OwnFile):
-    """Columns by name, with their missing values, as `infoscope.metrics.screen` takes them; names of the conditions."""
+    """Columns by name, with their missing values, as `infoscope.metrics.screen` takes them; names of the conditions.
+
+    time   [n], of series: the column with the times, or the number of the row
+    """
 
     columns: dict[str, Any]
     conditions: Sequence[str] = ()
+    time: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,9 +211,18 @@ def given_data(given: SimpleNamespace) -> tuple[OwnData, Pairs, bool]:
     announce(given, data.understood)
     found = diagnose(data.x, data.y, groups=data.groups)
     if found.serial is not None:
-        print("warning: rows follow one another like a series: GROUPS= names groups; ARGS=--shuffle says that the file "
-              "was only sorted", file=sys.stderr)  # fmt: skip
+        print("warning: rows follow one another like a series: TIME=t or SERIES=yes reads them as series; GROUPS= names "
+              "groups; ARGS=--shuffle says that the file was only sorted", file=sys.stderr)  # fmt: skip
     return data, found.pairs, found.serial is not None
+
+
+def series_options() -> list[click.Option]:
+    """The options of two or more series."""
+    return [
+        option("time", default="", metavar="NAME", help="column with the times of series (GROUPS: one series each)"),
+        option("series", type=click.Choice(["yes"]), help="rows are series in the order of time"),
+        option("lags", type=click.IntRange(1), help="past values of each series (default: as many as help to predict)"),
+    ]
 
 
 def progress() -> Callable[[float, str], None]:
@@ -302,10 +322,12 @@ def read(
     shuffle: bool = False,
     options: ReadOptions = LENIENT,
     given: Sequence[str] = (),
+    time: str = "",
     **types: Sequence[str],
 ) -> OwnData:
     """x and y in a file, by columns of a table or arrays of a .npz; PREFIX*: all that begin so and that nothing else
-    names. Rows with missing values are left out. shuffle: in random order, the same every time. given: conditions.
+    names. Rows with missing values are left out. shuffle: in random order, the same every time. given:
+    conditions. time: of series.
     types: columns by type, as in `TYPES`.
 
     Raises InfoscopeError: an unreadable file, an unknown name, a column in two options, free text.
@@ -315,24 +337,25 @@ def read(
     y = list(y) or ["y"] * ("y" in arrays)
     if not y:
         raise UnknownName(f"Y must name what x is measured against, among {_some(arrays)}, got nothing.")
-    y = _named(y, arrays, {groups, *x, *given})
-    conditions = _named(given, arrays, {groups, *x, *y})
-    others = [name for name in arrays if name not in {groups, *y, *conditions}]
+    y = _named(y, arrays, {groups, time, *x, *given})
+    conditions = _named(given, arrays, {groups, time, *x, *y})
+    others = [name for name in arrays if name not in {groups, time, *y, *conditions}]
     if not x and "x" in arrays:
         x = ["x"]
     elif not x and table.is_table:
         x = others
-    x = _x_names(table, x, Y=y, GIVEN=conditions, GROUPS=groups)
+    x = _x_names(table, x, Y=y, GIVEN=conditions, GROUPS=groups, TIME=time)
     _require_apart(conditions, Y=y, GROUPS=groups)
     names = (*x, *y, *conditions)
     wrappers = _wrappers(table, names, names, "X, Y or GIVEN", **types)
-    complete, _, understood = _complete(table, (*names, groups), options, shuffle)
+    complete, rows, understood = _complete(table, (*names, groups, time), options, shuffle)
     sides = [_side(part, complete, wrappers) for part in (x, y)]
     if conditions:
         sides.append(_side(conditions, complete, wrappers))
     variables = (tuple(x), tuple(y))
     data = OwnData(_groups(complete, groups), table.digest, understood, variables, *sides)
-    return replace(data, conditions=tuple(conditions))
+    moments = np.asarray(complete[time]) if time else rows
+    return replace(data, conditions=tuple(conditions), time=moments)
 
 
 def _side(names: Sequence[str], complete: Mapping[str, Any], wrappers: Mapping[str, Wrapper]) -> Any:
@@ -420,10 +443,11 @@ def read_table(
     shuffle: bool = False,
     options: ReadOptions = LENIENT,
     given: Sequence[str] = (),
+    time: str = "",
     **types: Sequence[str],
 ) -> OwnTable:
     """The columns of a table, or of the arrays of a .npz, with their missing values. x: names or PREFIX*; default: all
-    that hold numbers or categories. shuffle, given: as in `read`.
+    that hold numbers or categories. shuffle, given, time: as in `read`.
 
     Raises InfoscopeError: an unreadable file, an unknown name, a column in two options.
     """
@@ -436,9 +460,9 @@ def read_table(
     targets = [target] * bool(target)
     conditions = _named(given, columns, {target, groups, *x})
     chosen = _named(x, columns, {target, groups, *conditions})
-    names = chosen or [name for name in columns if name != groups]
+    names = chosen or [name for name in columns if name not in (groups, time)]
     names = list(dict.fromkeys([*names, *targets, *conditions]))
-    _require(table, TARGET=target, GROUPS=groups, GIVEN=conditions, X=names)
+    _require(table, TARGET=target, GROUPS=groups, GIVEN=conditions, X=names, TIME=time)
     _require_apart(conditions, X=chosen, TARGET=target, GROUPS=groups)
     if groups in names:
         raise UnknownName(f"X and TARGET must name columns that are not in GROUPS, got {groups}.")
@@ -446,17 +470,20 @@ def read_table(
     unclear = [name for name in names if name in table.problems and wrappers.get(name) is not Discrete]
     names = [name for name in names if name not in unclear]
     understood += [f"left out: {table.problem(name)}" for name in unclear]
-    used = [*names, groups] if groups else names
+    used = [*names, *filter(None, (groups, time))]
     gaps = _gaps(columns, used, options.refuse_missing)
     if gaps.size:
         counts = ", ".join(f"`{name}` ({count:,})" for name, count in gaps.sum().items())
         understood.append(f"rows with missing values are left out of the pairs of {counts}")
-    has_group = ~gaps.get(groups, pd.Series(False, gaps.index))
-    columns = _rows_of(columns, used, np.flatnonzero(has_group), shuffle)
+    nowhere = pd.Series(False, gaps.index)
+    has_place = ~gaps.get(groups, nowhere) & ~gaps.get(time, nowhere)
+    rows = np.flatnonzero(has_place)
+    columns = _rows_of(columns, used, rows, shuffle)
     typed = {name: wrappers[name](columns[name]) if name in wrappers else columns[name] for name in names}
     variables = [name for name in typed if name not in (target, *conditions)], targets
     groups_of_rows = _groups(columns, groups)
-    return OwnTable(groups_of_rows, table.digest, "; ".join(understood), variables, typed, tuple(conditions))
+    moments = np.asarray(columns[time]) if time else rows
+    return OwnTable(groups_of_rows, table.digest, "; ".join(understood), variables, typed, tuple(conditions), moments)
 
 
 def read_labels(

@@ -1,6 +1,7 @@
 """Do the intervals of a reading contain the true value, and are they narrow?
 
-Every distribution of the prior is read by a reader that was trained without its base family. Where the sweep known-laws
+Every distribution of the prior, and every process of series, is read by a reader that was trained without its family.
+Where the sweep known-laws
 was run with the method reading, a table shows its collections, on which no reader was trained.
 """
 
@@ -21,6 +22,7 @@ from infoscope.estimators.reading.reader import (
     FEW_COLUMNS,
     FEW_ROWS,
     MANY_COLUMNS,
+    SERIES_TYPE,
     SOME_ROWS,
     A,
     C,
@@ -58,6 +60,15 @@ GIVEN_EDGES: Edges = {
     "columns of z": ("columns_z", (1, 2, 4, 6, 11, 60)),
     **{name: EDGES[name] for name in ("rows", "columns of x and y", "type of the pair", "true information (bits)")},
 }
+MEMORY = "lag-one correlation"
+SERIES_EDGES: Edges = {
+    "rows": ("n", (200, 500, 1000, 2000, 5000, 10_000)),
+    MEMORY: ("memory", (-1, 0.2, 0.5, 0.8, 0.9, 0.95, 1.0)),
+    "type of the pair": ("type", ()),
+    "true information (bits)": ("truth", (0, 1e-9, 0.01, 0.03, 0.1, 0.3, 1, 5)),
+}
+MEMORY_GROUPS = {"below 0.5": -1, "0.5 to 0.8": 0.5, "0.8 to 0.95": 0.8, "above 0.95": 0.95}
+SERIES_CELL = ("type", "memory")
 GIVEN_GROUPS = {"1": 0, "2 to 5": 1, "6 to 10": 5, "above 10": 10}  # of columns of z, each above a number
 
 
@@ -158,7 +169,11 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     results = []
     for _, of_data in runs.groupby("data", sort=True):
         of_content, left_out = latest(of_data, ["content"])
-        results += of_collection(read(of_content), versions(of_content), left_out)
+        sets, code = read(of_content), versions(of_content)
+        series = sets["type"].str.startswith(SERIES_TYPE)
+        results += of_collection(sets[~series], code, left_out)
+        if series.any():
+            results += of_series(sets[series], code, left_out)
     tested = exam()
     if len(tested):
         results.append(of_exam(tested))
@@ -190,6 +205,48 @@ def of_collection(sets: pd.DataFrame, code: str, left_out: Sequence[str]) -> lis
                functools.partial(draw, sets, GIVEN_EDGES if triples else EDGES)),
         Result(f"{name}cells", cells, figures_text(cells, by), [hits, about, made]),
     ]  # fmt: skip
+
+
+def of_series(sets: pd.DataFrame, code: str, left_out: Sequence[str]) -> list[Result]:
+    """The tables of pairs of series: of transfer entropies, or of the information of the past of x about y now."""
+    transfers = "columns_z" in sets
+    sets = sets.assign(type=sets["type"].str.removeprefix(SERIES_TYPE))
+    name, what = "series", "information of the past of x about y now"
+    if transfers:
+        name, what = "transfers", "transfer entropy of x to y"
+    about = (
+        f"Bits; {what}. Each process is read by a reader that was trained without its family. In brackets: 95 % "
+        "Clopper-Pearson interval over processes. RMSE of ksg (given the past of y for a transfer entropy): on "
+        "the same data."
+    )
+    made = f"{len(sets):,} simulated pairs of series, each of a process of its own; code {code}."
+    measures = judged_series(sets)
+    families = summarised(sets, ["family"])
+    cells = summarised(sets.assign(memory=grouped(sets["memory"], MEMORY_GROUPS)), SERIES_CELL)
+    hits = covered_text(sets)
+    return [
+        Result(f"{name}-judged", measures, judged_text(measures), [hits, about, made, *left_out]),
+        Result(f"{name}-families", families, figures_text(families, ["family"]), [hits, about, made],
+               functools.partial(draw, sets, SERIES_EDGES)),
+        Result(f"{name}-cells", cells, figures_text(cells, SERIES_CELL), [hits, about, made]),
+    ]  # fmt: skip
+
+
+def judged_series(sets: pd.DataFrame) -> pd.DataFrame:
+    """The measures by which a reader is judged on series, as `counted`."""
+    covered = sets["covered"].astype(bool)
+    rows = of_any_reader(sets)
+    of_memory = grouped(sets["memory"], MEMORY_GROUPS)
+    for name in MEMORY_GROUPS:
+        rows.append((f"interval contains the truth, {MEMORY} {name}", 93, 98, covered[of_memory == name]))
+    called = sets["low"] > 0
+    slow = (sets["truth"] == 0) & (sets["memory"] > 0.9)
+    rows.append((f"called dependent, nothing shared, {MEMORY} above 0.9", 0, 6, called[slow]))
+    rows.append(("called dependent, 0.1 bits or more shared", 0, 100, called[sets["truth"] >= 0.1]))
+    for size in (500, 1000, 4000):
+        near = sets["n"].between(size / NEAR, size * NEAR)
+        rows.append((f"usable, about {size:,} rows", 0, 100, is_usable(sets)[near]))
+    return counted(rows)
 
 
 def of_exam(tested: pd.DataFrame) -> Result:

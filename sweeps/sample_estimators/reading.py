@@ -2,10 +2,11 @@
 
 The training data are the stored simulations (figures and true information, in `docs/results/reading`; more are made by
 `make sweep-simulations` and `make table-simulations`). `SET="data=docs/results/reading/triples"` trains the reader of
-`estimate(x, y, given=z)` in the same way. Every base family of the prior is held out in turn: networks
-that were not trained on a family estimate the information of its distributions, and the 95 % intervals are calibrated
-on these estimates. The run records these estimates as a table, the coverage by family and type as metrics, and the
-reader as a model. `make promote ARGS="RUN --package"` makes it the reader of `estimate`.
+`estimate(x, y, given=z)` in the same way. Series are among both (series.parquet, transfers.parquet). Every base family
+of the prior is held out in turn: networks that were not trained on a family estimate the information of its
+distributions, and the 95 % intervals are calibrated on these estimates. The run records these estimates as a table, the
+coverage by family and type as metrics, and the reader as a model. `make promote ARGS="RUN --package"` makes it the
+reader of `estimate`.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ from sweeps.checks import require_minimum
 
 RESULTS = Path("docs") / "results" / "reading"
 MODEL = "reader"
-COMPARED = {  # whether z is given -> estimators for comparison, and the figure with their estimate
-    False: {"ksg": "ksg_3", "gcmi": "gaussian"},
-    True: {"ksg": "conditional_ksg_3", "gcmi": "gaussian_given"},
+COMPARED = {  # whether z is given -> estimators for comparison and the memory of series, and the figure with each
+    False: {"ksg": "ksg_3", "gcmi": "gaussian", "memory": "memory_more"},
+    True: {"ksg": "conditional_ksg_3", "gcmi": "gaussian_given", "memory": "memory_more"},
 }
 ALL_SETS = 10_000_000
 

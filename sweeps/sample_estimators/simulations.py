@@ -8,7 +8,8 @@ table-simulations ARGS="--keep FOLDER"` writes them to one file, and `make sweep
 gives the same data set on every machine, so results of several runs can be combined. `SET="most_columns=11"` leaves out
 distributions with more numeric columns, including those whose first, rejected composition had more; a third of the
 prior has few columns, as most real samples do. `SET="only=categories"` keeps one type.
-`SET="only=triples"` simulates x, y and z of known I(x; y | z).
+`SET="only=triples"` simulates x, y and z of known I(x; y | z), `only=series` pairs of series (`data.prior.processes`)
+with the information of the past of x about y now, and `only=transfers` their transfer entropy.
 """
 
 from __future__ import annotations
@@ -23,13 +24,14 @@ import numpy as np
 
 from infoscope.checks import one_of
 from infoscope.data import prior
-from infoscope.data.prior import composition, conditional
+from infoscope.data.prior import composition, conditional, processes
 from infoscope.errors import NoVariation
 from infoscope.estimators.columns import Continuous, Discrete
 from infoscope.estimators.diagnosis import without_derived_columns
 from infoscope.estimators.pairs import Pairs, as_pairs
-from infoscope.estimators.reading import figures, figures_conditional
+from infoscope.estimators.reading import figures, figures_conditional, lagged
 from infoscope.estimators.reading.figures_conditional import Triples, as_conditions
+from infoscope.estimators.reading.reader import kind_of
 from infoscope.estimators.reading.simulated import format_of
 from infoscope.estimators.variables import Variable, factorise
 from infoscope.tracking import Cell, Pack, Profile, Report, Sweep, grid
@@ -37,7 +39,9 @@ from sweeps import datasets
 from sweeps.checks import require_minimum
 
 ROWS = (100, 5000)  # of a data set, log-uniform
-ANY, TRIPLES = "any type", "triples"
+SERIES_ROWS = (200, 10_000)  # of a pair of series
+ANY, TRIPLES, SERIES, TRANSFERS = "any type", "triples", "series", "transfers"
+PRIORS = {TRIPLES: conditional.VERSION, SERIES: processes.VERSION, TRANSFERS: processes.VERSION}
 ALL_COLUMNS = 8 * composition.MAX_COLUMNS  # more than any distribution has
 
 
@@ -45,7 +49,7 @@ ALL_COLUMNS = 8 * composition.MAX_COLUMNS  # more than any distribution has
 class BlockCell(Cell):
     sets: int  # numbers of a block
     most_columns: int  # numeric columns of x and y
-    only: str  # one of infoscope.data.prior.TYPES, ANY, or TRIPLES
+    only: str  # one of infoscope.data.prior.TYPES, ANY, TRIPLES, SERIES or TRANSFERS
     prior: int  # version of the prior
     figures: int  # version of the figures
     block: int  # of numbers, from 0
@@ -69,41 +73,52 @@ PROFILES = {
 
 def cells(profile: BlockProfile) -> Iterator[BlockCell]:
     """One cell per block of numbers."""
-    versions = prior.VERSION, figures.VERSION
-    if profile.only == TRIPLES:
-        versions = conditional.VERSION, figures_conditional.VERSION
+    kind = kind_of(has_conditions(profile.only))
     yield from grid(
         BlockCell,
         sets=profile.sets,
         most_columns=profile.most_columns,
         only=profile.only,
-        prior=versions[0],
-        figures=versions[1],
+        prior=PRIORS.get(profile.only, prior.VERSION),
+        figures=kind.VERSION,
         block=list(profile.blocks),
     )
 
 
 def check(cell: BlockCell) -> None:
     require_minimum(cell, {"block": 0, "sets": 1, "most_columns": 2})
-    one_of("only", cell.only, (ANY, TRIPLES, *prior.TYPES))
+    one_of("only", cell.only, (ANY, *PRIORS, *prior.TYPES))
+
+
+def has_conditions(only: str) -> bool:
+    """Whether these data sets are of x, y and z."""
+    return only in (TRIPLES, TRANSFERS)
 
 
 def trial(pack: Pack, report: Report) -> None:
     """Simulates the data sets of the cells and reports their figures and true values."""
     for done, cell in enumerate(pack.cells):
         rows = []
-        triples = cell.only == TRIPLES
         for number in range(cell.block * cell.sets, (cell.block + 1) * cell.sets):
             with contextlib.suppress(NoVariation):  # no row has a rare class: nothing to estimate
-                row = simulated_given(number) if triples else simulated(number, cell.most_columns, cell.only)
+                row = data_set(number, cell.most_columns, cell.only)
                 rows += [] if row is None else [row]
             report.progress((done + (number + 1) / cell.sets - cell.block) / len(pack.cells))
-        kind, facts = format_of(triples)
+        kind, facts = format_of(has_conditions(cell.only))
         columns = {name: np.array([row[name] for row in rows]) for name in (*facts, *kind.NAMES)}
         report.table(cell, "sets", columns)
         seconds = [row["seconds"] for row in rows]
         means = {"figures_seconds": np.mean(seconds), "mean_true_nats": np.mean(columns["truth"])}
         report.metrics(cell, means)
+
+
+def data_set(number: int, most_columns: int, only: str) -> dict[str, float | str | bool] | None:
+    """Facts and figures of one data set; None for another type or more columns."""
+    if only == TRIPLES:
+        return simulated_given(number)
+    if only in (SERIES, TRANSFERS):
+        return simulated_series(number, only == TRANSFERS)
+    return simulated(number, most_columns, only)
 
 
 def simulated(number: int, most_columns: int = ALL_COLUMNS, only: str = ANY) -> dict[str, float | str | bool] | None:
@@ -137,6 +152,47 @@ def simulated_given(number: int) -> dict[str, float | str | bool]:
     features = figures_conditional.figures(triples, generator)
     facts = _facts(law, n) | {"columns_z": law.columns[2], "seconds": time.perf_counter() - began}
     return facts | dict(zip(figures_conditional.NAMES, features))
+
+
+def simulated_series(number: int, transfer: bool) -> dict[str, float | str | bool]:
+    """Facts and figures of two series, whose truth is the transfer entropy of x to y, or I(past of x; y now)."""
+    law = processes.process(number)
+    generator = np.random.default_rng([processes.VERSION, number, 1, 2])
+    n = round(math.exp(generator.uniform(*np.log(SERIES_ROWS))))
+    x, y = (as_series(sample) for sample in law.sample(n, generator))
+    sample = lagged.lagged(x, y, range(1, law.history + 1), np.zeros(n, np.intp))
+    began = time.perf_counter()
+    features = lagged.figures_of(sample, transfer, generator)
+    truth, error = law.truth.information, law.truth.information_error
+    if transfer:
+        truth, error = law.truth.transfer_entropy, law.truth.transfer_entropy_error
+    facts = {
+        "number": number,
+        "n": n,
+        "type": sample.type,
+        "families": law.family,
+        "columns_x": law.columns[0] * law.history,
+        "columns_y": law.columns[1],
+        "columns_z": law.columns[1] * law.history,
+        "tied": False,
+        "idle": 0,
+        "truth": truth,
+        "truth_error": error,
+        "seconds": time.perf_counter() - began,
+    }
+    return facts | dict(zip(kind_of(transfer).NAMES, features))
+
+
+def as_series(sample: prior.Sample) -> Variable:
+    """A simulated series as a checked variable. NoVariation: all values are the same."""
+    if sample.labels.shape[1]:
+        codes, categories = factorise(sample.labels[:, 0])
+        if categories < 2:
+            raise NoVariation("a series must vary, got one category.")
+        return Variable(np.empty((len(codes), 0)), codes, categories)
+    if not np.ptp(sample.numbers, axis=0).all():
+        raise NoVariation("a series must vary, got one value.")
+    return Variable(sample.numbers, None, 1)
 
 
 def _facts(law: prior.Distribution, n: int) -> dict[str, float | str | bool]:

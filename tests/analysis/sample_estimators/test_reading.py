@@ -67,6 +67,22 @@ def test_a_reader_of_triples_is_judged_by_columns_of_z_and_beside_ksg(tmp_path):
     assert (tmp_path / "given.png").stat().st_size > 10_000
 
 
+@pytest.mark.parametrize("transfers, name", [(False, "series"), (True, "transfers")])
+def test_a_reader_of_series_is_judged_by_their_memory(transfers, name, tmp_path):
+    sets = made_up().assign(type="series of numbers", memory=np.where(np.arange(60) % 2, 0.3, 0.92))
+    if transfers:
+        sets = sets.assign(columns_z=1)
+    figures = reading.judged_series(sets).set_index("measure")
+    below = "interval contains the truth, lag-one correlation below 0.5"
+    assert list(figures.loc[below, ["hits", "of"]]) == [29, 30]
+    slow = "called dependent, nothing shared, lag-one correlation above 0.9"
+    assert list(figures.loc[slow, ["hits", "of"]]) == [0, 15]
+    results = reading.of_series(sets, "code", [])
+    assert [result.name for result in results] == [f"{name}-{part}" for part in ("judged", "families", "cells")]
+    reading.draw(sets, reading.SERIES_EDGES, tmp_path / "series.png")
+    assert (tmp_path / "series.png").stat().st_size > 10_000
+
+
 def test_an_answer_is_usable_where_its_interval_is_no_wider_than_the_estimate():
     sets = pd.DataFrame({
         "value": [0.1, 0.1, 1.0, 3.0, 0.1], "low": 0.0, "high": [0.28, 0.30, 0.9, 2.0, 0.1], "grade": list("BBAAC"),

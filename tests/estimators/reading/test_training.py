@@ -7,7 +7,7 @@ import torch
 
 from infoscope.estimators.reading import figures, reader, simulated, training
 from infoscope.estimators.reading.module import ReaderModule
-from infoscope.estimators.reading.networks import DEGREES, Networks, Prediction
+from infoscope.estimators.reading.networks import Networks, Prediction
 from tests.refusals import refused
 
 FAMILIES = ("linear", "curved", "nothing")
@@ -34,53 +34,82 @@ def trained():
     return training.train(of_known_error(), np.random.default_rng(0))
 
 
-def test_a_network_is_the_mean_of_its_members_in_numpy():
+def test_a_network_has_the_components_of_its_members_in_numpy():
     generator = np.random.default_rng(0)
     rows = generator.normal(size=(300, 6))
     rows[generator.random(rows.shape) < 0.1] = np.nan
     target = np.nan_to_num(rows[:, 0])
     wanted = np.stack([target, target > 1], axis=1)
     network = training.fitted(rows, wanted, 2, np.random.default_rng(1))
-    mode = network(rows).mode
-    assert np.corrcoef(mode, target)[0, 1] > 0.9
-    alone = [Networks(network.inputs, [(w[[one]], b[[one]]) for w, b in network.layers])(rows) for one in range(2)]
-    np.testing.assert_allclose(mode, np.mean([one.mode for one in alone], axis=0), atol=1e-5)
-    apart = np.abs(alone[0].mode - alone[1].mode) / 2
-    wider = np.hypot(np.sqrt(alone[0].below * alone[1].below), apart)  # by what they differ
-    np.testing.assert_allclose(network(rows).below, wider, rtol=1e-3)
-    again = training.fitted(rows, wanted, 2, np.random.default_rng(1))(rows).mode
-    np.testing.assert_allclose(mode, again, atol=1e-4)  # the same generator
+    predicted = network(rows)
+    mean = (predicted.weights * predicted.centres).sum(axis=1)
+    some = target <= 1
+    assert np.corrcoef(mean[some], target[some])[0, 1] > 0.9
+    members = [Networks(network.inputs, [(w[[at]], b[[at]]) for w, b in network.layers])(rows) for at in range(2)]
+    np.testing.assert_allclose(predicted.centres, np.hstack([member.centres for member in members]), atol=1e-5)
+    np.testing.assert_allclose(predicted.weights.sum(axis=1), 1.0)
+    np.testing.assert_allclose(predicted.nothing, np.mean([member.nothing for member in members], axis=0), atol=1e-5)
+    again = training.fitted(rows, wanted, 2, np.random.default_rng(1))(rows)
+    np.testing.assert_allclose(predicted.centres, again.centres, atol=1e-4)  # the same generator
 
 
-def test_scales_follow_the_noise_above_and_below_and_the_frequency_of_no_information():
+def test_quantiles_follow_the_noise_above_and_below_and_the_frequency_of_no_information():
     generator = np.random.default_rng(0)
     rows = generator.normal(size=(2000, 3))
     noise = np.abs(generator.normal(size=2000))
     above = generator.random(2000) < 0.5
     wanted = np.where(above, np.exp(rows[:, 1]), -0.3) * noise
     predicted = training.fitted(rows, np.stack([wanted, rows[:, 2] > 1], axis=1), 1, generator)(rows)
-    assert np.corrcoef(np.log(predicted.above), rows[:, 1])[0, 1] > 0.9
-    assert predicted.below.mean() < 0.6
+    least = np.full(2000, -9.0)
+    low, high = predicted.quantile(-2.0, least), predicted.quantile(2.0, least)
+    something = rows[:, 2] < 0.5
+    assert np.corrcoef(np.log(high[something]), rows[something, 1])[0, 1] > 0.9
+    assert low[something].min() > -1.0
     assert predicted.nothing[rows[:, 2] > 1.5].min() > 0.5 > predicted.nothing[rows[:, 2] < 0.5].max()
 
 
-@pytest.mark.parametrize("below, above", [(0.2, 0.2), (0.1, 0.7), (2.0, 0.3)])
-def test_the_median_halves_the_distribution(below, above):
-    """Of draws: a variable by its share of the scales, then half of a Student t."""
+def of_components(nothing, rows=1):
+    """A prediction of two logistic components."""
+    parts = [0.3, 0.7], [-0.5, 1.0], [0.1, 0.4]
+    return Prediction(*(np.tile(part, (rows, 1)) for part in parts), np.full(rows, nothing))
+
+
+@pytest.mark.parametrize("nothing", [0.0, 0.2, 0.9])
+@pytest.mark.parametrize("log_odds", [-3.0, 0.0, 3.0])
+def test_quantiles_are_those_of_draws(nothing, log_odds):
     generator = np.random.default_rng(0)
-    sizes = np.abs(generator.standard_t(DEGREES, 200_000))
-    draws = 1.0 + np.where(generator.random(len(sizes)) < below / (below + above), -below, above) * sizes
-    predicted = Prediction(*(np.array([value]) for value in (1.0, below, above, 0.0)))
-    assert np.mean(draws < predicted.median()) == pytest.approx(0.5, abs=0.005)
+    predicted, least = of_components(nothing), np.array([-9.0])
+    component = generator.choice(2, 200_000, p=predicted.weights[0])
+    draws = generator.logistic(predicted.centres[0, component], predicted.scales[0, component])
+    draws = np.where(generator.random(len(draws)) < nothing, -9.0, draws)
+    share = 1 / (1 + np.exp(-log_odds))
+    quantile = predicted.quantile(log_odds, least)
+    assert np.mean(draws <= quantile) == pytest.approx(max(share, nothing), abs=0.004)
+    if share > nothing:
+        assert predicted.log_odds(quantile) == pytest.approx(log_odds, abs=1e-6)
 
 
-def test_where_no_information_is_more_probable_the_estimate_is_zero():
-    parts = np.array([0.1, 0.1]), np.full(2, 0.1), np.full(2, 0.2), np.array([0.4, 0.6])
+def test_the_likelihood_is_that_of_the_mixture_and_of_nothing():
+    outputs = torch.tensor([[np.log(0.3), np.log(0.7), -0.5, 1.0, np.log(0.1), np.log(0.4), -1.0]])
+    places, step = np.linspace(-8, 12, 20_001, retstep=True)
+    wanted = torch.tensor(np.stack([places, np.zeros_like(places)], axis=1))
+    densities = torch.exp(-torch.stack([training.negative_log_likelihood(outputs, row[None]) for row in wanted[::4]]))
+    something = 1 - 1 / (1 + np.exp(1.0))
+    assert float(densities.sum() * step * 4) == pytest.approx(something, abs=1e-4)
+    nothing = training.negative_log_likelihood(outputs, torch.tensor([[5.0, 1.0]]))
+    assert float(torch.exp(-nothing)) == pytest.approx(1 - something, abs=1e-6)
+
+
+def test_where_nothing_is_more_probable_the_estimate_is_zero():
     rows = np.zeros((2, len(figures.NAMES)))
     rows[:, figures.NAMES.index(reader.BASELINE)] = 0.5
-    value, low, high = reader.interval(rows, Prediction(*parts), (2.0, 2.0))
-    assert low[0] > 0 and value[1] == low[1] == 0 and high[0] == high[1] > value[0]
-    assert value[0] == pytest.approx(0.55 * np.exp(Prediction(*parts).median()[0]) - 0.05)
+    some, none = (reader.interval(rows, of_components(nothing, 2), (0.5, 1.0)) for nothing in (0.01, 0.6))
+    value, low, high = some
+    assert (low > 0).all() and (low < value).all() and (value < high).all()
+    assert none[0].max() == none[1].max() == 0 and (none[2] > 0).all()
+    np.testing.assert_allclose(reader.log_ratio(rows, value), of_components(0.01, 2).quantile(0.0, np.full(2, -9.0)))
+    wider = reader.interval(rows, of_components(0.01, 2), (0.5, 1.0), level=0.999)
+    assert (wider[1] < low).all() and (wider[2] > high).all()
 
 
 def test_intervals_cover_families_that_were_left_out(trained):

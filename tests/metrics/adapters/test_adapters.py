@@ -9,8 +9,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from infoscope.estimators import Continuous, Discrete, estimate
+from infoscope.estimators import Continuous, Discrete
 from infoscope.estimators.independence import independence_test
+from infoscope.estimators.reading.given import as_triples
+from infoscope.estimators.reading.lagged import Lagged
+from infoscope.estimators.series import read_rows
 from infoscope.metrics import adapters
 
 N = 200
@@ -83,14 +86,17 @@ def test_tigramite_names_categories(stand_in):
     assert test.get_dependence_measure(array, xyz) == independence_test(both, Continuous(LABEL)).observed
 
 
-def test_tigramite_gets_readings_given_z(stand_in):
+def test_tigramite_gets_readings_of_series(stand_in):
     test = stand_in("tigramite").TigramiteTest(reading=True)
     array, xyz = COLUMNS.T[[0, 2, 1]], np.array([0, 1, 2])
-    reading = estimate(Continuous(A), Continuous(EFFECT), given=Continuous(B))
-    assert test.get_dependence_measure(array, xyz) == reading.value
+    triples = as_triples(Continuous(A), Continuous(EFFECT), Continuous(B))
+    order = np.zeros(N, int)
+    rows = Lagged(triples.pairs, triples.conditions, order)
+    assert test.get_dependence_measure(array, xyz) == float(read_rows(rows, True, np.random.default_rng(0)))
     assert test.get_shuffle_significance(array, xyz, value=0.0) == independence_test(A, EFFECT, B).p_value
     array[2] = 1.0  # a constant condition
-    assert test.get_dependence_measure(array, xyz) == estimate(Continuous(A), Continuous(EFFECT)).value
+    alone = Lagged(triples.pairs, (), order)
+    assert test.get_dependence_measure(array, xyz) == float(read_rows(alone, False, np.random.default_rng(0)))
     array[0] = 1.0
     assert test.get_dependence_measure(array, xyz) == 0.0
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from infoscope.data import prior
-from infoscope.data.prior import conditional
+from infoscope.data.prior import conditional, processes
 from infoscope.estimators.reading import figures, figures_conditional
 from infoscope.estimators.reading.simulated import BITS, CONDITIONAL_FACTS, Simulated, load
 from infoscope.tracking import Pack
@@ -102,3 +102,20 @@ def test_cells_of_triples_have_rows_of_triples(monkeypatch):
     columns = rows_of(only="triples")
     assert list(columns["number"]) == NUMBERS and (columns["columns_z"] > 0).all()
     assert set(columns) == {*CONDITIONAL_FACTS, *figures_conditional.NAMES}
+
+
+@pytest.mark.parametrize(
+    "only, kind, truth", [("series", figures, "information"), ("transfers", figures_conditional, "transfer_entropy")]
+)
+def test_pairs_of_series_have_the_figures_of_their_past(only, kind, truth, monkeypatch):
+    monkeypatch.setattr(simulations, "SERIES_ROWS", FEW)
+    (cell,) = cells_of(only=only, blocks="3", sets="2")
+    assert (cell.prior, cell.figures) == (processes.VERSION, kind.VERSION)
+    recorder = Recorder()
+    trial(Pack((cell,)), recorder)
+    (columns,) = recorder.tables.values()
+    laws = [processes.process(number) for number in (6, 7)]
+    assert list(columns["truth"]) == [getattr(law.truth, truth) for law in laws]
+    assert list(columns["families"]) == [law.family for law in laws]
+    assert all(type.startswith("series of ") for type in columns["type"])
+    assert np.isfinite(columns["memory_more"]).all() and np.isfinite(columns["lower_bound"]).all()

@@ -9,6 +9,7 @@ npeet        the same under the names of NPEET, in bits
 discrete     entropies of categories from counts
 classifier   cross_fit: a decomposition of information from calibrated classifiers
 families     predictive families
+series       transfer entropy, information of the past and lag curves of series
 uncertainty  sampling intervals of nearest-neighbour estimates by half-samples, permutation tests
 independence independence_test: quick tests of (conditional) independence, also of whole tables
 units        NATS_PER_BIT

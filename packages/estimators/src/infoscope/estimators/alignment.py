@@ -54,23 +54,35 @@ def complete_rows(values: dict[str, Any], groups: Any = None) -> tuple[dict[str,
     if not len(complete):
         raise MissingValues(f"{' and '.join(missing)} must have rows without missing values, got none. {notes[0]}")
     codes = None if groups is None else of_kept(group_codes(len(missing[name]), groups)[1], complete)
-    return {name: _take(value, complete) for name, value in values.items()}, codes, notes
+    return {name: take_rows(value, complete) for name, value in values.items()}, codes, notes
 
 
-def _take(value: Any, rows: np.ndarray) -> Any:
+def rows_with_missing_values(values: dict[str, Any]) -> np.ndarray:
+    """Which rows [n] have a missing value. WrongLength: values of different lengths."""
+    masks = {
+        name: np.any([pd.isna(column) for _, column, _ in columns(name, value)], axis=0)
+        for name, value in values.items()
+    }
+    lengths = {name: len(mask) for name, mask in masks.items()}
+    if len(set(lengths.values())) > 1:
+        raise WrongLength(f"{' and '.join(lengths)} must have the same number of rows, got {lengths}.")
+    return np.any(list(masks.values()), axis=0)
+
+
+def take_rows(value: Any, rows: np.ndarray) -> Any:
     """The rows (indices) of a value; whole numbers beside missing ones become integers again."""
     if isinstance(value, (Continuous, Discrete, Angle)):
-        return replace(value, values=_take(value.values, rows))
+        return replace(value, values=take_rows(value.values, rows))
     if isinstance(value, Variable):
         return value.take(rows)
     if isinstance(value, pd.DataFrame):
-        return value.apply(_take, rows=rows)
+        return value.apply(take_rows, rows=rows)
     if isinstance(value, pd.Series):
         whole = value.dtype.kind == "f" and value.hasnans
         return pd.to_numeric(value.iloc[rows], downcast="integer") if whole else value.iloc[rows]
     if isinstance(value, (list, tuple)):
         wrapped = any(isinstance(block, (Continuous, Discrete, Angle)) for block in value)
-        return [_take(block, rows) for block in value] if wrapped else [value[row] for row in rows]
+        return [take_rows(block, rows) for block in value] if wrapped else [value[row] for row in rows]
     return (value.tocsr() if sparse.issparse(value) else value)[rows]
 
 

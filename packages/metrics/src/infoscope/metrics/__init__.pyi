@@ -14,8 +14,10 @@ from infoscope.metrics.metamorphic import Check as Check
 from infoscope.metrics.metamorphic import audit as audit
 from infoscope.metrics.partition import PartitionReport as PartitionReport
 from infoscope.metrics.screening import Screen as Screen
+from infoscope.metrics.screening import SeriesScreen as SeriesScreen
 from infoscope.metrics.screening import information_scores as information_scores
 from infoscope.metrics.screening import screen as screen
+from infoscope.metrics.screening import screen_series as screen_series
 from infoscope.metrics.v_information import VInformation as VInformation
 from infoscope.metrics.v_information import difficulty as difficulty
 from infoscope.metrics.v_information import labels as labels

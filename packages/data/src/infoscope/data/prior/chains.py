@@ -12,6 +12,7 @@ from infoscope.data.prior.draws import Array
 from infoscope.data.prior.windows import Truth
 
 DENSE = 256  # pairs of states up to which the stationary distribution is solved for directly
+MAX_ITERATIONS = 1_000  # of the Arnoldi method
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +40,10 @@ class Chain:
         return from_pairs @ self.to_y.reshape(-1, size).T
 
     def stationary(self) -> tuple[Array, float]:
-        """Stationary probabilities [x, y], and the modulus of the second eigenvalue of the transitions."""
+        """Stationary probabilities [x, y], and the modulus of the second eigenvalue of the transitions.
+
+        ArpackNoConvergence: the chain hardly leaves a part of its states.
+        """
         size = self.shape[0] * self.shape[1]
 
         def step(flat: Array) -> Array:
@@ -51,7 +55,7 @@ class Chain:
         else:
             operator = linalg.LinearOperator((size, size), matvec=step, dtype=float)
             start = np.full(size, 1 / size)
-            values, vectors = linalg.eigs(operator, k=2, v0=start, tol=1e-10)
+            values, vectors = linalg.eigs(operator, k=2, v0=start, tol=1e-10, maxiter=MAX_ITERATIONS)
         order = np.argsort(-np.abs(values))
         weights = np.abs(vectors[:, order[0]].real)
         pairs = weights.reshape(self.shape) / weights.sum()

@@ -11,7 +11,7 @@ from infoscope.data.prior.draws import Array, Generator, log_uniform
 from infoscope.data.prior.windows import Truth
 
 COUPLING_SHARES = {"none": 0.33, "backward": 0.09, "forward": 0.32, "both": 0.13, "driver": 0.13}
-STRENGTHS = ((0.05, 0.25), (0.25, 0.7), (0.7, 2.5))  # weak, medium, strong; in standard deviations of noise
+STRENGTHS = ((0.1, 0.4), (0.4, 1.0), (1.0, 3.0))  # weak, medium, strong; in standard deviations of noise
 
 Draw = Callable[[int, Generator], tuple[Array, Array]]
 
@@ -51,15 +51,15 @@ def draw_coupling(g: Generator) -> Coupling:
 
 
 def draw_persistence(g: Generator) -> float:
-    """A first-order autocorrelation: 0, up to .95 or beyond, sometimes negative."""
+    """A first-order autocorrelation: 0, negative, up to .9, or, in a third, between .9 and .985."""
     chance = g.random()
-    if chance < 0.15:
+    if chance < 0.12:
         return 0.0
-    if chance < 0.25:
+    if chance < 0.2:
         return float(g.uniform(-0.8, 0.0))
-    if chance < 0.85:
-        return float(g.uniform(0.0, 0.95))
-    return float(g.uniform(0.95, 0.985))
+    if chance < 0.65:
+        return float(g.uniform(0.0, 0.9))
+    return float(g.uniform(0.9, 0.985))
 
 
 @dataclass(frozen=True, eq=False)

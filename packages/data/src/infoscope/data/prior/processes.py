@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.sparse.linalg import ArpackNoConvergence
 
 from infoscope.checks import require_int
 from infoscope.data.prior import chain_processes, maps, mixture_processes, normal_processes
@@ -19,7 +20,7 @@ from infoscope.data.prior.dynamics import Coupling, Dynamics, draw_coupling
 from infoscope.data.prior.parts import Sample, categories, numbers
 from infoscope.data.prior.windows import Truth
 
-VERSION = 2
+VERSION = 4
 STREAM = 2  # of random numbers; 0 and 1 are those of pairs and triples
 MAPPED_SHARE = 0.35  # processes of other families with maps of their numbers
 PILOT_ROWS = 500  # for locations and scales of number columns
@@ -129,8 +130,11 @@ def _draw_dynamics(family: str, coupling: Coupling, g: Generator, of_truth: Gene
     """Dynamics of a family with their truth; drawn again where it is too large or too inexact."""
     maker, _ = MAKERS[family]
     while True:
-        dynamics = maker(coupling, g)
-        truth = dynamics.truth(of_truth)
+        try:
+            dynamics = maker(coupling, g)
+            truth = dynamics.truth(of_truth)
+        except ArpackNoConvergence:  # a chain that hardly leaves a part of its states
+            continue
         if is_exact(truth):
             return dynamics, truth
 

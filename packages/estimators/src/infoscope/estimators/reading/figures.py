@@ -15,13 +15,13 @@ from scipy.special import digamma
 
 from infoscope.estimators import discrete
 from infoscope.estimators.pairs import Pairs
-from infoscope.estimators.reading import figures_wide
+from infoscope.estimators.reading import figures_memory, figures_wide
 from infoscope.estimators.reading.figures_heldout import Fold, held_out, in_order, information, screening
 from infoscope.estimators.reading.figures_neighbours import Neighbours, estimates, local_information, mean_of_rows
 from infoscope.estimators.reading.figures_sample import Sample, canonical, gaussian_information, leading, parts
 from infoscope.estimators.variables import joint_codes
 
-VERSION = 4
+VERSION = 5
 KS = (1, 3, 5, 10, 20)  # neighbours
 MIN_ESTIMATE_ROWS = 10
 MAX_EXTRA_ROWS = 2_000  # for estimates of permuted rows, of unbroken ties, and of categories as columns
@@ -127,6 +127,7 @@ MEANING: Mapping[str, str] = {
     "test_correlations": "sum of squared correlations, in standard deviations without information (inverse sinh)",
     "test_largest": "largest squared correlation beyond that of independent columns (inverse sinh)",
     "test_table": "G statistic of categories or few values, in standard deviations without information (inverse sinh)",
+    **figures_memory.MEANING,
 }  # fmt: skip
 _INFORMATION = (
     "lower_bound", "entropy", "ksg", "local", "gaussian", "canonical", "heldout", "component", "quadratic", "best_pair",
@@ -134,7 +135,9 @@ _INFORMATION = (
 )  # fmt: skip
 _NUMBERS = ("local_skewness", "local_anisotropy", "canonical_count", "label_mixed")
 NAMES: tuple[str, ...] = tuple(MEANING)
-INFORMATION = frozenset(name for name in NAMES if name.startswith(_INFORMATION) and name not in _NUMBERS)
+INFORMATION = figures_memory.INFORMATION | frozenset(
+    name for name in NAMES if name.startswith(_INFORMATION) and name not in _NUMBERS
+)
 Values, Figures = np.ndarray, dict[str, float]
 
 

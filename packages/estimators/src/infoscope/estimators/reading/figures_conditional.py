@@ -17,6 +17,7 @@ from infoscope.estimators import discrete
 from infoscope.estimators.derived import without_combinations, without_functions
 from infoscope.estimators.knn.estimators import conditional_mutual_information
 from infoscope.estimators.pairs import Pairs
+from infoscope.estimators.reading import figures_memory
 from infoscope.estimators.reading.figures_heldout import MAX_TARGETS, Numbers, in_order
 from infoscope.estimators.reading.figures_neighbours import estimates
 from infoscope.estimators.reading.figures_sample import (
@@ -33,7 +34,7 @@ from infoscope.estimators.reading.figures_sample import (
 )
 from infoscope.estimators.variables import Variable, join, joint_codes
 
-VERSION = 2
+VERSION = 3
 MAX_ROWS, MAX_NEAR = 5_000, 2_000  # rows, and rows among which neighbours in all columns are searched
 MAX_REGRESSED = 24  # columns of x or y that are regressed on z; of more, principal components
 LEAST_VARIANCE = 5e-3  # of residuals, in variances of a column: a lower one, as of a copy, says no more
@@ -93,10 +94,13 @@ MEANING: Mapping[str, str] = {
     "table": "plug-in conditional information of categories or few values",
     "table_permuted": "the same with y permuted within the categories of z",
     "table_test": "their difference, in standard deviations of permutations",
+    **figures_memory.MEANING,
 }
 NAMES: tuple[str, ...] = tuple(MEANING)  # the first five are those of `figures`, which a reader uses by itself
 _NUMBERS = ("log_", "numbers", "conditions", "labels", "tied", "residual_squares", "residual_test", "table_test")
-INFORMATION = frozenset(name for name in NAMES if not name.startswith(_NUMBERS))
+INFORMATION = figures_memory.INFORMATION | frozenset(
+    name for name in NAMES if not name.startswith(_NUMBERS) and name not in figures_memory.NAMES
+)
 Figures = dict[str, float]
 
 
@@ -160,7 +164,7 @@ class Given:
     # --- regressions -----------------------------------------------------------------------------------------------
     def regressions(self) -> Figures:
         """Figures of the residuals of x and y given z, and of predictions from z and the other variable."""
-        first, second = (_principal(variable.linear) for variable in self.sample.variables)
+        first, second = (principal(variable.linear) for variable in self.sample.variables)
         both, ends = np.hstack([first, second]), first.shape[1]
         sides = (np.s_[:, :ends], np.s_[:, ends:])
         residuals, logs, unscaled = self._residuals(both)
@@ -365,7 +369,7 @@ def explained(before: Values, after: Values) -> float:
     return float(logs[0] - logs[1]) / 2
 
 
-def _principal(columns: Values) -> Values:
+def principal(columns: Values) -> Values:
     """The columns [n, p], or their leading principal components."""
     if columns.shape[1] <= MAX_REGRESSED:
         return columns

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, stdtrit
+from scipy.special import expit, log_expit, logsumexp, softmax
 
-DEGREES = 4.0  # of freedom of the predicted Student t
+COMPONENTS = 3  # of the mixture that a network predicts
+LOG_SCALES = (-5.0, 3.0)  # limits of predicted log scales
+BISECTIONS = 40  # of a quantile
 LINEAR_BELOW = 0.05  # figures far below it are linear under asinh
 MAX_INPUT = 4.0  # standard deviations at which inputs are clipped
 
@@ -49,30 +51,44 @@ class Inputs:
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """A distribution for every sample: a two-piece Student t, and a probability that nothing is shared.
+    """A distribution of the information of every sample: nothing with a probability, else a mixture of logistics.
 
-    mode, below, above  float64 [m], of the log ratio of the information to the baseline
-    nothing             float64 [m], the probability that x and y share nothing
+    weights, centres, scales  float64 [m, k], of the log ratio of the information to the baseline
+    nothing                   float64 [m], the probability that the information is exactly 0
     """
 
-    mode: NDArray[np.float64]
-    below: NDArray[np.float64]
-    above: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    centres: NDArray[np.float64]
+    scales: NDArray[np.float64]
     nothing: NDArray[np.float64]
 
     def __getitem__(self, rows: Any) -> Prediction:
         return Prediction(*(part[rows] for part in vars(self).values()))
 
-    def median(self) -> NDArray[np.float64]:
-        """The median [m] of the Student t."""
-        wider = np.maximum(self.below, self.above)
-        away = wider * stdtrit(DEGREES, 1 - (self.below + self.above) / (4 * wider))
-        return self.mode + np.where(self.above > self.below, away, -away)
+    def log_odds(self, log_ratio: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The log odds [m] that the information is at most that of the log ratios [m]."""
+        away = (log_ratio[:, None] - self.centres) / self.scales
+        log_weights = np.log(self.weights)
+        below = logsumexp(log_weights + log_expit(away), axis=1)
+        above = logsumexp(log_weights + log_expit(-away), axis=1)
+        with np.errstate(divide="ignore"):
+            log_nothing, log_something = np.log(self.nothing), np.log1p(-self.nothing)
+        return np.logaddexp(log_nothing, log_something + below) - (log_something + above)
+
+    def quantile(self, log_odds: float, least: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The log ratios [m] with these log odds, by bisection, at least `least` [m], those of no information."""
+        low = least
+        high = np.maximum(least, (self.centres + self.scales * log_odds).max(axis=1))
+        for _ in range(BISECTIONS):
+            middle = (low + high) / 2
+            beyond = self.log_odds(middle) >= log_odds
+            low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
+        return np.where(self.log_odds(least) >= log_odds, least, high)
 
 
 @dataclass(frozen=True, eq=False)
 class Networks:
-    """Several networks with rectified hidden layers and four outputs: mode, log scales, log odds of nothing.
+    """Several networks with rectified hidden layers, whose 3 k + 1 outputs are those of `mixture`.
 
     inputs  shared by all
     layers  (weights float32 [networks, in, out], biases float32 [networks, 1, out]) of every layer
@@ -82,19 +98,21 @@ class Networks:
     layers: Sequence[tuple[NDArray[np.float32], NDArray[np.float32]]]
 
     def __call__(self, rows: NDArray[np.float64]) -> Prediction:
-        """The prediction for rows [m, columns]; nan is a missing value.
+        """The prediction for rows [m, columns], with the components of all networks; nan is a missing value.
 
-        It is the mean of the networks' outputs, with the variance of their modes added to the squared scales: networks
-        differ where training data are few (deep ensembles: Lakshminarayanan et al. 2017).
+        Networks differ where training data are few (deep ensembles: Lakshminarayanan et al. 2017).
         """
         values = self.inputs(rows)[None]
         for place, (weights, biases) in enumerate(self.layers):
             values = values @ weights + biases
             if place + 1 < len(self.layers):
                 values = np.maximum(values, 0.0)
-        mode, below, above, nothing = values.mean(axis=0).astype(np.float64).T
-        apart = values[..., 0].std(axis=0)
-        return Prediction(mode, np.hypot(np.exp(below), apart), np.hypot(np.exp(above), apart), expit(nothing))
+        outputs = values.astype(np.float64)  # [networks, m, 3 k + 1]
+        logits, centres, log_scales = np.split(outputs[..., :-1], 3, axis=-1)
+        weights = softmax(logits, axis=-1) / len(outputs)
+        scales = np.exp(np.clip(log_scales, *LOG_SCALES))
+        components = (np.concatenate(list(part), axis=1) for part in (weights, centres, scales))
+        return Prediction(*components, expit(outputs[..., -1]).mean(axis=0))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Its arrays by `network/part`."""

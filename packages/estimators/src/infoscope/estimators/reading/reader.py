@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from infoscope.errors import UnreadableFile
 from infoscope.estimators.reading import figures, figures_conditional
 from infoscope.estimators.reading.networks import Networks, Prediction
+from infoscope.estimators.result import LEVEL
 from infoscope.files import read_arrays, reading
 
 A, B, C = "A", "B", "C"
@@ -24,7 +26,11 @@ RELATIVE_ROWS, RELATIVE_ABOVE = 5.0, (0.001, 0.05)  # errors are relative above 
 FEW_COLUMNS, MANY_COLUMNS = 11, 60  # most columns of "few" and of "many" (`columns_of`)
 FEW_ROWS, SOME_ROWS = 300, 1000  # most rows of "few" and of "some"
 ALL = "all"  # the cell of every sample
+SERIES_TYPE = "series of "  # begins the type of a sample whose rows are in the order of time
 NEAREST = 5  # simulated data sets whose mean distance measures how unusual a sample is
+LOG_ODDS = math.log((1 + LEVEL) / (1 - LEVEL))  # of the limits of a central interval
+MOST_LOG_RATIO = 20.0  # of an upper limit
+PREDICTION = "mixture"  # what the networks of a reader file predict
 MAX_DISTANCE = 5.0  # standard deviations that a single figure can add to a distance
 
 
@@ -82,8 +88,8 @@ class Reader:
 
     network  predicts the log ratio of the information to the baseline
     around   by cell of the calibration (`cells`), the simulated data sets
-    factors  by cell, then grade: how far the interval extends below and above the mode, in scales; no A where
-             coverage is not assured
+    factors  by cell, then grade: the log odds of the lower and the upper limit, in those of a central interval of the
+             predicted distribution; no A where coverage is not assured
     card     facts about the training: version, simulated data sets, types, families
     """
 
@@ -102,8 +108,12 @@ class Reader:
         """The module of its figures."""
         return kind_of(self.given)
 
-    def read(self, row: NDArray[np.float64], type: str, grade: str | None = None) -> Read:
-        """The reading of one sample, by its figures [p] and the type of the pair; with the interval of a grade."""
+    def read(self, row: NDArray[np.float64], type: str, grade: str | None = None, level: float = LEVEL) -> Read:
+        """The reading of one sample, by its figures [p] and the type of the pair.
+
+        grade   whose interval is given; None: by how narrow and how unusual it is
+        level   of the interval
+        """
         row = np.asarray(row, np.float32).astype(np.float64)
         rows = row[None]
         predicted = self.network(rows)
@@ -117,7 +127,7 @@ class Reader:
         if grade is not None:
             grades = [grade]
         for candidate in grades:
-            (value,), (low,), (high,) = interval(rows, predicted, factors[candidate])
+            (value,), (low,), (high,) = interval(rows, predicted, factors[candidate], level)
             if candidate != A or is_narrow(value, low, high):
                 break
         unusual = around.unusual(row, self.kind.NAMES) if far and around else ()
@@ -144,7 +154,9 @@ def load(path: Path) -> Reader:
 
 def parts_of(reader: Reader) -> tuple[str, dict[str, NDArray[Any]]]:
     """The reader as a JSON text and arrays by name."""
-    text = json.dumps({"factors": reader.factors, "card": reader.card, "figures": reader.kind.VERSION})
+    text = json.dumps(
+        {"factors": reader.factors, "card": reader.card, "figures": reader.kind.VERSION, "prediction": PREDICTION}
+    )
     arrays = reader.network.arrays()
     for cell, around in reader.around.items():
         arrays |= {f"around/{cell}/{name}": value for name, value in vars(around).items()}
@@ -152,8 +164,10 @@ def parts_of(reader: Reader) -> tuple[str, dict[str, NDArray[Any]]]:
 
 
 def of_parts(text: str, arrays: Mapping[str, NDArray[Any]]) -> Reader:
-    """The reader of `parts_of`. KeyError, ValueError: not the parts of a reader; UnreadableFile: other figures."""
+    """The reader of `parts_of`. KeyError, ValueError: no parts of a reader; UnreadableFile: one of other figures."""
     facts = json.loads(text)
+    if facts.get("prediction") != PREDICTION:
+        raise UnreadableFile(f"path must be a reader that predicts a {PREDICTION}, got one of an earlier version.")
     version = kind_of(facts["card"].get("given")).VERSION
     if facts["figures"] != version:
         raise UnreadableFile(f"path must be a reader of figures of version {version}, got {facts['figures']}.")
@@ -210,30 +224,39 @@ def nested_cells(rows: NDArray[np.float64], types: Sequence[str], given: bool = 
     columns, count = columns_of(rows, given), log_rows(rows)
     of_columns = np.select([columns <= FEW_COLUMNS, columns <= MANY_COLUMNS], ["few", "many"], "very many")
     of_rows = np.select([count <= np.log(FEW_ROWS), count <= np.log(SOME_ROWS)], ["few", "some"], "many")
-    return [
-        (f"{type}, {wide} columns, {long} rows", f"{type}, {wide} columns", f"{wide} columns", ALL)
-        for type, wide, long in zip(types, of_columns, of_rows)
-    ]
+    nested = []
+    for type, wide, long in zip(types, of_columns, of_rows):
+        every = ALL
+        if type.startswith(SERIES_TYPE):
+            every = f"{SERIES_TYPE}{ALL}"
+        nested.append(
+            (f"{type}, {wide} columns, {long} rows", f"{type}, {wide} columns", f"{every}, {wide} columns", every)
+        )
+    return nested
 
 
 def interval(
-    rows: NDArray[np.float64], predicted: Prediction, factors: Sequence[float]
+    rows: NDArray[np.float64], predicted: Prediction, factors: Sequence[float], level: float = LEVEL
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Estimate and limits [m], nats, of samples with figures [m, p].
 
-    They are the median, and factors x the scales below and above the mode. Estimate and lower limit are 0 where no
-    information is more probable than some.
+    They are the predicted median, and the quantiles with the log odds of a central interval of this level x factors
+    (below, above).
     """
-    median, (below, above) = predicted.median(), factors
-    low = np.minimum(median, predicted.mode - below * predicted.below)
-    high = np.maximum(median, predicted.mode + above * predicted.above)
+    central = math.log((1 + level) / (1 - level))
+    nothing = log_ratio(rows, np.zeros(len(rows)))
+    below, above = factors
+    quantiles = (predicted.quantile(log_odds, nothing) for log_odds in (0.0, -below * central, above * central))
+    value, low, high = (information(rows, quantile) for quantile in quantiles)
+    return value, low, high
+
+
+def information(rows: NDArray[np.float64], log_ratios: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The information [m], nats, of log ratios to the baseline: the inverse of `log_ratio`."""
     least = relative_above(rows)
     start = baseline(rows) + least
-    value, low, high = (
-        np.maximum(start * np.exp(np.clip(ratio, -20, 20)) - least, 0.0) for ratio in (median, low, high)
-    )
-    something = predicted.nothing < 1 / 2
-    return value * something, low * something, high
+    above = start * np.exp(np.minimum(log_ratios, MOST_LOG_RATIO)) - least
+    return np.where(log_ratios > np.log(least / start), np.maximum(above, 0.0), 0.0)
 
 
 def is_narrow(value: Any, low: Any, high: Any) -> Any:

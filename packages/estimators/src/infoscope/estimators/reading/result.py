@@ -17,7 +17,7 @@ from infoscope.estimators.discrete import label_entropy
 from infoscope.estimators.pairs import Pairs
 from infoscope.estimators.reading import figures
 from infoscope.estimators.reading.order import in_canonical_order
-from infoscope.estimators.reading.reader import A, B, C, Read, Reader, is_narrow, kind_of, load
+from infoscope.estimators.reading.reader import SERIES_TYPE, A, B, C, Read, Reader, is_narrow, kind_of, load
 from infoscope.estimators.reading.sentences import SERIES_CODE, at_most, headline, in_series, p_in_words
 from infoscope.estimators.result import LEVEL, NATS, Estimate, decimals, quantile, scale_to
 from infoscope.estimators.units import NATS_PER_BIT
@@ -27,8 +27,8 @@ from infoscope.notes import Note
 NUMBERS, LABELS, CATEGORIES, MIXED = "numbers", "labels", "categories", "mixed"  # types of a pair
 METHOD, PACKAGED = "reading", "reader.npz"
 SERIES = Note(
-    "The rows are a series: intervals were calibrated on independent rows, so how often one covers the true value here "
-    "is not known.",
+    "The rows are a series: this interval was calibrated on independent rows, so how often it covers the true value "
+    "here is not known; `infoscope.estimators.series` reads series.",
     SERIES_CODE,
 )
 WEAK = 60.0  # 2 n x information, up to which it is weak
@@ -139,10 +139,27 @@ def read(pairs: Pairs, generator: np.random.Generator, series: bool = False, rea
     return replace(reading, units=groups or None, p_value=p, variables=variables)
 
 
-def answered(row: NDArray[np.float64], reader: Reader, pairs: Pairs, few: bool, series: bool = False) -> Reading:
-    """The reading of a sample by its figures, nats, without a test; few: its groups are."""
-    answer = reader.read(row, type_of(pairs), C if series or few else None)
-    if not reader.given:
+def answered(
+    row: NDArray[np.float64],
+    reader: Reader,
+    pairs: Pairs,
+    few: bool,
+    series: bool = False,
+    type: str = "",
+    level: float = LEVEL,
+    unlike: bool = False,
+) -> Reading:
+    """The reading of a sample by its figures [p], nats, without a test.
+
+    few      its groups are
+    series   its rows follow one another, which nothing in its figures says
+    type     by which the interval is calibrated; empty: that of the pair
+    level    of the interval
+    unlike   for another reason, how often intervals cover the true value is not known
+    """
+    type = type or type_of(pairs)
+    answer = reader.read(row, type, C if series or few or unlike else None, level)
+    if not reader.given and not type.startswith(SERIES_TYPE):
         answer = at_least_tested(answer, pairs)
     answer = capped(answer, pairs)
     notes = pairs.notes + ((SERIES,) if series else ()) + ((FEW_GROUPS,) if few else ())

@@ -2,9 +2,10 @@
 
 Every base family of the prior is held out, some together: networks are trained without all distributions that contain
 one of these, and predict those. Distributions without information have no family; they are divided among the held-out
-families. Networks maximise the likelihood of a two-piece Student t, so that hard samples do not blur easy ones, and of
-the probability of no information. Intervals are conformal (Vovk et al. 2005) with the distribution as the exchangeable
-unit (Dunn, Wasserman & Ramdas 2018); those of grade A are conformal among narrow intervals (Jin & Ren 2025).
+families. Networks maximise the likelihood of a mixture (Bishop 1994): no information with a probability of its own, and
+logistic distributions of the log ratio, so that hard samples do not blur easy ones. Intervals are conformal (Vovk et
+al. 2005) with the distribution as the exchangeable unit (Dunn, Wasserman & Ramdas 2018); those of grade A are conformal
+among narrow intervals (Jin & Ren 2025).
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 from scipy.stats import beta, t
-from torch.nn.functional import binary_cross_entropy_with_logits
+from torch.nn.functional import binary_cross_entropy_with_logits, log_softmax, logsigmoid
 
-from infoscope.estimators.reading.networks import DEGREES, Inputs, Networks, Prediction
+from infoscope.estimators.reading.networks import COMPONENTS, LOG_SCALES, Inputs, Networks, Prediction
 from infoscope.estimators.reading.reader import (
-    ALL,
+    LOG_ODDS,
     NEAREST,
     A,
     B,
@@ -34,6 +35,7 @@ from infoscope.estimators.reading.reader import (
     Surroundings,
     baseline,
     cells,
+    information,
     interval,
     is_narrow,
     log_ratio,
@@ -43,13 +45,12 @@ from infoscope.estimators.reading.simulated import Simulated
 from infoscope.estimators.result import LEVEL
 
 CONFIDENCE = 0.9  # that intervals cover at least the share LEVEL
-FACTORS = tuple(np.geomspace(1.2, 12, 24).tolist())  # of the scales below and above the mode, for grade A
+FACTORS = tuple(np.geomspace(0.5, 4, 24).tolist())  # of the log odds of the limits, for grade A
 NOTHING = "nothing"  # the family of distributions without information
 UNUSUAL_QUANTILE = 0.99  # of the distances among simulated data sets; beyond it the grade is C
 GROUPS = 8  # of families that are held out together
 REFERENCES = 1000  # simulated data sets of a cell, to measure distances
 WIDTH, DROPOUT, EPOCHS, LEARNING_RATE = 192, 0.25, 30, 3e-3  # of a network and its training
-LOG_SCALES = (-5.0, 3.0)  # limits of predicted log scales
 MEMBERS = 5  # networks of a reader
 MIN_CELL = 400  # data sets of a cell that has factors of its own
 Progress = Callable[[float, str], None]
@@ -68,29 +69,30 @@ def train(
     rows = simulated.figures.astype(np.float64)
     truth, held_out = simulated.facts["truth"].to_numpy(), held_out_family(simulated)
     wanted = np.stack([log_ratio(rows, truth), truth == 0], axis=1)
-    parts, far = np.empty((4, len(rows))), np.ones(len(rows), bool)
+    predictions, far = [], np.ones(len(rows), bool)
     families = np.unique(held_out)
     groups = [families[place::GROUPS] for place in range(min(GROUPS, len(families)))]
     for done, group in enumerate(groups):
         tested = np.isin(held_out, group)
         trained = without(simulated, group) & ~tested
-        predicted = fitted(rows[trained], wanted[trained], MEMBERS, generator)(rows[tested])
-        parts[:, tested] = list(vars(predicted).values())
+        networks = fitted(rows[trained], wanted[trained], MEMBERS, generator)
+        predictions.append((np.flatnonzero(tested), networks(rows[tested])))
         for _, of_cell in by_cell(simulated):
             of_both, known = tested & of_cell, trained & of_cell
             if of_both.any() and known.sum() > NEAREST:
                 around = surroundings(rows[known], generator)
                 far[of_both] = around.distances(rows[of_both]) > around.limit
         progress((done + 1) / (len(groups) + 1), f"held out: {', '.join(group)}")
-    predicted = Prediction(*parts)
-    factors = calibrated(simulated, predicted, far, np.ones(len(rows), bool))
+    predicted = in_order(predictions)
+    calibration = Calibration.of(simulated, predicted, far)
+    factors = calibration.by_cell(np.ones(len(rows), bool))
     reader = Reader(
         fitted(rows, wanted, MEMBERS, generator),
         {cell: surroundings(rows[own], generator) for cell, own in by_cell(simulated) if own.sum() > NEAREST},
         factors,
         card_of(simulated),
     )
-    return reader, held_out_readings(simulated, predicted, far)
+    return reader, held_out_readings(simulated, predicted, calibration)
 
 
 def fitted(rows: NDArray[Any], wanted: NDArray[Any], members: int, generator: np.random.Generator) -> Networks:
@@ -110,7 +112,7 @@ def _trained(values: torch.Tensor, wanted: torch.Tensor, members: int, drawn: to
     orders = torch.stack([torch.randperm(len(values), generator=drawn) for _ in range(members)])
     held_out = max(1, len(values) // 10)
     validation, rows = orders[:, :held_out], orders[:, held_out:]
-    sizes = (values.shape[1], WIDTH, WIDTH, 4)
+    sizes = (values.shape[1], WIDTH, WIDTH, 3 * COMPONENTS + 1)
     layers = [_initial(members, into, out, drawn) for into, out in itertools.pairwise(sizes)]
     parameters = [part for layer in layers for part in layer]
     optimiser = torch.optim.AdamW(parameters, LEARNING_RATE, weight_decay=1e-2, fused=True)
@@ -146,7 +148,7 @@ def _initial(members: int, into: int, out: int, drawn: torch.Generator) -> Layer
 
 
 def _outputs(layers: Sequence[Layer], values: torch.Tensor, drawn: torch.Generator | None = None) -> torch.Tensor:
-    """Outputs [members, m, 4] for values [members, m, in]; with a generator, hidden units are dropped."""
+    """Outputs [members, m, out] for values [members, m, in]; with a generator, hidden units are dropped."""
     for weights, biases in layers[:-1]:
         values = torch.baddbmm(biases, values, weights).relu()
         if drawn is not None:
@@ -157,14 +159,15 @@ def _outputs(layers: Sequence[Layer], values: torch.Tensor, drawn: torch.Generat
 
 
 def negative_log_likelihood(outputs: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
-    """Mean losses, up to a constant, of outputs [..., m, 4] (mode, log scales, log odds) for `wanted` [..., m, 2]."""
-    mode, below, above, nothing = outputs.unbind(-1)
-    below, above = below.clamp(*LOG_SCALES), above.clamp(*LOG_SCALES)
-    away = wanted[..., 0] - mode
-    away = away / torch.where(away < 0, below, above).exp()
-    of_ratio = torch.logaddexp(below, above) + (DEGREES + 1) / 2 * torch.log1p(away**2 / DEGREES)
-    of_nothing = binary_cross_entropy_with_logits(nothing, wanted[..., 1], reduction="none")
-    return (of_ratio + of_nothing).mean(dim=-1)
+    """Mean losses [...] of outputs [..., m, 3 k + 1] (`Networks`) for `wanted` [..., m, 2] (`fitted`)."""
+    logits, centres, log_scales = outputs[..., :-1].chunk(3, dim=-1)
+    log_ratio, is_nothing = wanted[..., :1], wanted[..., 1]
+    log_scales = log_scales.clamp(*LOG_SCALES)
+    away = (log_ratio - centres) / log_scales.exp()
+    log_densities = logsigmoid(away) + logsigmoid(-away) - log_scales
+    log_likelihood = torch.logsumexp(log_softmax(logits, dim=-1) + log_densities, dim=-1)
+    of_nothing = binary_cross_entropy_with_logits(outputs[..., -1], is_nothing, reduction="none")
+    return (of_nothing - (1 - is_nothing) * log_likelihood).mean(dim=-1)
 
 
 def card_of(simulated: Simulated) -> dict[str, Any]:
@@ -225,43 +228,20 @@ def surroundings(rows: NDArray[np.float64], generator: np.random.Generator) -> S
     return replace(around, limit=np.float64(np.quantile(around.distances(kept), UNUSUAL_QUANTILE)))
 
 
-def calibrated(
-    simulated: Simulated, predicted: Prediction, far: NDArray[np.bool_], known: NDArray[np.bool_]
-) -> dict[str, Factors]:
-    """How far intervals extend below and above the mode, in scales, by cell and grade, from the known data sets [m].
-
-    Cells are nested (`nested_cells`): one with fewer than MIN_CELL data sets has no factors of its own. Where a grade
-    has too few data sets in a cell, its factors are those of the next wider one.
-    """
-    calibration = _Calibration.of(simulated, predicted, far)
-    members: dict[str, list[int]] = {}
-    wider = {ALL: ALL}
-    for place, nested in enumerate(nested_cells_of(simulated)):
-        if not known[place]:
-            continue
-        for cell, parent in zip(nested, (*nested[1:], ALL)):
-            members.setdefault(cell, []).append(place)
-            wider[cell] = parent
-    found: dict[str, Factors] = {}
-    for cell in sorted(members, key=lambda cell: -len(members[cell])):  # a wider cell has at least as many data sets
-        if cell != ALL and len(members[cell]) < MIN_CELL:
-            continue
-        found[cell] = calibration.factors(np.array(members[cell]), found.get(wider[cell], {}))
-    return found
-
-
 @dataclass(frozen=True, eq=False)
-class _Calibration:
-    """What factors of data sets [m] are found from.
+class Calibration:
+    """What the factors of data sets [m] are found from.
 
     truth, families, far    nats, the number of the family that was held out, and whether the data set is grade C
-    below, above            by how many scales the truth is below and above the mode
+    nested                  the cells of each data set, the narrowest first (`nested_cells`)
+    below, above            the factors with which the lower and the upper limit just reach the truth
     value, lows, highs      the estimate, and by FACTORS the limits of intervals
     """
 
     truth: NDArray[np.float64]
     families: NDArray[np.intp]
     far: NDArray[np.bool_]
+    nested: list[tuple[str, ...]]
     below: NDArray[np.float64]
     above: NDArray[np.float64]
     value: NDArray[np.float64]
@@ -269,27 +249,54 @@ class _Calibration:
     highs: list[NDArray[np.float64]]
 
     @classmethod
-    def of(cls, simulated: Simulated, predicted: Prediction, far: NDArray[np.bool_]) -> _Calibration:
+    def of(cls, simulated: Simulated, predicted: Prediction, far: NDArray[np.bool_]) -> Calibration:
+        """From the predictions of data sets by networks that have not seen their families."""
         rows, truth = simulated.figures.astype(np.float64), simulated.facts["truth"].to_numpy()
         families = np.unique(held_out_family(simulated), return_inverse=True)[1]
-        away = log_ratio(rows, truth) - predicted.mode
-        intervals = [interval(rows, predicted, (factor, factor)) for factor in FACTORS]
-        lows, highs = [low for _, low, _ in intervals], [high for _, _, high in intervals]
-        return cls(truth, families, far, -away / predicted.below, away / predicted.above, intervals[0][0], lows, highs)
+        away = predicted.log_odds(log_ratio(rows, truth)) / LOG_ODDS
+        above = np.where(truth > 0, away, -math.inf)  # no upper limit is below 0
+        nothing = log_ratio(rows, np.zeros(len(rows)))
+
+        def quantile(log_odds: float) -> NDArray[np.float64]:
+            return information(rows, predicted.quantile(log_odds, nothing))
+
+        value = quantile(0.0)
+        lows = [quantile(-factor * LOG_ODDS) for factor in FACTORS]
+        highs = [quantile(factor * LOG_ODDS) for factor in FACTORS]
+        return cls(truth, families, far, nested_cells_of(simulated), -away, above, value, lows, highs)
+
+    def by_cell(self, used: NDArray[np.bool_]) -> dict[str, Factors]:
+        """The factors of the limits by cell and grade, from the data sets that are used [m].
+
+        Cells are nested: one with fewer than MIN_CELL data sets has no factors of its own. Where a grade has too few
+        data sets in a cell, its factors are those of the next wider one.
+        """
+        members: dict[str, list[int]] = {}
+        wider: dict[str, str] = {}
+        for place in np.flatnonzero(used):
+            nested = self.nested[place]
+            for cell, parent in zip(nested, (*nested[1:], nested[-1])):
+                members.setdefault(cell, []).append(place)
+                wider[cell] = parent
+        factors: dict[str, Factors] = {}
+        for cell in sorted(members, key=lambda cell: -len(members[cell])):  # a wider cell has at least as many
+            if wider[cell] == cell or len(members[cell]) >= MIN_CELL:
+                factors[cell] = self.factors(np.array(members[cell]), factors.get(wider[cell], {}))
+        return factors
 
     def factors(self, among: NDArray[np.intp], wider: Factors) -> Factors:
         """The factors by grade from some data sets; those of `wider` for a grade with too few."""
         near = among[~self.far[among]]
-        found, narrow = self._narrowest(near)
+        factors, narrow = self._narrowest(near)
         wide = np.setdiff1d(near, narrow)
         for grade, rows in ((B, wide), (C, among[self.far[among]])):
-            fallback = wider.get(grade, (self.below.max(), self.above.max()))
-            found[grade] = upper_quantile(self.below[rows], fallback[0]), upper_quantile(self.above[rows], fallback[1])
-        return found
+            below, above = wider.get(grade, (self.below.max(), self.above.max()))
+            factors[grade] = upper_quantile(self.below[rows], below), upper_quantile(self.above[rows], above)
+        return factors
 
     def _narrowest(self, near: NDArray[np.intp]) -> tuple[Factors, NDArray[np.intp]]:
         """The factors of grade A, with the most narrow intervals that assuredly cover, and the data sets of these."""
-        found: Factors = {}
+        factors: Factors = {}
         most = np.array([], np.intp)
         for below, low in zip(FACTORS, self.lows):
             for above, high in zip(FACTORS, self.highs):
@@ -299,8 +306,15 @@ class _Calibration:
                 truth = self.truth[narrow]
                 inside = (low[narrow] <= truth) & (truth <= high[narrow])
                 if covers(inside, self.families[narrow]):
-                    found[A], most = (below, above), narrow
-        return found, most
+                    factors[A], most = (below, above), narrow
+        return factors, most
+
+
+def in_order(predictions: Sequence[tuple[NDArray[np.intp], Prediction]]) -> Prediction:
+    """One prediction of all data sets from those of some places each."""
+    order = np.argsort(np.concatenate([places for places, _ in predictions]))
+    parts = zip(*(vars(predicted).values() for _, predicted in predictions))
+    return Prediction(*(np.concatenate(part)[order] for part in parts))
 
 
 def covers(inside: NDArray[np.bool_], families: NDArray[np.intp]) -> bool:
@@ -326,14 +340,14 @@ def upper_quantile(scores: NDArray[np.float64], fallback: float) -> float:
     return float(np.sort(scores)[np.argmax(enough)]) if enough.any() else float(fallback)
 
 
-def held_out_readings(simulated: Simulated, predicted: Prediction, far: NDArray[np.bool_]) -> pd.DataFrame:
+def held_out_readings(simulated: Simulated, predicted: Prediction, calibration: Calibration) -> pd.DataFrame:
     """The table of `train`: each family by networks, and with factors, from the others alone."""
     figures, truth = simulated.figures.astype(np.float64), simulated.facts["truth"].to_numpy()
     value, low, high = (np.empty(len(truth)) for _ in range(3))
+    far, nested = calibration.far, np.array(calibration.nested)
     grade, held_out = np.where(far, C, B), held_out_family(simulated)
-    nested = np.array(nested_cells_of(simulated))
     for family in np.unique(held_out):
-        factors = calibrated(simulated, predicted, far, without(simulated, [family]) & (held_out != family))
+        factors = calibration.by_cell(without(simulated, [family]) & (held_out != family))
         tested = held_out == family
         used = np.array([next(cell for cell in cells if cell in factors) for cells in nested[tested]])
         for cell in np.unique(used):

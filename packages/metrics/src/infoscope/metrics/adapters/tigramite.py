@@ -9,17 +9,21 @@ import numpy as np
 from tigramite.independence_tests.independence_tests_base import CondIndTest
 
 from infoscope.errors import NoVariation
-from infoscope.estimators.arrays.registry import estimate
 from infoscope.estimators.columns import Continuous, Discrete
 from infoscope.estimators.independence import IndependenceTest, independence_test
+from infoscope.estimators.pairs import as_pairs
+from infoscope.estimators.reading.given import as_triples
+from infoscope.estimators.reading.lagged import Lagged
 from infoscope.estimators.serial import RowsInSequence
+from infoscope.estimators.series import read_rows
 
 
 class TigramiteTest(CondIndTest):
     """`independence_test` for PCMCI and `run_test`; no samples are shuffled.
 
-    reading  whether the value is the reading of I(x; y | z), nats, about a second for each; else it is the information
-             of normal variables with the correlations of the residuals of x and y given z, nats. p is that of the test
+    reading  whether the value is the reading of I(x; y | z) of series, nats, about a second for each; else it is the
+             information of normal variables with the correlations of the residuals of x and y given z, nats. p is that
+             of the test
 
     Settings are those of tigramite. Variables whose `data_type` is 1 in all samples are categories. Where x or y is
     constant the value is 0 and p is 1. Where the test is not decided p is 0: a dependence is not excluded, and the link
@@ -58,11 +62,16 @@ class TigramiteTest(CondIndTest):
                 return None
 
     def _information(self, x: Any, y: Any, z: Any) -> float:
-        """The reading, nats; 0 where a variable is constant."""
+        """The reading of rows in the order of time, nats; 0 where a variable is constant."""
         try:
-            return float(estimate(x, y, given=z))
+            pairs, conditions = as_pairs(x, y), ()
+            if z is not None:
+                triples = as_triples(x, y, z)
+                pairs, conditions = triples.pairs, triples.conditions
         except NoVariation:
             return 0.0
+        sample = Lagged(pairs, conditions, np.zeros(pairs.n, np.intp))
+        return float(read_rows(sample, z is not None, np.random.default_rng(0)))
 
 
 def _variables(array: Any, xyz: Any, data_type: Any) -> tuple[Any, Any, Any]:

@@ -2,6 +2,7 @@
 
 table        screen: every pair, or every column against a target: p, q, bits with interval, redundant columns
 result       Screen: its table, figures and sentences
+series       screen_series: which series lead which, by transfer entropies
 selection    information_scores
 """
 

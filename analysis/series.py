@@ -1,0 +1,224 @@
+"""Series of your own: what the past of one says about another, at which lags (measure), and which leads which (screen).
+
+TIME=t names the column with the times, SERIES=yes says that rows are in their order; LAGS=3 sets the past values.
+"""
+
+import functools
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+
+from analysis.common.marks import sheet
+from analysis.common.own_data import (
+    TYPES,
+    OwnData,
+    announce,
+    conclude,
+    listed,
+    progress,
+    read,
+    read_options,
+    read_table,
+    stem_of,
+)
+from analysis.common.tables import Page, Result, require_writable
+from infoscope.checks import require_int
+from infoscope.errors import Conflict, InvalidInput
+from infoscope.estimators import series
+from infoscope.estimators.reading.result import Reading
+from infoscope.metrics.report import listed as named
+from infoscope.metrics.screening import SeriesScreen, screen_series
+
+MEASURE, SCREEN = "measure", "screen"  # experiments
+MOST_LAGS = 10  # of the curve
+MOST_SHOWN = 10  # pairs, where none leads
+MOST_RECORDED = 200  # pairs in a run
+ROWS_A_LAG = 20  # moments for each lag of the curve
+
+
+def measure_series(given: SimpleNamespace) -> None:
+    """Measures two series, prints, writes and records."""
+    try:
+        data = series_data(given)
+        require_writable(stem_of(MEASURE, given))
+        names = tuple(_name(side) for side in data.variables)
+        history = given.lags or None
+        readings = both_ways(data, names, history, given.seed)
+        curve = series.lag_curve(
+            data.x, data.y, lags_of_curve(len(data.time)), time=data.time, groups=data.groups, names=names
+        )
+    except ValueError as error:
+        raise InvalidInput(str(error)) from error
+    file = Path(given.data).name
+    forward, backward = (readings[f"transfer entropy, {a} to {b}"] for a, b in (names, names[::-1]))
+    answers = [_sentence(series.direction(forward, backward, names)), *str(curve).splitlines(), *graded(readings)]
+    heading = f"{file}: what the past of {names[0]} says about {names[1]}, and the reverse, in bits (n = {forward.n:,})"
+    page = Page(heading, answers, {"What the numbers mean": [MEANING]})
+    results = [table(readings, file, data.digest), curve_result(curve, file)]
+    params = {
+        "n": forward.n,
+        "x": ",".join(data.variables[0]),
+        "y": ",".join(data.variables[1]),
+        "reader": forward.reader,
+    }
+    params |= {f"history/{name}": reading.variables.split(";")[0] for name, reading in readings.items()}
+    metrics = {}
+    for name, reading in readings.items():
+        metrics[name, "bits"] = reading.value
+        metrics[name, "bits_low"] = reading.low
+        metrics[name, "bits_high"] = reading.high
+    conclude(MEASURE, given, page, results, data, params, metrics, {"grade": forward.grade})
+
+
+MEANING = (
+    "A transfer entropy is what the past of one series adds about the next value of the other to what its own past "
+    "says (Schreiber 2000); information is what the past says without that. The history, how many past values, is part "
+    "of the question. Intervals are for the true value, calibrated on simulated processes."
+)
+
+
+def series_data(given: SimpleNamespace) -> OwnData:
+    """The series that the command line names, with their times. Conflict: GIVEN or METHODS with them."""
+    require_int("--seed", given.seed, 0)
+    for option in ("given", "methods"):
+        if getattr(given, option):
+            raise Conflict(f"{option.upper()} must be left out of series, got {getattr(given, option)!r}.")
+    names = {option: listed(getattr(given, option)) for option in ("x", "y", *TYPES)}
+    path = Path(given.data)
+    data = read(path, **names, groups=given.groups, time=given.time, options=read_options(given))
+    announce(given, data.understood)
+    return data
+
+
+def lags_of_curve(moments: int) -> int:
+    """The longest lag of the curve."""
+    return max(1, min(MOST_LAGS, moments // ROWS_A_LAG))
+
+
+def both_ways(data: OwnData, names: tuple[str, str], history: int | None, seed: int) -> dict[str, Reading]:
+    """Transfer entropy and information of each series about the other, in bits; a line as it comes."""
+    sides = {names[0]: data.x, names[1]: data.y}
+    functions = {"transfer entropy": series.transfer_entropy, "information of the past": series.information}
+    readings = {}
+    for what, function in functions.items():
+        for cause, effect in (names, names[::-1]):
+            generator = np.random.default_rng(seed)
+            reading = function(
+                sides[cause], sides[effect], history, time=data.time, groups=data.groups, generator=generator
+            )
+            readings[f"{what}, {cause} to {effect}"] = reading.bits
+            print(f"{what}, {cause} to {effect}: {reading.bits!r}", file=sys.stderr, flush=True)
+    return readings
+
+
+def graded(readings: dict[str, Reading]) -> list[str]:
+    """Why intervals of grade C are to be doubted."""
+    reasons = {}
+    for reading in readings.values():
+        if reading.grade == "C":
+            reasons[" ".join(reading.notes[-1:])] = None
+    return [f"Grade C: {reason}" for reason in reasons]
+
+
+def table(readings: dict[str, Reading], file: str, digest: str) -> Result:
+    """A row for each reading: bits with a 95 % interval."""
+    rows, words = [], []
+    for name, reading in readings.items():
+        history = reading.variables.split(";")[0]
+        row = {"what": name, "bits": reading.value, "low_bits": reading.low, "high_bits": reading.high}
+        rows.append(row | {"p": reading.p_value, "grade": reading.grade, "history": history, "n": reading.n})
+        words.append({
+            "what": name,
+            "bits": f"{reading.value:.3f}",
+            "95 % interval": f"{reading.low:.3f} to {reading.high:.3f}",
+            "grade": reading.grade,
+            "history": history,
+        })  # fmt: skip
+    notes = dict.fromkeys(note for reading in readings.values() for note in reading.notes)
+    caption = [
+        f"Bits between series of {file}; the interval is for the true value.",
+        *notes,
+        f"SHA-256 of the data: {digest}.",
+    ]
+    return Result("measure", pd.DataFrame(rows), pd.DataFrame(words), caption)
+
+
+def curve_result(curve: series.LagCurve, file: str) -> Result:
+    """The lag curve as a table and a figure."""
+    words = curve.table.assign(**{name: curve.table[name].map("{:.3f}".format) for name in ("bits", "low", "high")})
+    caption = [f"Bits that one series of {file} shares with the other some steps later; 95 % for all lags together."]
+    return Result("lags", curve.table, words, caption, functools.partial(draw, curve))
+
+
+def draw(curve: series.LagCurve, *paths: Path) -> None:
+    """Draws the lag curve."""
+    with sheet(paths, 1, 1, (6, 3.4), 120, legend_at="") as (axes,):
+        curve.plot(axes[0])
+
+
+def screen_own_series(given: SimpleNamespace) -> None:
+    """Screens series, prints, writes and records."""
+    try:
+        if given.given:
+            raise Conflict(f"GIVEN must be left out of series, got {given.given!r}.")
+        types = {name: listed(getattr(given, name)) for name in TYPES}
+        data = read_table(
+            Path(given.data),
+            listed(given.x),
+            given.target,
+            given.groups,
+            options=read_options(given),
+            time=given.time,
+            **types,
+        )
+        announce(given, data.understood)
+        require_writable(stem_of(SCREEN, given))
+        answer = screen_series(
+            data.columns, given.target or None, time=data.time, groups=data.groups, history=given.lags or None,
+            level=given.level, progress=progress(),
+        )  # fmt: skip
+    except ValueError as error:
+        raise InvalidInput(str(error)) from error
+    file = Path(given.data).name
+    n = int(answer.table["n"].max())
+    page = Page(
+        f"{file}: which series lead which, in bits (n = {n:,})", answer.answers, {"What the numbers mean": [MEANING]}
+    )
+    params = {"n": n, "level": given.level, "x": given.x, "target": given.target, "compared": len(answer.table)}
+    metrics = {("leading_pairs",): int(answer.table["leads"].sum())}
+    for row in answer.table[answer.table["leads"]].head(MOST_RECORDED).itertuples():
+        metrics["bits", row.cause, row.effect] = float(row.bits)
+    conclude(SCREEN, given, page, [screen_table(answer, file, data.digest)], data, params, metrics)
+
+
+def screen_table(answer: SeriesScreen, file: str, digest: str) -> Result:
+    """The pairs that lead, or the first ones where none does; all of them as a file."""
+    leading = int(answer.table["leads"].sum())
+    rows = answer.table.head(leading or MOST_SHOWN)
+    words = pd.DataFrame({
+        "cause": rows["cause"],
+        "effect": rows["effect"],
+        "bits": rows["bits"].map("{:.3f}".format),
+        "95 % interval": rows["low"].map("{:.3f}".format) + " to " + rows["high"].map("{:.3f}".format),
+        "q": rows["q"].map("{:.2g}".format),
+        "grade": rows["grade"],
+        "history": rows["history"],
+    })  # fmt: skip
+    caption = [
+        f"Transfer entropy of one series of {file} to another; intervals are for the true value. q: false discovery "
+        f"rate (Benjamini & Hochberg 1995). {len(rows):,} of {len(answer.table):,} pairs are shown; the CSV has all.",
+        *answer.notes,
+        f"SHA-256 of the data: {digest}.",
+    ]
+    return Result("screen", answer.table, words, caption)
+
+
+def _name(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"({named(names)})"
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:]

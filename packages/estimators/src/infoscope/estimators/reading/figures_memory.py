@@ -1,0 +1,155 @@
+"""Figures of the order of rows: how long x and y remember, and what is left of a dependence when x is shifted in time.
+
+They are missing where rows have no order. Autocorrelations are of normal scores and of indicators of categories.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from scipy.fft import irfft, next_fast_len, rfft
+
+from infoscope.estimators.reading.figures_heldout import in_order
+from infoscope.estimators.reading.figures_neighbours import estimates
+from infoscope.estimators.reading.figures_sample import Values, gaussian_information, leading, scaled
+
+MAX_COLUMNS = 8  # of a variable; of more, leading components
+MAX_NEAR = 2_000  # successive rows among which neighbours are searched
+SHIFTS, NEAR_SHIFTS = 40, 4  # circular shifts of x for Gaussian information, and for KSG
+BLOCKS = 10  # successive parts whose means are compared
+LOW_FREQUENCIES = 0.6  # exponent: n^0.6 frequencies for the slope of a spectrum
+
+MEANING: Mapping[str, str] = {
+    "memory_more": "correlation of a row with the next one, largest of the columns of x or of y, larger",
+    "memory_fewer": "the same, smaller",
+    "memory_inflation": "log of 1 + twice the sum over lags of products of the autocorrelations of x and y",
+    "memory_slope_more": "slope of the log spectrum at low frequencies (Geweke & Porter-Hudak 1983), larger",
+    "memory_slope_fewer": "the same, smaller",
+    "memory_squares_more": "correlation of a squared row with the next one, larger",
+    "memory_squares_fewer": "the same, smaller",
+    "drift_more": "share of the variance that lies between ten successive parts, larger",
+    "drift_fewer": "the same, smaller",
+    "innovation_memory": "log of 1 + twice the sum over lags of products of autocorrelations of residuals",
+    "shifted_gaussian": "Gaussian information of residuals when x is shifted in time, mean of 40 shifts",
+    "shifted_gaussian_most": "the same, largest of the shifts",
+    "shifted_ksg": "KSG of residuals when x is shifted in time, k = 5, mean of 4 shifts",
+    "shifted_ksg_most": "the same, largest of the shifts",
+}
+NAMES: tuple[str, ...] = tuple(MEANING)
+INFORMATION = frozenset(name for name in NAMES if name.startswith("shifted"))
+
+
+def memory_figures(
+    x: Values, y: Values, residual_x: Values, residual_y: Values, units: Values, generator: np.random.Generator
+) -> dict[str, float]:
+    """The figures by name of rows in the order of time.
+
+    x, y                    scores [n, p] and [n, q]
+    residual_x, residual_y  what a condition leaves of them; x and y themselves where there is none
+    units                   int [n], the series of each row; rows of a series follow one another
+    """
+    x, y, residual_x, residual_y = (reduced(columns) for columns in (x, y, residual_x, residual_y))
+    both = [autocorrelations(columns, units) for columns in (x, y)]
+    residuals = [autocorrelations(columns, units) for columns in (residual_x, residual_y)]
+    squares = [autocorrelations(scaled(columns**2), units) for columns in (x, y)]
+    return {
+        **in_order("memory", [float(each[:, 1].max()) for each in both]),
+        "memory_inflation": log_inflation(*both),
+        **in_order("memory_slope", [spectral_slope(columns, units) for columns in (x, y)]),
+        **in_order("memory_squares", [float(each[:, 1].max()) for each in squares]),
+        **in_order("drift", [drift(columns, units) for columns in (x, y)]),
+        "innovation_memory": log_inflation(*residuals),
+        **_shifted(residual_x, residual_y, units, generator),
+    }
+
+
+def reduced(columns: Values) -> Values:
+    """At most MAX_COLUMNS columns at mean 0 and standard deviation 1: those [n, p], or leading components."""
+    return scaled(leading(columns, MAX_COLUMNS))
+
+
+def autocorrelations(columns: Values, units: Values) -> Values:
+    """Autocorrelations [p, lags] of columns [n, p] at lags 0 to half of the longest series, over all series."""
+    longest = int(np.bincount(units).max())
+    length = next_fast_len(2 * longest, real=True)
+    sums = np.zeros((columns.shape[1], longest // 2 + 1))
+    for series in series_of(units):
+        transformed = rfft(columns[series].T, length, axis=1)
+        products = irfft(np.abs(transformed) ** 2, length, axis=1)
+        lags = min(sums.shape[1], len(series))
+        sums[:, :lags] += products[:, :lags]
+    return sums / np.maximum(sums[:, :1], np.finfo(float).tiny)
+
+
+def log_inflation(x: Values, y: Values) -> float:
+    """log(1 + 2 sum r_x r_y) of autocorrelations [p, lags] and [q, lags] (Bartlett 1935), at least that of 1/4.
+
+    The sum ends where both are within the noise of one lag for the first time; of columns the slowest ones count.
+    """
+    product = np.abs(x).max(axis=0)[1:] * np.abs(y).max(axis=0)[1:]
+    noise = 4 / (2 * len(product))  # two standard errors, squared, of about 2 x lags rows
+    below = np.flatnonzero(product < noise)
+    ends = int(below[0]) if len(below) else len(product)
+    return float(np.log1p(2 * product[:ends].sum()))
+
+
+def spectral_slope(columns: Values, units: Values) -> float:
+    """Half the negative slope of log power on log frequency at low frequencies, the steepest of the columns.
+
+    It is the memory parameter d of long memory (0: short; 1/2: no longer stationary).
+    """
+    slopes = []
+    for series in series_of(units):
+        count = int(len(series) ** LOW_FREQUENCIES)
+        if count < 5:
+            continue
+        frequencies = np.arange(1, count + 1) / len(series)
+        power = np.abs(rfft(columns[series] - columns[series].mean(axis=0), axis=0)[1 : count + 1]) ** 2
+        slope = np.polyfit(np.log(4 * np.sin(np.pi * frequencies) ** 2), np.log(np.maximum(power, 1e-12)), 1)[0]
+        slopes.append(-slope)
+    return float(np.mean(slopes, axis=0).max()) if slopes else np.nan
+
+
+def drift(columns: Values, units: Values) -> float:
+    """The share of the variance of columns [n, p] between successive parts of each series, the largest of columns."""
+    between, total = np.zeros(columns.shape[1]), np.zeros(columns.shape[1])
+    for series in series_of(units):
+        values = columns[series] - columns[series].mean(axis=0)
+        for part in np.array_split(values, BLOCKS):
+            between += len(part) * part.mean(axis=0) ** 2 if len(part) else 0.0
+        total += (values**2).sum(axis=0)
+    return float((between / np.maximum(total, np.finfo(float).tiny)).max())
+
+
+def series_of(units: Values) -> list[Values]:
+    """The rows (indices) of each series, in their order."""
+    order = np.argsort(units, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(units[order])) + 1)
+
+
+def shifted_rows(units: Values, generator: np.random.Generator) -> Values:
+    """For every row the row [n] of its series after a circular shift by at least a tenth of the series."""
+    rows = np.empty(len(units), np.intp)
+    for series in series_of(units):
+        least = len(series) // 10
+        shift = int(generator.integers(least, max(least + 1, len(series) - least)))
+        rows[series] = np.roll(series, shift)
+    return rows
+
+
+def _shifted(x: Values, y: Values, units: Values, generator: np.random.Generator) -> dict[str, float]:
+    """Information of y and of x that is shifted in time, which share nothing."""
+    gaussian = [gaussian_information(x[shifted_rows(units, generator)], y) for _ in range(SHIFTS)]
+    start = int(generator.integers(max(1, len(y) - MAX_NEAR + 1)))
+    near = slice(start, start + MAX_NEAR)
+    nearest = []
+    for _ in range(NEAR_SHIFTS):
+        shifted = x[shifted_rows(units, generator)]
+        nearest.append(estimates((shifted[near], None), (y[near], None), None, (5,))[0])
+    return {
+        "shifted_gaussian": float(np.mean(gaussian)),
+        "shifted_gaussian_most": float(np.max(gaussian)),
+        "shifted_ksg": float(np.mean(nearest)),
+        "shifted_ksg_most": float(np.max(nearest)),
+    }

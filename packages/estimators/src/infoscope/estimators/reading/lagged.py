@@ -1,0 +1,88 @@
+"""Series as rows: the past of x, the past of y and y now, with the figures of a reading in the order of time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from infoscope.estimators.pairs import Pairs
+from infoscope.estimators.reading import figures_memory
+from infoscope.estimators.reading.figures_conditional import Triples, as_conditions, left_out, principal
+from infoscope.estimators.reading.figures_memory import series_of
+from infoscope.estimators.reading.figures_sample import Values, prepared
+from infoscope.estimators.reading.reader import SERIES_TYPE, kind_of
+from infoscope.estimators.reading.result import type_of
+from infoscope.estimators.variables import Variable, join
+
+
+@dataclass(frozen=True, eq=False)
+class Lagged:
+    """A row for every time that has a whole past.
+
+    pairs   the past of x, and y now
+    y_past  conditions: numbers of the past of y together, and labels of each lag
+    units   int [n], the series of each row; rows of a series are in the order of time
+    """
+
+    pairs: Pairs
+    y_past: tuple[Variable, ...]
+    units: NDArray[np.intp]
+
+    @property
+    def triples(self) -> Triples:
+        """The past of x, y now and the past of y, whose I(x; y | z) is a transfer entropy."""
+        return Triples(self.pairs, self.y_past)
+
+    @property
+    def type(self) -> str:
+        """The type of the sample, by which intervals are calibrated."""
+        return SERIES_TYPE + type_of(self.pairs)
+
+
+def lagged(x: Variable, y: Variable, lags: Sequence[int], units: NDArray[np.intp]) -> Lagged:
+    """The values of x and y at some lags (1: one step ago) beside y now; units [n] is the series of each row."""
+    earlier, now = rows_before(units, lags)
+    x_past = join(*(x.take(rows) for rows in earlier))
+    numbers = Variable(y.continuous, None, 1)
+    columns = []
+    for rows in earlier:
+        if y.dim:
+            columns.append(numbers.take(rows))
+        if y.codes is not None:
+            columns.append(Variable(np.empty((y.n, 0)), y.codes, y.categories).take(rows))
+    varied = [column for column in columns if column.dim or column.categories > 1]
+    return Lagged(Pairs(x_past, y.take(now)), as_conditions(varied), units[now])
+
+
+def rows_before(units: NDArray[np.intp], lags: Sequence[int]) -> tuple[list[NDArray[np.intp]], NDArray[np.intp]]:
+    """For each lag the rows (indices) that many steps earlier in their series, and the rows now."""
+    longest = max(lags)
+    now = [series[longest:] for series in series_of(units)]
+    earlier = [[series[longest - lag : len(series) - lag] for series in series_of(units)] for lag in lags]
+    return [np.concatenate(parts) for parts in earlier], np.concatenate(now)
+
+
+def figures_of(sample: Lagged, given: bool, generator: np.random.Generator) -> Values:
+    """The figures of the past of x and y now, or with `given` of both given the past of y, float64 [p]."""
+    kind = kind_of(given)
+    order = generator.permutation(sample.pairs.n)
+    shuffled = sample.triples.take(order)
+    row = kind.figures(shuffled if given else shuffled.pairs, generator)
+    memory = memory_of(sample, given, generator)
+    for name, value in memory.items():
+        row[kind.NAMES.index(name)] = value
+    return row
+
+
+def memory_of(sample: Lagged, given: bool, generator: np.random.Generator) -> dict[str, float]:
+    """The figures of memory, of residuals given the past of y or of x and y themselves."""
+    x, y = (prepared(variable).linear for variable in (sample.pairs.x, sample.pairs.y))
+    residuals = [x, y]
+    if given:
+        past = principal(np.hstack([prepared(condition).linear for condition in sample.y_past]))
+        residuals = [left_out(past, principal(columns))[0] for columns in residuals]
+    with np.errstate(all="ignore"):
+        return figures_memory.memory_figures(x, y, *residuals, sample.units, generator)

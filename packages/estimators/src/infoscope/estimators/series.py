@@ -1,0 +1,352 @@
+"""What the past of one series says about another: information, transfer entropy, the lags that matter; with intervals.
+
+Rows are equally spaced moments of x and of y. The intervals are calibrated on simulated processes of known transfer
+entropy, of families that were left out (`infoscope.data.prior.processes`); what follows is bits when printed.
+
+>>> import numpy as np
+>>> from infoscope.estimators import series
+>>> generator = np.random.default_rng(0)
+>>> x = generator.normal(size=2000)
+>>> y = np.roll(x, 1) + generator.normal(size=2000)
+>>> answer = series.transfer_entropy(x, y, history=1)
+>>> answer.low < 0.5 < answer.high  # bits are nats / log 2; the truth is log(2) / 2 nats
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from infoscope.checks import require_int
+from infoscope.errors import Conflict, InvalidInput, TooFew
+from infoscope.estimators.alignment import aligned, rows_with_missing_values, take_rows
+from infoscope.estimators.column_types import as_variables
+from infoscope.estimators.reading import figures_memory
+from infoscope.estimators.reading.figures_conditional import left_out
+from infoscope.estimators.reading.figures_sample import prepared
+from infoscope.estimators.reading.given import PACKAGED as GIVEN_READER
+from infoscope.estimators.reading.given import with_p_value
+from infoscope.estimators.reading.lagged import Lagged, figures_of, lagged, rows_before
+from infoscope.estimators.reading.reader import C, Reader
+from infoscope.estimators.reading.result import Reading, answered, packaged
+from infoscope.estimators.reading.sentences import amount, at_most
+from infoscope.estimators.result import LEVEL
+from infoscope.estimators.variables import Variable
+from infoscope.notebook import InNotebook, axes
+from infoscope.notes import Note
+
+HISTORIES = (1, 2, 3, 4, 6, 8, 12)  # candidates
+MIN_ROWS = 50  # moments with a whole past
+MIN_INDEPENDENT = 50  # rows that the memory leaves
+MOST_DRIFT = 0.8  # share of the variance between successive tenths
+GAP = 1.5  # steps of the usual length; after a longer one another series begins
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """Two checked series in the order of time.
+
+    x, y    their values [n]
+    units   int [n], the series of each row: groups, divided where moments are missing
+    notes   what was done to the values
+    """
+
+    x: Variable
+    y: Variable
+    units: NDArray[np.intp]
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def reversed(self) -> Series:
+        """The same with x and y exchanged."""
+        return replace(self, x=self.y, y=self.x)
+
+
+def as_series(x: Any, y: Any, time: Any = None, groups: ArrayLike | None = None) -> Series:
+    """x and y as checked series, for the functions below.
+
+    x, y     values [n] or [n, d], numbers or categories as in `estimate`; rows in the order of time, or by `time`
+    time     moments [n], numbers or dates; where a step is longer than 1.5 usual ones, another series begins
+    groups   names [n] of units (a panel), each with its own series
+
+    Raises WrongLength, WrongType, NoVariation as `estimate`; InvalidInput: a moment that occurs twice in a unit;
+    TooFew: fewer than 50 rows.
+    """
+    values, notes = aligned(x=x, y=y, time=time, groups=groups)
+    time, groups = values.pop("time"), values.pop("groups")
+    missing = rows_with_missing_values(values)
+    n = len(missing)
+    if n < MIN_ROWS:
+        raise TooFew(f"x and y must have at least {MIN_ROWS} rows as series, got {n}.")
+    names = np.zeros(n, np.intp) if groups is None else pd.factorize(np.asarray(groups))[0]
+    moments = np.arange(n) if time is None else as_moments(time, n)
+    order = np.lexsort((moments, names))
+    units = units_in_order(names[order], moments[order], missing[order])
+    complete = ~missing[order]
+    order, units = order[complete], units[complete]
+    variables, _ = as_variables(**{name: take_rows(value, order) for name, value in values.items()})
+    if missing.any():
+        notes.append(Note(f"{missing.sum():,} of {n:,} moments have missing values: a series ends there.", "gaps"))
+    x, y = variables["x"], variables["y"]
+    notes = tuple(dict.fromkeys([*notes, *x.notes, *y.notes]))
+    return Series(replace(x, notes=()), replace(y, notes=()), units, notes)
+
+
+def as_moments(time: Any, n: int) -> NDArray[np.float64]:
+    """Moments [n] as numbers: of dates, days."""
+    moments = pd.Series(np.asarray(time))
+    if moments.dtype.kind not in "iufM":
+        moments = pd.to_datetime(moments, errors="coerce")
+    if len(moments) != n or moments.isna().any():
+        raise InvalidInput(f"time must have a number or a date for each of the {n} rows, got {time!r:.80}.")
+    if moments.dtype.kind == "M":
+        return ((moments - moments.min()) / pd.Timedelta(days=1)).to_numpy(float)
+    return moments.to_numpy(float)
+
+
+def units_in_order(names: NDArray[np.intp], moments: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """The series [n] of sorted rows: another one begins with a name, after a gap, and after a row with missing values.
+
+    InvalidInput: a moment that occurs twice in a unit.
+    """
+    same = names[1:] == names[:-1]
+    steps = np.diff(moments)
+    if (same & (steps == 0)).any():
+        raise InvalidInput("time must not repeat within a series, got a moment twice: name units by groups.")
+    usual = float(np.median(steps[same])) if same.any() else 1.0
+    begins = ~same | (steps > GAP * usual) | missing[:-1]
+    return np.concatenate([[0], np.cumsum(begins)])
+
+
+def information(
+    x: Any,
+    y: Any,
+    lags: int | Sequence[int] | None = None,
+    *,
+    time: Any = None,
+    groups: ArrayLike | None = None,
+    generator: np.random.Generator | None = None,
+) -> Reading:
+    """The information of the past of x about y now, I(x[t - lags]; y[t]), as a `Reading` with an interval.
+
+    lags   past values of x: 1 to this number, or these lags; None: as many as help to predict y (`chosen_history`)
+
+    Other arguments and errors as `as_series`. Of a number of lags that is too small for the series, the answer is that
+    of these lags. Units: nats (`.bits`); the number of moments is `.n`.
+    """
+    series = as_series(x, y, time, groups)
+    places = _lags(lags, series)
+    return read_lagged(series, places, False, generator)
+
+
+def transfer_entropy(
+    x: Any,
+    y: Any,
+    history: int | None = None,
+    *,
+    time: Any = None,
+    groups: ArrayLike | None = None,
+    generator: np.random.Generator | None = None,
+) -> Reading:
+    """The transfer entropy of x to y, I(past of x; y now | past of y) (Schreiber 2000), as a `Reading`.
+
+    history   past values of x and of y; None: as many as help to predict y (`chosen_history`)
+
+    The p-value is of the test of independence of the past of x and y now given the past of y. Other arguments and
+    errors as `as_series`. Units: nats (`.bits`).
+    """
+    series = as_series(x, y, time, groups)
+    return read_lagged(series, _lags(history, series), True, generator)
+
+
+def _lags(lags: int | Sequence[int] | None, series: Series) -> list[int]:
+    """Lags from what was asked for."""
+    if lags is None:
+        lags = chosen_history(series)
+    if isinstance(lags, (int, np.integer)):
+        return list(range(1, require_int("lags", int(lags), 1) + 1))
+    places = sorted({require_int("lags", int(lag), 0) for lag in lags})
+    if not places:
+        raise InvalidInput("lags must be a number from 1 or whole numbers from 0, got none.")
+    return places
+
+
+def chosen_history(series: Series) -> int:
+    """The fewest past values of x and y with which linear predictions of y are within one error of the best ones.
+
+    Each row is left out of the regression that predicts it; candidates are HISTORIES.
+    """
+    longest = int(np.bincount(series.units).max())
+    candidates = [history for history in HISTORIES if history == 1 or longest >= 20 * history]
+    x, y = prepared(series.x).linear, prepared(series.y).linear
+    _, now = rows_before(series.units, range(1, candidates[-1] + 1))
+    losses = []
+    for history in candidates:
+        past = np.hstack([np.hstack([x[now - lag], y[now - lag]]) for lag in range(1, history + 1)])
+        losses.append((left_out(past, y[now])[0] ** 2).sum(axis=1))
+    best = losses[int(np.argmin([loss.mean() for loss in losses]))]
+    for history, loss in zip(candidates, losses):
+        more = loss - best
+        if more.mean() <= more.std() / np.sqrt(len(more)):
+            return history
+    return candidates[-1]
+
+
+def read_lagged(
+    series: Series,
+    lags: Sequence[int],
+    given: bool,
+    generator: np.random.Generator | None = None,
+    reader: Reader | None = None,
+    level: float = LEVEL,
+) -> Reading:
+    """The reading of the values of x at some lags and y now, with `given` given the values of y at these lags.
+
+    level   of the interval
+    """
+    generator = np.random.default_rng(0) if generator is None else generator
+    if given and 0 in lags:
+        raise Conflict("lags must be at least 1 where the past of y is given, got 0.")
+    sample = lagged(series.x, series.y, lags, series.units)
+    if sample.pairs.n < MIN_ROWS:
+        raise TooFew(
+            f"lags must leave {MIN_ROWS} moments with a whole past, got {max(lags)}: {sample.pairs.n} are left."
+        )
+    reading = read_rows(sample, given, generator, reader, level)
+    notes = (*series.notes, Note(f"History: {_past(lags)}.", "history"), *reading.notes)
+    reading = replace(reading, notes=notes, variables=f"{_past(lags)}; {reading.variables}")
+    return with_p_value(reading, sample.triples) if given else reading
+
+
+def read_rows(
+    sample: Lagged,
+    given: bool,
+    generator: np.random.Generator,
+    reader: Reader | None = None,
+    level: float = LEVEL,
+) -> Reading:
+    """The reading of rows in the order of time, of x and y or with `given` given the conditions, without a test.
+
+    Where the memory is too long (`too_long_memory`) the interval is that of grade C.
+    """
+    if reader is None:
+        reader = packaged(GIVEN_READER) if given else packaged()
+    row = figures_of(sample, given, generator)
+    memory = {name: float(row[reader.kind.NAMES.index(name)]) for name in figures_memory.NAMES}
+    doubt = too_long_memory(memory, sample, given)
+    reading = answered(row, reader, sample.pairs, False, type=sample.type, level=level, unlike=doubt is not None)
+    return replace(reading, notes=(*reading.notes, *filter(None, [doubt])))
+
+
+def too_long_memory(memory: dict[str, float], sample: Lagged, given: bool) -> Note | None:
+    """Why how often intervals cover the true value is not known: a level that wanders, or too few independent rows."""
+    wander = memory["drift_more"]
+    if wander > MOST_DRIFT:
+        return Note(
+            f"The level wanders: successive tenths explain {wander:.0%} of the variance. Differences of successive "
+            "values may be stationary.".replace("%", " %"),
+            "not stationary",
+        )
+    inflation = memory["innovation_memory" if given else "memory_inflation"]
+    rows = sample.pairs.n / np.exp(inflation)
+    if rows < MIN_INDEPENDENT:
+        return Note(
+            f"The memory is long: {sample.pairs.n:,} moments are worth about {rows:.0f} independent ones.", "memory"
+        )
+    return None
+
+
+def _past(lags: Sequence[int]) -> str:
+    """Lags in words: 3 past values, or lag 2, 5."""
+    if list(lags) == list(range(1, len(lags) + 1)):
+        return f"{len(lags)} past value{'s' if len(lags) > 1 else ''}"
+    return f"lag {', '.join(map(str, lags))}"
+
+
+@dataclass(frozen=True, eq=False)
+class LagCurve(InNotebook):
+    """Information of x at each lag about y now, and of y about x, with intervals that hold for all lags together.
+
+    table   a row for each direction and lag: bits, low, high
+    """
+
+    table: pd.DataFrame
+
+    def __str__(self) -> str:
+        sentences = []
+        for direction, rows in self.table.groupby("direction", sort=False):
+            best = rows.loc[rows["bits"].idxmax()]
+            cause, effect = direction.split(" to ")
+            if best["low"] > 0:
+                sentences.append(
+                    f"{cause} says most about {effect} {best['lag']} steps later: {best['bits']:.2f} bits "
+                    f"(95 % for all lags together: {best['low']:.2f} to {best['high']:.2f})."
+                )
+            else:
+                most = rows["high"].max()
+                sentences.append(
+                    f"At each lag {cause} says at most {most:.2f} bits about {effect} (95 %, all lags together)."
+                )
+        return "\n".join(sentences)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draws bits by lag with the intervals, both directions."""
+        ax = axes(ax)
+        for direction, rows in self.table.groupby("direction", sort=False):
+            line = ax.plot(rows["lag"], rows["bits"], marker="o", label=direction)[0]
+            ax.fill_between(rows["lag"], rows["low"], rows["high"], color=line.get_color(), alpha=0.2, linewidth=0)
+        ax.set(xlabel="lag (steps)", ylabel="information (bits)", ylim=(0, None))
+        ax.legend()
+        return ax
+
+
+def lag_curve(
+    x: Any,
+    y: Any,
+    lags: int = 10,
+    *,
+    time: Any = None,
+    groups: ArrayLike | None = None,
+    names: tuple[str, str] = ("x", "y"),
+    generator: np.random.Generator | None = None,
+) -> LagCurve:
+    """Bits that x shares with y some steps later, and y with x, lag by lag, with simultaneous 95 % intervals.
+
+    lags    the longest lag
+    names   what the series are called
+
+    Intervals are at the level 1 - 0.05 / (2 lags) each (Bonferroni). Other arguments and errors as `as_series`.
+    """
+    series = as_series(x, y, time, groups)
+    longest = require_int("lags", lags, 1)
+    level = 1 - (1 - LEVEL) / (2 * longest)
+    rows = []
+    for pair, (cause, effect) in ((series, names), (series.reversed, names[::-1])):
+        for lag in range(1, longest + 1):
+            answer = read_lagged(pair, [lag], False, generator, level=level).bits
+            rows.append((f"{cause} to {effect}", lag, answer.value, answer.low, answer.high, answer.grade, answer.n))
+    columns = ["direction", "lag", "bits", "low", "high", "grade", "n"]
+    return LagCurve(pd.DataFrame(rows, columns=columns))
+
+
+def direction(forward: Reading, backward: Reading, names: tuple[str, str] = ("x", "y")) -> str:
+    """The two transfer entropies, x to y and y to x, in one sentence."""
+    x, y = names
+    return f"{_adds(forward, x, y)}; {_adds(backward, y, x)}."
+
+
+def _adds(reading: Reading, cause: str, effect: str) -> str:
+    answer = reading.bits
+    if reading.grade == C:
+        return f"how much the past of {cause} adds about the next value of {effect} is uncertain, {amount(answer)}"
+    if answer.low > 0:
+        return f"the past of {cause} adds {amount(answer)} about the next value of {effect} to what its own past says"
+    if reading.p_value <= 0.05:
+        return f"the past of {cause} adds little about the next value of {effect}, {at_most(answer)}"
+    return f"the past of {cause} adds nothing that is detected about the next value of {effect}, {at_most(answer)}"
