@@ -105,7 +105,7 @@ def _independence(x: Sequence[Smooth], y: Sequence[Smooth], functions_y: Values)
 
 
 def _beta_p_values(total: Values, mean: Values, variance: Values, largest: Values) -> Values:
-    """p-values of sums between 0 and `largest` by beta distributions of this mean and variance; 1 where the mean is 0."""
+    """p-values of sums, at most `largest`, by beta distributions of this mean and variance; 1 where the mean is 0."""
     share = mean / largest
     scale = np.clip(share * (1 - share) / (variance / largest**2) - 1, 1e-3, 1e6)
     p = beta.sf(total / largest, share * scale, (1 - share) * scale)
