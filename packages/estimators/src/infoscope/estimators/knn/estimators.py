@@ -113,6 +113,7 @@ def mutual_information(
     Examples
     --------
     >>> import numpy as np
+    >>> from infoscope.estimators.knn import mutual_information
     >>> generator = np.random.default_rng(0)
     >>> x = generator.normal(size=1000)
     >>> information = mutual_information(x, x + generator.normal(size=1000))
