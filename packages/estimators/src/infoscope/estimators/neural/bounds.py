@@ -195,11 +195,21 @@ def _as_scores(scores: Tensor | Scores) -> Scores:
 class Objective:
     """The objective that a critic's parameters climb. Two objectives are equal when their names are.
 
-    offset     nats: the optimal critic is the log density ratio plus this
-    free       what else the objective leaves open, one of `FREE`
-    memory     one member's initial state
-    second     the optimum of a second score at pairs of exact log ratio r
-    criterion  the early-stopping criterion, where the objective has a memory
+    Parameters
+    ----------
+    name : str
+    value : function
+        Of scores and the state, returns the objective [...], nats, and the next state.
+    offset : float
+        nats: the optimal critic is the log density ratio plus this.
+    free : int
+        What else the objective leaves open, a place in `FREE`.
+    memory : tuple of float
+        One member's initial state.
+    second : function, optional
+        Of the exact log ratio of pairs, returns the optimum of a second score.
+    criterion : function, optional
+        Of scores, returns the early-stopping criterion, where the objective has a memory.
     """
 
     name: str
@@ -229,7 +239,17 @@ class Objective:
 
 @dataclass(frozen=True)
 class Bound:
-    """An estimator: objective and report; `blind`: what of `FREE` a critic may have added without another report."""
+    """An estimator: the objective of its training, and its report.
+
+    Parameters
+    ----------
+    name : str
+    objective : Objective
+    reported : function
+        Of scores, returns the estimate [...], nats.
+    blind : int
+        A place in `FREE`: adding this to a critic leaves the report unchanged.
+    """
 
     name: str
     objective: Objective

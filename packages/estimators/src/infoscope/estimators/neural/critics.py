@@ -71,9 +71,20 @@ class Mlp(nn.Module):
 class Critic(nn.Module):
     """Base of the critics; `type(critic)(**critic.config)` and `load_state_dict` rebuild one.
 
-    sizes       further sizes of `_build`, which makes the layers
-    objectives  the name of the objective by which each member was trained
-    second      another critic of the same sizes that scores pairs only, for objectives of two scores
+    Parameters
+    ----------
+    dim_x, dim_y : int
+        Columns of x and of y.
+    members : int
+        Independent critics in the module.
+    generator : torch.Generator or one per member, optional
+        Draws the weights; None: a fresh one with seed 0.
+    objectives : sequence of str, optional
+        The name of the objective by which each member was trained.
+    second : bool
+        Add another critic of the same sizes that scores pairs only, for objectives of two scores.
+    sizes : int
+        Further sizes of `_build`, which makes the layers.
     """
 
     def __init__(

@@ -146,7 +146,15 @@ SCORES_AT_ONCE = 1 << 20  # bounds the memory: 8 MiB for each float64 array of s
 class OracleErrors:
     """Errors of per-batch estimates under the exact critic, nats or nats squared (benchmark, section 5).
 
-    `nonfinite`: number of batches with an infinite or nan estimate; if any, the summary is not finite.
+    Attributes
+    ----------
+    mean, bias : float
+        nats; bias is the mean less the true information.
+    variance, mse, mse_standard_error : float
+        nats squared.
+    batches : int
+    nonfinite : int
+        Number of batches with an infinite or nan estimate; if any, the summary is not finite.
     """
 
     mean: float

@@ -138,9 +138,14 @@ class MemberGroup:
 class Trace(InNotebook):
     """The reports of every member at every step, before that step's update, on that step's batch.
 
-    reports  (member, bound name), one per row of `values`
-    values   float64 [reports, steps], nats
-    truth    float64 [steps], true mutual information of the pairs, nats; nan where it is not known
+    Attributes
+    ----------
+    reports : tuple of (int, str)
+        Member and name of the bound, one per row of `values`.
+    values : float64 array of shape [reports, steps]
+        nats.
+    truth : float64 array of shape [steps]
+        True mutual information of the pairs, nats; nan where it is unknown.
     """
 
     reports: tuple[tuple[int, str], ...]
