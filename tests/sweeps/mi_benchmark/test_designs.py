@@ -44,7 +44,8 @@ def test_the_paper_profile_is_the_published_setting(name):
     single = name in ("information_sources", "representation_dimension")
     assert paper.steps == (20_000 if single else 4000)
     if not single:
-        assert paper.schedule_bits == (2, 4, 6, 8, 10) and paper.sources == 10
+        assert paper.schedule_bits == (2, 4, 6, 8, 10)
+        assert paper.sources == 10
     assert len(paper.bounds) == 8
 
 
@@ -126,7 +127,8 @@ def test_unseen_pairs_go_through_the_encoder_of_the_training():
     found = list(module.cells(module.PROFILES["smoke"].override({"network_steps": "2", "size": "16"})))
     for kind in (("resnet", "none"), ("realnvp", "fixed")):
         cell = next(cell for cell in found if network(cell) == kind)
-        unseen, training = source_of(cell, 2.0, HELD_OUT), source_of(cell, 2.0)
+        unseen = source_of(cell, 2.0, HELD_OUT)
+        training = source_of(cell, 2.0)
         x, _ = training.source.sample(4, torch.Generator().manual_seed(0))
         assert torch.equal(training.encoder(x), unseen.encoder(x))
         assert unseen.source.pool.name != training.source.pool.name
