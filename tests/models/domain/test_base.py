@@ -31,14 +31,14 @@ SETTING = {"shape": (3, 16, 16), "classes": 4, "domains": 3, "network": {"width"
 FLAT = {"shape": (5,), "classes": 4, "domains": 3, "network": {"width": 16}}
 
 
-def batch(shape=(5,)) -> Batch:
+def batch(shape=(5,)):
     """Twelve items: one of each of 4 classes in each of 3 domains."""
     number = torch.arange(12)
     x = torch.rand(12, *shape, generator=generator(1))
     return Batch(x, number % 4, number // 4)
 
 
-def twice(items: Batch) -> Batch:
+def twice(items):
     return Batch(*(torch.cat([values, values]) for values in items))
 
 
@@ -46,17 +46,17 @@ def flat(kind, **settings):
     return kind(**FLAT | settings, generator=generator())
 
 
-def flat_nvae(**settings) -> NVAE:
+def flat_nvae(**settings):
     return flat(NVAE, **{"blocks": {"z_y": 2, "z_x": 1, "z_dy": 2, "z_d": 2}} | settings)
 
 
-def drawn(model, items: Batch, seed: int = 2) -> dict[str, torch.Tensor]:
+def drawn(model, items, seed=2):
     """The draws of the blocks that `losses` with the same seed makes."""
     shared = generator(seed)
     return {name: block.draw(shared) for name, block in model.blocks(items.x).items()}
 
 
-def log_ratios(model, items: Batch, z) -> torch.Tensor:
+def log_ratios(model, items, z):
     """log q(z | x) - log p(z | y, d) by torch's densities, summed over items and blocks."""
     total = torch.zeros(())
     for name, block in model.blocks(items.x).items():
@@ -66,8 +66,9 @@ def log_ratios(model, items: Batch, z) -> torch.Tensor:
     return total
 
 
-def close(value, expected, rel=1e-5) -> bool:
-    value, expected = torch.as_tensor(value), torch.as_tensor(expected, dtype=torch.float64)
+def close(value, expected, rel=1e-5):
+    value = torch.as_tensor(value)
+    expected = torch.as_tensor(expected, dtype=torch.float64)
     return value.item() == pytest.approx(expected.item(), rel=rel)
 
 
@@ -135,7 +136,8 @@ def test_categorical_loss_belongs_to_its_own_pixel():
 def test_priors_depend_on_the_labels_alone(model):
     """Each block's prior has its shape, follows its labels and no others, and is the same in evaluation."""
     last = model.settings.domains - 1
-    y, d = torch.tensor([0, 1, 1, 0]), torch.tensor([0, 0, last, last])
+    y = torch.tensor([0, 1, 1, 0])
+    d = torch.tensor([0, 0, last, last])
     follows = {"z_y": [0, 1, 1, 0], "z_x": [0, 0, 0, 0], "z_dy": [0, 1, 2, 3], "z_d": [0, 0, 1, 1]}
     for name in model.blocks_spec.names:
         prior = model.train().prior(name, y, d)
@@ -153,7 +155,8 @@ def test_unknown_classes_are_summed_over():
     model = flat_nvae(l1={"z_dy": 2.0}, l1_form="item-sum", alpha_d=3.0, beta={"z_y": 0.5})
     items = batch()
     unknown = items._replace(y=torch.full((12,), -1))
-    posterior, z = model.blocks(items.x), drawn(model, items)
+    posterior = model.blocks(items.x)
+    z = drawn(model, items)
     logits = model.class_head(torch.cat([z["z_y"], z["z_dy"]], 1))
     q = logits.softmax(1)
     found = model.divergences(unknown, posterior, z, logits)
@@ -189,7 +192,8 @@ def test_l1_has_the_form_of_its_name():
 def test_nvae_is_the_published_sum_over_a_batch():
     """n items' objectives = squared errors, divergences and weighted cross entropies, all summed over the batch, with 5
     times the mean of |z_dy| once (NVAE's published code for coloured, rotated MNIST)."""
-    model, items = flat_nvae(alpha_y=150.0, alpha_d=150.0), batch()
+    model = flat_nvae(alpha_y=150.0, alpha_d=150.0)
+    items = batch()
     objective = model.losses(items, 0.5, generator(2))["objective"]
     z = drawn(model, items)
     total = (items.x - model.decode(z)).square().sum() + log_ratios(model, items, z)
@@ -222,7 +226,8 @@ def test_diva_is_the_published_sum_over_a_batch():
 def test_all_terms_of_augmented_dann_are_means():
     """Absolute values and cross entropies are means over items and dimensions:
     neither the size of the batch nor that of a block changes their share."""
-    model, items = flat(AugmentedDANN), batch()
+    model = flat(AugmentedDANN)
+    items = batch()
     terms = model.losses(items, 0.5, generator())
     again = model.losses(twice(items), 0.5, generator())
     for name, block in model.blocks(items.x).items():
@@ -233,9 +238,11 @@ def test_all_terms_of_augmented_dann_are_means():
 
 def test_dann_encoder_climbs_what_the_adversary_descends():
     """Encoder gradient = that of the class loss - weight x that of the adversary's; the adversary's is its own."""
-    model, items = flat(DANN, adversary={"weight": 0.6, "gamma": 4.0}), batch()
+    model = flat(DANN, adversary={"weight": 0.6, "gamma": 4.0})
+    items = batch()
     weight = 0.6 * math.tanh(2.0 * 0.3)
-    first, head = model.encoder[0].weight, model.adversary[0].weight
+    first = model.encoder[0].weight
+    head = model.adversary[0].weight
     z = model.features(items.x)
     by_class = torch.autograd.grad(cross_entropy(model.class_head(z), items.y), first, retain_graph=True)[0]
     by_domain, own = torch.autograd.grad(cross_entropy(model.adversary(z), items.d), (first, head))
@@ -248,7 +255,8 @@ def test_alternating_dann_takes_turns():
     """Steps of the adversary see no encoder; the penalty is each item's own squared gradient, so that a batch of the
     same items twice has the same one; the rest descends the class loss less the adversary's."""
     adversary = {"method": "alternating", "steps": 2, "gradient_penalty": 0.5, "gamma": None, "weight": 0.3}
-    model, items = flat(DANN, adversary=adversary), batch()
+    model = flat(DANN, adversary=adversary)
+    items = batch()
     assert [model.player(step) for step in range(6)] == ["adversary", "adversary", "rest"] * 2
     players = model.players()
     assert sum(map(len, players.values())) == len(list(model.parameters()))
@@ -283,7 +291,8 @@ def test_conditional_adversaries_receive_the_other_label(conditional):
 def test_augmented_dann_turns_each_adversary_against_its_own_block():
     """Encoder gradient = that of the cross entropies - weight x ramp x those of the adversaries', each of one
     block; the adversaries descend their own losses."""
-    model, items = flat(AugmentedDANN, adversary={"weight": 0.6, "gamma": 4.0}, l1={}), batch()
+    model = flat(AugmentedDANN, adversary={"weight": 0.6, "gamma": 4.0}, l1={})
+    items = batch()
     z = {name: block.mean for name, block in model.blocks(items.x).items()}
     heads = cross_entropy(model.class_logits(items.x), items.y) + cross_entropy(model.domain_logits(items.x), items.d)
     read_d = model.domain_adversary(torch.cat([z["z_y"], one_hot(items.y, 4)], 1))
@@ -300,7 +309,7 @@ def test_augmented_dann_turns_each_adversary_against_its_own_block():
         torch.testing.assert_close(weight.grad, 0.6 * gradient)
 
 
-def blocks_of_50(**dimensions) -> dict[str, torch.Tensor]:
+def blocks_of_50(**dimensions):
     return {name: torch.randn(50, dim, generator=generator(dim)) for name, dim in dimensions.items()}
 
 
@@ -353,12 +362,14 @@ def test_invariance_penalty_is_the_slope_by_a_scalar_weight():
     logits = 2 * torch.randn(10, 3, generator=generator(), dtype=torch.float64)
     y = torch.arange(10) % 3
 
-    def slope(rows: slice) -> float:
+    def slope(rows):
         w = torch.ones((), dtype=torch.float64, requires_grad=True)
         risk = cross_entropy(w * logits[rows], y[rows])
         return torch.autograd.grad(risk, w)[0].item()
 
-    whole, even, odd = slope(slice(None)), slope(slice(0, None, 2)), slope(slice(1, None, 2))
+    whole = slope(slice(None))
+    even = slope(slice(0, None, 2))
+    odd = slope(slice(1, None, 2))
     assert close(invariance_penalty(logits, y, "squared"), whole**2, rel=1e-10)
     assert close(invariance_penalty(logits, y, "unbiased"), even * odd, rel=1e-10)
     with refused("a step", "few"):

@@ -26,14 +26,15 @@ FLAT = {"shape": (6,), "classes": 3, "domains": 2, "network": {"width": 16}}
 FAST = {"learning_rate": 5e-3, "batch": 24}
 
 
-def items(n: int = 240, seed: int = 1, size: float = 3.0) -> DomainData:
+def items(n=240, seed=1, size=3.0):
     """Class in the first three coordinates, domain in the fourth, of this size; standard normal noise in all."""
-    y, d = torch.arange(n) % 3, torch.arange(n) // 3 % 2
+    y = torch.arange(n) % 3
+    d = torch.arange(n) // 3 % 2
     signal = torch.cat([torch.eye(3)[y], d[:, None].float(), torch.zeros(n, 2)], 1)
     return DomainData(size * signal + torch.randn(n, 6, generator=generator(seed)), y, d, groups=torch.arange(n) // 6)
 
 
-def model(name: str = "erm", **settings):
+def model(name="erm", **settings):
     return MODELS[name](**FLAT | {"optimisation": FAST} | settings, generator=generator())
 
 
@@ -49,7 +50,7 @@ SETTINGS = {
 }
 
 
-def case(name: str, **settings):
+def case(name, **settings):
     return model(name.split()[0], **SETTINGS[name] | settings)
 
 
@@ -151,7 +152,7 @@ def test_rules_of_selection(rule, step, criterion):
     assert select_step(CURVE, rule) == (step, pytest.approx(criterion, nan_ok=True))
 
 
-def nearest_mean(z: torch.Tensor, codes) -> float:
+def nearest_mean(z, codes):
     """The share of items whose code has the mean that is nearest to their values in a block."""
     codes = torch.as_tensor(codes)
     means = torch.stack([z[codes == code].mean(0) for code in codes.unique()])

@@ -41,7 +41,8 @@ def test_a_piece_written_out_in_a_text_is_not_taken_for_the_piece():
 def test_byte_pairs_spell_any_text():
     tokenizer = byte_pairs(TEXTS, 300)
     encoded = tokenizer.encode("The Ω film\n")
-    assert encoded.tokens[0] == "<s>" and encoded.tokens[-1] == "</s>"
+    assert encoded.tokens[0] == "<s>"
+    assert encoded.tokens[-1] == "</s>"
     assert tokenizer.decode(encoded.ids) == "The Ω film\n"
     assert tokenizer.token_to_id("<pad>") == 1
 

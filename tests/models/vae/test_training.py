@@ -25,7 +25,7 @@ PARTS = {
 }
 
 
-def squares() -> torch.Tensor:
+def squares():
     """A white 8 x 8 square at each of 9 x 9 places of a 16 x 16 image, uint8 0/1, row by row."""
     images = torch.zeros(81, 1, 16, 16, dtype=torch.uint8)
     for number in range(81):
@@ -34,18 +34,18 @@ def squares() -> torch.Tensor:
     return images
 
 
-def model(name: str, seed: int = 0) -> VAE | AutoEncoder:
+def model(name, seed=0):
     if name == "ae":
         return AutoEncoder(**SMALL_VAE, real=2, generator=generator(seed))
     blocks = (3,) if name == "joint-vae" else ()
     return VAE(**SMALL_VAE, latents=LatentSpec(2, blocks), generator=generator(seed))
 
 
-def objective(name: str):
+def objective(name):
     return OBJECTIVES[name](**SETTINGS.get(name, {}))
 
 
-def weights(trained) -> torch.Tensor:
+def weights(trained):
     return torch.cat([parameter.detach().flatten() for parameter in trained.parameters()])
 
 
@@ -54,7 +54,8 @@ def test_a_resumed_training_is_the_same_training(name):
     """Stopped in the middle of an epoch, written to a file and read without unpickling code, and continued by other
     objects: the weights, the discriminator's and the losses are those of a training never stopped, bit for bit."""
     arguments = {"steps": 23, "batch": 16, "learning_rate": 1e-3, "every": 7}
-    whole, states = model(name), []
+    whole = model(name)
+    states = []
     trace = fit_vae(
         whole,
         objective(name),
@@ -122,13 +123,13 @@ def test_means_are_over_the_steps_between_reports():
 class Watched:
     """Images by index; `asked` has the indices of every call."""
 
-    def __init__(self) -> None:
-        self.asked: list[np.ndarray] = []
+    def __init__(self):
+        self.asked = []
 
-    def __len__(self) -> int:
+    def __len__(self):
         return 81
 
-    def images(self, index: np.ndarray) -> torch.Tensor:
+    def images(self, index):
         self.asked.append(index.copy())
         return squares()[index].float()
 
@@ -155,7 +156,8 @@ def test_divergence_is_reported_and_ends_the_training():
 
 def test_an_objective_may_serve_many_trainings():
     """It is copied: two trainings with one FactorVAE are two trainings with two of them."""
-    shared, results = objective("factor-vae"), []
+    shared = objective("factor-vae")
+    results = []
     for _ in range(2):
         trained = model("factor-vae")
         fit_vae(trained, shared, squares(), 5, batch=16, generator=generator())
@@ -164,7 +166,7 @@ def test_an_objective_may_serve_many_trainings():
 
 
 def test_a_state_of_another_training_is_refused():
-    def training(name: str = "vae", steps: int = 5, batch: int = 16) -> VaeTraining:
+    def training(name="vae", steps=5, batch=16):
         return VaeTraining(model(name), name, squares(), steps, batch=batch)
 
     begun = training()
@@ -183,7 +185,8 @@ def test_a_state_of_another_training_is_refused():
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_a_gpu_trains_the_same_model(name):
     """The same draws: weights agree to what ten steps of rounding leave."""
-    here, there = model(name), model(name)
+    here = model(name)
+    there = model(name)
     arguments = {"batch": 16, "learning_rate": 1e-3}
     fit_vae(here, objective(name), squares(), 10, **arguments, generator=generator())
     fit_vae(there, objective(name), squares(), 10, **arguments, generator=generator(), device="cuda")
