@@ -83,7 +83,7 @@ def example(model, given):
     return {name: values.numpy() for name, values in given.items()}
 
 
-@pytest.mark.parametrize(("make", "given"), CASES.values(), ids=CASES)
+@pytest.mark.parametrize("make, given", CASES.values(), ids=CASES)
 def test_a_model_is_restored_from_its_configuration_and_weights(make, given, tmp_path):
     """Trained or calibrated, torch's own generator is untouched; a model that was written and read by tracking has
     bit-identical outputs.

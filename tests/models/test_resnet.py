@@ -66,7 +66,7 @@ def test_flat_and_shaped_images_and_grey_and_colour_agree():
         assert torch.equal(model(x), colour(x.repeat(1, 3, 1, 1)))
 
 
-@pytest.mark.parametrize(("task", "nats"), [("labels", math.log(2)), ("combinations", 3 * math.log(2))])
+@pytest.mark.parametrize("task, nats", [("labels", math.log(2)), ("combinations", 3 * math.log(2))])
 def test_losses_of_equal_logits(task, nats):
     """With a last layer of zeros: ln 2 per label, labels * ln 2 for the combination."""
     truth = torch.rand(6, 3, generator=generator()) < 0.5

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import pytest
 import torch
-from torch.distributions import Normal
+from torch.distributions import Categorical, Normal
 from torch.nn.functional import cross_entropy, one_hot
 
 from infoscope.models.domain import (
@@ -54,6 +54,15 @@ def drawn(model, items, seed=2):
     """The draws of the blocks that `losses` with the same seed makes."""
     shared = generator(seed)
     return {name: block.draw(shared) for name, block in model.blocks(items.x).items()}
+
+
+def means(model, items):
+    return {name: block.mean for name, block in model.blocks(items.x).items()}
+
+
+def losses(model, items, *player):
+    """The terms halfway through a training."""
+    return model.losses(items, 0.5, generator(), *player)
 
 
 def log_ratios(model, items, z):
@@ -151,35 +160,43 @@ def test_priors_depend_on_the_labels_alone(model):
 
 
 def test_unknown_classes_are_summed_over():
-    """The loss of items of unknown class, against explicit sums over classes; of known ones, it is unchanged."""
-    model = flat_nvae(l1={"z_dy": 2.0}, l1_form="item-sum", alpha_d=3.0, beta={"z_y": 0.5})
+    """The divergences of items of unknown class, against explicit sums over classes; of others they are unchanged."""
+    model = flat_nvae()
     items = batch()
-    unknown = items._replace(y=torch.full((12,), -1))
     posterior = model.blocks(items.x)
     z = drawn(model, items)
     logits = model.class_head(torch.cat([z["z_y"], z["z_dy"]], 1))
+
+    def divergences(y):
+        return model.divergences(items._replace(y=y), posterior, z, logits)
+
+    of_classes = [divergences(torch.full((12,), label)) for label in range(4)]
+    of_unknown = divergences(torch.full((12,), -1))
+    of_labelled = divergences(items.y)
+    of_both = divergences(torch.where(torch.arange(12) < 6, items.y, -1))
     q = logits.softmax(1)
-    found = model.divergences(unknown, posterior, z, logits)
-    expected = dict.fromkeys(z, 0.0)
-    for y in range(4):
-        of_class = model.divergences(items._replace(y=torch.full((12,), y)), posterior, z, logits)
-        for name in z:
-            expected[name] = expected[name] + q[:, y] * of_class[name]
     for name in z:
-        torch.testing.assert_close(found[name], expected[name], rtol=1e-4, atol=1e-5)
+        expected = sum(q[:, label] * of_class[name] for label, of_class in enumerate(of_classes))
+        torch.testing.assert_close(of_unknown[name], expected, rtol=1e-4, atol=1e-5)
+        halves = torch.cat([of_labelled[name][:6], of_unknown[name][6:]])
+        torch.testing.assert_close(of_both[name], halves)
+
+
+def test_the_loss_of_unknown_classes_has_their_entropy_and_no_class_term():
+    model = flat_nvae(l1={"z_dy": 2.0}, l1_form="item-sum", alpha_d=3.0, beta={"z_y": 0.5})
+    items = batch()
+    unknown = items._replace(y=torch.full((12,), -1))
+    z = drawn(model, items)
+    logits = model.class_head(torch.cat([z["z_y"], z["z_dy"]], 1))
+    divergences = model.divergences(unknown, model.blocks(items.x), z, logits)
     terms = model.losses(unknown, 0.5, generator(2))
-    entropy = -(q * q.log()).sum(1).mean()
+    entropy = Categorical(logits=logits).entropy().mean()
     assert terms["class_prior"].item() == pytest.approx(math.log(4) - entropy.item(), abs=1e-5)
     assert "class" not in terms
-    kl = {name: values.mean() for name, values in found.items()}
+    kl = {name: values.mean() for name, values in divergences.items()}
     total = terms["reconstruction"] + 0.5 * kl["z_y"] + kl["z_x"] + kl["z_dy"] + kl["z_d"]
     total = total + terms["class_prior"] + 3.0 * terms["domain"] + 2.0 * z["z_dy"].abs().sum(1).mean()
     assert close(terms["objective"], total)
-    half = items._replace(y=torch.where(torch.arange(12) < 6, items.y, -1))
-    mixed = model.divergences(half, posterior, z, logits)
-    known = model.divergences(items, posterior, z, logits)
-    for name in z:
-        torch.testing.assert_close(mixed[name], torch.cat([known[name][:6], found[name][6:]]))
 
 
 def test_l1_has_the_form_of_its_name():
@@ -228,10 +245,10 @@ def test_all_terms_of_augmented_dann_are_means():
     neither the size of the batch nor that of a block changes their share."""
     model = flat(AugmentedDANN)
     items = batch()
-    terms = model.losses(items, 0.5, generator())
-    again = model.losses(twice(items), 0.5, generator())
-    for name, block in model.blocks(items.x).items():
-        assert close(terms[f"l1/{name}"], block.mean.abs().mean())
+    terms = losses(model, items)
+    again = losses(model, twice(items))
+    for name, mean in means(model, items).items():
+        assert close(terms[f"l1/{name}"], mean.abs().mean())
     for name in terms:
         assert close(again[name], terms[name])
 
@@ -260,16 +277,16 @@ def test_alternating_dann_takes_turns():
     assert [model.player(step) for step in range(6)] == ["adversary", "adversary", "rest"] * 2
     players = model.players()
     assert sum(map(len, players.values())) == len(list(model.parameters()))
-    terms = model.losses(items, 0.5, generator(), "adversary")
+    terms = losses(model, items, "adversary")
     terms["objective"].backward()
     assert all(parameter.grad is None for parameter in players["rest"])
     z = model.features(items.x).detach().requires_grad_()
     loss = cross_entropy(model.adversary(z), items.d, reduction="sum")
     squared = torch.autograd.grad(loss, z)[0].square().sum(1).mean()
     assert close(terms["gradient_penalty"], squared, rel=1e-4)
-    again = model.losses(twice(items), 0.5, generator(), "adversary")
+    again = losses(model, twice(items), "adversary")
     assert close(again["gradient_penalty"], squared, rel=1e-4)
-    rest = model.losses(items, 0.5, generator(), "rest")
+    rest = losses(model, items, "rest")
     read = rest["adversary"] + 0.5 * rest["gradient_penalty"]
     assert close(rest["objective"], rest["class"] - 0.3 * read)
 
@@ -280,8 +297,8 @@ def test_conditional_adversaries_receive_the_other_label(conditional):
     model = flat(AugmentedDANN, conditional=conditional)
     assert model.domain_adversary[0].in_features == 12 + 4 * conditional
     assert model.class_adversary[0].in_features == 12 + 3 * conditional
-    terms = model.losses(items, 0.5, generator())
-    other = model.losses(items._replace(y=items.y.flip(0)), 0.5, generator())
+    terms = losses(model, items)
+    other = losses(model, items._replace(y=items.y.flip(0)))
     assert (terms["adversary/domain"] != other["adversary/domain"]) == conditional
     total = terms["class"] + terms["domain"] + 0.15 * (terms["adversary/domain"] + terms["adversary/class"])
     absolute = 0.5 * terms["l1/z_y"] + 1.5 * terms["l1/z_dy"] + terms["l1/z_d"]
@@ -293,7 +310,7 @@ def test_augmented_dann_turns_each_adversary_against_its_own_block():
     block; the adversaries descend their own losses."""
     model = flat(AugmentedDANN, adversary={"weight": 0.6, "gamma": 4.0}, l1={})
     items = batch()
-    z = {name: block.mean for name, block in model.blocks(items.x).items()}
+    z = means(model, items)
     heads = cross_entropy(model.class_logits(items.x), items.y) + cross_entropy(model.domain_logits(items.x), items.d)
     read_d = model.domain_adversary(torch.cat([z["z_y"], one_hot(items.y, 4)], 1))
     read_y = model.class_adversary(torch.cat([z["z_d"], one_hot(items.d, 3)], 1))
@@ -349,11 +366,11 @@ FORMS = {"covariance": covariance_norms, "correlation": mean_squared_correlation
 def test_decorrelation_is_added_in_the_form_that_is_named(form):
     items = batch()
     model = flat(AugmentedDANN, decorrelation=0.7, decorrelation_form=form)
-    terms = model.losses(items, 0.5, generator())
-    term = FORMS[form]({name: block.mean for name, block in model.blocks(items.x).items()})
+    terms = losses(model, items)
+    term = FORMS[form](means(model, items))
     assert term > 0
     assert close(terms["decorrelation"], term)
-    without = flat(AugmentedDANN).losses(items, 0.5, generator())
+    without = losses(flat(AugmentedDANN), items)
     assert close(terms["objective"] - without["objective"], 0.7 * term, rel=1e-4)
 
 
@@ -400,7 +417,7 @@ def test_published_settings_are_settings(name):
 
 
 @pytest.mark.slow  # torchvision's import and a DenseNet-121: 10 s
-@pytest.mark.parametrize(("kind", "last"), [("densenet121", "classifier"), ("resnet18", "fc")])
+@pytest.mark.parametrize("kind, last", [("densenet121", "classifier"), ("resnet18", "fc")])
 def test_backbones_are_torchvisions(kind, last):
     """torchvision's own network with our weights gives our features; NVAE on them decodes as usual."""
     import torchvision

@@ -140,7 +140,7 @@ CURVE = [{"step": step, "validation/average": value, "test domain/average": 0.1 
 
 
 @pytest.mark.parametrize(
-    ("rule", "step", "criterion"),
+    "rule, step, criterion",
     [
         ("last", 5, math.nan),
         ("training-domain-validation", 3, 0.9),

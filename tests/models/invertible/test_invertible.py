@@ -50,7 +50,7 @@ def log_volume(jacobian):
 
 
 @pytest.mark.parametrize("kind", FLOWS)
-@pytest.mark.parametrize(("features", "hidden"), SIZES)
+@pytest.mark.parametrize("features, hidden", SIZES)
 def test_a_flow_has_its_inverse_and_the_determinant_of_its_jacobian(kind, features, hidden):
     flow = calibrated(kind, features, hidden=hidden)
     x = samples(20, features, seed=2)
@@ -61,7 +61,7 @@ def test_a_flow_has_its_inverse_and_the_determinant_of_its_jacobian(kind, featur
     torch.testing.assert_close(flow.log_det(x[:4]), volumes, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize(("features", "hidden"), SIZES)
+@pytest.mark.parametrize("features, hidden", SIZES)
 def test_made_is_autoregressive(features, hidden):
     """Output i is an increasing function of input i, given by the log determinant, and depends on none after it."""
     layer = Autoregressive(features, hidden, generator()).double()
@@ -180,7 +180,7 @@ def test_batch_statistics_are_those_of_torch():
 
 
 @pytest.mark.parametrize("kind", FLOWS)
-@pytest.mark.parametrize(("statistics", "name"), [("fixed", "calibrate"), ("batch", '"fixed"')])
+@pytest.mark.parametrize("statistics, name", [("fixed", "calibrate"), ("batch", '"fixed"')])
 def test_densities_without_fixed_statistics_are_refused(kind, statistics, name):
     flow = kind(4, 8, statistics=statistics)
     for call in (flow.inverse, flow.log_det, flow if statistics == "fixed" else flow.calibrate):

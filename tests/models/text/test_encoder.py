@@ -79,7 +79,7 @@ def saved(encoder, folder):
     return str(folder)
 
 
-@pytest.mark.parametrize(("kind", "pooling"), KINDS)
+@pytest.mark.parametrize("kind, pooling", KINDS)
 def test_a_folder_of_the_hubs_format_is_loaded(tmp_path, kind, pooling):
     encoder = small(kind, pooling)
     loaded = pretrained_encoder(saved(encoder, tmp_path), pooling=pooling, max_length=32)

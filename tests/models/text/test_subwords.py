@@ -59,7 +59,7 @@ def test_word_pieces_are_marked_lower_case_and_complete():
 
 
 @pytest.mark.parametrize(
-    ("train", "size", "separator", "count"),
+    "train, size, separator, count",
     [(word_pieces, 80, "[SEP]", 2), (byte_pairs, 280, "</s>", 3)],
 )
 def test_a_pair_of_texts_has_a_mark_between(train, size, separator, count):

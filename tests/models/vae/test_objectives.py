@@ -78,7 +78,7 @@ COPIED = [[-1.0, -1.0], [1.0, 1.0]]
 INDEPENDENT = [*COPIED, [-1.0, 1.0], [1.0, -1.0]]
 
 
-@pytest.mark.parametrize(("bits", "shared"), [(COPIED, math.log(2)), (INDEPENDENT, 0.0)])
+@pytest.mark.parametrize("bits, shared", [(COPIED, math.log(2)), (INDEPENDENT, 0.0)])
 def test_parts_of_an_aggregate_posterior_that_is_known(bits, shared):
     """Posteriors 40 scales apart, every item equally likely: two latents that copy one bit have MI = TC = ln 2, two
     independent bits MI = 2 ln 2 and TC = 0; the rest of the KL, whose mean is known, is dimension-wise."""
@@ -117,7 +117,7 @@ def test_reconstruction_of_zero_logits_is_ln_2_per_pixel():
     assert negative_log_likelihood(200 * (binary - 0.5), binary).item() < 1e-6
 
 
-@pytest.mark.parametrize(("name", "beta"), [("vae", 1.0), ("beta-vae", 4.0)])
+@pytest.mark.parametrize("name, beta", [("vae", 1.0), ("beta-vae", 4.0)])
 def test_beta_vae_weighs_the_divergence(name, beta):
     model = VAE(**SMALL_VAE, latents=LatentSpec(2, (3,)), generator=generator())
     x = images(8)
@@ -129,7 +129,7 @@ def test_beta_vae_weighs_the_divergence(name, beta):
 
 
 @pytest.mark.parametrize(
-    ("step", "real", "categorical"),
+    "step, real, categorical",
     [(1, 40 / 300_000, 1.1 / 300_000), (150_000, 20.0, 0.55), (10**6, 40.0, math.log(3))],
 )
 def test_joint_vae_follows_its_capacities(step, real, categorical):

@@ -134,7 +134,7 @@ class Watched:
         return squares()[index].float()
 
 
-@pytest.mark.parametrize(("name", "take"), [("vae", 10), ("factor-vae", 20)])
+@pytest.mark.parametrize("name, take", [("vae", 10), ("factor-vae", 20)])
 def test_an_epoch_shows_no_image_twice(name, take):
     images = Watched()
     per_epoch = 81 // take
