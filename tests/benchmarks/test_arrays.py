@@ -4,8 +4,6 @@
 jackknife over 20 blocks in each of 5 folds.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
@@ -16,7 +14,11 @@ from tests.benchmarks.timing import seconds, show
 
 pytestmark = pytest.mark.bench
 
-ROWS, DIM, STEPS, FOLDS, MOST = 5_000, 20, 1_000, 5, 1.6
+ROWS = 5_000
+DIM = 20
+STEPS = 1_000
+FOLDS = 5
+MOST = 1.6
 
 
 @pytest.mark.parametrize("bound", ["smile-5", "infonce-anchor"])
@@ -25,7 +27,7 @@ def test_a_critic_on_arrays_against_the_bare_engine(bound):
     x, y = (side.numpy() for side in pairs.sample(ROWS, torch.Generator().manual_seed(0)))
     settings = {"steps": STEPS, "batch": 128}
 
-    def bare() -> None:
+    def bare():
         critic = make_critic("separable", DIM, DIM, depth=1, width=128, embed=32)
         fit_critic(pairs, critic, bound, STEPS, batch=128)
 

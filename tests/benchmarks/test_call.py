@@ -13,7 +13,9 @@ from infoscope.estimators.arrays import METHODS, as_pairs
 
 pytestmark = pytest.mark.bench
 
-ROWS, MOST, TRIES = 10_000, 2.0, 7
+ROWS = 10_000
+MOST = 2.0
+TRIES = 7
 
 
 def seconds(call):

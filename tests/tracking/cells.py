@@ -1,5 +1,9 @@
 """Cells as workers leave them: folders, and what their runs hold."""
 
+from dataclasses import dataclass
+
+from optuna.distributions import IntDistribution
+
 from infoscope.tracking.cell_folder import CellFolder
 from infoscope.tracking.publishing import publish
 from infoscope.tracking.sweep import Profile, Search, Sweep, canonical
@@ -7,6 +11,22 @@ from infoscope.tracking.tags import CELL, KEY, PARENT, PROFILE, RUN_NAME, VERSIO
 from infoscope.tracking.trial import Bundle, Job, run_bundle
 
 PARENT_RUN = "0" * 32
+
+
+@dataclass(frozen=True)
+class Seeds(Profile):
+    seeds: tuple[int, ...] = (0, 1)
+
+
+def nothing(pack, report):
+    """A trial that reports nothing."""
+
+
+def searched(profiles):
+    """A search of one width in four trials."""
+    space = {"width": IntDistribution(1, 100)}
+    search = Search("loss", "min", lambda: None, lambda profile: space, trials=4)
+    return Sweep("searched", lambda profile: [{"kind": "searched"}], nothing, profiles, search=search)
 
 
 def tags_of(key, cell, **tags):

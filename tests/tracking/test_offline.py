@@ -26,9 +26,11 @@ def test_an_offline_run_is_published_once(own_folder, capsys):
         (file, *_) = re.findall("^failed: .*; traceback: (.*)$", printed, re.MULTILINE)
         assert "Error: " in Path(file).read_text()
     (told,) = sync(folder=place)
-    assert told.published == 4 and not told.left
+    assert told.published == 4
+    assert not told.left
     frame = runs("toy", "smoke")
-    assert sorted(frame["seed"]) == [0, 1] and frame["level"].tolist() == [seed + 0.2 for seed in frame["seed"]]
+    assert sorted(frame["seed"]) == [0, 1]
+    assert frame["level"].tolist() == [seed + 0.2 for seed in frame["seed"]]
     assert not any((place / "toy").iterdir())
 
 
