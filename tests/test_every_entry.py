@@ -122,7 +122,8 @@ def test_rows_of_pandas_are_paired_by_their_index(call):
 
 
 def test_reports_pair_rows_by_their_index():
-    x, y = pd.Series(X, ROWS), pd.Series(LABELS, ROWS)
+    x = pd.Series(X, ROWS)
+    y = pd.Series(LABELS, ROWS)
     for name in ("representation.report", "factor_information"):
         found, expected = (figures(REPORTS[name](x, labels)) for labels in (y.sample(frac=1, random_state=3), y))
         np.testing.assert_allclose(found, expected, rtol=1e-9, equal_nan=True)
@@ -156,7 +157,7 @@ def joint(x, y):
     return tuple(factor_information.from_arrays(x, y, method="knn", resamples=None).joint)
 
 
-@pytest.mark.parametrize(("library", "report", "columns"), [("pyarrow", joint, 2), ("record batch", usable, 1)])
+@pytest.mark.parametrize("library, report, columns", [("pyarrow", joint, 2), ("record batch", usable, 1)])
 def test_reports_take_tables_of_other_libraries(library, report, columns):
     other = LIBRARIES[library]
     x = pd.DataFrame({"a": X, "b": OTHER}).iloc[:, :columns]
@@ -341,5 +342,6 @@ def test_names_of_categories_and_turns_of_angles_change_nothing(names, period, t
 def test_a_constant_column_changes_nothing_but_a_note(place, value):
     wide = np.insert(np.column_stack([X, OTHER]), place, value, axis=1)
     expected, found = (estimate(x, NUMBERS, "ksg") for x in (np.column_stack([X, OTHER]), wide))
-    assert found.value == expected.value and any("constant" in note for note in found.notes)
+    assert found.value == expected.value
+    assert any("constant" in note for note in found.notes)
     assert estimate(Continuous(wide), NUMBERS, "ksg").value == expected.value
