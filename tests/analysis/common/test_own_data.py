@@ -39,21 +39,27 @@ def table(tmp_path, request):
 
 def test_columns_are_sides_and_groups(table):
     data = read(table, ["a", "city"], ["b"], "patient")
-    assert data.variables == (("a", "city"), ("b",)) and len(data.x) == 60
+    assert data.variables == (("a", "city"), ("b",))
+    assert len(data.x) == 60
     assert data.digest == hashlib.sha256(table.read_bytes()).hexdigest()
     pairs = as_pairs(data.x, data.y, data.groups)
-    assert pairs.x.kind == "mixed" and pairs.y.kind == "continuous" and pairs.groups.max() == 29
+    assert pairs.x.kind == "mixed"
+    assert pairs.y.kind == "continuous"
+    assert pairs.groups.max() == 29
     np.testing.assert_allclose(pairs.x.continuous[:, 0], FRAME["a"])
 
 
 def test_conditions_are_a_side_with_types_of_their_own(table):
     data = read(table, ["a"], ["b"], given=["age", "city"], discrete=["age"])
-    assert data.conditions == ("age", "city") and isinstance(data.given[0], Discrete)
+    assert data.conditions == ("age", "city")
+    assert isinstance(data.given[0], Discrete)
     assert as_triples(data.x, data.y, data.given).conditions[0].categories == FRAME["age"].nunique()
     everything = read(table, [], ["b"], "patient", given=["age", "city", "name", "hole"], discrete=["name"])
-    assert everything.variables == (("a",), ("b",)) and len(everything.given[0]) == 59
+    assert everything.variables == (("a",), ("b",))
+    assert len(everything.given[0]) == 59
     screened = read_table(table, target="b", given=["a*", "city"])
-    assert screened.conditions == ("a", "age", "city") and "a" not in screened.variables[0]
+    assert screened.conditions == ("a", "age", "city")
+    assert "a" not in screened.variables[0]
     assert read(table, ["a"], ["b"]).given is None
     for words in ({"x": ["a"], "given": ["a"]}, {"x": ["a"], "given": ["b"]}, {"x": ["a"], "given": ["no"]}):
         with refused():
@@ -78,7 +84,8 @@ def test_a_prefix_names_all_columns_that_begin_so(tmp_path):
 
 def test_a_person_says_what_a_column_is(table):
     data = read(table, ["age", "a"], ["b"], continuous=["age"])
-    assert isinstance(data.x[0], Continuous) and as_pairs(data.x, data.y).x.dim == 2
+    assert isinstance(data.x[0], Continuous)
+    assert as_pairs(data.x, data.y).x.dim == 2
     assert isinstance(read(table, ["age"], ["b"], discrete=["age"]).x, Discrete)
 
 
@@ -87,11 +94,12 @@ def test_arrays_of_a_file_of_numpy(tmp_path):
     np.savez(path, x=RNG.normal(size=(50, 3)), y=RNG.normal(size=50), z=RNG.normal(size=(50, 2)), w=np.arange(50) % 7)
     assert read(path).x.shape == (50, 3)
     data = read(path, ["x", "z"], ["y"], "w")
-    assert data.x.shape == (50, 5) and len(set(data.groups)) == 7
+    assert data.x.shape == (50, 5)
+    assert len(set(data.groups)) == 7
 
 
 @pytest.mark.parametrize(
-    ("words", "argument"),
+    "words, argument",
     [
         ({"x": ["a"]}, "Y"),
         ({"y": ["c"]}, "Y"),
@@ -111,7 +119,7 @@ def test_texts_that_do_not_repeat_are_refused(table):
 
 
 @pytest.mark.parametrize(
-    ("column", "code"),
+    "column, code",
     [
         (["0.4"] * 20 + ["1.5"] * 38 + ["?"] * 2, "type"),
         ([f"{place / 8}%" for place in range(60)], "type"),
@@ -154,13 +162,16 @@ def test_rows_with_missing_values_are_left_out_and_counted(tmp_path):
     counts = FRAME["age"].astype(object).where(np.arange(60) > 2, "?")
     FRAME.assign(age=counts, patient=FRAME["patient"].where(FRAME.index < 58)).to_csv(path, index=False)
     data = read(path, ["age"], ["b"], "patient")
-    assert len(data.x) == len(data.y) == len(data.groups) == 55 and data.x.dtype.kind == "i"
+    assert len(data.x) == len(data.y) == len(data.groups) == 55
+    assert data.x.dtype.kind == "i"
     np.testing.assert_allclose(data.y, FRAME["b"][3:58])
-    assert "'?' taken as missing (3)" in data.understood and "5 rows with missing values left out" in data.understood
+    assert "'?' taken as missing (3)" in data.understood
+    assert "5 rows with missing values left out" in data.understood
     found = read_representation(path, ["a"], ["age"], "city")
     assert len(found.blocks["x"]) == len(found.domain) == 57
     table = read_table(path, target="b")
-    assert pd.isna(table.columns["age"]).sum() == 3 and "`age` (3)" in table.understood
+    assert pd.isna(table.columns["age"]).sum() == 3
+    assert "`age` (3)" in table.understood
     refuse = ReadOptions(refuse_missing=True)
     for call in (
         lambda: read(path, ["age", "hole"], ["b"], options=refuse),
@@ -181,13 +192,15 @@ def test_all_columns_with_a_problem_are_named_at_once_and_left_out_of_a_screen(t
         read(path, ["p", "q"], ["b"])
     assert isinstance(read(path, ["p"], ["b"], discrete=["p"]).x, Discrete)
     table = read_table(path)
-    assert [*table.columns] == ["b"] and "left out: column 'p'" in table.understood
+    assert [*table.columns] == ["b"]
+    assert "left out: column 'p'" in table.understood
     with refused("column 'q'", "type"):
         read_table(path, target="q")
 
 
 def test_a_name_with_a_comma_is_quoted(tmp_path):
-    assert listed('a, "b, c",d') == ["a", "b, c", "d"] and listed("") == []
+    assert listed('a, "b, c",d') == ["a", "b, c", "d"]
+    assert listed("") == []
     FRAME.rename(columns={"a": "mass, kg"}).to_csv(tmp_path / "own.csv", index=False)
     data = read(tmp_path / "own.csv", listed('"mass, kg",age'), ["b"], angles=listed('"mass, kg":24'))
     assert data.variables[0] == ("mass, kg", "age")
@@ -234,7 +247,8 @@ def test_single_numbers_of_an_archive_are_no_sides(tmp_path):
 def test_an_example_is_read_like_a_file():
     data = read(Path("examples/survey"), ["q*"], ["satisfaction"], "household")
     table = examples.survey()
-    assert data.variables[0] == tuple(f"q{number}" for number in range(1, 9)) and len(data.x) == len(table)
+    assert data.variables[0] == tuple(f"q{number}" for number in range(1, 9))
+    assert len(data.x) == len(table)
     assert data.digest == hashlib.sha256(table.to_csv(index=False).encode()).hexdigest()
     with refused(code="name"):
         read(Path("examples/flowers"), ["a"], ["b"])

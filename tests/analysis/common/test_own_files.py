@@ -128,13 +128,15 @@ def test_what_can_be_read_in_two_ways_is_a_problem_and_an_option_decides(tmp_pat
     path = tmp_path / "own.csv"
     path.write_text(text)
     table = read_file(path)
-    assert [*table.problems] == ["a"] and f"--{[*decides][0]}" in table.problem("a")
+    assert [*table.problems] == ["a"]
+    assert f"--{[*decides][0]}" in table.problem("a")
     table = read_file(path, ReadOptions(conventions=Conventions(**decides)))
-    assert not table.problems and table.columns["a"].tolist()[:2] == values
+    assert not table.problems
+    assert table.columns["a"].tolist()[:2] == values
 
 
 @pytest.mark.parametrize(
-    ("text", "header", "column", "values"),
+    "text, header, column, values",
     [
         ("Smith,23\nJones,45\nBrown,31\n", 0, "c2", [23, 45, 31]),
         ("Smith,23\nJones,45\nBrown,31\n", 1, "23", [45, 31]),
@@ -166,7 +168,8 @@ def test_encodings(tmp_path, encoding):
     path = tmp_path / "own.csv"
     path.write_bytes("temp\u00e9rature,niveau\n1,\u00e9lev\u00e9\n2,bas\n".encode(encoding))
     table = read_file(path)
-    assert table.columns["temp\u00e9rature"].tolist() == [1, 2] and table.columns["niveau"][0] == "\u00e9lev\u00e9"
+    assert table.columns["temp\u00e9rature"].tolist() == [1, 2]
+    assert table.columns["niveau"][0] == "\u00e9lev\u00e9"
     assert ("cp1252" in table.summary) == (encoding == "cp1252")
 
 
@@ -188,7 +191,8 @@ def test_a_workbook(tmp_path):
     book.create_sheet("notes")
     book.save(tmp_path / "own.xlsx")
     table = read_file(tmp_path / "own.xlsx")
-    assert table.columns["day"].tolist() == [0.0, 2.0] and table.columns["b"].tolist() == ["x", "NA"]
+    assert table.columns["day"].tolist() == [0.0, 2.0]
+    assert table.columns["b"].tolist() == ["x", "NA"]
     assert "sheet 'Sheet' of 2" in table.summary
     book.active.cell(1_000_000, 16_000).value = 1
     book.save(tmp_path / "wide.xlsx")
@@ -226,7 +230,8 @@ def test_parquet_of_others(tmp_path):
     np.testing.assert_array_equal(table.columns["day"], [0.0, np.nan, 2.0])
     np.testing.assert_array_equal(table.columns["text"], [1.5, np.nan, 2.5])
     assert table.columns["kind"].tolist() == ["1", "2", "1"]
-    assert [*table.columns["count"].dropna()] == [1, 3] and "ragged" not in table.columns
+    assert [*table.columns["count"].dropna()] == [1, 3]
+    assert "ragged" not in table.columns
     assert "`ragged` with lists of several lengths left out" in table.summary
 
 
@@ -234,7 +239,8 @@ def test_strict_is_comma_separated_and_typed_by_pandas(tmp_path):
     path = tmp_path / "own.csv"
     path.write_text("a,b\n1,2020-01-01\n?,x\n")
     table = read_file(path, ReadOptions(strict=True))
-    assert table.columns["a"].tolist() == ["1", "?"] and table.summary == "2 rows, 2 columns"
+    assert table.columns["a"].tolist() == ["1", "?"]
+    assert table.summary == "2 rows, 2 columns"
     path.write_bytes("a,b\n\u00e9,1\n".encode("cp1252"))
     with refused("DATA", "file"):
         read_file(path, ReadOptions(strict=True))

@@ -44,7 +44,7 @@ def the_other_way(cell, bits):
     return mean * (0.8 if worse else 1), variance[cell["critic"]] * (3 if worse else 1)
 
 
-@pytest.mark.parametrize(("estimates", "expected"), [(as_in_the_paper, "confirmed"), (the_other_way, "contradicted")])
+@pytest.mark.parametrize("estimates, expected", [(as_in_the_paper, "confirmed"), (the_other_way, "contradicted")])
 def test_every_sentence_of_section_5_1(judge, estimates, expected):
     _, found = judge(ANALYSIS, cells("gaussian", "images", "text"), estimates)
     assert len(found) == 2 * 4 + 2 * 6  # for each of two Gaussian settings, and for images and text

@@ -8,6 +8,7 @@ from analysis.common.tables import published, save
 from analysis.mi_benchmark.estimator_choice import ANALYSIS
 from tests.analysis.mi_benchmark.grids import crossed
 from tests.analysis.pictures import drawn
+from tests.analysis.runs import analysed
 
 BOUNDS = ["smile-1", "smile-inf", "dv", "nwj", "mine"]
 ALL = ["text", "gaussian", "images"]
@@ -29,13 +30,14 @@ def best(**of):
 
 def test_the_table_has_our_choice_the_oracle_and_the_paper(made_up):
     runs = made_up(crossed(domain=ALL, bound=BOUNDS, seed=[0, 1], schedule_bits=[[2.0, 4.0, 6.0, 8.0, 10.0]]))
-    table, *_ = ANALYSIS.analyse(runs, ANALYSIS.arguments([]))
+    table, *_ = analysed(ANALYSIS, runs)
     assert list(table.text.columns[4:]) == ["nwj", "dv", "mine", "smile-1", "smile-inf"]  # as in the paper
     of_paper = table.text[table.text[""] == "paper"].set_index(["domain", "true MI (bits)"])
     theirs = published("table3").set_index(["domain", "true_bits", "bound"])["mse_bits2"]
     assert float(of_paper.loc[("images", 2.0), "nwj"]) == theirs["images", 2, "nwj"] == 0.288
     row = table.figures.set_index(["domain", "true_bits", "bound"]).loc["images", 10.0, "dv"]
-    assert row["mse_bits2"] == pytest.approx(0.1 + 0.2**2, rel=0.1) and row["runs"] == 2
+    assert row["mse_bits2"] == pytest.approx(0.1 + 0.2**2, rel=0.1)
+    assert row["runs"] == 2
 
 
 def test_an_upward_bias_helps_against_the_nominal_truth_only(judge):
@@ -53,7 +55,7 @@ OTHERS = cells(["gaussian"], ["dv", "mine"]) + cells(["images"], ["nwj", "mine"]
 
 
 @pytest.mark.parametrize(
-    ("runs", "estimates", "verdict"),
+    "runs, estimates, verdict",
     [
         (cells(), DIFFERENT, "confirmed"),
         (cells(), THE_SAME, "contradicted"),

@@ -12,7 +12,9 @@ from tests.analysis.pictures import drawn
 
 NUMBERS = 1, 4, 16, 100
 ALL = "gaussian", "images", "text"
-BECOME, IN_ALL, PER_SOURCE = "Estimates become", "1 bit in all", "1 bit per source"
+BECOME = "Estimates become"
+IN_ALL = "1 bit in all"
+PER_SOURCE = "1 bit per source"
 
 
 def truths_of(number):
@@ -88,8 +90,10 @@ def test_diverged_estimates_are_unreliable(judge, tmp_path):
         return (math.nan, math.nan) if cell["sources"] > 4 else (0.97 * bits, 0.1)
 
     results, found = judge(ANALYSIS, cells("gaussian"), diverging)
-    assert found.of(BECOME) == {"confirmed"} and len(found) == 4
-    assert drawn(save(results[0], tmp_path / "sources")) and results[1].draw is None
+    assert found.of(BECOME) == {"confirmed"}
+    assert len(found) == 4
+    assert drawn(save(results[0], tmp_path / "sources"))
+    assert results[1].draw is None
 
 
 def test_js_is_not_part_of_the_claims(judge):
@@ -109,9 +113,11 @@ def test_estimates_of_what_can_be_decoded_are_reliable_against_that_truth_only(j
         ANALYSIS, given, up_to(images=4), decodes=lambda cell: 0.97 if cell["sources"] <= 4 else 0.5
     )
     decodable = next(one for one in result.claims if IN_ALL in one.statement and "decodable" in one.statement)
-    assert decodable.verdict == "contradicted" and "100 reliable" in decodable.evidence
+    assert decodable.verdict == "contradicted"
+    assert "100 reliable" in decodable.evidence
     row = result.figures.set_index(["sources", "panel", "bound"]).loc[16, IN_ALL, "dv"]
-    assert row["decodable_bits"] == pytest.approx(0.5) and row["decodable_mse_bits2"] == pytest.approx(0.1, rel=0.02)
+    assert row["decodable_bits"] == pytest.approx(0.5)
+    assert row["decodable_mse_bits2"] == pytest.approx(0.1, rel=0.02)
 
 
 def test_a_seed_without_any_number_in_common_has_no_threshold(judge):

@@ -7,6 +7,7 @@ import pytest
 
 from analysis.mi_benchmark.layer_dependency import ANALYSIS
 from tests.analysis.mi_benchmark.grids import crossed
+from tests.analysis.runs import analysed
 
 DECODABLE = "decodable MI of the data (bits)"
 LAYERS = "stem", "block 1", "block 2", "pooled"
@@ -47,10 +48,11 @@ def opposite(cell, bits):
     return bits * (1 - lost), 0.1
 
 
-@pytest.mark.parametrize(("estimates", "expected"), [(published, "confirmed"), (opposite, "contradicted")])
+@pytest.mark.parametrize("estimates, expected", [(published, "confirmed"), (opposite, "contradicted")])
 def test_section_5_7(judge, estimates, expected):
     _, found = judge(ANALYSIS, IMAGES + TEXT + decoding("images", "text"), estimates, decodes=0.98)
-    assert len(found) == 2 * 2 * 2 + 3 and set(found.values()) == {expected}
+    assert len(found) == 2 * 2 * 2 + 3
+    assert set(found.values()) == {expected}
 
 
 def test_kinds_of_statistics_are_kept_separate(judge):
@@ -64,7 +66,8 @@ def test_change_is_paired_within_a_seed(judge):
         ANALYSIS, TEXT, lambda cell, bits: (bits - 0.2 * cell["seed"] - 0.1 * (cell["encoder"] == "maf"), 0.1)
     )
     row = result.figures.set_index(["encoder", "statistics", "bound", "true_bits"]).loc["maf", "batch", "dv", 2]
-    assert row["change_bits"] == pytest.approx(-0.1, abs=0.02) and row["change_bits_error"] < 0.02
+    assert row["change_bits"] == pytest.approx(-0.1, abs=0.02)
+    assert row["change_bits_error"] < 0.02
     assert row["second_half_mean_bits_error"] > 0.1
 
 
@@ -111,7 +114,7 @@ def test_unseen_pairs_are_compared_at_the_batch_of_the_training(made_up):
     runs = made_up(TEXT)
     batch = runs["statistics"] == "batch"
     runs.loc[batch, "held_out_large_batch_bits at 6 bits"] = -99.0
-    result = ANALYSIS.analyse(runs, ANALYSIS.arguments([]))[0]
+    result = analysed(ANALYSIS, runs)[0]
     row = result.figures.set_index(["statistics", "true_bits", "bound"]).loc["batch", 6, "dv"].iloc[0]
     assert row["held_out_same_batch_bits"] == pytest.approx(0.98 * 6 - 0.05, abs=0.1)
     assert row["unseen_change_bits"] == pytest.approx(0, abs=0.1)
