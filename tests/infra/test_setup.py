@@ -15,7 +15,7 @@ UV = """case " $* " in *" --quiet "*) ;; *) i=0; while [ $((i += 1)) -lt 160 ]; 
 
 
 @pytest.mark.parametrize(
-    ("works", "status", "words"),
+    "works, status, words",
     [
         ("UV_WORKS", 0, ()),
         ("PIP_WORKS", 0, ("trying pip",)),

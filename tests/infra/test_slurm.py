@@ -75,7 +75,7 @@ def check_nothing_is_left(folder):
 
 
 @pytest.mark.parametrize(
-    ("number", "code", "then"),
+    "number, code, then",
     [(signal.SIGUSR1, 0, ["scontrol requeue 7"]), (signal.SIGTERM, 143, [])],
     ids=["out of time", "preempted or cancelled"],
 )

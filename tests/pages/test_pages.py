@@ -135,7 +135,7 @@ def test_claims_are_filtered_by_their_verdict(browser, tmp_path):
         assert shown == [claim.statement for claim in claims if verdict in (claim.verdict, "all")]
 
 
-@pytest.mark.parametrize(("scheme", "dark"), [("light", False), ("dark", True)])
+@pytest.mark.parametrize("scheme, dark", [("light", False), ("dark", True)])
 def test_the_report_is_light_or_dark_and_fits_a_phone(page, scheme, dark):
     page.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
     page.ask("Emulation.setDeviceMetricsOverride", width=390, height=800, deviceScaleFactor=2, mobile=True)
@@ -144,7 +144,7 @@ def test_the_report_is_light_or_dark_and_fits_a_phone(page, scheme, dark):
     page.until("document.documentElement.scrollWidth <= 391")
 
 
-@pytest.mark.parametrize(("scheme", "dark"), [("light", False), ("dark", True)])
+@pytest.mark.parametrize("scheme, dark", [("light", False), ("dark", True)])
 def test_a_page_to_send_is_light_or_dark_and_fits_a_phone(browser, tmp_path, scheme, dark):
     """Long notes beside figures do not squeeze a table to a column of words, and a long table is folded."""
     short = pd.DataFrame({f"figure {place}": ["1.234 ± 0.010"] * 3 for place in range(12)}).assign(note=NOTE)

@@ -109,7 +109,7 @@ CONFLICTING = [  # sweep, settings that a sweep of theirs alone forbids, argumen
 ]
 
 
-@pytest.mark.parametrize(("name", "settings", "argument", "code"), CONFLICTING)
+@pytest.mark.parametrize("name, settings, argument, code", CONFLICTING)
 def test_cells_that_cannot_be_run_are_found_before_anything_starts(name, settings, argument, code, zoo):
     given = dict(word.split("=") for word in settings.split(" "))
     with refused(argument, code):

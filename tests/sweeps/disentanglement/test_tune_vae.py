@@ -58,7 +58,7 @@ def test_a_range_must_be_increasing():
 
 
 @pytest.mark.parametrize(
-    ("overrides", "argument", "code"),
+    "overrides, argument, code",
     [
         ({"criterion": "loss"}, "criterion", "name"),
         ({"model": "ae"}, "model", "invalid"),

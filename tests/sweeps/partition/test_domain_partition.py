@@ -43,7 +43,7 @@ def test_models_of_a_seed_share_their_items_and_seeds_do_not():
     assert set(_domains.parts(other).in_domain.groups) != set(same[0].in_domain.groups)
 
 
-@pytest.mark.parametrize(("model", "data"), _domains.PUBLISHED_SETTINGS)
+@pytest.mark.parametrize("model, data", _domains.PUBLISHED_SETTINGS)
 def test_published_settings_pass_through_a_cell_unchanged(model, data):
     items = dict(shape=(3, 32, 32), classes=3, domains=4)
     name, settings = PUBLISHED[_domains.PUBLISHED_SETTINGS[model, data]]

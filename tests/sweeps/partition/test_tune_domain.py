@@ -30,7 +30,7 @@ def test_the_setting_itself_is_in_the_space_and_nothing_else_changes(model):
         assert _domains.setting_of(model, cell.config, name) == _domains.setting_of(model, plain, name)
 
 
-@pytest.mark.parametrize(("selection", "part"), [("training-domain-validation", None), ("oracle", "out_of_domain")])
+@pytest.mark.parametrize("selection, part", [("training-domain-validation", None), ("oracle", "out_of_domain")])
 def test_a_trial_is_judged_by_its_rule(selection, part):
     cell = whole(profile(selection=selection))
     keeper = Keeper.ran(trial, [cell], "model")

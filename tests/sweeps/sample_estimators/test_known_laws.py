@@ -31,7 +31,7 @@ def test_methods_are_asked_what_they_take(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("law", "are", "are_not"),
+    "law, are, are_not",
     [
         ("label-of-one-of-40", {"classifier", "micd", "labels-as-numbers", "ksg"}, {"gaussian", "plug-in"}),
         ("zero-inflated-poisson", {"labels-as-numbers", "ksg", "gcmi"}, {"classifier"}),

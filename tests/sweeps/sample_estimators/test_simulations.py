@@ -54,7 +54,7 @@ def test_a_row_can_be_computed_again_from_its_number(every):
 
 
 @pytest.mark.parametrize(
-    ("asked", "numbers"), [({"most_columns": "16"}, [20, 23]), ({"only": "categories"}, [23])], ids=["columns", "type"]
+    "asked, numbers", [({"most_columns": "16"}, [20, 23]), ({"only": "categories"}, [23])], ids=["columns", "type"]
 )
 def test_data_sets_of_more_columns_or_another_type_are_omitted(every, asked, numbers):
     few = rows_of(**asked)

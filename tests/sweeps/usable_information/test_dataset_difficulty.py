@@ -59,7 +59,7 @@ def test_cells_without_real_data():
 
 
 @pytest.mark.parametrize(
-    ("settings", "families"),
+    "settings, families",
     [({"curves": "none"}, None), ({"encoders": "none"}, PROFILES["smoke"].quick)],
 )
 def test_a_study_can_be_left_out(settings, families):

@@ -121,7 +121,7 @@ def test_a_model_of_the_hubs_format_is_fine_tuned(reviews, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("settings", "argument", "code"),
+    "settings, argument, code",
     [({"encoder": "bert-base-cased"}, "encoder", "invalid"), ({"null": "empty"}, "null", "name")],
 )
 def test_impossible_values_are_refused(settings, argument, code):
