@@ -1,5 +1,6 @@
 """What the targets of the Makefile run, and that nothing which a person gives is run."""
 
+import functools
 import shutil
 import subprocess
 from pathlib import Path
@@ -15,6 +16,13 @@ for word; do printf '%s\\n' "$word"; done
 pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 
 
+def made(folder, *arguments):
+    """The exit status and the output of make in a folder."""
+    command = ["make", "--no-print-directory", *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
+    return done.returncode, done.stdout + done.stderr
+
+
 @pytest.fixture
 def make(tmp_path):
     """(arguments) -> exit status and output of make in a folder with two sweeps, where Python only says its words."""
@@ -28,10 +36,9 @@ def make(tmp_path):
     before = set(tmp_path.iterdir())
 
     def run(*arguments):
-        command = ["make", "--no-print-directory", *arguments, "READY=", f"PYTHON={stand_in}"]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        result = made(tmp_path, *arguments, "READY=", f"PYTHON={stand_in}")
         assert set(tmp_path.iterdir()) == before, "something was executed"
-        return done.returncode, done.stdout + done.stderr
+        return result
 
     return run
 
@@ -115,19 +122,7 @@ def test_what_is_given_is_no_program(make, text):
     """Neither make nor a shell reads it."""
     _, output = make("sweep-first-one", f"PROFILE={text}", f"SET={text}", f"ARGS={text}")
     assert words_of(output, text) == ["sweep", "first-one", "--profile", text, "--set", text]
-    on_file = (
-        "DATA",
-        "X",
-        "Y",
-        "GROUPS",
-        "CONTINUOUS",
-        "DISCRETE",
-        "ANGLES",
-        "METHODS",
-        "TARGET",
-        "TARGETS",
-        "DOMAIN",
-    )
+    on_file = ["DATA", "X", "Y", "GROUPS", "CONTINUOUS", "DISCRETE", "ANGLES", "METHODS", "TARGET", "TARGETS", "DOMAIN"]
     for task in ("disentangle", "labels", "measure", "represent", "screen"):
         words = words_of(make(task, *(f"{name}={text}" for name in on_file))[1])
         assert words[0] == task
@@ -150,13 +145,7 @@ def cleaning(tmp_path):
     shutil.copy(REPOSITORY / "Makefile", tmp_path)
     (tmp_path / "sweeps" / "work").mkdir(parents=True)
     (tmp_path / "sweeps" / "work" / "one.py").touch()
-
-    def run(*arguments):
-        command = ["make", "--no-print-directory", *arguments]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
-        return done.returncode, done.stdout + done.stderr
-
-    return run
+    return functools.partial(made, tmp_path)
 
 
 @pytest.mark.parametrize("arguments", [["VENV={}"], ["-e"], ["VENV={}", "-e"]])

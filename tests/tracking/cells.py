@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 from optuna.distributions import IntDistribution
 
 from infoscope.tracking.cell_folder import CellFolder
@@ -46,6 +47,11 @@ def closed(folder, store, outcome="complete"):
     """The id of the run of a cell that has ended."""
     folder.end(outcome, "RuntimeError: boom" if outcome == "failed" else "")
     return publish(folder, store)
+
+
+def example(dim_x=2, dim_y=2):
+    """A row of each side, for a critic."""
+    return {"x": np.ones((1, dim_x), np.float32), "y": np.ones((1, dim_y), np.float32)}
 
 
 def job(store, folder, trial, metric=None, **settings):

@@ -29,12 +29,10 @@ def test_times_of_lines_grow(tmp_path):
 
 def test_attempts_under_the_same_parent_are_counted(tmp_path):
     folder = CellFolder(tmp_path / "one")
-    assert [folder.begin({}, {PARENT: parent}) for parent in ("a", "a", "b", "b", "b")] == [1, 2, 1, 2, 3]
-    assert [folder.begin({}, {}) for _ in range(3)] == [
-        1,
-        1,
-        1,
-    ]  # offline: any number
+    for parent, attempt in (("a", 1), ("a", 2), ("b", 1), ("b", 2), ("b", 3)):
+        assert folder.begin({}, {PARENT: parent}) == attempt
+    for _ in range(3):
+        assert folder.begin({}, {}) == 1  # offline: any number
 
 
 def test_a_new_attempt_is_empty_and_the_old_one_cannot_end_it(tmp_path):

@@ -12,7 +12,7 @@ from infoscope.tracking.cell_folder import CellFolder
 from infoscope.tracking.checkpoint import STORAGE, Checkpoint, require_inside, require_storage
 from infoscope.tracking.store import Store
 from tests.refusals import refused
-from tests.tracking.cells import computed, history, job
+from tests.tracking.cells import computed, example, history, job
 
 CELLS = {"one": {"seed": 0}, "two": {"seed": 1}}
 STEPS = 12
@@ -46,8 +46,7 @@ def trial(lost_at=None, begins=None):
                 report.curve(cell, {"level": float(level) + cell["seed"]}, step)
             if step == 2:
                 report.table(pack.cells[0], "early", {"step": np.arange(3)})
-                example = {"x": np.ones((1, 2), np.float32), "y": np.ones((1, 2), np.float32)}
-                report.model(pack.cells, "critic", make_critic("inner", 2, 2), example)
+                report.model(pack.cells, "critic", make_critic("inner", 2, 2), example())
                 with report.member(pack.cells[1]):
                     raise ArithmeticError("no result")
             if lost_at is None or step < lost_at - 2:

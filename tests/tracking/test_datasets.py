@@ -11,7 +11,7 @@ from infoscope.tracking.datasets import DataSet, inputs
 from infoscope.tracking.models import ready_models
 from infoscope.tracking.store import Store
 from infoscope.tracking.sweep import Profile, Sweep
-from tests.tracking.cells import computed, job
+from tests.tracking.cells import computed, example, job
 
 X = np.arange(12, dtype=np.float32).reshape(4, 3)
 
@@ -96,7 +96,7 @@ def test_single_figures_of_a_run_are_its_models_on_the_data_of_their_name_else_o
     def trial(pack, report):
         (cell,) = pack.cells
         report.metrics(cell, {"test/accuracy": 0.5, "diverged": 0.0})
-        report.model([cell], "critic", make_critic("inner", 2, 2), {name: np.ones((1, 2), np.float32) for name in "xy"})
+        report.model([cell], "critic", make_critic("inner", 2, 2), example())
 
     computed(job(store, own_folder / "cells", trial, data=SWEEP.data), {"one": {"seed": 0}})
     (run,) = store.cells()

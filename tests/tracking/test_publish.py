@@ -19,14 +19,13 @@ from infoscope.tracking.store import Store, by_key, is_finished
 from infoscope.tracking.tags import PARENT, PROFILE
 from infoscope.tracking.weights import write_model
 from tests.refusals import refused
-from tests.tracking.cells import begun, closed, history
+from tests.tracking.cells import begun, closed, example, history
 
 
 def critic_in(folder, owner=""):
     """Writes a critic, for a cell or for one that shares another's."""
-    row = np.ones((1, 2), np.float32)
     if not owner:
-        write_model(make_critic("inner", 2, 2), {"x": row, "y": row}, folder.model("critic"))
+        write_model(make_critic("inner", 2, 2), example(), folder.model("critic"))
     folder.append({"model": "critic", "owner": owner or folder.key})
 
 
@@ -99,22 +98,22 @@ def test_a_run_lasts_as_long_as_its_cell_did_not_its_sending(tmp_path, store):
 def test_a_model_is_shown_at_every_cell_that_shares_it(tmp_path, store, monkeypatch):
     """Also through MLflow's own loader, which must give the same scores."""
     critic = make_critic("joint", 3, 2, depth=1, width=4)
-    example = {"x": np.ones((2, 3), np.float32), "y": np.ones((5, 2), np.float32)}
+    sides = {"x": np.ones((2, 3), np.float32), "y": np.ones((5, 2), np.float32)}
     owner = begun(tmp_path, "owner")
     other = begun(tmp_path, "other")
-    write_model(critic, example, owner.model("critic"))
+    write_model(critic, sides, owner.model("critic"))
     for folder in (owner, other):
         folder.append({"model": "critic", "owner": "owner"})
     ids = [closed(folder, store) for folder in (owner, other)]
-    expected = critic(*map(torch.as_tensor, example.values())).detach()
+    expected = critic(*map(torch.as_tensor, sides.values())).detach()
     models = {store.client.get_run(run_id).outputs.model_outputs[0].model_id for run_id in ids}
     assert len(models) == 1
     for address in (*ids, f"models:/{models.copy().pop()}"):
         loaded = load_model(address)
-        torch.testing.assert_close(loaded(*map(torch.as_tensor, example.values())), expected, rtol=0, atol=0)
+        torch.testing.assert_close(loaded(*map(torch.as_tensor, sides.values())), expected, rtol=0, atol=0)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", store.uri)
     logged = mlflow.pyfunc.load_model(f"models:/{models.pop()}")
-    np.testing.assert_array_equal(logged.predict(example), expected.numpy())
+    np.testing.assert_array_equal(logged.predict(sides), expected.numpy())
     assert {column.name for column in logged.metadata.signature.inputs} == {"x", "y"}
     assert logged.input_example is not None
 
@@ -230,8 +229,3 @@ def test_a_model_is_sent_for_those_that_share_it_though_its_owner_fails(tmp_path
     critic_in(sharer, "owner")
     closed(owner, store, "failed")
     assert load_model(closed(sharer, store)).config["dim_x"] == 2
-
-
-def test_a_parent_is_given_to_a_cell_without_one(tmp_path, store):
-    run_id = publish(begun(tmp_path), store, "f" * 32)
-    assert store.run(run_id).data.tags[PARENT] == "f" * 32

@@ -179,17 +179,20 @@ def record(store, folder, declared, cell, outcome, label="laptop", loss=0.5, fra
 
 def test_a_restarted_search_keeps_finished_cells_and_runs_unfinished_ones(store, tmp_path):
     declared = sweep(SQUARE, trials=6)
-    base = {"seed": 0, "sizes": (1, 2)}
-    best = record(store, tmp_path, declared, base | {"a": 0.3, "b": 0.6}, COMPLETE, loss=0.0)
-    stopped = record(store, tmp_path, declared, base | {"a": 0.9, "b": 0.1}, STOPPED, loss=0.8, fraction=0.1)
-    elsewhere = record(store, tmp_path, declared, base | {"a": 0.4, "b": 0.4}, COMPLETE, label="smoke")
-    killed = record(store, tmp_path, declared, base | {"a": 0.5, "b": 0.5}, None)
-    failed = record(store, tmp_path, declared, base | {"a": 0.6, "b": 0.5}, FAILED)
-    record(store, tmp_path, declared, base | {"a": 0.5, "b": 0.2}, None, label="smoke")  # not begun by this profile
-    record(store, tmp_path, declared, base | {"a": 1.5, "b": 0.5}, COMPLETE)  # outside of the space
-    record(store, tmp_path, declared, base | {"seed": 1, "a": 0.5, "b": 0.5}, COMPLETE)  # other fixed values
-    other_science = dataclasses.replace(declared, version=2)
-    record(store, tmp_path, other_science, base | {"a": 0.1, "b": 0.1}, COMPLETE)
+
+    def recorded(a, b, outcome, seed=0, version=1, **settings):
+        cell = {"seed": seed, "sizes": (1, 2), "a": a, "b": b}
+        return record(store, tmp_path, dataclasses.replace(declared, version=version), cell, outcome, **settings)
+
+    best = recorded(0.3, 0.6, COMPLETE, loss=0.0)
+    stopped = recorded(0.9, 0.1, STOPPED, loss=0.8, fraction=0.1)
+    elsewhere = recorded(0.4, 0.4, COMPLETE, label="smoke")
+    killed = recorded(0.5, 0.5, None)
+    failed = recorded(0.6, 0.5, FAILED)
+    recorded(0.5, 0.2, None, label="smoke")  # not begun by this profile
+    recorded(1.5, 0.5, COMPLETE)  # outside of the space
+    recorded(0.5, 0.5, COMPLETE, seed=1)  # other fixed values
+    recorded(0.1, 0.1, COMPLETE, version=2)  # other science
 
     exploration = CellSearch(declared, Profile())
     plan = exploration.recall(list(store.cells()), "laptop")

@@ -121,10 +121,15 @@ def test_data_that_cannot_be_read_fail_their_cells(worked):
     assert set(outcomes().values()) == {("failed", "FileNotFoundError: no digits.npz")}
 
 
+def all_failed(word):
+    """Whether all cells have failed with this word."""
+    return all(outcome == "failed" and word in error for outcome, error in outcomes().values())
+
+
 @pytest.mark.parametrize("trial", [lambda pack, report: report.progress(0.5, level=1.0), lambda pack, report: None])
 def test_a_trial_that_does_not_report_what_the_search_needs_fails(worked, trial):
     worked(trial, metric="loss")
-    assert all(outcome == "failed" and "'loss'" in error for outcome, error in outcomes().values())
+    assert all_failed("'loss'")
 
 
 def test_the_end_of_a_search_has_the_last_metric(worked):
@@ -180,7 +185,7 @@ def test_a_cell_that_ends_its_worker_again_and_again_fails(store, own_folder):
         with pytest.raises(Dead):
             computed(told, CELLS)
     computed(told, CELLS)
-    assert all(outcome == "failed" and "worker process ended" in error for outcome, error in outcomes().values())
+    assert all_failed("worker process ended")
     assert len(list(store.cells())) == 2  # the runs of the attempts before are gone
 
 
@@ -208,7 +213,11 @@ def test_a_store_that_is_away_stops_no_trial(store, own_folder, monkeypatch, cap
         monkeypatch.setattr(type(store.client), name, away)
     monkeypatch.setattr("infoscope.tracking.trial.PUBLISH_SECONDS", 0.0)
     folder = own_folder / "cells"
-    end = computed(job(store, folder, lambda pack, report: report.metrics(pack.cells[0], {"level": 1.0})), CELLS)[-1]
+
+    def trial(pack, report):
+        report.metrics(pack.cells[0], {"level": 1.0})
+
+    end = computed(job(store, folder, trial), CELLS)[-1]
     assert [outcome for _, outcome, _ in end["ended"]] == ["complete", "complete"]
     assert [cell.ending()["outcome"] for cell in cell_folders(folder)] == ["complete"] * 2
     assert "not in MLflow yet: cell one" in caplog.text

@@ -34,6 +34,9 @@ def items(n=240, seed=1, size=3.0):
     return DomainData(size * signal + torch.randn(n, 6, generator=generator(seed)), y, d, groups=torch.arange(n) // 6)
 
 
+UNSEEN = items(seed=2)
+
+
 def model(name="erm", **settings):
     return MODELS[name](**FLAT | {"optimisation": FAST} | settings, generator=generator())
 
@@ -59,7 +62,7 @@ def test_every_model_learns_the_class(name):
     """From a third right to more than four fifths of unseen items, with every term of the loss finite throughout; and
     the domain, where it is predicted from a block of its own."""
     n = 200 if name == "augmented-dann" else 100
-    fit = fit_domain(case(name), items(), items(seed=2), steps=n, generator=generator(1), every=n // 4)
+    fit = fit_domain(case(name), items(), UNSEEN, steps=n, generator=generator(1), every=n // 4)
     assert fit.ended == "done"
     assert fit.steps_done == fit.step == n
     assert not fit.model.training
@@ -68,7 +71,7 @@ def test_every_model_learns_the_class(name):
         assert all(map(math.isfinite, row.values()))
     assert fit.curve[-1]["class"] < 0.8 * fit.curve[0]["class"]
     assert fit.curve[-1]["validation/average"] > 0.8
-    assert fit.curve[-1]["validation/overall"] == accuracies(fit.model, items(seed=2)).overall.value
+    assert fit.curve[-1]["validation/overall"] == accuracies(fit.model, UNSEEN).overall.value
     if name in ("nvae", "diva", "augmented-dann"):
         assert accuracies(fit.model, items(seed=3), of="domain").overall.value > 0.8
 
@@ -77,7 +80,7 @@ def test_few_labels_are_enough_for_a_vae_that_takes_unlabelled_items():
     """A fifth of the items is labelled, in mixed batches: accuracy is far above a third, that of guessing."""
     data = items(300)
     data.y[60:] = -1
-    fit = fit_domain(model("nvae"), data, items(seed=2), steps=80, generator=generator(1))
+    fit = fit_domain(model("nvae"), data, UNSEEN, steps=80, generator=generator(1))
     assert fit.curve[-1]["validation/average"] > 0.6
     assert 0 <= fit.curve[-1]["class_prior"] <= math.log(3) + 1e-5
 
@@ -86,7 +89,7 @@ def test_few_labels_are_enough_for_a_vae_that_takes_unlabelled_items():
 def test_a_stopped_training_continues_with_the_same_numbers(name):
     """Bit for bit: weights, curve, generator; the state passes through a file that is read without pickled code."""
     states = []
-    data = items(), items(seed=2)
+    data = items(), UNSEEN
     arguments = {"steps": 13, "every": 5, "rule": "training-domain-validation"}
     started = case(name, optimisation=FAST | {"balanced": True, "batch": 10})
     config = started.config
@@ -222,17 +225,17 @@ def test_the_selected_weights_are_those_of_the_selected_step():
 
     erm = model("erm")
     arguments = {"every": 20, "rule": "training-domain-validation", "patience": 2}
-    fit = fit_domain(erm, items(), items(seed=2), steps=200, generator=generator(), report=spoil, **arguments)
+    fit = fit_domain(erm, items(), UNSEEN, steps=200, generator=generator(), report=spoil, **arguments)
     assert fit.ended == "patience"
     assert fit.steps_done == fit.step + 2 * 20 < 200
     assert fit.criterion == max(seen.values()) == seen[fit.step] > 0.8 > seen[80]
-    assert accuracies(fit.model, items(seed=2)).average.value == fit.criterion
+    assert accuracies(fit.model, UNSEEN).average.value == fit.criterion
 
 
 def test_divergence_is_reported():
     """A rate that overflows ends the training, and the curve shows the loss that is not finite."""
     wild = model("nvae", optimisation={"learning_rate": 1e30, "method": "sgd", "batch": 24})
-    fit = fit_domain(wild, items(), items(seed=2), steps=50, generator=generator())
+    fit = fit_domain(wild, items(), UNSEEN, steps=50, generator=generator())
     assert fit.ended == "diverged"
     assert fit.steps_done < 50
     assert not math.isfinite(fit.curve[-1]["objective"])

@@ -45,6 +45,13 @@ def objective(name):
     return OBJECTIVES[name](**SETTINGS.get(name, {}))
 
 
+def fitted(name, steps, **settings):
+    """A trained model, and the trace of its training."""
+    trained = model(name)
+    settings = {"batch": 16, "generator": generator()} | settings
+    return trained, fit_vae(trained, objective(name), squares(), steps, **settings)
+
+
 def weights(trained):
     return torch.cat([parameter.detach().flatten() for parameter in trained.parameters()])
 
@@ -54,16 +61,8 @@ def test_a_resumed_training_is_the_same_training(name):
     """Stopped in the middle of an epoch, written to a file and read without unpickling code, and continued by other
     objects: the weights, the discriminator's and the losses are those of a training never stopped, bit for bit."""
     arguments = {"steps": 23, "batch": 16, "learning_rate": 1e-3, "every": 7}
-    whole = model(name)
     states = []
-    trace = fit_vae(
-        whole,
-        objective(name),
-        squares(),
-        generator=generator(5),
-        save=lambda state: states.append(state()),
-        **arguments,
-    )
+    whole, trace = fitted(name, generator=generator(5), save=lambda state: states.append(state()), **arguments)
     assert [state["done"] for state in states] == trace["step"] == [7, 14, 21, 23]
     for written in states[:2]:
         again = model(name, seed=8)
@@ -76,19 +75,9 @@ def test_a_resumed_training_is_the_same_training(name):
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_losses_are_reported_by_name_and_fall(name):
     reports = []
-    trained = model(name)
     before = torch.get_rng_state()
-    trace = fit_vae(
-        trained,
-        objective(name),
-        squares(),
-        steps=30,
-        batch=32,
-        learning_rate=5e-3,
-        every=10,
-        report=lambda *reported: reports.append(reported),
-        generator=generator(),
-    )
+    settings = {"batch": 32, "learning_rate": 5e-3, "every": 10}
+    trained, trace = fitted(name, 30, report=lambda *reported: reports.append(reported), **settings)
     assert torch.equal(before, torch.get_rng_state())
     assert not trained.training
     assert [step for step, _ in reports] == trace["step"] == [10, 20, 30]
@@ -101,8 +90,7 @@ def test_a_vae_finds_the_position_of_a_square():
     """Two latents, two coordinates: a linear map of the means has R^2 above .8 for each (six seeds gave .97 to .99; two
     uninformative latents have more than .2 for 81 images less than once in 5,000 times). A decoder that ignores the
     codes is left with the 118.66 nats of the entropies of the pixels."""
-    trained = model("vae")
-    trace = fit_vae(trained, "vae", squares(), 250, batch=32, learning_rate=5e-3, generator=generator())
+    trained, trace = fitted("vae", 250, batch=32, learning_rate=5e-3)
     assert trace["reconstruction"][-1] < 110
     means = encode_all(trained, squares()).mean.double()
     places = torch.cartesian_prod(torch.arange(9.0), torch.arange(9.0)).double()
@@ -112,12 +100,11 @@ def test_a_vae_finds_the_position_of_a_square():
 
 
 def test_means_are_over_the_steps_between_reports():
-    one, all_of_it = (
-        fit_vae(model("vae"), "vae", squares(), 6, batch=16, generator=generator(), every=every) for every in (1, 4)
-    )
+    _, every_step = fitted("vae", 6, every=1)
+    _, every_fourth = fitted("vae", 6, every=4)
     for name in ("loss", "reconstruction", "kl"):
-        expected = [np.mean(one[name][:4]), np.mean(one[name][4:])]
-        assert all_of_it[name] == pytest.approx(expected, rel=1e-12)
+        expected = [np.mean(every_step[name][:4]), np.mean(every_step[name][4:])]
+        assert every_fourth[name] == pytest.approx(expected, rel=1e-12)
 
 
 class Watched:
@@ -147,9 +134,8 @@ def test_an_epoch_shows_no_image_twice(name, take):
 
 def test_divergence_is_reported_and_ends_the_training():
     reports = []
-    settings = {"batch": 16, "learning_rate": 1e20, "every": 10, "report": lambda *reported: reports.append(reported)}
     with pytest.raises(FloatingPointError, match="step 10.* kl "):
-        fit_vae(model("vae"), "vae", squares(), 50, **settings, generator=generator())
+        fitted("vae", 50, learning_rate=1e20, every=10, report=lambda *reported: reports.append(reported))
     assert [step for step, _ in reports] == [10]
     assert not math.isfinite(reports[0][1]["loss"])
 
@@ -185,9 +171,6 @@ def test_a_state_of_another_training_is_refused():
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_a_gpu_trains_the_same_model(name):
     """The same draws: weights agree to what ten steps of rounding leave."""
-    here = model(name)
-    there = model(name)
-    arguments = {"batch": 16, "learning_rate": 1e-3}
-    fit_vae(here, objective(name), squares(), 10, **arguments, generator=generator())
-    fit_vae(there, objective(name), squares(), 10, **arguments, generator=generator(), device="cuda")
+    here, _ = fitted(name, 10, learning_rate=1e-3)
+    there, _ = fitted(name, 10, learning_rate=1e-3, device="cuda")
     torch.testing.assert_close(weights(there).cpu(), weights(here), rtol=0, atol=1e-3)
