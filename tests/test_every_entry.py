@@ -211,10 +211,10 @@ def test_a_table_of_any_library_gives_the_same_estimate_or_refusal(kinds, missin
 
     def outcome(x, y):
         try:
-            found = estimate(x, y, "ksg")
+            estimated = estimate(x, y, "ksg")
         except InfoscopeError as error:
             return type(error), str(error)
-        return found.value, found.low, found.high, found.notes
+        return estimated.value, estimated.low, estimated.high, estimated.notes
 
     y = pd.Series(NUMBERS, name="y")
     assert outcome(LIBRARIES[library](table), LIBRARIES[library](y)) == outcome(table, y)
@@ -312,8 +312,8 @@ def typed(values, kind):
 def test_types_and_the_order_of_rows_change_nothing(method, kind, seed):
     x, y = (np.asarray(values, np.float32).astype(float) for values in (X, NUMBERS))
     expected = estimate(x, y, method, generator=np.random.default_rng(0))
-    found = estimate(typed(x, kind), typed(y, kind), method, generator=np.random.default_rng(0))
-    assert found.value == pytest.approx(expected.value, abs=1e-9)
+    estimated = estimate(typed(x, kind), typed(y, kind), method, generator=np.random.default_rng(0))
+    assert estimated.value == pytest.approx(expected.value, abs=1e-9)
     order = np.random.default_rng(seed).permutation(N)
     moved = estimate(x[order], y[order], method, generator=np.random.default_rng(0))
     tolerance = 1e-9 if method != "student-copula" else 0.15  # its folds are drawn by place

@@ -60,9 +60,9 @@ def test_a_bound_and_a_source():
     critic = make_critic("joint", 1, 1, depth=0, width=32, generator=seeded())
     trace = fit_critic(Doubled(), critic, own, steps=300, batch=64, learning_rate=1e-2, generator=seeded(1))
     assert trace.of(own)[-1] > trace.of(own)[0]
-    found = held_out(Doubled(), critic, own, 256, 20, seeded(2))["chi"]
-    assert found.value == pytest.approx(np.log(2) / 2 - 0.75, abs=0.05)
-    assert "chi" in repr(found)
+    estimated = held_out(Doubled(), critic, own, 256, 20, seeded(2))["chi"]
+    assert estimated.value == pytest.approx(np.log(2) / 2 - 0.75, abs=0.05)
+    assert "chi" in repr(estimated)
     with refused("bound", "name"):
         fit_critic(Doubled(), critic, "chi", steps=1)
 
@@ -71,8 +71,8 @@ def test_a_critic():
     torch.manual_seed(0)
     critic = Cosine(1, 1, embed=8)
     fit_critic(Doubled(), critic, "infonce", steps=300, batch=64, learning_rate=1e-2, generator=seeded())
-    found = held_out(Doubled(), critic, "infonce", 256, 20, seeded(1))["infonce"]
-    assert 0.3 < found.value < np.log(2) + 5 * found.standard_error
+    estimated = held_out(Doubled(), critic, "infonce", 256, 20, seeded(1))["infonce"]
+    assert 0.3 < estimated.value < np.log(2) + 5 * estimated.standard_error
     with refused("critic", "type"):
         fit_critic(Doubled(), torch.nn.Linear(1, 1), "infonce", steps=1)
 
@@ -95,9 +95,9 @@ def test_an_estimator():
 
 def test_a_text_data_set():
     texts = generated_reviews(120, generator=seeded())
-    found = v_information.estimate(tfidf_logistic(), list(texts.texts), texts.label_names, folds=3)
-    assert found.n == len(texts)
-    assert found.value > 0
+    estimated = v_information.estimate(tfidf_logistic(), list(texts.texts), texts.label_names, folds=3)
+    assert estimated.n == len(texts)
+    assert estimated.value > 0
 
 
 def test_an_autoencoder():

@@ -328,5 +328,5 @@ def test_a_password_is_in_no_message(monkeypatch, capsys):
     commands.serve_ui(5001)
     with pytest.raises(StoreUnreachable) as raised:
         Store.open("demo")
-    told = capsys.readouterr().out, str(raised.value)
-    assert all("secret" not in text and "//127.0.0.1:9" in text for text in told)
+    printed = capsys.readouterr().out, str(raised.value)
+    assert all("secret" not in text and "//127.0.0.1:9" in text for text in printed)

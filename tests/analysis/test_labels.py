@@ -72,10 +72,10 @@ def test_a_table_of_suspects_a_figure_a_page_and_one_run(here, capsys):
     ids=["both", "numbers", "npz", "npz and texts", "csv", "jsonl"],
 )
 def test_every_input_finds_the_wrong_labels(here, words, monkeypatch):
-    found = []
-    monkeypatch.setattr(labels, "conclude_report", lambda *arguments: found.append(arguments[3]))
+    reports = []
+    monkeypatch.setattr(labels, "conclude_report", lambda *arguments: reports.append(arguments[3]))
     assert run(*words) == 0
-    (report,) = found
+    (report,) = reports
     assert report.wrong.low <= 12 <= report.wrong.high
     assert set(report.suspects["row"][:12]) == set(range(1, 13))
 
@@ -121,11 +121,11 @@ def test_bad_input_is_one_sentence(here, name, capsys):
 
 
 def test_categories_and_arrays_are_columns(here):
-    found = read_labels(here / "tickets.csv", ["author", "size"], "queue", discrete=["author"])
-    assert found.x.select_dtypes("number").columns.tolist() == ["size"]
-    assert found.n == N
-    assert found.texts[0] == "0"
-    assert found.rows.tolist() == list(range(N))
+    labelled = read_labels(here / "tickets.csv", ["author", "size"], "queue", discrete=["author"])
+    assert labelled.x.select_dtypes("number").columns.tolist() == ["size"]
+    assert labelled.n == N
+    assert labelled.texts[0] == "0"
+    assert labelled.rows.tolist() == list(range(N))
     with pytest.raises(InfoscopeError):
         read_labels(here / "tickets.csv", ["text"], "queue", "text")
 

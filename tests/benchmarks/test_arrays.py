@@ -32,9 +32,9 @@ def test_a_critic_on_arrays_against_the_bare_engine(bound):
         fit_critic(pairs, critic, bound, STEPS, batch=128)
 
     estimate(x, y, bound, folds=2, **settings | {"steps": 10})  # imports and compiles
-    found = {}
-    spent = seconds(lambda: found.update(estimate=estimate(x, y, bound, folds=FOLDS, **settings)))
-    steps = found["estimate"].curve.groupby("fold")["step"].max().sum()
+    results = {}
+    spent = seconds(lambda: results.update(estimate=estimate(x, y, bound, folds=FOLDS, **settings)))
+    steps = results["estimate"].curve.groupby("fold")["step"].max().sum()
     engine = np.median([seconds(bare) for _ in range(3)]) * steps / STEPS
     ratio = spent / engine
     show(bound, seconds=spent, steps=steps, engine=float(engine), ratio=ratio)

@@ -35,7 +35,7 @@ def example(size):
 
 def log_marginals(z, mean, scale, which):
     """log q(z_S), S every latent, all but it, or all; averaged over all rows of mean and scale."""
-    found = []
+    logs_of_draws = []
     for outer in z.split(OUTER):
         parts = []
         for m, s in zip(mean.split(INNER), scale.split(INNER), strict=True):
@@ -44,8 +44,8 @@ def log_marginals(z, mean, scale, which):
                 joint = logs.sum(-1, keepdim=True)
                 logs = joint if which == "joint" else joint - logs
             parts.append(logs.logsumexp(1))
-        found.append(torch.stack(parts).logsumexp(0) - log(len(mean)))
-    return torch.cat(found)
+        logs_of_draws.append(torch.stack(parts).logsumexp(0) - log(len(mean)))
+    return torch.cat(logs_of_draws)
 
 
 def entropies(mean, scale, generator):
@@ -80,13 +80,13 @@ def separately(posterior, y):
 def test_one_sweep_against_one_for_every_subset(size):
     posterior, y = example(size)
     exact.factor_information(posterior, y, 2)  # compiles
-    found = []
+    results = []
     tracemalloc.start()
-    ours = seconds(lambda: found.append(exact.factor_information(posterior, y, DRAWS, np.random.default_rng(0))))
+    ours = seconds(lambda: results.append(exact.factor_information(posterior, y, DRAWS, np.random.default_rng(0))))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    plain = seconds(lambda: found.append(separately(posterior, y)))
-    own, (information, errors) = found
+    plain = seconds(lambda: results.append(separately(posterior, y)))
+    own, (information, errors) = results
     own_errors = np.sqrt(np.square(own.deviations).sum(axis=0))
     show(f"N {len(y):,}", ours=ours, plain=plain, ratio=plain / ours, pairs_per_s=len(y) * DRAWS / ours)
     show("", peak_mib=peak / 2**20, errors=float(own_errors.mean()), plain_errors=float(errors.mean()))

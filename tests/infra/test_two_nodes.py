@@ -167,13 +167,13 @@ def test_a_search_stops_the_worse_and_goes_on_with_more_trials(two_nodes, tmp_pa
     """A third of the space fails. The first ten suggestions of a search are the same in every run, and these have some
     of each outcome, whichever of two workers is the faster.
     """
-    found = []
+    searches = []
     for trials in (6, 8):
         code, _, errors = finish(start(tmp_path, two_nodes.settings, f"trials={trials}", "toy_search"))
         assert code == 1 and counts(errors)["cells"] == trials, errors
-        found.append(recorded(tmp_path, two_nodes.settings, "toy-search", finished=False))
-        assert len(found[-1]) == trials
-    first, second = found
+        searches.append(recorded(tmp_path, two_nodes.settings, "toy-search", finished=False))
+        assert len(searches[-1]) == trials
+    first, second = searches
     assert set(first["outcome"]) == {"stopped", "complete", "failed"}
     assert set(first["profile"]) == {"smoke"}
     assert set(first.loc[first["outcome"] == "failed", "kind"]) == {"broken"}

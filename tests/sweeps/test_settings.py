@@ -62,10 +62,10 @@ def test_a_value_that_a_setting_cannot_have_is_one_sentence(name, zoo):
             try:
                 planned(sweep, {setting: bad})
             except ValueError as error:
-                told = str(error)
+                message = str(error)
                 word = bad.split(",")[-1]
-                if len(told.splitlines()) > 1 or not (setting in told or word and word in told):
-                    accepted.append(f"{setting}={bad}: {told}")
+                if len(message.splitlines()) > 1 or not (setting in message or word and word in message):
+                    accepted.append(f"{setting}={bad}: {message}")
             else:
                 accepted.append(f"{setting}={bad} is taken")
     assert not accepted

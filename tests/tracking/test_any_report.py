@@ -75,11 +75,11 @@ def refused(act, *given):
     try:
         act(*given)
     except ValueError as error:
-        told = str(error)
-        assert told
-        assert len(told.splitlines()) == 1
-        assert len(told) < 500
-        told.encode()
+        message = str(error)
+        assert message
+        assert len(message.splitlines()) == 1
+        assert len(message) < 500
+        message.encode()
         return True
     return False
 

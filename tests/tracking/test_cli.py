@@ -101,10 +101,10 @@ def test_outside_a_working_tree_a_message_is_printed(tmp_path, monkeypatch, caps
     answers = {"sweep one": "sweeps", "sweep-all": "sweeps", "table one": "tables"}
     for words, missing in answers.items():
         assert main(words.split()) == 2
-        told = capsys.readouterr().err
-        assert missing in told
-        assert str(tmp_path) in told
-        assert "Makefile" in told
+        printed = capsys.readouterr().err
+        assert missing in printed
+        assert str(tmp_path) in printed
+        assert "Makefile" in printed
 
 
 @pytest.mark.parametrize(
@@ -124,9 +124,9 @@ def test_expected_errors_are_one_sentence(capsys, error, status, said):
         raise error
 
     assert command_line.run_command(command_line.command("one", call, [], ""), []) == status
-    told = capsys.readouterr().err.splitlines()
-    assert told == ([f"error: {said}"] if said else told)
-    assert said or not any(map(str.strip, told))
+    printed = capsys.readouterr().err.splitlines()
+    assert printed == ([f"error: {said}"] if said else printed)
+    assert said or not any(map(str.strip, printed))
 
 
 def test_errors_of_the_program_are_raised():

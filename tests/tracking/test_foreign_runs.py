@@ -108,10 +108,10 @@ def test_sync_status_and_tables_skip_foreign_runs_with_a_warning(own_folder, war
     assert sorted(frame["level"]) == [0, 1]
     assert set(frame["key"]) == set(plan)
     assert len(runs("toy", finished=False)) == 2
-    (told,) = status(["toy"], "smoke")
-    assert told.counts == {"done": 2}  # whose module lies in tests
-    assert told.others == 0
-    assert "toy" in told.note
+    (counted,) = status(["toy"], "smoke")
+    assert counted.counts == {"done": 2}  # whose module lies in tests
+    assert counted.others == 0
+    assert "toy" in counted.note
     (synced,) = sync(["toy"])
     assert synced.left == {}
     left = {kind: store.client.get_run(run_id).info.status for kind, run_id in made.items()}

@@ -231,7 +231,7 @@ def test_a_damaged_model_is_named(tmp_path):
         path.write_bytes(path.read_bytes()[:-2] if content is None else content)
         with refused(code="invalid") as caught:
             load_model(str(path.parent))
-        told = str(caught.value)
-        assert told.startswith(f"{path} ")
-        assert word in told
-        assert len(told.splitlines()) == 1
+        message = str(caught.value)
+        assert message.startswith(f"{path} ")
+        assert word in message
+        assert len(message.splitlines()) == 1

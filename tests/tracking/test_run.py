@@ -219,5 +219,5 @@ def test_an_outcome_that_a_worker_has_written_stays(own_folder):
             folder.end(outcome)
         assert not driver._settle(Ended(key, "failed", "the worker process died"))
         assert driver._settle(Ended(key, "failed", "the worker process died"), is_final=True)
-    found = runs("toy", finished=False).set_index("key")["outcome"].to_dict()
-    assert found == {"whole": "complete", "half": "failed"}
+    frame = runs("toy", finished=False).set_index("key")["outcome"].to_dict()
+    assert frame == {"whole": "complete", "half": "failed"}

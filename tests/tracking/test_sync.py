@@ -53,8 +53,8 @@ def test_a_running_sweep_is_left_alone(folder):
     for name in ("idle", "running"):
         began(folder, name, "cell").end("complete")
     with FileLock(folder / "running.lock"):
-        told = sync()
-    assert [(one.sweep, one.published, one.busy) for one in told] == [("idle", 1, False), ("running", 0, True)]
+        synced = sync()
+    assert [(one.sweep, one.published, one.busy) for one in synced] == [("idle", 1, False), ("running", 0, True)]
     assert len(cell_folders(folder / "running")) == 1
     assert not cell_folders(folder / "idle")
 

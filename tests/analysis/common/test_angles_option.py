@@ -118,14 +118,16 @@ def test_texts_are_no_angles_and_missing_values_are_left_out(table):
 
 
 def test_angles_and_categories_of_a_representation(table):
-    found = read_representation(
+    representation = read_representation(
         table, ["hour", "n1"], ["phase", "n2"], angles=["hour:24", "phase:2pi"], discrete=["n*"]
     )
-    np.testing.assert_allclose(found.blocks["x"][:, :2], np.column_stack([np.cos(PHASE), np.sin(PHASE)]), atol=1e-12)
-    assert found.blocks["x"].shape == (200, 7)  # a 0 or 1 for each category
-    assert found.blocks["x"][:, 2:].sum() == 200
-    assert isinstance(found.targets["phase"], Angle)
-    assert isinstance(found.targets["n2"], Discrete)
+    np.testing.assert_allclose(
+        representation.blocks["x"][:, :2], np.column_stack([np.cos(PHASE), np.sin(PHASE)]), atol=1e-12
+    )
+    assert representation.blocks["x"].shape == (200, 7)  # a 0 or 1 for each category
+    assert representation.blocks["x"][:, 2:].sum() == 200
+    assert isinstance(representation.targets["phase"], Angle)
+    assert isinstance(representation.targets["n2"], Discrete)
 
 
 def test_the_command_line_takes_angles_and_another_period_is_another_query(table):

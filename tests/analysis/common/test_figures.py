@@ -53,13 +53,13 @@ def drawn(monkeypatch, tmp_path):
 
 def looks(figure):
     """Label -> how its handles look in all panels: colour, marker, line."""
-    found = {}
+    by_label = {}
     for axis in figure.axes:
         for handle, label in zip(*axis.get_legend_handles_labels()):
             line = handle[0] if isinstance(handle, tuple) else handle  # of an error bar: its line
             look = to_hex(line.get_color()), str(line.get_marker()), line.get_fillstyle(), line.get_linestyle()
-            found.setdefault(label, set()).add(look)
-    return found
+            by_label.setdefault(label, set()).add(look)
+    return by_label
 
 
 def assert_readable(axes):

@@ -176,8 +176,8 @@ def test_rows_with_missing_values_are_left_out_and_counted(csv):
     np.testing.assert_allclose(data.y, FRAME["b"][3:58])
     assert "'?' taken as missing (3)" in data.understood
     assert "5 rows with missing values left out" in data.understood
-    found = read_representation(path, ["a"], ["age"], "city")
-    assert len(found.blocks["x"]) == len(found.domain) == 57
+    representation = read_representation(path, ["a"], ["age"], "city")
+    assert len(representation.blocks["x"]) == len(representation.domain) == 57
     table = read_table(path, target="b")
     assert pd.isna(table.columns["age"]).sum() == 3
     assert "`age` (3)" in table.understood

@@ -42,11 +42,11 @@ def test_the_table_has_our_choice_the_oracle_and_the_paper(made_up):
 
 def test_an_upward_bias_helps_against_the_nominal_truth_only(judge):
     """SMILE-1 reports the nominal 10 bits, DV the 8.9 that can be decoded."""
-    _, found = judge(
+    _, verdicts = judge(
         ANALYSIS, cells(), lambda cell, bits: (bits if cell["bound"] == "smile-1" else 0.89 * bits, 0.1), decodes=0.89
     )
-    assert found.of("smile-1 is", "nominal") == {"confirmed"}
-    assert found.of("smile-1 is", "decodable") == {"contradicted"}
+    assert verdicts.of("smile-1 is", "nominal") == {"confirmed"}
+    assert verdicts.of("smile-1 is", "decodable") == {"contradicted"}
 
 
 DIFFERENT = best(gaussian="smile-inf", images="nwj", text="smile-1")
@@ -64,8 +64,8 @@ OTHERS = cells(["gaussian"], ["dv", "mine"]) + cells(["images"], ["nwj", "mine"]
     ],
 )
 def test_whether_there_is_a_universal_winner(runs, estimates, verdict, judge):
-    _, found = judge(ANALYSIS, runs, estimates)
-    assert found[WINNER] == verdict
+    _, verdicts = judge(ANALYSIS, runs, estimates)
+    assert verdicts[WINNER] == verdict
 
 
 def test_diverged_runs_are_shown_without_a_verdict(judge, tmp_path):

@@ -22,9 +22,9 @@ def falling(cell, bits):
 
 
 def test_section_5_6_holds(judge):
-    _, found = judge(ANALYSIS, CELLS, falling, decodes=0.995)
-    assert set(found.values()) == {"confirmed"}
-    assert len(found) == 2 + 1 + 2 + 2 * 2
+    _, verdicts = judge(ANALYSIS, CELLS, falling, decodes=0.995)
+    assert set(verdicts.values()) == {"confirmed"}
+    assert len(verdicts) == 2 + 1 + 2 + 2 * 2
 
 
 def test_section_5_6_does_not_hold(judge):
@@ -34,8 +34,8 @@ def test_section_5_6_does_not_hold(judge):
         lost = 0.6 if cell["nuisance"] <= 0.4 else 0.3 if cell["bound"] == "mine" else 0.1
         return bits * (1 - lost), 0.01
 
-    results, found = judge(ANALYSIS, CELLS, rising, decodes=lambda cell: 0.99 if cell["nuisance"] < 0.5 else 0.85)
-    nominal = {verdict for text, verdict in found.items() if "is larger" not in text}
+    results, verdicts = judge(ANALYSIS, CELLS, rising, decodes=lambda cell: 0.99 if cell["nuisance"] < 0.5 else 0.85)
+    nominal = {verdict for text, verdict in verdicts.items() if "is larger" not in text}
     assert nominal == {"contradicted"}
     (unchanged,) = [claim for claim in results[0].claims if "the true MI" in claim.statement]
     assert "eta 0.7 on" in unchanged.evidence
@@ -48,9 +48,9 @@ def test_against_what_can_be_decoded_the_verdict_may_turn(judge):
     def estimates(cell, bits):
         return (left[cell["nuisance"]] - (cell["nuisance"] <= 0.4) * 0.1) * bits, 0.001
 
-    _, found = judge(ANALYSIS, CELLS, estimates, decodes=lambda cell: left[cell["nuisance"]])
-    assert found.of("falls", "nominal") == {"confirmed"}
-    assert found.of("falls", "decodable") == {"contradicted"}
+    _, verdicts = judge(ANALYSIS, CELLS, estimates, decodes=lambda cell: left[cell["nuisance"]])
+    assert verdicts.of("falls", "nominal") == {"confirmed"}
+    assert verdicts.of("falls", "decodable") == {"contradicted"}
 
 
 def test_figures_and_accuracy(judge, tmp_path):

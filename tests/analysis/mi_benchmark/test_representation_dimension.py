@@ -42,8 +42,8 @@ def test_our_figures_and_the_published_ones(judge, tmp_path):
 
 
 def test_equal_errors_at_all_sizes_hold(judge):
-    _, found = judge(ANALYSIS, TRAINED + DECODING, right, decodes=0.99)
-    assert set(found.values()) == {"confirmed"}
+    _, verdicts = judge(ANALYSIS, TRAINED + DECODING, right, decodes=0.99)
+    assert set(verdicts.values()) == {"confirmed"}
 
 
 def test_accuracy_is_scored_against_both_truths(judge):
@@ -52,28 +52,28 @@ def test_accuracy_is_scored_against_both_truths(judge):
     def large(cell):
         return 0.8 if cell["size"] == 100 else 0.99
 
-    results, found = judge(ANALYSIS, trained("dv") + DECODING, lambda cell, bits: (large(cell), 0.05), decodes=large)
-    assert found.of("accurate", "nominal") == {"contradicted"}
-    assert found.of("accurate", "decodable") == {"confirmed"}
+    results, verdicts = judge(ANALYSIS, trained("dv") + DECODING, lambda cell, bits: (large(cell), 0.05), decodes=large)
+    assert verdicts.of("accurate", "nominal") == {"contradicted"}
+    assert verdicts.of("accurate", "decodable") == {"confirmed"}
     shown = results[0].text.set_index("size")["decodable MI (bits)"]
     assert shown[10] == "0.990 ± 0.010"
     assert shown[100] == "0.800 ± 0.010"
 
 
 def test_without_decoding_the_decodable_truth_is_undecided(judge):
-    results, found = judge(ANALYSIS, TRAINED, right)
+    results, verdicts = judge(ANALYSIS, TRAINED, right)
     assert set(results[0].text["decodable MI (bits)"]) == {"not decoded"}
-    assert found.of("the decodable") == {"undecided"}
+    assert verdicts.of("the decodable") == {"undecided"}
 
 
 def test_one_estimator_that_depends_on_the_size_is_enough(judge):
-    results, found = judge(
+    results, verdicts = judge(
         ANALYSIS,
         TRAINED + DECODING,
         lambda cell, bits: (0.8 if cell["size"] == 100 and cell["bound"] == "dv" else 0.997, 0.05),
         decodes=0.99,
     )
-    assert set(found.values()) == {"contradicted"}
+    assert set(verdicts.values()) == {"contradicted"}
     assert "for dv: 0.19" in results[0].claims[0].evidence
 
 
@@ -90,5 +90,5 @@ SHORT = [cell for cell in TRAINED if (cell["size"], cell["bound"], cell["seed"])
     ids=["missing size", "diverged", "estimates of zero"],
 )
 def test_what_is_undecided(judge, cells, estimates):
-    _, found = judge(ANALYSIS, cells, estimates)
-    assert found.of("every dimension") == {"undecided"}
+    _, verdicts = judge(ANALYSIS, cells, estimates)
+    assert verdicts.of("every dimension") == {"undecided"}

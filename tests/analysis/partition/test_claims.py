@@ -78,15 +78,15 @@ def test_an_absent_block_is_not_zero():
 
 @pytest.mark.parametrize("gap, verdict", [(0.1, "confirmed"), (-0.1, "contradicted")])
 def test_the_order_of_the_models_is_paired_within_seeds(gap, verdict):
-    found = []
+    trainings = []
     for seed in range(3):
         level = 0.2 * seed  # between seeds far more than between models
-        found += [training("nvae", seed, items=str(seed), unique=0.4 + level + gap + seed / 1000),
+        trainings += [training("nvae", seed, items=str(seed), unique=0.4 + level + gap + seed / 1000),
                   training("diva", seed, items=str(seed), unique=0.4 + level)]  # fmt: skip
-    (claim,) = [one for one in claims(found) if one.statement.startswith("NVAE scores higher")]
+    (claim,) = [one for one in claims(trainings) if one.statement.startswith("NVAE scores higher")]
     assert claim.verdict == verdict
     assert "3 pairs" in claim.evidence
-    over = over_trainings(found).set_index("quantity").loc["unique"]
+    over = over_trainings(trainings).set_index("quantity").loc["unique"]
     assert over["difference"] == pytest.approx(gap + 0.001)
     assert over["standard_error"] < 0.001
 

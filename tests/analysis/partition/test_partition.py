@@ -148,13 +148,13 @@ def test_a_kept_evaluation_is_the_measured_one(store):
     effort = Effort(family="knn", folds=3, resamples=10, permutations=9, draws=50)
 
     def both(again):
-        found = {}
+        reports = {}
         for one in pair:
             stored = items()
             given = Items(*(stored[name] for name in ("x", "y", "d", "groups")), "made up")
             done = evaluated(one, load_model(one.address), given, effort, again)
-            found[one.kind] = done.report
-        return found
+            reports[one.kind] = done.report
+        return reports
 
     fresh = both(True)
     kept = both(False)
@@ -196,9 +196,9 @@ def test_one_broken_model_does_not_keep_the_others(store, tmp_path, capsys):
     log(store, tmp_path, "irm", 0, stored=one_class)
     log(store, tmp_path, "dann", 0, stored={})
     evaluated_by(["--models", "diva,irm,dann,erm"], status=1)
-    told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error:")]
-    assert len(told) == 3
-    for line, name in zip(told, ("diva", "dann", "irm")):
+    errors = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error:")]
+    assert len(errors) == 3
+    for line, name in zip(errors, ("diva", "dann", "irm")):
         assert f"{name} seed 0" in line
 
 

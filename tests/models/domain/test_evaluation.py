@@ -78,9 +78,9 @@ def test_a_model_predicts_one_domain_at_a_time(monkeypatch):
     model = reader()
     monkeypatch.setattr(model, "class_logits", lambda x: asked.append(x[:, 1].tolist()) or x[:, :1] * x.new_ones(3))
     x = torch.tensor([[1.0, d] for d in (0, 1, 0, 0, 1, 0, 0)])
-    found = accuracies(model, DomainData(x, torch.zeros(7, dtype=torch.int64), x[:, 1].long()), batch=4)
+    measured = accuracies(model, DomainData(x, torch.zeros(7, dtype=torch.int64), x[:, 1].long()), batch=4)
     assert asked == [[0.0] * 3, [0.0] * 2, [1.0] * 2]
-    assert found.overall.n == 7
+    assert measured.overall.n == 7
 
 
 def test_accuracy_with_predictions_that_are_not_finite_is_undefined():

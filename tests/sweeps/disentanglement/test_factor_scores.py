@@ -33,21 +33,21 @@ def values(measured):
 
 def test_a_latent_for_each_factor_has_every_score(of):
     """Values 40 noise scales apart: no vote and no posterior errs, whatever is drawn."""
-    found = values(measure(posterior(), of, 0, FEW))
+    scores = values(measure(posterior(), of, 0, FEW))
     for name in ("mig", "unibound", "informativeness", "unique_low", "shared/unique_low", "factor_vae"):
-        assert found[name] == pytest.approx(1, abs=1e-3), name
-    assert found["beta_vae"] == 1
-    assert found["dci_disentanglement"] > 0.9
-    assert found["total_correlation"] == pytest.approx(0, abs=1e-3)
-    assert found["latent_information"] == pytest.approx(2 * np.log(4), abs=1e-3)
+        assert scores[name] == pytest.approx(1, abs=1e-3), name
+    assert scores["beta_vae"] == 1
+    assert scores["dci_disentanglement"] > 0.9
+    assert scores["total_correlation"] == pytest.approx(0, abs=1e-3)
+    assert scores["latent_information"] == pytest.approx(2 * np.log(4), abs=1e-3)
 
 
 def test_a_rotation_spreads_the_information(of):
     turned = np.array([[1, 1], [-1, 1]]) / np.sqrt(2)
-    found = values(measure(posterior(turned), of, 0, FEW, predictors=False))
-    assert found["mig"] < 0.3
-    assert found["unibound"] <= found["mig"] + 1e-9
-    assert found["informativeness"] == pytest.approx(1, abs=1e-3)
+    scores = values(measure(posterior(turned), of, 0, FEW, predictors=False))
+    assert scores["mig"] < 0.3
+    assert scores["unibound"] <= scores["mig"] + 1e-9
+    assert scores["informativeness"] == pytest.approx(1, abs=1e-3)
 
 
 def test_redundancy_is_seen_by_unibound_and_not_by_votes(of):

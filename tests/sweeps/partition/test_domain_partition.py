@@ -75,9 +75,9 @@ def test_what_is_logged_gives_the_reported_accuracies(model):
     assert kept["split_names"].tolist() == list(PARTS)
     for code, part in enumerate(("in_domain", "out_of_domain")):
         rows = kept["split"] == code
-        found = accuracies(module, DomainData(*(kept[name][rows] for name in ("x", "y", "d", "groups"))))
-        assert final[f"{part}_accuracy/overall"] == pytest.approx(found.overall.value)
-        assert final[f"{part}_accuracy/average_error"] == pytest.approx(found.average.standard_error)
+        measured = accuracies(module, DomainData(*(kept[name][rows] for name in ("x", "y", "d", "groups"))))
+        assert final[f"{part}_accuracy/overall"] == pytest.approx(measured.overall.value)
+        assert final[f"{part}_accuracy/average_error"] == pytest.approx(measured.average.standard_error)
         assert (final[f"{part}_accuracy/items"], final[f"{part}_accuracy/groups"]) == (
             rows.sum(),
             len(np.unique(kept["groups"][rows])),

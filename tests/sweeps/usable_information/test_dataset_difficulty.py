@@ -48,14 +48,14 @@ def ran(cell, state=None):
 
 
 def test_cells_without_real_data():
-    found = cells_of("laptop")
-    encoded = {(cell.seed, cell.estimator) for cell in found if cell.family == "small-bert"}
-    of_reviews = {cell.transformation for cell in found if cell.data == "generated-reviews"}
-    assert {cell.data for cell in found} == {"generated-nli", "generated-reviews"}
+    every_cell = cells_of("laptop")
+    encoded = {(cell.seed, cell.estimator) for cell in every_cell if cell.family == "small-bert"}
+    of_reviews = {cell.transformation for cell in every_cell if cell.data == "generated-reviews"}
+    assert {cell.data for cell in every_cell} == {"generated-nli", "generated-reviews"}
     assert encoded == {(0, "held-out")}
     assert of_reviews == {"std", "shuffled"}
-    assert {cell.study for cell in found} == {"difficulty", "epochs"}
-    assert all(cell.epochs is None for cell in found if cell.family != "small-bert")
+    assert {cell.study for cell in every_cell} == {"difficulty", "epochs"}
+    assert all(cell.epochs is None for cell in every_cell if cell.family != "small-bert")
 
 
 @pytest.mark.parametrize(
@@ -83,39 +83,41 @@ def test_the_paper_profile_is_the_published_setting():
 
 def test_what_a_family_can_use_is_below_what_there_is_and_near_it():
     """The label is told by a word in 40 % of the hypotheses; 5 standard errors: 3e-7 of false alarms."""
-    found, tables, _ = ran(cell_of(kind="hypothesis", items=3000))
+    metrics, tables, _ = ran(cell_of(kind="hypothesis", items=3000))
     known = hypothesis_information(_data.ARTEFACT) / LN2
-    assert found["shannon_bits"] == pytest.approx(known)
-    margin = 5 * found["v_information_bits_error"]
-    assert 0.7 * known - margin < found["v_information_bits"] < known + margin
+    assert metrics["shannon_bits"] == pytest.approx(known)
+    margin = 5 * metrics["v_information_bits_error"]
+    assert 0.7 * known - margin < metrics["v_information_bits"] < known + margin
     best = tables["artefacts"].sort_values("mean_bits").groupby("label")["token"].last()
     assert best.to_dict() == {"entailment": "visibly", "neutral": "reportedly", "contradiction": "allegedly"}
 
 
 def test_what_does_not_tell_the_label_is_not_used():
     """The premise alone: no held-out V-information but for chance, of at most 5 standard errors."""
-    found, _, _ = ran(cell_of(kind="premise", items=600))
-    assert found["shannon_bits"] == 0.0
-    assert found["v_information_bits"] < 5 * found["v_information_bits_error"] + 1e-3
+    metrics, _, _ = ran(cell_of(kind="premise", items=600))
+    assert metrics["shannon_bits"] == 0.0
+    assert metrics["v_information_bits"] < 5 * metrics["v_information_bits_error"] + 1e-3
 
 
 @pytest.mark.parametrize("estimator", ["held-out", "cross-fitted"])
 def test_figures_are_those_of_the_items_and_of_the_estimator(estimator):
     cell = cell_of(estimator=estimator, items=300)
-    found, tables, _ = ran(cell)
+    metrics, tables, _ = ran(cell)
     items = tables["items"]
-    assert found["n"] == len(items) == (300 if estimator == "cross-fitted" else pytest.approx(100, abs=5))
-    assert found["v_information_bits"] == pytest.approx(items["pvi_bits"].mean())
-    assert found["null_entropy_bits"] - found["conditional_entropy_bits"] == pytest.approx(found["v_information_bits"])
-    assert found["accuracy"] == pytest.approx(items["correct"].mean())
+    assert metrics["n"] == len(items) == (300 if estimator == "cross-fitted" else pytest.approx(100, abs=5))
+    assert metrics["v_information_bits"] == pytest.approx(items["pvi_bits"].mean())
+    assert metrics["null_entropy_bits"] - metrics["conditional_entropy_bits"] == pytest.approx(
+        metrics["v_information_bits"]
+    )
+    assert metrics["accuracy"] == pytest.approx(items["correct"].mean())
     task = _data.task_of(cell)
     x = _data.data.transformations.standard(task.x)
     folds = np.random.default_rng([0, *b"folds"])
     direct = v_information.estimate(
         _data.family_of(cell), x, task.y, estimator, cell.folds, groups=task.groups, generator=folds
     )
-    assert found["v_information_bits"] == pytest.approx(direct.bits.value)
-    assert found["v_information_bits_error"] == pytest.approx(direct.bits.standard_error)
+    assert metrics["v_information_bits"] == pytest.approx(direct.bits.value)
+    assert metrics["v_information_bits_error"] == pytest.approx(direct.bits.standard_error)
 
 
 def test_families_and_inputs_of_a_seed_measure_the_same_items():

@@ -35,11 +35,11 @@ def reviews():
 def test_what_is_plain_from_the_words_is_used(reviews):
     """H(y) = ln 2 bounds it; a guess has a V-information of 0 or less."""
     family = SequenceClassifiers(epochs=6, batch=16, max_length=24)
-    found = v_information.estimate(
+    estimated = v_information.estimate(
         family, list(reviews.texts), reviews.label_names, "held-out", folds=3, generator=draws()
     )
-    assert found.method.startswith("sequence-classifier(small-bert")
-    assert 0.5 * LN2 < found.value <= found.null_entropy < 1.01 * LN2
+    assert estimated.method.startswith("sequence-classifier(small-bert")
+    assert 0.5 * LN2 < estimated.value <= estimated.null_entropy < 1.01 * LN2
 
 
 def test_the_same_seed_gives_the_same_member(reviews):

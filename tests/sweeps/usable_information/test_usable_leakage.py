@@ -57,9 +57,9 @@ def test_blocks_of_a_logged_model_are_read_alone_and_together(logged_model):
     model, items = logged_model
     (cell,) = plan(studies="blocks")
     assert (cell.source, cell.model, cell.data, cell.held_out) == ("abc", "nvae", "made up", 5)
-    found, table = ran(cell)
+    metrics, table = ran(cell)
     assert set(table["block"]) == {"z_y", "z_x", "z_dy", "z_d", "all blocks"}
-    assert found["n"] == 120
+    assert metrics["n"] == 120
     assert set(table["label"]) == {"class", "domain"}
     assert (table["groups"] == 60).all()
     inside = torch.from_numpy(items["x"][:120]).float() / 255.0
@@ -70,7 +70,7 @@ def test_blocks_of_a_logged_model_are_read_alone_and_together(logged_model):
         generator=np.random.default_rng(0),
     )  # fmt: skip
     for row in direct.itertuples():
-        assert found[f"domain/z_d/{row.family}_bits"] == pytest.approx(row.value_bits, abs=1e-6)
+        assert metrics[f"domain/z_d/{row.family}_bits"] == pytest.approx(row.value_bits, abs=1e-6)
 
 
 def test_without_logged_models_the_rest_is_run_and_that_is_said(monkeypatch, capsys):

@@ -104,8 +104,8 @@ def test_a_sweep_counts_the_cells_as_done(file, enter, declared):
     declared(SWEEP)
     enter("second")
     load(read_archive(file))
-    (told,) = status(["made"], "laptop")
-    assert (told.counts, told.missing, told.others) == ({"done": 5}, 1, 0)
+    (counted,) = status(["made"], "laptop")
+    assert (counted.counts, counted.missing, counted.others) == ({"done": 5}, 1, 0)
     store = Store.open("made")
     assert MLFLOW_RUN_NOTE in store.client.get_experiment(store.experiment_id).tags
     (synced,) = sync(["made"])
@@ -120,11 +120,11 @@ def test_finished_runs_of_the_store_are_kept_and_count_before_others(file, made)
     open_one = make(store, 2, 0, outcome="", status="RUNNING")
     loaded = load(read_archive(file))
     assert (loaded.added, loaded.known) == (4, 1)
-    found = runs("made", finished=False).set_index("key")
-    assert len(found) == 5
-    assert set(found["status"]) == {"FINISHED"}
-    assert found.loc[SWEEP.key({"depth": 1, "seed": 0}), ["run_id", "profile"]].tolist() == [kept, "smoke; laptop"]
-    assert not {failed, stopped, open_one} & set(found["run_id"])
+    frame = runs("made", finished=False).set_index("key")
+    assert len(frame) == 5
+    assert set(frame["status"]) == {"FINISHED"}
+    assert frame.loc[SWEEP.key({"depth": 1, "seed": 0}), ["run_id", "profile"]].tolist() == [kept, "smoke; laptop"]
+    assert not {failed, stopped, open_one} & set(frame["run_id"])
 
 
 REQUESTS = [("create_run", 2), ("create_run", 4), ("log_batch", 2), ("log_batch", 5), ("log_inputs", 2),
@@ -222,10 +222,10 @@ def test_a_sweep_runs_only_cells_that_are_not_in_the_file(enter, tmp_path):
 
 def test_the_commands(file, enter, command, rejected, tmp_path):
     saved = tmp_path / "to" / "made.jsonl.gz"
-    code, told, error = command("runs-save", "made", "--to", tmp_path / "to")
+    code, output, error = command("runs-save", "made", "--to", tmp_path / "to")
     assert (code, error) == (0, "")
-    assert told.startswith(f"{saved}: 5 ")
-    assert f"{saved.stat().st_size:,}" in told
+    assert output.startswith(f"{saved}: 5 ")
+    assert f"{saved.stat().st_size:,}" in output
     assert saved.read_bytes() == file.read_bytes()
     assert command("runs-save", "made", "--to", tmp_path / "to", "--profile", "paper")[0] == 2
     assert "'../made'" in rejected("runs-save", "../made")
@@ -234,9 +234,9 @@ def test_the_commands(file, enter, command, rejected, tmp_path):
     damaged.write_bytes(file.read_bytes()[:-1])
     assert str(damaged) in rejected("runs-load", file, damaged)
     assert "made" not in Store.names()
-    code, told, error = command("runs-load", file)
+    code, output, error = command("runs-load", file)
     assert (code, error) == (0, "")
-    first, last = told.splitlines()
+    first, last = output.splitlines()
     assert first.startswith("made: 5 ")
     assert "laptop: 4, paper: 3" in first
     assert last.endswith("make ui")
