@@ -37,8 +37,9 @@ def stratified_log_weights(batch: int, items: int, like: Tensor | None = None) -
     """
     if not 2 <= batch <= items:
         raise OutOfRange(f"batch must be from 2 to {items}, the number of items, got {batch}.")
+    if like is None:
+        like = torch.empty(0, dtype=torch.float64)
     others = batch - 1
-    like = torch.empty(0, dtype=torch.float64) if like is None else like
     log_weights = like.new_full((batch, batch), -math.log(others))
     rows = torch.arange(batch, device=like.device)
     log_weights[rows, (rows + 1) % batch] = math.log((items - others) / (items * others))
@@ -52,9 +53,11 @@ def kl_parts(z: Tensor, mean: Tensor, scale: Tensor, log_weights: Tensor) -> tup
     z [n, L], row i from N(mean, scale^2) of its row; mean, scale [m, L], m >= n; log_weights [n, m] of the mixture that
     estimates q(z) and q(z_l). The parts add up to log q(z|x) - log p(z).
     """
+    n = len(z)
     pairs = log_normal(z[:, None], mean, scale)
-    own = log_normal(z, mean[: len(z)], scale[: len(z)]).sum(1)
+    conditional = log_normal(z, mean[:n], scale[:n]).sum(1)
     joint = (log_weights + pairs.sum(2)).logsumexp(1)
-    product = (log_weights[:, :, None] + pairs).logsumexp(1).sum(1)
+    marginals = (log_weights[:, :, None] + pairs).logsumexp(1)
+    product = marginals.sum(1)
     prior = log_normal(z, 0.0, torch.ones_like(z)).sum(1)
-    return own - joint, joint - product, product - prior
+    return conditional - joint, joint - product, product - prior
