@@ -150,7 +150,7 @@ def accuracies(model: DomainModel, data: DomainItems, of: str = "class", batch: 
     model
         A trained model.
     data
-        Items with labels; those of unknown class are left out of the accuracy of classes.
+        Items with labels; items of unknown class are left out of the accuracy of classes.
     of
         "class" or "domain".
     batch
@@ -165,7 +165,9 @@ def accuracies(model: DomainModel, data: DomainItems, of: str = "class", batch: 
     check_items("data", data, model, train=False)
     y = torch.as_tensor(data.y).long()
     d = torch.as_tensor(data.d).long()
-    index = torch.nonzero(y >= 0)[:, 0] if of == "class" else torch.arange(len(d))
+    index = torch.arange(len(d))
+    if of == "class":
+        index = torch.nonzero(y >= 0)[:, 0]
     if not len(index):
         raise OutOfRange("data.y must have known classes (at least 0) for an accuracy, got -1.")
     by_domain = d[index].argsort(stable=True)
@@ -173,8 +175,10 @@ def accuracies(model: DomainModel, data: DomainItems, of: str = "class", batch: 
     y = y[index]
     d = d[index]
     correct = _correct(model, data, index, d, of, require_int("batch", batch))
+    clusters = index
     groups = getattr(data, "groups", None)
-    clusters = index if groups is None else labels("data.groups", groups, len(data), None)[index]
+    if groups is not None:
+        clusters = labels("data.groups", groups, len(data), None)[index]
     of_domains = {}
     for domain in d.unique().tolist():
         rows = d == domain
@@ -273,11 +277,15 @@ def _correct(model: DomainModel, data: DomainItems, index: Tensor, d: Tensor, of
             batches = math.ceil(len(of_domain) / most)
             for rows in of_domain.tensor_split(batches):
                 batch = fetch(data, rows, model)
-                logits = model.class_logits(batch.x) if of == "class" else model.domain_logits(batch.x)
+                if of == "class":
+                    truth = batch.y
+                    logits = model.class_logits(batch.x)
+                else:
+                    truth = batch.d
+                    logits = model.domain_logits(batch.x)
                 if logits is None:
                     name = type(model).__name__
                     raise Conflict(f"of must be class for {name}, which has no domain logits, got {of!r}.")
-                truth = batch.y if of == "class" else batch.d
                 correct = (logits.argmax(1) == truth).double()
                 undefined = ~logits.isfinite().all(1)
                 parts.append(correct.masked_fill(undefined, math.nan).cpu())

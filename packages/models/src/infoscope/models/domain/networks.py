@@ -76,28 +76,33 @@ def decoder(inputs: int, shape: Sequence[int], network: Network, levels: int = 1
     channels.reverse()
     grid = (channels[0], *sizes[0])
     features = math.prod(grid)
-    layers: list[nn.Module] = [nn.Linear(inputs, features, bias=False), nn.BatchNorm1d(features), nn.ReLU()]
-    layers.append(nn.Unflatten(1, grid))
+    layers: list[nn.Module] = [
+        nn.Linear(inputs, features, bias=False),
+        nn.BatchNorm1d(features),
+        nn.ReLU(),
+        nn.Unflatten(1, grid),
+    ]
     for (before, after), size in zip(pairwise(channels), sizes[1:]):
-        layers.append(nn.Upsample(size))
-        layers.append(nn.Conv2d(before, after, 3, padding=1, bias=False))
-        layers += [nn.BatchNorm2d(after), nn.ReLU()]
+        convolution = nn.Conv2d(before, after, 3, padding=1, bias=False)
+        layers += [nn.Upsample(size), convolution, nn.BatchNorm2d(after), nn.ReLU()]
     kernel = 3 if levels == 1 else 1  # larger kernels are too slow for 256 levels per value
-    layers.append(nn.Upsample(sizes[-1]))
-    layers.append(nn.Conv2d(channels[-1], levels * shape[0], kernel, padding=kernel // 2))
+    outputs = levels * shape[0]
+    convolution = nn.Conv2d(channels[-1], outputs, kernel, padding=kernel // 2)
+    layers += [nn.Upsample(sizes[-1]), convolution]
     return nn.Sequential(*layers)
 
 
 def _stages(shape: Sequence[int], width: int) -> tuple[list[tuple[int, int]], list[int]]:
     """The sizes from the image to a grid of at most 7 x 7, and the channels after each halving (at least one)."""
-    height, columns = shape[1:]
+    _, height, columns = shape
     sizes = [(height, columns)]
     channels: list[int] = []
     while not channels or min(height, columns) > 7:
         height = (height + 1) // 2
         columns = (columns + 1) // 2
         sizes.append((height, columns))
-        channels.append(width * min(2 ** len(channels), 4))
+        factor = min(2 ** len(channels), 4)
+        channels.append(width * factor)
     return sizes, channels
 
 
@@ -141,7 +146,8 @@ class LabelPrior(nn.Module):
         if len(one_hot) == 2:
             first, second = one_hot
             one_hot = [first.repeat_interleave(len(second), 0), second.repeat(len(first), 1)]
-        hidden = self.hidden(torch.cat(one_hot, 1))
+        inputs = torch.cat(one_hot, 1)
+        hidden = self.hidden(inputs)
         mean = self.mean(hidden)
         scale = softplus(self.scale(hidden)) + SMALLEST_SCALE
         return Block(mean.unflatten(0, self.labels), scale.unflatten(0, self.labels))

@@ -109,7 +109,7 @@ def fit_domain(
     train
         Items with the model's classes and domains (`DomainData` or other `DomainItems`); y -1 where unknown.
     validation
-        Evaluated sets by name (a single one is named "validation"); `rule` may need one of them.
+        Evaluated sets by name (a single one is named "validation"); `rule` may need one.
     steps
         Steps of the optimisers.
     generator
@@ -174,8 +174,10 @@ def fit_domain(
 
 
 class Minibatches:
-    """Infinite minibatches of items in passes without repetition, over all items or, if balanced, over those of each
-    domain. Draws from `generator`; `state` continues exactly."""
+    """Infinite minibatches of items in passes without repetition over all items, or over each domain if balanced.
+
+    Draws from `generator`; `state` continues exactly.
+    """
 
     def __init__(self, d: Tensor, batch: int, balanced: bool, generator: torch.Generator) -> None:
         if balanced:

@@ -65,8 +65,9 @@ class PartitionedVAE(DomainModel):
         """
         columns = self.blocks_spec.slices[name]
         if name == "z_x":
-            shape = (len(y), columns.stop - columns.start)
-            return Block(torch.zeros(shape, device=y.device), torch.ones(shape, device=y.device))
+            dim = columns.stop - columns.start
+            mean = torch.zeros((len(y), dim), device=y.device)
+            return Block(mean, torch.ones_like(mean))
         table = self.priors[name]()
         index = {"z_y": (y,), "z_dy": (y, d), "z_d": (d,)}[name]
         return Block(table.mean[index], table.scale[index])
@@ -89,22 +90,27 @@ class PartitionedVAE(DomainModel):
         terms = {"reconstruction": self.reconstruction(batch.x, z).mean()}
         objective = terms["reconstruction"]
         warmup = min(1.0, progress / settings.beta_warmup) if settings.beta_warmup else 1.0
-        for name, divergence in self.divergences(batch, posterior, z, class_logits).items():
+        divergences = self.divergences(batch, posterior, z, class_logits)
+        for name, divergence in divergences.items():
             kl = divergence.mean()
             terms[f"kl/{name}"] = kl
             objective = objective + warmup * settings.beta.get(name, 1.0) * kl
         labelled = batch.y >= 0
         if labelled.any():
-            terms["class"] = cross_entropy(class_logits[labelled], batch.y[labelled])
-            objective = objective + settings.alpha_y * terms["class"] * labelled.float().mean()
-        if not labelled.all():
-            log_q = class_logits[~labelled].log_softmax(1)
+            loss = cross_entropy(class_logits[labelled], batch.y[labelled])
+            terms["class"] = loss
+            objective = objective + settings.alpha_y * loss * labelled.float().mean()
+        unlabelled = ~labelled
+        if unlabelled.any():
+            log_q = class_logits[unlabelled].log_softmax(1)
             negative_entropy = (log_q.exp() * log_q).sum(1).mean()
-            terms["class_prior"] = negative_entropy + torch.tensor(settings.classes).log()
-            objective = objective + terms["class_prior"] * (~labelled).float().mean()
+            kl = negative_entropy + torch.tensor(settings.classes).log()
+            terms["class_prior"] = kl
+            objective = objective + kl * unlabelled.float().mean()
         domain_logits = self._predict(self.domain_head, DOMAIN_BLOCKS, z)
-        terms["domain"] = cross_entropy(domain_logits, batch.d)
-        objective = objective + settings.alpha_d * terms["domain"]
+        loss = cross_entropy(domain_logits, batch.d)
+        terms["domain"] = loss
+        objective = objective + settings.alpha_d * loss
         for name, weight in settings.l1.items():
             penalty = absolute_values(z[name], settings.l1_form)
             terms[f"l1/{name}"] = penalty
@@ -117,10 +123,12 @@ class PartitionedVAE(DomainModel):
     ) -> dict[str, Tensor]:
         """log q(z | x) - log p(z | labels) of each block at draws z, nats [n]; averaged over q(y | z) for unknown y."""
         unlabelled = batch.y < 0
+        any_class = batch.y.clamp_min(0)
         divergences = {}
         for name, values in z.items():
-            log_prior = self.prior(name, batch.y.clamp_min(0), batch.d).log_density(values)
-            if unlabelled.any() and name in CLASS_BLOCKS:
+            prior = self.prior(name, any_class, batch.d)
+            log_prior = prior.log_density(values)
+            if name in CLASS_BLOCKS and unlabelled.any():
                 d = batch.d[unlabelled]
                 averaged = self._average_log_prior(name, values[unlabelled], d, class_logits[unlabelled])
                 log_prior = log_prior.masked_scatter(unlabelled, averaged)
@@ -129,13 +137,14 @@ class PartitionedVAE(DomainModel):
 
     def _average_log_prior(self, name: str, z: Tensor, d: Tensor, class_logits: Tensor) -> Tensor:
         """sum_y q(y | z) log p(z | y[, d]), nats [n]."""
-        table = self.priors[name]()
-        mean, scale = table.mean, table.scale
+        prior = self.priors[name]()
         if name == "z_dy":
-            mean = mean[:, d].transpose(0, 1)
-            scale = scale[:, d].transpose(0, 1)
-        log_prior = Block(mean, scale).log_density(z[:, None])
-        return (class_logits.softmax(1) * log_prior).sum(1)
+            mean = prior.mean[:, d].transpose(0, 1)
+            scale = prior.scale[:, d].transpose(0, 1)
+            prior = Block(mean, scale)
+        log_prior = prior.log_density(z[:, None])
+        q = class_logits.softmax(1)
+        return (q * log_prior).sum(1)
 
     def reconstruction(self, x: Tensor, z: Mapping[str, Tensor]) -> Tensor:
         """-log p(x | z), nats [n], without the constant of a Normal for "squared".
@@ -145,7 +154,8 @@ class PartitionedVAE(DomainModel):
         output = self._decoder_output(z)
         kind = self.settings.reconstruction
         if kind == "squared":
-            return (x - output).square().flatten(1).sum(1)
+            errors = (x - output).square()
+            return errors.flatten(1).sum(1)
         if not ((x >= 0) & (x <= 1)).all():
             least = x.min().item()
             most = x.max().item()
@@ -190,7 +200,10 @@ class NVAE(PartitionedVAE):
         output = self.encoder(self.checked(x))
         mean, raw_scale = output.chunk(2, 1)
         scale = softplus(raw_scale) + SMALLEST_SCALE
-        return {name: Block(mean[:, columns], scale[:, columns]) for name, columns in self.blocks_spec.slices.items()}
+        blocks = {}
+        for name, columns in self.blocks_spec.slices.items():
+            blocks[name] = Block(mean[:, columns], scale[:, columns])
+        return blocks
 
 
 class DIVA(PartitionedVAE):
@@ -223,7 +236,8 @@ class DIVA(PartitionedVAE):
         blocks = {}
         for name, block_encoder in self.encoders.items():
             mean, raw_scale = block_encoder(x).chunk(2, 1)
-            blocks[name] = Block(mean, softplus(raw_scale) + SMALLEST_SCALE)
+            scale = softplus(raw_scale) + SMALLEST_SCALE
+            blocks[name] = Block(mean, scale)
         return blocks
 
 

@@ -79,7 +79,7 @@ class InvertibleEncoder(nn.Module):
 
     @torch.no_grad()
     def calibrate(self, samples: Tensor) -> None:
-        """Sets the fixed statistics to those of the samples [n, features], layer by layer.
+        """Sets the fixed statistics to the statistics of the samples [n, features], layer by layer.
 
         Use thousands of samples: features of small variance are scaled by up to 316. ValueError for another shape,
         fewer than two samples, or values that are not finite; RuntimeError with statistics "batch".

@@ -116,13 +116,18 @@ class Block(nn.Module):
         self.stride = stride
         outputs = inputs * stride**2
         inner = outputs // bottleneck
-        layers: list[nn.Module] = []
-        if not first:
-            layers += [Normalisation(inputs, statistics), nn.ReLU()]
-        layers += [convolution(inputs, inner, stride, generator), Normalisation(inner, statistics), nn.ReLU()]
-        layers += [convolution(inner, inner, 1, generator), Normalisation(inner, statistics), nn.ReLU()]
-        layers += [convolution(inner, outputs, 1, generator)]
-        self.residual = nn.Sequential(*layers)
+        layers: list[nn.Module] = [
+            Normalisation(inputs, statistics),
+            nn.ReLU(),
+            convolution(inputs, inner, stride, generator),
+            Normalisation(inner, statistics),
+            nn.ReLU(),
+            convolution(inner, inner, 1, generator),
+            Normalisation(inner, statistics),
+            nn.ReLU(),
+            convolution(inner, outputs, 1, generator),
+        ]
+        self.residual = nn.Sequential(*layers[2:] if first else layers)
 
     def forward(self, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
         change = self.residual(b)
@@ -135,7 +140,8 @@ class Block(nn.Module):
         if self.stride == 1:
             return b - self.residual(a), a
         before = depth_to_space(a)
-        return depth_to_space(b - self.residual(before)), before
+        change = self.residual(before)
+        return depth_to_space(b - change), before
 
 
 def space_to_depth(image: Tensor) -> Tensor:

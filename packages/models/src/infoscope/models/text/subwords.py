@@ -21,7 +21,8 @@ def word_pieces(texts: Sequence[str], size: int) -> Tokenizer:
         for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(normalised):
             continuing.update(word[1:])
     marks = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    numbered = marks + [f"##{character}" for character in sorted(continuing)]
+    pieces_of_words = [f"##{character}" for character in sorted(continuing)]
+    numbered = marks + pieces_of_words
     trainer = trainers.WordPieceTrainer(vocab_size=size, special_tokens=numbered, show_progress=False)
     tokenizer.train_from_iterator(texts, trainer)
     # a new tokenizer of these pieces, in which only the marks are special

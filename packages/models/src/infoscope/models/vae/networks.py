@@ -210,8 +210,9 @@ class VAE(_ImageModel):
 
     def sample(self, encoding: Encoding, generator: torch.Generator) -> Tensor:
         """One code for each image, [n, latents.width]: real latents, then relaxed one-hot blocks. CPU generator."""
-        noise = torch.randn(encoding.mean.shape, generator=generator).to(encoding.mean)
-        blocks = [encoding.mean + encoding.scale * noise]
+        mean = encoding.mean
+        noise = torch.randn(mean.shape, generator=generator).to(mean)
+        blocks = [mean + encoding.scale * noise]
         for log_probabilities in encoding.log_probabilities:
             exponential = torch.empty(log_probabilities.shape).exponential_(generator=generator)
             gumbel = -exponential.log().to(log_probabilities)

@@ -148,15 +148,21 @@ class FactorVAE(Objective):
     batches: ClassVar[int] = 2
     learning_rate: ClassVar[float] = 1e-4
     spelt: ClassVar = {
-        "weight": "gamma", "discriminator_width": "width", "discriminator_depth": "depth",
+        "weight": "gamma",
+        "discriminator_width": "width",
+        "discriminator_depth": "depth",
         "discriminator_learning_rate": "discriminator_learning_rate",
-    }  # fmt: skip
+    }
     presets: ClassVar = {
         "quick": {
-            "weight": 10.0, "batch": 32, "learning_rate": 2e-3, "discriminator_width": 128, "discriminator_depth": 4,
+            "weight": 10.0,
+            "batch": 32,
+            "learning_rate": 2e-3,
+            "discriminator_width": 128,
+            "discriminator_depth": 4,
             "discriminator_learning_rate": 5e-4,
         }
-    }  # fmt: skip
+    }
     cost: ClassVar[float] = 1.3  # it trains a second network
 
     gamma: float = 35.0
@@ -228,8 +234,9 @@ class BetaTCVAE(Objective):
     learning_rate: ClassVar[float] = 1e-3
     spelt: ClassVar = {"weight": "beta"}
     presets: ClassVar = {
-        "published": {"share": 0.1}, "quick": {"weight": 4.0, "batch": 32, "learning_rate": 2e-3}
-    }  # fmt: skip
+        "published": {"share": 0.1},
+        "quick": {"weight": 4.0, "batch": 32, "learning_rate": 2e-3},
+    }
 
     alpha: float = 1.0
     beta: float = 6.0
@@ -260,14 +267,16 @@ class BetaTCVAE(Objective):
 class JointVAE(Objective):
     """reconstruction + gamma |KL_real - C_real| + gamma |KL_categorical - C_categorical| (Dupont 2018, equation 7).
 
-    Capacities (nats) rise linearly over `capacity_steps`; that of categories is at most the sum of ln C. Published with
-    5 real latents and one of 3 categories; 3dshapes: 4 categories, learning rate 1e-4. capacity_share: share of the
-    training over which they rise; 0 for "quick".
+    Capacities (nats) rise linearly over `capacity_steps`; the capacity of categories is at most the sum of ln C.
+    Published with 5 real latents and one of 3 categories; 3dshapes: 4 categories, learning rate 1e-4. capacity_share:
+    share of the training over which they rise; 0 for "quick".
     """
 
     spelt: ClassVar = {
-        "weight": "gamma", "capacity_real": "capacity_real", "capacity_categorical": "capacity_categorical"
-    }  # fmt: skip
+        "weight": "gamma",
+        "capacity_real": "capacity_real",
+        "capacity_categorical": "capacity_categorical",
+    }
     presets: ClassVar = {
         "published": {"capacity_share": 1.0},
         "quick": {"weight": 2.0, "batch": 32, "learning_rate": 2e-3, "capacity_real": 7.0, "capacity_share": 0.0},
