@@ -47,7 +47,7 @@ def results_of(experiment: str, report: Report, digest: str) -> list[Result]:
 
 
 def metrics_of(report: Report, measures: Collection[str] = ()) -> dict[tuple[str, ...], float]:
-    """Value and interval of each number, by what it is of and what it is: (..., "MIG"), (..., "MIG_low"); in bits,
+    """Value and interval of each number, by what it is of and its name: (..., "MIG"), (..., "MIG_low"); in bits,
     (..., "richer_bits"), (..., "richer_low_bits"). None of a number without a value.
     """
     metrics = {}
@@ -55,7 +55,8 @@ def metrics_of(report: Report, measures: Collection[str] = ()) -> dict[tuple[str
         if measures and row.what not in measures:
             continue
         unit = "_bits" if row.shown.unit == BITS else ""
-        for end, value in (("", row.shown.value), ("_low", row.shown.low), ("_high", row.shown.high)):
+        numbers = {"": row.shown.value, "_low": row.shown.low, "_high": row.shown.high}
+        for end, value in numbers.items():
             if np.isfinite(value):
-                metrics[*row.of.values(), f"{row.what}{end}{unit}"] = value
+                metrics[*row.of.values(), row.what + end + unit] = value
     return metrics
