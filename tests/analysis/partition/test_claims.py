@@ -38,7 +38,7 @@ def training(kind="nvae", number=0, labels=BALANCED, items="a", **values):
     report = SimpleNamespace(items=SimpleNamespace(y=labels[0], d=labels[1]), n=len(labels[0]))
     routes = {"classifier": figures, "labels-as-numbers": {}}
     candidate = Candidate(kind, str(number), "run", "run")
-    return SimpleNamespace(candidate=candidate, items=items, report=report, routes=lambda: routes)
+    return SimpleNamespace(candidate=candidate, items=items, report=report, routes=routes, by_classifier=figures)
 
 
 @pytest.mark.parametrize(("values", "verdict"), [
