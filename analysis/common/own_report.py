@@ -16,7 +16,7 @@ from infoscope.metrics.report import DOUBTS, Report
 
 def conclude_report(
     experiment: str,
-    given: SimpleNamespace,
+    arguments: SimpleNamespace,
     title: str,
     report: Report,
     data: Any,
@@ -28,18 +28,21 @@ def conclude_report(
     title     what is shown of the data, and in which unit
     measures  names of the numbers that the run has as metrics; default: all
     """
+    heading = f"{Path(arguments.data).name}: {title} (n = {report.n:,})"
     details = {name: content for name, content in report.details.items() if name != DOUBTS}  # in the caption
-    page = Page(f"{Path(given.data).name}: {title} (n = {report.n:,})", report.answers, details,
-                report.further)  # fmt: skip
-    conclude(experiment, given, page, results_of(experiment, report, data.digest), data, params,
-             metrics_of(report, measures))  # fmt: skip
+    page = Page(heading, report.answers, details, report.further)
+    results = results_of(experiment, report, data.digest)
+    conclude(experiment, arguments, page, results, data, params, metrics_of(report, measures))
 
 
 def results_of(experiment: str, report: Report, digest: str) -> list[Result]:
     """The table of a report with its figure, then its lists of items."""
+
+    def draw(*paths: Path) -> None:
+        save(report.plot().figure, paths, 150)
+
     caption = [f"{report.caption} {report.size}.", *report.doubts, f"SHA-256 of the data: {digest}."]
-    figure = lambda *paths: save(report.plot().figure, paths, 150)  # noqa: E731
-    results = [Result(experiment, report.table, report.text, caption, figure)]
+    results = [Result(experiment, report.table, report.text, caption, draw)]
     for name, items in report.lists.items():
         if len(items):
             results.append(Result(name, items, items.map(short), name))
