@@ -215,7 +215,7 @@ class FactorInformation:
         return self._concentration(1, "latents")
 
     def table(self) -> pd.DataFrame:
-        """A row for each factor and latent: alone, rest, joint, six bounds and their excess, nats, with errors, notes."""
+        """Rows of factor and latent: alone, rest, joint, six bounds and their excess, nats, with errors and notes."""
         factors, latents = self.alone.shape
         columns = {
             "factor": np.repeat(self.factors, latents),
