@@ -284,7 +284,7 @@ def mixed_with_subsets(information: FactorInformation, generator: np.random.Gene
         mixed = with_ignorance(local, folds)
         for column, names in enumerate(sets):
             if names:
-                pointwise[:, k, column] = mixed[names].found
+                pointwise[:, k, column] = mixed[names].full
     means = pointwise.mean(axis=0)
     return replace(
         information,
