@@ -15,7 +15,7 @@ from tests.data.common import plug_in
 from tests.refusals import refused
 
 NUMBERS = range(10)
-MAKERS = {name: maker for name, (maker, _) in processes.MAKERS.items()}
+MAKERS = {name: maker for name, (maker, *_) in processes.MAKERS.items()}
 
 
 def generator(*seed):
@@ -171,8 +171,8 @@ def test_white_x_gives_the_capacity_of_a_normal_channel(phi, slope):
 
 def test_fractional_noise_has_its_autocovariances_and_y_follows_at_its_lag():
     gamma = normal_processes.fractional_autocovariances(0.3, 40)
-    draws = np.stack([normal_processes.draw_stationary(gamma, 40, generator(seed)) for seed in range(20_000)])
-    np.testing.assert_allclose(draws.T @ draws[:, 0] / len(draws), gamma[:40], atol=0.035)
+    draws = np.stack([normal_processes.draw_stationary(gamma, 40, generator(seed)) for seed in range(4_000)])
+    np.testing.assert_allclose(draws.T @ draws[:, 0] / len(draws), gamma[:40], atol=0.08)
     pair = FractionalPair(np.zeros(2), np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([[0, 0], [2, 0]]))
     assert pair.truth(1).information == pytest.approx(0, abs=1e-12)
     assert pair.truth(2).transfer_entropy == pytest.approx(np.log(2) / 2, abs=1e-12)

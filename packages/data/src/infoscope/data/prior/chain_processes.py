@@ -17,6 +17,7 @@ from infoscope.data.prior.dynamics import Coupling, Dynamics, column, draw_persi
 from infoscope.data.prior.transitions import CountTransition, LabelTransition, NumberTransition, Response, Transition
 from infoscope.data.prior.windows import NOTHING, Truth
 
+MAX_RATE = 20.0  # of counts
 COARSE, FINE = 44, 60  # values of a grid
 PARALLEL, BURN_IN = 3_000, 200  # chains of a pilot, and steps before the first value
 LONGEST_BURN_IN = 1_500  # steps before the first value of a sample
@@ -68,8 +69,9 @@ class ChainPair:
 
 
 def _probabilities(weights: Array, shape: tuple[int, int]) -> Array:
-    """Weights [next, x, y] with sums of 1 over the next value."""
-    filled = np.broadcast_to(weights, (len(weights), *shape))
+    """Weights [next, x, y] with sums of 1 over the next value; equal ones far beyond the grid."""
+    positive = np.maximum(weights, np.finfo(float).tiny)
+    filled = np.broadcast_to(positive, (len(positive), *shape))
     return filled / filled.sum(axis=0)
 
 
@@ -203,12 +205,13 @@ def _count_transition(g: Generator, score: Map, strength: float) -> CountTransit
     """Counts whose log rate follows the own count and a score of the other series."""
     level = g.uniform(-0.7, 1.5)
     phi = g.uniform(0, 0.8)
-    shape = np.inf if g.random() < 0.5 else log_uniform(g, 1.0, 10.0)
+    shape = np.inf if g.random() < 0.5 else log_uniform(g, 2.0, 10.0)
     anchor = np.log1p(np.exp(level))
 
     def rate(own: Array, other: Array) -> Array:
         own_score = np.log1p(np.minimum(own, 40)) - anchor
-        return np.exp(level + phi * own_score + 0.7 * strength * score(other))
+        log_rate = level + phi * own_score + 0.7 * strength * score(other)
+        return np.minimum(np.exp(log_rate), MAX_RATE)
 
     return CountTransition(rate, shape)
 

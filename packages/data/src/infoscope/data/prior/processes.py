@@ -19,31 +19,34 @@ from infoscope.data.prior.dynamics import Coupling, Dynamics, draw_coupling
 from infoscope.data.prior.parts import Sample, categories, numbers
 from infoscope.data.prior.windows import Truth
 
-VERSION = 2
+VERSION = 3
 STREAM = 2  # of random numbers; 0 and 1 are those of pairs and triples
 MAPPED_SHARE = 0.35  # processes of other families with maps of their numbers
 PILOT_ROWS = 500  # for locations and scales of number columns
 MAX_NATS = 3.0
-MAX_ERROR, MAX_ERROR_SHARE = 0.002, 0.02  # of a truth: nats, or a share of it
+MAX_MEMORY = 0.99  # of chains that would hardly leave a part of their states
+MIN_TRANSFER = 0.003  # nats from x to y, unless nothing but y drives x
+MAX_ERROR, MAX_ERROR_SHARE = 0.003, 0.02  # of a truth: nats, or a share of it
 
 Maker = Callable[[Coupling, Generator], Dynamics]
 
-MAKERS: dict[str, tuple[Maker, float]] = {  # maker, weight
-    "linear": (normal_processes.linear, 1.5),
-    "mapped_linear": (normal_processes.linear, 1.0),
-    "long_memory": (normal_processes.long_memory, 0.8),
-    "seasonal": (mixture_processes.seasonal, 0.8),
-    "regimes": (mixture_processes.regimes, 0.8),
-    "threshold": (chain_processes.threshold, 1.0),
-    "nonlinear": (chain_processes.nonlinear, 1.3),
-    "volatility": (chain_processes.volatility, 1.0),
-    "counts": (chain_processes.counts, 1.0),
-    "events": (chain_processes.events, 0.8),
-    "labels": (chain_processes.labels, 1.0),
-    "mixed": (chain_processes.mixed, 1.0),
+MAKERS: dict[str, tuple[Maker, float, float]] = {  # maker, weight, factor of strengths
+    "linear": (normal_processes.linear, 1.5, 0.7),
+    "mapped_linear": (normal_processes.linear, 1.0, 0.7),
+    "long_memory": (normal_processes.long_memory, 0.8, 1.0),
+    "seasonal": (mixture_processes.seasonal, 0.8, 1.0),
+    "regimes": (mixture_processes.regimes, 0.8, 1.6),
+    "threshold": (chain_processes.threshold, 1.0, 1.2),
+    "nonlinear": (chain_processes.nonlinear, 1.3, 1.0),
+    "volatility": (chain_processes.volatility, 1.0, 1.2),
+    "counts": (chain_processes.counts, 1.0, 1.4),
+    "events": (chain_processes.events, 0.8, 2.5),
+    "labels": (chain_processes.labels, 1.0, 1.2),
+    "mixed": (chain_processes.mixed, 1.0, 1.6),
 }
 FAMILIES = tuple(MAKERS)
 WITHOUT_DRIVER = ("threshold", "nonlinear", "volatility", "counts", "events", "mixed")  # no hidden series drives both
+WITHOUT_TRANSFER = ("none", "backward")  # couplings
 TYPES = ("numbers", "counts", "labels", "mixed")
 
 
@@ -93,10 +96,10 @@ def process(number: int) -> Process:
     number = require_int("number", number, 0)
     g = np.random.default_rng([VERSION, number, 0, STREAM])
     of_truth = np.random.default_rng([VERSION, number, 1, STREAM])
-    weights = np.array([weight for _, weight in MAKERS.values()])
+    weights = np.array([weight for _, weight, _ in MAKERS.values()])
     family = str(g.choice(FAMILIES, p=weights / weights.sum()))
     coupling = available(draw_coupling(g), family)
-    dynamics, truth = _draw_dynamics(family, coupling, g, of_truth)
+    dynamics, truth, coupling = _draw_dynamics(family, coupling, g, of_truth)
     pilots = dynamics.draw(PILOT_ROWS, g)
     mapped = family == "mapped_linear" or (family != "linear" and g.random() < MAPPED_SHARE)
     variables = [Variable(kind, pilot, mapped, g) for kind, pilot in zip(dynamics.kinds, pilots)]
@@ -125,14 +128,21 @@ def available(coupling: Coupling, family: str) -> Coupling:
     return replace(coupling, kind=kind)
 
 
-def _draw_dynamics(family: str, coupling: Coupling, g: Generator, of_truth: Generator) -> tuple[Dynamics, Truth]:
-    """Dynamics of a family with their truth; drawn again where it is too large or too inexact."""
-    maker, _ = MAKERS[family]
+def _draw_dynamics(
+    family: str, coupling: Coupling, g: Generator, of_truth: Generator
+) -> tuple[Dynamics, Truth, Coupling]:
+    """Dynamics of a family, their truth and coupling; drawn again where the truth is too large, small or inexact."""
+    maker, _, factor = MAKERS[family]
+    coupling = replace(coupling, strength=factor * coupling.strength)
     while True:
         dynamics = maker(coupling, g)
         truth = dynamics.truth(of_truth)
-        if is_exact(truth):
-            return dynamics, truth
+        if not is_exact(truth) or dynamics.memory > MAX_MEMORY:
+            coupling = replace(coupling, strength=0.7 * coupling.strength)
+        elif coupling.kind not in WITHOUT_TRANSFER and truth.transfer_entropy < MIN_TRANSFER:
+            coupling = replace(coupling, strength=1.4 * coupling.strength)
+        else:
+            return dynamics, truth, coupling
 
 
 def is_exact(truth: Truth) -> bool:
