@@ -54,15 +54,26 @@ TYPES = ("numbers", "counts", "labels", "mixed")
 class Process:
     """Two stationary series x and y with their true values for one history.
 
-    number        from which the process is made
-    family        one of FAMILIES
-    description   in words
-    type          numbers, counts or labels (of x and y), or mixed
-    coupling      how x and y are coupled
-    history       past values of x and of y that the truth refers to
-    memory        modulus of the largest root or second eigenvalue, below 1; nan: not defined
-    columns       of x and of y
-    truth         transfer entropy and information with their standard errors, nats
+    Attributes
+    ----------
+    number : int
+        From which the process is made.
+    family : str
+        One of FAMILIES.
+    description : str
+        The process in words.
+    type : str
+        numbers, counts or labels (of x and y), or mixed.
+    coupling : Coupling
+        How x and y are coupled; its strength is the one with which the process was accepted.
+    history : int
+        Past values of x and of y that the truth refers to.
+    memory : float
+        Modulus of the largest root or second eigenvalue, below 1; nan where it is not defined.
+    columns : tuple of int
+        Columns of x and of y.
+    truth : Truth
+        Transfer entropy and information with their standard errors, nats.
     """
 
     number: int
@@ -77,17 +88,43 @@ class Process:
     _draw: Callable[[int, Generator], tuple[Sample, Sample]]
 
     def sample(self, n: int, generator: Generator) -> tuple[Sample, Sample]:
-        """n successive values of x and of y, from stationarity: rows in the order of time."""
+        """n successive values of x and of y from stationarity.
+
+        Parameters
+        ----------
+        n : int
+            Rows of both series.
+        generator : numpy.random.Generator
+            Random numbers.
+
+        Returns
+        -------
+        x, y : Sample
+            Rows in the order of time.
+        """
         return self._draw(require_int("n", n), generator)
 
 
 def process(number: int) -> Process:
     """The process of a number; the same number and VERSION always give the same one.
 
-    number   a whole number from 0
+    Parameters
+    ----------
+    number : int
+        A whole number from 0.
 
-    Raises an InvalidInput where the number is negative or not whole.
+    Returns
+    -------
+    Process
+        Two series whose truth is at most MAX_NATS and as exact as MAX_ERROR and MAX_ERROR_SHARE.
 
+    Raises
+    ------
+    InvalidInput
+        If the number is negative or not whole.
+
+    Examples
+    --------
     >>> example = process(1)
     >>> x, y = example.sample(200, np.random.default_rng(0))
     >>> len(x.numbers) == len(y.labels) == 200
@@ -109,8 +146,8 @@ def process(number: int) -> Process:
         x, y = dynamics.draw(n, generator)
         return variables[0].sample(x), variables[1].sample(y)
 
-    kinds = set(dynamics.kinds)
-    type_of_both = kinds.pop() if len(kinds) == 1 else "mixed"
+    kind_x, kind_y = dynamics.kinds
+    type_of_both = kind_x if kind_x == kind_y else "mixed"
     strength = "" if coupling.kind == "none" else f" of strength {coupling.strength:.2f}"
     text = f"{dynamics.description}; coupling {coupling.kind}{strength}; {', '.join(names)}"
     columns = (pilots[0].shape[1], pilots[1].shape[1])
@@ -147,13 +184,10 @@ def _draw_dynamics(
 
 def is_exact(truth: Truth) -> bool:
     """Whether both values are known well enough and not too large."""
-    transfer = _is_exact(truth.transfer_entropy, truth.transfer_entropy_error)
-    return transfer and _is_exact(truth.information, truth.information_error)
-
-
-def _is_exact(nats: float, error: float) -> bool:
-    most = max(MAX_ERROR, MAX_ERROR_SHARE * nats)
-    return nats <= MAX_NATS and error <= most
+    nats = np.array([truth.transfer_entropy, truth.information])
+    errors = np.array([truth.transfer_entropy_error, truth.information_error])
+    limits = np.maximum(MAX_ERROR, MAX_ERROR_SHARE * nats)
+    return bool(np.all(nats <= MAX_NATS) and np.all(errors <= limits))
 
 
 class Variable:
@@ -167,13 +201,14 @@ class Variable:
             return
         self.centre, self.spread = pilot.mean(axis=0), pilot.std(axis=0)
         largest = np.abs((pilot - self.centre) / self.spread).max()
+        if not mapped:
+            return
         names = []
-        for _ in range(pilot.shape[1] if mapped else 0):
+        for _ in range(pilot.shape[1]):
             name, function = maps.draw_monotone(g, float(largest))
             self.maps.append(function)
             names.append(name)
-        if names:
-            self.description = f"{kind} ({', '.join(names)})"
+        self.description = f"{kind} ({', '.join(names)})"
 
     def sample(self, series: Array) -> Sample:
         """The series [n, columns] as a sample."""
