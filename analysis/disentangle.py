@@ -55,39 +55,51 @@ def column(block: np.ndarray) -> np.ndarray:
     return block[:, 0] if block.shape[1] == 1 else block.argmax(axis=1)
 
 
-def main(given: SimpleNamespace) -> None:
+def main(arguments: SimpleNamespace) -> None:
     """Measures, prints, writes and records."""
-    names = listed(given.factors)
+    names = listed(arguments.factors)
     try:
-        require_int("--seed", given.seed, 0)
-        require_int("--rows", given.rows, 20)
+        require_int("--seed", arguments.seed, 0)
+        require_int("--rows", arguments.rows, 20)
         if len(names) == 1:
             raise TooFew(f"FACTORS must name two columns or more, got {names[0]} only.")
         data = read_representation(
-            Path(given.data), listed(given.x), names, groups=given.groups, each=True, options=read_options(given),
-            named="FACTORS", **{kind: listed(getattr(given, kind)) for kind in TYPES},
-        )  # fmt: skip
-        announce(given, data.understood)
-        require_writable(stem_of(EXPERIMENT, given))
+            Path(arguments.data),
+            listed(arguments.x),
+            names,
+            groups=arguments.groups,
+            each=True,
+            options=read_options(arguments),
+            named="FACTORS",
+            **{kind: listed(getattr(arguments, kind)) for kind in TYPES},
+        )
+        announce(arguments, data.understood)
+        require_writable(stem_of(EXPERIMENT, arguments))
         factors = [factor(name, values) for name, values in data.targets.items()]
-        numbers = any(isinstance(one, Continuous) for one in factors)
+        numbers = any(isinstance(values, Continuous) for values in factors)
         categories = [place for place, block in enumerate(data.blocks.values()) if block.shape[1] > 1]
-        found = report(
-            pd.DataFrame({name: column(block) for name, block in data.blocks.items()}), factors, categorical=categories,
-            items=given.rows, generator=np.random.default_rng(given.seed), progress=progress(), groups=data.groups,
-            scores=(*HEADLINES, "sap" if numbers else "sap_thresholds"), factor_names=names,
-            attack=STRENGTH if given.attack else 0.0,
-        )  # fmt: skip
+        result = report(
+            pd.DataFrame({name: column(block) for name, block in data.blocks.items()}),
+            factors,
+            categorical=categories,
+            items=arguments.rows,
+            generator=np.random.default_rng(arguments.seed),
+            progress=progress(),
+            groups=data.groups,
+            scores=(*HEADLINES, "sap" if numbers else "sap_thresholds"),
+            factor_names=names,
+            attack=STRENGTH if arguments.attack else 0.0,
+        )
     except ValueError as error:
         raise InvalidInput(str(error)) from error
     params = {
-        "n": found.n,
-        "rows": limit_of_rows(given.rows, found.n),
-        "x": given.x,
-        "factors": given.factors,
-        "attack": given.attack,
+        "n": result.n,
+        "rows": limit_of_rows(arguments.rows, result.n),
+        "x": arguments.x,
+        "factors": arguments.factors,
+        "attack": arguments.attack,
     }
-    conclude_report(EXPERIMENT, given, "where each factor is, and scores", found, data, params)
+    conclude_report(EXPERIMENT, arguments, "where each factor is, and scores", result, data, params)
 
 
 COMMAND = command("disentangle", main, [

@@ -4,14 +4,14 @@ A page for every analysis that has finished runs, with long tables as CSV files 
 Pages of analyses without runs in this store stay as they are.
 """
 
+import contextlib
 import html
-import itertools
 import json
 import re
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -19,7 +19,7 @@ from typing import Any
 import click
 import pandas as pd
 
-from analysis.common.tables import file_name, published, render, write_csv
+from analysis.common.tables import Result, file_name, published, render, write_csv
 from analysis.report import ORDER, Section, compared, deviations, make_command, name_of, section, title_of
 from infoscope.checks import one_of
 from infoscope.command_line import FAILED, command
@@ -42,73 +42,95 @@ BESIDE = (
 )
 
 
-def main(given: SimpleNamespace) -> int:
+KINDS = {"mse_bits2": "MSE", "mean_bits": "mean"}  # columns that are compared with published tables, the first there is
+COMPARED_HEADER = (
+    "| published | analysis | profile | cells run | published figures beside ours | "
+    "mean deviation from the paper's | largest |\n|---|---|---|---|---|---|---|"
+)
+
+
+def main(arguments: SimpleNamespace) -> int:
     """Writes the pages and prints their paths; the exit status: 1 where an analysis failed."""
     modules = {name_of(module): module for module in ORDER}
-    failed = 0
-    for name in given.names:
+    for name in arguments.names:
         one_of("an analysis", name, modules)
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for name in given.names or modules:
-        profiles = profiles_of(modules[name].ANALYSIS.experiment)
-        shown = [(profile, section(modules[name], profile)) for profile in profiles]
-        for profile, part in shown:
+    problems = 0
+    for name in arguments.names or modules:
+        module = modules[name]
+        experiment = module.ANALYSIS.experiment
+        sections = {profile: section(module, profile) for profile in profiles_of(experiment)}
+        for profile, part in sections.items():
             if part.problem:
-                failed += part.failed
+                problems += part.failed
                 print(f"error: {name}, profile {profile}: {part.problem}", file=sys.stderr)
-        path = FOLDER / f"{name}.md"
-        if not any(part.pictures for _, part in shown):
+        if not any(part.pictures for part in sections.values()):
             continue
-        lost = lost_cells(path, modules[name].ANALYSIS.experiment)
+        path = FOLDER / f"{name}.md"
+        lost = lost_cells(path, experiment)
         if lost:
-            failed += 1
+            problems += 1
             print(f"error: {lost}", file=sys.stderr)
         else:
-            print(write(path, page(modules[name], shown).removesuffix("\n")))
+            print(write(path, page(module, sections).removesuffix("\n")))
     print(write(FOLDER / "index.md", "\n".join(index(modules))))
-    return FAILED if failed else 0
+    return FAILED if problems else 0
 
 
 def write(path: Path, text: str) -> Path:
+    """Writes a text with a line break at its end; returns the path."""
     path.write_text(text + "\n", encoding="utf-8")
     return path
 
 
 def lost_cells(path: Path, experiment: str) -> str:
     """Why a page would lose cells that it shows if it were written from this store; empty if it would not."""
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
-    held = cells_of(experiment)
-    for shown in map(json.loads, FACTS.findall(text)):
-        profile, cells = shown["profile"], shown["cells"]
-        if held[profile] < cells:
-            archive = FOLDER / "runs" / f"{experiment}{SUFFIX}"
+    stored = cells_of(experiment)
+    for facts in facts_on(path):
+        profile = facts["profile"]
+        cells = facts["cells"]
+        if stored[profile] < cells:
             return (
-                f"{path} shows {cells:,} cells of profile {profile}, and this store has {held[profile]:,}: add the "
-                f"others (`make runs-load ARGS={archive}`), or remove the page first"
+                f"{path} shows {cells:,} cells of profile {profile}, and this store has {stored[profile]:,}: add the "
+                f"others (`make runs-load ARGS={archive_of(experiment)}`), or remove the page first"
             )
     return ""
 
 
+def facts_on(path: Path) -> list[dict]:
+    """What a page says of its profiles to the list of all; nothing if there is no page."""
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    return [json.loads(facts) for facts in FACTS.findall(text)]
+
+
+def archive_of(experiment: str) -> Path:
+    """The file with the runs of an experiment, if it is committed."""
+    return FOLDER / "runs" / f"{experiment}{SUFFIX}"
+
+
 def cells_of(experiment: str) -> Counter[str]:
     """The number of finished runs of an experiment by label."""
-    try:
-        return Counter(label for profile in runs(experiment)["profile"] for label in labels(profile))
-    except LookupError:
-        return Counter()
+    cells: Counter[str] = Counter()
+    with contextlib.suppress(LookupError):
+        for profile in runs(experiment)["profile"]:
+            cells.update(labels(profile))
+    return cells
 
 
 def profiles_of(experiment: str) -> list[str]:
     """The labels under which an experiment has finished runs: the full setting, then those with the most runs."""
-    found = cells_of(experiment)
-    return sorted(
-        (label for label in found if label.split()[0] != UNTRIED), key=lambda one: (one != FULL, -found[one], one)
-    )
+    cells = cells_of(experiment)
+    profiles = [label for label in sorted(cells) if label.split()[0] != UNTRIED]
+    return sorted(profiles, key=lambda label: (label != FULL, -cells[label]))
 
 
-def page(module: ModuleType, shown: Sequence[tuple[str, Section]]) -> str:
+def page(module: ModuleType, sections: Mapping[str, Section]) -> str:
     """An analysis, profile by profile, as Markdown."""
-    name, experiment = name_of(module), module.ANALYSIS.experiment
-    archive = FOLDER / "runs" / f"{experiment}{SUFFIX}"
+    name = name_of(module)
+    experiment = module.ANALYSIS.experiment
+    archive = archive_of(experiment)
+    findings = [picture.result.finding for part in sections.values() for picture in part.pictures]
+    is_full = FULL in sections
     return render(
         "results.jinja",
         name=name,
@@ -116,11 +138,11 @@ def page(module: ModuleType, shown: Sequence[tuple[str, Section]]) -> str:
         experiment=experiment,
         made=MADE,
         heading=HEADING,
-        finding=next(picture.result.finding for _, part in shown for picture in part.pictures),
-        not_run="" if FULL in dict(shown) else make_command(experiment, FULL),
-        in_part=in_part(experiment) if FULL in dict(shown) else "",
+        finding=findings[0],
+        not_run="" if is_full else make_command(experiment, FULL),
+        in_part=in_part(experiment) if is_full else "",
         archive=archive.as_posix() if archive.exists() else "",
-        parts=[profile_part(name, experiment, *one) for one in shown],
+        parts=[profile_part(name, experiment, profile, part) for profile, part in sections.items()],
         escaped=escaped,
         table=table,
     )
@@ -130,101 +152,140 @@ def profile_part(name: str, experiment: str, profile: str, part: Section) -> dic
     """What a page shows of one profile; its figures are drawn."""
     if part.problem:
         return {"profile": profile, "problem": part.problem}
-    found, shows = runs(experiment, profile), f"make table-{name} PROFILE={shlex.quote(profile)}"
-    devices = sorted({tags.get("infoscope.device", "unknown") for tags in found["tags"]})
-    hardware = escaped(", ".join(devices))
-    about = f"{len(found)} finished cells of `{make_command(experiment, profile)}`; `{shows}`. Hardware: {hardware}."
-    told = json.dumps(facts(profile, part, found)).replace("<", r"\u003c").replace(">", r"\u003e")
+    frame = runs(experiment, profile)
+    shows = f"make table-{name} PROFILE={shlex.quote(profile)}"
+    devices = {tags.get("infoscope.device", "unknown") for tags in frame["tags"]}
+    hardware = escaped(", ".join(sorted(devices)))
+    about = f"{len(frame)} finished cells of `{make_command(experiment, profile)}`; `{shows}`. Hardware: {hardware}."
+    text = json.dumps(facts(profile, part, frame))
     pictures = []
+    lines: Counter[str] = Counter()
     for picture in part.pictures:
-        drawn = csv = ""
-        stem = file_name("-".join([name, *profile.split(), picture.result.name]))
-        if picture.result.draw is not None and not picture.result.quotes:
-            drawn = f"{stem}.png"
-            picture.result.draw(FOLDER / drawn)
-        if len(picture.result.rows) > MAX_PAGE_ROWS and not picture.result.quotes:
-            csv = f"{stem}.csv"
-            write_csv(picture.result, FOLDER / csv)
-        pictures.append((picture, drawn, csv))
-    lines = Counter(line for picture in part.pictures for line in dict.fromkeys(picture.result.notes))
-    shared = [line for line, results in lines.items() if results > 1]
+        result = picture.result
+        stem = file_name("-".join([name, *profile.split(), result.name]))
+        pictures.append((picture, *write_files(result, stem)))
+        lines.update(set(result.notes))
+    notes = [line for picture in part.pictures for line in picture.result.notes]
     return {
-        "profile": profile, "shows": shows, "about": about, "facts": told, "pictures": pictures, "shared": shared,
-    }  # fmt: skip
+        "profile": profile,
+        "shows": shows,
+        "about": about,
+        "facts": text.replace("<", r"\u003c").replace(">", r"\u003e"),
+        "pictures": pictures,
+        "shared": [line for line in dict.fromkeys(notes) if lines[line] > 1],
+    }
 
 
-def facts(profile: str, part: Section, found: pd.DataFrame) -> dict:
+def write_files(result: Result, stem: str) -> tuple[str, str]:
+    """Writes the figure of a result and its table, if it is long; the names of both files, empty where there is none.
+
+    Nothing is written of a result that quotes items of the data.
+    """
+    drawn = ""
+    csv = ""
+    if result.draw is not None and not result.quotes:
+        drawn = f"{stem}.png"
+        result.draw(FOLDER / drawn)
+    if len(result.rows) > MAX_PAGE_ROWS and not result.quotes:
+        csv = f"{stem}.csv"
+        write_csv(result, FOLDER / csv)
+    return drawn, csv
+
+
+def facts(profile: str, part: Section, runs: pd.DataFrame) -> dict:
     """What a page says of one profile to the list of all: cells, and what stands beside published tables."""
     beside = []
-    for result in (picture.result for picture in part.pictures if picture.result.beside):
-        of = deviations(compared(result.figures))
-        for column, kind in (("mse_bits2", "MSE"), ("mean_bits", "mean")):
-            if column in of.index:
-                shown = of.loc[column]
-                told = dict(table=result.beside, kind=kind, figures=int(shown["n"]), of=len(published(result.beside)))
-                beside.append(told | dict(mean=shown["mean"], largest=shown["largest"], where=shown["place"]))
+    for picture in part.pictures:
+        result = picture.result
+        if not result.beside:
+            continue
+        differing = deviations(compared(result.figures))
+        for column, kind in KINDS.items():
+            if column in differing.index:
+                row = differing.loc[column]
+                beside.append(
+                    {
+                        "table": result.beside,
+                        "kind": kind,
+                        "figures": int(row["n"]),
+                        "of": len(published(result.beside)),
+                        "mean": row["mean"],
+                        "largest": row["largest"],
+                        "where": row["place"],
+                    }
+                )
                 break
-    return dict(profile=profile, cells=len(found), beside=beside)
+    return {"profile": profile, "cells": len(runs), "beside": beside}
 
 
 def in_part(experiment: str) -> str:
     """How much of the full setting was run; nothing where that is all of it."""
-    (found,) = status([experiment], FULL)
-    done, more = found.counts.get("done", 0), f"`{make_command(experiment, FULL)}` goes on where it stopped."
-    if found.cells is None:  # its note may name folders of this machine
+    (cells,) = status([experiment], FULL)
+    done = cells.counts.get("done", 0)
+    more = f"`{make_command(experiment, FULL)}` goes on where it stopped."
+    if cells.cells is None:  # its note may name folders of this machine
         return (
             f"**{IN_PART}{done:,} cells**; of how many cannot be said without all the data of the full setting. {more}"
         )
-    return f"**{IN_PART}{done:,} of {found.cells:,} cells** of the full setting; {more}" if done < found.cells else ""
+    if done >= cells.cells:
+        return ""
+    return f"**{IN_PART}{done:,} of {cells.cells:,} cells** of the full setting; {more}"
 
 
 def table(header: Iterable[str], rows: Iterable[Sequence[object]]) -> str:
     """A table in Markdown."""
-    header = list(header)
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(escaped(str(cell)) for cell in row)} |" for row in lines) + "\n"
+    titles = list(header)
+    lines = []
+    for row in (titles, ["---"] * len(titles), *rows):
+        cells = [escaped(str(cell)) for cell in row]
+        lines.append(f"| {' | '.join(cells)} |\n")
+    return "".join(lines)
 
 
 def escaped(text: str) -> str:
     """A text as Markdown that shows it: what comes from a store is neither a tag nor the end of a cell."""
     parts = re.split(r"(`[^`|]*`)", " ".join(text.split()))
-    plain = (re.sub(r"([|\[*_])", r"\\\1", html.escape(part, quote=False)) for part in parts[::2])
-    return "".join(itertools.chain.from_iterable(itertools.zip_longest(plain, parts[1::2], fillvalue="")))
+    for place in range(0, len(parts), 2):  # between them is code, which stays
+        plain = html.escape(parts[place], quote=False)
+        parts[place] = re.sub(r"([|\[*_])", r"\\\1", plain)
+    return "".join(parts)
 
 
 def index(modules: dict[str, ModuleType]) -> Iterator[str]:
     """How far ours are from published tables, every analysis with its finding, and what was not run."""
-    rows, missing, beside, deviating = [], [], [], []
+    rows = ["| analysis | finding | run |", "|---|---|---|"]
+    missing = []
+    beside = []
+    deviating = []
     for name, module in modules.items():
-        path, full = FOLDER / f"{name}.md", make_command(module.ANALYSIS.experiment, FULL)
+        path = FOLDER / f"{name}.md"
+        title = escaped(title_of(module))
         if not path.exists():
-            missing.append(f"- {escaped(title_of(module))}: `{full}`")
+            missing.append(f"- {title}: `{make_command(module.ANALYSIS.experiment, FULL)}`")
             continue
         text = path.read_text(encoding="utf-8")
-        shown = re.findall(rf"^{HEADING}(.*)$", text, re.M)
+        profiles = re.findall(rf"^{HEADING}(.*)$", text, re.M)
         part = re.search(rf"^\*\*{IN_PART}(.*)\*\*", text, re.M)
         finding = re.search(r"^\*\*(.*)\*\*$", text, re.M)
-        run = f"{shown[0]}, {part[1]}" if part else ", ".join(shown)
-        rows.append(f"| [{escaped(title_of(module))}]({name}.md) | {finding[1] if finding else '-'} | {run} |")
-        for page in map(json.loads, FACTS.findall(text)):
-            for one in page["beside"]:
-                table_name = escaped(one["table"].replace("table", "table "))
-                deviating.append(f"{table_name} by {one['mean']:.1%} on average and {one['largest']:.1%} at most")
+        run = f"{profiles[0]}, {part[1]}" if part else ", ".join(profiles)
+        rows.append(f"| [{title}]({name}.md) | {finding[1] if finding else '-'} | {run} |")
+        for page in facts_on(path):
+            for row in page["beside"]:
+                table_name = escaped(row["table"].replace("table", "table "))
+                deviating.append(f"{table_name} by {row['mean']:.1%} on average and {row['largest']:.1%} at most")
                 beside.append(
                     f"| {table_name} | [{name}]({name}.md) | {page['profile']} | {page['cells']:,} | "
-                    f"{one['figures']} of {one['of']} | {one['kind']}: {one['mean']:.1%} | "
-                    f"{one['largest']:.1%} ({escaped(one['where'])}) |"
+                    f"{row['figures']} of {row['of']} | {row['kind']}: {row['mean']:.1%} | "
+                    f"{row['largest']:.1%} ({escaped(row['where'])}) |"
                 )
     yield "# Results\n"
     if deviating:
         yield f"**Ours differ from the published figures of {'; of '.join(deviating)}.**\n"
     yield MADE
-    yield "\n".join(["| analysis | finding | run |", "|---|---|---|", *rows])
+    yield "\n".join(rows)
     if beside:
-        head = ("published", "analysis", "profile", "cells run", "published figures beside ours",
-                "mean deviation from the paper's", "largest")  # fmt: skip
         yield f"\n## Compared with published tables\n\n{BESIDE}\n"
-        yield "\n".join([f"| {' | '.join(head)} |", "|---" * len(head) + "|", *beside])
+        yield "\n".join([COMPARED_HEADER, *beside])
     if missing:
         yield "\n".join(["\n## Not run\n", *missing])
 

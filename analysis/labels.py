@@ -97,26 +97,31 @@ def joined(data: OwnLabels | None, path: Path, target: str) -> tuple[OwnLabels, 
     arrays = read_probabilities(path, target)
     values = np.asarray(arrays["probabilities"])
     if data is None:
-        if "label" not in arrays:
-            raise UnknownName(f"TARGET must name the labels in {path.name}, or in DATA=, got none.")
-        rows = np.arange(len(values))
-        text = pd.DataFrame({"text": arrays["text"]}) if "text" in arrays else None
-        understood = f"{len(values):,} rows of probabilities"
-        names = [] if text is None else ["text"]
-        data = OwnLabels(
-            arrays.get("group"), digest_of(path), understood, (names, ["label"]), np.asarray(arrays["label"]), text,
-            rows, len(rows), ROW, rows + 1,
-        )  # fmt: skip
+        data = labels_of_log(arrays, path, len(values))
     if len(values) != data.n:
         raise WrongLength(
             f"PROBABILITIES must have a row for each of the {data.n:,} rows of DATA, got {len(values):,}."
         )
     folds = arrays.get("fold")
-    return data, {
-        "probabilities": values[data.rows],
-        "classes": arrays.get("classes"),
-        "folds": None if folds is None else np.asarray(folds)[data.rows],
-    }
+    if folds is not None:
+        folds = np.asarray(folds)[data.rows]
+    return data, {"probabilities": values[data.rows], "classes": arrays.get("classes"), "folds": folds}
+
+
+def labels_of_log(arrays: dict[str, Any], path: Path, n: int) -> OwnLabels:
+    """The labels and texts that a file of n rows of probabilities has itself. UnknownName: it has no labels."""
+    if "label" not in arrays:
+        raise UnknownName(f"TARGET must name the labels in {path.name}, or in DATA=, got none.")
+    rows = np.arange(n)
+    text = None
+    names = []
+    if "text" in arrays:
+        text = pd.DataFrame({"text": arrays["text"]})
+        names = ["text"]
+    labels = np.asarray(arrays["label"])
+    understood = f"{n:,} rows of probabilities"
+    columns = (names, ["label"])
+    return OwnLabels(arrays.get("group"), digest_of(path), understood, columns, labels, text, rows, n, ROW, rows + 1)
 
 
 def encoder(folder: str) -> Any:
@@ -127,49 +132,56 @@ def encoder(folder: str) -> Any:
     return model, AutoTokenizer.from_pretrained(folder, local_files_only=True)
 
 
-def main(given: SimpleNamespace) -> None:
+def main(settings: SimpleNamespace) -> None:
     """Reports, prints, writes and records."""
-    given.continuous = given.angles = ""
-    path = Path(given.data or given.probabilities)
-    source = SimpleNamespace(**{**vars(given), "data": str(path)})
+    settings.continuous = ""
+    settings.angles = ""
+    path = Path(settings.data or settings.probabilities)
+    source = SimpleNamespace(**{**vars(settings), "data": str(path)})
     try:
-        require_int("--seed", given.seed, 0)
-        data, arguments = None, {}
-        if given.data:
+        require_int("--seed", settings.seed, 0)
+        data = None
+        arguments: dict[str, Any] = {}
+        if settings.data:
             data = read_labels(
-                path, listed(given.x), given.target, given.groups, listed(given.discrete), bool(given.probabilities),
-                read_options(given),
-            )  # fmt: skip
-        if given.probabilities:
-            data, arguments = joined(data, Path(given.probabilities), given.target)
+                path,
+                listed(settings.x),
+                settings.target,
+                settings.groups,
+                listed(settings.discrete),
+                bool(settings.probabilities),
+                read_options(settings),
+            )
+        if settings.probabilities:
+            data, arguments = joined(data, Path(settings.probabilities), settings.target)
         if data is None:
             raise UnknownName("DATA must name a file with the labels, or PROBABILITIES one with both, got nothing.")
         announce(source, data.understood)
         require_writable(stem_of(EXPERIMENT, source))
-        found = report(
+        result = report(
             data.labels,
             None if arguments else data.x,
             **arguments,
-            family=encoder(given.model) if given.model else None,
-            without=listed(given.without),
+            family=encoder(settings.model) if settings.model else None,
+            without=listed(settings.without),
             groups=data.groups,
             items=data.texts,
             rows=data.names,
             heading=data.heading,
-            generator=np.random.default_rng(given.seed),
+            generator=np.random.default_rng(settings.seed),
             progress=progress(),
         )
     except ValueError as error:
         raise InvalidInput(str(error)) from error
     params = {
-        "n": found.n, "x": given.x, "target": given.target, "model": found.family, "without": given.without,
-        "probabilities": given.probabilities,
+        "n": result.n, "x": settings.x, "target": settings.target, "model": result.family, "without": settings.without,
+        "probabilities": settings.probabilities,
     }  # fmt: skip
-    conclude_report(EXPERIMENT, source, "which labels are wrong", found, data, params, RECORDED)
+    conclude_report(EXPERIMENT, source, "which labels are wrong", result, data, params, RECORDED)
 
 
 COMMAND = command("labels", main, [
-    *(one for one in options(SIDES) if one.name not in UNUSED),
+    *(item for item in options(SIDES) if item.name not in UNUSED),
     option("target", default="", metavar="NAME", help="column of the labels"),
     option("model", default="", metavar="FOLDER", help="a transformers encoder, fine-tuned in each fold"),
     option("probabilities", default="", metavar="FILE", help="held-out probabilities of a model of yours"),

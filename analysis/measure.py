@@ -22,7 +22,6 @@ import pandas as pd
 from analysis.common.marks import COLOURS, sheet
 from analysis.common.own_data import OwnData, conclude, given_data, listed, options, series_options, stem_of
 from analysis.common.tables import Page, Result, require_writable
-from analysis.series import measure_series
 from infoscope.command_line import command, option
 from infoscope.errors import Conflict, InvalidInput
 from infoscope.estimators.arrays import Method, Pairs, as_method, estimate, estimate_pairs, methods
@@ -245,6 +244,8 @@ def main(given: SimpleNamespace) -> None:
         print(methods())
         return
     if given.time or given.series:
+        from analysis.series import measure_series  # imports scipy.stats, which takes two seconds
+
         measure_series(given)
         return
     try:

@@ -57,18 +57,20 @@ class Section:
 
     @property
     def claims(self) -> list[Claim]:
-        return [claim for shown in self.pictures for claim in shown.result.claims]
+        """The claims of all results, in their order."""
+        return [claim for picture in self.pictures for claim in picture.result.claims]
 
 
 def section(module: ModuleType, profile: str) -> Section:
     """One analysis of the runs under a profile's label."""
-    analysis, title = module.ANALYSIS, title_of(module)
+    analysis = module.ANALYSIS
+    title = title_of(module)
     try:
-        found = runs(analysis.experiment, profile)
+        frame = runs(analysis.experiment, profile)
     except LookupError as error:
         return missing(analysis.experiment, title, profile, error.args[0])
     try:
-        results = analysis.analyse(found, analysis.arguments(["--profile", profile]))
+        results = analysis.analyse(frame, analysis.arguments(["--profile", profile]))
         page = sweep_page(analysis.experiment, profile)
         pictures = [picture(result) for result in results]
     except BROKEN as error:
@@ -99,17 +101,22 @@ def missing(experiment: str, title: str, profile: str, problem: str) -> Section:
 def make_command(experiment: str, profile: str) -> str:
     """What makes the runs of an experiment under a profile's label: the profile's name and replaced settings."""
     name, *settings = profile.split()
-    words = [f"PROFILE={shlex.quote(name)}", *([f"SET={shlex.quote(' '.join(settings))}"] if settings else [])]
-    return " ".join([f"make sweep-{experiment}", *words])
+    command = f"make sweep-{experiment} PROFILE={shlex.quote(name)}"
+    if settings:
+        command += f" SET={shlex.quote(' '.join(settings))}"
+    return command
 
 
 def sweep_page(experiment: str, profile: str) -> str:
     """The address of the newest invocation under a label, or of all runs where none has it; empty without a store."""
     try:
-        newest = next(iter(parents(experiment, profile) or parents(experiment)), None)
+        invocations = parents(experiment, profile) or parents(experiment)
     except LookupError:
         return ""
-    return f"{address()}/{run_page(newest.info.experiment_id, newest.info.run_id)}" if newest else ""
+    if not invocations:
+        return ""
+    newest = invocations[0].info
+    return f"{address()}/{run_page(newest.experiment_id, newest.run_id)}"
 
 
 def picture(result: Result) -> Picture:
@@ -129,24 +136,38 @@ def compared(figures: pd.DataFrame) -> pd.DataFrame:
     Difference / standard error has Student's t distribution with runs - 1 degrees of freedom, at equal scatter.
     """
     parts = [pd.DataFrame(columns=["column", "place", "row", "ours", "error", "runs", "paper"])]
-    for name in (name for name in figures if PAPERS + name in figures and name + ERROR in figures):
-        own = figures[np.isfinite(figures[PAPERS + name])]
-        beside = {"ours": own[name], "error": own[name + ERROR], "runs": own["runs"], "paper": own[PAPERS + name]}
-        places = [_place(row) for _, row in own.iterrows()]
-        parts.append(pd.DataFrame(beside | {"column": name, "place": places, "row": own.index}))
-    found = pd.concat(parts[1:] or parts, ignore_index=True)
-    numbers = found.astype({name: float for name in ("ours", "error", "runs", "paper")})
-    off = (numbers["ours"] - numbers["paper"]).abs()
-    limit = stdtrit(np.maximum(numbers["runs"] - 1, 1), 0.975) * numbers["error"] * np.sqrt(1 + numbers["runs"])
-    return numbers.assign(part=off / numbers["paper"].abs(), sure=off > limit)
+    for name in figures:
+        if PAPERS + name not in figures or name + ERROR not in figures:
+            continue
+        published = figures[np.isfinite(figures[PAPERS + name])]
+        part = pd.DataFrame(
+            {
+                "ours": published[name],
+                "error": published[name + ERROR],
+                "runs": published["runs"],
+                "paper": published[PAPERS + name],
+                "column": name,
+                "place": [_place(row) for _, row in published.iterrows()],
+                "row": published.index,
+            }
+        )
+        parts.append(part)
+    pairs = pd.concat(parts[1:] or parts, ignore_index=True)
+    pairs = pairs.astype({name: float for name in ("ours", "error", "runs", "paper")})
+    difference = (pairs["ours"] - pairs["paper"]).abs()
+    degrees = np.maximum(pairs["runs"] - 1, 1)
+    limit = stdtrit(degrees, 0.975) * pairs["error"] * np.sqrt(1 + pairs["runs"])
+    return pairs.assign(part=difference / pairs["paper"].abs(), sure=difference > limit)
 
 
 def deviations(beside: pd.DataFrame) -> pd.DataFrame:
     """By column of `compared`: of `n` figures the `mean` and the `largest` part that differs, and its `place`."""
-    known = beside[np.isfinite(beside["ours"])]
-    known = known[known.groupby("column")["paper"].transform("min") > 0]  # a bias is small or of either sign
-    part = known.groupby("column", sort=False)["part"]
-    return part.agg(n="size", mean="mean", largest="max").assign(place=known["place"][part.idxmax()].to_numpy())
+    finite = beside[np.isfinite(beside["ours"])]
+    least = finite.groupby("column")["paper"].transform("min")
+    finite = finite[least > 0]  # a bias is small or of either sign
+    part = finite.groupby("column", sort=False)["part"]
+    places = finite["place"][part.idxmax()].to_numpy()
+    return part.agg(n="size", mean="mean", largest="max").assign(place=places)
 
 
 def differences(result: Result) -> list[str]:
@@ -156,38 +177,58 @@ def differences(result: Result) -> list[str]:
         return []
     ours = beside[np.isfinite(beside["ours"])]
     large = ours[ours["sure"] & (ours["part"] > LARGE)]
-    said = [
-        f"{_spoken(one.Index)} by {one.mean:.1%} on average and {one.largest:.1%} at most ({one.place})"
-        for one in deviations(beside).itertuples()
-    ]
-    said = [f"Ours differ from the paper's in {'; '.join(said)}."] if said else []
-    if known := int(ours["error"].notna().sum()):
-        said.append(
-            f"{ours['sure'].sum()} of {known} figures differ from the paper's beyond sampling error (95 %, Student's "
-            f"t), {len(large)} of these by more than {LARGE:.0%}{', listed below' if len(large) else ''}; the paper's "
+    sentences = []
+    by_column = []
+    for column, row in deviations(beside).iterrows():
+        by_column.append(
+            f"{_spoken(column)} by {row['mean']:.1%} on average and {row['largest']:.1%} at most ({row['place']})"
+        )
+    if by_column:
+        sentences.append(f"Ours differ from the paper's in {'; '.join(by_column)}.")
+    with_error = int(ours["error"].notna().sum())
+    if with_error:
+        below = ", listed below" if len(large) else ""
+        sentences.append(
+            f"{ours['sure'].sum()} of {with_error} figures differ from the paper's beyond sampling error (95 %, "
+            f"Student's t), {len(large)} of these by more than {LARGE:.0%}{below}; the paper's "
             "are one run each, published without error, whose scatter is taken to be that of one of our runs."
         )
-    if alone := len(ours) - known:
-        said.append(f"For {alone} figures chance cannot be excluded: one run, its scatter is unknown.")
-    if diverged := len(beside) - len(ours):
-        said.append(f"{diverged} further figures diverged here, and not in the paper.")
-    listed = [
-        f"{one.place}: {_spoken(one.column)} {plus_minus(one.ours, one.error)}, paper {one.paper:.3f}"
-        for one in large.head(LISTED).itertuples()
-    ]
-    more = [f"and {len(large) - LISTED} more"] if len(large) > LISTED else []
-    why = reasons(result.figures.loc[sorted(set(large["row"]))]) if len(large) else ()
-    return [" ".join(said), *why, *listed, *more]
+    without_error = len(ours) - with_error
+    if without_error:
+        sentences.append(f"For {without_error} figures chance cannot be excluded: one run, its scatter is unknown.")
+    diverged = len(beside) - len(ours)
+    if diverged:
+        sentences.append(f"{diverged} further figures diverged here, and not in the paper.")
+    lines = [" ".join(sentences)]
+    if len(large):
+        lines += reasons(result.figures.loc[sorted(set(large["row"]))])
+    for row in large.head(LISTED).itertuples():
+        figure = plus_minus(row.ours, row.error)
+        lines.append(f"{row.place}: {_spoken(row.column)} {figure}, paper {row.paper:.3f}")
+    left = len(large) - LISTED
+    if left > 0:
+        lines.append(f"and {left} more")
+    return lines
 
 
 def _place(row: pd.Series) -> str:
-    names = [name for name in ("domain", "pool", "critic", "depth", "size", "bound") if name in row.index]
-    place = dict.fromkeys(str(row[name]) if isinstance(row[name], str) else f"{name} {row[name]:g}" for name in names)
-    return " ".join(place) + (f" at {row['true_bits']:g} bits" if "true_bits" in row.index else "")
+    """The fields that place a figure in its table, in words."""
+    words = []
+    for name in ("domain", "pool", "critic", "depth", "size", "bound"):
+        if name in row.index:
+            value = row[name]
+            words.append(value if isinstance(value, str) else f"{name} {value:g}")
+    place = " ".join(dict.fromkeys(words))
+    if "true_bits" in row.index:
+        place += f" at {row['true_bits']:g} bits"
+    return place
 
 
 def _spoken(name: str) -> str:
-    return {"mse_bits2": "MSE"}.get(name, name.replace("_bits2", "").replace("_bits", ""))
+    """The name of a column in words."""
+    if name == "mse_bits2":
+        return "MSE"
+    return name.replace("_bits2", "").replace("_bits", "")
 
 
 def reasons(rows: pd.DataFrame) -> Iterator[str]:
@@ -209,48 +250,44 @@ def reasons(rows: pd.DataFrame) -> Iterator[str]:
 def render(sections: Sequence[Section], profile: str) -> str:
     """The page."""
     shown = [part for part in sections if part.pictures]
-    counts = Counter(claim.verdict for part in shown for claim in part.claims)
-    verdicts = ", ".join(f"{counts[name]} {name}" for name in MARKS)
-    tested = (
-        f"{counts.total()} claims of papers are tested: {verdicts}." if counts else "No claim of a paper is tested."
-    )
+    claims = []
+    for part in shown:
+        claims += [(part.name, claim) for claim in part.claims]
+    verdicts = Counter(claim.verdict for _, claim in claims)
+    tested = "No claim of a paper is tested."
+    if claims:
+        counts = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in MARKS)
+        tested = f"{len(claims)} claims of papers are tested: {counts}."
     answers = [tested, f"{len(shown)} of {len(sections)} analyses have runs; Details has the commands for the others."]
-    claims = [pair for part in shown for picture in part.pictures for pair in picture.result.labelled(part.name)]
     title = f"Infoscope report: profile {profile}"
     return render_page("report.html", title=title, answers=answers, sections=sections, claims=claims, marks=MARKS)
 
 
 def finished() -> list[str]:
     """The labels of profiles under which anything that the page shows has finished, that of the most sweeps first."""
-    found = Counter()
+    sweeps: Counter[str] = Counter()
     for experiment in dict.fromkeys(module.ANALYSIS.experiment for module in ORDER):
         with contextlib.suppress(LookupError):
-            found.update({label for profile in runs(experiment)["profile"] for label in labels(profile)})
-    return [label for label, _ in found.most_common()]
+            profiles = runs(experiment)["profile"]
+            sweeps.update(set().union(*map(labels, profiles)))
+    return [label for label, _ in sweeps.most_common()]
 
 
-def main(given: SimpleNamespace) -> int:
+def main(arguments: SimpleNamespace) -> int:
     """Writes the page and adds it to the newest runs; the exit status: 1 if an analysis failed, 2 if nothing can be
     shown.
     """
-    profile = given.profile
+    profile = arguments.profile
     sections = [replace(section(module, profile), name=name_of(module)) for module in ORDER]
-    if not any(part.pictures for part in sections):
-        others = [f"`make report PROFILE={shlex.quote(label)}`" for label in finished()]
-        instead = f"; {' or '.join(others)} would show what there is" if others else ""
-        print(f"error: nothing to show under profile {profile!r}{instead}:", file=sys.stderr)
-        told = [part for part in sections if not part.problem.startswith(NEVER)]
-        for part in told:
-            print(f"  {part.name}: {part.problem}", file=sys.stderr)
-        if never := len(sections) - len(told):
-            print(f"  {never} others: never run; `make help` lists the sweeps", file=sys.stderr)
+    shown = [part for part in sections if part.pictures]
+    if not shown:
+        explain_nothing(profile, sections)
         return BAD_INPUT
     path = FOLDER / f"report-{file_name(profile)}.html"
     made_home()
     path.write_text(render(sections, profile), encoding="utf-8")
     print(path)
-    shown = dict.fromkeys(part.experiment for part in sections if part.pictures)
-    for experiment in shown:
+    for experiment in dict.fromkeys(part.experiment for part in shown):
         try:
             attach(experiment, profile, [path])
         except (LookupError, MlflowException, OSError) as error:
@@ -259,6 +296,21 @@ def main(given: SimpleNamespace) -> int:
     for part in failed:
         print(f"error: {part.experiment}: {part.problem}", file=sys.stderr)
     return FAILED if failed else 0
+
+
+def explain_nothing(profile: str, sections: Sequence[Section]) -> None:
+    """Prints why nothing can be shown under a profile, and which profiles have runs."""
+    others = [f"`make report PROFILE={shlex.quote(label)}`" for label in finished()]
+    instead = f"; {' or '.join(others)} would show what there is" if others else ""
+    print(f"error: nothing to show under profile {profile!r}{instead}:", file=sys.stderr)
+    never = 0
+    for part in sections:
+        if part.problem.startswith(NEVER):
+            never += 1
+        else:
+            print(f"  {part.name}: {part.problem}", file=sys.stderr)
+    if never:
+        print(f"  {never} others: never run; `make help` lists the sweeps", file=sys.stderr)
 
 
 COMMAND = command("report", main, [profile_option("the profile whose runs to show")], __doc__)

@@ -38,34 +38,46 @@ SIDES = {
 RECORDED = ("information", "linear", "richer", "unique_low", "unique_high")  # metrics of a run, with their intervals
 
 
-def main(given: SimpleNamespace) -> int:
+def main(arguments: SimpleNamespace) -> int:
     """Prints, writes and records; the exit status: 1 where a target or the domain could not be measured."""
-    path = Path(given.data)
+    path = Path(arguments.data)
     try:
-        require_int("--seed", given.seed, 0)
+        require_int("--seed", arguments.seed, 0)
         data = read_representation(
-            path, listed(given.x), listed(given.targets), given.domain, given.groups,
-            **{name: listed(getattr(given, name)) for name in TYPES}, each=given.each, options=read_options(given),
-        )  # fmt: skip
-        announce(given, data.understood)
-        require_writable(stem_of("represent", given))
-        found = report(
-            data.blocks, data.targets, data.domain, data.groups, label=given.label, rows=given.rows,
-            generator=np.random.default_rng(given.seed), progress=progress(),
-        )  # fmt: skip
+            path,
+            listed(arguments.x),
+            listed(arguments.targets),
+            arguments.domain,
+            arguments.groups,
+            **{name: listed(getattr(arguments, name)) for name in TYPES},
+            each=arguments.each,
+            options=read_options(arguments),
+        )
+        announce(arguments, data.understood)
+        require_writable(stem_of("represent", arguments))
+        result = report(
+            data.blocks,
+            data.targets,
+            data.domain,
+            data.groups,
+            label=arguments.label,
+            rows=arguments.rows,
+            generator=np.random.default_rng(arguments.seed),
+            progress=progress(),
+        )
     except ValueError as error:
         raise InvalidInput(str(error)) from error
-    found = replace(
-        found, domain=given.domain or found.domain, each_column="the same command with ARGS=--each shows which"
+    result = replace(
+        result, domain=arguments.domain or result.domain, each_column="the same command with ARGS=--each shows which"
     )
     params = {
-        "n": found.n, "rows": limit_of_rows(given.rows, found.n), "x": ",".join(found.blocks),
-        "targets": given.targets, "domain": given.domain,
+        "n": result.n, "rows": limit_of_rows(arguments.rows, result.n), "x": ",".join(result.blocks),
+        "targets": arguments.targets, "domain": arguments.domain,
     }  # fmt: skip
-    conclude_report(EXPERIMENT, given, "what each block carries, in bits", found, data, params, RECORDED)
-    for name, why in found.unanswered.items():
+    conclude_report(EXPERIMENT, arguments, "what each block carries, in bits", result, data, params, RECORDED)
+    for name, why in result.unanswered.items():
         print(f"error: nothing was measured about {name}: {printable(why)}", file=sys.stderr)
-    return FAILED if found.unanswered else 0
+    return FAILED if result.unanswered else 0
 
 
 COMMAND = command("represent", main, [

@@ -33,6 +33,13 @@ from infoscope.metrics.report import listed as named
 from infoscope.metrics.screening import SeriesScreen, screen_series
 
 MEASURE, SCREEN = "measure", "screen"  # experiments
+TRANSFER = "transfer entropy"
+Readings = dict[tuple[str, str], Reading]  # by what, and from which series to which
+MEANING = (
+    "A transfer entropy is what the past of one series adds about the next value of the other to what its own past "
+    "says (Schreiber 2000); information is what the past says without that. The history, how many past values, is part "
+    "of the question. Intervals are for the true value, calibrated on simulated processes."
+)
 MOST_LAGS = 10  # of the curve
 MOST_SHOWN = 10  # pairs, where none leads
 MOST_RECORDED = 200  # pairs in a run
@@ -53,8 +60,8 @@ def measure_series(given: SimpleNamespace) -> None:
     except ValueError as error:
         raise InvalidInput(str(error)) from error
     file = Path(given.data).name
-    forward, backward = (readings[f"transfer entropy, {a} to {b}"] for a, b in (names, names[::-1]))
-    answers = [_sentence(series.direction(forward, backward, names)), *str(curve).splitlines(), *graded(readings)]
+    forward, backward = (reading for (what, _), reading in readings.items() if what == TRANSFER)
+    answers = [series.direction(forward, backward, names), *str(curve).splitlines(), *graded(readings)]
     heading = f"{file}: what the past of {names[0]} says about {names[1]}, and the reverse, in bits (n = {forward.n:,})"
     page = Page(heading, answers, {"What the numbers mean": [MEANING]})
     results = [table(readings, file, data.digest), curve_result(curve, file)]
@@ -64,20 +71,13 @@ def measure_series(given: SimpleNamespace) -> None:
         "y": ",".join(data.variables[1]),
         "reader": forward.reader,
     }
-    params |= {f"history/{name}": reading.variables.split(";")[0] for name, reading in readings.items()}
+    params |= {"history": history_of(forward), "history_back": history_of(backward)}
     metrics = {}
     for name, reading in readings.items():
-        metrics[name, "bits"] = reading.value
-        metrics[name, "bits_low"] = reading.low
-        metrics[name, "bits_high"] = reading.high
+        metrics[*name, "bits"] = reading.value
+        metrics[*name, "bits_low"] = reading.low
+        metrics[*name, "bits_high"] = reading.high
     conclude(MEASURE, given, page, results, data, params, metrics, {"grade": forward.grade})
-
-
-MEANING = (
-    "A transfer entropy is what the past of one series adds about the next value of the other to what its own past "
-    "says (Schreiber 2000); information is what the past says without that. The history, how many past values, is part "
-    "of the question. Intervals are for the true value, calibrated on simulated processes."
-)
 
 
 def series_data(given: SimpleNamespace) -> OwnData:
@@ -98,10 +98,10 @@ def lags_of_curve(moments: int) -> int:
     return max(1, min(MOST_LAGS, moments // ROWS_A_LAG))
 
 
-def both_ways(data: OwnData, names: tuple[str, str], history: int | None, seed: int) -> dict[str, Reading]:
+def both_ways(data: OwnData, names: tuple[str, str], history: int | None, seed: int) -> Readings:
     """Transfer entropy and information of each series about the other, in bits; a line as it comes."""
     sides = {names[0]: data.x, names[1]: data.y}
-    functions = {"transfer entropy": series.transfer_entropy, "information of the past": series.information}
+    functions = {TRANSFER: series.transfer_entropy, "information of the past": series.information}
     readings = {}
     for what, function in functions.items():
         for cause, effect in (names, names[::-1]):
@@ -109,12 +109,12 @@ def both_ways(data: OwnData, names: tuple[str, str], history: int | None, seed: 
             reading = function(
                 sides[cause], sides[effect], history, time=data.time, groups=data.groups, generator=generator
             )
-            readings[f"{what}, {cause} to {effect}"] = reading.bits
+            readings[what, f"{cause} to {effect}"] = reading.bits
             print(f"{what}, {cause} to {effect}: {reading.bits!r}", file=sys.stderr, flush=True)
     return readings
 
 
-def graded(readings: dict[str, Reading]) -> list[str]:
+def graded(readings: Readings) -> list[str]:
     """Why intervals of grade C are to be doubted."""
     reasons = {}
     for reading in readings.values():
@@ -123,11 +123,12 @@ def graded(readings: dict[str, Reading]) -> list[str]:
     return [f"Grade C: {reason}" for reason in reasons]
 
 
-def table(readings: dict[str, Reading], file: str, digest: str) -> Result:
+def table(readings: Readings, file: str, digest: str) -> Result:
     """A row for each reading: bits with a 95 % interval."""
     rows, words = [], []
-    for name, reading in readings.items():
-        history = reading.variables.split(";")[0]
+    for (what, which), reading in readings.items():
+        name = f"{what}, {which}"
+        history = history_of(reading)
         row = {"what": name, "bits": reading.value, "low_bits": reading.low, "high_bits": reading.high}
         rows.append(row | {"p": reading.p_value, "grade": reading.grade, "history": history, "n": reading.n})
         words.append({
@@ -144,6 +145,11 @@ def table(readings: dict[str, Reading], file: str, digest: str) -> Result:
         f"SHA-256 of the data: {digest}.",
     ]
     return Result("measure", pd.DataFrame(rows), pd.DataFrame(words), caption)
+
+
+def history_of(reading: Reading) -> str:
+    """The history of a reading, in words."""
+    return reading.variables.split(";")[0]
 
 
 def curve_result(curve: series.LagCurve, file: str) -> Result:
@@ -218,7 +224,3 @@ def screen_table(answer: SeriesScreen, file: str, digest: str) -> Result:
 
 def _name(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"({named(names)})"
-
-
-def _sentence(text: str) -> str:
-    return text[0].upper() + text[1:]

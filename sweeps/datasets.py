@@ -44,12 +44,15 @@ def cached_by(kind: type[Cell], maxsize: int | None = None) -> Callable[[Callabl
 
 def image_data(name: str) -> str:
     """The name of the images; "auto" is MNIST if INFOSCOPE_DATA is set, otherwise the bundled digits."""
-    return ("digits" if data.data_root() is None else "mnist") if name == "auto" else name
+    if name != "auto":
+        return name
+    return "digits" if data.data_root() is None else "mnist"
 
 
 def distribution(name: str, **settings: Any) -> DataSet:
     """Samples from a distribution, described by its name and settings."""
-    return DataSet(name, "drawn from the distribution in the profile", lambda: {"law": name, **settings}, endless=True)
+    profile = {"law": name, **settings}
+    return DataSet(name, "drawn from the distribution in the profile", lambda: profile, endless=True)
 
 
 def items(name: str, read: Callable[[], Items], context: str = "training", synthetic: bool | None = None) -> DataSet:
@@ -76,5 +79,5 @@ def content(dataset: Items) -> Mapping[str, Any]:
 def byte_blocks(dataset: data.DomainDataset | data.FactorDataset) -> Iterator[np.ndarray]:
     """All images in blocks, uint8 [b, C, H, W]."""
     for begin in range(0, len(dataset), _BLOCK):
-        images = dataset.images(np.arange(begin, min(begin + _BLOCK, len(dataset))))
-        yield (255 * images).round().byte().numpy()
+        rows = np.arange(begin, min(begin + _BLOCK, len(dataset)))
+        yield (255 * dataset.images(rows)).round().byte().numpy()

@@ -70,7 +70,8 @@ def fine_tuned(pool: str) -> tuple[torch.Tensor, torch.Tensor]:
         settings = dict(epochs=1, learning_rate=1e-3)
     elif pool.startswith(HUB):
         reviews = data.imdb()
-        texts, labels = reviews.texts, reviews.labels
+        texts = reviews.texts
+        labels = reviews.labels
         encoder = models.pretrained_encoder(pool.removeprefix(HUB), generator=generator)
         settings = {}
     else:

@@ -1,5 +1,5 @@
-"""Settings of every test: one thread, because threads of several processes wait for one another on two cores; and one
-server for all system tests.
+"""Settings of every test: one thread, because threads of several processes wait for one another on two cores, and a
+store of runs in the working folder; and one server for all system tests.
 """
 
 import pytest
@@ -14,6 +14,20 @@ def one_thread():
     with threadpool_limits(1):
         yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def store_in_the_folder():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
+        yield
+
+
+@pytest.fixture
+def empty_folder(tmp_path, monkeypatch):
+    """The working folder, which is empty and without a store."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 @pytest.fixture(scope="session")

@@ -25,7 +25,8 @@ def template(node):
 def sentences(source):
     """(class or "-", sentence) of a module's source, in its order, docstrings left out."""
     tree = ast.parse(source)
-    kind, skipped = {}, set()
+    kind = {}
+    skipped = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr):
             skipped.add(node.value)

@@ -51,7 +51,7 @@ def test_public_functions_show_their_arguments():
 
 
 @pytest.mark.parametrize(
-    ("function", "training"), [(fit_critic, Training), (fit_vae, VaeTraining), (fine_tune, ClassifierTraining)]
+    "function, training", [(fit_critic, Training), (fit_vae, VaeTraining), (fine_tune, ClassifierTraining)]
 )
 def test_a_function_that_trains_has_the_defaults_of_its_training(function, training):
     shown = inspect.signature(function).parameters

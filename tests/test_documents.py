@@ -38,7 +38,8 @@ def arrays():
     """Latents of 240 rows in 60 groups that carry information about a class, a domain and two factors."""
     generator = np.random.default_rng(0)
     n = 240
-    labels, groups = generator.integers(0, 2, n), np.repeat(np.arange(n // 4), 4)
+    labels = generator.integers(0, 2, n)
+    groups = np.repeat(np.arange(n // 4), 4)
     domains = groups % 3
     factors = np.column_stack([labels, generator.integers(0, 3, n)])
     mean = factors + 0.3 * generator.normal(size=(n, 2))
@@ -81,11 +82,14 @@ def test_an_example_prints_what_stands_below_it(page, capsys):
 )
 def test_what_agents_read_names_what_is_there(path):
     links = re.findall(r"\]\((?!http)([^)#]+)", path.read_text())
-    assert len(links) >= 5 and not [link for link in links if not (path.parent / link).is_file()]
+    assert len(links) >= 5
+    assert not [link for link in links if not (path.parent / link).is_file()]
 
 
 def test_everything_that_is_promised_is_run():
-    assert len(SHOWN) >= 6 and len(RUN) >= 7 and len(PROGRAMS) >= 41
+    assert len(SHOWN) >= 6
+    assert len(RUN) >= 7
+    assert len(PROGRAMS) >= 41
 
 
 def test_every_erratum_has_its_program():

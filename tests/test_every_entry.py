@@ -50,13 +50,14 @@ def beside(x):
     return OTHER[: len(x)] if isinstance(x, np.ndarray) and x.ndim == 1 else OTHER
 
 
-def figures(found):
-    """What a function found, as a vector of numbers [m]."""
-    if isinstance(found, pd.Series):
-        return found.to_numpy()
-    if isinstance(found, pd.DataFrame):
-        return found.select_dtypes("number").to_numpy().ravel()
-    return np.array([float(one) for one in (found if isinstance(found, tuple) else (found,))])
+def figures(result):
+    """The result of a function as a vector of numbers [m]."""
+    if isinstance(result, pd.Series):
+        return result.to_numpy()
+    if isinstance(result, pd.DataFrame):
+        return result.select_dtypes("number").to_numpy().ravel()
+    numbers = result if isinstance(result, tuple) else (result,)
+    return np.array([float(number) for number in numbers])
 
 
 def blocks_of(x):
@@ -108,6 +109,10 @@ def frame(one):
     return pd.concat([one, one], axis=1, keys=["a", "b"]) if isinstance(one, pd.Series) else one
 
 
+def target_of(call):
+    return NUMBERS if call in OF_NUMBERS.values() else LABELS
+
+
 def entries(*kinds):
     return [pytest.param(call, id=name) for kind in kinds for name, call in kind.items()]
 
@@ -115,17 +120,19 @@ def entries(*kinds):
 @pytest.mark.parametrize("call", entries(OF_NUMBERS, OF_LABELS))
 def test_rows_of_pandas_are_paired_by_their_index(call):
     """A shuffled Series gives the number of the arrays, and not about 0."""
-    y = NUMBERS if call in OF_NUMBERS.values() else LABELS
+    y = target_of(call)
     expected = figures(call(X, y))
     shuffled = pd.Series(y, ROWS).sample(frac=1, random_state=3)
     np.testing.assert_allclose(figures(call(pd.Series(X, ROWS), shuffled)), expected, rtol=1e-9, equal_nan=True)
 
 
 def test_reports_pair_rows_by_their_index():
-    x, y = pd.Series(X, ROWS), pd.Series(LABELS, ROWS)
+    x = pd.Series(X, ROWS)
+    y = pd.Series(LABELS, ROWS)
+    shuffled = y.sample(frac=1, random_state=3)
     for name in ("representation.report", "factor_information"):
-        found, expected = (figures(REPORTS[name](x, labels)) for labels in (y.sample(frac=1, random_state=3), y))
-        np.testing.assert_allclose(found, expected, rtol=1e-9, equal_nan=True)
+        report = REPORTS[name]
+        np.testing.assert_allclose(figures(report(x, shuffled)), figures(report(x, y)), rtol=1e-9, equal_nan=True)
 
 
 LIBRARIES = {
@@ -142,7 +149,7 @@ LIBRARIES = {
 @pytest.mark.parametrize("call", entries(OF_NUMBERS, OF_LABELS))
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_columns_of_other_libraries_are_taken(call, library):
-    y = NUMBERS if call in OF_NUMBERS.values() else LABELS
+    y = target_of(call)
     other = LIBRARIES[library]
     found = figures(call(other(pd.Series(X)), other(pd.Series(y))))
     np.testing.assert_array_equal(found, figures(call(X, y)))
@@ -156,7 +163,7 @@ def joint(x, y):
     return tuple(factor_information.from_arrays(x, y, method="knn", resamples=None).joint)
 
 
-@pytest.mark.parametrize(("library", "report", "columns"), [("pyarrow", joint, 2), ("record batch", usable, 1)])
+@pytest.mark.parametrize("library, report, columns", [("pyarrow", joint, 2), ("record batch", usable, 1)])
 def test_reports_take_tables_of_other_libraries(library, report, columns):
     other = LIBRARIES[library]
     x = pd.DataFrame({"a": X, "b": OTHER}).iloc[:, :columns]
@@ -168,9 +175,10 @@ def test_rows_without_an_index_are_paired_by_position():
     """Also with a pandas object whose index is another order of 0, 1, ...: it says nothing about them."""
     order = pd.Index(RNG.permutation(N))
     for call in (OF_NUMBERS["estimate gcmi"], OF_LABELS["pvi"], OF_LABELS["cross_fit"]):
-        y = NUMBERS if call in OF_NUMBERS.values() else LABELS
-        for x, other in ((pd.Series(X, order), pl.Series(y)), (pl.Series(X), pd.Series(y, order))):
-            np.testing.assert_allclose(figures(call(x, other)), figures(call(X, y)), rtol=1e-9)
+        y = target_of(call)
+        expected = figures(call(X, y))
+        np.testing.assert_allclose(figures(call(pd.Series(X, order), pl.Series(y))), expected, rtol=1e-9)
+        np.testing.assert_allclose(figures(call(pl.Series(X), pd.Series(y, order))), expected, rtol=1e-9)
 
 
 COLUMNS = {
@@ -203,19 +211,20 @@ def test_a_table_of_any_library_gives_the_same_estimate_or_refusal(kinds, missin
 
     def outcome(x, y):
         try:
-            found = estimate(x, y, "ksg")
+            estimated = estimate(x, y, "ksg")
         except InfoscopeError as error:
             return type(error), str(error)
-        return found.value, found.low, found.high, found.notes
+        return estimated.value, estimated.low, estimated.high, estimated.notes
 
     y = pd.Series(NUMBERS, name="y")
     assert outcome(LIBRARIES[library](table), LIBRARIES[library](y)) == outcome(table, y)
 
 
 def test_tables_that_cannot_be_read_are_refused():
-    for table, code in ((pl.LazyFrame({"x": X}), "type"), (pa.table([X, X], names=["a", "a"]), "conflict")):
-        with refused("x", code):
-            estimate(table, NUMBERS)
+    with refused("x", "type"):
+        estimate(pl.LazyFrame({"x": X}), NUMBERS)
+    with refused("x", "conflict"):
+        estimate(pa.table([X, X], names=["a", "a"]), NUMBERS)
 
 
 BAD = {
@@ -243,15 +252,16 @@ LEAVES_ROWS_OUT += [OF_LABELS[name] for name in ("estimate labels", "normalised"
 @pytest.mark.parametrize("call", LEAVES_ROWS_OUT)
 @pytest.mark.parametrize("what", MISSING)
 def test_rows_with_missing_values_are_left_out(call, what):
-    y = NUMBERS if call in OF_NUMBERS.values() else LABELS
-    present = ~pd.isna(BAD[what])
-    assert float(call(BAD[what], y)) == float(call(np.asarray(BAD[what][present], float), np.asarray(y)[present]))
+    y = target_of(call)
+    x = BAD[what]
+    present = ~pd.isna(x)
+    assert float(call(x, y)) == float(call(np.asarray(x[present], float), y[present]))
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("call", entries(OF_NUMBERS, OF_LABELS, REPORTS))
 def test_bad_input_is_one_sentence_about_an_argument(call):
-    y = NUMBERS if call in OF_NUMBERS.values() else LABELS
+    y = target_of(call)
     bads = {what: bad for what, bad in BAD.items() if not (what in MISSING and call in LEAVES_ROWS_OUT)}
     if call == OF_LABELS["labels.report"]:
         del bads["numbers as texts"]  # texts like others
@@ -302,8 +312,8 @@ def typed(values, kind):
 def test_types_and_the_order_of_rows_change_nothing(method, kind, seed):
     x, y = (np.asarray(values, np.float32).astype(float) for values in (X, NUMBERS))
     expected = estimate(x, y, method, generator=np.random.default_rng(0))
-    found = estimate(typed(x, kind), typed(y, kind), method, generator=np.random.default_rng(0))
-    assert found.value == pytest.approx(expected.value, abs=1e-9)
+    estimated = estimate(typed(x, kind), typed(y, kind), method, generator=np.random.default_rng(0))
+    assert estimated.value == pytest.approx(expected.value, abs=1e-9)
     order = np.random.default_rng(seed).permutation(N)
     moved = estimate(x[order], y[order], method, generator=np.random.default_rng(0))
     tolerance = 1e-9 if method != "student-copula" else 0.15  # its folds are drawn by place
@@ -315,11 +325,10 @@ def test_types_and_the_order_of_rows_change_nothing(method, kind, seed):
     method=st.sampled_from(QUICK), unit=st.floats(-120, 120).map(lambda power: 10.0**power), shift=st.floats(-10, 10)
 )
 def test_the_unit_of_a_column_changes_nothing(method, unit, shift):
-    expected, found = (
-        estimate(X, y, method, generator=np.random.default_rng(0)) for y in (NUMBERS, (NUMBERS + shift) * unit)
-    )
-    assert found.value == pytest.approx(expected.value, abs=1e-6)
-    assert found.low == pytest.approx(expected.low, abs=1e-6)
+    expected = estimate(X, NUMBERS, method, generator=np.random.default_rng(0))
+    rescaled = estimate(X, (NUMBERS + shift) * unit, method, generator=np.random.default_rng(0))
+    assert rescaled.value == pytest.approx(expected.value, abs=1e-6)
+    assert rescaled.low == pytest.approx(expected.low, abs=1e-6)
 
 
 @settings(max_examples=25, deadline=None)
@@ -330,16 +339,18 @@ def test_names_of_categories_and_turns_of_angles_change_nothing(names, period, t
         expected = knn.mutual_information(Discrete(classes), y)
         assert knn.mutual_information(np.array(names)[classes], y) == pytest.approx(expected, abs=1e-12)
     angles = 100 * X
-    found, expected = (
-        knn.mutual_information(Angle(values, period), NUMBERS) for values in (angles + turns * period, angles)
-    )
-    assert found == pytest.approx(expected, abs=1e-6)
+    expected = knn.mutual_information(Angle(angles, period), NUMBERS)
+    turned = knn.mutual_information(Angle(angles + turns * period, period), NUMBERS)
+    assert turned == pytest.approx(expected, abs=1e-6)
 
 
 @settings(max_examples=10, deadline=None)
 @given(place=st.integers(0, 2), value=st.floats(-1e6, 1e6))
 def test_a_constant_column_changes_nothing_but_a_note(place, value):
-    wide = np.insert(np.column_stack([X, OTHER]), place, value, axis=1)
-    expected, found = (estimate(x, NUMBERS, "ksg") for x in (np.column_stack([X, OTHER]), wide))
-    assert found.value == expected.value and any("constant" in note for note in found.notes)
+    narrow = np.column_stack([X, OTHER])
+    wide = np.insert(narrow, place, value, axis=1)
+    expected = estimate(narrow, NUMBERS, "ksg")
+    padded = estimate(wide, NUMBERS, "ksg")
+    assert padded.value == expected.value
+    assert any("constant" in note for note in padded.notes)
     assert estimate(Continuous(wide), NUMBERS, "ksg").value == expected.value

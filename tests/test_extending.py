@@ -60,8 +60,9 @@ def test_a_bound_and_a_source():
     critic = make_critic("joint", 1, 1, depth=0, width=32, generator=seeded())
     trace = fit_critic(Doubled(), critic, own, steps=300, batch=64, learning_rate=1e-2, generator=seeded(1))
     assert trace.of(own)[-1] > trace.of(own)[0]
-    found = held_out(Doubled(), critic, own, 256, 20, seeded(2))["chi"]
-    assert found.value == pytest.approx(np.log(2) / 2 - 0.75, abs=0.05) and "chi" in repr(found)
+    estimated = held_out(Doubled(), critic, own, 256, 20, seeded(2))["chi"]
+    assert estimated.value == pytest.approx(np.log(2) / 2 - 0.75, abs=0.05)
+    assert "chi" in repr(estimated)
     with refused("bound", "name"):
         fit_critic(Doubled(), critic, "chi", steps=1)
 
@@ -70,8 +71,8 @@ def test_a_critic():
     torch.manual_seed(0)
     critic = Cosine(1, 1, embed=8)
     fit_critic(Doubled(), critic, "infonce", steps=300, batch=64, learning_rate=1e-2, generator=seeded())
-    found = held_out(Doubled(), critic, "infonce", 256, 20, seeded(1))["infonce"]
-    assert 0.3 < found.value < np.log(2) + 5 * found.standard_error
+    estimated = held_out(Doubled(), critic, "infonce", 256, 20, seeded(1))["infonce"]
+    assert 0.3 < estimated.value < np.log(2) + 5 * estimated.standard_error
     with refused("critic", "type"):
         fit_critic(Doubled(), torch.nn.Linear(1, 1), "infonce", steps=1)
 
@@ -88,13 +89,15 @@ def test_an_estimator():
         return (x_log + y_log - both) / 2
 
     verdicts = [check.verdict for check in audit(gaussian, n=300, repeats=2) if check.y == "numbers"]
-    assert "holds" in verdicts and "not offered" not in verdicts
+    assert "holds" in verdicts
+    assert "not offered" not in verdicts
 
 
 def test_a_text_data_set():
     texts = generated_reviews(120, generator=seeded())
-    found = v_information.estimate(tfidf_logistic(), list(texts.texts), texts.label_names, folds=3)
-    assert found.n == len(texts) and found.value > 0
+    estimated = v_information.estimate(tfidf_logistic(), list(texts.texts), texts.label_names, folds=3)
+    assert estimated.n == len(texts)
+    assert estimated.value > 0
 
 
 def test_an_autoencoder():
@@ -108,7 +111,8 @@ def test_an_autoencoder():
     model = VAE((1, 32, 32), LatentSpec(3), channels=(4, 4, 4, 4), hidden=8, generator=seeded())
     images = torch.rand(32, 1, 32, 32, generator=seeded(1))
     trace = fit_vae(model, SquaredVAE(), images, steps=3, batch=8, generator=seeded(2))
-    assert len(trace["loss"]) and np.isfinite(trace["loss"]).all()
+    assert len(trace["loss"])
+    assert np.isfinite(trace["loss"]).all()
     with refused("objective", "type"):
         fit_vae(model, torch.nn.Linear(1, 1), images, steps=1)
 
@@ -121,9 +125,11 @@ def test_a_score(scores_in_order, monkeypatch):
         monkeypatch.delitem(SCORES, key)
     monkeypatch.setitem(SCORES, "varying", ScoreSpec("varying", "varying latents", spread, "codes", "none", "share"))
     draws = np.random.default_rng(0)
-    codes, factors = np.hstack([draws.normal(size=(50, 3)), np.ones((50, 1))]), draws.integers(0, 2, (50, 2))
+    codes = np.hstack([draws.normal(size=(50, 3)), np.ones((50, 1))])
+    factors = draws.integers(0, 2, (50, 2))
     (row,) = report(codes, factors).scores
-    assert row.what == "varying latents" and row.estimate.value == 0.75
+    assert row.what == "varying latents"
+    assert row.estimate.value == 0.75
 
 
 def test_a_sweep_and_what_its_trial_may_call():
@@ -153,7 +159,8 @@ def test_a_sweep_and_what_its_trial_may_call():
     label, profile = sweep.profile("smoke", {"size": "4"})
     told = Kept()
     trial(SimpleNamespace(cells=list(sweep.cells(profile))), told)
-    assert label == "smoke size=4" and told.found == {0: 0, 1: 1, 2: 4, 3: 9}
+    assert label == "smoke size=4"
+    assert told.found == {0: 0, 1: 1, 2: 4, 3: 9}
     with refused("profile of squares", "name"):
         sweep.profile("huge")
     assert "chi" not in BOUNDS

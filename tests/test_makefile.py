@@ -1,5 +1,6 @@
 """What the targets of the Makefile run, and that nothing which a person gives is run."""
 
+import functools
 import shutil
 import subprocess
 from pathlib import Path
@@ -15,6 +16,13 @@ for word; do printf '%s\\n' "$word"; done
 pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 
 
+def made(folder, *arguments):
+    """The exit status and the output of make in a folder."""
+    command = ["make", "--no-print-directory", *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
+    return done.returncode, done.stdout + done.stderr
+
+
 @pytest.fixture
 def make(tmp_path):
     """(arguments) -> exit status and output of make in a folder with two sweeps, where Python only says its words."""
@@ -28,10 +36,9 @@ def make(tmp_path):
     before = set(tmp_path.iterdir())
 
     def run(*arguments):
-        command = ["make", "--no-print-directory", *arguments, "READY=", f"PYTHON={stand_in}"]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        result = made(tmp_path, *arguments, "READY=", f"PYTHON={stand_in}")
         assert set(tmp_path.iterdir()) == before, "something was executed"
-        return done.returncode, done.stdout + done.stderr
+        return result
 
     return run
 
@@ -43,7 +50,8 @@ def words_of(output, words=""):
     return output.removeprefix(start).removesuffix("\n").split("\n")
 
 
-SMOKE, FILE = ["--profile", "smoke"], ["--data", "a b.csv", "--y", "$(y)", "--methods", "ksg,gcmi"]
+SMOKE = ["--profile", "smoke"]
+FILE = ["--data", "a b.csv", "--y", "$(y)", "--methods", "ksg,gcmi"]
 PAIRS = ["DATA=a b.csv", "Y=$(y)", "METHODS=ksg,gcmi"]
 TASKS = {
     "sweep-first-one": (["PROFILE=smoke", "SET=a=1 b=2"], ["sweep", "first-one", *SMOKE, "--set", "a=1 b=2"]),
@@ -73,7 +81,8 @@ TASKS = {
 def test_what_a_task_runs(make, task):
     given, words = TASKS[task]
     code, output = make(task, *given, "ARGS=--more 'b c'")
-    assert code == 0 and words_of(output, "--more 'b c'") == words
+    assert code == 0
+    assert words_of(output, "--more 'b c'") == words
 
 
 def test_cells_of_one_label_are_saved_only_when_it_is_given(make):
@@ -83,7 +92,9 @@ def test_cells_of_one_label_are_saved_only_when_it_is_given(make):
 @pytest.mark.parametrize("word", ["GROUP=g", "x=a", "PROFIL=smoke", "COLOUR=red"])
 def test_a_mistyped_variable_is_refused(make, word):
     code, output = make("measure", word)
-    assert code == 2 and f"no variable {word.partition('=')[0]};" in output and "infoscope" not in output
+    assert code == 2
+    assert f"no variable {word.partition('=')[0]};" in output
+    assert "infoscope" not in output
 
 
 def test_a_variable_of_another_task_is_handed_on_and_refused_there(make):
@@ -96,7 +107,8 @@ def test_the_environment_names_no_columns(make, monkeypatch):
     monkeypatch.setenv("Y", "yes")
     monkeypatch.setenv("GROUPS", "wheel")
     code, output = make("measure", "DATA=a.csv", "X=b", "RAY_ADDRESS=auto", "INFOSCOPE_DATA=/data")
-    assert code == 0 and words_of(output) == ["measure", "--data", "a.csv", "--x", "b"]
+    assert code == 0
+    assert words_of(output) == ["measure", "--data", "a.csv", "--x", "b"]
 
 
 INJECTIONS = (
@@ -110,28 +122,19 @@ def test_what_is_given_is_no_program(make, text):
     """Neither make nor a shell reads it."""
     _, output = make("sweep-first-one", f"PROFILE={text}", f"SET={text}", f"ARGS={text}")
     assert words_of(output, text) == ["sweep", "first-one", "--profile", text, "--set", text]
-    on_file = (
-        "DATA",
-        "X",
-        "Y",
-        "GROUPS",
-        "CONTINUOUS",
-        "DISCRETE",
-        "ANGLES",
-        "METHODS",
-        "TARGET",
-        "TARGETS",
-        "DOMAIN",
-    )
+    on_file = ["DATA", "X", "Y", "GROUPS", "CONTINUOUS", "DISCRETE", "ANGLES", "METHODS", "TARGET", "TARGETS", "DOMAIN"]
     for task in ("disentangle", "labels", "measure", "represent", "screen"):
         words = words_of(make(task, *(f"{name}={text}" for name in on_file))[1])
-        assert words[0] == task and words.count(text) == len(on_file) and len(words) == 1 + 2 * len(on_file)
+        assert words[0] == task
+        assert words.count(text) == len(on_file)
+        assert len(words) == 1 + 2 * len(on_file)
     assert words_of(make(f"table-{text}")[1])[:2] == ["table", text] or "*" in text or "=" in text
 
 
 def test_make_help_lists_tasks_and_sweeps(make):
     code, output = make("help")
-    assert code == 0 and ["sweeps:", "first-one", "second"] in [line.split() for line in output.splitlines()]
+    assert code == 0
+    assert ["sweeps:", "first-one", "second"] in [line.split() for line in output.splitlines()]
     tasks = {line.split()[1] for line in output.splitlines() if line.startswith("  make ")}
     assert {"sweep-%", "sweep-all", "sweep-status", "table-%", "report", "test", "test-system", "promote"} <= tasks
 
@@ -142,13 +145,7 @@ def cleaning(tmp_path):
     shutil.copy(REPOSITORY / "Makefile", tmp_path)
     (tmp_path / "sweeps" / "work").mkdir(parents=True)
     (tmp_path / "sweeps" / "work" / "one.py").touch()
-
-    def run(*arguments):
-        command = ["make", "--no-print-directory", *arguments]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
-        return done.returncode, done.stdout + done.stderr
-
-    return run
+    return functools.partial(made, tmp_path)
 
 
 @pytest.mark.parametrize("arguments", [["VENV={}"], ["-e"], ["VENV={}", "-e"]])
@@ -168,11 +165,16 @@ def test_clean_removes_a_virtual_environment_and_nothing_else(cleaning, tmp_path
     place.mkdir()
     (place / "precious").touch()
     code, output = cleaning("clean")
-    assert code and "error:" in output and (place / "precious").exists()
+    assert code
+    assert "error:" in output
+    assert (place / "precious").exists()
     (place / "pyvenv.cfg").touch()
-    assert cleaning("clean") == (0, "") and not place.exists()
+    assert cleaning("clean") == (0, "")
+    assert not place.exists()
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "pyvenv.cfg").touch()
     place.symlink_to(tmp_path / "other")
     code, output = cleaning("clean")
-    assert code and "error:" in output and (tmp_path / "other" / "pyvenv.cfg").exists()
+    assert code
+    assert "error:" in output
+    assert (tmp_path / "other" / "pyvenv.cfg").exists()

@@ -22,8 +22,10 @@ SECTIONS = [  # the Journal of Open Source Software requires them
 
 def test_one_licence():
     text = (REPOSITORY / "LICENSE").read_text()
-    assert "Version 2.0, January 2004" in text and "END OF TERMS AND CONDITIONS" in text
-    assert PROJECT["license"] == LICENCE and PROJECT["license-files"] == ["LICENSE"]
+    assert "Version 2.0, January 2004" in text
+    assert "END OF TERMS AND CONDITIONS" in text
+    assert PROJECT["license"] == LICENCE
+    assert PROJECT["license-files"] == ["LICENSE"]
 
 
 def test_the_citation_follows_its_schema():
@@ -41,15 +43,20 @@ def test_one_version_and_date():
     changelog = (REPOSITORY / "CHANGELOG.md").read_text()
     version, date = re.search(r"^## (\S+) \((\S+)\)$", changelog, re.MULTILINE).groups()
     assert {PROJECT["version"], citation["version"], described["version"], recipe["context"]["version"]} == {version}
-    assert citation["date-released"] == datetime.date.fromisoformat(date) and described["dateModified"] == date
-    assert citation["license"] == recipe["about"]["license"] == LICENCE and described["license"].endswith(LICENCE)
-    assert citation["keywords"] == described["keywords"] and described["name"] in citation["title"]
+    assert citation["date-released"] == datetime.date.fromisoformat(date)
+    assert described["dateModified"] == date
+    assert citation["license"] == recipe["about"]["license"] == LICENCE
+    assert described["license"].endswith(LICENCE)
+    assert citation["keywords"] == described["keywords"]
+    assert described["name"] in citation["title"]
 
 
 def test_the_distribution_describes_itself():
     """A summary of one line, and a Markdown description whose Python runs."""
     text = (REPOSITORY / PROJECT["readme"]["file"]).read_text()
-    assert len(PROJECT["description"]) < 100 and PROJECT["keywords"] and text.startswith("# ")
+    assert len(PROJECT["description"]) < 100
+    assert PROJECT["keywords"]
+    assert text.startswith("# ")
     for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
         exec(compile(code, "description", "exec"), {})
 
@@ -74,7 +81,8 @@ def test_the_changelog_is_kept_by_version():
 
 def test_the_paper_has_the_sections_and_length_of_its_journal():
     text = (REPOSITORY / "paper.md").read_text().split("---\n", 2)[2]
-    assert re.findall(r"^# (.+)$", text, re.MULTILINE) == SECTIONS and 750 <= len(text.split()) <= 1000
+    assert re.findall(r"^# (.+)$", text, re.MULTILINE) == SECTIONS
+    assert 750 <= len(text.split()) <= 1000
 
 
 def test_the_paper_has_its_references():
@@ -82,7 +90,8 @@ def test_the_paper_has_its_references():
     paper, references = (REPOSITORY / name for name in ("paper.md", "paper.bib"))
     cited = set(re.findall(r"@([a-z]+\d{4}[a-z]+)", paper.read_text()))
     listed = re.findall(r"^@[a-z]+\{(\w+),$", references.read_text(), re.MULTILINE)
-    assert len(listed) > 10 and sorted(listed) == sorted(cited)
+    assert len(listed) > 10
+    assert sorted(listed) == sorted(cited)
 
 
 @pytest.mark.parametrize(

@@ -98,12 +98,24 @@ def test_nothing_executes_what_it_is_given():
     assert not found
 
 
-@pytest.mark.parametrize("source", [
-    "torch.load(path)", "torch.load(path, weights_only=False)", "np.load(path)", "np.load(p, allow_pickle=flag)",
-    "subprocess.run(words, shell=True)", "subprocess.run(words, shell=flag)", "os.system(words)", "yaml.load(text)",
-    "pickle.loads(data)", "eval(text)", "archive.extractall(folder)", "torch.export.load(path)",
-    "AutoModel.from_pretrained(name, trust_remote_code=True)",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "source",
+    [
+        "torch.load(path)",
+        "torch.load(path, weights_only=False)",
+        "np.load(path)",
+        "np.load(p, allow_pickle=flag)",
+        "subprocess.run(words, shell=True)",
+        "subprocess.run(words, shell=flag)",
+        "os.system(words)",
+        "yaml.load(text)",
+        "pickle.loads(data)",
+        "eval(text)",
+        "archive.extractall(folder)",
+        "torch.export.load(path)",
+        "AutoModel.from_pretrained(name, trust_remote_code=True)",
+    ],
+)
 def test_what_would_be_found(source):
     assert list(faults(source, "any.py"))
     assert not list(faults("torch.load(p, weights_only=True); np.load(p, allow_pickle=False); m.eval()", "any.py"))
@@ -145,13 +157,15 @@ def test_what_is_saved_stays_in_its_folder(tmp_path, text):
     result = Result(text, frame, frame, "")
     stem = tmp_path / "tables" / Analysis("demo", lambda runs, options: []).stem(text, result)
     for path in save(result, stem):
-        assert path.parent.resolve() == (tmp_path / "tables").resolve() and path.exists()
+        assert path.parent.resolve() == (tmp_path / "tables").resolve()
+        assert path.exists()
     assert (tmp_path / file_name(text)).resolve().parent == tmp_path.resolve()
 
 
 def test_long_names_stay_apart():
     names = {file_name("x" * 500 + end) for end in "ab"}
-    assert len(names) == 2 and all(len(name) <= LONGEST_NAME for name in names)
+    assert len(names) == 2
+    assert all(len(name) <= LONGEST_NAME for name in names)
 
 
 HOSTILE_TEXT = "\x1b]0;title\x07\x1b[2J[red]a[/b] :smile: \\input{/etc/passwd} $\\write18{id}$ ~^ <script>"
@@ -160,7 +174,8 @@ HOSTILE_TEXT = "\x1b]0;title\x07\x1b[2J[red]a[/b] :smile: \\input{/etc/passwd} $
 def test_a_table_from_a_store_is_printed_as_it_is(capsys):
     show(pd.DataFrame({HOSTILE_TEXT: [HOSTILE_TEXT]}))
     shown = capsys.readouterr().out
-    assert "\x1b" not in shown and "\x07" not in shown
+    assert "\x1b" not in shown
+    assert "\x07" not in shown
     title, cell = shown.replace("\n", " ").split("─", 1)  # a title may have a word a line
     for words in (" ".join(title.split()), cell):
         assert "[red]a[/b] :smile: \\input{/etc/passwd}" in words
@@ -171,7 +186,8 @@ def test_a_table_in_latex_has_no_commands_from_a_store(tmp_path):
     frame = pd.DataFrame({HOSTILE_TEXT: [HOSTILE_TEXT]})
     written = save(Result("demo", frame, frame, HOSTILE_TEXT, claims=[Claim("a", "confirmed", "b")]), tmp_path / "t")
     text = written.tex.read_text(encoding="utf-8")
-    assert "\\input" not in text and "\\write18" not in text
+    assert "\\input" not in text
+    assert "\\write18" not in text
     assert text.count(r"\textbackslash{}input\{/etc/passwd\} \$\textbackslash{}write18\{id\}\$") == 4
 
 
@@ -191,7 +207,6 @@ def folder(tmp_path_factory):
 def store(folder, monkeypatch):
     """One for all, in the working folder: its migrations take seconds."""
     monkeypatch.chdir(folder)
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     return Store.open("demo", create=True)
 
 
@@ -287,7 +302,8 @@ def test_the_ui_listens_to_this_machine_only_and_runs_no_shell(store, served, mo
     for name in ("MLFLOW_ENABLE_ASSISTANT_SANDBOX", "MLFLOW_ENABLE_AI_GATEWAY", "MLFLOW_SERVER_ENABLE_JOB_EXECUTION"):
         monkeypatch.delenv(name, raising=False)
     words, environment = served(5001)
-    assert words[words.index("--host") + 1] == "127.0.0.1" and "--app-name" not in words
+    assert words[words.index("--host") + 1] == "127.0.0.1"
+    assert "--app-name" not in words
     assert environment["MLFLOW_BACKEND_STORE_URI"] == store.uri
     assert environment["MLFLOW_ENABLE_ASSISTANT_SANDBOX"] == "true"
     assert environment["MLFLOW_ENABLE_AI_GATEWAY"] == environment["MLFLOW_SERVER_ENABLE_JOB_EXECUTION"] == "false"
@@ -312,5 +328,5 @@ def test_a_password_is_in_no_message(monkeypatch, capsys):
     commands.serve_ui(5001)
     with pytest.raises(StoreUnreachable) as raised:
         Store.open("demo")
-    told = capsys.readouterr().out, str(raised.value)
-    assert all("secret" not in text and "//127.0.0.1:9" in text for text in told)
+    printed = capsys.readouterr().out, str(raised.value)
+    assert all("secret" not in text and "//127.0.0.1:9" in text for text in printed)

@@ -18,9 +18,10 @@ def panels(figures: pd.DataFrame, draw: Any, ylabel: str, *paths: Path) -> None:
     """One panel per domain and pool, with one legend: `draw(axis, rows)` draws it."""
     groups = figures.groupby(["domain", "pool"], sort=False)
     below = {"across": 1, "legend_at": "outside lower center", "ncols": 3}  # legible on a phone
-    for axis, ((domain, pool), rows) in panel_by_panel(paths, groups, (5.0, 2.8), (0, 0.6), ylabel=ylabel, **below):
+    for axis, (names, rows) in panel_by_panel(paths, groups, (5.0, 2.8), (0, 0.6), ylabel=ylabel, **below):
+        domain, pool = names
         draw(axis, rows)
-        axis.set(title=f"{domain} ({pool})" if domain != pool else domain)
+        axis.set(title=domain if domain == pool else f"{domain} ({pool})")
         finish(axis)
         if axis.get_yscale() == "linear":
             axis.set_ylim(bottom=0)
@@ -28,12 +29,14 @@ def panels(figures: pd.DataFrame, draw: Any, ylabel: str, *paths: Path) -> None:
 
 def grid_panels(figures: pd.DataFrame, row: str, column: str, draw: Any, ylabel: str, *paths: Path) -> None:
     """A panel for every value of two fields, with one legend, drawn by `draw(axis, rows)`."""
-    rows, columns = list(dict.fromkeys(figures[row])), list(dict.fromkeys(figures[column]))
+    rows = figures[row].unique()
+    columns = figures[column].unique()
     size = (2.6 * len(columns) + 1.6, 2.2 * len(rows) + 0.6)
     small = {"lines.markersize": 3, "lines.linewidth": 1.2}
+    places = itertools.product(rows, columns)
     with sheet(paths, len(rows), len(columns), size, 120) as axes, matplotlib.rc_context(small):
-        for (i, first), (j, second) in itertools.product(enumerate(rows), enumerate(columns)):
-            axis, part = axes[i][j], figures[(figures[row] == first) & (figures[column] == second)]
+        for axis, (first, second) in zip(axes.flat, places):
+            part = figures[(figures[row] == first) & (figures[column] == second)]
             axis.set_title(f"{_titled(column, second)}, {_titled(row, first)}", fontsize="small")
             axis.tick_params(labelsize="x-small")
             if part.empty:
@@ -52,23 +55,34 @@ def _titled(field: str, value: Any) -> str:
 
 def finish(axis: Any) -> None:
     """Names the lines of a panel that cannot be seen; an axis of one place has one tick."""
-    drawn = {name: getattr(handle, "lines", (handle,))[0] for handle, name in zip(*axis.get_legend_handles_labels())}
+    drawn = {}
+    for handle, name in zip(*axis.get_legend_handles_labels()):
+        line = getattr(handle, "lines", (handle,))[0]
+        drawn[name] = line
     drawn = {name: line for name, line in drawn.items() if line.get_transform() == axis.transData}  # not all across
     values = {name: np.asarray(line.get_ydata(), float) for name, line in drawn.items()}
-    if not any(np.isfinite(of).any() for of in values.values()):
+    is_drawn = [np.isfinite(y).any() for y in values.values()]
+    if not any(is_drawn):
         axis.set_yscale("linear")
     low, high = axis.get_ylim()
-    said = [
-        f"{name}: " + (f"outside, {np.nanmedian(of):,.4g}" if np.isfinite(of).any() else "no finite figure")
-        for name, of in values.items()
-        if not ((low <= of) & (of <= high)).any()
-    ]
-    under = dict(transform=axis.transAxes, ha="center", va="top", fontsize="x-small", zorder=0)
-    if said:
-        axis.text(0.5, 0.97, "\n".join(said), in_layout=False, **under)
-    places = {place for line in drawn.values() for place in line.get_xdata(orig=False)}
-    if len(places) == 1 and list(places) != list(axis.get_xticks()):  # which may have a name
-        axis.set_xticks(list(places))
+    unseen = []
+    for (name, y), is_finite in zip(values.items(), is_drawn):
+        if not is_finite:
+            unseen.append(f"{name}: no finite figure")
+        elif not ((low <= y) & (y <= high)).any():
+            unseen.append(f"{name}: outside, {np.nanmedian(y):,.4g}")
+    if unseen:
+        text = "\n".join(unseen)
+        axis.text(
+            0.5, 0.97, text, in_layout=False, transform=axis.transAxes, ha="center", va="top", fontsize="x-small",
+            zorder=0,
+        )  # fmt: skip
+    places = set()
+    for line in drawn.values():
+        places.update(line.get_xdata(orig=False))
+    ticks = list(places)
+    if len(ticks) == 1 and ticks != list(axis.get_xticks()):  # the present tick may have a name
+        axis.set_xticks(ticks)
 
 
 def draw_level(axis: Any, places: pd.Series, values: pd.Series, **style: Any) -> None:
@@ -81,8 +95,9 @@ def draw_level(axis: Any, places: pd.Series, values: pd.Series, **style: Any) ->
 
 def drawing(figures: pd.DataFrame, draw: Any, ylabel: str, *grid: str) -> Callable[..., None]:
     """A figure, to be saved at paths: a panel per domain and pool, or for every value of the two fields of `grid`."""
-    arranged = functools.partial(grid_panels, figures, *grid) if grid else functools.partial(panels, figures)
-    return functools.partial(arranged, draw, ylabel)
+    if grid:
+        return functools.partial(grid_panels, figures, *grid, draw, ylabel)
+    return functools.partial(panels, figures, draw, ylabel)
 
 
 def draw_estimates(

@@ -5,6 +5,7 @@ A mark goes by the name alone, never by the order of rows or by what else was ru
 markers differ as well, for figures in grey.
 """
 
+import math
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -52,26 +53,29 @@ class Mark(NamedTuple):
 
 def mark(of: str, name: Any) -> Mark:
     """The mark of a name among those of one kind, a key of `NAMES`; unlisted names get one by their hash."""
-    known = NAMES[of]
-    if name in known:
-        return _mark(known.index(name))
-    every = len(COLOURS) * len(MARKERS)  # as many as there are, for the lengths have no common factor
-    return _mark(len(known) + zlib.crc32(str(name).encode()) % (every - len(known)))
-
-
-def _mark(number: int) -> Mark:
+    listed = NAMES[of]
+    if name in listed:
+        number = listed.index(name)
+    else:
+        pairs = len(COLOURS) * len(MARKERS)  # all of them differ, for the lengths have no common factor
+        checksum = zlib.crc32(str(name).encode())
+        number = len(listed) + checksum % (pairs - len(listed))
     return Mark(COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)])
 
 
 def style(of: str, name: Any) -> str:
     """The line style of a name, where colours stand for something else."""
-    return STYLES[NAMES[of].index(name) % len(STYLES)] if name in NAMES[of] else STYLES[-1]
+    if name not in NAMES[of]:
+        return STYLES[-1]
+    number = NAMES[of].index(name)
+    return STYLES[number % len(STYLES)]
 
 
 def in_order(of: str, names: Any) -> list[Any]:
     """Different names in the order in which figures show them: as listed, then others sorted."""
-    known = NAMES[of]
-    return sorted(set(names), key=lambda name: (known.index(name), "") if name in known else (len(known), str(name)))
+    names = set(names)
+    listed = [name for name in NAMES[of] if name in names]
+    return listed + sorted(names.difference(listed), key=str)
 
 
 def lines(rows: pd.DataFrame, of: str, column: str | None = None) -> Iterator[tuple[Any, pd.DataFrame, dict[str, str]]]:
@@ -117,28 +121,37 @@ def panel_by_panel(
     more: tuple[float, float] = (0.0, 0.0),
     across: int = 0,
     ylabel: str = "",
-    **how: Any,
+    **settings: Any,
 ) -> Iterator[tuple[Any, T]]:
-    """The axis of a panel with every group, to draw it; when all are drawn, the figure is saved at the paths. each,
-    more: inches of a panel, and of the figure beside panels. across: panels in a row (0: all). how: as of `sheet`.
+    """The axis of a panel with every group, to draw it; when all are drawn, the figure is saved at the paths.
+
+    each      inches of a panel
+    more      inches of the figure beside panels
+    across    panels in a row (0: all)
+    settings  as of `sheet`
     """
     groups = list(groups)
-    across = max(1, min(across or len(groups), len(groups)))
-    down = max(1, -(-len(groups) // across))
-    with sheet(paths, down, across, (each[0] * across + more[0], each[1] * down + more[1]), **how) as axes:
+    across = min(across or len(groups), len(groups))
+    across = max(across, 1)
+    down = max(1, math.ceil(len(groups) / across))
+    width = each[0] * across + more[0]
+    height = each[1] * down + more[1]
+    with sheet(paths, down, across, (width, height), **settings) as axes:
         yield from zip(axes.flat, groups)
-        for axis in axes[:, 0] if ylabel else ():
-            axis.set_ylabel(ylabel)
+        if ylabel:
+            for axis in axes[:, 0]:
+                axis.set_ylabel(ylabel)
 
 
 def legend(figure: Any, loc: str = "outside right upper", **settings: Any) -> None:
     """One legend for all panels of a figure."""
-    found: dict[str, Any] = {}
+    handles: dict[str, Any] = {}
     for axis in figure.axes:
         for handle, label in zip(*axis.get_legend_handles_labels()):
-            found.setdefault(label, handle)
-    if found:
-        figure.legend(found.values(), found.keys(), loc=loc, **{"fontsize": "small"} | settings)
+            handles.setdefault(label, handle)
+    if handles:
+        settings = {"fontsize": "small"} | settings
+        figure.legend(handles.values(), handles.keys(), loc=loc, **settings)
 
 
 def save(figure: Any, paths: Sequence[Path], dpi: int, **settings: Any) -> None:
@@ -147,11 +160,13 @@ def save(figure: Any, paths: Sequence[Path], dpi: int, **settings: Any) -> None:
 
     readable(figure)
     as_written(figure)
-    for place, path in enumerate(paths):
-        if place:
+    for number, path in enumerate(paths):
+        if number:
             figure.set_layout_engine("none")  # all is where the first has put it
-        pdf = {"dpi": PRINTED, "metadata": {"CreationDate": None}} if path.suffix == ".pdf" else {"dpi": dpi}
-        figure.savefig(path, **pdf, **settings)
+        if path.suffix == ".pdf":
+            figure.savefig(path, dpi=PRINTED, metadata={"CreationDate": None}, **settings)
+        else:
+            figure.savefig(path, dpi=dpi, **settings)
     plt.close(figure)
 
 
@@ -159,9 +174,14 @@ def readable(figure: Any) -> None:
     """Labels some ticks of every logarithmic axis in plain numbers; chosen ticks stay."""
     from matplotlib.ticker import FixedLocator, LogLocator, NullFormatter
 
-    for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis) if axis.get_scale() == "log"):
+    both = [axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)]
+    for axis in both:
+        if axis.get_scale() != "log":
+            continue
         axis.set_minor_formatter(NullFormatter())
-        if not isinstance(axis.get_major_locator(), FixedLocator):
-            low, high = sorted(axis.get_view_interval())
-            axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 1000 * low else (1,)))
-            axis.set_major_formatter(lambda value, place: f"{value:,.10g}" if value >= 1 else f"{value:g}")
+        if isinstance(axis.get_major_locator(), FixedLocator):
+            continue
+        low, high = sorted(axis.get_view_interval())
+        digits = (1, 2, 5) if high < 1000 * low else (1,)
+        axis.set_major_locator(LogLocator(subs=digits))
+        axis.set_major_formatter(lambda value, place: f"{value:,.10g}" if value >= 1 else f"{value:g}")

@@ -49,25 +49,36 @@ class Candidate:
 
 
 def candidates(runs: pd.DataFrame, order: Sequence[str] = ()) -> list[Candidate]:
-    """The models of these runs, a kind for each model and each other setting in which runs of that model differ; by
-    the order of models."""
+    """The models of these runs, by the order of models.
+
+    Each model is a kind, and so is each other setting in which runs of that model differ.
+    """
     cells = [json.loads(tags[CELL]) for tags in runs["tags"]]
-    models = [cell["model"] for cell in cells]
-    kinds = []
-    for cell, model in zip(cells, models):
-        alike = [other for other, name in zip(cells, models) if name == model]
-        varied = [name for name in cell if name not in APART and any(other.get(name) != cell[name] for other in alike)]
-        kinds.append(" ".join([model, *(f"{name}={cell[name]}" for name in varied)]))
-    seeds = [str(cell.get("seed", "")) for cell in cells]
-    found = [Candidate(kind, seed, run_id, run_id) for kind, seed, run_id in zip(kinds, seeds, runs["run_id"])]
-    place = {model: number for number, model in enumerate(order)}
-    return sorted(found, key=lambda one: (place.get(one.kind.split(" ")[0], len(order)), one.kind, one.seed))
+    models = []
+    for cell, run_id in zip(cells, runs["run_id"]):
+        same_model = [other for other in cells if other["model"] == cell["model"]]
+        words = [cell["model"]]
+        for name, value in cell.items():
+            varies = any(other.get(name) != value for other in same_model)
+            if varies and name not in APART:
+                words.append(f"{name}={value}")
+        seed = str(cell.get("seed", ""))
+        models.append(Candidate(" ".join(words), seed, run_id, run_id))
+
+    def place(candidate: Candidate) -> tuple[int, str, str]:
+        model = candidate.kind.split(" ")[0]
+        number = list(order).index(model) if model in order else len(order)
+        return number, candidate.kind, candidate.seed
+
+    return sorted(models, key=place)
 
 
 def candidate_at(address: str) -> Candidate:
     """The model of a run id, at an MLflow address (models:/..., runs:/..., NAME@ALIAS) or in a folder."""
-    address = address if Path(address).is_dir() else address_of(address)
-    return Candidate(address, "", address, None if Path(address).is_dir() else source_run(address))
+    if Path(address).is_dir():
+        return Candidate(address, "", address, None)
+    address = address_of(address)
+    return Candidate(address, "", address, source_run(address))
 
 
 def source_run(address: str) -> str | None:
@@ -91,17 +102,23 @@ def source_run(address: str) -> str | None:
 
 @dataclass(frozen=True, eq=False)
 class Codes:
-    """What a model makes of items: block name -> means [n, dim], and standard deviations where it has a posterior."""
+    """The codes of items by a model, by block.
+
+    means   arrays [n, dim]
+    scales  standard deviations [n, dim]; None of a model without a posterior
+    """
 
     means: Mapping[str, np.ndarray]
     scales: Mapping[str, np.ndarray] | None
 
     def drawn(self, generator: np.random.Generator) -> dict[str, np.ndarray]:
         """One draw for every item; the values themselves where there is no posterior."""
-        if self.scales is None:
-            return dict(self.means)
-        return {name: mean + self.scales[name] * generator.standard_normal(mean.shape)
-                for name, mean in self.means.items()}  # fmt: skip
+        draws = dict(self.means)
+        if self.scales is not None:
+            for name, mean in self.means.items():
+                noise = generator.standard_normal(mean.shape)
+                draws[name] = mean + self.scales[name] * noise
+        return draws
 
 
 def codes_of(model: torch.nn.Module, x: np.ndarray) -> Codes:
@@ -110,31 +127,34 @@ def codes_of(model: torch.nn.Module, x: np.ndarray) -> Codes:
     Raises ValueError for a model without codes and for items that it does not take.
     """
     _require_images(x)
+    kind = type(model).__name__
     if not callable(getattr(model, "blocks", None)):
-        raise ValueError(f"a {type(model).__name__} makes no latent blocks to evaluate (no method blocks)")
+        raise ValueError(f"a {kind} makes no latent blocks to evaluate (no method blocks)")
     device = "cuda" if torch.cuda.is_available() else "cpu"
     model.to(device).eval()
-    parts = []
+    batches = []
     with torch.no_grad():
         for begin in range(0, len(x), EXAMPLES_AT_ONCE):
-            some = torch.as_tensor(x[begin : begin + EXAMPLES_AT_ONCE])
-            shares = some / 255.0 if some.dtype == torch.uint8 else some.float()
+            items = torch.as_tensor(x[begin : begin + EXAMPLES_AT_ONCE])
+            shares = items / 255.0 if items.dtype == torch.uint8 else items.float()
             try:
                 blocks = model.blocks(shares.to(device))
             except torch.OutOfMemoryError:
                 raise
             except (RuntimeError, ValueError, IndexError, TypeError) as error:
                 raise WrongShape(
-                    f"x must be what this {type(model).__name__} takes (images are [n, channels, height, width]), got "
+                    f"x must be what this {kind} takes (images are [n, channels, height, width]), got "
                     f"shape {list(x.shape)}: {sentence(error)}"
                 ) from error
-            parts.append(blocks)
-    names = list(parts[0])
-    means = {name: _joined([part[name].mean for part in parts]) for name in names}
-    if any(block.scale is None for block in parts[0].values()):
-        return Codes(means, None)
-    scales = {name: _joined([part[name].scale for part in parts]) for name in names}
-    return Codes(means, scales)
+            batches.append(blocks)
+    means = {}
+    scales = {}
+    for name in batches[0]:
+        blocks = [batch[name] for batch in batches]
+        means[name] = _joined([block.mean for block in blocks])
+        if blocks[0].scale is not None:
+            scales[name] = _joined([block.scale for block in blocks])
+    return Codes(means, scales if len(scales) == len(means) else None)
 
 
 def _require_images(x: np.ndarray) -> None:
@@ -168,19 +188,21 @@ def arrays_of(path: Path) -> dict[str, np.ndarray]:
         raise UnreadableFile(f"{path} must be a file that can be read, but: {error.strerror}.") from None
 
 
-def evaluation_set(name: str, **known: np.ndarray | None) -> DataSet:
-    """Items of an evaluation with their known labels, as MLflow shows them."""
-    arrays = {part: values for part, values in known.items() if values is not None}
+def evaluation_set(name: str, **arrays: np.ndarray | None) -> DataSet:
+    """Items of an evaluation with their labels, as MLflow shows them; None is left out."""
+    parts = {part: values for part, values in arrays.items() if values is not None}
     source = "kept by the run of the model, or a file of the person who evaluated it"
-    return DataSet(name, source, lambda: arrays, "evaluation")
+    return DataSet(name, source, lambda: parts, "evaluation")
 
 
 def key_of(model: torch.nn.Module, *settings: Any) -> str:
     """A hash that is the same for the same weights, kind of model and settings."""
-    total = hashlib.sha256(json.dumps([type(model).__name__, *settings], sort_keys=True).encode())
-    for _, value in sorted(model.state_dict().items()):
-        total.update(value.detach().cpu().contiguous().numpy())
-    return total.hexdigest()[:16]
+    text = json.dumps([type(model).__name__, *settings], sort_keys=True)
+    digest = hashlib.sha256(text.encode())
+    for _, weights in sorted(model.state_dict().items()):
+        array = weights.detach().cpu().contiguous().numpy()
+        digest.update(array)
+    return digest.hexdigest()[:16]
 
 
 def recorded(candidate: Candidate, folder: str, again: bool, read: Callable[[Mapping[str, np.ndarray]], T]) -> T | None:
@@ -203,11 +225,13 @@ def record(
     scores: Collection[str] = (),
 ) -> None:
     """Adds an evaluation to a model's run and model: metrics, `words` (a file's name and text), arrays for later."""
+    name, text = words
     with tempfile.TemporaryDirectory() as place:
-        paths = Path(place) / words[0], Path(place) / f"{RECORD}.npz"
-        paths[0].write_text(words[1], encoding="utf-8")
-        np.savez_compressed(paths[1], **values)
-        log_results(candidate.run_id, metrics, paths, folder, items.input, scores)
+        report = Path(place) / name
+        report.write_text(text, encoding="utf-8")
+        arrays_file = Path(place) / f"{RECORD}.npz"
+        np.savez_compressed(arrays_file, **values)
+        log_results(candidate.run_id, metrics, (report, arrays_file), folder, items.input, scores)
 
 
 def loaded(candidate: Candidate):
@@ -222,20 +246,21 @@ def loaded(candidate: Candidate):
 
 def sentence(error: BaseException) -> str:
     """The message of an exception in one line."""
-    words = str(error.args[0] if error.args else error).strip() or repr(error)
-    return " ".join(words.split())[:300]
+    message = error.args[0] if error.args else error
+    text = str(message).strip() or repr(error)
+    return " ".join(text.split())[:300]
 
 
-def each(found: Sequence[Candidate], ask: Callable[[Candidate], Iterable[T]]) -> tuple[list[T], list[str]]:
+def each(models: Sequence[Candidate], evaluate: Callable[[Candidate], Iterable[T]]) -> tuple[list[T], list[str]]:
     """The results for every model, and a sentence for each that failed; names on stderr, with a bar on a terminal."""
-    answers: list[T] = []
+    results: list[T] = []
     failures = []
     console = Console(stderr=True)
-    bar = track(found, console=console, transient=True, disable=not console.is_terminal)
+    bar = track(models, console=console, transient=True, disable=not console.is_terminal)
     for number, candidate in enumerate(bar, 1):
-        console.print(f"evaluating {number} of {len(found)}: {candidate.name}", soft_wrap=True, highlight=False)
+        console.print(f"evaluating {number} of {len(models)}: {candidate.name}", soft_wrap=True, highlight=False)
         try:
-            answers += ask(candidate)
+            results += evaluate(candidate)
         except BROKEN as error:
             failures.append(f"{candidate.name} ({candidate.address}): {sentence(error)}")
-    return answers, failures
+    return results, failures

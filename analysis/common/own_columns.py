@@ -91,12 +91,16 @@ def typed(texts: pd.Series, conventions: Conventions) -> Column:
     counts = texts.astype(object).value_counts()
     lower = counts.index.str.casefold()
     is_missing = lower.isin(conventions.marks or MARKS)
-    is_word = lower.isin([] if conventions.marks else WORDS) & ~is_missing
-    missing, words, names = counts[is_missing], counts[is_word], counts[~is_missing & ~is_word]
+    other_marks = frozenset() if conventions.marks else WORDS
+    is_word = lower.isin(other_marks) & ~is_missing
+    missing = counts[is_missing]
+    words = counts[is_word]
+    names = counts[~is_missing & ~is_word]
+    least = max(MIN_SHARE * names.sum(), 1)
     problem = ""
     for kind, parse in KINDS.items():
         parsed = parse(pd.Series(names.index, names.index), conventions)
-        if names[parsed.texts].sum() < max(MIN_SHARE * names.sum(), 1):
+        if names[parsed.texts].sum() < least:
             continue
         others = names.drop(parsed.values.index)
         problem = parsed.problem
@@ -106,7 +110,8 @@ def typed(texts: pd.Series, conventions: Conventions) -> Column:
             values = parsed.values
             if len(missing) + len(words) and values.dtype.kind != "f":
                 values = values.astype(object)
-            return Column(values.reindex(texts).set_axis(texts.index), pd.concat([missing, words]), parsed.understood)
+            column = values.reindex(texts).set_axis(texts.index)
+            return Column(column, pd.concat([missing, words]), parsed.understood)
         break
     values = texts.astype(object).mask(texts.isin(missing.index), None)
     understood = f"with {quoted(words)} as a category, not as missing" if len(words) else ""
@@ -166,9 +171,11 @@ def _dates(texts: pd.Series, conventions: Conventions) -> _Parsed:
         return _Parsed(texts.index, hours, "as hours of the day (ANGLES=NAME:24 for a circle)")
     dates = texts[texts.str.fullmatch(DATE)]
     numeric = dates.str.extract(f"^{NUMERIC_DATE}").dropna()
-    is_day_first = conventions.dates == "day" or (numeric[0].astype(int) > 12).any() or (numeric[1] == ".").any()
-    is_month_first = conventions.dates == "month" or (numeric[2].astype(int) > 12).any()
-    if dates.empty or (is_day_first and is_month_first) or 0 < len(numeric) < len(dates):
+    first, sign, second = numeric[0].astype(int), numeric[1], numeric[2].astype(int)
+    is_day_first = conventions.dates == "day" or (first > 12).any() or (sign == ".").any()
+    is_month_first = conventions.dates == "month" or (second > 12).any()
+    are_mixed = 0 < len(numeric) < len(dates)
+    if dates.empty or are_mixed or (is_day_first and is_month_first):
         return NOTHING
     if len(numeric) and not (is_day_first or is_month_first):
         how = "ARGS='--dates day' or ARGS='--dates month' names what comes first"
@@ -195,7 +202,9 @@ def measurable(values: Any) -> tuple[Any, str]:
 def _elapsed(moments: pd.Series) -> tuple[pd.Series, str]:
     """Days since the first moment, or hours if there are times of day; and the unit in words."""
     first = moments.min()
-    if (moments.dropna().dt.normalize() == moments.dropna()).all():
-        return (moments - first) / DAY, f"as days since {first:%Y-%m-%d} (ANGLES=NAME:365.25 for the time of year)"
+    dated = moments.dropna()
+    if (dated.dt.normalize() == dated).all():
+        unit = f"as days since {first:%Y-%m-%d} (ANGLES=NAME:365.25 for the time of year)"
+        return (moments - first) / DAY, unit
     unit = f"as hours since {first:%Y-%m-%d %H:%M} (ANGLES=NAME:24 for the time of day, NAME:8766 of year)"
     return (moments - first) / HOUR, unit

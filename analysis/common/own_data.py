@@ -211,8 +211,8 @@ def given_data(given: SimpleNamespace) -> tuple[OwnData, Pairs, bool]:
     announce(given, data.understood)
     found = diagnose(data.x, data.y, groups=data.groups)
     if found.serial is not None:
-        print("warning: rows follow one another like a series: TIME=t or SERIES=yes reads them as series; GROUPS= names "
-              "groups; ARGS=--shuffle says that the file was only sorted", file=sys.stderr)  # fmt: skip
+        print("warning: rows follow one another like a series: TIME=t or SERIES=yes reads them as series; GROUPS= "
+              "names groups; ARGS=--shuffle says that the file was only sorted", file=sys.stderr)  # fmt: skip
     return data, found.pairs, found.serial is not None
 
 
@@ -326,9 +326,8 @@ def read(
     **types: Sequence[str],
 ) -> OwnData:
     """x and y in a file, by columns of a table or arrays of a .npz; PREFIX*: all that begin so and that nothing else
-    names. Rows with missing values are left out. shuffle: in random order, the same every time. given:
-    conditions. time: of series.
-    types: columns by type, as in `TYPES`.
+    names. Rows with missing values are left out. shuffle: in random order, the same every time. given: conditions.
+    time: of series. types: columns by type, as in `TYPES`.
 
     Raises InfoscopeError: an unreadable file, an unknown name, a column in two options, free text.
     """

@@ -89,16 +89,19 @@ def read_file(path: Path, options: ReadOptions = LENIENT) -> FileTable:
     """The columns of a file or an example. InfoscopeError: a damaged, ambiguous, empty or too large file."""
     if path.parent == EXAMPLES and not path.suffix:
         frame = examples.load(path.name)
-        digest = hashlib.sha256(frame.to_csv(index=False).encode()).hexdigest()
+        text = frame.to_csv(index=False)
+        digest = hashlib.sha256(text.encode()).hexdigest()
         return FileTable(dict(frame.items()), True, digest)
     kind = Path(path.stem).suffix if path.suffix == ".gz" else path.suffix
     if kind not in (ARRAYS, PARQUET, WORKBOOK, *TEXTS):
-        got = "nothing" if path == Path() else repr(str(path))
-        made = ", ".join(f"{EXAMPLES}/{name}" for name in examples.TABLES)
+        value = "nothing" if path == Path() else repr(str(path))
+        tables = ", ".join(f"{EXAMPLES}/{name}" for name in examples.TABLES)
         endings = ", ".join([ARRAYS, *TEXTS, WORKBOOK, PARQUET])
-        raise UnreadableFile(f"DATA must be a file ending in {endings}, or one of {made}, got {got}.")
-    start = f"DATA must hold {'numpy arrays' if kind == ARRAYS else 'columns'}, got {str(path)!r}"
-    understood, decimal = [], "."
+        raise UnreadableFile(f"DATA must be a file ending in {endings}, or one of {tables}, got {value}.")
+    content = "numpy arrays" if kind == ARRAYS else "columns"
+    start = f"DATA must hold {content}, got {str(path)!r}"
+    understood: list[str] = []
+    decimal = "."
     try:
         with reading(path, "", start):
             if kind == ARRAYS:
@@ -110,7 +113,8 @@ def read_file(path: Path, options: ReadOptions = LENIENT) -> FileTable:
         digest = digest_of(path)
     except OSError as error:
         raise UnreadableFile(f"DATA must be a file that can be read, got {str(path)!r}: {error.strerror}.") from None
-    if kind != ARRAYS and not len(next(iter(columns.values()), [])):
+    first_column = next(iter(columns.values()), [])
+    if kind != ARRAYS and len(first_column) == 0:
         raise InvalidInput(f"DATA must have rows, got none in {str(path)!r}, only {len(columns)} names of columns.")
     problems: dict[str, str] = {}
     if not options.strict:
@@ -127,7 +131,10 @@ def digest_of(path: Path) -> str:
 
 def _text_columns(path: Path, kind: str, options: ReadOptions) -> tuple[dict[str, Any], list[str], str]:
     """The columns of a text or a workbook, of texts if not strict; what was assumed; and the usual decimal sign."""
-    text, understood = _workbook_text(path) if kind == WORKBOOK else _decoded(read_content(path), options.strict)
+    if kind == WORKBOOK:
+        text, understood = _workbook_text(path)
+    else:
+        text, understood = _decoded(read_content(path), options.strict)
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if options.strict:
         return _strict_columns(path, text), understood, "."
@@ -135,14 +142,17 @@ def _text_columns(path: Path, kind: str, options: ReadOptions) -> tuple[dict[str
     body = text.removeprefix(comments)
     if options.header:
         body = text.split("\n", options.header - 1)[-1]
-    separator = _separator([line for line in body.split("\n")[:MAX_LINES] if line.strip()])
+    first_lines = body.split("\n")[:MAX_LINES]
+    separator = _separator([line for line in first_lines if line.strip()])
     cells, widths = _cells(path, body, separator)
     has_header = _is_header(cells) if options.header is None else options.header > 0
     if has_header:
-        names, rows = cells.iloc[0].tolist()[: widths[0]], cells.iloc[1:]
+        names = cells.iloc[0].tolist()[: widths[0]]
+        rows = cells.iloc[1:]
     else:
         last_comment = comments.strip().rpartition("\n")[-1].strip("# ")
-        names, rows = next(_fields(last_comment, separator), []), cells
+        names = next(_fields(last_comment, separator), [])
+        rows = cells
         width = mode(widths)
         if len(names) != width or width == 1:
             names = [f"c{place}" for place in range(1, width + 1)]
@@ -150,7 +160,8 @@ def _text_columns(path: Path, kind: str, options: ReadOptions) -> tuple[dict[str
     is_empty = (rows == "").all(axis=1)
     if is_empty.any():
         understood.append(f"{is_empty.sum():,} empty rows are left out")
-    columns, assumed = _named(names, rows[~is_empty].reset_index(drop=True))
+    rows = rows[~is_empty].reset_index(drop=True)
+    columns, assumed = _named(names, rows)
     return columns, understood + assumed, "." if separator == "," else ""
 
 
@@ -202,18 +213,20 @@ def _strict_columns(path: Path, text: str) -> dict[str, Any]:
 
 def _separator(lines: Sequence[str]) -> str:
     """What is between the columns of lines, the first of which may have names; a comma if nothing is."""
+    text = "\n".join(lines)
     fields: dict[str, int] = {}
     same_as_first: dict[str, int] = {}
     for separator in SEPARATORS:
-        first, *others = [len(row) for row in _fields("\n".join(lines), separator)] or [0]
-        usual = mode(others or [first])
+        widths = [len(row) for row in _fields(text, separator)] or [0]
+        first, *others = widths
+        usual = mode(others or widths)
         if usual > 1 and others.count(usual) >= MIN_ALIKE * len(others):
             fields[separator] = usual
             if first == usual:
                 same_as_first[separator] = usual
-    found = same_as_first or fields
-    separator = next(iter(found), ",")
-    if separator == "\t" and found.get(" ", 0) > found["\t"]:  # a tab before the last of many numbers
+    candidates = same_as_first or fields
+    separator = next(iter(candidates), ",")
+    if separator == "\t" and candidates.get(" ", 0) > candidates["\t"]:  # a tab before the last of many numbers
         return " "
     return separator
 
@@ -239,11 +252,18 @@ def _cells(path: Path, text: str, separator: str) -> tuple[pd.DataFrame, list[in
     """Stripped texts [rows, columns], "" where a row is short, and the number of fields of every row."""
     widths = _widths(path, text, separator)
     if separator == " ":
-        text = "\n".join(" ".join(line.split()) for line in text.split("\n"))
+        lines = [" ".join(line.split()) for line in text.split("\n")]
+        text = "\n".join(lines)
     cells = pd.read_csv(
-        io.StringIO(text), sep=separator, header=None, names=range(max(widths)), index_col=False, dtype=str,
-        na_filter=False, skipinitialspace=True,
-    )  # fmt: skip
+        io.StringIO(text),
+        sep=separator,
+        header=None,
+        names=range(max(widths)),
+        index_col=False,
+        dtype=str,
+        na_filter=False,
+        skipinitialspace=True,
+    )
     return cells.apply(lambda texts: texts.str.strip()), widths
 
 
@@ -252,19 +272,23 @@ def _is_header(cells: pd.DataFrame) -> bool:
 
     UnreadableFile: one or two numbers above numbers, beside texts that never recur.
     """
-    numbers, texts, recurring = [], 0, 0
+    numbers = []
+    texts = 0
+    recurring = 0
     for _, column in cells[: MAX_SAMPLE + 1].items():
-        name, below = column[:1], column[1:]
-        if not name.iloc[0]:
+        name = column.iloc[0]
+        below = column[1:]
+        if not name:
             continue
         if _is_text(typed(below, Conventions(".")).values):
             texts += 1
-            recurring += name.iloc[0] in set(below)
-        elif _is_text(typed(name, Conventions(".")).values):
+            recurring += name in set(below)
+        elif _is_text(typed(column[:1], Conventions(".")).values):
             return True
         else:
-            numbers.append(name.iloc[0])
-    steps = np.diff(pd.to_numeric(pd.Series(numbers), errors="coerce"))
+            numbers.append(name)
+    values = pd.to_numeric(pd.Series(numbers), errors="coerce")
+    steps = np.diff(values)
     are_many = len(numbers) >= MIN_SEQUENCE
     if not numbers or (are_many and np.allclose(steps, steps[0])):
         return recurring <= texts / 2
@@ -308,6 +332,7 @@ def _named(names: list[str], rows: pd.DataFrame) -> tuple[dict[str, pd.Series], 
 
 
 def _is_empty_or_numbering(texts: pd.Series) -> bool:
+    """Whether a column is empty, or numbers the rows from 0 or from 1."""
     offsets = set(pd.to_numeric(texts, errors="coerce") - texts.index)
     return (texts == "").all() or offsets in ({0}, {1})
 
@@ -319,17 +344,21 @@ def _parquet_columns(path: Path) -> tuple[dict[str, Any], list[str]]:
         frame = frame.reset_index()
     names = frame.columns.map(str)
     if not names.is_unique:
-        raise Conflict(f"its columns must have different names, got {names[names.duplicated()][0]!r} twice")
+        repeated = names[names.duplicated()][0]
+        raise Conflict(f"its columns must have different names, got {repeated!r} twice")
     columns: dict[str, Any] = {}
     left_out = []
     for name, (_, values) in zip(names, frame.items()):
         has_lists = values.map(type).eq(np.ndarray).any()
-        if has_lists and values.map(np.size).nunique() > 1:
-            left_out.append(name)
+        if not has_lists:
+            columns[name] = values
+        elif values.map(np.size).nunique() == 1:
+            columns[name] = np.stack(values)
         else:
-            columns[name] = np.stack(values) if has_lists else values
-    lists = f"{_listed(left_out)} with lists of several lengths left out"
-    return columns, [lists] if left_out else []
+            left_out.append(name)
+    if not left_out:
+        return columns, []
+    return columns, [f"{_listed(left_out)} with lists of several lengths left out"]
 
 
 def _typed_columns(
@@ -344,9 +373,11 @@ def _typed_columns(
         if _is_text(values):
             texts[name] = pd.Series(values).fillna("").str.strip().astype(object)
     signs = {name: decimal_signs(values) for name, values in texts.items()}
-    shown = set().union(*signs.values())
-    if shown:
-        decimal = "".join(shown) if len(shown) == 1 else ""
+    all_signs = set().union(*signs.values())
+    if len(all_signs) == 1:
+        (decimal,) = all_signs
+    elif all_signs:
+        decimal = ""
     marks: Counter[str] = Counter()
     names_by_assumption: dict[str, list[str]] = {}
     problems = {}
@@ -354,9 +385,12 @@ def _typed_columns(
     for name, values in columns.items():
         assumption = ""
         if name in texts:
-            own = "".join(signs[name]) if len(signs[name]) == 1 else decimal
-            column = typed(texts[name], replace(conventions, decimal=conventions.decimal or own))
-            converted[name], assumption = column.values.rename(name), column.understood
+            sign = decimal
+            if len(signs[name]) == 1:
+                (sign,) = signs[name]
+            column = typed(texts[name], replace(conventions, decimal=conventions.decimal or sign))
+            converted[name] = column.values.rename(name)
+            assumption = column.understood
             marks.update(column.missing.to_dict())
             if column.problem:
                 problems[name] = column.problem
@@ -364,15 +398,22 @@ def _typed_columns(
             converted[name], assumption = measurable(values)
         if assumption:
             names_by_assumption.setdefault(assumption, []).append(name)
-    missing = [f"{repr(mark) if mark else 'blank'} taken as missing ({count:,})" for mark, count in marks.most_common()]
-    assumed = [f"{_listed(names)} {assumption}" for assumption, names in names_by_assumption.items()]
-    return converted, missing + assumed, problems
+    assumed = []
+    for mark, count in marks.most_common():
+        name = repr(mark) if mark else "blank"
+        assumed.append(f"{name} taken as missing ({count:,})")
+    for assumption, names in names_by_assumption.items():
+        assumed.append(f"{_listed(names)} {assumption}")
+    return converted, assumed, problems
 
 
 def _is_text(values: Any) -> bool:
+    """Whether a column has texts and nothing else but missing values."""
     return np.ndim(values) == 1 and pd.api.types.infer_dtype(values, skipna=True) == "string"
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
-    return ", ".join(f"`{name}`" for name in names[:MAX_NAMED]) + more
+    """The first names between commas, and how many more there are."""
+    text = ", ".join(f"`{name}`" for name in names[:MAX_NAMED])
+    left = len(names) - MAX_NAMED
+    return f"{text} and {left} more" if left > 0 else text

@@ -16,7 +16,7 @@ from infoscope.metrics.report import DOUBTS, Report
 
 def conclude_report(
     experiment: str,
-    given: SimpleNamespace,
+    arguments: SimpleNamespace,
     title: str,
     report: Report,
     data: Any,
@@ -28,18 +28,21 @@ def conclude_report(
     title     what is shown of the data, and in which unit
     measures  names of the numbers that the run has as metrics; default: all
     """
+    heading = f"{Path(arguments.data).name}: {title} (n = {report.n:,})"
     details = {name: content for name, content in report.details.items() if name != DOUBTS}  # in the caption
-    page = Page(f"{Path(given.data).name}: {title} (n = {report.n:,})", report.answers, details,
-                report.further)  # fmt: skip
-    conclude(experiment, given, page, results_of(experiment, report, data.digest), data, params,
-             metrics_of(report, measures))  # fmt: skip
+    page = Page(heading, report.answers, details, report.further)
+    results = results_of(experiment, report, data.digest)
+    conclude(experiment, arguments, page, results, data, params, metrics_of(report, measures))
 
 
 def results_of(experiment: str, report: Report, digest: str) -> list[Result]:
     """The table of a report with its figure, then its lists of items."""
+
+    def draw(*paths: Path) -> None:
+        save(report.plot().figure, paths, 150)
+
     caption = [f"{report.caption} {report.size}.", *report.doubts, f"SHA-256 of the data: {digest}."]
-    figure = lambda *paths: save(report.plot().figure, paths, 150)  # noqa: E731
-    results = [Result(experiment, report.table, report.text, caption, figure)]
+    results = [Result(experiment, report.table, report.text, caption, draw)]
     for name, items in report.lists.items():
         if len(items):
             results.append(Result(name, items, items.map(short), name))
@@ -47,7 +50,7 @@ def results_of(experiment: str, report: Report, digest: str) -> list[Result]:
 
 
 def metrics_of(report: Report, measures: Collection[str] = ()) -> dict[tuple[str, ...], float]:
-    """Value and interval of each number, by what it is of and what it is: (..., "MIG"), (..., "MIG_low"); in bits,
+    """Value and interval of each number, by what it is of and its name: (..., "MIG"), (..., "MIG_low"); in bits,
     (..., "richer_bits"), (..., "richer_low_bits"). None of a number without a value.
     """
     metrics = {}
@@ -55,7 +58,8 @@ def metrics_of(report: Report, measures: Collection[str] = ()) -> dict[tuple[str
         if measures and row.what not in measures:
             continue
         unit = "_bits" if row.shown.unit == BITS else ""
-        for end, value in (("", row.shown.value), ("_low", row.shown.low), ("_high", row.shown.high)):
+        numbers = {"": row.shown.value, "_low": row.shown.low, "_high": row.shown.high}
+        for end, value in numbers.items():
             if np.isfinite(value):
-                metrics[*row.of.values(), f"{row.what}{end}{unit}"] = value
+                metrics[*row.of.values(), row.what + end + unit] = value
     return metrics

@@ -8,43 +8,52 @@ import pandas as pd
 
 def latest(runs: pd.DataFrame, fields: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
     """The runs of the version and the values of these fields that were started last, and a note on the others."""
-    setting = runs[["version", *fields]].astype(object).map(str).agg(" ".join, axis=1)  # also of missing values
-    kept = runs[setting == setting[runs["start"].idxmax()]]
-    return kept, older(runs, kept)
+    values = runs[["version", *fields]].astype(object).map(str)  # also of missing values
+    settings = values.agg(" ".join, axis=1)
+    last = runs["start"].idxmax()
+    selected = runs[settings == settings[last]]
+    return selected, older(runs, selected)
 
 
 def newest(runs: pd.DataFrame, cell: Sequence[str], fields: Sequence[str] = ()) -> tuple[pd.DataFrame, list[str]]:
     """Of the latest runs the one of every cell that was started last, and a note on the others."""
-    kept = latest(runs, fields)[0].sort_values("start", kind="stable").drop_duplicates(list(cell), keep="last")
-    return kept, older(runs, kept)
+    selected, _ = latest(runs, fields)
+    selected = selected.sort_values("start", kind="stable")
+    selected = selected.drop_duplicates(list(cell), keep="last")
+    return selected, older(runs, selected)
 
 
-def older(runs: pd.DataFrame, kept: pd.DataFrame, what: str = "runs") -> list[str]:
-    """The note on runs that are not kept; none where all are."""
-    left = len(runs) - len(kept)
-    return [f"Note: {left} older {what} with other settings are left out."] if left else []
+def older(runs: pd.DataFrame, selected: pd.DataFrame, what: str = "runs") -> list[str]:
+    """The note on the runs that are not selected; none where all are."""
+    left = len(runs) - len(selected)
+    if not left:
+        return []
+    return [f"Note: {left} older {what} with other settings are left out."]
 
 
 def ordered(frame: pd.DataFrame, by: Sequence[str], **orders: Iterable[Any]) -> pd.DataFrame:
-    """The rows sorted by columns, of which those in `orders` go by their place there, with other values last."""
+    """The rows sorted by columns; those in `orders` are sorted by their place there, with other values last."""
 
-    def place(column: pd.Series) -> pd.Series:
+    def places(column: pd.Series) -> pd.Series:
         if column.name not in orders:
             return column
-        places = {value: number for number, value in enumerate(dict.fromkeys(orders[column.name]))}
-        return column.map(places).fillna(len(places))
+        values = pd.Index(list(orders[column.name])).drop_duplicates()
+        numbers = values.get_indexer(column)
+        return pd.Series(numbers, column.index).replace(-1, len(values))
 
-    return frame.sort_values(list(by), key=place, kind="stable")
+    return frame.sort_values(list(by), key=places, kind="stable")
 
 
 def versions(runs: pd.DataFrame) -> str:
     """The versions of the code that made the runs."""
-    return ", ".join(sorted({tags.get("infoscope.code", "unknown") for tags in runs["tags"]}))
+    names = {tags.get("infoscope.code", "unknown") for tags in runs["tags"]}
+    return ", ".join(sorted(names))
 
 
 def profiles(runs: pd.DataFrame) -> str:
     """The profiles of runs, each once: a cell may belong to several, joined by "; "."""
-    return ", ".join(sorted(set("; ".join(runs["profile"]).split("; "))))
+    names = "; ".join(runs["profile"]).split("; ")
+    return ", ".join(sorted(set(names)))
 
 
 def provenance(runs: pd.DataFrame) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from analysis.common.marks import BLUE, NAMES, ORANGE, in_order, panel_by_panel
-from analysis.common.tables import ERROR, Result, plus_minus_column, text_of
+from analysis.common.tables import ERROR, Cells, Result, plus_minus_column, text_of
 from infoscope import tracking
 
 FRACTION = "progress/fraction"  # when a search decided last
@@ -18,14 +18,18 @@ SHOWN = 10
 def trials_of(experiment: str, profile: str, newest: pd.Series, same: Sequence[str]) -> pd.DataFrame:
     """The trials of a run's search, those stopped early included. same: fields equal in all of them."""
     trials = tracking.runs(experiment, profile, finished=False)
-    alike = (trials[[*same]].astype(object).map(str) == [str(newest[name]) for name in same]).all(axis="columns")
-    return trials[alike & trials["outcome"].isin([COMPLETE, STOPPED])].reset_index(drop=True)
+    settings = trials[[*same]].astype(object).map(str)
+    setting = [str(newest[name]) for name in same]
+    is_same = (settings == setting).all(axis="columns")
+    has_ended = trials["outcome"].isin([COMPLETE, STOPPED])
+    return trials[is_same & has_ended].reset_index(drop=True)
 
 
 def ranked(trials: pd.DataFrame, *by: str, ascending: bool = False) -> pd.DataFrame:
     """The trials with their `rank` by these columns, those that were stopped early after the others."""
     trials = trials.assign(stopped=trials["outcome"] == STOPPED)
-    trials = trials.sort_values(["stopped", *by], ascending=[True, *[ascending] * len(by)], kind="stable")
+    orders = [True] + [ascending] * len(by)
+    trials = trials.sort_values(["stopped", *by], ascending=orders, kind="stable")
     return trials.assign(rank=range(1, len(trials) + 1))
 
 
@@ -46,19 +50,22 @@ def best_trials(
     measured  columns of the end of a trial -> titles
     finding   what to use, in a sentence
     """
-    numbers = [name + end for name in measured for end in ("", ERROR)]
-    columns = ["rank", *settings, "steps", FRACTION, "outcome", judged, *numbers]
+    columns = ["rank", *settings, "steps", FRACTION, "outcome", judged]
+    for name in measured:
+        columns += [name, name + ERROR]
     figures = trials.reindex(columns=list(dict.fromkeys(columns)))
     top = figures.head(SHOWN)
-    cells = {title: top[name].map(_setting_text) for name, title in settings.items()}
-    cells |= {"steps": _steps_done(top), "judged": (judged, "{:.3f}")}
+    cells: dict[str, Cells] = {title: top[name].map(_setting_text) for name, title in settings.items()}
+    cells["steps"] = _steps_done(top)
+    cells["judged"] = (judged, "{:.3f}")
     is_stopped = top["outcome"] == STOPPED
     for name, title in measured.items():
         values = pd.Series(plus_minus_column(top, name), top.index)
         cells[title] = values.mask(is_stopped, STOPPED)
-    ends = trials["outcome"].value_counts()
-    shown = (
-        f"The best {len(top)} of {len(trials)} trials ({ends.get(COMPLETE, 0)} to their end, {ends.get(STOPPED, 0)} "
+    complete = (trials["outcome"] == COMPLETE).sum()
+    stopped = (trials["outcome"] == STOPPED).sum()
+    explanation = (
+        f"The best {len(top)} of {len(trials)} trials ({complete} to their end, {stopped} "
         "stopped early), each of one training. The best of many noisy trials is partly lucky: repeat it with other "
         "seeds."
     )
@@ -66,7 +73,7 @@ def best_trials(
     if settings:
         draw = functools.partial(_scatter, trials, settings, judged, yscale)
     text = text_of(top, ["rank"], cells)
-    return Result("best", figures, text, [finding, shown, *notes], draw, title="The best trials")
+    return Result("best", figures, text, [finding, explanation, *notes], draw, title="The best trials")
 
 
 def _setting_text(value: object) -> str:
@@ -74,10 +81,11 @@ def _setting_text(value: object) -> str:
     return value if isinstance(value, str) else f"{value:.3g}"
 
 
-def _steps_done(trials: pd.DataFrame) -> list[str]:
+def _steps_done(trials: pd.DataFrame) -> pd.Series:
     """The steps that every trial has done."""
-    done = (trials[FRACTION].fillna(1.0) * trials["steps"]).round().astype(int)
-    return [f"{count} (stopped)" if how == STOPPED else str(count) for count, how in zip(done, trials["outcome"])]
+    steps = trials[FRACTION].fillna(1.0) * trials["steps"]
+    text = steps.round().astype(int).astype(str)
+    return text.mask(trials["outcome"] == STOPPED, text + " (stopped)")
 
 
 def _scatter(trials: pd.DataFrame, settings: Mapping[str, str], judged: str, yscale: str, *paths: Path) -> None:
@@ -85,15 +93,17 @@ def _scatter(trials: pd.DataFrame, settings: Mapping[str, str], judged: str, ysc
     logarithmic axes.
     """
     ended = trials["outcome"] == COMPLETE
-    each = max(3, 4 / len(settings)), 3.4
+    size = (max(3, 4 / len(settings)), 3.4)
     ylabel = "criterion at the last judgement"
-    for axis, (column, name) in panel_by_panel(paths, settings.items(), each, ylabel=ylabel, dpi=120, sharey=True):
+    for axis, (column, title) in panel_by_panel(paths, settings.items(), size, ylabel=ylabel, dpi=120, sharey=True):
         names = in_order(column, trials[column]) if column in NAMES else []
         places = trials[column].map(names.index) if names else trials[column].astype(float)
-        for rows, colour, fill in ((ended, BLUE, "full"), (~ended, ORANGE, "none")):
-            label = "to the end" if fill == "full" else "stopped early"
-            axis.plot(places[rows], trials.loc[rows, judged], "o", color=colour, fillstyle=fill, label=label)
-        axis.set(xlabel=name, yscale=yscale, xscale="linear" if names or column == "depth" else "log")
+        axis.plot(places[ended], trials.loc[ended, judged], "o", color=BLUE, fillstyle="full", label="to the end")
+        axis.plot(
+            places[~ended], trials.loc[~ended, judged], "o", color=ORANGE, fillstyle="none", label="stopped early"
+        )
+        is_linear = names or column == "depth"
+        axis.set(xlabel=title, yscale=yscale, xscale="linear" if is_linear else "log")
         axis.tick_params(axis="x", labelsize="x-small")
         if names:
             axis.set_xticks(range(len(names)), labels=names, rotation=60)

@@ -2,6 +2,7 @@
 
 import base64
 import csv
+import functools
 import hashlib
 import math
 import os
@@ -12,10 +13,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any, NamedTuple
 
 import click
+import numpy as np
 import pandas as pd
 from jinja2 import Environment, FileSystemLoader, select_autoescape
 from rich import box
@@ -102,8 +104,11 @@ class Result:
     @cached_property
     def header(self) -> list[tuple[str, bool]]:
         """The title of each column, and whether it is right-aligned: any of its cells begins with a number."""
-        text = self.text.astype(str)
-        return [(str(name), bool(text.iloc[:, place].str.match(NUMBER).any())) for place, name in enumerate(text)]
+        columns = []
+        for title, cells in self.text.T.iterrows():
+            has_numbers = cells.astype(str).str.match(NUMBER).any()
+            columns.append((str(title), bool(has_numbers)))
+        return columns
 
     @property
     def folded(self) -> bool:
@@ -117,7 +122,8 @@ class Result:
     @property
     def words(self) -> tuple[str, list[str], list[list[str]], str]:
         """Name, titles, rows and caption, as runs in MLflow show a table."""
-        return self.name, list(map(str, self.text.columns)), self.rows, self.caption
+        titles = [str(title) for title in self.text.columns]
+        return self.name, titles, self.rows, self.caption
 
 
 @dataclass(frozen=True)
@@ -153,7 +159,8 @@ class Saved:
     pdf: Path | None = None
 
     def __iter__(self) -> Iterator[Path]:
-        return (path for path in (self.csv, self.tex, self.png, self.pdf) if path is not None)
+        paths = (self.csv, self.tex, self.png, self.pdf)
+        return (path for path in paths if path is not None)
 
 
 @dataclass(frozen=True)
@@ -169,18 +176,20 @@ class Analysis:
 
     def command(self, text: str | None = None) -> click.Command:
         """The command that prints and saves the tables; `text`: its help."""
-        common = [
+        options = [
             profile_option("the profile whose runs to read, as recorded"),
             set_option("only the cells of these settings, in files of their own: 'depths=1,2 seeds=0,1'"),
+            *self.options,
         ]
-        return command(self.experiment, lambda given: main(self, given), [*common, *self.options], text)
+        return command(self.experiment, functools.partial(main, self), options, text)
 
     def arguments(self, words: Sequence[str]) -> SimpleNamespace:
         """The options that words give; no words give every option's default."""
-        return SimpleNamespace(**self.command().make_context(self.experiment, [*words]).params)
+        context = self.command().make_context(self.experiment, [*words])
+        return SimpleNamespace(**context.params)
 
     def stem(self, profile: str, result: Result) -> str:
-        """What the files of a result are called."""
+        """The name of the files of a result, without a suffix."""
         return file_name("-".join([self.experiment, *profile.split(), result.name]))
 
 
@@ -191,47 +200,48 @@ def require_writable(stem: Path) -> None:
         raise ValueError(f"tables go to {stem.parent}, but {folder} cannot be written.")
 
 
-def main(analysis: Analysis, given: SimpleNamespace) -> None:
+def main(analysis: Analysis, arguments: SimpleNamespace) -> None:
     """Prints and saves the results of an analysis; of cells chosen by --set, in files whose names hold the settings."""
     from infoscope.tracking import runs  # MLflow takes two seconds to import
 
-    profile = given.profile
-    if given.set:
-        profile, found = _chosen(analysis.experiment, profile, given.set)
+    profile = arguments.profile
+    if arguments.set:
+        profile, frame = _runs_of_settings(analysis.experiment, profile, arguments.set)
     else:
-        found = runs(analysis.experiment, profile)
-    results = _analysed(analysis, found, given)
-    name = file_name("-".join([analysis.experiment, *profile.split(), "tables"]))
+        frame = runs(analysis.experiment, profile)
+    results = _analysed(analysis, frame, arguments)
     page = Page(f"{analysis.experiment}, profile {profile}")
-    paths = present(results, lambda result: FOLDER / analysis.stem(profile, result), FOLDER / name, page)
-    if not given.set:  # a part of the cells must not replace the table of all in the description of their run
-        _publish(analysis.experiment, profile, found, results, paths)
+    page_stem = FOLDER / file_name("-".join([analysis.experiment, *profile.split(), "tables"]))
+    paths = present(results, lambda result: FOLDER / analysis.stem(profile, result), page_stem, page)
+    if not arguments.set:  # a part of the cells must not replace the table of all in the description of their run
+        _publish(analysis.experiment, profile, frame, results, paths)
 
 
-def _chosen(experiment: str, profile: str, settings: Mapping[str, str]) -> tuple[str, pd.DataFrame]:
+def _runs_of_settings(experiment: str, profile: str, settings: Mapping[str, str]) -> tuple[str, pd.DataFrame]:
     """The name of a profile with replaced settings, and the finished runs of its cells. LookupError if none has."""
     from infoscope.tracking import runs
     from infoscope.tracking.status import planned
 
-    chosen = " ".join([profile, *(f"{name}={text}" for name, text in sorted(settings.items()))])
+    replaced = [f"{name}={text}" for name, text in sorted(settings.items())]
+    name = " ".join([profile, *replaced])
     label, keys, _ = planned(experiment, profile, settings)
-    found = runs(experiment, label)
+    frame = runs(experiment, label)
     if keys is not None:  # otherwise a search, whose settings choose no cells
-        found = found[found["key"].isin(keys)].reset_index(drop=True)
-    if found.empty:
-        raise LookupError(f"no cell of {experiment} under {chosen} has finished")
-    return chosen, found
+        frame = frame[frame["key"].isin(keys)].reset_index(drop=True)
+    if frame.empty:
+        raise LookupError(f"no cell of {experiment} under {name} has finished")
+    return name, frame
 
 
-def _analysed(analysis: Analysis, found: pd.DataFrame, given: SimpleNamespace) -> Sequence[Result]:
+def _analysed(analysis: Analysis, runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """The results of an analysis. Raises UnknownName for a metric or field that no run has."""
     try:
-        return analysis.analyse(found, given)
+        return analysis.analyse(runs, arguments)
     except KeyError as error:
-        (name, *_) = error.args
-        if not isinstance(name, str) or name in found:
+        name = error.args[0]
+        if not isinstance(name, str) or name in runs:
             raise
-        columns = [column for column in found if column not in COLUMNS]
+        columns = [column for column in runs if column not in COLUMNS]
         raise UnknownName(
             f"column {name!r} is recorded by no cell; there are {', '.join(columns)}{nearest(name, columns)}"
         ) from error
@@ -244,74 +254,89 @@ def present(
 
     With answers only the first result is printed and shown, and `page.further`; `page.details` has the others.
     """
-    answers, further = (page.answers, page.further) if page else ((), {})
-    for line in answers:
+    page = page or Page("")
+    for line in page.answers:
         print(printable(line))
-    files, drawn = [], []
+    end = "\n" if page.answers else "\n\n"
+    paths = []
+    pictures = []
     for result in results:
         saved = save(result, stem(result))
-        files += saved
-        if not answers or not drawn:
-            print_result(result, further)
-            drawn.append((result, saved.png))
-        print("\nsaved:", ", ".join(map(str, saved)), end="\n" if answers else "\n\n")
-    if page_stem is not None and page is not None:
-        files.append(readable(drawn, page_stem, page))
-        print("to send:", files[-1])
-    return files
+        paths += saved
+        if not page.answers or not pictures:
+            print_result(result, page.further)
+            pictures.append((result, saved.png))
+        print("\nsaved:", ", ".join(map(str, saved)), end=end)
+    if page_stem is not None:
+        path = readable(pictures, page_stem, page)
+        paths.append(path)
+        print("to send:", path)
+    return paths
 
 
-def print_result(result: Result, further: Mapping[str, pd.DataFrame] | None = None) -> None:
+def print_result(result: Result, further: Mapping[str, pd.DataFrame] = MappingProxyType({})) -> None:
     """Prints the finding of a table, the table and further ones, what explains it, and its claims."""
     print(printable(result.finding))
     show(result.text)
-    for title, table in (further or {}).items():
+    for title, table in further.items():
         print(f"{title}:")
         show(table)
     for line in (*result.notes, *result.claims):
         print(printable(line))
 
 
-def _publish(experiment: str, profile: str, found: pd.DataFrame, results: Sequence[Result], paths: list[Path]) -> None:
+def _publish(experiment: str, profile: str, runs: pd.DataFrame, results: Sequence[Result], paths: list[Path]) -> None:
+    """Adds tables and their files to the run of the sweep, and prints its address or why it cannot."""
     from mlflow.exceptions import MlflowException
 
     from infoscope.tracking import publish
     from infoscope.tracking.ui import shown_at
 
+    tables = [result.words for result in results]
     try:
-        page = publish(experiment, profile, found, [result.words for result in results], paths)
+        page = publish(experiment, profile, runs, tables, paths)
     except (LookupError, MlflowException, OSError, StoreUnreachable) as error:
-        print(f"not added to the run in MLflow: {printable(error).splitlines()[0]}", file=sys.stderr)
-        return
-    print(f"added to the run of the sweep in MLflow: {shown_at(page)}")
+        reason = printable(error).splitlines()[0]
+        print(f"not added to the run in MLflow: {reason}", file=sys.stderr)
+    else:
+        print(f"added to the run of the sweep in MLflow: {shown_at(page)}")
 
 
 def readable(results: Sequence[tuple[Result, Path | None]], stem: Path, page: Page) -> Path:
     """Writes a page to send, STEM.html, of results with their figures; returns its path."""
-    pictures = [Picture(result, base64_of(drawn) if drawn else "") for result, drawn in results]
+    pictures = []
+    for result, path in results:
+        image = base64_of(path) if path else ""
+        pictures.append(Picture(result, image))
+    content = render(
+        "tables.html",
+        title=page.title,
+        answers=page.answers,
+        pictures=pictures,
+        further=_as_results(page.further),
+        details=_as_results(page.details),
+    )
     path = stem.parent / f"{stem.name}.html"
     path.parent.mkdir(parents=True, exist_ok=True)
-    content = render(
-        "tables.html", title=page.title, answers=page.answers, pictures=pictures, further=_shown(page.further),
-        details=_shown(page.details),
-    )  # fmt: skip
     path.write_text(content, encoding="utf-8")
     return path
 
 
-def _shown(contents: Mapping[str, pd.DataFrame | Sequence[str]]) -> dict[str, Any]:
+def _as_results(contents: Mapping[str, pd.DataFrame | Sequence[str]]) -> dict[str, Any]:
     """Tables as results and sentences as they are, by title."""
-    return {
-        title: Result(title, content, content.map(short), "") if isinstance(content, pd.DataFrame) else content
-        for title, content in contents.items()
-    }
+    results = dict(contents)
+    for title, content in contents.items():
+        if isinstance(content, pd.DataFrame):
+            results[title] = Result(title, content, content.map(short), "")
+    return results
 
 
 def ranged(counts: Iterable[float]) -> str:
     """Whole numbers: the number where all are equal, or from which to which."""
-    counts = sorted(counts)
-    ends = dict.fromkeys(f"{count:,.0f}" for count in (counts[0], counts[-1]))
-    return " to ".join(ends)
+    counts = [*counts]
+    least = f"{min(counts):,.0f}"
+    most = f"{max(counts):,.0f}"
+    return least if least == most else f"{least} to {most}"
 
 
 def short(value: object) -> str:
@@ -363,27 +388,31 @@ def save(result: Result, stem: Path) -> Saved:
     if home() in stem.absolute().parents:
         made_home()
     stem.parent.mkdir(parents=True, exist_ok=True)
-    cells, tex, *picture = (stem.parent / (stem.name + suffix) for suffix in (".csv", ".tex", *PICTURE))
-    said = write_csv(result, cells)
-    text = result.text.astype(str).map(in_latex).rename(columns=in_latex)
+    cells, tex, png, pdf = (stem.parent / (stem.name + suffix) for suffix in (".csv", ".tex", *PICTURE))
+    lines = write_csv(result, cells)
+    comments = "".join(f"% {in_latex(line)}\n" for line in lines)
+    text = result.text.astype(str).map(in_latex)
+    text = text.rename(columns=in_latex)
     table = text.to_latex(index=False, escape=False, caption=in_latex(result.finding))
-    tex.write_text("".join(f"% {in_latex(line)}\n" for line in said) + table, encoding="utf-8")
+    tex.write_text(comments + table, encoding="utf-8")
     if result.draw is None:
         return Saved(cells, tex)
-    result.draw(*picture)
-    return Saved(cells, tex, *picture)
+    result.draw(png, pdf)
+    return Saved(cells, tex, png, pdf)
 
 
 def write_csv(result: Result, path: Path) -> list[str]:
     """Writes the figures of a result, its caption and claims as comments before them; returns those lines."""
-    said = "\n".join([result.caption, *map(str, result.claims)]).splitlines()
-    comments = "".join(f"# {in_csv_comment(line)}\n" for line in said)
-    figures = result.figures.map(in_csv).rename(columns=in_csv)
+    claims = [str(claim) for claim in result.claims]
+    lines = "\n".join([result.caption, *claims]).splitlines()
+    comments = "".join(f"# {in_csv_comment(line)}\n" for line in lines)
+    figures = result.figures.map(in_csv)
+    figures = figures.rename(columns=in_csv)
     cells = figures.to_csv(index=False)
     if "#" in cells:  # quoted, "item #3" is no comment
         cells = figures.to_csv(index=False, quoting=csv.QUOTE_NONNUMERIC)
     path.write_text(comments + cells, encoding="utf-8")
-    return said
+    return lines
 
 
 def summarise(frame: pd.DataFrame, by: Sequence[str], columns: Sequence[str]) -> pd.DataFrame:
@@ -409,14 +438,19 @@ def published(name: str) -> pd.DataFrame:
 
 def verdict(low: float, high: float, limit: float = 0.0) -> str:
     """Whether a figure is below a limit, by its interval; undecided if that contains it or is NaN."""
-    return "confirmed" if high < limit else "contradicted" if low > limit else "undecided"
+    if high < limit:
+        return "confirmed"
+    if low > limit:
+        return "contradicted"
+    return "undecided"
 
 
 def verdict_of_all(verdicts: Collection[str]) -> str:
     """The verdict on a sentence that holds where all of its parts do."""
-    if "contradicted" in verdicts:
-        return "contradicted"
-    return "undecided" if "undecided" in verdicts else "confirmed"
+    for verdict in ("contradicted", "undecided"):
+        if verdict in verdicts:
+            return verdict
+    return "confirmed"
 
 
 def difference_claim(statement: str, difference: Estimate, what: str, unit: str) -> Claim:
@@ -439,8 +473,9 @@ def with_interval(mean: Estimate, unit: str = "", form: str = "+.3f") -> str:
 def changes_text(changes: Mapping[str, Estimate], unit: str = "", form: str = "+.3f") -> str:
     """Changes by name with their unit and 95 % intervals over runs, in words."""
     if all(change.n == 1 for change in changes.values()):
-        values = ", ".join(f"{name} {change.value:{form}}" for name, change in changes.items())
-        return f"{values} {unit}".rstrip() + " (one run each, no interval)"
+        values = [f"{name} {change.value:{form}}" for name, change in changes.items()]
+        text = f"{', '.join(values)} {unit}".rstrip()
+        return f"{text} (one run each, no interval)"
     return "; ".join(f"{name} {with_interval(change, unit, form)}" for name, change in changes.items())
 
 
@@ -449,21 +484,24 @@ def plus_minus(value: float, error: float, missing: str = NO_VALUE) -> str:
     if not math.isfinite(value):
         return missing
     form = ".3f" if abs(value) < LONGEST else ".2e"
-    return f"{value:{form}} ± {error:{form}}" if math.isfinite(error) else f"{value:{form}}"
+    if not math.isfinite(error):
+        return f"{value:{form}}"
+    return f"{value:{form}} ± {error:{form}}"
 
 
-def share_text(hits: int, of: int, form: str = ".0f", missing: str = "no interval") -> str:
+def share_text(hits: int, n: int, form: str = ".0f", missing: str = "no interval") -> str:
     """A share of data sets in per cent, with its 95 % Clopper-Pearson interval."""
-    if not of:
+    if not n:
         return missing
-    low, high = clopper_pearson(int(hits), int(of))
-    return f"{100 * hits / of:{form}} % ({100 * low:.0f} to {100 * high:.0f})"
+    low, high = clopper_pearson(int(hits), int(n))
+    return f"{100 * hits / n:{form}} % ({100 * low:.0f} to {100 * high:.0f})"
 
 
 def plus_minus_column(figures: pd.DataFrame, column: str, missing: str = NO_VALUE) -> list[str]:
     """The figures of a column with their standard errors (its `NAME_error`), where there are some, to read."""
-    errors = figures.get(column + ERROR, [math.nan] * len(figures))
-    return [plus_minus(*pair, missing) for pair in zip(figures[column], errors)]
+    values = figures[column]
+    errors = figures.get(column + ERROR, [math.nan] * len(values))
+    return [plus_minus(value, error, missing) for value, error in zip(values, errors)]
 
 
 Cells = str | tuple[str, str] | tuple[str, str, str] | Sequence[Any]
@@ -475,16 +513,20 @@ def text_of(
     """A table to read: columns of figures as they are, then by title a column, with its standard errors if there
     are some; a name with a format, and perhaps what stands for a figure that is not finite; or cells.
     """
-
-    def cells(of: Cells) -> Sequence[Any]:
-        if isinstance(of, str):
-            return plus_minus_column(figures, of, missing) if of + ERROR in figures else figures[of]
-        if not isinstance(of, tuple):
-            return of
-        name, form, *absent = of
-        return [form.format(value) if not absent or math.isfinite(value) else absent[0] for value in figures[name]]
-
-    return figures[list(names)].assign(**{title: cells(of) for title, of in columns.items()})
+    text = figures[list(names)].copy()
+    for title, cells in columns.items():
+        if isinstance(cells, str):
+            has_errors = cells + ERROR in figures
+            text[title] = plus_minus_column(figures, cells, missing) if has_errors else figures[cells]
+        elif isinstance(cells, tuple):
+            name, form, *absent = cells
+            values = figures[name]
+            text[title] = values.map(form.format)
+            if absent:
+                text[title] = text[title].where(np.isfinite(values), absent[0])
+        else:
+            text[title] = cells
+    return text
 
 
 def spread(
@@ -495,11 +537,16 @@ def spread(
     missing: str = "-",
     order: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
-    """A table with a column for every value of `columns`, its rows in the order in which `figures` has them. values: a
-    column, or cells. order: the values of `columns` that are shown, with their titles.
+    """A table with a column for every value of `columns`, its rows in the order in which `figures` has them.
+
+    values  a column, or cells
+    order   the values of `columns` that are shown, with their titles
     """
     if not isinstance(values, str):
-        figures, values = figures.assign(_cells=values), "_cells"
+        figures = figures.assign(_cells=values)
+        values = "_cells"
     wide = figures.pivot(index=list(index), columns=columns, values=values).fillna(missing)
-    wide = wide if order is None else wide[list(order)].rename(columns=order)
-    return wide.reindex(pd.MultiIndex.from_frame(figures[list(index)].drop_duplicates())).reset_index()
+    if order is not None:
+        wide = wide[list(order)].rename(columns=order)
+    rows = figures[list(index)].drop_duplicates()
+    return wide.reindex(pd.MultiIndex.from_frame(rows)).reset_index()

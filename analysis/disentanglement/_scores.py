@@ -34,34 +34,48 @@ def crossed(excess: float, error: float) -> str:
 
 def latest_trainings(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     """Of each model the trainings of the setting (but for the weight) started last, and a note on the others."""
-    fields = tuple(name for name in TRAINING if name in runs)
-    kept = pd.concat([latest(of, fields)[0] for _, of in runs.groupby("model", sort=False)])
-    return kept, older(runs, kept, "trainings")
+    fields = [name for name in TRAINING if name in runs]
+    parts = []
+    for _, members in runs.groupby("model", sort=False):
+        selected, _ = latest(members, fields)
+        parts.append(selected)
+    selected = pd.concat(parts)
+    return selected, older(runs, selected, "trainings")
 
 
 def in_bits(runs: pd.DataFrame) -> pd.DataFrame:
     """The runs with the figures of `WHOLE` that are recorded in nats in bits; NaN where they were not measured."""
-    metrics = {key: f"{key}_nats" if REGISTRY[key].unit == "nats" else key for key in WHOLE}
-    runs = runs.reindex(columns=runs.columns.union(list(metrics.values()), sort=False))
-    nats = [key for key, metric in metrics.items() if metric != key]
-    return runs.assign(**{key: runs[metrics[key]] / NATS_PER_BIT for key in nats})
+    converted = {}
+    for name in WHOLE:
+        is_in_nats = REGISTRY[name].unit == "nats"
+        metric = f"{name}_nats" if is_in_nats else name
+        if metric not in runs:
+            runs = runs.assign(**{metric: np.nan})
+        if is_in_nats:
+            converted[name] = runs[metric] / NATS_PER_BIT
+    return runs.assign(**converted)
 
 
 def named(runs: pd.DataFrame) -> pd.Series:
     """The model of each run, with its weight where a model has several."""
-    several = runs.groupby("model")["weight"].transform("nunique") > 1 if "weight" in runs else runs["model"].isna()
-    return pd.Series(
-        [f"{row['model']} ({WEIGHTS[row['model']]} {row['weight']:g})" if more else row["model"]
-         for more, (_, row) in zip(several, runs.iterrows())],
-        index=runs.index,
-    )  # fmt: skip
+    if "weight" not in runs:
+        return runs["model"]
+    has_several = runs.groupby("model")["weight"].transform("nunique") > 1
+    names = []
+    for model, weight, several in zip(runs["model"], runs["weight"], has_several):
+        names.append(f"{model} ({WEIGHTS[model]} {weight:g})" if several else model)
+    return pd.Series(names, index=runs.index)
 
 
 def evaluations(runs: pd.DataFrame, score: str) -> np.ndarray:
     """A score in every evaluation of every run [runs, evaluations]; NaN of a training that diverged."""
-    found = (re.fullmatch(rf"evaluation (\d+)/{re.escape(score)}", name) for name in runs)
-    numbers = sorted(int(match[1]) for match in found if match)
-    return runs[[f"evaluation {number}/{score}" for number in numbers]].to_numpy(float)
+    numbers = []
+    for name in runs:
+        match = re.fullmatch(rf"evaluation (\d+)/{re.escape(score)}", name)
+        if match:
+            numbers.append(int(match[1]))
+    columns = [f"evaluation {number}/{score}" for number in sorted(numbers)]
+    return runs[columns].to_numpy(float)
 
 
 def scores_of(runs: pd.DataFrame) -> dict[str, str]:
@@ -71,20 +85,19 @@ def scores_of(runs: pd.DataFrame) -> dict[str, str]:
 
 def better_half(values: np.ndarray) -> np.ndarray:
     """The rows of [runs, evaluations] with the highest means, half of them (rounded up); those that diverged last."""
-    order = np.argsort(-np.nan_to_num(values.mean(axis=1), nan=-np.inf), kind="stable")
-    return values[order[: math.ceil(len(values) / 2)]]
+    means = np.nan_to_num(values.mean(axis=1), nan=-np.inf)
+    order = np.argsort(-means, kind="stable")
+    count = math.ceil(len(values) / 2)
+    return values[order[:count]]
 
 
 def made_of(runs: pd.DataFrame) -> str:
     """Data, training, measurement and code behind figures, in a sentence or two."""
     newest = runs.loc[runs["start"].idxmax()]
-
-    def several(name: str) -> str:
-        return " or ".join(f"{value:,}" for value in sorted(set(runs[name].dropna())))
-
+    steps = " or ".join(f"{count:,}" for count in sorted(set(runs["steps"].dropna())))
     data = ", ".join(sorted({tags.get("infoscope.data", newest["data"]) for tags in runs["tags"]}))
     return (
-        f"Profile {newest['profile']}: {data}; {newest['latents']} latents, {several('steps')} steps. Exact "
+        f"Profile {newest['profile']}: {data}; {newest['latents']} latents, {steps} steps. Exact "
         f"log-marginals over all images, {newest['draws']:,} draws; BetaVAE by {newest['votes']:,} training votes; "
         f"scores of means by {newest['items']:,} items; code {versions(runs)}."
     )
@@ -119,11 +132,12 @@ def components(values: np.ndarray) -> Components:
     if within == 0:
         share = 1.0 if between > 0 else math.nan
         return Components(effect, within, share, share, share)
-    degrees = trainings - 1, trainings * (count - 1)
-    ratios = between / within / fdtri(*degrees, np.array([0.975, 0.025]))
+    quantiles = fdtri(trainings - 1, trainings * (count - 1), np.array([0.975, 0.025]))
+    ratios = between / within / quantiles
     low, high = (ratios - 1) / (ratios - 1 + count)
     return Components(effect, within, effect / (effect + within), low, high)
 
 
 def percent(share: float) -> str:
+    """A share in per cent; a dash if there is none."""
     return "-" if math.isnan(share) else f"{share:.0%}"

@@ -4,14 +4,12 @@ The evaluations of a training draw the same votes and noise at every strength, s
 """
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
 import pandas as pd
 
-from analysis.common import tables
 from analysis.common.marks import lines, panel_by_panel
 from analysis.common.runs import latest
 from analysis.common.tables import (
@@ -23,6 +21,8 @@ from analysis.common.tables import (
     plus_minus_column,
     spread,
     verdict,
+    verdict_of_all,
+    with_error,
     with_interval,
 )
 from analysis.disentanglement._scores import CROSSED, PUBLISHED, SCORES, TERMS, WHERE, WHOLE, crossed, made_of, named
@@ -45,9 +45,9 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     runs, left_out = latest(runs, (*DATA_FIELDS, *EFFORT))
     runs = runs.assign(name=named(runs)).sort_values([*PLACE, "evaluation"], kind="stable")
     sources = runs[["name", "training_seed"]].drop_duplicates()
+    models = ", ".join(f"{row.name} (seed {row.training_seed})" for row in sources.itertuples(index=False))
     words = [
-        f"Attacked: the best by UniBound of the trainings of vae-zoo, "
-        f"{', '.join(f'{row.name} (seed {row.training_seed})' for row in sources.itertuples(index=False))}. "
+        f"Attacked: the best by UniBound of the trainings of vae-zoo, {models}. "
         "Their scores before the attack are biased upwards, for they are the best.",
         made_of(runs),
         *left_out,
@@ -57,14 +57,13 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
 
 def over_evaluations(runs: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
     """Mean and standard error over evaluations, a row per training, attack, strength and column."""
-    return pd.DataFrame(
-        [
-            dict(zip(PLACE, group)) | {"score": column, "evaluations": over.n, **tables.with_error("mean", over)}
-            for group, members in runs.groupby(PLACE, sort=False)
-            for column in columns
-            for over in [replicated(members[column].to_numpy())]
-        ]
-    )
+    rows = []
+    for group, members in runs.groupby(PLACE, sort=False):
+        for column in columns:
+            mean = replicated(members[column].to_numpy())
+            row = dict(zip(PLACE, group)) | {"score": column, "evaluations": mean.n}
+            rows.append(row | with_error("mean", mean))
+    return pd.DataFrame(rows)
 
 
 def scores(runs: pd.DataFrame, words: list[str]) -> Result:
@@ -83,91 +82,109 @@ def scores(runs: pd.DataFrame, words: list[str]) -> Result:
         "noise: only FactorVAE, in which they vote too, can detect it.",
         *words,
     ]
-    drawn = functools.partial(draw_scores, figures, SHOWN)
-    return Result("scores", figures, text, caption, drawn, list(claims(runs)))
+    drawn = functools.partial(draw_scores, figures)
+    return Result("scores", figures, text, caption, drawn, claims(runs))
 
 
-def claims(runs: pd.DataFrame) -> Iterator[Claim]:
+def claims(runs: pd.DataFrame) -> list[Claim]:
     """The paper's claims on figure 3d, for every model, between no and the strongest attack."""
     strongest = runs["alpha"].max()
     if runs["alpha"].min() > 0 or strongest == 0:
-        return
+        return []
+    claims = []
+    runs = runs.assign(unibound_minus_mig=runs["unibound"] - runs["mig"])
     for (name, attack), members in runs.groupby(["name", "attack"], sort=False):
-        change = functools.partial(changes, members, strongest)
         where = f"{name}, {attack} attack"
-        for score in ("unibound",) if attack == "redundancy" else VOTES + ("mig", "unibound"):
-            what = says(SHOWN[score], strongest)
-            yield difference_claim(f"{SHOWN[score]} falls ({where}).", change(score), what, UNIT)
+        falling = ("unibound",) if attack == "redundancy" else (*VOTES, "mig", "unibound")
+        for score in falling:
+            statement = f"{SHOWN[score]} falls ({where})."
+            change = changes(members, strongest, score)
+            claims.append(difference_claim(statement, change, change_name(SHOWN[score], strongest), UNIT))
         if attack == "redundancy":
-            less = changes(members.assign(both=members["unibound"] - members["mig"]), strongest, "both")
-            what = says("UniBound - MIG", strongest)
-            yield difference_claim(f"MIG falls less than UniBound ({where}).", less, what, UNIT)
-            for score in VOTES:
-                found = change(score)
-                within = verdict(-found.high, -found.low, FALL)
-                limit = f"not to fall is to fall by less than {FALL:g}"
-                said = f"{says(SHOWN[score], strongest)} {with_interval(found)}; {limit}."
-                yield Claim(f"{SHOWN[score]} does not fall ({where}).", within, said)
-        found = change("informativeness")
-        kept = tables.verdict_of_all([verdict(found.low, found.high, SAME), verdict(-found.high, -found.low, SAME)])
-        said = f"{says(SHOWN['informativeness'], strongest)} {with_interval(found)}; unchanged is to within {SAME:g}."
-        yield Claim(f"All latents together know as much as before ({where}).", kept, said)
+            claims += redundancy_claims(where, members, strongest)
+        change = changes(members, strongest, "informativeness")
+        rises = verdict(change.low, change.high, SAME)
+        falls = verdict(-change.high, -change.low, SAME)
+        what = change_name(SHOWN["informativeness"], strongest)
+        evidence = f"{what} {with_interval(change)}; unchanged is to within {SAME:g}."
+        statement = f"All latents together know as much as before ({where})."
+        claims.append(Claim(statement, verdict_of_all([rises, falls]), evidence))
+    return claims
 
 
-def says(what: str, strongest: float) -> str:
+def redundancy_claims(where: str, runs: pd.DataFrame, strongest: float) -> list[Claim]:
+    """Whether MIG falls less than UniBound under the redundancy attack, and the votes do not fall."""
+    less = changes(runs, strongest, "unibound_minus_mig")
+    what = change_name("UniBound - MIG", strongest)
+    claims = [difference_claim(f"MIG falls less than UniBound ({where}).", less, what, UNIT)]
+    for score in VOTES:
+        change = changes(runs, strongest, score)
+        what = change_name(SHOWN[score], strongest)
+        evidence = f"{what} {with_interval(change)}; not to fall is to fall by less than {FALL:g}."
+        within = verdict(-change.high, -change.low, FALL)
+        claims.append(Claim(f"{SHOWN[score]} does not fall ({where}).", within, evidence))
+    return claims
+
+
+def change_name(what: str, strongest: float) -> str:
+    """The name of a difference between no and the strongest attack."""
     return f"{what} at alpha {strongest:g} less that at 0"
 
 
 def changes(runs: pd.DataFrame, alpha: float, column: str) -> Estimate:
     """A column at a strength less that at 0, over trainings, or over the evaluations of the only one."""
-    by = runs.pivot(index=["training_seed", "evaluation"], columns="alpha", values=column)
-    differences = (by[alpha] - by[0.0]).dropna()
+    by_strength = runs.pivot(index=["training_seed", "evaluation"], columns="alpha", values=column)
+    differences = (by_strength[alpha] - by_strength[0.0]).dropna()
     per_training = differences.groupby(level="training_seed").mean()
-    return replicated(np.asarray(per_training if len(per_training) > 1 else differences))
+    if len(per_training) > 1:
+        differences = per_training
+    return replicated(differences.to_numpy())
 
 
 def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
     """The bounds of unique, redundant and synergistic information by the strength of the attack."""
-    pairs = {
-        f"{letter}, {where}": f"{prefix}{term}"
-        for prefix, where in WHERE.items()
-        for term, letter in TERMS.items()
-    }  # fmt: skip
+    titles = {}
     columns = []
-    for pair in pairs.values():
-        low, high, excess = (f"{pair}_{side}" for side in ("low", "high", "excess"))
-        runs = runs.assign(**{excess: runs[low] - runs[high]})
-        columns += [low, high, excess]
+    for prefix, where in WHERE.items():
+        for term, letter in TERMS.items():
+            bound = prefix + term
+            titles[bound] = f"{letter}, {where}"
+            excess = runs[f"{bound}_low"] - runs[f"{bound}_high"]
+            runs = runs.assign(**{f"{bound}_excess": excess})
+            columns += [f"{bound}_low", f"{bound}_high", f"{bound}_excess"]
     figures = over_evaluations(runs, columns)
     is_excess = figures["score"].str.endswith("_excess")
-    crossings = [crossed(*pair) for pair in zip(figures["mean"], figures["mean_error"])]
-    cells = figures.assign(cell=pd.Series(crossings).where(is_excess, plus_minus_column(figures, "mean")))
+    crossings = [crossed(excess, error) for excess, error in zip(figures["mean"], figures["mean_error"])]
+    means = pd.Series(plus_minus_column(figures, "mean"), figures.index)
+    cells = figures.assign(cell=means.mask(is_excess, crossings))
     wide = cells.pivot(index=PLACE, columns="score", values="cell")
-    text = pd.DataFrame(
-        {title: wide[f"{pair}_low"] + " to " + wide[f"{pair}_high"] + wide[f"{pair}_excess"]
-         for title, pair in pairs.items()}
-    )  # fmt: skip
+    text = pd.DataFrame(index=wide.index)
+    for bound, title in titles.items():
+        text[title] = wide[f"{bound}_low"] + " to " + wide[f"{bound}_high"] + wide[f"{bound}_excess"]
     text = text.reset_index().rename(columns=TITLES)
-    most = runs["alpha"].max()
-    least = replicated(runs.loc[runs["alpha"] == most, f"{next(iter(WHERE))}unique_low"])
+    strongest = runs["alpha"].max()
+    first = next(iter(titles))
+    least = replicated(runs.loc[runs["alpha"] == strongest, f"{first}_low"])
     caption = [
-        f"With alpha {most:g}, the most, at least {with_interval(least, form='.3f')} of H(y) is held uniquely.",
+        f"With alpha {strongest:g}, the most, at least {with_interval(least, form='.3f')} of H(y) is held uniquely.",
         "Lower to upper bound, shares of H(y), means over factors and evaluations ± standard error over evaluations. "
         "As published: each bound at its own best latent; at one latent: all at the one with most information.",
-        *([CROSSED] if cells.loc[is_excess, "cell"].any() else []),
-        *words,
     ]
-    return Result("bounds", figures, text, caption)
+    if cells.loc[is_excess, "cell"].any():
+        caption.append(CROSSED)
+    return Result("bounds", figures, text, [*caption, *words])
 
 
-def draw_scores(figures: pd.DataFrame, scores: Mapping[str, str], *paths: Path) -> None:
+def draw_scores(figures: pd.DataFrame, *paths: Path) -> None:
     """Scores by the strength of the attack, ± standard error over evaluations; a panel per training and attack."""
-    groups, across = figures.groupby(SOURCE, sort=False), figures["attack"].nunique()
-    drawn = panel_by_panel(paths, groups, (4.4, 3), (1.2, 0), across, "score", dpi=130, sharey=True)
-    for axis, ((name, seed, attack), part) in drawn:
-        for score, line, mark in lines(part[part["score"].isin(list(scores))], "score"):
-            axis.errorbar(line["alpha"], line["mean"], line["mean_error"], markersize=4, capsize=2,
-                          label=scores[score], **mark)  # fmt: skip
+    groups = figures.groupby(SOURCE, sort=False)
+    across = figures["attack"].nunique()
+    panels = panel_by_panel(paths, groups, (4.4, 3), (1.2, 0), across, "score", dpi=130, sharey=True)
+    for axis, ((name, seed, attack), part) in panels:
+        for score, line, mark in lines(part, "score"):
+            axis.errorbar(
+                line["alpha"], line["mean"], line["mean_error"], markersize=4, capsize=2, label=SHOWN[score], **mark
+            )
         axis.set_title(f"{name} (seed {seed}), {attack}", fontsize="medium")
         axis.set(xlabel="alpha", ylim=(-0.02, 1.02))
 

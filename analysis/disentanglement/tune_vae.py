@@ -31,9 +31,9 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
         trials[JUDGED] /= NATS_PER_BIT
     by = criterion if criterion in MEASURED else JUDGED
     trials = ranked(trials, by, JUDGED)
-    names = [name for name in ("weight", "learning_rate") if name in trials]
-    searched = [name for name in names if trials[name].nunique() > 1] or ["learning_rate"]
-    settings = {name: name.replace("_", " ") for name in searched}
+    settings = {"weight": "weight", "learning_rate": "learning rate"}
+    searched = [name for name in settings if name in trials and trials[name].nunique() > 1] or ["learning_rate"]
+    settings = {name: settings[name] for name in searched}
     measured = {name: SCORES[name] for name in MEASURED}
     data = ", ".join(sorted({tags.get("infoscope.data", newest["data"]) for tags in trials["tags"]}))
     notes = [

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.runs import older
-from analysis.common.tables import PAPERS, Claim, Result, plus_minus, published, summarise
+from analysis.common.tables import PAPERS, Claim, Result, plus_minus_column, published, summarise
 from analysis.mi_benchmark._captions import (
     PUBLISHED,
     cautions,
@@ -18,7 +18,7 @@ from analysis.mi_benchmark._captions import (
     explain_oracle,
     setting_differences,
 )
-from analysis.mi_benchmark._terms import CONSTANT, GROUP
+from analysis.mi_benchmark._terms import CONSTANT, FIELD_TITLES, GROUP
 from infoscope.errors import InvalidInput
 from sweeps.mi_benchmark.settings import DECODING
 
@@ -56,30 +56,48 @@ class Evidence:
         """Means by the fields `by` over seeds with standard errors, then the fields of `constant`."""
         constant = [name for name in constant if name in self.rows]
         averaged = [name for name in columns if name not in constant and not name.startswith(PAPERS)]
-        first = self.rows.groupby(list(by), as_index=False, sort=False)[constant].first()
-        return summarise(self.rows, by, averaged).merge(first, on=list(by), how="left")
+        groups = self.rows.groupby(list(by), as_index=False, sort=False)
+        means = summarise(self.rows, by, averaged)
+        return means.merge(groups[constant].first(), on=list(by), how="left")
 
     def add_published(self, figures: pd.DataFrame, name: str, on: Sequence[str], **same: object) -> pd.DataFrame:
         """The figures with those of a published table, matched on `on`; its bias as mean - truth.
 
         NaN where the setting of the runs is not the paper's.
         """
-        theirs = published(name).assign(**same)
-        if "bias_bits" in theirs:
-            theirs["bias_bits"] *= -1
-        theirs = theirs.rename(columns={column: PAPERS + column for column in theirs if column not in on})
-        return figures.merge(theirs.iloc[:0] if self.comparison else theirs, on=list(on), how="left")
+        table = published(name).assign(**same)
+        if "bias_bits" in table:
+            table["bias_bits"] *= -1
+        if self.comparison:
+            table = table.iloc[:0]
+        names = {column: PAPERS + column for column in table if column not in on}
+        return figures.merge(table.rename(columns=names), on=list(on), how="left")
 
     def result(
-        self, name: str, figures: pd.DataFrame, text: pd.DataFrame, sentences: Sequence[str],
-        draw: Callable[..., None] | None, claims: Sequence[Claim] = (), *, has_oracle: bool = True,
-        remarks: Sequence[str] = (), beside: str = "", title: str = "",
-    ) -> Result:  # fmt: skip
+        self,
+        name: str,
+        figures: pd.DataFrame,
+        text: pd.DataFrame,
+        sentences: Sequence[str],
+        draw: Callable[..., None] | None,
+        claims: Sequence[Claim] = (),
+        *,
+        has_oracle: bool = True,
+        remarks: Sequence[str] = (),
+        beside: str = "",
+        title: str = "",
+    ) -> Result:
         """A table. sentences: its finding, then what it has. Its caption also explains ± and the oracle critic,
         and ends with setting, differences and cautions."""
-        explained = [explain_errors(figures), *([explain_oracle(self.rows)] if has_oracle else []), *remarks]
-        notes = [describe_setting(self.trained), *self.comparison, *cautions(self.trained), *self.left_out]
-        return Result(name, figures, text, [*sentences, *explained, *notes], draw, claims, beside=beside, title=title)
+        caption = [*sentences, explain_errors(figures)]
+        if has_oracle:
+            caption.append(explain_oracle(self.rows))
+        caption += remarks
+        caption.append(describe_setting(self.trained))
+        caption += self.comparison
+        caption += cautions(self.trained)
+        caption += self.left_out
+        return Result(name, figures, text, caption, draw, claims, beside=beside, title=title)
 
     def unseen(self, by: Sequence[str], remarks: Sequence[str] = ()) -> Result:
         """Estimates on unseen pairs and the gap to the training batches."""
@@ -117,14 +135,17 @@ class Benchmark:
     def __call__(self, runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
         """The tables of the runs. Raises ValueError when no run trained a critic."""
         recorded = runs.reindex(columns=["kind", "bound"])
-        decoding = (recorded["kind"] == DECODING) | (recorded["bound"] == "posterior")  # before cells had a kind
-        if decoding.all():
+        is_decoding = (recorded["kind"] == DECODING) | (recorded["bound"] == "posterior")  # before cells had a kind
+        if is_decoding.all():
             raise InvalidInput(f"kind must not be {DECODING} in all {len(runs)} runs; some must have trained a critic.")
-        trained, left_out = latest_setting(runs[~decoding], self.axes)
-        decoded = latest_setting(runs[decoding], self.axes)[0]
-        rows = self.derive(add_decodable(rows_by_truth(trained), decoded, self.decoded_by))
+        trained, left_out = latest_setting(runs[~is_decoding], self.axes)
+        decoded, _ = latest_setting(runs[is_decoding], self.axes)
+        rows = rows_by_truth(trained)
+        rows = add_decodable(rows, decoded, self.decoded_by)
+        rows = self.derive(rows)
         rows = rows.sort_values(list(self.order), kind="stable")
-        return self.tables(Evidence(trained, decoded, rows, setting_differences(trained, self.setting), left_out))
+        comparison = setting_differences(trained, self.setting)
+        return self.tables(Evidence(trained, decoded, rows, comparison, left_out))
 
 
 def latest_setting(runs: pd.DataFrame, axes: Sequence[str] = ()) -> tuple[pd.DataFrame, list[str]]:
@@ -134,42 +155,46 @@ def latest_setting(runs: pd.DataFrame, axes: Sequence[str] = ()) -> tuple[pd.Dat
     if runs.empty:
         return runs, []
     settings = joined_values(runs, [name for name in SETTING if name not in axes])
-    latest = runs["start"].groupby(joined_values(runs, KIND)).transform("idxmax")
-    kept = runs[settings == settings.loc[latest].to_numpy()]
-    return kept, older(runs, kept)
+    kinds = joined_values(runs, KIND)
+    last = runs["start"].groupby(kinds).transform("idxmax")
+    selected = runs[settings == settings.loc[last].to_numpy()]
+    return selected, older(runs, selected)
 
 
 def joined_values(runs: pd.DataFrame, names: Sequence[str]) -> pd.Series:
     """The values of those fields that the runs have, as one text per run."""
     fields = runs[[name for name in names if name in runs]]
     values = fields.astype(object).where(fields.notna(), None)
-    return pd.Series(map(repr, values.itertuples(index=False, name=None)), runs.index)
+    texts = [repr(row) for row in values.itertuples(index=False, name=None)]
+    return pd.Series(texts, runs.index)
 
 
 def true_levels(runs: pd.DataFrame) -> list[float]:
     """The true MI (bits) that the schedules of runs reach, ascending."""
-    return sorted({value for schedule in runs["schedule_bits"] for value in schedule})
+    return sorted(set().union(*runs["schedule_bits"]))
 
 
 def rows_by_truth(runs: pd.DataFrame) -> pd.DataFrame:
     """One row per run and true MI of its schedule: `true_bits`, and the figures at that truth as columns."""
-    others = [name for name in runs if AT_TRUTH.search(name)]
+    at_one_truth = [name for name in runs if AT_TRUTH.search(name)]
     parts = []
     for bits in true_levels(runs):
-        chosen = figures_at(runs[[bits in schedule for schedule in runs["schedule_bits"]]], bits)
-        parts.append(chosen.drop(columns=others, errors="ignore").copy().assign(true_bits=bits))
+        is_reached = [bits in schedule for schedule in runs["schedule_bits"]]
+        figures = figures_at(runs[is_reached], bits)
+        figures = figures.drop(columns=at_one_truth, errors="ignore").copy()
+        parts.append(figures.assign(true_bits=bits))
     return pd.concat(parts, ignore_index=True)
 
 
 def figures_at(runs: pd.DataFrame, bits: float) -> pd.DataFrame:
     """The runs with the figures of one true MI as columns (`mse_bits2`, ...). Raises ValueError when there are none."""
-    place = f" at {bits:g} bits"
-    figures = [name for name in runs if name.endswith(place)]
-    if not figures:
-        known = ", ".join(f"{value:g}" for value in true_levels(runs))
-        raise ValueError(f"bits must be a true MI of these runs, {known} bits, got {bits:g} bits.")
-    plain = runs.drop(columns=[name.removesuffix(place) for name in figures], errors="ignore")
-    return plain.rename(columns=lambda name: name.removesuffix(place))
+    ending = f" at {bits:g} bits"
+    names = {name: name.removesuffix(ending) for name in runs if name.endswith(ending)}
+    if not names:
+        levels = ", ".join(f"{value:g}" for value in true_levels(runs))
+        raise ValueError(f"bits must be a true MI of these runs, {levels} bits, got {bits:g} bits.")
+    others = runs.drop(columns=list(names.values()), errors="ignore")
+    return others.rename(columns=names)
 
 
 def add_decodable(rows: pd.DataFrame, decoded: pd.DataFrame, on: Sequence[str] = ()) -> pd.DataFrame:
@@ -178,41 +203,50 @@ def add_decodable(rows: pd.DataFrame, decoded: pd.DataFrame, on: Sequence[str] =
     on: further fields of the decoding. Gaussian pairs have an exact truth; NaN where no labels were decoded.
     """
     keys = [*GROUP, "true_bits", *on]
-    known = ["decodable_bits", "decodable_bits_error"]
+    columns = ["decodable_bits", "decodable_bits_error"]
     if decoded.empty:
         rows = rows.assign(decodable_bits=np.nan, decodable_bits_error=np.nan)
     else:
-        found = rows_by_truth(decoded).sort_values("start").drop_duplicates(keys, keep="last")[[*keys, *known]]
-        rows = rows.drop(columns=known, errors="ignore").merge(found, on=keys, how="left")
-    exact = rows["domain"] == "gaussian"
-    rows.loc[exact, "decodable_bits"] = rows.loc[exact, "true_bits"]
-    rows.loc[exact, "decodable_bits_error"] = 0.0
-    error = rows["decodable_bits"] - rows["mean_bits"]
-    return rows.assign(decodable_mse_bits2=rows["variance_bits2"] + error**2)
+        decodable = rows_by_truth(decoded).sort_values("start")
+        decodable = decodable.drop_duplicates(keys, keep="last")
+        rows = rows.drop(columns=columns, errors="ignore")
+        rows = rows.merge(decodable[[*keys, *columns]], on=keys, how="left")
+    is_exact = rows["domain"] == "gaussian"
+    rows.loc[is_exact, "decodable_bits"] = rows.loc[is_exact, "true_bits"]
+    rows.loc[is_exact, "decodable_bits_error"] = 0.0
+    bias = rows["decodable_bits"] - rows["mean_bits"]
+    return rows.assign(decodable_mse_bits2=rows["variance_bits2"] + bias**2)
 
 
 def figures_text(figures: pd.DataFrame, by: Sequence[str], titles: Mapping[str, str]) -> pd.DataFrame:
     """The table to read: the fields of a row, its runs, and figures with their standard errors under their titles."""
-    names = {"pool": "data", "true_bits": "true MI (bits)", "bound": "estimator"}
-    text = figures[[*by, "runs"]].rename(columns=names)
-    return text.assign(**{title: figure_text(figures, column) for column, title in titles.items()})
+    text = figures[[*by, "runs"]].rename(columns=FIELD_TITLES)
+    for column, title in titles.items():
+        text[title] = figure_text(figures, column)
+    return text
 
 
 def figure_text(figures: pd.DataFrame, column: str) -> list[str]:
     """The figures of a column with their standard errors, where there are some, to read."""
-    decoding = "decodable" in column or column == "accuracy"
-    missing = "not decoded" if decoding else "infinite" if "oracle_critic" in column else "diverged"
-    missing = "-" if column.startswith(PAPERS) else missing
-    errors = figures.get(column + "_error", [np.nan] * len(figures))
-    return [plus_minus(*pair, missing) for pair in zip(figures[column], errors)]
+    missing = "diverged"
+    if column.startswith(PAPERS):
+        missing = "-"
+    elif "decodable" in column or column == "accuracy":
+        missing = "not decoded"
+    elif "oracle_critic" in column:
+        missing = "infinite"
+    return plus_minus_column(figures, column, missing)
 
 
 def spread_estimators(long: pd.DataFrame, index: Sequence[str], missing: str) -> pd.DataFrame:
     """A table with a column for every estimator, from rows with `cell`, sorted by all but the last of `index`."""
 
-    def key(values: pd.Series) -> pd.Series:
-        return pd.Series(pd.factorize(values)[0], values.index) if values.name == index[0] else values
+    def places(values: pd.Series) -> pd.Series:
+        if values.name != index[0]:
+            return values
+        return pd.Series(pd.factorize(values)[0], values.index)
 
-    wide = long.pivot_table(index=index, columns="bound", values="cell", aggfunc="first", sort=False).fillna(missing)
-    rows = long[index].drop_duplicates().sort_values(index[:-1], kind="stable", key=key)
-    return wide.reindex(pd.MultiIndex.from_frame(rows)).reset_index()
+    wide = long.pivot_table(index=index, columns="bound", values="cell", aggfunc="first", sort=False)
+    rows = long[index].drop_duplicates()
+    rows = rows.sort_values(index[:-1], kind="stable", key=places)
+    return wide.fillna(missing).reindex(pd.MultiIndex.from_frame(rows)).reset_index()

@@ -34,10 +34,11 @@ def describe_setting(runs: pd.DataFrame) -> str:
     """Profile, training, data and code of the runs, in two sentences."""
 
     def values(name: str) -> str:
-        return ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in sorted(set(runs[name])))
+        texts = [f"{value:g}" if isinstance(value, float) else str(value) for value in sorted(set(runs[name]))]
+        return ", ".join(texts)
 
-    rounded = runs.reindex(columns=["precision"])["precision"] == "bf16"
-    products = ", products of bfloat16 numbers" if rounded.all() else ""
+    is_rounded = "precision" in runs and (runs["precision"] == "bf16").all()
+    products = ", products of bfloat16 numbers" if is_rounded else ""
     return (
         f"Profile {profiles(runs)}: {values('steps')} steps of batch {values('batch')} per true MI, "
         f"{values('critic')} critic of width {values('width')}{products}, Adam {values('learning_rate')}, "
@@ -59,12 +60,13 @@ def explain_errors(figures: pd.DataFrame) -> str:
 def least_error(figures: pd.DataFrame, by: str, fields: Sequence[str]) -> str:
     """The least MSE for each value of `by` and the fields that have it, as a sentence: the finding of a table."""
     finite = figures.dropna(subset="mse_bits2")
-    best = finite.loc[finite.groupby(by, sort=False)["mse_bits2"].idxmin()]
+    best = finite.groupby(by, sort=False)["mse_bits2"].idxmin()
     least = []
-    for row in best.to_dict("records"):
+    for row in finite.loc[best].to_dict("records"):
         error = plus_minus(row["mse_bits2"], row["mse_bits2_error"])
         names = " ".join(str(row[name]) for name in fields)
-        least.append(f"{row[by]}: {names}, {error} bits² ({row['runs']} {'run' if row['runs'] == 1 else 'runs'})")
+        unit = "run" if row["runs"] == 1 else "runs"
+        least.append(f"{row[by]}: {names}, {error} bits² ({row['runs']} {unit})")
     return f"Least MSE: {'; '.join(least)}."
 
 
@@ -88,8 +90,11 @@ def cautions(runs: pd.DataFrame) -> list[str]:
             "decoded without error share less. The decodable MI, from posteriors of unseen items, is a lower bound of "
             "what a critic can estimate."
         )
-    lines += [f"Note: {what}." for where, what in TEXT_POOLS.items() if any(re.search(where, pool) for pool in pools)]
-    if steps := int(runs["nonfinite_steps"].sum()):
+    for pattern, use in TEXT_POOLS.items():
+        if any(re.search(pattern, pool) for pool in pools):
+            lines.append(f"Note: {use}.")
+    steps = int(runs["nonfinite_steps"].sum())
+    if steps:
         affected = int((runs["nonfinite_steps"] > 0).sum())
         lines.append(f"Note: {steps} steps of {affected} runs were not finite; their rows read 'diverged'.")
     return lines
@@ -99,20 +104,28 @@ def setting_differences(runs: pd.DataFrame, setting: Mapping[str, set] = PUBLISH
     """A note on how the runs differ from the paper's; empty if they do not. Shorter schedules are comparable."""
     differing = []
     for name, published in setting.items():
-        found = runs[name].dropna() if name in runs else []
-        ours = {tuple(value) if isinstance(value, list) else value for value in found}
-        begun = {value[:end] for value in published if isinstance(value, tuple) for end in range(1, len(value))}
-        if other := ours - published - begun:
-            differing.append(f"{name.replace('_', ' ')} {listed(other)} (paper: {listed(published)})")
-    return [f"Note: not comparable with the paper: {'; '.join(differing)}."] if differing else []
+        comparable = set(published)
+        for value in published:
+            if isinstance(value, tuple):
+                comparable.update(value[:end] for end in range(1, len(value)))
+        values = runs[name].dropna() if name in runs else []
+        ours = {tuple(value) if isinstance(value, list) else value for value in values}
+        others = ours - comparable
+        if others:
+            differing.append(f"{name.replace('_', ' ')} {listed(others)} (paper: {listed(published)})")
+    if not differing:
+        return []
+    return [f"Note: not comparable with the paper: {'; '.join(differing)}."]
 
 
 def listed(values: Iterable[Any]) -> str:
     """Values in ascending order, as text; a schedule as its steps."""
-
-    def text(value: Any) -> str:
+    texts = []
+    for value in sorted(values):
         if isinstance(value, tuple):
-            return "-".join(f"{bits:g}" for bits in value)
-        return value if isinstance(value, str) else f"{value:,g}"
-
-    return ", ".join(map(text, sorted(values)))
+            texts.append("-".join(f"{bits:g}" for bits in value))
+        elif isinstance(value, str):
+            texts.append(value)
+        else:
+            texts.append(f"{value:,g}")
+    return ", ".join(texts)

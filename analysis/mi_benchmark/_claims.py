@@ -27,18 +27,25 @@ def by_data_set(rows: pd.DataFrame, field: str = "domain") -> Iterator[tuple[str
     A store may hold runs of built-in and of published data under one profile; no figure is a mean over both.
     """
     for (value, pool), part in rows.groupby([field, "pool"], sort=False):
-        several = rows.loc[rows[field] == value, "pool"].nunique() > 1
-        yield (f"{value} ({pool})" if several else value), part
+        pools = rows.loc[rows[field] == value, "pool"].nunique()
+        yield (value if pools == 1 else f"{value} ({pool})"), part
 
 
 def paired_difference(rows: pd.DataFrame, field: str, first: Any, second: Any, figure: str) -> Estimate | None:
     """The paired difference of a figure between two values of a field, over common seeds; None without any."""
-    means = [
-        rows[rows[field] == value].groupby("seed")[figure].agg(lambda figures: figures.mean(skipna=False))
-        for value in (first, second)
-    ]
-    both = pd.concat(means, axis=1, join="inner", keys=["first", "second"])
-    return None if both.empty else replicated((both["first"] - both["second"]).to_numpy())
+    first_mean = _mean_by_seed(rows[rows[field] == first], figure)
+    second_mean = _mean_by_seed(rows[rows[field] == second], figure)
+    seeds = first_mean.index.intersection(second_mean.index)
+    if seeds.empty:
+        return None
+    differences = first_mean[seeds] - second_mean[seeds]
+    return replicated(differences.to_numpy())
+
+
+def _mean_by_seed(rows: pd.DataFrame, figure: str) -> pd.Series:
+    """The mean of a figure over the rows of each seed; NaN if one of them is NaN."""
+    groups = rows.groupby("seed")[figure]
+    return groups.agg(lambda values: values.mean(skipna=False))
 
 
 def paired_changes(
@@ -47,12 +54,8 @@ def paired_changes(
     """The paired differences of a figure between two values of a field, of each value of `by` and data set that has
     both.
     """
-    changes = {}
-    for name, part in by_data_set(rows, by):
-        change = paired_difference(part, field, first, second, figure)
-        if change is not None:
-            changes[name] = change
-    return changes
+    changes = {name: paired_difference(part, field, first, second, figure) for name, part in by_data_set(rows, by)}
+    return {name: change for name, change in changes.items() if change is not None}
 
 
 def paired_claim(statement: str, rows: pd.DataFrame, field: str, first: Any, second: Any, figure: str = "mse_bits2"):
@@ -82,8 +85,10 @@ def limit_claim(statement: str, values: Sequence[float], limit: float, what: str
     values = np.asarray(values, dtype=float)
     if not len(values) or np.isnan(values).any():
         return Claim(statement, "undecided", f"{what}: not run, or one of the two is not finite, in some run.")
-    evidence = f"not finite in {int((~np.isfinite(values)).sum())} of {len(values)} runs"
-    if np.isfinite(values).all():
+    infinite = np.isinf(values).sum()
+    if infinite:
+        evidence = f"not finite in {infinite} of {len(values)} runs"
+    else:
         evidence = with_interval(replicated(values), form=shown.strip("{}:"))
     return Claim(statement, verdict_below(values, limit), f"{what}: {evidence}; limit {shown.format(limit)}.")
 
@@ -100,40 +105,55 @@ def log_ratios(
     if first not in wide or second not in wide:
         return pd.Series(dtype=float)
     both = wide[[first, second]].dropna()
-    both = both[~np.isinf(both).all(axis=1)]
-    return (np.log10(both[first]) - np.log10(both[second])).groupby(level="seed").median()
+    both_diverged = np.isinf(both).all(axis=1)
+    logs = np.log10(both[~both_diverged])
+    log_ratio = logs[first] - logs[second]
+    return log_ratio.groupby(level="seed").median()
 
 
 def ratio_claim(
-    statement: str, rows: pd.DataFrame, field: str, first: Any, second: Any, figure: str, cell: Sequence[str] = CELL,
+    statement: str,
+    rows: pd.DataFrame,
+    field: str,
+    first: Any,
+    second: Any,
+    figure: str,
+    cell: Sequence[str] = CELL,
     at_most: float = 1.0,
-) -> Claim:  # fmt: skip
+) -> Claim:
     """A claim that a figure at `first` is below `at_most` times that at `second`, in the median over cells."""
     ratios = log_ratios(rows, field, first, second, figure, cell)
     if ratios.empty:
         return Claim(statement, "undecided", f"{first} and {second} have no cell in common.")
-    what = f"log10 of {figure.split('_bits')[0].replace('_', ' ')}, {first} over {second}, median over cells"
+    name = figure.split("_bits")[0].replace("_", " ")
+    what = f"log10 of {name}, {first} over {second}, median over cells"
     return limit_claim(statement, ratios, math.log10(at_most), what, "{:+.3f}")
 
 
 def every_claim(statement: str, rows: pd.DataFrame, fields: Sequence[str], figure: str, limit: float) -> Claim:
     """A claim that a relative figure is below a limit in every cell (combination of fields), by intervals over runs."""
-    verdicts: dict[str, list[str]] = {"confirmed": [], "contradicted": [], "undecided": []}
-    for cell, part in rows.groupby(list(fields), sort=False):
-        values = part[figure].to_numpy(float)
-        mean = f"{values.mean():.0%}" if np.isfinite(values).all() else "diverged"
-        name = " ".join(_named(field, value) for field, value in zip(fields, cell))
-        verdicts[verdict_below(values, limit)].append(f"{name} ({mean})")
     if not rows.size:
         return Claim(statement, "undecided", "not run.")
-    counts = ", ".join(f"{len(members)} {name}" for name, members in verdicts.items())
-    worst = "; ".join(verdicts["contradicted"][:4]) + ("; ..." if len(verdicts["contradicted"]) > 4 else "")
-    evidence = f"within {limit:.0%} by 95 % interval over runs, {sum(map(len, verdicts.values()))} cells: {counts}"
-    overall = verdict_of_all([name for name, members in verdicts.items() if members])
-    return Claim(statement, overall, f"{evidence}{'; not: ' if worst else ''}{worst}.")
+    cells: dict[str, list[str]] = {"confirmed": [], "contradicted": [], "undecided": []}
+    for values_of_cell, part in rows.groupby(list(fields), sort=False):
+        values = part[figure].to_numpy(float)
+        mean = f"{values.mean():.0%}" if np.isfinite(values).all() else "diverged"
+        names = [_named(field, value) for field, value in zip(fields, values_of_cell)]
+        verdict = verdict_below(values, limit)
+        cells[verdict].append(f"{' '.join(names)} ({mean})")
+    total = sum(len(members) for members in cells.values())
+    counts = ", ".join(f"{len(members)} {verdict}" for verdict, members in cells.items())
+    evidence = f"within {limit:.0%} by 95 % interval over runs, {total} cells: {counts}"
+    contradicted = cells["contradicted"]
+    if contradicted:
+        more = "; ..." if len(contradicted) > 4 else ""
+        evidence += f"; not: {'; '.join(contradicted[:4])}{more}"
+    overall = verdict_of_all([verdict for verdict, members in cells.items() if members])
+    return Claim(statement, overall, f"{evidence}.")
 
 
 def _named(field: str, value: Any) -> str:
+    """A value of a field in words."""
     if isinstance(value, str):
         return value
     return f"{value:g} bits" if field == "true_bits" else f"{field} {value:g}"

@@ -24,6 +24,9 @@ TITLES = {
 }
 
 
+FIELD_TITLES = {"pool": "data", "true_bits": "true MI (bits)", "bound": "estimator"}
+
+
 def titled(*columns: str, **others: str) -> dict[str, str]:
     """The titles of columns, `others` in place of the usual ones."""
     return {column: others.get(column) or TITLES[column] for column in columns}

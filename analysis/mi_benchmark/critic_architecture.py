@@ -14,7 +14,7 @@ from analysis.common.tables import Analysis, Claim, Result
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence, figure_text, figures_text, spread_estimators
 from analysis.mi_benchmark._captions import CURVES_ONLY, DECODED, PUBLISHED, least_error
 from analysis.mi_benchmark._claims import every_claim, ratio_claim, relative_error
-from analysis.mi_benchmark._terms import GROUP, OFF_BY_DEFINITION, REASONABLE, SCORES, titled
+from analysis.mi_benchmark._terms import FIELD_TITLES, GROUP, OFF_BY_DEFINITION, REASONABLE, SCORES, titled
 from infoscope import tracking
 from sweeps.mi_benchmark.settings import CRITICS
 
@@ -29,16 +29,19 @@ TITLES = titled(
 
 def add_place(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows with a `place`, the domain with its number of sources where these differ, and the critic's rank."""
-    several = rows.groupby("domain")["sources"].transform("nunique") > 1
+    has_several = rows.groupby("domain")["sources"].transform("nunique") > 1
     named = rows["domain"] + " (" + rows["sources"].astype(str) + " sources)"
-    return rows.assign(place=rows["domain"].mask(several, named), rank=rows["critic"].map(CRITICS.index))
+    place = rows["domain"].mask(has_several, named)
+    return rows.assign(place=place, rank=rows["critic"].map(CRITICS.index))
 
 
 def tables(evidence: Evidence) -> Sequence[Result]:
     """The MSE of all critics; for each place, its figures and curves; and the estimates on unseen pairs."""
-    places = evidence.rows.groupby("place", sort=False)
-    tables = [place_table(place, replace(evidence, rows=rows)) for place, rows in places]
-    return [mse_table(evidence), *tables, evidence.unseen(PLACE)]
+    results = [mse_table(evidence)]
+    for place, rows in evidence.rows.groupby("place", sort=False):
+        results.append(place_table(place, replace(evidence, rows=rows)))
+    results.append(evidence.unseen(PLACE))
+    return results
 
 
 def mse_table(evidence: Evidence) -> Result:
@@ -46,14 +49,15 @@ def mse_table(evidence: Evidence) -> Result:
     figures = evidence.figures(PLACE, ["mse_bits2"])
     ours = figures.assign(cell=figure_text(figures, "mse_bits2"))
     oracle = figures.assign(critic="oracle", cell=figure_text(figures, "oracle_critic_mse_bits2"))
-    text = spread_estimators(pd.concat([ours, oracle]), ["place", "pool", "true_bits", "critic"], "not run")
+    both = pd.concat([ours, oracle])
+    text = spread_estimators(both, ["place", "pool", "true_bits", "critic"], "not run")
+    text = text.rename(columns=FIELD_TITLES | {"place": "domain"})
     sentences = [
         least_error(figures, "place", ["critic", "bound"]),
         f"MSE (bits²) over all steps of a segment, by critic and estimator. {CURVES_ONLY} "
         f"Reliable: within {REASONABLE:.0%} of the true MI in the second half of the segment. {OFF_BY_DEFINITION} is "
         "left out of that, as it is 0.53 bits low by definition.",
     ]
-    text = text.rename(columns={"place": "domain", "pool": "data", "true_bits": "true MI (bits)"})
     title = "MSE by critic and estimator"
     return evidence.result("mse", figures, text, sentences, None, claims(evidence.rows), title=title)
 
@@ -62,14 +66,14 @@ def place_table(place: str, evidence: Evidence) -> Result:
     """Bias, variance and MSE of a domain, against both truths, with the curves of one seed."""
     by = [*GROUP, "critic", "bound", "true_bits"]
     figures = evidence.figures(by, TITLES)
-    figures = figures.sort_values(["critic", "bound"], key=lambda names: names.map(list(dict.fromkeys(names)).index))
+    figures = figures.sort_values(["critic", "bound"], key=lambda names: pd.factorize(names)[0])
     rows = evidence.rows
-    chosen = rows[rows["seed"] == rows["seed"].min()].drop_duplicates("run_id")
-    traces = traces_of(chosen)
+    seed = rows["seed"].min()
+    traces = traces_of(rows[rows["seed"] == seed].drop_duplicates("run_id"))
     sentences = [
-        least_error(figures.assign(place=f"{place}"), "place", ["critic", "bound"]),
+        least_error(figures.assign(place=place), "place", ["critic", "bound"]),
         f"All steps of a segment; bias = mean estimate - truth. {DECODED} {CURVES_ONLY} Curves: seed "
-        f"{chosen['seed'].iloc[0]}, exponential moving averages of span {SPAN}. An axis ends at 1.5 times the largest "
+        f"{seed}, exponential moving averages of span {SPAN}. An axis ends at 1.5 times the largest "
         "true MI.",
     ]
     name = place.replace(" (", "-").replace(")", "").replace(" ", "-")
@@ -91,14 +95,14 @@ def traces_of(runs: pd.DataFrame) -> pd.DataFrame:
 def claims(rows: pd.DataFrame) -> list[Claim]:
     """Section 5.1's sentences, in every domain."""
     rows = rows.assign(relative=relative_error(rows), absolute_bias_bits=rows["bias_bits"].abs())
-    found = []
+    claims = []
     for place, part in rows.groupby("place", sort=False):
-        found.append(reliable(f"The joint critic is reliable with every estimator: {place}.", part, "joint"))
+        claims.append(reliable(f"The joint critic is reliable with every estimator: {place}.", part, "joint"))
         if part["domain"].iloc[0] == "gaussian":
-            found += structured_claims(place, part)
+            claims += structured_claims(place, part)
         else:
-            found += unstructured_claims(place, part)
-    return found + stability_claims(rows)
+            claims += unstructured_claims(place, part)
+    return claims + stability_claims(rows)
 
 
 def reliable(statement: str, rows: pd.DataFrame, critic: str) -> Claim:
@@ -109,64 +113,59 @@ def reliable(statement: str, rows: pd.DataFrame, critic: str) -> Claim:
 
 def structured_claims(place: str, rows: pd.DataFrame) -> list[Claim]:
     """The sentences on Gaussian pairs."""
+    stable = f"The bilinear critic is stable, {place}: its variance is below that of the joint critic."
+    biased = f"The bilinear critic is biased, {place}: more than the joint critic."
+    variable = f"The separable critic has a large variance, {place}: above that of the joint critic."
     return [
-        ratio_claim(
-            f"The bilinear critic is stable, {place}: its variance is below that of the joint critic.",
-            rows, "critic", "bilinear", "joint", "variance_bits2",
-        ),
-        ratio_claim(
-            f"The bilinear critic is biased, {place}: more than the joint critic.",
-            rows, "critic", "joint", "bilinear", "absolute_bias_bits",
-        ),
-        ratio_claim(
-            f"The separable critic has a large variance, {place}: above that of the joint critic.",
-            rows, "critic", "joint", "separable", "variance_bits2",
-        ),
-    ]  # fmt: skip
+        ratio_claim(stable, rows, "critic", "bilinear", "joint", "variance_bits2"),
+        ratio_claim(biased, rows, "critic", "joint", "bilinear", "absolute_bias_bits"),
+        ratio_claim(variable, rows, "critic", "joint", "separable", "variance_bits2"),
+    ]
 
 
 def unstructured_claims(place: str, rows: pd.DataFrame) -> list[Claim]:
     """The sentences on images, text and their mixture, SMILE's advantage against both truths."""
-    found = [
-        ratio_claim(
-            f"The bilinear critic is notably inaccurate, {place}: its MSE is above that of the joint critic.",
-            rows, "critic", "joint", "bilinear", "mse_bits2",
-        ),
+    inaccurate = f"The bilinear critic is notably inaccurate, {place}: its MSE is above that of the joint critic."
+    claims = [
+        ratio_claim(inaccurate, rows, "critic", "joint", "bilinear", "mse_bits2"),
         reliable(f"The separable critic performs well: {place}.", rows, "separable"),
-    ]  # fmt: skip
+    ]
     if rows["domain"].iloc[0] == "mixture":
-        return found
+        return claims
     joint = rows[rows["critic"] == "joint"]
-    joint = joint[joint.groupby("true_bits")["relative"].transform("min") <= REASONABLE]  # else none has an advantage
-    for smile in sorted(name for name in set(rows["bound"]) if name.startswith("smile")):
+    least_error_at_truth = joint.groupby("true_bits")["relative"].transform("min")
+    joint = joint[least_error_at_truth <= REASONABLE]  # else none has an advantage
+    scored = {"nominal": joint, "decodable": joint.dropna(subset="decodable_bits")}
+    for smile in sorted(set(rows["bound"])):
+        if not smile.startswith("smile"):
+            continue
         for truth, figure in SCORES.items():
-            scored = joint.dropna(subset="decodable_bits") if truth == "decodable" else joint
             statement = (
                 f"No advantage of {smile} over DV, {place}: against the {truth} MI, DV's MSE is at most 10 % larger."
             )
-            found.append(ratio_claim(statement, scored, "bound", "dv", smile, figure, ("true_bits",), 1.1))
-    return found
+            claim = ratio_claim(statement, scored[truth], "bound", "dv", smile, figure, ("true_bits",), 1.1)
+            claims.append(claim)
+    return claims
 
 
 def stability_claims(rows: pd.DataFrame) -> list[Claim]:
     """Whether DV, unstable for Gaussian pairs at a large MI, is stable in other domains."""
     high = rows["true_bits"].max()
     dv = rows[(rows["true_bits"] == high) & (rows["critic"] == "joint") & (rows["bound"] == "dv")]
-    gaussian = list(dict.fromkeys(dv.loc[dv["domain"] == "gaussian", "place"]))[:1]
-    return [
-        ratio_claim(
-            f"DV is stable at {high:g} bits, {place}: its variance is below that for Gaussian pairs.",
-            dv, "place", place, gaussian[0] if gaussian else "gaussian", "variance_bits2", ("true_bits",),
-        )
-        for place in dict.fromkeys(dv.loc[dv["domain"].isin(UNSTRUCTURED), "place"])
-    ]  # fmt: skip
+    gaussian = next(iter(dv.loc[dv["domain"] == "gaussian", "place"]), "gaussian")
+    claims = []
+    for place in dv.loc[dv["domain"].isin(UNSTRUCTURED), "place"].unique():
+        statement = f"DV is stable at {high:g} bits, {place}: its variance is below that for Gaussian pairs."
+        claims.append(ratio_claim(statement, dv, "place", place, gaussian, "variance_bits2", ("true_bits",)))
+    return claims
 
 
 def draw_curves(traces: pd.DataFrame, *paths: Path) -> None:
     """Figure 3: the moving average of the estimate by step, a panel for every estimator, a line for every critic."""
     highest = traces["true_bits"].max()
-    how = {"across": 2, "legend_at": "outside lower center", "ncols": 3, "ylabel": "estimate (bits)"}
-    for axis, (bound, rows) in panel_by_panel(paths, traces.groupby("bound", sort=False), (3.2, 2.6), (0, 0.5), **how):
+    settings = {"across": 2, "legend_at": "outside lower center", "ncols": 3, "ylabel": "estimate (bits)"}
+    groups = traces.groupby("bound", sort=False)
+    for axis, (bound, rows) in panel_by_panel(paths, groups, (3.2, 2.6), (0, 0.5), **settings):
         for critic, line, style in lines(rows, "critic"):
             smooth = line["estimate_bits"].ewm(span=SPAN).mean()
             axis.plot(line["step"], smooth, color=style["color"], label=critic)

@@ -38,7 +38,11 @@ from infoscope.command_line import option
 from infoscope.metrics import correlation
 
 TITLES = titled("bias_bits", "variance_bits2", "mse_bits2", "second_half_mse_bits2")
-PRINTED = ("bias_bits", "variance_bits2", "mse_bits2")  # columns of the paper's table
+PRINTED = {  # columns of the paper's table
+    "bias_bits": "bias, sign turned",
+    "variance_bits2": "variance",
+    "mse_bits2": "MSE",
+}
 PUBLISHED_BOUND = "smile-inf"
 ONE_RUN = "The paper's figures are one run each, without errors; its bias is truth - mean, here with its sign turned."
 OTHERS = "Note: the paper has these figures only for smile-inf with a joint critic at 2 bits."
@@ -47,18 +51,20 @@ OTHERS = "Note: the paper has these figures only for smile-inf with a joint crit
 def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """The published table by depth for joint and separable critics, and the MSE of all by depth and width."""
     levels = [arguments.bits] if arguments.bits else true_levels(runs)
-    known = sorted(set(runs["bound"]))
-    bound = arguments.bound or (PUBLISHED_BOUND if PUBLISHED_BOUND in known else known[0])
-    if bound not in known:
-        raise ValueError(f"bound must be an estimator of these runs, {', '.join(known)}, got {bound!r}.")
+    bounds = sorted(set(runs["bound"]))
+    default = PUBLISHED_BOUND if PUBLISHED_BOUND in bounds else bounds[0]
+    bound = arguments.bound or default
+    if bound not in bounds:
+        raise ValueError(f"bound must be an estimator of these runs, {', '.join(bounds)}, got {bound!r}.")
     results = []
-    for study in dict.fromkeys(runs["study"]):
+    for study in runs["study"].unique():
         size = "width" if study == "width" else "depth"
-        chosen, left_out = latest_setting(runs[runs["study"] == study], axes=(size, "critic"))
         prefix = "" if study == "depth" else f"{study}-"
+        of_study, left_out = latest_setting(runs[runs["study"] == study], axes=(size, "critic"))
         for bits in levels:
-            reached = figures_at(chosen, bits).sort_values([*GROUP, "critic", size, "bound", "seed"], kind="stable")
-            evidence = Evidence(reached, reached.iloc[:0], reached, left_out=left_out)
+            rows = figures_at(of_study, bits)
+            rows = rows.sort_values([*GROUP, "critic", size, "bound", "seed"], kind="stable")
+            evidence = Evidence(rows, rows.iloc[:0], rows, left_out=left_out)
             if size == "depth" and bits == levels[0]:
                 results.append(depth_table(evidence, bound, bits, prefix))
             results.append(estimator_table(evidence, size, bits, prefix))
@@ -68,27 +74,32 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
 def depth_table(evidence: Evidence, bound: str, bits: float, prefix: str) -> Result:
     """Table 2 with standard errors, the second half, the oracle critic and the published figures."""
     runs = evidence.rows[evidence.rows["bound"] == bound]
+    is_published = bound == PUBLISHED_BOUND and bits == 2 and set(runs["critic"]) == {"joint"}
+    differing = setting_differences(truncate_schedules(runs, bits)) if is_published else [OTHERS]
     figures = summarise(runs, [*GROUP, "study", "depth"], TITLES)
-    figures = figures.merge(runs.groupby(GROUP, as_index=False)[ORACLE].first(), on=GROUP)
-    of_paper = bound == PUBLISHED_BOUND and bits == 2 and set(runs["critic"]) == {"joint"}
-    differing = setting_differences(truncate_schedules(runs, bits)) if of_paper else [OTHERS]
+    oracles = runs.groupby(GROUP, as_index=False)[ORACLE].first()
+    figures = figures.merge(oracles, on=GROUP)
     figures = replace(evidence, comparison=differing).add_published(figures, "table2", ["domain", "depth"])
     text = figures_text(figures, [*GROUP, "depth"], TITLES | {"oracle_critic_mse_bits2": "oracle critic"})
-    for column in () if differing else PRINTED:
-        turned = ", sign turned" if column == "bias_bits" else ""
-        text[f"paper: {TITLES[column].split()[0]}{turned}"] = figures[PAPERS + column].map("{:.3f}".format)
+    if not differing:
+        for column, title in PRINTED.items():
+            text[f"paper: {title}"] = figures[PAPERS + column].map("{:.3f}".format)
     sentences = [
         depth_finding(runs),
         f"Error of {bound} by critic depth at a true MI of {bits:g} bits; bias = mean estimate - truth.",
         "All steps are included, from the first one on, as in the paper; the second half is the trained critic.",
     ]
     of_bound = replace(evidence, trained=runs, rows=runs, comparison=differing or [ONE_RUN])
-    draw = drawing(figures, draw_depths, "MSE (bits²)")
-    claims = correlations(runs, not differing)
-    beside = "" if differing else "table2"
-    title = f"{bound} by critic depth at {bits:g} bits"
-    name = f"{prefix}{bound}-{bits:g}bits"
-    return of_bound.result(name, figures, text, sentences, draw, claims, beside=beside, title=title)
+    return of_bound.result(
+        f"{prefix}{bound}-{bits:g}bits",
+        figures,
+        text,
+        sentences,
+        drawing(figures, draw_depths, "MSE (bits²)"),
+        correlations(runs, not differing),
+        beside="" if differing else "table2",
+        title=f"{bound} by critic depth at {bits:g} bits",
+    )
 
 
 def depth_finding(runs: pd.DataFrame) -> str:
@@ -104,8 +115,11 @@ def depth_finding(runs: pd.DataFrame) -> str:
 
 def truncate_schedules(runs: pd.DataFrame, bits: float) -> pd.DataFrame:
     """The runs with their schedules up to this true MI."""
-    begun = runs["schedule_bits"].map(lambda schedule: [*schedule][: [*schedule].index(bits) + 1])
-    return runs.assign(schedule_bits=begun)
+    schedules = []
+    for schedule in runs["schedule_bits"]:
+        end = list(schedule).index(bits) + 1
+        schedules.append(list(schedule)[:end])
+    return runs.assign(schedule_bits=schedules)
 
 
 def correlations(runs: pd.DataFrame, comparable: bool) -> list[Claim]:
@@ -167,14 +181,14 @@ def draw_estimators(size: str, axis: Any, rows: pd.DataFrame) -> None:
     """MSE by size, one line per critic (its style) and estimator (its mark), on a logarithmic axis."""
     critics = in_order("critic", rows["critic"])
     for critic in critics:
+        linestyle = style("critic", critic)
         for bound, line, mark in lines(rows[rows["critic"] == critic], "bound"):
             name = bound if len(critics) == 1 else f"{critic} {bound}"
-            axis.errorbar(
-                line[size], line["mse_bits2"], line["mse_bits2_error"], label=name, capsize=3,
-                linestyle=style("critic", critic), **mark,
-            )  # fmt: skip
+            errors = line["mse_bits2_error"]
+            axis.errorbar(line[size], line["mse_bits2"], errors, label=name, capsize=3, linestyle=linestyle, **mark)
+    sizes = sorted(set(rows[size]))
     axis.set(xlabel=f"critic {size}", yscale="log", xscale="log" if size == "width" else "linear")
-    axis.set_xticks(sorted(set(rows[size])), labels=sorted(set(rows[size])), minor=False)
+    axis.set_xticks(sizes, labels=sizes, minor=False)
 
 
 ANALYSIS = Analysis(

@@ -45,41 +45,40 @@ def network_table(evidence: Evidence) -> Result:
 def claims(rows: pd.DataFrame) -> list[Claim]:
     """Appendix D.1's sentences, against both truths."""
     judged = rows[rows["bound"] != OFF_BY_DEFINITION]
-    found = []
+    claims = []
     for truth, column in TRUTHS.items():
         scored = judged.dropna(subset=column)
         if scored.empty:
             statement = f"All estimators and critics work well, against the {truth} MI."
-            found.append(Claim(statement, "undecided", NOT_DECODED))
+            claims.append(Claim(statement, "undecided", NOT_DECODED))
             continue
-        scored = scored.assign(
-            relative=relative_error(scored, ESTIMATE, column), ratio=scored[ESTIMATE] / scored[column]
-        )
+        relative = relative_error(scored, ESTIMATE, column)
+        scored = scored.assign(relative=relative, ratio=scored[ESTIMATE] / scored[column])
         for pool, part in scored.groupby("pool", sort=False):
             statement = f"All estimators and critics work well for {pool}, against the {truth} MI."
-            found.append(every_claim(statement, part, ["critic", "bound", "true_bits"], "relative", REASONABLE))
-        found += same_estimate_claims(truth, scored)
-    return found
+            claims.append(every_claim(statement, part, ["critic", "bound", "true_bits"], "relative", REASONABLE))
+        claims += same_estimate_claims(truth, scored)
+    return claims
 
 
 def same_estimate_claims(truth: str, rows: pd.DataFrame) -> list[Claim]:
     """Whether estimate / truth equals that of the reference network, where the latter is reliable."""
-    pools = list(dict.fromkeys(rows["pool"]))
+    pools = list(rows["pool"].unique())
     reference = REFERENCE if REFERENCE in pools else pools[0]
+    pools.remove(reference)
     cells = ["seed", "critic", "bound", "true_bits"]
     ratios = {pool: part.set_index(cells)["ratio"].fillna(np.inf) for pool, part in rows.groupby("pool")}
-    found = []
+    claims = []
     for pool in pools:
-        if pool == reference:
-            continue
         both = pd.concat([ratios[pool], ratios[reference]], axis=1, keys=["here", "there"]).dropna()
-        both = both[(both["there"] - 1).abs() <= REASONABLE]
+        is_reliable = (both["there"] - 1).abs() <= REASONABLE
+        both = both[is_reliable]
         change = (both["here"] - both["there"]).abs()
         by_seed = change.groupby(level="seed").median()
         statement = f"The estimate is the same with any network: {pool} as {reference}, relative to the {truth} MI."
         what = f"median |difference| of estimate / truth, where {reference} is within {REASONABLE:.0%}"
-        found.append(limit_claim(statement, by_seed, MARGIN, what, "{:.1%}"))
-    return found
+        claims.append(limit_claim(statement, by_seed, MARGIN, what, "{:.1%}"))
+    return claims
 
 
 ANALYSIS = Analysis("embedding-networks", Benchmark(tables, order=PLACE, axes=("critic",), setting=PUBLISHED_SETTING))

@@ -1,5 +1,6 @@
 """Table 3: which estimator is the most accurate?"""
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from analysis.common.tables import Analysis, Claim, Result, summarise
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence, figure_text, figures_text, spread_estimators
 from analysis.mi_benchmark._captions import DECODED, least_error
 from analysis.mi_benchmark._claims import paired_claim, paired_difference
-from analysis.mi_benchmark._terms import GROUP, ORACLE, SCORES, titled
+from analysis.mi_benchmark._terms import FIELD_TITLES, GROUP, ORACLE, SCORES, titled
 from sweeps.mi_benchmark.settings import ESTIMATORS
 
 PLACE = [*GROUP, "true_bits", "bound"]
@@ -22,8 +23,8 @@ TITLES = titled(
 
 
 def add_rank(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows with the rank of their estimator in the paper's order."""
-    ranks = {name: rank for rank, name in enumerate(ESTIMATORS)}
+    """The rows with the rank of their estimator in the paper's order; other estimators come last."""
+    ranks = pd.Series(range(len(ESTIMATORS)), list(ESTIMATORS))
     return rows.assign(rank=rows["bound"].map(ranks).fillna(len(ESTIMATORS)))
 
 
@@ -38,26 +39,29 @@ def table_3(evidence: Evidence) -> Result:
     figures = evidence.figures(PLACE, columns, constant=(*ORACLE, "oracle_critic_batches"))
     figures = evidence.add_published(figures, "table3", ["domain", "true_bits", "bound"])
     shown = {"ours": "mse_bits2", "oracle critic": "oracle_critic_mse_bits2"}
-    remarks, beside = [], ""
+    remarks = []
+    beside = ""
     if not evidence.comparison:
         shown["paper"] = "published_mse_bits2"
-        remarks, beside = ["The paper's figures are one run each."], "table3"
-    alone = figures.drop(columns="oracle_critic_mse_bits2_error")
-    long = pd.concat([figures[PLACE].assign(of=of, cell=figure_text(alone, name)) for of, name in shown.items()])
-    text = spread_estimators(long, [*GROUP, "true_bits", "of"], "-")
-    text = text.rename(columns={"pool": "data", "true_bits": "true MI (bits)", "of": ""})
+        remarks = ["The paper's figures are one run each."]
+        beside = "table3"
+    without_error = figures.drop(columns="oracle_critic_mse_bits2_error")
+    parts = []
+    for source, column in shown.items():
+        parts.append(figures[PLACE].assign(of=source, cell=figure_text(without_error, column)))
+    text = spread_estimators(pd.concat(parts), [*GROUP, "true_bits", "of"], "-")
+    text = text.rename(columns=FIELD_TITLES | {"of": ""})
     place = figures["domain"] + " at " + figures["true_bits"].map("{:g} bits".format)
     sentences = [
         least_error(figures.assign(place=place), "place", ["bound"]),
         "MSE (bits²) over all steps of a segment, by estimator.",
     ]
-    draw = drawing(figures, draw_mse, "MSE (bits²)")
     return evidence.result(
         "mse",
         figures,
         text,
         sentences,
-        draw,
+        drawing(figures, draw_mse, "MSE (bits²)"),
         claims(evidence.rows),
         remarks=remarks,
         beside=beside,
@@ -68,8 +72,8 @@ def table_3(evidence: Evidence) -> Result:
 def both_truths(evidence: Evidence) -> Result:
     """The estimates of all steps against the nominal and against the decodable truth."""
     figures = summarise(evidence.rows, PLACE, TITLES)
-    known = evidence.rows.groupby(PLACE, as_index=False, sort=False)["decodable_bits_error"].first()
-    figures = figures.drop(columns="decodable_bits_error").merge(known, on=PLACE)
+    errors = evidence.rows.groupby(PLACE, as_index=False, sort=False)["decodable_bits_error"].first()
+    figures = figures.drop(columns="decodable_bits_error").merge(errors, on=PLACE)
     change = (figures["decodable_mse_bits2"] - figures["mse_bits2"]).dropna()
     sentences = [
         f"Scored against the decodable MI instead of the nominal one, the MSE changes by {change.median():+.3f} bits² "
@@ -83,65 +87,68 @@ def both_truths(evidence: Evidence) -> Result:
 
 def claims(rows: pd.DataFrame) -> list[Claim]:
     """Section 5.3's sentences."""
-    high = rows["true_bits"].max()
-    at_high = {domain: part for domain, part in rows[rows["true_bits"] == high].groupby("domain", sort=False)}
-    found = [no_universal_winner(rows)]
-    if "images" in at_high:
-        found += [
-            paired_claim(
-                f"In images at a large MI ({high:g} bits), {bound} is more accurate than SMILE-inf.",
-                at_high["images"], "bound", bound, "smile-inf",
-            )
-            for bound in ("nwj", "mine")
-        ]  # fmt: skip
-    if "gaussian" in at_high:
-        statement = f"SMILE-inf is more accurate than DV for Gaussian pairs at {high:g} bits."
-        found.append(paired_claim(statement, at_high["gaussian"], "bound", "smile-inf", "dv"))
-    return found
+    bits = rows["true_bits"].max()
+    at_high = rows[rows["true_bits"] == bits]
+    images = at_high[at_high["domain"] == "images"]
+    gaussian = at_high[at_high["domain"] == "gaussian"]
+    claims = [no_universal_winner(rows)]
+    if len(images):
+        for bound in ("nwj", "mine"):
+            statement = f"In images at a large MI ({bits:g} bits), {bound} is more accurate than SMILE-inf."
+            claims.append(paired_claim(statement, images, "bound", bound, "smile-inf"))
+    if len(gaussian):
+        statement = f"SMILE-inf is more accurate than DV for Gaussian pairs at {bits:g} bits."
+        claims.append(paired_claim(statement, gaussian, "bound", "smile-inf", "dv"))
+    return claims
 
 
 def truth_claims(rows: pd.DataFrame) -> list[Claim]:
     """Whether SMILE is the best for text, against both truths."""
-    text = rows[(rows["domain"] == "text") & (rows["true_bits"] == rows["true_bits"].max())]
+    bits = rows["true_bits"].max()
+    text = rows[(rows["domain"] == "text") & (rows["true_bits"] == bits)]
     if text.empty:
         return []
-    statement = (
-        f"For text at {text['true_bits'].iloc[0]:g} bits, {{}} is more accurate than DV, scored against the {{}} MI."
-    )
-    return [
-        paired_claim(statement.format(bound, truth), text, "bound", bound, "dv", figure)
-        for bound in ("smile-1", "smile-5")
-        for truth, figure in SCORES.items()
-    ]
+    claims = []
+    for bound in ("smile-1", "smile-5"):
+        for truth, figure in SCORES.items():
+            statement = f"For text at {bits:g} bits, {bound} is more accurate than DV, scored against the {truth} MI."
+            claims.append(paired_claim(statement, text, "bound", bound, "dv", figure))
+    return claims
 
 
 def no_universal_winner(rows: pd.DataFrame) -> Claim:
     """Whether the most accurate estimator, over all true MI, is another one in another domain, beyond chance."""
     statement = "No estimator is the most accurate in every domain."
+    undecided = functools.partial(Claim, statement, "undecided")
     keys = ["domain", "bound", "seed"]
-    over = rows.groupby(keys, as_index=False, sort=False)["mse_bits2"].agg(lambda figures: figures.mean(skipna=False))
-    mean = over.groupby(keys[:2])["mse_bits2"].agg(lambda figures: figures.mean(skipna=False)).dropna()
+    by_seed = rows.groupby(keys, as_index=False, sort=False)["mse_bits2"].agg(_mean)
+    mean = by_seed.groupby(["domain", "bound"])["mse_bits2"].agg(_mean).dropna()
     if rows["domain"].nunique() < 2:
-        return Claim(statement, "undecided", "fewer than two domains were run.")
+        return undecided("fewer than two domains were run.")
     if mean.index.get_level_values("domain").nunique() < 2:
-        return Claim(statement, "undecided", "fewer than two domains have an estimator that never diverged.")
-    winners = {domain: part.droplevel(0).idxmin() for domain, part in mean.groupby(level=0)}
+        return undecided("fewer than two domains have an estimator that never diverged.")
+    winners = {domain: bound for domain, bound in mean.groupby(level="domain").idxmin()}
     named = ", ".join(f"{domain} {bound} ({mean[domain, bound]:.3f} bits²)" for domain, bound in winners.items())
-    evidence = f"lowest mean MSE over the true MI among {over['bound'].nunique()} estimators: {named}"
-    several = len(set(winners.values())) > 1
+    evidence = f"lowest mean MSE over the true MI among {by_seed['bound'].nunique()} estimators: {named}"
+    has_several = len(set(winners.values())) > 1
     for domain, winner in winners.items():
-        others = set(winners.values()) if several else set(mean[domain].index)
+        others = set(winners.values()) if has_several else set(mean[domain].index)
         for other in sorted(others - {winner}):
-            difference = paired_difference(over[over["domain"] == domain], "bound", winner, other, "mse_bits2")
+            pair = f"in {domain}, {winner} and {other}"
+            difference = paired_difference(by_seed[by_seed["domain"] == domain], "bound", winner, other, "mse_bits2")
             if difference is None:
-                why = f"in {domain}, {winner} and {other} were not both run with the same seed"
-                return Claim(statement, "undecided", f"{evidence}; {why}.")
+                return undecided(f"{evidence}; {pair} were not both run with the same seed.")
             if not difference.high < 0:
-                why = f"in {domain}, {winner} and {other} do not differ significantly in {difference.n} paired runs"
-                return Claim(statement, "undecided", f"{evidence}; {why}.")
-    beaten = "the others' winners" if several else "every other estimator"
-    found = "confirmed" if several else "contradicted"
-    return Claim(statement, found, f"{evidence}; each beats {beaten} in its domain (95 % paired intervals).")
+                why = f"{pair} do not differ significantly in {difference.n} paired runs"
+                return undecided(f"{evidence}; {why}.")
+    beaten = "the others' winners" if has_several else "every other estimator"
+    verdict = "confirmed" if has_several else "contradicted"
+    return Claim(statement, verdict, f"{evidence}; each beats {beaten} in its domain (95 % paired intervals).")
+
+
+def _mean(values: pd.Series) -> float:
+    """The mean; NaN if one of the values is NaN."""
+    return values.mean(skipna=False)
 
 
 def draw_mse(axis: Any, rows: pd.DataFrame) -> None:

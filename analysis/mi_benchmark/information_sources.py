@@ -35,22 +35,29 @@ TITLES = titled(
 
 def tables(evidence: Evidence) -> Sequence[Result]:
     """The relative estimates in every panel, and the estimates on unseen pairs."""
-    rows = assign_panels(evidence.rows).sort_values(["panel_order", *GROUP, "sources", "bound"], kind="stable")
-    same = rows[rows["panel"] == AS_PUBLISHED]
-    differing = ["Note: no run is of a published task."] if same.empty else setting_differences(same, PUBLISHED_SETTING)
-    evidence = replace(evidence, comparison=differing)
+    rows = assign_panels(evidence.rows)
+    rows = rows.sort_values(["panel_order", *GROUP, "sources", "bound"], kind="stable")
+    as_published = rows[rows["panel"] == AS_PUBLISHED]
+    comparison = ["Note: no run is of a published task."]
+    if len(as_published):
+        comparison = setting_differences(as_published, PUBLISHED_SETTING)
+    evidence = replace(evidence, comparison=comparison)
     return [relative_estimates(replace(evidence, rows=rows)), evidence.unseen(PLACE[1:])]
 
 
 def assign_panels(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows of every panel, with its name; a run may be in several."""
-    rows, parts = rows.assign(ratio=rows["mean_bits"] / rows["true_bits"]), []
+    rows = rows.assign(ratio=rows["mean_bits"] / rows["true_bits"])
+    parts = []
     for order, (panel, bits) in enumerate(PANELS.items()):
         here = np.isclose(rows["true_bits"], rows["sources"].map(bits))
         parts.append(rows[here].assign(panel=panel, panel_order=order))
-    tasks = (OWN_TASK.get(domain, lambda n: math.nan) for domain in rows["domain"])  # the paper has no mixture here
-    own = [task(sources) for task, sources in zip(tasks, rows["sources"])]
-    parts.append(rows[np.isclose(rows["true_bits"], own)].assign(panel=AS_PUBLISHED, panel_order=len(PANELS)))
+    published_bits = np.full(len(rows), math.nan)  # the paper has no mixture here
+    for domain, bits in OWN_TASK.items():
+        in_domain = rows["domain"] == domain
+        published_bits[in_domain] = rows.loc[in_domain, "sources"].map(bits)
+    here = np.isclose(rows["true_bits"], published_bits)
+    parts.append(rows[here].assign(panel=AS_PUBLISHED, panel_order=len(PANELS)))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -75,10 +82,12 @@ def relative_estimates(evidence: Evidence) -> Result:
 def error_by_sources(rows: pd.DataFrame) -> str:
     """The relative error at the least and the greatest number of sources by domain, first panel, in a sentence."""
     panel = rows["panel"].iloc[0]
+    in_panel = rows[rows["panel"] == panel]
     errors = {}
-    for name, part in by_data_set(rows[rows["panel"] == panel]):
+    for name, part in by_data_set(in_panel):
         by_seed = typical_error(part, "true_bits").replace(np.inf, np.nan)
-        for number in (by_seed.columns.min(), by_seed.columns.max()):
+        numbers = by_seed.columns
+        for number in (numbers.min(), numbers.max()):
             errors[f"{name} ({number:g} sources)"] = replicated(by_seed[number])
     return f"Median relative error by number of sources, {panel}: {changes_text(errors, form='.0%')}."
 
@@ -94,17 +103,18 @@ def typical_error(rows: pd.DataFrame, truth: str) -> pd.DataFrame:
 
 def claims(rows: pd.DataFrame) -> list[Claim]:
     """Section 5.4's sentences, in every panel, against both truths; that of Gaussian pairs is exact."""
-    found = []
+    claims = []
     for panel, part in rows.groupby("panel", sort=False):
-        domains = dict(list(part.groupby("domain", sort=False)))
         for truth, column in TRUTHS.items():
-            errors = {domain: typical_error(members, column) for domain, members in domains.items()}
+            errors = {domain: typical_error(members, column) for domain, members in part.groupby("domain", sort=False)}
             for domain in errors:
-                if domain in MAX_RELIABLE and not (domain == "gaussian" and truth == "decodable"):
-                    found.append(threshold_claim(panel, domain, truth, errors[domain]))
-            unstructured = [domain for domain in ("images", "text") if domain in errors]
-            found += [gaussian_comparison(panel, domain, truth, errors) for domain in unstructured]
-    return found
+                is_repeated = domain == "gaussian" and truth == "decodable"
+                if domain in MAX_RELIABLE and not is_repeated:
+                    claims.append(threshold_claim(panel, domain, truth, errors[domain]))
+            for domain in ("images", "text"):
+                if domain in errors:
+                    claims.append(gaussian_comparison(panel, domain, truth, errors))
+    return claims
 
 
 def threshold_claim(panel: str, domain: str, truth: str, errors: pd.DataFrame) -> Claim:
@@ -117,19 +127,26 @@ def threshold_claim(panel: str, domain: str, truth: str, errors: pd.DataFrame) -
     if errors.empty:
         return Claim(statement, "undecided", why_no_error(truth))
     verdicts = {number: verdict_below(errors[number].dropna(), REASONABLE) for number in errors}
-    medians = ", ".join(
-        f"{number}: {errors[number].mean():.0%}" if np.isfinite(errors[number].mean()) else f"{number}: diverged"
-        for number in verdicts
-    )
-    expected = {number: "confirmed" for number in verdicts if number <= up_to / 2}
-    expected |= {number: "contradicted" for number in verdicts if number >= 2 * up_to}
-    otherwise = [number for number in expected if verdicts[number] not in (expected[number], "undecided")]
-    evidence = f"median error by number of sources {medians}"
-    if otherwise:
-        found = ", ".join(f"{number} {'reliable' if number > up_to else 'unreliable'}" for number in otherwise)
-        return Claim(statement, "contradicted", f"{evidence}; by 95 % intervals over runs: {found}.")
-    confirmed = {expected[number] for number in expected if verdicts[number] == expected[number]}
-    if len(confirmed) < 2 or any(verdicts[number] == "undecided" for number in expected):
+    medians = []
+    expected = {}
+    for number in errors:
+        mean = errors[number].mean()
+        text = f"{mean:.0%}" if np.isfinite(mean) else "diverged"
+        medians.append(f"{number}: {text}")
+        if number <= up_to / 2:
+            expected[number] = "confirmed"
+        elif number >= 2 * up_to:
+            expected[number] = "contradicted"
+    evidence = f"median error by number of sources {', '.join(medians)}"
+    unexpected = []
+    for number in expected:
+        if verdicts[number] not in (expected[number], "undecided"):
+            quality = "reliable" if number > up_to else "unreliable"
+            unexpected.append(f"{number} {quality}")
+    if unexpected:
+        return Claim(statement, "contradicted", f"{evidence}; by 95 % intervals over runs: {', '.join(unexpected)}.")
+    sides = {verdicts[number] for number in expected}
+    if sides != {"confirmed", "contradicted"}:
         return Claim(statement, "undecided", f"{evidence}; too few runs or numbers on both sides of {up_to}.")
     return Claim(statement, "confirmed", f"{evidence}; by 95 % intervals over runs.")
 
@@ -161,16 +178,18 @@ def gaussian_comparison(panel: str, domain: str, truth: str, errors: dict[str, p
     """Whether estimates are reliable up to more sources than for Gaussian pairs, among the numbers run for both."""
     label = "in the published tasks, which differ" if panel == AS_PUBLISHED else f"at the same MI, {panel}"
     statement = f"Unstructured data allow more sources than Gaussian pairs: {domain}, {label}, against the {truth} MI."
-    if errors[domain].empty:
+    unstructured = errors[domain]
+    if unstructured.empty:
         return Claim(statement, "undecided", why_no_error(truth))
-    theirs = errors.get("gaussian", pd.DataFrame())
-    numbers = theirs.columns.intersection(errors[domain].columns)
-    seeds = theirs.index.intersection(errors[domain].index)
+    gaussian = errors.get("gaussian", pd.DataFrame())
+    numbers = gaussian.columns.intersection(unstructured.columns)
+    seeds = gaussian.index.intersection(unstructured.index)
     if len(numbers) < 2 or seeds.empty:
         return Claim(statement, "undecided", "fewer than two numbers of sources were run in both.")
-    up_to = [one.loc[seeds, numbers].apply(reliable_up_to, axis=1) for one in (theirs, errors[domain])]
+    of_gaussian = gaussian.loc[seeds, numbers].apply(reliable_up_to, axis=1)
+    of_domain = unstructured.loc[seeds, numbers].apply(reliable_up_to, axis=1)
     what = "log2 of the sources up to which Gaussian pairs are reliable over those of this domain"
-    return limit_claim(statement, up_to[0] - up_to[1], 0.0, what, "{:+.2f}")
+    return limit_claim(statement, of_gaussian - of_domain, 0.0, what, "{:+.2f}")
 
 
 def draw_ratio(axis: Any, rows: pd.DataFrame) -> None:
@@ -179,7 +198,8 @@ def draw_ratio(axis: Any, rows: pd.DataFrame) -> None:
     axis.axhline(1, color="black", linewidth=0.8)
     truth = rows.drop_duplicates("sources")
     axis.plot(truth["sources"], truth["decodable_bits"] / truth["true_bits"], "k:", label="decodable MI")
-    if (domain := rows["domain"].iloc[0]) in MAX_RELIABLE:
+    domain = rows["domain"].iloc[0]
+    if domain in MAX_RELIABLE:
         axis.axvline(MAX_RELIABLE[domain], color="grey", linestyle=":", label="paper's threshold")
     axis.set(xlabel="sources", xscale="log", ylim=(0, 2))
 

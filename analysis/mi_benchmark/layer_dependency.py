@@ -41,23 +41,27 @@ ANOTHER_MAP = (
 
 def tables(evidence: Evidence) -> Sequence[Result]:
     """The invertible networks, the layers where there are some, and the estimates on unseen pairs."""
-    results, rows = [], evidence.rows
-    whole, layers = rows[rows["encoder"] != "resnet"], rows[rows["encoder"] == "resnet"]
+    results = []
+    is_layer = evidence.rows["encoder"] == "resnet"
+    whole = evidence.rows[~is_layer]
+    layers = evidence.rows[is_layer]
     if not whole.empty:
         results.append(invertible_table(replace(evidence, rows=add_change(whole))))
         results.append(replace(evidence, rows=whole).unseen(WHOLE, remarks=[ANOTHER_MAP]))
     if not layers.empty:
         of_data = whole[(whole["encoder"] == "identity") & whole["domain"].isin(layers["domain"])]
-        everything = pd.concat([of_data.assign(layer="(data)", layer_index=-1), layers], ignore_index=True)
-        results.append(layer_table(replace(evidence, rows=everything)))
-        new = replace(evidence, rows=layers).unseen(LAYERS)
-        results.append(replace(new, name="unseen-layers"))
+        of_data = of_data.assign(layer="(data)", layer_index=-1)
+        all_layers = pd.concat([of_data, layers], ignore_index=True)
+        results.append(layer_table(replace(evidence, rows=all_layers)))
+        unseen = replace(evidence, rows=layers).unseen(LAYERS)
+        results.append(replace(unseen, name="unseen-layers"))
     return results
 
 
 def add_name(figures: pd.DataFrame) -> pd.DataFrame:
     """The figures with encoder and statistics as one `name`."""
-    return figures.assign(name=(figures["encoder"] + " " + figures["statistics"]).str.removesuffix(" none"))
+    name = figures["encoder"] + " " + figures["statistics"]
+    return figures.assign(name=name.str.removesuffix(" none"))
 
 
 def add_change(rows: pd.DataFrame) -> pd.DataFrame:
@@ -66,7 +70,8 @@ def add_change(rows: pd.DataFrame) -> pd.DataFrame:
     """
     keys = [*GROUP, "true_bits", "bound", "seed"]
     of_data = rows.loc[rows["encoder"] == "identity", [*keys, ESTIMATE, UNSEEN]]
-    rows = rows.merge(of_data.rename(columns={ESTIMATE: "of_data", UNSEEN: "unseen_of_data"}), on=keys, how="left")
+    of_data = of_data.rename(columns={ESTIMATE: "of_data", UNSEEN: "unseen_of_data"})
+    rows = rows.merge(of_data, on=keys, how="left")
     return rows.assign(
         change_bits=rows[ESTIMATE] - rows["of_data"],
         unseen_change_bits=rows[UNSEEN] - rows["unseen_of_data"],
@@ -94,7 +99,8 @@ def invertible_table(evidence: Evidence) -> Result:
 
 def invertible_claims(rows: pd.DataFrame) -> list[Claim]:
     """Whether the estimate is unchanged behind every invertible network, where that of the data is reliable."""
-    found = []
+    what = f"median |change| relative to the true MI, where the data's estimate is within {REASONABLE:.0%} of it"
+    claims = []
     for (domain, encoder, statistics), part in rows.groupby(["domain", "encoder", "statistics"], sort=False):
         if statistics not in INVERTIBLE:
             continue
@@ -102,9 +108,8 @@ def invertible_claims(rows: pd.DataFrame) -> list[Claim]:
         compared = part[part["compared"]]
         change = (compared["change_bits"] / compared["true_bits"]).abs().fillna(np.inf)
         by_seed = change.groupby(compared["seed"]).median()
-        what = f"median |change| relative to the true MI, where the data's estimate is within {REASONABLE:.0%} of it"
-        found.append(limit_claim(statement, by_seed, MARGIN, what, "{:.1%}"))
-    return found
+        claims.append(limit_claim(statement, by_seed, MARGIN, what, "{:.1%}"))
+    return claims
 
 
 def layer_table(evidence: Evidence) -> Result:
@@ -132,12 +137,14 @@ def layer_table(evidence: Evidence) -> Result:
 
 def layer_claims(rows: pd.DataFrame) -> list[Claim]:
     """Section 5.7's sentences on layers."""
-    found = []
-    for (domain, pool), part in rows.groupby(GROUP, sort=False):
-        judged = part[part["bound"] != OFF_BY_DEFINITION]
-        found += [accuracy_claim(f"{domain} ({pool})", judged, *truth) for truth in TRUTHS.items()]
-        found.append(order_claim(f"{domain} ({pool})", judged))
-    return found
+    judged = rows[rows["bound"] != OFF_BY_DEFINITION]
+    claims = []
+    for (domain, pool), part in judged.groupby(GROUP, sort=False):
+        place = f"{domain} ({pool})"
+        for truth, column in TRUTHS.items():
+            claims.append(accuracy_claim(place, part, truth, column))
+        claims.append(order_claim(place, part))
+    return claims
 
 
 def accuracy_claim(place: str, rows: pd.DataFrame, truth: str, column: str) -> Claim:
@@ -153,11 +160,12 @@ def accuracy_claim(place: str, rows: pd.DataFrame, truth: str, column: str) -> C
     if len(whole) < 2 or whole.shape[1] < 3:
         return Claim(statement, "undecided", "it needs three layers with finite estimates, in two runs.")
     r = correlation(whole.columns.to_numpy(float), whole.to_numpy())
-    short = f", {len(errors) - len(whole)} runs left out, diverged" * (len(errors) > len(whole))
-    found = (
+    left_out = len(errors) - len(whole)
+    short = f", {left_out} runs left out, diverged" if left_out else ""
+    evidence = (
         f"correlation of layer and median relative error {r.value:+.2f} (95 % interval {r.low:+.2f} to {r.high:+.2f}"
     )
-    return Claim(statement, verdict(r.low, r.high), f"{found}, {r.n} runs of {whole.shape[1]} layers{short}).")
+    return Claim(statement, verdict(r.low, r.high), f"{evidence}, {r.n} runs of {whole.shape[1]} layers{short}).")
 
 
 def order_claim(place: str, rows: pd.DataFrame) -> Claim:
@@ -165,27 +173,32 @@ def order_claim(place: str, rows: pd.DataFrame) -> Claim:
     statement = f"Lower layers are estimated to carry less than upper ones, against data processing: {place}."
     upper = rows["layer_index"] > rows["layer_index"].median()
     halves = rows.assign(upper=upper).pivot_table(
-        index=["seed", "bound", "true_bits"], columns="upper", values=ESTIMATE, aggfunc=lambda x: x.mean(skipna=False),
+        index=["seed", "bound", "true_bits"],
+        columns="upper",
+        values=ESTIMATE,
+        aggfunc=lambda values: values.mean(skipna=False),
         dropna=False,
-    )  # fmt: skip
+    )
     if halves.shape[1] < 2:
         return Claim(statement, "undecided", "one layer was run.")
-    difference = (halves[False] - halves[True]).groupby(level="seed").agg(lambda x: x.median(skipna=False))
-    return limit_claim(statement, difference, 0.0, "lower minus upper half of the layers (bits)", "{:+.3f}")
+    difference = halves[False] - halves[True]
+    by_seed = difference.groupby(level="seed").agg(lambda values: values.median(skipna=False))
+    return limit_claim(statement, by_seed, 0.0, "lower minus upper half of the layers (bits)", "{:+.3f}")
 
 
 def draw_layers(axis: Any, rows: pd.DataFrame) -> None:
     """Estimates by layer, the nominal MI, and the least that data processing allows, shaded where it is larger."""
     rows = rows.sort_values("layer_index")
     place = rows["layer_index"].to_numpy(float)
-    axis.errorbar(
-        place, rows[ESTIMATE], rows[ESTIMATE + "_error"], marker="o", markersize=3, color=BLUE, label="estimate"
-    )
-    axis.plot(place, rows["least_bits"], "--", color=VERMILLION, linewidth=1, label="greatest of the layers above")
-    least, estimate = rows["least_bits"].to_numpy(float), rows[ESTIMATE].to_numpy(float)
+    estimate = rows[ESTIMATE].to_numpy(float)
+    least = rows["least_bits"].to_numpy(float)
+    bits = rows["true_bits"].iloc[0]
+    error = rows[ESTIMATE + "_error"]
+    axis.errorbar(place, estimate, error, marker="o", markersize=3, color=BLUE, label="estimate")
+    axis.plot(place, least, "--", color=VERMILLION, linewidth=1, label="greatest of the layers above")
     axis.fill_between(place, estimate, least, where=least > estimate, color=VERMILLION, alpha=0.3)
-    axis.axhline(rows["true_bits"].iloc[0], color="black", linewidth=0.8, label="nominal MI")
-    axis.set(xlabel="layer", ylim=(0, 1.5 * rows["true_bits"].iloc[0]))
+    axis.axhline(bits, color="black", linewidth=0.8, label="nominal MI")
+    axis.set(xlabel="layer", ylim=(0, 1.5 * bits))
     axis.set_xticks(place, labels=rows["layer"], rotation=90, fontsize="xx-small")
 
 

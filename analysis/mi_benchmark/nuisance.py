@@ -30,8 +30,10 @@ TITLES = titled(
 def tables(evidence: Evidence) -> Sequence[Result]:
     """Estimates and errors by eta, and the estimates on unseen pairs."""
     keys = [*GROUP, "nuisance"]
-    known = evidence.decoded.reindex(columns=[*keys, *ACCURACY]).groupby(keys, as_index=False).first()
-    rows = evidence.rows.drop(columns=[*ACCURACY], errors="ignore").merge(known, on=keys, how="left")
+    accuracies = evidence.decoded.reindex(columns=[*keys, *ACCURACY])
+    accuracies = accuracies.groupby(keys, as_index=False).first()
+    rows = evidence.rows.drop(columns=[*ACCURACY], errors="ignore")
+    rows = rows.merge(accuracies, on=keys, how="left")
     backgrounds = ", ".join(sorted(set(evidence.trained["backgrounds"].dropna())))
     evidence = replace(evidence, rows=rows, comparison=[f"Backgrounds {backgrounds}.", *evidence.comparison])
     return [strength_table(evidence), evidence.unseen(PLACE)]
@@ -53,8 +55,10 @@ def strength_table(evidence: Evidence) -> Result:
 
 def background_finding(rows: pd.DataFrame) -> str:
     """By how much each estimate changes from no to the strongest background, at the largest true MI, in a sentence."""
-    bits, strongest = rows["true_bits"].max(), rows["nuisance"].max()
-    changes = paired_changes(rows[rows["true_bits"] == bits], "nuisance", strongest, 0.0, "mean_bits", "bound")
+    bits = rows["true_bits"].max()
+    strongest = rows["nuisance"].max()
+    highest = rows[rows["true_bits"] == bits]
+    changes = paired_changes(highest, "nuisance", strongest, 0.0, "mean_bits", "bound")
     return (
         f"From no background to eta {strongest:g} estimates of {bits:g} bits change: {changes_text(changes, 'bits')}."
     )
@@ -63,77 +67,87 @@ def background_finding(rows: pd.DataFrame) -> str:
 def claims(rows: pd.DataFrame, decoded: pd.DataFrame) -> list[Claim]:
     """Section 5.6's sentences."""
     scored = {"nominal": rows, "decodable": rows.dropna(subset="decodable_bits")}
-    truths = [(truth, figure, scored[truth]) for truth, figure in SCORES.items()]
-    found = [threshold_claim(truth, figure, scored) for truth, figure, scored in truths]
-    found.append(decodable_claim(decoded))
-    found += reliable_claims(rows)
-    for truth, figure, scored in truths:
-        for other in dict.fromkeys(rows["bound"]):
-            if other not in ("mine", OFF_BY_DEFINITION):
-                statement = f"MINE is more robust than {other} beyond eta {THRESHOLD:g}: MSE against the {truth} MI."
-                over = ("nuisance", "true_bits")
-                beyond = scored[scored["nuisance"] > THRESHOLD]
-                found.append(ratio_claim(statement, beyond, "bound", "mine", other, figure, over))
-    return found
+    claims = [threshold_claim(truth, scored[truth]) for truth in SCORES]
+    claims.append(decodable_claim(decoded))
+    claims += reliable_claims(rows)
+    for truth in SCORES:
+        claims += robust_claims(truth, scored[truth], rows["bound"].unique())
+    return claims
 
 
-def threshold_claim(truth: str, figure: str, rows: pd.DataFrame) -> Claim:
+def robust_claims(truth: str, rows: pd.DataFrame, bounds: Sequence[str]) -> list[Claim]:
+    """Whether MINE is more accurate than each other estimator beyond the published threshold."""
+    beyond = rows[rows["nuisance"] > THRESHOLD]
+    claims = []
+    for other in bounds:
+        if other in ("mine", OFF_BY_DEFINITION):
+            continue
+        statement = f"MINE is more robust than {other} beyond eta {THRESHOLD:g}: MSE against the {truth} MI."
+        cell = ("nuisance", "true_bits")
+        claims.append(ratio_claim(statement, beyond, "bound", "mine", other, SCORES[truth], cell))
+    return claims
+
+
+def threshold_claim(truth: str, rows: pd.DataFrame) -> Claim:
     """Whether the error is larger beyond the published threshold than up to it, estimator by estimator."""
     side = np.where(rows["nuisance"] > THRESHOLD, "beyond", "up to it")
     statement = f"Accuracy falls beyond eta {THRESHOLD:g}: MSE against the {truth} MI is larger there than up to it."
-    return ratio_claim(statement, rows.assign(side=side), "side", "up to it", "beyond", figure)
+    return ratio_claim(statement, rows.assign(side=side), "side", "up to it", "beyond", SCORES[truth])
 
 
 def decodable_claim(decoded: pd.DataFrame) -> Claim:
     """Whether the decodable MI at every eta is that without nuisance, within a margin, by its 95 % intervals."""
     statement = "The nuisance does not change the true MI: the decodable MI stays what it is without nuisance."
-    keys = [*GROUP, "true_bits"]
     if decoded.empty:
         return Claim(statement, "undecided", NOT_DECODED)
-    decoded = rows_by_truth(decoded)
-    decoded = decoded.assign(half_width=(decoded["decodable_high_bits"] - decoded["decodable_low_bits"]) / 2)
-    both = decoded[decoded["nuisance"] > 0].merge(decoded[decoded["nuisance"] == 0], on=keys, suffixes=("", "_without"))
+    rows = rows_by_truth(decoded)
+    rows = rows.assign(half_width=(rows["decodable_high_bits"] - rows["decodable_low_bits"]) / 2)
+    without = rows[rows["nuisance"] == 0]
+    both = rows[rows["nuisance"] > 0].merge(without, on=[*GROUP, "true_bits"], suffixes=("", "_without"))
     if both.empty:
         return Claim(statement, "undecided", "the labels were not decoded with and without nuisance.")
     loss = (both["decodable_bits_without"] - both["decodable_bits"]) / both["true_bits"]
     margin = np.hypot(both["half_width"], both["half_width_without"]) / both["true_bits"]
-    low, high = loss - margin, loss + margin
-    lost, kept = low > MARGIN, high < MARGIN
-    verdict = "contradicted" if lost.any() else "confirmed" if kept.all() else "undecided"
+    low = loss - margin
+    high = loss + margin
     worst = loss.idxmax()
     evidence = (
         f"largest loss {loss[worst]:.1%} of the nominal MI (95 % interval over folds {low[worst]:.1%} to "
         f"{high[worst]:.1%}) at eta {both.loc[worst, 'nuisance']:g} and {both.loc[worst, 'true_bits']:g} bits"
     )
-    from_eta = f"; beyond {MARGIN:.0%} from eta {both.loc[lost, 'nuisance'].min():g} on" if lost.any() else ""
-    return Claim(statement, verdict, f"{evidence}{from_eta}; margin {MARGIN:.0%}.")
+    lost = both[low > MARGIN]
+    verdict = "confirmed" if (high < MARGIN).all() else "undecided"
+    if len(lost):
+        verdict = "contradicted"
+        evidence += f"; beyond {MARGIN:.0%} from eta {lost['nuisance'].min():g} on"
+    return Claim(statement, verdict, f"{evidence}; margin {MARGIN:.0%}.")
 
 
 def reliable_claims(rows: pd.DataFrame) -> list[Claim]:
     """Whether MINE and SMILE-inf are reliable at moderate strengths and a large MI."""
     judged = rows[(rows["nuisance"] <= MAX_ETA) & (rows["true_bits"] >= MIN_BITS)]
     judged = judged.assign(relative=relative_error(judged))
-    return [
-        every_claim(
-            f"{bound} is reliable ({REASONABLE:.0%}, second half) up to eta {MAX_ETA:g} from {MIN_BITS:g} bits on.",
-            judged[judged["bound"] == bound], ["nuisance", "true_bits"], "relative", REASONABLE,
+    claims = []
+    for bound in ("mine", "smile-inf"):
+        statement = (
+            f"{bound} is reliable ({REASONABLE:.0%}, second half) up to eta {MAX_ETA:g} from {MIN_BITS:g} bits on."
         )
-        for bound in ("mine", "smile-inf")
-    ]  # fmt: skip
+        of_bound = judged[judged["bound"] == bound]
+        claims.append(every_claim(statement, of_bound, ["nuisance", "true_bits"], "relative", REASONABLE))
+    return claims
 
 
 def draw_strength(axis: Any, rows: pd.DataFrame) -> None:
     """Mean estimates by eta, with both truths."""
     draw_estimates(axis, rows, "nuisance", "mean_bits")
     truth = rows.drop_duplicates("nuisance")
-    axis.plot(truth["nuisance"], truth["true_bits"], "k-", label="nominal MI")
-    axis.errorbar(
-        truth["nuisance"], truth["decodable_bits"], truth["decodable_bits_error"], fmt="k:", label="decodable MI"
-    )
+    eta = truth["nuisance"]
+    axis.plot(eta, truth["true_bits"], "k-", label="nominal MI")
+    axis.errorbar(eta, truth["decodable_bits"], truth["decodable_bits_error"], fmt="k:", label="decodable MI")
     accuracies = [plus_minus(accuracy, math.nan, "") for accuracy in truth["accuracy"]]
-    names = [f"{eta:g}  {accuracy}" for eta, accuracy in zip(truth["nuisance"], accuracies)]
+    names = [f"{value:g}  {accuracy}" for value, accuracy in zip(eta, accuracies)]
     axis.set(xlabel="eta, decoding accuracy", ylim=(0, 1.5 * rows["true_bits"].max()))
-    axis.set_xticks(truth["nuisance"], labels=names, rotation=90)
+    axis.set_xticks(eta, labels=names, rotation=90)
 
 
 ANALYSIS = Analysis("nuisance", Benchmark(tables, order=PLACE, decoded_by=("nuisance",), setting=PUBLISHED_SETTING))

@@ -32,8 +32,10 @@ def tables(evidence: Evidence) -> Sequence[Result]:
 
 def table_4(evidence: Evidence) -> Result:
     """Mean estimates by side, ours, the paper's and the oracle critic's."""
-    on, beside = ["domain", "size", "true_bits", "bound"], "" if evidence.comparison else "table4"
-    figures = evidence.add_published(evidence.figures(PLACE, TITLES), "table4", on, domain="images", true_bits=1.0)
+    beside = "" if evidence.comparison else "table4"
+    on = ["domain", "size", "true_bits", "bound"]
+    figures = evidence.figures(PLACE, TITLES)
+    figures = evidence.add_published(figures, "table4", on, domain="images", true_bits=1.0)
     sentences = [
         dimension_finding(evidence.rows),
         f"Mean estimate over all steps by the side of the images; dimension = side².{THEIRS if beside else ''} "
@@ -61,16 +63,18 @@ def dimension_finding(rows: pd.DataFrame) -> str:
 
 def claims(rows: pd.DataFrame) -> list[Claim]:
     """Section 5.5's sentences."""
-    found = []
+    claims = []
     for (pool, bits), part in rows.groupby(["pool", "true_bits"], sort=False):
-        place = f"{pool}, {bits:g} {'bit' if bits == 1 else 'bits'}"
-        for figure, words in (("mean_bits", "all steps, as published"), ("second_half_mean_bits", "second half")):
-            found.append(
-                dimension_claim(f"The estimate is the same in every dimension: {place}, {words}.", part, figure)
-            )
-        largest = part[(part["size"] == part["size"].max()) & (part["bound"] != OFF_BY_DEFINITION)]
-        found += [accuracy_claim(place, *truth, largest) for truth in TRUTHS.items()]
-    return found
+        unit = "bit" if bits == 1 else "bits"
+        place = f"{pool}, {bits:g} {unit}"
+        statement = f"The estimate is the same in every dimension: {place}"
+        claims.append(dimension_claim(f"{statement}, all steps, as published.", part, "mean_bits"))
+        claims.append(dimension_claim(f"{statement}, second half.", part, "second_half_mean_bits"))
+        is_largest = part["size"] == part["size"].max()
+        largest = part[is_largest & (part["bound"] != OFF_BY_DEFINITION)]
+        for truth, column in TRUTHS.items():
+            claims.append(accuracy_claim(place, truth, column, largest))
+    return claims
 
 
 def accuracy_claim(place: str, truth: str, column: str, rows: pd.DataFrame) -> Claim:
@@ -90,16 +94,21 @@ def dimension_claim(statement: str, rows: pd.DataFrame, figure: str) -> Claim:
     """Whether the largest difference between sides is below the margin; estimators far from the oracle are excluded."""
     if rows["size"].nunique() < 2:
         return Claim(statement, "undecided", "one side was run.")
-    near = (rows[figure] / rows["oracle_critic_mean_bits"] - 1).abs() <= REASONABLE
-    rows = rows[rows["bound"].isin(rows.loc[near, "bound"])]
+    is_near = (rows[figure] / rows["oracle_critic_mean_bits"] - 1).abs() <= REASONABLE
+    bounds = rows.loc[is_near, "bound"]
+    rows = rows[rows["bound"].isin(bounds)]
     if rows.empty:
         why = f"no estimate at any side is within {REASONABLE:.0%} of the oracle critic's."
         return Claim(statement, "undecided", why)
     sides = rows.pivot_table(index=["seed", "bound"], columns="size", values=figure, aggfunc="mean", dropna=False)
-    ranges = (sides.max(axis=1, skipna=False) - sides.min(axis=1, skipna=False)).unstack("bound")
-    worst = ranges.mean().idxmax() if ranges.notna().all(axis=None) else "an estimator that diverged or was not run"
+    ranges = sides.max(axis=1, skipna=False) - sides.min(axis=1, skipna=False)
+    ranges = ranges.unstack("bound")
+    worst = "an estimator that diverged or was not run"
+    if ranges.notna().all(axis=None):
+        worst = ranges.mean().idxmax()
     what = f"largest difference (bits) between two sides, of any estimator, greatest for {worst}"
-    return limit_claim(statement, ranges.max(axis=1, skipna=False), MARGIN * rows["true_bits"].iloc[0], what)
+    limit = MARGIN * rows["true_bits"].iloc[0]
+    return limit_claim(statement, ranges.max(axis=1, skipna=False), limit, what)
 
 
 def draw_sides(axis: Any, rows: pd.DataFrame) -> None:

@@ -75,10 +75,14 @@ def items_of(candidate: Candidate, file: str | None, split: str) -> Items:
     if missing:
         raise ValueError(f"the items of run {candidate.run_id} lack {', '.join(sorted(missing))}")
     names = stored["split_names"].tolist()
-    if split != "all" and split not in names:
+    if split == "all":
+        is_in_split = np.ones(len(stored["y"]), bool)
+    elif split in names:
+        is_in_split = stored["split"] == names.index(split)
+    else:
         raise InvalidInput(f"split is {split!r}; run {candidate.run_id} has all, {', '.join(names)}")
-    keep = np.ones(len(stored["y"]), bool) if split == "all" else stored["split"] == names.index(split)
-    return Items(*(stored[name][keep] for name in ("x", "y", "d", "groups")), f"{stored['name']}, {split}")
+    x, y, d, groups = (stored[name][is_in_split] for name in ("x", "y", "d", "groups"))
+    return Items(x, y, d, groups, f"{stored['name']}, {split}")
 
 
 def of_file(path: Path) -> Items:
@@ -121,117 +125,146 @@ class Evaluation:
     def reports(self) -> tuple[PartitionReport, ...]:
         return (self.report,) if self.posterior is None else (self.report, self.posterior)
 
+    @cached_property
     def routes(self) -> dict[str, dict[str, Estimate]]:
         """By route, every quantity (bits) and score by name."""
-        return self._in_bits
-
-    @cached_property
-    def _in_bits(self) -> dict[str, dict[str, Estimate]]:
-        found: dict[str, dict[str, Estimate]] = {}
+        routes: dict[str, dict[str, Estimate]] = {}
         for route, figures in self.in_nats.items():
-            found[route] = {name: each.bits if each.unit == NATS else each for name, each in figures.items()}
-        return found
+            routes[route] = {}
+            for name, figure in figures.items():
+                routes[route][name] = figure.bits if figure.unit == NATS else figure
+        return routes
 
     @cached_property
     def in_nats(self) -> dict[str, dict[str, Estimate]]:
         """By route, every quantity (nats) and score by name."""
-        found = {
-            route: {**report.figures[route], **report.shares[route]}
-            for report in self.reports
-            for route in report.routes
-        }
-        if AS_NUMBERS in found:
-            found[AS_NUMBERS] |= sums_of_numbers(found[AS_NUMBERS])
-        return found
+        routes: dict[str, dict[str, Estimate]] = {}
+        for report in self.reports:
+            for route in report.routes:
+                routes[route] = report.figures[route] | report.shares[route]
+        if AS_NUMBERS in routes:
+            routes[AS_NUMBERS] |= sums_of_numbers(routes[AS_NUMBERS])
+        return routes
+
+    @property
+    def by_classifier(self) -> dict[str, Estimate]:
+        """Every quantity (bits) and score by classifiers, by name."""
+        return self.routes[CLASSIFIER]
 
     @property
     def words(self) -> str:
-        """What was found, in sentences."""
-        return "\n\n".join(map(str, self.reports))
+        """The reports in sentences."""
+        return "\n\n".join(str(report) for report in self.reports)
 
 
 def sums_of_numbers(figures: Mapping[str, Estimate]) -> dict[str, Estimate]:
     """Sums of terms with labels as numbers, of which the score seed is made: I(z_x;Y,D) by the chain rule, and
     co-information as the mean of both formulas, which differ; for the blocks that are there.
     """
-    made = {
+    formulas = {
         "I(z_x;Y,D)": {"I(z_x;Y)": 1.0, "I(z_x;D|Y)": 1.0},
         "co-information(z_dy;Y;D)": {
             "I(z_dy;Y)": 0.5, "I(z_dy;Y|D)": -0.5, "I(z_dy;D)": 0.5, "I(z_dy;D|Y)": -0.5,
         },
     }  # fmt: skip
-    return {
-        name: replace(figures[next(iter(terms))], value=sum(sign * figures[term].value for term, sign in terms.items()))
-        for name, terms in made.items()
-        if set(terms) <= set(figures)
-    }
+    sums = {}
+    for name, terms in formulas.items():
+        if all(term in figures for term in terms):
+            first = next(iter(terms))
+            value = sum(sign * figures[term].value for term, sign in terms.items())
+            sums[name] = replace(figures[first], value=value)
+    return sums
 
 
 def evaluated(candidate: Candidate, model: torch.nn.Module, items: Items, effort: Effort, again: bool) -> Evaluation:
     """The evaluation of a model, from its run where the key agrees unless `again`."""
     key = key_of(model, VERSION, asdict(effort), model.config, items.digest)
     folder = f"{PREFIX}/{key}"
-    done = recorded(candidate, folder, again, lambda kept: unpacked(kept, candidate, key, items, effort.codes))
-    if done is not None:
-        log_results(candidate.run_id, metrics_of(done), (), PREFIX, items.data_set.input, scores_of(done))
-        return done
+    evaluation = recorded(
+        candidate, folder, again, lambda arrays: unpacked(arrays, candidate, key, items, effort.codes)
+    )
+    if evaluation is not None:
+        metrics = metrics_of(evaluation)
+        log_results(candidate.run_id, metrics, (), PREFIX, items.data_set.input, scores_of(evaluation))
+        return evaluation
     began = time.perf_counter()
     codes = codes_of(model, items.x)
     with threadpool_limits(1):  # small products: threads would only wait for one another
-        found = measured(codes, items, effort)
-    report = replace(found[0], items=rows_of(items))
+        report, posterior = measured(codes, items, effort)
+    report = replace(report, items=rows_of(items))
     seconds = time.perf_counter() - began
-    done = Evaluation(candidate, key, items.digest, items.name, effort.codes, report, found[1], seconds)
+    evaluation = Evaluation(candidate, key, items.digest, items.name, effort.codes, report, posterior, seconds)
     if candidate.run_id is not None:
-        words = "report.txt", done.words
-        record(candidate, folder, metrics_of(done), words, packed(done), items.data_set, scores_of(done))
-    return done
+        words = ("report.txt", evaluation.words)
+        metrics = metrics_of(evaluation)
+        record(candidate, folder, metrics, words, packed(evaluation), items.data_set, scores_of(evaluation))
+    return evaluation
 
 
 def rows_of(items: Items) -> Rows:
     """The labels and groups of items as codes in the order of their values."""
     groups = np.arange(len(items.y)) if items.groups is None else items.groups
-    return Rows(*(np.unique(labels, return_inverse=True)[1] for labels in (items.y, items.d, groups)))
+    codes = [np.unique(labels, return_inverse=True)[1] for labels in (items.y, items.d, groups)]
+    return Rows(*codes)
 
 
 def measured(codes: Codes, items: Items, effort: Effort) -> tuple[PartitionReport, PartitionReport | None]:
     """The quality of codes, and of the posteriors that they come from; every draw has a fixed seed."""
-    dense = codes.scales is not None and effort.codes == MEANS
-    values = codes.means if effort.codes == MEANS else codes.drawn(np.random.default_rng(1))
+    values = codes.means
+    if effort.codes == DRAWS:
+        values = codes.drawn(np.random.default_rng(1))
     report = partition.evaluate(
-        values, items.y, items.d, items.groups, family=effort.family, folds=effort.folds, k=effort.k,
-        resamples=effort.resamples, permutations=effort.permutations, generator=np.random.default_rng(0),
-    )  # fmt: skip
-    if not dense:
+        values,
+        items.y,
+        items.d,
+        items.groups,
+        family=effort.family,
+        folds=effort.folds,
+        k=effort.k,
+        resamples=effort.resamples,
+        permutations=effort.permutations,
+        generator=np.random.default_rng(0),
+    )
+    if codes.scales is None or effort.codes == DRAWS:
         return report, None
     posterior = partition.evaluate_posterior(
-        codes.means, codes.scales, items.y, items.d, items.groups, draws=effort.draws,
+        codes.means,
+        codes.scales,
+        items.y,
+        items.d,
+        items.groups,
+        draws=effort.draws,
         generator=np.random.default_rng(2),
-    )  # fmt: skip
+    )
     return report, posterior
 
 
-def metrics_of(found: Evaluation) -> dict[str, float]:
+def metrics_of(evaluation: Evaluation) -> dict[str, float]:
     """Metrics partition/[draws/]ROUTE/QUANTITY of an evaluation (nats, or shares of 1) with standard errors."""
+    prefix = _prefix(evaluation)
     metrics = {}
-    for route, figures in found.in_nats.items():
+    for route, figures in evaluation.in_nats.items():
         for name, figure in figures.items():
-            if np.isfinite(figure.value) and "_low(" not in name and "_high(" not in name:
-                stem = f"{_stem(found)}/{route}/{metric_name(name)}"
-                metrics[stem] = figure.value
-                if np.isfinite(figure.standard_error):
-                    metrics[f"{stem}_error"] = figure.standard_error
+            is_end = "_low(" in name or "_high(" in name
+            if is_end or not np.isfinite(figure.value):
+                continue
+            metric = f"{prefix}/{route}/{metric_name(name)}"
+            metrics[metric] = figure.value
+            if np.isfinite(figure.standard_error):
+                metrics[f"{metric}_error"] = figure.standard_error
     return metrics
 
 
-def _stem(found: Evaluation) -> str:
-    return PREFIX if found.codes == MEANS else f"{PREFIX}/{found.codes}"
+def _prefix(evaluation: Evaluation) -> str:
+    """What the names of an evaluation's metrics begin with."""
+    return PREFIX if evaluation.codes == MEANS else f"{PREFIX}/{evaluation.codes}"
 
 
-def scores_of(found: Evaluation) -> set[str]:
+def scores_of(evaluation: Evaluation) -> set[str]:
     """The metrics that are scores by classifiers, with their errors."""
-    stems = {f"{_stem(found)}/{CLASSIFIER}/{metric_name(name)}" for name in found.report.shares[CLASSIFIER]}
-    return stems | {f"{stem}_error" for stem in stems}
+    prefix = _prefix(evaluation)
+    metrics = {f"{prefix}/{CLASSIFIER}/{metric_name(name)}" for name in evaluation.report.shares[CLASSIFIER]}
+    return metrics | {f"{metric}_error" for metric in metrics}
 
 
 def metric_name(quantity: str) -> str:
@@ -242,57 +275,62 @@ def metric_name(quantity: str) -> str:
 
 def fields_of(figure: Estimate) -> dict[str, Any]:
     """The fields of an estimate that are kept, notes with their codes and arguments."""
-    kept = {name: getattr(figure, name) for name in FIELDS}
-    notes = [[note, note.code, note.argument] if isinstance(note, Note) else note for note in figure.notes]
-    return kept | {"notes": notes}
+    fields = {name: getattr(figure, name) for name in FIELDS}
+    fields["notes"] = [[note, note.code, note.argument] if isinstance(note, Note) else note for note in figure.notes]
+    return fields
 
 
-def packed(found: Evaluation) -> dict[str, np.ndarray]:
+def estimate_of(fields: Mapping[str, Any], influence: np.ndarray | None) -> Estimate:
+    """The opposite of `fields_of`."""
+    notes = tuple(Note(*note) if isinstance(note, list) else note for note in fields["notes"])
+    interval = fields["interval"] and tuple(fields["interval"])
+    return Estimate(**{**fields, "notes": notes, "interval": interval}, influence=influence)
+
+
+def packed(evaluation: Evaluation) -> dict[str, np.ndarray]:
     """An evaluation as arrays: text, and the influences of the classifier's figures, for differences of models."""
-
-    def plain(report: PartitionReport) -> dict[str, Any]:
-        figures = {
-            kind: {
-                route: {name: fields_of(figure) for name, figure in of.items()}
-                for route, of in getattr(report, kind).items()
-            }
-            for kind in ("figures", "shares")
-        }
-        tests = {name: astuple(test) for name, test in report.tests.items()}
-        return vars(report) | figures | {"tests": tests, "items": None}
-
-    figures = {**found.report.figures[CLASSIFIER], **found.report.shares[CLASSIFIER]}
-    influence = {name: each.influence for name, each in figures.items() if each.influence is not None}
-    text = {"reports": [plain(report) for report in found.reports], "influence": list(influence)}
-    text |= {"data": found.data, "seconds": found.seconds}
+    report = evaluation.report
+    figures = report.figures[CLASSIFIER] | report.shares[CLASSIFIER]
+    influence = {name: figure.influence for name, figure in figures.items() if figure.influence is not None}
+    text = {
+        "reports": [fields_of_report(report) for report in evaluation.reports],
+        "influence": list(influence),
+        "data": evaluation.data,
+        "seconds": evaluation.seconds,
+    }
     return {"text": np.array(json.dumps(text)), "influence": np.array(list(influence.values()), np.float64)}
 
 
-def unpacked(kept: Mapping[str, np.ndarray], candidate: Candidate, key: str, items: Items, codes: str) -> Evaluation:
+def fields_of_report(report: PartitionReport) -> dict[str, Any]:
+    """The fields of a report that are kept, without its items."""
+    fields = dict(vars(report))
+    for kind in ("figures", "shares"):
+        fields[kind] = {}
+        for route, figures in getattr(report, kind).items():
+            fields[kind][route] = {name: fields_of(figure) for name, figure in figures.items()}
+    fields["tests"] = {name: astuple(test) for name, test in report.tests.items()}
+    fields["items"] = None
+    return fields
+
+
+def report_of(fields: Mapping[str, Any], influence: Mapping[str, np.ndarray]) -> PartitionReport:
+    """The opposite of `fields_of_report`; influence: of the classifier's figures."""
+    fields = dict(fields)
+    for kind in ("figures", "shares"):
+        routes = {}
+        for route, figures in fields[kind].items():
+            influences = influence if route == CLASSIFIER else {}
+            routes[route] = {name: estimate_of(figure, influences.get(name)) for name, figure in figures.items()}
+        fields[kind] = routes
+    fields["tests"] = {name: NullTest(*test) for name, test in fields["tests"].items()}
+    return PartitionReport(**fields)
+
+
+def unpacked(arrays: Mapping[str, np.ndarray], candidate: Candidate, key: str, items: Items, codes: str) -> Evaluation:
     """The opposite of `packed`. Raises KeyError, TypeError or ValueError for anything else."""
-    text = json.loads(str(kept["text"]))
-    influence = dict(zip(text["influence"], kept["influence"]))
-
-    def figures(routes: Mapping[str, Any], of_codes: bool) -> dict[str, dict[str, Estimate]]:
-        return {
-            route: {
-                name: Estimate(
-                    **told
-                    | {
-                        "notes": tuple(Note(*note) if isinstance(note, list) else note for note in told["notes"]),
-                        "interval": told["interval"] and tuple(told["interval"]),
-                    },
-                    influence=influence.get(name) if of_codes and route == CLASSIFIER else None,
-                )
-                for name, told in of.items()
-            }
-            for route, of in routes.items()
-        }
-
-    reports = []
-    for number, plain in enumerate(text["reports"]):
-        own = {kind: figures(plain[kind], number == 0) for kind in ("figures", "shares")}
-        tests = {name: NullTest(*test) for name, test in plain["tests"].items()}
-        reports.append(PartitionReport(**plain | own | {"tests": tests}))
-    first, posterior = replace(reports[0], items=rows_of(items)), reports[1] if len(reports) > 1 else None
-    return Evaluation(candidate, key, items.digest, text["data"], codes, first, posterior, text["seconds"])
+    text = json.loads(str(arrays["text"]))
+    influence = dict(zip(text["influence"], arrays["influence"]))
+    first, *others = text["reports"]
+    report = replace(report_of(first, influence), items=rows_of(items))
+    posterior = report_of(others[0], {}) if others else None
+    return Evaluation(candidate, key, items.digest, text["data"], codes, report, posterior, text["seconds"])

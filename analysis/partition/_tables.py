@@ -1,7 +1,7 @@
 """Evaluations of many trained models: by kind over trainings, in paired differences, and next to published ranges."""
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -45,8 +45,8 @@ UNITS = {"seed": ""}  # of quantities that are not in bits
 def by_kind(evaluations: Sequence[Evaluation]) -> dict[str, list[Evaluation]]:
     """The trainings of each kind of model, in the order in which the kinds appear."""
     kinds: dict[str, list[Evaluation]] = {}
-    for one in evaluations:
-        kinds.setdefault(one.candidate.kind, []).append(one)
+    for evaluation in evaluations:
+        kinds.setdefault(evaluation.candidate.kind, []).append(evaluation)
     return kinds
 
 
@@ -59,23 +59,26 @@ def comparison(evaluations: Sequence[Evaluation]) -> pd.DataFrame:
     """One row per kind and route: mean over trainings, its standard error (`NAME_error`) and that over items."""
     rows = []
     for kind, trainings in by_kind(evaluations).items():
+        report = trainings[0].report
         for route in ROUTES:
-            found = [one.routes()[route] for one in trainings if route in one.routes()]
-            if len(found) < len(trainings):
+            if not all(route in training.routes for training in trainings):
                 continue
-            row = {"model": kind, "route": route, "trainings": len(found), "items": trainings[0].report.n,
-                   "groups": trainings[0].report.groups}  # fmt: skip
+            row = {
+                "model": kind,
+                "route": route,
+                "trainings": len(trainings),
+                "items": report.n,
+                "groups": report.groups,
+            }
+            by_training = [training.routes[route] for training in trainings]
             for name in (*QUANTITIES, *SCORES, *BESIDE, "seed_bits", "seed_ceiling"):
-                figures = [one[name] for one in found if name in one]
-                if len(figures) < len(found):
+                if not all(name in figures for figures in by_training):
                     continue
-                over = replicated([figure.value for figure in figures])
-                squares = np.square([figure.standard_error for figure in figures])
-                row |= {
-                    name: over.value,
-                    name + ERROR: over.standard_error,
-                    name + OVER_ITEMS: math.sqrt(squares.mean()),
-                }
+                mean = replicated([figures[name].value for figures in by_training])
+                errors = np.array([figures[name].standard_error for figures in by_training])
+                row[name] = mean.value
+                row[name + ERROR] = mean.standard_error
+                row[name + OVER_ITEMS] = math.sqrt(np.square(errors).mean())
             rows.append(row)
     return pd.DataFrame(rows)
 
@@ -106,13 +109,13 @@ def finding(evaluations: Sequence[Evaluation]) -> str:
     kinds = by_kind(evaluations)
     scores = {}
     for kind, trainings in kinds.items():
-        unique = interval_of([one.routes()[CLASSIFIER]["unique"] for one in trainings])
+        unique = mean_of(trainings, "unique")
         if is_quoted(kind, kinds) and math.isfinite(unique.value):
             scores[kind] = unique
     if not scores:
         return "The score unique does not apply to these models: each lacks z_y or z_d."
     best = max(scores, key=lambda kind: scores[kind].value)
-    leak = interval_of([one.routes()[CLASSIFIER]["I(z_y;D|Y)"] for one in kinds[best]])
+    leak = mean_of(kinds[best], "I(z_y;D|Y)")
     start = f"{best} keeps label and domain apart best: its" if len(scores) > 1 else f"{best}: the"
     return (
         f"{start} score unique is {with_interval(scores[best])} of 1, and its z_y carries {with_interval(leak)} bits "
@@ -121,6 +124,7 @@ def finding(evaluations: Sequence[Evaluation]) -> str:
 
 
 def with_interval(mean: Estimate) -> str:
+    """A mean with its 95 % interval, if it has one."""
     if not math.isfinite(mean.low):
         return f"{mean.value:.2f}"
     return f"{mean.value:.2f} (95 %: {mean.low:.2f} to {mean.high:.2f})"
@@ -143,28 +147,29 @@ def with_units(figures: pd.DataFrame) -> pd.DataFrame:
 
 def cell_text(row: pd.Series, name: str) -> str:
     """Mean ± standard error over trainings; of one training, over items."""
-    error = row.get(name + ERROR, math.nan)
-    error = row.get(name + OVER_ITEMS, math.nan) if row["trainings"] == 1 else error
-    return plus_minus(row.get(name, math.nan), error, ABSENT)
+    suffix = OVER_ITEMS if row["trainings"] == 1 else ERROR
+    return plus_minus(row.get(name, math.nan), row.get(name + suffix, math.nan), ABSENT)
 
 
-def same_items(evaluations: Sequence[Evaluation]) -> Iterator[dict[str, Evaluation]]:
+def same_items(evaluations: Sequence[Evaluation]) -> list[dict[str, Evaluation]]:
     """Evaluations on the same items, by kind: those of one seed of a sweep. Of a kind that occurs twice, the first."""
     groups: dict[str, dict[str, Evaluation]] = {}
-    for one in evaluations:
-        groups.setdefault(one.items, {}).setdefault(one.candidate.kind, one)
-    yield from (group for group in groups.values() if len(group) > 1)
+    for evaluation in evaluations:
+        kinds = groups.setdefault(evaluation.items, {})
+        kinds.setdefault(evaluation.candidate.kind, evaluation)
+    return [kinds for kinds in groups.values() if len(kinds) > 1]
 
 
 def within_items(evaluations: Sequence[Evaluation]) -> pd.DataFrame:
     """Paired differences a - b of two trained models on the same items, with errors over groups of items (see
     `partition.compare`): a row for each quantity, pair of kinds and seed.
     """
-    found = []
-    for group in same_items(evaluations):
-        frame = compare({kind: one.report for kind, one in group.items()})
-        found.append(frame.assign(seed=next(iter(group.values())).candidate.seed))
-    return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
+    parts = [pd.DataFrame()]
+    for kinds in same_items(evaluations):
+        differences = compare({kind: evaluation.report for kind, evaluation in kinds.items()})
+        first = next(iter(kinds.values()))
+        parts.append(differences.assign(seed=first.candidate.seed))
+    return pd.concat(parts[1:] or parts, ignore_index=True)
 
 
 def over_trainings(evaluations: Sequence[Evaluation]) -> pd.DataFrame:
@@ -172,37 +177,54 @@ def over_trainings(evaluations: Sequence[Evaluation]) -> pd.DataFrame:
     95 % interval (Student t). NaN where one of the two has no such figure.
     """
     differences: dict[tuple[str, str, str], list[float]] = {}
-    for group in same_items(evaluations):
-        for a, b in combinations(group, 2):
-            one, other = (group[kind].routes()[CLASSIFIER] for kind in (a, b))
+    for kinds in same_items(evaluations):
+        for a, b in combinations(kinds, 2):
+            first = kinds[a].by_classifier
+            second = kinds[b].by_classifier
             for name in (*QUANTITIES, *SCORES, *BESIDE):
-                if name in one and name in other:
-                    differences.setdefault((name, a, b), []).append(one[name].value - other[name].value)
+                if name in first and name in second:
+                    difference = first[name].value - second[name].value
+                    differences.setdefault((name, a, b), []).append(difference)
     rows = []
     for (name, a, b), values in differences.items():
-        over = replicated(values)
-        unit = BITS if name in QUANTITIES else SHARE
-        rows.append({"quantity": name, "unit": unit, "a": a, "b": b, "difference": over.value,
-                     "standard_error": over.standard_error, "low": over.low, "high": over.high,
-                     "trainings": over.n})  # fmt: skip
+        mean = replicated(values)
+        rows.append(
+            {
+                "quantity": name,
+                "unit": BITS if name in QUANTITIES else SHARE,
+                "a": a,
+                "b": b,
+                "difference": mean.value,
+                "standard_error": mean.standard_error,
+                "low": mean.low,
+                "high": mean.high,
+                "trainings": mean.n,
+            }
+        )
     return pd.DataFrame(rows)
 
 
 def differences_text(over: pd.DataFrame, within: pd.DataFrame) -> pd.DataFrame:
     """Differences from the first kind to read: over trainings, and of how many single seeds the sign is sure."""
-    rows = []
     titles = {"seed": OLD_SUM} | {name: f"{name} (bits)" for name in QUANTITIES}
     shown = over[over["quantity"].isin(COMPARED) & np.isfinite(over["difference"]) & alike(over)]
+    rows = []
     for row in shown.itertuples():
-        same = (within["a"] == row.a) & (within["b"] == row.b) & (within["quantity"] == row.quantity)
-        sure = within[same]
-        rows.append({
-            "a": row.a, "b": row.b, "quantity": titles.get(row.quantity, row.quantity),
-            "a - b": plus_minus(row.difference, row.standard_error),
-            "95 % interval over trainings": interval(row.low, row.high),
-            "sure over items (p Holm < 0.05)": f"{int((sure['p_holm'] < 0.05).sum())} of {len(sure)} seeds"
-            if len(sure) else "no error over items",
-        })  # fmt: skip
+        is_same = (within["a"] == row.a) & (within["b"] == row.b) & (within["quantity"] == row.quantity)
+        p_values = within.loc[is_same, "p_holm"]
+        sure = "no error over items"
+        if len(p_values):
+            sure = f"{(p_values < 0.05).sum()} of {len(p_values)} seeds"
+        rows.append(
+            {
+                "a": row.a,
+                "b": row.b,
+                "quantity": titles.get(row.quantity, row.quantity),
+                "a - b": plus_minus(row.difference, row.standard_error),
+                "95 % interval over trainings": interval(row.low, row.high),
+                "sure over items (p Holm < 0.05)": sure,
+            }
+        )
     return pd.DataFrame(rows)
 
 
@@ -218,120 +240,141 @@ def largest_difference(over: pd.DataFrame) -> str:
 
 def alike(over: pd.DataFrame) -> pd.Series:
     """Which rows compare the first kind with others, means with means and draws with draws."""
-    first, kinds = over["a"].iloc[0], {*over["a"], *over["b"]}
+    first = over["a"].iloc[0]
+    kinds = {*over["a"], *over["b"]}
+    with_draws = [kind for kind in kinds if kind + OF_DRAWS in kinds]
     of_means = (over["a"] == first) & ~over["b"].str.endswith(OF_DRAWS)
-    random = {kind for kind in kinds if kind + OF_DRAWS in kinds}
-    return of_means | (over["a"] == first + OF_DRAWS) & ~over["b"].isin(random)
+    of_draws = (over["a"] == first + OF_DRAWS) & ~over["b"].isin(with_draws)
+    return of_means | of_draws
 
 
 def interval(low: float, high: float) -> str:
+    """An interval in words."""
     return f"{low:+.3f} to {high:+.3f}" if math.isfinite(low) else "one training"
 
 
 def beside_published(figures: pd.DataFrame) -> pd.DataFrame:
     """Published figures of models that were evaluated, bits, compared with ours in the same way and by classifiers."""
+    models = figures["model"].str.split(" ").str[0]
     rows = []
     for row in published("domain_partition").itertuples():
-        of_model = figures[figures["model"].str.split(" ").str[0] == row.model]
-        for kind in dict.fromkeys(of_model["model"]):
-            own = of_model[of_model["model"] == kind].set_index("route")
-            rows.append({"model": kind, "quantity": row.quantity, "published": row.bits} | {
-                route: own.loc[route].get(row.quantity, math.nan) for route in (AS_NUMBERS, CLASSIFIER)
-            })  # fmt: skip
+        for kind, members in figures[models == row.model].groupby("model", sort=False):
+            ours = members.set_index("route")
+            rows.append(
+                {
+                    "model": kind,
+                    "quantity": row.quantity,
+                    "published": row.bits,
+                    AS_NUMBERS: ours.loc[AS_NUMBERS].get(row.quantity, math.nan),
+                    CLASSIFIER: ours.loc[CLASSIFIER].get(row.quantity, math.nan),
+                }
+            )
     return pd.DataFrame(rows)
 
 
 def claims(evaluations: Sequence[Evaluation]) -> list[Claim]:
     """Every expected range and the expected order of the two models, for those of them that were evaluated."""
     kinds = by_kind(evaluations)
-    expected = published(EXPECTATIONS)
-    found = []
-    for row in expected.itertuples():
+    claims = []
+    for row in published(EXPECTATIONS).itertuples():
+        scale = 1.0 if row.quantity in UNITS else NATS_PER_BIT  # expectations are in nats
         for kind, trainings in kinds.items():
             if kind.split(" ")[0] == row.model:
-                scale = 1.0 if row.quantity in UNITS else NATS_PER_BIT  # expectations are in nats
-                found.append(in_range(kind, trainings, row.quantity, row.low / scale, row.high / scale))
-    return found + list(order(evaluations))
+                claims.append(in_range(kind, trainings, row.quantity, row.low / scale, row.high / scale))
+    return claims + order(evaluations)
 
 
 def in_range(kind: str, trainings: Sequence[Evaluation], quantity: str, low: float, high: float) -> Claim:
     """Whether a quantity is in a range, by its 95 % interval over trainings; fails where the labels cannot reach it."""
     model, *settings = kind.split(" ", 1)
+    model = NAMES.get(model, model)
+    if settings:
+        model += f" ({settings[0]})"
     unit = UNITS.get(quantity, " bits")
     between = f"{low:.3g} to {high:.3g}" if low < high else f"{low:.3g}"
-    said = f"{NAMES.get(quantity, quantity)} {between}{unit}"
-    statement = f"{NAMES.get(model, model)}{''.join(f' ({text})' for text in settings)}: {said}."
-    figures = [one.routes()[CLASSIFIER][quantity] for one in trainings]
-    over = interval_of(figures)
-    if not math.isfinite(over.value):
-        reason = "; ".join(dict.fromkeys(note for figure in figures for note in figure.notes))
-        return Claim(statement, "undecided", f"{ABSENT if ABSENT in reason else reason}: there is no such block, and "
-                     "what is not there is not 0.")  # fmt: skip
-    evidence = f"{plus_minus(over.value, over.standard_error)}{unit} ({said_interval(over, len(trainings))})"
-    evidence += as_numbers(trainings, quantity)
+    statement = f"{model}: {NAMES.get(quantity, quantity)} {between}{unit}."
+    mean = mean_of(trainings, quantity)
+    if not math.isfinite(mean.value):
+        notes = [note for training in trainings for note in training.by_classifier[quantity].notes]
+        reason = "; ".join(dict.fromkeys(notes))
+        if ABSENT in reason:
+            reason = ABSENT
+        return Claim(statement, "undecided", f"{reason}: there is no such block, and what is not there is not 0.")
+    evidence = (
+        f"{plus_minus(mean.value, mean.standard_error)}{unit} (95 % interval {mean.low:.3f} to {mean.high:.3f} "
+        f"{within(len(trainings))}, by classifiers){as_numbers(trainings, quantity)}"
+    )
     ceiling = most_of(trainings, quantity)
-    if ceiling is not None and low > ceiling + ROUNDING:
-        return Claim(statement, "contradicted", f"with these labels it cannot exceed {ceiling:.3f}{unit}, whatever "
-                     f"the model; {evidence}.")  # fmt: skip
-    inside = low <= over.low and over.high <= high
-    outside = over.high < low or over.low > high
-    return Claim(statement, "confirmed" if inside else "contradicted" if outside else "undecided", f"{evidence}.")
+    if low > ceiling + ROUNDING:
+        why = f"with these labels it cannot exceed {ceiling:.3f}{unit}, whatever the model"
+        return Claim(statement, "contradicted", f"{why}; {evidence}.")
+    verdict = "undecided"
+    if low <= mean.low and mean.high <= high:
+        verdict = "confirmed"
+    elif mean.high < low or mean.low > high:
+        verdict = "contradicted"
+    return Claim(statement, verdict, f"{evidence}.")
 
 
-def interval_of(figures: Sequence[Estimate]) -> Estimate:
-    """Mean and 95 % interval over trainings; of one training, over its items."""
+def mean_of(trainings: Sequence[Evaluation], name: str) -> Estimate:
+    """Mean of a figure by classifiers and its 95 % interval over trainings; of one training, over its items."""
+    figures = [training.by_classifier[name] for training in trainings]
     if len(figures) == 1:
-        (one,) = figures
-        return replace(one, n=1)
+        return replace(figures[0], n=1)
     return replicated([figure.value for figure in figures])
-
-
-def said_interval(over: Estimate, trainings: int) -> str:
-    return f"95 % interval {over.low:.3f} to {over.high:.3f} {within(trainings)}, by classifiers"
 
 
 def as_numbers(trainings: Sequence[Evaluation], quantity: str) -> str:
     """The same with labels taken as numbers, which is no valid estimate."""
-    values = [one.routes()[AS_NUMBERS][quantity].value for one in trainings if quantity in one.routes()[AS_NUMBERS]]
-    return f"; with labels taken as numbers, as they did: {replicated(values).value:.3f}" if values else ""
+    routes = [training.routes[AS_NUMBERS] for training in trainings]
+    values = [figures[quantity].value for figures in routes if quantity in figures]
+    if not values:
+        return ""
+    return f"; with labels taken as numbers, as they did: {replicated(values).value:.3f}"
 
 
-def most_of(trainings: Sequence[Evaluation], quantity: str) -> float | None:
-    """The most that a quantity can be with the labels of these items; None where nothing is known."""
+def most_of(trainings: Sequence[Evaluation], quantity: str) -> float:
+    """The most that a quantity can be with the labels of these items; infinite where nothing is known."""
     name = most(quantity)
     if name is None:
-        return None
+        return math.inf
     if name == "I(Y;D)":
-        return max(shared_labels(one) for one in trainings)
-    return max(one.routes()[CLASSIFIER][name].value for one in trainings)
+        return max(shared_labels(training) for training in trainings)
+    return max(training.by_classifier[name].value for training in trainings)
 
 
-def shared_labels(of: Evaluation) -> float:
+def shared_labels(evaluation: Evaluation) -> float:
     """I(Y;D) of the items themselves, bits: 0 where every class is equally frequent in every domain."""
-    return float(mutual_info_score(of.report.items.y, of.report.items.d)) / NATS_PER_BIT
+    items = evaluation.report.items
+    return float(mutual_info_score(items.y, items.d)) / NATS_PER_BIT
 
 
-def order(evaluations: Sequence[Evaluation]) -> Iterator[Claim]:
+def order(evaluations: Sequence[Evaluation]) -> list[Claim]:
     """NVAE should score higher than DIVA, by each score: paired within seeds."""
     over = over_trainings(evaluations)
     if over.empty:
-        return
-    pairs = over[over["quantity"].isin(("seed", "unique")) & over["difference"].notna()]
+        return []
+    scores = over[over["quantity"].isin(("seed", "unique")) & over["difference"].notna()]
+    claims = []
     for codes in ("", OF_DRAWS):
-        for row in pairs[(pairs["a"] == "nvae" + codes) & (pairs["b"] == "diva" + codes)].itertuples():
-            of = f" (of{codes})" if codes else ""
-            statement = f"NVAE scores higher than DIVA by the score {row.quantity}{of}."
+        of_codes = f" (of{codes})" if codes else ""
+        pairs = scores[(scores["a"] == "nvae" + codes) & (scores["b"] == "diva" + codes)]
+        for row in pairs.itertuples():
+            statement = f"NVAE scores higher than DIVA by the score {row.quantity}{of_codes}."
+            difference = f"NVAE - DIVA is {row.difference:+.3f}"
             if not math.isfinite(row.low):
-                yield Claim(statement, "undecided", f"NVAE - DIVA is {row.difference:+.3f} (one pair of trainings).")
+                claims.append(Claim(statement, "undecided", f"{difference} (one pair of trainings)."))
                 continue
-            said = f"NVAE - DIVA is {row.difference:+.3f}, 95 % interval {row.low:+.3f} to {row.high:+.3f} over "
-            yield Claim(statement, verdict(-row.high, -row.low), f"{said}{row.trainings} pairs of trainings.")
+            range_text = f"95 % interval {row.low:+.3f} to {row.high:+.3f}"
+            evidence = f"{difference}, {range_text} over {row.trainings} pairs of trainings."
+            claims.append(Claim(statement, verdict(-row.high, -row.low), evidence))
+    return claims
 
 
 def arithmetic(evaluations: Sequence[Evaluation]) -> list[str]:
     """What follows from the labels alone, whatever the model."""
-    shared = max(map(shared_labels, evaluations))
-    ceiling = max(one.routes()[CLASSIFIER]["seed_ceiling"].value for one in evaluations)
+    shared = max(shared_labels(evaluation) for evaluation in evaluations)
+    ceiling = max(evaluation.by_classifier["seed_ceiling"].value for evaluation in evaluations)
     zero = "which is 0 here, so it cannot be positive" if shared < ROUNDING else f"which is {shared:.4f} bits here"
     return [
         "By arithmetic: the co-information of a block with Y and D is I(Y;D) - I(Y;D|block), so at most I(Y;D), "

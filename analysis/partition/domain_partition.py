@@ -21,6 +21,7 @@ from analysis.common.tables import (
     Result,
     difference_claim,
     plus_minus,
+    plus_minus_column,
     published,
     ranged,
     summarise,
@@ -59,41 +60,48 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """Accuracies by model and held-out domain, and how far each model is from plain risk minimisation."""
     runs, left_out = latest(runs, SAME)
     runs = ordered(runs, ["model", "held_out", "seed"], model=MODELS)
-    diverged = runs["diverged"] > 0
-    words = [f"Note: {int(diverged.sum())} trainings diverged; their figures are of the best weights before."] if (
-        diverged.any()
-    ) else []  # fmt: skip
     runs = runs.assign(held_out_name=runs["held_out"].map(domain_names(runs)))
     figures = compared(runs)
     text = figures[["model", "held_out_name", "runs"]].rename(columns={"held_out_name": "held out", "runs": "seeds"})
     for column, title in ACCURACIES.items():
-        text[title] = [cell_text(row, column, MISSING.get(column, NO_NUMBER)) for _, row in figures.iterrows()]
-    over = zip(figures["over_baseline"], figures["over_baseline_error"])
-    text[f"held-out domain, minus {BASELINE}"] = [plus_minus(*pair, "-") for pair in over]
+        missing = MISSING.get(column, NO_NUMBER)
+        text[title] = [cell_text(row, column, missing) for _, row in figures.iterrows()]
+    text[f"held-out domain, minus {BASELINE}"] = plus_minus_column(figures, "over_baseline", "-")
     text["published"] = beside(figures)
-    caption = [finding(figures), *described(runs), *words, *reference_notes(runs), *left_out]
+    caption = [finding(figures), *described(runs)]
+    diverged = int((runs["diverged"] > 0).sum())
+    if diverged:
+        caption.append(f"Note: {diverged} trainings diverged; their figures are of the best weights before.")
+    caption += reference_notes(runs)
+    caption += left_out
     return [Result("accuracy", figures, text, caption, functools.partial(draw, runs), against(runs))]
 
 
 def domain_names(runs: pd.DataFrame) -> dict[int, str]:
     """The name of each held-out domain, from one of its runs."""
     names = {}
-    for row in runs.drop_duplicates("held_out").itertuples():
-        told = table(row.run_id, "accuracies")
-        names[row.held_out] = str(told.loc[told["part"] == "out_of_domain", "domain"].iloc[0])
+    for run in runs.drop_duplicates("held_out").itertuples():
+        accuracies = table(run.run_id, "accuracies")
+        is_outside = accuracies["part"] == "out_of_domain"
+        names[run.held_out] = str(accuracies.loc[is_outside, "domain"].iloc[0])
     return names
 
 
 def compared(runs: pd.DataFrame) -> pd.DataFrame:
     """Mean and standard error over seeds of every accuracy, and the paired difference from plain risk minimisation."""
-    columns = [name for one in ACCURACIES for name in (one, *(one + end for end in WORST)) if name in runs]
+    columns = []
+    for name in ACCURACIES:
+        columns += [column for column in (name, *(name + end for end in WORST)) if column in runs]
     figures = summarise(runs, ["data", "model", "held_out", "held_out_name"], columns)
-    over = [replicated(gains(runs[runs["held_out"] == row.held_out], row.model)) for row in figures.itertuples()]
+    differences = []
+    for row in figures.itertuples():
+        in_domain = runs[runs["held_out"] == row.held_out]
+        differences.append(replicated(gains(in_domain, row.model)))
     return figures.assign(
-        over_baseline=[one.value for one in over],
-        over_baseline_error=[one.standard_error for one in over],
-        over_baseline_low=[one.low for one in over],
-        over_baseline_high=[one.high for one in over],
+        over_baseline=[difference.value for difference in differences],
+        over_baseline_error=[difference.standard_error for difference in differences],
+        over_baseline_low=[difference.low for difference in differences],
+        over_baseline_high=[difference.high for difference in differences],
     )
 
 
@@ -103,12 +111,14 @@ def finding(figures: pd.DataFrame) -> str:
     if compared.empty:
         return "Accuracies are shown alone: there is no run of plain risk minimisation to compare with."
     best = compared.loc[compared["over_baseline"].idxmax()]
-    sure = "" if math.isnan(best["over_baseline_low"]) else (
-        f" (95 %: {best['over_baseline_low']:+.3f} to {best['over_baseline_high']:+.3f}, {best['runs']} seeds)"
-    )  # fmt: skip
+    low = best["over_baseline_low"]
+    high = best["over_baseline_high"]
+    interval = ""
+    if not math.isnan(low):
+        interval = f" (95 %: {low:+.3f} to {high:+.3f}, {best['runs']} seeds)"
     return (
         f"The largest gain in accuracy over plain risk minimisation in a held-out domain is "
-        f"{best['over_baseline']:+.3f}{sure}, of {best['model']}, held out {best['held_out_name']}."
+        f"{best['over_baseline']:+.3f}{interval}, of {best['model']}, held out {best['held_out_name']}."
     )
 
 
@@ -116,16 +126,19 @@ def cell_text(row: pd.Series, column: str, missing: str = NO_NUMBER) -> str:
     """An accuracy with its standard error; of the worst of several, its interval and items too."""
     text = plus_minus(row.get(column, math.nan), row.get(column + ERROR, math.nan), missing)
     low, high, items = (row.get(column + end, math.nan) for end in WORST)
-    return f"{text} [{low:.3f}, {high:.3f}] n {items:.0f}" if math.isfinite(low) else text
+    if not math.isfinite(low):
+        return text
+    return f"{text} [{low:.3f}, {high:.3f}] n {items:.0f}"
 
 
 def gains(runs: pd.DataFrame, model: str) -> np.ndarray:
     """Accuracy on held-out domains less that of plain risk minimisation, by seed; one NaN without any."""
     by_seed = runs.pivot_table("out_of_domain_accuracy/average", ["seed", "held_out"], "model")
-    if model == BASELINE or BASELINE not in by_seed:
-        return np.array([math.nan])
-    difference = (by_seed[model] - by_seed[BASELINE]).dropna().groupby("seed").mean()
-    return difference.to_numpy() if len(difference) else np.array([math.nan])
+    if model != BASELINE and BASELINE in by_seed:
+        difference = (by_seed[model] - by_seed[BASELINE]).dropna()
+        if len(difference):
+            return difference.groupby("seed").mean().to_numpy()
+    return np.array([math.nan])
 
 
 def against(runs: pd.DataFrame) -> list[Claim]:
@@ -141,20 +154,27 @@ def against(runs: pd.DataFrame) -> list[Claim]:
 
 def beside(figures: pd.DataFrame) -> list[str]:
     """The published accuracy of each row in shares of 1, where there is one for its data, model and domain."""
-    known = published("domain_accuracies")
+    accuracies = published("domain_accuracies")
+    names = accuracies["held_out"].astype(str)
+    shares = accuracies.assign(
+        value=accuracies["accuracy_percent"] / 100, value_error=accuracies["error_percent"] / 100
+    )
     cells = []
     for row in figures.itertuples():
-        there = known[(known["data"] == row.data) & (known["model"] == row.model)
-                      & (known["held_out"].astype(str) == row.held_out_name)]  # fmt: skip
-        cells.append("; ".join(plus_minus(one.accuracy_percent / 100, one.error_percent / 100) for one in
-                               there.itertuples()) or "-")  # fmt: skip
+        is_same = (shares["data"] == row.data) & (shares["model"] == row.model) & (names == row.held_out_name)
+        texts = plus_minus_column(shares[is_same], "value")
+        cells.append("; ".join(texts) or "-")
     return cells
 
 
 def described(runs: pd.DataFrame) -> list[str]:
+    """What the columns of the table are, and data, training and code of the runs."""
     first = runs.iloc[0]
     data = ", ".join(sorted({tags["infoscope.data"] for tags in runs["tags"]}))
     within = runs["out_of_domain_accuracy/average_error"].mean()
+    groups = ranged(runs["in_domain_accuracy/groups"])
+    inside = ranged(runs["in_domain_accuracy/items"])
+    outside = ranged(runs["out_of_domain_accuracy/items"])
     return [
         "Accuracy, mean ± standard error over seeds (each draws data, split, first weights and order of training); the "
         "difference from plain risk minimisation (erm) is paired within seeds. Mean over domains, each counting the "
@@ -167,40 +187,47 @@ def described(runs: pd.DataFrame) -> list[str]:
         f"{NO_NUMBER.capitalize()}: a run did not record it, or a logit was not finite.",
         f"Data {data}; profile {profiles(runs)}; {first['steps']:,} steps, settings "
         f"{first['setting']}, step selected by {first['selection']}; "
-        f"{ranged(runs['in_domain_accuracy/groups'])} base items and "
-        f"{ranged(runs['in_domain_accuracy/items'])} new items inside, {ranged(runs['out_of_domain_accuracy/items'])} "
+        f"{groups} base items and {inside} new items inside, {outside} "
         f"outside, where one training's standard error over items is {within:.3f}; code {versions(runs)}.",
     ]
 
 
 def reference_notes(runs: pd.DataFrame) -> list[str]:
     """In what these runs differ from those of the published figures; or that there are none."""
-    data = runs["data"].iloc[0]
-    known = published("domain_accuracies")
-    sources = ", ".join(sorted(set(known.loc[known["data"] == data, "source"])))
+    first = runs.iloc[0]
+    data = first["data"]
+    accuracies = published("domain_accuracies")
+    sources = ", ".join(sorted(set(accuracies.loc[accuracies["data"] == data, "source"])))
     if not sources:
         return [f"There are no published accuracies on {data} to compare with."]
-    first = runs.iloc[0]
-    apart = [f"{name} ({first[name]}, published {value})" for name, value in PUBLISHED_WITH[data].items()
-             if first[name] != value]  # fmt: skip
-    return [f"Published: {sources}; not comparable: differs in {', '.join([*apart, *UNLIKE[data]])}."]
+    differing = []
+    for name, value in PUBLISHED_WITH[data].items():
+        if first[name] != value:
+            differing.append(f"{name} ({first[name]}, published {value})")
+    differing += UNLIKE[data]
+    return [f"Published: {sources}; not comparable: differs in {', '.join(differing)}."]
 
 
 def draw(runs: pd.DataFrame, *paths: Path) -> None:
     """Accuracy inside against outside of the training domains: every training, by model."""
-    models = list(dict.fromkeys(runs["model"]))
+    models = list(runs["model"].unique())
     columns = {
         "in_domain_accuracy/average": ("new items, training domains", BLUE),
         "out_of_domain_accuracy/average": ("held-out domain", VERMILLION),
     }
-    groups, how = dict.fromkeys(runs["held_out_name"]), {"legend_at": "outside lower center", "ncols": 2, "dpi": 130}
+    domains = runs["held_out_name"].unique()
     ylabel = "accuracy, 95 % interval over items"
-    for axis, domain in panel_by_panel(paths, groups, (4.6, 3.8), (1.5, 0), ylabel=ylabel, **how):
-        for place, (_, rows) in enumerate(runs[runs["held_out_name"] == domain].groupby("model", sort=False)):
+    settings = {"ylabel": ylabel, "legend_at": "outside lower center", "ncols": 2, "dpi": 130}
+    for axis, domain in panel_by_panel(paths, domains, (4.6, 3.8), (1.5, 0), **settings):
+        in_domain = runs[runs["held_out_name"] == domain]
+        for place, (_, rows) in enumerate(in_domain.groupby("model", sort=False)):
             offsets = place + 0.12 * (np.arange(len(rows)) - (len(rows) - 1) / 2)
             for column, (label, colour) in columns.items():
-                axis.errorbar(offsets, rows[column], 1.96 * rows[column + "_error"], fmt="o", color=colour, capsize=2,
-                              markersize=3.5, label=label if place == 0 else None)  # fmt: skip
+                reach = 1.96 * rows[column + "_error"]
+                name = label if place == 0 else None
+                axis.errorbar(
+                    offsets, rows[column], reach, fmt="o", color=colour, capsize=2, markersize=3.5, label=name
+                )
         axis.set_xticks(range(len(models)), labels=models, rotation=25, ha="right")
         axis.set_title(f"held out: {domain}")
         axis.grid(axis="y", alpha=0.3)

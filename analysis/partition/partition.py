@@ -10,7 +10,7 @@ Evaluates logged models on the items that their run kept, by nearest neighbours,
 import functools
 import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,12 +24,22 @@ from mlflow.exceptions import MlflowException
 from analysis.common.marks import mark, sheet
 from analysis.common.models import Candidate, candidate_at, candidates, each, has_posterior, loaded, sentence
 from analysis.common.runs import latest
-from analysis.common.tables import FOLDER, PICTURE, Analysis, Result, plus_minus, print_result, printable, ranged, save
+from analysis.common.tables import (
+    FOLDER,
+    PICTURE,
+    Analysis,
+    Result,
+    plus_minus_column,
+    print_result,
+    printable,
+    ranged,
+    save,
+)
 from analysis.partition import _tables as tables
 from analysis.partition._evaluation import DRAWS, MEANS, Effort, Evaluation, evaluated, items_of
-from analysis.partition._tables import arithmetic, claims
 from infoscope.checks import one_of
 from infoscope.command_line import BAD_INPUT, FAILED, command, option
+from infoscope.estimators.result import Estimate
 from infoscope.metrics.partition.labels_as_numbers import AS_NUMBERS
 from infoscope.metrics.partition.report import OLD_SUM, SEED_LIMITS
 from infoscope.metrics.partition.terms import CLASSIFIER
@@ -63,148 +73,164 @@ class Outcome:
 
 def effort_of(arguments: SimpleNamespace) -> Effort:
     """The settings of an evaluation: those of the profile, but for what the options say."""
-    effort = EFFORTS.get(arguments.profile.split(" ")[0], Effort())
-    names = [name for name in asdict(effort) if name != "codes" and getattr(arguments, name) is not None]
-    return replace(effort, **{name: getattr(arguments, name) for name in names})
+    profile = arguments.profile.split(" ")[0]
+    effort = EFFORTS.get(profile, Effort())
+    changes = {}
+    for name in asdict(effort):
+        value = getattr(arguments, name)
+        if name != "codes" and value is not None:
+            changes[name] = value
+    return replace(effort, **changes)
 
 
-def outcome(found: Sequence[Candidate], arguments: SimpleNamespace) -> Outcome:
+def outcome(models: Sequence[Candidate], arguments: SimpleNamespace) -> Outcome:
     """Evaluates the models; the failure of one does not stop the others."""
     effort = effort_of(arguments)
-    evaluations, failures = each(found, lambda one: evaluations_of(one, effort, arguments))
+    evaluations, failures = each(models, lambda candidate: evaluations_of(candidate, effort, arguments))
     return Outcome(evaluations, failures, effort)
 
 
 def evaluations_of(candidate: Candidate, effort: Effort, arguments: SimpleNamespace) -> list[Evaluation]:
     """The evaluations of one model: of its means, and where they are asked for and it has a posterior, of draws."""
-    model, items = loaded(candidate), items_of(candidate, arguments.data, arguments.split)
-    return [
-        evaluated(named(candidate, codes), model, items, replace(effort, codes=codes), arguments.again)
-        for codes in CODES[arguments.codes]
-        if codes == MEANS or has_posterior(model, items.x)
-    ]
+    model = loaded(candidate)
+    items = items_of(candidate, arguments.data, arguments.split)
+    evaluations = []
+    for codes in CODES[arguments.codes]:
+        kind = candidate
+        if codes == DRAWS:
+            if not has_posterior(model, items.x):
+                continue
+            kind = replace(candidate, kind=f"{candidate.kind} {DRAWS}")
+        evaluations.append(evaluated(kind, model, items, replace(effort, codes=codes), arguments.again))
+    return evaluations
 
 
-def named(candidate: Candidate, codes: str) -> Candidate:
-    """The candidate, as another kind where it is evaluated by draws."""
-    return candidate if codes == MEANS else replace(candidate, kind=f"{candidate.kind} {codes}")
-
-
-def results(found: Outcome) -> list[Result]:
+def results(outcome: Outcome) -> list[Result]:
     """The tables: models by their figures, and paired differences between them."""
-    evaluations = found.evaluations
+    evaluations = outcome.evaluations
     figures = tables.comparison(evaluations)
-    words = caption(found, figures)
     by_model = Result(
-        "partition", tables.with_units(figures), tables.comparison_text(figures), "\n".join(words),
-        functools.partial(draw_scores, evaluations), claims(evaluations),
-    )  # fmt: skip
-    found_so_far = [by_model, *published_result(figures, evaluations)]
+        "partition",
+        tables.with_units(figures),
+        tables.comparison_text(figures),
+        caption(outcome, figures),
+        functools.partial(draw_scores, evaluations),
+        tables.claims(evaluations),
+    )
+    results = [by_model, *published_result(figures, evaluations)]
     over = tables.over_trainings(evaluations)
     if over.empty:
-        return found_so_far
+        return results
     within = tables.within_items(evaluations)
-    said = (
-        f"{tables.largest_difference(over)}\n"
+    explanation = (
         "Paired differences a - b of models that were trained on the same data and evaluated on the same items, by "
         "classifiers: mean ± standard error over trainings (seeds) with a 95 % interval (Student t), and of how many "
         "single pairs of trained models the sign is sure over items (adjusted over all quantities and pairs of a seed, "
         "Holm). Where an interval over trainings is wide, more seeds are needed, not more items. Here the pairs with "
         f"{over['a'].iloc[0]}, means with means and draws with draws; every pair and quantity is in the CSV file."
     )
-    return [*found_so_far, Result("differences", over, tables.differences_text(over, within), said)]
+    text = tables.differences_text(over, within)
+    results.append(Result("differences", over, text, [tables.largest_difference(over), explanation]))
+    return results
 
 
-def published_result(figures: pd.DataFrame, evaluations: Sequence[Evaluation]) -> Iterator[Result]:
+def published_result(figures: pd.DataFrame, evaluations: Sequence[Evaluation]) -> list[Result]:
     """Published figures of these models on the same kind of data, where there are some."""
     beside = tables.beside_published(figures)
-    if beside.empty or not all(one.data.startswith(PUBLISHED_DATA) for one in evaluations):
-        return
+    is_same_data = all(evaluation.data.startswith(PUBLISHED_DATA) for evaluation in evaluations)
+    if beside.empty or not is_same_data:
+        return []
     text = beside.copy()
     for name in ("published", AS_NUMBERS, CLASSIFIER):
-        text[name] = [plus_minus(value, math.nan, tables.ABSENT) for value in beside[name]]
-    said = (
-        "Published figures are those of one run without errors, and not comparable with ours.\n"
+        text[name] = plus_minus_column(beside, name, tables.ABSENT)
+    caption = [
+        "Published figures are those of one run without errors, and not comparable with ours.",
         "Bits. They are written into the code of the NVAE experiments, which differ in the estimate (labels as "
-        "numbers, k = 7; ours in the same way with another k beside it), the networks, the training and the items."
-    )
-    yield Result("published", beside, text, said)
+        "numbers, k = 7; ours in the same way with another k beside it), the networks, the training and the items.",
+    ]
+    return [Result("published", beside, text, caption)]
 
 
-def caption(found: Outcome, figures: pd.DataFrame) -> list[str]:
+def caption(outcome: Outcome, figures: pd.DataFrame) -> list[str]:
     """What is measured of what, with which limits."""
-    first = found.evaluations[0].report
-    items, groups = (ranged([getattr(one.report, name) for one in found.evaluations]) for name in ("n", "groups"))
-    data = ", ".join(sorted({one.data for one in found.evaluations}))
-    effort = found.effort
-    several = (figures["trainings"] > 1).any()
-    spread = "± is the standard error over trainings" if several else "one training each: ± is over its items"
+    evaluations = outcome.evaluations
+    family = evaluations[0].report.settings["family"]
+    items = ranged([evaluation.report.n for evaluation in evaluations])
+    groups = ranged([evaluation.report.groups for evaluation in evaluations])
+    data = ", ".join(sorted({evaluation.data for evaluation in evaluations}))
+    spread = "one training each: ± is over its items"
+    if (figures["trainings"] > 1).any():
+        spread = "± is the standard error over trainings"
     return [
-        tables.finding(found.evaluations),
-        f"Bits, by {first.settings['family']} classifiers ({effort.folds} folds); {items} items in "
+        tables.finding(evaluations),
+        f"Bits, by {family} classifiers ({outcome.effort.folds} folds); {items} items in "
         f"{groups} groups; {spread}. Scores have no unit. Every route (classifier, neighbours, "
         "labels as numbers, posterior), quantity and the old score, with both errors, is in the CSV file.",
         "Quoted of models with posteriors: one draw for each item, as the decoder sees it. Their means are a "
         "deterministic function of the item and can carry what the noise of draws hides; they are in the CSV file.",
         f"Items: {data}; not seen in training.",
         LIMITS,
-        *arithmetic(found.evaluations),
+        *tables.arithmetic(evaluations),
         "it_summary_report.txt has the full report of every model.",
-        *found.notes,
-        *(f"Not evaluated: {failure}" for failure in found.failures),
+        *outcome.notes,
+        *(f"Not evaluated: {failure}" for failure in outcome.failures),
     ]
 
 
 def analyse(frame: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """Evaluates the models of these runs where that is not done yet. Raises ValueError when none can be."""
     models, notes = of_runs(frame, arguments.models)
-    found = outcome(models, arguments)
-    if not found.evaluations:
-        raise ValueError(f"no model could be evaluated: {' '.join(found.failures)}")
-    return results(replace(found, notes=notes))
+    evaluated = outcome(models, arguments)
+    if not evaluated.evaluations:
+        raise ValueError(f"no model could be evaluated: {' '.join(evaluated.failures)}")
+    return results(replace(evaluated, notes=notes))
 
 
-def write(found: Outcome, tabled: Sequence[Result], folder: Path) -> list[Path]:
+def write(outcome: Outcome, results: Sequence[Result], folder: Path) -> list[Path]:
     """Writes the files of the evaluation into a folder; returns the paths of those that concern all models."""
     folder.mkdir(parents=True, exist_ok=True)
-    paths = [*save(replace(tabled[0], draw=None), folder / "it_comparison_table")]
-    for result in tabled[1:]:
+    first, *others = results
+    paths = [*save(replace(first, draw=None), folder / "it_comparison_table")]
+    for result in others:
         paths += save(result, folder / f"it_{result.name}")
     pictures = [folder / f"it_model_comparison{suffix}" for suffix in PICTURE]
-    draw_scores(found.evaluations, *pictures)
-    trainings = pd.concat(
-        report.table.assign(model=one.candidate.kind, seed=one.candidate.seed, run_id=one.candidate.run_id)
-        for one in found.evaluations
-        for report in one.reports
-    )
-    more = {"trainings": trainings, "differences_over_items": tables.within_items(found.evaluations)}
+    draw_scores(outcome.evaluations, *pictures)
+    parts = []
+    for evaluation in outcome.evaluations:
+        model = evaluation.candidate
+        for report in evaluation.reports:
+            parts.append(report.table.assign(model=model.kind, seed=model.seed, run_id=model.run_id))
+    more = {
+        "trainings": pd.concat(parts),
+        "differences_over_items": tables.within_items(outcome.evaluations),
+    }
     for name, table in more.items():
-        paths.append(folder / f"it_{name}.csv")
-        table.to_csv(paths[-1], index=False)
-    (folder / "it_summary_report.txt").write_text(summary(found, tabled), encoding="utf-8")
-    return [*paths, *pictures, folder / "it_summary_report.txt"]
+        path = folder / f"it_{name}.csv"
+        table.to_csv(path, index=False)
+        paths.append(path)
+    report_file = folder / "it_summary_report.txt"
+    report_file.write_text(summary(outcome, results), encoding="utf-8")
+    return [*paths, *pictures, report_file]
 
 
-def summary(found: Outcome, tabled: Sequence[Result]) -> str:
+def summary(outcome: Outcome, results: Sequence[Result]) -> str:
     """The report in words: tables, captions and claims, then every trained model."""
-    parts = [f"Settings: {asdict(found.effort)}", ""]
-    for result in tabled:
-        parts += [result.text.to_string(index=False), result.caption, *map(str, result.claims), ""]
-    for one in found.evaluations:
-        parts.append(f"== {one.candidate.name} (run {one.candidate.run_id or 'none'}), {one.data}")
-        parts.append(f"{one.words}\n")
+    parts = [f"Settings: {asdict(outcome.effort)}", ""]
+    for result in results:
+        claims = [str(claim) for claim in result.claims]
+        parts += [result.text.to_string(index=False), result.caption, *claims, ""]
+    for evaluation in outcome.evaluations:
+        model = evaluation.candidate
+        parts.append(f"== {model.name} (run {model.run_id or 'none'}), {evaluation.data}")
+        parts.append(f"{evaluation.words}\n")
     return "\n".join(parts)
-
-
-def ceiling(of: Evaluation, name: str) -> float:
-    """The most that a quantity or the score seed can be with the labels of these items."""
-    return of.routes()[CLASSIFIER][tables.most(name)].value
 
 
 def draw_scores(evaluations: Sequence[Evaluation], *paths: Path) -> None:
     """Scores and quantities of every training with 95 % intervals over items, by kind."""
-    kinds, across = tables.by_kind(evaluations), 3
-    down = -(-len(PANELS) // across)
+    kinds = tables.by_kind(evaluations)
+    across = 3
+    down = math.ceil(len(PANELS) / across)
     with sheet(paths, down, across, (4.2 * across, 2.7 * down), 130) as axes:
         axes[0, 0].figure.suptitle(
             "By classifiers: every training with its 95 % interval over items; line: mean over "
@@ -217,28 +243,17 @@ def draw_scores(evaluations: Sequence[Evaluation], *paths: Path) -> None:
 
 def panel(axis: Any, name: str, kinds: Mapping[str, Sequence[Evaluation]]) -> None:
     """One score or quantity of every training, by kind."""
-    evaluations = [one for trainings in kinds.values() for one in trainings]
     for place, (kind, trainings) in enumerate(kinds.items()):
-        found = [one.routes()[CLASSIFIER].get(name) for one in trainings]
-        found = [one for one in found if one is not None and math.isfinite(one.value)]
-        if not found:
-            axis.text(place, 0.02, "n/a", ha="center", va="bottom", color="grey", fontsize=8,
-                      transform=axis.get_xaxis_transform())  # fmt: skip
-            continue
-        offsets = place + 0.1 * (np.arange(len(found)) - (len(found) - 1) / 2)
-        values = np.array([one.value for one in found])
-        reach = np.array([[one.value - one.low, one.high - one.value] for one in found]).T
-        axis.errorbar(
-            offsets, values, np.clip(reach, 0, None), linestyle="none", markersize=4, capsize=2,
-            fillstyle="none" if kind.endswith(tables.OF_DRAWS) else "full",
-            **mark("model", kind.removesuffix(tables.OF_DRAWS))._asdict(),
-        )  # fmt: skip
-        axis.hlines(values.mean(), place - 0.3, place + 0.3, color="black", linewidth=1)
+        figures = [training.by_classifier[name] for training in trainings if name in training.by_classifier]
+        figures = [figure for figure in figures if math.isfinite(figure.value)]
+        draw_kind(axis, place, kind, figures)
     axis.set_xlim(-0.6, len(kinds) - 0.4)
     if name in (*WANTED, "seed"):
-        axis.axhline(max(ceiling(one, name) for one in evaluations), color="grey", linestyle="--", linewidth=0.8)
+        ceilings = [tables.most_of(trainings, name) for trainings in kinds.values()]
+        axis.axhline(max(ceilings), color="grey", linestyle="--", linewidth=0.8)
     low, high = axis.get_ylim()
-    axis.set_ylim(min(0.0, low), high + 0.08 * (high - min(0.0, low)))
+    low = min(0.0, low)
+    axis.set_ylim(low, high + 0.08 * (high - low))
     title = name if name in tables.SCORES else f"{name} (bits)"
     if name == "seed":
         title = f"{OLD_SUM} (an absent block counts 0)"
@@ -246,6 +261,30 @@ def panel(axis: Any, name: str, kinds: Mapping[str, Sequence[Evaluation]]) -> No
     axis.set_xticks(range(len(kinds)), labels=list(kinds), rotation=25, ha="right", fontsize=8)
     axis.grid(axis="y", alpha=0.3)
     axis.plot([], [])  # so that a panel where nothing applies keeps its axes
+
+
+def draw_kind(axis: Any, place: int, kind: str, figures: Sequence[Estimate]) -> None:
+    """The figures of one kind of model, side by side with their intervals, and their mean."""
+    if not figures:
+        across = axis.get_xaxis_transform()
+        axis.text(place, 0.02, "n/a", ha="center", va="bottom", color="grey", fontsize=8, transform=across)
+        return
+    offsets = place + 0.1 * (np.arange(len(figures)) - (len(figures) - 1) / 2)
+    values = np.array([figure.value for figure in figures])
+    below = values - [figure.low for figure in figures]
+    above = [figure.high for figure in figures] - values
+    is_of_draws = kind.endswith(tables.OF_DRAWS)
+    axis.errorbar(
+        offsets,
+        values,
+        np.clip([below, above], 0, None),
+        linestyle="none",
+        markersize=4,
+        capsize=2,
+        fillstyle="none" if is_of_draws else "full",
+        **mark("model", kind.removesuffix(tables.OF_DRAWS))._asdict(),
+    )
+    axis.hlines(values.mean(), place - 0.3, place + 0.3, color="black", linewidth=1)
 
 
 OPTIONS = [
@@ -270,10 +309,10 @@ def of_runs(frame: pd.DataFrame, models: str) -> tuple[list[Candidate], list[str
     if models:
         names = models.split(",")
         for name in names:
-            one_of("models", name, list(dict.fromkeys(frame["model"])))
+            one_of("models", name, list(frame["model"].unique()))
         frame = frame[frame["model"].isin(names)]
-    found, notes = latest(frame, ())
-    return candidates(found, MODELS), notes
+    selected, notes = latest(frame, ())
+    return candidates(selected, MODELS), notes
 
 
 def asked(arguments: SimpleNamespace) -> tuple[list[Candidate], list[str], list[str]]:
@@ -282,36 +321,38 @@ def asked(arguments: SimpleNamespace) -> tuple[list[Candidate], list[str], list[
     if not arguments.model:
         models, notes = of_runs(runs(EXPERIMENT, arguments.profile), arguments.models)
         return models, [], notes
-    found, missing = [], []
+    models = []
+    missing = []
     for address in arguments.model:
         try:
-            found.append(candidate_at(address))
+            models.append(candidate_at(address))
         except LookupError as error:
             missing.append(sentence(error))
-    return found, missing, []
+    return models, missing, []
 
 
-def main(given: SimpleNamespace) -> int:
+def main(arguments: SimpleNamespace) -> int:
     """Evaluates and writes; the exit status: 1 when a model could not be evaluated, 2 when none could."""
-    models, missing, notes = asked(given)
-    found = outcome(models, given)
-    found = replace(found, failures=[*missing, *found.failures], notes=notes)
-    for failure in found.failures:
+    models, missing, notes = asked(arguments)
+    evaluated = outcome(models, arguments)
+    failures = [*missing, *evaluated.failures]
+    evaluated = replace(evaluated, failures=failures, notes=notes)
+    for failure in failures:
         print(f"error: {printable(failure)}", file=sys.stderr)
-    if not found.evaluations:
+    if not evaluated.evaluations:
         return BAD_INPUT
-    tabled = results(found)
+    tabled = results(evaluated)
     for result in tabled:
         print_result(result)
         print()
-    paths = write(found, tabled, OUTPUTS)
+    paths = write(evaluated, tabled, OUTPUTS)
     print("saved:", ", ".join(map(str, paths)))
-    if not given.model:
+    if not arguments.model:
         try:
-            attach(EXPERIMENT, given.profile, paths, OUTPUTS.name)
+            attach(EXPERIMENT, arguments.profile, paths, OUTPUTS.name)
         except (LookupError, MlflowException) as error:
             print(f"not attached to the sweep: {sentence(error)}", file=sys.stderr)
-    return FAILED if found.failures else 0
+    return FAILED if failures else 0
 
 
 COMMAND = command("partition", main, ANALYSIS.command().params, __doc__)

@@ -38,25 +38,47 @@ RECORDED = {  # metrics in nats, and the columns for them in bits
 def pooled(runs: pd.DataFrame) -> pd.DataFrame:
     """A row per distribution, size and method, over the data sets of all blocks. Bits; `covered` of `intervals`."""
     runs = runs.rename(columns=RECORDED)
-    columns = ["answered", "intervals", "covered", "bias", "squared_error", "absolute_error", "width", "labels_error"]
-    runs = runs.assign(**{name: np.nan for name in columns if name not in runs})
-    nats = ["truth", "truth_error", "bias", "absolute_error", "width", "labels_error"]
-    runs = runs.assign(squared_error=runs["squared_error"] * BITS**2, **{name: runs[name] * BITS for name in nats})
+    for name in (
+        "answered",
+        "intervals",
+        "covered",
+        "bias",
+        "squared_error",
+        "absolute_error",
+        "width",
+        "labels_error",
+    ):
+        if name not in runs:
+            runs[name] = np.nan
+    runs["squared_error"] *= BITS**2
+    for name in ("truth", "truth_error", "bias", "absolute_error", "width", "labels_error"):
+        runs[name] *= BITS
     rows = []
     for group, blocks in runs.groupby(GROUP, sort=False):
-        answered, intervals = blocks["answered"].sum(), blocks["intervals"].sum()
-        row = dict(zip(GROUP, group)) | {"truth": blocks["truth"].iloc[0], "truth_error": blocks["truth_error"].iloc[0]}
-        row |= {"asked": int(blocks["sets"].sum()), "answered": int(answered), "intervals": int(intervals)}
-        for name in ("bias", "squared_error", "absolute_error"):
-            row[name] = weighted_mean(blocks[name], blocks["answered"])
-        row["width"] = weighted_mean(blocks["width"], blocks["intervals"])
-        row["covered"] = int(blocks["covered"].sum())
-        row["labels_error"] = weighted_mean(blocks["labels_error"], blocks["sets"])
+        first = blocks.iloc[0]
+        answered = blocks["answered"].sum()
+        squared_error = weighted_mean(blocks["squared_error"], blocks["answered"])
+        bias = weighted_mean(blocks["bias"], blocks["answered"])
         scatter = math.nan
         if answered > 1:
-            scatter = math.sqrt(max(0.0, row["squared_error"] - row["bias"] ** 2) * answered / (answered - 1))
-        row["bias_error"] = math.hypot(scatter / math.sqrt(max(1, answered)), row["truth_error"])
-        row |= {"seconds": blocks["estimate_seconds"].median(), "memory_mib": blocks["memory_mib"].max()}
+            variance = max(0.0, squared_error - bias**2)
+            scatter = math.sqrt(variance * answered / (answered - 1))
+        row = dict(zip(GROUP, group)) | {
+            "truth": first["truth"],
+            "truth_error": first["truth_error"],
+            "asked": int(blocks["sets"].sum()),
+            "answered": int(answered),
+            "intervals": int(blocks["intervals"].sum()),
+            "bias": bias,
+            "squared_error": squared_error,
+            "absolute_error": weighted_mean(blocks["absolute_error"], blocks["answered"]),
+            "width": weighted_mean(blocks["width"], blocks["intervals"]),
+            "covered": int(blocks["covered"].sum()),
+            "labels_error": weighted_mean(blocks["labels_error"], blocks["sets"]),
+            "bias_error": math.hypot(scatter / math.sqrt(max(1, answered)), first["truth_error"]),
+            "seconds": blocks["estimate_seconds"].median(),
+            "memory_mib": blocks["memory_mib"].max(),
+        }
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -83,37 +105,45 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
 
 
 def _laws(laws: pd.DataFrame, sources: str) -> Result:
+    """The most accurate methods on each distribution and number of rows."""
     rows = []
-    for (collection, law, n), of in laws.groupby(["collection", "law", "n"], sort=False):
-        ranked = of[of["answered"] > 0].sort_values("squared_error", kind="stable")
+    for (collection, law, n), methods in laws.groupby(["collection", "law", "n"], sort=False):
+        ranked = methods[methods["answered"] > 0].sort_values("squared_error", kind="stable")
+        texts = [_bias_text(method) for _, method in ranked.iterrows()]
         row = {
             "collection": collection,
             "distribution": law,
-            "truth (bits)": f"{of['truth'].iloc[0]:.3f}",
+            "truth (bits)": f"{methods['truth'].iloc[0]:.3f}",
             "n": f"{n:,}",
         }
         for place in range(BEST):
-            row[f"{place + 1}."] = _bias_text(ranked.iloc[place]) if place < len(ranked) else ""
-        row["worst"] = _bias_text(ranked.iloc[-1]) if len(ranked) > BEST else ""
-        row["cover"] = f"{int(well_covered(of).sum())} of {int((of['intervals'] > 0).sum())}"
+            row[f"{place + 1}."] = texts[place] if place < len(texts) else ""
+        row["worst"] = texts[-1] if len(texts) > BEST else ""
+        row["cover"] = f"{well_covered(methods).sum()} of {(methods['intervals'] > 0).sum()}"
         rows.append(row)
     firsts = laws.dropna(subset="squared_error").sort_values("squared_error", kind="stable")
-    firsts = firsts.drop_duplicates(["collection", "law", "n"])["method"].value_counts()
-    caption = (
-        f"{firsts.index[0]} has the least error on {firsts.iloc[0]} of {firsts.sum()} distributions and sizes (95 %: "
-        f"{share_text(firsts.iloc[0], firsts.sum())}).\n"
+    wins = firsts.drop_duplicates(["collection", "law", "n"])["method"].value_counts()
+    best = wins.index[0]
+    caption = [
+        f"{best} has the least error on {wins[best]} of {wins.sum()} distributions and sizes (95 %: "
+        f"{share_text(wins[best], wins.sum())}).",
         "The methods with the least RMSE on each distribution, chosen with knowledge of the truth. Bias ± its standard "
         "error over data sets, bits; in brackets the share of intervals that contain the truth. Cover: methods whose "
-        f"intervals contain it in at least {MIN_COVERAGE:.0%} of the data sets.\n{sources}"
-    )
+        f"intervals contain it in at least {MIN_COVERAGE:.0%} of the data sets.",
+        sources,
+    ]
     draw = functools.partial(draw_biases, laws)
     return Result("laws", laws, pd.DataFrame(rows), caption, draw, title="By distribution")
 
 
 def _bias_text(row: pd.Series) -> str:
-    error = f" ± {row['bias_error']:.3f}" if math.isfinite(row["bias_error"]) else ""
-    covered = f" ({100 * row['covered'] / row['intervals']:.0f} %)" if row["intervals"] else ""
-    return f"{row['method']} {row['bias']:+.3f}{error}{covered}"
+    """A method with its bias, standard error, and the share of its intervals that contain the truth."""
+    text = f"{row['method']} {row['bias']:+.3f}"
+    if math.isfinite(row["bias_error"]):
+        text += f" ± {row['bias_error']:.3f}"
+    if row["intervals"]:
+        text += f" ({100 * row['covered'] / row['intervals']:.0f} %)"
+    return text
 
 
 def _items(paired: pd.DataFrame, sources: str) -> Result:
@@ -165,27 +195,31 @@ def _items(paired: pd.DataFrame, sources: str) -> Result:
 def draw_biases(laws: pd.DataFrame, *paths: Path) -> None:
     """Bias by distribution and method at the largest size, as colours; a dot where the intervals cover."""
     laws = laws[laws["n"] == laws["n"].max()].sort_values(["collection", "law"], kind="stable")
-    nearest = laws["bias"].abs().clip(upper=0.5).groupby(laws["method"]).mean().sort_values()
-    names = [list(dict.fromkeys(laws["law"])), list(nearest.index)]
-    bias = laws.pivot_table(index="law", columns="method", values="bias").reindex(index=names[0], columns=names[1])
+    distance = laws["bias"].abs().clip(upper=0.5)
+    methods = distance.groupby(laws["method"]).mean().sort_values().index
+    names = pd.Index(laws["law"].unique())
+    bias = laws.pivot_table(index="law", columns="method", values="bias").reindex(index=names, columns=methods)
     covered = laws[well_covered(laws)]
-    places = [[of.index(name) for name in covered[what]] for of, what in zip(names, ("law", "method"))]
+    columns = methods.get_indexer(covered["method"])
+    rows = names.get_indexer(covered["law"])
     label = f"at least {MIN_COVERAGE:.0%} of 95 % intervals contain the truth"
-    size = (0.32 * len(names[1]) + 5, 0.19 * len(names[0]) + 2.5)
+    size = (0.32 * len(methods) + 5, 0.19 * len(names) + 2.5)
     with sheet(paths, size=size, legend_at="outside upper center") as ((axis,),):
         image = axis.imshow(bias, cmap="RdBu_r", vmin=-0.5, vmax=0.5, aspect="auto", interpolation="none")
         axis.set_facecolor("lightgrey")
-        axis.scatter(*reversed(places), s=6, color="black", label=label)
-        axis.set_xticks(range(len(names[1])), names[1], rotation=90, fontsize="small")
-        axis.set_yticks(range(len(names[0])), names[0], fontsize="x-small")
+        axis.scatter(columns, rows, s=6, color="black", label=label)
+        axis.set_xticks(range(len(methods)), methods, rotation=90, fontsize="small")
+        axis.set_yticks(range(len(names)), names, fontsize="x-small")
         axis.figure.colorbar(image, label="bias (bits)", extend="both")  # longer words do not fit beside three rows
         axis.set_title(f"n = {laws['n'].iloc[0]:,}; grey: not run, or refused", fontsize="small")
 
 
 def weighted_mean(values: pd.Series, weights: pd.Series) -> float:
     """The weighted mean of the values that are not missing; NaN without any."""
-    known = values.notna() & (weights > 0)
-    return float(np.average(values[known], weights=weights[known])) if known.any() else math.nan
+    is_valid = values.notna() & (weights > 0)
+    if not is_valid.any():
+        return math.nan
+    return float(np.average(values[is_valid], weights=weights[is_valid]))
 
 
 ANALYSIS = Analysis("known-laws", analyse)

@@ -44,17 +44,21 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
         discoveries=runs["true_discoveries"] + runs["false_discoveries"],
         redundant_left_out=runs["redundant_found"] - runs["redundant_chosen"],
     )
-    rows, texts = [], []
-    for method, of in runs.groupby("method", sort=False):
-        row = {"method": method, "tables": of["table"].nunique(), "data_sets": len(of)}
-        text = {"method": method, "data sets": f"{len(of)} of {row['tables']} tables"}
+    rows = []
+    texts = []
+    for method, members in runs.groupby("method", sort=False):
+        tables = members["table"].nunique()
+        row = {"method": method, "tables": tables, "data_sets": len(members)}
+        text = {"method": method, "data sets": f"{len(members)} of {tables} tables"}
         for title, (part, whole) in SHARES.items():
-            value, low, high = share(of, part, whole)
+            value, low, high = share(members, part, whole)
             row |= {title: value, f"{title}_low": low, f"{title}_high": high}
             text[title] = f"{value:.1%} ({low:.1%} to {high:.1%})" if np.isfinite(value) else ""
+        text["seconds"] = f"{members['screen_seconds'].median():.1f}"
         rows.append(row)
-        texts.append(text | {"seconds": f"{of['screen_seconds'].median():.1f}"})
-    finding = f"{texts[0]['method']}: power {texts[0]['power']}, false discoveries {texts[0]['false discoveries']}."
+        texts.append(text)
+    first = texts[0]
+    finding = f"{first['method']}: power {first['power']}, false discoveries {first['false discoveries']}."
     caption = [finding, "In brackets 95 % intervals over tables.", provenance(runs), *left_out]
     return [Result("methods", pd.DataFrame(rows), pd.DataFrame(texts), caption)]
 

@@ -4,14 +4,14 @@ import functools
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from analysis.common.marks import BLUE, ORANGE, lines, panel_by_panel, sheet
 from analysis.common.tables import Claim, Result, plus_minus_column, spread
-from analysis.usable_information._runs import NAMES, TAIL, Z95, Figure, hardest_shown, less_than
-from infoscope.estimators.result import clustered_error
+from analysis.usable_information._runs import NAMES, TAIL, Z95, Figure, error_of_mean, hardest_shown, less_than
 from infoscope.metrics.v_information import pvi
 from infoscope.metrics.v_information.pvi import threshold_window
 
@@ -33,15 +33,21 @@ def results(tables: Tables, family: str, words: Sequence[str]) -> list[Result]:
         return []
     with_overlap = {name: table for name, table in tables.items() if "overlap" in table}
     with_text = {name: table for name, table in tables.items() if "text" in table}
-    found = [right_and_wrong(tables, family, words)]
-    found += [overlap(with_overlap, family, words)] if with_overlap else []
-    return [*found, hardest(with_text, family, words)] if with_text else found
+    results = [right_and_wrong(tables, family, words)]
+    if with_overlap:
+        results.append(overlap(with_overlap, family, words))
+    if with_text:
+        results.append(hardest(with_text, family, words))
+    return results
 
 
 def right_and_wrong(tables: Tables, family: str, words: Sequence[str]) -> Result:
     """Figure 3: the PVI of right and wrong predictions, with the window in which both can be."""
-    figures = pd.DataFrame([window_row(name, label, own, classes_of(table))
-                            for name, table in tables.items() for label, own in table.groupby("label")])  # fmt: skip
+    rows = []
+    for name, table in tables.items():
+        for label, items in table.groupby("label"):
+            rows.append(window_row(name, label, items, classes_of(table)))
+    figures = pd.DataFrame(rows)
     text = pd.DataFrame(
         {
             "data": figures["data"].map(NAMES),
@@ -52,17 +58,18 @@ def right_and_wrong(tables: Tables, family: str, words: Sequence[str]) -> Result
             "wrong up to": figures["window_high"].map("{:+.3f}".format),
             "least right": figures["least_right"].map(signed),
             "largest wrong": figures["largest_wrong"].map(signed),
-            "in the window": [f"{inside} of {n}" for inside, n in zip(figures["in_window"], figures["n"])],
+            "in the window": figures["in_window"].astype(str) + " of " + figures["n"].astype(str),
             "wrong": figures["wrong"],
         }
     )
     beyond = int(figures["beyond"].sum())
+    items = f"{figures['n'].sum():,}"
     statement = (
         "Where predictions turn wrong (figure 3) follows from arithmetic: H(y) - log2 C to H(y) - 1 bits, by class."
     )
-    evidence = f"{beyond} of {figures['n'].sum():,} items of {len(tables)} data sets are outside of what it allows."
+    evidence = f"{beyond} of {items} items of {len(tables)} data sets are outside of what it allows."
     caption = [
-        f"{figures['wrong'].sum():,} of {figures['n'].sum():,} predictions are wrong, and {evidence}",
+        f"{figures['wrong'].sum():,} of {items} predictions are wrong, and {evidence}",
         f"{family}, held out; bits. H(y) = -log2 of a class's probability without an input. Whatever the family and "
         "the data, a right prediction has a PVI of at least H(y) - log2 C and a wrong one of at most H(y) - 1: with "
         "two classes PVI and class alone tell right from wrong, with three even ones both occur between 0 and 0.585 "
@@ -84,25 +91,26 @@ def classes_of(table: pd.DataFrame) -> int:
     return len({*table["label"], *table["predicted"]})
 
 
-def window_row(name: str, label: object, own: pd.DataFrame, classes: int) -> dict:
-    """One class of a data set: the window by arithmetic, and what was found."""
-    entropy, bits = float(own["H_yb"].iloc[0]), own["pvi_bits"]
+def window_row(name: str, label: object, items: pd.DataFrame, classes: int) -> dict:
+    """One class of a data set: the window by arithmetic, and the PVI of its items."""
+    entropy = float(items["H_yb"].iloc[0])
     low, high = threshold_window(entropy, classes)
-    right, wrong = bits[own["correct"]], bits[~own["correct"]]
+    bits = items["pvi_bits"]
+    right = bits[items["correct"]]
+    wrong = bits[~items["correct"]]
     beyond = (right < low - ROUNDING).sum() + (wrong > high + ROUNDING).sum()
-    codes = np.unique(own["group"], return_inverse=True)[1]
     return {
         "data": name,
         "label": label,
         "mean_bits": bits.mean(),
-        "mean_bits_error": clustered_error(bits.to_numpy(), codes),
+        "mean_bits_error": error_of_mean(bits, items["group"]),
         "H_yb": entropy,
         "window_low": low,
         "window_high": high,
         "least_right": right.min(),
         "largest_wrong": wrong.max(),
         "in_window": int(bits.between(low, high).sum()),
-        "n": len(own),
+        "n": len(items),
         "wrong": len(wrong),
         "beyond": int(beyond),
     }
@@ -110,39 +118,42 @@ def window_row(name: str, label: object, own: pd.DataFrame, classes: int) -> dic
 
 def draw_right(tables: Tables, *paths: Path) -> None:
     """Figure 3: a panel for each class of a data set, histograms of PVI, and the window of the class."""
-    panels = [(name, table, list(table.groupby("label"))) for name, table in tables.items()]
-    across = max(len(classes) for *_, classes in panels)
-    with sheet(paths, len(panels), across, (4.2 * across, 2.6 * len(panels))) as axes:
-        for row, (name, table, classes) in zip(axes, panels):
-            left, right = hardest_shown(table["pvi_bits"]), float(table["pvi_bits"].max())
-            width = (right - left) / BARS
-            for axis, (label, own) in zip(row, classes):
-                window = threshold_window(float(own["H_yb"].iloc[0]), classes_of(table))
-                bars = np.arange(np.floor((left - window[0]) / width), np.ceil((right - window[0]) / width) + 1)
-                edges = window[0] + width * bars  # one of them at the bound, so that no bar is on both sides
-                for correct, name_of, colour in ((True, "right", BLUE), (False, "wrong", ORANGE)):
-                    axis.hist(own["pvi_bits"][own["correct"] == correct], edges, alpha=0.6, color=colour, label=name_of)
-                if window[0] < window[1]:
-                    axis.axvspan(*window, color="grey", alpha=0.15, label="window")
-                for bound in window:
-                    axis.axvline(bound, linestyle=":", color="black", linewidth=1.0, label="H(y) - log2 C, H(y) - 1")
-                axis.set(title=f"{NAMES[name]}: {label}", xlim=(left, right), xlabel="PVI (bits)")
+    across = max(table["label"].nunique() for table in tables.values())
+    with sheet(paths, len(tables), across, (4.2 * across, 2.6 * len(tables))) as axes:
+        for row, (name, table) in zip(axes, tables.items()):
+            limits = (hardest_shown(table["pvi_bits"]), float(table["pvi_bits"].max()))
+            for axis, (label, items) in zip(row, table.groupby("label")):
+                window = threshold_window(float(items["H_yb"].iloc[0]), classes_of(table))
+                draw_histograms(axis, items, window, limits)
+                axis.set(title=f"{NAMES[name]}: {label}", xlim=limits, xlabel="PVI (bits)")
             row[0].set_ylabel(f"items, but for the hardest {100 * TAIL:g} %")
+
+
+def draw_histograms(axis: Any, items: pd.DataFrame, window: tuple[float, float], limits: tuple[float, float]) -> None:
+    """Histograms of the PVI of right and wrong predictions, with the window in which both can be."""
+    low, high = window
+    left, right = limits
+    width = (right - left) / BARS
+    first = np.floor((left - low) / width)
+    last = np.ceil((right - low) / width)
+    edges = low + width * np.arange(first, last + 1)  # one of them at the bound, so that no bar is on both sides
+    is_right = items["correct"].astype(bool)
+    axis.hist(items["pvi_bits"][is_right], edges, alpha=0.6, color=BLUE, label="right")
+    axis.hist(items["pvi_bits"][~is_right], edges, alpha=0.6, color=ORANGE, label="wrong")
+    if low < high:
+        axis.axvspan(low, high, color="grey", alpha=0.15, label="window")
+    for bound in window:
+        axis.axvline(bound, linestyle=":", color="black", linewidth=1.0, label="H(y) - log2 C, H(y) - 1")
 
 
 def widest(figures: pd.DataFrame) -> str:
     """The data set whose means of PVI differ most between numbers of shared tokens, and those means, in words."""
     ranges = figures.groupby("data")["mean_bits"].agg(np.ptp)
     part = figures[figures["data"] == ranges.idxmax()]
-    part = part.assign(bits=plus_minus_column(part.assign(mean_bits_error=part["standard_error_bits"]), "mean_bits"))
-    low, high = part.loc[part["mean_bits"].idxmin()], part.loc[part["mean_bits"].idxmax()]
+    part = part.assign(bits=plus_minus_column(part, "mean_bits"))
+    low = part.loc[part["mean_bits"].idxmin()]
+    high = part.loc[part["mean_bits"].idxmax()]
     return f"{NAMES[low['data']]}: {low['bits']} bits at {low['overlap']}, {high['bits']} bits at {high['overlap']}"
-
-
-def with_items(figures: pd.DataFrame) -> list[str]:
-    """Mean PVI, its standard error and the number of items of each row."""
-    errors = figures.assign(mean_bits_error=figures["standard_error_bits"])
-    return [f"{bits} ({n:,})" for bits, n in zip(plus_minus_column(errors, "mean_bits", "-"), figures["n"])]
 
 
 def overlap(tables: Tables, family: str, words: Sequence[str]) -> Result:
@@ -150,42 +161,49 @@ def overlap(tables: Tables, family: str, words: Sequence[str]) -> Result:
     rows = []
     for name, table in tables.items():
         clipped = table.assign(overlap=table["overlap"].clip(upper=MOST_OVERLAP))
-        found = pvi.slices(clipped, ["overlap", "label"], groups=table["group"]).reset_index()
-        rows.append(found.assign(data=name))
+        slices = pvi.slices(clipped, ["overlap", "label"], groups=table["group"])
+        rows.append(slices.reset_index().assign(data=name))
     figures = pd.concat(rows, ignore_index=True)
+    with_errors = figures.assign(mean_bits_error=figures["standard_error_bits"])
+    means = plus_minus_column(with_errors, "mean_bits", "-")
+    counts = figures["overlap"].astype(str)
+    is_most = figures["overlap"] == MOST_OVERLAP
     shown = figures.assign(
-        mean=with_items(figures),
+        mean=[f"{bits} ({n:,})" for bits, n in zip(means, figures["n"])],
         data=figures["data"].map(NAMES),
-        overlap=figures["overlap"].map(lambda count: f"{count} or more" if count == MOST_OVERLAP else str(count)),
+        overlap=counts.mask(is_most, counts + " or more"),
     )
-    common = figures[figures["n"] >= FEW]
+    compared = with_errors[figures["n"] >= FEW]
     finding = f"No number of shared tokens has {FEW} pairs, so their means of PVI are not compared."
-    if len(common):
-        finding = f"Mean PVI by shared tokens differs most for {widest(common)}."
+    if len(compared):
+        finding = f"Mean PVI by shared tokens differs most for {widest(compared)}."
     caption = [
         finding,
         f"Mean PVI (bits) ± its standard error (and items) by how many different tokens premise and hypothesis share, "
         f"{family}, held out. {TOKENS}. Means of fewer than {FEW} pairs are not drawn.",
         *words,
     ]
-    more = f" ({MOST_OVERLAP}: or more)" if MOST_OVERLAP in set(figures["overlap"]) else ""
+    more = f" ({MOST_OVERLAP}: or more)" if is_most.any() else ""
     draw = functools.partial(draw_overlap, figures, f"shared tokens{more}")
     text = spread(shown, ["data", "overlap"], "label", "mean")
-    return Result("overlap", figures, text, caption, draw, [no_overlap(*pair) for pair in tables.items()])
+    claims = [no_overlap(name, table) for name, table in tables.items()]
+    return Result("overlap", figures, text, caption, draw, claims)
 
 
 def no_overlap(name: str, table: pd.DataFrame) -> Claim:
     """Whether entailed pairs without a shared token are harder than all others."""
-    chosen = (table["label"] == "entailment") & (table["overlap"] == 0)
+    is_chosen = (table["label"] == "entailment") & (table["overlap"] == 0)
+    count = int(is_chosen.sum())
     statement = f"{NAMES[name]}: entailed pairs that share no token are harder than others (figure 5)."
-    if chosen.sum() < FEW:
-        return Claim(statement, "undecided", f"{int(chosen.sum())} such pairs, too few to tell.")
-    parts = [table[chosen], table[~chosen]]
-    means = [part["pvi_bits"].mean() for part in parts]
-    errors = [clustered_error(part["pvi_bits"].to_numpy(), np.unique(part["group"], return_inverse=True)[1])
-              for part in parts]  # fmt: skip
-    difference = Figure(means[0] - means[1], float(np.hypot(*errors)), int(chosen.sum()), 1)
-    return less_than(statement, difference, "difference of means")
+    if count < FEW:
+        return Claim(statement, "undecided", f"{count} such pairs, too few to tell.")
+    chosen = table[is_chosen]
+    others = table[~is_chosen]
+    difference = chosen["pvi_bits"].mean() - others["pvi_bits"].mean()
+    error = np.hypot(
+        error_of_mean(chosen["pvi_bits"], chosen["group"]), error_of_mean(others["pvi_bits"], others["group"])
+    )
+    return less_than(statement, Figure(difference, float(error), count, 1), "difference of means")
 
 
 def draw_overlap(figures: pd.DataFrame, title: str, *paths: Path) -> None:
@@ -195,8 +213,8 @@ def draw_overlap(figures: pd.DataFrame, title: str, *paths: Path) -> None:
         step = 0.01 * np.ptp(rows["overlap"])
         for number, (label, line, mark) in enumerate(lines(rows, "label")):
             place = line["overlap"] + step * (number - 1)
-            axis.errorbar(place, line["mean_bits"], Z95 * line["standard_error_bits"], markersize=4,
-                          capsize=2, label=label, **mark)  # fmt: skip
+            reach = Z95 * line["standard_error_bits"]
+            axis.errorbar(place, line["mean_bits"], reach, markersize=4, capsize=2, label=label, **mark)
         axis.axhline(0, color="grey", linewidth=0.8)
         axis.set(title=NAMES[name], xlabel=title)
 
@@ -206,11 +224,11 @@ def hardest(tables: Tables, family: str, words: Sequence[str]) -> Result:
     columns = ["id", "text", "label", "predicted", "pvi_bits"]
     rows = [table.nsmallest(HARDEST, "pvi_bits")[columns].assign(data=name) for name, table in tables.items()]
     figures = pd.concat(rows, ignore_index=True)
-    text = figures.assign(
+    text = figures[["data", "text", "label", "predicted"]].assign(
         data=figures["data"].map(NAMES),
         text=figures["text"].map(shortened),
-        pvi_bits=figures["pvi_bits"].map("{:+.3f}".format),
-    )[["data", "text", "label", "predicted", "pvi_bits"]]
+        PVI=figures["pvi_bits"].map("{:+.3f}".format),
+    )
     used = "; ".join(f"{NAMES[name]} {table['pvi_bits'].mean():.3f}" for name, table in tables.items())
     least = figures.loc[figures["pvi_bits"].idxmin()]
     caption = [
@@ -220,7 +238,7 @@ def hardest(tables: Tables, family: str, words: Sequence[str]) -> Result:
         f"A family that can use next to nothing ({used} bits on average) is a poor judge of labels.",
         *words,
     ]
-    return Result("hardest", figures, text.rename(columns={"pvi_bits": "PVI"}), caption, quotes=True)
+    return Result("hardest", figures, text, caption, quotes=True)
 
 
 def shortened(text: str) -> str:

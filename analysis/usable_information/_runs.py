@@ -48,9 +48,9 @@ class Figure(NamedTuple):
 
 def newest_of(runs: pd.DataFrame, cell: Sequence[str] = CELL) -> tuple[pd.DataFrame, list[str]]:
     """Of every cell the run that was started last, of the newest version, in order; and a note on the others."""
-    kept, left_out = newest(runs, cell)
+    selected, left_out = newest(runs, cell)
     columns = [name for name in ("data", "family", "estimator", "transformation") if name in runs]
-    return ordered(kept, columns, data=NAMES, estimator=ESTIMATORS, transformation=INPUTS), left_out
+    return ordered(selected, columns, data=NAMES, estimator=ESTIMATORS, transformation=INPUTS), left_out
 
 
 def of_study(runs: pd.DataFrame, study: str, **fields: str) -> pd.DataFrame:
@@ -66,68 +66,92 @@ def items(run_id: str) -> pd.DataFrame:
     return tracking.table(run_id, "items")
 
 
-def over_seeds(values: np.ndarray, errors: np.ndarray, n: int) -> Figure:
+def over_seeds(values: Sequence[float], errors: Sequence[float], n: int) -> Figure:
     """The mean over seeds. Its error has two parts: that of the items, which seeds share, and that of the trainings."""
-    values, errors = np.asarray(values, dtype=float), np.asarray(errors, dtype=float)
-    of_items = math.sqrt(float((errors**2).mean()))
-    of_seeds = values.std(ddof=1) / math.sqrt(len(values)) if len(values) > 1 else 0.0
-    return Figure(float(values.mean()), math.hypot(of_items, float(of_seeds)), int(n), len(values))
+    values = np.asarray(values, dtype=float)
+    errors = np.asarray(errors, dtype=float)
+    error_of_items = math.sqrt(float((errors**2).mean()))
+    error_of_seeds = 0.0
+    if len(values) > 1:
+        error_of_seeds = float(values.std(ddof=1) / math.sqrt(len(values)))
+    error = math.hypot(error_of_items, error_of_seeds)
+    return Figure(float(values.mean()), error, int(n), len(values))
+
+
+def error_of_mean(values: pd.Series, groups: pd.Series) -> float:
+    """The standard error of the mean of values [n], robust to items that share a group."""
+    _, codes = np.unique(groups, return_inverse=True)
+    return clustered_error(values.to_numpy(), codes)
 
 
 def paired(first: pd.DataFrame, second: pd.DataFrame) -> Figure | None:
     """The mean difference of PVI, first less second, of the same items and seeds; None if there are none."""
-    values, errors, n = [], [], 0
-    for _, one in first.iterrows():
-        for _, other in second[second["seed"] == one["seed"]].iterrows():
-            both = items(one["run_id"]).merge(items(other["run_id"]), on="id", suffixes=("", "_other"))
-            difference = (both["pvi_bits"] - both["pvi_bits_other"]).to_numpy()
-            codes = np.unique(both["group"], return_inverse=True)[1]
-            values.append(difference.mean())
-            errors.append(clustered_error(difference, codes))
-            n = len(both)
-    return over_seeds(values, errors, n) if values else None
+    pairs = first[["run_id", "seed"]].merge(second[["run_id", "seed"]], on="seed", suffixes=("", "_other"))
+    values = []
+    errors = []
+    for pair in pairs.itertuples():
+        both = items(pair.run_id).merge(items(pair.run_id_other), on="id", suffixes=("", "_other"))
+        difference = both["pvi_bits"] - both["pvi_bits_other"]
+        values.append(difference.to_numpy().mean())
+        errors.append(error_of_mean(difference, both["group"]))
+    return over_seeds(values, errors, len(both)) if values else None
 
 
 def less_than(statement: str, difference: Figure | None, what: str) -> Claim:
     """A claim that a difference is negative, by its 95 % interval."""
     if difference is None:
         return Claim(statement, "undecided", "not both were run.")
-    low, high = (difference.value + sign * Z95 * difference.error for sign in (-1, 1))
-    said = f"{what} {difference.value:+.3f} bits, 95 % interval {low:+.3f} to {high:+.3f} ({difference.n:,} items, "
-    said += f"{difference.seeds} {'trainings' if difference.seeds > 1 else 'training'})."
-    return Claim(statement, verdict(low, high), said)
+    low = difference.value - Z95 * difference.error
+    high = difference.value + Z95 * difference.error
+    trainings = "trainings" if difference.seeds > 1 else "training"
+    evidence = (
+        f"{what} {difference.value:+.3f} bits, 95 % interval {low:+.3f} to {high:+.3f} ({difference.n:,} items, "
+        f"{difference.seeds} {trainings})."
+    )
+    return Claim(statement, verdict(low, high), evidence)
 
 
-def shown_family(runs: pd.DataFrame, asked: str | None) -> str:
+def shown_family(runs: pd.DataFrame, family: str | None) -> str:
     """The family asked for, else the one with most usable information. Raises ValueError for one that was not run."""
     whole = of_study(runs, "difficulty", estimator="held-out", transformation="std")
     levels = whole.pivot_table(index="data", columns="family", values="v_information_bits")
-    if asked is not None and asked not in levels:
-        raise UnknownName(f"family must be one of {', '.join(levels)}, not {asked!r}.")
-    return asked or str(levels.idxmax(axis=1).mode()[0])
+    if family is None:
+        return str(levels.idxmax(axis=1).mode()[0])
+    if family not in levels:
+        raise UnknownName(f"family must be one of {', '.join(levels)}, not {family!r}.")
+    return family
 
 
 def shown_items(runs: pd.DataFrame, family: str) -> dict[str, pd.DataFrame]:
     """By data set, the held-out items of the whole input under the first seed."""
-    chosen = of_study(runs, "difficulty", estimator="held-out", transformation="std", family=family)
-    first = chosen.drop_duplicates("data")
-    return {row["data"]: items(row["run_id"]) for _, row in first.iterrows()}
+    whole = of_study(runs, "difficulty", estimator="held-out", transformation="std", family=family)
+    first = whole.drop_duplicates("data")
+    return {run.data: items(run.run_id) for run in first.itertuples()}
 
 
 def described(runs: pd.DataFrame) -> str:
     """The profile, data and code behind runs; a set that was only fitted is named with the one that was measured."""
 
-    def told(tag: str) -> str:
+    def values(tag: str) -> str:
         names = sorted({tags.get(tag, "unknown") for tags in runs["tags"]})
-        return "; ".join(name for name in names if not any(other.startswith(f"{name}, ") for other in names))
+        shown = []
+        for name in names:
+            is_part = any(other.startswith(f"{name}, ") for other in names)
+            if not is_part:
+                shown.append(name)
+        return "; ".join(shown)
 
-    return f"Profile {profiles(runs)}. Data {told('infoscope.data')}; code {told('infoscope.code')}."
+    return f"Profile {profiles(runs)}. Data {values('infoscope.data')}; code {values('infoscope.code')}."
 
 
 def cautions(runs: pd.DataFrame) -> list[str]:
     """Cautions about the data behind runs."""
-    found = [PHRASES] if "sst2" in set(runs["data"]) else []
-    return [*found, FINE_TUNED] if runs["data"].str.startswith("imdb-").any() else found
+    lines = []
+    if (runs["data"] == "sst2").any():
+        lines.append(PHRASES)
+    if runs["data"].str.startswith("imdb-").any():
+        lines.append(FINE_TUNED)
+    return lines
 
 
 def hardest_shown(bits: pd.Series) -> float:

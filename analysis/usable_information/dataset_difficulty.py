@@ -4,9 +4,8 @@ Published figures are of BERT-base, fine-tuned on the whole training sets (Ethay
 """
 
 import functools
-import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -62,7 +61,8 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     results = []
     measured = of_study(runs, "difficulty")
     if len(measured):
-        results.append(information(measured, arguments.family, [*cautions(measured), described(measured), *left_out]))
+        words = [*cautions(measured), described(measured), *left_out]
+        results.append(information(measured, arguments.family, words))
         family = shown_family(measured, arguments.family)
         shown = of_study(measured, "difficulty", family=family, transformation="std", estimator="held-out")
         results += _items.results(shown_items(measured, family), family, [described(shown), *left_out])
@@ -71,9 +71,12 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     return results
 
 
-def information(measured: pd.DataFrame, asked: str | None, words: list[str]) -> Result:
+def information(measured: pd.DataFrame, family: str | None, words: list[str]) -> Result:
     """V-information by data, input and family beside the published; with figure 1 of the paper."""
-    figures = pd.DataFrame([row_of(dict(zip(GROUP, group)), of) for group, of in measured.groupby(GROUP, sort=False)])
+    rows = []
+    for group, members in measured.groupby(GROUP, sort=False):
+        rows.append(row_of(dict(zip(GROUP, group)), members))
+    figures = pd.DataFrame(rows)
     text = pd.DataFrame(
         {
             "data": figures["data"].map(NAMES),
@@ -81,7 +84,7 @@ def information(measured: pd.DataFrame, asked: str | None, words: list[str]) -> 
             "estimator": figures["estimator"],
             "input": figures["transformation"].map(INPUTS),
             "V-information": plus_minus_column(figures, "v_information_bits"),
-            "Shannon": figures["shannon_bits"].map(lambda bits: f"{bits:.3f}" if math.isfinite(bits) else "unknown"),
+            "Shannon": plus_minus_column(figures, "shannon_bits", "unknown"),
             "H(Y)": plus_minus_column(figures, "H_yb"),
             "accuracy": plus_minus_column(figures, "accuracy"),
             "calibration error": figures["expected_calibration_error"].map("{:.3f}".format),
@@ -90,12 +93,13 @@ def information(measured: pd.DataFrame, asked: str | None, words: list[str]) -> 
             "BERT-base": plus_minus_column(figures, "paper_bits", "-"),
         }
     )
-    whole = figures[(figures["transformation"] == "std") & (figures["estimator"] == "held-out")]
-    whole = whole.sort_values("v_information_bits").drop_duplicates("data", keep="last")
-    used = zip(whole["data"].map(NAMES), whole["family"], plus_minus_column(whole, "v_information_bits"))
-    ordered = [f"{data} {bits} bits ({family})" for data, family, bits in used]
+    is_whole = (figures["transformation"] == "std") & (figures["estimator"] == "held-out")
+    best = figures[is_whole].sort_values("v_information_bits").drop_duplicates("data", keep="last")
+    levels = []
+    for _, row in text.loc[best.index].iterrows():
+        levels.append(f"{row['data']} {row['V-information']} bits ({row['family']})")
     caption = [
-        f"Usable information by data, hardest first, of the family that can use most: {', '.join(ordered)}.",
+        f"Usable information by data, hardest first, of the family that can use most: {', '.join(levels)}.",
         "Bits. ± is a standard error over items, robust to those that share a premise; where there are several "
         "trainings it includes their scatter. With one training, what another one would give is not in it. Nothing is "
         "clipped: below 0 a family predicts unseen items worse than the class frequencies do.",
@@ -108,35 +112,41 @@ def information(measured: pd.DataFrame, asked: str | None, words: list[str]) -> 
         *floored(figures),
         *words,
     ]
-    family = shown_family(measured, asked)
+    family = shown_family(measured, family)
     draw = functools.partial(difficulty_densities, shown_items(measured, family), family)
-    return Result("information", figures, text, caption, draw, list(claims(measured, figures)))
+    claims = [*claims_on_data(figures[is_whole]), *claims_on_inputs(measured)]
+    return Result("information", figures, text, caption, draw, claims)
 
 
 def row_of(group: dict, runs: pd.DataFrame) -> dict:
     """The figures of one data set, input, family and estimator, over seeds, and the published one."""
-    row = group | {"runs": len(runs), "n": int(runs["n"].iloc[0]), "groups": int(runs["groups"].iloc[0]),
-                   "training_items": int(runs["training_items"].iloc[0])}  # fmt: skip
+    first = runs.iloc[0]
+    row = group | {"runs": len(runs)}
+    for name in ("n", "groups", "training_items"):
+        row[name] = int(first[name])
     for name, metric in MEASURED.items():
         figure = over_seeds(runs[metric], runs[f"{metric}_error"], row["n"])
-        row |= {name: figure.value, f"{name}_error": figure.error}
+        row[name] = figure.value
+        row[f"{name}_error"] = figure.error
     for name in ("expected_calibration_error", "best_temperature"):
         row[name] = float(runs[name].mean())
     row["floored"] = float(runs["floored_items"].mean())
-    paper = papers_figure(group["data"], group["transformation"]) if group["estimator"] == "held-out" else None
-    value, error = (math.nan, math.nan) if paper is None else paper
-    row["shannon_bits"] = float(runs["shannon_bits"].iloc[0]) if "shannon_bits" in runs else math.nan
-    return row | {"paper_bits": value, "paper_bits_error": error}
+    row["shannon_bits"] = float(first.get("shannon_bits", math.nan))
+    row["paper_bits"] = math.nan
+    row["paper_bits_error"] = math.nan
+    if group["estimator"] == "held-out":
+        row["paper_bits"], row["paper_bits_error"] = papers_figure(group["data"], group["transformation"])
+    return row
 
 
-def papers_figure(data: str, transformation: str) -> tuple[float, float] | None:
-    """BERT-base's V-information (bits) and its error, after two epochs where several are published."""
+def papers_figure(data: str, transformation: str) -> tuple[float, float]:
+    """BERT-base's V-information (bits) and its error, after two epochs where several are published; NaN: none is."""
     rows = published("vinfo")
     dataset, split = PAPERS.get(data, (None, None))
     rows = rows[(rows["dataset"] == dataset) & (rows["split"] == split) & (rows["model"] == BERT)]
     rows = rows[(rows["condition"] == transformation) & (rows["epochs"].isna() | (rows["epochs"] == EPOCHS))]
     if rows.empty:
-        return None
+        return math.nan, math.nan
     row = rows.sort_values("epochs").iloc[0]  # those without a number come last
     return float(row["v_information_bits"]), float(row["v_information_bits_error"])
 
@@ -149,13 +159,15 @@ def comparability(runs: pd.DataFrame) -> str:
     differs = []
     if set(beside["family"]) != {f"hub:{BERT}"}:
         differs.append(f"other families ({BERT} is pretrained)")
-    if (beside["items"] > 0).any() or beside["tags"].map(lambda tags: "20k" in tags.get("infoscope.data", "")).any():
+    sources = [tags.get("infoscope.data", "") for tags in beside["tags"]]
+    if (beside["items"] > 0).any() or any("20k" in source for source in sources):
         differs.append("fewer training items (SNLI has 549,367 pairs)")
     if "mnli-dev" in set(beside["data"]):
         differs.append("of MultiNLI a part of its matched development set in place of its 392,702 training pairs")
     epochs = set(beside["epochs"].dropna())
     if epochs - {EPOCHS}:
-        differs.append(f"epochs ({', '.join(f'{count:g}' for count in sorted(epochs))} for {EPOCHS})")
+        counts = ", ".join(f"{count:g}" for count in sorted(epochs))
+        differs.append(f"epochs ({counts} for {EPOCHS})")
     if not differs:
         return "BERT-base: the published setting."
     return (
@@ -176,71 +188,88 @@ def floored(figures: pd.DataFrame) -> list[str]:
     ]
 
 
-def claims(runs: pd.DataFrame, figures: pd.DataFrame) -> Iterator[Claim]:
-    """The order of data sets and of inputs, for every family that has both."""
-    held_out = runs[runs["estimator"] == "held-out"]
-    whole = figures[(figures["estimator"] == "held-out") & (figures["transformation"] == "std")]
-    for (easier, harder), family in itertools.product(HARDER, dict.fromkeys(whole["family"])):
-        own = whole[whole["family"] == family].set_index("data")
-        if {easier, harder} <= set(own.index):
-            first, second = own.loc[harder], own.loc[easier]
+def claims_on_data(figures: pd.DataFrame) -> list[Claim]:
+    """The order of data sets, for every family that has both; figures: of whole inputs, held out."""
+    claims = []
+    for easier, harder in HARDER:
+        for family in figures["family"].unique():
+            of_family = figures[figures["family"] == family].set_index("data")
+            if not {easier, harder} <= set(of_family.index):
+                continue
+            first = of_family.loc[harder]
+            second = of_family.loc[easier]
+            difference = first["v_information_bits"] - second["v_information_bits"]
             error = math.hypot(first["v_information_bits_error"], second["v_information_bits_error"])
-            difference = Figure(
-                first["v_information_bits"] - second["v_information_bits"], error, int(first["n"] + second["n"]),
-                int(min(first["runs"], second["runs"])),
-            )  # fmt: skip
-            yield less_than(
-                f"{NAMES[harder]} has less information that {family} can use than {NAMES[easier]} (figure 1).",
-                difference, "difference",
-            )  # fmt: skip
-    for (data, family), own in held_out.groupby(["data", "family"], sort=False):
+            runs = min(first["runs"], second["runs"])
+            figure = Figure(difference, error, int(first["n"] + second["n"]), int(runs))
+            statement = f"{NAMES[harder]} has less information that {family} can use than {NAMES[easier]} (figure 1)."
+            claims.append(less_than(statement, figure, "difference"))
+    return claims
+
+
+def claims_on_inputs(runs: pd.DataFrame) -> list[Claim]:
+    """The order of inputs, for every data set and family that has both."""
+    held_out = runs[runs["estimator"] == "held-out"]
+    claims = []
+    for (data, family), members in held_out.groupby(["data", "family"], sort=False):
         for less, more in (("hypothesis", "shuffled"), ("shuffled", "std"), ("premise", "hypothesis")):
-            inputs = {name: own[own["transformation"] == name] for name in (less, more)}
-            if all(map(len, inputs.values())):
-                yield less_than(
-                    f"{NAMES[data]}, {family}: {INPUTS[less]} carries less usable information than {INPUTS[more]}.",
-                    paired(inputs[less], inputs[more]), "paired difference",
-                )  # fmt: skip
+            first = members[members["transformation"] == less]
+            second = members[members["transformation"] == more]
+            if len(first) and len(second):
+                statement = (
+                    f"{NAMES[data]}, {family}: {INPUTS[less]} carries less usable information than {INPUTS[more]}."
+                )
+                claims.append(less_than(statement, paired(first, second), "paired difference"))
+    return claims
 
 
 def difficulty_densities(tables: dict[str, pd.DataFrame], family: str, *paths: Path) -> None:
     """Figure 1: the density of PVI in every data set (Scott's rule), dotted means."""
     with sheet(paths, size=(6.5, 4.0)) as ((axis,),):
         for name, table in tables.items():
-            bits, colour = table["pvi_bits"].to_numpy(), mark("data", name).color
+            bits = table["pvi_bits"].to_numpy()
+            colour = mark("data", name).color
             grid = np.linspace(hardest_shown(table["pvi_bits"]), bits.max() + 0.5, 400)
-            axis.plot(grid, gaussian_kde(bits)(grid), color=colour, label=f"{NAMES[name]} ({len(bits):,})")
+            density = gaussian_kde(bits)
+            axis.plot(grid, density(grid), color=colour, label=f"{NAMES[name]} ({len(bits):,})")
             axis.axvline(bits.mean(), linestyle=":", color=colour)
-        axis.set(xlabel=f"PVI (bits), {family}; but for the hardest {100 * TAIL:g} %", ylabel="density",
-                 title="Difficulty of items; dotted: the means")  # fmt: skip
+        axis.set(
+            xlabel=f"PVI (bits), {family}; but for the hardest {100 * TAIL:g} %",
+            ylabel="density",
+            title="Difficulty of items; dotted: the means",
+        )
 
 
 def explained(runs: pd.DataFrame, words: Sequence[str]) -> list[Result]:
     """Table 7, examples of the transformations; and the token artefacts. words: the end of their captions."""
     measured = of_study(runs, "difficulty", estimator="held-out")
     with_text = measured[~measured["data"].str.startswith("imdb-")]
-    found = [examples(with_text, [described(with_text), *words])] if len(with_text) else []
+    results = []
+    if len(with_text):
+        results.append(examples(with_text, [described(with_text), *words]))
     marked = measured[measured["artefacts"] > 0]
-    if "artefact_texts" in marked and marked["artefact_texts"].notna().any():
+    if "artefact_texts" in marked:
         marked = marked[marked["artefact_texts"].notna()]
-        found.append(artefacts(marked, [described(marked), *words]))
-    return found
+        if len(marked):
+            results.append(artefacts(marked, [described(marked), *words]))
+    return results
 
 
 def examples(runs: pd.DataFrame, words: Sequence[str]) -> Result:
     """Table 7: what every transformation leaves of one item of each data set, the first that all of them measured."""
     rows = []
-    for data, of_data in runs.groupby("data", sort=False):
-        own = of_data.drop_duplicates("transformation").set_index("transformation")["run_id"]
-        tables = {name: items(own[name]) for name in INPUTS if name in own}
-        first = next(iter(tables.values()))
-        shared = set.intersection(*(set(table["id"]) for table in tables.values()))
-        if not shared:
+    for data, members in runs.groupby("data", sort=False):
+        run_ids = members.drop_duplicates("transformation").set_index("transformation")["run_id"]
+        tables = {name: items(run_ids[name]).set_index("id") for name in INPUTS if name in run_ids}
+        first, *others = tables.values()
+        shared = first.index
+        for table in others:
+            shared = shared[shared.isin(table.index)]
+        if shared.empty:
             continue
-        chosen = next(item for item in first["id"] if item in shared)
         for name, table in tables.items():
-            row = table[table["id"] == chosen].iloc[0]
-            rows.append({"data": data, "transformation": name, "label": row["label"], "text": row["text"]})
+            item = table.loc[[shared[0]]].iloc[0]
+            rows.append({"data": data, "transformation": name, "label": item["label"], "text": item["text"]})
     figures = pd.DataFrame(rows, columns=["data", "transformation", "label", "text"])
     text = pd.DataFrame(
         {
@@ -250,36 +279,39 @@ def examples(runs: pd.DataFrame, words: Sequence[str]) -> Result:
             "text": figures["text"].map(shortened),
         }
     )
-    caption = (
-        f"{figures['transformation'].nunique()} transformations of one item of each data set (examples: no error).\n"
-        "What each transformation leaves of an item; the information of what is left is that of a family fitted to it."
-    )
-    return Result("transformations", figures, text, "\n".join([caption, *words]), quotes=True)
+    caption = [
+        f"{figures['transformation'].nunique()} transformations of one item of each data set (examples: no error).",
+        "What each transformation leaves of an item; the information of what is left is that of a family fitted to it.",
+        *words,
+    ]
+    return Result("transformations", figures, text, caption, quotes=True)
 
 
 def artefacts(runs: pd.DataFrame, words: Sequence[str]) -> Result:
     """The tokens that help most, by class."""
     rows = []
-    for _, run in runs.drop_duplicates(["data", "family"]).iterrows():
-        table = tracking.table(run["run_id"], "artefacts")
-        for label, own in table.groupby("label", sort=False):
-            best = own[own["occurrences"] >= FREQUENT].nlargest(TOKENS, "mean_bits")
-            rows.append(best.assign(data=run["data"], family=run["family"], input=run["transformation"], label=label))
+    for run in runs.drop_duplicates(["data", "family"]).itertuples():
+        table = tracking.table(run.run_id, "artefacts")
+        frequent = table[table["occurrences"] >= FREQUENT]
+        for label in table["label"].unique():
+            best = frequent[frequent["label"] == label].nlargest(TOKENS, "mean_bits")
+            rows.append(best.assign(data=run.data, family=run.family, input=run.transformation, label=label))
     figures = pd.concat(rows, ignore_index=True)
-    bits = plus_minus_column(figures.rename(columns={"standard_error_bits": "mean_bits_error"}), "mean_bits", "-")
+    with_errors = figures.rename(columns={"standard_error_bits": "mean_bits_error"})
     shown = figures.assign(
-        tokens=[f"{token} {said} ({count})" for token, said, count in zip(figures["token"], bits,
-                                                                        figures["occurrences"])],
+        bits=plus_minus_column(with_errors, "mean_bits", "-"),
         data=figures["data"].map(NAMES),
         input=figures["input"].map(INPUTS),
-    )  # fmt: skip
+    )
+    shown["tokens"] = shown["token"] + " " + shown["bits"] + " (" + shown["occurrences"].astype(str) + ")"
     text = shown.groupby(["data", "input", "family", "label"], sort=False)["tokens"].agg("; ".join).reset_index()
-    most = figures["mean_bits"].idxmax()
+    most = shown.loc[figures["mean_bits"].idxmax()]
+    counts = ", ".join(f"{count:,.0f}" for count in sorted(set(runs["artefact_texts"])))
     caption = [
-        f"{figures.loc[most, 'token']} helps most, to predict {figures.loc[most, 'label']}: {bits[most]} bits.",
+        f"{most['token']} helps most, to predict {most['label']}: {most['bits']} bits.",
         f"The {TOKENS} tokens that help most to predict each class: H(y | x without the token) - H(y | x), bits, ± its "
         f"standard error over texts (and occurrences), of tokens that occur {FREQUENT} times or more in the class, in "
-        f"{', '.join(f'{count:,.0f}' for count in sorted(set(runs['artefact_texts'])))} held-out texts. Tokens are "
+        f"{counts} held-out texts. Tokens are "
         "words, and signs of punctuation apart from them, as published (the tokenizers' Whitespace). Members are not "
         "fitted again. The largest of many: a token that leads by its error only may lead by luck.",
         *words,
@@ -291,18 +323,32 @@ def epochs(runs: pd.DataFrame, words: Sequence[str]) -> list[Result]:
     """Figure 2: V-information and accuracy after every epoch; nothing where it was not run."""
     if runs.empty:
         return []
-    curves = [tracking.table(run["run_id"], "epochs").assign(data=run["data"], family=run["family"], seed=run["seed"])
-              for _, run in runs.iterrows()]  # fmt: skip
+    curves = []
+    for run in runs.itertuples():
+        curve = tracking.table(run.run_id, "epochs")
+        curves.append(curve.assign(data=run.data, family=run.family, seed=run.seed))
     rows = []
-    for (data, family, epoch), own in pd.concat(curves).groupby(["data", "family", "epoch"], sort=False):
-        bits = over_seeds(own["v_information_bits"], own["standard_error_bits"], int(own["n"].iloc[0]))
-        spread = np.sqrt(own["accuracy"] * (1 - own["accuracy"]) / own["n"])  # that of a share: groups change it little
-        right = over_seeds(own["accuracy"], spread, bits.n)
+    for (data, family, epoch), members in pd.concat(curves).groupby(["data", "family", "epoch"], sort=False):
+        n = int(members["n"].iloc[0])
+        bits = over_seeds(members["v_information_bits"], members["standard_error_bits"], n)
+        accuracy = members["accuracy"]
+        errors = np.sqrt(accuracy * (1 - accuracy) / members["n"])  # of a share: groups change it little
+        right = over_seeds(accuracy, errors, n)
         rows.append(
-            {"data": data, "family": family, "epoch": int(epoch), "v_information_bits": bits.value,
-             "v_information_bits_error": bits.error, "accuracy": right.value, "accuracy_error": right.error,
-             "training_loss": own["training_loss"].mean(), "H_yb": own["H_yb"].mean(), "n": bits.n, "runs": bits.seeds}
-        )  # fmt: skip
+            {
+                "data": data,
+                "family": family,
+                "epoch": int(epoch),
+                "v_information_bits": bits.value,
+                "v_information_bits_error": bits.error,
+                "accuracy": right.value,
+                "accuracy_error": right.error,
+                "training_loss": members["training_loss"].mean(),
+                "H_yb": members["H_yb"].mean(),
+                "n": n,
+                "runs": bits.seeds,
+            }
+        )
     figures = pd.DataFrame(rows)
     text = figures[["data", "family", "epoch"]].assign(
         data=figures["data"].map(NAMES),
@@ -312,10 +358,10 @@ def epochs(runs: pd.DataFrame, words: Sequence[str]) -> list[Result]:
             "training loss (bits)": (figures["training_loss"] / NATS_PER_BIT).map("{:.3f}".format),
         },
     )
-    ends = figures.groupby(["data", "family"], sort=False).tail(1)
-    last = zip(ends["data"].map(NAMES), ends["family"], plus_minus_column(ends, "v_information_bits"))
+    last = text.groupby(["data", "family"], sort=False).tail(1)
+    ends = [f"{row['data']} {row['family']} {row['V-information']} bits" for _, row in last.iterrows()]
     caption = [
-        f"After the last epoch: {', '.join(f'{data} {family} {bits} bits' for data, family, bits in last)}.",
+        f"After the last epoch: {', '.join(ends)}.",
         "V-information (bits) and accuracy of held-out items after every epoch of one training, ± standard error over "
         "items and, of several trainings, over these. Its learning rate falls to 0 over all epochs, so that an early "
         "one is not the same as a training of so many. The claims take the best epoch by these figures, which favours "
@@ -323,61 +369,67 @@ def epochs(runs: pd.DataFrame, words: Sequence[str]) -> list[Result]:
         described(runs),
         *words,
     ]
-    found = [claim for group in curve_groups(figures) for claim in falls(*group)]
-    return [Result("epochs", figures, text, caption, functools.partial(draw_epochs, figures), found)]
+    claims = []
+    for name, curve in curve_groups(figures):
+        claims += falls(name, curve)
+    return [Result("epochs", figures, text, caption, functools.partial(draw_epochs, figures), claims)]
 
 
 def curve_groups(figures: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     """Every curve with its name."""
     groups = figures.groupby(["data", "family"], sort=False)
-    return [(f"{NAMES[data]}, {family}", own) for (data, family), own in groups]
+    return [(f"{NAMES[data]}, {family}", curve) for (data, family), curve in groups]
 
 
 def falls(name: str, curve: pd.DataFrame) -> list[Claim]:
     """Whether V-information ends below its best epoch, and whether it loses a larger part than accuracy does."""
-    best, last = curve.loc[curve["v_information_bits"].idxmax()], curve.iloc[-1]
+    best = curve.loc[curve["v_information_bits"].idxmax()]
+    last = curve.iloc[-1]
     statement = f"{name}: V-information falls again with over-fitting (figure 2)."
     if best["epoch"] == last["epoch"]:
         return [Claim(statement, "contradicted", f"it is largest after the last of {last['epoch']} epochs.")]
-    lost, errors = {}, {}
-    for column in ("v_information_bits", "accuracy"):
-        lost[column] = last[column] - best[column]
-        errors[column] = float(np.hypot(best[f"{column}_error"], last[f"{column}_error"]))
-    fall = Figure(lost["v_information_bits"], errors["v_information_bits"], int(last["n"]), int(last["runs"]))
-    share = lost["v_information_bits"] / last["H_yb"]
-    margin = Z95 * float(np.hypot(errors["v_information_bits"] / last["H_yb"], errors["accuracy"]))
-    difference = share - lost["accuracy"]
-    said = (
-        f"from epoch {best['epoch']} to {last['epoch']} V-information changes by {share:+.1%} of H(Y), accuracy by "
-        f"{lost['accuracy']:+.1%} of the items; 95 % interval of the difference {difference - margin:+.1%} to "
-        f"{difference + margin:+.1%}."
+    bits = last["v_information_bits"] - best["v_information_bits"]
+    bits_error = float(np.hypot(best["v_information_bits_error"], last["v_information_bits_error"]))
+    accuracy = last["accuracy"] - best["accuracy"]
+    accuracy_error = float(np.hypot(best["accuracy_error"], last["accuracy_error"]))
+    share = bits / last["H_yb"]
+    difference = share - accuracy
+    margin = Z95 * float(np.hypot(bits_error / last["H_yb"], accuracy_error))
+    low = difference - margin
+    high = difference + margin
+    epochs = f"from epoch {best['epoch']} to {last['epoch']}"
+    evidence = (
+        f"{epochs} V-information changes by {share:+.1%} of H(Y), accuracy by "
+        f"{accuracy:+.1%} of the items; 95 % interval of the difference {low:+.1%} to "
+        f"{high:+.1%}."
     )
-    return [
-        less_than(statement, fall, f"from epoch {best['epoch']} to {last['epoch']}"),
-        Claim(f"{name}: V-information is more sensitive to over-fitting than accuracy (figure 2).",
-              verdict(difference - margin, difference + margin), said),
-    ]  # fmt: skip
+    fall = Figure(bits, bits_error, int(last["n"]), int(last["runs"]))
+    sensitive = f"{name}: V-information is more sensitive to over-fitting than accuracy (figure 2)."
+    return [less_than(statement, fall, epochs), Claim(sensitive, verdict(low, high), evidence)]
 
 
 def draw_epochs(figures: pd.DataFrame, *paths: Path) -> None:
     """Figure 2: V-information above, accuracy below."""
     papers = published("vinfo")
-    papers = papers[(papers["model"] == BERT) & papers["epochs"].notna()]
+    papers = papers[(papers["model"] == BERT) & papers["epochs"].notna()].sort_values("epochs")
     titles = {"v_information_bits": "V-information (bits)", "accuracy": "accuracy"}
+    epochs = sorted(set(figures["epoch"]))
     with sheet(paths, 2, 1, (6.0, 6.0), legend_at="outside lower center", ncols=2) as axes:
-        for axis, (column, title) in zip(axes[:, 0], titles.items()):
+        for axis, (column, title) in zip(axes.flat, titles.items()):
             for name, curve in curve_groups(figures):
-                data, family = curve["data"].iloc[0], curve["family"].iloc[0]
-                colour = mark("data", data).color  # and the marker is the family's
-                axis.errorbar(curve["epoch"], curve[column], Z95 * curve[f"{column}_error"], capsize=2, color=colour,
-                              marker=mark("family", family).marker, label=name)  # fmt: skip
-                paper = papers[papers["dataset"] == data].sort_values("epochs")
+                data = curve["data"].iloc[0]
+                colour = mark("data", data).color
+                marker = mark("family", curve["family"].iloc[0]).marker
+                reach = Z95 * curve[f"{column}_error"]
+                axis.errorbar(curve["epoch"], curve[column], reach, capsize=2, color=colour, marker=marker, label=name)
+                paper = papers[papers["dataset"] == data]
                 if len(paper):
-                    axis.plot(paper["epochs"], paper[column], "--", color=colour, marker="x",
-                              label=f"{NAMES[data]}, BERT-base (published)")  # fmt: skip
-            axis.set(xlabel="epoch", xticks=sorted(set(figures["epoch"])), ylabel=title)
-        axes[0][0].axhline(0, color="grey", linewidth=0.8)
-        axes[0][0].set_title("with 95 % intervals", fontsize="medium")
+                    label = f"{NAMES[data]}, BERT-base (published)"
+                    axis.plot(paper["epochs"], paper[column], "--", color=colour, marker="x", label=label)
+            axis.set(xlabel="epoch", xticks=epochs, ylabel=title)
+        top = axes[0, 0]
+        top.axhline(0, color="grey", linewidth=0.8)
+        top.set_title("with 95 % intervals", fontsize="medium")
 
 
 ANALYSIS = Analysis(

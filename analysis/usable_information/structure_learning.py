@@ -41,26 +41,29 @@ FAMILIES = {
 def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """One table and figure for each study that was run."""
     runs, left_out = newest(runs, CELL, ("sets",))
-    return [
-        result(study, of, [FAMILIES[study], described(of), *left_out])
-        for study, of in runs.groupby("study", sort=False)
-    ]
+    results = []
+    for study, members in runs.groupby("study", sort=False):
+        words = [FAMILIES[study], described(members), *left_out]
+        results.append(result(study, members, words))
+    return results
 
 
 def result(study: str, runs: pd.DataFrame, words: Sequence[str]) -> Result:
     """The scores of every method by case and size."""
     score, what, _ = STUDIES[study]
-    figures = pooled(runs, [score, *(name for name in DIRECTED if name in runs and runs[name].notna().any())])
+    directed = [name for name in DIRECTED if name in runs and runs[name].notna().any()]
+    figures = pooled(runs, [score, *directed])
     figures = ordered(figures, ["case", "n", "method"], method=NAMES)
-    text = figures[["case", "n"]].assign(method=figures["method"].map(NAMES), sets=figures["sets"])
-    for name, title in ({score: what} | DIRECTED).items():
-        if name in figures:
-            text[title] = plus_minus_column(figures, name)
+    methods = figures["method"].map(NAMES)
+    text = figures[["case", "n"]].assign(method=methods, sets=figures["sets"])
+    text[what] = plus_minus_column(figures, score)
+    for name in directed:
+        text[DIRECTED[name]] = plus_minus_column(figures, name)
     most = figures["n"].max()
-    largest = figures[figures["n"] == most]
-    scored = zip(largest["case"], largest["method"].map(NAMES), plus_minus_column(largest, score))
+    largest = text[text["n"] == most]
+    scores = [f"{row['case']}, {row['method']} {row[what]}" for _, row in largest.iterrows()]
     caption = [
-        f"With {most:,} rows, {what}: {'; '.join(f'{case}, {method} {value}' for case, method, value in scored)}.",
+        f"With {most:,} rows, {what}: {'; '.join(scores)}.",
         f"{what[0].upper()}{what[1:]}, by method, case and sample size.",
         *cautions(study, figures, score),
         *words,
@@ -70,81 +73,101 @@ def result(study: str, runs: pd.DataFrame, words: Sequence[str]) -> Result:
 
 def cautions(study: str, figures: pd.DataFrame, score: str) -> list[str]:
     """What a reader must know of a study."""
-    found = []
+    lines = []
     if study == "frames":
-        found.append("Digits move straight and bounce, the same forwards and backwards: no weight can find the "
-                     "direction, unless the first frame is known.")  # fmt: skip
+        lines.append(
+            "Digits move straight and bounce, the same forwards and backwards: no weight can find the "
+            "direction, unless the first frame is known."
+        )
     if study == "trees":
-        found.append("Weights that are symmetric, of lines and of tables but for chance too, cannot find directions: "
-                     "their root is chosen by the order of the variables or by noise.")  # fmt: skip
+        lines.append(
+            "Weights that are symmetric, of lines and of tables but for chance too, cannot find directions: "
+            "their root is chosen by the order of the variables or by noise."
+        )
     if study == "genes":
-        found.append("Every ordered pair counts, though only V-information can differ between its two directions.")
-        own = sorted(set(figures["case"]) - {SIMULATED})
-        if own:
-            found.append(f"Data sets of {', '.join(own)} are samples of the rows of one table: ± does not include "
-                         "the differences to another table.")  # fmt: skip
-        if SIMULATED in set(figures["case"]):
-            found.append("Networks are simulated, another one for every data set.")
-    never = figures.loc[(figures[score] == 0.0) & (figures[f"{score}_error"] == 0.0), "sets"]
-    if len(never):
-        most = 1.0 - 0.05 ** (1.0 / never.min())  # the exact binomial bound
-        found.append(f"0.000 ± 0.000: no wrong edge in any of {never.min()} data sets; up to {100 * most:.0f} % of "
-                     "such sets may have one (one-sided 95 %).")  # fmt: skip
-    return found
+        lines.append("Every ordered pair counts, though only V-information can differ between its two directions.")
+        cases = set(figures["case"])
+        tables = sorted(cases - {SIMULATED})
+        if tables:
+            lines.append(
+                f"Data sets of {', '.join(tables)} are samples of the rows of one table: ± does not include "
+                "the differences to another table."
+            )
+        if SIMULATED in cases:
+            lines.append("Networks are simulated, another one for every data set.")
+    is_faultless = (figures[score] == 0.0) & (figures[f"{score}_error"] == 0.0)
+    if is_faultless.any():
+        sets = figures.loc[is_faultless, "sets"].min()
+        share = 1.0 - 0.05 ** (1.0 / sets)  # the exact binomial bound
+        lines.append(
+            f"0.000 ± 0.000: no wrong edge in any of {sets} data sets; up to {100 * share:.0f} % of "
+            "such sets may have one (one-sided 95 %)."
+        )
+    return lines
 
 
 def pooled(runs: pd.DataFrame, scores: Sequence[str]) -> pd.DataFrame:
     """One row per case, size and method: means over the data sets of all blocks, with standard errors."""
     rows = []
-    for group, blocks in runs.groupby(["case", "n", "method"], sort=False):
-        sets, total = blocks["sets"].to_numpy(float), float(blocks["sets"].sum())
-        row = dict(zip(("case", "n", "method"), group)) | {"sets": int(total)}
+    for (case, n, method), blocks in runs.groupby(["case", "n", "method"], sort=False):
+        sets = blocks["sets"].to_numpy(float)
+        total = float(blocks["sets"].sum())
+        row = {"case": case, "n": n, "method": method, "sets": int(total)}
         for score in scores:
             mean = float((sets * blocks[score]).sum() / total)
-            squares = ((sets - 1) * blocks[f"{score}_variance"] + sets * (blocks[score] - mean) ** 2).sum()
-            row |= {score: mean, f"{score}_error": math.sqrt(squares / (total - 1) / total)}
+            within = (sets - 1) * blocks[f"{score}_variance"]
+            between = sets * (blocks[score] - mean) ** 2
+            variance = (within + between).sum() / (total - 1)
+            row[score] = mean
+            row[f"{score}_error"] = math.sqrt(variance / total)
         rows.append(row)
     return pd.DataFrame(rows)
 
 
 def claims(study: str, runs: pd.DataFrame) -> list[Claim]:
     """Whether V-information does better than each other method on the same data sets, all sizes together."""
-    score, _, less = STUDIES[study]
-    found = []
-    for case, own in runs.groupby("case", sort=False):
-        ours = of_sets(own[own["method"] == OURS], score)
-        for method in NAMES:
-            others = of_sets(own[own["method"] == method], score)
-            shared = ours.index.intersection(others.index)
+    score, _, is_loss = STUDIES[study]
+    what = "its wrong edges less the other's" if is_loss else "the other's area less its own"
+    claims = []
+    for case, members in runs.groupby("case", sort=False):
+        ours = of_sets(members[members["method"] == OURS], score)
+        for method, name in NAMES.items():
+            theirs = of_sets(members[members["method"] == method], score)
+            shared = ours.index.intersection(theirs.index)
             if method == OURS or not len(shared):
                 continue
-            difference = (ours.loc[shared] - others.loc[shared]).to_numpy() * (1 if less else -1)
-            statement = f"{case}: V-information finds the structure better than {NAMES[method]}."
-            if not difference.any():
-                found.append(Claim(statement, "undecided", f"the same on all {len(shared)} data sets."))
-                continue
-            what = "its wrong edges less the other's" if less else "the other's area less its own"
-            found.append(difference_claim(statement, replicated(difference), what, "on average"))
-    return found
+            loss = (ours.loc[shared] - theirs.loc[shared]).to_numpy()
+            if not is_loss:
+                loss = -loss
+            statement = f"{case}: V-information finds the structure better than {name}."
+            if loss.any():
+                claim = difference_claim(statement, replicated(loss), what, "on average")
+            else:
+                claim = Claim(statement, "undecided", f"the same on all {len(shared)} data sets.")
+            claims.append(claim)
+    return claims
 
 
 def of_sets(runs: pd.DataFrame, score: str) -> pd.Series:
     """The score of every data set, by size, block and number."""
-    parts = [tracking.table(run["run_id"], "sets")[score].rename(None) for _, run in runs.iterrows()]
-    keys = [(run["n"], run["block"]) for _, run in runs.iterrows()]
-    return pd.concat(parts, keys=keys) if parts else pd.Series(dtype=float)
+    parts = {}
+    for run in runs.itertuples():
+        parts[run.n, run.block] = tracking.table(run.run_id, "sets")[score].rename(None)
+    return pd.concat(parts) if parts else pd.Series(dtype=float)
 
 
 def draw(figures: pd.DataFrame, study: str, *paths: Path) -> None:
     """The score by sample size, a panel for each case and a line for each method."""
     score, what, _ = STUDIES[study]
     width = 4.4 if figures["case"].nunique() > 1 else 5.6
-    how = {"ylabel": what.partition(",")[0] + ", 95 % interval", "legend_at": "outside lower center", "ncols": 3}
-    for axis, (name, rows) in panel_by_panel(paths, figures.groupby("case", sort=False), (width, 4.0), **how):
+    ylabel = what.partition(",")[0] + ", 95 % interval"
+    settings = {"ylabel": ylabel, "legend_at": "outside lower center", "ncols": 3}
+    groups = figures.groupby("case", sort=False)
+    for axis, (name, rows) in panel_by_panel(paths, groups, (width, 4.0), **settings):
         for number, (method, line, mark) in enumerate(lines(rows, "method")):
             place = line["n"] * 1.015**number  # side by side
-            axis.errorbar(place, line[score], Z95 * line[f"{score}_error"], markersize=4, capsize=2,
-                          label=NAMES[method], **mark)  # fmt: skip
+            reach = Z95 * line[f"{score}_error"]
+            axis.errorbar(place, line[score], reach, markersize=4, capsize=2, label=NAMES[method], **mark)
         sizes = sorted(set(rows["n"]))
         axis.set(title=Path(name).name, xlabel="sample size", xscale="log")
         axis.set_xticks(sizes, [f"{n:,}" for n in sizes])

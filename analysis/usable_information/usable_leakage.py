@@ -4,7 +4,7 @@ The blocks of logged domain models, and features trained to hide a label from on
 """
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.marks import sheet
-from analysis.common.runs import newest
+from analysis.common.runs import newest, ordered
 from analysis.common.tables import (
     Analysis,
     Claim,
@@ -55,54 +55,57 @@ CELL = ["study", "source", "representation", "against", "seed"]
 
 def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """A matrix for each label of the two studies."""
-    runs = runs.reindex(columns=[*runs.columns, *(name for name in (*CELL, "model") if name not in runs)])
-    kept, left_out = newest(runs, CELL)
-    words = [described(kept), *left_out]
+    missing = [name for name in (*CELL, "model") if name not in runs]
+    runs = runs.reindex(columns=[*runs.columns, *missing])
+    selected, left_out = newest(runs, CELL)
+    words = [described(selected), *left_out]
     results = []
-    for study, own in kept.groupby("study", sort=False):
-        rows = leakage(own)
-        for label, of_label in rows.groupby("label", sort=False):
-            results.append(matrix(study, label, of_label, words))
+    for study, members in selected.groupby("study", sort=False):
+        for label, rows in leakage(members).groupby("label", sort=False):
+            results.append(matrix(study, label, rows, words))
     return results
 
 
 def leakage(runs: pd.DataFrame) -> pd.DataFrame:
     """The tables of all runs as one, with what each is of: `row` is a model's block, or what was hidden from."""
     tables = []
-    for _, run in runs.iterrows():
+    for run in runs.to_dict("records"):
         table = tracking.table(run["run_id"], "leakage").assign(seed=run["seed"])
         if run["study"] == "blocks":
-            drawn = "" if run["representation"] == "mean" else f" ({run['representation']})"
+            representation = run["representation"]
+            drawn = "" if representation == "mean" else f" ({representation})"
             table = table.assign(of=run["model"] + drawn, row=table["block"])
         else:
-            costs = {"reconstruction": run["reconstruction_mse"], "adversary_log_loss": run["adversary_log_loss_nats"]}
-            table = table.assign(of=run["against"], row=FEATURES, **costs)
+            table = table.assign(
+                of=run["against"],
+                row=FEATURES,
+                reconstruction=run["reconstruction_mse"],
+                adversary_log_loss=run["adversary_log_loss_nats"],
+            )
         tables.append(table)
-    places = {name: place for place, name in enumerate(ORDER)}
-    return pd.concat(tables, ignore_index=True).sort_values(
-        "of", key=lambda names: names.map(lambda name: (places.get(name, 0), name)), kind="stable"
-    )
+    leakage = pd.concat(tables, ignore_index=True)
+    names = sorted(set(leakage["of"]) - set(ORDER[1:]))
+    return ordered(leakage, ["of"], of=[*names, *ORDER[1:]])
 
 
 def matrix(study: str, label: str, rows: pd.DataFrame, words: Sequence[str]) -> Result:
     """Families x blocks, or families x families: means over seeds."""
-    figures = []
-    for (of, row, family), own in rows.groupby(["of", "row", "family"], sort=False):
-        figure = over_seeds(own["value_bits"], own["standard_error_bits"], int(own["n"].iloc[0]))
-        figures.append({"of": of, "block": row, "family": family, "value_bits": figure.value,
-                        "value_bits_error": figure.error, "ceiling_bits": own["ceiling_bits"].mean(), "n": figure.n,
-                        "seeds": figure.seeds, "floored": own["floored"].mean()}
-                       | {name: own[name].mean() for name in TRAINING if study == "hiding"})  # fmt: skip
-    figures = pd.DataFrame(figures)
-    first = {"blocks": "model", "hiding": "hidden from"}[study]
-    wide = spread(figures.assign(said=plus_minus_column(figures, "value_bits")), ["of", "block"], "family", "said")
-    text = wide[["of", "block", *dict.fromkeys(figures["family"])]].rename(columns={"of": first})
-    if study == "hiding":
+    is_hiding = study == "hiding"
+    first = "hidden from" if is_hiding else "model"
+    figures = pooled(rows, TRAINING if is_hiding else ())
+    shown = figures.assign(cell=plus_minus_column(figures, "value_bits"))
+    wide = spread(shown, ["of", "block"], "family", "cell")
+    text = wide[["of", "block", *figures["family"].unique()]].rename(columns={"of": first})
+    if is_hiding:
         costs = figures.groupby("of")[list(TRAINING)].first()
         costs["adversary_log_loss"] /= NATS_PER_BIT
-        costs = costs.map("{:.3f}".format)
-        text = text.drop(columns="block").join(costs.rename(columns=TRAINING), on=first)
-    found = {"hidden": transfers, "domain": leaks}.get(label, lambda rows: [])(rows)
+        costs = costs.map("{:.3f}".format).rename(columns=TRAINING)
+        text = text.drop(columns="block").join(costs, on=first)
+    claims = []
+    if label == "hidden":
+        claims = transfers(rows)
+    elif label == "domain":
+        claims = leaks(rows)
     most = figures.loc[figures["value_bits"].idxmax()]
     caption = [
         f"{most['family']} finds most about {LABELS[label]}: "
@@ -112,58 +115,88 @@ def matrix(study: str, label: str, rows: pd.DataFrame, words: Sequence[str]) -> 
         f"{figures['ceiling_bits'].mean():.3f} bits. ± is over items, and over trainings where there are several. "
         "Nothing is clipped: 0 within its error, or less: that family detects none; others may. "
         f"{ranged(figures['n'])} items, {ranged(figures['seeds'])} trainings each.",
-        *([WEAK] if study == "hiding" else []),
-        *([SELECTED] if found else []),
-        *words,
     ]
+    if is_hiding:
+        caption.append(WEAK)
+    if claims:
+        caption.append(SELECTED)
     draw_matrix = functools.partial(draw, figures, study, label)
-    return Result(f"{study}-{label}", figures, text, caption, draw_matrix, found)
+    return Result(f"{study}-{label}", figures, text, [*caption, *words], draw_matrix, claims)
+
+
+def pooled(rows: pd.DataFrame, costs: Iterable[str]) -> pd.DataFrame:
+    """A row per model or features, block and family: means over seeds. costs: columns of which to have the mean."""
+    figures = []
+    for (of, row, family), members in rows.groupby(["of", "row", "family"], sort=False):
+        bits = over_seeds(members["value_bits"], members["standard_error_bits"], members["n"].iloc[0])
+        figure = {
+            "of": of,
+            "block": row,
+            "family": family,
+            "value_bits": bits.value,
+            "value_bits_error": bits.error,
+            "ceiling_bits": members["ceiling_bits"].mean(),
+            "n": bits.n,
+            "seeds": bits.seeds,
+            "floored": members["floored"].mean(),
+        }
+        for name in costs:
+            figure[name] = members[name].mean()
+        figures.append(figure)
+    return pd.DataFrame(figures)
 
 
 def transfers(rows: pd.DataFrame) -> list[Claim]:
     """Whether hiding works against the family it was trained against, and against the one that then finds most."""
-    found = []
     values = rows.pivot_table(index=["of", "seed"], columns="family", values="value_bits")
     if NOTHING not in values.index.get_level_values("of"):
         return []
-    for against in dict.fromkeys(rows["of"]):
-        own = READER.get(against, against)
-        if against == NOTHING or own not in values:
+    plain = values.loc[NOTHING]
+    claims = []
+    for against in rows["of"].unique():
+        reader = READER.get(against, against)
+        if against == NOTHING or reader not in values:
             continue
-        hidden, plain = values.loc[against], values.loc[NOTHING]
+        hidden = values.loc[against]
         seeds = hidden.index.intersection(plain.index)
-        statement = f"Features hidden from {against} networks show {own} less than features that hide nothing."
-        difference = (hidden.loc[seeds, own] - plain.loc[seeds, own]).to_numpy()
-        found.append(difference_claim(statement, replicated(difference), "difference", "bits"))
-        found.append(shown_to_another(f"Features hidden from {against} networks still show", hidden, own))
-    return found
+        statement = f"Features hidden from {against} networks show {reader} less than features that hide nothing."
+        difference = hidden.loc[seeds, reader] - plain.loc[seeds, reader]
+        claims.append(difference_claim(statement, replicated(difference.to_numpy()), "difference", "bits"))
+        claims.append(shown_to_another(f"Features hidden from {against} networks still show", hidden, reader))
+    return claims
 
 
 def leaks(rows: pd.DataFrame) -> list[Claim]:
     """Whether some family uses more about the domain in the class's block than a linear one."""
-    own = rows[rows["row"] == OF_CLASS]
-    values = own.pivot_table(index=["of", "seed"], columns="family", values="value_bits")
+    of_class = rows[rows["row"] == OF_CLASS]
+    values = of_class.pivot_table(index=["of", "seed"], columns="family", values="value_bits")
     if LINEAR not in values or len(values.columns) < 2:
         return []
-    return [shown_to_another(f"The domain in {OF_CLASS} of {of}: it shows", values.loc[of], LINEAR)
-            for of in dict.fromkeys(own["of"])]  # fmt: skip
+    claims = []
+    for model in of_class["of"].unique():
+        beginning = f"The domain in {OF_CLASS} of {model}: it shows"
+        claims.append(shown_to_another(beginning, values.loc[model], LINEAR))
+    return claims
 
 
-def shown_to_another(beginning: str, values: pd.DataFrame, own: str) -> Claim:
-    """Whether the family that finds most finds more than `own`; values [seeds, families], bits."""
-    best = values.drop(columns=own).mean().idxmax()
-    difference = replicated((values[own] - values[best]).to_numpy())
-    return difference_claim(f"{beginning} {best} more than {own}.", difference, "difference", "bits")
+def shown_to_another(beginning: str, values: pd.DataFrame, family: str) -> Claim:
+    """Whether the family that finds most finds more than this one; values [seeds, families], bits."""
+    best = values.drop(columns=family).mean().idxmax()
+    difference = values[family] - values[best]
+    statement = f"{beginning} {best} more than {family}."
+    return difference_claim(statement, replicated(difference.to_numpy()), "difference", "bits")
 
 
 def draw(figures: pd.DataFrame, study: str, label: str, *paths: Path) -> None:
     """The matrix in colours."""
     wide = spread(figures, ["of", "block"], "family", "value_bits", np.nan).set_index(["of", "block"])
-    bits = wide[list(dict.fromkeys(figures["family"]))].astype(float)
+    bits = wide[list(figures["family"].unique())].astype(float)
     names = [f"{of} {block}" if study == "blocks" else of for of, block in bits.index]
-    with sheet(paths, size=(1.1 * bits.shape[1] + 3.5, 0.4 * len(bits) + 2.0)) as ((axis,),):
+    size = (1.1 * bits.shape[1] + 3.5, 0.4 * len(bits) + 2.0)
+    with sheet(paths, size=size) as ((axis,),):
         top = max(float(figures["ceiling_bits"].max()), 1e-9)
-        image = heat(axis, bits.to_numpy(), bits.map("{:.2f}".format).to_numpy(), names, bits.columns, top, 10)
+        texts = bits.map("{:.2f}".format)
+        image = heat(axis, bits.to_numpy(), texts.to_numpy(), names, bits.columns, top, 10)
         axis.tick_params(axis="x", rotation=20)
         about = LABELS[label].partition(",")[0]
         axis.set(title=f"bits about {about}", ylabel="" if study == "blocks" else "hidden from", xlabel="read by")

@@ -1,4 +1,4 @@
-"""Makes the account under which trials record, which administers nothing, unless it is there: `python accounts.py`.
+"""Makes the account of the trials, without rights of administration, unless it exists: `python accounts.py`.
 
 MLFLOW_TRACKING_URI, _USERNAME and _PASSWORD are of the administrator, TRIALS_... of the account.
 """
@@ -8,7 +8,8 @@ import os
 from mlflow.exceptions import MlflowException
 from mlflow.server import get_app_client
 
-name, password = os.environ["TRIALS_USERNAME"], os.environ["TRIALS_PASSWORD"]
+name = os.environ["TRIALS_USERNAME"]
+password = os.environ["TRIALS_PASSWORD"]
 client = get_app_client("basic-auth", os.environ["MLFLOW_TRACKING_URI"])
 try:
     client.get_user(name)

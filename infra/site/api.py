@@ -22,25 +22,32 @@ def public() -> Iterator[tuple[str, dict[str, Any]]]:
     """Every package with the names that it lists."""
     for name in PACKAGES:
         top = importlib.import_module(f"infoscope.{name}")
-        folders = [one.name for one in pkgutil.walk_packages(top.__path__, f"{top.__name__}.") if one.ispkg]
-        for package in map(importlib.import_module, [top.__name__, *sorted(folders)]):
-            if names := getattr(package, "__all__", ()):
-                yield package.__name__, dict(_there(package, sorted(names, key=str.lower)))
+        modules = pkgutil.walk_packages(top.__path__, f"{top.__name__}.")
+        folders = [module.name for module in modules if module.ispkg]
+        for path in [top.__name__, *sorted(folders)]:
+            package = importlib.import_module(path)
+            names = getattr(package, "__all__", ())
+            if names:
+                yield path, _installed(package, sorted(names, key=str.lower))
 
 
-def _there(package: Any, names: list[str]) -> Iterator[tuple[str, Any]]:
-    """The names that need no library that is not installed."""
+def _installed(package: Any, names: list[str]) -> dict[str, Any]:
+    """The names of which all libraries are installed."""
+    things = {}
     for name in names:
         with contextlib.suppress(ModuleNotFoundError):
-            yield name, getattr(package, name)
+            things[name] = getattr(package, name)
+    return things
 
 
 def line(thing: Any) -> str:
     """The first sentence of what documents it; of a constant its type."""
-    if not (callable(thing) or inspect.ismodule(thing)):
+    if not callable(thing) and not inspect.ismodule(thing):
         return f"constant, {type(thing).__name__}"
-    first = " ".join((inspect.getdoc(thing) or "").partition("\n\n")[0].split())
-    return re.split(r"(?<=[\w)\]`]\.) (?=[A-Z`])", first)[0].replace("|", "\\|")
+    documentation = inspect.getdoc(thing) or ""
+    paragraph = " ".join(documentation.partition("\n\n")[0].split())
+    sentence = re.split(r"(?<=[\w)\]`]\.) (?=[A-Z`])", paragraph)[0]
+    return sentence.replace("|", "\\|")
 
 
 def page() -> str:

@@ -1,6 +1,6 @@
 """What the site adds to the pages of docs/: files that pages link to, programs of the errata, and the reference.
 
-A link out of docs/ works for who reads the repository; on the site the file it names is a page or a text of its own.
+A link out of docs/ works for readers of the repository; on the site its file is a page or a text of its own.
 """
 
 from __future__ import annotations
@@ -29,10 +29,18 @@ From the docstrings: shapes, units, errors raised, and the paper and equation of
 
 def on_files(files: Files, config: Any) -> Files:
     """Adds the project's own pages, the reference, and whatever of the repository a page links to."""
-    listed = "\n".join(f"- [{name.replace('_', ' ').capitalize()}]({name.lower()}.md)" for name in PROJECT)
-    texts = {f"project/{name.lower()}.md": (REPOSITORY / f"{name}.md").read_text() for name in PROJECT}
-    texts["project/index.md"] = f"# The project\n\n{listed}\n- [Licence](../../LICENSE)\n"
-    texts |= dict(reference()) | dict(programs()) | {"api.md": api.page()}
+    texts = {}
+    index = ["# The project\n"]
+    for name in PROJECT:
+        page = f"{name.lower()}.md"
+        texts[f"project/{page}"] = (REPOSITORY / f"{name}.md").read_text()
+        title = name.replace("_", " ").capitalize()
+        index.append(f"- [{title}]({page})")
+    index.append("- [Licence](../../LICENSE)\n")
+    texts["project/index.md"] = "\n".join(index)
+    texts.update(reference())
+    texts.update(programs())
+    texts["api.md"] = api.page()
     for page in files.documentation_pages():
         texts.setdefault(page.src_uri, page.content_string)
     for uri, text in list(texts.items()):
@@ -50,7 +58,13 @@ def on_files(files: Files, config: Any) -> Files:
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Links of a page as they are on the site."""
     uri = page.file.src_uri
-    return LINK.sub(lambda link: posixpath.relpath(_home(_path(uri, link[1])), posixpath.dirname(uri) or "."), markdown)
+    folder = posixpath.dirname(uri) or "."
+
+    def on_site(link: re.Match) -> str:
+        home = _home(_path(uri, link[1]))
+        return posixpath.relpath(home, folder)
+
+    return LINK.sub(on_site, markdown)
 
 
 def on_post_page(output: str, page: Any, **_: Any) -> str:
@@ -65,7 +79,12 @@ def on_post_template(output_content: str, template_name: str, **_: Any) -> str:
 def on_post_build(config: Any) -> None:
     """llms.txt with its links as they are on the site."""
     page = Path(config.site_dir) / "llms.txt"
-    text = LINK.sub(lambda link: _home(_path(page.name, link[1])).removesuffix(".md") + ".html", page.read_text())
+
+    def on_site(link: re.Match) -> str:
+        home = _home(_path(page.name, link[1]))
+        return home.removesuffix(".md") + ".html"
+
+    text = LINK.sub(on_site, page.read_text())
     page.write_text(text, encoding="utf-8")
 
 
@@ -76,12 +95,13 @@ def reference() -> Iterator[tuple[str, str]]:
         root = REPOSITORY / "packages" / package / "src" / "infoscope" / package
         listed.append(f"## infoscope.{package}\n")
         for path in sorted(root.iterdir()):
-            if path.name.startswith("_") or not (path.suffix == ".py" or (path / "__init__.py").exists()):
+            source = path if path.is_file() else path / "__init__.py"
+            if path.name.startswith("_") or source.suffix != ".py" or not source.exists():
                 continue
             name = f"infoscope.{package}.{path.stem}"
-            source = path if path.is_file() else path / "__init__.py"
             first = re.match(r'"""(.+?)(?:\n\n|""")', source.read_text(), re.DOTALL)
-            listed.append(f"- [{name}]({name}.md): {' '.join(first[1].split()) if first else ''}")
+            sentence = " ".join(first[1].split()) if first else ""
+            listed.append(f"- [{name}]({name}.md): {sentence}")
             yield f"reference/{name}.md", f"# {name}\n\n::: {name}\n    options:\n      show_root_heading: false\n"
         listed.append("")
     yield "reference/index.md", "\n".join(listed)
@@ -101,10 +121,14 @@ _ORIGINS = {home: path for path, home in _HOMES.items() if path != "README.md"}
 
 
 def _path(uri: str, link: str) -> str:
-    return posixpath.normpath(posixpath.join(posixpath.dirname(_ORIGINS.get(uri, f"docs/{uri}")), link))
+    """The path in the repository of the file to which a page of the site links."""
+    origin = _ORIGINS.get(uri, f"docs/{uri}")
+    folder = posixpath.dirname(origin)
+    return posixpath.normpath(posixpath.join(folder, link))
 
 
 def _home(path: str) -> str:
+    """The place on the site of a file of the repository."""
     if path.startswith("docs/errata/"):
         return path.removeprefix("docs/").replace(".py", ".md")
     if path.startswith("docs/"):

@@ -22,29 +22,35 @@ PARTS = PICTURE.with_name("parts.png")
 BITS = (0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0)
 COLUMNS = (1, 3, 10)
 ROWS = 2000
-GATES = {"copies": lambda a, b: a if a == b else None, "a alone": lambda a, b: a, "a XOR b": lambda a, b: a ^ b,
-         "a AND b": lambda a, b: a & b}  # fmt: skip
+GATES = {  # target -> its value for two coins; None: they do not occur together
+    "copies": lambda a, b: a if a == b else None,
+    "a alone": lambda a, b: a,
+    "a XOR b": lambda a, b: a ^ b,
+    "a AND b": lambda a, b: a & b,
+}
 TERMS = {"unique_a": "unique of a", "redundant": "redundant", "synergistic": "synergistic"}
 
 
 def draw(path: Path, bits: tuple[float, ...] = BITS, columns: tuple[int, ...] = COLUMNS, rows: int = ROWS) -> None:
-    """One data set of each: KSG with the interval of its sampling error, and the reading."""
+    """A data set for each number of columns and each information: KSG with its sampling interval, and the reading."""
     import matplotlib.pyplot as plt
 
     generator = np.random.default_rng(0)
     figure, axes = plt.subplots(1, 2, figsize=(9.5, 4.2), sharey=True, layout="constrained")
     for width, colour in zip(columns, COLOURS):
-        for place, truth in enumerate(bits):
-            of_each = truth * NATS_PER_BIT / width
-            correlation = math.sqrt(-math.expm1(-2 * of_each))
+        label = f"{width} column{'s' if width > 1 else ''} each"
+        shift = 0.04 * (columns.index(width) - 1)
+        for truth in bits:
+            nats_of_column = truth * NATS_PER_BIT / width
+            correlation = math.sqrt(-math.expm1(-2 * nats_of_column))
             x = generator.normal(size=(rows, width))
-            y = correlation * x + math.sqrt(1 - correlation**2) * generator.normal(size=(rows, width))
-            at = truth + 0.04 * (columns.index(width) - 1)
-            label = f"{width} column{'s' if width > 1 else ''} each" if not place else None
+            noise = generator.normal(size=(rows, width))
+            y = correlation * x + math.sqrt(1 - correlation**2) * noise
             for axis, method in zip(axes, ("ksg", None)):
-                found = estimate(x, y, method).bits
-                ends = [[found.value - found.low], [found.high - found.value]]
-                axis.errorbar(at, found.value, ends, fmt="o", color=colour, capsize=3, label=label)
+                reading = estimate(x, y, method).bits
+                ends = [[reading.value - reading.low], [reading.high - reading.value]]
+                axis.errorbar(truth + shift, reading.value, ends, fmt="o", color=colour, capsize=3, label=label)
+            label = None  # once in the legend
     for axis, title in zip(axes, ("KSG, interval of the sampling error", "reading, interval for the true value")):
         axis.axline((0, 0), slope=1, color="black", linewidth=1, label="truth")
         axis.set(xlabel="mutual information (bits)", xlim=(0, 3.2), ylim=(0, None))
@@ -58,30 +64,36 @@ def parts(path: Path) -> dict[str, pid.Decomposition]:
     """Draws the parts of the information of two coins about the targets of GATES; returns them, nats, by target."""
     import matplotlib.pyplot as plt
 
-    found = {}
+    decompositions = {}
     figure, axis = plt.subplots(figsize=(8, 3.2), layout="constrained")
+    bounds_label = "bounds of all definitions"
     for place, (name, rule) in enumerate(GATES.items()):
         table = probabilities(rule)
-        found[name], bounds = pid.broja(table), pid.bounds(*pid.discrete_information(table))
-        for number, ((term, label), colour) in enumerate(zip(TERMS.items(), COLOURS)):
+        decomposition = pid.broja(table)
+        bounds = pid.bounds(*pid.discrete_information(table))
+        decompositions[name] = decomposition
+        for number, (term, colour) in enumerate(zip(TERMS, COLOURS)):
             at = place + 0.25 * (number - 1)
-            value = float(getattr(found[name], term)) / NATS_PER_BIT
-            axis.bar(at, value, 0.22, color=colour, label=label if not place else None)
+            value = float(getattr(decomposition, term)) / NATS_PER_BIT
+            label = TERMS[term] if place == 0 else None
+            axis.bar(at, value, 0.22, color=colour, label=label)
             bound = term.removesuffix("_a")
-            ends = [float(getattr(bounds, f"{bound}_{end}")) / NATS_PER_BIT for end in ("low", "high")]
-            of_all = "bounds of all definitions" if not place and not number else None
-            axis.plot([at, at], ends, color="black", marker="_", linewidth=1, label=of_all)
+            low = float(getattr(bounds, f"{bound}_low")) / NATS_PER_BIT
+            high = float(getattr(bounds, f"{bound}_high")) / NATS_PER_BIT
+            axis.plot([at, at], [low, high], color="black", marker="_", linewidth=1, label=bounds_label)
+            bounds_label = None  # once in the legend
     axis.set(xticks=range(len(GATES)), xticklabels=list(GATES), ylabel="bits", ylim=(0, 1.15))
     axis.legend(frameon=False, fontsize="small", ncols=4, loc="upper center", bbox_to_anchor=(0.5, 1.17))
     save(figure, [path], 150)
-    return found
+    return decompositions
 
 
 def probabilities(rule: Callable[[int, int], int | None]) -> np.ndarray:
     """p(target, a, b) [2, 2, 2] of two fair coins; where the rule gives None the two do not occur together."""
     table = np.zeros((2, 2, 2))
     for a, b in np.ndindex(2, 2):
-        if (target := rule(a, b)) is not None:
+        target = rule(a, b)
+        if target is not None:
             table[target, a, b] = 1
     return table / table.sum()
 

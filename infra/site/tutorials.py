@@ -21,27 +21,31 @@ FOLDER = Path(__file__).parents[2] / "docs" / "tutorials"
 
 
 def draw_estimate(figure: Any, names: dict[str, Any]) -> None:
-    x = names["x"]
-    shown = {"first column of x": x[:, 0], "length of x": np.hypot(*x.T)}
-    for ax, (label, values) in zip(figure.subplots(1, 2), shown.items()):
+    first, second = names["x"].T
+    left, right = figure.subplots(1, 2)
+    for ax, values in ((left, first), (right, np.hypot(first, second))):
         ax.scatter(values, names["y"], s=4, color=BLUE, linewidths=0)
-        ax.set(xlabel=label, ylabel="y")
+    left.set(xlabel="first column of x", ylabel="y")
+    right.set(xlabel="length of x", ylabel="y")
 
 
 def draw_trust(figure: Any, names: dict[str, Any]) -> None:
     ax = figure.subplots()
-    found = [estimate(names["x"], names["y"], "ksg"), names["found"]]
-    intervals(ax, ["KSG", "reading"], found, [ORANGE, BLUE])
+    ksg = estimate(names["x"], names["y"], "ksg")
+    reading = names["found"]
+    intervals(ax, ["KSG", "reading"], [ksg, reading], [ORANGE, BLUE])
     ax.axvline(names["truth"], color="black", linewidth=1, label="true value")
     ax.legend(frameon=False)
 
 
 def draw_compare(figure: Any, names: dict[str, Any]) -> None:
     blocks = ("components", "random", "all blocks")
-    for ax, kind, colour in zip(figure.subplots(1, 2), ("reading", "linear"), (BLUE, GREEN)):
-        found = [getattr(names["found"].row(block, "digit"), kind).bits for block in blocks]
-        intervals(ax, blocks, found, [colour])
-        ax.set(xlabel=f"{kind} (bits)", xlim=(0, 1.8))
+    rows = [names["found"].row(block, "digit") for block in blocks]
+    left, right = figure.subplots(1, 2)
+    intervals(left, blocks, [row.reading.bits for row in rows], [BLUE])
+    intervals(right, blocks, [row.linear.bits for row in rows], [GREEN])
+    left.set(xlabel="reading (bits)", xlim=(0, 1.8))
+    right.set(xlabel="linear (bits)", xlim=(0, 1.8))
 
 
 def draw_block(figure: Any, names: dict[str, Any]) -> None:
@@ -49,18 +53,24 @@ def draw_block(figure: Any, names: dict[str, Any]) -> None:
 
 
 def draw_difficulty(figure: Any, names: dict[str, Any]) -> None:
-    ax, items = figure.subplots(), names["items"]
-    bins = np.linspace(items["pvi_bits"].min(), items["pvi_bits"].max(), 40)
-    for right, colour, label in ((True, BLUE, "right"), (False, VERMILLION, "wrong")):
-        ax.hist(items.loc[items["correct"] == right, "pvi_bits"], bins, color=colour, alpha=0.7, label=label)
+    ax = figure.subplots()
+    items = names["items"]
+    pvi = items["pvi_bits"]
+    is_right = items["correct"].astype(bool)
+    bins = np.linspace(pvi.min(), pvi.max(), 40)
+    ax.hist(pvi[is_right], bins, color=BLUE, alpha=0.7, label="right")
+    ax.hist(pvi[~is_right], bins, color=VERMILLION, alpha=0.7, label="wrong")
     ax.set(xlabel="PVI (bits)", ylabel="items")
     ax.legend(frameon=False, title="prediction")
 
 
 def draw_own_estimator(figure: Any, names: dict[str, Any]) -> None:
-    ax, bins = figure.subplots(), [2, 4, 8, 16, 32, 64, 128]
-    x, y = names["x"][:, None], names["y"][:, None]
-    ax.plot(bins, [names["binned"](x, y, count) / NATS_PER_BIT for count in bins], "o-", color=BLUE, label="binned")
+    ax = figure.subplots()
+    x = names["x"][:, None]
+    y = names["y"][:, None]
+    bins = [2, 4, 8, 16, 32, 64, 128]
+    bits = [names["binned"](x, y, count) / NATS_PER_BIT for count in bins]
+    ax.plot(bins, bits, "o-", color=BLUE, label="binned")
     ax.axhline(-0.5 * np.log2(1 - 0.8**2), color="black", linewidth=1, label="true value")
     ax.set(xlabel="bins", ylabel="estimate (bits)", xscale="log", xticks=bins, xticklabels=bins)
     ax.legend(frameon=False)
@@ -69,24 +79,34 @@ def draw_own_estimator(figure: Any, names: dict[str, Any]) -> None:
 def draw_sweep(figure: Any, names: dict[str, Any]) -> None:
     from infoscope.tracking import Pack, Report
 
-    class Kept(Report):
-        def metrics(self, cell: Any, values: Any, step: int = 0) -> None:
-            errors.setdefault(cell.rows, []).append(values["error"])
+    errors_by_rows: dict[int, list[float]] = {}
 
-    errors: dict[int, list[float]] = {}
-    sweep, ax = names["SWEEP"], figure.subplots()
-    sweep.run_here(Pack(tuple(sweep.cells(sweep.profile("laptop")[1]))), Kept())
-    rows, found = list(errors), np.array(list(errors.values()))
-    ax.errorbar(rows, found.mean(1), found.std(1, ddof=1) / found.shape[1] ** 0.5, fmt="o", color=BLUE, capsize=3)
+    class ErrorReport(Report):
+        def metrics(self, cell: Any, values: Any, step: int = 0) -> None:
+            errors_by_rows.setdefault(cell.rows, []).append(values["error"])
+
+    sweep = names["SWEEP"]
+    _, settings = sweep.profile("laptop")
+    cells = tuple(sweep.cells(settings))
+    sweep.run_here(Pack(cells), ErrorReport())
+    rows = list(errors_by_rows)
+    errors = np.array(list(errors_by_rows.values()))
+    standard_errors = errors.std(1, ddof=1) / errors.shape[1] ** 0.5
+    ax = figure.subplots()
+    ax.errorbar(rows, errors.mean(1), standard_errors, fmt="o", color=BLUE, capsize=3)
     ax.axhline(0, color="black", linewidth=1)
     ax.set(xlabel="rows", ylabel="error (nats)", xscale="log", xticks=rows, xticklabels=rows)
 
 
 FIGURES = {  # by page, with their height in inches
-    "estimate": (draw_estimate, 2.6), "trust": (draw_trust, 1.6), "compare": (draw_compare, 1.7),
-    "block": (draw_block, 3.0), "difficulty": (draw_difficulty, 2.6), "own-estimator": (draw_own_estimator, 2.6),
+    "estimate": (draw_estimate, 2.6),
+    "trust": (draw_trust, 1.6),
+    "compare": (draw_compare, 1.7),
+    "block": (draw_block, 3.0),
+    "difficulty": (draw_difficulty, 2.6),
+    "own-estimator": (draw_own_estimator, 2.6),
     "sweep": (draw_sweep, 2.6),
-}  # fmt: skip
+}
 
 
 def draw(name: str, folder: Path = FOLDER) -> Path:
@@ -94,12 +114,14 @@ def draw(name: str, folder: Path = FOLDER) -> Path:
     import matplotlib.pyplot as plt
 
     names: dict[str, Any] = {}
-    for code in re.findall(r"```python exec.*?\n(.*?)```", (FOLDER / f"{name}.md").read_text(), re.DOTALL):
+    page = (FOLDER / f"{name}.md").read_text()
+    for code in re.findall(r"```python exec.*?\n(.*?)```", page, re.DOTALL):
         run_code(code, name, names)
-    drawn, height = FIGURES[name]
+    draw_figure, height = FIGURES[name]
     figure = plt.figure(figsize=(7, height), layout="constrained")
-    drawn(figure, names)
-    save(figure, [path := folder / f"{name}.png"], 110)
+    draw_figure(figure, names)
+    path = folder / f"{name}.png"
+    save(figure, [path], 110)
     return path
 
 

@@ -54,16 +54,22 @@ def measure(
     The same seed draws the same votes, items and noise, so differences are paired. predictors: whether to include the
     scores of codes, which are slow.
     """
-    specs = [
-        spec
-        for spec in disentanglement.SCORES.values()
-        if not spec.extra and spec.protocol in (None, *effort.protocols) and (predictors or spec.takes != "codes")
-    ]
+    specs = []
+    for spec in disentanglement.SCORES.values():
+        is_wanted = predictors or spec.takes != "codes"
+        if is_wanted and not spec.extra and spec.protocol in (None, *effort.protocols):
+            specs.append(spec)
     inputs = disentanglement.Inputs(
-        representation=representation, factors=dataset.factors, stream=partial(draws, seed), draws=effort.draws,
-        items=effort.items, votes={"uni-bound": effort.votes}, device=device, factor_names=dataset.factor_names,
+        representation=representation,
+        factors=dataset.factors,
+        stream=partial(draws, seed),
+        draws=effort.draws,
+        items=effort.items,
+        votes={"uni-bound": effort.votes},
+        device=device,
+        factor_names=dataset.factor_names,
         from_arrays=partial(from_arrays, method=ARRAYS, resamples=None),
-    )  # fmt: skip
+    )
     scores = disentanglement.measure_scores(inputs, specs)
     return Measured(scores, inputs.information)
 
@@ -72,14 +78,16 @@ def metrics(measurements: Sequence[Measured]) -> dict[str, float]:
     """The mean of each score over the evaluations, its standard error given the representation (NAME_error), and the
     score of every evaluation (`evaluation E/NAME`).
     """
-    found = {}
+    values = {}
     for score in measurements[0].scores:
-        every = [measured.scores[score] for measured in measurements]
+        estimates = [measured.scores[score] for measured in measurements]
         name = metric_of(score)
-        found[name] = float(np.mean([score.value for score in every]))
-        found[f"{name}_error"] = math.sqrt(sum(score.standard_error**2 for score in every)) / len(every)
-        found |= {f"evaluation {number}/{name}": score.value for number, score in enumerate(every)}
-    return found
+        values[name] = float(np.mean([estimate.value for estimate in estimates]))
+        squared_errors = sum(estimate.standard_error**2 for estimate in estimates)
+        values[f"{name}_error"] = math.sqrt(squared_errors) / len(estimates)
+        for number, estimate in enumerate(estimates):
+            values[f"evaluation {number}/{name}"] = estimate.value
+    return values
 
 
 def metric_of(score: str) -> str:
@@ -92,10 +100,9 @@ def tables(measurements: Sequence[Measured]) -> dict[str, pd.DataFrame]:
     """The tables "scores", with a row for each evaluation and score, and "bounds", with a row for each evaluation,
     factor and latent (nats).
     """
-    rows = [
-        {"evaluation": number, "score": name} | row(score)
-        for number, measured in enumerate(measurements)
-        for name, score in measured.scores.items()
-    ]  # fmt: skip
-    bounds = [each.information.table().assign(evaluation=number) for number, each in enumerate(measurements)]
-    return {"scores": pd.DataFrame(rows), "bounds": pd.concat(bounds, ignore_index=True)}
+    scores = []
+    bounds = []
+    for number, measured in enumerate(measurements):
+        scores += [{"evaluation": number, "score": name} | row(score) for name, score in measured.scores.items()]
+        bounds.append(measured.information.table().assign(evaluation=number))
+    return {"scores": pd.DataFrame(scores), "bounds": pd.concat(bounds, ignore_index=True)}

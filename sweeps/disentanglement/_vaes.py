@@ -48,18 +48,19 @@ def images_of(profile: Any) -> ImagesCell:
 @datasets.cached_by(ImagesCell, maxsize=1)
 def factor_set(cell: ImagesCell) -> data.FactorDataset:
     """The images and factors of a cell."""
-    name, resolution = cell.data, cell.resolution
-    one_of("data", name, DATA)
-    steps = {"orientation": cell.every_orientation, **dict.fromkeys(("posX", "posY"), cell.every_position)}
-    found = DATA[name]()
-    found = found.thinned(steps) if max(steps.values()) > 1 else found
-    return found.resized(resolution) if resolution != found.image_shape[1] else found
+    dataset = DATA[one_of("data", cell.data, DATA)]()
+    steps = {"orientation": cell.every_orientation, "posX": cell.every_position, "posY": cell.every_position}
+    if max(steps.values()) > 1:
+        dataset = dataset.thinned(steps)
+    if cell.resolution == dataset.image_shape[1]:
+        return dataset
+    return dataset.resized(cell.resolution)
 
 
 def data_name(cell: ImagesCell) -> str:
     """The name of a cell's data set, with "(generated)" if it is."""
-    found = factor_set(cell)
-    return found.name + (" (generated)" if found.synthetic else "")
+    dataset = factor_set(cell)
+    return f"{dataset.name} (generated)" if dataset.synthetic else dataset.name
 
 
 @datasets.cached_by(ImagesCell)
@@ -71,16 +72,17 @@ def data_sets(cell: ImagesCell) -> tuple[DataSet, ...]:
 @datasets.cached_by(ImagesCell, maxsize=1)
 def images(cell: ImagesCell) -> torch.Tensor | data.FactorDataset:
     """The images of a cell for `fit_vae`: floats in memory if they fit, otherwise the data set."""
-    found = factor_set(cell)
-    if len(found) * math.prod(found.image_shape) * 4 > IN_MEMORY:
-        return found
-    blocks = np.array_split(np.arange(len(found)), -(-len(found) // 1024))
-    return torch.cat([found.images(block) for block in blocks])
+    dataset = factor_set(cell)
+    if len(dataset) * math.prod(dataset.image_shape) * 4 > IN_MEMORY:
+        return dataset
+    blocks = np.array_split(np.arange(len(dataset)), math.ceil(len(dataset) / 1024))
+    return torch.cat([dataset.images(block) for block in blocks])
 
 
 def training_fields(model: str, setting: str, steps: int, relative_weight: float = 1.0) -> dict[str, Any]:
     """The fields of a training: the published ones with the changes of the setting, and a multiple of its weight."""
-    fields = OBJECTIVES[one_of("model", model, MODELS)].settings(one_of("setting", setting, PRESETS))
+    one_of("model", model, MODELS)
+    fields = OBJECTIVES[model].settings(one_of("setting", setting, PRESETS))
     fields["steps"] = max(1, round(steps * fields.pop("share", 1.0)))
     if "weight" in fields:
         fields["weight"] *= relative_weight
@@ -151,10 +153,13 @@ def posterior_of(encoding: Encoding, latents: LatentSpec) -> Any:
     """The posterior of an encoding; a relaxed one-hot latent becomes the category that it relaxes."""
     if encoding.scale is None:
         return encoding.mean.double().numpy()
-    real, names = latents.real, latents.names
-    parts = [GaussianPosterior(encoding.mean.numpy(), encoding.scale.numpy(), names[:real])] if real else []
-    blocks = zip(encoding.probabilities, names[real:])
-    return ProductPosterior(*parts, *(CategoricalPosterior(block.double().numpy(), name) for block, name in blocks))
+    real = latents.real
+    parts = []
+    if real:
+        parts.append(GaussianPosterior(encoding.mean.numpy(), encoding.scale.numpy(), latents.names[:real]))
+    for block, name in zip(encoding.probabilities, latents.names[real:]):
+        parts.append(CategoricalPosterior(block.double().numpy(), name))
+    return ProductPosterior(*parts)
 
 
 def cost(cell: TrainingCell) -> float:

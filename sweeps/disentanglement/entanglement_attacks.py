@@ -82,7 +82,8 @@ def cells(profile: AttackProfile) -> Iterator[AttackCell]:
 
     zoo: the label of these runs, with + for a space. best: number of trainings of each model.
     """
-    for _, run in best(zoo_runs(profile.zoo.replace("+", " ")), profile.models, profile.best).iterrows():
+    zoo = zoo_runs(profile.zoo.replace("+", " "))
+    for _, run in best(zoo, profile.models, profile.best).iterrows():
         yield from grid(
             AttackCell,
             source=run["key"],
@@ -107,7 +108,8 @@ def best(zoo: pd.DataFrame, models: tuple[str, ...], count: int) -> pd.DataFrame
     """The `count` trainings of each model with the highest UniBound, of the newest version, without diverged ones."""
     if count < 1:
         raise OutOfRange(f"best must be at least 1, got {count}.")
-    zoo = zoo[(zoo["version"] == zoo.loc[zoo["start"].idxmax(), "version"]) & (zoo["diverged"] == 0)]
+    newest = zoo["version"] == zoo.loc[zoo["start"].idxmax(), "version"]
+    zoo = zoo[newest & (zoo["diverged"] == 0)]
     missing = [model for model in models if model not in set(zoo["model"])]
     if missing:
         raise UnknownName(f"models must have finished trainings in vae-zoo; there are none for {', '.join(missing)}")
@@ -129,14 +131,9 @@ def trial(pack: Pack, report: Report) -> None:
     original = _vaes.representation(model.to(pack.device), pack.cells[0])
     for done, cell in enumerate(pack.cells):
         with report.member(cell):
-            measured = _factor_scores.measure(
-                attacked(original, cell),
-                _vaes.factor_set(cell),
-                cell.evaluation,
-                cell,
-                pack.device,
-                predictors=False,
-            )
+            dataset = _vaes.factor_set(cell)
+            codes = attacked(original, cell)
+            measured = _factor_scores.measure(codes, dataset, cell.evaluation, cell, pack.device, predictors=False)
             for score, estimate in measured.scores.items():
                 name = _factor_scores.metric_of(score)
                 report.metrics(cell, {name: estimate.value, f"{name}_error": estimate.standard_error})

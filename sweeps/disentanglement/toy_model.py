@@ -85,32 +85,37 @@ def trial(pack: Pack, report: Report) -> None:
     for done, cell in enumerate(pack.cells):
         model = (cell.attack, cell.factors, cell.noise, cell.alpha)
         exact = toy.exact(*model)
-        generator = np.random.default_rng([cell.seed, cell.factors, *f"{cell.attack} {cell.alpha}".encode()])
+        name = f"{cell.attack} {cell.alpha}"
+        generator = np.random.default_rng([cell.seed, cell.factors, *name.encode()])
         sampled = toy.sampled(*model, cell.draws, generator)
         report.table(cell, "parts", parts(exact, sampled))
-        found = {f"exact/{name}_nats": estimate.value for name, estimate in scores(exact).items()}
+        report.metrics(cell, {f"exact/{name}_nats": estimate.value for name, estimate in scores(exact).items()})
         for name, estimate in scores(sampled).items():
-            found |= {f"sampled/{name}_nats": estimate.value, f"sampled/{name}_nats_error": estimate.standard_error}
-        report.metrics(cell, found | agreement(exact, sampled))
+            name = f"sampled/{name}_nats"
+            report.metrics(cell, {name: estimate.value, f"{name}_error": estimate.standard_error})
+        report.metrics(cell, agreement(exact, sampled))
         report.progress((done + 1) / len(pack.cells))
 
 
 def scores(information: FactorInformation) -> dict[str, Estimate]:
     """MIG, the six bounds at their best latents, and I(y_k; z), means over factors; nats."""
-    found = {"mig": information.mig(normalised=False), "information": information.informativeness(normalised=False)}
-    return found | information.aggregated(normalised=False)._asdict()
+    return {
+        "mig": information.mig(normalised=False),
+        "information": information.informativeness(normalised=False),
+        **information.aggregated(normalised=False)._asdict(),
+    }
 
 
 def parts(exact: FactorInformation, sampled: FactorInformation) -> dict[str, np.ndarray]:
     """Every mutual information, exact and estimated: one row per factor and set of latents; nats."""
     sets = [*exact.latents, *(f"all but {latent}" for latent in exact.latents), "all"]
-    errors = np.concatenate([np.reshape(part, (len(exact.factors), -1)) for part in sampled.standard_errors()], axis=1)
+    errors = [np.reshape(part, (len(exact.factors), -1)) for part in sampled.standard_errors()]
     return {
         "factor": np.repeat(exact.factors, len(sets)),
         "latents": np.tile(sets, len(exact.factors)),
         "exact": exact.parts.ravel(),
         "estimate": sampled.parts.ravel(),
-        "error": errors.ravel(),
+        "error": np.hstack(errors).ravel(),
     }
 
 
@@ -119,9 +124,10 @@ def agreement(exact: FactorInformation, sampled: FactorInformation) -> dict[str,
 
     Scores are excluded: a maximum over latents is biased if they are equal.
     """
-    found = parts(exact, sampled)
-    difference, spread = found["estimate"] - found["exact"], found["error"] > ROUNDING
-    z = np.abs(difference[spread] / found["error"][spread])
+    columns = parts(exact, sampled)
+    difference = columns["estimate"] - columns["exact"]
+    spread = columns["error"] > ROUNDING
+    z = np.abs(difference[spread] / columns["error"][spread])
     return {
         "compared": z.size,
         "largest_z": z.max(),

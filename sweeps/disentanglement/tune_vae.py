@@ -112,11 +112,11 @@ def trial(pack: Pack, report: Report) -> None:
         report.metrics(cell, {"diverged": 1.0})
         report.progress(1.0, **{CRITERION: math.nan})
         return
-    measured = _factor_scores.measure(
-        _vaes.representation(model, cell), _vaes.factor_set(cell), 1, cell, pack.device
-    )  # with other draws than those of the criterion
+    dataset = _vaes.factor_set(cell)
+    seed = 1  # other draws than the criterion's
+    measured = _factor_scores.measure(_vaes.representation(model, cell), dataset, seed, cell, pack.device)
     report.metrics(cell, {"diverged": 0.0} | _factor_scores.metrics([measured]))
-    report.model([cell], vae_zoo.MODEL, model.cpu(), {"images": _vaes.factor_set(cell).images([0, 1]).numpy()})
+    report.model([cell], vae_zoo.MODEL, model.cpu(), {"images": dataset.images([0, 1]).numpy()})
 
 
 def criterion_of(cell: TuningCell, losses: dict[str, float], model: VAE | AutoEncoder, device: str) -> float:
@@ -126,9 +126,11 @@ def criterion_of(cell: TuningCell, losses: dict[str, float], model: VAE | AutoEn
     model.eval()
     posterior = _vaes.posterior_of(encode_all(model, _vaes.images(cell)), model.latents)
     model.train()
-    noise, factors = draws(0, "judgement"), _vaes.factor_set(cell).factors
-    found = exact.factor_information(posterior, factors, cell.judging_draws, noise, device=device)
-    return (found.unibound() if cell.criterion == "unibound" else found.mig()).value
+    noise = draws(0, "judgement")
+    factors = _vaes.factor_set(cell).factors
+    information = exact.factor_information(posterior, factors, cell.judging_draws, noise, device=device)
+    score = information.unibound() if cell.criterion == "unibound" else information.mig()
+    return score.value
 
 
 SWEEP = Sweep(

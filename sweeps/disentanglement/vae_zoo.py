@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from infoscope.errors import OutOfRange
-from infoscope.models import VAE, AutoEncoder, encode_all
+from infoscope.models import VAE, AutoEncoder
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid
 from infoscope.tracking.sweep import plain
 from sweeps.datasets import part
@@ -123,15 +123,16 @@ def check(cell: ZooCell) -> None:
 def trial(pack: Pack, report: Report) -> None:
     """Trains the model of a cell, evaluates it and logs it."""
     (cell,) = pack.cells
+
+    def on_point(share: float, losses: dict[str, float], model: VAE | AutoEncoder) -> None:
+        report.progress(TRAINING_SHARE * share)
+
     try:
-        model = _vaes.trained(
-            cell, report, pack.device, lambda share, losses, model: report.progress(TRAINING_SHARE * share)
-        )
+        model = _vaes.trained(cell, report, pack.device, on_point)
     except FloatingPointError:
         report.metrics(cell, {"diverged": 1.0})
         return
-    encoding = encode_all(model, _vaes.images(cell))
-    posterior = _vaes.posterior_of(encoding, model.latents)
+    posterior = _vaes.representation(model, cell)
     measurements = []
     for evaluation in range(cell.evaluations):
         # different draws for every training, so that the noise of evaluations averages out over trainings
@@ -149,7 +150,8 @@ def keep(model: VAE | AutoEncoder, cell: ZooCell, report: Report) -> None:
     """Logs a model with examples."""
     dataset = _vaes.factor_set(cell)
     rows = dataset.sample(EXAMPLES, stream(0, "examples"))
-    shown, model = dataset.images(rows), model.cpu()
+    shown = dataset.images(rows)
+    model = model.cpu()
     report.arrays(cell, "examples", {"images": shown.numpy(), "factors": dataset.factors[rows]})
     report.model([cell], MODEL, model, {"images": shown[:2].numpy()})
 

@@ -33,7 +33,9 @@ from sweeps.streams import stream
 
 CURVE_POINTS = 50
 ORACLE_BATCHES = 2000
-LARGE_BATCH, LARGE_BATCHES, SAME_PER_LARGE = 512, 10, 20  # held-out: rows, batches, training-size batches for each
+LARGE_BATCH = 512  # rows of a large batch of unseen pairs
+LARGE_BATCHES = 10
+SAME_PER_LARGE = 20  # batches of the training's size for each large one
 STEPS_PER_LARGE = 80  # training steps for each large batch, at least
 LATEST = 0.1  # share of a segment's last steps that are compared with the held-out estimate
 MINIMUM = {"steps": 1, "batch": 2, "width": 1, "depth": 0, "sources": 1, "size": 1, "rows": 1, "seed": 0,
@@ -104,7 +106,8 @@ def cost(cell: PairCell) -> float:
     inputs = 2.0 * side.get(cell.domain, 7680.0) * (cell.channels or 1)
     if isinstance(cell, DecodingCell):
         return cell.decoder_steps * inputs * 1e5  # three folds, batches of 128, 256 units
-    batch, width = cell.batch, cell.width
+    batch = cell.batch
+    width = cell.width
     step = {
         "joint": batch**2 * width * (cell.depth * width + 8) + batch * inputs * width,
         "separable": 2 * batch * width * (cell.depth * width + inputs / 2),
@@ -128,7 +131,9 @@ def trial(pack: Pack, report: Report) -> None:
 
 def train(pack: Pack, report: Report) -> None:
     """Trains the critics of a pack and reports at the end of every segment of the schedule."""
-    members = [(seed, group) for seed in sorted({cell.seed for cell in pack.cells}) for group in groups(pack, seed)]
+    members = []  # of the critic: a seed and the cells that share a training
+    for seed in sorted({cell.seed for cell in pack.cells}):
+        members += [(seed, group) for group in groups(pack, seed)]
     first = pack.cells[0]
     sources = schedule(first)
     streams = {seed: stream(seed, "pairs") for seed, _ in members}
@@ -153,17 +158,20 @@ def train(pack: Pack, report: Report) -> None:
         device=pack.device,
         precision=first.precision or PRECISIONS[0],
     )
-    if state := report.restore():
+    state = report.restore()
+    if state:
         training.load_state_dict(state)
 
-    owners = [(member, cell) for member, (_, group) in enumerate(members) for cell in group]
+    owners = []
+    for member, (_, group) in enumerate(members):
+        owners += [(member, cell) for cell in group]
     stride = max(1, training.total // CURVE_POINTS)
     while training.done < training.total:
         start = training.done
         training.advance(min(stride, pack.steps - start % pack.steps))
         trace = training.trace
-        recent = [trace.of(cell.bound, member)[start:] for member, cell in owners]
-        for (_, cell), estimates in zip(owners, recent):
+        for member, cell in owners:
+            estimates = trace.of(cell.bound, member)[start:]
             report.curve(cell, {"estimate_bits": estimates.mean() / NATS_PER_BIT}, training.done)
         if training.done % pack.steps == 0:
             segment = training.done // pack.steps - 1
@@ -177,12 +185,13 @@ def train(pack: Pack, report: Report) -> None:
         report.save(training.state_dict)
         report.progress(training.done / training.total, **{RECENT: recent_error(training, first)})
 
-    trace, example = training.trace, sources[-1].sample(2, stream(0, "example"))
+    trace = training.trace
     for member, cell in owners:
         report_total(cell, trace.of(cell.bound, member) / NATS_PER_BIT, report)
+    x, y = sources[-1].sample(2, stream(0, "example"))
     for member, (_, group) in enumerate(members):
         name = f"{first.critic}-critic-depth-{first.depth}-{group[0].bound}"
-        report.model(group, name, critic.member(member), {"x": example[0].numpy(), "y": example[1].numpy()})
+        report.model(group, name, critic.member(member), {"x": x.numpy(), "y": y.numpy()})
 
 
 def has_two_scores(cell: TrainingCell) -> bool:
@@ -192,17 +201,17 @@ def has_two_scores(cell: TrainingCell) -> bool:
 
 def recent_error(training: Training, cell: TrainingCell) -> float:
     """The MSE (bits²) of the latest steps at the present true MI, for early stopping."""
-    step = training.done
-    begun = (step - 1) // cell.steps * cell.steps
-    truth = cell.schedule_bits[(step - 1) // cell.steps]
-    latest = training.trace.values[:, max(begun, step - max(1, round(LATEST * cell.steps))) :]
-    return float(((latest / NATS_PER_BIT - truth) ** 2).mean())
+    segment = (training.done - 1) // cell.steps
+    first = training.done - max(1, round(LATEST * cell.steps))
+    estimates = training.trace.values[:, max(segment * cell.steps, first) :] / NATS_PER_BIT
+    return float(((estimates - cell.schedule_bits[segment]) ** 2).mean())
 
 
 def groups(pack: Pack, seed: int) -> list[list[TrainingCell]]:
     """The cells of a seed, grouped by their training."""
     by_bound = {cell.bound: cell for cell in pack.cells if cell.seed == seed}
-    return [[by_bound[bound.name] for bound in group] for group in share_training([BOUNDS[name] for name in by_bound])]
+    trainings = share_training([BOUNDS[name] for name in by_bound])
+    return [[by_bound[bound.name] for bound in training] for training in trainings]
 
 
 def estimate_on_unseen(
@@ -213,15 +222,17 @@ def estimate_on_unseen(
     batches = min(LARGE_BATCHES, max(2, group[0].steps // STEPS_PER_LARGE))
     large = held_out(source, critic, bounds, LARGE_BATCH, batches, generator)
     same = held_out(source, critic, bounds, batch, SAME_PER_LARGE * batches, generator)
-    return {
-        bound.name: {
-            "held_out_large_batch_bits": large[bound.name].bits.value,
-            "held_out_large_batch_bits_error": large[bound.name].bits.standard_error,
-            "held_out_same_batch_bits": same[bound.name].bits.value,
-            "held_out_same_batch_bits_error": same[bound.name].bits.standard_error,
+    unseen = {}
+    for bound in bounds:
+        at_large = large[bound.name].bits
+        at_same = same[bound.name].bits
+        unseen[bound.name] = {
+            "held_out_large_batch_bits": at_large.value,
+            "held_out_large_batch_bits_error": at_large.standard_error,
+            "held_out_same_batch_bits": at_same.value,
+            "held_out_same_batch_bits_error": at_same.standard_error,
         }
-        for bound in bounds
-    }
+    return unseen
 
 
 def report_segment(
@@ -229,7 +240,8 @@ def report_segment(
 ) -> None:
     """Reports errors of a segment's estimates (bits): all steps, second half, oracle critic, gap to unseen pairs."""
     bits = cell.schedule_bits[segment]
-    everything, half = errors(estimates, bits), errors(estimates[len(estimates) // 2 :], bits)
+    everything = errors(estimates, bits)
+    half = errors(estimates[len(estimates) // 2 :], bits)
     latest = estimates[-max(1, round(LATEST * len(estimates))) :]
     gap_error = math.hypot(batch_means_error(latest, batches=10), unseen["held_out_same_batch_bits_error"])
     figures = {
@@ -247,9 +259,8 @@ def report_segment(
         "training_minus_held_out_bits": latest.mean() - unseen["held_out_same_batch_bits"],
         "training_minus_held_out_bits_error": gap_error,
     }
-    known = oracle(cell.domain, cell.bound, bits, cell.sources, cell.batch)
     report.metrics(cell, at_truth(figures, bits))
-    report.constants(cell, at_truth(known, bits))
+    report.constants(cell, at_truth(oracle(cell.domain, cell.bound, bits, cell.sources, cell.batch), bits))
 
 
 def report_total(cell: TrainingCell, estimates: np.ndarray, report: Report) -> None:
@@ -257,7 +268,7 @@ def report_total(cell: TrainingCell, estimates: np.ndarray, report: Report) -> N
     truth = np.repeat(cell.schedule_bits, cell.steps)
     report.table(cell, "trace", {"step": np.arange(1, len(truth) + 1), "true_bits": truth, "estimate_bits": estimates})
     nonfinite = int((~np.isfinite(estimates)).sum())
-    mse = np.mean((estimates - truth) ** 2) if not nonfinite else math.nan
+    mse = math.nan if nonfinite else np.mean((estimates - truth) ** 2)
     report.metrics(cell, {"mse_bits2": mse, "nonfinite_steps": nonfinite, "diverged": nonfinite > 0})
 
 

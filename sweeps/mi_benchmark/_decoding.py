@@ -38,23 +38,17 @@ def decode(cell: DecodingCell, report: Report) -> None:
     """The decodable information at every true mutual information of the cell's schedule, from one set of decoders."""
     report.progress(0.0)
     decoding = decoded(cell)
-    for bits, found in zip(cell.schedule_bits, decoding.information):
+    for bits, decodable in zip(cell.schedule_bits, decoding.information):
         figures = {
-            "decodable_bits": found.value / NATS_PER_BIT,
-            "decodable_bits_error": found.standard_error / NATS_PER_BIT,
-            "decodable_low_bits": found.low / NATS_PER_BIT,
-            "decodable_high_bits": found.high / NATS_PER_BIT,
-            "decodable_normaliser": found.normaliser,
+            "decodable_bits": decodable.value / NATS_PER_BIT,
+            "decodable_bits_error": decodable.standard_error / NATS_PER_BIT,
+            "decodable_low_bits": decodable.low / NATS_PER_BIT,
+            "decodable_high_bits": decodable.high / NATS_PER_BIT,
+            "decodable_normaliser": decodable.normaliser,
         }
         report.metrics(cell, at_truth(figures, bits))
-    report.metrics(
-        cell,
-        {
-            "accuracy": decoding.accuracy,
-            "accuracy_error": decoding.accuracy_standard_error,
-            "log_loss_bits": decoding.log_loss / NATS_PER_BIT,
-        },
-    )
+    report.metrics(cell, {"accuracy": decoding.accuracy, "accuracy_error": decoding.accuracy_standard_error})
+    report.metrics(cell, {"log_loss_bits": decoding.log_loss / NATS_PER_BIT})
     report.constants(cell, {"held_out_items": decoding.n})
 
 
@@ -63,10 +57,10 @@ def decoded(cell: DecodingCell) -> Decoding:
     crossovers = [crossover_for(bits * NATS_PER_BIT, cell.sources) for bits in cell.schedule_bits]
     if cell.domain == "text":
         pool = full_pool(cell.pool)
+        vectors = pool.vectors.numpy()
+        labels = pool.labels.numpy()
         draws = np.random.default_rng(stream(0, "decoder").initial_seed())
-        return decodable_information_of_items(
-            pool.vectors.numpy(), pool.labels.numpy(), crossovers, cell.sources, generator=draws
-        )
+        return decodable_information_of_items(vectors, labels, crossovers, cell.sources, generator=draws)
     return decodable_information(
         folds_of(cell, FOLDS),
         crossovers,

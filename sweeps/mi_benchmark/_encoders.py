@@ -38,14 +38,15 @@ def encoded(source: data.LabelledSource, cell: TrainingCell, training: data.Labe
 
 def check_encoder(cell: TrainingCell) -> None:
     """Raises ValueError for an unknown encoder, kind of statistics or size, without building it."""
-    known = {
+    valid = {
         "encoder": (*INVERTIBLE, "identity", "resnet"),
         "statistics": ("batch", "fixed", "none"),
         "encoder_size": tuple(SIZES),
     }
-    for name, choices in known.items():
-        if getattr(cell, name) is not None:
-            one_of(name, getattr(cell, name), choices)
+    for name, choices in valid.items():
+        value = getattr(cell, name)
+        if value is not None:
+            one_of(name, value, choices)
 
 
 @functools.lru_cache(maxsize=2)
@@ -87,7 +88,8 @@ def resnet(training: data.LabelledSource, shape: tuple[int, ...], depth: int, wi
         )
         return network.cpu().state_dict()
 
-    path = stored_tensors(f"resnet-{sha256(json.dumps(settings).encode()).hexdigest()[:16]}", weights)
+    digest = sha256(json.dumps(settings).encode()).hexdigest()[:16]
+    path = stored_tensors(f"resnet-{digest}", weights)
     return _stored(path, shape, training.sources, depth, width)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -44,8 +45,10 @@ def pool_of(domain: str, images: str, text: str) -> str:
 
 def text_pools(names: Sequence[str]) -> list[str]:
     """The pools of the study of embeddings; "auto" stands for all that are available without a download."""
-    auto = TEXT_POOLS[:2] if data.data_root() is not None else TRANSFORMERS
-    chosen = dict.fromkeys(name for given in names for name in (auto if given == "auto" else (given,)))
+    available = TRANSFORMERS if data.data_root() is None else TEXT_POOLS[:2]
+    chosen = {}
+    for name in names:
+        chosen |= dict.fromkeys(available if name == "auto" else (name,))
     return [pool_of("text", "auto", name) for name in chosen]
 
 
@@ -66,9 +69,11 @@ def data_sets(cell: PairCell) -> tuple[DataSet, ...]:
     """The distribution, or the items of the pairs with backgrounds; all items if labels are decoded."""
     if cell.domain == "gaussian":
         return (datasets.distribution("gaussian (generated)", dim=cell.sources, bits=cell.schedule_bits),)
-    pools = cell.pool.split("+") + ([cell.backgrounds] if cell.nuisance else [])
+    pools = cell.pool.split("+")
+    if cell.nuisance:
+        pools.append(cell.backgrounds)
     parts = (None,) if isinstance(cell, DecodingCell) else (TRAINING, HELD_OUT)
-    return tuple(_data_set(pool, part) for pool in pools for part in parts)
+    return tuple(_data_set(pool, part) for pool, part in itertools.product(pools, parts))
 
 
 @functools.cache
@@ -78,8 +83,11 @@ def _data_set(pool: str, part: str | None) -> DataSet:
         synthetic = not pool.startswith(HUB)
         name = pool
     else:
-        synthetic, name = full_pool(pool).synthetic, full_pool(pool).name
-    return datasets.items(name + (" (synthetic)" if synthetic else ""), read, part or "cross-fitting", synthetic)
+        synthetic = full_pool(pool).synthetic
+        name = full_pool(pool).name
+    if synthetic:
+        name += " (synthetic)"
+    return datasets.items(name, read, part or "cross-fitting", synthetic)
 
 
 class Fold(NamedTuple):
@@ -120,8 +128,9 @@ def folds_of(cell: PairCell, count: int) -> list[tuple[data.LabelledSource, data
     bits = cell.schedule_bits[0]
     folds = []
     for number in range(count):
-        outside, inside = (Fold(number, count, held_out) for held_out in (False, True))
-        folds.append((pairs_of(cell, bits, outside), pairs_of(cell, bits, inside)))
+        outside = pairs_of(cell, bits, Fold(number, count, held_out=False))
+        inside = pairs_of(cell, bits, Fold(number, count, held_out=True))
+        folds.append((outside, inside))
     return folds
 
 
@@ -169,12 +178,14 @@ def labels(domain: str, bits: float, sources: int) -> data.KnownPairSource:
 def items(pool: str, part: str | Fold) -> data.ImagePool | data.EmbeddingPool:
     """The items of a part of a pool. MNIST and CIFAR-10 have test sets; a fifth of the others is held out."""
     if isinstance(part, Fold):
-        return full_pool(pool).folds(part.count, stream(0, f"folds of {pool}"))[part.number][part.held_out]
+        folds = full_pool(pool).folds(part.count, stream(0, f"folds of {pool}"))
+        return folds[part.number][part.held_out]
     if pool == "mnist":
         return data.mnist("train" if part == TRAINING else "test").restrict(IMAGE_CLASSES)
     if pool == "cifar10":
         return data.cifar10("train" if part == TRAINING else "test")
-    return full_pool(pool).split(HELD_OUT_SHARE, stream(0, f"parts of {pool}"))[part == HELD_OUT]
+    training, unseen = full_pool(pool).split(HELD_OUT_SHARE, stream(0, f"parts of {pool}"))
+    return unseen if part == HELD_OUT else training
 
 
 @functools.cache

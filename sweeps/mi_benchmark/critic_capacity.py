@@ -54,7 +54,8 @@ PROFILES = {
 
 def cells(profile: CapacityProfile) -> Iterator[TrainingCell]:
     """One cell per study, domain, size, estimator and seed."""
-    depths, widths = list(profile.depths), list(profile.widths)
+    depths = list(profile.depths)
+    widths = list(profile.widths)
     for domain in profile.domains:
         if "depth" in profile.studies:
             yield from training_cells(profile, domain, study="depth", depth=depths)

@@ -55,22 +55,24 @@ def cells(profile: SourcesProfile) -> Iterator[PairCell]:
     """One cell per domain, number of sources, true MI, estimator and seed; one per number that decodes the labels."""
     for domain in profile.domains:
         for number in profile.numbers:
-            square = math.isqrt(number) ** 2 == number
-            image = dict(rows=math.isqrt(number), size=profile.side) if domain == "images" else {}
-            if domain == "images" and not square:
-                continue
+            fields = {"sources": number}
+            if domain == "images":
+                rows = math.isqrt(number)
+                if rows**2 != number:
+                    continue
+                fields |= {"rows": rows, "size": profile.side}
             levels = sorted(informations(profile.panels, number, domain))
-            if not levels:  # nats are for Gaussian pairs
-                continue
             for bits in levels:
-                yield from training_cells(profile, domain, sources=number, schedule_bits=(bits,), **image)
-            yield from decoding_cells(profile, domain, sources=number, schedule_bits=tuple(levels), **image)
+                yield from training_cells(profile, domain, schedule_bits=(bits,), **fields)
+            if levels:  # nats are for Gaussian pairs
+                yield from decoding_cells(profile, domain, schedule_bits=tuple(levels), **fields)
 
 
 def informations(panels: tuple[str, ...], number: int, domain: str) -> set[float]:
     """The true MI (bits) of `number` sources in each panel; binary sources cannot carry a nat."""
     bits = {"1-bit": 1.0, "half": number / 2, "full": float(number)}
-    bits |= {"nats": number / NATS_PER_BIT} if domain == "gaussian" else {}
+    if domain == "gaussian":
+        bits["nats"] = number / NATS_PER_BIT
     return {bits[panel] for panel in panels if panel in bits}
 
 

@@ -97,11 +97,15 @@ class DomainCell(DataCell, TrainingCell):
     def values(self) -> dict[str, Any]:
         values = {}
         for name, value in super().values().items():
-            values |= _flat({CONFIG.strip("."): value}) if name == "config" else {name: value}
+            if name == "config":
+                values |= _flat(value, CONFIG)
+            else:
+                values[name] = value
         return values
 
     def replaced(self, values: Mapping[str, Any]) -> Self:
-        fields, config = {}, dict(self.config)
+        fields = {}
+        config = dict(self.config)
         for name, value in values.items():
             if name.startswith(CONFIG):
                 config[name.removeprefix(CONFIG)] = value
@@ -124,47 +128,52 @@ class Parts(NamedTuple):
 
 def data_fields(profile: Any) -> dict[str, Any]:
     """The fields of a cell's data. Base "auto" is MNIST if INFOSCOPE_DATA is set, otherwise the bundled digits."""
-    one_of("base", profile.base, ("auto", *BASES))
-    base = BASES[0 if data.data_root() is not None else 1] if profile.base == "auto" else profile.base
-    base = None if profile.data == "camelyon17" else base
+    base = one_of("base", profile.base, ("auto", *BASES))
+    if profile.data == "camelyon17":
+        base = None
+    elif base == "auto":
+        base = "digits" if data.data_root() is None else "mnist"
     return {"data": profile.data, "base": base, "size": profile.size, "sample": profile.sample}
 
 
 def dataset(cell: DataCell) -> DomainDataset:
     """The items of a cell: `sample` base digits at every angle (or at one each), or patches; 0: all."""
-    name, size, sample = cell.data, cell.size, cell.sample
     draws = stream(cell.seed, "domain data")
-    if name == "camelyon17":
-        found = data.camelyon17(split=None)
-        found = found.subset(np.isin(found.d, (*TRAINING_HOSPITALS, cell.held_out)), f"hospital {cell.held_out}")
-        rows = torch.randperm(len(found), generator=draws)[: sample or None].sort().values
-        return found.subset(rows).resized(size)
+    if cell.data == "camelyon17":
+        patches = data.camelyon17(split=None)
+        hospitals = (*TRAINING_HOSPITALS, cell.held_out)
+        patches = patches.subset(np.isin(patches.d, hospitals), f"hospital {cell.held_out}")
+        rows = torch.randperm(len(patches), generator=draws)[: cell.sample or None].sort().values
+        return patches.subset(rows).resized(cell.size)
     if cell.base == "mnist" and data.data_root() is None:
         raise InvalidInput("base must be 'digits' unless INFOSCOPE_DATA names a folder with MNIST, got 'mnist'")
     base = None if cell.base == "mnist" else "digits"
-    if name == "crmnist":
-        return data.crmnist(base=base, count=sample or None, size=size, generator=draws)
-    one_of("data", name, DATA)
-    protocol = "diva" if name == "rotated-mnist-diva" else "domainbed"
-    found = data.rotated_mnist(base=base, protocol=protocol, size=size, generator=draws)
-    return thinned(found, sample / len(np.unique(found.groups)), draws) if sample else found
+    if cell.data == "crmnist":
+        return data.crmnist(base=base, count=cell.sample or None, size=cell.size, generator=draws)
+    one_of("data", cell.data, DATA)
+    protocol = "diva" if cell.data == "rotated-mnist-diva" else "domainbed"
+    digits = data.rotated_mnist(base=base, protocol=protocol, size=cell.size, generator=draws)
+    if not cell.sample:
+        return digits
+    return thinned(digits, cell.sample / len(np.unique(digits.groups)), draws)
 
 
-def thinned(found: DomainDataset, share: float, generator: torch.Generator) -> DomainDataset:
+def thinned(dataset: DomainDataset, share: float, generator: torch.Generator) -> DomainDataset:
     """All items of a random share of the groups of a data set; everything for a share of 1 or more."""
     if share >= 1:
-        return found
-    groups = np.unique(found.groups)
-    chosen = groups[torch.randperm(len(groups), generator=generator)[: max(1, round(share * len(groups)))].numpy()]
-    return found.subset(np.isin(found.groups, chosen))
+        return dataset
+    groups = np.unique(dataset.groups)
+    order = torch.randperm(len(groups), generator=generator).numpy()
+    count = max(1, round(share * len(groups)))
+    return dataset.subset(np.isin(dataset.groups, groups[order[:count]]))
 
 
 @datasets.cached_by(DataCell, maxsize=1)
 def parts(cell: DataCell) -> Parts:
     """The parts of a cell's data, the same for all models of a seed."""
-    found, draws = dataset(cell), stream(cell.seed, "domain split")
+    draws = stream(cell.seed, "domain split")
     disjoint = cell.data != "rotated-mnist-diva"
-    split = found.split(cell.held_out, VALIDATION_SHARE, draws, disjoint=disjoint)
+    split = dataset(cell).split(cell.held_out, VALIDATION_SHARE, draws, disjoint=disjoint)
     validation = split.validation.split(None, None, draws, test=EVALUATION_SHARE)
     return Parts(*map(_in_memory, (split.train, validation.train, validation.test, split.test)))
 
@@ -176,24 +185,27 @@ def _in_memory(part: DomainDataset) -> DomainDataset:
 @datasets.cached_by(DataCell)
 def data_name(cell: DataCell) -> tuple[str, bool]:
     """The name of a cell's data set, and whether it is generated."""
-    found = dataset(cell)
-    return found.name, found.synthetic
+    items = dataset(cell)
+    return items.name, items.synthetic
 
 
 @datasets.cached_by(DataCell)
 def data_sets(cell: DataCell) -> tuple[DataSet, ...]:
     """The parts of a cell's data."""
     name, synthetic = data_name(cell)
-    return tuple(
-        datasets.items(name, lambda part=part: getattr(parts(cell), part), part, synthetic) for part in Parts._fields
-    )
+    sets = []
+    for part in Parts._fields:
+        sets.append(datasets.items(name, lambda part=part: getattr(parts(cell), part), part, synthetic))
+    return tuple(sets)
 
 
 def config_of(model: str, name: str, setting: str) -> dict[str, Any]:
     """The settings of a model by dotted names: published or default, with the changes of the setting."""
     one_of("model", model, MODELS)
     one_of("setting", setting, SETTINGS)
-    published = PUBLISHED[PUBLISHED_SETTINGS[model, name]][1] if (model, name) in PUBLISHED_SETTINGS else {}
+    published = {}
+    if (model, name) in PUBLISHED_SETTINGS:
+        _, published = PUBLISHED[PUBLISHED_SETTINGS[model, name]]
     return _flat(published) | _flat(SETTINGS[setting].get(model, {}))
 
 
@@ -251,9 +263,12 @@ def _check_parts(cell: DataCell) -> None:
 def untrained(cell: DomainCell, dataset: DomainDataset) -> DomainModel:
     """A cell's model with its initial weights, for items like these."""
     return MODELS[cell.model](
-        shape=dataset.image_shape, classes=len(dataset.class_names), domains=len(dataset.domain_names),
-        generator=stream(cell.seed, "domain weights"), **nested(cell.config),
-    )  # fmt: skip
+        shape=dataset.image_shape,
+        classes=len(dataset.class_names),
+        domains=len(dataset.domain_names),
+        generator=stream(cell.seed, "domain weights"),
+        **nested(cell.config),
+    )
 
 
 def trained(
@@ -268,22 +283,28 @@ def trained(
     The terms of the loss (nats per item, means between points) and the accuracies of the selection are the curves
     train/NAME. on_point(share of the steps done, terms of the last step) is called at every point.
     """
-    steps, rule = cell.steps, SELECTIONS[cell.selection]
-    every, points = max(1, steps // cell.evaluations), max(1, steps // CURVE_POINTS)
+    steps = cell.steps
+    rule = SELECTIONS[cell.selection]
+    every = max(1, steps // cell.evaluations)
+    points = max(1, steps // CURVE_POINTS)
     sums: dict[str, list[float]] = {}
 
     def each(step: int, terms: Mapping[str, float]) -> None:
         for name, value in terms.items():
             sums.setdefault(name, []).append(value)
         if step % points == 0 or step % every == 0 or step == steps:
-            report.curve(cell, {f"train/{name}": float(np.mean(values)) for name, values in sums.items()}, step)
+            means = {f"train/{name}": float(np.mean(values)) for name, values in sums.items()}
+            report.curve(cell, means, step)
             on_point(step / steps, terms)
             sums.clear()
 
+    unseen = {"validation": split.selection}
+    if rule.startswith("oracle"):
+        unseen["test domain"] = split.out_of_domain
     return fit_domain(
         untrained(cell, split.train).to(device),
         split.train,
-        {"validation": split.selection} | ({"test domain": split.out_of_domain} if rule.startswith("oracle") else {}),
+        unseen,
         steps=steps,
         generator=stream(cell.seed, "domain training"),
         rule=rule,
@@ -305,37 +326,57 @@ def outcome(fit: DomainFit) -> dict[str, float]:
     }
 
 
-def figures(part: str, found: Accuracies, target: str = "") -> dict[str, float]:
+def figures(part: str, measured: Accuracies, target: str = "") -> dict[str, float]:
     """Accuracies of a part as metrics, with standard errors over groups: the mean over domains, that over all items,
     and those of the worst domain and of the worst slice (a class in a domain) with intervals of the true worst ones.
     """
-    place, overall, slice_ = f"{part}_accuracy", found.overall, found.by_slice[found.worst_slice]
-    prefix = f"{place}/{target}"
+    prefix = f"{part}_accuracy/{target}"
+    accuracies = {
+        "average": measured.average,
+        "overall": measured.overall,
+        "worst": measured.worst,
+        "worst_slice": measured.by_slice[measured.worst_slice],
+    }
     values: dict[str, float] = {}
-    named = {"average": found.average, "overall": overall, "worst": found.worst, "worst_slice": slice_}
-    for name, accuracy in named.items():
-        values |= {f"{prefix}{name}": accuracy.value, f"{prefix}{name}_error": accuracy.standard_error}
-    for name, every in (("worst", found.by_domain), ("worst_slice", found.by_slice)):
+    for name, accuracy in accuracies.items():
+        values[f"{prefix}{name}"] = accuracy.value
+        values[f"{prefix}{name}_error"] = accuracy.standard_error
+    for name, every in (("worst", measured.by_domain), ("worst_slice", measured.by_slice)):
         low, high = least_interval(every.values())
-        values |= {f"{prefix}{name}_low": low, f"{prefix}{name}_high": high, f"{prefix}{name}_items": named[name].n,
-                   f"{prefix}{name}_of": len(every)}  # fmt: skip
-    return values | {f"{prefix}worst_domain": found.worst_domain, f"{place}/items": overall.n,
-                     f"{place}/groups": overall.clusters}  # fmt: skip
+        values[f"{prefix}{name}_low"] = low
+        values[f"{prefix}{name}_high"] = high
+        values[f"{prefix}{name}_items"] = accuracies[name].n
+        values[f"{prefix}{name}_of"] = len(every)
+    values[f"{prefix}worst_domain"] = measured.worst_domain
+    values[f"{part}_accuracy/items"] = measured.overall.n
+    values[f"{part}_accuracy/groups"] = measured.overall.clusters
+    return values
 
 
-def rows(part: str, found: Accuracies, target: str, names: tuple[str, ...]) -> list[dict[str, Any]]:
+def rows(part: str, measured: Accuracies, target: str, names: tuple[str, ...]) -> list[dict[str, Any]]:
     """Accuracies by domain as rows of a table."""
-    return [{"part": part, "of": target, "domain": names[key], **_row(one)} for key, one in found.by_domain.items()]
+    table = []
+    for domain, accuracy in measured.by_domain.items():
+        table.append({"part": part, "of": target, "domain": names[domain], **_row(accuracy)})
+    return table
 
 
-def slice_rows(part: str, found: Accuracies, dataset: DomainDataset) -> list[dict[str, Any]]:
+def slice_rows(part: str, measured: Accuracies, dataset: DomainDataset) -> list[dict[str, Any]]:
     """Accuracies by class and domain as rows of a table, the worst first."""
-    return [{"part": part, "class": dataset.class_names[y], "domain": dataset.domain_names[d], **_row(one)}
-            for (y, d), one in sorted(found.by_slice.items(), key=lambda item: item[1].value)]  # fmt: skip
+    table = []
+    for (y, d), accuracy in sorted(measured.by_slice.items(), key=lambda item: item[1].value):
+        names = {"class": dataset.class_names[y], "domain": dataset.domain_names[d]}
+        table.append({"part": part, **names, **_row(accuracy)})
+    return table
 
 
-def _row(one: Accuracy) -> dict[str, float]:
-    return {"accuracy": one.value, "standard_error": one.standard_error, "items": one.n, "groups": one.clusters}
+def _row(accuracy: Accuracy) -> dict[str, float]:
+    return {
+        "accuracy": accuracy.value,
+        "standard_error": accuracy.standard_error,
+        "items": accuracy.n,
+        "groups": accuracy.clusters,
+    }
 
 
 def cost(cell: DomainCell) -> float:

@@ -12,7 +12,7 @@ independent. The models of a seed have the same data and are evaluated on the sa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -93,7 +93,11 @@ def trial(pack: Pack, report: Report) -> None:
     """Trains the model of a cell, measures its accuracies, and logs it with items for its evaluation."""
     (cell,) = pack.cells
     parts = _domains.parts(cell)
-    fit = _domains.trained(cell, parts, report, pack.device, lambda share, terms: report.progress(share))
+
+    def on_point(share: float, terms: Mapping[str, float]) -> None:
+        report.progress(share)
+
+    fit = _domains.trained(cell, parts, report, pack.device, on_point)
     report.metrics(cell, _domains.outcome(fit))
     measure(fit.model, parts, cell, report)
     keep(fit.model, parts, cell, report)
@@ -101,18 +105,21 @@ def trial(pack: Pack, report: Report) -> None:
 
 def measure(model: DomainModel, parts: _domains.Parts, cell: _domains.DomainCell, report: Report) -> None:
     """Reports accuracies inside and outside of the training domains, and that of a model's domain classifier."""
-    table, slices = [], []
-    for part, items in (("in_domain", parts.in_domain), ("out_of_domain", parts.out_of_domain)):
-        found = accuracies(model, items)
-        report.metrics(cell, _domains.figures(part, found))
-        table += _domains.rows(part, found, "class", items.domain_names)
-        slices += _domains.slice_rows(part, found, items)
-    if model.domain_logits(parts.in_domain.images([0]).to(next(model.parameters()).device)) is not None:
-        found = accuracies(model, parts.in_domain, of="domain")
-        report.metrics(cell, _domains.figures("in_domain", found, "domain_"))
-        table += _domains.rows("in_domain", found, "domain", parts.in_domain.domain_names)
-    for name, rows in (("accuracies", table), ("slices", slices)):
-        report.table(cell, name, pd.DataFrame(rows).to_dict("list"))
+    table = []
+    slices = []
+    for part in ("in_domain", "out_of_domain"):
+        items = getattr(parts, part)
+        measured = accuracies(model, items)
+        report.metrics(cell, _domains.figures(part, measured))
+        table += _domains.rows(part, measured, "class", items.domain_names)
+        slices += _domains.slice_rows(part, measured, items)
+    image = parts.in_domain.images([0]).to(next(model.parameters()).device)
+    if model.domain_logits(image) is not None:
+        measured = accuracies(model, parts.in_domain, of="domain")
+        report.metrics(cell, _domains.figures("in_domain", measured, "domain_"))
+        table += _domains.rows("in_domain", measured, "domain", parts.in_domain.domain_names)
+    report.table(cell, "accuracies", pd.DataFrame(table).to_dict("list"))
+    report.table(cell, "slices", pd.DataFrame(slices).to_dict("list"))
 
 
 def keep(model: DomainModel, parts: _domains.Parts, cell: _domains.DomainCell, report: Report) -> None:
@@ -126,14 +133,17 @@ def evaluation_items(parts: _domains.Parts, cell: _domains.DomainCell) -> dict[s
     """About `items` unseen items, whole groups: x uint8 [n, C, H, W]; y, d, groups int64 [n]; split uint8 [n], a code
     of split_names; names of the data set, classes and domains.
     """
-    unseen = (parts.in_domain, parts.out_of_domain)
-    share, draws = cell.items / sum(map(len, unseen)), stream(cell.seed, "evaluation items")
-    unseen = tuple(_domains.thinned(part, share, draws) for part in unseen)
+    share = cell.items / (len(parts.in_domain) + len(parts.out_of_domain))
+    draws = stream(cell.seed, "evaluation items")
+    inside = _domains.thinned(parts.in_domain, share, draws)
+    outside = _domains.thinned(parts.out_of_domain, share, draws)
     names = parts.in_domain.domain_names
     return {
-        "x": np.concatenate([block for part in unseen for block in byte_blocks(part)]),
-        **{name: np.concatenate([getattr(part, name) for part in unseen]) for name in ("y", "d", "groups")},
-        "split": np.repeat(np.arange(len(PARTS), dtype=np.uint8), [len(part) for part in unseen]),
+        "x": np.concatenate([*byte_blocks(inside), *byte_blocks(outside)]),
+        "y": np.concatenate([inside.y, outside.y]),
+        "d": np.concatenate([inside.d, outside.d]),
+        "groups": np.concatenate([inside.groups, outside.groups]),
+        "split": np.repeat(np.arange(len(PARTS), dtype=np.uint8), [len(inside), len(outside)]),
         "split_names": np.array(PARTS),
         "name": np.array(f"{_domains.data_name(cell)[0]}, held out {names[cell.held_out]}"),
         "class_names": np.array(parts.in_domain.class_names),

@@ -60,8 +60,10 @@ def whole(profile: TuningProfile) -> DomainCell:
     cell = DomainCell(**shared, held_out=profile.held_out, seed=profile.seed)
     ranges = RANGES[model]
     # the weights of all blocks, since missing ones would be 0
-    weights = [f"l1.{block}" for block in setting_of(model, cell.config, "l1")] if "l1.z_dy" in ranges else []
-    searched = {name: setting_of(model, cell.config, name) for name in (*ranges, *weights)}
+    names = list(ranges)
+    if "l1.z_dy" in ranges:
+        names += [f"l1.{block}" for block in setting_of(model, cell.config, "l1")]
+    searched = {name: setting_of(model, cell.config, name) for name in names}
     return replace(cell, config=cell.config | searched)
 
 

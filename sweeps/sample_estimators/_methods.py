@@ -9,6 +9,7 @@ import ctypes
 import functools
 import hashlib
 import math
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -32,7 +33,8 @@ from infoscope.notes import Note
 from sweeps.sample_estimators.settings import FORMULAS
 
 K = 5  # neighbours
-_STATUS, _CLEAR_REFS = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+_STATUS = Path("/proc/self/status")
+_CLEAR_REFS = Path("/proc/self/clear_refs")
 _RESET_PEAK = "5"  # written to clear_refs, it resets the peak of memory (proc(5))
 _ROWS = 5000  # for the durations below
 _COLUMNS = (2, 20, 200)  # of x and of y, for the durations below
@@ -103,9 +105,12 @@ def seconds(method: str, law: str, n: int) -> float:
     """The approximate duration of an estimate on one thread, interpolated from measurements on normal columns."""
     if ":" in method:
         return 0.0  # unknown, so that no profile excludes it
-    is_critic = method not in (*METHODS, *FORMULAS)
-    measured = (_CRITIC_SECONDS,) * len(_COLUMNS) if is_critic else _SECONDS[method]
-    growth = 0.5 if is_critic else 1.0  # steps of critics do not grow with the rows
+    if method in (*METHODS, *FORMULAS):
+        measured = _SECONDS[method]
+        growth = 1.0
+    else:
+        measured = (_CRITIC_SECONDS,) * len(_COLUMNS)
+        growth = 0.5  # steps of critics do not grow with the rows
     columns = max(_COLUMNS[0], _kinds(law)[-1])
     log_seconds = np.interp(math.log(columns), np.log(_COLUMNS), np.log(measured))
     return float(np.exp(log_seconds)) * (n / _ROWS) ** growth
@@ -170,22 +175,22 @@ class Memory:
 @contextlib.contextmanager
 def peak_memory() -> Iterator[Memory]:
     """Measures the largest amount of memory that is added while inside, after releasing freed memory."""
-    found = Memory()
+    memory = Memory()
     with contextlib.suppress(OSError, AttributeError):  # only glibc has it
         ctypes.CDLL(None).malloc_trim(0)
     try:
         _CLEAR_REFS.write_text(_RESET_PEAK)
         before = _megabytes("VmRSS")
     except OSError:  # not Linux, or not permitted
-        yield found
+        yield memory
         return
     try:
-        yield found
+        yield memory
     finally:
-        found.mib = _megabytes("VmHWM") - before
+        memory.mib = _megabytes("VmHWM") - before
 
 
 def _megabytes(field: str) -> float:
     """A size of this process, MiB."""
-    lines = _STATUS.read_text().splitlines()
-    return next(float(line.split()[1]) for line in lines if line.startswith(field + ":")) / 1024
+    kilobytes = re.search(rf"^{field}:\s+(\d+) kB$", _STATUS.read_text(), re.MULTILINE)
+    return int(kilobytes[1]) / 1024

@@ -54,16 +54,16 @@ PROFILES = {
 def cells(profile: IndependenceProfile) -> Iterator[IndependenceCell]:
     """One cell per setting, suitable test, null or alternative, and block of data sets."""
     for law in profile.laws:
-        of = SETTINGS[law]
+        setting = SETTINGS[law]
         yield from grid(
             IndependenceCell,
             law=law,
-            test=list(TESTS[of.columns > 0]),
+            test=list(TESTS[setting.columns > 0]),
             dependent=[0, 1],
             block=list(profile.blocks),
-            columns=of.columns,
-            n=of.rows,
-            sets=profile.sets if of.rows < LARGE else profile.large_sets,
+            columns=setting.columns,
+            n=setting.rows,
+            sets=profile.sets if setting.rows < LARGE else profile.large_sets,
             permutations=profile.permutations,
         )
 
@@ -90,8 +90,9 @@ def trial(pack: Pack, report: Report) -> None:
         p_values = np.array([p_value(cell, seed) for seed in seeds])
         seconds = (time.perf_counter() - began) / cell.sets
         report.table(cell, "sets", {"p_value": p_values})
-        if cell.dependent and np.isfinite(SETTINGS[cell.law].information):
-            report.constants(cell, {"true_nats": SETTINGS[cell.law].information})
+        information = SETTINGS[cell.law].information
+        if cell.dependent and np.isfinite(information):
+            report.constants(cell, {"true_nats": information})
         rejected = float((p_values <= TEST_LEVEL).sum())
         report.metrics(cell, {"rejected": rejected, "mean_p_value": p_values.mean(), "test_seconds": seconds})
         report.progress((done + 1) / len(pack.cells))
@@ -103,7 +104,14 @@ def data(cell: IndependenceCell) -> tuple[DataSet]:
 
 
 SWEEP = Sweep(
-    "independence", cells, trial, PROFILES, axes=("laws", "blocks"), choices={"laws": tuple(SETTINGS)}, data=data,
-    cost=lambda cell: cell.sets * (0.01 + 8e-9 * cell.n ** 2 * cell.permutations),  # seconds, at most
-    check=check, version=2,
-)  # fmt: skip
+    "independence",
+    cells,
+    trial,
+    PROFILES,
+    axes=("laws", "blocks"),
+    choices={"laws": tuple(SETTINGS)},
+    data=data,
+    check=check,
+    cost=lambda cell: cell.sets * (0.01 + 8e-9 * cell.n**2 * cell.permutations),  # seconds, at most
+    version=2,
+)

@@ -23,6 +23,7 @@ from infoscope.data import data_root
 from infoscope.data.tasks import catalogue, resampled
 from infoscope.data.tasks.cases import draws
 from infoscope.errors import UnknownName, WrongType
+from infoscope.estimators import Estimate
 from infoscope.estimators.reading.result import METHOD as READING
 from infoscope.estimators.reading.result import packaged
 from infoscope.tracking import Cell, Pack, Profile, Report, Sweep, grid
@@ -39,6 +40,8 @@ from sweeps.sample_estimators._methods import (
     seconds,
     warm_up,
 )
+
+REFUSED = Estimate(math.nan, math.nan)  # in the place of one that a method refuses
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,9 +92,10 @@ def cells(profile: LawProfile) -> Iterator[LawCell]:
         blocks = list(profile.blocks)
         shared = dict(law=law, sets=profile.sets, collection=collection)
         for cell in grid(LawCell, n=sizes, method=suitable, block=blocks, **shared):
-            if cost(cell) <= profile.most_seconds:
-                reader = packaged().card["version"] if cell.method == READING else None
-                yield replace(cell, reader=reader, source=digest_of(cell.method))
+            if cost(cell) > profile.most_seconds:
+                continue
+            reader = packaged().card["version"] if cell.method == READING else None
+            yield replace(cell, reader=reader, source=digest_of(cell.method))
 
 
 def laws_of(profile: LawProfile) -> dict[str, str]:
@@ -99,23 +103,28 @@ def laws_of(profile: LawProfile) -> dict[str, str]:
     collections = {}
     for name in profile.collections:
         collections |= dict.fromkeys(catalogue.COLLECTIONS[name], name)
-    if unknown := [law for law in profile.laws if law not in (*collections, "all")]:
-        raise UnknownName(f"laws must be of the collections {', '.join(profile.collections)}, got {unknown[0]!r}.")
-    return {law: name for law, name in collections.items() if {"all", law} & set(profile.laws)}
+    for law in profile.laws:
+        if law not in (*collections, "all"):
+            raise UnknownName(f"laws must be of the collections {', '.join(profile.collections)}, got {law!r}.")
+    if "all" in profile.laws:
+        return collections
+    return {law: name for law, name in collections.items() if law in profile.laws}
 
 
 @functools.cache
 def data_sets(name: str) -> tuple[DataSet, ...]:
     """A distribution, and the items that it pairs, if any."""
+    distribution = datasets.distribution(name)
     pool = catalogue.pool_of(name)
     if not pool:
-        return (datasets.distribution(name),)
-    return datasets.distribution(name), datasets.items(pool, resampled.POOLS[pool], "items", synthetic=False)
+        return (distribution,)
+    return distribution, datasets.items(pool, resampled.POOLS[pool], "items", synthetic=False)
 
 
 def available(collections: Mapping[str, str]) -> Iterator[tuple[str, str, float]]:
     """Available distributions with their collection and largest number of rows; a warning lists missing ones."""
-    left_out, missing = set(), set()
+    left_out = set()
+    missing = set()
     for law, collection in collections.items():
         if catalogue.pool_of(law) and data_root() is None:
             left_out.add(collection)
@@ -147,25 +156,24 @@ def cost(cell: LawCell) -> float:
 def trial(pack: Pack, report: Report) -> None:
     """Estimates every data set of the cells; reports bias, variance, coverage, duration and memory."""
     for done, cell in enumerate(pack.cells):
-        law, rows = catalogue.case(cell.law), []
+        distribution = catalogue.case(cell.law)
         warm_up(cell.method)
-        truth, truth_error = law.truth()
+        truth, truth_error = distribution.truth()
+        rows = []
         for number in range(cell.sets):
             seed = cell.block * cell.sets + number
             generator = draws(seed, cell.law, cell.n)
-            variables = law.sample(cell.n, generator)
-            row = {"value": math.nan, "standard_error": math.nan, "low": math.nan, "high": math.nan, "reason": ""}
+            variables = distribution.sample(cell.n, generator)
+            reason = ""
             try:
                 with peak_memory() as memory:
                     began = time.perf_counter()
-                    found = estimate_by(cell.method, law, variables, generator)
+                    estimate = estimate_by(cell.method, distribution, variables, generator)
             except ValueError as error:  # raised by the method
-                row["reason"] = str(error)
-            else:
-                row |= {"value": found.value, "standard_error": found.standard_error, "low": found.low,
-                        "high": found.high}  # fmt: skip
-            row |= {"seconds": time.perf_counter() - began, "memory": memory.mib}
-            rows.append(row)
+                estimate = REFUSED
+                reason = str(error)
+            row = {name: getattr(estimate, name) for name in ("value", "standard_error", "low", "high")}
+            rows.append(row | {"reason": reason, "seconds": time.perf_counter() - began, "memory": memory.mib})
             report.progress((done + (number + 1) / cell.sets) / len(pack.cells))
         columns = {name: np.array([row[name] for row in rows]) for name in rows[0]}
         report.table(cell, "sets", columns)
@@ -175,7 +183,8 @@ def trial(pack: Pack, report: Report) -> None:
 
 def scored(sets: dict[str, np.ndarray], truth: float) -> dict[str, float]:
     """The metrics of a method: counts of data sets, and errors over those with a finite estimate."""
-    answered, bounded = np.isfinite(sets["value"]), np.isfinite(sets["low"])
+    answered = np.isfinite(sets["value"])
+    bounded = np.isfinite(sets["low"])
     covered = bounded & (sets["low"] <= truth) & (truth <= sets["high"])
     figures = {
         "answered": answered.sum(),

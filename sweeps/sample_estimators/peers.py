@@ -61,7 +61,8 @@ def is_labels(y: NDArray) -> bool:
 
 def target_last(x: NDArray, y: NDArray) -> tuple[NDArray, NDArray]:
     """Columns [n, c] and a target [n]: y where it is one column, else x."""
-    x, y = x.reshape(len(x), -1), y.reshape(len(y), -1)
+    x = x.reshape(len(x), -1)
+    y = y.reshape(len(y), -1)
     if y.shape[1] == 1:
         return x, y[:, 0]
     if x.shape[1] == 1:

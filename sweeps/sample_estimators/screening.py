@@ -10,6 +10,7 @@ from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics import screen
 from infoscope.metrics.screening import Screen
 from infoscope.tracking import Cell, Pack, Profile, Report, Sweep, grid
+from infoscope.tracking.datasets import DataSet
 from sweeps import datasets
 from sweeps.sample_estimators.settings import TEST_LEVEL
 
@@ -42,38 +43,51 @@ def cells(profile: ScreenProfile) -> Iterator[ScreenCell]:
         yield from grid(ScreenCell, table=table, set=list(range(profile.sets)), n=TABLES[table].n)
 
 
-def compared(found: Screen, known: KnownTable) -> dict[str, float]:
-    """Counts of columns found, of redundant ones chosen, and of intervals that hold the true value."""
-    truth = known.information()
-    relevant, spare = set(found.relevant), set(known.spare)
-    held = 0
-    for row in found.table.to_dict("records"):
-        true = truth.get(row["column"], 0.0) / NATS_PER_BIT
-        held += row["low_bits"] <= true + 1e-9 and true <= row["high_bits"]
+def compared(screened: Screen, simulated: KnownTable) -> dict[str, float]:
+    """Counts of columns found, of redundant ones chosen, and of intervals that cover the true value."""
+    truth = simulated.information()
+    relevant = set(screened.relevant)
+    spare = set(simulated.spare)
+    covering = 0
+    for row in screened.table.to_dict("records"):
+        true_bits = truth.get(row["column"], 0.0) / NATS_PER_BIT
+        covering += row["low_bits"] <= true_bits + 1e-9 and true_bits <= row["high_bits"]
     counts = {
         "true_discoveries": len(relevant & set(truth)),
         "false_discoveries": len(relevant - set(truth)),
         "dependent_columns": len(truth),
+        "covering_intervals": covering,
+        "intervals": len(screened.table),
+        "redundant_found": len(spare & relevant),
+        "redundant_chosen": len(spare & set(screened.chosen)),
     }
-    counts |= {"covering_intervals": held, "intervals": len(found.table)}
-    counts |= {"redundant_found": len(spare & relevant), "redundant_chosen": len(spare & set(found.chosen))}
     return {name: float(count) for name, count in counts.items()}
 
 
 def trial(pack: Pack, report: Report) -> None:
     """Draws the table of each cell and screens it."""
     for done, cell in enumerate(pack.cells):
-        known = TABLES[cell.table]
-        table, groups = known.sample(draws(cell.set, cell.table, known.n))
+        simulated = TABLES[cell.table]
+        table, groups = simulated.sample(draws(cell.set, cell.table, simulated.n))
         began = time.perf_counter()
-        found = screen(table, "target", groups, angles=known.angles, level=TEST_LEVEL, processes=1)
+        screened = screen(table, "target", groups, angles=simulated.angles, level=TEST_LEVEL, processes=1)
         seconds = time.perf_counter() - began
-        report.metrics(cell, compared(found, known) | {"screen_seconds": seconds})
+        report.metrics(cell, compared(screened, simulated) | {"screen_seconds": seconds})
         report.progress((done + 1) / len(pack.cells))
 
 
+def data_sets(cell: ScreenCell) -> tuple[DataSet]:
+    """The distribution of a cell."""
+    return (datasets.distribution(f"{cell.table} (generated)", table=cell.table, set=cell.set),)
+
+
 SWEEP = Sweep(
-    "screening", cells, trial, PROFILES, axes=("tables",), choices={"tables": tuple(TABLES)},
-    data=lambda cell: (datasets.distribution(f"{cell.table} (generated)", table=cell.table, set=cell.set),),
+    "screening",
+    cells,
+    trial,
+    PROFILES,
+    axes=("tables",),
+    choices={"tables": tuple(TABLES)},
+    data=data_sets,
     cost=lambda cell: 0.1 * len(TABLES[cell.table].columns),  # seconds on one core
-)  # fmt: skip
+)

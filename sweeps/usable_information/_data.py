@@ -95,9 +95,12 @@ FOR_VECTORS = {"logistic": functools.partial(Logistic, penalty=100.0)}  # for 76
 
 def chosen(setting: str, names: Sequence[str]) -> list[str]:
     """The data sets of a setting; "auto": those of INFOSCOPE_DATA or generated ones. ValueError: unknown."""
-    words = {"auto": AUTO[setting][0 if data.data_root() is not None else 1], "none": ()}
-    found = dict.fromkeys(name for given in names for name in words.get(given, (given,)))
-    return [one_of(setting, name, ("auto", "none", *SOURCES)) for name in found]
+    with_data, without_data = AUTO[setting]
+    words = {"auto": without_data if data.data_root() is None else with_data, "none": ()}
+    unique = {}
+    for name in names:
+        unique |= dict.fromkeys(words.get(name, (name,)))
+    return [one_of(setting, name, ("auto", "none", *SOURCES)) for name in unique]
 
 
 def known_information(cell: DifficultyCell) -> float | None:
@@ -143,11 +146,14 @@ def amount(cell: DifficultyCell) -> tuple[int, int, float]:
 @functools.cache
 def size_of(name: str, part: str) -> tuple[int, list[float]]:
     """The number of items of a part of a data set, and the mean number of words of each text (vectors: 0)."""
-    found = loaded(name, part)
+    items = loaded(name, part)
     if name in EMBEDDINGS:
-        return len(found.labels), [0.0]
-    sides = [found.premises, found.hypotheses] if found.of_pairs else [found.texts]
-    return len(found), [float(np.mean([len(text.split()) for text in side])) for side in sides]
+        return len(items.labels), [0.0]
+    sides = [items.premises, items.hypotheses] if items.of_pairs else [items.texts]
+    words = []
+    for side in sides:
+        words.append(float(np.mean([len(text.split()) for text in side])))
+    return len(items), words
 
 
 def is_encoder(family: str) -> bool:
@@ -157,13 +163,14 @@ def is_encoder(family: str) -> bool:
 
 def family_of(cell: DifficultyCell) -> Family:
     """The predictive family of a cell. ValueError for an unknown one, or one that does not accept the data."""
-    name, vectors = cell.family, cell.data in EMBEDDINGS
-    known = FOR_VECTORS if vectors else QUICK
-    if name in known:
-        return known[name]()
+    name = cell.family
+    vectors = cell.data in EMBEDDINGS
+    families = FOR_VECTORS if vectors else QUICK
+    if name in families:
+        return families[name]()
     if vectors or not is_encoder(name):
-        more = [] if vectors else [*TRANSFORMERS, f"{HUB}<model>"]
-        raise UnknownName(f"family must be one of {', '.join([*known, *more])} for {cell.data}, got {name!r}")
+        valid = [*families] if vectors else [*families, *TRANSFORMERS, f"{HUB}<model>"]
+        raise UnknownName(f"family must be one of {', '.join(valid)} for {cell.data}, got {name!r}")
     return SequenceClassifiers(name, epochs=cell.epochs, batch=cell.batch, max_length=cell.max_length, null=cell.null)
 
 
@@ -189,10 +196,12 @@ def task_of(cell: DifficultyCell) -> Task:
     if cell.estimator != "held-out" or SOURCES[cell.data].test is None:
         return train
     test = part_of(loaded(cell.data, "test"), cell.measured, 0)
-    x = [*train.x, *test.x]
-    groups = np.concatenate([train.groups, test.groups + train.groups.max() + 1])
     return Task(
-        x, np.concatenate([train.y, test.y]), groups, np.concatenate([train.ids, test.ids]), fitted=len(train.x)
+        x=[*train.x, *test.x],
+        y=np.concatenate([train.y, test.y]),
+        groups=np.concatenate([train.groups, test.groups + train.groups.max() + 1]),
+        ids=np.concatenate([train.ids, test.ids]),
+        fitted=len(train.x),
     )
 
 

@@ -8,6 +8,7 @@ or a folder.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -97,18 +98,18 @@ class SequenceClassifiers:
         self, x: Texts, y: np.ndarray, classes: int | None = None, generator: np.random.Generator | None = None
     ) -> models.ClassifierTraining:
         """The training of one member before its first step, to be advanced, saved and resumed."""
-        drawn = torch.Generator().manual_seed(int(generator_or_default(generator).integers(2**63)))
+        weights_generator = torch.Generator().manual_seed(int(generator_or_default(generator).integers(2**63)))
         if self.encoder.startswith(HUB):
             name = self.encoder.removeprefix(HUB)
-            encoder = models.pretrained_encoder(name, max_length=self.max_length, generator=drawn)
+            encoder = models.pretrained_encoder(name, max_length=self.max_length, generator=weights_generator)
         else:
             kind = self.encoder.removeprefix("small-")
-            encoder = models.small_encoder(x, kind, drawn, max_length=self.max_length, **SMALL)
+            encoder = models.small_encoder(x, kind, weights_generator, max_length=self.max_length, **SMALL)
         return models.ClassifierTraining(
-            models.SequenceClassifier.of(encoder, needed(classes), drawn),
+            models.SequenceClassifier.of(encoder, needed(classes), weights_generator),
             x,
             torch.as_tensor(y, dtype=torch.int64),
-            drawn,
+            weights_generator,
             epochs=self.epochs,
             batch=self.batch,
             learning_rate=self.rate,
@@ -120,8 +121,8 @@ def member(classifier: models.SequenceClassifier, blind: bool = False) -> Member
     """A fitted classifier as a member of the family; without an input (blind) it reads a single space."""
 
     def predict(texts: Any | None) -> np.ndarray:
-        given = [NULL_INPUT] if blind else list(texts)
-        return classifier.log_probabilities(given).double().numpy()
+        read = [NULL_INPUT] if blind else list(texts)
+        return classifier.log_probabilities(read).double().numpy()
 
     return Member(predict, classifier)
 
@@ -147,12 +148,15 @@ def epoch_curve(
     training_loss (nats, with dropout), and `epoch_figures`.
     """
     training = family.training(x, y, classes, generator)
-    null = with_floor(without_input(y, needed(classes)).log_probabilities(None), floor)[0][test_y]
+    frequencies = without_input(y, needed(classes)).log_probabilities(None)
+    null = with_floor(frequencies, floor)[0][test_y]
     codes = as_groups(groups, len(test_y))
-    curve, loss = [], 0.0
+    curve = []
+    loss = 0.0
     if state is not None:
         training.load_state_dict(state["training"])
-        curve, loss = list(state["curve"]), state["loss"]
+        curve = list(state["curve"])
+        loss = state["loss"]
 
     def state_now() -> dict[str, Any]:
         return {"training": training.state_dict(), "curve": curve, "loss": loss}
@@ -171,13 +175,13 @@ def epoch_curve(
 
 def epoch_figures(logs: np.ndarray, null: np.ndarray, y: np.ndarray, groups: np.ndarray) -> dict[str, float]:
     """The metrics of one epoch. logs [n, classes]: with the input; null [n]: of the true class without an input."""
-    own = logs[np.arange(len(y)), y]
-    pvi = (own - null) / NATS_PER_BIT
+    informed = logs[np.arange(len(y)), y]
+    pvi = (informed - null) / NATS_PER_BIT
     figures = {
         "v_information_bits": pvi.mean(),
         "standard_error_bits": clustered_error(pvi, groups),
         "H_yb": -null.mean() / NATS_PER_BIT,
-        "H_yxb": -own.mean() / NATS_PER_BIT,
+        "H_yxb": -informed.mean() / NATS_PER_BIT,
         "accuracy": (logs.argmax(axis=1) == y).mean(),
     }
     return {name: float(value) for name, value in figures.items()} | {"n": len(y)}
@@ -200,13 +204,13 @@ def features(text: str) -> list[str]:
     word of the premise that is not in the hypothesis, and their number.
     """
     premise, hypothesis = ([token.casefold() for token in tokens(side)] for side in sides(text))
-    in_premise, in_hypothesis = set(premise), set(hypothesis)
-    found = [f"word {word}" for word in hypothesis]
-    found += [f"neighbours {first} {second}" for first, second in zip(hypothesis, hypothesis[1:])]
+    words = [f"word {word}" for word in hypothesis]
+    words += [f"neighbours {first} {second}" for first, second in itertools.pairwise(hypothesis)]
     if not premise:
-        return found
-    new = [word for word in hypothesis if word not in in_premise]
-    found += [f"new {word}" for word in new]
-    found += [f"cross {word} {other}" for word in sorted(set(new)) for other in sorted(in_premise - in_hypothesis)]
-    share = round(4 * len(new) / max(1, len(hypothesis)))
-    return [*found, f"count {min(len(new), MAX_NEW)}", f"quarters {share}"]
+        return words
+    new = [word for word in hypothesis if word not in set(premise)]
+    left = set(premise) - set(hypothesis)
+    words += [f"new {word}" for word in new]
+    words += [f"cross {word} {other}" for word, other in itertools.product(sorted(set(new)), sorted(left))]
+    quarters = round(4 * len(new) / max(1, len(hypothesis)))
+    return [*words, f"count {min(len(new), MAX_NEW)}", f"quarters {quarters}"]

@@ -15,6 +15,7 @@ only.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -124,10 +125,11 @@ def cells(profile: DifficultyProfile) -> Iterator[DifficultyCell]:
     """The cells of both studies."""
     for name in chosen("data", profile.data):
         for family in named(*profile.quick, *profile.encoders):
-            own = profile.transformations if is_encoder(family) else profile.quick_transformations
-            shown = [kind for kind in own if SOURCES[name].pairs or kind not in PAIR_TRANSFORMATIONS]
-            for seed in seeds_of(family, profile):
-                yield from (measuring(profile, name, family, HELD_OUT, kind, seed) for kind in shown)
+            kinds = profile.transformations if is_encoder(family) else profile.quick_transformations
+            if not SOURCES[name].pairs:
+                kinds = [kind for kind in kinds if kind not in PAIR_TRANSFORMATIONS]
+            for seed, kind in itertools.product(seeds_of(family, profile), kinds):
+                yield measuring(profile, name, family, HELD_OUT, kind, seed)
             if not is_encoder(family):
                 yield measuring(profile, name, family, CROSS_FITTED, "std", profile.seeds[0])
     for name in chosen("embeddings", profile.embeddings):
@@ -185,8 +187,10 @@ def check(cell: DifficultyCell) -> None:
 def trial(pack: Pack, report: Report) -> None:
     """Runs the study of the cell."""
     (cell,) = pack.cells
-    studies = {"difficulty": measure, "epochs": follow}
-    studies[cell.study](cell, report)
+    if cell.study == "difficulty":
+        measure(cell, report)
+    else:
+        follow(cell, report)
 
 
 def inputs(cell: DifficultyCell, task: Task) -> Any:
@@ -198,28 +202,32 @@ def inputs(cell: DifficultyCell, task: Task) -> Any:
 
 def measure(cell: DifficultyCell, report: Report) -> None:
     """Reports the PVI of every item, the metrics that follow from it, and influential tokens."""
-    task, family = task_of(cell), family_of(cell)
-    x, outcome = inputs(cell, task), as_outcome(family, task.y)
-    splits, generator = splits_of(cell, task, outcome), draws(cell.seed, "fit")
+    task = task_of(cell)
+    family = family_of(cell)
+    x = inputs(cell, task)
+    outcome = as_outcome(family, task.y)
+    splits = splits_of(cell, task, outcome)
+    generator = draws(cell.seed, "fit")
     informed = None
     if cell.estimator == HELD_OUT:
         ((fitted, unseen),) = splits
         informed = fitted_member(cell, family, take(x, fitted), outcome.values[fitted], outcome.classes, report)
         nulls = fit_nulls(family, outcome, [fitted], task.groups, generator)
-        found = predictions.measured(x, outcome, [unseen], [informed], nulls, FLOOR)
+        predicted = predictions.measured(x, outcome, [unseen], [informed], nulls, FLOOR)
     else:
-        found = predictions.predict(family, x, outcome, splits, task.groups, FLOOR, generator)
-    report.table(cell, "items", items_table(cell, task, x, outcome, found))
-    estimate = summary(found, cell.estimator, family.name, task.groups[found.rows], FLOOR, None)
-    training = int(splits[0][0].sum())
-    known = known_information(cell)
-    more = {"training_items": training} | ({} if known is None else {"shannon_bits": known / NATS_PER_BIT})
-    report.metrics(cell, figures(estimate, found, task, outcome))
-    report.constants(cell, more)
+        predicted = predictions.predict(family, x, outcome, splits, task.groups, FLOOR, generator)
+    report.table(cell, "items", items_table(cell, task, x, outcome, predicted))
+    estimate = summary(predicted, cell.estimator, family.name, task.groups[predicted.rows], FLOOR, None)
+    report.metrics(cell, figures(estimate, predicted, task, outcome))
+    constants = {"training_items": int(splits[0][0].sum())}
+    information = known_information(cell)
+    if information is not None:
+        constants["shannon_bits"] = information / NATS_PER_BIT
+    report.constants(cell, constants)
     if cell.artefacts:
-        explain(cell, informed, take(x, found.rows), outcome, found.rows, report)
+        explain(cell, informed, take(x, predicted.rows), outcome, predicted.rows, report)
     if is_encoder(cell.family) and informed is not None:
-        example = informed.classifier.encoder.tokenize(take(x, found.rows[:2]))
+        example = informed.classifier.encoder.tokenize(take(x, predicted.rows[:2]))
         tensors = {name: values.numpy() for name, values in example.items()}
         report.model([cell], "classifier", informed.classifier.cpu(), tensors)
     report.progress(1.0)
@@ -229,7 +237,8 @@ def splits_of(cell: DifficultyCell, task: Task, outcome: Outcome) -> list:
     """Masks of the items that are fitted and measured: training and test set, or folds of whole groups, which are the
     same for all families and transformations of a seed; held-out uses the first fold.
     """
-    codes, test = as_groups(task.groups, outcome.n), np.arange(outcome.n) >= task.fitted if task.fitted else None
+    codes = as_groups(task.groups, outcome.n)
+    test = np.arange(outcome.n) >= task.fitted if task.fitted else None
     return measures.splits_of(cell.estimator, outcome, codes, cell.folds, test, draws(cell.seed, "folds"))
 
 
@@ -251,13 +260,14 @@ def fitted_member(
 
 
 def items_table(
-    cell: DifficultyCell, task: Task, x: Any, outcome: Outcome, found: Predictions
+    cell: DifficultyCell, task: Task, x: Any, outcome: Outcome, predicted: Predictions
 ) -> dict[str, np.ndarray]:
     """A row for each measured item: its PVI (bits), and for texts also its length, overlap and beginning."""
-    table = pvi.table(found, outcome).assign(id=task.ids[found.rows], group=task.groups[found.rows])
+    rows = predicted.rows
+    table = pvi.table(predicted, outcome).assign(id=task.ids[rows], group=task.groups[rows])
     if cell.data not in EMBEDDINGS:
-        original = take(task.x, found.rows)
-        table["text"] = [text[:EXCERPT] for text in take(x, found.rows)]
+        original = take(task.x, rows)
+        table["text"] = [text[:EXCERPT] for text in take(x, rows)]
         table["length"] = transformations.lengths(original)
         if SOURCES[cell.data].pairs:
             table["overlap"] = transformations.overlap_lengths(original)
@@ -265,12 +275,13 @@ def items_table(
     return {name: table[name].to_numpy() for name in table}
 
 
-def figures(estimate: VInformation, found: Predictions, task: Task, outcome: Outcome) -> dict[str, float]:
+def figures(estimate: VInformation, predicted: Predictions, task: Task, outcome: Outcome) -> dict[str, float]:
     """The metrics of an estimate, bits, with standard errors that account for groups of items."""
-    groups = task.groups[found.rows]
+    groups = task.groups[predicted.rows]
     codes = np.unique(groups, return_inverse=True)[1]
-    own = outcome.values[found.rows]
-    correct = (found.logs.argmax(axis=1) == own).astype(float)
+    classes = outcome.values[predicted.rows]
+    correct = (predicted.logs.argmax(axis=1) == classes).astype(float)
+    pvi_bits = (predicted.informed - predicted.null) / NATS_PER_BIT
     values = {
         "v_information_bits": estimate.bits.value,
         "v_information_bits_error": estimate.bits.standard_error,
@@ -286,13 +297,13 @@ def figures(estimate: VInformation, found: Predictions, task: Task, outcome: Out
         "n": estimate.n,
         "groups": estimate.units,
     }
-    for code in np.unique(own):  # few items may lack a class
-        rows, label = own == code, outcome.labels[code]
-        bits = (found.informed - found.null)[rows] / NATS_PER_BIT
+    for code in np.unique(classes):  # few items may lack a class
+        rows = classes == code
+        name = f"class {outcome.labels[code]}"
         within = np.unique(groups[rows], return_inverse=True)[1]
-        values[f"class {label}/v_information_bits"] = bits.mean()
-        values[f"class {label}/v_information_bits_error"] = clustered_error(bits, within)
-        values[f"class {label}/n"] = len(bits)
+        values[f"{name}/v_information_bits"] = pvi_bits[rows].mean()
+        values[f"{name}/v_information_bits_error"] = clustered_error(pvi_bits[rows], within)
+        values[f"{name}/n"] = rows.sum()
     return values
 
 
@@ -300,22 +311,24 @@ def explain(
     cell: DifficultyCell, informed: Predictor, texts: list[str], outcome: Outcome, rows: np.ndarray, report: Report
 ) -> None:
     """Reports how much the frequent tokens of the measured texts help to predict each class."""
-    some = np.random.default_rng(0).permutation(len(texts))[: cell.artefacts]
-    shown = [texts[i] for i in some]
+    drawn = np.random.default_rng(0).permutation(len(texts))[: cell.artefacts]
+    shown = [texts[place] for place in drawn]
     headers = [f"{name}:" for name in (transformations.PREMISE, transformations.HYPOTHESIS)]
     tokens = re.compile("|".join([*headers, r"\w+|[^\w\s]+"])).findall  # as published; headers are kept as tokens
     frequency = Counter(token for text in shown for token in tokens(text))
     if max(frequency.values(), default=0) < FREQUENT:
         return
-    found = difficulty.token_artefacts(informed, shown, outcome.values[rows[some]], FREQUENT, tokens=tokens)
-    found = found[~found["token"].isin(headers)].assign(label=lambda table: outcome.labels[table["code"]])
-    report.table(cell, "artefacts", {name: found[name].to_numpy() for name in found})
-    report.metrics(cell, {"artefact_texts": len(some)})
+    table = difficulty.token_artefacts(informed, shown, outcome.values[rows[drawn]], FREQUENT, tokens=tokens)
+    table = table[~table["token"].isin(headers)]
+    table = table.assign(label=outcome.labels[table["code"]])
+    report.table(cell, "artefacts", {name: table[name].to_numpy() for name in table})
+    report.metrics(cell, {"artefact_texts": len(drawn)})
 
 
 def follow(cell: DifficultyCell, report: Report) -> None:
     """Reports V-information and accuracy after every epoch of one training, continued from its checkpoint."""
-    task, family = task_of(cell), family_of(cell)
+    task = task_of(cell)
+    family = family_of(cell)
     outcome = as_outcome(family, task.y)
     ((fitted, measured),) = splits_of(cell, task, outcome)
     x = inputs(cell, task)
@@ -324,18 +337,24 @@ def follow(cell: DifficultyCell, report: Report) -> None:
         report.progress(done)
         report.save(state)
 
-    fit, test = ((take(x, rows), outcome.values[rows]) for rows in (fitted, measured))
     curve = epoch_curve(
-        family, *fit, *test, outcome.classes, task.groups[measured],
-        generator=draws(cell.seed, "fit"), state=report.restore(), on_steps=on_steps,
-    )  # fmt: skip
+        family,
+        take(x, fitted),
+        outcome.values[fitted],
+        take(x, measured),
+        outcome.values[measured],
+        outcome.classes,
+        task.groups[measured],
+        generator=draws(cell.seed, "fit"),
+        state=report.restore(),
+        on_steps=on_steps,
+    )
     report.table(cell, "epochs", {name: curve[name].to_numpy() for name in curve})
     shown = curve.drop(columns=["epoch", "n"]).rename(columns=CURVES)
     for epoch, row in zip(curve["epoch"], shown.to_dict("records")):
         report.curve(cell, row, int(epoch))
-    best = curve["v_information_bits"].idxmax()
-    found = {"best_epoch": curve["epoch"][best], "best_v_information_bits": curve["v_information_bits"][best]}
-    report.metrics(cell, found)
+    best = curve.loc[curve["v_information_bits"].idxmax()]
+    report.metrics(cell, {"best_epoch": best["epoch"], "best_v_information_bits": best["v_information_bits"]})
     report.constants(cell, {"n": int(measured.sum()), "training_items": int(fitted.sum())})
 
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy.spatial.distance import pdist, squareform
 from scipy.special import logsumexp
 from sklearn.decomposition import PCA
@@ -42,8 +43,10 @@ from sweeps import datasets
 from sweeps.checks import require_minimum
 from sweeps.usable_information.settings import SIMULATED
 
-K, FOLDS = 5, 5
-STATES, SCALE = 10, 1.0  # of the discrete stars
+K = 5  # neighbours
+FOLDS = 5
+STATES = 10  # of a variable of the discrete stars
+SCALE = 1.0  # of their logistic distributions
 VARIABLES = 7  # of the stars
 NETWORK_SAMPLES = 660  # of the HPN-DREAM in-silico network
 COMPONENTS = 10  # of a frame
@@ -73,10 +76,10 @@ class Data(NamedTuple):
 
 def video_frames(n: int, frames: int, images: str, generator: np.random.Generator) -> Data:
     """The principal components of frames of n videos of two moving digits; the truth is their order."""
-    pool = digit_images(images)
-    videos = simulators.moving_digits(pool, n, frames, generator)
-    flat = videos.reshape(n * frames, -1)
-    codes = PCA(COMPONENTS, svd_solver="randomized", random_state=int(generator.integers(2**31))).fit_transform(flat)
+    videos = simulators.moving_digits(digit_images(images), n, frames, generator)
+    seed = int(generator.integers(2**31))
+    components = PCA(COMPONENTS, svd_solver="randomized", random_state=seed)
+    codes = components.fit_transform(videos.reshape(n * frames, -1))
     codes = codes.reshape(n, frames, COMPONENTS).astype(np.float64)
     return Data([codes[:, frame] for frame in range(frames)], np.arange(frames) - 1)
 
@@ -85,9 +88,10 @@ def video_frames(n: int, frames: int, images: str, generator: np.random.Generato
 def digit_images(name: str) -> np.ndarray:
     """Handwritten digits [k, h, w] in [0, 1], about 28 pixels wide."""
     if name == "digits":
-        images = data.digits().images.numpy()
-        return np.kron(images, np.ones((1, DIGITS_SCALE, DIGITS_SCALE))).astype(np.float32) / 255.0
-    return data.mnist().images.numpy().astype(np.float32) / 255.0
+        pixels = np.kron(data.digits().images.numpy(), np.ones((1, DIGITS_SCALE, DIGITS_SCALE)))
+    else:
+        pixels = data.mnist().images.numpy()
+    return pixels.astype(np.float32) / 255.0
 
 
 @functools.cache
@@ -95,16 +99,18 @@ def expression_table(path: str) -> tuple[np.ndarray, np.ndarray]:
     """The expression [n, m] and graph [m, m] in a file. Raises ValueError for a damaged or unsuitable file."""
     try:
         stored = read_arrays(Path(path), ("expression", "adjacency"))
-        found = stored["expression"].astype(np.float64), stored["adjacency"] != 0
+        expression = stored["expression"].astype(np.float64)
+        graph = stored["adjacency"] != 0
     except (OSError, ValueError) as error:
         raise UnreadableFile(
             f"genes must be {SIMULATED} or a .npz with expression and adjacency, not {path!r}: {error}"
         ) from None
-    if found[0].ndim != 2 or found[1].shape != (found[0].shape[1],) * 2 or not np.isfinite(found[0]).all():
+    columns = expression.shape[1:]
+    if len(columns) != 1 or graph.shape != columns * 2 or not np.isfinite(expression).all():
         raise UnreadableFile(
             f"genes must be {SIMULATED} or a .npz with finite expression [n, m] and adjacency [m, m], not {path!r}."
         )
-    return found
+    return expression, graph
 
 
 def genes(case: str, n: int, generator: np.random.Generator) -> Data:
@@ -142,11 +148,11 @@ def symmetric(measure: Callable[[np.ndarray, np.ndarray], float]) -> Callable[..
     """Weights by a symmetric measure, computed once for each pair."""
 
     def weights(variables: Sequence[np.ndarray], cell: StructureCell, generator: np.random.Generator) -> np.ndarray:
-        found = np.full((len(variables),) * 2, -np.inf)
+        matrix = np.full((len(variables),) * 2, -np.inf)
         for j, second in enumerate(variables):
             for i, first in enumerate(variables[:j]):
-                found[i, j] = found[j, i] = measure(first, second)
-        return found
+                matrix[i, j] = matrix[j, i] = measure(first, second)
+        return matrix
 
     return weights
 
@@ -169,12 +175,19 @@ def by_kernel(x: np.ndarray, y: np.ndarray) -> float:
     (Scott's rule for two dimensions). Raises ValueError for a constant variable."""
     if min(np.ptp(x), np.ptp(y)) == 0.0:
         raise NoVariation("variables must vary for a kernel density, but one is constant.")
-    bandwidth = len(x) ** (-1 / 6)
-    logs = [-0.5 * squareform(pdist(np.c_[v] / (bandwidth * v.std()), "sqeuclidean")) for v in (x, y)]
-    for log in logs:
-        np.fill_diagonal(log, -np.inf)
-    joint, first, second = (logsumexp(log, axis=1) for log in (logs[0] + logs[1], *logs))
-    return float((joint - first - second).mean() + math.log(len(x) - 1))
+    kernels_x = log_kernels(x)
+    kernels_y = log_kernels(y)
+    log_ratio = logsumexp(kernels_x + kernels_y, axis=1) - logsumexp(kernels_x, axis=1) - logsumexp(kernels_y, axis=1)
+    return float(log_ratio.mean() + math.log(len(x) - 1))
+
+
+def log_kernels(values: np.ndarray) -> np.ndarray:
+    """The log Gaussian kernels of all pairs of rows, without normalisation [n, n]; of a row with itself -inf."""
+    bandwidth = len(values) ** (-1 / 6)
+    scaled = np.c_[values] / (bandwidth * values.std())
+    logs = -0.5 * squareform(pdist(scaled, "sqeuclidean"))
+    np.fill_diagonal(logs, -np.inf)
+    return logs
 
 
 METHODS: dict[str, Callable[..., np.ndarray]] = {
@@ -245,9 +258,9 @@ def cells(profile: StructureProfile) -> Iterator[StructureCell]:
 
 def offered(study: str, case: str) -> tuple[str, ...]:
     """The methods for such data: kernel densities need numbers."""
-    return tuple(
-        method for method in OFFERED[study] if method != "kernel-density" or study != "trees" or case == "gaussian-hub"
-    )
+    if study == "trees" and case != "gaussian-hub":
+        return tuple(method for method in OFFERED[study] if method != "kernel-density")
+    return OFFERED[study]
 
 
 def check(cell: StructureCell) -> None:
@@ -255,9 +268,10 @@ def check(cell: StructureCell) -> None:
         one_of("case", cell.case, STARS)
     if cell.study == "frames":
         one_of("images", cell.case, ("digits", "mnist"))
-    if cell.study == "genes" and cell.case != SIMULATED and cell.n > len(expression_table(cell.case)[0]):
+    if cell.study == "genes" and cell.case != SIMULATED:
         rows = len(expression_table(cell.case)[0])
-        raise InvalidInput(f"n must be at most {rows}, the rows of {cell.case}, got {cell.n}")
+        if cell.n > rows:
+            raise InvalidInput(f"n must be at most {rows}, the rows of {cell.case}, got {cell.n}")
     require_minimum(cell, MINIMUM)
 
 
@@ -272,8 +286,8 @@ def drawn(cell: StructureCell, number: int) -> Data:
     generator = np.random.default_rng([number, cell.n, *cell.case.encode()])
     match cell.study:
         case "trees":
-            found = STARS[cell.case](cell.n, generator)
-            return Data(list(found.variables.T), found.parents)
+            star = STARS[cell.case](cell.n, generator)
+            return Data(list(star.variables.T), star.parents)
         case "genes":
             return genes(cell.case, cell.n, generator)
     return video_frames(cell.n, cell.frames, cell.case, generator)
@@ -282,19 +296,20 @@ def drawn(cell: StructureCell, number: int) -> Data:
 def trial(pack: Pack, report: Report) -> None:
     """Computes the weights of every data set by every method, and compares the structures with the truth."""
     (sets,) = {cell.sets for cell in pack.cells}
-    found: dict[str, list[dict[str, float]]] = {cell.method: [] for cell in pack.cells}
+    rows: dict[str, list[dict[str, float]]] = {cell.method: [] for cell in pack.cells}
     for number in range(sets):
         first = pack.cells[0]
         sample = drawn(first, first.block * sets + number)
         for cell in pack.cells:
             weights = METHODS[cell.method](sample.variables, cell, np.random.default_rng(number))
-            found[cell.method].append(scores(cell.study, weights, sample.truth))
+            rows[cell.method].append(scores(cell.study, weights, sample.truth))
         report.progress((number + 1) / sets)
     for cell in pack.cells:
-        values = {name: np.array([row[name] for row in found[cell.method]]) for name in found[cell.method][0]}
-        report.table(cell, "sets", values)
-        for name, each in values.items():
-            report.metrics(cell, {name: each.mean(), f"{name}_variance": each.var(ddof=1)})
+        columns = pd.DataFrame(rows[cell.method])
+        report.table(cell, "sets", {name: columns[name].to_numpy() for name in columns})
+        for name in columns:
+            values = columns[name].to_numpy()
+            report.metrics(cell, {name: values.mean(), f"{name}_variance": values.var(ddof=1)})
 
 
 def scores(study: str, weights: np.ndarray, truth: np.ndarray) -> dict[str, float]:
@@ -303,13 +318,14 @@ def scores(study: str, weights: np.ndarray, truth: np.ndarray) -> dict[str, floa
         pairs = ~np.eye(len(weights), dtype=bool)
         return {"auc": float(roc_auc_score(truth[pairs] != 0, weights[pairs]))}
     tree = structure.maximum_arborescence(weights)
-    found = {
+    shares = {
         "wrong": structure.wrong_edges(tree, truth, directed=False),
         "wrong_directed": structure.wrong_edges(tree, truth),
     }
     if study == "frames":
-        found["wrong_rooted"] = structure.wrong_edges(structure.maximum_arborescence(weights, root=0), truth)
-    return found
+        rooted = structure.maximum_arborescence(weights, root=0)
+        shares["wrong_rooted"] = structure.wrong_edges(rooted, truth)
+    return shares
 
 
 @functools.cache
@@ -319,11 +335,13 @@ def data_sets(study: str, case: str) -> tuple[DataSet, ...]:
         pool = data.digits if case == "digits" else data.mnist
         return (datasets.items(f"moving {case}", pool, synthetic=False),)
     if study == "genes" and case != SIMULATED:
-        content = lambda: dict(zip(("expression", "graph"), expression_table(case)))  # noqa: E731
-        return (DataSet(case, "a table of the user", content),)
-    sizes = {"samples": NETWORK_SAMPLES}
+        return (
+            DataSet(case, "a table of the user", lambda: dict(zip(("expression", "graph"), expression_table(case)))),
+        )
     if study == "trees":
         sizes = {"variables": VARIABLES, "states": STATES, "scale": SCALE}
+    else:
+        sizes = {"samples": NETWORK_SAMPLES}
     return (datasets.distribution(f"{case} (generated)", **sizes),)
 
 
@@ -340,7 +358,7 @@ SWEEP = Sweep(
         "cases": tuple(STARS),
         "methods": tuple(METHODS),
         "images": ("auto", "digits", "mnist"),
-    },  # fmt: skip
+    },
     check=check,
     cost=cost,
 )

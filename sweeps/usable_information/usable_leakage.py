@@ -138,13 +138,13 @@ def block_cells(profile: LeakageProfile) -> Iterator[BlocksCell]:
     """Cells for the models of the newest version that did not diverge. Without any: a note on standard error, or
     ValueError if there is no other study."""
     try:
-        found = logged(profile.source.replace("+", " "))
+        trainings = logged(profile.source.replace("+", " "))
     except LookupError as error:
         if tuple(profile.studies) == ("blocks",):
             raise ValueError(f"the blocks are those of the sweep domain-partition, but {error.args[0]}") from None
         print(f"note: there are no latent blocks: {error.args[0]}", file=sys.stderr)
         return
-    for _, run in found.iterrows():
+    for _, run in trainings.iterrows():
         yield from grid(
             BlocksCell,
             source=run["key"],
@@ -163,9 +163,9 @@ def logged(label: str | None) -> pd.DataFrame:
     """The finished trainings with a label (None: any) of models that there are, of the newest version, not diverged.
     LookupError if none.
     """
-    found = runs(domain_partition.SWEEP.name, label)
-    newest = found["version"] == found.loc[found["start"].idxmax(), "version"]
-    return found[newest & (found["diverged"] == 0) & found["model"].isin(MODELS)]
+    trainings = runs(domain_partition.SWEEP.name, label)
+    newest = trainings["version"] == trainings.loc[trainings["start"].idxmax(), "version"]
+    return trainings[newest & (trainings["diverged"] == 0) & trainings["model"].isin(MODELS)]
 
 
 def hiding_cells(profile: LeakageProfile) -> Iterator[HidingCell]:
@@ -204,17 +204,17 @@ def trial(pack: Pack, report: Report) -> None:
     """Measures the information that every family can use in the representation of a cell."""
     (cell,) = pack.cells
     families = {name: FAMILIES[name] for name in cell.families}
-    found = (
-        measure_blocks(cell, families, pack.device)
-        if cell.study == "blocks"
-        else measure_hidden(cell, families, report)
-    )
-    report.table(cell, "leakage", {name: found[name].to_numpy() for name in found})
-    for row in found.itertuples():
+    if cell.study == "blocks":
+        leakage = measure_blocks(cell, families, pack.device)
+    else:
+        leakage = measure_hidden(cell, families, report)
+    report.table(cell, "leakage", {name: leakage[name].to_numpy() for name in leakage})
+    for row in leakage.itertuples():
         name = f"{row.label}/{row.block}/{row.family}"
         report.metrics(cell, {f"{name}_bits": row.value_bits, f"{name}_bits_error": row.standard_error_bits})
-    ceilings = found.groupby("label")["ceiling_bits"].first()
-    report.metrics(cell, {f"{label}/ceiling_bits": bits for label, bits in ceilings.items()} | {"n": found["n"].max()})
+    ceilings = leakage.groupby("label")["ceiling_bits"].first()
+    report.metrics(cell, {f"{label}/ceiling_bits": bits for label, bits in ceilings.items()})
+    report.metrics(cell, {"n": leakage["n"].max()})
 
 
 def measure_blocks(cell: BlocksCell, families: Mapping[str, Family], device: str) -> pd.DataFrame:
@@ -226,13 +226,14 @@ def measure_blocks(cell: BlocksCell, families: Mapping[str, Family], device: str
     model = load_model(run, domain_partition.MODEL).to(device)
     x = torch.from_numpy(items["x"][rows]).float() / 255.0
     noise = stream(cell.seed, "blocks") if cell.representation == "draw" else None
-    blocks = {name: z.numpy().astype(np.float64) for name, z in extract_blocks(model, x, generator=noise).items()}
+    blocks = {}
+    for name, z in extract_blocks(model, x, generator=noise).items():
+        blocks[name] = z.numpy().astype(np.float64)
     if len(blocks) > 1:
         blocks[ALL_BLOCKS] = np.concatenate(list(blocks.values()), axis=1)
     labels = {"class": items["y"][rows], "domain": items["d"][rows]}
-    return usable_leakage(
-        blocks, labels, families, cell.folds, items["groups"][rows], generator=np.random.default_rng(0)
-    )
+    groups = items["groups"][rows]
+    return usable_leakage(blocks, labels, families, cell.folds, groups, generator=np.random.default_rng(0))
 
 
 @functools.lru_cache(maxsize=1)
@@ -246,16 +247,16 @@ def source_of(key: str) -> tuple[str, dict[str, np.ndarray]]:
 def data_sets(cell: LeakageCell) -> tuple[DataSet, ...]:
     """The logged items of a training, or all digits, from which some are drawn."""
     if cell.study == "blocks":
-        content, source = (lambda: source_of(cell.source)[1]), "logged by a training of domain-partition"
-        return (DataSet(cell.data, source, content, "evaluation"),)
+        source = "logged by a training of domain-partition"
+        return (DataSet(cell.data, source, lambda: source_of(cell.source)[1], "evaluation"),)
     return (datasets.items(cell.data, getattr(data, cell.data), synthetic=False),)
 
 
 def some_groups(groups: np.ndarray, inside: np.ndarray, count: int) -> np.ndarray:
     """A mask [n] of random whole groups with about `count` of the items inside."""
-    own = np.unique(groups[inside])
+    shuffled = np.random.default_rng(0).permutation(np.unique(groups[inside]))
     share = min(1.0, count / inside.sum())
-    return np.isin(groups, np.random.default_rng(0).permutation(own)[: max(1, round(share * len(own)))])
+    return np.isin(groups, shuffled[: max(1, round(share * len(shuffled)))])
 
 
 def measure_hidden(cell: HidingCell, families: Mapping[str, Family], report: Report) -> pd.DataFrame:

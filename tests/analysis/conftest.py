@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.analysis.runs import RUN
+
 POOLS = {"gaussian": "gaussian", "images": "mnist", "text": "imdb-bert", "mixture": "mnist+imdb-bert"}
 TRAINING = dict(batch=64, sources=10, steps=4000, critic="joint", depth=2, width=256, learning_rate=5e-4)
 
@@ -43,8 +45,7 @@ def made_up():
         for number, given in enumerate(cells):
             cell = TRAINING | {"seed": 0, "schedule_bits": [2.0], "pool": POOLS[given["domain"]]} | given
             cell["size"] = cell.get("size", 64) if cell["domain"] == "images" else None
-            row = cell | {"run_id": f"run-{number}", "profile": "laptop", "version": "1", "outcome": "complete"}
-            row |= {"start": pd.Timestamp("2026-01-01"), "seconds": 60.0, "tags": {"infoscope.code": "abc"}}
+            row = RUN | cell | {"run_id": f"run-{number}"}
             rng = np.random.default_rng([cell["seed"], *repr(sorted(map(str, given.items()))).encode()])
             for bits in cell["schedule_bits"]:
                 if cell.get("kind") == "decoding":

@@ -16,15 +16,14 @@ from infoscope.command_line import run_command
 from infoscope.tracking.status import Status
 from tests.analysis.mi_benchmark.grids import crossed
 from tests.analysis.pictures import numbers
+from tests.analysis.runs import RUN
 
 SWEEP = "make sweep-estimator-choice"
 PAGES = sorted((Path(__file__).parents[2] / docs_results.FOLDER).glob("*.md"))
-LAW = {
+LAW = RUN | {
     "collection": "everyday", "n": 500, "block": 0, "true_nats": 1.0, "true_nats_error": 0.0, "bias_nats": 0.1,
     "mse_nats2": 0.02, "mean_absolute_error_nats": 0.1, "mean_width_nats": 0.4, "estimate_seconds": 0.5,
-    "memory_mib": 3.0,
-    "labels_error": math.nan, "version": "1", "tags": {"infoscope.code": "abc"}, "start": pd.Timestamp("2026-01-01"),
-    "seconds": 2.0,
+    "memory_mib": 3.0, "labels_error": math.nan,
 }  # fmt: skip
 
 
@@ -66,12 +65,17 @@ def test_what_was_run_has_a_page_and_what_was_not_is_said(store):
     assert written == {"index.md", "estimator-choice.md", "known-laws.md"}  # smoke only tries things
     page = (store / "estimator-choice.md").read_text()
     title, finding, *_ = page.split("\n\n")
-    assert title.startswith("# Table 3") and finding.startswith("**Least MSE: text at 2 bits: ")
-    assert "## Profile laptop" in page and "## Profile smoke" not in page and f"`{SWEEP} PROFILE=paper`" in page
+    assert title.startswith("# Table 3")
+    assert finding.startswith("**Least MSE: text at 2 bits: ")
+    assert "## Profile laptop" in page
+    assert "## Profile smoke" not in page
+    assert f"`{SWEEP} PROFILE=paper`" in page
     pictures = re.findall(r"!\[(.+)\]\((.+)\)", page)
-    assert pictures and all((store / name).exists() for _, name in pictures)
+    assert pictures
+    assert all((store / name).exists() for _, name in pictures)
     index = (store / "index.md").read_text()
-    assert "](estimator-choice.md)" in index and "`make sweep-nuisance PROFILE=paper`" in index
+    assert "](estimator-choice.md)" in index
+    assert "`make sweep-nuisance PROFILE=paper`" in index
 
 
 def row_of(store):
@@ -80,16 +84,18 @@ def row_of(store):
     return row.strip("| ").split(" | ")
 
 
-@pytest.mark.parametrize(("done", "cells", "told"), [(2, 5, [2, 5]), (5, 5, []), (2, None, [2])])
+@pytest.mark.parametrize("done, cells, told", [(2, 5, [2, 5]), (5, 5, []), (2, None, [2])])
 def test_a_full_setting_of_which_cells_are_missing_is_not_said_to_be_run(store, monkeypatch, done, cells, told):
     """Nor is a folder of this machine, which the note may name."""
-    runs, found = report.runs, Status("estimator-choice", {"done": done}, cells, 0, 0, "/home/me/data is gone")
+    runs = report.runs
+    found = Status("estimator-choice", {"done": done}, cells, 0, 0, "/home/me/data is gone")
     for module in (report, docs_results):
         monkeypatch.setattr(module, "runs", lambda *words: runs(words[0]).assign(profile="paper"))
     monkeypatch.setattr(docs_results, "status", lambda names, profile: [found])
     run_command(docs_results.COMMAND, ["estimator-choice"])
     page = (store / "estimator-choice.md").read_text()
-    assert "## Profile paper" in page and "/home/me" not in page
+    assert "## Profile paper" in page
+    assert "/home/me" not in page
     said = re.findall(rf"\*\*{docs_results.IN_PART}(.*?)\*\*", page)
     assert [numbers(one) for one in said] == ([told] if told else [])
     run_command(docs_results.COMMAND, ["nuisance"])  # the list is written of the pages that are there
@@ -106,7 +112,8 @@ def test_the_list_tells_what_stands_beside_published_tables_and_what_it_took(sto
     both = result.figures.dropna(subset=["mse_bits2", "published_mse_bits2"])
     part = (both["mse_bits2"] - both["published_mse_bits2"]).abs() / both["published_mse_bits2"]
     assert row[1:5] == ["[estimator-choice](estimator-choice.md)", "laptop", "4", f"{len(both)} of 105"]
-    assert row[5] == f"MSE: {part.mean():.1%}" and row[6].startswith(f"{part.max():.1%} (text")
+    assert row[5] == f"MSE: {part.mean():.1%}"
+    assert row[6].startswith(f"{part.max():.1%} (text")
 
 
 def test_items_of_the_data_stay_out_of_pages(store, monkeypatch):
@@ -121,7 +128,9 @@ def test_items_of_the_data_stay_out_of_pages(store, monkeypatch):
     monkeypatch.setattr(docs_results, "section", quoting)
     run_command(docs_results.COMMAND, ["estimator-choice"])
     page = (store / "estimator-choice.md").read_text()
-    assert "Quotes items" in page and "| domain |" not in page and not list(store.glob("*.png"))
+    assert "Quotes items" in page
+    assert "| domain |" not in page
+    assert not list(store.glob("*.png"))
 
 
 def test_a_long_table_is_a_file_beside_the_page(store, monkeypatch):
@@ -130,7 +139,8 @@ def test_a_long_table_is_a_file_beside_the_page(store, monkeypatch):
     page = (store / "known-laws.md").read_text()
     (name,) = re.findall(r"\[Table of 3 rows, as CSV\]\((.+-laws\.csv)\)", page)
     rows = pd.read_csv(store / name, comment="#")
-    assert rows["law"].tolist() == ["a<b>|c", "b", "c"] and rows["answered"].tolist() == [4, 4, 4]
+    assert rows["law"].tolist() == ["a<b>|c", "b", "c"]
+    assert rows["answered"].tolist() == [4, 4, 4]
     assert rows["squared_error"].tolist() == pytest.approx([0.02 / math.log(2) ** 2] * 3)
 
 
@@ -152,7 +162,9 @@ def test_a_page_of_more_cells_stays(store, monkeypatch, capsys):
     assert run_command(docs_results.COMMAND, ["estimator-choice"]) == 1
     assert {path: path.read_bytes() for path in before} == before
     said = capsys.readouterr().err
-    assert numbers(said) == [4, 2] and "make runs-load" in said and said.count("\n") == 1
+    assert numbers(said) == [4, 2]
+    assert "make runs-load" in said
+    assert said.count("\n") == 1
 
 
 def test_an_unknown_name_writes_nothing(store):
@@ -172,5 +184,6 @@ WRITTEN = [path for path in PAGES if docs_results.MADE in path.read_text()]
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda path: path.stem)
 def test_a_committed_page_begins_with_a_title_and_its_finding(page):
     title, finding, *_ = page.read_text().split("\n\n")
-    assert title.startswith("# ") and title != f"# {page.stem}"
+    assert title.startswith("# ")
+    assert title != f"# {page.stem}"
     assert re.fullmatch(r"\*\*.*\d.*\.\*\*", finding)

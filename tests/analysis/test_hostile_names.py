@@ -1,6 +1,7 @@
 """Every command on a person's own file with hostile names of columns: figure, page, table and run are all there."""
 
 import csv
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -8,7 +9,7 @@ import pytest
 
 from analysis import measure, represent, screen
 from infoscope.command_line import run_command
-from infoscope.tracking.store import Store
+from tests.analysis.commands import recorded
 
 NAMES = (
     "a//b",
@@ -32,22 +33,15 @@ N = 120
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    return tmp_path
-
-
-@pytest.fixture
-def table(here):
-    """A file whose columns have all of these names, and a site."""
+def table(empty_folder):
+    """A file whose columns have all of these names, and a site, in the working folder."""
     generator = np.random.default_rng(0)
     common = generator.normal(size=N)
     columns = {name: common + generator.normal(size=N) for name in NAMES}
     columns["$y_"] = np.where(common > 0, "high", "low")
     columns["/site//"] = generator.choice(["p", "q"], N)
-    pd.DataFrame(columns).to_parquet(here / "own.parquet")
-    return here / "own.parquet"
+    pd.DataFrame(columns).to_parquet("own.parquet")
+    return "own.parquet"
 
 
 COMMANDS = {
@@ -61,17 +55,16 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("task", COMMANDS)
-def test_a_command_ends_with_figure_page_table_and_run(here, table, capsys, task):
+def test_a_command_ends_with_figure_page_table_and_run(table, capsys, task):
     command, words = COMMANDS[task]
-    status = run_command(command, ["--data", table.name, *words])
+    status = run_command(command, ["--data", table, *words])
     printed = "".join(capsys.readouterr())
     assert status == 0, printed[-500:]
     assert "not recorded" not in printed
     assert all(sign.isprintable() or sign in "\n\r" for sign in printed)
-    tables = here / "runs" / "tables"
+    tables = Path("runs/tables")
     assert {path.suffix for path in tables.iterdir()} == {".csv", ".tex", ".png", ".pdf", ".html"}
-    (run,) = Store.open(task).search("")
-    assert run.info.status == "FINISHED" and len(run.data.metrics) > 0
+    assert recorded(task).data.metrics
     for path in tables.glob("*.html"):
         assert "<script>alert" not in path.read_text()
     for path in tables.glob("*.tex"):

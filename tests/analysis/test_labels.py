@@ -1,6 +1,7 @@
 """The command that finds wrong labels in a person's own files: what it reads, writes and refuses."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ from analysis import labels
 from analysis.common.own_data import read_labels
 from infoscope.command_line import run_command
 from infoscope.errors import InfoscopeError
-from infoscope.tracking.store import Store
+from tests.analysis.commands import recorded, written
 
 N = 240
 WORDS = {"bill": ("invoice", "refund", "card", "vat"), "bug": ("crash", "error", "screen", "slow")}
@@ -18,16 +19,14 @@ COMMON = ("please", "help", "now", "today", "the", "my")
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
+def here(empty_folder):
     """Tickets of two classes, 12 of them with the other label, with two empty texts, and files of probabilities."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     rng = np.random.default_rng(0)
     truth = rng.choice(list(WORDS), N)
     texts = [" ".join([*rng.choice(COMMON, 4), *rng.choice(WORDS[own], rng.integers(1, 4))]) for own in truth]
     given = truth.copy()
     given[:12] = np.where(truth[:12] == "bug", "bill", "bug")
-    texts[30], texts[31] = "", "NULL"
+    texts[30:32] = ["", "NULL"]
     frame = pd.DataFrame({"text": texts, "queue": given, "size": (truth == "bug") + 0.1 * rng.normal(size=N)})
     frame.assign(author=np.arange(N) // 2).to_csv("tickets.csv", index=False)
     q = np.where(truth[:, None] == ["bill", "bug"], 0.98, 0.02)
@@ -35,8 +34,8 @@ def here(tmp_path, monkeypatch):
     pd.DataFrame(q, columns=["bill", "bug"]).assign(queue=given).to_csv("p.csv", index=False)
     lines = [{"label": own, "text": text, "options": dict(zip(("bill", "bug"), np.log(row)))}
              for own, text, row in zip(given, texts, q)]  # fmt: skip
-    (tmp_path / "p.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n")
-    return tmp_path
+    Path("p.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n")
+    return empty_folder
 
 
 def run(*words):
@@ -51,15 +50,13 @@ def test_a_table_of_suspects_a_figure_a_page_and_one_run(here, capsys):
     printed, told = capsys.readouterr()
     assert " of 238 labels are wrong (95 %: " in printed.partition("\n")[0]
     assert "2 rows with missing values left out" in told
-    for end in (".csv", ".png", ".pdf", ".html", ".tex", "-suspects.csv"):
-        (path,) = (here / "runs" / "tables").glob(f"labels-tickets-????????{end}")
-        assert path.stat().st_size > 100, end
-        if end == "-suspects.csv":
-            found = pd.read_csv(path, comment="#")
-    assert sorted(found["row"][:12]) == list(range(1, 13)) and len(found) == 238
+    written("labels-tickets", ".png", ".pdf", ".html", ".tex")
+    (path,) = Path("runs/tables").glob("labels-tickets-????????-suspects.csv")
+    found = pd.read_csv(path, comment="#")
+    assert sorted(found["row"][:12]) == list(range(1, 13))
+    assert len(found) == 238
     assert set(found["item"][0].split()) <= {*COMMON, *WORDS["bill"], *WORDS["bug"]}
-    (recorded,) = Store.open("labels").search("")
-    assert 6 <= recorded.data.metrics["wrong labels"] <= 18
+    assert 6 <= recorded("labels").data.metrics["wrong labels"] <= 18
 
 
 @pytest.mark.parametrize(
@@ -75,10 +72,10 @@ def test_a_table_of_suspects_a_figure_a_page_and_one_run(here, capsys):
     ids=["both", "numbers", "npz", "npz and texts", "csv", "jsonl"],
 )
 def test_every_input_finds_the_wrong_labels(here, words, monkeypatch):
-    found = []
-    monkeypatch.setattr(labels, "conclude_report", lambda *arguments: found.append(arguments[3]))
+    reports = []
+    monkeypatch.setattr(labels, "conclude_report", lambda *arguments: reports.append(arguments[3]))
     assert run(*words) == 0
-    (report,) = found
+    (report,) = reports
     assert report.wrong.low <= 12 <= report.wrong.high
     assert set(report.suspects["row"][:12]) == set(range(1, 13))
 
@@ -117,14 +114,18 @@ def test_bad_input_is_one_sentence(here, name, capsys):
     (here / "damaged.jsonl").write_text("{\n")
     (here / "empty.jsonl").write_text("\n")
     assert run(*words) == 2
-    told = capsys.readouterr().err
-    assert sentence in told and told.count("error:") == 1 and "Traceback" not in told
+    errors = capsys.readouterr().err
+    assert sentence in errors
+    assert errors.count("error:") == 1
+    assert "Traceback" not in errors
 
 
 def test_categories_and_arrays_are_columns(here):
-    found = read_labels(here / "tickets.csv", ["author", "size"], "queue", discrete=["author"])
-    assert found.x.select_dtypes("number").columns.tolist() == ["size"] and found.n == N
-    assert found.texts[0] == "0" and found.rows.tolist() == list(range(N))
+    labelled = read_labels(here / "tickets.csv", ["author", "size"], "queue", discrete=["author"])
+    assert labelled.x.select_dtypes("number").columns.tolist() == ["size"]
+    assert labelled.n == N
+    assert labelled.texts[0] == "0"
+    assert labelled.rows.tolist() == list(range(N))
     with pytest.raises(InfoscopeError):
         read_labels(here / "tickets.csv", ["text"], "queue", "text")
 
@@ -139,7 +140,8 @@ def test_a_folder_of_an_encoder(here, monkeypatch):
     transformers.BertModel(config).save_pretrained(here / "model")
     transformers.BertTokenizerFast(str(here / "vocab.txt")).save_pretrained(here / "model")
     model, tokenizer = labels.encoder(str(here / "model"))
-    assert model.config.hidden_size == 8 and tokenizer("crash")["input_ids"]
+    assert model.config.hidden_size == 8
+    assert tokenizer("crash")["input_ids"]
 
 
 @pytest.mark.parametrize(
@@ -156,4 +158,5 @@ def test_a_column_without_repeats_names_the_items(here, column, heading):
     frame.to_csv("named.csv", index=False)
     data = read_labels(here / "named.csv", ["text"], "queue")
     assert data.heading == heading
-    assert data.names[0] == ("T0" if heading == "ticket" else 1) and len(data.names) == 238
+    assert data.names[0] == ("T0" if heading == "ticket" else 1)
+    assert len(data.names) == 238

@@ -16,6 +16,7 @@ from analysis.mi_benchmark import estimator_choice, nuisance, representation_dim
 from infoscope.command_line import run_command
 from tests.analysis.mi_benchmark.grids import crossed
 from tests.analysis.pictures import numbers
+from tests.analysis.runs import analysed
 
 
 class Tags(HTMLParser):
@@ -74,7 +75,7 @@ def test_the_page_has_every_table_picture_claim_and_gap(store, capsys):
     results = []
     for module in (estimator_choice, representation_dimension):
         runs = report.runs(module.ANALYSIS.experiment, "laptop")
-        results += module.ANALYSIS.analyse(runs, module.ANALYSIS.arguments([]))
+        results += analysed(module.ANALYSIS, runs)
     images = tags.of("img", "src")
     assert len(images) == sum(result.draw is not None for result in results) == 3
     for source in images:
@@ -103,7 +104,8 @@ def test_sections_link_to_their_runs(store, invocation, capsys, monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "https://name:hidden-one@host.example/")
     text, _ = written(capsys)
     address = "https://host.example/#"
-    assert text.count(f'<a href="{address}/experiments/7/runs/all?') == 2 and "hidden-one" not in text
+    assert text.count(f'<a href="{address}/experiments/7/runs/all?') == 2
+    assert "hidden-one" not in text
 
 
 def test_what_comes_from_the_store_is_escaped(store, capsys):
@@ -112,7 +114,9 @@ def test_what_comes_from_the_store_is_escaped(store, capsys):
         pool="<script>alert(1)</script>", tags=[{"infoscope.code": "<img src=x onerror=alert(2)>"}] * len(runs)
     )
     text, _ = written(capsys)
-    assert text.count("<script") == 1 and "onerror=alert(2)&gt;" in text and "<img src=x" not in text
+    assert text.count("<script") == 1
+    assert "onerror=alert(2)&gt;" in text
+    assert "<img src=x" not in text
     assert "&lt;script&gt;alert(1)" in text
 
 
@@ -123,7 +127,8 @@ def test_one_broken_analysis_leaves_the_others(store, capsys, monkeypatch, error
 
     monkeypatch.setattr(representation_dimension, "ANALYSIS", Analysis("representation-dimension", broken))
     text, errors = written(capsys, status=1)
-    assert error.args[0] in text and text.count("<img ") == 2
+    assert error.args[0] in text
+    assert text.count("<img ") == 2
     assert errors.splitlines()[-1].startswith("error: representation-dimension:")
 
 
@@ -145,7 +150,7 @@ def test_nothing_to_show(store, capsys, monkeypatch):
 
 
 def table_of(runs):
-    return estimator_choice.ANALYSIS.analyse(runs, estimator_choice.ANALYSIS.arguments([]))[0]
+    return analysed(estimator_choice.ANALYSIS, runs)[0]
 
 
 def test_differences_from_the_paper_are_counted_and_explained(made_up):
@@ -156,8 +161,10 @@ def test_differences_from_the_paper_are_counted_and_explained(made_up):
     seen = report.compared(result.figures)
     told = seen[seen["sure"] & (seen["part"] > report.LARGE)]
     # all of text: bias, variance and MSE; of the Gaussian figures, whose scatter is small, by less than a quarter
-    assert (len(seen), len(told)) == (6, 3) and 3 <= seen["sure"].sum() <= 6
-    assert np.isfinite(seen[["ours", "error"]]).all(axis=None) and told["place"].str.startswith("text").all()
+    assert (len(seen), len(told)) == (6, 3)
+    assert 3 <= seen["sure"].sum() <= 6
+    assert np.isfinite(seen[["ours", "error"]]).all(axis=None)
+    assert told["place"].str.startswith("text").all()
     first, *others = report.differences(result)
     assert numbers(first)[6:9] == [seen["sure"].sum(), 6, 95]
     assert all(line.startswith(place) for line, place in zip(others[-3:], told["place"], strict=True))
@@ -180,7 +187,7 @@ def test_what_diverged_is_counted_apart(made_up):
 
 
 @pytest.mark.parametrize(
-    ("runs", "ours", "error", "beyond", "listed"),
+    "runs, ours, error, beyond, listed",
     # eight standard errors of the difference: within chance for two runs (12.7), beyond it for three (4.3)
     [(2, 2.0, 1 / 8, 0, 0), (3, 2.0, 1 / 8, 1, 1), (10, 2.0, 1 / 8, 1, 1), (5, 1.2, 0.001, 1, 0)],
 )
@@ -196,4 +203,6 @@ def test_no_command_for_a_profile_that_a_sweep_may_not_have(store):
     command = "make sweep-nuisance PROFILE=laptop SET='seeds=1 steps=40'"
     assert report.make_command("nuisance", "laptop seeds=1 steps=40") == command
     part = report.section(nuisance, "paper-4bits")
-    assert not part.command and not part.failed and "'paper-4bits'" in part.problem
+    assert not part.command
+    assert not part.failed
+    assert "'paper-4bits'" in part.problem

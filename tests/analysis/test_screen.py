@@ -8,16 +8,14 @@ from analysis import screen
 from analysis.common.own_data import read_table
 from infoscope.command_line import run_command
 from infoscope.estimators import Angle, Discrete
-from infoscope.tracking.store import Store
+from tests.analysis.commands import assert_refused, recorded, written
 from tests.refusals import refused
 
 N = 100
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+def here(empty_folder):
     rng = np.random.default_rng(0)
     dose = rng.normal(size=N)
     frame = pd.DataFrame({"dose": dose, "hour": rng.uniform(0, 24, N), "age": rng.integers(18, 90, N)})
@@ -26,23 +24,21 @@ def here(tmp_path, monkeypatch):
     frame["note"] = [f"patient {place}" for place in range(N)]
     frame.to_csv("own.csv", index=False)
     np.savez("own.npz", x=frame[["hour", "size"]].to_numpy(), y=dose)
-    return tmp_path
+    return empty_folder
 
 
 def test_a_table_a_figure_a_page_and_one_run(here, capsys):
     words = ["--data", "own.csv", "--target", "size", "--groups", "home", "--angles", "hour:24", "--discrete", "note"]
     assert run_command(screen.COMMAND, words) == 0
     printed = capsys.readouterr().out
-    assert "1 of 4 columns depend on size" in printed and "(n = 100 in 50 groups)" in printed
+    assert "1 of 4 columns depend on size" in printed
+    assert "(n = 100 in 50 groups)" in printed
     assert "99" in printed  # rows that are known in both
-    for end in (".csv", ".png", ".pdf", ".html", ".tex"):
-        (path,) = (here / "runs" / "tables").glob(f"screen-own-????????{end}")
-        assert path.stat().st_size > 100, end
-    (run,) = Store.open("screen").search("")
-    assert run.info.status == "FINISHED" and run.data.tags["columns_to_keep"] == "dose"
-    assert run.data.metrics["dependent_columns"] == 1 and run.info.run_name == "own.csv: 5 columns -> size"
-    (path,) = (here / "runs" / "tables").glob("screen-own-????????.csv")
-    figures = pd.read_csv(path, comment="#").set_index("column")
+    figures = written("screen-own", ".png", ".pdf", ".html", ".tex").set_index("column")
+    run = recorded("screen")
+    assert run.data.tags["columns_to_keep"] == "dose"
+    assert run.data.metrics["dependent_columns"] == 1
+    assert run.info.run_name == "own.csv: 5 columns -> size"
     for of in ("bits", "q"):
         assert run.data.metrics[f"{of}/dose"] == pytest.approx(figures.loc["dose", of])
 
@@ -50,9 +46,9 @@ def test_a_table_a_figure_a_page_and_one_run(here, capsys):
 def test_every_pair_of_chosen_columns(here, capsys):
     assert run_command(screen.COMMAND, ["--data", "own.csv", "--x", "dose,size,s*", "--rows", "60"]) == 0
     printed, _ = capsys.readouterr()
-    assert "1 of 3 pairs of columns depend on each other" in printed and "dose and size" in printed
-    (run,) = Store.open("screen").search("")
-    assert {"bits/dose/size", "q/dose/size", "dependent_pairs"} < set(run.data.metrics)
+    assert "1 of 3 pairs of columns depend on each other" in printed
+    assert "dose and size" in printed
+    assert {"bits/dose/size", "q/dose/size", "dependent_pairs"} < set(recorded("screen").data.metrics)
 
 
 def test_every_pair_given_conditions(here, capsys):
@@ -60,15 +56,19 @@ def test_every_pair_given_conditions(here, capsys):
     assert run_command(screen.COMMAND, words) == 0
     printed = capsys.readouterr().out
     assert "of 3 columns depend on size given age and sex" in printed
-    (run,) = Store.open("screen").search("")
-    assert run.data.params["given"] == "age,sex" and "bits/dose" in run.data.metrics
-    assert "bits/age" not in run.data.metrics and run.info.run_name == "own.csv: 4 columns -> size"
+    run = recorded("screen")
+    assert run.data.params["given"] == "age,sex"
+    assert "bits/dose" in run.data.metrics
+    assert "bits/age" not in run.data.metrics
+    assert run.info.run_name == "own.csv: 4 columns -> size"
 
 
 def test_columns_keep_their_missing_values_and_types(here):
     data = read_table(here / "own.csv", ["h*", "dose"], "size", "home", discrete=["dose"], angles=["hour:24"])
-    assert list(data.columns) == ["hour", "dose", "size"] and len(data.groups) == N  # home is named already
-    assert isinstance(data.columns["hour"], Angle) and isinstance(data.columns["dose"], Discrete)
+    assert list(data.columns) == ["hour", "dose", "size"]  # home is named already
+    assert len(data.groups) == N
+    assert isinstance(data.columns["hour"], Angle)
+    assert isinstance(data.columns["dose"], Discrete)
     assert data.columns["dose"].values.isna().sum() == 1
     assert list(read_table(here / "own.csv", groups="home").columns) == ["dose", "hour", "age", "size", "sex", "note"]
     assert list(read_table(here / "own.npz", target="y").columns) == ["x 0", "x 1", "y"]
@@ -77,7 +77,7 @@ def test_columns_keep_their_missing_values_and_types(here):
 
 
 @pytest.mark.parametrize(
-    ("words", "argument"),
+    "words, argument",
     [
         (["--target", "sise"], "TARGET"),
         (["--target", "home", "--groups", "home"], "X and TARGET"),
@@ -96,6 +96,4 @@ def test_columns_keep_their_missing_values_and_types(here):
     ],
 )
 def test_bad_input_writes_nothing(here, capsys, words, argument):
-    assert run_command(screen.COMMAND, ["--data", "own.csv", *words]) == 2
-    assert f"error: {argument} must" in capsys.readouterr().err
-    assert not (here / "runs").exists()
+    assert_refused(screen.COMMAND, ["--data", "own.csv", *words], f"error: {argument} must", capsys)

@@ -4,8 +4,6 @@
 jackknife over 20 blocks in each of 5 folds.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
@@ -16,7 +14,11 @@ from tests.benchmarks.timing import seconds, show
 
 pytestmark = pytest.mark.bench
 
-ROWS, DIM, STEPS, FOLDS, MOST = 5_000, 20, 1_000, 5, 1.6
+ROWS = 5_000
+DIM = 20
+STEPS = 1_000
+FOLDS = 5
+MOST = 1.6
 
 
 @pytest.mark.parametrize("bound", ["smile-5", "infonce-anchor"])
@@ -25,14 +27,14 @@ def test_a_critic_on_arrays_against_the_bare_engine(bound):
     x, y = (side.numpy() for side in pairs.sample(ROWS, torch.Generator().manual_seed(0)))
     settings = {"steps": STEPS, "batch": 128}
 
-    def bare() -> None:
+    def bare():
         critic = make_critic("separable", DIM, DIM, depth=1, width=128, embed=32)
         fit_critic(pairs, critic, bound, STEPS, batch=128)
 
     estimate(x, y, bound, folds=2, **settings | {"steps": 10})  # imports and compiles
-    found = {}
-    spent = seconds(lambda: found.update(estimate=estimate(x, y, bound, folds=FOLDS, **settings)))
-    steps = found["estimate"].curve.groupby("fold")["step"].max().sum()
+    results = {}
+    spent = seconds(lambda: results.update(estimate=estimate(x, y, bound, folds=FOLDS, **settings)))
+    steps = results["estimate"].curve.groupby("fold")["step"].max().sum()
     engine = np.median([seconds(bare) for _ in range(3)]) * steps / STEPS
     ratio = spent / engine
     show(bound, seconds=spent, steps=steps, engine=float(engine), ratio=ratio)

@@ -3,28 +3,18 @@
 The rest is typing, checking and, of nearest neighbours, half-samples for the error.
 """
 
-import time
-
 import numpy as np
 import pytest
 
 from infoscope.estimators import estimate, knn
 from infoscope.estimators.arrays import METHODS, as_pairs
+from tests.benchmarks.timing import median, ratios
 
 pytestmark = pytest.mark.bench
 
-ROWS, MOST, TRIES = 10_000, 2.0, 7
-
-
-def seconds(call):
-    """The least of some tries, after one that compiles."""
-    call()
-    tries = []
-    for _ in range(TRIES):
-        began = time.process_time()
-        call()
-        tries.append(time.process_time() - began)
-    return min(tries)
+ROWS = 10_000
+MOST = 2.0
+TRIES = 7
 
 
 @pytest.mark.parametrize("columns", [1, 5])
@@ -38,8 +28,5 @@ def test_a_call_against_the_method_itself(columns):
         "gcmi": lambda: METHODS["gcmi"].estimate(pairs, rng),
     }
     for name, method in themselves.items():
-        alone = seconds(method)
-        called = seconds(lambda name=name: estimate(x, y, name))
-        print(f"\n{name}, {columns} + {columns} columns: {1e3 * called:.1f} ms, itself {1e3 * alone:.1f} ms: "
-              f"{called / alone:.2f} (at most {MOST:g})")  # fmt: skip
-        assert called < MOST * alone
+        times = ratios(lambda name=name: estimate(x, y, name), method, TRIES)
+        assert median(f"{name}, {columns} + {columns} columns", times) < MOST

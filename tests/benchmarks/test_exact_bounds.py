@@ -6,8 +6,6 @@ many draws for every subset as ours makes in total. Times are processor time on 
 compared too.
 """
 
-from __future__ import annotations
-
 import tracemalloc
 from math import log
 
@@ -26,7 +24,7 @@ DRAWS, MINIMUM = 300, 10
 SIZES = ((3, 6, 10, 4, 4), (3, 6, 10, 8, 8))
 
 
-def example(size: tuple[int, ...]) -> tuple[GaussianPosterior, np.ndarray]:
+def example(size):
     """A grid of factors and six latents: rotated factors, scales as of a trained encoder, and one that is unused."""
     y = np.stack(np.meshgrid(*map(np.arange, size), indexing="ij"), axis=-1).reshape(-1, len(size))
     g = np.random.default_rng(0)
@@ -35,9 +33,9 @@ def example(size: tuple[int, ...]) -> tuple[GaussianPosterior, np.ndarray]:
     return GaussianPosterior(mean, np.tile([0.1, 0.1, 0.15, 0.05, 0.05, 1.0], (len(y), 1))), y
 
 
-def log_marginals(z: torch.Tensor, mean: torch.Tensor, scale: torch.Tensor, which: str) -> torch.Tensor:
+def log_marginals(z, mean, scale, which):
     """log q(z_S), S every latent, all but it, or all; averaged over all rows of mean and scale."""
-    found = []
+    logs_of_draws = []
     for outer in z.split(OUTER):
         parts = []
         for m, s in zip(mean.split(INNER), scale.split(INNER), strict=True):
@@ -46,11 +44,11 @@ def log_marginals(z: torch.Tensor, mean: torch.Tensor, scale: torch.Tensor, whic
                 joint = logs.sum(-1, keepdim=True)
                 logs = joint if which == "joint" else joint - logs
             parts.append(logs.logsumexp(1))
-        found.append(torch.stack(parts).logsumexp(0) - log(len(mean)))
-    return torch.cat(found)
+        logs_of_draws.append(torch.stack(parts).logsumexp(0) - log(len(mean)))
+    return torch.cat(logs_of_draws)
 
 
-def entropies(mean: torch.Tensor, scale: torch.Tensor, generator: torch.Generator) -> tuple[np.ndarray, np.ndarray]:
+def entropies(mean, scale, generator):
     """H(z_S) of one subset of the data [2 L + 1], nats, and squared standard errors."""
     means, squares = [], []
     for which in ("alone", "rest", "joint"):
@@ -62,10 +60,11 @@ def entropies(mean: torch.Tensor, scale: torch.Tensor, generator: torch.Generato
     return torch.cat(means).numpy(), torch.cat(squares).numpy()
 
 
-def separately(posterior: GaussianPosterior, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def separately(posterior, y):
     """I(y_k; z_S) [K, 2 L + 1], nats, and standard errors: H(z_S) minus the mean of H(z_S | y_k = v), a factor's values
     being equally frequent."""
-    mean, scale = torch.as_tensor(posterior.mean).float(), torch.as_tensor(posterior.scale).float()
+    mean = torch.as_tensor(posterior.mean).float()
+    scale = torch.as_tensor(posterior.scale).float()
     generator = torch.Generator().manual_seed(0)
     whole, error = entropies(mean, scale, generator)
     information, errors = [], []
@@ -81,13 +80,13 @@ def separately(posterior: GaussianPosterior, y: np.ndarray) -> tuple[np.ndarray,
 def test_one_sweep_against_one_for_every_subset(size):
     posterior, y = example(size)
     exact.factor_information(posterior, y, 2)  # compiles
-    found = []
+    results = []
     tracemalloc.start()
-    ours = seconds(lambda: found.append(exact.factor_information(posterior, y, DRAWS, np.random.default_rng(0))))
+    ours = seconds(lambda: results.append(exact.factor_information(posterior, y, DRAWS, np.random.default_rng(0))))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    plain = seconds(lambda: found.append(separately(posterior, y)))
-    own, (information, errors) = found
+    plain = seconds(lambda: results.append(separately(posterior, y)))
+    own, (information, errors) = results
     own_errors = np.sqrt(np.square(own.deviations).sum(axis=0))
     show(f"N {len(y):,}", ours=ours, plain=plain, ratio=plain / ours, pairs_per_s=len(y) * DRAWS / ours)
     show("", peak_mib=peak / 2**20, errors=float(own_errors.mean()), plain_errors=float(errors.mean()))

@@ -6,8 +6,6 @@ and 0.999 at every iteration, a ridge of 1e-7, at most 10,000 iterations, an end
 Times are processor time; the accuracy of the baseline is printed, too.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.linalg import sqrtm
@@ -17,11 +15,14 @@ from tests.benchmarks.timing import seconds, show
 
 pytestmark = pytest.mark.bench
 
-RIDGE, ITERATIONS, PATIENCE, MINIMUM = 1e-7, 10_000, 20, 5
+RIDGE = 1e-7
+ITERATIONS = 10_000
+PATIENCE = 20
+MINIMUM = 5
 CLOSE = 1e-6 * np.log(2)  # nats
 
 
-def told(s: np.ndarray, h_a: np.ndarray, h_b: np.ndarray) -> tuple[float, np.ndarray]:
+def told(s, h_a, h_b):
     """I(target; a, b) where the noises have the covariance s, and its gradient."""
     h = np.vstack([h_a, h_b])
     noise = np.block([[np.eye(len(h_a)), s], [s.T, np.eye(len(h_b))]]) + RIDGE * np.eye(len(h))
@@ -31,10 +32,12 @@ def told(s: np.ndarray, h_a: np.ndarray, h_b: np.ndarray) -> tuple[float, np.nda
     return np.linalg.slogdet(precision)[1] / 2, slope[: len(h_a), len(h_a) :]
 
 
-def by_sign_gradients(h_a: np.ndarray, h_b: np.ndarray) -> tuple[float, int]:
+def by_sign_gradients(h_a, h_b):
     """The union information and how many iterations it took."""
     s = contraction(h_a @ np.linalg.pinv(h_b))
-    step, before, values = np.full(s.shape, 1e-3), np.zeros(s.shape), []
+    step = np.full(s.shape, 1e-3)
+    before = np.zeros(s.shape)
+    values = []
     while len(values) < ITERATIONS:
         value, slope = told(s, h_a, h_b)
         values.append(value)
@@ -46,7 +49,7 @@ def by_sign_gradients(h_a: np.ndarray, h_b: np.ndarray) -> tuple[float, int]:
     return min(values), len(values)
 
 
-def contraction(s: np.ndarray) -> np.ndarray:
+def contraction(s):
     """As published: the covariance of both noises without its negative part, each noise white again, with as much of a
     ridge as makes it a contraction.
     """
@@ -68,11 +71,13 @@ def contraction(s: np.ndarray) -> np.ndarray:
 def test_the_closed_form_against_sign_gradients(dims):
     g = np.random.default_rng(0)
     target, a, b = np.split(np.arange(sum(dims)), np.cumsum(dims)[:-1])
-    h_a, h_b = g.normal(size=(len(a), len(target))), g.normal(size=(len(b), len(target)))
+    h_a = g.normal(size=(len(a), len(target)))
+    h_b = g.normal(size=(len(b), len(target)))
     h = np.vstack([h_a, h_b])
     covariance = np.block([[np.eye(len(target)), h.T], [h, h @ h.T + np.eye(len(h))]])
     found = pid.gaussian(covariance, a, b, target)  # imports
-    ours, unions = seconds(lambda: pid.gaussian(covariance, a, b, target), 50), []
+    ours = seconds(lambda: pid.gaussian(covariance, a, b, target), 50)
+    unions = []
     plain = seconds(lambda: unions.append(by_sign_gradients(h_a, h_b)))
     ((union, iterations),) = unions
     off = float(union - (found.unique_a + found.unique_b + found.redundant))

@@ -5,43 +5,43 @@ space and one range count per margin, labels as numbers in the conditional case,
 interleaved; the verdict is the median of their ratios of processor time. The numbers are compared too.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.special import digamma
 from sklearn.neighbors import BallTree, KDTree
 
 from infoscope.estimators import knn
-from tests.benchmarks.timing import Call, median, ratios
+from tests.benchmarks.timing import median, ratios
 
 pytestmark = pytest.mark.bench
 
-N, K, ROUNDS = 20_000, 5, 3
+N = 20_000
+K = 5
+ROUNDS = 3
 
 
-def tree(points: np.ndarray) -> KDTree | BallTree:
+def tree(points):
     return (BallTree if points.shape[1] >= 20 else KDTree)(points, metric="chebyshev")
 
 
-def mean_digamma(points: np.ndarray, radius: np.ndarray) -> float:
+def mean_digamma(points, radius):
     return digamma(tree(points).query_radius(points, np.nextafter(radius, 0), count_only=True)).mean()
 
 
-def plain_mi(x: np.ndarray, y: np.ndarray) -> float:
+def plain_mi(x, y):
     joint = np.hstack([x, y])
     radius = tree(joint).query(joint, K + 1)[0][:, K]
     return digamma(K) + digamma(len(x)) - mean_digamma(x, radius) - mean_digamma(y, radius)
 
 
-def plain_cmi(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> float:
+def plain_cmi(x, y, z):
     joint = np.hstack([x, y, z])
     radius = tree(joint).query(joint, K + 1)[0][:, K]
     xz, yz = (mean_digamma(np.hstack([side, z]), radius) for side in (x, y))
     return digamma(K) - xz - yz + mean_digamma(z, radius)
 
 
-def ratio(what: str, plain: Call, ours: Call) -> float:
+def ratio(what, plain, ours):
     return median(what, ratios(plain, ours, ROUNDS))
 
 
@@ -50,8 +50,10 @@ def test_mutual_information(dim, least):
     generator = np.random.default_rng(dim)
     x = generator.normal(size=(N, dim))
     y = x[:, :1] + generator.normal(size=(N, 1))
-    x, y = x / x.std(axis=0), y / y.std()
-    plain, ours = (lambda: plain_mi(x, y)), (lambda: knn.mutual_information(x, y, K, margins="given"))
+    x = x / x.std(axis=0)
+    y = y / y.std()
+    plain = lambda: plain_mi(x, y)
+    ours = lambda: knn.mutual_information(x, y, K, margins="given")
     assert ours() == pytest.approx(plain(), abs=1e-12)
     assert ratio(f"KSG ({dim} + 1)", plain, ours) >= least
 
@@ -59,7 +61,8 @@ def test_mutual_information(dim, least):
 def test_conditional_on_a_class():
     """z is 12-dimensional, y has 10 classes, d has 6. The baseline takes their codes for numbers."""
     generator = np.random.default_rng(0)
-    y, d = generator.integers(0, 10, N), generator.integers(0, 6, N)
+    y = generator.integers(0, 10, N)
+    d = generator.integers(0, 6, N)
     z = generator.normal(size=(10, 12))[y] + generator.normal(size=(6, 12))[d] + generator.normal(size=(N, 12))
     numbers = y[:, None].astype(float), d[:, None].astype(float)
     assert (

@@ -4,13 +4,8 @@ The baseline is written after Runge 2018 (1709.01447) with the settings that its
 a fifth of the rows as neighbours, x taken from five near rows, one tree of every space built anew for each permutation.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
-
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from scipy.special import digamma
 from scipy.stats import rankdata
@@ -24,12 +19,13 @@ from tests.estimators.uncertainty.test_local import published
 
 pytestmark = pytest.mark.bench
 
-SETS, LEVEL, NEAR = 100, 0.05, 5
+SETS = 100
+LEVEL = 0.05
+NEAR = 5
 LAWS = ("linear-1-of-100", "sine-1", "linear-5", "one-of-10")
-Test = Callable[..., float]
 
 
-def information(x: NDArray, y: NDArray, z: NDArray, k: int) -> float:
+def information(x, y, z, k):
     """I(x; y | z) by counts within the distance of the k-th neighbour in all (Frenzel & Pompe 2007), columns [n, d]."""
     whole = np.hstack([x, y, z])
     radius = np.nextafter(cKDTree(whole).query(whole, [k + 1], p=np.inf)[0][:, 0], 0)
@@ -39,7 +35,7 @@ def information(x: NDArray, y: NDArray, z: NDArray, k: int) -> float:
     return float(digamma(k) + of_z - of_xz - of_yz)
 
 
-def plain(x: NDArray, y: NDArray, z: NDArray, permutations: int, generator: np.random.Generator) -> float:
+def plain(x, y, z, permutations, generator):
     """The p-value."""
     x, y, z = (rankdata(side.reshape(len(side), -1), axis=0) for side in (x, y, z))
     k = int(0.2 * len(x))
@@ -50,20 +46,21 @@ def plain(x: NDArray, y: NDArray, z: NDArray, permutations: int, generator: np.r
     return (1 + sum(value >= observed for value in null)) / (1 + permutations)
 
 
-def ours(x: NDArray, y: NDArray, z: NDArray, permutations: int, generator: np.random.Generator) -> float:
+def ours(x, y, z, permutations, generator):
     return permutation_test(x, y, z, permutations=permutations, generator=generator).p_value
 
 
-def rejected(name: str, dependent: bool, sets: Sequence[int], test: Test, permutations: int = 39) -> int:
+def rejected(name, dependent, sets, test, permutations=39):
     """In how many data sets independence is rejected."""
-    of, count = setting(name), 0
+    of = setting(name)
+    count = 0
     for seed in sets:
         generator = draws(seed, f"{name} {int(dependent)}", of.rows)
         count += test(*of.sample(of.rows, generator, dependent), permutations, generator) <= LEVEL
     return count
 
 
-def share(count: int, of: int) -> str:
+def share(count, of):
     low, high = clopper_pearson(count, of, 0.95)
     return f"{100 * count / of:.1f} % ({100 * low:.0f} to {100 * high:.0f})"
 
@@ -79,7 +76,7 @@ def test_size_and_power_beside_the_plain_algorithm(name):
     assert low[1] >= high[0]  # else the power is clearly below that of the plain algorithm
 
 
-@pytest.mark.parametrize(("rows", "permutations"), [(200, 199), (500, 199), (2000, 19)])
+@pytest.mark.parametrize("rows, permutations", [(200, 199), (500, 199), (2000, 19)])
 def test_time_beside_the_plain_algorithm(rows, permutations):
     """Processor time, three columns of z."""
     x, y, z = setting("linear-3").sample(rows, np.random.default_rng(0), True)

@@ -7,8 +7,6 @@ Ours is everything `evaluate` does: both routes, all intervals, tests, and the s
 what was reached (see the printout), with a margin for a busy machine.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.spatial import cKDTree
@@ -19,14 +17,20 @@ from tests.benchmarks.timing import seconds, show
 
 pytestmark = pytest.mark.bench
 
-ROWS, DIM, K, BOOTSTRAPS = 3_000, 12, 5, 100
+ROWS = 3_000
+DIM = 12
+K = 5
+BOOTSTRAPS = 100
 
 
-def sample(n: int) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
+def sample(n):
     """10 classes in 6 domains; blocks of 12 columns for the class with some domain, both, the domain, and little."""
     g = np.random.default_rng(0)
-    y, d = g.integers(0, 10, n), g.integers(0, 6, n)
-    of_y, of_d, of_both = g.normal(size=(10, DIM)), g.normal(size=(6, DIM)), g.normal(size=(60, DIM))
+    y = g.integers(0, 10, n)
+    d = g.integers(0, 6, n)
+    of_y = g.normal(size=(10, DIM))
+    of_d = g.normal(size=(6, DIM))
+    of_both = g.normal(size=(60, DIM))
     blocks = {
         "z_y": of_y[y] + 0.3 * of_d[d] + 0.7 * g.normal(size=(n, DIM)),
         "z_x": 0.1 * of_y[y] + g.normal(size=(n, DIM)),
@@ -36,7 +40,7 @@ def sample(n: int) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
     return blocks, y, d
 
 
-def plain_information(x: np.ndarray, y: np.ndarray, z: np.ndarray | None = None) -> float:
+def plain_information(x, y, z=None):
     """KSG 1, or Frenzel-Pompe given z, as they are usually written; nats."""
     g = np.random.default_rng(0)
     x, y = (side + 1e-10 * g.random(side.shape) for side in (x, y))
@@ -48,9 +52,10 @@ def plain_information(x: np.ndarray, y: np.ndarray, z: np.ndarray | None = None)
     return digamma(K) - means[0] - means[1] + (digamma(len(x)) if z is None else means[2])
 
 
-def plain_pass(blocks: dict[str, np.ndarray], y: np.ndarray, d: np.ndarray) -> list[float]:
+def plain_pass(blocks, y, d):
     """Every estimate that the seed's ten quantities take, once."""
-    y, d = y[:, None].astype(float), d[:, None].astype(float)
+    y = y[:, None].astype(float)
+    d = d[:, None].astype(float)
     pairs = [(y, None), (d, None), (y, d), (d, y)]
     calls = [(b, *pair) for b in ("z_y", "z_d") for pair in pairs[2:]]
     calls += [("z_dy", *pair) for pair in pairs]  # the co-information, by both formulas
@@ -64,7 +69,9 @@ def test_evaluation_against_the_way_of_the_seed():
     evaluate(*sample(600))  # compiles
     rows = np.random.default_rng(1).integers(0, ROWS, ROWS)
     resample = {name: block[rows] for name, block in blocks.items()}, y[rows], d[rows]
-    once, again = seconds(lambda: plain_pass(blocks, y, d)), seconds(lambda: plain_pass(*resample))
-    plain, ours = once + BOOTSTRAPS * again, seconds(lambda: evaluate(blocks, y, d))
+    once = seconds(lambda: plain_pass(blocks, y, d))
+    again = seconds(lambda: plain_pass(*resample))
+    plain = once + BOOTSTRAPS * again
+    ours = seconds(lambda: evaluate(blocks, y, d))
     show(f"{ROWS} rows", plain=plain, once=once, again=again, ours=ours, ratio=plain / ours)
     assert plain / ours > 12

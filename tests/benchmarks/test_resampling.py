@@ -5,8 +5,6 @@ counts. Processor seconds, interleaved, in one run: 20,000 rows, 12 columns, k =
 is not reached where the least alone takes as long.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -15,23 +13,28 @@ from infoscope.estimators.knn.search import count_within, nearest
 from infoscope.estimators.uncertainty._engine import Engine, Sample, class_counts, list_length, resampled
 from infoscope.estimators.uncertainty.permutation import permutation_test
 from infoscope.estimators.uncertainty.subsampling import half_samples, subsample
-from tests.benchmarks.timing import Call, median, ratios
+from tests.benchmarks.timing import median, ratios
 
 pytestmark = pytest.mark.bench
 
-N, DIM, CLASSES, K, HALVES, ROUNDS = 20_000, 12, 10, 5, 100, 5
+N = 20_000
+DIM = 12
+CLASSES = 10
+K = 5
+HALVES = 100
+ROUNDS = 5
 MOST = 1.5  # estimates that 100 half-subsamples may cost
 
 
 @pytest.fixture(scope="module")
-def data() -> dict[str, np.ndarray]:
+def data():
     g = np.random.default_rng(0)
     labels = g.integers(0, CLASSES, N)
     z = 0.5 * g.normal(size=(CLASSES, DIM))[labels] + g.normal(size=(N, DIM))
     return {"z": z, "labels": labels, "domain": g.integers(0, 5, N), "y": z[:, 0] + g.normal(size=N)}
 
 
-def ratio(what: str, variables: tuple[np.ndarray, ...], plain: Call) -> float:
+def ratio(what, variables, plain):
     """Median of our time over that of one estimate; prints the least time over ours, too."""
     plan = half_samples(N, HALVES, np.random.default_rng(1))
     weights = np.hstack([np.ones((N, 1), np.uint8), plan.weights])
@@ -39,10 +42,11 @@ def ratio(what: str, variables: tuple[np.ndarray, ...], plain: Call) -> float:
     engine = Engine(sample)
     counts = class_counts(engine.codes, engine.joint.categories, weights)
     longest = list_length(np.clip(counts - 1, 0, K), counts, np.bincount(engine.codes))
-    joint, codes = engine.joint.continuous, engine.joint.codes
+    joint = engine.joint.continuous
+    codes = engine.joint.codes
     radius = nearest(joint, longest, codes).distances[:, 2 * K]  # of a half's k-th neighbour, in most halves
 
-    def least() -> None:
+    def least():
         nearest(joint, longest, codes)
         for margin in engine.margins:
             if margin.columns:
@@ -54,7 +58,8 @@ def ratio(what: str, variables: tuple[np.ndarray, ...], plain: Call) -> float:
 
 
 def test_hundred_halves_of_ross(data):
-    z, labels = data["z"], data["labels"]
+    z = data["z"]
+    labels = data["labels"]
     plain = lambda: knn.mutual_information(z, labels, k=K)  # noqa: E731
     assert ratio("I(z; y)", (z, labels), plain) <= MOST
     median("I(z; y), subsample", ratios(lambda: subsample(z, labels, k=K), plain, ROUNDS))
@@ -68,5 +73,6 @@ def test_hundred_halves_of_stratified_ross(data):
 
 
 def test_hundred_halves_of_ksg(data):
-    z, y = data["z"], data["y"]
+    z = data["z"]
+    y = data["y"]
     assert ratio("KSG", (z, y), lambda: knn.mutual_information(z, y, k=K)) <= MOST

@@ -4,25 +4,27 @@ Both render the same 64 x 64 images of the full grid, to rounding. What is asser
 fast for batches of 256) with a margin for a busy machine.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
-from infoscope.data import FactorDataset, sprites
+from infoscope.data import sprites
 from tests.benchmarks.timing import median, ratios, seconds, show
 
 pytestmark = pytest.mark.bench
 
-BATCH, ROUNDS, SIDE = 256, 7, 64
+BATCH = 256
+ROUNDS = 7
+SIDE = 64
 
 
-def plain(codes: np.ndarray, dataset: FactorDataset) -> np.ndarray:
+def plain(codes, dataset):
     """One image, float32 [H, W], from the outlines' inequalities at every pixel."""
     scale, turn, x, y = (values[code] for values, code in zip(dataset.factor_values[1:], codes[1:]))
     centres = (np.arange(SIDE, dtype=np.float32) + 0.5) / SIDE
-    across, down = (centres - 0.25 - 0.5 * x) / scale, ((centres - 0.25 - 0.5 * y) / scale)[:, None]
-    u, v = np.cos(turn) * across - np.sin(turn) * down, np.sin(turn) * across + np.cos(turn) * down
+    across = (centres - 0.25 - 0.5 * x) / scale
+    down = ((centres - 0.25 - 0.5 * y) / scale)[:, None]
+    u = np.cos(turn) * across - np.sin(turn) * down
+    v = np.sin(turn) * across + np.cos(turn) * down
     if codes[0] == 0:
         inside = np.maximum(abs(u), abs(v)) <= 0.15
     elif codes[0] == 1:

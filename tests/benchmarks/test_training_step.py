@@ -9,25 +9,27 @@ Blocks of all are interleaved; what counts is the median of their ratios of proc
 one undisturbed thread.
 """
 
-from __future__ import annotations
-
 import random
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from infoscope.data import EmbeddingPool, GaussianPairs, ImagePairs, ImagePool, TextPairs
-from infoscope.estimators import BOUNDS, JointCritic, Training, make_critic, share_training
+from infoscope.estimators import BOUNDS, Training, make_critic, share_training
 from infoscope.estimators.neural.precision import PRECISIONS, has_bf16, products_in
 from tests.benchmarks.timing import seconds, show
 
 pytestmark = pytest.mark.bench
 
-BATCH, SOURCES, CROSSOVER, SIDE, VECTOR, WIDTH, DEPTH = 64, 10, 0.243, 64, 768, 256, 2
+BATCH = 64
+SOURCES = 10
+CROSSOVER = 0.243
+SIDE = 64
+VECTOR = 768
+WIDTH = 256
+DEPTH = 2
 ROUNDS, STEPS_OF_ROUND = 9, 5
 STEPS = 1 + ROUNDS * STEPS_OF_ROUND
 BOUND = BOUNDS["smile-inf"]
@@ -35,34 +37,26 @@ ESTIMATORS = ("nwj", "js", "infonce", "dv", "mine", "smile-1", "smile-5", "smile
 STEP_SHARE, DATA_SHARE = 0.85, 0.8  # of the least time; of a step in a step with its data
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 class FixedPairs:
     """The same batch at every step, so that only the step is measured."""
 
     mutual_information = 0.0
 
-    def __init__(self, x: Tensor, y: Tensor) -> None:
+    def __init__(self, x, y):
         self.pairs = x, y
         self.dim_x, self.dim_y = x.shape[1], y.shape[1]
 
-    def sample(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> tuple[Tensor, Tensor]:
+    def sample(self, n, generator, device="cpu"):
         return self.pairs
 
 
 class TiledStep:
     """A training step as one would write it first: every x beside every y, through one perceptron."""
 
-    def __init__(self, critic: JointCritic) -> None:
+    def __init__(self, critic):
         maps = [(torch.cat([critic.first_x.weight[0], critic.first_y.weight[0]], 1), critic.first_y.bias[0])]
         maps += [(layer.weight[0], layer.bias[0]) for layer in (*critic.hidden, critic.last)]
-        modules: list[nn.Module] = []
+        modules = []
         for weight, bias in maps:
             linear = nn.Linear(weight.shape[1], weight.shape[0])
             linear.load_state_dict({"weight": weight.detach(), "bias": bias.detach()})
@@ -70,7 +64,7 @@ class TiledStep:
         self.critic = nn.Sequential(*modules[:-1])
         self.optimiser = torch.optim.Adam(self.critic.parameters(), lr=5e-4)
 
-    def __call__(self, x: Tensor, y: Tensor) -> Tensor:
+    def __call__(self, x, y):
         n = len(x)
         pairs = torch.cat([x.unsqueeze(1).repeat(1, n, 1), y.unsqueeze(0).repeat(n, 1, 1)], dim=-1)
         scores = self.critic(pairs.view(n * n, -1)).view(n, n)
@@ -84,7 +78,7 @@ class TiledStep:
 class Least:
     """What a step cannot do without, on memory of the sizes that it has."""
 
-    def __init__(self, dim_x: int, dim_y: int, precision: str) -> None:
+    def __init__(self, dim_x, dim_y, precision):
         kind = torch.bfloat16 if precision == "bf16" else torch.float32
         self.precision = precision
         self.sides = [(torch.randn(BATCH, dim), torch.randn(WIDTH, dim)) for dim in (dim_x, dim_y)]
@@ -98,7 +92,7 @@ class Least:
             one.grad = torch.randn_like(one)
         self.adam = torch.optim.Adam(parameters, lr=1e-9, fused=True)
 
-    def products(self) -> None:
+    def products(self):
         with products_in(self.precision), torch.no_grad():
             for side, weight in self.sides:
                 side @ weight.T, self.of_side.T @ side
@@ -109,17 +103,17 @@ class Least:
             for flow, below in zip(self.flows[1:], self.outputs):
                 flow.T @ below
 
-    def passes(self) -> None:
+    def passes(self):
         for one in (*self.outputs, *self.flows):
             one.abs_()
 
-    def step(self) -> None:
+    def step(self):
         self.products()
         self.passes()
         self.adam.step()
 
 
-def in_turns(calls: dict[str, Callable[[], object]]) -> dict[str, np.ndarray]:
+def in_turns(calls):
     """Processor seconds of every call, by rounds in which they take turns."""
     found = {name: [] for name in calls}
     for _ in range(ROUNDS):
@@ -128,7 +122,7 @@ def in_turns(calls: dict[str, Callable[[], object]]) -> dict[str, np.ndarray]:
     return {name: np.array(of) for name, of in found.items()}
 
 
-def shares(domain: str, source, load: Callable[[], tuple[Tensor, Tensor]]) -> None:
+def shares(domain, source, load):
     """Of a step in float32 and in bf16, alone and with its data; and of eight estimators that share their trainings."""
     fixed = FixedPairs(*source.sample(BATCH, torch.Generator().manual_seed(0)))
     tiled = TiledStep(make_critic("joint", source.dim_x, source.dim_y))
@@ -165,7 +159,7 @@ def shares(domain: str, source, load: Callable[[], tuple[Tensor, Tensor]]) -> No
         assert min(median["with data"], median["shared"]) >= DATA_SHARE
 
 
-def labelled_files(choose: random.Random, files: list[list[Path]]) -> tuple[list[Path], list[Path]]:
+def labelled_files(choose, files):
     """The files of one pair: source by source a class, perhaps flipped, and two different files of the classes."""
     left, right = [], []
     for _ in range(SOURCES):
@@ -177,12 +171,12 @@ def labelled_files(choose: random.Random, files: list[list[Path]]) -> tuple[list
     return left, right
 
 
-def both_sides(choose: random.Random, files: list[list[Path]], load: Callable[[list[Path]], np.ndarray]):
+def both_sides(choose, files, load):
     pairs = [labelled_files(choose, files) for _ in range(BATCH)]
     return tuple(torch.from_numpy(np.stack([load(pair[side]) for pair in pairs])) for side in (0, 1))
 
 
-def composed(patches: list[Path]) -> np.ndarray:
+def composed(patches):
     """One image: ten patches in two rows of five on a canvas, resized once."""
     from PIL import Image
 
@@ -195,7 +189,7 @@ def composed(patches: list[Path]) -> np.ndarray:
 
 
 @pytest.fixture(scope="module")
-def images() -> ImagePool:
+def images():
     """Random patches of MNIST's size: what a step costs does not depend on what they show."""
     generator = torch.Generator().manual_seed(0)
     pixels = torch.randint(0, 256, (200, 28, 28), dtype=torch.uint8, generator=generator)
@@ -203,7 +197,7 @@ def images() -> ImagePool:
 
 
 @pytest.fixture(scope="module")
-def embeddings() -> EmbeddingPool:
+def embeddings():
     vectors = torch.rand(200, VECTOR, generator=torch.Generator().manual_seed(0)) * 2 - 1
     return EmbeddingPool(vectors, torch.arange(200) % 2, "random vectors", synthetic=True)
 
@@ -211,7 +205,8 @@ def embeddings() -> EmbeddingPool:
 def test_both_compute_the_same():
     x, y = GaussianPairs(SOURCES, mutual_information=1.4).sample(BATCH, torch.Generator().manual_seed(1))
     critic = make_critic("joint", x.shape[1], y.shape[1])
-    tiled, training = TiledStep(critic), Training(FixedPairs(x, y), critic, BOUND, STEPS)
+    tiled = TiledStep(critic)
+    training = Training(FixedPairs(x, y), critic, BOUND, STEPS)
     first = tiled(x, y).item()
     training.advance(1)
     assert training.trace.values[0, 0] == pytest.approx(first, abs=1e-4)
@@ -220,8 +215,9 @@ def test_both_compute_the_same():
 def test_shares_of_gaussian_pairs():
     source = GaussianPairs(SOURCES, mutual_information=1.4)
 
-    def load() -> tuple[Tensor, Tensor]:
-        x, noise = torch.randn(BATCH, SOURCES), torch.randn(BATCH, SOURCES)
+    def load():
+        x = torch.randn(BATCH, SOURCES)
+        noise = torch.randn(BATCH, SOURCES)
         return x, source.correlation * x + (1 - source.correlation**2) ** 0.5 * noise
 
     shares("gaussian", source, load)
@@ -230,7 +226,7 @@ def test_shares_of_gaussian_pairs():
 def test_shares_of_images(images, tmp_path):
     from PIL import Image
 
-    files: list[list[Path]] = [[], []]
+    files = [[], []]
     for k, (pixels, label) in enumerate(zip(images.images.numpy(), images.labels.tolist())):
         files[label].append(tmp_path / f"{k}.png")
         Image.fromarray(pixels).save(files[label][-1])
@@ -240,7 +236,7 @@ def test_shares_of_images(images, tmp_path):
 
 
 def test_shares_of_text(embeddings, tmp_path):
-    files: list[list[Path]] = [[], []]
+    files = [[], []]
     for k, (vector, label) in enumerate(zip(embeddings.vectors.numpy(), embeddings.labels.tolist())):
         files[label].append(tmp_path / f"{k}.npy")
         np.save(files[label][-1], vector)

@@ -27,7 +27,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("check", "value"), REFUSED)
+@pytest.mark.parametrize("check, value", REFUSED)
 def test_other_values_are_out_of_range(check, value):
     with refused("count", "range"):
         check("count", value)

@@ -80,7 +80,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("read", "name", "write", "code"), CASES)
+@pytest.mark.parametrize("read, name, write, code", CASES)
 def test_damaged_files_are_refused_by_their_name(tmp_path, read, name, write, code):
     path = tmp_path / name
     write(path)

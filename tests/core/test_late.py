@@ -18,7 +18,10 @@ def test_names_of_the_stub_are_found_in_their_modules(monkeypatch, tmp_path):
     package.__file__ = str(tmp_path / "__init__.py")
     monkeypatch.setitem(sys.modules, "package", package)
     find, listed, names = exports("package")
-    assert find("TooFew") is TooFew and find("one_of") is one_of and find("checks") is checks
-    assert names == ["TooFew", "checks", "one_of"] and sorted(names) == listed()
+    assert find("TooFew") is TooFew
+    assert find("one_of") is one_of
+    assert find("checks") is checks
+    assert names == ["TooFew", "checks", "one_of"]
+    assert sorted(names) == listed()
     with pytest.raises(AttributeError, match="'package' has no attribute 'nothing'"):
         find("nothing")

@@ -33,7 +33,9 @@ def test_a_comment_that_is_split_has_no_formula(line, separator):
 def test_a_label_in_a_figure_is_one_short_line():
     assert names.in_figure("two\nlines") == "two lines"
     label = names.in_figure("a" * 100 + "b" * 100)
-    assert len(label) <= names.MAX_LABEL and label[0] == "a" and label[-1] == "b"
+    assert len(label) <= names.MAX_LABEL
+    assert label[0] == "a"
+    assert label[-1] == "b"
 
 
 @pytest.mark.parametrize("text", ["$x_1", "$\\frac{$", "$$"])

@@ -117,10 +117,10 @@ def test_the_lag_curve_has_its_top_where_the_effect_is():
     x = generator.normal(size=1500)
     y = np.roll(x, 2) + generator.normal(size=1500)
     curve = series.lag_curve(x, y, 3, names=("wind", "power"))
-    rows = curve.table.set_index(["direction", "lag"])
-    best = rows.loc[("wind to power", 2)]
+    rows = curve.table.set_index(["cause", "effect", "lag"])
+    best = rows.loc[("wind", "power", 2)]
     assert best["low"] <= 0.5 <= best["high"] and best["low"] > 0
-    others = rows.drop(("wind to power", 2))
+    others = rows.drop(("wind", "power", 2))
     assert (others["low"] == 0).all()
     assert str(curve).startswith("wind says most about power 2 steps later")
     assert len(curve.plot().lines) == 2

@@ -93,19 +93,26 @@ def test_integers_are_labels_unless_they_look_like_numbers(name, recwarn):
     assert {note.code for note in found.notes} <= {codes.get(name, "repeated values")}
 
 
-def test_labels_as_floats_are_numbers_with_a_note():
-    for values, notes in ((np.array([0.0, 1, 1, 0]), 1), (np.arange(100) / 1, 0), (Continuous([1, 0, 1, 0]), 0)):
-        found = as_variable("x", values)
-        assert found.kind == "continuous" and len(found.notes) == notes
+@pytest.mark.parametrize(
+    ("values", "notes"), [(np.array([0.0, 1, 1, 0]), 1), (np.arange(100) / 1, 0), (Continuous([1, 0, 1, 0]), 0)]
+)
+def test_labels_as_floats_are_numbers_with_a_note(values, notes):
+    variable = as_variable("x", values)
+    assert variable.kind == "continuous"
+    assert len(variable.notes) == notes
 
 
 def test_constant_columns_are_left_out_with_a_note():
     x, y = normal_pairs(300, 0.8)
     found = estimate(np.column_stack([x, np.full(300, 2.5)]), y)
-    assert found.value == estimate(x, y).value and any("left out" in note for note in found.notes)
-    for constant in (np.ones((300, 2)), ["a"] * 300):
-        with refused("y", "constant"):
-            estimate(x, constant)
+    assert found.value == estimate(x, y).value
+    assert any("left out" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("constant", [np.ones((60, 2)), ["a"] * 60])
+def test_a_constant_variable_is_refused(constant):
+    with refused("y", "constant"):
+        estimate(draws(1).normal(size=60), constant)
 
 
 def test_categories_of_several_columns_are_joined():
@@ -312,12 +319,15 @@ def test_names_of_rows_that_repeat_are_refused_in_another_order():
     assert estimate(x, y).n == 300
 
 
-def test_other_lengths_are_refused():
-    with refused("x and y", "length"):
-        as_variables(x=NORMAL, y=NORMAL[:-1])
-    with refused("groups", "length"):
-        as_variables(np.arange(59), x=NORMAL, y=NORMAL)
-    assert list(as_variables(["b", "a"] * 30, x=NORMAL)[1][:3]) == [0, 1, 0]
+@pytest.mark.parametrize(("n", "groups", "argument"), [(59, None, "x and y"), (60, np.arange(59), "groups")])
+def test_other_lengths_are_refused(n, groups, argument):
+    with refused(argument, "length"):
+        as_variables(groups, x=NORMAL, y=NORMAL[:n])
+
+
+def test_groups_are_codes():
+    _, codes = as_variables(["b", "a"] * 30, x=NORMAL)
+    assert list(codes[:3]) == [0, 1, 0]
 
 
 # Angles

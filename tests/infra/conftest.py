@@ -38,7 +38,8 @@ def two_nodes(tmp_path_factory, server):
     variables = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token), **server.bucket.variables}
     processes = Processes(plain_environment(**variables))
     try:
-        tree, apart = folder / "tree", separation() is not None
+        tree = folder / "tree"
+        apart = separation() is not None
         tree.mkdir()
         prefix = container(processes, "infoscope-far-node", folder / "disk.log", tree) if apart else []
         address = start_nodes(processes, folder, prefix)

@@ -62,14 +62,16 @@ def test_cluster_file_of_ray():
         with pytest.raises((ValidationError, ValueError)):
             validate_config(prepare_config(copy.deepcopy(broken)))
     kinds = described["available_node_types"]
-    assert kinds["head"]["max_workers"] == 0 and "InstanceMarketOptions" not in kinds["head"]["node_config"]
+    assert kinds["head"]["max_workers"] == 0
+    assert "InstanceMarketOptions" not in kinds["head"]["node_config"]
     assert kinds["gpus"]["min_workers"] >= 1  # else a sweep would find no GPU and train on processors
 
 
 def test_kubernetes_objects():
     validator = pytest.importorskip("kubernetes_validate")
     everything = list(objects())
-    assert len([one for one in everything if one["kind"] == "Pod"]) == 5 and len(everything) == 14
+    assert len([one for one in everything if one["kind"] == "Pod"]) == 5
+    assert len(everything) == 14
     for one in everything:
         validator.validate(one, validator.latest_version(), strict=True)
     broken = copy.deepcopy(next(one for one in everything if one["kind"] == "Pod"))

@@ -13,7 +13,9 @@ EXAMPLES = [pytest.param(name, marks=pytest.mark.system if name in SLOW else ())
 def test_every_picture_of_the_page_is_drawn_by_it_and_small():
     shown = re.findall(r"\(gallery/(.+?)\)", PAGE.read_text())
     kept = {path.name: path.stat().st_size for path in (PAGE.parent / "gallery").iterdir()}
-    assert shown == list(examples()) and set(shown) == set(kept) and len(shown) == 11
+    assert shown == list(examples())
+    assert set(shown) == set(kept)
+    assert len(shown) == 11
     assert max(kept.values()) < 40_000
 
 

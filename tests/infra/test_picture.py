@@ -15,7 +15,8 @@ TRUTH = {  # bits: unique of a, redundant, synergistic
 
 def test_the_parts_of_coins_are_those_of_their_gates(tmp_path):
     found = parts(tmp_path / "parts.png")
-    assert set(found) == set(TRUTH) and (tmp_path / "parts.png").stat().st_size > 5_000
+    assert set(found) == set(TRUTH)
+    assert (tmp_path / "parts.png").stat().st_size > 5_000
     for name, terms in TRUTH.items():
         told = [getattr(found[name], term) / math.log(2) for term in ("unique_a", "redundant", "synergistic")]
         assert told == pytest.approx(terms, abs=1e-4)

@@ -71,7 +71,7 @@ def test_kubernetes_takes_secrets_from_secrets():
     assert seen == 13
 
 
-@pytest.mark.parametrize(("item", "labels", "spec"), list(templates()))
+@pytest.mark.parametrize("item, labels, spec", list(templates()))
 def test_kubernetes_pods_have_no_privileges_and_a_policy(item, labels, spec):
     assert spec["securityContext"]["runAsNonRoot"] is True
     assert not spec.get("hostNetwork")

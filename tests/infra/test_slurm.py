@@ -75,15 +75,17 @@ def check_nothing_is_left(folder):
 
 
 @pytest.mark.parametrize(
-    ("number", "code", "then"),
+    "number, code, then",
     [(signal.SIGUSR1, 0, ["scontrol requeue 7"]), (signal.SIGTERM, 143, [])],
     ids=["out of time", "preempted or cancelled"],
 )
 def test_a_signal_interrupts_the_sweep_and_only_the_end_of_its_time_requeues_it(job, tmp_path, number, code, then):
     """A job that somebody has cancelled does not come back; a preempted one SLURM itself queues again."""
-    process, deadline = job("critic-capacity", "PROFILE=paper"), time.monotonic() + 60
+    process = job("critic-capacity", "PROFILE=paper")
+    deadline = time.monotonic() + 60
     while not said(tmp_path) or len(nodes(tmp_path)) < 2:
-        assert process.poll() is None and time.monotonic() < deadline
+        assert process.poll() is None
+        assert time.monotonic() < deadline
         time.sleep(0.05)
     process.send_signal(number)
     _, errors = process.communicate(timeout=60)

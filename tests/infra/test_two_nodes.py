@@ -52,7 +52,6 @@ def recorded(place, environment, experiment, **which):
     """The cells of an experiment by key, as they are seen from a folder."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
-        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
         if "MLFLOW_TRACKING_URI" in environment:
             patch.setenv("MLFLOW_TRACKING_URI", environment["MLFLOW_TRACKING_URI"])
         return runs(experiment, **which).set_index("key").sort_index()
@@ -111,10 +110,10 @@ def cells(killed, two_nodes):
 def test_each_cell_is_recorded_once_with_the_numbers_of_a_run_in_peace(cells, alone, monkeypatch):
     """Every value and metric of every cell, exactly: only where and when a cell ran differs."""
     monkeypatch.chdir(alone)
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     (sent,) = sync(folder=alone / "offline")
     peace = recorded(alone, {}, SWEEP)
-    assert sent.published == 12 == len(peace) == len(cells) and cells.index.is_unique
+    assert sent.published == 12 == len(peace) == len(cells)
+    assert cells.index.is_unique
     assert (cells["status"] == "FINISHED").all()
     columns = [name for name in peace if name not in ("run_id", "start", "seconds", "tags")]
     measured = [name for name in columns if pd.api.types.is_float_dtype(peace[name])]
@@ -126,7 +125,8 @@ def test_each_cell_is_recorded_once_with_the_numbers_of_a_run_in_peace(cells, al
 def test_interrupted_cells_went_on_from_the_checkpoint_in_the_bucket(cells, killed, server, monkeypatch):
     """Curves have every step once; some have points from before and after the loss of the workers, or of the driver."""
     monkeypatch.setenv("MLFLOW_TRACKING_URI", server.uri)
-    client, went_on = Store.open(SWEEP).client, set()
+    client = Store.open(SWEEP).client
+    went_on = set()
     for run_id in cells["run_id"]:
         points = client.get_metric_history(run_id, "Curves/estimate_bits")
         assert sorted(point.step for point in points) == list(range(10, 501, 10))
@@ -138,10 +138,13 @@ def test_interrupted_cells_went_on_from_the_checkpoint_in_the_bucket(cells, kill
 
 def test_artifacts_and_models_lie_in_the_bucket(cells, server, monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", server.uri)
-    traces, weights = server.bucket.names("/trace.parquet"), server.bucket.names("/weights.safetensors")
-    assert {name.split("/")[-3] for name in traces} >= set(cells["run_id"]) and len(weights) >= 6
+    traces = server.bucket.names("/trace.parquet")
+    weights = server.bucket.names("/weights.safetensors")
+    assert {name.split("/")[-3] for name in traces} >= set(cells["run_id"])
+    assert len(weights) >= 6
     run_id = cells["run_id"].iloc[0]
-    assert len(table(run_id, "trace")) == 500 and load_model(run_id).config["depth"] in (1, 2, 3)
+    assert len(table(run_id, "trace")) == 500
+    assert load_model(run_id).config["depth"] in (1, 2, 3)
 
 
 def test_both_nodes_had_work(cells, two_nodes):
@@ -154,7 +157,8 @@ def test_both_nodes_had_work(cells, two_nodes):
 def test_a_finished_sweep_is_not_run_again(cells, two_nodes, server, tmp_path, monkeypatch):
     """From another folder, as after the loss of the machine it was started on: the store knows. No run is open."""
     code, _, errors = finish(start(tmp_path, two_nodes.settings))
-    assert code == 0 and counts(errors) == {"cells": 12}
+    assert code == 0
+    assert counts(errors) == {"cells": 12}
     monkeypatch.setenv("MLFLOW_TRACKING_URI", server.uri)
     assert not list(Store.open(SWEEP).search("attributes.status = 'RUNNING'"))
 
@@ -163,23 +167,26 @@ def test_a_search_stops_the_worse_and_goes_on_with_more_trials(two_nodes, tmp_pa
     """A third of the space fails. The first ten suggestions of a search are the same in every run, and these have some
     of each outcome, whichever of two workers is the faster.
     """
-    found = []
+    searches = []
     for trials in (6, 8):
         code, _, errors = finish(start(tmp_path, two_nodes.settings, f"trials={trials}", "toy_search"))
         assert code == 1 and counts(errors)["cells"] == trials, errors
-        found.append(recorded(tmp_path, two_nodes.settings, "toy-search", finished=False))
-        assert len(found[-1]) == trials
-    first, second = found
-    assert set(first["outcome"]) == {"stopped", "complete", "failed"} and set(first["profile"]) == {"smoke"}
+        searches.append(recorded(tmp_path, two_nodes.settings, "toy-search", finished=False))
+        assert len(searches[-1]) == trials
+    first, second = searches
+    assert set(first["outcome"]) == {"stopped", "complete", "failed"}
+    assert set(first["profile"]) == {"smoke"}
     assert set(first.loc[first["outcome"] == "failed", "kind"]) == {"broken"}
     stopped, complete = (first[first["outcome"] == outcome] for outcome in ("stopped", "complete"))
-    assert (stopped["progress/fraction"] < 1).all() and stopped["final_loss"].isna().all()
+    assert (stopped["progress/fraction"] < 1).all()
+    assert stopped["final_loss"].isna().all()
     assert (complete["progress/fraction"] == 1).all()  # none is stopped when it has everything
     assert (complete["progress/loss"] == complete["final_loss"] + 1 / 30).all()
     assert not list((tmp_path / "runs" / "cells" / "toy-search").iterdir())  # no checkpoint either
     finished = first.index[first["outcome"] != "failed"]  # the failed ones are run again
     assert counts(errors)["already"] == len(finished)
-    assert second["run_id"].is_unique and not second[["rate", "width", "kind"]].duplicated().any()
+    assert second["run_id"].is_unique
+    assert not second[["rate", "width", "kind"]].duplicated().any()
     unchanged = ["run_id", "start", "seconds"]
     assert second.loc[finished, unchanged].equals(first.loc[finished, unchanged])
 

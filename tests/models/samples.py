@@ -5,7 +5,7 @@ import random
 
 import torch
 
-from infoscope.models import TextEncoder, small_encoder
+from infoscope.models import small_encoder
 from tests.data.common import generator
 
 KINDS = (("bert", "pooler"), ("distilbert", "mean"), ("roberta", "cls"))
@@ -14,12 +14,13 @@ SMALL_VAE = {"image_shape": (1, 16, 16), "channels": (4, 8), "hidden": 16}
 ADJECTIVES = (("dull", "weak", "awful", "boring", "poor"), ("bright", "strong", "lovely", "moving", "fine"))
 
 
-def corpus(n: int, seed: int) -> tuple[list[str], torch.Tensor]:
+def corpus(n, seed):
     """Sentences in which one word determines the class."""
     draw = random.Random(seed)
     texts = []
     for position in range(n):
-        noun, adjective = draw.choice(("film", "play", "book", "song")), draw.choice(ADJECTIVES[position % 2])
+        noun = draw.choice(("film", "play", "book", "song"))
+        adjective = draw.choice(ADJECTIVES[position % 2])
         words = f"The {noun} was {adjective} and {draw.choice(('old', 'new', 'long', 'short'))}"
         texts.append(words + draw.choice((".", " today.", ", as they said in town.")))
     return texts, torch.arange(n) % 2
@@ -28,11 +29,11 @@ def corpus(n: int, seed: int) -> tuple[list[str], torch.Tensor]:
 TEXTS, LABELS = corpus(160, 0)
 
 
-def small(kind: str = "bert", pooling: str = "mean", seed: int = 0) -> TextEncoder:
+def small(kind="bert", pooling="mean", seed=0):
     return small_encoder(TEXTS, kind, generator(seed), pooling=pooling, **SMALL_TEXT)
 
 
-def halves(n: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+def halves(n, generator):
     """Noisy grey images [n, 32 * 32] whose left and right halves are bright or dark, and the two labels."""
     labels = torch.rand(n, 2, generator=generator) < 0.5
     brightness = labels.float().repeat_interleave(16, 1)[:, None, None, :]
@@ -50,8 +51,8 @@ def reread(state):
 class Stored:
     """Images by index, as a data set gives them."""
 
-    def __init__(self, array: torch.Tensor) -> None:
+    def __init__(self, array):
         self.images, self.count = array.__getitem__, len(array)
 
-    def __len__(self) -> int:
+    def __len__(self):
         return self.count

@@ -83,7 +83,7 @@ def example(model, given):
     return {name: values.numpy() for name, values in given.items()}
 
 
-@pytest.mark.parametrize(("make", "given"), CASES.values(), ids=CASES)
+@pytest.mark.parametrize("make, given", CASES.values(), ids=CASES)
 def test_a_model_is_restored_from_its_configuration_and_weights(make, given, tmp_path):
     """Trained or calibrated, torch's own generator is untouched; a model that was written and read by tracking has
     bit-identical outputs.
@@ -92,8 +92,10 @@ def test_a_model_is_restored_from_its_configuration_and_weights(make, given, tmp
     model, again, other = (make(generator(seed)).eval().requires_grad_(False) for seed in (0, 0, 1))
     expected = answer(model, given)
     assert torch.equal(before, torch.get_rng_state())
-    assert torch.equal(answer(again, given), expected) and not torch.equal(answer(other, given), expected)
+    assert torch.equal(answer(again, given), expected)
+    assert not torch.equal(answer(other, given), expected)
     write_model(model, example(model, given), tmp_path)
     read = read_model(tmp_path)
-    assert type(read) is type(model) and read.config == json.loads(json.dumps(model.config))
+    assert type(read) is type(model)
+    assert read.config == json.loads(json.dumps(model.config))
     assert torch.equal(answer(read, given), expected)

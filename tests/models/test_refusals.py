@@ -256,7 +256,7 @@ TEXT_MODELS = [
 
 
 @pytest.mark.parametrize(
-    ("call", "argument", "code"),
+    "call, argument, code",
     [*CONFIGURATIONS, *DOMAIN_MODELS, *VAES, *INVERTIBLE, *RESNETS, *TEXT_MODELS],
     ids=lambda value: value if isinstance(value, str) else None,
 )

@@ -14,11 +14,11 @@ GREY = (1, 32, 32)
 THIN = {"shape": GREY, "labels": 2, "depth": 18, "width": 4}
 
 
-def images(n: int, shape=GREY, seed: int = 1) -> torch.Tensor:
+def images(n, shape=GREY, seed=1):
     return torch.rand(n, *shape, generator=generator(seed))
 
 
-def warmed(**arguments) -> ResNet:
+def warmed(**arguments):
     """A network whose batch norms have seen a few batches, in evaluation mode."""
     model = ResNet(**(THIN | arguments), generator=generator())
     with torch.no_grad():
@@ -57,7 +57,8 @@ def test_weights_are_spread_as_torchvisions():
 
 
 def test_flat_and_shaped_images_and_grey_and_colour_agree():
-    model, x = warmed(), images(3)
+    model = warmed()
+    x = images(3)
     colour = ResNet(**(model.config | {"shape": (3, 32, 32)})).eval()
     colour.load_state_dict(model.state_dict())
     with torch.no_grad():
@@ -65,7 +66,7 @@ def test_flat_and_shaped_images_and_grey_and_colour_agree():
         assert torch.equal(model(x), colour(x.repeat(1, 3, 1, 1)))
 
 
-@pytest.mark.parametrize(("task", "nats"), [("labels", math.log(2)), ("combinations", 3 * math.log(2))])
+@pytest.mark.parametrize("task, nats", [("labels", math.log(2)), ("combinations", 3 * math.log(2))])
 def test_losses_of_equal_logits(task, nats):
     """With a last layer of zeros: ln 2 per label, labels * ln 2 for the combination."""
     truth = torch.rand(6, 3, generator=generator()) < 0.5
@@ -98,7 +99,8 @@ def test_it_learns_to_predict_the_labels():
 def test_a_layer_is_a_fixed_map_without_gradients():
     """layer2.1 of the thin network: 8 channels on 4 x 4 places. Even in training mode the statistics do not change, and
     a code depends on its image only."""
-    model, x = warmed(), images(5)
+    model = warmed()
+    x = images(5)
     encoder = LayerEncoder(model, "layer2.1")
     code = encoder(x.flatten(1))
     places = model.until("layer2.1", x)

@@ -144,7 +144,8 @@ def finished(tmp_path_factory, environment):
         ["infoscope", "table", "estimator-choice", "--profile", "smoke"],
         ["infoscope", "report", "--profile", "smoke"],
     ):
-        command, inline = [sys.executable, "-m", *words], {"INLINE": "sweeps.mi_benchmark.estimator_choice"}
+        command = [sys.executable, "-m", *words]
+        inline = {"INLINE": "sweeps.mi_benchmark.estimator_choice"}
         done = subprocess.run(
             command, cwd=folder, env=environment | inline, capture_output=True, text=True, timeout=600
         )
@@ -163,7 +164,8 @@ def ui_server(finished, environment):
         server = subprocess.Popen(
             command, cwd=finished, env=environment, stdout=log, stderr=log, start_new_session=True
         )
-    address, deadline = f"http://127.0.0.1:{port}", time.monotonic() + 120
+    address = f"http://127.0.0.1:{port}"
+    deadline = time.monotonic() + 120
     try:
         while not (_answers(address) and "MLflow UI at" in (finished / "ui.log").read_text()):
             assert server.poll() is None and time.monotonic() < deadline, (finished / "ui.log").read_text()[-2000:]

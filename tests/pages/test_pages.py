@@ -24,7 +24,6 @@ def recorded(finished):
     """The run of the sweep, and its cells."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(finished)
-        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
         return parents("estimator-choice")[0], runs("estimator-choice", "smoke")
 
 
@@ -51,9 +50,8 @@ def test_the_ui_listens_on_this_machine_only(ui_server):
     process = psutil.Process(server.pid)
     everyone = [process, *process.children(recursive=True)]
     found = [one.laddr for each in everyone for one in each.net_connections(kind="inet") if one.status == "LISTEN"]
-    assert {place.ip for place in found} == {"127.0.0.1"} and urllib.parse.urlsplit(address).port in {
-        place.port for place in found
-    }
+    assert {place.ip for place in found} == {"127.0.0.1"}
+    assert urllib.parse.urlsplit(address).port in {place.port for place in found}
 
 
 def test_a_sweep_opens_on_its_result_with_its_picture(browser, ui, recorded):
@@ -113,7 +111,8 @@ def test_a_click_on_a_head_sorts_the_rows(page):
     cells = f"[...{TABLE}.tBodies[0].rows].map(row => parseFloat(row.cells[{place}].textContent))"
     head = f"{TABLE}.tHead.rows[0].cells[{place}]"
     before = page.value(cells)
-    assert len(before) > 2 and before != sorted(before)
+    assert len(before) > 2
+    assert before != sorted(before)
     for order in (sorted(before), sorted(before, reverse=True)):
         page.value(f"{head}.click()")
         assert page.value(cells) == order
@@ -136,7 +135,7 @@ def test_claims_are_filtered_by_their_verdict(browser, tmp_path):
         assert shown == [claim.statement for claim in claims if verdict in (claim.verdict, "all")]
 
 
-@pytest.mark.parametrize(("scheme", "dark"), [("light", False), ("dark", True)])
+@pytest.mark.parametrize("scheme, dark", [("light", False), ("dark", True)])
 def test_the_report_is_light_or_dark_and_fits_a_phone(page, scheme, dark):
     page.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
     page.ask("Emulation.setDeviceMetricsOverride", width=390, height=800, deviceScaleFactor=2, mobile=True)
@@ -145,7 +144,7 @@ def test_the_report_is_light_or_dark_and_fits_a_phone(page, scheme, dark):
     page.until("document.documentElement.scrollWidth <= 391")
 
 
-@pytest.mark.parametrize(("scheme", "dark"), [("light", False), ("dark", True)])
+@pytest.mark.parametrize("scheme, dark", [("light", False), ("dark", True)])
 def test_a_page_to_send_is_light_or_dark_and_fits_a_phone(browser, tmp_path, scheme, dark):
     """Long notes beside figures do not squeeze a table to a column of words, and a long table is folded."""
     short = pd.DataFrame({f"figure {place}": ["1.234 ± 0.010"] * 3 for place in range(12)}).assign(note=NOTE)

@@ -6,7 +6,9 @@ from tests.sweeps.recorder import Recorder
 class Keeper(Recorder):
     def __init__(self, *by):
         super().__init__(*by)
-        self.arrays_of, self.modules, self.fractions = {}, {}, []
+        self.arrays_of = {}
+        self.modules = {}
+        self.fractions = []
 
     def table(self, cell, name, columns):
         self.tables[*self.key(cell), name] = columns

@@ -19,13 +19,13 @@ FROM_STORE = ("entanglement-attacks", "usable-leakage")
 def keys(name):
     """The sorted keys of every profile of a sweep, on built-in data."""
     sweep = importlib.import_module(SWEEPS[name]).SWEEP
-    found = {}
+    by_profile = {}
     for profile in sweep.profiles:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # data that are not there
             cells = list(sweep.cells(sweep.profile(profile)[1]))
-        found[profile] = sorted(map(sweep.key, cells))
-    return found
+        by_profile[profile] = sorted(map(sweep.key, cells))
+    return by_profile
 
 
 def digests(name):

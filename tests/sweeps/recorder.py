@@ -1,16 +1,32 @@
-"""What stands in for a Report where a trial runs without Ray and MLflow."""
+"""What stands in for a Report where a trial runs without Ray and MLflow, and the cells of a sweep."""
 
 import torch
 
-from infoscope.tracking import Report
+from infoscope.tracking import Pack, Report
 from infoscope.tracking.sweep import plain
+
+
+def planned(sweep, profile="smoke", **overrides):
+    """The cells of a profile with other settings."""
+    return list(sweep.plan(sweep.profiles[profile].override(overrides)).values())
 
 
 class Recorder(Report):
     """Keeps what a trial reports, by the values of the cell that are named in `by`."""
 
     def __init__(self, *by):
-        self.by, self.finals, self.tables, self.models, self.decided = by, {}, {}, [], []
+        self.by = by
+        self.finals = {}
+        self.tables = {}
+        self.models = []
+        self.decided = []
+
+    @classmethod
+    def ran(cls, trial, cells, *by):
+        """What a trial of one pack reports."""
+        recorder = cls(*by)
+        trial(Pack(tuple(cells)), recorder)
+        return recorder
 
     def key(self, cell):
         values = plain(cell)

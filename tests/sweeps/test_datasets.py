@@ -16,14 +16,16 @@ def test_every_cell_has_data_sets_with_digests(name, zoo):  # noqa: F811
     sweep = importlib.import_module(module_of(name)).SWEEP
     plan = planned(sweep, FROM_ELSEWHERE.get(sweep.name, {}))
     cells = plan.values() if isinstance(plan, dict) else [plan.fixed]
-    found = {}
+    values = {}
     for cell in cells:
         declared = sweep.data(cell)
-        assert declared and sweep.tags_of(cell)["infoscope.data"]
-        found |= {(one.name, one.context): one for one in declared}
-    read = [one for one in found.values() if "small-" not in one.name and "sentences" not in one.name][:MOST]
+        assert declared
+        assert sweep.tags_of(cell)["infoscope.data"]
+        values |= {(one.name, one.context): one for one in declared}
+    read = [one for one in values.values() if "small-" not in one.name and "sentences" not in one.name][:MOST]
     for one in read:
-        assert len(one.entry["digest"]) == 16 and one.entry["source"]
+        assert len(one.entry["digest"]) == 16
+        assert one.entry["source"]
         assert one.endless == ("without end" in one.entry["profile"])
         assert one.endless or '"num_rows": 0' not in one.entry["profile"]
 

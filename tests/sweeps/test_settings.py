@@ -62,17 +62,18 @@ def test_a_value_that_a_setting_cannot_have_is_one_sentence(name, zoo):
             try:
                 planned(sweep, {setting: bad})
             except ValueError as error:
-                told = str(error)
+                message = str(error)
                 word = bad.split(",")[-1]
-                if len(told.splitlines()) > 1 or not (setting in told or word and word in told):
-                    accepted.append(f"{setting}={bad}: {told}")
+                if len(message.splitlines()) > 1 or not (setting in message or word and word in message):
+                    accepted.append(f"{setting}={bad}: {message}")
             else:
                 accepted.append(f"{setting}={bad} is taken")
     assert not accepted
 
 
 def test_no_sweep_is_missed():
-    assert len(NAMES) > 15 and {"tune_critic", "information_sources"} <= set(NAMES)
+    assert len(NAMES) > 15
+    assert {"tune_critic", "information_sources"} <= set(NAMES)
 
 
 CONFLICTING = [  # sweep, settings that a sweep of theirs alone forbids, argument, code
@@ -108,7 +109,7 @@ CONFLICTING = [  # sweep, settings that a sweep of theirs alone forbids, argumen
 ]
 
 
-@pytest.mark.parametrize(("name", "settings", "argument", "code"), CONFLICTING)
+@pytest.mark.parametrize("name, settings, argument, code", CONFLICTING)
 def test_cells_that_cannot_be_run_are_found_before_anything_starts(name, settings, argument, code, zoo):
     given = dict(word.split("=") for word in settings.split(" "))
     with refused(argument, code):

@@ -1,5 +1,10 @@
 """Cells as workers leave them: folders, and what their runs hold."""
 
+from dataclasses import dataclass
+
+import numpy as np
+from optuna.distributions import IntDistribution
+
 from infoscope.tracking.cell_folder import CellFolder
 from infoscope.tracking.publishing import publish
 from infoscope.tracking.sweep import Profile, Search, Sweep, canonical
@@ -7,6 +12,22 @@ from infoscope.tracking.tags import CELL, KEY, PARENT, PROFILE, RUN_NAME, VERSIO
 from infoscope.tracking.trial import Bundle, Job, run_bundle
 
 PARENT_RUN = "0" * 32
+
+
+@dataclass(frozen=True)
+class Seeds(Profile):
+    seeds: tuple[int, ...] = (0, 1)
+
+
+def nothing(pack, report):
+    """A trial that reports nothing."""
+
+
+def searched(profiles):
+    """A search of one width in four trials."""
+    space = {"width": IntDistribution(1, 100)}
+    search = Search("loss", "min", lambda: None, lambda profile: space, trials=4)
+    return Sweep("searched", lambda profile: [{"kind": "searched"}], nothing, profiles, search=search)
 
 
 def tags_of(key, cell, **tags):
@@ -26,6 +47,11 @@ def closed(folder, store, outcome="complete"):
     """The id of the run of a cell that has ended."""
     folder.end(outcome, "RuntimeError: boom" if outcome == "failed" else "")
     return publish(folder, store)
+
+
+def example(dim_x=2, dim_y=2):
+    """A row of each side, for a critic."""
+    return {"x": np.ones((1, dim_x), np.float32), "y": np.ones((1, dim_y), np.float32)}
 
 
 def job(store, folder, trial, metric=None, **settings):

@@ -3,6 +3,8 @@
 """
 
 import shutil
+import sys
+import types
 
 import pytest
 
@@ -16,7 +18,6 @@ def empty_store(tmp_path_factory):
     origin = tmp_path_factory.mktemp("empty")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(origin)
-        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
         Store.open("empty", create=True)
 
     def copy(folder):
@@ -27,12 +28,10 @@ def empty_store(tmp_path_factory):
 
 
 @pytest.fixture
-def own_folder(tmp_path, monkeypatch, empty_store):
+def own_folder(empty_folder, empty_store):
     """A folder of the test's own, to work in, with an empty store."""
-    empty_store(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    return tmp_path
+    empty_store(empty_folder)
+    return empty_folder
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.system)])
@@ -52,7 +51,34 @@ def command(capsys):
 
     def run(*arguments):
         code = main([*map(str, arguments)])
-        told = capsys.readouterr()
-        return code, told.out, told.err
+        return code, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def declared(monkeypatch):
+    """(sweeps) -> None: they are declared where a command is given."""
+
+    def declare(*sweeps):
+        modules = {sweep.name: f"sweeps.somewhere.{sweep.name.replace('-', '_')}" for sweep in sweeps}
+        for sweep in sweeps:
+            module = types.ModuleType(modules[sweep.name])
+            module.SWEEP = sweep
+            monkeypatch.setitem(sys.modules, module.__name__, module)
+        monkeypatch.setattr("infoscope.tracking.status.module_of", modules.get)
+
+    return declare
+
+
+@pytest.fixture
+def rejected(command):
+    """The one line of the error with which `python -m infoscope ARGUMENTS` rejects them, and prints nothing."""
+
+    def run(*arguments):
+        code, output, error = command(*arguments)
+        assert (code, output) == (2, "")
+        assert len(error.splitlines()) == 1
+        return error
 
     return run

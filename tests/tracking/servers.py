@@ -85,7 +85,8 @@ def postgres():
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, **user)
         if done.returncode != 0:
             pytest.skip(f"initdb failed: {done.stderr.strip()[-300:]}")
-        port, log = free_port(), folder / "log"
+        port = free_port()
+        log = folder / "log"
         with open(log, "w") as output:
             command = [programs / "postgres", "-D", folder / "data", "-p", str(port), "-h", "127.0.0.1", "-k", folder,
                        "-F"]  # fmt: skip

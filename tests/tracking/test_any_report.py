@@ -57,13 +57,13 @@ def store(tmp_path_factory, empty_store):
         folder = tmp_path_factory.mktemp("any")
         empty_store(folder)
         patch.chdir(folder)
-        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
         yield Store.open("any", create=True)
 
 
 def reporting(store, cell=None, **tags):
     """A cell that is being run, as a worker does it."""
-    key, place = f"{next(numbers):016x}", Path.cwd() / "cells"
+    key = f"{next(numbers):016x}"
+    place = Path.cwd() / "cells"
     cell = {"seed": 0} if cell is None else cell
     folder = begun(place, key, cell, **tags)
     report = RecordedReport({key: cell}, {key: folder}, Checkpoint(str(place), "x", [key]), lambda told: None)
@@ -75,9 +75,11 @@ def refused(act, *given):
     try:
         act(*given)
     except ValueError as error:
-        told = str(error)
-        assert told and len(told.splitlines()) == 1 and len(told) < 500
-        told.encode()
+        message = str(error)
+        assert message
+        assert len(message.splitlines()) == 1
+        assert len(message) < 500
+        message.encode()
         return True
     return False
 
@@ -106,7 +108,8 @@ def test_metrics(store, reports):
     assert set(run.data.metrics) == set(expected)
     for name, points in expected.items():
         found = curve(run.info.run_id, name).to_dict()
-        assert found.keys() == points.keys() and all(same(points[step], found[step]) for step in points)
+        assert found.keys() == points.keys()
+        assert all(same(points[step], found[step]) for step in points)
         assert same(run.data.metrics[name], points[max(points)])
 
 
@@ -134,7 +137,8 @@ def test_cells_and_tags(store, cell, tags):
     report, record, _ = reporting(store, cell, **sweep.tags_of(cell))
     report.metrics(dict(cell), {"level": 1.0})
     run = ended(record, store)
-    assert values(run) == json.loads(json.dumps(cell)) and run.data.metrics == {"level": 1.0}
+    assert values(run) == json.loads(json.dumps(cell))
+    assert run.data.metrics == {"level": 1.0}
     assert set(run.data.params) == set(cell)
     assert {name: run.data.tags[name] for name in tags} == tags
 
@@ -153,11 +157,13 @@ def test_errors(store, first, second):
 def test_tables_and_arrays(store, name, key, figures, texts):
     report, record, cell = reporting(store)
     columns = {key: np.array(figures, float), f"{key} text": np.resize(np.array(texts, dtype=object), len(figures))}
-    of_table, of_arrays = refused(report.table, cell, name, columns), refused(report.arrays, cell, name, {key: figures})
+    of_table = refused(report.table, cell, name, columns)
+    of_arrays = refused(report.arrays, cell, name, {key: figures})
     run_id = ended(record, store).info.run_id
     if not of_table:
         found = table(run_id, name)
-        assert list(found) == list(columns) and found[f"{key} text"].tolist() == columns[f"{key} text"].tolist()
+        assert list(found) == list(columns)
+        assert found[f"{key} text"].tolist() == columns[f"{key} text"].tolist()
         np.testing.assert_array_equal(found[key], columns[key])
     if not of_arrays:
         (found,) = arrays(run_id, name).items()

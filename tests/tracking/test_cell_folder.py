@@ -23,17 +23,16 @@ def test_times_of_lines_grow(tmp_path):
     for step in range(50):
         folder.metrics({"level": 1.0}, step)
     times = [entry["time"] for entry in folder.entries()]
-    assert times == sorted(set(times)) and len(times) == 50
+    assert times == sorted(set(times))
+    assert len(times) == 50
 
 
 def test_attempts_under_the_same_parent_are_counted(tmp_path):
     folder = CellFolder(tmp_path / "one")
-    assert [folder.begin({}, {PARENT: parent}) for parent in ("a", "a", "b", "b", "b")] == [1, 2, 1, 2, 3]
-    assert [folder.begin({}, {}) for _ in range(3)] == [
-        1,
-        1,
-        1,
-    ]  # offline: any number
+    for parent, attempt in (("a", 1), ("a", 2), ("b", 1), ("b", 2), ("b", 3)):
+        assert folder.begin({}, {PARENT: parent}) == attempt
+    for _ in range(3):
+        assert folder.begin({}, {}) == 1  # offline: any number
 
 
 def test_a_new_attempt_is_empty_and_the_old_one_cannot_end_it(tmp_path):
@@ -61,9 +60,11 @@ def test_an_attempt_goes_on_from_what_another_had_packed(tmp_path):
     first.metrics({"level": 2.0}, 1)
     second = begun(tmp_path, who="second")
     second.unpack(packed)
-    assert second.header()["tags"]["who"] == "second" and second.run_id == ""
+    assert second.header()["tags"]["who"] == "second"
+    assert second.run_id == ""
     assert [entry["metrics"] for entry in second.entries()] == [{"level": 1.0}]
-    assert (second.files / "early.txt").read_text() == "early" and (second.model("critic") / "empty").exists()
+    assert (second.files / "early.txt").read_text() == "early"
+    assert (second.model("critic") / "empty").exists()
 
 
 def test_a_folder_names_no_folder_but_its_own(tmp_path):

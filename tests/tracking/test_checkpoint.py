@@ -12,7 +12,7 @@ from infoscope.tracking.cell_folder import CellFolder
 from infoscope.tracking.checkpoint import STORAGE, Checkpoint, require_inside, require_storage
 from infoscope.tracking.store import Store
 from tests.refusals import refused
-from tests.tracking.cells import computed, history, job
+from tests.tracking.cells import computed, example, history, job
 
 CELLS = {"one": {"seed": 0}, "two": {"seed": 1}}
 STEPS = 12
@@ -46,8 +46,7 @@ def trial(lost_at=None, begins=None):
                 report.curve(cell, {"level": float(level) + cell["seed"]}, step)
             if step == 2:
                 report.table(pack.cells[0], "early", {"step": np.arange(3)})
-                example = {"x": np.ones((1, 2), np.float32), "y": np.ones((1, 2), np.float32)}
-                report.model(pack.cells, "critic", make_critic("inner", 2, 2), example)
+                report.model(pack.cells, "critic", make_critic("inner", 2, 2), example())
                 with report.member(pack.cells[1]):
                     raise ArithmeticError("no result")
             if lost_at is None or step < lost_at - 2:
@@ -59,7 +58,8 @@ def trial(lost_at=None, begins=None):
 @pytest.mark.parametrize("moves", [False, True])
 def test_a_pack_goes_on_from_its_checkpoint(store, own_folder, monkeypatch, moves):
     """On the same machine, or with INFOSCOPE_STORAGE on another one."""
-    first, second = own_folder / "first" / "pack", own_folder / "first" / "pack"
+    first = own_folder / "first" / "pack"
+    second = own_folder / "first" / "pack"
     if moves:
         monkeypatch.setenv(STORAGE, str(own_folder / "storage"))
         second = own_folder / "second" / "pack"
@@ -75,7 +75,8 @@ def test_a_pack_goes_on_from_its_checkpoint(store, own_folder, monkeypatch, move
         assert history(store, run_id, "Curves/level") == [(step, step + 1.0 + seed) for step in range(STEPS)]
     run_id = frame.loc["one", "run_id"]
     assert list(curve(run_id, "level").index) == list(range(STEPS))
-    assert table(run_id, "early")["step"].tolist() == [0, 1, 2] and load_model(run_id).config["dim_x"] == 2
+    assert table(run_id, "early")["step"].tolist() == [0, 1, 2]
+    assert load_model(run_id).config["dim_x"] == 2
     assert not list(own_folder.rglob("*.checkpoint"))
     assert not second.exists() or not any(second.iterdir())
 
@@ -97,7 +98,8 @@ def test_a_damaged_checkpoint_is_none(tmp_path, content, caplog):
     made.save({"step": 1}, {"one": {}})
     (path,) = tmp_path.rglob("*.checkpoint")
     path.write_bytes(content)
-    assert made.restore() is None and "cannot be read" in caplog.text
+    assert made.restore() is None
+    assert "cannot be read" in caplog.text
 
 
 def test_a_checkpoint_that_cannot_be_written_keeps_the_last_one(tmp_path, monkeypatch, caplog):
@@ -106,7 +108,8 @@ def test_a_checkpoint_that_cannot_be_written_keeps_the_last_one(tmp_path, monkey
     (path,) = tmp_path.rglob("*.checkpoint")
     path.with_name(f"{path.name}.unfinished").mkdir()
     made.save({"step": 2}, {"one": {}})
-    assert made.restore() == ({"step": 1}, {"one": {}}) and "the last one is kept" in caplog.text
+    assert made.restore() == ({"step": 1}, {"one": {}})
+    assert "the last one is kept" in caplog.text
 
 
 @pytest.mark.parametrize("name", ["/etc/passwd", "../one", "files/../../one"])
@@ -127,7 +130,8 @@ def test_nothing_is_executed(tmp_path):
             return CellFolder.remove, (CellFolder(tmp_path),)
 
     torch.save({"state": Harm(), "reported": {}}, path)
-    assert made.restore() is None and path.exists()
+    assert made.restore() is None
+    assert path.exists()
 
 
 @pytest.mark.parametrize("place", ["relative/folder", "nothing://bucket/path", "/proc/nothing", "{file}/below"])

@@ -28,7 +28,7 @@ def settings():
 
 
 @pytest.mark.parametrize(
-    ("variables", "word"),
+    "variables, word",
     [
         ({"RAY_ADDRESS": "ray://head:10001"}, "got ray://head:10001"),
         ({"RAY_ADDRESS": "head"}, "got 'head'"),
@@ -41,7 +41,8 @@ def test_a_cluster_that_cannot_be_used_is_one_sentence(settings, variables, word
     settings(variables)
     with pytest.raises(ValueError) as raised, cluster.running():
         pass
-    assert word in str(raised.value) and len(str(raised.value).splitlines()) == 1
+    assert word in str(raised.value)
+    assert len(str(raised.value).splitlines()) == 1
 
 
 def test_workers_take_over_settings_that_their_machine_does_not_have(settings):
@@ -93,7 +94,8 @@ def test_the_working_tree_goes_along_without_runs_data_and_secrets(settings, tmp
     assert described["env_vars"]["PYTHONPATH"] == f"{root}:{root}/packages/data/src"
     settings({"INFOSCOPE_CODE": "image"})  # the machines have the code
     described = cluster._cluster_environment()
-    assert "working_dir" not in described and described["env_vars"] == {"OMP_NUM_THREADS": "1"}
+    assert "working_dir" not in described
+    assert described["env_vars"] == {"OMP_NUM_THREADS": "1"}
 
 
 @pytest.fixture
@@ -111,7 +113,8 @@ def ray_with(monkeypatch):
 def test_a_trial_that_fits_on_no_machine_is_refused(settings, ray_with):
     """Four cores on two machines are not four on one."""
     ray_with({"CPU": 2.0}, {"CPU": 2.0, "GPU": 1.0})
-    assert cluster.resources(2) == (4, 1) and cluster.resources(2, 0.5) == (4, 1)
+    assert cluster.resources(2) == (4, 1)
+    assert cluster.resources(2, 0.5) == (4, 1)
     for asked, word in (((4,), "4 CPUs"), ((2, 2), "2 GPUs")):
         with pytest.raises(ValueError, match=word):
             cluster.resources(*asked)
@@ -134,12 +137,13 @@ LATE = "The current node timed out during startup."
 
 
 @pytest.mark.parametrize(
-    ("outcomes", "word"),
+    "outcomes, word",
     [([LATE, LATE, None], None), ([LATE] * cluster.STARTS, "timed out"), (["full\nray.cc"], "full")],
 )
 def test_ray_is_started_again_after_a_timeout(settings, monkeypatch, tmp_path, outcomes, word):
     """As on a machine with much else to do; what the failed attempts have left does not stay. Else it is a sentence."""
-    left, before = list(outcomes), set(psutil.Process().children())
+    left = list(outcomes)
+    before = set(psutil.Process().children())
 
     def init(**_):
         subprocess.Popen(["sleep", "600"])
@@ -157,7 +161,8 @@ def test_ray_is_started_again_after_a_timeout(settings, monkeypatch, tmp_path, o
     for process in kept:
         process.kill()
         process.wait()
-    assert not left and len(kept) == (word is None)
+    assert not left
+    assert len(kept) == (word is None)
 
 
 @pytest.mark.parametrize("base", ["", "of/a/very/long/path/for/temporary/files"])
@@ -174,7 +179,8 @@ def test_no_other_user_reaches_the_sockets_of_a_local_ray(settings, monkeypatch,
     with cluster.running():
         assert folders[0].parent.stat().st_mode & 0o077 == 0
     socket = folders[0] / "session_2026-11-27_23-17-00_562575_4194304" / "sockets" / "plasma_store"
-    assert len(str(socket)) < 107 and not folders[0].parent.exists()
+    assert len(str(socket)) < 107
+    assert not folders[0].parent.exists()
 
 
 @pytest.mark.parametrize("folder", ["plain", "my project", "it's $HOME; #1"])
@@ -193,7 +199,7 @@ def test_workers_start_in_a_folder_of_any_name(settings, monkeypatch, tmp_path, 
 
 
 @pytest.mark.parametrize(
-    ("given", "mode"),
+    "given, mode",
     [({}, "token"), ({"RAY_ADDRESS": "auto"}, None), ({"RAY_AUTH_TOKEN_PATH": "here"}, "token"),
      ({"RAY_AUTH_MODE": "disabled"}, "disabled")],
 )  # fmt: skip

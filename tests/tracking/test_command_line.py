@@ -27,5 +27,6 @@ def test_a_command_whose_reader_leaves_does_its_work(tmp_path, both):
     errors = writer if both else subprocess.PIPE
     done = subprocess.run([sys.executable, "-c", SCRIPT], stdout=writer, stderr=errors, cwd=tmp_path, timeout=120)
     os.close(writer)
-    assert done.returncode == 0 and (tmp_path / "done").exists()
+    assert done.returncode == 0
+    assert (tmp_path / "done").exists()
     assert both or done.stderr == b"progress\n"

@@ -11,7 +11,7 @@ from infoscope.tracking.datasets import DataSet, inputs
 from infoscope.tracking.models import ready_models
 from infoscope.tracking.store import Store
 from infoscope.tracking.sweep import Profile, Sweep
-from tests.tracking.cells import computed, job
+from tests.tracking.cells import computed, example, job
 
 X = np.arange(12, dtype=np.float32).reshape(4, 3)
 
@@ -38,11 +38,14 @@ def test_other_content_has_another_digest():
 
 def test_a_data_set_has_its_size_and_a_distribution_has_none():
     entry = DataSet("made up", "here", lambda: {"x": iter([X, X]), "t": list("abcdefgh")}, "test").entry
-    assert json.loads(entry["profile"]) == {"num_rows": 8, "num_elements": 32} and entry["context"] == "test"
+    assert json.loads(entry["profile"]) == {"num_rows": 8, "num_elements": 32}
+    assert entry["context"] == "test"
     (text, array) = json.loads(json.loads(entry["schema"])["mlflow_tensorspec"]["features"])
-    assert array["tensor-spec"] == {"dtype": "float32", "shape": [-1, 3]} and text["name"] == "t"
+    assert array["tensor-spec"] == {"dtype": "float32", "shape": [-1, 3]}
+    assert text["name"] == "t"
     law = DataSet("normal", "a law", lambda: {"law": "normal", "bits": (2.0, 4.0)}, endless=True).entry
-    assert "without end" in law["profile"] and law["source_type"] == "distribution"
+    assert "without end" in law["profile"]
+    assert law["source_type"] == "distribution"
 
 
 def test_anything_but_data_sets_is_refused():
@@ -63,7 +66,8 @@ SWEEP = Sweep("reads", lambda profile: [{"seed": 0}], lambda pack, report: None,
 def test_its_name_is_a_tag_and_planning_does_not_read_it():
     READ.clear()
     (cell,) = SWEEP.plan(SWEEP.profiles["smoke"]).values()
-    assert SWEEP.tags_of(cell) == {"infoscope.data": "made up"} and not READ
+    assert SWEEP.tags_of(cell) == {"infoscope.data": "made up"}
+    assert not READ
 
 
 @pytest.fixture
@@ -79,18 +83,20 @@ def test_every_run_of_a_pack_has_it_once_and_a_failed_one_too(store, own_folder)
     cells = {"one": {"seed": 0}, "two": {"seed": 1}}
     computed(job(store, own_folder / "cells", trial, data=SWEEP.data), cells)
     found = list(store.cells())
-    assert len(found) == 2 and {run.data.tags["infoscope.outcome"] for run in found} == {"failed"}
+    assert len(found) == 2
+    assert {run.data.tags["infoscope.outcome"] for run in found} == {"failed"}
     expected = {(PARTS[0].entry["digest"], "training"), (PARTS[1].entry["digest"], "test")}
     for run in found:
         inputs = run.inputs.dataset_inputs
-        assert {(one.dataset.digest, one.tags[0].value) for one in inputs} == expected and len(inputs) == 2
+        assert {(one.dataset.digest, one.tags[0].value) for one in inputs} == expected
+        assert len(inputs) == 2
 
 
 def test_single_figures_of_a_run_are_its_models_on_the_data_of_their_name_else_of_training(store, own_folder):
     def trial(pack, report):
         (cell,) = pack.cells
         report.metrics(cell, {"test/accuracy": 0.5, "diverged": 0.0})
-        report.model([cell], "critic", make_critic("inner", 2, 2), {name: np.ones((1, 2), np.float32) for name in "xy"})
+        report.model([cell], "critic", make_critic("inner", 2, 2), example())
 
     computed(job(store, own_folder / "cells", trial, data=SWEEP.data), {"one": {"seed": 0}})
     (run,) = store.cells()

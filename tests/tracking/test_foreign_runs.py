@@ -1,14 +1,14 @@
 """Foreign and incomplete runs in an experiment are skipped; names that would hide a column are refused."""
 
+import dataclasses
 import functools
 import json
 import logging
-from dataclasses import dataclass
 
 import pytest
 from optuna.distributions import IntDistribution
 
-from infoscope.tracking import Profile, Search, Sweep, log_results, parents, runs
+from infoscope.tracking import Search, Sweep, log_results, parents, runs
 from infoscope.tracking.search import CellSearch
 from infoscope.tracking.status import status
 from infoscope.tracking.store import Store, by_key
@@ -16,7 +16,7 @@ from infoscope.tracking.sync import sync
 from infoscope.tracking.tags import CELL, CELLS, DRIVER, KEY, OUTCOME, PARENT, PROFILE
 from tests.refusals import refused
 from tests.tracking import toy_sweep
-from tests.tracking.cells import tags_of
+from tests.tracking.cells import Seeds, nothing, searched, tags_of
 from tests.tracking.processes import counts, finish, start
 
 
@@ -55,7 +55,8 @@ NO_CELLS = {
 
 def with_foreign_runs(experiment, plan):
     """A store in which other programs and killed processes have left runs that are no cells; their ids by kind."""
-    store, made = Store.open(experiment, create=True), {}
+    store = Store.open(experiment, create=True)
+    made = {}
     key, cell = next(iter(plan.items()))
 
     def make(kind, status, **tags):
@@ -75,7 +76,8 @@ def with_foreign_runs(experiment, plan):
     make("finished by hand, without a result", "FINISHED", **whole, **{OUTCOME: ""})
     make("an unknown outcome", "FINISHED", **whole, **{OUTCOME: "perhaps"})
     make("scheduled", "SCHEDULED", **whole)
-    elsewhere, never = {DRIVER: "elsewhere:/runs"}, "0" * 32
+    elsewhere = {DRIVER: "elsewhere:/runs"}
+    never = "0" * 32
     make("a parent that is gone", "KILLED", **whole, **{PARENT: never})
     make("a parent that is gone, running", None, **whole, **elsewhere, **{PARENT: never})
     make("a key with quotes", "FINISHED", **{KEY: "a' or '1' = `1", CELL: "{", PROFILE: "smoke", OUTCOME: "complete"})
@@ -90,7 +92,8 @@ def test_a_sweep_makes_its_cells_and_nothing_else(own_folder):
     code, output = finish(command())
     assert code == 0 and counts(output) == {"completed": 3, "cells": 3} and "Traceback" not in output, output
     frame = runs("toy", "smoke").set_index("seed")
-    assert frame["level"].to_dict() == {0: 0.2, 1: 1.2, 2: 2.2} and set(frame["status"]) == {"FINISHED"}
+    assert frame["level"].to_dict() == {0: 0.2, 1: 1.2, 2: 2.2}
+    assert set(frame["status"]) == {"FINISHED"}
     assert output.count(made["cell: not JSON"]) == 1
     code, output = finish(command())
     assert code == 0 and counts(output) == {"cells": 3}, output
@@ -102,10 +105,13 @@ def test_sync_status_and_tables_skip_foreign_runs_with_a_warning(own_folder, war
     for key, cell in plan.items():
         finished(store, key, cell, {"level": cell["seed"]})
     frame = runs("toy", "smoke")
-    assert sorted(frame["level"]) == [0, 1] and set(frame["key"]) == set(plan)
+    assert sorted(frame["level"]) == [0, 1]
+    assert set(frame["key"]) == set(plan)
     assert len(runs("toy", finished=False)) == 2
-    (told,) = status(["toy"], "smoke")
-    assert told.counts == {"done": 2} and told.others == 0 and "toy" in told.note  # whose module lies in tests
+    (counted,) = status(["toy"], "smoke")
+    assert counted.counts == {"done": 2}  # whose module lies in tests
+    assert counted.others == 0
+    assert "toy" in counted.note
     (synced,) = sync(["toy"])
     assert synced.left == {}
     left = {kind: store.client.get_run(run_id).info.status for kind, run_id in made.items()}
@@ -117,25 +123,8 @@ def test_sync_status_and_tables_skip_foreign_runs_with_a_warning(own_folder, war
     assert set(warned({made["another program's"], made["finished by hand"]}).values()) == {0}
 
 
-def fixed(profile):
-    return [{"kind": "searched"}]
-
-
-def space(profile):
-    return {"width": IntDistribution(1, 100)}
-
-
-def nothing(pack, report):
-    pass
-
-
-@dataclass(frozen=True)
-class Seeds(Profile):
-    seeds: tuple[int, ...] = (0, 1)
-
-
 PROFILES = {"smoke": Seeds()}
-SEARCHED = Sweep("searched", fixed, nothing, PROFILES, search=Search("loss", "min", lambda: None, space, trials=4))
+SEARCHED = searched(PROFILES)
 
 
 def test_a_search_recalls_its_own_cells(own_folder):
@@ -161,11 +150,11 @@ def test_fields_and_tags_must_not_have_reserved_names():
             Sweep("named", lambda profile, name=name: [{name: 1}], nothing, PROFILES).plan(PROFILES["smoke"])
         taken = Search("loss", "min", lambda: None, lambda _, name=name: {name: IntDistribution(1, 100)})
         with pytest.raises(ValueError, match=f"'{name}'"):
-            CellSearch(Sweep("named", fixed, nothing, PROFILES, search=taken), PROFILES["smoke"])
-    taken = Sweep("named", fixed, nothing, PROFILES, tags=lambda cell: {"infoscope.key": "mine"})
+            CellSearch(dataclasses.replace(SEARCHED, search=taken), PROFILES["smoke"])
+    taken = dataclasses.replace(SEARCHED, tags=lambda cell: {"infoscope.key": "mine"})
     with pytest.raises(ValueError, match="'infoscope.key'"):
         taken.plan(PROFILES["smoke"])
-    described = Sweep("named", fixed, nothing, PROFILES, tags=lambda cell: {"infoscope.data": "digits"})
+    described = dataclasses.replace(SEARCHED, tags=lambda cell: {"infoscope.data": "digits"})
     assert len(described.plan(PROFILES["smoke"])) == 1
 
 

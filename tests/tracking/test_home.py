@@ -14,18 +14,17 @@ def mode(path):
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+def here(empty_folder):
     before = os.umask(0o022)
-    yield tmp_path
+    yield empty_folder
     os.umask(before)
 
 
 def test_the_home_folder_is_private(here, monkeypatch):
     assert mode(made_home()) == "0o700"
     home().chmod(0o775)
-    assert made_home() == here / "runs" and mode(home()) == "0o700"
+    assert made_home() == here / "runs"
+    assert mode(home()) == "0o700"
     home().chmod(0o500)
     assert mode(made_home()) == "0o500"  # more closed than that stays
     home().chmod(0o755)

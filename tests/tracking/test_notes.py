@@ -14,7 +14,9 @@ def links(note):
 
 def test_the_page_of_a_sweep_links_to_its_cells_and_tables():
     note = notes.parent_note("Which one?", "make sweep-demo", 3, 1, "7", "parent")
-    assert "Which one?" in note and "`make sweep-demo`" in note and "1 were already recorded" in note
+    assert "Which one?" in note
+    assert "`make sweep-demo`" in note
+    assert "1 were already recorded" in note
     run, kind = "#/experiments/7/runs/parent", "?workflowType=machine_learning"
     assert links(note)["Tables and figures"] == f"{run}/artifacts/analysis{kind}"
     assert links(note)["3 cells"].startswith(f"#/experiments/7/runs{kind}&searchFilter=tags.%60mlflow.parentRunId")
@@ -30,8 +32,13 @@ def test_a_note_is_never_longer_than_mlflow_takes(count):
 def test_the_tables_of_a_second_analysis_replace_the_first():
     first = notes.add_tables("About.", [("mse", ["x"], [["1"]], "Of a."), ("other", ["y"], [["2"]], "")])
     second = notes.add_tables(first, [("mse", ["x"], [["3"]], "Of b.")])
-    assert second.count("### About") == 1 and second.endswith("About.") and second.startswith("**mse**")
-    assert "| 3 |" in second and "| 1 |" not in second and "Of b." in second and "other" not in second
+    assert second.count("### About") == 1
+    assert second.endswith("About.")
+    assert second.startswith("**mse**")
+    assert "| 3 |" in second
+    assert "| 1 |" not in second
+    assert "Of b." in second
+    assert "other" not in second
     assert notes.add_tables(second, [("mse", ["x"], [["3"]], "Of b.")]) == second
 
 
@@ -43,7 +50,8 @@ def test_names_and_settings_are_no_markup():
     note = notes.loaded_note(hostile, hostile, 3, "7", "p")
     note += notes.add_tables("", [(hostile, [hostile], [[hostile]], hostile)])
     outside = re.sub(r"`[^`]*`", "", note.replace("\\`", ""))
-    assert "http://e" not in links(outside).values() and "<script>" not in outside
+    assert "http://e" not in links(outside).values()
+    assert "<script>" not in outside
     assert not re.search(r"(?<!\\)!\[", outside)
     (row,) = [line for line in note.splitlines() if line.startswith("| ") and "script" in line][1:]
     assert len(re.findall(r"(?<!\\)\|", row)) == 2

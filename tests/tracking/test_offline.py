@@ -25,10 +25,12 @@ def test_an_offline_run_is_published_once(own_folder, capsys):
         assert counts in printed
         (file, *_) = re.findall("^failed: .*; traceback: (.*)$", printed, re.MULTILINE)
         assert "Error: " in Path(file).read_text()
-    (told,) = sync(folder=place)
-    assert told.published == 4 and not told.left
+    (synced,) = sync(folder=place)
+    assert synced.published == 4
+    assert not synced.left
     frame = runs("toy", "smoke")
-    assert sorted(frame["seed"]) == [0, 1] and frame["level"].tolist() == [seed + 0.2 for seed in frame["seed"]]
+    assert sorted(frame["seed"]) == [0, 1]
+    assert frame["level"].tolist() == [seed + 0.2 for seed in frame["seed"]]
     assert not any((place / "toy").iterdir())
 
 

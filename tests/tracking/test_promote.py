@@ -8,10 +8,9 @@ from infoscope.estimators import make_critic
 from infoscope.tracking import load_model
 from infoscope.tracking.datasets import DataSet
 from infoscope.tracking.promote import promote
-from infoscope.tracking.publishing import publish
 from infoscope.tracking.store import Store
 from infoscope.tracking.weights import write_model
-from tests.tracking.cells import begun
+from tests.tracking.cells import begun, closed, example
 
 
 @pytest.fixture
@@ -23,11 +22,9 @@ def logged(own_folder, monkeypatch):
     record.append({"datasets": [DataSet("made up", "here", lambda: {"x": np.arange(3)}).entry]})
     record.metrics({"estimate_bits": 1.5, "estimate_bits_error": 0.25, "loss": 0.125}, 0)
     critic = make_critic("joint", 3, 2, depth=1, width=4, generator=torch.Generator().manual_seed(0))
-    write_model(critic, {"x": np.ones((1, 3), np.float32), "y": np.ones((1, 2), np.float32)},
-                record.model("critic"))  # fmt: skip
+    write_model(critic, example(3, 2), record.model("critic"))
     record.append({"model": "critic", "owner": "cell"})
-    record.end("complete")
-    return publish(record, store), critic.state_dict()
+    return closed(record, store), critic.state_dict()
 
 
 def test_a_promoted_model_is_loaded_by_its_alias_and_has_a_card(logged, command):
@@ -42,13 +39,14 @@ def test_a_promoted_model_is_loaded_by_its_alias_and_has_a_card(logged, command)
     told = version.description
     for word in ("JointCritic", "made up (training)", "no pickle", "bits=2", f"runs/{run_id}"):
         assert word in told
-    assert "| estimate\\_bits | 1.5 | 1.01 to 1.99 |" in told and "| loss | 0.125 |  |" in told
+    assert "| estimate\\_bits | 1.5 | 1.01 to 1.99 |" in told
+    assert "| loss | 0.125 |  |" in told
     assert promote(run_id, "challenger") == "models:/demo-critic@challenger"
     (same,) = client.search_model_versions("name = 'demo-critic'")
     assert same.version == version.version  # another alias of the same
 
 
-def test_a_model_that_cannot_be_promoted_is_refused(logged, command):
+def test_a_model_that_cannot_be_promoted_is_refused(logged, rejected):
     run_id, _ = logged
     for words, told in (
         ((run_id, "--alias", "a b"), "'a b'"),
@@ -56,6 +54,5 @@ def test_a_model_that_cannot_be_promoted_is_refused(logged, command):
         ((run_id, "--alias", "a", "--name", "a/b"), "'a/b'"),
         (("nonsense", "--alias", "a"), "not found"),
     ):
-        code, _, errors = command("promote", *words)
-        assert code == 2 and told in errors and len(errors.splitlines()) == 1
+        assert told in rejected("promote", *words)
     assert not Store.open("demo").client.search_registered_models()

@@ -19,14 +19,13 @@ from infoscope.tracking.store import Store, by_key, is_finished
 from infoscope.tracking.tags import PARENT, PROFILE
 from infoscope.tracking.weights import write_model
 from tests.refusals import refused
-from tests.tracking.cells import begun, closed, history
+from tests.tracking.cells import begun, closed, example, history
 
 
 def critic_in(folder, owner=""):
     """Writes a critic, for a cell or for one that shares another's."""
-    row = np.ones((1, 2), np.float32)
     if not owner:
-        write_model(make_critic("inner", 2, 2), {"x": row, "y": row}, folder.model("critic"))
+        write_model(make_critic("inner", 2, 2), example(), folder.model("critic"))
     folder.append({"model": "critic", "owner": owner or folder.key})
 
 
@@ -38,7 +37,8 @@ def test_a_finished_cell_is_read_back_with_its_values_metrics_and_table(tmp_path
     closed(begun(tmp_path, "smaller", {"kind": "11"}), store)
     failed = closed(begun(tmp_path, "failed", {"a": 3}), store, "failed")
     frame = runs(store.experiment).set_index("key")
-    assert set(frame.index) == {"whole", "smaller"} and frame.loc["smaller", "depth"] is None
+    assert set(frame.index) == {"whole", "smaller"}
+    assert frame.loc["smaller", "depth"] is None
     row = frame.loc["whole"]
     assert isinstance(row["depth"], int)
     assert (row["kind"], row["depth"], row["schedule"], row["mse_bits2"]) == ("10", 3, [2.0], 0.25)  # types are kept
@@ -57,7 +57,8 @@ def test_arrays_are_read_back_without_a_pickle(tmp_path, store):
     (folder.files / "corrupt.npz").write_bytes(b"nothing")
     run_id = closed(folder, store)
     items = arrays(run_id, "items")
-    assert items["x"].tolist() == [[0, 1, 2], [3, 4, 5]] and items["x"].dtype == np.uint8
+    assert items["x"].tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert items["x"].dtype == np.uint8
     assert items["name"].tolist() == ["a", "b"]
     with pytest.raises(LookupError, match="'absent'"):
         arrays(run_id, "absent")
@@ -74,7 +75,9 @@ def test_results_of_a_later_evaluation_replace_earlier_ones(tmp_path, store):
     (tmp_path / "report.json").write_text("2")
     log_results(run_id, {"unique": 0.5}, [tmp_path / "report.json"], "partition")
     row = runs(store.experiment).set_index("key").loc["evaluated"]
-    assert row["unique"] == 0.5 and math.isnan(row["seed"]) and row["status"] == "FINISHED"
+    assert row["unique"] == 0.5
+    assert math.isnan(row["seed"])
+    assert row["status"] == "FINISHED"
     assert Path(store.client.download_artifacts(run_id, "partition/report.json", str(tmp_path))).read_text() == "2"
     with refused(code="invalid"):
         log_results(run_id, {"unique": 0.75}, [tmp_path / "absent.json"], "partition")
@@ -95,21 +98,22 @@ def test_a_run_lasts_as_long_as_its_cell_did_not_its_sending(tmp_path, store):
 def test_a_model_is_shown_at_every_cell_that_shares_it(tmp_path, store, monkeypatch):
     """Also through MLflow's own loader, which must give the same scores."""
     critic = make_critic("joint", 3, 2, depth=1, width=4)
-    example = {"x": np.ones((2, 3), np.float32), "y": np.ones((5, 2), np.float32)}
-    owner, other = begun(tmp_path, "owner"), begun(tmp_path, "other")
-    write_model(critic, example, owner.model("critic"))
+    sides = {"x": np.ones((2, 3), np.float32), "y": np.ones((5, 2), np.float32)}
+    owner = begun(tmp_path, "owner")
+    other = begun(tmp_path, "other")
+    write_model(critic, sides, owner.model("critic"))
     for folder in (owner, other):
         folder.append({"model": "critic", "owner": "owner"})
     ids = [closed(folder, store) for folder in (owner, other)]
-    expected = critic(*map(torch.as_tensor, example.values())).detach()
+    expected = critic(*map(torch.as_tensor, sides.values())).detach()
     models = {store.client.get_run(run_id).outputs.model_outputs[0].model_id for run_id in ids}
     assert len(models) == 1
     for address in (*ids, f"models:/{models.copy().pop()}"):
         loaded = load_model(address)
-        torch.testing.assert_close(loaded(*map(torch.as_tensor, example.values())), expected, rtol=0, atol=0)
+        torch.testing.assert_close(loaded(*map(torch.as_tensor, sides.values())), expected, rtol=0, atol=0)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", store.uri)
     logged = mlflow.pyfunc.load_model(f"models:/{models.pop()}")
-    np.testing.assert_array_equal(logged.predict(example), expected.numpy())
+    np.testing.assert_array_equal(logged.predict(sides), expected.numpy())
     assert {column.name for column in logged.metadata.signature.inputs} == {"x", "y"}
     assert logged.input_example is not None
 
@@ -127,8 +131,10 @@ def test_publishing_again_changes_nothing(tmp_path, store):
         folder.note_sent(0)
         assert publish(folder, store) == run_id
         (run,) = store.cells()
-        assert is_finished(run) and run.data.params == {"a": "1", "schedule": "2.0,4.0"}
-        assert history(store, run_id) == [(0, 0.0), (1, 0.5), (2, 1.0)] and len(run.outputs.model_outputs) == 1
+        assert is_finished(run)
+        assert run.data.params == {"a": "1", "schedule": "2.0,4.0"}
+        assert history(store, run_id) == [(0, 0.0), (1, 0.5), (2, 1.0)]
+        assert len(run.outputs.model_outputs) == 1
 
 
 def test_the_last_value_of_a_repeated_step_counts(tmp_path, store):
@@ -155,7 +161,8 @@ def test_of_several_runs_of_a_cell_the_first_complete_one_counts(tmp_path, store
     assert len(list(store.cells())) == 5
     assert levels[by_key(store.cells())["one"].info.run_id] == 2
     (row,) = runs(store.experiment).to_dict("records")
-    assert row["level"] == 2.0 and {f"label{level}" for level in range(4)} <= set(row["profile"].split("; "))
+    assert row["level"] == 2.0
+    assert {f"label{level}" for level in range(4)} <= set(row["profile"].split("; "))
 
 
 def test_a_refused_cell_is_kept_and_the_others_are_sent(tmp_path, store, monkeypatch):
@@ -179,7 +186,9 @@ def test_a_refused_cell_is_kept_and_the_others_are_sent(tmp_path, store, monkeyp
     published, left = publish_all([bad, good, hostile, lost, damaged], store)
     assert list(published) == [good]
     told = {folder.key: str(error) for folder, error in left.items()}
-    assert "step of a metric" in told["bad"] and "'../../secret'" in told["hostile"] and "never begun" in told["lost"]
+    assert "step of a metric" in told["bad"]
+    assert "'../../secret'" in told["hostile"]
+    assert "never begun" in told["lost"]
     assert "cell.json" in told["damaged"]
     assert runs(store.experiment)["level"].tolist() == [1.0]
 
@@ -192,31 +201,31 @@ def test_a_store_that_is_away_loses_nothing(tmp_path, store, monkeypatch):
         folder.metrics({"level": 1.0}, 0)
         folder.end("complete")
     published, left = publish_all(folders, away)
-    assert not published and list(left) == folders
+    assert not published
+    assert list(left) == folders
     published, left = publish_all(folders, store)
-    assert not left and [history(store, run_id) for run_id in published.values()] == [[(0, 1.0)]] * 2
+    assert not left
+    assert [history(store, run_id) for run_id in published.values()] == [[(0, 1.0)]] * 2
 
 
 def test_a_cell_may_come_before_the_owner_of_its_model(tmp_path, store):
     """Folders come in the order of their keys."""
-    sharer, owner = begun(tmp_path, "a"), begun(tmp_path, "b")
+    sharer = begun(tmp_path, "a")
+    owner = begun(tmp_path, "b")
     critic_in(owner)
     critic_in(sharer, "b")
     for folder in (sharer, owner):
         folder.end("complete")
     published, left = publish_all([sharer, owner], store)
-    assert set(published) == {sharer, owner} and not left
+    assert set(published) == {sharer, owner}
+    assert not left
     assert load_model(published[sharer]).config == load_model(published[owner]).config
 
 
 def test_a_model_is_sent_for_those_that_share_it_though_its_owner_fails(tmp_path, store):
-    owner, sharer = begun(tmp_path, "owner"), begun(tmp_path, "sharer")
+    owner = begun(tmp_path, "owner")
+    sharer = begun(tmp_path, "sharer")
     critic_in(owner)
     critic_in(sharer, "owner")
     closed(owner, store, "failed")
     assert load_model(closed(sharer, store)).config["dim_x"] == 2
-
-
-def test_a_parent_is_given_to_a_cell_without_one(tmp_path, store):
-    run_id = publish(begun(tmp_path), store, "f" * 32)
-    assert store.run(run_id).data.tags[PARENT] == "f" * 32

@@ -10,15 +10,21 @@ from infoscope.tracking.renamed import RENAMED, present_name, present_names
 ARCHIVES = sorted((Path(__file__).parents[2] / "docs" / "results" / "runs").glob("*.jsonl.gz"))
 
 
-@pytest.mark.parametrize(("experiment", "older", "present"), [
-    ("critic-capacity", "at 2 bits/mse_bits2", "mse_bits2 at 2 bits"),
-    ("anything", "at 0.5 bits/held_out_same_batch_bits_error", "held_out_same_batch_bits_error at 0.5 bits"),
-    ("known-laws", "truth_error", "true_nats_error"), ("known-laws", "covered", "covering_intervals"),
-    ("reading", "covered", "coverage"), ("reading", "covered/heavy tails", "coverage/heavy tails"),
-    ("vae-zoo", "evaluation 2/total_correlation", "evaluation 2/total_correlation_nats"),
-    ("domain-partition", "out_of_domain/worst_slice_low", "out_of_domain_accuracy/worst_slice_low"),
-    ("mine", "covered", "covered"), ("mine", "truth", "truth"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "experiment, older, present",
+    [
+        ("critic-capacity", "at 2 bits/mse_bits2", "mse_bits2 at 2 bits"),
+        ("anything", "at 0.5 bits/held_out_same_batch_bits_error", "held_out_same_batch_bits_error at 0.5 bits"),
+        ("known-laws", "truth_error", "true_nats_error"),
+        ("known-laws", "covered", "covering_intervals"),
+        ("reading", "covered", "coverage"),
+        ("reading", "covered/heavy tails", "coverage/heavy tails"),
+        ("vae-zoo", "evaluation 2/total_correlation", "evaluation 2/total_correlation_nats"),
+        ("domain-partition", "out_of_domain/worst_slice_low", "out_of_domain_accuracy/worst_slice_low"),
+        ("mine", "covered", "covered"),
+        ("mine", "truth", "truth"),
+    ],
+)
 def test_an_older_name_is_translated_in_its_experiment_only(experiment, older, present):
     assert present_name(experiment, older) == present
 

@@ -71,8 +71,10 @@ def test_values_that_cannot_be_stored_are_refused_at_once(report, folder, what):
     bad, word = REFUSED[what]
     with pytest.raises(ValueError) as refused:
         bad(report)
-    assert word in str(refused.value) and len(str(refused.value).splitlines()) == 1
-    assert folder.entries() == [] and not any(folder.files.iterdir())
+    assert word in str(refused.value)
+    assert len(str(refused.value).splitlines()) == 1
+    assert folder.entries() == []
+    assert not any(folder.files.iterdir())
 
 
 def test_an_array_of_objects_is_refused(report):
@@ -84,7 +86,8 @@ def test_an_array_of_objects_is_refused(report):
 def test_numbers_of_any_kind_are_recorded_as_they_are(report, folder, value):
     report.metrics(dict(CELL), {"value": value}, np.int64(2))  # a copy is the same cell
     (line,) = folder.entries()
-    assert line["metrics"] == {"value": float(value)} and line["step"] == 2
+    assert line["metrics"] == {"value": float(value)}
+    assert line["step"] == 2
 
 
 def test_equal_values_of_other_types_are_other_cells(tmp_path):
@@ -102,6 +105,7 @@ def test_a_search_receives_every_hundredth_of_the_progress_except_the_end(report
     for step in range(1, 1001):
         report.progress(step / 1000, done=1 / step, other=2.0)
     fractions = [message["fraction"] for message in heard]
-    assert 90 <= len(fractions) <= 100 and all(fraction < 1 for fraction in fractions)
+    assert 90 <= len(fractions) <= 100
+    assert all(fraction < 1 for fraction in fractions)
     assert all(later - earlier >= 0.01 for earlier, later in zip(fractions, fractions[1:]))
     assert report.judged == {"fraction": 1.0, JUDGED: 1 / 1000}

@@ -35,14 +35,18 @@ def cell(store, key, label, parent):
 def test_tables_and_figures_go_to_the_newest_that_has_ended(store, tmp_path):
     """Twice is like once; a run that failed in part is better than none; what a person wrote about it stays."""
     old = invocation(store, "laptop", 1000, "FINISHED")
-    failed, killed = invocation(store, "laptop", 2000, "FAILED"), invocation(store, "laptop", 3000, "KILLED")
+    failed = invocation(store, "laptop", 2000, "FAILED")
+    killed = invocation(store, "laptop", 3000, "KILLED")
     cell(store, "a", "laptop; laptop steps=3", old)
     (tmp_path / "mse.csv").write_text("x\n1\n")
-    frame, table = runs("demo", "laptop"), [("mse", ["x"], [["1"]], "One row.")]
+    frame = runs("demo", "laptop")
+    table = [("mse", ["x"], [["1"]], "One row.")]
     page = publish("demo", "laptop", frame, table, [tmp_path / "mse.csv"])
     assert page == f"#/experiments/{store.experiment_id}/runs/{old}?workflowType=machine_learning"
     first = store.run(old).data.tags[NOTE]
-    assert first.endswith("What is asked.") and "| 1 |" in first and "One row." in first
+    assert first.endswith("What is asked.")
+    assert "| 1 |" in first
+    assert "One row." in first
     assert publish("demo", "laptop", frame, table, [tmp_path / "mse.csv"]) == page
     assert store.run(old).data.tags[NOTE] == first
     assert [file.path for file in store.client.list_artifacts(old, "analysis")] == ["analysis/mse.csv"]
@@ -79,6 +83,7 @@ def test_curves_and_constants_are_columns_by_their_plain_names_in_old_runs_and_n
     assert frame["train/loss"].to_dict() == {"old": 1.5, "new": 1.5, "both": 1.5}
     assert not [name for name in frame if name.startswith(CURVES)]
     assert frame.loc[["old", "new"], "floor at 2 bits"].tolist() == [0.25, 0.25]
-    assert frame.loc["both", "n"] == 3 and math.isnan(frame.loc["both", "infinite"])
+    assert frame.loc["both", "n"] == 3
+    assert math.isnan(frame.loc["both", "infinite"])
     for run_id in (old, new, both):
         assert curve(run_id, "train/loss").to_dict() == {1: 0.5, 2: 1.5}

@@ -23,14 +23,6 @@ from tests.tracking.cells import begun, history
 from tests.tracking.processes import counts, finish, start, wait_until
 
 
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    """A folder to work in, without a store."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    return tmp_path
-
-
 def everything():
     """All cells of the toy experiment, by kind and seed."""
     return runs("toy", finished=False).set_index(["kind", "seed"]).sort_index()
@@ -50,7 +42,7 @@ def again(monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(
-    ("uri", "place"),
+    "uri, place",
     [
         ("", "{here}/runs"),
         ("sqlite:////elsewhere/mine.db", "/elsewhere/mine.db"),
@@ -59,15 +51,16 @@ def again(monkeypatch, capsys):
         ("https://ann:hush@tracking", "https://tracking/"),
     ],
 )
-def test_the_place_of_the_record_is_that_of_the_tracking_store(here, monkeypatch, uri, place):
+def test_the_place_of_the_record_is_that_of_the_tracking_store(empty_folder, monkeypatch, uri, place):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
     said = where(Store(tracking_uri(), "toy", "1"))
-    assert place.format(here=here) in said and "hush" not in said
-    assert (f"{here}/runs" in said) == (not uri)
+    assert place.format(here=empty_folder) in said
+    assert "hush" not in said
+    assert (f"{empty_folder}/runs" in said) == (not uri)
 
 
 @pytest.mark.parametrize(
-    ("costs", "most", "sizes"),
+    "costs, most, sizes",
     [
         ([1] * 3, 5, [1, 1, 1]),
         ([1] * 6, 3, [2, 2, 2]),
@@ -78,32 +71,37 @@ def test_the_place_of_the_record_is_that_of_the_tracking_store(here, monkeypatch
 def test_packs_share_trials_of_similar_cost(costs, most, sizes):
     packs = [{str(number): {"number": number}} for number in range(len(costs))]
     groups = bundled(packs, costs, most)
-    assert [len(group) for group in groups] == sizes and len(groups) <= most
+    assert [len(group) for group in groups] == sizes
+    assert len(groups) <= most
     assert [pack for group in groups for pack in group] == packs
 
 
 @pytest.mark.system
-def test_failures_are_isolated_and_only_missing_cells_run_again(here, again):
+def test_failures_are_isolated_and_only_missing_cells_run_again(empty_folder, again):
     """One kind completes, one raises, one loses its worker once and is tried again. From an empty folder."""
-    code, output = finish(start(here, "--set", "kinds=plain,fails,dies"))
+    code, output = finish(start(empty_folder, "--set", "kinds=plain,fails,dies"))
     assert code == 1 and counts(output) == {"completed": 4, "failed": 2, "cells": 6}, output
-    assert "failed: fails seed=0: RuntimeError: this kind" in output and "traceback.txt" in output
+    assert "failed: fails seed=0: RuntimeError: this kind" in output
+    assert "traceback.txt" in output
     first = everything()
     assert first["status"].to_dict() == {
         (kind, seed): "FAILED" if kind == "fails" else "FINISHED"
         for kind in ("plain", "fails", "dies")
         for seed in (0, 1)
     }
-    traces = list((here / "runs" / "artifacts").rglob("traceback.txt"))
-    assert len(traces) == 2 and "RuntimeError: this kind" in traces[0].read_text()
+    traces = list((empty_folder / "runs" / "artifacts").rglob("traceback.txt"))
+    assert len(traces) == 2
+    assert "RuntimeError: this kind" in traces[0].read_text()
 
-    code, output = finish(start(here, "--set", "kinds=plain,dies,fails", module="inline_sweep"))
+    code, output = finish(start(empty_folder, "--set", "kinds=plain,dies,fails", module="inline_sweep"))
     assert code == 1 and counts(output) == {"failed": 2, "already": 4, "cells": 6}, output
     code, _, told = again("--profile", "smoke")
-    assert code == 0 and counts(told) == {"cells": 2}
+    assert code == 0
+    assert counts(told) == {"cells": 2}
     second = everything()
     complete = first["status"] == "FINISHED"
-    assert second["run_id"][complete].equals(first["run_id"][complete]) and len(second) == 6
+    assert second["run_id"][complete].equals(first["run_id"][complete])
+    assert len(second) == 6
     assert not cell_folders(outbox() / "toy")
     invocations = parents("toy", "smoke")
     assert [run.info.status for run in invocations] == ["FAILED", "FAILED"]  # the third had nothing to do
@@ -115,7 +113,8 @@ def test_failures_are_isolated_and_only_missing_cells_run_again(here, again):
 @pytest.mark.system
 def test_an_interrupted_sweep_goes_on_from_its_checkpoint(own_folder):
     """Ctrl-C leaves no run RUNNING; the curve has every step once. Kills are in `tests/infra/test_two_nodes.py`."""
-    settings, variables = ("--set", "kinds=slow seeds=0 steps=200"), {"INFOSCOPE_CHECKPOINT_SECONDS": "1"}
+    settings = ("--set", "kinds=slow seeds=0 steps=200")
+    variables = {"INFOSCOPE_CHECKPOINT_SECONDS": "1"}
     process = start(own_folder, *settings, **variables)
     kept = own_folder / "runs" / "cells" / "toy"
     wait_until(lambda: any(kept.glob("*.checkpoint")), process, "a checkpoint")
@@ -127,7 +126,8 @@ def test_an_interrupted_sweep_goes_on_from_its_checkpoint(own_folder):
     code, output = finish(start(own_folder, *settings, module="inline_sweep", **variables))
     assert code == 0, output
     begins = {int(path.name.removeprefix("started-")) for path in own_folder.glob("started-*")}
-    assert len(begins) == 2 and min(begins) == 0
+    assert len(begins) == 2
+    assert min(begins) == 0
     done = everything()
     assert done["status"].tolist() == ["FINISHED"]
     store = Store.open("toy")
@@ -143,13 +143,16 @@ def test_short_cells_share_trials_and_each_keeps_its_own_run_and_failure(own_fol
     code, output = finish(process)
     assert code == 1 and counts(output) == {"completed": 143, "failed": 7, "cells": 150}, output
     frame = runs("many", finished=False).set_index("number").sort_index()
-    assert len(frame) == 150 and frame.index.is_unique
+    assert len(frame) == 150
+    assert frame.index.is_unique
     failed = frame[frame["status"] == "FAILED"]
-    assert failed.index.tolist() == [13, 38, 40, 63, 88, 113, 138] and set(frame["status"]) == {"FAILED", "FINISHED"}
+    assert failed.index.tolist() == [13, 38, 40, 63, 88, 113, 138]
+    assert set(frame["status"]) == {"FAILED", "FINISHED"}
     assert failed.loc[63, "tags"]["infoscope.error"].startswith("ArithmeticError: 63")
     assert "worker" in failed.loc[40, "tags"]["infoscope.error"].lower()
     whole = frame.drop(failed.index)
-    assert (whole["mean"] == whole.index).all() and (whole["level"] == whole.index + 0.9).all()
+    assert (whole["mean"] == whole.index).all()
+    assert (whole["level"] == whole.index + 0.9).all()
     store = Store.open("many")
     for number in (0, 39, 41, 99):  # beside a cell that died, too
         assert sorted(step for step, _ in history(store, whole.loc[number, "run_id"])) == list(range(10))
@@ -158,7 +161,7 @@ def test_short_cells_share_trials_and_each_keeps_its_own_run_and_failure(own_fol
 
 
 @pytest.mark.parametrize(
-    ("arguments", "word"),
+    "arguments, word",
     [
         (("--profile", "nope"), "'nope'"),
         (("--set", "steps=0"), "steps"),
@@ -168,20 +171,22 @@ def test_short_cells_share_trials_and_each_keeps_its_own_run_and_failure(own_fol
         (("--gpus-per-pack", "1.5"), "gpus_per_pack"),
     ],
 )
-def test_bad_input_is_one_sentence_and_leaves_nothing(here, again, arguments, word):
+def test_bad_input_is_one_sentence_and_leaves_nothing(empty_folder, again, arguments, word):
     code, _, error = again(*arguments)
-    assert code == 2 and word in error and len(error.splitlines()) == 1
-    assert not list(here.iterdir())
+    assert code == 2
+    assert word in error
+    assert len(error.splitlines()) == 1
+    assert not list(empty_folder.iterdir())
 
 
-def test_a_sweep_that_is_already_running_is_refused(here):
-    lock = here / "runs" / "cells" / "toy.lock"
+def test_a_sweep_that_is_already_running_is_refused(empty_folder):
+    lock = empty_folder / "runs" / "cells" / "toy.lock"
     lock.parent.mkdir(parents=True)
     with FileLock(lock), pytest.raises(SweepBusy, match="already running"):
         run_sweep(toy_sweep.SWEEP, "smoke")
 
 
-def test_a_cell_that_ended_is_not_run_again_if_the_store_refuses_it(here, again, monkeypatch):
+def test_a_cell_that_ended_is_not_run_again_if_the_store_refuses_it(empty_folder, again, monkeypatch):
     """It is counted, said, and sent by a later command."""
     sweep = toy_sweep.SWEEP
     store = Store.open(sweep.name, create=True)
@@ -193,9 +198,13 @@ def test_a_cell_that_ended_is_not_run_again_if_the_store_refuses_it(here, again,
     with monkeypatch.context() as patch:
         patch.setattr("infoscope.tracking.publishing.parameters", lambda cell: [].missing)
         code, _, said = again("--set", "kinds=plain", "--set", "seeds=0")
-        assert code == 1 and folder.header() and str(folder.path.parent) in said
+        assert code == 1
+        assert folder.header()
+        assert str(folder.path.parent) in said
     code, *_ = again("--set", "kinds=plain", "--set", "seeds=0")
-    assert code == 0 and not folder.path.exists() and runs(sweep.name)["level"].tolist() == [1.0]
+    assert code == 0
+    assert not folder.path.exists()
+    assert runs(sweep.name)["level"].tolist() == [1.0]
     assert store.run_of(key).info.status == "FINISHED"
 
 
@@ -210,5 +219,5 @@ def test_an_outcome_that_a_worker_has_written_stays(own_folder):
             folder.end(outcome)
         assert not driver._settle(Ended(key, "failed", "the worker process died"))
         assert driver._settle(Ended(key, "failed", "the worker process died"), is_final=True)
-    found = runs("toy", finished=False).set_index("key")["outcome"].to_dict()
-    assert found == {"whole": "complete", "half": "failed"}
+    frame = runs("toy", finished=False).set_index("key")["outcome"].to_dict()
+    assert frame == {"whole": "complete", "half": "failed"}

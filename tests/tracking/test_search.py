@@ -67,10 +67,12 @@ class Point(Cell):
 
 
 def test_typed_cells_are_searched_as_dicts_are():
-    of_dicts, typed = CellSearch(sweep(SQUARE), Profile()), CellSearch(sweep(SQUARE, cells=(Point(),)), Profile())
+    of_dicts = CellSearch(sweep(SQUARE), Profile())
+    typed = CellSearch(sweep(SQUARE, cells=(Point(),)), Profile())
     for trial in "abc":
         (key, values), (same_key, point) = suggestion(of_dicts, trial), suggestion(typed, trial)
-        assert key == same_key and point == Point(**values)
+        assert key == same_key
+        assert point == Point(**values)
 
 
 def test_a_suggestion_is_a_cell_with_the_fixed_values():
@@ -79,8 +81,11 @@ def test_a_suggestion_is_a_cell_with_the_fixed_values():
     assert exploration.distributions["depth"] == IntDistribution(1, 3)  # randint ends before its upper bound
     for trial in "abcdefghij":
         key, cell = suggestion(exploration, trial)
-        assert set(cell) == {"seed", "sizes", "rate", "depth", "kind"} and cell["sizes"] == (1, 2)
-        assert 1e-4 <= cell["rate"] <= 1e-1 and cell["depth"] in (1, 2, 3) and cell["kind"] in ("x", None)
+        assert set(cell) == {"seed", "sizes", "rate", "depth", "kind"}
+        assert cell["sizes"] == (1, 2)
+        assert 1e-4 <= cell["rate"] <= 1e-1
+        assert cell["depth"] in (1, 2, 3)
+        assert cell["kind"] in ("x", None)
         assert key == exploration.sweep.key(cell)
 
 
@@ -94,7 +99,9 @@ def test_a_finite_space_is_searched_once():
         key, cell = suggestion(exploration, trial)
         exploration.on_trial_complete(trial, {"ended": ((key, COMPLETE, ""),), JUDGED: float(cell["depth"])})
         keys.append(key)
-    assert len(set(keys)) == 16 and suggestion(exploration, "q") is None and exploration.exhausted
+    assert len(set(keys)) == 16
+    assert suggestion(exploration, "q") is None
+    assert exploration.exhausted
 
 
 def test_configurations_that_cannot_be_run_are_not_suggested():
@@ -111,7 +118,7 @@ def impossible(cell):
 
 
 @pytest.mark.parametrize(
-    ("space", "settings", "words"),
+    "space, settings, words",
     [
         ({}, {}, "got {}"),
         ({"rate": 0.1}, {}, "rate .* got 0.1"),
@@ -141,7 +148,7 @@ OUTCOMES = [  # the last result, whether Tune saw an error, Optuna's state and v
 ]
 
 
-@pytest.mark.parametrize(("last", "error", "state", "value"), OUTCOMES)
+@pytest.mark.parametrize("last, error, state, value", OUTCOMES)
 def test_optuna_receives_the_outcome_of_a_trial(last, error, state, value):
     """A diverged trial ranks behind every other: pruned, by how far it got."""
     search = CellSearch(sweep(SQUARE), Profile())
@@ -172,29 +179,35 @@ def record(store, folder, declared, cell, outcome, label="laptop", loss=0.5, fra
 
 def test_a_restarted_search_keeps_finished_cells_and_runs_unfinished_ones(store, tmp_path):
     declared = sweep(SQUARE, trials=6)
-    base = {"seed": 0, "sizes": (1, 2)}
-    best = record(store, tmp_path, declared, base | {"a": 0.3, "b": 0.6}, COMPLETE, loss=0.0)
-    stopped = record(store, tmp_path, declared, base | {"a": 0.9, "b": 0.1}, STOPPED, loss=0.8, fraction=0.1)
-    elsewhere = record(store, tmp_path, declared, base | {"a": 0.4, "b": 0.4}, COMPLETE, label="smoke")
-    killed = record(store, tmp_path, declared, base | {"a": 0.5, "b": 0.5}, None)
-    failed = record(store, tmp_path, declared, base | {"a": 0.6, "b": 0.5}, FAILED)
-    record(store, tmp_path, declared, base | {"a": 0.5, "b": 0.2}, None, label="smoke")  # not begun by this profile
-    record(store, tmp_path, declared, base | {"a": 1.5, "b": 0.5}, COMPLETE)  # outside of the space
-    record(store, tmp_path, declared, base | {"seed": 1, "a": 0.5, "b": 0.5}, COMPLETE)  # other fixed values
-    other_science = dataclasses.replace(declared, version=2)
-    record(store, tmp_path, other_science, base | {"a": 0.1, "b": 0.1}, COMPLETE)
+
+    def recorded(a, b, outcome, seed=0, version=1, **settings):
+        cell = {"seed": seed, "sizes": (1, 2), "a": a, "b": b}
+        return record(store, tmp_path, dataclasses.replace(declared, version=version), cell, outcome, **settings)
+
+    best = recorded(0.3, 0.6, COMPLETE, loss=0.0)
+    stopped = recorded(0.9, 0.1, STOPPED, loss=0.8, fraction=0.1)
+    elsewhere = recorded(0.4, 0.4, COMPLETE, label="smoke")
+    killed = recorded(0.5, 0.5, None)
+    failed = recorded(0.6, 0.5, FAILED)
+    recorded(0.5, 0.2, None, label="smoke")  # not begun by this profile
+    recorded(1.5, 0.5, COMPLETE)  # outside of the space
+    recorded(0.5, 0.5, COMPLETE, seed=1)  # other fixed values
+    recorded(0.1, 0.1, COMPLETE, version=2)  # other science
 
     exploration = CellSearch(declared, Profile())
     plan = exploration.recall(list(store.cells()), "laptop")
     assert list(plan) == [best, stopped, elsewhere, killed, failed]
     assert all(declared.key(cell) == key for key, cell in plan.items())
     told = {trial.params["a"]: trial for trial in exploration._ot_study.trials if trial.params}
-    assert told[0.3].state is TrialState.COMPLETE and told[0.3].value == 0.0
-    assert told[0.9].state is TrialState.PRUNED and told[0.9].intermediate_values == dict.fromkeys(range(10), 0.8)
+    assert told[0.3].state is TrialState.COMPLETE
+    assert told[0.3].value == 0.0
+    assert told[0.9].state is TrialState.PRUNED
+    assert told[0.9].intermediate_values == dict.fromkeys(range(10), 0.8)
     assert exploration._ot_study.best_params == {"a": 0.3, "b": 0.6}
 
     suggested = [suggestion(exploration, trial)[0] for trial in "abc"]
-    assert suggested[:2] == [killed, failed] and suggested[2] not in plan
+    assert suggested[:2] == [killed, failed]
+    assert suggested[2] not in plan
     fewer = CellSearch(dataclasses.replace(declared, search=dataclasses.replace(declared.search, trials=2)), Profile())
     assert list(fewer.recall(list(store.cells()), "laptop")) == [best, stopped]
 
@@ -202,7 +215,8 @@ def test_a_restarted_search_keeps_finished_cells_and_runs_unfinished_ones(store,
 def test_a_search_ends_with_its_trials_best_first(own_folder):
     """Those that were stopped early come after the others, and those that failed or were killed are left out."""
     declared = sweep(SQUARE, trials=6)
-    store, folder = Store.open(declared.name, create=True), own_folder / "records"
+    store = Store.open(declared.name, create=True)
+    folder = own_folder / "records"
     for a, outcome, loss in ((0.1, COMPLETE, 0.8), (0.2, STOPPED, 0.1), (0.3, COMPLETE, 0.2), (0.4, FAILED, 0.0),
                              (0.5, STOPPED, math.nan)):  # fmt: skip
         record(store, folder, declared, {"seed": 0, "sizes": (1, 2), "a": a, "b": 0.6}, outcome, loss=loss)

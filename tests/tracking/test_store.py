@@ -5,19 +5,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
-import torch
 from mlflow.tracking._tracking_service.registry import TrackingStoreRegistry
 
 from infoscope.errors import InvalidInput, StoreUnreachable
-from infoscope.tracking import attach, load_model, parents, runs
+from infoscope.tracking import attach, parents, runs
 from infoscope.tracking.results import record_run
 from infoscope.tracking.store import Store, connect
-from infoscope.tracking.weights import write_model
 from tests.refusals import refused
 from tests.tracking.cells import begun, closed
-
-VERSION = "select version_num from alembic_version"
-SET_VERSION = "update alembic_version set version_num = ?"
 
 
 def as_in_a_new_process():
@@ -25,22 +20,30 @@ def as_in_a_new_process():
     connect.cache_clear()
 
 
-def test_an_old_store_is_upgraded(own_folder, monkeypatch):
-    """The schema of an earlier MLflow: what `mlflow db upgrade` is for."""
-    path = Path(Store.open("demo", create=True).uri.removeprefix("sqlite:///"))
+def set_version(path, version):
+    """The schema's version before."""
     with sqlite3.connect(path) as database:
-        (current,) = database.execute(VERSION).fetchone()
-        database.execute(SET_VERSION, ("451aebb31d03",))
+        (before,) = database.execute("select version_num from alembic_version").fetchone()
+        database.execute("update alembic_version set version_num = ?", (version,))
     database.close()
+    return before
 
+
+@pytest.fixture
+def path(own_folder):
+    """The database of a store."""
+    return Path(Store.open("demo", create=True).uri.removeprefix("sqlite:///"))
+
+
+def test_an_old_store_is_upgraded(path, monkeypatch):
+    """The schema of an earlier MLflow: what `mlflow db upgrade` is for."""
+    current = set_version(path, "451aebb31d03")
     as_in_a_new_process()
     upgraded = []
 
     def upgrade(command, **_):
         upgraded.append(command[1:])
-        with sqlite3.connect(path) as database:
-            database.execute(SET_VERSION, (current,))
-        database.close()
+        set_version(path, current)
         return subprocess.CompletedProcess(command, 0)
 
     monkeypatch.setattr(subprocess, "run", upgrade)
@@ -48,11 +51,8 @@ def test_an_old_store_is_upgraded(own_folder, monkeypatch):
     assert upgraded == [["-m", "mlflow", "db", "upgrade", f"sqlite:///{path}"]]
 
 
-def test_a_store_of_a_later_mlflow_is_refused_with_a_reason(own_folder, monkeypatch):
-    path = Path(Store.open("demo", create=True).uri.removeprefix("sqlite:///"))
-    with sqlite3.connect(path) as database:
-        database.execute(SET_VERSION, ("f" * 12,))
-    database.close()
+def test_a_store_of_a_later_mlflow_is_refused_with_a_reason(path, monkeypatch):
+    set_version(path, "f" * 12)
     as_in_a_new_process()
     failed = subprocess.CompletedProcess([], 1, stderr="Traceback\nno revision 'ffffffffffff'\n")
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: failed)
@@ -78,7 +78,8 @@ def invocation(store, label, start, status):
 def test_files_are_attached_to_the_newest_finished_invocation(tmp_path, own_folder):
     store = Store.open("demo", create=True)
     older, newer = (invocation(store, "laptop", start, "FINISHED") for start in (1000, 2000))
-    failed, running = invocation(store, "laptop", 3000, "FAILED"), invocation(store, "laptop", 4000, "RUNNING")
+    failed = invocation(store, "laptop", 3000, "FAILED")
+    running = invocation(store, "laptop", 4000, "RUNNING")
     other = invocation(store, "laptop steps=5", 5000, "FINISHED")
     closed(begun(tmp_path / "records", "cell", {"a": 1}), store)  # a cell is no invocation
     assert [run.info.run_id for run in parents("demo", "laptop")] == [running, failed, newer, older]
@@ -91,25 +92,14 @@ def test_files_are_attached_to_the_newest_finished_invocation(tmp_path, own_fold
     (tmp_path / "report.html").write_text("<p>second</p>")
     attach("demo", "laptop", paths[:1])
     names = {file.path for file in store.client.list_artifacts(newer, "analysis")}
-    assert names == {"analysis/report.html", "analysis/figure.png"} and not store.client.list_artifacts(older)
+    assert names == {"analysis/report.html", "analysis/figure.png"}
+    assert not store.client.list_artifacts(older)
     found = store.client.download_artifacts(newer, "analysis/report.html", str(tmp_path))
     assert Path(found).read_text() == "<p>second</p>"
     with refused("nothing.csv", "invalid"):
         attach("demo", "laptop", [*paths, "nothing.csv"])
     with pytest.raises(LookupError, match="'paper' has ended"):
         attach("demo", "paper", paths)
-
-
-def test_only_classes_of_the_house_are_written_and_loaded(tmp_path):
-    with pytest.raises(TypeError, match="infoscope namespace"):
-        write_model(torch.nn.Linear(1, 1), {}, tmp_path / "linear")
-    for text in (
-        '{"module": "os", "class": "system", "config": {"command": "true"}}',
-        '{"module": "infoscope.tracking.models", "class": "load_model", "config": {}}',
-    ):
-        (tmp_path / "model.json").write_text(text)
-        with pytest.raises(TypeError, match="infoscope namespace|torch module"):
-            load_model(str(tmp_path))
 
 
 def test_a_server_that_does_not_answer_is_reported(monkeypatch):

@@ -51,7 +51,8 @@ def test_a_typed_cell_has_the_key_of_its_fields():
     assert names(dict(enumerate(cells))) == {0: "depth=1", 1: "depth=2"}
     declared = sweep(cells, pack_by={"cpu": ("study",)})
     (pack,) = declared.packs(declared.plan(Profile()), "cpu")
-    assert list(pack.values()) == cells and Pack(tuple(cells)).study == "x"
+    assert list(pack.values()) == cells
+    assert Pack(tuple(cells)).study == "x"
     with refused("sweep demo", "conflict"):
         sweep([*cells, {"depth": 1, "study": "x", "frames": None}]).plan(Profile())
 
@@ -63,7 +64,7 @@ def test_key_depends_on_values_and_version_and_not_on_order():
 
 
 @pytest.mark.parametrize(
-    ("cells", "argument", "code"),
+    "cells, argument, code",
     [
         ([{"a": 1}, {"a": 1}], "sweep demo", "conflict"),
         ([], "sweep demo", "few"),
@@ -112,7 +113,8 @@ def test_packs_group_by_device_and_start_with_the_costliest():
     cells = grid(depth=[1, 2, 3], bound=["dv", "js"], seed=[0, 1])
     declared = sweep(cells, pack_by={"cpu": ("depth", "seed"), "gpu": ("depth",)}, cost=lambda cell: cell["depth"])
     plan = declared.plan(Profile())
-    cpu, gpu = declared.packs(plan, "cpu"), declared.packs(plan, "gpu")
+    cpu = declared.packs(plan, "cpu")
+    gpu = declared.packs(plan, "gpu")
     assert (len(cpu), len(gpu)) == (6, 3)
     assert [next(iter(pack.values()))["depth"] for pack in gpu] == [3, 2, 1]
     assert {key for pack in cpu for key in pack} == set(plan) == {key for pack in gpu for key in pack}
@@ -144,13 +146,14 @@ def test_overrides_are_parsed_as_the_type_they_replace():
 
 def test_a_boolean_setting_is_true_or_false():
     profile = Settings()
-    assert profile.override({"cubic": "False"}).cubic is False and profile.override({"cubic": "true"}).cubic is True
+    assert profile.override({"cubic": "False"}).cubic is False
+    assert profile.override({"cubic": "true"}).cubic is True
     with refused("setting cubic", "type"):
         profile.override({"cubic": "0"})
 
 
 @pytest.mark.parametrize(
-    ("name", "overrides", "argument", "code"),
+    "name, overrides, argument, code",
     [
         ("nope", {}, "profile of demo", "name"),
         ("laptop", {"step": "3"}, "setting 'step'", "name"),
@@ -176,7 +179,8 @@ def test_run_here_accepts_other_reports_and_names_the_protocol():
         report.progress(1.0)
         assert report.restore() is None
 
-    sweep, pack = Sweep("here", lambda profile: [{"a": 1}], trial, {}), Pack(({"a": 1},))
+    sweep = Sweep("here", lambda profile: [{"a": 1}], trial, {})
+    pack = Pack(({"a": 1},))
     kept = Kept()
     sweep.run_here(pack, kept)
     assert kept.values == {"loss": 1.0}

@@ -36,7 +36,8 @@ def outcomes():
 
 def traces(store, tmp_path):
     """The tracebacks of all cells that have one, by key."""
-    client, texts = store.client, {}
+    client = store.client
+    texts = {}
     for run in store.cells():
         if "traceback.txt" in {file.path for file in client.list_artifacts(run.info.run_id)}:
             path = client.download_artifacts(run.info.run_id, "traceback.txt", str(tmp_path))
@@ -57,7 +58,8 @@ def test_a_cell_that_fails_on_its_own_leaves_the_others(store, worked, tmp_path)
     assert outcomes() == {"one": ("complete", None), "two": ("failed", error)}
     assert end == {"fraction": 1.0, "ended": (("one", "complete", ""), ("two", "failed", error)), "unsent": ()}
     ((key, trace),) = traces(store, tmp_path).items()
-    assert key == "two" and "ArithmeticError" in trace
+    assert key == "two"
+    assert "ArithmeticError" in trace
     assert cell_folders(tmp_path / "cells") == []
 
 
@@ -101,10 +103,12 @@ def test_a_run_has_its_curve_its_constants_and_its_machine(store, worked):
     worked(trial, data=lambda cell: [data], tags=lambda cell: {"colour": "blue"})
     row = runs("worked").set_index("key").loc["one"]
     run = store.run(row["run_id"])
-    assert set(run.data.metrics) == {"Curves/loss", "mse at 2 bits"} and run.data.params == {"seed": "0"}
+    assert set(run.data.metrics) == {"Curves/loss", "mse at 2 bits"}
+    assert run.data.params == {"seed": "0"}
     assert (row["loss"], row["floor at 2 bits"], row["batches at 2 bits"], row["items"]) == (0.5, 0.25, 9, 800)
     tags = run.data.tags
-    assert tags["infoscope.device"].startswith("cpu (") and tags["infoscope.host"] == platform.node()
+    assert tags["infoscope.device"].startswith("cpu (")
+    assert tags["infoscope.host"] == platform.node()
     assert (tags["colour"], tags["infoscope.data"], run.info.run_name) == ("blue", "digits", "one")
     assert [made.dataset.digest for made in run.inputs.dataset_inputs] == [data.entry["digest"]]
 
@@ -117,17 +121,23 @@ def test_data_that_cannot_be_read_fail_their_cells(worked):
     assert set(outcomes().values()) == {("failed", "FileNotFoundError: no digits.npz")}
 
 
+def all_failed(word):
+    """Whether all cells have failed with this word."""
+    return all(outcome == "failed" and word in error for outcome, error in outcomes().values())
+
+
 @pytest.mark.parametrize("trial", [lambda pack, report: report.progress(0.5, level=1.0), lambda pack, report: None])
 def test_a_trial_that_does_not_report_what_the_search_needs_fails(worked, trial):
     worked(trial, metric="loss")
-    assert all(outcome == "failed" and "'loss'" in error for outcome, error in outcomes().values())
+    assert all_failed("'loss'")
 
 
 def test_the_end_of_a_search_has_the_last_metric(worked):
     end = worked(lambda pack, report: report.progress(1.0, loss=0.25), metric="loss")[-1]
     assert (end["fraction"], end[JUDGED]) == (1.0, 0.25)
     frame = runs("worked")
-    assert frame["progress/loss"].tolist() == [0.25] * 2 and frame["progress/fraction"].tolist() == [1.0] * 2
+    assert frame["progress/loss"].tolist() == [0.25] * 2
+    assert frame["progress/fraction"].tolist() == [1.0] * 2
 
 
 def test_a_stopped_trial_leaves_its_cells_to_the_driver(store, own_folder):
@@ -158,7 +168,8 @@ def test_a_repeated_trial_computes_only_what_has_not_ended(store, own_folder):
         patch.setattr(CellFolder, "remove", lambda folder: None)
         first = computed(told, CELLS)
     again = computed(told, CELLS)
-    assert calls == [0] and again == first
+    assert calls == [0]
+    assert again == first
     assert runs("worked").set_index("key")["level"].dropna().to_dict() == {"one": 1.0}
 
 
@@ -174,7 +185,7 @@ def test_a_cell_that_ends_its_worker_again_and_again_fails(store, own_folder):
         with pytest.raises(Dead):
             computed(told, CELLS)
     computed(told, CELLS)
-    assert all(outcome == "failed" and "worker process ended" in error for outcome, error in outcomes().values())
+    assert all_failed("worker process ended")
     assert len(list(store.cells())) == 2  # the runs of the attempts before are gone
 
 
@@ -202,7 +213,11 @@ def test_a_store_that_is_away_stops_no_trial(store, own_folder, monkeypatch, cap
         monkeypatch.setattr(type(store.client), name, away)
     monkeypatch.setattr("infoscope.tracking.trial.PUBLISH_SECONDS", 0.0)
     folder = own_folder / "cells"
-    end = computed(job(store, folder, lambda pack, report: report.metrics(pack.cells[0], {"level": 1.0})), CELLS)[-1]
+
+    def trial(pack, report):
+        report.metrics(pack.cells[0], {"level": 1.0})
+
+    end = computed(job(store, folder, trial), CELLS)[-1]
     assert [outcome for _, outcome, _ in end["ended"]] == ["complete", "complete"]
     assert [cell.ending()["outcome"] for cell in cell_folders(folder)] == ["complete"] * 2
     assert "not in MLflow yet: cell one" in caplog.text

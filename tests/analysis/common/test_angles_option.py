@@ -46,7 +46,7 @@ def wrappers(blocks):
 
 
 @pytest.mark.parametrize(
-    ("words", "wrapped"),
+    "words, wrapped",
     [
         ({"continuous": ["n*"]}, [Continuous] * 3 + [None] * 2),
         ({"discrete": ["n*"]}, [Discrete] * 3 + [None] * 2),
@@ -66,12 +66,13 @@ def test_a_name_that_ends_in_a_star_is_itself(table):
 
 
 @pytest.mark.parametrize(
-    ("word", "period"),
+    "word, period",
     [("phase:2pi", 2 * math.pi), ("phase:pi", math.pi), ("phase:0.5pi", math.pi / 2), ("phase:1e3", 1000.0)],
 )
 def test_a_period_is_a_number_or_a_multiple_of_pi(table, word, period):
     data = read(table, ["phase"], ["size"], angles=[word])
-    assert isinstance(data.x, Angle) and data.x.period == pytest.approx(period)
+    assert isinstance(data.x, Angle)
+    assert data.x.period == pytest.approx(period)
 
 
 def test_angles_enter_as_cosine_and_sine(table):
@@ -88,7 +89,7 @@ def test_angles_enter_as_cosine_and_sine(table):
 
 
 @pytest.mark.parametrize(
-    ("words", "argument", "code"),
+    "words, argument, code",
     [
         ({"angles": ["phase"]}, "ANGLES", "range"),
         ({"angles": [":24"]}, "ANGLES", "range"),
@@ -117,12 +118,16 @@ def test_texts_are_no_angles_and_missing_values_are_left_out(table):
 
 
 def test_angles_and_categories_of_a_representation(table):
-    found = read_representation(
+    representation = read_representation(
         table, ["hour", "n1"], ["phase", "n2"], angles=["hour:24", "phase:2pi"], discrete=["n*"]
     )
-    np.testing.assert_allclose(found.blocks["x"][:, :2], np.column_stack([np.cos(PHASE), np.sin(PHASE)]), atol=1e-12)
-    assert found.blocks["x"].shape == (200, 7) and found.blocks["x"][:, 2:].sum() == 200  # a 0 or 1 for each category
-    assert isinstance(found.targets["phase"], Angle) and isinstance(found.targets["n2"], Discrete)
+    np.testing.assert_allclose(
+        representation.blocks["x"][:, :2], np.column_stack([np.cos(PHASE), np.sin(PHASE)]), atol=1e-12
+    )
+    assert representation.blocks["x"].shape == (200, 7)  # a 0 or 1 for each category
+    assert representation.blocks["x"][:, 2:].sum() == 200
+    assert isinstance(representation.targets["phase"], Angle)
+    assert isinstance(representation.targets["n2"], Discrete)
 
 
 def test_the_command_line_takes_angles_and_another_period_is_another_query(table):

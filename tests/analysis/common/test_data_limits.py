@@ -20,7 +20,7 @@ from infoscope.estimators import make_critic
 from infoscope.files import read_arrays, read_parquet
 from infoscope.tracking import load_model
 from infoscope.tracking.weights import write_model
-from tests.refusals import refused
+from tests.refusals import Touch, refused
 
 REPOSITORY = Path(__file__).parents[3]
 MIB = 2**20
@@ -144,7 +144,8 @@ WRITERS = {
 
 @pytest.mark.parametrize("suffix", WRITERS)
 def test_only_regular_files_and_links_to_them_are_read(tmp_path, suffix):
-    whole, path = tmp_path / f"whole{suffix}", tmp_path / f"own{suffix}"
+    whole = tmp_path / f"whole{suffix}"
+    path = tmp_path / f"own{suffix}"
     WRITERS[suffix](whole)
     os.mkfifo(path)
     with refused("DATA", "file"):
@@ -179,16 +180,6 @@ def test_a_parquet_is_read_as_pandas_reads_it(tmp_path):
     path = tmp_path / "own.parquet"
     frame.assign(month=pd.period_range("2020-01", periods=30, freq="M")).to_parquet(path)
     pd.testing.assert_frame_equal(read_parquet(path).to_pandas(), frame)
-
-
-class Touch:
-    """Unpickled, it makes a file."""
-
-    def __init__(self, path):
-        self.path = path
-
-    def __reduce__(self):
-        return Path.touch, (self.path,)
 
 
 def test_no_pickle_is_read(tmp_path):

@@ -53,13 +53,13 @@ def drawn(monkeypatch, tmp_path):
 
 def looks(figure):
     """Label -> how its handles look in all panels: colour, marker, line."""
-    found = {}
+    by_label = {}
     for axis in figure.axes:
         for handle, label in zip(*axis.get_legend_handles_labels()):
             line = handle[0] if isinstance(handle, tuple) else handle  # of an error bar: its line
             look = to_hex(line.get_color()), str(line.get_marker()), line.get_fillstyle(), line.get_linestyle()
-            found.setdefault(label, set()).add(look)
-    return found
+            by_label.setdefault(label, set()).add(look)
+    return by_label
 
 
 def assert_readable(axes):
@@ -79,9 +79,12 @@ def test_the_style_of_all_figures(drawn):
     """A name looks the same in every panel, whatever the order of rows; one legend; readable ticks; nothing cut off;
     colours of the palette or grey.
     """
-    figure, turned = drawn(lines_of_estimators(False)), drawn(lines_of_estimators(True))
-    found, again = looks(figure), looks(turned)
-    assert len(found) >= 2 and all(len(found[label] | again.get(label, set())) == 1 for label in found)
+    figure = drawn(lines_of_estimators(False))
+    turned = drawn(lines_of_estimators(True))
+    found = looks(figure)
+    again = looks(turned)
+    assert len(found) >= 2
+    assert all(len(found[label] | again.get(label, set())) == 1 for label in found)
     assert len({look for looks_of in found.values() for look in looks_of}) == len(found)
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == [*found]
@@ -119,7 +122,7 @@ def test_a_grid_names_its_numbers_and_its_empty_places(drawn):
 
 
 @pytest.mark.parametrize(
-    ("label", "values", "scale", "said"),
+    "label, values, scale, said",
     [
         ("a", [0.5, 0.7], "linear", None),
         ("a", [0.5, -7.0], "linear", None),  # it is seen where it leaves
@@ -136,6 +139,7 @@ def test_a_panel_says_what_it_does_not_show(label, values, scale, said):
     axis.set_yscale(scale)
     finish(axis)
     texts = [text.get_text() for text in axis.texts]
-    assert len(texts) == bool(said) and all(part in texts[0] for part in (said.split(",") if said else ()))
+    assert len(texts) == bool(said)
+    assert all(part in texts[0] for part in (said.split(",") if said else ()))
     assert len(values) > 1 or axis.get_xticks().tolist() == [0.0]  # a panel of one place has one tick
     plt.close(figure)

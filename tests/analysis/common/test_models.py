@@ -16,7 +16,7 @@ class Ends(torch.nn.Module):
 
 
 @pytest.mark.parametrize(
-    ("x", "message"),
+    "x, message",
     [
         (np.zeros((5, 8, 8, 3), np.uint8), "give x.transpose"),
         (np.full((5, 3, 8, 8), 255.0), "float64 from 255 to"),

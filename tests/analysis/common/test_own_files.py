@@ -3,6 +3,7 @@
 import datetime
 import decimal
 import gzip
+import sys
 
 import numpy as np
 import pandas as pd
@@ -98,16 +99,26 @@ FILES = {
 }  # fmt: skip
 
 
+@pytest.fixture
+def csv(tmp_path):
+    """(text) -> the path of a file with this text."""
+
+    def write(text, encoding="utf-8"):
+        path = tmp_path / "own.csv"
+        path.write_bytes(text.encode(encoding))
+        return path
+
+    return write
+
+
 @pytest.mark.parametrize("name", FILES)
-def test_a_file_as_people_have_it_is_read(tmp_path, name):
+def test_a_file_as_people_have_it_is_read(csv, name):
     text, expected, words = FILES[name]
-    path = tmp_path / "own.csv"
-    path.write_bytes(text.encode())
-    table = read_file(path)
+    table = read_file(csv(text))
     for column, values in expected.items():
-        found = table.columns[column].head(len(values)).astype(object)
+        read = table.columns[column].head(len(values)).astype(object)
         expected_values = pd.Series(values, dtype=object)
-        assert found.fillna("missing").tolist() == expected_values.fillna("missing").tolist()
+        assert read.fillna("missing").tolist() == expected_values.fillna("missing").tolist()
     for word in words:
         assert word in table.summary
     assert not table.problems
@@ -123,50 +134,51 @@ AMBIGUOUS = {
 
 
 @pytest.mark.parametrize("name", AMBIGUOUS)
-def test_what_can_be_read_in_two_ways_is_a_problem_and_an_option_decides(tmp_path, name):
+def test_what_can_be_read_in_two_ways_is_a_problem_and_an_option_decides(csv, name):
     text, decides, values = AMBIGUOUS[name]
-    path = tmp_path / "own.csv"
-    path.write_text(text)
+    path = csv(text)
     table = read_file(path)
-    assert [*table.problems] == ["a"] and f"--{[*decides][0]}" in table.problem("a")
+    assert [*table.problems] == ["a"]
+    assert f"--{[*decides][0]}" in table.problem("a")
     table = read_file(path, ReadOptions(conventions=Conventions(**decides)))
-    assert not table.problems and table.columns["a"].tolist()[:2] == values
+    assert not table.problems
+    assert table.columns["a"].tolist()[:2] == values
 
 
 @pytest.mark.parametrize(
-    ("text", "header", "column", "values"),
+    "text, header, column, values",
     [
         ("Smith,23\nJones,45\nBrown,31\n", 0, "c2", [23, 45, 31]),
         ("Smith,23\nJones,45\nBrown,31\n", 1, "23", [45, 31]),
         ("Report of a device\n\nmade today, at noon\na,b\n1,2\n3,4\n", 4, "b", [2, 4]),
     ],
 )
-def test_a_first_line_that_may_be_names_or_data_is_refused_and_an_option_decides(
-    tmp_path, text, header, column, values
-):
-    path = tmp_path / "own.csv"
-    path.write_text(text)
+def test_a_first_line_that_may_be_names_or_data_is_refused_and_an_option_decides(csv, text, header, column, values):
+    path = csv(text)
     with refused("DATA", "file"):
         read_file(path)
     assert read_file(path, ReadOptions(header=header)).columns[column].tolist() == values
 
 
-@pytest.mark.parametrize(
-    "text", ["a,b\n1,2\n1,New York, NY\n" + "1,2\n" * 20, "a,b\n1.5,2.5,3.5\n2.5,1.5,4.5\n", "a\n1,5\n3,2\n"]
-)
-def test_rows_longer_than_the_header_are_refused(tmp_path, text):
-    path = tmp_path / "own.csv"
-    path.write_text(text)
+UNREADABLE = {
+    "a row longer than the header": "a,b\n1,2\n1,New York, NY\n" + "1,2\n" * 20,
+    "all rows longer than the header": "a,b\n1.5,2.5,3.5\n2.5,1.5,4.5\n",
+    "decimal commas below one name": "a\n1,5\n3,2\n",
+    "a long cell": "a,b\n" + "1,2\n" * 5000 + "x" * 2**20 + ",3\n",
+}
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_what_is_no_table_is_refused(csv, name):
     with refused("DATA", "file"):
-        read_file(path)
+        read_file(csv(UNREADABLE[name]))
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
-def test_encodings(tmp_path, encoding):
-    path = tmp_path / "own.csv"
-    path.write_bytes("temp\u00e9rature,niveau\n1,\u00e9lev\u00e9\n2,bas\n".encode(encoding))
-    table = read_file(path)
-    assert table.columns["temp\u00e9rature"].tolist() == [1, 2] and table.columns["niveau"][0] == "\u00e9lev\u00e9"
+def test_encodings(csv, encoding):
+    table = read_file(csv("temp\u00e9rature,niveau\n1,\u00e9lev\u00e9\n2,bas\n", encoding))
+    assert table.columns["temp\u00e9rature"].tolist() == [1, 2]
+    assert table.columns["niveau"][0] == "\u00e9lev\u00e9"
     assert ("cp1252" in table.summary) == (encoding == "cp1252")
 
 
@@ -182,13 +194,14 @@ def test_packed_texts(tmp_path):
 def test_a_workbook(tmp_path):
     openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()
-    days = [datetime.datetime(2020, 1, day) for day in (1, 3)]
-    for row in (["day", "a", "b"], [days[0], 1, "x"], [days[1], None, "NA"]):
-        book.active.append(row)
+    book.active.append(["day", "a", "b"])
+    book.active.append([datetime.datetime(2020, 1, 1), 1, "x"])
+    book.active.append([datetime.datetime(2020, 1, 3), None, "NA"])
     book.create_sheet("notes")
     book.save(tmp_path / "own.xlsx")
     table = read_file(tmp_path / "own.xlsx")
-    assert table.columns["day"].tolist() == [0.0, 2.0] and table.columns["b"].tolist() == ["x", "NA"]
+    assert table.columns["day"].tolist() == [0.0, 2.0]
+    assert table.columns["b"].tolist() == ["x", "NA"]
     assert "sheet 'Sheet' of 2" in table.summary
     book.active.cell(1_000_000, 16_000).value = 1
     book.save(tmp_path / "wide.xlsx")
@@ -197,7 +210,7 @@ def test_a_workbook(tmp_path):
 
 
 def test_a_workbook_without_its_reader_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "openpyxl", None)
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
     (tmp_path / "own.xlsx").write_bytes(b"")
     with refused("DATA", "file"):
         read_file(tmp_path / "own.xlsx")
@@ -226,22 +239,15 @@ def test_parquet_of_others(tmp_path):
     np.testing.assert_array_equal(table.columns["day"], [0.0, np.nan, 2.0])
     np.testing.assert_array_equal(table.columns["text"], [1.5, np.nan, 2.5])
     assert table.columns["kind"].tolist() == ["1", "2", "1"]
-    assert [*table.columns["count"].dropna()] == [1, 3] and "ragged" not in table.columns
+    assert [*table.columns["count"].dropna()] == [1, 3]
+    assert "ragged" not in table.columns
     assert "`ragged` with lists of several lengths left out" in table.summary
 
 
-def test_strict_is_comma_separated_and_typed_by_pandas(tmp_path):
-    path = tmp_path / "own.csv"
-    path.write_text("a,b\n1,2020-01-01\n?,x\n")
-    table = read_file(path, ReadOptions(strict=True))
-    assert table.columns["a"].tolist() == ["1", "?"] and table.summary == "2 rows, 2 columns"
-    path.write_bytes("a,b\n\u00e9,1\n".encode("cp1252"))
+def test_strict_is_comma_separated_and_typed_by_pandas(csv):
+    strict = ReadOptions(strict=True)
+    table = read_file(csv("a,b\n1,2020-01-01\n?,x\n"), strict)
+    assert table.columns["a"].tolist() == ["1", "?"]
+    assert table.summary == "2 rows, 2 columns"
     with refused("DATA", "file"):
-        read_file(path, ReadOptions(strict=True))
-
-
-def test_a_long_cell_is_refused(tmp_path):
-    path = tmp_path / "own.csv"
-    path.write_text("a,b\n" + "1,2\n" * 5000 + "x" * 2**20 + ",3\n")
-    with refused("DATA", "file"):
-        read_file(path)
+        read_file(csv("a,b\n\u00e9,1\n", "cp1252"), strict)

@@ -9,7 +9,9 @@ from infoscope.metrics.report import Report, ReportRow
 
 
 class Found(Report):
-    n, answers, caption = 90, ("z holds the size.",), "What z holds."
+    n = 90
+    answers = ("z holds the size.",)
+    caption = "What z holds."
     record = (
         ReportRow("richer", Estimate(1.0, unit="bits", interval=(0.5, 1.5)), {"block": "z", "target": "size"}),
         ReportRow("MIG", Estimate(0.5, unit="share of H(y)")),
@@ -28,5 +30,7 @@ def test_metrics_are_values_and_intervals_by_what_they_are_of():
 def test_a_report_has_one_table_and_a_file_for_each_list():
     table, hardest = results_of("represent", Found(), "0" * 64)
     assert table.figures["what"].tolist() == ["richer", "MIG", "SAP"]
-    assert table.finding == "What z holds. 90 rows." and "SHA-256 of the data: 000" in table.notes[0]
-    assert hardest.name == "hardest" and hardest.rows == [["a"]]
+    assert table.finding == "What z holds. 90 rows."
+    assert "SHA-256 of the data: 000" in table.notes[0]
+    assert hardest.name == "hardest"
+    assert hardest.rows == [["a"]]

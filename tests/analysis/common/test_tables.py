@@ -20,8 +20,10 @@ from infoscope.tracking.sweep import grid
 def test_summary_is_mean_and_standard_error_over_runs():
     frame = pd.DataFrame({"depth": [1, 1, 1, 2], "mse": [1.0, 2.0, 3.0, 5.0]})
     summary = summarise(frame, ["depth"], ["mse"]).set_index("depth")
-    assert summary.loc[1, "mse"] == 2.0 and summary.loc[1, "mse_error"] == pytest.approx(1 / math.sqrt(3))
-    assert summary.loc[2, "runs"] == 1 and math.isnan(summary.loc[2, "mse_error"])
+    assert summary.loc[1, "mse"] == 2.0
+    assert summary.loc[1, "mse_error"] == pytest.approx(1 / math.sqrt(3))
+    assert summary.loc[2, "runs"] == 1
+    assert math.isnan(summary.loc[2, "mse_error"])
 
 
 def test_a_run_without_a_value_is_not_averaged_away():
@@ -70,16 +72,21 @@ def test_a_table_of_some_cells_leaves_that_of_all_as_it_is(monkeypatch, tmp_path
     assert pd.read_csv(csv, comment="#")[["depth", "runs"]].values.tolist() == [[2, 1]]
 
 
-@pytest.mark.parametrize("analyse", [
-    lambda runs, _: runs["mes"],
-    lambda runs, _: runs.groupby("mes"),
-    lambda runs, _: summarise(runs, ["depth"], ["mes"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "analyse",
+    [
+        lambda runs, _: runs["mes"],
+        lambda runs, _: runs.groupby("mes"),
+        lambda runs, _: summarise(runs, ["depth"], ["mes"]),
+    ],
+)
 def test_a_misspelt_metric_is_one_sentence_with_the_metrics(monkeypatch, tmp_path, capsys, analyse):
     recorded(monkeypatch, tmp_path)
     assert run_command(tables.Analysis("demo", analyse).command(), ["--profile", "smoke"]) == 2
     said = capsys.readouterr().err
-    assert "'mes'" in said and "mse" in said.split("'mes'")[1] and said.count("\n") == 1
+    assert "'mes'" in said
+    assert "mse" in said.split("'mes'")[1]
+    assert said.count("\n") == 1
 
 
 def test_the_published_table_is_internally_consistent():
@@ -100,11 +107,14 @@ def test_saved_files_carry_the_caption(tmp_path):
     )
     csv, tex, png, pdf = saved = save(result, tmp_path / "tables" / "demo v1.5")
     assert (csv, tex, png, pdf) == (saved.csv, saved.tex, saved.png, saved.pdf)
-    assert csv.read_text().startswith("# First.\n# 95 %") and pd.read_csv(csv, comment="#").equals(figures)
-    assert r"$\pm$" in tex.read_text() and r"% 95 \% of\_all" in tex.read_text()
+    assert csv.read_text().startswith("# First.\n# 95 %")
+    assert pd.read_csv(csv, comment="#").equals(figures)
+    assert r"$\pm$" in tex.read_text()
+    assert r"% 95 \% of\_all" in tex.read_text()
     assert (png.read_text(), pdf.read_text(), pdf.name) == (".png", ".pdf", "demo v1.5.pdf")
     without = save(replace(result, draw=None), tmp_path / "other" / "demo")
-    assert {*without} == {*(tmp_path / "other").iterdir()} and without.png is without.pdf is None
+    assert {*without} == {*(tmp_path / "other").iterdir()}
+    assert without.png is without.pdf is None
 
 
 def test_the_finding_is_printed_before_the_table_and_what_explains_it_after(capsys):
@@ -180,7 +190,9 @@ def test_an_analysis_adds_what_it_prints_to_the_run_of_the_sweep(tmp_path, monke
     shown = [("mse", ["a"], [["<b>1</b>"]], "Of <i>one</i> run.")]
     assert published == [("demo", "smoke", shown, names)]
     page = (tmp_path / "runs" / "tables" / "demo-smoke-tables.html").read_text()
-    assert "&lt;b&gt;1&lt;/b&gt;" in page and "&lt;i&gt;one" in page and page.count("data:image/png;base64,") == 1
+    assert "&lt;b&gt;1&lt;/b&gt;" in page
+    assert "&lt;i&gt;one" in page
+    assert page.count("data:image/png;base64,") == 1
 
 
 def test_a_store_that_is_away_costs_a_sentence(tmp_path, monkeypatch, capsys):
@@ -206,6 +218,7 @@ def test_what_cannot_be_written_is_said_before_the_work(tmp_path, monkeypatch):
     monkeypatch.setattr(tables.os, "access", lambda path, how: asked.append(path) or False)
     with pytest.raises(ValueError, match="cannot be written"):
         tables.require_writable(tmp_path / "runs" / "tables" / "demo")
-    assert asked == [tmp_path] and not (tmp_path / "runs").exists()
+    assert asked == [tmp_path]
+    assert not (tmp_path / "runs").exists()
     monkeypatch.undo()
     tables.require_writable(tmp_path / "runs" / "tables" / "demo")

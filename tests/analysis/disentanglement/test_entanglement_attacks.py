@@ -10,32 +10,33 @@ from analysis.common.tables import save
 from analysis.disentanglement._scores import TERMS, WHERE
 from analysis.disentanglement.entanglement_attacks import ANALYSIS, changes
 from tests.analysis.pictures import drawn
+from tests.analysis.runs import RUN, analysed
 
 
 def made_up(falls=0.3, seeds=(0,), evaluations=3, votes_fall=0.0):
     """UniBound falls by `falls` a unit of alpha up to 1, MIG by a tenth of it."""
-    rng, rows = np.random.default_rng(3), []
+    rng = np.random.default_rng(3)
+    rows = []
     noise = {(seed, e): 0.002 * rng.standard_normal() for seed, e in itertools.product(seeds, range(evaluations))}
     for attack, alpha, (seed, evaluation) in itertools.product(("redundancy", "synergy"), (0.0, 1.0), noise):
         off = noise[seed, evaluation] * (1 + 0.1 * alpha)
         row = dict(
             model="beta-vae", weight=4.0, training_seed=seed, attack=attack, alpha=alpha, evaluation=evaluation,
             data="sprites-grid", resolution=32, every_orientation=1, every_position=1, latents=6, steps=100, draws=500,
-            votes=50, items=400, protocols=["uni-bound"], version="1", profile="laptop",
-            start=pd.Timestamp("2026-01-01"), tags={"infoscope.code": "abc"}, informativeness=0.6 + off,
+            votes=50, items=400, protocols=["uni-bound"], informativeness=0.6 + off,
             beta_vae=0.9 - votes_fall * alpha + off, factor_vae=0.8 + off,
             unibound=0.5 - falls * alpha + off, mig=0.5 - falls / 10 * alpha + off,
         )  # fmt: skip
         for prefix, term, side in itertools.product(WHERE, TERMS, ("low", "high")):
             row[f"{prefix}{term}_{side}"] = 0.1 + off
-        rows.append(row)
+        rows.append(RUN | row)
     return pd.DataFrame(rows)
 
 
 @pytest.fixture
 def told(verdicts):
     """A function: runs -> verdicts of the claims on their scores."""
-    return lambda runs: verdicts(ANALYSIS.analyse(runs, ANALYSIS.arguments([]))[:1])
+    return lambda runs: verdicts(analysed(ANALYSIS, runs)[:1])
 
 
 def test_claims_are_decided_by_paired_differences(told):
@@ -55,21 +56,22 @@ def test_several_trainings_are_the_unit_of_replication():
     redundancy = runs[runs["attack"] == "redundancy"]
     assert changes(redundancy, 1.0, "unibound").n == 4
     found = changes(redundancy[redundancy["training_seed"] == 0], 1.0, "unibound")
-    assert found.n == 3 and found.value == pytest.approx(-0.3, abs=0.001)
+    assert found.n == 3
+    assert found.value == pytest.approx(-0.3, abs=0.001)
 
 
 def test_tables_are_saved_and_say_what_was_attacked(tmp_path):
-    results = ANALYSIS.analyse(made_up(), ANALYSIS.arguments([]))
+    results = analysed(ANALYSIS, made_up())
     assert [drawn(save(result, tmp_path / result.name)) for result in results] == [True, False]
-    assert "beta-vae (seed 0)" in results[0].caption and len(results[0].text) == 4
+    assert "beta-vae (seed 0)" in results[0].caption
+    assert len(results[0].text) == 4
     assert results[0].text["UniBound"].iloc[1].startswith("0.20")
 
 
 def test_bounds_that_cross_are_said_to():
     runs = made_up()
-    assert "cross" not in "".join(ANALYSIS.analyse(runs, ANALYSIS.arguments([]))[1].caption)
+    assert "cross" not in "".join(analysed(ANALYSIS, runs)[1].caption)
     runs["unique_low"] += 0.2
-    result = ANALYSIS.analyse(runs, ANALYSIS.arguments([]))[1]
-    assert (
-        result.text["U, as published"].str.contains(r"cross by 0\.2").all() and "above its upper one" in result.caption
-    )
+    result = analysed(ANALYSIS, runs)[1]
+    assert result.text["U, as published"].str.contains(r"cross by 0\.2").all()
+    assert "above its upper one" in result.caption

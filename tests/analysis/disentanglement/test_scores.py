@@ -13,12 +13,14 @@ def test_components_by_hand():
     """Means 1 and 3, each from values a unit either side: between 2 * 2 = 4, within 2, so training (4 - 2) / 2 = 1."""
     found = components(np.array([[0.0, 2.0], [2.0, 4.0]]))
     assert (found.training, found.evaluation, found.share) == pytest.approx((1, 2, 1 / 3))
-    assert found.low < found.share < found.high and found.verdict == "undecided"
+    assert found.low < found.share < found.high
+    assert found.verdict == "undecided"
 
 
 def test_components_know_what_varies():
     """Intervals at 95 %: 40 data sets, of which fewer than 32 cover with a probability below 1e-5."""
-    rng, covered = np.random.default_rng(0), 0
+    rng = np.random.default_rng(0)
+    covered = 0
     for _ in range(40):
         found = components(rng.normal(0, 1, (6, 1)) + rng.normal(0, 0.5, (6, 6)))
         covered += found.low <= 0.8 <= found.high
@@ -30,7 +32,8 @@ def test_components_know_what_varies():
 
 def test_components_need_two_of_each():
     for values in (np.ones((1, 6)), np.ones((6, 1)), np.array([[1.0, math.nan], [1, 2]])):
-        assert components(values).verdict == "undecided" and math.isnan(components(values).share)
+        assert components(values).verdict == "undecided"
+        assert math.isnan(components(values).share)
 
 
 def test_models_of_several_weights_are_told_apart():

@@ -9,6 +9,7 @@ import pytest
 from analysis.common.tables import save
 from analysis.disentanglement.toy_model import ANALYSIS, exact, printed
 from tests.analysis.pictures import drawn
+from tests.analysis.runs import RUN, analysed
 
 
 def made_up(largest_z=3.0, factors=(2, 5), seeds=(0, 1, 2)):
@@ -18,9 +19,8 @@ def made_up(largest_z=3.0, factors=(2, 5), seeds=(0, 1, 2)):
             for alpha in alphas:
                 for seed in seeds:
                     found = exact(attack, k, 0.1, alpha)
-                    rows.append({
+                    rows.append(RUN | {
                         "attack": attack, "factors": k, "alpha": alpha, "noise": 0.1, "draws": 500, "seed": seed,
-                        "version": "1", "profile": "laptop", "start": pd.Timestamp("2026-01-01"), "tags": {},
                         "compared": 100, "largest_z": largest_z, "beyond_95": 5,
                         "largest_difference_without_spread_nats": 0.0,
                         **{f"sampled/{name}_nats": value + 0.001 * seed for name, value in found.items()},
@@ -28,11 +28,7 @@ def made_up(largest_z=3.0, factors=(2, 5), seeds=(0, 1, 2)):
     return pd.DataFrame(rows)
 
 
-def analyse(runs):
-    return ANALYSIS.analyse(runs, ANALYSIS.arguments([]))
-
-
-@pytest.mark.parametrize(("factors", "wrong", "right"), [(3, 2.2554, 2.0551), (2, 2.3076, 1.1949)])
+@pytest.mark.parametrize("factors, wrong, right", [(3, 2.2554, 2.0551), (2, 2.3076, 1.1949)])
 def test_mig_is_misprinted_for_two_and_three_factors(factors, wrong, right):
     """Noise .1, alpha 3; the right figures were checked against determinants."""
     assert printed("mig", "redundancy", factors, 0.1, 3.0) == pytest.approx(wrong, abs=1e-4)
@@ -51,7 +47,7 @@ def test_the_example_of_the_paper():
 
 
 def test_the_table_says_where_it_differs_from_print():
-    table = analyse(made_up())[0]
+    table = analysed(ANALYSIS, made_up())[0]
     differ = table.figures[(table.figures["printed"] - table.figures["exact"]).abs() > 1e-9]
     assert set(zip(differ["score"], differ["attack"], differ["factors"])) == {
         ("mig", "redundancy", 2), ("unique_high", "synergy", 2), ("unique_high", "synergy", 5),
@@ -64,18 +60,19 @@ def test_the_table_says_where_it_differs_from_print():
     np.testing.assert_allclose(known["estimated_error"], 0.001 / math.log(2) / math.sqrt(3))
 
 
-@pytest.mark.parametrize(("largest", "verdict"), [(3.0, "confirmed"), (5.0, "contradicted")])
+@pytest.mark.parametrize("largest, verdict", [(3.0, "confirmed"), (5.0, "contradicted")])
 def test_agreement_allows_for_the_number_of_comparisons(largest, verdict):
     """3,000 comparisons at 1 % together: 4.65 standard errors."""
-    agreement = analyse(made_up(largest))[1]
-    assert "3,000 comparisons" in agreement.caption and "4.65" in agreement.caption
+    agreement = analysed(ANALYSIS, made_up(largest))[1]
+    assert "3,000 comparisons" in agreement.caption
+    assert "4.65" in agreement.caption
     assert agreement.claims[0].verdict == verdict
 
 
 def test_the_gaussian_decomposition_is_within_the_bounds():
     """Under redundancy what was unique is redundant, under synergy synergistic: figures of K = 5, alpha 3, by the
     lesser of two informations."""
-    decomposition = analyse(made_up())[2]
+    decomposition = analysed(ANALYSIS, made_up())[2]
     assert decomposition.claims[0].verdict == "confirmed"
     at = decomposition.figures.set_index(["attack", "factors", "alpha"])
     total = math.log2(101) / 2
@@ -89,5 +86,6 @@ def test_the_gaussian_decomposition_is_within_the_bounds():
 
 
 def test_the_figure_is_drawn(tmp_path):
-    shown, *others = analyse(made_up())
-    assert drawn(save(shown, tmp_path / "toy")) and not any(result.draw for result in others)
+    shown, *others = analysed(ANALYSIS, made_up())
+    assert drawn(save(shown, tmp_path / "toy"))
+    assert not any(result.draw for result in others)

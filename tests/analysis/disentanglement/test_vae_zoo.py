@@ -10,6 +10,7 @@ from analysis.common.tables import save
 from analysis.disentanglement._scores import SCORES, TERMS, WHERE
 from analysis.disentanglement.vae_zoo import ANALYSIS
 from tests.analysis.pictures import drawn, numbers
+from tests.analysis.runs import RUN, analysed, named
 
 LEVEL = {"beta-vae": 0.2, "factor-vae": 0.3, "beta-tcvae": 0.5, "joint-vae": 0.4, "ae": 0.1}
 WEIGHTS = {"beta-vae": 4.0, "factor-vae": 10.0, "beta-tcvae": 6.0, "joint-vae": 150.0, "ae": None}
@@ -21,11 +22,11 @@ CELL = dict(
 
 def made_up(models=tuple(LEVEL), seeds=(0, 1, 2, 3), redundant=0.02, noise=0.001, **cell):
     """Trainings that differ by 0.05, evaluations by `noise`; of FactorVAE so much is redundant."""
-    rng, rows = np.random.default_rng(7), []
+    rng = np.random.default_rng(7)
+    rows = []
     for model, seed in itertools.product(models, seeds):
-        row = CELL | {"model": model, "weight": WEIGHTS[model], "seed": seed} | cell
-        row |= {"run_id": f"{model} {seed}", "version": "1", "profile": "laptop", "diverged": 0.0}
-        row |= {"start": pd.Timestamp("2026-01-01"), "tags": {"infoscope.code": "abc", "infoscope.data": "made-up"}}
+        row = RUN | CELL | {"model": model, "weight": WEIGHTS[model], "seed": seed} | cell
+        row |= {"run_id": f"{model} {seed}", "diverged": 0.0}
         level = LEVEL[model] + 0.05 * rng.standard_normal()
         of = {name: level for name in SCORES if not name.endswith("_lib")}
         of["unibound"] = level - (redundant * 10 if model == "factor-vae" else 0.01)
@@ -43,7 +44,7 @@ def made_up(models=tuple(LEVEL), seeds=(0, 1, 2, 3), redundant=0.02, noise=0.001
 
 def analyse(runs, *words):
     """Results by name."""
-    return {result.name: result for result in ANALYSIS.analyse(runs, ANALYSIS.arguments(list(words)))}
+    return named(analysed(ANALYSIS, runs, *words))
 
 
 def test_scores_are_means_over_trainings_and_of_the_better_half():
@@ -60,7 +61,8 @@ def test_claims_are_decided_by_the_figures(verdicts):
     for words in ("at most MIG", "below the other", "more redundantly", "more uniqueness", "beta-tcvae vary"):
         assert claims.of(words) == {"confirmed"}, words
     claims = verdicts(analyse(made_up(redundant=0.0, noise=0.2)).values())
-    assert claims.of("more redundantly") == {"contradicted"} and "confirmed" not in claims.of("beta-tcvae vary")
+    assert claims.of("more redundantly") == {"contradicted"}
+    assert "confirmed" not in claims.of("beta-tcvae vary")
     assert set(verdicts(analyse(made_up(seeds=(0,))).values()).values()) == {"undecided"}  # one training each
 
 
@@ -82,8 +84,10 @@ def test_published_scores_say_what_differs():
     assert row["differs"] == "data (dsprites-grid); resolution (32); weight (10)"
     same = analyse(made_up())["elsewhere"].figures.query("model == 'factor-vae' and weight == 10")
     forests = same["score"].str.startswith("dci")
-    assert (same.loc[~forests, "differs"] == "").all() and same["value"].max() == 0.83
-    assert (same.loc[forests, "differs"] != "").all() and forests.any()
+    assert (same.loc[~forests, "differs"] == "").all()
+    assert same["value"].max() == 0.83
+    assert (same.loc[forests, "differs"] != "").all()
+    assert forests.any()
 
 
 def test_older_trainings_of_a_model_are_left_out_and_said():
@@ -99,7 +103,7 @@ def test_every_table_is_saved_with_its_figure(tmp_path):
     results = analyse(made_up(seeds=(0, 1)), "--model", "factor-vae")
     assert {name for name, result in results.items() if result.draw} == {*results} - {"scores", "elsewhere"}
     assert drawn(save(results["bounds"], tmp_path / "bounds"))
-    assert all("made-up; 6 latents" in result.caption for result in results.values())
+    assert all("made up; 6 latents" in result.caption for result in results.values())
 
 
 def test_bounds_that_cross_say_so_in_the_table():
@@ -108,5 +112,6 @@ def test_bounds_that_cross_say_so_in_the_table():
     crossed = (runs["model"] == "ae").to_numpy()
     runs.loc[crossed, "unique_low"] = runs.loc[crossed, "unique_high"] + 0.2
     text = analyse(runs)["bounds"].text.set_index(["model", "latent"])["U"]
-    assert "cross" in text["ae", "as published"] and numbers(text["ae", "as published"])[-2:] == [0.2, 0.0]
+    assert "cross" in text["ae", "as published"]
+    assert numbers(text["ae", "as published"])[-2:] == [0.2, 0.0]
     assert "cross" not in text["beta-vae", "as published"]

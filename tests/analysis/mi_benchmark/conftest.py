@@ -2,13 +2,15 @@
 
 import pytest
 
+from tests.analysis.runs import analysed
+
 
 @pytest.fixture
 def judge(made_up, verdicts):
     """A function: an analysis and what `made_up` takes -> its results, and the verdicts of their claims."""
 
     def run(analysis, *given, **words):
-        results = analysis.analyse(made_up(*given, **words), analysis.arguments([]))
+        results = analysed(analysis, made_up(*given, **words))
         return results, verdicts(results)
 
     return run

@@ -22,21 +22,25 @@ from analysis.mi_benchmark._claims import (
 )
 from tests.analysis.pictures import numbers
 
-INF, NAN = math.inf, math.nan
+INF = math.inf
+NAN = math.nan
 
 
-@pytest.mark.parametrize(("values", "verdict"), [
-    ([0.10, 0.11, 0.12], "confirmed"),
-    ([0.30, 0.31, 0.32], "contradicted"),
-    ([0.10, 0.30, 0.20], "undecided"),
-    ([0.1], "undecided"),  # one run has no interval
-    ([], "undecided"),
-    ([0.1, NAN, 0.1], "undecided"),
-    ([INF, INF], "contradicted"),
-    ([INF, 0.5], "contradicted"),
-    ([INF, 0.1], "undecided"),
-    ([-INF, 0.1], "confirmed"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "values, verdict",
+    [
+        ([0.10, 0.11, 0.12], "confirmed"),
+        ([0.30, 0.31, 0.32], "contradicted"),
+        ([0.10, 0.30, 0.20], "undecided"),
+        ([0.1], "undecided"),  # one run has no interval
+        ([], "undecided"),
+        ([0.1, NAN, 0.1], "undecided"),
+        ([INF, INF], "contradicted"),
+        ([INF, 0.5], "contradicted"),
+        ([INF, 0.1], "undecided"),
+        ([-INF, 0.1], "confirmed"),
+    ],
+)
 def test_verdict_by_the_interval_over_runs(values, verdict):
     assert verdict_below(values, 0.2) == verdict
     assert limit_claim("It is small.", values, 0.2, "size").verdict == verdict
@@ -62,7 +66,7 @@ def rows_of(first, second):
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "ratios"),
+    "first, second, ratios",
     [
         ([[1, 1, 1], [1, 1, 1]], [[10, 100, 1], [0.1, 0.1, 1e9]], [-1.0, 1.0]),  # medians within a seed
         ([[1, 1, NAN]], [[NAN, NAN, NAN]], [-INF]),
@@ -91,11 +95,12 @@ def test_every_cell_must_hold():
 def test_relative_error_distinguishes_divergence_from_an_unknown_truth():
     rows = pd.DataFrame({"second_half_mean_bits": [1.0, NAN, 1.0], "true_bits": [2.0, 2.0, NAN]})
     error = relative_error(rows)
-    assert error.tolist()[:2] == [0.5, INF] and math.isnan(error[2])
+    assert error.tolist()[:2] == [0.5, INF]
+    assert math.isnan(error[2])
 
 
 @pytest.mark.parametrize(
-    ("steps", "published", "told"),
+    "steps, published, told",
     [([800, 800], 4000, [800, 4000]), ([4000, 800], 4000, [800, 4000]), ([800, 800], 800, [])],
 )
 def test_what_differs_from_the_published_setting(steps, published, told):
@@ -104,10 +109,17 @@ def test_what_differs_from_the_published_setting(steps, published, told):
     assert numbers(" ".join(notes)) == told
 
 
-@pytest.mark.parametrize(("schedule", "comparable"), [
-    ([2.0], True), ([2.0, 4.0], True), ([2.0, 4.0, 6.0, 8.0, 10.0], True),
-    ([2.0, 6.0, 10.0], False), ([4.0], False), ([1.0], False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "schedule, comparable",
+    [
+        ([2.0], True),
+        ([2.0, 4.0], True),
+        ([2.0, 4.0, 6.0, 8.0, 10.0], True),
+        ([2.0, 6.0, 10.0], False),
+        ([4.0], False),
+        ([1.0], False),
+    ],
+)
 def test_a_schedule_may_be_the_beginning_of_the_published_one(schedule, comparable):
     runs = pd.DataFrame({"schedule_bits": [schedule] * 2, "steps": 4000})
     notes = setting_differences(runs)
@@ -124,7 +136,8 @@ def runs_of(start, **fields):
 def test_older_runs_of_another_setting_are_no_replicates(field):
     runs = pd.concat([runs_of("2025-01-01", **{field: 1}), runs_of("2026-01-01", **{field: 2})], ignore_index=True)
     kept, note = latest_setting(runs)
-    assert list(kept[field]) == [2, 2] and numbers(*note) == [2]
+    assert list(kept[field]) == [2, 2]
+    assert numbers(*note) == [2]
     assert len(latest_setting(runs, axes=(field,))[0]) == 4
 
 
@@ -151,16 +164,18 @@ def test_pairs_are_of_seeds_that_were_run_at_both():
     assert math.isnan(diverged.value)
     assert paired_difference(rows.iloc[[2, 3]], "bound", "a", "b", "mse_bits2") is None
     claim = paired_claim("a is better.", rows.iloc[[2, 3]], "bound", "a", "b")
-    assert claim.verdict == "undecided" and "same seed" in claim.evidence
+    assert claim.verdict == "undecided"
+    assert "same seed" in claim.evidence
 
 
 @pytest.mark.parametrize(
-    ("domain", "pool", "words"),
+    "domain, pool, words",
     [("text", "imdb-bert", "20 %"), ("text", "small-bert", "fine-tuned"), ("images", "mnist", "lower bound")],
 )
 def test_the_processing_of_text_items_is_in_the_caption(made_up, domain, pool, words):
     text = " ".join(cautions(made_up([dict(domain=domain, pool=pool, bound="dv")])))
-    assert words in text and ("20 %" in text) + ("fine-tuned" in text) == (domain == "text")
+    assert words in text
+    assert ("20 %" in text) + ("fine-tuned" in text) == (domain == "text")
 
 
 def test_published_figures_have_their_own_columns():
@@ -168,7 +183,8 @@ def test_published_figures_have_their_own_columns():
     of = Evidence(ours, ours, ours)
     table = of.add_published(ours, "table2", ["domain", "depth"])
     theirs = published("table2").set_index(["domain", "depth"]).loc[("images", 2)]
-    assert table["published_mse_bits2"].iloc[0] == theirs["mse_bits2"] and math.isnan(table["published_mse_bits2"][1])
+    assert table["published_mse_bits2"].iloc[0] == theirs["mse_bits2"]
+    assert math.isnan(table["published_mse_bits2"][1])
     assert table["published_bias_bits"].iloc[0] == -theirs["bias_bits"]  # the paper's is truth - mean
     other = replace(of, comparison=["Note: not comparable with the paper: steps 8 (paper: 4,000)."])
     assert other.add_published(ours, "table2", ["domain", "depth"])["published_mse_bits2"].isna().all()

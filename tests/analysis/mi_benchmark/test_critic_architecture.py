@@ -14,16 +14,16 @@ CRITICS = ["inner", "bilinear", "separable", "joint"]
 
 
 def cells(*domains, bounds=("dv", "smile-5")):
-    found = []
+    combinations = []
     for domain in domains:
         common = dict(domain=domain, schedule_bits=BITS)
         trained = dict(bound=[*bounds], critic=CRITICS, seed=[0, 1, 2])
         if domain == "gaussian":
-            found += crossed(**common, **trained, sources=[10, 20])
+            combinations += crossed(**common, **trained, sources=[10, 20])
         else:
-            found += crossed(**common, **trained)
-            found += crossed(**common, kind="decoding")
-    return found
+            combinations += crossed(**common, **trained)
+            combinations += crossed(**common, kind="decoding")
+    return combinations
 
 
 def as_in_the_paper(cell, bits):
@@ -44,18 +44,20 @@ def the_other_way(cell, bits):
     return mean * (0.8 if worse else 1), variance[cell["critic"]] * (3 if worse else 1)
 
 
-@pytest.mark.parametrize(("estimates", "expected"), [(as_in_the_paper, "confirmed"), (the_other_way, "contradicted")])
+@pytest.mark.parametrize("estimates, expected", [(as_in_the_paper, "confirmed"), (the_other_way, "contradicted")])
 def test_every_sentence_of_section_5_1(judge, estimates, expected):
-    _, found = judge(ANALYSIS, cells("gaussian", "images", "text"), estimates)
-    assert len(found) == 2 * 4 + 2 * 6  # for each of two Gaussian settings, and for images and text
-    assert set(found.values()) == {expected}
+    _, verdicts = judge(ANALYSIS, cells("gaussian", "images", "text"), estimates)
+    assert len(verdicts) == 2 * 4 + 2 * 6  # for each of two Gaussian settings, and for images and text
+    assert set(verdicts.values()) == {expected}
 
 
 def test_an_estimator_that_clips_upward_wins_against_the_nominal_truth_only(judge):
     """DV finds the 0.9 bits per bit that are there, SMILE the nominal ones: which is better depends on the truth."""
-    _, found = judge(ANALYSIS, cells("text"), lambda cell, bits: ((0.9 if cell["bound"] == "dv" else 1.0) * bits, 0.01))
-    assert found.of("No adv", "nominal") == {"contradicted"}
-    assert found.of("No adv", "decodable") == {"confirmed"}
+    _, verdicts = judge(
+        ANALYSIS, cells("text"), lambda cell, bits: ((0.9 if cell["bound"] == "dv" else 1.0) * bits, 0.01)
+    )
+    assert verdicts.of("No adv", "nominal") == {"contradicted"}
+    assert verdicts.of("No adv", "decodable") == {"confirmed"}
 
 
 def test_figures_have_the_oracle_and_both_truths(judge):
@@ -73,10 +75,10 @@ def test_a_critic_that_diverged_is_shown_and_is_the_less_accurate(judge):
     def broken(cell, bits):
         return (math.nan, math.nan) if cell["critic"] == "bilinear" else as_in_the_paper(cell, bits)
 
-    results, found = judge(ANALYSIS, cells("images"), broken)
+    results, verdicts = judge(ANALYSIS, cells("images"), broken)
     shown = results[0].text.set_index("critic")["dv"]
     assert set(shown["bilinear"]) == {"diverged"}
-    assert found.of("notably inaccurate") == {"confirmed"}
+    assert verdicts.of("notably inaccurate") == {"confirmed"}
     assert {12, 6} <= set(numbers(results[0].caption))
 
 

@@ -46,23 +46,25 @@ def test_the_bias_of_the_paper_is_shown_with_its_sign_reversed(linear):
     """Table 2 prints truth - mean: .297 for images at depth 2, where its estimates are too low."""
     text = analyse(linear(), ARGUMENTS)[0].text
     row = text[text["domain"] == "images"].set_index("depth").loc[2]
-    assert "-0.297" in row.tolist() and row["bias (bits)"].startswith("-0.100")
+    assert "-0.297" in row.tolist()
+    assert row["bias (bits)"].startswith("-0.100")
 
 
 def test_correlation_is_of_accuracy_and_over_seeds(linear):
     claims = analyse(linear(seed=(0,)), ARGUMENTS)[0].claims
     (of_images,) = [claim for claim in claims if "images (mnist)" in claim.statement]
     # MSE falls: accuracy rises; one run of three depths; and from the paper's own table
-    assert of_images.verdict == "undecided" and numbers(of_images.evidence) == [1.0, 3, -0.75]
+    assert of_images.verdict == "undecided"
+    assert numbers(of_images.evidence) == [1.0, 3, -0.75]
 
 
-@pytest.mark.parametrize(("slope", "verdict"), [(-0.1, "contradicted"), (0.1, "confirmed")])
+@pytest.mark.parametrize("slope, verdict", [(-0.1, "contradicted"), (0.1, "confirmed")])
 def test_a_claim_is_decided_by_its_interval(linear, slope, verdict):
     claims = analyse(linear(slope, seed=(1, 2, 3, 4)), ARGUMENTS)[0].claims
     assert [claim.verdict for claim in claims] == [verdict] * 3
 
 
-@pytest.mark.parametrize(("schedule", "comparable"), [([2.0, 6.0], True), ([1.0, 2.0], False)])
+@pytest.mark.parametrize("schedule, comparable", [([2.0, 6.0], True), ([1.0, 2.0], False)])
 def test_later_steps_of_a_schedule_do_not_matter_and_earlier_ones_do(linear, schedule, comparable):
     runs = linear()
     runs["schedule_bits"] = [schedule] * len(runs)
@@ -94,7 +96,8 @@ def test_the_latest_setting_is_that_of_each_domain(linear):
     """Only one domain was run again."""
     newer = linear(domain="text", steps=800).assign(start=pd.Timestamp("2026-02-01"))
     table = analyse(pd.concat([linear(steps=600), newer], ignore_index=True), ARGUMENTS)[0]
-    assert set(table.figures["runs"]) == {2} and "600, 800 steps" in table.caption
+    assert set(table.figures["runs"]) == {2}
+    assert "600, 800 steps" in table.caption
 
 
 @pytest.mark.parametrize("asked", [{"bits": 4.0}, {"bound": "dv"}])
@@ -107,4 +110,6 @@ def test_built_in_and_published_images_are_no_mean(linear):
     """Deeper critics are better on one and worse on the other: the finding names both."""
     runs = pd.concat([linear(-0.05), linear(0.05, domain="images").assign(pool="digits")], ignore_index=True)
     finding = analyse(runs, ARGUMENTS)[0].caption.splitlines()[0]
-    assert "images (mnist) -0.0" in finding and "images (digits) +0.1" in finding and "gaussian (" not in finding
+    assert "images (mnist) -0.0" in finding
+    assert "images (digits) +0.1" in finding
+    assert "gaussian (" not in finding

@@ -32,21 +32,23 @@ def what_is_left(cell, bits):
 
 
 def test_holds_where_both_networks_keep_the_labels(judge):
-    _, found = judge(ANALYSIS, cells(*PUBLISHED), what_is_left, decodes=left)
-    assert len(found) == 2 * (2 + 1) and set(found.values()) == {"confirmed"}
+    _, verdicts = judge(ANALYSIS, cells(*PUBLISHED), what_is_left, decodes=left)
+    assert len(verdicts) == 2 * (2 + 1)
+    assert set(verdicts.values()) == {"confirmed"}
 
 
 def test_a_network_that_loses_the_labels_is_right_against_the_decodable_truth_only(judge):
-    _, found = judge(ANALYSIS, cells("imdb-bert", "small-bert"), what_is_left, decodes=left)
-    assert found.of("small-bert", "decodable") == {"confirmed"}
-    assert found.of("small-bert", "nominal") == {"contradicted"}
+    _, verdicts = judge(ANALYSIS, cells("imdb-bert", "small-bert"), what_is_left, decodes=left)
+    assert verdicts.of("small-bert", "decodable") == {"confirmed"}
+    assert verdicts.of("small-bert", "nominal") == {"contradicted"}
 
 
 def test_one_critic_that_fails_is_enough(judge):
-    _, found = judge(
+    _, verdicts = judge(
         ANALYSIS, cells(*PUBLISHED), lambda cell, bits: (bits * (0.3 if cell["critic"] == "bilinear" else 0.97), 0.1)
     )
-    assert found.of("work well") == {"contradicted"} and found.of("any network") == {"confirmed"}
+    assert verdicts.of("work well") == {"contradicted"}
+    assert verdicts.of("any network") == {"confirmed"}
 
 
 def test_figures(judge, tmp_path):
@@ -54,12 +56,14 @@ def test_figures(judge, tmp_path):
     row = result.figures.set_index(["pool", "critic", "bound", "true_bits"]).loc["imdb-roberta", "joint", "dv", 6]
     assert row["second_half_mean_bits"] == pytest.approx(5.64, rel=0.01)
     assert row["decodable_bits"] == pytest.approx(5.4)
-    assert drawn(save(result, tmp_path / "a")) and unseen.draw is None
+    assert drawn(save(result, tmp_path / "a"))
+    assert unseen.draw is None
 
 
 def test_undecoded_and_diverged(judge):
-    results, found = judge(
+    results, verdicts = judge(
         ANALYSIS, trained(*PUBLISHED), lambda cell, bits: (math.nan if cell["bound"] == "dv" else bits, 0.1)
     )
-    assert found.of("work well", "decodable") == {"undecided"} and found.of("well for") == {"contradicted"}
+    assert verdicts.of("work well", "decodable") == {"undecided"}
+    assert verdicts.of("well for") == {"contradicted"}
     assert set(results[0].text["decodable MI (bits)"]) == {"not decoded"}

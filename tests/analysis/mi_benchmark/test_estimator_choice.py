@@ -8,6 +8,7 @@ from analysis.common.tables import published, save
 from analysis.mi_benchmark.estimator_choice import ANALYSIS
 from tests.analysis.mi_benchmark.grids import crossed
 from tests.analysis.pictures import drawn
+from tests.analysis.runs import analysed
 
 BOUNDS = ["smile-1", "smile-inf", "dv", "nwj", "mine"]
 ALL = ["text", "gaussian", "images"]
@@ -29,22 +30,23 @@ def best(**of):
 
 def test_the_table_has_our_choice_the_oracle_and_the_paper(made_up):
     runs = made_up(crossed(domain=ALL, bound=BOUNDS, seed=[0, 1], schedule_bits=[[2.0, 4.0, 6.0, 8.0, 10.0]]))
-    table, *_ = ANALYSIS.analyse(runs, ANALYSIS.arguments([]))
+    table, *_ = analysed(ANALYSIS, runs)
     assert list(table.text.columns[4:]) == ["nwj", "dv", "mine", "smile-1", "smile-inf"]  # as in the paper
     of_paper = table.text[table.text[""] == "paper"].set_index(["domain", "true MI (bits)"])
     theirs = published("table3").set_index(["domain", "true_bits", "bound"])["mse_bits2"]
     assert float(of_paper.loc[("images", 2.0), "nwj"]) == theirs["images", 2, "nwj"] == 0.288
     row = table.figures.set_index(["domain", "true_bits", "bound"]).loc["images", 10.0, "dv"]
-    assert row["mse_bits2"] == pytest.approx(0.1 + 0.2**2, rel=0.1) and row["runs"] == 2
+    assert row["mse_bits2"] == pytest.approx(0.1 + 0.2**2, rel=0.1)
+    assert row["runs"] == 2
 
 
 def test_an_upward_bias_helps_against_the_nominal_truth_only(judge):
     """SMILE-1 reports the nominal 10 bits, DV the 8.9 that can be decoded."""
-    _, found = judge(
+    _, verdicts = judge(
         ANALYSIS, cells(), lambda cell, bits: (bits if cell["bound"] == "smile-1" else 0.89 * bits, 0.1), decodes=0.89
     )
-    assert found.of("smile-1 is", "nominal") == {"confirmed"}
-    assert found.of("smile-1 is", "decodable") == {"contradicted"}
+    assert verdicts.of("smile-1 is", "nominal") == {"confirmed"}
+    assert verdicts.of("smile-1 is", "decodable") == {"contradicted"}
 
 
 DIFFERENT = best(gaussian="smile-inf", images="nwj", text="smile-1")
@@ -53,7 +55,7 @@ OTHERS = cells(["gaussian"], ["dv", "mine"]) + cells(["images"], ["nwj", "mine"]
 
 
 @pytest.mark.parametrize(
-    ("runs", "estimates", "verdict"),
+    "runs, estimates, verdict",
     [
         (cells(), DIFFERENT, "confirmed"),
         (cells(), THE_SAME, "contradicted"),
@@ -62,8 +64,8 @@ OTHERS = cells(["gaussian"], ["dv", "mine"]) + cells(["images"], ["nwj", "mine"]
     ],
 )
 def test_whether_there_is_a_universal_winner(runs, estimates, verdict, judge):
-    _, found = judge(ANALYSIS, runs, estimates)
-    assert found[WINNER] == verdict
+    _, verdicts = judge(ANALYSIS, runs, estimates)
+    assert verdicts[WINNER] == verdict
 
 
 def test_diverged_runs_are_shown_without_a_verdict(judge, tmp_path):

@@ -12,7 +12,9 @@ from tests.analysis.pictures import drawn
 
 NUMBERS = 1, 4, 16, 100
 ALL = "gaussian", "images", "text"
-BECOME, IN_ALL, PER_SOURCE = "Estimates become", "1 bit in all", "1 bit per source"
+BECOME = "Estimates become"
+IN_ALL = "1 bit in all"
+PER_SOURCE = "1 bit per source"
 
 
 def truths_of(number):
@@ -20,25 +22,25 @@ def truths_of(number):
 
 
 def cells(*domains, bounds=("dv", "smile-inf")):
-    found = []
+    combinations = []
     for domain in domains:
         for number in NUMBERS:
             in_nats = [number / math.log(2)] if domain == "gaussian" else []
             schedules = [[bits] for bits in truths_of(number) + in_nats]
             common = dict(domain=domain, sources=number, size=60, steps=20_000)
-            found += crossed(**common, bound=[*bounds], seed=[0, 1, 2], schedule_bits=schedules)
-    return found
+            combinations += crossed(**common, bound=[*bounds], seed=[0, 1, 2], schedule_bits=schedules)
+    return combinations
 
 
 def decoding(*domains):
     """What decodes the labels of the same data, at every true MI of a number of sources."""
-    found = []
+    combinations = []
     for domain in domains:
         for number in NUMBERS:
             rows = {"rows": math.isqrt(number)} if domain == "images" else {}
             common = dict(domain=domain, sources=number, size=60, kind="decoding")
-            found += crossed(**common, **rows, schedule_bits=[truths_of(number)])
-    return found
+            combinations += crossed(**common, **rows, schedule_bits=[truths_of(number)])
+    return combinations
 
 
 def up_to(**limits):
@@ -61,19 +63,19 @@ def test_panels_have_the_same_claims_for_every_domain_but_the_published_one(judg
 
 
 def test_published_thresholds_hold_for_figures_that_agree(judge):
-    _, found = judge(ANALYSIS, EVERY, AS_THE_PAPER_SAYS, decodes=0.99)
+    _, verdicts = judge(ANALYSIS, EVERY, AS_THE_PAPER_SAYS, decodes=0.99)
     for panel in (AS_PUBLISHED, IN_ALL, PER_SOURCE):
-        assert found.of(BECOME, f" 4 sources: gaussian, {panel}") == {"confirmed"}
+        assert verdicts.of(BECOME, f" 4 sources: gaussian, {panel}") == {"confirmed"}
         # from 72 and 128 sources on: text cannot be judged by 100
         for truth in ("nominal", "decodable"):
-            assert found.of(BECOME, f" 36 sources: images, {panel}", truth) == {"confirmed"}
-            assert found.of(BECOME, f" 64 sources: text, {panel}", truth) == {"undecided"}
-    assert found.of("allow more sources") == {"confirmed"}
+            assert verdicts.of(BECOME, f" 36 sources: images, {panel}", truth) == {"confirmed"}
+            assert verdicts.of(BECOME, f" 64 sources: text, {panel}", truth) == {"undecided"}
+    assert verdicts.of("allow more sources") == {"confirmed"}
 
 
 def test_thresholds_that_are_elsewhere_do_not_hold(judge):
-    _, found = judge(ANALYSIS, EVERY, up_to(gaussian=100, images=1, text=1), decodes=0.99)
-    assert found.of(BECOME) == {"contradicted"} == found.of("allow more sources")
+    _, verdicts = judge(ANALYSIS, EVERY, up_to(gaussian=100, images=1, text=1), decodes=0.99)
+    assert verdicts.of(BECOME) == {"contradicted"} == verdicts.of("allow more sources")
 
 
 def test_the_number_of_sources_allowed_is_where_the_error_crosses_the_limit():
@@ -87,39 +89,43 @@ def test_diverged_estimates_are_unreliable(judge, tmp_path):
     def diverging(cell, bits):
         return (math.nan, math.nan) if cell["sources"] > 4 else (0.97 * bits, 0.1)
 
-    results, found = judge(ANALYSIS, cells("gaussian"), diverging)
-    assert found.of(BECOME) == {"confirmed"} and len(found) == 4
-    assert drawn(save(results[0], tmp_path / "sources")) and results[1].draw is None
+    results, verdicts = judge(ANALYSIS, cells("gaussian"), diverging)
+    assert verdicts.of(BECOME) == {"confirmed"}
+    assert len(verdicts) == 4
+    assert drawn(save(results[0], tmp_path / "sources"))
+    assert results[1].draw is None
 
 
 def test_js_is_not_part_of_the_claims(judge):
     of_others = up_to(gaussian=4)
-    _, found = judge(
+    _, verdicts = judge(
         ANALYSIS,
         cells("gaussian", bounds=("js", "dv")),
         lambda cell, bits: (0.1 * bits, 0.1) if cell["bound"] == "js" else of_others(cell, bits),
     )
-    assert set(found.values()) == {"confirmed"}
+    assert set(verdicts.values()) == {"confirmed"}
 
 
 def test_estimates_of_what_can_be_decoded_are_reliable_against_that_truth_only(judge):
     """Beyond 4 sources half of the nominal MI can be decoded, and that half is estimated."""
-    given = cells("images") + decoding("images")
+    trained_cells = cells("images") + decoding("images")
     (result, *_), _ = judge(
-        ANALYSIS, given, up_to(images=4), decodes=lambda cell: 0.97 if cell["sources"] <= 4 else 0.5
+        ANALYSIS, trained_cells, up_to(images=4), decodes=lambda cell: 0.97 if cell["sources"] <= 4 else 0.5
     )
     decodable = next(one for one in result.claims if IN_ALL in one.statement and "decodable" in one.statement)
-    assert decodable.verdict == "contradicted" and "100 reliable" in decodable.evidence
+    assert decodable.verdict == "contradicted"
+    assert "100 reliable" in decodable.evidence
     row = result.figures.set_index(["sources", "panel", "bound"]).loc[16, IN_ALL, "dv"]
-    assert row["decodable_bits"] == pytest.approx(0.5) and row["decodable_mse_bits2"] == pytest.approx(0.1, rel=0.02)
+    assert row["decodable_bits"] == pytest.approx(0.5)
+    assert row["decodable_mse_bits2"] == pytest.approx(0.1, rel=0.02)
 
 
 def test_a_seed_without_any_number_in_common_has_no_threshold(judge):
-    given = [
+    trained_cells = [
         cell
         for cell in cells(*ALL)
         if not (cell["domain"] == "text" and cell["seed"] == 1 and cell["sources"] < 100)
         and not (cell["domain"] == "gaussian" and cell["sources"] == 100)
     ]
-    _, found = judge(ANALYSIS, given)
-    assert found.of("Gaussian pairs: text", "nominal") == {"undecided"}
+    _, verdicts = judge(ANALYSIS, trained_cells)
+    assert verdicts.of("Gaussian pairs: text", "nominal") == {"undecided"}

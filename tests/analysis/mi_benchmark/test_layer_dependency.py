@@ -7,6 +7,7 @@ import pytest
 
 from analysis.mi_benchmark.layer_dependency import ANALYSIS
 from tests.analysis.mi_benchmark.grids import crossed
+from tests.analysis.runs import analysed
 
 DECODABLE = "decodable MI of the data (bits)"
 LAYERS = "stem", "block 1", "block 2", "pooled"
@@ -21,11 +22,11 @@ def invertible(domain):
 
 
 def layers():
-    found = []
+    combinations = []
     for index, layer in enumerate(LAYERS):
         common = dict(domain="images", encoder="resnet", statistics="none", layer=layer, layer_index=index)
-        found += crossed(**common, bound=["dv", "smile-5"], seed=[0, 1, 2], schedule_bits=BITS)
-    return found
+        combinations += crossed(**common, bound=["dv", "smile-5"], seed=[0, 1, 2], schedule_bits=BITS)
+    return combinations
 
 
 def decoding(*domains):
@@ -47,15 +48,18 @@ def opposite(cell, bits):
     return bits * (1 - lost), 0.1
 
 
-@pytest.mark.parametrize(("estimates", "expected"), [(published, "confirmed"), (opposite, "contradicted")])
+@pytest.mark.parametrize("estimates, expected", [(published, "confirmed"), (opposite, "contradicted")])
 def test_section_5_7(judge, estimates, expected):
-    _, found = judge(ANALYSIS, IMAGES + TEXT + decoding("images", "text"), estimates, decodes=0.98)
-    assert len(found) == 2 * 2 * 2 + 3 and set(found.values()) == {expected}
+    _, verdicts = judge(ANALYSIS, IMAGES + TEXT + decoding("images", "text"), estimates, decodes=0.98)
+    assert len(verdicts) == 2 * 2 * 2 + 3
+    assert set(verdicts.values()) == {expected}
 
 
 def test_kinds_of_statistics_are_kept_separate(judge):
-    _, found = judge(ANALYSIS, TEXT, lambda cell, bits: (bits * (0.6 if cell["statistics"] == "batch" else 0.97), 0.1))
-    assert all((verdict == "contradicted") == ("as published" in text) for text, verdict in found.items())
+    _, verdicts = judge(
+        ANALYSIS, TEXT, lambda cell, bits: (bits * (0.6 if cell["statistics"] == "batch" else 0.97), 0.1)
+    )
+    assert all((verdict == "contradicted") == ("as published" in text) for text, verdict in verdicts.items())
 
 
 def test_change_is_paired_within_a_seed(judge):
@@ -64,7 +68,8 @@ def test_change_is_paired_within_a_seed(judge):
         ANALYSIS, TEXT, lambda cell, bits: (bits - 0.2 * cell["seed"] - 0.1 * (cell["encoder"] == "maf"), 0.1)
     )
     row = result.figures.set_index(["encoder", "statistics", "bound", "true_bits"]).loc["maf", "batch", "dv", 2]
-    assert row["change_bits"] == pytest.approx(-0.1, abs=0.02) and row["change_bits_error"] < 0.02
+    assert row["change_bits"] == pytest.approx(-0.1, abs=0.02)
+    assert row["change_bits_error"] < 0.02
     assert row["second_half_mean_bits_error"] > 0.1
 
 
@@ -84,9 +89,9 @@ def test_a_layer_that_diverged_is_left_out(judge):
     def broken(cell, bits):
         return (math.nan, math.nan) if cell["layer"] == "stem" else published(cell, bits)
 
-    _, found = judge(ANALYSIS, IMAGES, broken)
-    assert found[UPPER.format("nominal")] == "confirmed"
-    assert found.of("data processing") == {"undecided"}
+    _, verdicts = judge(ANALYSIS, IMAGES, broken)
+    assert verdicts[UPPER.format("nominal")] == "confirmed"
+    assert verdicts.of("data processing") == {"undecided"}
 
 
 def test_layers_that_were_not_run_are_not_needed(judge):
@@ -96,13 +101,13 @@ def test_layers_that_were_not_run_are_not_needed(judge):
 
 def test_layers_that_lose_what_cannot_be_decoded_are_accurate_against_that_truth(judge):
     """Estimates are the decodable MI at lower layers, the nominal MI at upper ones."""
-    results, found = judge(
+    results, verdicts = judge(
         ANALYSIS,
         IMAGES + decoding("images"),
         lambda cell, bits: ((0.5 + 0.15 * cell["layer_index"] if cell["encoder"] == "resnet" else 0.97) * bits, 0.1),
         decodes=0.5,
     )
-    assert (found[UPPER.format("nominal")], found[UPPER.format("decodable")]) == ("confirmed", "contradicted")
+    assert (verdicts[UPPER.format("nominal")], verdicts[UPPER.format("decodable")]) == ("confirmed", "contradicted")
     assert set(results[0].text[DECODABLE]) == {"1.000 ± 0.010", "3.000 ± 0.010"}
 
 
@@ -111,7 +116,7 @@ def test_unseen_pairs_are_compared_at_the_batch_of_the_training(made_up):
     runs = made_up(TEXT)
     batch = runs["statistics"] == "batch"
     runs.loc[batch, "held_out_large_batch_bits at 6 bits"] = -99.0
-    result = ANALYSIS.analyse(runs, ANALYSIS.arguments([]))[0]
+    result = analysed(ANALYSIS, runs)[0]
     row = result.figures.set_index(["statistics", "true_bits", "bound"]).loc["batch", 6, "dv"].iloc[0]
     assert row["held_out_same_batch_bits"] == pytest.approx(0.98 * 6 - 0.05, abs=0.1)
     assert row["unseen_change_bits"] == pytest.approx(0, abs=0.1)

@@ -7,6 +7,7 @@ from analysis.common.tables import save
 from analysis.mi_benchmark.nuisance import ANALYSIS
 from tests.analysis.mi_benchmark.grids import crossed
 from tests.analysis.pictures import drawn
+from tests.analysis.runs import analysed
 
 ADDED = dict(domain="images", backgrounds="cifar10", nuisance=[0.0, 0.2, 0.4, 0.7, 1.0], schedule_bits=[[2.0, 6.0]])
 DECODING = crossed(**ADDED, kind="decoding")
@@ -21,8 +22,9 @@ def falling(cell, bits):
 
 
 def test_section_5_6_holds(judge):
-    _, found = judge(ANALYSIS, CELLS, falling, decodes=0.995)
-    assert set(found.values()) == {"confirmed"} and len(found) == 2 + 1 + 2 + 2 * 2
+    _, verdicts = judge(ANALYSIS, CELLS, falling, decodes=0.995)
+    assert set(verdicts.values()) == {"confirmed"}
+    assert len(verdicts) == 2 + 1 + 2 + 2 * 2
 
 
 def test_section_5_6_does_not_hold(judge):
@@ -32,8 +34,8 @@ def test_section_5_6_does_not_hold(judge):
         lost = 0.6 if cell["nuisance"] <= 0.4 else 0.3 if cell["bound"] == "mine" else 0.1
         return bits * (1 - lost), 0.01
 
-    results, found = judge(ANALYSIS, CELLS, rising, decodes=lambda cell: 0.99 if cell["nuisance"] < 0.5 else 0.85)
-    nominal = {verdict for text, verdict in found.items() if "is larger" not in text}
+    results, verdicts = judge(ANALYSIS, CELLS, rising, decodes=lambda cell: 0.99 if cell["nuisance"] < 0.5 else 0.85)
+    nominal = {verdict for text, verdict in verdicts.items() if "is larger" not in text}
     assert nominal == {"contradicted"}
     (unchanged,) = [claim for claim in results[0].claims if "the true MI" in claim.statement]
     assert "eta 0.7 on" in unchanged.evidence
@@ -46,8 +48,9 @@ def test_against_what_can_be_decoded_the_verdict_may_turn(judge):
     def estimates(cell, bits):
         return (left[cell["nuisance"]] - (cell["nuisance"] <= 0.4) * 0.1) * bits, 0.001
 
-    _, found = judge(ANALYSIS, CELLS, estimates, decodes=lambda cell: left[cell["nuisance"]])
-    assert found.of("falls", "nominal") == {"confirmed"} and found.of("falls", "decodable") == {"contradicted"}
+    _, verdicts = judge(ANALYSIS, CELLS, estimates, decodes=lambda cell: left[cell["nuisance"]])
+    assert verdicts.of("falls", "nominal") == {"confirmed"}
+    assert verdicts.of("falls", "decodable") == {"contradicted"}
 
 
 def test_figures_and_accuracy(judge, tmp_path):
@@ -55,7 +58,8 @@ def test_figures_and_accuracy(judge, tmp_path):
     row = result.figures.set_index(["nuisance", "bound", "true_bits"]).loc[0.7, "mine", 6]
     assert (row["decodable_bits"], row["accuracy"], row["runs"]) == (pytest.approx(5.7), 0.987, 3)
     assert "0.987 ± 0.001" in set(result.text["decoding accuracy"])
-    assert drawn(save(result, tmp_path / "strength")) and unseen.draw is None
+    assert drawn(save(result, tmp_path / "strength"))
+    assert unseen.draw is None
 
 
 def test_accuracy_and_decodable_mi_are_of_the_latest_decoding(made_up, verdicts):
@@ -64,12 +68,13 @@ def test_accuracy_and_decodable_mi_are_of_the_latest_decoding(made_up, verdicts)
     older = older.assign(decoder_steps=30, start=pd.Timestamp("2025-01-01"))
     newer = made_up(DECODING, decodes=0.995).assign(decoder_steps=2000)
     runs = pd.concat([older, made_up(TRAINING, falling), newer], ignore_index=True)
-    result = ANALYSIS.analyse(runs, ANALYSIS.arguments([]))[0]
-    assert set(result.text["decoding accuracy"]) == {"0.990 ± 0.001"} and set(result.figures["runs"]) == {3}
+    result = analysed(ANALYSIS, runs)[0]
+    assert set(result.text["decoding accuracy"]) == {"0.990 ± 0.001"}
+    assert set(result.figures["runs"]) == {3}
     assert verdicts([result]).of("the true MI") == {"confirmed"}
 
 
-@pytest.mark.parametrize(("backgrounds", "comparable"), [("cifar10", True), ("generated-textures", False)])
+@pytest.mark.parametrize("backgrounds, comparable", [("cifar10", True), ("generated-textures", False)])
 def test_the_published_backgrounds_are_photographs(judge, backgrounds, comparable):
     changed = dict(backgrounds=backgrounds, schedule_bits=[2.0, 4.0])
     results, _ = judge(ANALYSIS, [cell | changed for cell in CELLS])

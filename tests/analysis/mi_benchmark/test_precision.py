@@ -6,6 +6,7 @@ import pytest
 from analysis.mi_benchmark import estimator_choice
 from analysis.mi_benchmark.precision import ANALYSIS
 from tests.analysis.mi_benchmark.grids import crossed
+from tests.analysis.runs import analysed
 
 STUDY = dict(domain="gaussian", study="estimators", bound=["nwj", "smile-inf"], seed=[0, 1, 2, 3])
 BF16 = crossed(**STUDY, precision="bf16")
@@ -17,7 +18,7 @@ def lower(by):
     return lambda cell, bits: (bits - 0.1 * cell["seed"] - by * (cell["precision"] == "bf16"), 0.01)
 
 
-@pytest.mark.parametrize(("by", "verdict"), [(0.01, "confirmed"), (0.5, "contradicted")])
+@pytest.mark.parametrize("by, verdict", [(0.01, "confirmed"), (0.5, "contradicted")])
 def test_differences_are_paired_by_seed(judge, by, verdict):
     """A shift beyond the scatter is found."""
     (found,), verdicts = judge(ANALYSIS, BOTH, lower(by))
@@ -30,7 +31,7 @@ def test_runs_that_diverged_are_counted(made_up):
     runs = made_up(BOTH, lower(0.01))
     of = (runs["seed"] == 1) & (runs["bound"] == "nwj") & (runs["precision"] == "bf16")
     runs.loc[of, [name for name in runs if "mse" in name or "mean" in name]] = np.nan
-    (found,) = ANALYSIS.analyse(runs, ANALYSIS.arguments([]))
+    (found,) = analysed(ANALYSIS, runs)
     row = found.text[found.text["estimator"] == "nwj"].iloc[0]
     assert (row["diverged (float32, bf16)"], row["runs"]) == ("0, 1", 3)
 
@@ -41,6 +42,6 @@ def test_one_precision_alone_is_refused(judge):
 
 
 def test_a_table_of_bf16_runs_is_not_beside_the_paper(made_up):
-    choice = estimator_choice.ANALYSIS
-    found = choice.analyse(made_up(BF16).drop(columns="study"), choice.arguments([]))[0]
-    assert "precision bf16 (paper: float32)" in found.caption
+    runs = made_up(BF16).drop(columns="study")
+    result = analysed(estimator_choice.ANALYSIS, runs)[0]
+    assert "precision bf16 (paper: float32)" in result.caption

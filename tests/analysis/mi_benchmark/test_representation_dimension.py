@@ -26,20 +26,24 @@ def right(cell, bits):
 
 def test_the_published_table_is_that_of_the_paper():
     table = published("table4").pivot(index="bound", columns="size", values="mean_bits")
-    assert table.shape == (8, 4) and table.loc["dv"].tolist() == [0.996, 0.997, 0.997, 0.997]
+    assert table.shape == (8, 4)
+    assert table.loc["dv"].tolist() == [0.996, 0.997, 0.997, 0.997]
 
 
 def test_our_figures_and_the_published_ones(judge, tmp_path):
     (result, unseen), _ = judge(ANALYSIS, TRAINED, right)
     row = result.figures.query("size == 100 and bound == 'js'").iloc[0]
-    assert row["published_mean_bits"] == 0.464 and row["mean_bits"] == pytest.approx(0.465, abs=0.005)
-    assert row["dimension"] == 10_000 and "not comparable" not in result.caption
-    assert drawn(save(result, tmp_path / "mean")) and unseen.draw is None
+    assert row["published_mean_bits"] == 0.464
+    assert row["mean_bits"] == pytest.approx(0.465, abs=0.005)
+    assert row["dimension"] == 10_000
+    assert "not comparable" not in result.caption
+    assert drawn(save(result, tmp_path / "mean"))
+    assert unseen.draw is None
 
 
 def test_equal_errors_at_all_sizes_hold(judge):
-    _, found = judge(ANALYSIS, TRAINED + DECODING, right, decodes=0.99)
-    assert set(found.values()) == {"confirmed"}
+    _, verdicts = judge(ANALYSIS, TRAINED + DECODING, right, decodes=0.99)
+    assert set(verdicts.values()) == {"confirmed"}
 
 
 def test_accuracy_is_scored_against_both_truths(judge):
@@ -48,26 +52,28 @@ def test_accuracy_is_scored_against_both_truths(judge):
     def large(cell):
         return 0.8 if cell["size"] == 100 else 0.99
 
-    results, found = judge(ANALYSIS, trained("dv") + DECODING, lambda cell, bits: (large(cell), 0.05), decodes=large)
-    assert found.of("accurate", "nominal") == {"contradicted"} and found.of("accurate", "decodable") == {"confirmed"}
+    results, verdicts = judge(ANALYSIS, trained("dv") + DECODING, lambda cell, bits: (large(cell), 0.05), decodes=large)
+    assert verdicts.of("accurate", "nominal") == {"contradicted"}
+    assert verdicts.of("accurate", "decodable") == {"confirmed"}
     shown = results[0].text.set_index("size")["decodable MI (bits)"]
-    assert shown[10] == "0.990 ± 0.010" and shown[100] == "0.800 ± 0.010"
+    assert shown[10] == "0.990 ± 0.010"
+    assert shown[100] == "0.800 ± 0.010"
 
 
 def test_without_decoding_the_decodable_truth_is_undecided(judge):
-    results, found = judge(ANALYSIS, TRAINED, right)
+    results, verdicts = judge(ANALYSIS, TRAINED, right)
     assert set(results[0].text["decodable MI (bits)"]) == {"not decoded"}
-    assert found.of("the decodable") == {"undecided"}
+    assert verdicts.of("the decodable") == {"undecided"}
 
 
 def test_one_estimator_that_depends_on_the_size_is_enough(judge):
-    results, found = judge(
+    results, verdicts = judge(
         ANALYSIS,
         TRAINED + DECODING,
         lambda cell, bits: (0.8 if cell["size"] == 100 and cell["bound"] == "dv" else 0.997, 0.05),
         decodes=0.99,
     )
-    assert set(found.values()) == {"contradicted"}
+    assert set(verdicts.values()) == {"contradicted"}
     assert "for dv: 0.19" in results[0].claims[0].evidence
 
 
@@ -75,7 +81,7 @@ SHORT = [cell for cell in TRAINED if (cell["size"], cell["bound"], cell["seed"])
 
 
 @pytest.mark.parametrize(
-    ("cells", "estimates"),
+    "cells, estimates",
     [
         (SHORT, right),
         (TRAINED, lambda cell, bits: (math.nan if cell["size"] == 10 else 0.997, 0.05)),
@@ -84,5 +90,5 @@ SHORT = [cell for cell in TRAINED if (cell["size"], cell["bound"], cell["seed"])
     ids=["missing size", "diverged", "estimates of zero"],
 )
 def test_what_is_undecided(judge, cells, estimates):
-    _, found = judge(ANALYSIS, cells, estimates)
-    assert found.of("every dimension") == {"undecided"}
+    _, verdicts = judge(ANALYSIS, cells, estimates)
+    assert verdicts.of("every dimension") == {"undecided"}

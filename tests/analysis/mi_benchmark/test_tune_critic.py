@@ -8,8 +8,8 @@ import pytest
 from analysis.common.tables import save
 from analysis.mi_benchmark.tune_critic import ANALYSIS
 from tests.analysis.pictures import drawn, numbers
+from tests.analysis.runs import analysed
 
-ARGUMENTS = ANALYSIS.arguments([])
 BOUNDS = ("dv", "js", "smile-5")
 MSE = "second_half_mse_bits2 at 2 bits"
 
@@ -40,16 +40,18 @@ def analyse(made_up, monkeypatch):
         monkeypatch.setattr(
             "infoscope.tracking.runs", lambda experiment, profile, finished=True: ended if finished else trials
         )
-        return ANALYSIS.analyse(ended, ARGUMENTS), trials
+        return analysed(ANALYSIS, ended), trials
 
     return run
 
 
 def test_the_best_ten_in_order_with_the_estimator_to_use(analyse, tmp_path):
     (best,), trials = analyse()
-    assert len(best.text) == 10 and len(best.figures) == 24
+    assert len(best.text) == 10
+    assert len(best.figures) == 24
     errors = best.figures["second_half_mse_bits2"].dropna()
-    assert errors.is_monotonic_increasing and len(errors) == 16
+    assert errors.is_monotonic_increasing
+    assert len(errors) == 16
     first = trials.loc[trials[MSE].idxmin()]
     assert f"use {first['bound']} with" in best.caption
     assert {16, 8} <= set(numbers(best.caption))  # to their end, stopped early
@@ -58,12 +60,13 @@ def test_the_best_ten_in_order_with_the_estimator_to_use(analyse, tmp_path):
 
 def test_the_best_is_scored_again_on_unseen_pairs(analyse):
     (best,), trials = analyse()
-    row, first = best.figures.iloc[0], trials.loc[trials[MSE].idxmin()]
+    row = best.figures.iloc[0]
+    first = trials.loc[trials[MSE].idxmin()]
     assert row["unseen_bias_bits"] == pytest.approx(abs(2 - first["held_out_large_batch_bits at 2 bits"]))
     assert best.text["|truth - unseen| (bits)"].iloc[0] == f"{row['unseen_bias_bits']:.3f} ± 0.020"
 
 
-@pytest.mark.parametrize(("error", "apart"), [(0.0001, True), (10.0, False)])
+@pytest.mark.parametrize("error, apart", [(0.0001, True), (10.0, False)])
 def test_errors_within_one_run_separate_estimators(analyse, error, apart):
     (best,), _ = analyse(error=error)
     assert ("Not significantly worse" in best.caption) != apart

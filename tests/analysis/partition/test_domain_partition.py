@@ -12,6 +12,7 @@ from analysis.common.tables import save
 from analysis.partition import domain_partition
 from analysis.partition.domain_partition import analyse, gains
 from tests.analysis.pictures import drawn, numbers
+from tests.analysis.runs import RUN
 
 NOBODY = argparse.Namespace()
 WORST_INSIDE, WORST_OUTSIDE = "worst class in a training domain", "worst class in the held-out domain"
@@ -24,14 +25,14 @@ def made_up(models=("erm", "nvae"), seeds=(0, 1, 2), data="crmnist", start="2026
     for number, model in enumerate(models):
         for seed in seeds:
             outside = 0.6 + seed / 100 + (better + seed / 1000 if model != "erm" else 0)
-            row = {
+            row = RUN | {
                 "run_id": f"{model}-{seed}", "model": model, "seed": seed, "held_out": 5, "data": data, "base": "mnist",
                 "size": 16, "sample": 6000, "steps": 100, "selection": "training-domain-validation", "setting": "quick",
                 "in_domain_accuracy/average": 0.9 + number / 100, "in_domain_accuracy/worst": 0.8,
                 "out_of_domain_accuracy/average": outside, "in_domain_accuracy/average_error": 0.01,
                 "out_of_domain_accuracy/average_error": 0.01, "in_domain_accuracy/items": 500.0,
                 "in_domain_accuracy/groups": 100.0, "out_of_domain_accuracy/items": 100.0, "diverged": 0.0,
-                "version": "1", "profile": "made-up", "tags": {"infoscope.data": data}, "start": pd.Timestamp(start),
+                "tags": {"infoscope.data": data}, "start": pd.Timestamp(start),
             } | fields  # fmt: skip
             rows.append(row | ({"in_domain_accuracy/domain_average": 0.7} if model != "erm" else {}))
     return pd.DataFrame(rows)
@@ -66,22 +67,25 @@ def test_differences_are_paired_within_seeds(tmp_path):
     assert row["over_baseline_error"] == pytest.approx(0.001 / math.sqrt(3))  # not that of two independent means
     assert drawn(save(result, tmp_path / "table"))
     text = result.text.set_index("model")
-    assert text.loc["nvae", GAIN] == "0.101 ± 0.001" and text.loc["erm", GAIN] == "-"
+    assert text.loc["nvae", GAIN] == "0.101 ± 0.001"
+    assert text.loc["erm", GAIN] == "-"
     assert text.loc["nvae", "held out"] == "75"
 
 
-@pytest.mark.parametrize(("better", "verdict"), [(0.1, "confirmed"), (-0.1, "contradicted"), (-0.001, "undecided")])
+@pytest.mark.parametrize("better, verdict", [(0.1, "confirmed"), (-0.1, "contradicted"), (-0.001, "undecided")])
 def test_a_claim_holds_where_the_interval_over_seeds_decides_it(better, verdict):
     (result,) = analyse(made_up(better=better), NOBODY)
     (claim,) = result.claims
     assert claim.statement == "nvae gets more right in a new domain than erm."
-    assert claim.verdict == verdict and "3 runs" in claim.evidence
+    assert claim.verdict == verdict
+    assert "3 runs" in claim.evidence
 
 
 def test_seeds_that_only_one_model_has_are_no_pairs():
     runs = pd.concat([made_up(models=("erm",), seeds=(0, 1)), made_up(models=("nvae",), seeds=(1, 2))])
     assert gains(runs, "nvae") == pytest.approx([0.101])
-    assert np.isnan(gains(runs, "erm")).all() and np.isnan(gains(made_up(models=("nvae",)), "nvae")).all()
+    assert np.isnan(gains(runs, "erm")).all()
+    assert np.isnan(gains(made_up(models=("nvae",)), "nvae")).all()
 
 
 def test_published_figures_are_beside_ours_with_what_differs():

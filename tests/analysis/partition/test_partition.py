@@ -21,14 +21,17 @@ from infoscope.tracking.tags import CELL
 from infoscope.tracking.weights import write_model
 from tests.analysis import logged
 
-SHAPE, CLASSES, DOMAINS = (6,), 3, 2
+SHAPE = (6,)
+CLASSES = 3
+DOMAINS = 2
 QUICK = ["--resamples", "10", "--permutations", "0", "--draws", "50", "--folds", "3", "--family", "knn"]
 
 
 def items(n=80, seed=0, domains=DOMAINS):
     generator = np.random.default_rng(seed)
     groups = np.repeat(np.arange(n // domains), domains)
-    y, d = generator.integers(0, CLASSES, n // domains)[groups], np.tile(np.arange(domains), n // domains)
+    y = generator.integers(0, CLASSES, n // domains)[groups]
+    d = np.tile(np.arange(domains), n // domains)
     y[: CLASSES * domains] = np.repeat(np.arange(CLASSES), domains)
     x = np.hstack([np.eye(CLASSES)[y], np.eye(2)[d], np.zeros((n, 1))]) + generator.normal(0, 0.3, (n, 6))
     split = (np.arange(n) >= 0.9 * n).astype(np.uint8)
@@ -42,7 +45,8 @@ def model(name, seed=0):
 
 
 def log(store, folder, name, seed, stored=None, **more):
-    cell, example = {"model": name, "seed": seed, "data": "made up"}, {"x": items(seed=seed)["x"][:2]}
+    cell = {"model": name, "seed": seed, "data": "made up"}
+    example = {"x": items(seed=seed)["x"][:2]}
     kept = items(seed=seed) if stored is None else stored
     logged.log(store, folder, cell, kept, "domain-model", model(name, seed), example, **more)
 
@@ -53,7 +57,6 @@ def origin(tmp_path_factory):
     folder = tmp_path_factory.mktemp("origin")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
         store = Store.open(partition.EXPERIMENT, create=True)
         for name in ("nvae", "erm"):
             log(store, folder / "records", name, 0)
@@ -64,7 +67,6 @@ def origin(tmp_path_factory):
 def store(origin, monkeypatch, sketched):
     """The store of the module; a test changes only runs of its own."""
     monkeypatch.chdir(origin)
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     monkeypatch.setenv("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
     return Store.open(partition.EXPERIMENT)
 
@@ -98,7 +100,8 @@ def test_models_are_found_and_evaluated(folder):
 
 def test_figures_are_those_of_the_same_codes_labels_and_settings_and_are_kept_at_the_run(store, folder):
     run_id = run_of(store, "nvae-0")
-    stored, module = arrays(run_id, "evaluation"), load_model(run_id)
+    stored = arrays(run_id, "evaluation")
+    module = load_model(run_id)
     keep = stored["split"] == 0
     codes = codes_of(module, stored["x"][keep])
     labels = [stored[name][keep] for name in ("y", "d", "groups")]
@@ -130,7 +133,8 @@ def test_what_is_evaluated_is_not_measured_again_unless_asked(store, monkeypatch
     assert "partition/classifier/I.z_y.Y" in store.run_of("erm-0").data.metrics
     evaluated_by(words)
     again = store.client.get_logged_model(model.model_id).metrics
-    assert len(again) == len(model.metrics) and point.value == store.run_of("erm-0").data.metrics[point.key]
+    assert len(again) == len(model.metrics)
+    assert point.value == store.run_of("erm-0").data.metrics[point.key]
     (read,) = store.run_of("erm-0").inputs.dataset_inputs
     assert (read.dataset.digest, read.tags[0].value) == (point.dataset_digest, "evaluation")
     evaluated_by([*words, "--again"], status=2)
@@ -144,15 +148,16 @@ def test_a_kept_evaluation_is_the_measured_one(store):
     effort = Effort(family="knn", folds=3, resamples=10, permutations=9, draws=50)
 
     def both(again):
-        found = {}
+        reports = {}
         for one in pair:
             stored = items()
             given = Items(*(stored[name] for name in ("x", "y", "d", "groups")), "made up")
             done = evaluated(one, load_model(one.address), given, effort, again)
-            found[one.kind] = done.report
-        return found
+            reports[one.kind] = done.report
+        return reports
 
-    fresh, kept = both(True), both(False)
+    fresh = both(True)
+    kept = both(False)
     for kind in fresh:
         pd.testing.assert_frame_equal(fresh[kind].table, kept[kind].table)
         assert str(fresh[kind]) == str(kept[kind])
@@ -174,15 +179,13 @@ def test_a_model_of_an_older_configuration_is_evaluated(store, tmp_path):
     evaluated_by(["--model", run_of(store, "nvae-7")])
 
 
-def test_models_of_two_versions_of_the_sweep_are_not_one_kind(tmp_path, monkeypatch, sketched, capsys):
+def test_models_of_two_versions_of_the_sweep_are_not_one_kind(empty_folder, sketched, capsys):
     """The same cells, trained before and after what they mean changed: the earlier ones are left out and it is said."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     store = Store.open(partition.EXPERIMENT, create=True)
     for version in "12":
-        log(store, tmp_path / "records", "erm", 0, version=version)
+        log(store, empty_folder / "records", "erm", 0, version=version)
     evaluated_by([])
-    table = pd.read_csv(tmp_path / partition.OUTPUTS / "it_comparison_table.csv", comment="#")
+    table = pd.read_csv(empty_folder / partition.OUTPUTS / "it_comparison_table.csv", comment="#")
     assert {*zip(table["model"], table["trainings"])} == {("erm", 1)}
     assert "left out" in capsys.readouterr().out
 
@@ -193,9 +196,9 @@ def test_one_broken_model_does_not_keep_the_others(store, tmp_path, capsys):
     log(store, tmp_path, "irm", 0, stored=one_class)
     log(store, tmp_path, "dann", 0, stored={})
     evaluated_by(["--models", "diva,irm,dann,erm"], status=1)
-    told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error:")]
-    assert len(told) == 3
-    for line, name in zip(told, ("diva", "dann", "irm")):
+    errors = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error:")]
+    assert len(errors) == 3
+    for line, name in zip(errors, ("diva", "dann", "irm")):
         assert f"{name} seed 0" in line
 
 
@@ -218,11 +221,16 @@ def test_a_model_by_its_address_is_that_of_its_run(store):
         partition.candidate_at("models:/m-0123")
 
 
-@pytest.mark.parametrize(("words", "told"), [
-    (["--models", "vae"], "models must be"), (["--profile", "paper"], "no finished runs"),
-    (["--split", "train"], "split is 'train'"), (["--model", "elsewhere"], "no model at"),
-    (["--family", "oak", "--models", "erm"], "family must be"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "words, told",
+    [
+        (["--models", "vae"], "models must be"),
+        (["--profile", "paper"], "no finished runs"),
+        (["--split", "train"], "split is 'train'"),
+        (["--model", "elsewhere"], "no model at"),
+        (["--family", "oak", "--models", "erm"], "family must be"),
+    ],
+)
 def test_what_cannot_be_done_is_said_in_a_line(store, capsys, words, told):
     evaluated_by(words, status=2)
     assert told in capsys.readouterr().err
@@ -242,7 +250,8 @@ def test_kinds_are_told_apart_by_the_settings_in_which_they_differ():
 
 
 def test_codes_are_those_of_the_model_in_blocks_of_any_size(monkeypatch):
-    module, x = model("nvae"), items()["x"]
+    module = model("nvae")
+    x = items()["x"]
     whole = codes_of(module, x)
     monkeypatch.setattr("analysis.common.models.EXAMPLES_AT_ONCE", 7)
     parts = codes_of(module, x)

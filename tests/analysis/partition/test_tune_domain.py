@@ -9,6 +9,7 @@ import pytest
 from analysis.common.tables import save
 from analysis.partition import tune_domain
 from tests.analysis.pictures import drawn
+from tests.analysis.runs import RUN
 
 PROFILE = argparse.Namespace(profile="laptop")
 
@@ -18,15 +19,14 @@ def trials(selection="training-domain-validation"):
     rows = []
     for number, (judged, outcome) in enumerate([(0.8, "complete"), (0.9, "stopped"), (0.85, "complete")]):
         measured = math.nan if outcome == "stopped" else judged - 0.1
-        rows.append({
+        rows.append(RUN | {
             "run_id": str(number), "model": "dann", "selection": selection, "data": "crmnist", "base": "mnist",
-            "size": 16, "sample": 100, "steps": 200, "held_out": 5, "seed": 0, "version": "1", "outcome": outcome,
-            "profile": "laptop", "start": pd.Timestamp("2026-01-01") + pd.Timedelta(number, "s"),
+            "size": 16, "sample": 100, "steps": 200, "held_out": 5, "seed": 0, "outcome": outcome,
+            "start": RUN["start"] + pd.Timedelta(number, "s"),
             "config.adversary.weight": 10.0**number, "config.network.width": 16, "progress/criterion": judged,
             "progress/fraction": 0.3 if outcome == "stopped" else 1.0, "in_domain_accuracy/average": measured,
             "in_domain_accuracy/average_error": 0.01, "out_of_domain_accuracy/average": measured,
             "out_of_domain_accuracy/average_error": 0.02,
-            "tags": {"infoscope.data": "made up"},
         })  # fmt: skip
     return pd.DataFrame(rows)
 
@@ -37,8 +37,11 @@ def test_the_best_finished_trial_is_recommended_and_the_rule_named(selection, mo
     monkeypatch.setattr("infoscope.tracking.runs", lambda experiment, profile, finished: found)
     (result,) = tune_domain.analyse(found[found["outcome"] == "complete"], PROFILE)
     text = result.text
-    assert list(text["adversary.weight"]) == ["100", "1", "10"] and "network.width" not in text
-    assert text["steps"].iloc[-1] == "60 (stopped)" and text["held-out domain"].iloc[-1] == "stopped"
-    assert "dann: adversary.weight 1e+02" in result.caption and f"({selection})" in result.caption
+    assert list(text["adversary.weight"]) == ["100", "1", "10"]
+    assert "network.width" not in text
+    assert text["steps"].iloc[-1] == "60 (stopped)"
+    assert text["held-out domain"].iloc[-1] == "stopped"
+    assert "dann: adversary.weight 1e+02" in result.caption
+    assert f"({selection})" in result.caption
     assert ("no fair score" in result.caption) == (selection == "oracle")
     assert selection == "oracle" or drawn(save(result, tmp_path / "table"))

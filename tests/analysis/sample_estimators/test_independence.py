@@ -27,6 +27,7 @@ def test_blocks_are_pooled_and_size_and_power_kept_apart():
     figures = result.figures.set_index(["law", "test"])
     permuted = figures.loc[("linear-1", "local-permutation")]
     assert (permuted["size_sets"], permuted["power_sets"]) == (200, 200)
-    assert permuted["size"] == pytest.approx(0.05) and permuted["power"] == pytest.approx(0.35)
+    assert permuted["size"] == pytest.approx(0.05)
+    assert permuted["power"] == pytest.approx(0.35)
     assert figures.loc[("linear-1", "smooth"), "power_sets"] == 0
     assert list(result.text["power"]) == ["35 % (28 to 42)", "not run"] * 2

@@ -32,10 +32,12 @@ def test_a_method_is_described_by_its_distributions_alike(figures):
     ranked = leaderboard.ranking(figures).set_index("method")
     assert list(ranked.index) == ["half", "ksg", "mine:new"]  # ratios .5, 1 and 3
     ksg = ranked.loc["ksg"]
-    assert ksg["rmse"] == pytest.approx(np.median(ERRORS["ksg"])) and ksg["distributions"] == 4
+    assert ksg["rmse"] == pytest.approx(np.median(ERRORS["ksg"]))
+    assert ksg["distributions"] == 4
     assert ksg["coverage"] == pytest.approx(np.mean([0, 0.25, 0.5, 0.75]))
     assert ksg["coverage_error"] == pytest.approx(np.std([0, 0.25, 0.5, 0.75], ddof=1) / 2)
-    assert ranked.loc["half", "ratio"] == pytest.approx(0.5) and ksg["ratio"] == pytest.approx(1)
+    assert ranked.loc["half", "ratio"] == pytest.approx(0.5)
+    assert ksg["ratio"] == pytest.approx(1)
     assert ranked.loc["mine:new", "ratio"] == pytest.approx(3)  # of the one distribution that it answered
     assert ranked["by"].to_dict() == {"ksg": "ours", "half": "ours", "mine:new": "yours"}
 
@@ -44,7 +46,9 @@ def test_who_answered_few_is_named_below(figures, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = leaderboard.result(figures, "provenance", ["left out"])
     assert list(result.text["method"]) == ["half", "ksg"]
-    assert "mine:new (1)" in result.caption and "provenance" in result.caption and "left out" in result.caption
+    assert "mine:new (1)" in result.caption
+    assert "provenance" in result.caption
+    assert "left out" in result.caption
     assert list(result.text["answered"]) == ["4 of 5", "4 of 5"]
     assert list(result.text["coverage"])[0] == "no interval"
     assert drawn(save(result, tmp_path / "table"))

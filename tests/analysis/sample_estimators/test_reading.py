@@ -29,13 +29,14 @@ def made_up(sets=60):
 
 def test_a_row_counts_distributions_and_the_last_is_of_all():
     figures = reading.summarised(made_up(), ["family"]).set_index("family")
-    assert list(figures.index) == ["normal", "rings", "all"] and list(figures["sets"]) == [20, 40, 60]
-    assert list(figures["covered"]) == [19, 40, 59] and figures.loc["all", "grade_a"] == 40
+    assert list(figures.index) == ["normal", "rings", "all"]
+    assert list(figures["sets"]) == [20, 40, 60]
+    assert list(figures["covered"]) == [19, 40, 59]
+    assert figures.loc["all", "grade_a"] == 40
     assert list(figures["wrong_a"]) == [1, 0, 1]
     assert figures.loc["all", "rmse"] == pytest.approx(0.02)
-    assert figures.loc["all", "rmse_ksg"] == pytest.approx(0.3) and figures.loc["all", "rmse_gcmi"] == pytest.approx(
-        0.1
-    )
+    assert figures.loc["all", "rmse_ksg"] == pytest.approx(0.3)
+    assert figures.loc["all", "rmse_gcmi"] == pytest.approx(0.1)
     assert figures.loc["all", "width_a"] == pytest.approx(0.1, abs=0.03)
 
 
@@ -110,8 +111,10 @@ def test_the_exam_takes_data_sets_that_all_methods_measured(monkeypatch):
     monkeypatch.setattr(reading, "newest", lambda runs, _: (runs, []))
     monkeypatch.setattr(reading, "table", lambda run_id, _: sets[run_id])
     found = reading.exam()
-    assert list(found["covered"]) == [True, False] and list(found["grade"]) == ["A", "A"]
-    assert list(found["ksg"] * math.log(2)) == pytest.approx([0.3, 0.4]) and len(found) == 2
+    assert list(found["covered"]) == [True, False]
+    assert list(found["grade"]) == ["A", "A"]
+    assert list(found["ksg"] * math.log(2)) == pytest.approx([0.3, 0.4])
+    assert len(found) == 2
 
 
 @pytest.mark.parametrize("names", [figures.NAMES, figures_conditional.NAMES], ids=["pairs", "triples"])
@@ -123,9 +126,13 @@ def test_simulated_data_sets_are_kept_in_one_file_and_described(tmp_path, names)
         sets = sets.assign(columns_z=3)
     path = simulations.keep(sets, tmp_path / "kept")
     stored = simulated.load([path])
-    assert len(stored) == 6 and list(stored.facts["truth"]) == list(sets["truth"]) and (stored.figures == 0.5).all()
+    assert len(stored) == 6
+    assert list(stored.facts["truth"]) == list(sets["truth"])
+    assert (stored.figures == 0.5).all()
     described = json.loads((path.parent / "croissant.json").read_text(encoding="utf-8"))
     (file,), (records,) = described["distribution"], described["recordSet"]
-    assert file["contentUrl"] == path.name and file["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert file["contentUrl"] == path.name
+    assert file["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
     columns = [field["source"]["extract"]["column"] for field in records["field"]]
-    assert columns == list(pd.read_parquet(path).columns) and all(field["description"] for field in records["field"])
+    assert columns == list(pd.read_parquet(path).columns)
+    assert all(field["description"] for field in records["field"])

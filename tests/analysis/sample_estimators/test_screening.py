@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 from analysis.sample_estimators.screening import ANALYSIS
+from tests.analysis.runs import RUN
 
 
 def made_up():
@@ -11,22 +12,21 @@ def made_up():
     rows = []
     for table, dependent in (("lines", 4), ("nothing", 0)):
         for number in (0, 1):
-            common = {
-                "table": table, "set": number, "n": 100, "dependent_columns": dependent, "screen_seconds": 1.0 + number,
-                "version": "1", "start": number, "profile": "laptop", "tags": {},
-            }  # fmt: skip
-            held = {"covering_intervals": 9.0 + number, "intervals": 10.0, "redundant_found": 2, "redundant_chosen": 1}
-            rows.append(
-                common | {"method": "screen", "true_discoveries": dependent, "false_discoveries": number} | held
-            )
-            rows.append(common | {"method": "dcor", "true_discoveries": dependent / 2, "false_discoveries": 0})
+            common = RUN | {"table": table, "set": number, "n": 100, "start": number}
+            common |= {"dependent_columns": dependent, "screen_seconds": 1.0 + number}
+            screen = {"method": "screen", "true_discoveries": dependent, "false_discoveries": number}
+            screen |= {"covering_intervals": 9.0 + number, "intervals": 10.0}
+            screen |= {"redundant_found": 2, "redundant_chosen": 1}
+            dcor = {"method": "dcor", "true_discoveries": dependent / 2, "false_discoveries": 0}
+            rows += [common | screen, common | dcor]
     return pd.DataFrame(rows)
 
 
 def test_shares_are_means_over_tables():
     (result,) = ANALYSIS.analyse(made_up(), None)
     of = result.figures.set_index("method")
-    assert of.loc["screen", "power"] == 1 and of.loc["dcor", "power"] == pytest.approx(0.5)
+    assert of.loc["screen", "power"] == 1
+    assert of.loc["dcor", "power"] == pytest.approx(0.5)
     assert of.loc["screen", "false discoveries"] == pytest.approx((0 + 1 / 5 + 0 + 1) / 4)
     assert of.loc["screen", "intervals that cover the true value"] == pytest.approx(0.95)
     assert of.loc["dcor", ["intervals that cover the true value", "redundant ones left out"]].isna().all()

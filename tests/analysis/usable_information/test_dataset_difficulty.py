@@ -13,6 +13,7 @@ from analysis.usable_information import dataset_difficulty
 from analysis.usable_information._runs import over_seeds, paired
 from infoscope.metrics.v_information.pvi import threshold_window
 from tests.analysis.pictures import drawn, numbers
+from tests.analysis.runs import RUN, analysed, named
 
 ANALYSIS = dataset_difficulty.ANALYSIS
 CLASSES = ("contradiction", "entailment", "neutral")
@@ -56,10 +57,9 @@ def store(monkeypatch):
     def add(**cell):
         run = f"run-{len(rows)}"
         row = {"study": "difficulty", "transformation": "std", "family": "small-bert", "estimator": "held-out",
-               "seed": 0, "items": 0, "epochs": 3, "artefacts": 0, "training_items": 900, "version": "1",
-               "profile": "laptop", "start": pd.Timestamp("2026-01-01") + pd.Timedelta(len(rows), "s"),
-               "tags": {"infoscope.data": "made up", "infoscope.code": "abc"}}  # fmt: skip
-        rows.append(row | {"run_id": run} | cell)
+               "seed": 0, "items": 0, "epochs": 3, "artefacts": 0, "training_items": 900}  # fmt: skip
+        later = {"run_id": run, "start": RUN["start"] + pd.Timedelta(len(rows), "s")}
+        rows.append(RUN | row | later | cell)
         return run
 
     for data in SIZES:
@@ -82,17 +82,17 @@ def store(monkeypatch):
     return pd.DataFrame(rows), tables
 
 
-def analysed(runs, *words):
-    return {result.name: result for result in ANALYSIS.analyse(runs, ANALYSIS.arguments(list(words)))}
+def results_of(runs):
+    return named(analysed(ANALYSIS, runs))
 
 
 @pytest.fixture
 def information(store):
-    return analysed(store[0])["information"]
+    return results_of(store[0])["information"]
 
 
 def test_every_table_and_figure_is_there_and_can_be_saved(store, tmp_path):
-    results = analysed(store[0])
+    results = results_of(store[0])
     tables = ["hardest", "transformations", "artefacts"]
     assert list(results) == ["information", "right-and-wrong", "overlap", *tables, "epochs"]
     assert drawn(save(results["right-and-wrong"], tmp_path / "right-and-wrong"))
@@ -106,14 +106,15 @@ def test_few_pairs_by_shared_tokens_are_not_compared(store):
     for place, table in tables.items():
         if "overlap" in table:
             tables[place] = table.head(90).assign(overlap=np.arange(90) // 10)
-    assert analysed(runs)["overlap"].caption.startswith("No number of shared tokens")
+    assert results_of(runs)["overlap"].caption.startswith("No number of shared tokens")
 
 
 def test_means_over_seeds_have_the_error_of_items_and_of_trainings(information):
     figures = information.figures.set_index(["data", "transformation"])
     row = figures.loc["snli", "std"]
     values = [items_of("snli", "std", seed)["pvi_bits"].mean() for seed in (0, 1)]
-    assert row["v_information_bits"] == pytest.approx(np.mean(values)) and row["runs"] == 2
+    assert row["v_information_bits"] == pytest.approx(np.mean(values))
+    assert row["runs"] == 2
     spread = np.std(values, ddof=1) / math.sqrt(2)
     assert row["v_information_bits_error"] == pytest.approx(math.hypot(0.02, spread))
     assert over_seeds([0.3], [0.04], 10) == (0.3, 0.04, 10, 1)
@@ -128,7 +129,7 @@ def test_published_figures_stand_beside(information):
 
 
 def test_claims_follow_from_the_figures(store, verdicts):
-    found = verdicts(analysed(store[0]).values())
+    found = verdicts(results_of(store[0]).values())
     for words in ("hypothesis only carries", "shuffled carries", "falls again", "than accuracy"):
         assert found.of("SNLI", words) == {"confirmed"}, words
     assert found.of("MultiNLI", "than SNLI") == {"confirmed"} == found.of("from arithmetic")
@@ -138,15 +139,17 @@ def test_an_item_that_arithmetic_forbids_is_found(store):
     runs, tables = store
     table = tables["run-0", "items"]
     table.loc[0, ["pvi_bits", "correct"]] = [-1.0, True]
-    (claim, *_) = analysed(runs)["right-and-wrong"].claims
-    assert claim.verdict == "contradicted" and numbers(claim.evidence)[0] == 1
+    (claim, *_) = results_of(runs)["right-and-wrong"].claims
+    assert claim.verdict == "contradicted"
+    assert numbers(claim.evidence)[0] == 1
 
 
 def test_the_hardest_come_first_and_rare_tokens_are_not_shown(store):
-    results = analysed(store[0])
+    results = results_of(store[0])
     hardest = results["hardest"].figures
     own = hardest[hardest["data"] == "snli"]["pvi_bits"]
-    assert len(own) == 10 and own.is_monotonic_increasing
+    assert len(own) == 10
+    assert own.is_monotonic_increasing
     assert own.iloc[0] == items_of("snli", "std", 0)["pvi_bits"].min()
     assert set(results["artefacts"].figures["token"]) == {"nobody", "the"}
     examples = results["transformations"].figures
@@ -158,6 +161,8 @@ def test_differences_are_paired_by_item(store):
     own = runs[(runs["data"] == "snli") & (runs["study"] == "difficulty")]
     inputs = [own[own["transformation"] == kind] for kind in ("hypothesis", "std")]
     difference = paired(*inputs)
-    assert difference.value == pytest.approx(-0.6, abs=0.02) and difference.n == 300 and difference.seeds == 2
+    assert difference.value == pytest.approx(-0.6, abs=0.02)
+    assert difference.n == 300
+    assert difference.seeds == 2
     assert difference.error < 0.01  # the items' hardness, 0.3 bits, is the same in both
     assert paired(inputs[0], inputs[1][:0]) is None

@@ -9,6 +9,7 @@ import pytest
 from analysis.common.tables import save
 from analysis.usable_information.structure_learning import ANALYSIS
 from tests.analysis.pictures import drawn, numbers
+from tests.analysis.runs import RUN, analysed, named
 
 WRONG = {"v-information": 0.1, "knn": 0.3, "partitioning": 0.1}
 
@@ -26,25 +27,23 @@ def store(monkeypatch):
                     values = 1 - level - hardness if study == "genes" else level + hardness
                     run = f"run-{len(rows)}"
                     row = {"study": study, "case": case, "n": n, "method": method, "block": block, "sets": 5,
-                           score: values.mean(), f"{score}_variance": values.var(ddof=1), "run_id": run,
-                           "version": "1", "profile": "laptop", "tags": {"infoscope.data": case},
-                           "start": pd.Timestamp("2026-01-01")}  # fmt: skip
+                           score: values.mean(), f"{score}_variance": values.var(ddof=1), "run_id": run}  # fmt: skip
                     if study == "frames":
                         row |= {"wrong_directed": 0.5, "wrong_directed_variance": 0.1, "wrong_rooted": 0.0,
                                 "wrong_rooted_variance": 0.0}  # fmt: skip
-                    rows.append(row)
+                    rows.append(RUN | row)
                     tables[run] = pd.DataFrame({score: values})
     monkeypatch.setattr("infoscope.tracking.table", lambda run, name: tables[run].copy())
     return pd.DataFrame(rows), tables
 
 
-def analysed(runs):
-    return {result.name: result for result in ANALYSIS.analyse(runs, ANALYSIS.arguments([]))}
+def results_of(runs):
+    return named(analysed(ANALYSIS, runs))
 
 
 def test_blocks_are_pooled_as_one_sample(store, tmp_path):
     runs, tables = store
-    results = analysed(runs)
+    results = results_of(runs)
     assert set(results) == {"trees", "genes", "frames"}
     row = results["trees"].figures.set_index(["n", "method"]).loc[50, "knn"]
     own = runs[(runs["study"] == "trees") & (runs["n"] == 50) & (runs["method"] == "knn")]
@@ -56,7 +55,7 @@ def test_blocks_are_pooled_as_one_sample(store, tmp_path):
 
 
 def test_methods_are_compared_on_the_same_data_sets(store, verdicts):
-    results = analysed(store[0])
+    results = results_of(store[0])
     found = verdicts(results.values())
     for case in ("gaussian-hub", "simulated", "digits"):
         assert found.of(f"{case}:", "nearest neighbours") == {"confirmed"}
@@ -67,8 +66,8 @@ def test_methods_are_compared_on_the_same_data_sets(store, verdicts):
 def test_a_table_of_ones_own_is_one_table(store):
     runs, _ = store
     own = runs["study"] == "genes"
-    assert "one table" not in analysed(runs)["genes"].caption
-    assert "one table" in analysed(runs.assign(case=runs["case"].where(~own, "mine.npz")))["genes"].caption
+    assert "one table" not in results_of(runs)["genes"].caption
+    assert "one table" in results_of(runs.assign(case=runs["case"].where(~own, "mine.npz")))["genes"].caption
 
 
 def test_no_wrong_edge_at_all_has_an_upper_limit(store):
@@ -77,5 +76,6 @@ def test_no_wrong_edge_at_all_has_an_upper_limit(store):
     for run in runs.loc[never, "run_id"]:
         tables[run]["wrong"] = 0.0
     runs.loc[never, ["wrong", "wrong_variance"]] = 0.0
-    caption = analysed(runs)["trees"].caption
-    assert "no wrong edge" in caption and "26 %" in caption
+    caption = results_of(runs)["trees"].caption
+    assert "no wrong edge" in caption
+    assert "26 %" in caption

@@ -11,6 +11,7 @@ import pytest
 from analysis.common.tables import save
 from analysis.usable_information.usable_leakage import ANALYSIS
 from tests.analysis.pictures import drawn
+from tests.analysis.runs import RUN, analysed, named
 
 COLUMNS = ("label", "block", "family", "value_bits", "standard_error_bits", "ceiling_bits", "floored", "n", "groups")
 
@@ -22,8 +23,7 @@ def store(monkeypatch):
 
     def add(cell, values):
         run = f"run-{len(rows)}"
-        rows.append({"run_id": run, "version": "1", "profile": "laptop", "start": pd.Timestamp("2026-01-01"),
-                     "tags": {"infoscope.data": "made up"}} | cell)  # fmt: skip
+        rows.append(RUN | {"run_id": run} | cell)
         tables[run] = pd.DataFrame(
             [(*key, value, 0.03, 1.0, 0, 100, 100) for key, value in values.items()], columns=COLUMNS
         )
@@ -46,15 +46,16 @@ def store(monkeypatch):
     return pd.DataFrame(rows)
 
 
-def analysed(runs):
-    return {result.name: result for result in ANALYSIS.analyse(runs, ANALYSIS.arguments([]))}
+def results_of(runs):
+    return named(analysed(ANALYSIS, runs))
 
 
 def test_a_matrix_for_every_label(store, tmp_path):
-    results = analysed(store)
+    results = results_of(store)
     assert set(results) == {"hiding-hidden", "hiding-kept", "blocks-class", "blocks-domain"}
     assert results["hiding-hidden"].text["error of reconstruction"].tolist() == ["0.400", "0.600"]
-    assert "too weak" in results["hiding-hidden"].caption and "too weak" not in results["blocks-class"].caption
+    assert "too weak" in results["hiding-hidden"].caption
+    assert "too weak" not in results["blocks-class"].caption
     row = results["hiding-hidden"].figures.set_index(["of", "family"]).loc["linear", "knn"]
     assert (row["value_bits"], row["seeds"]) == (pytest.approx(0.51), 3)
     assert row["value_bits_error"] == pytest.approx(math.hypot(0.03, 0.01 / math.sqrt(3)))
@@ -62,7 +63,7 @@ def test_a_matrix_for_every_label(store, tmp_path):
 
 
 def test_hiding_works_against_one_family_and_not_against_another(store, verdicts):
-    found = verdicts(analysed(store).values())
+    found = verdicts(results_of(store).values())
     assert found.of("hidden from linear", "hide nothing") == {"confirmed"}
     assert found.of("hidden from linear", "still show") == {"confirmed"}
     assert found.of("domain in z_y", "more than logistic") == {"undecided"}

@@ -56,8 +56,8 @@ def test_the_grid_comes_from_the_full_file_too(tmp_path):
     full, grid = dsprites(tmp_path, "full"), dsprites(tmp_path)
     assert full.name == "dsprites-full" and len(full) == len(images)
     assert grid.factor_sizes == (3, 2, 2, 2, 2) and is_grid(grid)
-    kept = images.reshape(3, 2, 8, 4, 4, 3, 3)[:, :, ::4, ::2, ::2].reshape(-1, 3, 3)
-    assert np.array_equal(grid.images(np.arange(len(grid)))[:, 0].numpy(), kept)
+    thinned = images.reshape(3, 2, 8, 4, 4, 3, 3)[:, :, ::4, ::2, ::2].reshape(-1, 3, 3)
+    assert np.array_equal(grid.images(np.arange(len(grid)))[:, 0].numpy(), thinned)
     assert factor_data(tmp_path).name == grid.name
 
 

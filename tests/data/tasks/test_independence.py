@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from infoscope.data.tasks.independence import SETTINGS, given, setting
+from infoscope.data.tasks.independence import SETTINGS, common_cause, setting
 
 
 def sampled(name, n, seed, dependent):
@@ -46,7 +46,7 @@ def test_linear_settings_have_their_information(name):
 
 def test_labels_lose_information():
     assert np.isnan(setting("labels-1").information)
-    assert given(1, 100, 1.0).information == pytest.approx(np.log(2) / 2)
+    assert common_cause(1, 100, 1.0).information == pytest.approx(np.log(2) / 2)
 
 
 def test_the_circle_has_no_correlation_but_of_squares():

@@ -8,7 +8,7 @@ import torch
 
 from infoscope.data import ImagePool
 from infoscope.data.tasks import resampled
-from infoscope.data.tasks.resampled import case, coupled_information, coupled_labels, items, kept_share
+from infoscope.data.tasks.resampled import case, copied_share, coupled_information, coupled_labels, items
 from tests.data.common import plug_in
 from tests.refusals import refused
 
@@ -27,8 +27,8 @@ def numbered(monkeypatch):
 
 def test_a_coupling_is_found_from_its_information():
     for nats in (0.0, 1e-3, 0.2, 0.6, math.log(2) - 1e-9, math.log(2)):
-        kept = kept_share(nats)
-        assert 0 <= kept <= 1 and coupled_information(kept) == pytest.approx(nats, abs=1e-12)
+        copied = copied_share(nats)
+        assert 0 <= copied <= 1 and coupled_information(copied) == pytest.approx(nats, abs=1e-12)
 
 
 def test_items_are_of_their_classes_and_come_once(numbered):

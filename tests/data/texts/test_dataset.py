@@ -20,11 +20,11 @@ def test_pairs_have_sides_groups_and_names():
 
 
 def test_taken_items_keep_their_ids():
-    taken = SOME.take(torch.tensor([2, 0]))
-    assert taken.texts == [PAIRS[2], PAIRS[0]]
-    assert (taken.ids, taken.split) == (["2", "0"], "dev")
-    assert taken.labels.tolist() == [0, 0]
-    assert taken.take([False, True]).texts == [PAIRS[0]]
+    part = SOME.take(torch.tensor([2, 0]))
+    assert part.texts == [PAIRS[2], PAIRS[0]]
+    assert (part.ids, part.split) == (["2", "0"], "dev")
+    assert part.labels.tolist() == [0, 0]
+    assert part.take([False, True]).texts == [PAIRS[0]]
 
 
 def test_single_texts_have_no_sides():

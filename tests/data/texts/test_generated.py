@@ -18,21 +18,21 @@ for attribute, values in enumerate(ATTRIBUTES):
 
 def read(premise: str, hypothesis: str) -> tuple[dict[int, int], tuple[int, int], str]:
     """What a premise tells (attribute -> value), what a hypothesis claims, and its cue, from the texts alone."""
-    told = dict(MEANING[phrase] for phrase in premise.partition(" is ")[2].rstrip(".").split(", "))
+    stated = dict(MEANING[phrase] for phrase in premise.partition(" is ")[2].rstrip(".").split(", "))
     claim = hypothesis.partition(" is ")[2].rstrip(".")
     cue = claim.split()[0] if claim.split()[0] in CUES else ""
-    return told, MEANING[claim.removeprefix(cue).strip()], cue
+    return stated, MEANING[claim.removeprefix(cue).strip()], cue
 
 
 def test_every_label_follows_from_its_pair():
     """So that I(pair; label) = H(label)."""
     some = generated_nli(3000, generator=generator())
     for pair, label in zip(some.texts, some.label_names, strict=True):
-        told, (attribute, value), cue = read(*pair)
-        if attribute not in told:
+        stated, (attribute, value), cue = read(*pair)
+        if attribute not in stated:
             assert label == "neutral"
         else:
-            assert label == ("entailment" if told[attribute] == value else "contradiction")
+            assert label == ("entailment" if stated[attribute] == value else "contradiction")
         assert cue in ("", CUES[CLASSES.index(label)])
         subjects = [side.partition(" is ")[0].lower().partition(" ")[2] for side in pair]
         assert subjects[0] == subjects[1]
@@ -40,8 +40,9 @@ def test_every_label_follows_from_its_pair():
 
 @pytest.mark.parametrize("artefact", [0.0, 0.4])
 def test_the_sides_alone_tell_what_is_stated(artefact):
-    """10,000 pairs. Where nothing is told, 2 n I is chi-square with up to 142 degrees of freedom, of standard deviation
-    17: 0.0045 nats are 5 of them. The cue's share has a standard deviation of 0.005 * ln 3: 0.035 are 6 of them."""
+    """10,000 pairs. Where nothing is stated, 2 n I is chi-square with up to 142 degrees of freedom, of standard
+    deviation 17: 0.0045 nats are 5 of them. The cue's share has a standard deviation of 0.005 * ln 3: 0.035 are 6 of
+    them."""
     some = generated_nli(10_000, artefact, generator=generator())
 
     def information(values) -> float:
@@ -49,10 +50,10 @@ def test_the_sides_alone_tell_what_is_stated(artefact):
         codes = np.unique(list(map(str, values)), return_inverse=True)[1]
         return plug_in(codes, some.labels.numpy())
 
-    told, claims, cues = zip(*(read(*pair) for pair in some.texts))
-    uninformative = [[sorted(attributes) for attributes in told], claims]  # which attributes, and what is claimed
+    stated, claims, cues = zip(*(read(*pair) for pair in some.texts))
+    uninformative = [[sorted(attributes) for attributes in stated], claims]  # which attributes, and what is claimed
     for attribute in range(3):  # and their values
-        uninformative.append([attributes.get(attribute) for attributes in told])
+        uninformative.append([attributes.get(attribute) for attributes in stated])
     for values in uninformative:
         assert abs(information(values)) < 0.0045
     assert information(cues) == pytest.approx(hypothesis_information(artefact), abs=0.035)

@@ -79,6 +79,6 @@ def test_every_transformation_keeps_the_number_of_texts_and_its_input():
     pairs = [*PAIRS, ("A cat.", "An animal.")]
     before = list(pairs)
     for name in (*TRANSFORMATIONS, "shuffled"):
-        found = transformed(name, pairs, generator())
-        assert len(found) == 2 and all(isinstance(text, str) and text for text in found), name
+        changed = transformed(name, pairs, generator())
+        assert len(changed) == 2 and all(isinstance(text, str) and text for text in changed), name
     assert pairs == before

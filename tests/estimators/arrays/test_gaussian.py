@@ -118,8 +118,9 @@ X, Y = normal_pairs(50, 0.6, 3)
         (X, X[:, :1] + X[:, 1:2], "gaussian", "x and y", "constant"),  # one follows from the others
         (X, X[:, :1], "gcmi", "x and y", "constant"),
         (X, Discrete(np.arange(50) % 20), "gcmi", "every label", "few"),
+        (draws().normal(size=(200, 90)), draws(1).normal(size=(200, 90)), "student-copula", "x and y", "few"),
     ],
 )
-def test_what_a_normal_distribution_does_not_take(x, y, method, argument, code):
+def test_what_distributions_do_not_take(x, y, method, argument, code):
     with refused(argument, code):
         estimate(x, y, method)

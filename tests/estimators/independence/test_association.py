@@ -34,9 +34,10 @@ def test_mean_and_variance_are_those_over_all_permutations(a, b):
 
 @pytest.mark.parametrize("p", [1e-12, 0.05, 0.9])
 def test_equal_p_values_combined_are_that_p_value(p):
-    taken = np.arange(4.0)[:, None]
-    assert combined(np.full((4, 1), p), taken).item() == pytest.approx(p, rel=1e-6)
-    assert combined(np.full((4, 1), p), np.zeros((4, 1))).item() == pytest.approx(p, rel=1e-6)
+    counts = np.arange(1, 5)[:, None]
+    none = np.zeros((4, 1), int)
+    assert combined(np.full((4, 1), p), counts, counts).item() == pytest.approx(p, rel=1e-6)
+    assert combined(np.full((4, 1), p), none, none).item() == pytest.approx(p, rel=1e-6)
 
 
 def drawn(kind, generator, n):

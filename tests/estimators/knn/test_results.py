@@ -8,6 +8,8 @@ from scipy.special import digamma
 
 from infoscope.estimators.columns import Continuous, Discrete
 from infoscope.estimators.knn.estimators import (
+    CONDITIONAL_MARGINS,
+    PAIR_MARGINS,
     co_information,
     conditional_mutual_information,
     entropy,
@@ -16,54 +18,68 @@ from infoscope.estimators.knn.estimators import (
 )
 from tests.refusals import refused
 
-# The formula by hand, and other implementations
+# The formula by hand
 
 
-def by_hand(parts, margins, k):
-    """The formula of the module, one sample and one comparison at a time. parts: (numbers [n, d], labels [n]) each;
-    margins: (factor, numbers of parts). No ties."""
-    n = len(parts[0][1])
+def by_hand(parts, margins, k, groups):
+    """The formula of the module, one row at a time. parts: (numbers [n, d], labels [n]) each; margins: (factor, numbers
+    of parts). No ties."""
+    numeric = any(numbers.size for numbers, _ in parts)
 
-    def distance(members, i, j):
-        if any(parts[m][1][i] != parts[m][1][j] for m in members):
-            return np.inf
-        return max((abs(parts[m][0][i] - parts[m][0][j]).max() for m in members if parts[m][0].size), default=0.0)
+    def distances(members, i):
+        others = groups != groups[i]
+        distance = np.zeros(others.sum())
+        for member in members:
+            numbers, labels = parts[member]
+            differences = np.abs(numbers[others] - numbers[i])
+            distance = np.maximum(distance, differences.max(axis=1, initial=0.0))
+            distance[labels[others] != labels[i]] = np.inf
+        return distance
 
-    values = []
-    for i in range(n):
-        everything = range(len(parts))
-        near = sorted(d for d in (distance(everything, i, j) for j in range(n) if j != i) if d < np.inf)[:k]
-        value = digamma(len(near))
+    values = np.empty(len(groups))
+    for i in range(len(groups)):
+        joint = distances(range(len(parts)), i)
+        near = np.sort(joint[joint < np.inf])
+        values[i] = digamma(1 + len(near))
+        radius = np.inf
+        if numeric:
+            near = near[:k]
+            values[i] = digamma(len(near))
+            radius = near[-1]
         for factor, members in margins:
-            inside = sum(distance(members, i, j) < near[-1] for j in range(n) if j != i)
-            value += factor * digamma(1 + inside)
-        values.append(value)
-    return np.array(values)
+            inside = distances(members, i) < radius
+            values[i] += factor * digamma(1 + inside.sum())
+    return values
 
 
-def test_every_combination_by_hand():
+@pytest.mark.parametrize("group_size", [1, 2])
+@pytest.mark.parametrize("kinds", list(itertools.product(["numbers", "labels", "both"], repeat=3)))
+def test_every_combination_by_hand(kinds, group_size):
     """Numbers, labels and both, in every place; classes down to two samples, so that k is reduced in some."""
     generator = np.random.default_rng(0)
     n = 40
+    groups = np.arange(n) // group_size
     codes = generator.permutation(np.repeat([0, 1, 2, 3], [20, 14, 4, 2]))
-    nothing, none = np.zeros((n, 0)), np.zeros(n, int)
-    for kinds in itertools.product(["numbers", "labels", "both"], repeat=3):
-        parts, given = [], []
-        for kind, coarse in zip(kinds, (codes, codes // 2, codes % 2)):
-            numbers = nothing if kind == "labels" else generator.normal(size=(n, 2))
-            labels = none if kind == "numbers" else coarse
-            parts.append((numbers, labels))
-            both = {"numbers": Continuous(numbers), "labels": Discrete(labels)}
-            given.append(both.get(kind, list(both.values())))
-        if kinds == ("labels",) * 3:
-            continue  # counts alone: test_gates
-        estimate = conditional_mutual_information(*given, k=3, margins="given", local=True)
-        margins = [(-1, (0, 2)), (-1, (1, 2)), (1, (2,))]
-        assert np.allclose(estimate.local, by_hand(parts, margins, 3), atol=1e-12), kinds
-        if "numbers" in kinds[:2] or "both" in kinds[:2]:
-            estimate = mutual_information(*given[:2], k=3, margins="given", local=True)
-            pair = by_hand(parts[:2], [(-1, (0,)), (-1, (1,))], 3) + digamma(n)
-            assert np.allclose(estimate.local, pair, atol=1e-12), kinds
+    parts = []
+    variables = []
+    for kind, labels in zip(kinds, (codes, codes // 2, codes % 2)):
+        numbers = generator.normal(size=(n, 2))
+        columns = [Continuous(numbers), Discrete(labels)]
+        if kind == "numbers":
+            labels = np.zeros(n, int)
+            columns = numbers
+        if kind == "labels":
+            numbers = np.zeros((n, 0))
+            columns = Discrete(labels)
+        parts.append((numbers, labels))
+        variables.append(columns)
+    settings = {"k": 3, "margins": "given", "local": True, "groups": groups}
+    estimate = conditional_mutual_information(*variables, **settings)
+    expected = by_hand(parts, CONDITIONAL_MARGINS, 3, groups)
+    assert np.allclose(estimate.local, expected, atol=1e-12)
+    estimate = mutual_information(*variables[:2], **settings)
+    expected = by_hand(parts[:2], PAIR_MARGINS, 3, groups)
+    assert np.allclose(estimate.local, expected, atol=1e-12)
 
 
 # The result and the errors
@@ -90,7 +106,9 @@ def test_a_grid_is_not_taken_for_a_continuum(values, codes):
     assert [note.code for note in found.notes] == codes and "sampling error only" in str(found)
 
 
-NUMBERS, HALF_SAMPLES = np.arange(10.0) ** 1.5, np.arange(10) % 2
+NUMBERS = np.arange(10.0) ** 1.5
+HALVES = np.arange(10) % 2
+RARE = [0] * 9 + [1]
 
 
 @pytest.mark.parametrize(
@@ -98,14 +116,14 @@ NUMBERS, HALF_SAMPLES = np.arange(10.0) ** 1.5, np.arange(10) % 2
     [
         (lambda: mutual_information(NUMBERS, NUMBERS, k=10), "k", "range"),
         (lambda: mutual_information(NUMBERS, Discrete(np.arange(10))), "discrete columns", "constant"),
-        (lambda: conditional_mutual_information(NUMBERS, [0] * 9 + [1], [0] * 10), "y", "constant"),
-        (lambda: total_correlation([NUMBERS, [0] * 9 + [1]]), "columns[1]", "constant"),
-        (lambda: co_information(NUMBERS, NUMBERS, [0] * 9 + [1]), "target", "constant"),
+        (lambda: conditional_mutual_information(NUMBERS, RARE, np.zeros(10)), "y", "constant"),
+        (lambda: total_correlation([NUMBERS, RARE]), "columns[1]", "constant"),
+        (lambda: co_information(NUMBERS, NUMBERS, RARE), "target", "constant"),
         (lambda: mutual_information(NUMBERS, NUMBERS, method="ksg3"), "method", "invalid"),
-        (lambda: mutual_information(NUMBERS, HALF_SAMPLES, method="ksg2"), "method", "invalid"),
+        (lambda: mutual_information(NUMBERS, HALVES, method="ksg2"), "method", "invalid"),
         (lambda: total_correlation(NUMBERS), "columns", "range"),
         (lambda: entropy(np.repeat(NUMBERS, 7)), "x", "range"),
-        (lambda: mutual_information(NUMBERS, HALF_SAMPLES, groups=HALF_SAMPLES), "groups", "constant"),
+        (lambda: mutual_information(NUMBERS, HALVES, groups=HALVES), "groups", "constant"),
     ],
 )
 def test_bad_input_is_named(call, argument, code):

@@ -59,21 +59,32 @@ def test_shared_exclusions_of_gates(name):
     assert len(found.notes) == sum(term < -1e-9 for term in found[:4])  # said, not clipped
 
 
-def test_shared_exclusions_of_pointwise_gates():
-    """Each source alone informs about half of the items (PwUnq, Finn & Lizier 2018): unique, half a bit each. A source
-    that is right and one that errs in a quarter of the items (RdnErr, by hand): what the second misinforms is unique to
-    it.
-    """
-    found = pid.discrete_shared_exclusion(
-        table_of(np.array([0, 1, 0, 2]), np.array([1, 0, 2, 0]), np.array([0, 0, 1, 1]))
-    )
-    assert found[:4] == pytest.approx([0.5 * BIT, 0.5 * BIT, 0, 0], abs=1e-12)
-    right, errs = np.repeat([0, 1], 4), np.array([0, 0, 0, 1, 1, 1, 1, 0])
-    found = pid.discrete_shared_exclusion(table_of(right, errs, right))
-    shared = 0.75 * np.log(8 / 5) + 0.25 * np.log(8 / 7)
-    known = BIT + 0.25 * np.log(0.25) + 0.75 * np.log(0.75)
-    assert found[:4] == pytest.approx([BIT - shared, known - shared, shared, shared - known], abs=1e-12)
-    assert found.unique_b < 0 and [(note.code, note.argument) for note in found.notes] == [("below 0", "unique_b")]
+HALF = BIT / 2
+SHARED_BY_BOTH = 0.75 * np.log(8 / 5) + 0.25 * np.log(8 / 7)
+OF_ERRING = BIT + 0.25 * np.log(0.25) + 0.75 * np.log(0.75)
+RIGHT = [0, 0, 0, 0, 1, 1, 1, 1]
+ERRS = [0, 0, 0, 1, 1, 1, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "target", "terms", "notes"),
+    [
+        # PwUnq (Finn & Lizier 2018): each source alone informs about half of the items: unique, half a bit each
+        ([0, 1, 0, 2], [1, 0, 2, 0], [0, 0, 1, 1], (HALF, HALF, 0, 0), []),
+        # RdnErr, by hand: b errs in a quarter of the items, and its misinformation is unique to it
+        (
+            RIGHT,
+            ERRS,
+            RIGHT,
+            (BIT - SHARED_BY_BOTH, OF_ERRING - SHARED_BY_BOTH, SHARED_BY_BOTH, SHARED_BY_BOTH - OF_ERRING),
+            [("below 0", "unique_b")],
+        ),
+    ],
+)
+def test_shared_exclusions_of_pointwise_gates(a, b, target, terms, notes):
+    found = pid.discrete_shared_exclusion(table_of(*map(np.array, (a, b, target))))
+    assert found[:4] == pytest.approx(terms, abs=1e-12)
+    assert [(note.code, note.argument) for note in found.notes] == notes
 
 
 def test_shared_exclusions_item_by_item():
@@ -81,8 +92,10 @@ def test_shared_exclusions_item_by_item():
     a, b, target = np.random.default_rng(0).integers(0, (3, 4, 2), (60, 3)).T
     expected = 0.0
     for row in range(60):
-        either, same = (a == a[row]) | (b == b[row]), target == target[row]
-        expected += np.log((either & same).mean() / either.mean() / same.mean()) / 60
+        either = (a == a[row]) | (b == b[row])
+        same = target == target[row]
+        ratio = (either & same).mean() / either.mean() / same.mean()
+        expected += np.log(ratio) / 60
     assert pid.discrete_shared_exclusion(table_of(a, b, target)).redundant == pytest.approx(expected, abs=1e-12)
     twice = pid.discrete_shared_exclusion(table_of(a, a, target))
     assert twice[:4] == pytest.approx([0, 0, twice.informations[0], 0], abs=1e-12)

@@ -9,36 +9,46 @@ from infoscope.metrics import pid
 from infoscope.metrics.factor_information import toy
 
 
-def channels(h_a, h_b, noise=None):
+def channels(h_a, h_b, noise=0.0):
     """The covariance of (target, a, b): a and b are h_a and h_b times a standard normal target, plus unit noise that
     the two share by `noise`."""
     h = np.vstack([h_a, h_b])
-    within = np.eye(len(h))
-    if noise is not None:
-        within[: len(h_a), len(h_a) :], within[len(h_a) :, : len(h_a)] = noise, np.transpose(noise)
-    places = np.split(np.arange(sum(h.shape)), [h.shape[1], h.shape[1] + len(h_a)])
-    return np.block([[np.eye(h.shape[1]), h.T], [h, h @ h.T + within]]), dict(zip(("target", "a", "b"), places))
+    sources, targets = h.shape
+    first = len(h_a)
+    within = np.eye(sources)
+    within[:first, first:] = noise
+    within[first:, :first] = np.transpose(noise)
+    covariance = np.block([[np.eye(targets), h.T], [h, h @ h.T + within]])
+    target, a, b = np.split(np.arange(targets + sources), [targets, targets + first])
+    return covariance, {"target": target, "a": a, "b": b}
 
 
 def random_channels(seed, target, a, b, scale=1.0):
     g = np.random.default_rng(seed)
     noise = g.normal(size=(a, b))
-    return scale * g.normal(size=(a, target)), g.normal(size=(b, target)), 0.7 * noise / np.linalg.norm(noise, 2)
+    h_a = scale * g.normal(size=(a, target))
+    h_b = g.normal(size=(b, target))
+    return h_a, h_b, 0.7 * noise / np.linalg.norm(noise, 2)
 
 
 def least_over_contractions(h_a, h_b):
     """min over s, ||s|| <= 1, of 1/2 log det(1 + h_b' h_b + B' (1 - s s')^-1 B), B = h_a - s h_b, by L-BFGS in float64:
     s = m l'^-1 with l l' = 1 + m' m, so that (1 - s s')^-1 = 1 + m m'."""
-    h_a, h_b = torch.tensor(h_a), torch.tensor(h_b)
+    h_a = torch.tensor(h_a)
+    h_b = torch.tensor(h_b)
+
+    def identity(size):
+        return torch.eye(size, dtype=torch.float64)
 
     def value(flat):
         m = torch.tensor(flat.reshape(len(h_a), len(h_b)), requires_grad=True)
-        lower = torch.linalg.cholesky(torch.eye(len(h_b), dtype=torch.float64) + m.T @ m)
-        b = h_a - torch.linalg.solve_triangular(lower, m.T, upper=False).T @ h_b
-        combined = h_b.T @ h_b + b.T @ (torch.eye(len(h_a), dtype=torch.float64) + m @ m.T) @ b
-        found = 0.5 * torch.logdet(torch.eye(h_a.shape[1], dtype=torch.float64) + combined)
-        found.backward()
-        return found.item(), m.grad.numpy().ravel()
+        lower = torch.linalg.cholesky(identity(len(h_b)) + m.T @ m)
+        s = torch.linalg.solve_triangular(lower, m.T, upper=False).T
+        b = h_a - s @ h_b
+        combined = h_b.T @ h_b + b.T @ (identity(len(h_a)) + m @ m.T) @ b
+        information = 0.5 * torch.logdet(identity(h_a.shape[1]) + combined)
+        information.backward()
+        return information.item(), m.grad.numpy().ravel()
 
     start = 0.1 * np.random.default_rng(0).normal(size=len(h_a) * len(h_b))
     options = {"maxiter": 5000, "ftol": 1e-15, "gtol": 1e-10, "maxcor": 30}
@@ -58,32 +68,50 @@ def test_the_union_is_the_least_over_all_contractions(target, a, b, scale):
     assert found.gap < 1e-6
 
 
-def test_known_cases():
-    """Copies are redundant, separate parts unique, a sum of independent numbers is synergistic, degraded sources have
-    no unique information."""
-    h = np.array([[1.0, 0.5], [0.2, 2.0]])
-    whole = np.linalg.slogdet(np.eye(2) + h.T @ h)[1] / 2
-    copies = np.vstack([np.hstack([np.eye(2), h.T, h.T]), *[np.hstack([h, *[h @ h.T + np.eye(2)] * 2])] * 2])
-    assert pid.gaussian(copies, [2, 3], [4, 5], [0, 1])[:4] == pytest.approx((0, 0, whole, 0), abs=1e-12)
-    apart, places = channels(np.array([[2.0, 0.0]]), np.array([[0.0, 1.0]]))
-    assert pid.gaussian(apart, **places)[:4] == pytest.approx((np.log(5) / 2, np.log(2) / 2, 0, 0), abs=1e-12)
-    degraded, places = channels(h, 0.5 * h)
-    found = pid.gaussian(degraded, **places)
-    assert found.unique_b == pytest.approx(0, abs=1e-12) and found.unique_a > 0.1
-    added = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [1.0, 1.0, 2.1]])  # a, b, a + b + noise
-    found = pid.gaussian(added, 0, 1, 2)
+H = np.array([[1.0, 0.5], [0.2, 2.0]])
+WITHIN = H @ H.T + np.eye(2)
+COPIES = np.block([[np.eye(2), H.T, H.T], [H, WITHIN, WITHIN], [H, WITHIN, WITHIN]])
+APART = channels(np.array([[2.0, 0.0]]), np.array([[0.0, 1.0]]))[0]
+SUM = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [1.0, 1.0, 2.1]])  # a, b, a + b + noise
+OF_H = np.linalg.slogdet(np.eye(2) + H.T @ H)[1] / 2
+OF_ONE = np.log(2.1 / 1.1) / 2
+OF_BOTH = np.log(2.1 / 0.1) / 2
+
+
+@pytest.mark.parametrize(
+    ("covariance", "places", "terms"),
+    [
+        (COPIES, ([2, 3], [4, 5], [0, 1]), (0, 0, OF_H, 0)),
+        (APART, (2, 3, [0, 1]), (np.log(5) / 2, np.log(2) / 2, 0, 0)),
+        (SUM, (0, 1, 2), (0, 0, OF_ONE, OF_BOTH - OF_ONE)),
+    ],
+    ids=["copies are redundant", "separate parts are unique", "a sum of independent numbers is synergistic"],
+)
+def test_known_cases(covariance, places, terms):
+    assert pid.gaussian(covariance, *places)[:4] == pytest.approx(terms, abs=1e-12)
+
+
+def test_terms_of_a_sum_without_unique_information_are_exactly_0():
+    found = pid.gaussian(SUM, 0, 1, 2)
     assert found.unique_a == found.unique_b == 0
-    assert found.redundant == pytest.approx(np.log(2.1 / 1.1) / 2)
-    assert found.synergistic == pytest.approx(np.log(2.1 / 0.1) / 2 - np.log(2.1 / 1.1) / 2)
 
 
-def test_high_signal_to_noise_to_what_rounding_allows():
-    for strength in (1e2, 1e4, 1e6):
-        covariance, places = channels(np.array([[strength]]), np.array([[strength / 2]]))
-        found = pid.gaussian(covariance, **places)
-        exact = np.log1p(strength**2) / 2, np.log1p(strength**2 / 4) / 2
-        off = abs(found.redundant - exact[1]), abs(found.unique_a - (exact[0] - exact[1]))
-        assert max(off) <= found.gap <= 1e-14 * strength**2
+def test_a_degraded_source_has_no_unique_information():
+    covariance, places = channels(H, 0.5 * H)
+    found = pid.gaussian(covariance, **places)
+    assert found.unique_b == pytest.approx(0, abs=1e-12)
+    assert found.unique_a > 0.1
+
+
+@pytest.mark.parametrize("strength", [1e2, 1e4, 1e6])
+def test_high_signal_to_noise_to_what_rounding_allows(strength):
+    covariance, places = channels(np.array([[strength]]), np.array([[strength / 2]]))
+    found = pid.gaussian(covariance, **places)
+    of_a = np.log1p(strength**2) / 2
+    of_b = np.log1p(strength**2 / 4) / 2
+    assert abs(found.redundant - of_b) <= found.gap
+    assert abs(found.unique_a - (of_a - of_b)) <= found.gap
+    assert found.gap <= 1e-14 * strength**2
 
 
 def test_invertible_maps_of_each_variable_change_no_term():
@@ -109,36 +137,40 @@ def test_repeated_and_constant_columns_change_no_term():
     assert pid.gaussian(more, [2, 3], [4, 5], [8])[:4] == (0, 0, 0, 0)
 
 
-def test_the_toy_model_is_within_its_bounds():
+@pytest.mark.parametrize("attack", ["redundancy", "synergy"])
+def test_the_toy_model_is_within_its_bounds(attack):
     """Of one factor the Gaussian terms are at the ends of the intervals: unique at UniBound."""
-    for attack in ("redundancy", "synergy"):
-        exact = toy.exact(attack, 3, 0.5, 1.5)
-        covariance = toy.covariance(attack, 3, 0.5, 1.5)
-        bounds = exact.bounds()
-        for k in range(3):
-            for latent in range(6):
-                rest = [3 + other for other in range(6) if other != latent]
-                found = pid.gaussian(covariance, 3 + latent, rest, k)
-                known = exact.alone[k, latent], exact.rest[k, latent], exact.joint[k]
-                assert found.informations == pytest.approx(known, abs=1e-9)
-                assert found.unique_a == pytest.approx(bounds.unique_low.value[k, latent], abs=1e-9)
-                assert found.redundant == pytest.approx(bounds.redundant_high.value[k, latent], abs=1e-9)
-                assert found.synergistic == pytest.approx(bounds.synergistic_low.value[k, latent], abs=1e-9)
+    exact = toy.exact(attack, 3, 0.5, 1.5)
+    covariance = toy.covariance(attack, 3, 0.5, 1.5)
+    bounds = exact.bounds()
+    for k, latent in np.ndindex(3, 6):
+        rest = [3 + other for other in range(6) if other != latent]
+        found = pid.gaussian(covariance, 3 + latent, rest, k)
+        informations = exact.alone[k, latent], exact.rest[k, latent], exact.joint[k]
+        assert found.informations == pytest.approx(informations, abs=1e-9)
+        for term, bound in (
+            (found.unique_a, bounds.unique_low),
+            (found.redundant, bounds.redundant_high),
+            (found.synergistic, bounds.synergistic_low),
+        ):
+            assert term == pytest.approx(bound.value[k, latent], abs=1e-9)
 
 
 def test_estimates_from_rows_are_within_their_errors():
-    h_a, h_b = np.array([[2.0, 0.3], [0.0, 0.4]]), np.array([[0.2, 1.5]])
-    covariance, places = channels(h_a, h_b)
+    covariance, places = channels(np.array([[2.0, 0.3], [0.0, 0.4]]), np.array([[0.2, 1.5]]))
     exact = pid.gaussian(covariance, **places)
-    root, z = np.linalg.cholesky(covariance), []
+    root = np.linalg.cholesky(covariance)
+    deviations = []
     for seed in range(20):
         rows = np.random.default_rng(seed).standard_normal((400, 5)) @ root.T
-        found = pid.gaussian_from_arrays(*(rows[:, places[name]] for name in ("a", "b", "target")), blocks=40)
-        z.append([(term.value - truth) / term.standard_error for term, truth in zip(found[:4], exact)])
+        sample = {name: rows[:, columns] for name, columns in places.items()}
+        found = pid.gaussian_from_arrays(**sample, blocks=40)
+        deviations.append([(term.value - truth) / term.standard_error for term, truth in zip(found[:4], exact)])
         assert found.informations[0].standard_error < found.unique_a.standard_error + found.redundant.standard_error
-    z = np.array(z)
-    assert (np.abs(z.mean(axis=0)) < 0.9).all()  # four standard errors of a mean of 20
-    assert ((z.std(axis=0) > 0.6) & (z.std(axis=0) < 1.6)).all()
+    means = np.mean(deviations, axis=0)
+    spreads = np.std(deviations, axis=0)
+    assert (np.abs(means) < 0.9).all()  # four standard errors of a mean of 20
+    assert (spreads > 0.6).all() and (spreads < 1.6).all()
 
 
 def test_ranks_do_not_depend_on_monotone_maps():

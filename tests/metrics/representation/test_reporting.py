@@ -199,7 +199,7 @@ def test_more_blocks_never_have_less_information():
     good, noisy = rng.normal(0.3, 1, 900), rng.normal(-0.5, 1, 900)
     a, ab = frozenset("a"), frozenset("ab")
     mixed = with_ignorance({a: Local(good, good), ab: Local(noisy, noisy)}, np.arange(900) % 3)
-    assert mixed[ab].found.mean() > mixed[a].found.mean() - 0.01 > noisy.mean()
+    assert mixed[ab].full.mean() > mixed[a].full.mean() - 0.01 > noisy.mean()
 
 
 def test_intervals_cover_the_terms_of_two_blocks_of_nearly_equal_information():

@@ -194,12 +194,6 @@ def test_rare_classes_are_left_out_with_a_note():
     assert found.doubts[0].code == "rare class" and "other" in found.doubts[0]
 
 
-def test_a_useless_model_is_said():
-    given = np.random.default_rng(0).integers(2, size=300)
-    found = labels.report(given, np.random.default_rng(1).normal(size=(300, 2)))
-    assert "weak model" in [getattr(one, "code", "") for one in found.doubts]
-
-
 def test_cleanlab_is_beside_ours(monkeypatch):
     """Called with codes and held-out probabilities; without cleanlab there is no such number."""
     logs, given, _ = scored(0.1, 2)

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import pytest
 import torch
-from torch.distributions import Normal
+from torch.distributions import Categorical, Normal
 from torch.nn.functional import cross_entropy, one_hot
 
 from infoscope.models.domain import (
@@ -31,14 +31,14 @@ SETTING = {"shape": (3, 16, 16), "classes": 4, "domains": 3, "network": {"width"
 FLAT = {"shape": (5,), "classes": 4, "domains": 3, "network": {"width": 16}}
 
 
-def batch(shape=(5,)) -> Batch:
+def batch(shape=(5,)):
     """Twelve items: one of each of 4 classes in each of 3 domains."""
     number = torch.arange(12)
     x = torch.rand(12, *shape, generator=generator(1))
     return Batch(x, number % 4, number // 4)
 
 
-def twice(items: Batch) -> Batch:
+def twice(items):
     return Batch(*(torch.cat([values, values]) for values in items))
 
 
@@ -46,17 +46,26 @@ def flat(kind, **settings):
     return kind(**FLAT | settings, generator=generator())
 
 
-def flat_nvae(**settings) -> NVAE:
+def flat_nvae(**settings):
     return flat(NVAE, **{"blocks": {"z_y": 2, "z_x": 1, "z_dy": 2, "z_d": 2}} | settings)
 
 
-def drawn(model, items: Batch, seed: int = 2) -> dict[str, torch.Tensor]:
+def drawn(model, items, seed=2):
     """The draws of the blocks that `losses` with the same seed makes."""
     shared = generator(seed)
     return {name: block.draw(shared) for name, block in model.blocks(items.x).items()}
 
 
-def log_ratios(model, items: Batch, z) -> torch.Tensor:
+def means(model, items):
+    return {name: block.mean for name, block in model.blocks(items.x).items()}
+
+
+def losses(model, items, *player):
+    """The terms halfway through a training."""
+    return model.losses(items, 0.5, generator(), *player)
+
+
+def log_ratios(model, items, z):
     """log q(z | x) - log p(z | y, d) by torch's densities, summed over items and blocks."""
     total = torch.zeros(())
     for name, block in model.blocks(items.x).items():
@@ -66,8 +75,9 @@ def log_ratios(model, items: Batch, z) -> torch.Tensor:
     return total
 
 
-def close(value, expected, rel=1e-5) -> bool:
-    value, expected = torch.as_tensor(value), torch.as_tensor(expected, dtype=torch.float64)
+def close(value, expected, rel=1e-5):
+    value = torch.as_tensor(value)
+    expected = torch.as_tensor(expected, dtype=torch.float64)
     return value.item() == pytest.approx(expected.item(), rel=rel)
 
 
@@ -135,7 +145,8 @@ def test_categorical_loss_belongs_to_its_own_pixel():
 def test_priors_depend_on_the_labels_alone(model):
     """Each block's prior has its shape, follows its labels and no others, and is the same in evaluation."""
     last = model.settings.domains - 1
-    y, d = torch.tensor([0, 1, 1, 0]), torch.tensor([0, 0, last, last])
+    y = torch.tensor([0, 1, 1, 0])
+    d = torch.tensor([0, 0, last, last])
     follows = {"z_y": [0, 1, 1, 0], "z_x": [0, 0, 0, 0], "z_dy": [0, 1, 2, 3], "z_d": [0, 0, 1, 1]}
     for name in model.blocks_spec.names:
         prior = model.train().prior(name, y, d)
@@ -149,34 +160,43 @@ def test_priors_depend_on_the_labels_alone(model):
 
 
 def test_unknown_classes_are_summed_over():
-    """The loss of items of unknown class, against explicit sums over classes; of known ones, it is unchanged."""
+    """The divergences of items of unknown class, against explicit sums over classes; of others they are unchanged."""
+    model = flat_nvae()
+    items = batch()
+    posterior = model.blocks(items.x)
+    z = drawn(model, items)
+    logits = model.class_head(torch.cat([z["z_y"], z["z_dy"]], 1))
+
+    def divergences(y):
+        return model.divergences(items._replace(y=y), posterior, z, logits)
+
+    of_classes = [divergences(torch.full((12,), label)) for label in range(4)]
+    of_unknown = divergences(torch.full((12,), -1))
+    of_labelled = divergences(items.y)
+    of_both = divergences(torch.where(torch.arange(12) < 6, items.y, -1))
+    q = logits.softmax(1)
+    for name in z:
+        expected = sum(q[:, label] * of_class[name] for label, of_class in enumerate(of_classes))
+        torch.testing.assert_close(of_unknown[name], expected, rtol=1e-4, atol=1e-5)
+        halves = torch.cat([of_labelled[name][:6], of_unknown[name][6:]])
+        torch.testing.assert_close(of_both[name], halves)
+
+
+def test_the_loss_of_unknown_classes_has_their_entropy_and_no_class_term():
     model = flat_nvae(l1={"z_dy": 2.0}, l1_form="item-sum", alpha_d=3.0, beta={"z_y": 0.5})
     items = batch()
     unknown = items._replace(y=torch.full((12,), -1))
-    posterior, z = model.blocks(items.x), drawn(model, items)
+    z = drawn(model, items)
     logits = model.class_head(torch.cat([z["z_y"], z["z_dy"]], 1))
-    q = logits.softmax(1)
-    found = model.divergences(unknown, posterior, z, logits)
-    expected = dict.fromkeys(z, 0.0)
-    for y in range(4):
-        of_class = model.divergences(items._replace(y=torch.full((12,), y)), posterior, z, logits)
-        for name in z:
-            expected[name] = expected[name] + q[:, y] * of_class[name]
-    for name in z:
-        torch.testing.assert_close(found[name], expected[name], rtol=1e-4, atol=1e-5)
+    divergences = model.divergences(unknown, model.blocks(items.x), z, logits)
     terms = model.losses(unknown, 0.5, generator(2))
-    entropy = -(q * q.log()).sum(1).mean()
+    entropy = Categorical(logits=logits).entropy().mean()
     assert terms["class_prior"].item() == pytest.approx(math.log(4) - entropy.item(), abs=1e-5)
     assert "class" not in terms
-    kl = {name: values.mean() for name, values in found.items()}
+    kl = {name: values.mean() for name, values in divergences.items()}
     total = terms["reconstruction"] + 0.5 * kl["z_y"] + kl["z_x"] + kl["z_dy"] + kl["z_d"]
     total = total + terms["class_prior"] + 3.0 * terms["domain"] + 2.0 * z["z_dy"].abs().sum(1).mean()
     assert close(terms["objective"], total)
-    half = items._replace(y=torch.where(torch.arange(12) < 6, items.y, -1))
-    mixed = model.divergences(half, posterior, z, logits)
-    known = model.divergences(items, posterior, z, logits)
-    for name in z:
-        torch.testing.assert_close(mixed[name], torch.cat([known[name][:6], found[name][6:]]))
 
 
 def test_l1_has_the_form_of_its_name():
@@ -189,7 +209,8 @@ def test_l1_has_the_form_of_its_name():
 def test_nvae_is_the_published_sum_over_a_batch():
     """n items' objectives = squared errors, divergences and weighted cross entropies, all summed over the batch, with 5
     times the mean of |z_dy| once (NVAE's published code for coloured, rotated MNIST)."""
-    model, items = flat_nvae(alpha_y=150.0, alpha_d=150.0), batch()
+    model = flat_nvae(alpha_y=150.0, alpha_d=150.0)
+    items = batch()
     objective = model.losses(items, 0.5, generator(2))["objective"]
     z = drawn(model, items)
     total = (items.x - model.decode(z)).square().sum() + log_ratios(model, items, z)
@@ -222,20 +243,23 @@ def test_diva_is_the_published_sum_over_a_batch():
 def test_all_terms_of_augmented_dann_are_means():
     """Absolute values and cross entropies are means over items and dimensions:
     neither the size of the batch nor that of a block changes their share."""
-    model, items = flat(AugmentedDANN), batch()
-    terms = model.losses(items, 0.5, generator())
-    again = model.losses(twice(items), 0.5, generator())
-    for name, block in model.blocks(items.x).items():
-        assert close(terms[f"l1/{name}"], block.mean.abs().mean())
+    model = flat(AugmentedDANN)
+    items = batch()
+    terms = losses(model, items)
+    again = losses(model, twice(items))
+    for name, mean in means(model, items).items():
+        assert close(terms[f"l1/{name}"], mean.abs().mean())
     for name in terms:
         assert close(again[name], terms[name])
 
 
 def test_dann_encoder_climbs_what_the_adversary_descends():
     """Encoder gradient = that of the class loss - weight x that of the adversary's; the adversary's is its own."""
-    model, items = flat(DANN, adversary={"weight": 0.6, "gamma": 4.0}), batch()
+    model = flat(DANN, adversary={"weight": 0.6, "gamma": 4.0})
+    items = batch()
     weight = 0.6 * math.tanh(2.0 * 0.3)
-    first, head = model.encoder[0].weight, model.adversary[0].weight
+    first = model.encoder[0].weight
+    head = model.adversary[0].weight
     z = model.features(items.x)
     by_class = torch.autograd.grad(cross_entropy(model.class_head(z), items.y), first, retain_graph=True)[0]
     by_domain, own = torch.autograd.grad(cross_entropy(model.adversary(z), items.d), (first, head))
@@ -248,20 +272,21 @@ def test_alternating_dann_takes_turns():
     """Steps of the adversary see no encoder; the penalty is each item's own squared gradient, so that a batch of the
     same items twice has the same one; the rest descends the class loss less the adversary's."""
     adversary = {"method": "alternating", "steps": 2, "gradient_penalty": 0.5, "gamma": None, "weight": 0.3}
-    model, items = flat(DANN, adversary=adversary), batch()
+    model = flat(DANN, adversary=adversary)
+    items = batch()
     assert [model.player(step) for step in range(6)] == ["adversary", "adversary", "rest"] * 2
     players = model.players()
     assert sum(map(len, players.values())) == len(list(model.parameters()))
-    terms = model.losses(items, 0.5, generator(), "adversary")
+    terms = losses(model, items, "adversary")
     terms["objective"].backward()
     assert all(parameter.grad is None for parameter in players["rest"])
     z = model.features(items.x).detach().requires_grad_()
     loss = cross_entropy(model.adversary(z), items.d, reduction="sum")
     squared = torch.autograd.grad(loss, z)[0].square().sum(1).mean()
     assert close(terms["gradient_penalty"], squared, rel=1e-4)
-    again = model.losses(twice(items), 0.5, generator(), "adversary")
+    again = losses(model, twice(items), "adversary")
     assert close(again["gradient_penalty"], squared, rel=1e-4)
-    rest = model.losses(items, 0.5, generator(), "rest")
+    rest = losses(model, items, "rest")
     read = rest["adversary"] + 0.5 * rest["gradient_penalty"]
     assert close(rest["objective"], rest["class"] - 0.3 * read)
 
@@ -272,8 +297,8 @@ def test_conditional_adversaries_receive_the_other_label(conditional):
     model = flat(AugmentedDANN, conditional=conditional)
     assert model.domain_adversary[0].in_features == 12 + 4 * conditional
     assert model.class_adversary[0].in_features == 12 + 3 * conditional
-    terms = model.losses(items, 0.5, generator())
-    other = model.losses(items._replace(y=items.y.flip(0)), 0.5, generator())
+    terms = losses(model, items)
+    other = losses(model, items._replace(y=items.y.flip(0)))
     assert (terms["adversary/domain"] != other["adversary/domain"]) == conditional
     total = terms["class"] + terms["domain"] + 0.15 * (terms["adversary/domain"] + terms["adversary/class"])
     absolute = 0.5 * terms["l1/z_y"] + 1.5 * terms["l1/z_dy"] + terms["l1/z_d"]
@@ -283,8 +308,9 @@ def test_conditional_adversaries_receive_the_other_label(conditional):
 def test_augmented_dann_turns_each_adversary_against_its_own_block():
     """Encoder gradient = that of the cross entropies - weight x ramp x those of the adversaries', each of one
     block; the adversaries descend their own losses."""
-    model, items = flat(AugmentedDANN, adversary={"weight": 0.6, "gamma": 4.0}, l1={}), batch()
-    z = {name: block.mean for name, block in model.blocks(items.x).items()}
+    model = flat(AugmentedDANN, adversary={"weight": 0.6, "gamma": 4.0}, l1={})
+    items = batch()
+    z = means(model, items)
     heads = cross_entropy(model.class_logits(items.x), items.y) + cross_entropy(model.domain_logits(items.x), items.d)
     read_d = model.domain_adversary(torch.cat([z["z_y"], one_hot(items.y, 4)], 1))
     read_y = model.class_adversary(torch.cat([z["z_d"], one_hot(items.d, 3)], 1))
@@ -300,7 +326,7 @@ def test_augmented_dann_turns_each_adversary_against_its_own_block():
         torch.testing.assert_close(weight.grad, 0.6 * gradient)
 
 
-def blocks_of_50(**dimensions) -> dict[str, torch.Tensor]:
+def blocks_of_50(**dimensions):
     return {name: torch.randn(50, dim, generator=generator(dim)) for name, dim in dimensions.items()}
 
 
@@ -340,11 +366,11 @@ FORMS = {"covariance": covariance_norms, "correlation": mean_squared_correlation
 def test_decorrelation_is_added_in_the_form_that_is_named(form):
     items = batch()
     model = flat(AugmentedDANN, decorrelation=0.7, decorrelation_form=form)
-    terms = model.losses(items, 0.5, generator())
-    term = FORMS[form]({name: block.mean for name, block in model.blocks(items.x).items()})
+    terms = losses(model, items)
+    term = FORMS[form](means(model, items))
     assert term > 0
     assert close(terms["decorrelation"], term)
-    without = flat(AugmentedDANN).losses(items, 0.5, generator())
+    without = losses(flat(AugmentedDANN), items)
     assert close(terms["objective"] - without["objective"], 0.7 * term, rel=1e-4)
 
 
@@ -353,12 +379,14 @@ def test_invariance_penalty_is_the_slope_by_a_scalar_weight():
     logits = 2 * torch.randn(10, 3, generator=generator(), dtype=torch.float64)
     y = torch.arange(10) % 3
 
-    def slope(rows: slice) -> float:
+    def slope(rows):
         w = torch.ones((), dtype=torch.float64, requires_grad=True)
         risk = cross_entropy(w * logits[rows], y[rows])
         return torch.autograd.grad(risk, w)[0].item()
 
-    whole, even, odd = slope(slice(None)), slope(slice(0, None, 2)), slope(slice(1, None, 2))
+    whole = slope(slice(None))
+    even = slope(slice(0, None, 2))
+    odd = slope(slice(1, None, 2))
     assert close(invariance_penalty(logits, y, "squared"), whole**2, rel=1e-10)
     assert close(invariance_penalty(logits, y, "unbiased"), even * odd, rel=1e-10)
     with refused("a step", "few"):
@@ -389,7 +417,7 @@ def test_published_settings_are_settings(name):
 
 
 @pytest.mark.slow  # torchvision's import and a DenseNet-121: 10 s
-@pytest.mark.parametrize(("kind", "last"), [("densenet121", "classifier"), ("resnet18", "fc")])
+@pytest.mark.parametrize("kind, last", [("densenet121", "classifier"), ("resnet18", "fc")])
 def test_backbones_are_torchvisions(kind, last):
     """torchvision's own network with our weights gives our features; NVAE on them decodes as usual."""
     import torchvision

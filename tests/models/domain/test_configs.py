@@ -19,11 +19,14 @@ VERSION_1 = """{"shape": [3, 16, 16], "classes": 4, "domains": 3,
 def test_a_version_1_configuration_is_read():
     model = NVAE(**json.loads(VERSION_1))
     assert model.blocks_spec == BlockSpec(8, 8, 8, 8)
-    assert model.settings.l1 == {"z_dy": 5.0} and model.settings.network == Network(width=4)
-    assert model.settings.alpha_y == 150.0 and model.settings.reconstruction == "squared"
+    assert model.settings.l1 == {"z_dy": 5.0}
+    assert model.settings.network == Network(width=4)
+    assert model.settings.alpha_y == 150.0
+    assert model.settings.reconstruction == "squared"
     assert model.settings.l1_form == "item-sum"  # what version 1 did, and not today's default
     again = NVAE(**json.loads(json.dumps(model.config)))
-    assert again.settings == model.settings and again.settings.version == configs.VERSION
+    assert again.settings == model.settings
+    assert again.settings.version == configs.VERSION
 
 
 def test_forms_of_penalties_are_those_of_the_version_that_wrote_them():
@@ -69,4 +72,5 @@ def test_a_partial_nested_mapping_keeps_the_models_own_defaults():
 
 def test_weights_of_absent_blocks_are_dropped():
     config = NVAEConfig.from_dict(SETTING | {"blocks": {"z_y": 3, "z_d": 2}, "beta": {"z_x": 2.0, "z_y": 3.0}})
-    assert config.l1 == {} and config.beta == {"z_y": 3.0}
+    assert config.l1 == {}
+    assert config.beta == {"z_y": 3.0}

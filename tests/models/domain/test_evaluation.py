@@ -15,18 +15,18 @@ SETTING = {"shape": (2,), "classes": 2, "domains": 2, "network": {"width": 4}}
 class Swapped(nn.Linear):
     """The logit of each class is the other value: one that is not finite leaves the other as it is."""
 
-    def forward(self, values: torch.Tensor) -> torch.Tensor:
+    def forward(self, values):
         return values.flip(1)
 
 
-def reader() -> ERM:
+def reader():
     """A classifier that predicts class 1 where the first value is above the second."""
     model = ERM(**SETTING, blocks={"z_y": 2})
     model.encoder, model.class_head = nn.Identity(), Swapped(2, 2)
     return model
 
 
-def answers(right: list[int], d: list[int], groups: list[int] | None = None) -> DomainData:
+def answers(right, d, groups=None):
     """Items of class 1 that the classifier gets right (1) or wrong (0), or for which it is not finite (2)."""
     values = {1: [1.0, 0.0], 0: [0.0, 1.0], 2: [math.nan, 0.0]}
     return DomainData(torch.tensor([values[one] for one in right]), [1] * len(right), d, groups)
@@ -36,7 +36,8 @@ def test_accuracies_by_hand():
     result = accuracies(reader(), answers([1, 1, 1, 0, 1, 0, 0, 0], [0, 0, 0, 0, 4, 4, 4, 4]), batch=3)
     assert result.overall.n == result.overall.clusters == 8
     assert result.overall.value == result.average.value == 0.5
-    first, last = result.by_domain[0], result.by_domain[4]
+    first = result.by_domain[0]
+    last = result.by_domain[4]
     assert (first.value, last.value) == (0.75, 0.25)
     assert result.worst_domain == 4
     assert result.worst == last
@@ -77,14 +78,17 @@ def test_a_model_predicts_one_domain_at_a_time(monkeypatch):
     model = reader()
     monkeypatch.setattr(model, "class_logits", lambda x: asked.append(x[:, 1].tolist()) or x[:, :1] * x.new_ones(3))
     x = torch.tensor([[1.0, d] for d in (0, 1, 0, 0, 1, 0, 0)])
-    found = accuracies(model, DomainData(x, torch.zeros(7, dtype=torch.int64), x[:, 1].long()), batch=4)
-    assert asked == [[0.0] * 3, [0.0] * 2, [1.0] * 2] and found.overall.n == 7
+    measured = accuracies(model, DomainData(x, torch.zeros(7, dtype=torch.int64), x[:, 1].long()), batch=4)
+    assert asked == [[0.0] * 3, [0.0] * 2, [1.0] * 2]
+    assert measured.overall.n == 7
 
 
 def test_accuracy_with_predictions_that_are_not_finite_is_undefined():
     result = accuracies(reader(), answers([1, 2, 1, 1], [0, 0, 1, 1]))
-    assert math.isnan(result.overall.value) and math.isnan(result.average.value)
-    assert result.worst_domain == 0 and result.by_domain[1].value == 1.0
+    assert math.isnan(result.overall.value)
+    assert math.isnan(result.average.value)
+    assert result.worst_domain == 0
+    assert result.by_domain[1].value == 1.0
 
 
 def test_unknown_classes_are_not_counted():

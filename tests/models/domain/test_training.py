@@ -26,14 +26,18 @@ FLAT = {"shape": (6,), "classes": 3, "domains": 2, "network": {"width": 16}}
 FAST = {"learning_rate": 5e-3, "batch": 24}
 
 
-def items(n: int = 240, seed: int = 1, size: float = 3.0) -> DomainData:
+def items(n=240, seed=1, size=3.0):
     """Class in the first three coordinates, domain in the fourth, of this size; standard normal noise in all."""
-    y, d = torch.arange(n) % 3, torch.arange(n) // 3 % 2
+    y = torch.arange(n) % 3
+    d = torch.arange(n) // 3 % 2
     signal = torch.cat([torch.eye(3)[y], d[:, None].float(), torch.zeros(n, 2)], 1)
     return DomainData(size * signal + torch.randn(n, 6, generator=generator(seed)), y, d, groups=torch.arange(n) // 6)
 
 
-def model(name: str = "erm", **settings):
+UNSEEN = items(seed=2)
+
+
+def model(name="erm", **settings):
     return MODELS[name](**FLAT | {"optimisation": FAST} | settings, generator=generator())
 
 
@@ -49,7 +53,7 @@ SETTINGS = {
 }
 
 
-def case(name: str, **settings):
+def case(name, **settings):
     return model(name.split()[0], **SETTINGS[name] | settings)
 
 
@@ -58,7 +62,7 @@ def test_every_model_learns_the_class(name):
     """From a third right to more than four fifths of unseen items, with every term of the loss finite throughout; and
     the domain, where it is predicted from a block of its own."""
     n = 200 if name == "augmented-dann" else 100
-    fit = fit_domain(case(name), items(), items(seed=2), steps=n, generator=generator(1), every=n // 4)
+    fit = fit_domain(case(name), items(), UNSEEN, steps=n, generator=generator(1), every=n // 4)
     assert fit.ended == "done"
     assert fit.steps_done == fit.step == n
     assert not fit.model.training
@@ -67,7 +71,7 @@ def test_every_model_learns_the_class(name):
         assert all(map(math.isfinite, row.values()))
     assert fit.curve[-1]["class"] < 0.8 * fit.curve[0]["class"]
     assert fit.curve[-1]["validation/average"] > 0.8
-    assert fit.curve[-1]["validation/overall"] == accuracies(fit.model, items(seed=2)).overall.value
+    assert fit.curve[-1]["validation/overall"] == accuracies(fit.model, UNSEEN).overall.value
     if name in ("nvae", "diva", "augmented-dann"):
         assert accuracies(fit.model, items(seed=3), of="domain").overall.value > 0.8
 
@@ -76,7 +80,7 @@ def test_few_labels_are_enough_for_a_vae_that_takes_unlabelled_items():
     """A fifth of the items is labelled, in mixed batches: accuracy is far above a third, that of guessing."""
     data = items(300)
     data.y[60:] = -1
-    fit = fit_domain(model("nvae"), data, items(seed=2), steps=80, generator=generator(1))
+    fit = fit_domain(model("nvae"), data, UNSEEN, steps=80, generator=generator(1))
     assert fit.curve[-1]["validation/average"] > 0.6
     assert 0 <= fit.curve[-1]["class_prior"] <= math.log(3) + 1e-5
 
@@ -85,7 +89,7 @@ def test_few_labels_are_enough_for_a_vae_that_takes_unlabelled_items():
 def test_a_stopped_training_continues_with_the_same_numbers(name):
     """Bit for bit: weights, curve, generator; the state passes through a file that is read without pickled code."""
     states = []
-    data = items(), items(seed=2)
+    data = items(), UNSEEN
     arguments = {"steps": 13, "every": 5, "rule": "training-domain-validation"}
     started = case(name, optimisation=FAST | {"balanced": True, "batch": 10})
     config = started.config
@@ -139,7 +143,7 @@ CURVE = [{"step": step, "validation/average": value, "test domain/average": 0.1 
 
 
 @pytest.mark.parametrize(
-    ("rule", "step", "criterion"),
+    "rule, step, criterion",
     [
         ("last", 5, math.nan),
         ("training-domain-validation", 3, 0.9),
@@ -151,7 +155,7 @@ def test_rules_of_selection(rule, step, criterion):
     assert select_step(CURVE, rule) == (step, pytest.approx(criterion, nan_ok=True))
 
 
-def nearest_mean(z: torch.Tensor, codes) -> float:
+def nearest_mean(z, codes):
     """The share of items whose code has the mean that is nearest to their values in a block."""
     codes = torch.as_tensor(codes)
     means = torch.stack([z[codes == code].mean(0) for code in codes.unique()])
@@ -221,17 +225,17 @@ def test_the_selected_weights_are_those_of_the_selected_step():
 
     erm = model("erm")
     arguments = {"every": 20, "rule": "training-domain-validation", "patience": 2}
-    fit = fit_domain(erm, items(), items(seed=2), steps=200, generator=generator(), report=spoil, **arguments)
+    fit = fit_domain(erm, items(), UNSEEN, steps=200, generator=generator(), report=spoil, **arguments)
     assert fit.ended == "patience"
     assert fit.steps_done == fit.step + 2 * 20 < 200
     assert fit.criterion == max(seen.values()) == seen[fit.step] > 0.8 > seen[80]
-    assert accuracies(fit.model, items(seed=2)).average.value == fit.criterion
+    assert accuracies(fit.model, UNSEEN).average.value == fit.criterion
 
 
 def test_divergence_is_reported():
     """A rate that overflows ends the training, and the curve shows the loss that is not finite."""
     wild = model("nvae", optimisation={"learning_rate": 1e30, "method": "sgd", "batch": 24})
-    fit = fit_domain(wild, items(), items(seed=2), steps=50, generator=generator())
+    fit = fit_domain(wild, items(), UNSEEN, steps=50, generator=generator())
     assert fit.ended == "diverged"
     assert fit.steps_done < 50
     assert not math.isfinite(fit.curve[-1]["objective"])

@@ -16,7 +16,7 @@ SETTINGS = {IRevNet: SMALL, **dict.fromkeys(FLOWS, {"hidden": 16, "blocks": 3})}
 FEATURES = {IRevNet: 192, **dict.fromkeys(FLOWS, 7)}
 
 
-def samples(n: int, features: int, seed: int = 1) -> torch.Tensor:
+def samples(n, features, seed=1):
     """Correlated, of unequal scales, off centre; of images in [0, 1]."""
     if features > 16:
         return torch.rand(n, features, generator=generator(seed), dtype=torch.float64)
@@ -24,18 +24,18 @@ def samples(n: int, features: int, seed: int = 1) -> torch.Tensor:
     return draws.cumsum(1) * torch.linspace(0.5, 2.0, features) + 1.0
 
 
-def made(kind, statistics: str = "fixed", features: int | None = None, **settings):
+def made(kind, statistics="fixed", features=None, **settings):
     settings = {"features": features or FEATURES[kind], "statistics": statistics} | SETTINGS[kind] | settings
     return kind(**settings, generator=generator()).double()
 
 
-def calibrated(kind, features: int, **settings):
+def calibrated(kind, features, **settings):
     encoder = made(kind, features=features, **settings)
     encoder.calibrate(samples(200, features))
     return encoder
 
 
-def jacobian_at(model, row: torch.Tensor) -> torch.Tensor:
+def jacobian_at(model, row):
     """The derivatives [code, feature] of the code of one sample."""
 
     def code(one):
@@ -45,14 +45,15 @@ def jacobian_at(model, row: torch.Tensor) -> torch.Tensor:
     return torch.autograd.functional.jacobian(code, row)
 
 
-def log_volume(jacobian: torch.Tensor) -> torch.Tensor:
+def log_volume(jacobian):
     return torch.linalg.slogdet(jacobian).logabsdet
 
 
 @pytest.mark.parametrize("kind", FLOWS)
-@pytest.mark.parametrize(("features", "hidden"), SIZES)
+@pytest.mark.parametrize("features, hidden", SIZES)
 def test_a_flow_has_its_inverse_and_the_determinant_of_its_jacobian(kind, features, hidden):
-    flow, x = calibrated(kind, features, hidden=hidden), samples(20, features, seed=2)
+    flow = calibrated(kind, features, hidden=hidden)
+    x = samples(20, features, seed=2)
     code = flow(x)
     assert not torch.allclose(code, x, atol=0.1)
     torch.testing.assert_close(flow.inverse(code), x, rtol=1e-10, atol=1e-10)
@@ -60,7 +61,7 @@ def test_a_flow_has_its_inverse_and_the_determinant_of_its_jacobian(kind, featur
     torch.testing.assert_close(flow.log_det(x[:4]), volumes, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize(("features", "hidden"), SIZES)
+@pytest.mark.parametrize("features, hidden", SIZES)
 def test_made_is_autoregressive(features, hidden):
     """Output i is an increasing function of input i, given by the log determinant, and depends on none after it."""
     layer = Autoregressive(features, hidden, generator()).double()
@@ -97,7 +98,8 @@ def test_coupling_keeps_every_second_feature(first_kept):
 def test_fixed_statistics_make_a_code_a_function_of_its_sample_and_those_of_the_batch_do_not(kind):
     """Calibrated with a batch, it gives the codes that the batch has with its own statistics."""
     x = samples(64, FEATURES[kind], seed=4)
-    fixed, batchwise = made(kind), made(kind, "batch")
+    fixed = made(kind)
+    batchwise = made(kind, "batch")
     fixed.calibrate(x)
     code = fixed(x)
     torch.testing.assert_close(batchwise(x), code, rtol=1e-10, atol=1e-10)
@@ -120,7 +122,8 @@ def test_published_size_of_the_autoregressive_flow():
 
 @pytest.mark.parametrize("features", [192, 64, 100])
 def test_the_irevnet_has_its_inverse(features):
-    encoder, x = calibrated(IRevNet, features), samples(6, features, seed=2)
+    encoder = calibrated(IRevNet, features)
+    x = samples(6, features, seed=2)
     code = encoder(x)
     assert code.shape == (6, 192)
     assert (encoder.features, encoder.code_features) == (features, 192)
@@ -177,7 +180,7 @@ def test_batch_statistics_are_those_of_torch():
 
 
 @pytest.mark.parametrize("kind", FLOWS)
-@pytest.mark.parametrize(("statistics", "name"), [("fixed", "calibrate"), ("batch", '"fixed"')])
+@pytest.mark.parametrize("statistics, name", [("fixed", "calibrate"), ("batch", '"fixed"')])
 def test_densities_without_fixed_statistics_are_refused(kind, statistics, name):
     flow = kind(4, 8, statistics=statistics)
     for call in (flow.inverse, flow.log_det, flow if statistics == "fixed" else flow.calibrate):

@@ -6,7 +6,7 @@ import math
 import pytest
 import torch
 
-from infoscope.models import ClassifierTraining, SequenceClassifier, TextEncoder, fine_tune, small_encoder
+from infoscope.models import ClassifierTraining, SequenceClassifier, fine_tune, small_encoder
 from tests.data.common import generator, on_gpu
 from tests.models.samples import LABELS, SMALL_TEXT, TEXTS, corpus, reread, small
 from tests.refusals import refused
@@ -15,18 +15,18 @@ HELD_OUT, TRUTH = corpus(200, 1)
 LONGER = "a much longer text " * 5
 
 
-def tuned(encoder: TextEncoder, seed: int = 0, epochs: int = 6, **arguments) -> SequenceClassifier:
+def tuned(encoder, seed=0, epochs=6, **arguments):
     return fine_tune(TEXTS, LABELS, encoder, generator(seed), epochs=epochs, batch=16, learning_rate=3e-3, **arguments)
 
 
-def training(seed: int = 0, **arguments) -> ClassifierTraining:
+def training(seed=0, **arguments):
     settings = {"epochs": 2, "batch": 48, "learning_rate": 3e-3} | arguments
     drawn = generator(seed)
     return ClassifierTraining(SequenceClassifier.of(small(), 2, drawn), TEXTS, LABELS, drawn, **settings)
 
 
 @pytest.fixture(scope="module")
-def model() -> SequenceClassifier:
+def model():
     """Fine-tuned from an encoder that is not changed by it."""
     encoder = small()
     before = copy.deepcopy(encoder.state_dict())
@@ -67,7 +67,7 @@ def test_draws_do_not_depend_on_the_global_generator():
 def test_progress_may_end_the_training():
     steps = []
 
-    def stop_at_three(step: int, loss: float) -> None:
+    def stop_at_three(step, loss):
         steps.append(step)
         if step == 3:
             raise KeyboardInterrupt
@@ -80,7 +80,8 @@ def test_progress_may_end_the_training():
 @pytest.mark.parametrize("stop", [3, 4, 6])
 def test_a_saved_training_continues_to_the_same_bits(stop):
     """160 texts in batches of 48 are 4 steps an epoch: stopped within, at the end of one, and within the next."""
-    whole, begun = training(), training()
+    whole = training()
+    begun = training()
     whole.advance(8)
     begun.advance(stop)
     resumed = training(seed=5)  # other weights and another generator, all of which the state replaces

@@ -16,7 +16,7 @@ TWO = ("The film was dull.", "The old play was long and new today.")
 
 
 @pytest.fixture(scope="module", params=KINDS, ids=[kind for kind, _ in KINDS])
-def model(request) -> TextEncoder:
+def model(request):
     return small(*request.param)
 
 
@@ -69,7 +69,7 @@ def test_pairs_of_texts_keep_their_order(kind):
     assert segments.max() == (1 if kind == "bert" else 0)
 
 
-def saved(encoder: TextEncoder, folder) -> str:
+def saved(encoder, folder):
     """Writes an encoder as a folder of the hub's format."""
     encoder.transformer.save_pretrained(folder)
     marks = {"bert": "[PAD]", "distilbert": "[PAD]", "roberta": "<pad>"}
@@ -79,7 +79,7 @@ def saved(encoder: TextEncoder, folder) -> str:
     return str(folder)
 
 
-@pytest.mark.parametrize(("kind", "pooling"), KINDS)
+@pytest.mark.parametrize("kind, pooling", KINDS)
 def test_a_folder_of_the_hubs_format_is_loaded(tmp_path, kind, pooling):
     encoder = small(kind, pooling)
     loaded = pretrained_encoder(saved(encoder, tmp_path), pooling=pooling, max_length=32)

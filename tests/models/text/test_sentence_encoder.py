@@ -9,12 +9,12 @@ from tests.data.common import generator
 
 
 @pytest.fixture(scope="module")
-def corpus() -> tuple[list[str], torch.Tensor]:
+def corpus():
     return sentences(2000, generator=generator())
 
 
 @pytest.fixture(scope="module")
-def encoder(corpus) -> SentenceEncoder:
+def encoder(corpus):
     """Trained on every fourth sentence only."""
     texts, labels = corpus
     return fit_sentence_encoder(texts[::4], labels[::4], generator())

@@ -41,7 +41,8 @@ def test_a_piece_written_out_in_a_text_is_not_taken_for_the_piece():
 def test_byte_pairs_spell_any_text():
     tokenizer = byte_pairs(TEXTS, 300)
     encoded = tokenizer.encode("The Ω film\n")
-    assert encoded.tokens[0] == "<s>" and encoded.tokens[-1] == "</s>"
+    assert encoded.tokens[0] == "<s>"
+    assert encoded.tokens[-1] == "</s>"
     assert tokenizer.decode(encoded.ids) == "The Ω film\n"
     assert tokenizer.token_to_id("<pad>") == 1
 
@@ -58,7 +59,7 @@ def test_word_pieces_are_marked_lower_case_and_complete():
 
 
 @pytest.mark.parametrize(
-    ("train", "size", "separator", "count"),
+    "train, size, separator, count",
     [(word_pieces, 80, "[SEP]", 2), (byte_pairs, 280, "</s>", 3)],
 )
 def test_a_pair_of_texts_has_a_mark_between(train, size, separator, count):

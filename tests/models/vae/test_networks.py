@@ -11,7 +11,7 @@ from tests.data.common import generator
 from tests.models.samples import SMALL_VAE, Stored
 
 
-def images(n: int, shape=(1, 16, 16), seed: int = 1) -> torch.Tensor:
+def images(n, shape=(1, 16, 16), seed=1):
     return torch.rand(n, *shape, generator=generator(seed))
 
 
@@ -84,7 +84,8 @@ def test_traversals_change_one_latent_only():
     code = model(x[None])[0].detach()
     rows = traverse(model, x, (-1.5, 0.5))
     assert {name: len(row) for name, row in rows.items()} == {"z1": 2, "z2": 2, "c1": 3}
-    moved, category = code.clone(), code.clone()
+    moved = code.clone()
+    category = code.clone()
     moved[1] = 0.5
     category[2:] = torch.tensor([0.0, 1.0, 0.0])
     expected = model.decode(torch.stack([moved, category])).sigmoid().detach()
@@ -100,7 +101,8 @@ N = 20_000
 def test_codes_have_the_moments_of_the_posterior():
     """Means within 5 standard errors, variances within 5 of theirs (2 latents; false alarm below 1e-5)."""
     model = VAE(**SMALL_VAE, latents=LatentSpec(2))
-    mean, scale = torch.tensor([1.0, -2.0]), torch.tensor([0.3, 2.0])
+    mean = torch.tensor([1.0, -2.0])
+    scale = torch.tensor([0.3, 2.0])
     codes = model.sample(Encoding(mean.expand(N, 2), scale.expand(N, 2)), generator(3))
     normal = (codes - mean) / scale
     assert normal.mean(0).abs().max() < 5 / math.sqrt(N)

@@ -16,11 +16,11 @@ from tests.data.common import generator
 from tests.models.samples import SMALL_VAE
 
 
-def images(n: int, seed: int = 1) -> torch.Tensor:
+def images(n, seed=1):
     return torch.rand(n, 1, 16, 16, generator=generator(seed))
 
 
-def posteriors(n: int, latents: int, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def posteriors(n, latents, seed=0):
     """Means, scales and one draw for each, float64."""
     g = generator(seed)
     mean, noise = (torch.randn(n, latents, generator=g, dtype=torch.float64) for _ in range(2))
@@ -28,7 +28,7 @@ def posteriors(n: int, latents: int, seed: int = 0) -> tuple[torch.Tensor, torch
     return mean, scale, mean + scale * noise
 
 
-def prepared(name: str, model, **weights):
+def prepared(name, model, **weights):
     objective = OBJECTIVES[name](**weights)
     objective.prepare(model, generator())
     return objective
@@ -78,7 +78,7 @@ COPIED = [[-1.0, -1.0], [1.0, 1.0]]
 INDEPENDENT = [*COPIED, [-1.0, 1.0], [1.0, -1.0]]
 
 
-@pytest.mark.parametrize(("bits", "shared"), [(COPIED, math.log(2)), (INDEPENDENT, 0.0)])
+@pytest.mark.parametrize("bits, shared", [(COPIED, math.log(2)), (INDEPENDENT, 0.0)])
 def test_parts_of_an_aggregate_posterior_that_is_known(bits, shared):
     """Posteriors 40 scales apart, every item equally likely: two latents that copy one bit have MI = TC = ln 2, two
     independent bits MI = 2 ln 2 and TC = 0; the rest of the KL, whose mean is known, is dimension-wise."""
@@ -95,7 +95,8 @@ def test_parts_of_an_aggregate_posterior_that_is_known(bits, shared):
 
 def test_beta_tcvae_with_weights_of_one_is_the_evidence_bound():
     """The loss is reconstruction + log q(z|x) - log p(z) at the same draws, and equals `kl`."""
-    model, x = VAE(**SMALL_VAE, generator=generator()), images(8)
+    model = VAE(**SMALL_VAE, generator=generator())
+    x = images(8)
     losses = prepared("beta-tcvae", model, beta=1.0).losses(model, x, generator(4), 100, 1)
     encoding = model.encode(x)
     z = model.sample(encoding, generator(4))
@@ -116,9 +117,10 @@ def test_reconstruction_of_zero_logits_is_ln_2_per_pixel():
     assert negative_log_likelihood(200 * (binary - 0.5), binary).item() < 1e-6
 
 
-@pytest.mark.parametrize(("name", "beta"), [("vae", 1.0), ("beta-vae", 4.0)])
+@pytest.mark.parametrize("name, beta", [("vae", 1.0), ("beta-vae", 4.0)])
 def test_beta_vae_weighs_the_divergence(name, beta):
-    model, x = VAE(**SMALL_VAE, latents=LatentSpec(2, (3,)), generator=generator()), images(8)
+    model = VAE(**SMALL_VAE, latents=LatentSpec(2, (3,)), generator=generator())
+    x = images(8)
     losses = prepared(name, model).losses(model, x, generator(4), 100, 1)
     torch.testing.assert_close(losses["loss"], losses["reconstruction"] + beta * losses["kl"])
     encoding = model.encode(x)
@@ -127,12 +129,13 @@ def test_beta_vae_weighs_the_divergence(name, beta):
 
 
 @pytest.mark.parametrize(
-    ("step", "real", "categorical"),
+    "step, real, categorical",
     [(1, 40 / 300_000, 1.1 / 300_000), (150_000, 20.0, 0.55), (10**6, 40.0, math.log(3))],
 )
 def test_joint_vae_follows_its_capacities(step, real, categorical):
     """Linear from 0, and for the categories no higher than ln 3, above which the published 1.1 lies."""
-    model, x = VAE(**SMALL_VAE, latents=LatentSpec(5, (3,)), generator=generator()), images(8)
+    model = VAE(**SMALL_VAE, latents=LatentSpec(5, (3,)), generator=generator())
+    x = images(8)
     losses = prepared("joint-vae", model).losses(model, x, generator(4), 100, step)
     assert losses["capacity_real"].item() == pytest.approx(real, rel=1e-5)
     assert losses["capacity_categorical"].item() == pytest.approx(categorical, rel=1e-5)
@@ -156,9 +159,10 @@ class Given(VAE):
 def test_the_discriminator_learns_the_total_correlation():
     """Two normals of correlation .9: TC = -ln(1 - .81)/2 = .830 nats, estimated on 20,000 fresh codes within .3. Over
     12 seeds the errors were -.03 with a standard deviation of .06: 5 of these."""
-    model, g = Given(**SMALL_VAE, latents=LatentSpec(2)), generator(1)
+    model = Given(**SMALL_VAE, latents=LatentSpec(2))
+    g = generator(1)
 
-    def correlated(n: int) -> torch.Tensor:
+    def correlated(n):
         first, second = torch.randn(2, n, generator=g)
         return torch.stack([first, 0.9 * first + math.sqrt(0.19) * second], 1)
 
@@ -221,7 +225,8 @@ def test_factor_vae_permutes_latents_and_keeps_blocks_whole():
 
 
 def test_factor_vae_weighs_the_total_correlation():
-    model, x = VAE(**SMALL_VAE, generator=generator()), images(8)
+    model = VAE(**SMALL_VAE, generator=generator())
+    x = images(8)
     losses = prepared("factor-vae", model).losses(model, x, generator(4), 100, 1)
     expected = losses["reconstruction"] + losses["kl"] + 35 * losses["total_correlation"]
     torch.testing.assert_close(losses["loss"], expected)

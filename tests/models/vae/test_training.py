@@ -25,7 +25,7 @@ PARTS = {
 }
 
 
-def squares() -> torch.Tensor:
+def squares():
     """A white 8 x 8 square at each of 9 x 9 places of a 16 x 16 image, uint8 0/1, row by row."""
     images = torch.zeros(81, 1, 16, 16, dtype=torch.uint8)
     for number in range(81):
@@ -34,18 +34,25 @@ def squares() -> torch.Tensor:
     return images
 
 
-def model(name: str, seed: int = 0) -> VAE | AutoEncoder:
+def model(name, seed=0):
     if name == "ae":
         return AutoEncoder(**SMALL_VAE, real=2, generator=generator(seed))
     blocks = (3,) if name == "joint-vae" else ()
     return VAE(**SMALL_VAE, latents=LatentSpec(2, blocks), generator=generator(seed))
 
 
-def objective(name: str):
+def objective(name):
     return OBJECTIVES[name](**SETTINGS.get(name, {}))
 
 
-def weights(trained) -> torch.Tensor:
+def fitted(name, steps, **settings):
+    """A trained model, and the trace of its training."""
+    trained = model(name)
+    settings = {"batch": 16, "generator": generator()} | settings
+    return trained, fit_vae(trained, objective(name), squares(), steps, **settings)
+
+
+def weights(trained):
     return torch.cat([parameter.detach().flatten() for parameter in trained.parameters()])
 
 
@@ -54,15 +61,8 @@ def test_a_resumed_training_is_the_same_training(name):
     """Stopped in the middle of an epoch, written to a file and read without unpickling code, and continued by other
     objects: the weights, the discriminator's and the losses are those of a training never stopped, bit for bit."""
     arguments = {"steps": 23, "batch": 16, "learning_rate": 1e-3, "every": 7}
-    whole, states = model(name), []
-    trace = fit_vae(
-        whole,
-        objective(name),
-        squares(),
-        generator=generator(5),
-        save=lambda state: states.append(state()),
-        **arguments,
-    )
+    states = []
+    whole, trace = fitted(name, generator=generator(5), save=lambda state: states.append(state()), **arguments)
     assert [state["done"] for state in states] == trace["step"] == [7, 14, 21, 23]
     for written in states[:2]:
         again = model(name, seed=8)
@@ -75,19 +75,9 @@ def test_a_resumed_training_is_the_same_training(name):
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_losses_are_reported_by_name_and_fall(name):
     reports = []
-    trained = model(name)
     before = torch.get_rng_state()
-    trace = fit_vae(
-        trained,
-        objective(name),
-        squares(),
-        steps=30,
-        batch=32,
-        learning_rate=5e-3,
-        every=10,
-        report=lambda *reported: reports.append(reported),
-        generator=generator(),
-    )
+    settings = {"batch": 32, "learning_rate": 5e-3, "every": 10}
+    trained, trace = fitted(name, 30, report=lambda *reported: reports.append(reported), **settings)
     assert torch.equal(before, torch.get_rng_state())
     assert not trained.training
     assert [step for step, _ in reports] == trace["step"] == [10, 20, 30]
@@ -100,8 +90,7 @@ def test_a_vae_finds_the_position_of_a_square():
     """Two latents, two coordinates: a linear map of the means has R^2 above .8 for each (six seeds gave .97 to .99; two
     uninformative latents have more than .2 for 81 images less than once in 5,000 times). A decoder that ignores the
     codes is left with the 118.66 nats of the entropies of the pixels."""
-    trained = model("vae")
-    trace = fit_vae(trained, "vae", squares(), 250, batch=32, learning_rate=5e-3, generator=generator())
+    trained, trace = fitted("vae", 250, batch=32, learning_rate=5e-3)
     assert trace["reconstruction"][-1] < 110
     means = encode_all(trained, squares()).mean.double()
     places = torch.cartesian_prod(torch.arange(9.0), torch.arange(9.0)).double()
@@ -111,29 +100,28 @@ def test_a_vae_finds_the_position_of_a_square():
 
 
 def test_means_are_over_the_steps_between_reports():
-    one, all_of_it = (
-        fit_vae(model("vae"), "vae", squares(), 6, batch=16, generator=generator(), every=every) for every in (1, 4)
-    )
+    _, every_step = fitted("vae", 6, every=1)
+    _, every_fourth = fitted("vae", 6, every=4)
     for name in ("loss", "reconstruction", "kl"):
-        expected = [np.mean(one[name][:4]), np.mean(one[name][4:])]
-        assert all_of_it[name] == pytest.approx(expected, rel=1e-12)
+        expected = [np.mean(every_step[name][:4]), np.mean(every_step[name][4:])]
+        assert every_fourth[name] == pytest.approx(expected, rel=1e-12)
 
 
 class Watched:
     """Images by index; `asked` has the indices of every call."""
 
-    def __init__(self) -> None:
-        self.asked: list[np.ndarray] = []
+    def __init__(self):
+        self.asked = []
 
-    def __len__(self) -> int:
+    def __len__(self):
         return 81
 
-    def images(self, index: np.ndarray) -> torch.Tensor:
+    def images(self, index):
         self.asked.append(index.copy())
         return squares()[index].float()
 
 
-@pytest.mark.parametrize(("name", "take"), [("vae", 10), ("factor-vae", 20)])
+@pytest.mark.parametrize("name, take", [("vae", 10), ("factor-vae", 20)])
 def test_an_epoch_shows_no_image_twice(name, take):
     images = Watched()
     per_epoch = 81 // take
@@ -146,16 +134,16 @@ def test_an_epoch_shows_no_image_twice(name, take):
 
 def test_divergence_is_reported_and_ends_the_training():
     reports = []
-    settings = {"batch": 16, "learning_rate": 1e20, "every": 10, "report": lambda *reported: reports.append(reported)}
     with pytest.raises(FloatingPointError, match="step 10.* kl "):
-        fit_vae(model("vae"), "vae", squares(), 50, **settings, generator=generator())
+        fitted("vae", 50, learning_rate=1e20, every=10, report=lambda *reported: reports.append(reported))
     assert [step for step, _ in reports] == [10]
     assert not math.isfinite(reports[0][1]["loss"])
 
 
 def test_an_objective_may_serve_many_trainings():
     """It is copied: two trainings with one FactorVAE are two trainings with two of them."""
-    shared, results = objective("factor-vae"), []
+    shared = objective("factor-vae")
+    results = []
     for _ in range(2):
         trained = model("factor-vae")
         fit_vae(trained, shared, squares(), 5, batch=16, generator=generator())
@@ -164,7 +152,7 @@ def test_an_objective_may_serve_many_trainings():
 
 
 def test_a_state_of_another_training_is_refused():
-    def training(name: str = "vae", steps: int = 5, batch: int = 16) -> VaeTraining:
+    def training(name="vae", steps=5, batch=16):
         return VaeTraining(model(name), name, squares(), steps, batch=batch)
 
     begun = training()
@@ -183,8 +171,6 @@ def test_a_state_of_another_training_is_refused():
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_a_gpu_trains_the_same_model(name):
     """The same draws: weights agree to what ten steps of rounding leave."""
-    here, there = model(name), model(name)
-    arguments = {"batch": 16, "learning_rate": 1e-3}
-    fit_vae(here, objective(name), squares(), 10, **arguments, generator=generator())
-    fit_vae(there, objective(name), squares(), 10, **arguments, generator=generator(), device="cuda")
+    here, _ = fitted(name, 10, learning_rate=1e-3)
+    there, _ = fitted(name, 10, learning_rate=1e-3, device="cuda")
     torch.testing.assert_close(weights(there).cpu(), weights(here), rtol=0, atol=1e-3)

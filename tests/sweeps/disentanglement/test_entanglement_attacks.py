@@ -1,23 +1,23 @@
 """Attacks on logged models: which are chosen, and a trial on a model of known effect."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from infoscope.tracking import Pack
 from sweeps.disentanglement import _vaes, entanglement_attacks, vae_zoo
 from sweeps.disentanglement.entanglement_attacks import PROFILES, SWEEP, best, trial
 from tests.refusals import refused
 from tests.sweeps.keeper import Keeper
+from tests.sweeps.recorder import planned
 
 
 @pytest.fixture
 def zoo(monkeypatch):
     """The record of a finished zoo: three trainings of two models, one of which diverged."""
     rows = []
-    for cell in vae_zoo.SWEEP.plan(
-        vae_zoo.PROFILES["smoke"].override({"models": "beta-vae,beta-tcvae", "seeds": "0,1,2"})
-    ).values():
+    for cell in planned(vae_zoo.SWEEP, models="beta-vae,beta-tcvae", seeds="0,1,2"):
         rows.append(cell.values() | {
             "key": f"{cell.model} {cell.seed}", "run_id": f"run {cell.model} {cell.seed}", "version": "1",
             "start": pd.Timestamp("2026-01-01"), "diverged": float(cell.seed == 2),
@@ -35,8 +35,7 @@ def zoo(monkeypatch):
     return frame
 
 
-def cells_of(**overrides):
-    return list(SWEEP.plan(PROFILES["smoke"].override(overrides)).values())
+cells_of = partial(planned, SWEEP)
 
 
 def test_the_best_training_of_each_model_is_attacked(zoo):
@@ -63,9 +62,11 @@ def test_a_pack_encodes_once_and_measures_every_attack(zoo, monkeypatch):
     monkeypatch.setattr(entanglement_attacks, "load_model", lambda *of: asked.append(of) or _vaes.untrained(row))
     encode = _vaes.representation
     monkeypatch.setattr(_vaes, "representation", lambda *of: encoded.append(of) or encode(*of))
-    keeper = Keeper("attack", "alpha", "evaluation")
-    trial(Pack(tuple(cells_of(models="beta-vae", protocols="uni-bound", items="100", draws="100"))), keeper)
-    assert asked == [("run beta-vae 1", "vae")] and len(encoded) == 1 and len(keeper.finals) == 8
+    cells = cells_of(models="beta-vae", protocols="uni-bound", items="100", draws="100")
+    keeper = Keeper.ran(trial, cells, "attack", "alpha", "evaluation")
+    assert asked == [("run beta-vae 1", "vae")]
+    assert len(encoded) == 1
+    assert len(keeper.finals) == 8
     finals = keeper.finals
     for evaluation in (0, 1):
         unattacked = finals["redundancy", 0.0, evaluation]

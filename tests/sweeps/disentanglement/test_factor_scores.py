@@ -33,19 +33,21 @@ def values(measured):
 
 def test_a_latent_for_each_factor_has_every_score(of):
     """Values 40 noise scales apart: no vote and no posterior errs, whatever is drawn."""
-    found = values(measure(posterior(), of, 0, FEW))
+    scores = values(measure(posterior(), of, 0, FEW))
     for name in ("mig", "unibound", "informativeness", "unique_low", "shared/unique_low", "factor_vae"):
-        assert found[name] == pytest.approx(1, abs=1e-3), name
-    assert found["beta_vae"] == 1 and found["dci_disentanglement"] > 0.9
-    assert found["total_correlation"] == pytest.approx(0, abs=1e-3)
-    assert found["latent_information"] == pytest.approx(2 * np.log(4), abs=1e-3)
+        assert scores[name] == pytest.approx(1, abs=1e-3), name
+    assert scores["beta_vae"] == 1
+    assert scores["dci_disentanglement"] > 0.9
+    assert scores["total_correlation"] == pytest.approx(0, abs=1e-3)
+    assert scores["latent_information"] == pytest.approx(2 * np.log(4), abs=1e-3)
 
 
 def test_a_rotation_spreads_the_information(of):
     turned = np.array([[1, 1], [-1, 1]]) / np.sqrt(2)
-    found = values(measure(posterior(turned), of, 0, FEW, predictors=False))
-    assert found["mig"] < 0.3 and found["unibound"] <= found["mig"] + 1e-9
-    assert found["informativeness"] == pytest.approx(1, abs=1e-3)
+    scores = values(measure(posterior(turned), of, 0, FEW, predictors=False))
+    assert scores["mig"] < 0.3
+    assert scores["unibound"] <= scores["mig"] + 1e-9
+    assert scores["informativeness"] == pytest.approx(1, abs=1e-3)
 
 
 def test_redundancy_is_seen_by_unibound_and_not_by_votes(of):
@@ -53,7 +55,8 @@ def test_redundancy_is_seen_by_unibound_and_not_by_votes(of):
     before = values(measure(posterior(), of, 3, FEW, predictors=False))
     after = values(measure(redundancy_attack(posterior(), 4.0), of, 3, FEW, predictors=False))
     assert after["unibound"] < 0.1 < 0.9 < before["unibound"]
-    assert after["beta_vae"] > 0.95 and after["factor_vae"] > 0.95
+    assert after["beta_vae"] > 0.95
+    assert after["factor_vae"] > 0.95
     assert after["informativeness"] == pytest.approx(before["informativeness"], abs=1e-3)
     assert "sap" not in after
 
@@ -70,11 +73,13 @@ def test_means_over_evaluations_keep_each(of):
     measurements = [measure(posterior(noise=1.0), of, seed, FEW, predictors=False) for seed in (0, 1)]
     found = _factor_scores.metrics(measurements)
     both = [found["evaluation 0/mig"], found["evaluation 1/mig"]]
-    assert both[0] != both[1] and found["mig"] == pytest.approx(np.mean(both))
+    assert both[0] != both[1]
+    assert found["mig"] == pytest.approx(np.mean(both))
     errors = [measured.scores["mig"].standard_error for measured in measurements]
     assert found["mig_error"] == pytest.approx(np.hypot(*errors) / 2)
     tables = _factor_scores.tables(measurements)
-    assert len(tables["bounds"]) == 2 * 2 * 2 and set(tables["scores"]["evaluation"]) == {0, 1}
+    assert len(tables["bounds"]) == 2 * 2 * 2
+    assert set(tables["scores"]["evaluation"]) == {0, 1}
 
 
 def test_an_attack_of_no_strength_changes_nothing(of):

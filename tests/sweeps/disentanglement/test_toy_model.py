@@ -1,16 +1,15 @@
 """The sweep of the toy model: its cells, and its estimates against closed forms."""
 
 import math
+from functools import partial
 
 import pytest
 
-from infoscope.tracking import Pack
-from sweeps.disentanglement.toy_model import PROFILES, SWEEP, trial
+from sweeps.disentanglement.toy_model import SWEEP, trial
 from tests.sweeps.keeper import Keeper
+from tests.sweeps.recorder import planned
 
-
-def cells_of(**overrides):
-    return list(SWEEP.plan(PROFILES["smoke"].override(overrides)).values())
+cells_of = partial(planned, SWEEP)
 
 
 def test_without_an_attack_there_is_no_strength():
@@ -21,14 +20,14 @@ def test_without_an_attack_there_is_no_strength():
 
 def test_estimates_are_beside_the_closed_form():
     """Five standard errors: a false alarm in 2e6 for each of the figures compared."""
-    keeper = Keeper("attack", "alpha")
-    trial(Pack(tuple(cells_of(factors="3", seeds="0", draws="4000"))), keeper)
+    keeper = Keeper.ran(trial, cells_of(factors="3", seeds="0", draws="4000"), "attack", "alpha")
     total = 0.5 * math.log(101)
     for (attack, alpha), final in keeper.finals.items():
         assert final["exact/information_nats"] == pytest.approx(total)
         error = final["sampled/information_nats_error"]
         assert abs(final["sampled/information_nats"] - total) < 5 * error
-        assert final["largest_z"] < 5 and final["largest_difference_without_spread_nats"] < 1e-9
+        assert final["largest_z"] < 5
+        assert final["largest_difference_without_spread_nats"] < 1e-9
         table = keeper.tables[attack, alpha, "parts"]
         assert final["compared"] == (table["error"] > 1e-9).sum() > 0
         assert len(table["factor"]) == 3 * (2 * (3 if attack == "none" else 6) + 1)

@@ -4,7 +4,6 @@ import math
 
 import pytest
 
-from infoscope.tracking import Pack
 from sweeps.disentanglement.tune_vae import EVALUATIONS, PROFILES, cells, check, space, trial
 from tests.refusals import refused
 from tests.sweeps.keeper import Keeper
@@ -31,21 +30,26 @@ def test_the_space_is_around_the_setting():
 @pytest.mark.usefixtures("without_predictors")
 @pytest.mark.parametrize("criterion", ["unibound", "elbo"])
 def test_a_trial_is_judged_at_every_tenth_and_measured_at_its_end(criterion):
-    cell, keeper = suggested(criterion=criterion), Keeper()
+    cell = suggested(criterion=criterion)
     check(cell)
-    trial(Pack((cell,)), keeper)
+    keeper = Keeper.ran(trial, [cell])
     judged = [found["criterion"] for found in keeper.decided]
-    assert len(judged) == EVALUATIONS and all(map(math.isfinite, judged)) and keeper.fractions[-1] == 1
+    assert len(judged) == EVALUATIONS
+    assert all(map(math.isfinite, judged))
+    assert keeper.fractions[-1] == 1
     final = keeper.finals[()]
-    assert final["diverged"] == 0 and {"unibound", "mig", "unibound_error"} <= set(final) and len(keeper.models) == 1
+    assert final["diverged"] == 0
+    assert {"unibound", "mig", "unibound_error"} <= set(final)
+    assert len(keeper.models) == 1
     if criterion == "elbo":
         assert judged[-1] == pytest.approx(-final["train/reconstruction"] - final["train/kl"])
 
 
 def test_a_trial_that_diverges_is_no_number():
-    keeper = Keeper()
-    trial(Pack((suggested(criterion="elbo").replaced({"learning_rate": 1e20}),)), keeper)
-    assert math.isnan(keeper.decided[-1]["criterion"]) and keeper.finals[()]["diverged"] == 1
+    cell = suggested(criterion="elbo").replaced({"learning_rate": 1e20})
+    keeper = Keeper.ran(trial, [cell])
+    assert math.isnan(keeper.decided[-1]["criterion"])
+    assert keeper.finals[()]["diverged"] == 1
 
 
 def test_a_range_must_be_increasing():
@@ -53,10 +57,14 @@ def test_a_range_must_be_increasing():
         space(PROFILES["smoke"].override({"relative_weights": "2,1"}))
 
 
-@pytest.mark.parametrize(("overrides", "argument", "code"), [
-    ({"criterion": "loss"}, "criterion", "name"), ({"model": "ae"}, "model", "invalid"),
-    ({"judging_draws": "9"}, "judging_draws", "range"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "overrides, argument, code",
+    [
+        ({"criterion": "loss"}, "criterion", "name"),
+        ({"model": "ae"}, "model", "invalid"),
+        ({"judging_draws": "9"}, "judging_draws", "range"),
+    ],
+)
 def test_an_unusable_search_space_is_refused(overrides, argument, code):
     with refused(argument, code):
         check(suggested(**overrides))

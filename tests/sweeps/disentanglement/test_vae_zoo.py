@@ -2,26 +2,27 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
 from infoscope.models import OBJECTIVES
-from infoscope.tracking import Pack
 from sweeps.disentanglement import _vaes
 from sweeps.disentanglement.vae_zoo import EXAMPLES, PROFILES, SWEEP, trial
 from tests.sweeps.keeper import Keeper
+from tests.sweeps.recorder import planned
 
-
-def cells_of(profile="smoke", **overrides):
-    return list(SWEEP.plan(PROFILES[profile].override(overrides)).values())
+cells_of = partial(planned, SWEEP)
 
 
 def test_the_paper_profile_is_the_published_setting():
     """Tokui & Sato 2021, section 5.2 and appendix C."""
     cells = list(SWEEP.cells(PROFILES["paper"]))
-    assert len(cells) == 5 * 6 and {cell.evaluations for cell in cells} == {6}
-    assert {cell.data for cell in cells} == {"dsprites-full"} and {cell.resolution for cell in cells} == {64}
+    assert len(cells) == 5 * 6
+    assert {cell.evaluations for cell in cells} == {6}
+    assert {cell.data for cell in cells} == {"dsprites-full"}
+    assert {cell.resolution for cell in cells} == {64}
     found = {cell.model: cell for cell in cells}
     published = {
         "beta-vae": (4, 5e-4),
@@ -50,16 +51,17 @@ def test_the_bundled_data_are_used_without_real_ones(monkeypatch, tmp_path):
 @pytest.mark.parametrize("model", ["joint-vae", "ae"])
 def test_a_trial_trains_measures_and_keeps_a_model(model):
     (cell,) = cells_of(models=model, seeds="0", items="200", draws="100")
-    keeper = Keeper()
-    trial(Pack((cell,)), keeper)
+    keeper = Keeper.ran(trial, [cell])
     (final,) = keeper.finals.values()
-    assert final["diverged"] == 0 and math.isfinite(final["train/reconstruction"])
+    assert final["diverged"] == 0
+    assert math.isfinite(final["train/reconstruction"])
     assert final["mig"] == pytest.approx(np.mean([final["evaluation 0/mig"], final["evaluation 1/mig"]]))
     assert ("total_correlation_nats" in final) == (model == "joint-vae")
     assert len(keeper.tables["bounds",]) == cell.evaluations * 5 * 6
     assert keeper.arrays_of["examples",]["images"].shape == (EXAMPLES, 1, 16, 16)
     assert keeper.models == [(1, (2, 8 if model == "joint-vae" else 6))]
-    assert keeper.fractions == sorted(keeper.fractions) and keeper.fractions[-1] == pytest.approx(1)
+    assert keeper.fractions == sorted(keeper.fractions)
+    assert keeper.fractions[-1] == pytest.approx(1)
 
 
 def test_an_interrupted_training_goes_on_to_the_same_weights():
@@ -84,10 +86,11 @@ def test_an_interrupted_training_goes_on_to_the_same_weights():
 
 def test_a_training_that_diverges_is_reported_and_not_measured(monkeypatch):
     (cell,) = cells_of(models="beta-vae", seeds="0", steps="20")
-    keeper = Keeper()
-    trial(Pack((replace(cell, learning_rate=1e20),)), keeper)
+    keeper = Keeper.ran(trial, [replace(cell, learning_rate=1e20)])
     final = keeper.finals[()]
-    assert final["diverged"] == 1 and "mig" not in final and not keeper.models
+    assert final["diverged"] == 1
+    assert "mig" not in final
+    assert not keeper.models
 
 
 def test_images_are_read_alike_from_memory_and_one_by_one(monkeypatch):

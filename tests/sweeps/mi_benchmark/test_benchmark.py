@@ -22,11 +22,12 @@ def cells_of(domain="gaussian", **fields):
 def test_packed_and_alone_give_the_same_numbers():
     """Three estimators and two seeds in one pack, as on a GPU, against every cell in a pack of its own."""
     cells = cells_of(bound=["js", "smile-inf", "dv"])
-    packed, alone = Recorder(*BY), Recorder(*BY)
-    trial(Pack(tuple(cells)), packed)
+    packed = Recorder.ran(trial, cells, *BY)
+    alone = Recorder(*BY)
     for cell in cells:
         trial(Pack((cell,)), alone)
-    assert len(packed.models) == 4 and len(alone.models) == 6  # js and smile-inf share a training
+    assert len(packed.models) == 4  # js and smile-inf share a training
+    assert len(alone.models) == 6
     assert packed.tables.keys() == alone.tables.keys()
     for key, columns in packed.tables.items():
         np.testing.assert_allclose(columns["estimate_bits"], alone.tables[key]["estimate_bits"], rtol=1e-5, atol=1e-6)
@@ -37,8 +38,7 @@ def test_packed_and_alone_give_the_same_numbers():
 
 def test_a_schedule_is_scored_by_segment():
     (cell,) = cells_of(bound="js", seed=0, steps=40, schedule_bits=(2.0, 6.0))
-    recorder = Recorder(*BY)
-    trial(Pack((cell,)), recorder)
+    recorder = Recorder.ran(trial, [cell], *BY)
     (columns,), (final,) = recorder.tables.values(), recorder.finals.values()
     assert columns["true_bits"].tolist() == [2.0] * 40 + [6.0] * 40
     for segment, bits in enumerate((2, 6)):
@@ -63,7 +63,8 @@ def test_a_schedule_is_scored_by_segment():
 @pytest.mark.parametrize("domain", ["images", "text"])
 def test_held_out_pairs_are_of_items_the_training_never_sees(domain):
     (cell,) = cells_of(domain, bound="js", seed=0)
-    training, unseen = schedule(cell)[0], schedule(cell, HELD_OUT)[0]
+    training = schedule(cell)[0]
+    unseen = schedule(cell, HELD_OUT)[0]
     values = [
         pool.images.flatten(1).float() if domain == "images" else pool.vectors for pool in (training.pool, unseen.pool)
     ]
@@ -73,9 +74,9 @@ def test_held_out_pairs_are_of_items_the_training_never_sees(domain):
 
 def test_the_inner_critic_is_evaluated_without_a_training():
     cells = cells_of("images", bound=["js", "infonce"], seed=0, critic="inner")
-    recorder = Recorder(*BY)
-    trial(Pack(tuple(cells)), recorder)
+    recorder = Recorder.ran(trial, cells, *BY)
     source = pairs("images", "digits", 2.0, 10, size=16)
-    assert all(shape == (2, 2) for _, shape in recorder.models) and len(recorder.finals) == 2
+    assert all(shape == (2, 2) for _, shape in recorder.models)
+    assert len(recorder.finals) == 2
     assert all(math.isfinite(final["held_out_large_batch_bits at 2 bits"]) for final in recorder.finals.values())
     assert source.dim_x == 256

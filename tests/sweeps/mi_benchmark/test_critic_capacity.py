@@ -23,10 +23,8 @@ def finished(tmp_path_factory):
     """The smoke profile on the embedded data, run twice in an empty folder; the second time in this process."""
     folder = tmp_path_factory.mktemp("main-job")
     hidden = ("INFOSCOPE_DATA", "MLFLOW_TRACKING_URI", "RAY_ADDRESS")
-    environment = {name: value for name, value in os.environ.items() if name not in hidden} | {
-        "PYTHONPATH": str(REPOSITORY)
-    }
-
+    environment = {name: value for name, value in os.environ.items() if name not in hidden}
+    environment["PYTHONPATH"] = str(REPOSITORY)
     for name in ("sweeps", "analysis"):
         (folder / name).symlink_to(REPOSITORY / name)
 
@@ -39,33 +37,27 @@ def finished(tmp_path_factory):
         for name in hidden:
             patch.delenv(name, raising=False)
         patch.setattr("infoscope.tracking.driver._Run", None)  # what would start a Ray
-        with working_in(folder), contextlib.redirect_stderr(io.StringIO()) as told, pytest.raises(SystemExit) as ended:
+        patch.chdir(folder)
+        with contextlib.redirect_stderr(io.StringIO()) as told, pytest.raises(SystemExit) as ended:
             main(SWEEP, ["--profile", "smoke"])
     return folder, first, (ended.value.code, told.getvalue()), run("table")
-
-
-@contextlib.contextmanager
-def working_in(folder):
-    before = os.getcwd()
-    os.chdir(folder)
-    try:
-        yield
-    finally:
-        os.chdir(before)
 
 
 def test_smoke_runs_and_the_second_time_nothing(finished):
     _, first, second, _ = finished
     assert first.returncode == 0, first.stderr
     assert "36 completed of" in first.stderr
-    assert second[0] == 0 and "nothing to run" in second[1]
+    assert second[0] == 0
+    assert "nothing to run" in second[1]
 
 
 def test_every_cell_is_one_finished_run_with_its_trace_and_critic(finished):
     folder, *_ = finished
-    with working_in(folder):
+    with contextlib.chdir(folder):
         frame = runs("critic-capacity", "smoke")
-        assert len(frame) == 36 and frame["key"].is_unique and (frame["status"] == "FINISHED").all()
+        assert len(frame) == 36
+        assert frame["key"].is_unique
+        assert (frame["status"] == "FINISHED").all()
         row = frame.set_index(["domain", "bound", "depth", "seed"]).loc["text", "smile-inf", 2, 1]
         assert row["tags"]["infoscope.data"] == "generated-sentences (synthetic)"
         assert row["tags"]["mlflow.runName"].endswith("depth=2 smile-inf seed=1")

@@ -44,7 +44,8 @@ def test_the_paper_profile_is_the_published_setting(name):
     single = name in ("information_sources", "representation_dimension")
     assert paper.steps == (20_000 if single else 4000)
     if not single:
-        assert paper.schedule_bits == (2, 4, 6, 8, 10) and paper.sources == 10
+        assert paper.schedule_bits == (2, 4, 6, 8, 10)
+        assert paper.sources == 10
     assert len(paper.bounds) == 8
 
 
@@ -62,32 +63,33 @@ def cells(name, profile="paper", **overrides):
 
 
 def test_information_sources_are_compared_at_the_same_information():
-    found = cells(
+    every_cell = cells(
         "information_sources", numbers="4", bounds="dv", seeds="0", images="digits", text="generated-sentences"
     )
     bits = {
-        domain: {c.schedule_bits[0] for c in found if c.domain == domain} for domain in ("gaussian", "images", "text")
+        domain: {c.schedule_bits[0] for c in every_cell if c.domain == domain}
+        for domain in ("gaussian", "images", "text")
     }
     assert bits["images"] == bits["text"] == {1.0, 2.0, 4.0}
     assert sorted(bits["gaussian"]) == pytest.approx([1.0, 2.0, 4.0, 4 / math.log(2)])  # and as published, in nats
 
 
 def test_capacity_has_depth_of_two_critics_and_width():
-    found = cells("critic_capacity", bounds="dv", seeds="0")
-    assert {(c.study, c.critic, c.domain) for c in found} == {
+    every_cell = cells("critic_capacity", bounds="dv", seeds="0")
+    assert {(c.study, c.critic, c.domain) for c in every_cell} == {
         ("depth", "joint", "gaussian"), ("depth", "joint", "images"), ("depth", "joint", "text"),
         ("separable-depth", "separable", "gaussian"), ("separable-depth", "separable", "images"),
         ("width", "joint", "gaussian"), ("width", "separable", "gaussian"),
     }  # fmt: skip
-    assert {c.width for c in found if c.study == "width"} == {8, 32, 128, 512, 1024, 2048}
-    assert {c.sources for c in found if c.study == "width"} == {20}
+    assert {c.width for c in every_cell if c.study == "width"} == {8, 32, 128, 512, 1024, 2048}
+    assert {c.sources for c in every_cell if c.study == "width"} == {20}
 
 
 def test_nuisance_decodes_at_every_eta():
-    found = cells("nuisance", images="digits")
-    decoded = {c.nuisance for c in found if isinstance(c, DecodingCell)}
-    assert decoded == {c.nuisance for c in trainings(found)} == {round(0.1 * k, 1) for k in range(11)}
-    assert all(c.channels == 3 for c in found)
+    every_cell = cells("nuisance", images="digits")
+    decoded = {c.nuisance for c in every_cell if isinstance(c, DecodingCell)}
+    assert decoded == {c.nuisance for c in trainings(every_cell)} == {round(0.1 * k, 1) for k in range(11)}
+    assert all(c.channels == 3 for c in every_cell)
 
 
 def test_layers_are_those_of_a_resnet_50():
@@ -123,10 +125,11 @@ def test_the_smallest_packs_of_a_study_run(name):
 def test_unseen_pairs_go_through_the_encoder_of_the_training():
     """Networks and fixed statistics come from the training items only, whoever asks first."""
     module = sweep("layer_dependency")
-    found = list(module.cells(module.PROFILES["smoke"].override({"network_steps": "2", "size": "16"})))
+    every_cell = list(module.cells(module.PROFILES["smoke"].override({"network_steps": "2", "size": "16"})))
     for kind in (("resnet", "none"), ("realnvp", "fixed")):
-        cell = next(cell for cell in found if network(cell) == kind)
-        unseen, training = source_of(cell, 2.0, HELD_OUT), source_of(cell, 2.0)
+        cell = next(cell for cell in every_cell if network(cell) == kind)
+        unseen = source_of(cell, 2.0, HELD_OUT)
+        training = source_of(cell, 2.0)
         x, _ = training.source.sample(4, torch.Generator().manual_seed(0))
         assert torch.equal(training.encoder(x), unseen.encoder(x))
         assert unseen.source.pool.name != training.source.pool.name

@@ -18,7 +18,8 @@ def test_the_truth_is_what_was_asked_for(domain, monkeypatch):
     assert source.mutual_information == pytest.approx(2 * math.log(2), rel=1e-12)
     assert labels(domain, 2.0, 10).mutual_information == pytest.approx(source.mutual_information, rel=1e-12)
     x, y = source.sample(8, torch.Generator().manual_seed(0))
-    assert x.shape == (8, source.dim_x) and y.shape == (8, source.dim_y)
+    assert x.shape == (8, source.dim_x)
+    assert y.shape == (8, source.dim_y)
 
 
 def test_without_real_data_the_embedded_defaults_are_taken(monkeypatch):
@@ -44,4 +45,6 @@ def test_streams_differ_by_seed_and_purpose_and_repeat():
         torch.rand(4, generator=stream(*key)).tolist()
         for key in [(0, "pairs"), (0, "critic"), (1, "pairs"), (0, "pairs")]
     ]
-    assert draws[0] == draws[3] and draws[0] != draws[1] and draws[0] != draws[2]
+    assert draws[0] == draws[3]
+    assert draws[0] != draws[1]
+    assert draws[0] != draws[2]

@@ -1,13 +1,10 @@
 """The published setting against the published figures: minutes a domain, so run by `make test-slow`."""
 
-from __future__ import annotations
-
 import os
 
 import pytest
 
 from analysis.common.tables import published
-from infoscope.tracking import Pack
 from sweeps.mi_benchmark._benchmark import trial
 from sweeps.mi_benchmark.critic_capacity import PROFILES, SWEEP
 from sweeps.mi_benchmark.settings import DOMAINS
@@ -26,7 +23,6 @@ def test_depth_two_is_within_a_quarter_of_table_2(domain, monkeypatch):
         monkeypatch.setenv("INFOSCOPE_DATA", DATA)
     profile = PROFILES["paper-2bits"].override({"domains": domain, "depths": "2", "bounds": "smile-inf", "seeds": "0"})
     (cell,) = SWEEP.plan(profile).values()
-    recorder = Recorder()
-    trial(Pack((cell,)), recorder)
+    recorder = Recorder.ran(trial, [cell])
     expected = published("table2").set_index(["domain", "depth"]).loc[(domain, 2), "mse_bits2"]
     assert recorder.finals[()]["mse_bits2 at 2 bits"] == pytest.approx(expected, rel=0.25)

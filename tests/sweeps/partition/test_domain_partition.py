@@ -1,22 +1,22 @@
 """The sweep of domain models: its cells and parts, and what its trial logs, against the model itself."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from infoscope.models.domain import MODELS, PUBLISHED, DomainData, accuracies
-from infoscope.tracking import Pack
 from sweeps.partition import _domains
-from sweeps.partition.domain_partition import PARTS, PROFILES, SWEEP, trial
+from sweeps.partition.domain_partition import PARTS, SWEEP, trial
 from tests.sweeps.keeper import Keeper
+from tests.sweeps.recorder import planned
 
 TINY = {"sample": "300", "steps": "6", "size": "8", "items": "400", "seeds": "0"}
 
 
-def cells_of(**overrides):
-    return list(SWEEP.plan(PROFILES["smoke"].override(TINY | overrides)).values())
+cells_of = partial(planned, SWEEP, **TINY)
 
 
 def test_one_cell_per_model_held_out_domain_and_seed():
@@ -43,7 +43,7 @@ def test_models_of_a_seed_share_their_items_and_seeds_do_not():
     assert set(_domains.parts(other).in_domain.groups) != set(same[0].in_domain.groups)
 
 
-@pytest.mark.parametrize(("model", "data"), _domains.PUBLISHED_SETTINGS)
+@pytest.mark.parametrize("model, data", _domains.PUBLISHED_SETTINGS)
 def test_published_settings_pass_through_a_cell_unchanged(model, data):
     items = dict(shape=(3, 32, 32), classes=3, domains=4)
     name, settings = PUBLISHED[_domains.PUBLISHED_SETTINGS[model, data]]
@@ -69,24 +69,27 @@ def test_the_earlier_penalty_of_nvae_can_be_asked_for_and_changes_nothing_else()
 def test_what_is_logged_gives_the_reported_accuracies(model):
     """From the arrays and the model alone, as a later evaluation has them."""
     (cell,) = cells_of(models=model, items="100000")
-    keeper = Keeper("model")
-    trial(Pack((cell,)), keeper)
+    keeper = Keeper.ran(trial, [cell], "model")
     (kept,), (module,), (final,) = keeper.arrays_of.values(), keeper.modules.values(), keeper.finals.values()
-    assert kept["x"].dtype == np.uint8 and kept["split_names"].tolist() == list(PARTS)
+    assert kept["x"].dtype == np.uint8
+    assert kept["split_names"].tolist() == list(PARTS)
     for code, part in enumerate(("in_domain", "out_of_domain")):
         rows = kept["split"] == code
-        found = accuracies(module, DomainData(*(kept[name][rows] for name in ("x", "y", "d", "groups"))))
-        assert final[f"{part}_accuracy/overall"] == pytest.approx(found.overall.value)
-        assert final[f"{part}_accuracy/average_error"] == pytest.approx(found.average.standard_error)
+        measured = accuracies(module, DomainData(*(kept[name][rows] for name in ("x", "y", "d", "groups"))))
+        assert final[f"{part}_accuracy/overall"] == pytest.approx(measured.overall.value)
+        assert final[f"{part}_accuracy/average_error"] == pytest.approx(measured.average.standard_error)
         assert (final[f"{part}_accuracy/items"], final[f"{part}_accuracy/groups"]) == (
             rows.sum(),
             len(np.unique(kept["groups"][rows])),
         )
         slices = pd.DataFrame(keeper.tables[model, "slices"]).query("part == @part")
-        assert slices["items"].sum() == rows.sum() and slices["accuracy"].is_monotonic_increasing
+        assert slices["items"].sum() == rows.sum()
+        assert slices["accuracy"].is_monotonic_increasing
         worst, low, high = (final[f"{part}_accuracy/worst_slice{end}"] for end in ("", "_low", "_high"))
-        assert worst == slices["accuracy"].iloc[0] and low <= worst <= high
-    assert final["diverged"] == 0 and final["selected_step"] <= 6
+        assert worst == slices["accuracy"].iloc[0]
+        assert low <= worst <= high
+    assert final["diverged"] == 0
+    assert final["selected_step"] <= 6
     table = pd.DataFrame(keeper.tables[model, "accuracies"])
     assert len(table) == 5 + 1 + 5  # classes inside and outside, domains
     assert table.loc[table["part"] == "in_domain", "items"].sum() == 2 * (kept["split"] == 0).sum()

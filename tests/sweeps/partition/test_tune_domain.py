@@ -5,7 +5,6 @@ import math
 import pytest
 
 from infoscope.models.domain import MODELS
-from infoscope.tracking import Pack
 from sweeps.partition import _domains
 from sweeps.partition.tune_domain import PROFILES, RANGES, cells, check, space, trial, whole
 from tests.refusals import refused
@@ -20,8 +19,10 @@ def profile(**overrides):
 def test_the_setting_itself_is_in_the_space_and_nothing_else_changes(model):
     cell, searched, (fixed,) = (part(profile(model=model)) for part in (whole, space, cells))
     check(cell)
-    values, kept = cell.values(), set(fixed.values())
-    assert kept | set(searched) == set(values) and not kept & set(searched)
+    values = cell.values()
+    kept = set(fixed.values())
+    assert kept | set(searched) == set(values)
+    assert not kept & set(searched)
     assert fixed.replaced({name: values[name] for name in searched}) == cell
     assert all(one.low < values[name] < one.high for name, one in searched.items())
     plain = _domains.config_of(model, "crmnist", "quick")
@@ -29,14 +30,14 @@ def test_the_setting_itself_is_in_the_space_and_nothing_else_changes(model):
         assert _domains.setting_of(model, cell.config, name) == _domains.setting_of(model, plain, name)
 
 
-@pytest.mark.parametrize(("selection", "part"), [("training-domain-validation", None), ("oracle", "out_of_domain")])
+@pytest.mark.parametrize("selection, part", [("training-domain-validation", None), ("oracle", "out_of_domain")])
 def test_a_trial_is_judged_by_its_rule(selection, part):
     cell = whole(profile(selection=selection))
-    keeper = Keeper("model")
-    trial(Pack((cell,)), keeper)
+    keeper = Keeper.ran(trial, [cell], "model")
     (final,) = keeper.finals.values()
     judged = [one["criterion"] for one in keeper.decided]
-    assert len(judged) == 2 and all(math.isfinite(value) for value in judged)
+    assert len(judged) == 2
+    assert all(math.isfinite(value) for value in judged)
     assert judged[-1] == final["selection_accuracy"]
     if part:
         assert judged[-1] == pytest.approx(final[f"{part}_accuracy/average"])

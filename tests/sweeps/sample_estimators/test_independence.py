@@ -1,5 +1,7 @@
 """The sweep of tests of independence: its cells, and what is kept of a data set."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,18 +9,16 @@ import pytest
 from infoscope.data.tasks.cases import draws
 from infoscope.data.tasks.independence import SETTINGS, setting
 from infoscope.estimators.uncertainty import permutation_test
-from infoscope.tracking import Pack
-from sweeps.sample_estimators.independence import PROFILES, SWEEP, trial
-from tests.sweeps.recorder import Recorder
+from sweeps.sample_estimators.independence import SWEEP, trial
+from tests.sweeps.recorder import Recorder, planned
 
-
-def cells_of(profile="smoke", **overrides):
-    return list(SWEEP.plan(PROFILES[profile].override(overrides)).values())
+cells_of = partial(planned, SWEEP)
 
 
 def test_every_setting_meets_the_tests_that_know_its_condition():
     cells = cells_of("laptop")
-    assert {cell.law for cell in cells} == set(SETTINGS) and {cell.dependent for cell in cells} == {0, 1}
+    assert {cell.law for cell in cells} == set(SETTINGS)
+    assert {cell.dependent for cell in cells} == {0, 1}
     for cell in cells:
         assert cell.test in ("smooth-beyond", "local-permutation") or cell.columns == 0
         assert cell.sets == (25 if cell.n == 2000 else 400)
@@ -26,9 +26,9 @@ def test_every_setting_meets_the_tests_that_know_its_condition():
 
 
 def test_a_row_is_the_test_of_its_data_set():
-    recorder = Recorder("test", "dependent")
-    trial(Pack(tuple(cells_of(laws="mixed-condition-2"))), recorder)
-    columns, final = recorder.tables["local-permutation", 1], recorder.finals["local-permutation", 1]
+    recorder = Recorder.ran(trial, cells_of(laws="mixed-condition-2"), "test", "dependent")
+    columns = recorder.tables["local-permutation", 1]
+    final = recorder.finals["local-permutation", 1]
     generator = draws(3, "mixed-condition-2 1", 200)
     x, y, z = setting("mixed-condition-2").sample(200, generator, True)
     test = permutation_test(x, y, pd.DataFrame(z), permutations=39, generator=generator)

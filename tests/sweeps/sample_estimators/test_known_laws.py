@@ -3,6 +3,7 @@
 import math
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,18 +11,16 @@ import pytest
 from infoscope.data.tasks import catalogue
 from infoscope.data.tasks.cases import draws
 from infoscope.estimators import estimate, npeet
-from infoscope.tracking import Pack
 from sweeps.sample_estimators._methods import accepts, all_methods, estimate_by, peak_memory, seconds
 from sweeps.sample_estimators.known_laws import PROFILES, SWEEP, scored, trial
 from tests.infra.documents import REPOSITORY
 from tests.refusals import refused
-from tests.sweeps.recorder import Recorder
+from tests.sweeps.recorder import Recorder, planned
 
 REFUSAL = "x must be something else."
 
 
-def cells_of(profile="smoke", **overrides):
-    return list(SWEEP.plan(PROFILES[profile].override(overrides)).values())
+cells_of = partial(planned, SWEEP)
 
 
 def test_methods_are_asked_what_they_take(monkeypatch):
@@ -31,14 +30,18 @@ def test_methods_are_asked_what_they_take(monkeypatch):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(("law", "are", "are_not"), [
-    ("label-of-one-of-40", {"classifier", "micd", "labels-as-numbers", "ksg"}, {"gaussian", "plug-in"}),
-    ("zero-inflated-poisson", {"labels-as-numbers", "ksg", "gcmi"}, {"classifier"}),
-    ("mixed-columns", {"ksg", "smile-5"}, {"gcmi", "classifier", "micd"}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "law, are, are_not",
+    [
+        ("label-of-one-of-40", {"classifier", "micd", "labels-as-numbers", "ksg"}, {"gaussian", "plug-in"}),
+        ("zero-inflated-poisson", {"labels-as-numbers", "ksg", "gcmi"}, {"classifier"}),
+        ("mixed-columns", {"ksg", "smile-5"}, {"gcmi", "classifier", "micd"}),
+    ],
+)
 def test_methods_accept_suitable_distributions_only(law, are, are_not):
     sitting = {method for method in all_methods() if accepts(method, law)}
-    assert are <= sitting and not are_not & sitting
+    assert are <= sitting
+    assert not are_not & sitting
 
 
 def test_an_own_function_sits_and_is_run_again_where_it_changed(monkeypatch, tmp_path):
@@ -50,11 +53,12 @@ def test_an_own_function_sits_and_is_run_again_where_it_changed(monkeypatch, tmp
         _, profile = SWEEP.profile("laptop", {"methods": "of_mine:half", "laws": "1v1-normal-0.75,sparse-table"})
         ((key, cell),) = SWEEP.plan(profile.override({"sizes": "500"})).items()
         keys.add(key)
-    assert len(keys) == 2 and cell.law == "1v1-normal-0.75"
-    recorder = Recorder()
-    trial(Pack((cell,)), recorder)
+    assert len(keys) == 2
+    assert cell.law == "1v1-normal-0.75"
+    recorder = Recorder.ran(trial, [cell])
     (final,) = recorder.finals.values()
-    assert final["answered"] == 10 and final["intervals"] == 0
+    assert final["answered"] == 10
+    assert final["intervals"] == 0
     assert final["bias_nats"] == pytest.approx(0.5 - catalogue.case(cell.law).truth()[0])
     with refused("method", "name"):
         SWEEP.profile("laptop", {"methods": "of_mine:other"})
@@ -72,14 +76,15 @@ def test_laws_of_real_items_are_left_out_with_a_word_where_there_are_none(monkey
 def test_a_profile_omits_methods_that_take_too_long(monkeypatch):
     cells = cells_of("laptop", collections="beyond-normal")
     assert all(10 * seconds(cell.method, cell.law, cell.n) <= 10 for cell in cells)
-    assert "ksg" in {cell.method for cell in cells} and "smile-5" not in {cell.method for cell in cells}
+    assert "ksg" in {cell.method for cell in cells}
+    assert "smile-5" not in {cell.method for cell in cells}
 
 
 def test_figures_are_those_of_the_data_sets():
     (cell,) = cells_of(laws="1v1-normal-0.75", methods="ksg", blocks="1")
-    recorder = Recorder()
-    trial(Pack((cell,)), recorder)
-    law, by_hand = catalogue.case("1v1-normal-0.75"), []
+    recorder = Recorder.ran(trial, [cell])
+    law = catalogue.case("1v1-normal-0.75")
+    by_hand = []
     for seed in (3, 4, 5):
         generator = draws(seed, "1v1-normal-0.75", 500)
         by_hand.append(estimate(*law.sample(500, generator), "ksg", generator=generator))
@@ -90,19 +95,23 @@ def test_figures_are_those_of_the_data_sets():
     assert final["bias_nats"] == pytest.approx(np.mean(by_hand) - truth)
     assert final["mse_nats2"] == pytest.approx(np.mean((np.array(by_hand, float) - truth) ** 2))
     assert final["covering_intervals"] == sum(one.low <= truth <= one.high for one in by_hand)
-    assert (final["answered"], final["intervals"]) == (3, 3) and final["estimate_seconds"] > 0
+    assert (final["answered"], final["intervals"]) == (3, 3)
+    assert final["estimate_seconds"] > 0
 
 
 def test_groups_are_handed_on():
-    generator, law = np.random.default_rng(0), catalogue.case("patients")
+    generator = np.random.default_rng(0)
+    law = catalogue.case("patients")
     assert estimate_by("gcmi", law, law.sample(400, generator), generator).units == 40
 
 
 def test_formulas_get_their_usual_settings():
-    law, generator = catalogue.case("label-of-one-of-40"), np.random.default_rng(0)
+    law = catalogue.case("label-of-one-of-40")
+    generator = np.random.default_rng(0)
     x, y = law.sample(300, generator)
     found = estimate_by("micd", law, (x, y), generator)
-    assert float(found) == pytest.approx(npeet.micd(x, y, k=5, base=np.e, compat=True)) and math.isnan(found.low)
+    assert float(found) == pytest.approx(npeet.micd(x, y, k=5, base=np.e, compat=True))
+    assert math.isnan(found.low)
     found = estimate_by("labels-as-numbers", law, (x, y), generator)
     assert float(found) == pytest.approx(npeet.mi(x, y, k=5, base=np.e, compat=True))
 
@@ -114,11 +123,11 @@ def test_what_is_refused_is_counted_with_its_reason(monkeypatch):
         raise ValueError(REFUSAL)
 
     monkeypatch.setattr("sweeps.sample_estimators.known_laws.estimate_by", refuse)
-    recorder = Recorder()
-    trial(Pack((cell,)), recorder)
+    recorder = Recorder.ran(trial, [cell])
     (columns,), (final,) = recorder.tables.values(), recorder.finals.values()
     assert set(columns["reason"]) == {REFUSAL}
-    assert final["answered"] == 0 and "bias_nats" not in final
+    assert final["answered"] == 0
+    assert "bias_nats" not in final
 
 
 def test_an_estimate_without_interval_neither_covers_nor_misses():
@@ -138,7 +147,8 @@ def test_memory_is_what_was_added():
         pass
     if math.isnan(first.mib):
         pytest.skip("no peak memory")
-    assert 60 < first.mib < 90 and second.mib < 10
+    assert 60 < first.mib < 90
+    assert second.mib < 10
 
 
 def test_the_first_sweep_loads_no_torch():

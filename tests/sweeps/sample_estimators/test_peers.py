@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from infoscope.estimators import estimate
-from infoscope.tracking import Pack
 from sweeps.sample_estimators import peers
 from sweeps.sample_estimators.known_laws import SWEEP, trial
 from tests.refusals import refused
@@ -65,9 +64,9 @@ def test_a_function_sits_in_the_exam_by_its_name():
     name = "sweeps.sample_estimators.peers:scikit_learn"
     words = {"methods": name, "laws": "1v1-normal-0.75,three-pairs-of-30,sparse-table", "sizes": "500", "sets": "2"}
     cells = list(SWEEP.plan(SWEEP.profile("laptop", words)[1]).values())
-    assert [cell.law for cell in cells] == ["1v1-normal-0.75", "three-pairs-of-30"] and cells[0].source
-    recorder = Recorder("law")
-    trial(Pack(tuple(cells)), recorder)
+    assert [cell.law for cell in cells] == ["1v1-normal-0.75", "three-pairs-of-30"]
+    assert cells[0].source
+    recorder = Recorder.ran(trial, cells, "law")
     answered = {law: final["answered"] for law, final in recorder.finals.items()}
     assert list(answered.values()) == [2, 0]
     assert all(final["intervals"] == 0 for final in recorder.finals.values())

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from infoscope.tracking import Pack
 from sweeps.sample_estimators import reading
 from tests.estimators.reading.test_training import FAMILIES, of_known_error
 from tests.refusals import refused
@@ -26,10 +25,11 @@ def made_up(monkeypatch):
 
 def test_readings_of_left_out_families_are_kept_and_counted(made_up):
     cell = cell_of("made-up", 200)
-    recorder = Recorder("seed")
-    reading.trial(Pack((cell,)), recorder)
-    table, final = pd.DataFrame(recorder.tables[0,]), recorder.finals[0,]
-    assert len(table) == 200 and set(table["family"]) == set(FAMILIES)
+    recorder = Recorder.ran(reading.trial, [cell], "seed")
+    table = pd.DataFrame(recorder.tables[0,])
+    final = recorder.finals[0,]
+    assert len(table) == 200
+    assert set(table["family"]) == set(FAMILIES)
     assert final["coverage"] == table["covered"].mean()
     assert final["grade_a_share"] == (table["grade"] == "A").mean()
     for family, rows in table.groupby("family"):
@@ -45,4 +45,5 @@ def test_a_folder_without_simulated_data_sets_is_refused(tmp_path):
 def test_the_digest_is_that_of_figures_and_truths(made_up):
     cell = cell_of("made-up", 200)
     (one,) = reading.data(cell)
-    assert one.entry["digest"] == reading.data(cell)[0].entry["digest"] and not one.endless
+    assert one.entry["digest"] == reading.data(cell)[0].entry["digest"]
+    assert not one.endless

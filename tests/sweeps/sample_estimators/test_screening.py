@@ -1,17 +1,17 @@
 """The sweep of screens: its cells, and what is counted of a table."""
 
+from functools import partial
+
 from infoscope.data.tasks.cases import draws
 from infoscope.data.tasks.tables import TABLES
 from infoscope.metrics import screen
-from infoscope.tracking import Pack
-from sweeps.sample_estimators.screening import PROFILES, SWEEP, trial
-from tests.sweeps.recorder import Recorder
+from sweeps.sample_estimators.screening import SWEEP, trial
+from tests.sweeps.recorder import Recorder, planned
 
 NAME = "redundant-small"
 
 
-def cells_of(profile="smoke", **overrides):
-    return list(SWEEP.plan(PROFILES[profile].override(overrides)).values())
+cells_of = partial(planned, SWEEP)
 
 
 def test_every_table_is_screened():
@@ -21,15 +21,14 @@ def test_every_table_is_screened():
 
 
 def test_a_cell_is_the_screen_of_its_table():
-    recorder = Recorder("table", "method")
-    trial(Pack(tuple(cells_of(tables=NAME))), recorder)
-    final, known = recorder.finals[NAME, "screen"], TABLES[NAME]
+    recorder = Recorder.ran(trial, cells_of(tables=NAME), "table", "method")
+    final = recorder.finals[NAME, "screen"]
+    known = TABLES[NAME]
     table, _ = known.sample(draws(0, NAME, known.n))
     found = screen(table, "target", angles=known.angles)
-    assert (
-        final["true_discoveries"] + final["false_discoveries"] == len(found.relevant)
-        and final["dependent_columns"] == 6
-    )
+    assert final["true_discoveries"] + final["false_discoveries"] == len(found.relevant)
+    assert final["dependent_columns"] == 6
     assert final["true_discoveries"] == len({*found.relevant} & {*known.relevant})
-    assert final["intervals"] == len(known.columns) and 0 <= final["covering_intervals"] <= final["intervals"]
+    assert final["intervals"] == len(known.columns)
+    assert 0 <= final["covering_intervals"] <= final["intervals"]
     assert final["redundant_chosen"] <= final["redundant_found"] == len({*found.relevant} & {*known.spare})

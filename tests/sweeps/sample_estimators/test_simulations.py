@@ -1,5 +1,7 @@
 """The sweep that simulates data sets: numbers, what a row is, and what is kept of it."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,24 +10,21 @@ from infoscope.data import prior
 from infoscope.data.prior import conditional, processes
 from infoscope.estimators.reading import figures, figures_conditional
 from infoscope.estimators.reading.simulated import BITS, CONDITIONAL_FACTS, Simulated, load
-from infoscope.tracking import Pack
 from sweeps.sample_estimators import simulations
-from sweeps.sample_estimators.simulations import PROFILES, SWEEP, as_sample, simulated, simulated_given, trial
+from sweeps.sample_estimators.simulations import SWEEP, as_sample, simulated, simulated_given, trial
 from tests.refusals import refused
-from tests.sweeps.recorder import Recorder
+from tests.sweeps.recorder import Recorder, planned
 
 FEW = (100, 150)
 NUMBERS = [20, 21, 22, 23, 24]  # mixed, numbers, numbers, categories, numbers
 
 
-def cells_of(profile="smoke", **overrides):
-    return list(SWEEP.plan(PROFILES[profile].override(overrides)).values())
+cells_of = partial(planned, SWEEP)
 
 
 def rows_of(**overrides):
     """Of NUMBERS."""
-    recorder = Recorder()
-    trial(Pack(tuple(cells_of(blocks="4", sets="5", **overrides))), recorder)
+    recorder = Recorder.ran(trial, cells_of(blocks="4", sets="5", **overrides))
     (columns,) = recorder.tables.values()
     return columns
 
@@ -55,7 +54,7 @@ def test_a_row_can_be_computed_again_from_its_number(every):
 
 
 @pytest.mark.parametrize(
-    ("asked", "numbers"), [({"most_columns": "16"}, [20, 23]), ({"only": "categories"}, [23])], ids=["columns", "type"]
+    "asked, numbers", [({"most_columns": "16"}, [20, 23]), ({"only": "categories"}, [23])], ids=["columns", "type"]
 )
 def test_data_sets_of_more_columns_or_another_type_are_omitted(every, asked, numbers):
     few = rows_of(**asked)
@@ -74,7 +73,8 @@ def test_samples_are_typed_as_they_were_drawn():
         of = prior.distribution(number)
         pairs = as_sample(*of.sample(200, np.random.default_rng(number)))
         kinds.add((of.type, pairs.x.kind, pairs.y.kind))
-        assert pairs.n == 200 and not pairs.groups
+        assert pairs.n == 200
+        assert not pairs.groups
     assert ("numbers", "continuous", "continuous") in kinds
     assert all((type == "categories") == (x == y == "discrete") for type, x, y in kinds)
 
@@ -90,7 +90,8 @@ def test_a_triple_can_be_simulated_again_and_its_collection_is_read_back(tmp_pat
     saved = Simulated(pd.DataFrame(rows)[list(CONDITIONAL_FACTS)], values, given=True)
     saved.save(tmp_path / "sets.parquet")
     loaded = load([tmp_path / "sets.parquet"])
-    assert len(loaded) == 2 and list(loaded.facts["columns_z"]) == [row["columns_z"] for row in rows]
+    assert len(loaded) == 2
+    assert list(loaded.facts["columns_z"]) == [row["columns_z"] for row in rows]
     np.testing.assert_allclose(loaded.figures, values, rtol=2**-BITS)  # rounded
     assert loaded.given
 
@@ -100,7 +101,8 @@ def test_cells_of_triples_have_rows_of_triples(monkeypatch):
     (cell,) = cells_of(blocks="2", sets="2", only="triples")
     assert (cell.prior, cell.figures) == (conditional.VERSION, figures_conditional.VERSION)
     columns = rows_of(only="triples")
-    assert list(columns["number"]) == NUMBERS and (columns["columns_z"] > 0).all()
+    assert list(columns["number"]) == NUMBERS
+    assert (columns["columns_z"] > 0).all()
     assert set(columns) == {*CONDITIONAL_FACTS, *figures_conditional.NAMES}
 
 
@@ -109,11 +111,9 @@ def test_cells_of_triples_have_rows_of_triples(monkeypatch):
 )
 def test_pairs_of_series_have_the_figures_of_their_past(only, kind, truth, monkeypatch):
     monkeypatch.setattr(simulations, "SERIES_ROWS", FEW)
-    (cell,) = cells_of(only=only, blocks="3", sets="2")
-    assert (cell.prior, cell.figures) == (processes.VERSION, kind.VERSION)
-    recorder = Recorder()
-    trial(Pack((cell,)), recorder)
-    (columns,) = recorder.tables.values()
+    cells = cells_of(only=only, blocks="3", sets="2")
+    assert [(cell.prior, cell.figures) for cell in cells] == [(processes.VERSION, kind.VERSION)]
+    (columns,) = Recorder.ran(trial, cells).tables.values()
     laws = [processes.process(number) for number in (6, 7)]
     assert list(columns["truth"]) == [getattr(law.truth, truth) for law in laws]
     assert list(columns["families"]) == [law.family for law in laws]

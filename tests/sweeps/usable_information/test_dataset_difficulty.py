@@ -1,9 +1,8 @@
 """The sweep of difficulty: its cells, and its two studies on generated texts."""
 
-from __future__ import annotations
-
 import io
 import math
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -16,7 +15,7 @@ from infoscope.tracking import Pack
 from sweeps.usable_information import _data
 from sweeps.usable_information.dataset_difficulty import PROFILES, SWEEP, measuring, trial
 from tests.refusals import refused
-from tests.sweeps.recorder import Recorder
+from tests.sweeps.recorder import Recorder, planned
 
 LN2 = math.log(2.0)
 
@@ -35,8 +34,7 @@ class Tables(Recorder):
         self.tables[name] = pd.DataFrame(columns)
 
 
-def cells_of(profile="smoke", **overrides):
-    return list(SWEEP.plan(PROFILES[profile].override(overrides)).values())
+cells_of = partial(planned, SWEEP)
 
 
 def cell_of(name="generated-nli", family="lexical-logistic", kind="std", estimator="held-out", seed=0, **fields):
@@ -50,17 +48,18 @@ def ran(cell, state=None):
 
 
 def test_cells_without_real_data():
-    found = cells_of("laptop")
-    encoded = {(cell.seed, cell.estimator) for cell in found if cell.family == "small-bert"}
-    of_reviews = {cell.transformation for cell in found if cell.data == "generated-reviews"}
-    assert {cell.data for cell in found} == {"generated-nli", "generated-reviews"}
-    assert encoded == {(0, "held-out")} and of_reviews == {"std", "shuffled"}
-    assert {cell.study for cell in found} == {"difficulty", "epochs"}
-    assert all(cell.epochs is None for cell in found if cell.family != "small-bert")
+    every_cell = cells_of("laptop")
+    encoded = {(cell.seed, cell.estimator) for cell in every_cell if cell.family == "small-bert"}
+    of_reviews = {cell.transformation for cell in every_cell if cell.data == "generated-reviews"}
+    assert {cell.data for cell in every_cell} == {"generated-nli", "generated-reviews"}
+    assert encoded == {(0, "held-out")}
+    assert of_reviews == {"std", "shuffled"}
+    assert {cell.study for cell in every_cell} == {"difficulty", "epochs"}
+    assert all(cell.epochs is None for cell in every_cell if cell.family != "small-bert")
 
 
 @pytest.mark.parametrize(
-    ("settings", "families"),
+    "settings, families",
     [({"curves": "none"}, None), ({"encoders": "none"}, PROFILES["smoke"].quick)],
 )
 def test_a_study_can_be_left_out(settings, families):
@@ -84,39 +83,41 @@ def test_the_paper_profile_is_the_published_setting():
 
 def test_what_a_family_can_use_is_below_what_there_is_and_near_it():
     """The label is told by a word in 40 % of the hypotheses; 5 standard errors: 3e-7 of false alarms."""
-    found, tables, _ = ran(cell_of(kind="hypothesis", items=3000))
+    metrics, tables, _ = ran(cell_of(kind="hypothesis", items=3000))
     known = hypothesis_information(_data.ARTEFACT) / LN2
-    assert found["shannon_bits"] == pytest.approx(known)
-    margin = 5 * found["v_information_bits_error"]
-    assert 0.7 * known - margin < found["v_information_bits"] < known + margin
+    assert metrics["shannon_bits"] == pytest.approx(known)
+    margin = 5 * metrics["v_information_bits_error"]
+    assert 0.7 * known - margin < metrics["v_information_bits"] < known + margin
     best = tables["artefacts"].sort_values("mean_bits").groupby("label")["token"].last()
     assert best.to_dict() == {"entailment": "visibly", "neutral": "reportedly", "contradiction": "allegedly"}
 
 
 def test_what_does_not_tell_the_label_is_not_used():
     """The premise alone: no held-out V-information but for chance, of at most 5 standard errors."""
-    found, _, _ = ran(cell_of(kind="premise", items=600))
-    assert found["shannon_bits"] == 0.0
-    assert found["v_information_bits"] < 5 * found["v_information_bits_error"] + 1e-3
+    metrics, _, _ = ran(cell_of(kind="premise", items=600))
+    assert metrics["shannon_bits"] == 0.0
+    assert metrics["v_information_bits"] < 5 * metrics["v_information_bits_error"] + 1e-3
 
 
 @pytest.mark.parametrize("estimator", ["held-out", "cross-fitted"])
 def test_figures_are_those_of_the_items_and_of_the_estimator(estimator):
     cell = cell_of(estimator=estimator, items=300)
-    found, tables, _ = ran(cell)
+    metrics, tables, _ = ran(cell)
     items = tables["items"]
-    assert found["n"] == len(items) == (300 if estimator == "cross-fitted" else pytest.approx(100, abs=5))
-    assert found["v_information_bits"] == pytest.approx(items["pvi_bits"].mean())
-    assert found["null_entropy_bits"] - found["conditional_entropy_bits"] == pytest.approx(found["v_information_bits"])
-    assert found["accuracy"] == pytest.approx(items["correct"].mean())
+    assert metrics["n"] == len(items) == (300 if estimator == "cross-fitted" else pytest.approx(100, abs=5))
+    assert metrics["v_information_bits"] == pytest.approx(items["pvi_bits"].mean())
+    assert metrics["null_entropy_bits"] - metrics["conditional_entropy_bits"] == pytest.approx(
+        metrics["v_information_bits"]
+    )
+    assert metrics["accuracy"] == pytest.approx(items["correct"].mean())
     task = _data.task_of(cell)
     x = _data.data.transformations.standard(task.x)
     folds = np.random.default_rng([0, *b"folds"])
     direct = v_information.estimate(
         _data.family_of(cell), x, task.y, estimator, cell.folds, groups=task.groups, generator=folds
     )
-    assert found["v_information_bits"] == pytest.approx(direct.bits.value)
-    assert found["v_information_bits_error"] == pytest.approx(direct.bits.standard_error)
+    assert metrics["v_information_bits"] == pytest.approx(direct.bits.value)
+    assert metrics["v_information_bits_error"] == pytest.approx(direct.bits.standard_error)
 
 
 def test_families_and_inputs_of_a_seed_measure_the_same_items():
@@ -134,10 +135,13 @@ def test_a_published_test_set_is_measured_whole_and_only_the_training_items_are_
     monkeypatch.setitem(_data.SOURCES, "two-sets", source)
     cells = [cell_of("two-sets", "tfidf-logistic", seed=seed, items=100, measured=0, artefacts=0) for seed in (0, 1)]
     (first, one, _), (second, other, _) = (ran(cell) for cell in cells)
-    assert first["training_items"] == 100 and list(one["items"]["id"]) == list(other["items"]["id"])
-    assert len(one["items"]) == 300 and first["v_information_bits"] != second["v_information_bits"]
+    assert first["training_items"] == 100
+    assert list(one["items"]["id"]) == list(other["items"]["id"])
+    assert len(one["items"]) == 300
+    assert first["v_information_bits"] != second["v_information_bits"]
     crossed, tables, _ = ran(cells[0].replaced({"estimator": "cross-fitted", "items": 0}))
-    assert set(tables["items"]["id"]) == set(halves[0].ids) and crossed["n"] == 400
+    assert set(tables["items"]["id"]) == set(halves[0].ids)
+    assert crossed["n"] == 400
 
 
 class Stopped(Exception):
@@ -162,7 +166,8 @@ def test_a_training_goes_on_where_it_was_stopped(monkeypatch):
             ran(cell)
     again = ran(cell, states[-1])
     pd.testing.assert_frame_equal(again[1]["items"], whole[1]["items"])
-    assert again[2].models == whole[2].models and len(whole[2].models) == 1
+    assert again[2].models == whole[2].models
+    assert len(whole[2].models) == 1
 
 
 def test_a_curve_continues_at_its_last_step(monkeypatch):
@@ -187,7 +192,9 @@ def test_a_curve_continues_at_its_last_step(monkeypatch):
         patched.setattr(Tables, "progress", lambda self, fraction: told.append(fraction))
         with pytest.raises(Stopped):
             ran(cell)
-    assert [row["epoch"] for row in states[-1]["curve"]] == [1] and told == sorted(told) and 0.5 < told[-1] < 1.0
+    assert [row["epoch"] for row in states[-1]["curve"]] == [1]
+    assert told == sorted(told)
+    assert 0.5 < told[-1] < 1.0
     again = ran(cell, states[-1])
     pd.testing.assert_frame_equal(again[1]["epochs"], whole[1]["epochs"])
 
@@ -196,7 +203,8 @@ def test_the_cost_follows_what_is_read():
     """Of seconds on some core only the order is sure: more epochs, longer texts and more folds cost more."""
     short, long = (SWEEP.cost(cell_of(family="small-bert", kind=kind)) for kind in ("hypothesis", "std"))
     once, crossed = (SWEEP.cost(cell_of(estimator=name)) for name in ("held-out", "cross-fitted"))
-    assert 0 < short < long < SWEEP.cost(cell_of(family="small-bert", epochs=3)) and 0 < once < crossed
+    assert 0 < short < long < SWEEP.cost(cell_of(family="small-bert", epochs=3))
+    assert 0 < once < crossed
     fitted, measured, words = _data.amount(cell_of(kind="hypothesis", items=0))
     pairs = _data.generated_nli()
     assert (fitted, measured) == (len(pairs) * 2 // 3, len(pairs) // 3)

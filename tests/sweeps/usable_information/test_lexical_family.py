@@ -1,7 +1,5 @@
 """The lexical family: its features by hand, and what it can use of inference whose information is known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """The sweep of structure learning: its methods against known values, and its trial."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -55,9 +53,8 @@ def test_kernel_densities_bear_far_outliers_and_refuse_constants():
 
 def test_weights_find_a_tree_that_is_plain():
     """Enough samples: no method that suits the data has a wrong edge in the discretised star; means are of the sets."""
-    recorder = Recorder("method")
-    cells = plan(cases="discretised-logistic", studies="trees", sizes="400")
-    trial(Pack(tuple(cells.values())), recorder)
+    cells = plan(cases="discretised-logistic", studies="trees", sizes="400").values()
+    recorder = Recorder.ran(trial, cells, "method")
     assert recorder.finals[("v-information",)]["wrong"] == recorder.finals[("knn",)]["wrong"] == 0.0
     for key, columns in recorder.tables.items():
         assert recorder.finals[key]["wrong"] == pytest.approx(columns["wrong"].mean())
@@ -66,8 +63,11 @@ def test_weights_find_a_tree_that_is_plain():
 
 def test_frames_are_in_order_and_every_block_has_its_own_videos():
     cell = next(iter(plan(studies="frames").values()))
-    of, again, other = drawn(cell, 0), drawn(cell, 0), drawn(cell, 1)
-    assert of.truth.tolist() == [-1, 0, 1, 2, 3] and of.variables[0].shape == (60, 10)
+    of = drawn(cell, 0)
+    again = drawn(cell, 0)
+    other = drawn(cell, 1)
+    assert of.truth.tolist() == [-1, 0, 1, 2, 3]
+    assert of.variables[0].shape == (60, 10)
     np.testing.assert_array_equal(of.variables[2], again.variables[2])
     assert not np.array_equal(of.variables[2], other.variables[2])
     steps = [np.linalg.norm(of.variables[0] - of.variables[frame], axis=1).mean() for frame in (1, 2, 4)]
@@ -81,11 +81,12 @@ def test_a_table_of_ones_own(tmp_path):
     np.savez(path, expression=expression, adjacency=graph)
     cells = plan(studies="genes", genes=str(path), fractions="0.5", methods="v-information")
     (cell,) = cells.values()
-    assert cell.n == 150 and SWEEP.tags_of(cell)["infoscope.data"] == str(path)
+    assert cell.n == 150
+    assert SWEEP.tags_of(cell)["infoscope.data"] == str(path)
     of = drawn(cell, 0)
-    assert np.array_equal(of.truth, graph) and len(pd.DataFrame(of.variables).T.drop_duplicates()) == 150
-    recorder = Recorder()
-    trial(Pack((cell,)), recorder)
+    assert np.array_equal(of.truth, graph)
+    assert len(pd.DataFrame(of.variables).T.drop_duplicates()) == 150
+    recorder = Recorder.ran(trial, [cell])
     assert recorder.finals[()]["auc"] > 0.6
     np.savez(path.with_name("bad.npz"), expression=expression[:, :3], adjacency=graph)
     for bad in ("bad.npz", "missing.npz"):
@@ -95,8 +96,9 @@ def test_a_table_of_ones_own(tmp_path):
 
 def test_packing_changes_no_number():
     (pack, *_) = SWEEP.packs(plan(cases="gaussian-hub", studies="trees"), "cpu")
-    together, alone = Recorder("method"), Recorder("method")
-    trial(Pack(tuple(pack.values())), together)
+    together = Recorder.ran(trial, pack.values(), "method")
+    alone = Recorder("method")
     for cell in pack.values():
         trial(Pack((cell,)), alone)
-    assert together.finals == alone.finals and len(together.finals) == len(METHODS)
+    assert together.finals == alone.finals
+    assert len(together.finals) == len(METHODS)

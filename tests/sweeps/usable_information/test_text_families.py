@@ -1,7 +1,5 @@
 """Fine-tuned transformers as a predictive family: what they can use, what they cannot, and their null member."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -21,33 +19,35 @@ LN2 = math.log(2.0)
 SHORT = SequenceClassifiers(batch=16, max_length=24)
 
 
-def generator(seed: int = 0) -> torch.Generator:
+def generator(seed=0):
     return torch.Generator().manual_seed(seed)
 
 
-def draws(seed: int = 0) -> np.random.Generator:
+def draws(seed=0):
     return np.random.default_rng(seed)
 
 
 @pytest.fixture(scope="module")
-def reviews() -> data.LabelledTexts:
+def reviews():
     return data.generated_reviews(200, generator=generator())
 
 
 def test_what_is_plain_from_the_words_is_used(reviews):
     """H(y) = ln 2 bounds it; a guess has a V-information of 0 or less."""
     family = SequenceClassifiers(epochs=6, batch=16, max_length=24)
-    found = v_information.estimate(
+    estimated = v_information.estimate(
         family, list(reviews.texts), reviews.label_names, "held-out", folds=3, generator=draws()
     )
-    assert found.method.startswith("sequence-classifier(small-bert")
-    assert 0.5 * LN2 < found.value <= found.null_entropy < 1.01 * LN2
+    assert estimated.method.startswith("sequence-classifier(small-bert")
+    assert 0.5 * LN2 < estimated.value <= estimated.null_entropy < 1.01 * LN2
 
 
 def test_the_same_seed_gives_the_same_member(reviews):
-    x, y = list(reviews.texts[:64]), reviews.labels[:64].numpy()
+    x = list(reviews.texts[:64])
+    y = reviews.labels[:64].numpy()
     first, again, other = (SHORT.fit(x, y, 2, generator=draws(seed)).log_probabilities(x[:5]) for seed in (0, 0, 1))
-    assert np.array_equal(first, again) and not np.array_equal(first, other)
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
 
 
 def test_members_without_an_input():
@@ -65,9 +65,11 @@ def test_members_without_an_input():
 
 
 def test_the_curve_ends_where_the_fit_does(reviews):
-    x, y = list(reviews.texts), reviews.labels.numpy()
+    x = list(reviews.texts)
+    y = reviews.labels.numpy()
     curve = epoch_curve(SHORT, x[:300], y[:300], x[300:], y[300:], 2, floor=0.0, generator=draws())
-    assert curve["epoch"].tolist() == [1, 2] and (curve["n"] == 100).all()
+    assert curve["epoch"].tolist() == [1, 2]
+    assert (curve["n"] == 100).all()
     fitted = SHORT.fit(x[:300], y[:300], 2, generator=draws())
     logs = fitted.log_density(x[300:], y[300:])
     assert curve["H_yxb"].iloc[-1] == pytest.approx(-logs.mean() / LN2, rel=1e-5)
@@ -78,7 +80,8 @@ def test_the_curve_ends_where_the_fit_does(reviews):
 
 def test_the_error_of_a_curve_allows_for_groups(reviews):
     """Every test text twice, in one group: the error of the mean is that of the texts alone, not sqrt(2) smaller."""
-    x, y = list(reviews.texts), reviews.labels.numpy()
+    x = list(reviews.texts)
+    y = reviews.labels.numpy()
     family = SequenceClassifiers(epochs=1, batch=16, max_length=24)
     errors = []
     for copies in (1, 2):
@@ -93,7 +96,8 @@ def test_the_error_of_a_curve_allows_for_groups(reviews):
 def test_leaving_out_tokens_finds_the_artefacts_that_were_put_in():
     """Hypotheses alone tell the label by their cue only, so in each class its cue helps most, and no other much."""
     some = data.generated_nli(900, artefact=0.6, generator=generator())
-    x, y = data.transformations.hypothesis_only(some.texts), some.labels.numpy()
+    x = data.transformations.hypothesis_only(some.texts)
+    y = some.labels.numpy()
     fitted = SequenceClassifiers(batch=16, max_length=24).fit(x[:600], y[:600], 3, generator=draws())
     table = difficulty.token_artefacts(fitted, x[600:], y[600:])
     best = table.groupby("code").first()
@@ -109,14 +113,15 @@ def test_a_model_of_the_hubs_format_is_fine_tuned(reviews, tmp_path):
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=encoder._tokenizer, pad_token="[PAD]")
     tokenizer.save_pretrained(tmp_path)
     family = SequenceClassifiers(f"hub:{tmp_path}", max_length=24)
-    assert family.rate == 5e-5 and SHORT.rate == 1e-3
+    assert family.rate == 5e-5
+    assert SHORT.rate == 1e-3
     fitted = family.fit(list(reviews.texts[:32]), reviews.labels[:32].numpy(), 2, generator=draws())
     weights = fitted.classifier.encoder.transformer.embeddings.word_embeddings.weight
     assert (weights - encoder.transformer.embeddings.word_embeddings.weight).abs().max() < 0.01  # begun from them
 
 
 @pytest.mark.parametrize(
-    ("settings", "argument", "code"),
+    "settings, argument, code",
     [({"encoder": "bert-base-cased"}, "encoder", "invalid"), ({"null": "empty"}, "null", "name")],
 )
 def test_impossible_values_are_refused(settings, argument, code):

@@ -1,14 +1,11 @@
 """The sweep of usable leakage: hidden features, and the blocks of a logged model."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 
 from infoscope.models.domain import MODELS, extract_blocks
-from infoscope.tracking import Pack
 from sweeps.usable_information import usable_leakage
 from sweeps.usable_information.usable_leakage import PROFILES, SWEEP, trial
 from tests.sweeps.keeper import Keeper
@@ -19,8 +16,7 @@ def plan(**overrides):
 
 
 def ran(cell):
-    keeper = Keeper()
-    trial(Pack((cell,)), keeper)
+    keeper = Keeper.ran(trial, [cell])
     return keeper.finals[()], pd.DataFrame(keeper.tables["leakage",])
 
 
@@ -30,7 +26,8 @@ def test_what_is_hidden_shows_less_and_what_is_not_is_kept():
     cells = plan(items="900", steps="150", adversary_steps="5", families="logistic,knn")
     found = {cell.against: ran(cell)[0] for cell in cells}
     plain, hidden = (found[name]["hidden/features/logistic_bits"] for name in ("nothing", "linear"))
-    assert plain > 0.25 and hidden < 0.5 * plain
+    assert plain > 0.25
+    assert hidden < 0.5 * plain
     assert found["linear"]["hidden/features/knn_bits"] > 0.25
     assert found["linear"]["kept/features/logistic_bits"] > 1.0
     assert found["nothing"]["hidden/ceiling_bits"] == pytest.approx(1.0, abs=0.01)
@@ -60,9 +57,11 @@ def test_blocks_of_a_logged_model_are_read_alone_and_together(logged_model):
     model, items = logged_model
     (cell,) = plan(studies="blocks")
     assert (cell.source, cell.model, cell.data, cell.held_out) == ("abc", "nvae", "made up", 5)
-    found, table = ran(cell)
-    assert set(table["block"]) == {"z_y", "z_x", "z_dy", "z_d", "all blocks"} and found["n"] == 120
-    assert set(table["label"]) == {"class", "domain"} and (table["groups"] == 60).all()
+    metrics, table = ran(cell)
+    assert set(table["block"]) == {"z_y", "z_x", "z_dy", "z_d", "all blocks"}
+    assert metrics["n"] == 120
+    assert set(table["label"]) == {"class", "domain"}
+    assert (table["groups"] == 60).all()
     inside = torch.from_numpy(items["x"][:120]).float() / 255.0
     blocks = extract_blocks(model, inside)
     direct = usable_leakage.usable_leakage(
@@ -71,7 +70,7 @@ def test_blocks_of_a_logged_model_are_read_alone_and_together(logged_model):
         generator=np.random.default_rng(0),
     )  # fmt: skip
     for row in direct.itertuples():
-        assert found[f"domain/z_d/{row.family}_bits"] == pytest.approx(row.value_bits, abs=1e-6)
+        assert metrics[f"domain/z_d/{row.family}_bits"] == pytest.approx(row.value_bits, abs=1e-6)
 
 
 def test_without_logged_models_the_rest_is_run_and_that_is_said(monkeypatch, capsys):

@@ -2,7 +2,6 @@
 
 import json
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -13,16 +12,13 @@ from infoscope.tracking.cell_folder import COMPLETE
 from infoscope.tracking.datasets import DataSet
 from infoscope.tracking.driver import own_tag
 from infoscope.tracking.store import Store
-from infoscope.tracking.sweep import Profile, Sweep, grid
-from infoscope.tracking.tags import CELLS, CONSTANTS, CURVES, OUTCOME, PARENT, PROFILE
-from tests.tracking.cells import tags_of
+from infoscope.tracking.sweep import Sweep, grid
+from infoscope.tracking.tags import CONSTANTS, CURVES, OUTCOME, PARENT, PROFILE
+from tests.tracking.cells import Seeds, tags_of
 
-HOST, USER, FOLDER = "lab-node-17", "mary.shelley", "/home/mary.shelley/secret-project"
-
-
-@dataclass(frozen=True)
-class Seeds(Profile):
-    seeds: tuple[int, ...] = (0, 1)
+HOST = "lab-node-17"
+USER = "mary.shelley"
+FOLDER = "/home/mary.shelley/secret-project"
 
 
 SWEEP = Sweep("made", lambda profile: grid(depth=[1, 2], seed=list(profile.seeds)), print,
@@ -32,8 +28,10 @@ DATA = DataSet("digits", f"{FOLDER}/my digits.npz", lambda: {"x": np.arange(6.0)
 
 def make(store, depth, seed, profile="laptop", outcome=COMPLETE, status="FINISHED"):
     """A run as a sweep leaves it, on a machine and in a folder that are told in many places."""
-    cell, start = {"depth": depth, "seed": seed}, 1_700_000_000_000 + 1000 * seed
-    client, parent = store.client, "0" * 32
+    cell = {"depth": depth, "seed": seed}
+    start = 1_700_000_000_000 + 1000 * seed
+    client = store.client
+    parent = "0" * 32
     machine = {"infoscope.host": HOST, MLFLOW_USER: USER, "mlflow.source.name": f"{FOLDER}/sweep.py --profile laptop",
                "mlflow.source.git.repoURL": f"https://{USER}:word@git.lab/x"}  # fmt: skip
     own = {"version.torch": "2.9", "note": f"see {FOLDER}/notes.txt", CONSTANTS: json.dumps({"truth": 1.5})}
@@ -54,7 +52,6 @@ def make(store, depth, seed, profile="laptop", outcome=COMPLETE, status="FINISHE
 @pytest.fixture
 def enter(tmp_path, monkeypatch, empty_store):
     """(name) -> goes to a folder of this name, with an empty store of its own the first time."""
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
 
     def go(name):
         folder = tmp_path / name
@@ -76,21 +73,3 @@ def made(enter, tmp_path):
         return Store.open("made", create=True)
 
     return go
-
-
-@pytest.fixture
-def here(monkeypatch):
-    """The sweep is declared where the command is given."""
-    import sys
-    import types
-
-    module = types.ModuleType("sweeps.somewhere.made")
-    module.SWEEP = SWEEP
-    monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setattr("infoscope.tracking.status.module_of", lambda name: module.__name__ if name == "made" else None)
-
-
-def invocation(store, label):
-    run_id = store.client.create_run(store.experiment_id, tags={CELLS: "1", PROFILE: label}).info.run_id
-    store.client.set_terminated(run_id, "FINISHED")
-    return run_id

@@ -41,8 +41,10 @@ def file_of(path, *lines, **header):
 
 def test_a_line_is_read_back_as_it_was():
     again = run_of(RUN.line)
-    assert again.line == RUN.line and again.labels == ["laptop", "paper"]
-    assert again == RUN and again.metrics == {"error": [(0, 0, 0.5)], "none": [(1, 1, None)]}
+    assert again.line == RUN.line
+    assert again.labels == ["laptop", "paper"]
+    assert again == RUN
+    assert again.metrics == {"error": [(0, 0, 0.5)], "none": [(1, 1, None)]}
 
 
 def test_the_same_runs_are_the_same_bytes_in_whatever_order(tmp_path):
@@ -51,7 +53,8 @@ def test_the_same_runs_are_the_same_bytes_in_whatever_order(tmp_path):
         write_archive(tmp_path / name, "toy", runs)
     assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
     archive = read_archive(tmp_path / "a.gz")
-    assert [run.key for run in archive.runs] == ["ab12", "cd34"] and archive.labels == {"laptop": 2, "paper": 2}
+    assert [run.key for run in archive.runs] == ["ab12", "cd34"]
+    assert archive.labels == {"laptop": 2, "paper": 2}
 
 
 def tagged(**tags):
@@ -91,7 +94,8 @@ def refuses(path, word):
     """Whether a file is refused in one sentence with this word."""
     with refused() as caught:
         read_archive(path)
-    assert str(caught.value).startswith(str(path)) and len(str(caught.value).splitlines()) == 1
+    assert str(caught.value).startswith(str(path))
+    assert len(str(caught.value).splitlines()) == 1
     assert word in str(caught.value), str(caught.value)
 
 
@@ -154,7 +158,8 @@ def test_runs_that_could_not_be_read_again_leave_the_file_unchanged(tmp_path):
     for wrong, word in (({"key": "no key"}, "its key"), ({"tags": {CELL: "{}", "a": "x" * (65 << 20)}}, "64 MiB")):
         with pytest.raises(ValueError, match=word):
             write_archive(path, "toy", [RUN, RUN.model_copy(update={"key": "b"} | wrong)])
-    assert path.read_bytes() == before and [found.name for found in tmp_path.iterdir()] == [path.name]
+    assert path.read_bytes() == before
+    assert [found.name for found in tmp_path.iterdir()] == [path.name]
 
 
 def test_what_is_printed_of_a_file_has_no_control_characters():

@@ -38,7 +38,6 @@ def origin(tmp_path_factory, empty_store):
     folder = tmp_path_factory.mktemp("origin")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
         empty_store(folder)
         store = Store.open("made", create=True)
         for depth, seed in ((1, 0), (1, 1), (1, 2), (2, 0)):
@@ -66,9 +65,12 @@ def test_a_loaded_store_gives_the_same_table_and_the_same_file(file, enter, tmp_
     same(runs("made", "paper"), before[before["profile"].str.contains("paper") & (before["outcome"] == "complete")])
     for run in Store.open("made").cells():
         was = original[run.data.tags[KEY]]
-        assert (run.info.start_time, run.info.end_time, run.info.run_name, run.info.status, run.data.params) == (
-            was.info.start_time, was.info.end_time, was.info.run_name, "FINISHED", was.data.params)  # fmt: skip
-        assert run.data.tags[LOADED_RUN] == was.info.run_id and run.data.tags[LOADED_FROM].startswith("made.jsonl.gz ")
+        for field in ("start_time", "end_time", "run_name"):
+            assert getattr(run.info, field) == getattr(was.info, field)
+        assert run.info.status == "FINISHED"
+        assert run.data.params == was.data.params
+        assert run.data.tags[LOADED_RUN] == was.info.run_id
+        assert run.data.tags[LOADED_FROM].startswith("made.jsonl.gz ")
         assert constants(run) == constants(was) == {"truth": 1.5}
         (data,) = run.inputs.dataset_inputs
         assert (data.dataset.digest, data.dataset.profile) == (DATA.input.dataset.digest, DATA.input.dataset.profile)
@@ -85,7 +87,7 @@ def curve_of(run, file):
     return pd.Series({step: value for step, _, value in points}, name="loss").rename_axis("step")
 
 
-def test_loading_again_adds_nothing_and_labels_are_completed(file, enter, here):
+def test_loading_again_adds_nothing_and_labels_are_completed(file, enter):
     enter("second")
     load(read_archive(file))
     store = Store.open("made")
@@ -98,11 +100,12 @@ def test_loading_again_adds_nothing_and_labels_are_completed(file, enter, here):
     assert set(runs("made", "paper")["run_id"]) == set(paper)
 
 
-def test_a_sweep_counts_the_cells_as_done(file, enter, here):
+def test_a_sweep_counts_the_cells_as_done(file, enter, declared):
+    declared(SWEEP)
     enter("second")
     load(read_archive(file))
-    (told,) = status(["made"], "laptop")
-    assert (told.counts, told.missing, told.others) == ({"done": 5}, 1, 0)
+    (counted,) = status(["made"], "laptop")
+    assert (counted.counts, counted.missing, counted.others) == ({"done": 5}, 1, 0)
     store = Store.open("made")
     assert MLFLOW_RUN_NOTE in store.client.get_experiment(store.experiment_id).tags
     (synced,) = sync(["made"])
@@ -111,30 +114,32 @@ def test_a_sweep_counts_the_cells_as_done(file, enter, here):
 
 def test_finished_runs_of_the_store_are_kept_and_count_before_others(file, made):
     store = made("second")
-    kept, failed, stopped, open_one = (
-        make(store, 1, 0, "smoke"), make(store, 1, 1, outcome="failed", status="FAILED"),
-        make(store, 1, 2, outcome="stopped"), make(store, 2, 0, outcome="", status="RUNNING"),
-    )  # fmt: skip
+    kept = make(store, 1, 0, "smoke")
+    failed = make(store, 1, 1, outcome="failed", status="FAILED")
+    stopped = make(store, 1, 2, outcome="stopped")
+    open_one = make(store, 2, 0, outcome="", status="RUNNING")
     loaded = load(read_archive(file))
     assert (loaded.added, loaded.known) == (4, 1)
-    found = runs("made", finished=False).set_index("key")
-    assert len(found) == 5 and set(found["status"]) == {"FINISHED"}
-    assert found.loc[SWEEP.key({"depth": 1, "seed": 0}), ["run_id", "profile"]].tolist() == [kept, "smoke; laptop"]
-    assert not {failed, stopped, open_one} & set(found["run_id"])
+    frame = runs("made", finished=False).set_index("key")
+    assert len(frame) == 5
+    assert set(frame["status"]) == {"FINISHED"}
+    assert frame.loc[SWEEP.key({"depth": 1, "seed": 0}), ["run_id", "profile"]].tolist() == [kept, "smoke; laptop"]
+    assert not {failed, stopped, open_one} & set(frame["run_id"])
 
 
 REQUESTS = [("create_run", 2), ("create_run", 4), ("log_batch", 2), ("log_batch", 5), ("log_inputs", 2),
             ("set_terminated", 2), ("set_terminated", 4)]  # fmt: skip
 
 
-@pytest.mark.parametrize(("method", "number"), REQUESTS)
+@pytest.mark.parametrize("method, number", REQUESTS)
 def test_a_process_that_dies_anywhere_leaves_only_whole_cells_and_the_next_completes(
     file, enter, monkeypatch, method, number
 ):
     """At every kind of request, an early or a late time: what counts then is whole."""
     before = runs("made", finished=False)
     enter("second")
-    ask, calls = getattr(MlflowClient, method), []
+    ask = getattr(MlflowClient, method)
+    calls = []
 
     def dies(self, *given, **named):
         calls.append(method)
@@ -159,7 +164,8 @@ def test_a_process_that_dies_anywhere_leaves_only_whole_cells_and_the_next_compl
 
 
 def test_a_damaged_file_or_a_running_sweep_leaves_the_store_unchanged(file, enter):
-    folder, whole = enter("second"), file.read_bytes()
+    folder = enter("second")
+    whole = file.read_bytes()
     file.write_bytes(whole[:-9])
     with refused(code="file"):
         load(read_archive(file))
@@ -176,7 +182,8 @@ def test_a_server_with_postgres_gives_the_same_table(file, tmp_path, monkeypatch
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     monkeypatch.setenv("MLFLOW_TRACKING_URI", server.uri)
-    assert load(read_archive(file)).added == 5 and load(read_archive(file)).added == 0
+    assert load(read_archive(file)).added == 5
+    assert load(read_archive(file)).added == 0
     same(runs("made", finished=False), before)
     again = save("made", tmp_path / "again.jsonl.gz")
     assert again.path.read_bytes() == file.read_bytes()
@@ -213,22 +220,24 @@ def test_a_sweep_runs_only_cells_that_are_not_in_the_file(enter, tmp_path):
     assert sorted(runs("toy", "smoke")["seed"]) == [0, 1, 2]
 
 
-def test_the_commands(file, enter, origin, command, tmp_path):
+def test_the_commands(file, enter, command, rejected, tmp_path):
     saved = tmp_path / "to" / "made.jsonl.gz"
-    code, told, error = command("runs-save", "made", "--to", tmp_path / "to")
-    assert (code, error) == (0, "") and told.startswith(f"{saved}: 5 ") and f"{saved.stat().st_size:,}" in told
+    code, output, error = command("runs-save", "made", "--to", tmp_path / "to")
+    assert (code, error) == (0, "")
+    assert output.startswith(f"{saved}: 5 ")
+    assert f"{saved.stat().st_size:,}" in output
     assert saved.read_bytes() == file.read_bytes()
     assert command("runs-save", "made", "--to", tmp_path / "to", "--profile", "paper")[0] == 2
-    code, told, error = command("runs-save", "../made")
-    assert (code, told) == (2, "") and "'../made'" in error
+    assert "'../made'" in rejected("runs-save", "../made")
     enter("second")
     damaged = tmp_path / "damaged.gz"
     damaged.write_bytes(file.read_bytes()[:-1])
-    code, told, error = command("runs-load", file, damaged)
-    assert (code, told) == (2, "") and str(damaged) in error
-    assert len(error.splitlines()) == 1 and "made" not in Store.names()
-    code, told, error = command("runs-load", file)
+    assert str(damaged) in rejected("runs-load", file, damaged)
+    assert "made" not in Store.names()
+    code, output, error = command("runs-load", file)
     assert (code, error) == (0, "")
-    first, last = told.splitlines()
-    assert first.startswith("made: 5 ") and "laptop: 4, paper: 3" in first and last.endswith("make ui")
+    first, last = output.splitlines()
+    assert first.startswith("made: 5 ")
+    assert "laptop: 4, paper: 3" in first
+    assert last.endswith("make ui")
     assert command("runs-load", file)[1].startswith("made: 0 ")

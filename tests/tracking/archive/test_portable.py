@@ -19,7 +19,8 @@ CUT = {
 
 def test_only_the_last_name_of_a_path_is_saved():
     for text, cut in CUT.items():
-        assert without_folders(text) == cut and without_folders(cut) == cut
+        assert without_folders(text) == cut
+        assert without_folders(cut) == cut
 
 
 def test_the_source_of_a_data_set_is_cut_whatever_its_path_has_in_it():
@@ -28,4 +29,5 @@ def test_the_source_of_a_data_set_is_cut_whatever_its_path_has_in_it():
         (r"C:\a b\c.csv", "c.csv"), ("http://example.org/a/b.gz", "http://example.org/a/b.gz"),
     ):  # fmt: skip
         assert json.loads(portable_source(json.dumps({"url": url}))) == {"url": cut}
-    assert portable_source("from /a/b/c") == "from c" and portable_source('["/a/b/c"]') == '["c"]'
+    assert portable_source("from /a/b/c") == "from c"
+    assert portable_source('["/a/b/c"]') == '["c"]'

@@ -23,7 +23,8 @@ def test_the_finished_cells_each_once_and_the_same_bytes_again(made, tmp_path):
     make(store, 2, 1, outcome="failed", status="FAILED")
     make(store, 2, 2, outcome="", status="RUNNING")
     saved = save("made", tmp_path / "made.jsonl.gz")
-    assert saved.runs == 4 and saved.labels == {"laptop": 3, "paper": 3, "smoke": 1}
+    assert saved.runs == 4
+    assert saved.labels == {"laptop": 3, "paper": 3, "smoke": 1}
     archive = read_archive(saved.path)
     keys = [SWEEP.key({"depth": depth, "seed": seed}) for depth, seed in ((1, 0), (1, 1), (1, 2), (2, 0))]
     assert [run.key for run in archive.runs] == sorted(keys)
@@ -48,7 +49,8 @@ def test_nothing_in_it_names_a_machine_a_person_or_a_folder(made, tmp_path):
     run = json.loads(text.splitlines()[1])
     assert run["tags"]["mlflow.source.name"] == "sweep.py --profile laptop"
     assert run["tags"]["note"] == "see notes.txt"
-    assert run["inputs"][0]["source"] == '{"url": "my digits.npz"}' and run["tags"]["version.torch"] == "2.9"
+    assert run["inputs"][0]["source"] == '{"url": "my digits.npz"}'
+    assert run["tags"]["version.torch"] == "2.9"
 
 
 def test_the_newest_point_of_each_metric_is_saved(made, tmp_path):
@@ -56,11 +58,13 @@ def test_the_newest_point_of_each_metric_is_saved(made, tmp_path):
     run_id = make(store, 1, 0)
     store.client.log_batch(run_id, [Metric(f"{CURVES}loss", 9.0, 1_700_000_000_100, 4)])
     run = read_archive(save("made", tmp_path / "made.gz").path).runs[0]
-    assert run.files == {} and run.metrics[f"{CURVES}loss"] == [(4, 100, 9.0)]
+    assert run.files == {}
+    assert run.metrics[f"{CURVES}loss"] == [(4, 100, 9.0)]
 
 
 def test_a_file_is_not_replaced_by_one_with_fewer_runs(made, tmp_path):
-    store, path = made(), tmp_path / "made.jsonl.gz"
+    store = made()
+    path = tmp_path / "made.jsonl.gz"
     for seed in range(2):
         make(store, 1, seed, profile="paper" if seed else "laptop")
     save("made", path)
@@ -83,4 +87,6 @@ def test_a_file_is_not_replaced_by_one_with_fewer_runs(made, tmp_path):
 
 def test_the_description_of_loaded_runs_is_a_text_and_no_link():
     text = notes.loaded_note("A question.", "[x](http://x) 0123", 3, "7", "parent")
-    assert "`[x](http://x) 0123`" in text and text.startswith("A question.") and "3 cells" in text
+    assert "`[x](http://x) 0123`" in text
+    assert text.startswith("A question.")
+    assert "3 cells" in text

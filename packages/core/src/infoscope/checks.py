@@ -25,19 +25,22 @@ def require_ints(name: str, values: Sequence[int], length: int | None = None) ->
 
 def require_number(name: str, value: float, least: float = 0.0, most: float = math.inf, *, ends: bool = True) -> float:
     """`value` as a float; OutOfRange unless it is finite and from `least` to `most`, or between them if not `ends`."""
-    number = isinstance(value, Real) and not isinstance(value, bool) and abs(value) < math.inf
-    if not number or not (least <= value <= most if ends else least < value < most):
-        lower, upper = ("of at least", "at most") if ends else ("above", "below")
-        limits = f"{lower} {least:g}" + (f" and {upper} {most:g}" if most < math.inf else "")
-        raise OutOfRange(f"{name} must be a number {limits}, got {value!r}.")
-    return float(value)
+    is_inside = isinstance(value, Real) and not isinstance(value, bool) and abs(value) < math.inf
+    if is_inside:
+        is_inside = least <= value <= most if ends else least < value < most
+    if is_inside:
+        return float(value)
+    limits = f"of at least {least:g}" if ends else f"above {least:g}"
+    if most < math.inf:
+        limits += f" and at most {most:g}" if ends else f" and below {most:g}"
+    raise OutOfRange(f"{name} must be a number {limits}, got {value!r}.")
 
 
 def one_of(name: str, value: str, names: Iterable[str]) -> str:
     """`value`; UnknownName unless it is one of `names`."""
-    known = list(names)
-    if value not in known:
-        raise UnknownName(f"{name} must be one of {', '.join(known)}, got {value!r}{nearest(value, known)}")
+    valid = list(names)
+    if value not in valid:
+        raise UnknownName(f"{name} must be one of {', '.join(valid)}, got {value!r}{nearest(value, valid)}")
     return value
 
 
@@ -49,5 +52,7 @@ def nearest(name: object, valid: Iterable[str]) -> str:
     """
     import difflib
 
-    like = difflib.get_close_matches(str(name), list(valid), n=1, cutoff=0.7)
-    return f"; did you mean {like[0]}?" if like else "."
+    similar = difflib.get_close_matches(str(name), list(valid), n=1, cutoff=0.7)
+    if not similar:
+        return "."
+    return f"; did you mean {similar[0]}?"

@@ -20,7 +20,11 @@ from infoscope.errors import InvalidInput, Unavailable
 from infoscope.names import printable
 
 DEFAULT_PROFILE = "laptop"
-FAILED, BAD_INPUT, INTERRUPTED, TERMINATED = 1, 2, 130, 143  # exit statuses
+# exit statuses
+FAILED = 1
+BAD_INPUT = 2
+INTERRUPTED = 130
+TERMINATED = 143
 
 
 def option(name: str, **settings: Any) -> click.Option:
@@ -61,11 +65,12 @@ def command(
     call: a function, or "MODULE:FUNCTION" in a module that is imported when the command runs.
     """
 
-    def callback(**given: Any) -> Any:
+    def callback(**values: Any) -> Any:
+        function = call
         if isinstance(call, str):
-            module, function = call.split(":")
-            return getattr(importlib.import_module(module), function)(SimpleNamespace(**given))
-        return call(SimpleNamespace(**given))
+            module, name_of_function = call.split(":")
+            function = getattr(importlib.import_module(module), name_of_function)
+        return function(SimpleNamespace(**values))
 
     return click.Command(name, params=[*params], callback=callback, help=text)
 
@@ -75,7 +80,8 @@ def run_command(command: click.Command, words: Sequence[str] | None = None, name
 
     0: success, 1: something failed, 2: bad input or something missing, 130: interrupted.
     """
-    output, errors = _Output(sys.stdout), _Output(sys.stderr)
+    output = _Output(sys.stdout)
+    errors = _Output(sys.stderr)
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
         status = _run(command, words, name)
         output.flush()
@@ -102,12 +108,14 @@ class _Output:
         try:
             call(*arguments)
         except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._stream.fileno())
 
 
 def _run(command: click.Command, words: Sequence[str] | None, name: str | None) -> int:
+    arguments = None if words is None else list(words)
     try:
-        return command.main(None if words is None else [*words], name or command.name, standalone_mode=False) or 0
+        return command.main(arguments, name or command.name, standalone_mode=False) or 0
     except click.exceptions.NoArgsIsHelpError as error:
         print(error.format_message(), file=sys.stderr)
         return BAD_INPUT
@@ -126,27 +134,30 @@ def _run(command: click.Command, words: Sequence[str] | None, name: str | None) 
 
 def _is_expected(error: Exception) -> bool:
     """Whether an error is due to the input or the machine, not to a fault of this program."""
+    if isinstance(error, (LookupError, ValueError, OSError, Unavailable)):
+        return True
     mlflow = sys.modules.get("mlflow.exceptions")  # if it is not imported, it has raised nothing
-    return isinstance(error, (LookupError, ValueError, OSError, Unavailable)) or bool(
-        mlflow and isinstance(error, mlflow.MlflowException)
-    )
+    return mlflow is not None and isinstance(error, mlflow.MlflowException)
 
 
 def sentence(error: BaseException) -> str:
     """The message of an error in one printable line, without the passwords of addresses."""
     if isinstance(error, OSError) and error.filename:
         text = f"{error.filename} cannot be used: {error.strerror}"
+    elif isinstance(error, KeyError) and error.args:
+        text = str(error.args[0])  # without the quotes of `str(error)`
     else:
-        text = str(error.args[0] if isinstance(error, KeyError) and error.args else error).strip() or repr(error)
-    return printable(re.sub(r"//[^/?#\s]*@", "//", text.splitlines()[0]))
+        text = str(error)
+    first = (text.strip() or repr(error)).splitlines()[0]
+    return printable(re.sub(r"//[^/?#\s]*@", "//", first))
 
 
 def assignments(text: str) -> dict[str, str]:
     """ "a=1 b=2,3" as a dict of strings. Raises InvalidInput for a word without "="."""
     pairs = {}
     for word in text.split():
-        name, equals, value = word.partition("=")
-        if not (name and equals and value):
+        name, _, value = word.partition("=")
+        if not name or not value:
             raise InvalidInput(f"setting must have the form name=value, got {word!r}")
         pairs[name] = value
     return pairs
@@ -155,7 +166,7 @@ def assignments(text: str) -> dict[str, str]:
 @contextlib.contextmanager
 def ends_with_this(process: subprocess.Popen[bytes]) -> Iterator[None]:
     """While inside, SIGTERM ends this process and the other one; Ctrl-C reaches both."""
-    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
+    earlier = signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
     try:
         yield
     except SystemExit:
@@ -165,7 +176,7 @@ def ends_with_this(process: subprocess.Popen[bytes]) -> Iterator[None]:
         process.wait()
         raise
     finally:
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(signal.SIGTERM, earlier)
 
 
 def is_taken(port: int) -> bool:

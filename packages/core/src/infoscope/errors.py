@@ -22,8 +22,8 @@ class InfoscopeError(ValueError):
     @property
     def argument(self) -> str:
         """The invalid argument, setting, column or file, with which the sentence begins."""
-        found = _ARGUMENT.match(str(self))
-        return found.group(1) if found else ""
+        match = _ARGUMENT.match(str(self))
+        return match[1] if match else ""
 
 
 class InvalidInput(InfoscopeError, code="invalid"):

@@ -29,8 +29,11 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 _LIMIT = "INFOSCOPE_UNPACKED_GB"
-_MAX_BYTES, _SMALL_BYTES, _MAX_RATIO = 4 * 2**30, 64 * 2**20, 200
-_CELL_BYTES, _COLUMN_BYTES = 8, 4096  # of a number in a data frame, and of a column in addition to its numbers
+_MAX_BYTES = 4 * 2**30
+_SMALL_BYTES = 64 * 2**20
+_MAX_RATIO = 200
+_CELL_BYTES = 8  # of a number in a data frame
+_COLUMN_BYTES = 4096  # of a column, in addition to its numbers
 # exceptions that readers of damaged files raise
 _DAMAGE = (
     *(ValueError, EOFError, KeyError, MemoryError, RecursionError),  # RecursionError: deeply nested lists
@@ -48,11 +51,13 @@ def reading(path: Path, what: str, start: str = "") -> Iterator[None]:
     try:
         yield
     except _DAMAGE as error:
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        message = str(error).strip().splitlines()
+        reason = message[0] if message else type(error).__name__
         if reason.startswith((str(path), f"{_LIMIT} ")):
             raise
         kind = type(error) if isinstance(error, InfoscopeError) else UnreadableFile
-        raise kind(f"{start or f'{path} must be {what}, but'}: {reason.rstrip('.')}.") from error
+        start = start or f"{path} must be {what}, but"
+        raise kind(f"{start}: {reason.rstrip('.')}.") from error
 
 
 def require_regular(path: Path) -> None:
@@ -73,13 +78,15 @@ def require_size(path: Path, unpacked: int) -> None:
 
 def _size_limit(path: Path) -> int:
     """The largest number of bytes for a file in memory. OutOfRange for an invalid limit in the environment."""
-    given = os.environ.get(_LIMIT)
-    if not given:
-        return min(_MAX_BYTES, max(_SMALL_BYTES, _MAX_RATIO * path.stat().st_size))
+    setting = os.environ.get(_LIMIT)
+    if not setting:
+        unpacked = _MAX_RATIO * path.stat().st_size
+        return min(_MAX_BYTES, max(_SMALL_BYTES, unpacked))
     with contextlib.suppress(ValueError):
-        if float(given) > 0:
-            return int(float(given) * 1e9)
-    raise OutOfRange(f"{_LIMIT} must be a positive number of gigabytes, got {given!r}.")
+        gigabytes = float(setting)
+        if gigabytes > 0:
+            return int(gigabytes * 1e9)
+    raise OutOfRange(f"{_LIMIT} must be a positive number of gigabytes, got {setting!r}.")
 
 
 def read_gzip(path: Path) -> bytes:
@@ -90,9 +97,8 @@ def read_gzip(path: Path) -> bytes:
 
 def lines(path: Path) -> Iterator[str]:
     """The lines of a UTF-8 text, gzipped if its name ends in .gz, without line ends. Raises like `read_gzip`."""
-    number = 0
-    with reading(path, "a complete UTF-8 text"), _Unpacked(path) if path.suffix == ".gz" else path.open("rb") as file:
-        for number, line in enumerate(io.BufferedReader(file) if path.suffix == ".gz" else file, 1):
+    with reading(path, "a complete UTF-8 text"), _opened(path) as file:
+        for number, line in enumerate(file, 1):
             try:
                 text = line.decode()
             except UnicodeDecodeError as error:
@@ -100,15 +106,22 @@ def lines(path: Path) -> Iterator[str]:
             yield text.rstrip("\r\n")
 
 
+def _opened(path: Path) -> io.BufferedReader:
+    """A file for reading its bytes, unpacked if its name ends in .gz."""
+    if path.suffix == ".gz":
+        return io.BufferedReader(_Unpacked(path))
+    return path.open("rb")
+
+
 def json_object(text: str) -> dict[str, Any]:
     """The JSON object in a text. Raises ValueError for anything else, also for too deeply nested JSON."""
     try:
-        found = json.loads(text)
+        content = json.loads(text)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
-    if not isinstance(found, dict):
-        raise ValueError(f"it is no JSON object but a {type(found).__name__}")
-    return found
+    if not isinstance(content, dict):
+        raise ValueError(f"it is no JSON object but a {type(content).__name__}")
+    return content
 
 
 def read_arrays(path: Path, names: Sequence[str] = (), start: str = "") -> dict[str, np.ndarray]:
@@ -117,13 +130,17 @@ def read_arrays(path: Path, names: Sequence[str] = (), start: str = "") -> dict[
     Raises FileNotFoundError if the file is missing, UnreadableFile if it is damaged or lacks an array, OutOfRange if
     the arrays exceed the limit.
     """
-    with reading(path, "a complete .npz file" + (f" with {', '.join(names)}" if names else ""), start):
+    what = "a complete .npz file"
+    if names:
+        what += f" with {', '.join(names)}"
+    with reading(path, what, start):
         require_regular(path)
         if not zipfile.is_zipfile(path):
             raise UnreadableFile("it is no archive of numpy.savez, or it is truncated")
         with zipfile.ZipFile(path) as archive:
             members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
-            if lacking := [name for name in names if name not in members]:
+            lacking = [name for name in names if name not in members]
+            if lacking:
                 raise UnreadableFile(f"it lacks {', '.join(lacking)} and has {', '.join(members) or 'nothing'}")
             chosen = {name: members[name] for name in names or members}
             require_size(path, sum(member.file_size for member in chosen.values()))
@@ -178,23 +195,29 @@ def read_parquet(path: Path) -> pa.Table:
     require_regular(path)
     try:
         with pq.ParquetFile(path) as file:
-            metadata, schema = file.metadata, file.schema_arrow
+            metadata = file.metadata
+            schema = file.schema_arrow
         unpacked = _bytes_in_memory(metadata)
         require_size(path, unpacked)
-        kept = [field for field in schema if _is_readable(field.type)]
-        written_out = {"string": pa.large_string(), "binary": pa.large_binary()}
-        texts = {field.name: written_out[kind] for field in kept
-                 if (kind := str(field.type).removeprefix("large_").removesuffix("_view")) in written_out}  # fmt: skip
-        with pq.ParquetFile(path, read_dictionary=list(texts)) as file:
-            table = file.read(columns=[field.name for field in kept])
-        for chunk in (chunk for name in texts for chunk in table[name].chunks):
-            lengths = pc.take(pc.binary_length(chunk.dictionary), chunk.indices)
-            unpacked += pc.sum(lengths).as_py() or 0
+        expanded = {"string": pa.large_string(), "binary": pa.large_binary()}
+        fields = []
+        texts = []
+        for field in schema:
+            kind = str(field.type).removeprefix("large_").removesuffix("_view")
+            if kind in expanded:
+                texts.append(field.name)
+                fields.append(field.with_type(expanded[kind]))
+            elif pa.types.is_decimal(field.type):
+                fields.append(field.with_type(pa.float64()))
+            elif _is_readable(field.type):
+                fields.append(field)
+        with pq.ParquetFile(path, read_dictionary=texts) as file:
+            table = file.read(columns=[field.name for field in fields])
+        for name in texts:
+            for chunk in table[name].chunks:
+                lengths = pc.take(pc.binary_length(chunk.dictionary), chunk.indices)
+                unpacked += pc.sum(lengths).as_py() or 0
         require_size(path, unpacked)
-        for field in kept:
-            if pa.types.is_decimal(field.type):
-                texts[field.name] = pa.float64()
-        fields = [field.with_type(texts.get(field.name, field.type)) for field in kept]
         return table.cast(pa.schema(fields, metadata=schema.metadata))
     except OSError as error:  # from pyarrow, for a damaged file
         raise UnreadableFile(str(error)) from None
@@ -211,11 +234,16 @@ def _is_readable(kind: pa.DataType) -> bool:
 
 def _bytes_in_memory(metadata: pq.FileMetaData) -> int:
     """The bytes of the columns of a .parquet file in memory, from its metadata."""
-    widths = [max(_CELL_BYTES, metadata.schema.column(place).length) for place in range(metadata.num_columns)]
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    chunks = [(group.column(place), width) for group in groups for place, width in enumerate(widths)]
-    announced = sum(max(chunk.num_values * width, chunk.total_uncompressed_size) for chunk, width in chunks)
-    return max(announced, metadata.num_rows * sum(widths))
+    announced = 0
+    row_bytes = 0
+    for place in range(metadata.num_columns):
+        width = max(_CELL_BYTES, metadata.schema.column(place).length)
+        row_bytes += width
+        for group in groups:
+            chunk = group.column(place)
+            announced += max(chunk.num_values * width, chunk.total_uncompressed_size)
+    return max(announced, metadata.num_rows * row_bytes)
 
 
 class _Unpacked(io.RawIOBase):
@@ -223,7 +251,9 @@ class _Unpacked(io.RawIOBase):
 
     def __init__(self, path: Path):
         require_regular(path)
-        self._path, self._count, self._limit = path, 0, _size_limit(path)
+        self._path = path
+        self._count = 0
+        self._limit = _size_limit(path)
         self._file = gzip.open(path)  # noqa: SIM115  # closed by `close`
 
     def readable(self) -> bool:

@@ -25,15 +25,20 @@ def exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]
     is not installed names the extra that installs it.
     """
     stub = Path(str(sys.modules[package].__file__)).with_suffix(".pyi")
-    imports = [node for node in ast.parse(stub.read_text(encoding="utf-8")).body if isinstance(node, ast.ImportFrom)]
-    modules = {one.name: str(node.module) for node in imports for one in node.names}
+    modules = {}
+    for node in ast.parse(stub.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                modules[alias.name] = str(node.module)
 
     def find(name: str) -> Any:
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         try:
             module = import_module(modules[name])
-            return getattr(module, name) if hasattr(module, name) else import_module(f"{modules[name]}.{name}")
+            if hasattr(module, name):
+                return getattr(module, name)
+            return import_module(f"{modules[name]}.{name}")
         except ModuleNotFoundError as error:
             if error.name not in EXTRAS:
                 raise

@@ -34,10 +34,13 @@ class InNotebook:
     folded_table: ClassVar[str] = ""
 
     def _repr_html_(self) -> str:
-        found = getattr(self, "table", None)
-        table = found() if callable(found) else found
-        folded = {self.folded_table: table} if self.folded_table else {}
-        return as_html(str(self).splitlines(), None if folded else table, folded)
+        table = getattr(self, "table", None)
+        if callable(table):
+            table = table()
+        lines = str(self).splitlines()
+        if self.folded_table:
+            return as_html(lines, folded={self.folded_table: table})
+        return as_html(lines, table)
 
 
 def as_html(lines: Iterable[str], table: Any = None, folded: Mapping[str, Any] | None = None) -> str:
@@ -46,13 +49,19 @@ def as_html(lines: Iterable[str], table: Any = None, folded: Mapping[str, Any] |
     folded: title -> a data frame or lines that are opened by a click.
     """
     first, *rest = [html.escape(line) for line in lines] or [""]
-    parts = [f"<p><b>{first}</b></p>"] if first else []
-    parts += [_paragraphs(rest), _table(table)]
+    parts = []
+    if first:
+        parts.append(f"<p><b>{first}</b></p>")
+    parts.append(_paragraphs(rest))
+    parts.append(_table(table))
     for title, content in (folded or {}).items():
-        inside = _table(content) if hasattr(content, "to_html") else _paragraphs(map(html.escape, content))
+        if hasattr(content, "to_html"):
+            inside = _table(content)
+        else:
+            inside = _paragraphs(map(html.escape, content))
         if inside:
             parts.append(f"<details><summary>{html.escape(title)}</summary>{inside}</details>")
-    return "\n".join(part for part in parts if part)
+    return "\n".join(filter(None, parts))
 
 
 def _paragraphs(lines: Iterable[str]) -> str:
@@ -65,22 +74,25 @@ def _table(table: Any) -> str:
         return ""
     import pandas as pd
 
-    shown = table.reset_index() if any(name is not None for name in table.index.names) else table
+    has_named_index = any(name is not None for name in table.index.names)
+    shown = table.reset_index() if has_named_index else table
     with pd.option_context("display.max_colwidth", None):
-        return STYLE + shown.to_html(
+        content = shown.to_html(
             index=False, border=0, na_rep="", float_format="{:.4g}".format, max_rows=MAX_ROWS, classes="infoscope"
         )
+    return STYLE + content
 
 
 def axes(ax: Any = None, size: tuple[float, float] = (6.4, 4.8)) -> Any:
-    """These matplotlib axes, or those of a new figure with a size in inches. ModuleNotFoundError: no matplotlib."""
+    """These matplotlib axes, or the axes of a new figure with a size in inches. ModuleNotFoundError: no matplotlib."""
     if ax is not None:
         return ax
     try:
         import matplotlib.pyplot as plt
     except ModuleNotFoundError:
         raise ModuleNotFoundError(f"plot {needs('matplotlib')}", name="matplotlib") from None
-    return plt.subplots(figsize=size, layout="constrained")[1]
+    _, ax = plt.subplots(figsize=size, layout="constrained")
+    return ax
 
 
 def intervals(
@@ -89,24 +101,37 @@ def intervals(
     """Draws estimates with 95 % intervals as rows below the existing ones.
 
     Information is drawn in `unit`, bits or nats. Estimates without a value are only named. Raises InfoscopeError if the
-    unit differs from that of the existing rows.
+    unit differs from the unit of the existing rows.
     """
-    estimates = [one.as_unit(unit) if one.unit in {"nats", "bits"} - {unit} else one for one in estimates]
-    label = f"{UNITS.get(estimates[0].unit, estimates[0].unit)}, 95 % interval"
-    shown = [text.get_text() for text in ax.get_yticklabels()] if ax.containers else []
-    if shown and ax.get_xlabel() != label:
+    estimates = [_in_unit(estimate, unit) for estimate in estimates]
+    present = estimates[0].unit
+    label = f"{UNITS.get(present, present)}, 95 % interval"
+    rows = [text.get_text() for text in ax.get_yticklabels()] if ax.containers else []
+    if rows and ax.get_xlabel() != label:
         raise Conflict(f"ax must have one unit, {ax.get_xlabel()!r}, got {label!r}.")
-    if not shown:
+    if not rows:
         ax.axvline(0, color="black", linewidth=0.8)
-    for place, (name, one) in enumerate(zip(names, estimates, strict=True), start=len(shown)):
+    for place, (name, estimate) in enumerate(zip(names, estimates, strict=True), start=len(rows)):
         colour = colours[place % len(colours)] if colours else "C0"
-        low, high = (one.low, one.high) if np.isfinite([one.low, one.high]).all() else (np.nan, np.nan)
+        low, high = estimate.low, estimate.high
+        if not np.isfinite([low, high]).all():
+            low = high = np.nan
         ax.errorbar((low + high) / 2, place, xerr=(high - low) / 2, fmt="none", color=colour, capsize=3)
-        ax.plot(one.value, place, "o", color=colour)
-        label_of_row = "\n".join(in_figure(line) for line in name.splitlines())
-        shown.append(label_of_row if np.isfinite(one.value) else f"{label_of_row}: no value")
-    ax.set_yticks(range(len(shown)), shown, fontsize="small", parse_math=False)
-    ax.set(xlabel=label, ylim=(len(shown) - 0.5, -0.5))
+        ax.plot(estimate.value, place, "o", color=colour)
+        row = "\n".join(map(in_figure, name.splitlines()))
+        if not np.isfinite(estimate.value):
+            row += ": no value"
+        rows.append(row)
+    ax.set_yticks(range(len(rows)), rows, fontsize="small", parse_math=False)
+    ax.set(xlabel=label, ylim=(len(rows) - 0.5, -0.5))
+
+
+def _in_unit(estimate: Any, unit: str) -> Any:
+    """Information in this unit, bits or nats; other estimates unchanged."""
+    is_information = estimate.unit in ("nats", "bits")
+    if is_information and estimate.unit != unit:
+        return estimate.as_unit(unit)
+    return estimate
 
 
 def heat(
@@ -118,9 +143,7 @@ def heat(
     top: float = 1.0,
     fontsize: int = 8,
 ) -> Any:
-    """Draws values [rows, columns] as colours from 0 to `top` with texts, grey for NaN; returns the image for a colour
-    bar.
-    """
+    """The image (for a colour bar) of values [rows, columns] as colours from 0 to `top` with texts; NaN is grey."""
     import matplotlib
 
     colours = matplotlib.colormaps["viridis"].with_extremes(bad="#dddddd")

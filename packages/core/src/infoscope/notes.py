@@ -6,8 +6,8 @@ from __future__ import annotations
 class Note(str):
     """A sentence about an answer, for people; programs read its code, so that it can be reworded.
 
-    code      what it says, in a word or two that never change: "series", "constant column"
-    argument  what it is about: an argument, a column or a method; "" for the answer as a whole
+    code      its kind, in a word or two that never change: "series", "constant column"
+    argument  its argument, column or method; "" for the answer as a whole
 
     >>> note = Note("x: column 2 is constant and left out.", "constant column", "x")
     >>> note.code, note.argument

@@ -51,7 +51,7 @@ class ExactPairSource(KnownPairSource, Protocol):
 
 @runtime_checkable
 class LabelledSource(KnownPairSource, Protocol):
-    """A source of pairs whose mutual information is that of binary labels, which it can return."""
+    """A source of pairs with the mutual information of their binary labels, which it can return."""
 
     def sample_labelled(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> LabelledPairs:
         """The pairs of `sample` with the same generator, and their labels."""

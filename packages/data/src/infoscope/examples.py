@@ -33,10 +33,13 @@ def _numbered(name: str, *numbers: int) -> tuple[str, ...]:
     return tuple(f"{name}{number:02d}" for number in numbers)
 
 
+TUNED = _numbered("n", *range(1, 7))
+MODULES = _numbered("g", *range(1, 6), *range(11, 16))
+ANSWERS = ("q1", "q2", "q3", "income")
 TRUTH = {
-    "spikes": Truth("orientation", _numbered("n", *range(1, 7)), _numbered("n", *range(1, 7))),
-    "genes": Truth("phenotype", (*_numbered("g", *range(1, 6), *range(11, 16)), "snp2"), ("g03", "g13", "snp2")),
-    "survey": Truth("satisfaction", ("q1", "q2", "q3", "income"), ("q1", "q2", "q3", "income"), "household"),
+    "spikes": Truth("orientation", TUNED, TUNED),
+    "genes": Truth("phenotype", (*MODULES, "snp2"), ("g03", "g13", "snp2")),
+    "survey": Truth("satisfaction", ANSWERS, ANSWERS, "household"),
 }
 
 
@@ -57,14 +60,19 @@ def spikes(seed: int = 0) -> pd.DataFrame:
     contrast = generator.choice([0.1, 0.3, 1.0], rows)
     arousal = np.exp(0.2 * generator.normal(size=rows))
     rates = np.zeros((12, rows))
-    for neuron, (preferred, gain) in enumerate(zip((0, 30, 60, 90, 120, 150), (12, 8, 6, 5, 4, 3))):
-        tuning = np.exp(2 * (np.cos(np.deg2rad(2 * (orientation - preferred))) - 1))
+    gains = (12, 8, 6, 5, 4, 3)
+    for neuron, gain in enumerate(gains):
+        preferred = 30 * neuron
+        angle = np.deg2rad(2 * (orientation - preferred))
+        tuning = np.exp(2 * (np.cos(angle) - 1))
         rates[neuron] = 0.5 + gain * tuning * np.sqrt(contrast)
     rates[6:8] = np.multiply.outer((4, 8), contrast)
     rates[8:11] = np.array([[0.3], [2], [9]])
     counts = generator.poisson(rates * arousal)
-    table = pd.DataFrame({"trial": np.arange(1, rows + 1), "orientation": orientation, "contrast": contrast})
-    return table.assign(**dict(zip(_numbered("n", *range(1, 13)), counts)))
+    table = {"trial": np.arange(1, rows + 1), "orientation": orientation, "contrast": contrast}
+    for name, column in zip(_numbered("n", *range(1, 13)), counts):
+        table[name] = column
+    return pd.DataFrame(table)
 
 
 def genes(seed: int = 0) -> pd.DataFrame:
@@ -78,16 +86,22 @@ def genes(seed: int = 0) -> pd.DataFrame:
     """
     generator = np.random.default_rng(seed)
     rows = 300
-    batch, sex = generator.integers(0, 3, rows), generator.integers(0, 2, rows)
+    batch = generator.integers(0, 3, rows)
+    sex = generator.integers(0, 2, rows)
     modules = np.repeat(generator.normal(size=(rows, 8)), 5, axis=1)
     expression = 0.85 * modules + np.sqrt(1 - 0.85**2) * generator.normal(size=(rows, 40))
     genotypes = generator.binomial(2, (0.2, 0.35, 0.5, 0.3, 0.1, 0.4), (rows, 6))
     phenotype = expression[:, 2] + expression[:, 12] + genotypes[:, 1] + 0.7 * generator.normal(size=rows)
     expression[:, 20:25] += 0.8 * sex[:, None]
-    measured = expression + 0.3 * generator.normal(size=(3, 40))[batch]
-    table = pd.DataFrame({"batch": np.array(list("abc"))[batch], "sex": np.array(["f", "m"])[sex]})
-    table = table.assign(**dict(zip(_numbered("g", *range(1, 41)), measured.T)))
-    return table.assign(**{f"snp{place + 1}": column for place, column in enumerate(genotypes.T)}, phenotype=phenotype)
+    shifts = 0.3 * generator.normal(size=(3, 40))
+    measured = expression + shifts[batch]
+    table = {"batch": np.array(list("abc"))[batch], "sex": np.array(["f", "m"])[sex]}
+    for name, column in zip(_numbered("g", *range(1, 41)), measured.T):
+        table[name] = column
+    for number, column in enumerate(genotypes.T, 1):
+        table[f"snp{number}"] = column
+    table["phenotype"] = phenotype
+    return pd.DataFrame(table)
 
 
 def survey(seed: int = 0) -> pd.DataFrame:
@@ -103,25 +117,28 @@ def survey(seed: int = 0) -> pd.DataFrame:
     satisfaction  0 to 10: with the service and, less, with income
     """
     generator = np.random.default_rng(seed)
-    homes, rows = 200, 800
+    homes = 200
+    rows = 800
     household = np.repeat(np.arange(homes), rows // homes)
     shared, logged = generator.normal(size=(2, homes))[:, household]
     exact = 30_000 * np.exp(0.5 * logged)
     rounded = (generator.random(homes) < 2 / 3)[household]
-    income = np.where(rounded, 5_000 * np.round(exact / 5_000), np.round(exact, -1)).astype(int)
+    income = np.where(rounded, 5_000 * np.round(exact / 5_000), np.round(exact, -1))
     service, politics = generator.normal(size=(2, rows))
     latent = np.vstack([service] * 3 + [politics] * 3 + [np.zeros(rows)] * 2)
     noise = generator.normal(size=(8, rows)) * np.array([[0.6]] * 6 + [[1.0]] * 2)
     answers = np.clip(np.round(3 + latent + noise), 1, 5).astype(int)
     felt = 5 + 1.2 * service + 0.9 * logged + 1.2 * shared + 0.8 * generator.normal(size=rows)
-    return pd.DataFrame({
+    table = {
         "household": household,
         "age": generator.integers(18, 91, rows),
         "region": generator.choice(["north", "east", "south", "west"], homes)[household],
-        "income": income,
-        **{f"q{place + 1}": one for place, one in enumerate(answers)},
-        "satisfaction": np.clip(np.round(felt), 0, 10).astype(int),
-    })  # fmt: skip
+        "income": income.astype(int),
+    }
+    for number, column in enumerate(answers, 1):
+        table[f"q{number}"] = column
+    table["satisfaction"] = np.clip(np.round(felt), 0, 10).astype(int)
+    return pd.DataFrame(table)
 
 
 TABLES: dict[str, Callable[..., pd.DataFrame]] = {"genes": genes, "spikes": spikes, "survey": survey}
@@ -129,15 +146,16 @@ TABLES: dict[str, Callable[..., pd.DataFrame]] = {"genes": genes, "spikes": spik
 
 def load(name: str, seed: int = 0) -> pd.DataFrame:
     """The table of a name. InfoscopeError: an unknown one."""
-    return TABLES[_known(name)](seed)
+    _require_example(name)
+    return TABLES[name](seed)
 
 
 def relevant(name: str) -> tuple[str, ...]:
     """The columns of a table that depend on its target. InfoscopeError: an unknown name."""
-    return TRUTH[_known(name)].relevant
+    _require_example(name)
+    return TRUTH[name].relevant
 
 
-def _known(name: str) -> str:
+def _require_example(name: str) -> None:
     if name not in TABLES:
         raise UnknownName(f"example must be one of {', '.join(TABLES)}, got {name!r}.")
-    return name

@@ -78,14 +78,15 @@ class Tasks(click.Group):
             return super().get_command(context, name)
         module, _ = PROGRAMS[name]
         if importlib.util.find_spec(module.partition(".")[0]) is None:
-            raise InvalidInput(f"there is no {module} in {os.getcwd()}; run this command in the folder with the "
-                               "Makefile")  # fmt: skip
+            place = os.getcwd()
+            raise InvalidInput(f"there is no {module} in {place}; run this command in the folder with the Makefile")
         return command_of(module)
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        own = [(name, task.help or "") for name, task in self.commands.items()]
+        rows = [(name, task.help or "") for name, task in self.commands.items()]
+        rows += [(name, text) for name, (_, text) in PROGRAMS.items()]
         with formatter.section("Tasks"):
-            formatter.write_dl([*own, *((name, text) for name, (_, text) in PROGRAMS.items())])
+            formatter.write_dl(rows)
 
 
 class Tables(click.Group):
@@ -112,9 +113,11 @@ def command_of(module: str) -> click.Command:
 
 def own_commands() -> dict[str, click.Command]:
     """The commands that are declared here, by name."""
-    run, model = click.Argument(["run"]), option("model", help="name of the model, if the run has several")
+    cli = "infoscope.tracking.cli"
     profile, settings, gpus = sweep_options()
-    some_sweeps, cli = click.Argument(["sweeps"], nargs=-1), "infoscope.tracking.cli"
+    sweeps = click.Argument(["sweeps"], nargs=-1)
+    run = click.Argument(["run"])
+    model = option("model", help="name of the model, if the run has several")
     commands = [
         command("sweep", _sweep, [
             click.Argument(["name"]), profile, settings, gpus,
@@ -123,10 +126,10 @@ def own_commands() -> dict[str, click.Command]:
         Tables("table", help=TABLE),
         command("sweep-all", _sweep_all, [profile, settings, gpus],
                 "run every sweep and print its table, then one line for each"),
-        command("status", f"{cli}:print_status", [some_sweeps, profile, settings],
+        command("status", f"{cli}:print_status", [sweeps, profile, settings],
                 "print how many cells of each sweep are done and how many are missing"),
         command("sync", f"{cli}:sync_records", [
-            some_sweeps, option("records", metavar="FOLDER", help="cells of an offline run or a worker's own disk"),
+            sweeps, option("records", metavar="FOLDER", help="cells of an offline run or a worker's own disk"),
         ], "send cells that are not in MLflow yet, and close the runs of ended processes"),
         command("runs-save", f"{cli}:save_runs", [
             click.Argument(["experiments"], nargs=-1, required=True),
@@ -148,48 +151,54 @@ def own_commands() -> dict[str, click.Command]:
     return {task.name: task for task in commands}
 
 
-def _sweep(given: SimpleNamespace) -> int:
+def _sweep(arguments: SimpleNamespace) -> int:
     """Runs a sweep and prints its table; returns the exit status of the sweep, or FAILED if the table fails."""
-    module = require_module(given.name)
-    if given.offline:
+    module = require_module(arguments.name)
+    if arguments.offline:
         from infoscope.tracking.offline import run_offline
 
         sweep = importlib.import_module(module).SWEEP
-        return run_offline(sweep, given.profile, Path(given.offline).expanduser(), given.set)
-    print(f"{given.name}: loading", file=sys.stderr, flush=True)  # importing torch and MLflow takes seconds
+        return run_offline(sweep, arguments.profile, Path(arguments.offline).expanduser(), arguments.set)
+    print(f"{arguments.name}: loading", file=sys.stderr, flush=True)  # importing torch and MLflow takes seconds
     from infoscope.tracking.cli import run_sweep
 
-    status, label = run_sweep(module, given.profile, given.set, given.gpus_per_pack)
-    table = module_of(given.name, "TABLES") if label else None
+    status, label = run_sweep(module, arguments.profile, arguments.set, arguments.gpus_per_pack)
+    table = module_of(arguments.name, "TABLES") if label else None
     words = ["--profile", label]
-    if given.set:
-        words = ["--profile", given.profile, "--set", _as_words(given.set)]
+    if arguments.set:
+        words = ["--profile", arguments.profile, "--set", _as_words(arguments.set)]
     if table and status <= FAILED and run_command(command_of(table), words):
         status = FAILED
-    if status == 0 and given.profile == SMALL_PROFILE:
-        so_far = f"; `make table-{given.name}` then prints the finished part" if table else ""
+    if status == 0 and arguments.profile == SMALL_PROFILE:
+        so_far = ""
+        if table:
+            so_far = f"; `make table-{arguments.name}` then prints the finished part"
         print(
-            f"\n{SMALL_PROFILE} is a small test. `make sweep-{given.name}` runs the whole sweep. It prints the "
+            f"\n{SMALL_PROFILE} is a small test. `make sweep-{arguments.name}` runs the whole sweep. It prints the "
             f"remaining time and can be stopped at any time{so_far}.",
             file=sys.stderr,
         )
     return status
 
 
-def _sweep_all(given: SimpleNamespace) -> int:
+def _sweep_all(arguments: SimpleNamespace) -> int:
     """Runs each sweep in its own process."""
     sweeps = registered("SWEEPS")
     if not sweeps:
         require_module("")  # raises: there are none
-    words = ["--profile", given.profile, "--set", _as_words(given.set)]
-    words += [] if given.gpus_per_pack is None else ["--gpus-per-pack", str(given.gpus_per_pack)]
-    summary, failed = [], False
+    words = ["--profile", arguments.profile, "--set", _as_words(arguments.set)]
+    if arguments.gpus_per_pack is not None:
+        words += ["--gpus-per-pack", str(arguments.gpus_per_pack)]
+    summary = []
+    failed = False
     for name in sweeps:
         print(f"\n== {name}", flush=True)
         began = time.monotonic()
         status = _run(["sweep", name, *words])
+        seconds = time.monotonic() - began
         failed = failed or status != 0
-        summary.append(f"{'FAILED' if status else 'done  '}  {name}, {time.monotonic() - began:.0f} s")
+        outcome = "FAILED" if status else "done  "
+        summary.append(f"{outcome}  {name}, {seconds:.0f} s")
     print("", *summary, sep="\n", flush=True)
     return FAILED if failed else 0
 
@@ -205,12 +214,12 @@ def _run(words: Sequence[str]) -> int:
         return process.wait()
 
 
-def _ui(given: SimpleNamespace) -> int:
-    if is_taken(given.port):
-        raise InvalidInput(f"port must be free, got {given.port}, which another program uses")
+def _ui(arguments: SimpleNamespace) -> int:
+    if is_taken(arguments.port):
+        raise InvalidInput(f"port must be free, got {arguments.port}, which another program uses")
     from infoscope.tracking.cli import serve_ui
 
-    return serve_ui(given.port)
+    return serve_ui(arguments.port)
 
 
 if __name__ == "__main__":

@@ -9,5 +9,8 @@ from infoscope.checks import require_int, require_ints
 
 def check_size(size: int | Sequence[int]) -> tuple[int, int]:
     """Returns (height, width), equal for a single number; ValueError unless they are positive whole numbers."""
-    height, width = require_ints("size", size, 2) if isinstance(size, Sequence) else (require_int("size", size),) * 2
-    return height, width
+    if isinstance(size, Sequence):
+        height, width = require_ints("size", size, 2)
+        return height, width
+    side = require_int("size", size)
+    return side, side

@@ -18,11 +18,21 @@ def table_information(joint: NDArray) -> float:
 def student_information(dim_x: int, dim_y: int, dof: float) -> float:
     """I of two blocks of an uncorrelated multivariate t, nats (from its entropies; Kotz & Nadarajah 2004)."""
 
-    def entropy(dim: int) -> float:
-        constant = special.gammaln(dof / 2) + dim / 2 * np.log(dof * np.pi) - special.gammaln((dof + dim) / 2)
-        return constant + (dof + dim) / 2 * (special.digamma((dof + dim) / 2) - special.digamma(dof / 2))
+    def entropy(dim):
+        half = (dof + dim) / 2
+        constant = special.gammaln(dof / 2) + dim / 2 * np.log(dof * np.pi) - special.gammaln(half)
+        mean_log = special.digamma(half) - special.digamma(dof / 2)
+        return constant + half * mean_log
 
     return float(entropy(dim_x) + entropy(dim_y) - entropy(dim_x + dim_y))
+
+
+def normal_information(covariance: NDArray, columns: int) -> float:
+    """I of the first `columns` of a normal vector and its other columns, nats."""
+    _, log_x = np.linalg.slogdet(covariance[:columns, :columns])
+    _, log_y = np.linalg.slogdet(covariance[columns:, columns:])
+    _, log_both = np.linalg.slogdet(covariance)
+    return 0.5 * float(log_x + log_y - log_both)
 
 
 def bisected(below: Callable, low: float | NDArray, high: float | NDArray, steps: int) -> tuple[NDArray, NDArray]:
@@ -30,5 +40,6 @@ def bisected(below: Callable, low: float | NDArray, high: float | NDArray, steps
     for _ in range(steps):
         middle = (low + high) / 2
         under = below(middle)
-        low, high = np.where(under, middle, low), np.where(under, high, middle)
+        low = np.where(under, middle, low)
+        high = np.where(under, high, middle)
     return low, high

@@ -9,19 +9,22 @@ DATA_VARIABLE = "INFOSCOPE_DATA"
 
 
 def data_root(root: Path | str | None = None) -> Path | None:
-    """The folder `root`, for None that which INFOSCOPE_DATA names, or None. FileNotFoundError unless it exists."""
-    named, by = (os.environ.get(DATA_VARIABLE), DATA_VARIABLE) if root is None else (root, "root")
-    if not named:
+    """The folder `root`, for None the folder that INFOSCOPE_DATA names, or None. FileNotFoundError unless it exists."""
+    argument = "root"
+    if root is None:
+        argument = DATA_VARIABLE
+        root = os.environ.get(DATA_VARIABLE)
+    if not root:
         return None
-    folder = Path(named).expanduser()
+    folder = Path(root).expanduser()
     if not folder.is_dir():
-        raise FileNotFoundError(f"{by} names the folder {str(named)!r}, which does not exist.")
+        raise FileNotFoundError(f"{argument} names the folder {str(root)!r}, which does not exist.")
     return folder
 
 
 def required_root(root: Path | str | None, content: str) -> Path:
     """The folder as of `data_root`, for data that are not downloaded; FileNotFoundError where none is named."""
-    found = data_root(root)
-    if found is None:
+    folder = data_root(root)
+    if folder is None:
         raise FileNotFoundError(f"{DATA_VARIABLE} must name the folder that holds {content}.")
-    return found
+    return folder

@@ -40,12 +40,14 @@ def complete_rows(values: dict[str, Any], groups: Any = None) -> tuple[dict[str,
         if isinstance(value, Variable):
             continue
         masks = [pd.isna(column) for _, column, _ in columns(name, value)]
-        missing[name] = np.any(masks, axis=0)
-        if missing[name].any():
-            places = [place for place, mask in zip(column_names(value, len(masks)), masks) if mask.any()]
+        is_missing = np.any(masks, axis=0)
+        missing[name] = is_missing
+        if is_missing.any():
+            names = column_names(value, len(masks))
+            incomplete = [column for column, mask in zip(names, masks) if mask.any()]
             sentence = (
-                f"{name}: {missing[name].sum():,} of {len(masks[0]):,} rows have missing values and are left out "
-                f"({columns_in_words(places)} some)."
+                f"{name}: {is_missing.sum():,} of {len(is_missing):,} rows have missing values and are left out "
+                f"({columns_in_words(incomplete)} some)."
             )
             notes.append(Note(sentence, "missing values", name))
     if not notes or len({len(rows) for rows in missing.values()}) > 1:
@@ -53,7 +55,10 @@ def complete_rows(values: dict[str, Any], groups: Any = None) -> tuple[dict[str,
     complete = np.flatnonzero(~np.any(list(missing.values()), axis=0))
     if not len(complete):
         raise MissingValues(f"{' and '.join(missing)} must have rows without missing values, got none. {notes[0]}")
-    codes = None if groups is None else of_kept(group_codes(len(missing[name]), groups)[1], complete)
+    codes = None
+    if groups is not None:
+        _, codes = group_codes(len(missing[name]), groups)
+        codes = of_kept(codes, complete)
     return {name: take_rows(value, complete) for name, value in values.items()}, codes, notes
 
 
@@ -70,7 +75,7 @@ def rows_with_missing_values(values: dict[str, Any]) -> np.ndarray:
 
 
 def take_rows(value: Any, rows: np.ndarray) -> Any:
-    """The rows (indices) of a value; whole numbers beside missing ones become integers again."""
+    """The rows (indices) of a value; a Series of whole numbers that had missing values becomes integers again."""
     if isinstance(value, (Continuous, Discrete, Angle)):
         return replace(value, values=take_rows(value.values, rows))
     if isinstance(value, Variable):
@@ -78,12 +83,16 @@ def take_rows(value: Any, rows: np.ndarray) -> Any:
     if isinstance(value, pd.DataFrame):
         return value.apply(take_rows, rows=rows)
     if isinstance(value, pd.Series):
-        whole = value.dtype.kind == "f" and value.hasnans
-        return pd.to_numeric(value.iloc[rows], downcast="integer") if whole else value.iloc[rows]
+        may_be_whole = value.dtype.kind == "f" and value.hasnans
+        part = value.iloc[rows]
+        return pd.to_numeric(part, downcast="integer") if may_be_whole else part
     if isinstance(value, (list, tuple)):
-        wrapped = any(isinstance(block, (Continuous, Discrete, Angle)) for block in value)
-        return [take_rows(block, rows) for block in value] if wrapped else [value[row] for row in rows]
-    return (value.tocsr() if sparse.issparse(value) else value)[rows]
+        if any(isinstance(block, (Continuous, Discrete, Angle)) for block in value):
+            return [take_rows(block, rows) for block in value]
+        return [value[row] for row in rows]
+    if sparse.issparse(value):
+        value = value.tocsr()
+    return value[rows]
 
 
 def group_codes(n: int, groups: ArrayLike) -> tuple[int, np.ndarray]:
@@ -100,20 +109,21 @@ def group_codes(n: int, groups: ArrayLike) -> tuple[int, np.ndarray]:
     return count, codes.astype(np.int64)
 
 
-def aligned(**given: Any) -> tuple[dict[str, Any], list[Note]]:
+def aligned(**values: Any) -> tuple[dict[str, Any], list[Note]]:
     """The values with the rows of pandas objects in the order of the first index, and a note on each that was moved.
 
     Tables without an index (`as_pandas`), and those with the index 0, 1, ..., are paired by position, with a note
     where other labels stand beside it. WrongOrder: other labels, or the same in another order, some of them twice.
     """
-    known = [(name, one.index) for name, value in given.items() for one in tables(value)]
-    moved, notes = [], []
-    for name, index in known[1:]:
-        first, reference = known[0]
+    indexes = [(name, table.index) for name, value in values.items() for table in tables(value)]
+    first, reference = indexes[0] if indexes else ("", None)
+    reordered, notes = [], []
+    for name, index in indexes[1:]:
         if len(index) != len(reference) or index.equals(reference):
             continue
         if index.value_counts().to_dict() != reference.value_counts().to_dict():
-            if not any(labels.equals(pd.RangeIndex(len(labels))) for labels in (index, reference)):
+            positions = pd.RangeIndex(len(index))
+            if not index.equals(positions) and not reference.equals(positions):
                 raise WrongOrder(
                     f"{name} must have the index of {first} or none, got other labels: {name}.loc[{first}.index] pairs "
                     "rows by label, to_numpy() by position."
@@ -126,17 +136,18 @@ def aligned(**given: Any) -> tuple[dict[str, Any], list[Note]]:
                 f"{name} must have its rows in the order of {first}, got the same index in another order, with "
                 "repeated labels: give arrays (to_numpy()) to match rows by position."
             )
-        moved.append(name)
+        reordered.append(name)
         notes.append(Note(f"The rows of {name} are reordered by the index of {first}.", "reordered rows", name))
-    reference = known[0][1] if known else None
-    found = {name: apply_to_values(value, partial(as_pandas, name, index=reference)) for name, value in given.items()}
-    return found | {
-        name: apply_to_values(found[name], partial(_reordered, reference=reference)) for name in moved
-    }, notes
+    tabled = {}
+    for name, value in values.items():
+        tabled[name] = apply_to_values(value, partial(as_pandas, name, index=reference))
+    for name in dict.fromkeys(reordered):
+        tabled[name] = apply_to_values(tabled[name], partial(_reordered, reference=reference))
+    return tabled, notes
 
 
 def aligns(*names: str) -> Callable:
-    """Decorates a public function: what these arguments hold of pandas is aligned (`aligned`) before it is called."""
+    """Decorates a public function: pandas objects in these arguments are aligned (`aligned`) before the call."""
 
     def decorated(function: Callable) -> Callable:
         signature = inspect.signature(function)
@@ -144,8 +155,8 @@ def aligns(*names: str) -> Callable:
         @wraps(function)
         def called(*args: Any, **kwargs: Any) -> Any:
             bound = signature.bind(*args, **kwargs)
-            given = {name: bound.arguments[name] for name in names if name in bound.arguments}
-            bound.arguments.update(aligned(**given)[0])
+            values = {name: bound.arguments[name] for name in names if name in bound.arguments}
+            bound.arguments.update(aligned(**values)[0])
             return function(*bound.args, **bound.kwargs)
 
         return called
@@ -153,9 +164,11 @@ def aligns(*names: str) -> Callable:
     return decorated
 
 
-def _reordered(one: Any, reference: pd.Index) -> Any:
-    """A data frame or Series with its rows in the order of `reference`, where it has its labels."""
-    if not isinstance(one, (pd.DataFrame, pd.Series)):
-        return one
-    places = one.index.get_indexer(reference) if one.index.is_unique else np.array([-1])
-    return one.iloc[places] if len(one) == len(reference) and (places >= 0).all() else one
+def _reordered(value: Any, reference: pd.Index) -> Any:
+    """A data frame or Series with its rows in the order of `reference`, if it has the same labels."""
+    if not isinstance(value, (pd.DataFrame, pd.Series)):
+        return value
+    if len(value) != len(reference) or not value.index.is_unique:
+        return value
+    places = value.index.get_indexer(reference)
+    return value.iloc[places] if (places >= 0).all() else value

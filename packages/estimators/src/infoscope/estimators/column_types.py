@@ -16,7 +16,6 @@ import numpy as np
 from infoscope.errors import NoVariation, TooFew, WrongLength
 from infoscope.estimators.alignment import aligned, complete_rows, group_codes
 from infoscope.estimators.columns import (
-    Continuous,
     Discrete,
     as_numbers,
     categorical,
@@ -38,36 +37,43 @@ from infoscope.notes import Note
 
 
 def as_variables(
-    groups: Any = None, drop_missing: bool = False, /, **given: Any
+    groups: Any = None, drop_missing: bool = False, /, **values: Any
 ) -> tuple[dict[str, Variable], np.ndarray | None]:
-    """Variables of the same rows by the names of `given`, and the codes 0, 1, ... int64 [n] of their groups or None.
+    """Variables of the same rows by the names of `values`, and the codes 0, 1, ... int64 [n] of their groups or None.
 
     Arguments as in `as_variable`; pandas objects are put in the order of the first (`aligned`); rows with missing
     values are refused, or left out (`complete_rows`). InfoscopeError as `as_variable` and `aligned`; WrongLength:
     different numbers of rows, or groups of another length.
     """
-    given, notes = aligned(**given, groups=groups)
-    groups = given.pop("groups")
+    values, notes = aligned(**values, groups=groups)
+    groups = values.pop("groups")
     if drop_missing:
-        given, groups, missing = complete_rows(given, groups)
-        notes = [*notes, *missing]
-    typed = {name: one if isinstance(one, Variable) else _Columns.of(name, one) for name, one in given.items()}
-    cells = math.prod(one.categories for one in typed.values())
-    found = {name: one if isinstance(one, Variable) else one.variable(cells) for name, one in typed.items()}
+        values, groups, missing_notes = complete_rows(values, groups)
+        notes = [*notes, *missing_notes]
+    typed = {}
+    for name, value in values.items():
+        typed[name] = value if isinstance(value, Variable) else _Columns.of(name, value)
+    cells = math.prod(columns.categories for columns in typed.values())
+    variables = {}
+    for name, value in typed.items():
+        variables[name] = value if isinstance(value, Variable) else value.variable(cells)
     for note in notes:
-        if note.argument in found:
-            variable = found[note.argument]
-            found[note.argument] = replace(variable, notes=(*variable.notes, note))
-    lengths = {name: one.n for name, one in found.items()}
+        if note.argument in variables:
+            variable = variables[note.argument]
+            variables[note.argument] = replace(variable, notes=(*variable.notes, note))
+    lengths = {name: variable.n for name, variable in variables.items()}
     if len(set(lengths.values())) != 1:
         raise WrongLength(f"{' and '.join(lengths)} must have the same number of rows, got {lengths}.")
-    return found, None if groups is None else group_codes(next(iter(lengths.values())), groups)[1]
+    if groups is None:
+        return variables, None
+    n = next(iter(lengths.values()))
+    return variables, group_codes(n, groups)[1]
 
 
 def as_variable(name: str, value: Any) -> Variable:
-    """`value` as a Variable; `name` is what errors call it.
+    """`value` as a Variable; `name` is its name in errors.
 
-    Taken: an array, tensor, list or Series of [n] or [n, d]; a DataFrame, of polars or pyarrow, too; a `Continuous`,
+    Accepted: an array, tensor, list or Series of [n] or [n, d]; a DataFrame, of polars or pyarrow, too; a `Continuous`,
     `Discrete` or `Angle` around one of these; a list or tuple of blocks with at least one wrapped; a Variable.
 
     Integers are discrete if they look like codes of classes: two values; the middle 96 % of the rows from 0 or 1 to at
@@ -94,7 +100,7 @@ class _Integers:
 
 @dataclass(frozen=True, eq=False)
 class _Columns:
-    """The typed columns of a variable, before its integers are taken as numbers or categories."""
+    """The typed columns of a variable, before its integers become numbers or categories."""
 
     name: str
     rows: int
@@ -105,54 +111,65 @@ class _Columns:
 
     @classmethod
     def of(cls, name: str, value: Any) -> _Columns:
-        found = columns(name, value)
-        lengths = {len(column) for _, column, _ in found}
+        typed_columns = columns(name, value)
+        lengths = {len(column) for _, column, _ in typed_columns}
         if len(lengths) != 1 or 0 in lengths:
             raise WrongLength(f"{name} must have rows, and columns of one length, got lengths {sorted(lengths)}.")
-        if lengths == {1}:
+        rows = lengths.pop()
+        if rows == 1:
             raise TooFew(f"{name} must have at least two rows, got 1.")
-        numbers, labels, integers, constant, whole, circles = [], [], [], [], [], []
-        for place, (typed, column, wrapped) in zip(column_names(value, len(found)), found):
+        numbers, labels, integers = [], [], []
+        constant, repeated, periodic = [], [], []
+        names = column_names(value, len(typed_columns))
+        for place, (column_type, column, is_wrapped) in zip(names, typed_columns):
             require_present(name, column, place)
-            if typed is Discrete:
+            if column_type is Discrete:
                 labels.append(factorise(categorical(name, column))[0])
                 continue
-            values = as_numbers(name, categorical(name, column) if typed is int else column)
-            if values.min() == values.max() and not (typed is int and len(found) == 1):
+            is_integer = column_type is int
+            values = as_numbers(name, categorical(name, column) if is_integer else column)
+            is_only_integer = is_integer and len(typed_columns) == 1
+            if values.min() == values.max() and not is_only_integer:
                 constant.append(place)
-            elif typed is int:
+            elif is_integer:
                 integers.append(_Integers(place, values, *factorise(column)))
             else:
                 numbers.append(values)
-            if not wrapped and (circle := period_name(values)):
-                circles.append((place, circle))
-            if not wrapped and typed is Continuous and has_few_repeated_values(values):
-                whole.append(place)
-        alike = f"column {constant[0]} is" if len(constant) == 1 else f"{len(constant)} columns are"
+            if is_wrapped:
+                continue
+            unit = period_name(values)
+            if unit:
+                periodic.append((place, unit))
+            if not is_integer and has_few_repeated_values(values):
+                repeated.append(place)
+        subject = f"column {constant[0]} is" if len(constant) == 1 else f"{len(constant)} columns are"
         if not (numbers or labels or integers):
-            raise NoVariation(f"{name} must vary, got {alike} constant in all {lengths.pop()} rows.")
-        notes = (Note(f"{name}: {alike} constant and left out.", "constant column", name),) if constant else ()
-        notes += _number_notes(name, whole)
-        if circles:
-            place, circle = circles[0]
-            period = PERIODS[circle]
+            raise NoVariation(f"{name} must vary, got {subject} constant in all {rows} rows.")
+        notes = ()
+        if constant:
+            notes = (Note(f"{name}: {subject} constant and left out.", "constant column", name),)
+        notes += _number_notes(name, repeated)
+        if periodic:
+            place, unit = periodic[0]
+            period = PERIODS[unit]
             sentence = (
-                f"{name}: column {place} fills a range of {period:g}; for {circle} give Angle(values, {period:g}) "
+                f"{name}: column {place} fills a range of {period:g}; for {unit} give Angle(values, {period:g}) "
                 f"(ANGLES=NAME:{period:g} of a command)."
             )
             notes += (Note(sentence, "angle", name),)
-        return cls(name, lengths.pop(), numbers, labels, integers, notes)
+        return cls(name, rows, numbers, labels, integers, notes)
 
     @property
     def categories(self) -> int:
         """How many combinations its categories could form if all of its integers are labels."""
-        return joint_codes(self.labels)[1] * math.prod(column.count for column in self.integers)
+        _, combinations = joint_codes(self.labels)
+        return combinations * math.prod(column.count for column in self.integers)
 
     def variable(self, cells: int) -> Variable:
         """The variable, where the table of all categories of all variables has so many cells."""
-        alone = len(self.integers) == 1 and not self.labels
-        crowded = not alone and self.rows < MIN_LABEL_ROWS * cells
-        numeric = [column for column in self.integers if crowded or not are_codes_of_classes(column.numbers)]
+        is_alone = len(self.integers) == 1 and not self.labels
+        has_few_rows = not is_alone and self.rows < MIN_LABEL_ROWS * cells
+        numeric = [column for column in self.integers if has_few_rows or not are_codes_of_classes(column.numbers)]
         different = [column.place for column in numeric if column.count == self.rows]
         repeated = [column.place for column in numeric if column.count < self.rows]
         notes = self.notes + _number_notes(self.name, repeated) + _row_number_notes(self.name, different)
@@ -175,6 +192,6 @@ def _number_notes(name: str, places: Sequence[str]) -> tuple[Note, ...]:
 def _row_number_notes(name: str, places: Sequence[str]) -> tuple[Note, ...]:
     if not places:
         return ()
-    which = columns_in_words(places)
-    sentence = f"{name}: {which} whole numbers that are all different (ranks or row numbers?), taken as numbers."
+    subject = columns_in_words(places)
+    sentence = f"{name}: {subject} whole numbers that are all different (ranks or row numbers?), taken as numbers."
     return (Note(sentence, "different whole numbers", name),)

@@ -38,21 +38,49 @@ _Column = np.ndarray | pd.Categorical
 
 @dataclass(frozen=True, eq=False)
 class Continuous:
-    """Every column of `values` [n] or [n, d] is a number; ties are allowed."""
+    """Every column of `values` is a number; ties are allowed.
+
+    Parameters
+    ----------
+    values : array_like [n] or [n, d]
+    """
 
     values: Any
 
 
 @dataclass(frozen=True, eq=False)
 class Discrete:
-    """Every column of `values` [n] or [n, d] is a category, without order or distance."""
+    """Every column of `values` is a category, without order or distance.
+
+    Parameters
+    ----------
+    values : array_like [n] or [n, d]
+    """
 
     values: Any
 
 
 @dataclass(frozen=True, eq=False)
 class Angle:
-    """`values` [n] of a period (360 for degrees, 24 for hours), as cosine and sine. OutOfRange: period not above 0."""
+    """Angles, as cosine and sine.
+
+    Parameters
+    ----------
+    values : array_like [n] or [n, d]
+    period : float
+        360 for degrees, 24 for hours.
+
+    Raises
+    ------
+    OutOfRange
+        A period that is not above 0.
+
+    Examples
+    --------
+    >>> cosine, sine = Angle([0, 6, 12], 24).on_circle("hour")
+    >>> cosine.round(3).tolist()
+    [1.0, 0.0, -1.0]
+    """
 
     values: Any
     period: float
@@ -64,10 +92,10 @@ class Angle:
         """Cosine and sine [n] of every column."""
         parts = []
         for column in bare_columns(name, self.values):
-            present = ~pd.isna(column)
-            turn = np.full(len(column), np.nan)
-            turn[present] = 2 * np.pi / self.period * as_numbers(name, column[present])
-            parts += [np.cos(turn), np.sin(turn)]
+            is_present = ~pd.isna(column)
+            radians = np.full(len(column), np.nan)
+            radians[is_present] = 2 * np.pi / self.period * as_numbers(name, column[is_present])
+            parts += [np.cos(radians), np.sin(radians)]
         return parts
 
 
@@ -81,10 +109,10 @@ def columns_in_words(places: Sequence[str]) -> str:
 
 def as_codes(name: str, value: Any) -> np.ndarray:
     """Codes 0..m-1 [n] of one column of categories, [n] or [n, 1]. ValueError: several columns, or missing values."""
-    found = bare_columns(name, value)
-    if len(found) != 1:
-        raise InvalidInput(f"{name} must be one column of categories, got {len(found)} columns.")
-    return factorise(categorical(name, found[0]))[0]
+    parts = bare_columns(name, value)
+    if len(parts) != 1:
+        raise InvalidInput(f"{name} must be one column of categories, got {len(parts)} columns.")
+    return factorise(categorical(name, parts[0]))[0]
 
 
 def single_columns(name: str, value: Any) -> list[Any]:
@@ -94,49 +122,50 @@ def single_columns(name: str, value: Any) -> list[Any]:
 
 def tables(value: Any) -> list[pd.DataFrame | pd.Series]:
     """The pandas data frames and Series in a value."""
-    found: list[Any] = []
-    apply_to_values(value, found.append)
-    return [one for one in found if isinstance(one, (pd.DataFrame, pd.Series))]
+    parts: list[Any] = []
+    apply_to_values(value, parts.append)
+    return [part for part in parts if isinstance(part, (pd.DataFrame, pd.Series))]
 
 
-def as_pandas(name: str, one: Any, index: pd.Index | None = None) -> Any:
-    """A table or column of polars, pyarrow or another library as that of pandas, with `index` if it has as many rows;
-    anything else as it is. WrongType: a lazy table; Conflict: columns of one name.
+def as_pandas(name: str, value: Any, index: pd.Index | None = None) -> Any:
+    """A table or column of polars, pyarrow or another library as pandas' own, with `index` if it has as many rows;
+    anything else unchanged. WrongType: a lazy table; Conflict: columns of one name.
     """
-    if isinstance(one, (list, tuple, np.ndarray, pd.DataFrame, pd.Series, *_PLAIN_ITEMS)):
-        return one
+    if isinstance(value, (list, tuple, np.ndarray, pd.DataFrame, pd.Series, *_PLAIN_ITEMS)):
+        return value
     pyarrow = sys.modules.get("pyarrow")
-    if pyarrow and isinstance(one, pyarrow.RecordBatch):
-        one = pyarrow.Table.from_batches([one])
-    elif pyarrow and isinstance(one, pyarrow.Array):
-        one = pyarrow.chunked_array([one])
+    if pyarrow and isinstance(value, pyarrow.RecordBatch):
+        value = pyarrow.Table.from_batches([value])
+    elif pyarrow and isinstance(value, pyarrow.Array):
+        value = pyarrow.chunked_array([value])
     try:
-        found = nw.from_native(one, pass_through=True, allow_series=True)
+        table = nw.from_native(value, pass_through=True, allow_series=True)
     except nw.exceptions.DuplicateError:
-        raise Conflict(f"{name} must have columns of different names, got {one.column_names}.") from None
-    if isinstance(found, nw.LazyFrame):
+        raise Conflict(f"{name} must have columns of different names, got {value.column_names}.") from None
+    if isinstance(table, nw.LazyFrame):
         raise WrongType(f"{name} must hold values, got a lazy table: collect it first.")
-    if not isinstance(found, (nw.DataFrame, nw.Series)):
-        return one
-    index = index if index is not None and len(index) == len(found) else pd.RangeIndex(len(found))
-    if isinstance(found, nw.Series):
-        return _series(found, index).rename(found.name or None)
-    columns = {place: _series(column, index) for place, column in enumerate(found.iter_columns())}
-    return pd.DataFrame(columns, index).set_axis(found.columns, axis=1)
+    if not isinstance(table, (nw.DataFrame, nw.Series)):
+        return value
+    if index is None or len(index) != len(table):
+        index = pd.RangeIndex(len(table))
+    if isinstance(table, nw.Series):
+        return _series(table, index).rename(table.name or None)
+    columns = {place: _series(column, index) for place, column in enumerate(table.iter_columns())}
+    return pd.DataFrame(columns, index).set_axis(table.columns, axis=1)
 
 
 def _series(column: nw.Series, index: pd.Index) -> pd.Series:
     """The column as a pandas Series: categories stay categories, missing numbers are NaN."""
     if column.dtype in (nw.Categorical, nw.Enum):
         return pd.Series(pd.Categorical(column.to_list()), index)
-    plain = column.dtype.is_numeric() and column.dtype not in (nw.Int128, nw.UInt128)
-    return pd.Series(column.to_numpy() if plain else column.to_list(), index)
+    has_numpy_type = column.dtype.is_numeric() and column.dtype not in (nw.Int128, nw.UInt128)
+    return pd.Series(column.to_numpy() if has_numpy_type else column.to_list(), index)
 
 
 def apply_to_values(value: Any, change: Callable[[Any], Any]) -> Any:
     """`change` applied to the value, or to everything that it wraps or is a list or mapping of."""
-    if isinstance(value, (list, tuple)):
-        return [apply_to_values(part, change) for part in value] if _has_parts(value) else change(value)
+    if _has_parts(value):
+        return [apply_to_values(part, change) for part in value]
     if isinstance(value, (Continuous, Discrete, Angle)):
         return replace(value, values=apply_to_values(value.values, change))
     if isinstance(value, Mapping) and not sparse.issparse(value):  # a sparse matrix of keys is a dict
@@ -157,19 +186,24 @@ def columns(name: str, value: Any) -> list[tuple[type, _Column, bool]]:
         return [(Continuous, column, True) for column in value.on_circle(name)]
     if isinstance(value, (Continuous, Discrete)):
         return [(type(value), column, True) for column in bare_columns(name, value.values)]
-    found = bare_columns(name, value)
-    places = column_names(value, len(found))
-    return [(_inferred(name, column, place), column, False) for place, column in zip(places, found)]
+    parts = bare_columns(name, value)
+    names = column_names(value, len(parts))
+    return [(_inferred(name, column, place), column, False) for place, column in zip(names, parts)]
 
 
 def column_names(value: Any, count: int) -> list[str]:
     """The quoted names of the columns of a value, or their numbers, for messages."""
-    named: list[str] = []
-    for block in value if isinstance(value, (list, tuple)) and _has_parts(value) else [value]:
-        for one in tables(block):
-            labels = one.columns if isinstance(one, pd.DataFrame) else [one.name] if one.name is not None else []
-            named += [repr(label) for label in labels for _ in range(1 + isinstance(block, Angle))]
-    return named if len(named) == count else list(map(str, range(count)))
+    names: list[str] = []
+    for block in value if _has_parts(value) else [value]:
+        columns_per_label = 2 if isinstance(block, Angle) else 1
+        for table in tables(block):
+            if isinstance(table, pd.DataFrame):
+                labels = list(table.columns)
+            else:
+                labels = [] if table.name is None else [table.name]
+            for label in labels:
+                names += [repr(label)] * columns_per_label
+    return names if len(names) == count else list(map(str, range(count)))
 
 
 def require_values(name: str, value: Any) -> None:
@@ -193,7 +227,9 @@ def bare_columns(name: str, value: Any) -> list[_Column]:
     if torch and isinstance(value, torch.Tensor):
         require_values(name, value)
         value = value.detach().cpu()
-        value = (value.double() if value.is_floating_point() else value).resolve_conj().resolve_neg().numpy()
+        if value.is_floating_point():
+            value = value.double()
+        value = value.resolve_conj().resolve_neg().numpy()
     require_unmasked(name, value)
     try:
         array = np.asarray(value)
@@ -201,15 +237,15 @@ def bare_columns(name: str, value: Any) -> list[_Column]:
         raise WrongShape(f"{name} must be an array [n] or [n, d], but: {error}.") from None
     if isinstance(value, (list, tuple)) and array.dtype.kind in "US":  # numpy made strings of numbers and NaN too
         array = np.array(value, dtype=object)
-    vectors = array.dtype.kind == "O" and array.ndim == 1 and array.size > 0
-    if vectors and all(isinstance(row, (list, tuple, np.ndarray)) for row in array):
+    is_object_column = array.dtype.kind == "O" and array.ndim == 1 and array.size > 0
+    if is_object_column and all(isinstance(row, (list, tuple, np.ndarray)) for row in array):
         lengths = sorted({len(row) for row in array})
         if len(lengths) != 1:
             raise WrongShape(f"{name} must hold vectors of one length, got a column of lists of lengths {lengths[:5]}.")
         array = np.stack(array)
     if array.ndim not in (1, 2):
-        way = ": encode the images, or reshape to [n, -1]." if array.ndim > 2 else "."
-        raise WrongShape(f"{name} must be [n] or [n, d], got shape {array.shape}{way}")
+        advice = ": encode the images, or reshape to [n, -1]." if array.ndim > 2 else "."
+        raise WrongShape(f"{name} must be [n] or [n, d], got shape {array.shape}{advice}")
     if array.ndim == 1:
         return [array]
     if array.shape[1] == 0:
@@ -219,7 +255,8 @@ def bare_columns(name: str, value: Any) -> list[_Column]:
 
 def require_present(name: str, column: _Column, place: str) -> None:
     """MissingValues for a column [n] with missing values; `place` is its name in the message."""
-    if missing := int(np.sum(pd.isna(column))):
+    missing = int(np.sum(pd.isna(column)))
+    if missing:
         raise MissingValues(
             f"{name} must have no missing values, got {missing:,} of {len(column):,} in column {place}: leave these "
             "rows out, for example with dropna()."
@@ -227,24 +264,27 @@ def require_present(name: str, column: _Column, place: str) -> None:
 
 
 def require_unmasked(name: str, value: Any) -> None:
-    """ValueError where a masked array, or a list of them, hides values: numpy forgets masks without a word."""
+    """ValueError where a masked array, or a list of them, hides values: numpy drops masks without a warning."""
     parts = value if isinstance(value, (list, tuple)) else [value]
-    masked = sum(int(np.ma.getmaskarray(part).sum()) for part in parts if isinstance(part, np.ma.MaskedArray))
+    masks = [np.ma.getmaskarray(part) for part in parts if isinstance(part, np.ma.MaskedArray)]
+    masked = int(sum(mask.sum() for mask in masks))
     if masked:
-        raise MissingValues(
-            f"{name} must have no missing values, got {masked:,} masked of {sum(map(np.size, parts)):,}."
-        )
+        total = sum(map(np.size, parts))
+        raise MissingValues(f"{name} must have no missing values, got {masked:,} masked of {total:,}.")
 
 
 def _inferred(name: str, column: _Column, place: str) -> type:
     """Continuous, Discrete or int, from the column's type; `place` is its name in errors."""
     if isinstance(column, pd.Categorical):
         return Discrete
-    if column.dtype.kind == "f":
+    letter = column.dtype.kind
+    if letter == "f":
         return Continuous
-    if column.dtype.kind in "iub":
-        return Discrete if column.dtype.kind == "b" else int
-    if column.dtype.kind in "US":
+    if letter == "b":
+        return Discrete
+    if letter in "iu":
+        return int
+    if letter in "US":
         kind = "string"
     else:
         require_no_dates(name, column, place)
@@ -264,20 +304,23 @@ def _inferred(name: str, column: _Column, place: str) -> type:
 
 
 def _require_real(name: str, column: _Column) -> None:
-    if np.iscomplexobj(column) or any(isinstance(one, complex) for one in column):
+    if np.iscomplexobj(column) or any(isinstance(value, complex) for value in column):
         raise WrongType(f"{name} must be real, got complex numbers: give real and imaginary part as two columns.")
 
 
 def as_floats(name: str, column: _Column) -> np.ndarray:
-    """float64 [n]; ValueError for what is no number, such as strings, even of digits, dates and complex numbers."""
+    """float64 [n]; ValueError for other values, such as strings, even of digits, dates and complex numbers."""
     values = np.asarray(column)
     kind = pd.api.types.infer_dtype(values) if values.dtype.kind in "OUSMm" else ""
-    if values.dtype.kind in "US" or kind in TIMES or (kind and any(isinstance(v, (str, bytes)) for v in values)):
-        how = f": turn them into numbers, {HOW_DATES_BECOME_NUMBERS}" if kind in TIMES else unreadable_texts(values)
-        raise WrongType(f"{name} must be numbers to be continuous, got a column of {kind}{how}.")
+    message = f"{name} must be numbers to be continuous, got a column of {kind}"
+    if kind in TIMES:
+        raise WrongType(f"{message}: turn them into numbers, {HOW_DATES_BECOME_NUMBERS}.")
+    if values.dtype.kind in "US" or (kind and any(isinstance(value, (str, bytes)) for value in values)):
+        raise WrongType(f"{message}{unreadable_texts(values)}.")
     if values.dtype.kind in "cO":
         _require_real(name, values)
-    if values.dtype.kind == "O" and (missing := int(pd.isna(values).sum())):
+    missing = int(pd.isna(values).sum()) if values.dtype.kind == "O" else 0
+    if missing:
         raise MissingValues(f"{name} must have no missing values, got {missing:,} of {len(values):,}.")
     try:
         return values.astype(np.float64)
@@ -287,13 +330,15 @@ def as_floats(name: str, column: _Column) -> np.ndarray:
 
 def as_matrix(name: str, value: Any) -> np.ndarray:
     """Numbers [n] or [n, d] as float64 [n, d], checked like a variable, constants kept. Else InfoscopeError."""
-    if isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.ndim == 2 and not np.ma.isMaskedArray(value):
+    is_array = isinstance(value, np.ndarray) and not np.ma.isMaskedArray(value)
+    if is_array and value.dtype.kind == "f" and value.ndim == 2:
         matrix = value.astype(np.float64, copy=False)
     else:
-        found = [as_floats(name, column) for column in bare_columns(name, value)]
-        if len({len(column) for column in found}) != 1:
-            raise WrongLength(f"{name} must have columns of one length, got {sorted(map(len, found))}.")
-        matrix = np.column_stack(found)
+        parts = [as_floats(name, column) for column in bare_columns(name, value)]
+        lengths = sorted(map(len, parts))
+        if len(set(lengths)) != 1:
+            raise WrongLength(f"{name} must have columns of one length, got {lengths}.")
+        matrix = np.column_stack(parts)
     if not matrix.size:
         raise WrongShape(f"{name} must be [n] or [n, d] with at least one row and column, got shape {matrix.shape}.")
     return _require_measurable(name, matrix)
@@ -306,12 +351,17 @@ def as_numbers(name: str, column: _Column) -> np.ndarray:
 
 def _require_measurable(name: str, numbers: np.ndarray) -> np.ndarray:
     """The numbers [n] or [n, d]. InfoscopeError unless finite, and constant or of a representable variance."""
-    if bad := int((~np.isfinite(numbers)).sum()):
-        raise MissingValues(f"{name} must be finite, got {bad:,} NaN or infinite values.")
+    not_finite = int((~np.isfinite(numbers)).sum())
+    if not_finite:
+        raise MissingValues(f"{name} must be finite, got {not_finite:,} NaN or infinite values.")
     largest = np.abs(numbers).max(axis=0, initial=0.0)
-    spans = 2 * (numbers.max(axis=0, initial=-_LARGEST) / 2 - numbers.min(axis=0, initial=_LARGEST) / 2)
-    if np.any(wrong := (largest > _LARGEST) | ((spans > 0) & (spans < 1 / _LARGEST))):
-        place = np.flatnonzero(wrong)[0]
+    high = numbers.max(axis=0, initial=-_LARGEST)
+    low = numbers.min(axis=0, initial=_LARGEST)
+    spans = 2 * (high / 2 - low / 2)
+    is_too_small = (spans > 0) & (spans < 1 / _LARGEST)
+    wrong = np.flatnonzero((largest > _LARGEST) | is_too_small)
+    if len(wrong):
+        place = wrong[0]
         raise OutOfRange(
             f"{name} must be of a size between {1 / _LARGEST:g} and {_LARGEST:g}, got a column up to "
             f"{np.ravel(largest)[place]:g} with a range of {np.ravel(spans)[place]:g}: choose another unit."
@@ -320,9 +370,10 @@ def _require_measurable(name: str, numbers: np.ndarray) -> np.ndarray:
 
 
 def categorical(name: str, column: _Column) -> np.ndarray:
-    """The column with nothing missing; values of mixed types become strings with their type, so that they sort."""
-    if pd.isna(column).any():
-        raise MissingValues(f"{name} must have no missing categories, got {pd.isna(column).sum()} of {len(column)}.")
+    """The column without missing values; values of mixed types become strings with their type, so that they sort."""
+    missing = int(pd.isna(column).sum())
+    if missing:
+        raise MissingValues(f"{name} must have no missing categories, got {missing} of {len(column)}.")
     if isinstance(column, pd.Categorical):
         return column.codes
     if column.dtype.kind != "O":

@@ -19,10 +19,8 @@ TOLERANCE = 1e-5  # residual of a function at the resolution of its values, in i
 ROUNDING = 1e-9  # distance of values that are one but for rounding, such as cosines of hours, in interquartile ranges
 MAX_GAP = 5e-4  # median error of interpolation between neighbours, in interquartile ranges
 QUANTILES = (0.5, 0.9, 0.97)  # of such errors, so that a second branch and single values of their own are seen
-MIN_SHRINKAGE = np.array(
-    [3.3, 2.6, 2.6]
-)  # of them, from every second to every value: 4 for smooth functions, 1 for noise
-MIN_ROWS, MAX_ROWS = 200, 4_000  # that are looked at
+MIN_SHRINKAGE = np.array([3.3, 2.6, 2.6])  # errors at every second / every value: 4 for smooth functions, 1 for noise
+MIN_ROWS, MAX_ROWS = 200, 4_000  # that are compared
 MAX_COLUMNS = 12
 MIN_MOVING = 20  # values around which the function is not constant
 ROWS_PER_TERM = 4
@@ -42,37 +40,39 @@ def without_combinations(name: str, variable: Variable) -> Variable:
 def without_functions(name: str, variable: Variable) -> Variable:
     """The variable without columns, and labels, that are functions of its other columns, with a note.
 
-    Found are functions of one column, monotone levels of one, and up to 12 columns related by sums of products, ratios
-    and logarithms. A circle stays: its sine is two values at each cosine.
+    Detects functions of one column, monotone levels of one, and up to 12 columns related by sums of products, ratios
+    and logarithms. A circle stays: its sine has two values at each cosine.
     """
     if variable.n < MIN_ROWS or not 0 < variable.dim <= MAX_COLUMNS:
         return variable
     step = -(-variable.n // MAX_ROWS)
     columns = variable.continuous[::step]
-    kept = np.ones(variable.dim, bool)
-    for place in range(variable.dim)[::-1]:
-        kept[place] = False
-        column, others = columns[:, place], columns[:, kept]
-        curve = any(is_function(other, column) for other in others.T)
-        kept[place] = not (curve or is_algebraic(others, column))
-    reduced = _keep(name, variable, kept)
+    is_own = np.ones(variable.dim, bool)
+    for place in reversed(range(variable.dim)):
+        is_own[place] = False
+        column, others = columns[:, place], columns[:, is_own]
+        is_curve = any(is_function(other, column) for other in others.T)
+        is_own[place] = not (is_curve or is_algebraic(others, column))
+    reduced = _keep(name, variable, is_own)
     if variable.codes is None:
         return reduced
     codes = variable.codes[::step]
-    if any(_changes(column, codes) < len(np.unique(codes)) for column in columns.T):
+    labels = len(np.unique(codes))
+    if any(_changes(column, codes) < labels for column in columns.T):
         note = Note(f"{name}: its label follows from one of its columns and is left out.", "derived column", name)
         return replace(reduced, codes=None, categories=1, notes=(*reduced.notes, note))
     return reduced
 
 
-def _keep(name: str, variable: Variable, kept: NDArray[np.bool_]) -> Variable:
-    if kept.all():
+def _keep(name: str, variable: Variable, columns: NDArray[np.bool_]) -> Variable:
+    """The variable with some of its numeric columns, and a note if others are left out."""
+    left_out = np.flatnonzero(~columns)
+    if len(left_out) == 0:
         return variable
-    count = np.sum(~kept)
-    which = f"numeric column {np.flatnonzero(~kept)[0]} is" if count == 1 else f"{count} numeric columns are"
-    sentence = f"{name}: {which} computed from the others and left out; the information is the same."
+    subject = f"numeric column {left_out[0]} is" if len(left_out) == 1 else f"{len(left_out)} numeric columns are"
+    sentence = f"{name}: {subject} computed from the others and left out; the information is the same."
     notes = (*variable.notes, Note(sentence, "derived column", name))
-    return replace(variable, continuous=np.ascontiguousarray(variable.continuous[:, kept]), notes=notes)
+    return replace(variable, continuous=np.ascontiguousarray(variable.continuous[:, columns]), notes=notes)
 
 
 def is_function(x: Column, y: Column) -> bool:
@@ -80,25 +80,27 @@ def is_function(x: Column, y: Column) -> bool:
     order = np.lexsort((y, x))
     x, y = x[order], y[order]
     scale = _spread(y)
-    first = np.flatnonzero(np.diff(x, prepend=-np.inf) > ROUNDING * _spread(x))
-    within = np.maximum.reduceat(y, first) - np.minimum.reduceat(y, first)
-    if within.max() > TOLERANCE * scale:
+    starts = np.flatnonzero(np.diff(x, prepend=-np.inf) > ROUNDING * _spread(x))
+    ranges = np.maximum.reduceat(y, starts) - np.minimum.reduceat(y, starts)
+    if ranges.max() > TOLERANCE * scale:
         return False
-    if len(first) <= len(x) / 10:  # ten rows a value
+    if len(starts) <= len(x) / 10:  # ten rows a value
         return True
-    x, y = x[first], y[first]
+    x, y = x[starts], y[starts]
     windows = np.lib.stride_tricks.sliding_window_view(y, 5)
-    moving = np.ptp(windows, axis=1) > 0
-    if moving.sum() < MIN_MOVING:
+    is_moving = np.ptp(windows, axis=1) > 0
+    if is_moving.sum() < MIN_MOVING:
         return _changes(x, y) < len(np.unique(y))
-    near = np.quantile(_gaps(x, y, 1)[1:-1][moving], QUANTILES)
-    far = np.quantile(_gaps(x, y, 2)[moving], QUANTILES)
-    return near[0] <= MAX_GAP * scale and bool((far >= MIN_SHRINKAGE * (near - TOLERANCE * scale)).all())
+    near = np.quantile(_gaps(x, y, 1)[1:-1][is_moving], QUANTILES)
+    far = np.quantile(_gaps(x, y, 2)[is_moving], QUANTILES)
+    shrinks = far >= MIN_SHRINKAGE * (near - TOLERANCE * scale)
+    return near[0] <= MAX_GAP * scale and bool(shrinks.all())
 
 
 def _changes(x: Column, labels: NDArray) -> int:
-    """How often labels change along x; one less than there are where each is an interval."""
-    return int(np.count_nonzero(np.diff(labels[np.lexsort((labels, x))])))
+    """How often labels change along x: one less than the number of labels if each is an interval of x."""
+    order = np.lexsort((labels, x))
+    return int(np.count_nonzero(np.diff(labels[order])))
 
 
 def _gaps(x: Column, y: Column, distance: int) -> Column:
@@ -116,30 +118,33 @@ def is_algebraic(others: Column, column: Column) -> bool:
         return False
     scores = _scores(others)
     first, second = np.triu_indices(count)
-    terms = [np.ones((n, 1)), scores, scores[:, first] * scores[:, second]]
+    products = scores[:, first] * scores[:, second]
     positive = others[:, others.min(axis=0) > 0]
-    numerator = np.hstack([*terms, _scores(np.log(positive))])
+    denominator = np.hstack([np.ones((n, 1)), scores])
+    numerator = np.hstack([denominator, products, _scores(np.log(positive))])
     targets = [column]
     if column.min() > 0:
         targets += [column**2, np.log(column)]
     if n < ROWS_PER_TERM * (numerator.shape[1] + count + 1):
         return False
-    return any(_is_ratio(numerator, np.hstack([terms[0], scores]), _scores(target[:, None])) for target in targets)
+    return any(_is_ratio(numerator, denominator, _scores(target[:, None])) for target in targets)
 
 
 def _is_ratio(numerator: Column, denominator: Column, target: Column) -> bool:
     """Whether target * (denominator @ b) = numerator @ a for some a and b, at every row, without a denominator of 0."""
     products = target * denominator
-    scale = 1 / (1 + np.abs(numerator).max(axis=1) + np.abs(products).max(axis=1))[:, None]  # outliers do not decide
-    left = np.linalg.qr(numerator * scale)[0]
-    rest = products * scale
-    rest = rest - left @ (left.T @ rest)
-    weights = np.linalg.svd(rest, full_matrices=False)[2][-1]
-    below = denominator @ weights
+    sizes = 1 + np.abs(numerator).max(axis=1) + np.abs(products).max(axis=1)
+    scale = 1 / sizes[:, None]  # outliers do not decide
+    scaled_numerator = numerator * scale
+    scaled_products = products * scale
+    basis, _ = np.linalg.qr(scaled_numerator)
+    residuals = scaled_products - basis @ (basis.T @ scaled_products)
+    weights_below = np.linalg.svd(residuals, full_matrices=False)[2][-1]
+    below = denominator @ weights_below
     if np.abs(below).min() < TOLERANCE * np.abs(below).max():
         return False
-    above = np.linalg.lstsq(numerator * scale, (products * scale) @ weights, rcond=None)[0]
-    errors = np.abs(target[:, 0] - numerator @ above / below)
+    weights_above = np.linalg.lstsq(scaled_numerator, scaled_products @ weights_below, rcond=None)[0]
+    errors = np.abs(target[:, 0] - numerator @ weights_above / below)
     return bool(np.quantile(errors, 0.99) <= TOLERANCE * _spread(target[:, 0]))
 
 

@@ -19,9 +19,14 @@ from infoscope.notes import Note
 class Diagnosis(InNotebook):
     """Copies and series in a sample; printed as one sentence per line.
 
-    pairs       the checked sample without derived columns, with copies of a row as one group, and with notes
-    duplicates  rows that are copies of an earlier one; 0 where groups are given
-    serial      dependence of successive rows; None: not detected, or groups are given
+    Parameters
+    ----------
+    pairs : Pairs
+        The checked sample without derived columns, with copies of a row as one group, and with notes.
+    duplicates : int
+        Rows that are copies of an earlier one; 0 where groups are given.
+    serial : SerialDependence, optional
+        Dependence of successive rows; None if not detected, or if groups are given.
     """
 
     pairs: Pairs
@@ -33,10 +38,32 @@ class Diagnosis(InNotebook):
 
 
 def diagnose(x: Any, y: Any, groups: ArrayLike | None = None) -> Diagnosis:
-    """Copies of rows, rows in series, column types and derived columns. Arguments and errors as `estimate`.
+    """Copies of rows, rows in series, column types and derived columns.
 
-    Columns that others of their variable determine are left out (`derived.without_functions`).
-    Copies (`variables.copies`) are put into one group each; the test for series is `serial.serial_dependence`.
+    Columns that others of their variable determine are left out (`derived.without_functions`). Copies
+    (`variables.copies`) are put into one group each; the test for series is `serial.serial_dependence`.
+
+    Parameters
+    ----------
+    x, y : array_like [n] or [n, d]
+        As in `estimate`.
+    groups : array_like [n], optional
+        Labels of dependent rows.
+
+    Returns
+    -------
+    Diagnosis
+
+    Raises
+    ------
+    InfoscopeError
+        As `estimate`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> print(diagnose(*np.random.default_rng(0).normal(size=(2, 100))))
+    No sign that the rows are dependent.
     """
     pairs = without_derived_columns(as_pairs(x, y, groups, drop_missing=True))
     if pairs.groups is not None:
@@ -58,6 +85,7 @@ def diagnose(x: Any, y: Any, groups: ArrayLike | None = None) -> Diagnosis:
 
 def without_derived_columns(pairs: Pairs) -> Pairs:
     """The sample without columns that others of their variable determine, with a note on each variable that had any."""
-    x, y = without_functions("x", pairs.x), without_functions("y", pairs.y)
+    x = without_functions("x", pairs.x)
+    y = without_functions("y", pairs.y)
     notes = (*pairs.notes, *x.notes, *y.notes)
     return replace(pairs, x=replace(x, notes=()), y=replace(y, notes=()), notes=notes)

@@ -24,6 +24,7 @@ from infoscope.estimators.result import Estimate, mean_of
 
 
 def plug_in(counts: ArrayLike) -> float:
+    """The entropy of the frequencies, nats."""
     shares = _frequencies(as_counts(counts))
     return float(-(shares * np.log(shares)).sum())
 
@@ -47,23 +48,26 @@ def label_entropy(codes: NDArray[np.intp], groups: NDArray[np.int64] | None = No
     how many there may be (Chao 1984), which are those that occur if at most one occurs in a single row (or group).
     """
     shares = np.bincount(codes) / len(codes)
-    found = mean_of(-np.log(shares[codes]), groups, method="frequencies")
+    entropy = mean_of(-np.log(shares[codes]), groups, method="frequencies")
     units = np.arange(len(codes)) if groups is None else groups
     categories, _ = np.unique(np.stack([codes, units]), axis=1)
     _, counts = np.unique(categories, return_counts=True)  # the units in which each category occurs
-    alone = np.sum(counts == 1)
+    once = np.sum(counts == 1)
     twice = np.sum(counts == 2)
-    most = math.log(len(counts) + alone * (alone - 1) / (2 * (twice + 1)))
-    bias = max((len(counts) - 1) / (2 * len(found.influence)), chao_shen(counts) - plug_in(counts))
-    high = min(most, found.high + bias) if math.isfinite(found.high) else most
-    return replace(found, interval=(found.low, max(found.value, high)))
+    max_categories = len(counts) + once * (once - 1) / (2 * (twice + 1))
+    high = math.log(max_categories)
+    if math.isfinite(entropy.high):
+        bias = max((len(counts) - 1) / (2 * len(entropy.influence)), chao_shen(counts) - plug_in(counts))
+        high = min(high, entropy.high + bias)
+    return replace(entropy, interval=(entropy.low, max(entropy.value, high)))
 
 
 def shrinkage(counts: ArrayLike, categories: int | None = None, weight: float | None = None) -> float:
     """The entropy of frequencies shrunk by `weight` (None: `shrinkage_weight`) towards equal ones, nats."""
     counts = as_counts(counts, whole=False)
     categories = _possible(counts, categories)
-    weight = shrinkage_weight(counts, categories) if weight is None else weight
+    if weight is None:
+        weight = shrinkage_weight(counts, categories)
     shares = (1 - weight) * counts / counts.sum() + weight / categories
     unseen = (categories - len(counts)) / categories * xlogy(weight, weight / categories)
     return float(-xlogy(shares, shares).sum() - unseen)
@@ -72,10 +76,12 @@ def shrinkage(counts: ArrayLike, categories: int | None = None, weight: float | 
 def shrinkage_weight(counts: ArrayLike, categories: int | None = None) -> float:
     """The weight of equal frequencies, 0 to 1; 1 for a single row and for equal counts."""
     counts = as_counts(counts, whole=False)
-    n, shares, categories = counts.sum(), _frequencies(counts), _possible(counts, categories)
-    away = ((shares - 1 / categories) ** 2).sum() + (categories - len(counts)) / categories**2
+    shares = _frequencies(counts)
+    categories = _possible(counts, categories)
+    distance = ((shares - 1 / categories) ** 2).sum() + (categories - len(counts)) / categories**2
+    signal = (counts.sum() - 1) * distance
     noise = 1 - (shares**2).sum()
-    return 1.0 if noise >= (n - 1) * away else float(noise / ((n - 1) * away))
+    return 1.0 if noise >= signal else float(noise / signal)
 
 
 def nsb(counts: ArrayLike, categories: int | None = None, steps: int = 400) -> tuple[float, NDArray[np.float64]]:
@@ -87,41 +93,47 @@ def nsb(counts: ArrayLike, categories: int | None = None, steps: int = 400) -> t
     categories = _possible(counts, categories)
     if categories == 1:
         return 0.0, np.zeros(1)
-    sizes, which, many = np.unique(counts, return_inverse=True, return_counts=True)
-    low, high = np.log(1e-10 / categories), np.log(1e7)  # the entropy is 0, and that of equal shares
+    sizes, size_codes, many = np.unique(counts, return_inverse=True, return_counts=True)
+    low, high = np.log(1e-10 / categories), np.log(1e7)  # the prior entropy is 0, and log(categories)
     for _ in range(3):
         grid = np.linspace(low, high, steps)
-        log_weights = _log_posterior(np.exp(grid), sizes, many, categories)
-        kept = np.flatnonzero(log_weights > log_weights.max() - 35.0)  # smaller ones do not matter
-        low, high = grid[max(kept[0] - 1, 0)], grid[min(kept[-1] + 1, steps - 1)]
+        pseudocounts = np.exp(grid)
+        log_weights = _log_posterior(pseudocounts, sizes, many, categories)
+        relevant = np.flatnonzero(log_weights > log_weights.max() - 35.0)
+        low = grid[max(relevant[0] - 1, 0)]
+        high = grid[min(relevant[-1] + 1, steps - 1)]
     weights = np.exp(log_weights - log_weights.max())
     weights /= weights.sum()
-    means, slopes = _given_pseudocount(np.exp(grid), sizes, many, categories)
+    means, slopes = _given_pseudocount(pseudocounts, sizes, many, categories)
     mean = weights @ means
-    score = digamma(sizes + np.exp(grid)[:, None]) - digamma(counts.sum() + categories * np.exp(grid))[:, None]
+    totals = counts.sum() + categories * pseudocounts
+    score = digamma(sizes + pseudocounts[:, None]) - digamma(totals)[:, None]
     slopes = weights @ (slopes + (means - mean)[:, None] * score)
-    return float(mean), slopes[which.reshape(-1)]
+    return float(mean), slopes[size_codes.reshape(-1)]
 
 
 def _log_posterior(pseudocounts: NDArray, sizes: NDArray, many: NDArray, categories: int) -> NDArray[np.float64]:
-    """Log density [steps] of the logarithm of the pseudocount, of counts `sizes`, each of `many` categories."""
-    total, every = (sizes * many).sum(), categories * pseudocounts
-    prior = categories * polygamma(1, every + 1) - polygamma(1, pseudocounts + 1)
+    """Log density [steps] of the logarithm of the pseudocount, for counts `sizes` that `many` categories each have."""
+    n = (sizes * many).sum()
+    total = categories * pseudocounts
+    prior = categories * polygamma(1, total + 1) - polygamma(1, pseudocounts + 1)
     rising = gammaln(sizes + pseudocounts[:, None]) - gammaln(pseudocounts)[:, None]
-    return np.log(prior * pseudocounts) + gammaln(every) - gammaln(total + every) + rising @ many
+    return np.log(prior * pseudocounts) + gammaln(total) - gammaln(n + total) + rising @ many
 
 
 def _given_pseudocount(
     pseudocounts: NDArray, sizes: NDArray, many: NDArray, categories: int
 ) -> tuple[NDArray, NDArray]:
     """Mean [steps] of the entropy given the pseudocount (Wolpert & Wolf 1995), changes [steps, sizes]."""
-    sizes, many = np.append(sizes, 0.0), np.append(many, categories - many.sum())
+    sizes = np.append(sizes, 0.0)
+    many = np.append(many, categories - many.sum())
     parts = sizes + pseudocounts[:, None]
     total = (parts @ many)[:, None]
-    psi, psi1 = digamma(parts + 1), polygamma(1, parts + 1)
+    psi = digamma(parts + 1)
     inner = (parts * psi) @ many
     means = digamma(total + 1)[:, 0] - inner / total[:, 0]
-    slopes = polygamma(1, total + 1) - (psi + parts * psi1) / total + inner[:, None] / total**2
+    part_slopes = psi + parts * polygamma(1, parts + 1)
+    slopes = polygamma(1, total + 1) - part_slopes / total + inner[:, None] / total**2
     return means, slopes[:, :-1]
 
 
@@ -140,13 +152,8 @@ def _frequencies(counts: ArrayLike) -> NDArray[np.float64]:
 def as_counts(counts: ArrayLike, whole: bool = True) -> NDArray[np.float64]:
     """Positive counts as float64 [m]. ValueError: not one axis, all 0, or not counts."""
     counts = np.asarray(counts, dtype=np.float64)
-    if (
-        counts.ndim != 1
-        or not (counts >= 0).all()
-        or whole
-        and np.mod(counts, 1).any()
-        or not 0 < counts.sum() < np.inf
-    ):
+    is_valid = counts.ndim == 1 and (counts >= 0).all() and 0 < counts.sum() < np.inf
+    if not is_valid or (whole and np.mod(counts, 1).any()):
         kind = "whole numbers" if whole else "finite and at least 0"
         raise InvalidInput(f"counts must be {kind} [m] and not all 0, got {counts.tolist()!r:.80}.")
     return counts[counts > 0]

@@ -1,4 +1,4 @@
-"""What the values of a column without a given type are: labels or numbers, texts of numbers or dates, a period."""
+"""Guesses about a column without a given type: labels or numbers, texts of numbers or dates, a period."""
 
 from __future__ import annotations
 
@@ -56,25 +56,27 @@ def _are_small_codes(values: np.ndarray, rows: np.ndarray) -> bool:
     """Whether sorted whole numbers, with their rows, mostly run from 0 or 1 to at most 10, whatever their tails."""
     if len(values) > _MAX_LABEL_VALUES:
         return False
-    up_to = np.cumsum(rows) / rows.sum()
-    from_here = 1 - up_to + rows / rows.sum()
-    common = values[(up_to > _TAIL) & (from_here > _TAIL)]
+    share_up_to = np.cumsum(rows) / rows.sum()
+    share_from = 1 - share_up_to + rows / rows.sum()
+    common = values[(share_up_to > _TAIL) & (share_from > _TAIL)]
     first, last = common[0], common[-1]
+    has_few_gaps = len(common) >= 2 / 3 * (last - first + 1)
     if last <= _MAX_RATING:
         first = values[0]  # the lowest answer may be rare
-    return first in (0, 1) and last <= _MAX_CODE and len(common) >= 2 / 3 * (last - common[0] + 1)
+    return first in (0, 1) and last <= _MAX_CODE and has_few_gaps
 
 
 def _are_even_codes(values: np.ndarray, rows: np.ndarray) -> bool:
     """Whether nearly all whole numbers from 0 or 1 on occur, the first and last tenth about as often as the others."""
-    span = int(values[-1] - values[0]) + 1
-    complete = values[0] in (0, 1) and len(values) >= 0.9 * span
-    if not complete or rows.sum() < MIN_LABEL_ROWS * len(values):
+    low, high = values[0], values[-1]
+    span = int(high - low) + 1
+    is_complete = low in (0, 1) and len(values) >= 0.9 * span
+    if not is_complete or rows.sum() < MIN_LABEL_ROWS * len(values):
         return False
-    end = max(1, span // 10)
-    first = rows[values < values[0] + end].sum()
-    last = rows[values > values[-1] - end].sum()
-    return min(first, last) >= rows.sum() * end / span / 3
+    tenth = max(1, span // 10)
+    first_rows = rows[values < low + tenth].sum()
+    last_rows = rows[values > high - tenth].sum()
+    return min(first_rows, last_rows) >= rows.sum() * tenth / span / 3
 
 
 def period_name(column: np.ndarray) -> str | None:
@@ -83,8 +85,8 @@ def period_name(column: np.ndarray) -> str | None:
     for name, period in PERIODS.items():
         for start in (0.0, -period / 2):
             if start <= low and high <= start + period:
-                places = (column - start) / period
-                if min(np.mean(places < 0.05), np.mean(places > 0.95)) >= 0.01:  # a fifth of what even values have
+                turns = (column - start) / period
+                if min(np.mean(turns < 0.05), np.mean(turns > 0.95)) >= 0.01:  # a fifth of the share of even values
                     return name
     return None
 
@@ -100,19 +102,21 @@ def require_names(name: str, column: ArrayLike, place: str) -> None:
             f"read them with pandas.to_datetime and turn them into numbers, {HOW_DATES_BECOME_NUMBERS}",
         ),
     ):
-        reads = counts.index.map(lambda one, form=form: bool(form.fullmatch(one.strip().translate(_PLAIN)))).to_numpy()
-        if counts[reads].sum() <= 0.9 * counts.sum():  # share of the texts that parse
+        is_read = np.array([bool(form.fullmatch(text.strip().translate(_PLAIN))) for text in counts.index], bool)
+        if counts[is_read].sum() <= 0.9 * counts.sum():  # share of the texts that parse
             continue
-        if what == "numbers" and len(counts) <= _MAX_LABEL_VALUES and all(one.isdecimal() for one in counts.index):
-            return
-        plain = reads & _are_numbers(counts.index) if what == "numbers" else reads
-        example, others = (
-            (counts.index[plain][0], counts[~plain]) if plain.any() else (counts.index[reads][0], counts[~reads])
-        )
-        beside = f", and also {quoted(others)}" if len(others) else ""
+        if what == "numbers":
+            if len(counts) <= _MAX_LABEL_VALUES and all(text.isdecimal() for text in counts.index):
+                return
+            is_plain = is_read & _are_numbers(counts.index)
+            if is_plain.any():
+                is_read = is_plain
+        example = counts.index[is_read][0]
+        others = counts[~is_read]
+        also = f", and also {quoted(others)}" if len(others) else ""
         raise WrongType(
             f"{name} must be numbers or names of categories, but column {place} holds {what} as texts, such as "
-            f"{example!r}{beside}: {how}; if they are names, {AS_CATEGORIES}."
+            f"{example!r}{also}: {how}; if they are names, {AS_CATEGORIES}."
         )
 
 
@@ -123,14 +127,15 @@ def _are_numbers(texts: pd.Index) -> np.ndarray:
 def _counts(texts: np.ndarray) -> pd.Series:
     """How often every text [n] occurs, the most frequent first; missing ones are left out."""
     counts = pd.Series(texts, dtype=object).value_counts()
-    read = [one.decode(errors="replace") if isinstance(one, bytes) else str(one) for one in counts.index]
-    return counts.set_axis(read)
+    names = [text.decode(errors="replace") if isinstance(text, bytes) else str(text) for text in counts.index]
+    return counts.set_axis(names)
 
 
 def quoted(counts: pd.Series) -> str:
     """Texts with how often each occurs: 'a' (12), 'b' (3); of many, the first."""
-    named = ", ".join(f"{text!r} ({count:,})" for text, count in counts[:MAX_SHOWN].items())
-    return named + (f" and {len(counts) - MAX_SHOWN:,} more" if len(counts) > MAX_SHOWN else "")
+    shown = ", ".join(f"{text!r} ({count:,})" for text, count in counts[:MAX_SHOWN].items())
+    more = len(counts) - MAX_SHOWN
+    return f"{shown} and {more:,} more" if more > 0 else shown
 
 
 def require_no_dates(name: str, column: ArrayLike, place: str) -> None:
@@ -144,10 +149,12 @@ def require_no_dates(name: str, column: ArrayLike, place: str) -> None:
 
 
 def unreadable_texts(values: np.ndarray) -> str:
-    """The end of a sentence on texts among values [n] that are no numbers."""
+    """The end of a sentence on texts among values [n]."""
     counts = _counts(values)
-    bad = counts[~_are_numbers(counts.index)]
-    return f", with {quoted(bad)}: make them numbers or leave their rows out" if len(bad) else ": make them numbers"
+    unreadable = counts[~_are_numbers(counts.index)]
+    if len(unreadable) == 0:
+        return ": make them numbers"
+    return f", with {quoted(unreadable)}: make them numbers or leave their rows out"
 
 
 def has_few_repeated_values(numbers: np.ndarray) -> bool:

@@ -9,7 +9,7 @@ Differences from NPEET:
     centropy...   H(x) - I(x; y); NPEET subtracts two entropies of different dimension, its centropycd takes the base
                   for k, and its centropydc returns H(y | x)
     tc            one neighbourhood for all columns (Kraskov et al. 2004, eq. 23); NPEET subtracts entropies
-    scale         columns are standardised; NPEET's noise (1e-10) destroys data of that scale
+    scale         columns are standardised; NPEET's noise (1e-10) destroys data of this scale
 
 `compat=True` of mi, cmi, micd, midc and entropy gives NPEET's own numbers, up to its tie-breaking noise. The correction
 of thin neighbourhoods (alpha in NPEET) is not here.
@@ -22,8 +22,7 @@ floats; notes of `knn` are warnings. Errors as `knn`; OutOfRange also for a base
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
-from inspect import Parameter, Signature
+from collections.abc import Sequence
 from math import log
 from typing import Any
 
@@ -42,99 +41,215 @@ from infoscope.estimators.knn.search import count_within, nearest
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.variables import join
 
-Terms = list[tuple[int, Estimate]]  # estimates, nats, and the signs with which they are summed
+NOISE = 1e-10  # largest value of NPEET's noise
 
 
-def _mi(k: int, x: Any, y: Any, z: Any = None) -> Terms:
-    measured = knn.mutual_information(x, y, k) if z is None else knn.conditional_mutual_information(x, y, z, k)
-    return [(1, measured)]
+def mi(
+    x: Any,
+    y: Any,
+    z: Any = None,
+    k: int = 3,
+    base: float = 2,
+    *,
+    compat: bool = False,
+    generator: Generator | None = None,
+) -> float:
+    """I(x; y), or I(x; y | z)."""
+    if compat:
+        return _original_mi(k, generator_or_default(generator), x, y, z) / _nats_per_unit(base)
+    return _total([_mi(k, x, y, z)], base)
 
 
-def _entropy(k: int, x: Any) -> Terms:
-    return [(1, knn.entropy(x, k))]
+def cmi(
+    x: Any, y: Any, z: Any, k: int = 3, base: float = 2, *, compat: bool = False, generator: Generator | None = None
+) -> float:
+    """I(x; y | z)."""
+    if compat:
+        return _original_mi(k, generator_or_default(generator), x, y, z) / _nats_per_unit(base)
+    return _total([_mi(k, x, y, z)], base)
 
 
-def _centropy(k: int, x: Any, y: Any) -> Terms:
-    return _entropy(k, x) + _negative(_mi(k, x, y))
+def entropy(x: Any, k: int = 3, base: float = 2, *, compat: bool = False, generator: Generator | None = None) -> float:
+    """H(x)."""
+    if compat:
+        return _original_entropy(k, generator_or_default(generator), x) / _nats_per_unit(base)
+    return _total([knn.entropy(x, k)], base)
 
 
-def _tc(k: int, xs: Any) -> Terms:
-    return [(1, knn.total_correlation(single_columns("xs", xs), k))]
+def centropy(x: Any, y: Any, k: int = 3, base: float = 2) -> float:
+    """H(x | y)."""
+    return _total(_centropy(k, x, y), base)
 
 
-def _corex(k: int, xs: Any, ys: Any) -> Terms:
-    given = {f"xs[{place}]": column for place, column in enumerate(single_columns("xs", xs))}
-    *columns, ys = as_variables(**given, ys=ys)[0].values()
-    alone = [term for column in columns for term in _mi(k, column, ys)]
-    return alone + _negative(_mi(k, join(*columns), ys))
+def tc(xs: Any, k: int = 3, base: float = 2) -> float:
+    """Total correlation of the columns of xs."""
+    return _total([_tc(k, xs)], base)
 
 
-def _ctc(k: int, xs: Any, y: Any) -> Terms:
-    return _tc(k, xs) + _negative(_corex(k, xs, y))
+def ctc(xs: Any, y: Any, k: int = 3, base: float = 2) -> float:
+    """Total correlation of the columns of xs given y."""
+    return _total(_ctc(k, xs, y), base)
 
 
-def _negative(terms: Terms) -> Terms:
-    return [(-sign, one) for sign, one in terms]
+def corex(xs: Any, ys: Any, k: int = 3, base: float = 2) -> float:
+    """Part of the total correlation of xs that ys explains: sum of I(column of xs; ys) - I(xs; ys)."""
+    return _total(_corex(k, xs, ys), base)
 
 
-def _function(
-    name: str, measure: Callable[..., Terms], kinds: str, arguments: str, meaning: str,
-    original: Callable[..., float] | None = None,
-) -> Callable[..., float]:  # fmt: skip
-    """NPEET's function of a name; kinds: c or d for x and for y, or empty: types from the values.
+def entropyd(sx: Any, base: float = 2) -> float:
+    """H(sx) of categories."""
+    return _total([knn.entropy(Discrete(sx), 1)], base)
 
-    Its arguments (z may be left out of those of mi), then k (unless all are categories), base, warning (of mixed kinds)
-    and, with NPEET's own formula, compat and generator by name.
-    """
-    defaults = {"base": 2} if kinds == "dd" else {"k": 3, "base": 2} | ({"warning": True} if kinds else {})
-    own = {} if original is None else {"compat": False, "generator": None}
-    named = {one: None if (name, one) == ("mi", "z") else Parameter.empty for one in arguments.split()}
-    signature = Signature(
-        [Parameter(one, Parameter.POSITIONAL_OR_KEYWORD, default=value) for one, value in (named | defaults).items()]
-        + [Parameter(one, Parameter.KEYWORD_ONLY, default=value) for one, value in own.items()],
-        return_annotation=float,
-    )
-    types = [{"c": Continuous, "d": Discrete}[kind] for kind in kinds] or [lambda values: values] * 2
 
-    def function(*args: Any, **kwargs: Any) -> float:
-        bound = signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        given = bound.arguments
-        units, variables = _units(given["base"]), [given[one] for one in named if given[one] is not None]
-        if given.get("compat"):
-            return original(given["k"], generator_or_default(given["generator"]), *variables) / units
-        typed = [types[min(place, 1)](one) for place, one in enumerate(variables)]
-        terms = measure(given.get("k", 1), *typed)
-        for note in dict.fromkeys(note for _, one in terms for note in one.notes if given.get("warning", True)):
-            warnings.warn(note, stacklevel=2)
-        return sum(sign * float(one) for sign, one in terms) / units
+def centropyd(x: Any, y: Any, base: float = 2) -> float:
+    """H(x | y) of categories."""
+    return _total(_centropy(1, Discrete(x), Discrete(y)), base)
 
-    function.__name__, function.__qualname__, function.__doc__ = name, name, meaning
-    function.__signature__ = signature
-    return function
+
+def midd(x: Any, y: Any, base: float = 2) -> float:
+    """I(x; y) of categories."""
+    return _total([_mi(1, Discrete(x), Discrete(y))], base)
+
+
+def cmidd(x: Any, y: Any, z: Any, base: float = 2) -> float:
+    """I(x; y | z) of categories."""
+    return _total([_mi(1, Discrete(x), Discrete(y), Discrete(z))], base)
+
+
+def tcd(xs: Any, base: float = 2) -> float:
+    """Total correlation of the columns of xs, categories."""
+    return _total([_tc(1, Discrete(xs))], base)
+
+
+def ctcd(xs: Any, y: Any, base: float = 2) -> float:
+    """Total correlation of the columns of xs given y, all categories."""
+    return _total(_ctc(1, Discrete(xs), Discrete(y)), base)
+
+
+def corexd(xs: Any, ys: Any, base: float = 2) -> float:
+    """Part of the total correlation of xs that ys explains, all categories."""
+    return _total(_corex(1, Discrete(xs), Discrete(ys)), base)
+
+
+def micd(
+    x: Any,
+    y: Any,
+    k: int = 3,
+    base: float = 2,
+    warning: bool = True,
+    *,
+    compat: bool = False,
+    generator: Generator | None = None,
+) -> float:
+    """I(x; y), x numbers and y categories."""
+    if compat:
+        return _original_micd(k, generator_or_default(generator), x, y) / _nats_per_unit(base)
+    return _total([_mi(k, Continuous(x), Discrete(y))], base, warning)
+
+
+def midc(
+    x: Any,
+    y: Any,
+    k: int = 3,
+    base: float = 2,
+    warning: bool = True,
+    *,
+    compat: bool = False,
+    generator: Generator | None = None,
+) -> float:
+    """I(x; y), x categories and y numbers."""
+    if compat:
+        return _original_micd(k, generator_or_default(generator), y, x) / _nats_per_unit(base)
+    return _total([_mi(k, Discrete(x), Continuous(y))], base, warning)
+
+
+def centropycd(x: Any, y: Any, k: int = 3, base: float = 2, warning: bool = True) -> float:
+    """H(x | y), x numbers and y categories."""
+    return _total(_centropy(k, Continuous(x), Discrete(y)), base, warning)
+
+
+def centropydc(x: Any, y: Any, k: int = 3, base: float = 2, warning: bool = True) -> float:
+    """H(x | y), x categories and y numbers."""
+    return _total(_centropy(k, Discrete(x), Continuous(y)), base, warning)
+
+
+def ctccd(xs: Any, y: Any, k: int = 3, base: float = 2, warning: bool = True) -> float:
+    """Total correlation of the columns of xs, numbers, given y, categories."""
+    return _total(_ctc(k, Continuous(xs), Discrete(y)), base, warning)
+
+
+def ctcdc(xs: Any, y: Any, k: int = 3, base: float = 2, warning: bool = True) -> float:
+    """Total correlation of the columns of xs, categories, given y, numbers."""
+    return _total(_ctc(k, Discrete(xs), Continuous(y)), base, warning)
+
+
+def corexcd(xs: Any, ys: Any, k: int = 3, base: float = 2, warning: bool = True) -> float:
+    """Part of the total correlation of xs that ys explains: columns of xs numbers, ys categories."""
+    return _total(_corex(k, Continuous(xs), Discrete(ys)), base, warning)
+
+
+def corexdc(xs: Any, ys: Any, k: int = 3, base: float = 2, warning: bool = True) -> float:
+    """Part of the total correlation of xs that ys explains: columns of xs categories, ys numbers."""
+    return _total(_corex(k, Discrete(xs), Continuous(ys)), base, warning)
+
+
+def _mi(k: int, x: Any, y: Any, z: Any = None) -> Estimate:
+    if z is None:
+        return knn.mutual_information(x, y, k)
+    return knn.conditional_mutual_information(x, y, z, k)
+
+
+def _centropy(k: int, x: Any, y: Any) -> list[Estimate]:
+    return [knn.entropy(x, k), -_mi(k, x, y)]
+
+
+def _tc(k: int, xs: Any) -> Estimate:
+    return knn.total_correlation(single_columns("xs", xs), k)
+
+
+def _corex(k: int, xs: Any, ys: Any) -> list[Estimate]:
+    named = {f"xs[{place}]": column for place, column in enumerate(single_columns("xs", xs))}
+    *columns, ys = as_variables(**named, ys=ys)[0].values()
+    terms = [_mi(k, column, ys) for column in columns]
+    return [*terms, -_mi(k, join(*columns), ys)]
+
+
+def _ctc(k: int, xs: Any, y: Any) -> list[Estimate]:
+    return [_tc(k, xs), *(-term for term in _corex(k, xs, y))]
+
+
+def _total(terms: list[Estimate], base: float, warning: bool = True) -> float:
+    """The sum of estimates in units of the base; warns of their notes in the line that called the public function."""
+    nats_per_unit = _nats_per_unit(base)
+    notes = [note for term in terms for note in term.notes]
+    if warning:
+        for note in dict.fromkeys(notes):
+            warnings.warn(note, stacklevel=3)
+    return sum(map(float, terms)) / nats_per_unit
 
 
 def kldiv(x: Any, xp: Any, k: int = 3, base: float = 2) -> float:
-    """D(p || q), the mean of log p / q over p, for p the density of x [n, d] and q that of xp [m, d].
+    """D(p || q), the mean of log p / q over p, for p the density of x [n, d] and q the density of xp [m, d].
 
-    Wang et al. 2009, eq. 5: the distance to the k-th other of x against that to the k-th of xp, columns in their own
+    Wang et al. 2009, eq. 5: compares distances to the k-th neighbour in x and in xp, columns in their own
     units. ValueError: different numbers of columns, discrete columns, k >= n, k > m, or values so often repeated that
     their neighbours are at distance 0.
     """
-    first, second = as_variable("x", x), as_variable("xp", xp)
-    if first.kind != "continuous" or second.kind != "continuous" or first.dim != second.dim:
-        raise WrongLength(f"x and xp must be continuous and have as many columns, got {first.dim} and {second.dim}.")
-    if require_int("k", k, 1) >= first.n or k > second.n:
-        raise OutOfRange(f"k must be below {first.n} and at most {second.n}, the numbers of rows, got {k}.")
-    within = nearest(first.continuous, k).distances[:, -1]
-    across = KDTree(second.continuous, metric="chebyshev").query(first.continuous, k)[0][:, -1]
-    if not (within.all() and across.all()):
+    p, q = as_variable("x", x), as_variable("xp", xp)
+    if {p.kind, q.kind} != {"continuous"} or p.dim != q.dim:
+        raise WrongLength(f"x and xp must be continuous and have as many columns, got {p.dim} and {q.dim}.")
+    if require_int("k", k, 1) >= p.n or k > q.n:
+        raise OutOfRange(f"k must be below {p.n} and at most {q.n}, the numbers of rows, got {k}.")
+    radius_p = nearest(p.continuous, k).distances[:, -1]
+    distances, _ = KDTree(q.continuous, metric="chebyshev").query(p.continuous, k)
+    radius_q = distances[:, -1]
+    if not (radius_p.all() and radius_q.all()):
         raise InvalidInput(f"x must not repeat a value of x or xp k = {k} times or more; break ties with jitter.")
-    ratios = first.dim * (np.log(across) - np.log(within))
-    return (log(second.n / (first.n - 1)) + float(ratios.mean())) / _units(base)
+    log_ratios = p.dim * (np.log(radius_q) - np.log(radius_p))
+    return (log(q.n / (p.n - 1)) + float(log_ratios.mean())) / _nats_per_unit(base)
 
 
-def _units(base: float) -> float:
+def _nats_per_unit(base: float) -> float:
     """Nats in a unit of this base."""
     if not 0 < base < np.inf or base == 1:
         raise OutOfRange(f"base must be a positive number other than 1, got {base!r}.")
@@ -143,44 +258,54 @@ def _units(base: float) -> float:
 
 def _original_mi(k: int, generator: Generator, x: Any, y: Any, z: Any = None) -> float:
     """NPEET's KSG 1, or Frenzel-Pompe given z, nats."""
-    _require_same_rows(x=x, y=y, **({} if z is None else {"z": z}))
-    x, y = (_noisy(variable, generator) for variable in (x, y))
-    z = np.empty((len(x), 0)) if z is None else as_matrix("values", z)
-    radius = _distances(np.hstack([x, y, z]), k)
-    xz, yz = (_mean_digamma(np.hstack([variable, z]), radius) for variable in (x, y))
+    if z is None:
+        _require_same_rows(x=x, y=y)
+        z = np.empty((len(x), 0))
+    else:
+        _require_same_rows(x=x, y=y, z=z)
+        z = as_matrix("values", z)
+    x = _noisy(x, generator)
+    y = _noisy(y, generator)
+    radius = _radii(np.hstack([x, y, z]), k)
+    xz = _mean_digamma(np.hstack([x, z]), radius)
+    yz = _mean_digamma(np.hstack([y, z]), radius)
     if not z.size:
         return float(digamma(k) + digamma(len(x)) - xz - yz)
     return float(digamma(k) - xz - yz + _mean_digamma(z, radius))
 
 
 def _original_micd(k: int, generator: Generator, x: Any, y: Any) -> float:
-    """NPEET's |H(x) - sum p(y) H(x | y)|, nats; a class of at most k samples counts with H(x)."""
+    """NPEET's |H(x) - sum p(y) H(x | y)|, nats; a class of at most k samples is included with H(x)."""
     _require_same_rows(x=x, y=y)
     x = as_matrix("values", x)
-    labels = np.unique(np.asarray(y).reshape(len(y), -1), axis=0, return_inverse=True)[1].reshape(-1)
-    of_all = _original_entropy(k, generator, x)
+    rows_of_labels = np.asarray(y).reshape(len(y), -1)
+    labels = np.unique(rows_of_labels, axis=0, return_inverse=True)[1].reshape(-1)
+    marginal = _original_entropy(k, generator, x)
     conditional = 0.0
     for label in range(labels.max() + 1):
-        members = labels == label
-        few = members.sum() <= k
-        conditional += members.mean() * (of_all if few else _original_entropy(k, generator, x[members]))
-    return abs(of_all - conditional)
+        is_member = labels == label
+        entropy_in_class = marginal
+        if is_member.sum() > k:
+            entropy_in_class = _original_entropy(k, generator, x[is_member])
+        conditional += is_member.mean() * entropy_in_class
+    return abs(marginal - conditional)
 
 
 def _original_entropy(k: int, generator: Generator, x: Any) -> float:
     """NPEET's Kozachenko-Leonenko, nats."""
     x = _noisy(x, generator)
     n, dim = x.shape
-    return float(digamma(n) - digamma(k) + dim * np.log(2 * _distances(x, k)).mean())
+    return float(digamma(n) - digamma(k) + dim * np.log(2 * _radii(x, k)).mean())
 
 
 def _mean_digamma(points: np.ndarray, radius: np.ndarray) -> float:
-    """Mean digamma of the number of points within radius - 1e-15, itself included."""
+    """Mean digamma of the number of points within radius - 1e-15 of each, which is itself included."""
     closed = np.nextafter(radius - 1e-15, np.inf)  # as NPEET
-    return float(digamma(1 + count_within(np.ascontiguousarray(points), closed)).mean())
+    counts = 1 + count_within(np.ascontiguousarray(points), closed)
+    return float(digamma(counts).mean())
 
 
-def _distances(points: np.ndarray, k: int) -> np.ndarray:
+def _radii(points: np.ndarray, k: int) -> np.ndarray:
     """The distance of each point to its k-th neighbour [n]."""
     if require_int("k", k, 1) >= len(points):
         raise OutOfRange(f"k must be below the number of rows, {len(points)}, got {k}.")
@@ -195,31 +320,4 @@ def _require_same_rows(**variables: Sequence[Any]) -> None:
 
 def _noisy(values: Any, generator: Generator) -> np.ndarray:
     points = as_matrix("values", values)
-    return points + 1e-10 * generator.random(points.shape)  # as NPEET
-
-
-_TOTAL, _EXPLAINED = "Total correlation of the columns of xs", "Part of the total correlation of xs that ys explains"
-mi = _function("mi", _mi, "", "x y z", "I(x; y), or I(x; y | z).", _original_mi)
-cmi = _function("cmi", _mi, "", "x y z", "I(x; y | z).", _original_mi)
-entropy = _function("entropy", _entropy, "", "x", "H(x).", _original_entropy)
-centropy = _function("centropy", _centropy, "", "x y", "H(x | y).")
-tc = _function("tc", _tc, "", "xs", f"{_TOTAL}.")
-ctc = _function("ctc", _ctc, "", "xs y", f"{_TOTAL} given y.")
-corex = _function("corex", _corex, "", "xs ys", f"{_EXPLAINED}: sum of I(column of xs; ys) - I(xs; ys).")
-entropyd = _function("entropyd", _entropy, "dd", "sx", "H(sx) of categories.")
-centropyd = _function("centropyd", _centropy, "dd", "x y", "H(x | y) of categories.")
-midd = _function("midd", _mi, "dd", "x y", "I(x; y) of categories.")
-cmidd = _function("cmidd", _mi, "dd", "x y z", "I(x; y | z) of categories.")
-tcd = _function("tcd", _tc, "dd", "xs", f"{_TOTAL}, categories.")
-ctcd = _function("ctcd", _ctc, "dd", "xs y", f"{_TOTAL} given y, all categories.")
-corexd = _function("corexd", _corex, "dd", "xs ys", f"{_EXPLAINED}, all categories.")
-micd = _function("micd", _mi, "cd", "x y", "I(x; y), x numbers and y categories.", _original_micd)
-midc = _function(
-    "midc", _mi, "dc", "x y", "I(x; y), x categories and y numbers.", lambda k, g, x, y: _original_micd(k, g, y, x)
-)
-centropycd = _function("centropycd", _centropy, "cd", "x y", "H(x | y), x numbers and y categories.")
-centropydc = _function("centropydc", _centropy, "dc", "x y", "H(x | y), x categories and y numbers.")
-ctccd = _function("ctccd", _ctc, "cd", "xs y", f"{_TOTAL}, numbers, given y, categories.")
-ctcdc = _function("ctcdc", _ctc, "dc", "xs y", f"{_TOTAL}, categories, given y, numbers.")
-corexcd = _function("corexcd", _corex, "cd", "xs ys", f"{_EXPLAINED}: columns of xs numbers, ys categories.")
-corexdc = _function("corexdc", _corex, "dc", "xs ys", f"{_EXPLAINED}: columns of xs categories, ys numbers.")
+    return points + NOISE * generator.random(points.shape)

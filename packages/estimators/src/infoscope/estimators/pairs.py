@@ -44,22 +44,24 @@ class Pairs:
     def folds(self, count: int, generator: np.random.Generator) -> np.ndarray:
         """A fold 0..count-1 for every row, whole units of equal sizes. TooFew: units, or rows (20 a fold)."""
         sizes = np.bincount(self.units)
-        if len(sizes) < require_int("folds", count, 2) or self.n < MIN_FOLD_ROWS * count:
+        min_rows = MIN_FOLD_ROWS * count
+        if len(sizes) < require_int("folds", count, 2) or self.n < min_rows:
             required, got = ("", "") if self.groups is None else (f" in {count} groups", f" in {len(sizes)}")
             raise TooFew(
-                f"x and y must have at least {MIN_FOLD_ROWS * count} rows{required} for {count} folds, "
-                f"got {self.n} rows{got}."
+                f"x and y must have at least {min_rows} rows{required} for {count} folds, got {self.n} rows{got}."
             )
         order = generator.permutation(len(sizes))
         order = order[np.argsort(-sizes[order], kind="stable")]
-        of_unit, filled = np.empty(len(sizes), np.intp), np.zeros(count)
+        fold_of_unit = np.empty(len(sizes), np.intp)
         if sizes.max() == 1:
-            of_unit[order] = np.arange(len(sizes)) % count
+            fold_of_unit[order] = np.arange(len(sizes)) % count
         else:
-            for unit in order:  # the largest first, each to the fold that has least
-                of_unit[unit] = filled.argmin()
-                filled[of_unit[unit]] += sizes[unit]
-        return of_unit[self.units]
+            fold_sizes = np.zeros(count)
+            for unit in order:  # the largest first, each to the smallest fold
+                fold = fold_sizes.argmin()
+                fold_of_unit[unit] = fold
+                fold_sizes[fold] += sizes[unit]
+        return fold_of_unit[self.units]
 
 
 def as_pairs(x: Any, y: Any, groups: ArrayLike | None = None, drop_missing: bool = False) -> Pairs:
@@ -70,13 +72,13 @@ def as_pairs(x: Any, y: Any, groups: ArrayLike | None = None, drop_missing: bool
     """
     variables, codes = as_variables(groups, drop_missing, x=x, y=y)
     variables = {name: without_combinations(name, variable) for name, variable in variables.items()}
-    left, right = variables.values()
     for name, variable in variables.items():
         if not variable.dim and variable.categories == 1:
             raise NoVariation(f"{name} must have more than one category, got one in all {variable.n} rows.")
-    notes = tuple(dict.fromkeys(left.notes + right.notes))
-    left, right = replace(left, notes=()), replace(right, notes=())
-    if codes is not None and codes.max() + 1 == left.n:
-        note = Note(f"Each of the {left.n:,} groups is one row: groups are ignored.", "groups of one row", "groups")
-        return Pairs(left, right, None, (*notes, note))
-    return Pairs(left, right, codes, notes)
+    x, y = variables.values()
+    notes = tuple(dict.fromkeys(x.notes + y.notes))
+    if codes is not None and codes.max() + 1 == x.n:
+        note = Note(f"Each of the {x.n:,} groups is one row: groups are ignored.", "groups of one row", "groups")
+        notes = (*notes, note)
+        codes = None
+    return Pairs(replace(x, notes=()), replace(y, notes=()), codes, notes)

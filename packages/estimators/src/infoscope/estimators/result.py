@@ -16,8 +16,8 @@ from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.notebook import InNotebook, axes, intervals
 from infoscope.notes import Note
 
-LEVEL = 0.95
-NATS, BITS, SHARE = "nats", "bits", "1"
+LEVEL = 0.95  # of intervals
+NATS, BITS, SHARE = "nats", "bits", "1"  # units
 UNPAIRED = Note(
     "Its standard error is unknown: the two estimates have no values by row that show how they depend.",
     "standard error unknown",
@@ -32,19 +32,39 @@ LARGEST = Note(
 class Estimate(InNotebook, float):
     """An estimate: a float with its error, unit and provenance.
 
-    value           not clipped; nan where there is none (notes give the reason)
-    standard_error  0 for a closed form, nan where unknown
-    unit            "nats", "bits", what a share is of, or "1"
-    units           independent units (groups, runs) behind the error; None: the n rows
-    method          the estimator, by its authors' names
-    degrees         of freedom of the Student t interval; inf: normal
-    interval        95 %, where it is not value -+ quantile times standard_error
-    local           [rows] values whose mean it is; nan at rows left out
-    influence       [units] first-order contributions; their root sum of squares is the standard error, also of sums and
-                    differences of estimates on the same rows
+    The number is in `unit`; printed and drawn information is in bits. `a + b`, `a - b`, `2 * a`, `a / 2` and `-a` are
+    estimates; all other arithmetic gives floats.
 
-    The number is in its unit, nats of information unless it says otherwise; what is printed or drawn is in bits.
-    `a + b`, `a - b`, `2 * a`, `a / 2` and `-a` are estimates; any other arithmetic is that of floats.
+    Parameters
+    ----------
+    value : float
+        Not clipped; nan where there is none (notes give the reason).
+    standard_error : float
+        0 for a closed form, nan where unknown.
+    unit : str
+        "nats", "bits", the name of a share, or "1".
+    n : int, optional
+        Rows.
+    method : str
+        The estimator, by its authors' names.
+    notes : tuple of str
+    settings : str
+    units : int, optional
+        Independent units (groups, runs) behind the error; None is the n rows.
+    degrees : float
+        Degrees of freedom of the Student t interval; inf is normal.
+    interval : (float, float), optional
+        95 %, where it is not value -+ quantile times standard_error.
+    local : ndarray [rows], optional
+        Values whose mean the estimate is; nan at rows left out.
+    influence : ndarray [units], optional
+        First-order contributions. Their root sum of squares is the standard error, also for sums and differences of
+        estimates on the same rows.
+
+    Examples
+    --------
+    >>> Estimate(0.5, 0.1, n=200) - Estimate(0.2, 0.0)
+    0.43 ± 0.14 bits (95 %: 0.15 to 0.72, sampling error only)
     """
 
     value: float
@@ -79,8 +99,9 @@ class Estimate(InNotebook, float):
 
     @property
     def _unexplained_variance(self) -> float:
+        variance = self.standard_error**2
         explained = float(np.sum(self.influence**2))
-        return 0.0 if self.standard_error**2 <= explained * (1.0 + 1e-9) else self.standard_error**2 - explained
+        return 0.0 if variance <= explained * (1.0 + 1e-9) else variance - explained
 
     @property
     def bits(self) -> Estimate:
@@ -112,19 +133,22 @@ class Estimate(InNotebook, float):
         """
         if not whole.value > 0 or whole.unit != self.unit:
             raise OutOfRange(f"whole must be above 0 and in {self.unit}, got {whole.value:g} {whole.unit}.")
-        share, notes = self.value / whole.value, (*self.notes, *whole.notes)
-        part = plain(self) / whole.value - plain(whole) * (share / whole.value)  # first order, around 0
-        error, ends = part.standard_error, None
+        share = self.value / whole.value
+        notes = (*self.notes, *whole.notes)
+        deviation = plain(self) / whole.value - plain(whole) * (share / whole.value)  # first order, around 0
+        error = deviation.standard_error
         if math.isnan(error):
             error = (self.standard_error + abs(share) * whole.standard_error) / whole.value
             notes += (LARGEST,)
+        interval = None
         if self.interval is not None:
-            wider = quantile(self.degrees) * whole.standard_error / whole.value**2
             low, high = self.interval
-            ends = low / whole.value - abs(low) * wider, high / whole.value + abs(high) * wider
+            margin = quantile(self.degrees) * whole.standard_error / whole.value**2
+            interval = (low / whole.value - abs(low) * margin, high / whole.value + abs(high) * margin)
         return replace(
-            part, value=share, standard_error=error, unit=unit, n=self.n, method=self.method, settings=self.settings,
-            notes=tuple(dict.fromkeys(notes)), degrees=self.degrees, interval=ends, local=None,
+            deviation, value=share, standard_error=error, unit=unit, n=self.n, method=self.method,
+            settings=self.settings, notes=tuple(dict.fromkeys(notes)), degrees=self.degrees, interval=interval,
+            local=None,
         )  # fmt: skip
 
     def __add__(self, other: float) -> Estimate:
@@ -142,86 +166,110 @@ class Estimate(InNotebook, float):
         return self._scaled(-1.0)
 
     def __mul__(self, factor: float) -> Any:
-        return float(self) * float(factor) if isinstance(factor, Estimate) else self._scaled(factor)
+        if isinstance(factor, Estimate):
+            return float(self) * float(factor)
+        return self._scaled(factor)
 
     __rmul__ = __mul__
 
     def __truediv__(self, divisor: float) -> Any:
-        return float(self) / float(divisor) if isinstance(divisor, Estimate) else self._scaled(1.0 / divisor)
+        if isinstance(divisor, Estimate):
+            return float(self) / float(divisor)
+        return self._scaled(1.0 / divisor)
 
     def _scaled(self, factor: float) -> Estimate:
-        ends = None if self.interval is None else tuple(sorted(factor * end for end in self.interval))
+        interval, local, influence = self.interval, self.local, self.influence
+        if interval is not None:
+            low, high = interval
+            interval = tuple(sorted([factor * low, factor * high]))
+        if local is not None:
+            local = factor * local
+        if influence is not None:
+            influence = factor * influence
         return replace(
             plain(self),
             value=factor * self.value,
             standard_error=abs(factor) * self.standard_error,
-            interval=ends,
-            local=None if self.local is None else factor * self.local,
-            influence=None if self.influence is None else factor * self.influence,
+            interval=interval,
+            local=local,
+            influence=influence,
         )
+
+    def _shifted(self, shift: float) -> Estimate:
+        interval, local = self.interval, self.local
+        if interval is not None:
+            low, high = interval
+            interval = (low + shift, high + shift)
+        if local is not None:
+            local = local + shift
+        return replace(plain(self), value=self.value + shift, interval=interval, local=local)
 
     def _plus(self, other: float, sign: float) -> Estimate:
         if not isinstance(other, Estimate):
-            shift = sign * other
-            return replace(
-                plain(self),
-                value=self.value + shift,
-                interval=None if self.interval is None else (self.interval[0] + shift, self.interval[1] + shift),
-                local=None if self.local is None else self.local + shift,
-            )
+            return self._shifted(sign * other)
         if other.unit != self.unit:
             raise Conflict(f"units of a sum or difference must be equal, got {self.unit!r} and {other.unit!r}.")
-        paired = self.influence is not None and other.influence is not None
-        paired = paired and len(self.influence) == len(other.influence)
-        influence = self.influence + sign * other.influence if paired else None
-        error = math.nan
-        if paired:  # what the influence does not explain is possible bias
-            error = math.sqrt(float(np.sum(influence**2)) + self._unexplained_variance + other._unexplained_variance)
+        influence = _sum_of_arrays(self.influence, other.influence, sign)
+        if influence is not None:  # variance that the influence does not explain is possible bias
+            explained = float(np.sum(influence**2))
+            error = math.sqrt(explained + self._unexplained_variance + other._unexplained_variance)
         elif self.standard_error == 0.0 or other.standard_error == 0.0:
             error = max(self.standard_error, other.standard_error)
-        local = None
-        if self.local is not None and other.local is not None and len(self.local) == len(other.local):
-            local = self.local + sign * other.local
-        notes = (*self.notes, *other.notes, *((UNPAIRED,) if math.isnan(error) else ()))
+        else:
+            error = math.nan
+        notes = (*self.notes, *other.notes)
+        if math.isnan(error):
+            notes += (UNPAIRED,)
+        methods = [method for method in (self.method, other.method) if method]
         return Estimate(
             self.value + sign * other.value,
             error,
             self.unit,
             self.n if self.n == other.n else None,
-            " and ".join(dict.fromkeys(filter(None, (self.method, other.method)))),
+            " and ".join(dict.fromkeys(methods)),
             tuple(dict.fromkeys(notes)),
             self.settings if self.settings == other.settings else "",
             self.units if self.units == other.units else None,
             min(self.degrees, other.degrees),
-            local=local,
+            local=_sum_of_arrays(self.local, other.local, sign),
             influence=influence,
         )
 
     def __repr__(self) -> str:
         if math.isnan(self.value):
-            return f"no value ({'; '.join((*self.notes, *self._origin())) or 'no reason given'})"
+            reasons = "; ".join([*self.notes, *self._origin()])
+            return f"no value ({reasons or 'no reason given'})"
         if self.unit == NATS:
             return repr(plain(self).bits)
-        exact = self.standard_error == 0.0 and not self.n
-        known = math.isfinite(self.standard_error) and not exact
-        places = decimals(self.standard_error, 2) if known and self.standard_error else decimals(self.value, 3)
-        unit = f" {self.unit}" if self.unit == BITS else ""
-        error = f" ± {self.standard_error:,.{places}f}" if known else ""
-        sure = [self.unit] if self.unit not in (BITS, SHARE) else []
-        sure += ["exact"] if exact else [] if known else ["standard error not known"]
-        if math.isfinite(self.low) and math.isfinite(self.high) and not exact:
-            error_of = ", sampling error only" if self.interval is None else ""
-            interval = f"{self.low:,.{places}f} to {self.high:,.{places}f}{error_of}"
-            sure.append(f"{LEVEL:.0%}: {interval}".replace("%", " %"))
-        return f"{self.value:,.{places}f}{error}{unit} ({'; '.join([*sure, *self._origin()])})"
+        is_exact = self.standard_error == 0.0 and not self.n
+        has_error = math.isfinite(self.standard_error) and not is_exact
+        places = decimals(self.standard_error, 2) if has_error and self.standard_error else decimals(self.value, 3)
+        text = f"{self.value:,.{places}f}"
+        details = []
+        if has_error:
+            text += f" ± {self.standard_error:,.{places}f}"
+        if self.unit == BITS:
+            text += f" {self.unit}"
+        elif self.unit != SHARE:
+            details.append(self.unit)
+        if is_exact:
+            details.append("exact")
+        elif not has_error:
+            details.append("standard error not known")
+        if math.isfinite(self.low) and math.isfinite(self.high) and not is_exact:
+            caveat = ", sampling error only" if self.interval is None else ""
+            details.append(f"{100 * LEVEL:.0f} %: {self.low:,.{places}f} to {self.high:,.{places}f}{caveat}")
+        return f"{text} ({'; '.join([*details, *self._origin()])})"
 
     def _origin(self) -> list[str]:
-        text = ", ".join(part for part in (self.method, self.settings, self._size()) if part)
-        return [text] if text else []
+        parts = [part for part in (self.method, self.settings, self._size()) if part]
+        return [", ".join(parts)] if parts else []
 
     def _size(self) -> str:
-        units = f" in {self.units:,} units" if self.units not in (None, self.n) else ""
-        return f"n = {self.n:,}{units}" if self.n else ""
+        if not self.n:
+            return ""
+        units = "" if self.units in (None, self.n) else f" in {self.units:,} units"
+        return f"n = {self.n:,}{units}"
 
     def __str__(self) -> str:
         notes = () if math.isnan(self.value) else self.notes
@@ -230,7 +278,8 @@ class Estimate(InNotebook, float):
     def plot(self, ax: Any = None) -> Any:
         """Draws the estimate with its interval as a row, below others of one unit on `ax`; the matplotlib axes."""
         ax = axes(ax, (6.4, 2.4))
-        intervals(ax, ["\n".join(filter(None, (self.method, self._size()))) or "estimate"], [self])
+        lines = [line for line in (self.method, self._size()) if line]
+        intervals(ax, ["\n".join(lines) or "estimate"], [self])
         return ax
 
     def __format__(self, spec: str) -> str:
@@ -252,7 +301,8 @@ class Estimates:
     method: str = ""
 
     def __getitem__(self, place: Any) -> Estimate | Estimates:
-        value, error = self.value[place], self.standard_error[place]
+        value = self.value[place]
+        error = self.standard_error[place]
         if np.ndim(value):
             return Estimates(value, error, self.n, self.unit, self.method)
         return Estimate(float(value), float(error), self.unit, self.n, self.method)
@@ -262,8 +312,17 @@ class Estimates:
 
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.value.shape))
-        each = (f"  {list(at)} {self[at]!r}" for at in np.ndindex(self.value.shape))
-        return "\n".join([f"{shape} estimates:", *each])
+        lines = [f"  {list(index)} {self[index]!r}" for index in np.ndindex(self.value.shape)]
+        return "\n".join([f"{shape} estimates:", *lines])
+
+
+def _sum_of_arrays(
+    first: NDArray[np.float64] | None, second: NDArray[np.float64] | None, sign: float
+) -> NDArray[np.float64] | None:
+    """first + sign * second; None if one is missing or they differ in length."""
+    if first is None or second is None or len(first) != len(second):
+        return None
+    return first + sign * second
 
 
 def scale_to(unit: str) -> float:
@@ -288,16 +347,18 @@ def mean_of(
     """
     values = np.asarray(values, dtype=np.float64)
     influence = mean_influence(values, groups)
+    error = root_sum_squares(influence)
     units = len(influence)
     return Estimate(
-        float(values.mean()), root_sum_squares(influence), unit, len(values), method, notes, settings, units, units - 1,
+        float(values.mean()), error, unit, len(values), method, notes, settings, units, units - 1,
         local=values, influence=influence,
     )  # fmt: skip
 
 
 def means_of(values: NDArray[np.float64], method: str = "") -> Estimates:
     """The means of the columns of values [n, d], rows independent; see `mean_of`."""
-    return Estimates(values.mean(axis=0), root_sum_squares(mean_influence(values)), len(values), NATS, method)
+    errors = root_sum_squares(mean_influence(values))
+    return Estimates(values.mean(axis=0), errors, len(values), NATS, method)
 
 
 def undefined(reason: str, unit: str = NATS, n: int | None = None, method: str = "") -> Estimate:
@@ -311,7 +372,8 @@ def mean_influence(values: NDArray[np.float64], groups: NDArray[np.int64] | None
     if groups is not None:
         sums = np.bincount(groups, weights=sums)
     count = len(sums)
-    return sums * (math.sqrt(count / (count - 1.0)) / len(values) if count > 1 else math.nan)
+    scale = math.sqrt(count / (count - 1.0)) / len(values) if count > 1 else math.nan
+    return sums * scale
 
 
 def clustered_error(values: NDArray[np.float64], groups: NDArray[np.int64] | None = None) -> float:
@@ -321,18 +383,18 @@ def clustered_error(values: NDArray[np.float64], groups: NDArray[np.int64] | Non
 
 def root_sum_squares(deviations: NDArray[np.float64]) -> Any:
     """The root of the sum of squares over the first axis: a float of a vector, else an array."""
-    found = np.sqrt(np.square(deviations).sum(axis=0))
-    return float(found) if np.ndim(found) == 0 else found
+    roots = np.sqrt(np.square(deviations).sum(axis=0))
+    return float(roots) if np.ndim(roots) == 0 else roots
 
 
 def quantile(degrees: float = math.inf, level: float = LEVEL) -> float:
-    """Half-width of an interval of that level in standard errors: Student t, or normal for inf."""
+    """Half-width of an interval of this level in standard errors: Student t, or normal for inf."""
     share = (1.0 + level) / 2.0
     return float(ndtri(share) if math.isinf(degrees) else stdtrit(degrees, share))
 
 
 def decimals(number: float, significant: int) -> int:
-    """Decimals that show so many significant digits; as many for 0."""
+    """Decimals that show so many significant digits; for 0 the number of digits."""
     if not math.isfinite(number) or number == 0.0:
         return significant
     return max(0, significant - 1 - math.floor(math.log10(abs(number))))

@@ -13,6 +13,7 @@ from infoscope.estimators.variables import POINT_MASS, Variable, in_steps, joint
 from infoscope.notes import Note
 
 _MIN_TAIL_ROWS = 20  # below which no tail is heavy
+MIN_DISTINCT_SHARE = 0.98  # of the rows without repeated values
 MARGINS = ("auto", "scaled", "rank", "given")
 
 
@@ -20,8 +21,8 @@ def prepared(variable: Variable, margins: str = "auto", name: str = "x") -> Vari
     """The variable on the scale in which neighbours are searched.
 
     margins  scaled: standard deviation 1; rank: normal scores; auto: normal scores where tails are heavy (noted), else
-             scaled; given: as it is
-    name     what its note calls it
+             scaled; given: unchanged
+    name     of the variable in its note
 
     ValueError: another word.
     """
@@ -30,14 +31,19 @@ def prepared(variable: Variable, margins: str = "auto", name: str = "x") -> Vari
         return variable
     if margins == "rank":
         return variable.rank_normal()
-    heavy = heavy_tails(variable.continuous) if margins == "auto" else np.zeros(variable.dim, bool)
-    if not heavy.any():
+    is_heavy = np.zeros(variable.dim, bool)
+    if margins == "auto":
+        is_heavy = heavy_tails(variable.continuous)
+    if not is_heavy.any():
         return variable.standardised()
-    ranked, rest = variable.rank_normal(heavy), replace(variable, continuous=variable.continuous[:, ~heavy])
-    if rest.dim:
-        ranked.continuous[:, ~heavy] = rest.standardised().continuous
-    which = f"{heavy.sum()} of {len(heavy)} continuous columns of {name}" if len(heavy) > 1 else f"Values of {name}"
-    sentence = f"{which} with heavy tails or outliers, which would dominate the scale: normal scores are used."
+    ranked = variable.rank_normal(is_heavy)
+    others = replace(variable, continuous=variable.continuous[:, ~is_heavy])
+    if others.dim:
+        ranked.continuous[:, ~is_heavy] = others.standardised().continuous
+    subject = f"Values of {name}"
+    if variable.dim > 1:
+        subject = f"{is_heavy.sum()} of {variable.dim} continuous columns of {name}"
+    sentence = f"{subject} with heavy tails or outliers, which would dominate the scale: normal scores are used."
     note = Note(sentence, "heavy tails", name)
     return replace(ranked, notes=(*variable.notes, note))
 
@@ -51,30 +57,34 @@ def heavy_tails(columns: np.ndarray) -> np.ndarray:
     if n < _MIN_TAIL_ROWS:
         return np.zeros(columns.shape[1], bool)
     ordered = np.sort(columns, axis=0)
-    repeated = np.mean(ordered[1:] == ordered[:-1], axis=0) >= POINT_MASS
+    tied_share = np.mean(ordered[1:] == ordered[:-1], axis=0)
     kurtosis = l_kurtosis(ordered)
     rows = np.full(columns.shape[1], n)
-    for place in np.flatnonzero(repeated):
-        values, counts = np.unique(ordered[:, place], return_counts=True)
+    for place in np.flatnonzero(tied_share >= POINT_MASS):
+        column = ordered[:, place]
+        values, counts = np.unique(column, return_counts=True)
         if counts.max() > POINT_MASS * n:
-            others = ordered[ordered[:, place] != values[counts.argmax()], place]
-            few = len(others) < _MIN_TAIL_ROWS or others[0] == others[-1]
+            others = column[column != values[counts.argmax()]]
             rows[place] = max(len(others), 1)
-            kurtosis[place] = 0 if few else l_kurtosis(others[:, None])[0]
+            if len(others) < _MIN_TAIL_ROWS or others[0] == others[-1]:
+                kurtosis[place] = 0
+            else:
+                kurtosis[place] = l_kurtosis(others[:, None])[0]
     return kurtosis > 0.2 + 1.4 / np.sqrt(rows)
 
 
 def l_kurtosis(ordered: np.ndarray) -> np.ndarray:
     """Unbiased sample L-kurtosis [c] of sorted columns [n, c], n > 3 (Hosking 1990)."""
     n = len(ordered)
-    place = np.arange(n, dtype=float)
-    one = place / (n - 1)
-    two = one * (place - 1) / (n - 2)
-    three = two * (place - 2) / (n - 3)
-    weights = np.stack([2 * one - 1, 20 * three - 30 * two + 12 * one - 1])
-    span = np.abs(ordered).max(axis=0)  # divided out first, so that sums do not overflow
-    second, fourth = weights @ (ordered / span - np.median(ordered, axis=0) / span)
-    return fourth / second
+    rank = np.arange(n, dtype=float)
+    power_1 = rank / (n - 1)
+    power_2 = power_1 * (rank - 1) / (n - 2)
+    power_3 = power_2 * (rank - 2) / (n - 3)
+    weights = np.stack([2 * power_1 - 1, 20 * power_3 - 30 * power_2 + 12 * power_1 - 1])
+    largest = np.abs(ordered).max(axis=0)  # divided out first, so that sums do not overflow
+    centred = ordered / largest - np.median(ordered, axis=0) / largest
+    second_moment, fourth_moment = weights @ centred
+    return fourth_moment / second_moment
 
 
 def jitter(values: np.ndarray, generator: np.random.Generator, relative: float = 1e-10) -> np.ndarray:
@@ -84,9 +94,10 @@ def jitter(values: np.ndarray, generator: np.random.Generator, relative: float =
     """
     values = np.asarray(values, dtype=np.float64)
     numbers = np.column_stack([as_numbers("values", column) for column in bare_columns("values", values)])
-    spread = Variable(numbers, None, 1).scales().reshape(values.shape[1:])
-    width = relative * spread
-    if np.any(width < 4 * np.spacing(np.abs(values).max(axis=0))):
+    deviations = Variable(numbers, None, 1).scales().reshape(values.shape[1:])
+    width = relative * deviations
+    resolution = np.spacing(np.abs(values).max(axis=0))
+    if np.any(width < 4 * resolution):
         raise OutOfRange(f"relative must exceed the resolution of the numbers, got {relative!r}: centre the values.")
     return values + width * generator.uniform(-0.5, 0.5, values.shape)
 
@@ -95,11 +106,12 @@ def with_repeated_values(variable: Variable) -> Variable:
     """The variable with a category for each value of a tenth of the rows or more; the information is unchanged."""
     codes = [] if variable.codes is None else [variable.codes]
     for column in variable.continuous.T:
-        values, which, sizes = np.unique(column, return_inverse=True, return_counts=True)
+        values, value_codes, sizes = np.unique(column, return_inverse=True, return_counts=True)
         common = np.flatnonzero(sizes >= max(POINT_MASS * len(column), 2))
-        others = np.delete(sizes, common)
-        if len(common) and len(others) > 0.98 * others.sum():
-            codes.append(np.where(np.isin(which, common), which, len(values)))
+        other_sizes = np.delete(sizes, common)
+        if len(common) and len(other_sizes) > MIN_DISTINCT_SHARE * other_sizes.sum():
+            is_common = np.isin(value_codes, common)
+            codes.append(np.where(is_common, value_codes, len(values)))
     if len(codes) == (variable.codes is not None):
         return variable
     joint, categories = joint_codes(codes)
@@ -108,9 +120,10 @@ def with_repeated_values(variable: Variable) -> Variable:
 
 def within_steps(variable: Variable, generator: np.random.Generator) -> Variable:
     """The variable with uniform noise within the step of every rounded column; the information is unchanged."""
-    moved = variable.continuous.copy()
-    for column in moved.T:
+    continuous = variable.continuous.copy()
+    for column in continuous.T:
         steps = in_steps(column)
         if steps is not None:
-            column += np.ptp(column) / steps.max() * generator.uniform(-0.5, 0.5, len(column))
-    return replace(variable, continuous=moved)
+            step = np.ptp(column) / steps.max()
+            column += step * generator.uniform(-0.5, 0.5, len(column))
+    return replace(variable, continuous=continuous)

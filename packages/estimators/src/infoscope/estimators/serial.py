@@ -19,6 +19,10 @@ from infoscope.notebook import InNotebook
 
 FALSE_ALARM = 0.001  # probability that some lag is significant for a variable without memory
 MIN_INFLATION = 1.5  # of the variance of a correlation of x and y over independent rows; below it the harm is small
+MIN_ERRORS = 3  # standard errors of autocorrelations that are included in the inflation
+MIN_ROWS = 30
+MIN_STRATUM_ROWS = 10  # residuals within smaller strata are dependent
+MAX_NUMBERS = 200_000  # of the columns of a variable, a budget of time
 
 Columns = NDArray[np.float64]
 
@@ -41,15 +45,24 @@ class SerialDependence(InNotebook):
     every: int = 1
 
     def __str__(self) -> str:
-        first, second = ("similar" if error > 0 else "opposite" for error in self.errors)
-        which = "rows that follow one another are" if self.every == 1 else f"every {_ordinal(self.every)} row is"
-        kept = "" if self.lag is None else f"; one row in {self.lag:,} may be kept, which is independent of the next"
-        clear = "{:.0f} and {:.0f} standard errors".format(*map(abs, self.errors))
-        units = "" if self.every == 1 else f" (of {self.every:,} units in turn, the row's number modulo {self.every:,})"
+        in_x, in_y = ("similar" if error > 0 else "opposite" for error in self.errors)
+        if in_x == in_y:
+            comparison = f"{in_x} in x and in y"
+        else:
+            comparison = f"{in_x} in x and {in_y} in y"
+        rows = "rows that follow one another are"
+        units = ""
+        if self.every > 1:
+            rows = f"every {_ordinal(self.every)} row is"
+            units = f" (of {self.every:,} units in turn, the row's number modulo {self.every:,})"
+        error_x, error_y = map(abs, self.errors)
+        size = f"{error_x:.0f} and {error_y:.0f} standard errors"
+        if self.lag is not None:
+            size += f"; one row in {self.lag:,} may be kept, which is independent of the next"
         return (
-            f"{which} {first} in x and {'' if first == second else second + ' '}in y ({clear}{kept}): the rows of a "
-            f"series or of unknown groups are dependent and may show information where there is none; give the groups"
-            f"{units}, or shuffle the rows if their order has no meaning"
+            f"{rows} {comparison} ({size}): the rows of a series or of unknown groups are dependent and may show "
+            f"information where there is none; give the groups{units}, or shuffle the rows if their order has no "
+            "meaning"
         )
 
 
@@ -63,74 +76,79 @@ def serial_dependence(x: Variable, y: Variable, copies: NDArray[np.intp] | None 
     Not detected: fewer than 30 rows, fast memories at 30 to 80 rows (docs/series.md), short memories (autoregressions
     of coefficient 0.3), a series with a column of time that has fewer than 10 rows per value.
     """
-    if x.n < 30:
+    if x.n < MIN_ROWS:
         return None
     generator = np.random.default_rng(0)
-    order = [codes for variable in (x, y) for codes in _sorted_columns(variable)]
-    variables = [
-        _columns(variable, order + [codes for codes in (other.codes,) if codes is not None], generator)
-        for variable, other in ((x, y), (y, x))
-    ]
-    found = _autocorrelations(variables)
-    if copies is not None and found.harmful():
-        repeated = np.ones(x.n, bool)
-        repeated[np.unique(copies, return_index=True)[1]] = False
-        for variable in variables:
-            variable[:, repeated] = 0
-        found = _autocorrelations(variables)
-    if not found.harmful():
+    sort_codes = _sorted_columns(x) + _sorted_columns(y)
+    variables = []
+    for variable, other in ((x, y), (y, x)):
+        conditions = sort_codes if other.codes is None else [*sort_codes, other.codes]
+        variables.append(_columns(variable, conditions, generator))
+    autocorrelations = _autocorrelations(variables)
+    if copies is not None and autocorrelations.harmful():
+        _, first_rows = np.unique(copies, return_index=True)
+        is_copy = np.ones(x.n, bool)
+        is_copy[first_rows] = False
+        for columns in variables:
+            columns[:, is_copy] = 0
+        autocorrelations = _autocorrelations(variables)
+    if not autocorrelations.harmful():
         return None
-    every, errors = found.first_significant()
-    lags = [2**power for power in range(1, x.n.bit_length()) if 2**power <= x.n // 8]
-    kept = (lag for lag in lags if every == 1 and found.is_harmless(lag))
-    return SerialDependence(errors, next(kept, None), every)
+    every, errors = autocorrelations.first_significant()
+    harmless_lag = None
+    if every == 1:
+        lags = [2**power for power in range(1, x.n.bit_length()) if 2**power <= x.n // 8]
+        harmless_lag = next(filter(autocorrelations.is_harmless, lags), None)
+    return SerialDependence(errors, harmless_lag, every)
 
 
 def warn_of_series(x: Variable, y: Variable) -> None:
     """Warns, two calls up, of rows that depend on one another at some lag."""
-    found = serial_dependence(x, y, row_copies(x, y))
-    if found is not None:
-        warnings.warn(f"{found}.", RowsInSequence, stacklevel=3)
+    dependence = serial_dependence(x, y, row_copies(x, y))
+    if dependence is not None:
+        warnings.warn(f"{dependence}.", RowsInSequence, stacklevel=3)
 
 
 def _sorted_columns(variable: Variable) -> list[NDArray[np.intp]]:
     """Codes [n] of monotone columns, and of the joint categories if the rows are sorted by them."""
     steps = np.diff(variable.continuous, axis=0)
-    monotone = (steps >= 0).all(axis=0) | (steps <= 0).all(axis=0)
-    found = [factorise(column)[0] for column in variable.continuous.T[monotone]]
+    is_monotone = (steps >= 0).all(axis=0) | (steps <= 0).all(axis=0)
+    codes = [factorise(column)[0] for column in variable.continuous.T[is_monotone]]
     if variable.codes is not None and np.count_nonzero(np.diff(variable.codes)) == variable.categories - 1:
-        found.append(variable.codes)
-    return found
+        codes.append(variable.codes)
+    return codes
 
 
-def _columns(variable: Variable, given: list[NDArray[np.intp]], generator: np.random.Generator) -> Columns:
-    """Ranks and indicators of categories, or random combinations of many [d, n], less their means by the given codes.
-
-    At most 200,000 numbers, a budget of time; strata of fewer than 10 rows, with dependent residuals, are left out.
+def _columns(variable: Variable, conditions: list[NDArray[np.intp]], generator: np.random.Generator) -> Columns:
+    """Ranks and indicators of categories [d, n], or random combinations of many, minus their means in each stratum of
+    the conditions. Small strata are 0.
     """
-    n, few = variable.n, max(1, 200_000 // variable.n)
+    n = variable.n
+    max_columns = max(1, MAX_NUMBERS // n)
     indicators = 0 if variable.codes is None else variable.categories - 1
     ranks = (factorise(column)[0].astype(float) for column in variable.continuous.T)
-    if variable.dim + indicators <= few:
-        found = np.array([*ranks, *(variable.codes == code for code in range(indicators))], float)
+    if variable.dim + indicators <= max_columns:
+        columns = np.array([*ranks, *(variable.codes == code for code in range(indicators))], float)
     else:
-        found = np.zeros((few, n))
+        columns = np.zeros((max_columns, n))
         for rank in ranks:
-            found += generator.standard_normal((few, 1)) * (rank / rank.std())
+            columns += generator.standard_normal((max_columns, 1)) * (rank / rank.std())
         if indicators:
-            found += generator.standard_normal((few, variable.categories))[:, variable.codes]
-    within = joint_codes(given or [np.zeros(n, np.intp)])[0]
-    counts = np.bincount(within)
-    before = np.abs(found).max(axis=1)
-    for column in found:
-        column -= (np.bincount(within, column) / counts)[within]
-    found[:, counts[within] < 10] = 0
-    return found[np.abs(found).max(axis=1) > 1e-9 * before]
+            weights = generator.standard_normal((max_columns, variable.categories))
+            columns += weights[:, variable.codes]
+    strata, _ = joint_codes(conditions or [np.zeros(n, np.intp)])
+    counts = np.bincount(strata)
+    rounding = 1e-9 * np.abs(columns).max(axis=1)
+    for column in columns:
+        means = np.bincount(strata, column) / counts
+        column -= means[strata]
+    columns[:, counts[strata] < MIN_STRATUM_ROWS] = 0
+    return columns[np.abs(columns).max(axis=1) > rounding]
 
 
 @dataclass(frozen=True)
 class _Autocorrelations:
-    """Autocorrelations of x and y, and these in standard errors, by lag [2, lags]; the critical value, and n rows."""
+    """Autocorrelations of x and y by lag [2, lags], also in standard errors; the critical value; n rows."""
 
     correlations: NDArray[np.float64]
     errors: NDArray[np.float64]
@@ -140,8 +158,9 @@ class _Autocorrelations:
     def inflation(self, step: int = 1) -> float:
         """Variance inflation of a correlation of x and y in every `step`-th row, by significant lags."""
         lags = np.arange(step, self.errors.shape[1] + 1, step)
-        product = np.abs(self.correlations[:, lags - 1].prod(axis=0)) * (1 - lags / self.n)
-        return 1 + 2 * float(product[np.abs(self.errors[:, lags - 1]).min(axis=0) >= 3].sum())  # standard errors
+        products = np.abs(self.correlations[:, lags - 1].prod(axis=0)) * (1 - lags / self.n)
+        is_significant = np.abs(self.errors[:, lags - 1]).min(axis=0) >= MIN_ERRORS
+        return 1 + 2 * float(products[is_significant].sum())
 
     def harmful(self) -> bool:
         """Whether some lag is significant in both x and y, and the significant lags inflate the variance."""
@@ -153,37 +172,41 @@ class _Autocorrelations:
 
     def first_significant(self) -> tuple[int, tuple[float, float]]:
         """The first lag with half the largest similarity (else the most opposite one), and its standard errors."""
-        alike, apart = self.errors.min(axis=0), np.abs(self.errors).min(axis=0)
-        place = int(np.argmax(apart))
-        if alike[place] > 0:
-            place = int(np.argmax(alike >= alike[place] / 2))
-        return place + 1, (float(self.errors[0, place]), float(self.errors[1, place]))
+        similarity = self.errors.min(axis=0)
+        place = int(np.argmax(np.abs(self.errors).min(axis=0)))
+        if similarity[place] > 0:
+            place = int(np.argmax(similarity >= similarity[place] / 2))
+        error_x, error_y = self.errors[:, place].tolist()
+        return place + 1, (error_x, error_y)
 
 
 def _autocorrelations(variables: list[Columns]) -> _Autocorrelations:
-    """The largest autocorrelations of all columns [d, n] of x and y; of two standard errors the larger is taken."""
+    """The largest autocorrelations of all columns [d, n] of x and y; of two standard errors the larger is used."""
     n = variables[0].shape[1]
-    most = n // 2
-    length, found = next_fast_len(n + most, real=True), []
-    lags = np.arange(1, most + 1)
-    tests = max(max(len(variable) for variable in variables), 1) * most
-    for variable in variables:
-        correlations, errors = np.zeros(most), np.zeros(most)
-        for column in variable:
+    max_lag = n // 2
+    lags = np.arange(1, max_lag + 1)
+    correlations, errors = np.zeros((2, 2, max_lag))
+    for variable, columns in enumerate(variables):
+        for column in columns:
             squares = column**2
             power = float(squares.mean())
-            sums, own = (
-                irfft(np.abs(rfft(one.astype(np.float32), length)) ** 2, length)[1 : most + 1].astype(np.float64)
-                for one in (column, squares)
-            )
+            sums = _lagged_products(column, max_lag)
             sums += power * (n - lags) / (n - 1)  # lost by centring
-            of_column = sums / np.sqrt(np.maximum(own, power**2 * (n - lags)))
-            further = np.abs(of_column) > np.abs(errors)
-            errors[further] = of_column[further]
-            correlations[further] = (sums / (power * (n - lags)))[further]
-        found.append((correlations, errors))
-    correlations, errors = (np.array(both) for both in zip(*found))
-    return _Autocorrelations(correlations, errors, float(-ndtri(FALSE_ALARM / 2 / tests)), n)
+            variance = np.maximum(_lagged_products(squares, max_lag), power**2 * (n - lags))
+            column_errors = sums / np.sqrt(variance)
+            is_larger = np.abs(column_errors) > np.abs(errors[variable])
+            errors[variable, is_larger] = column_errors[is_larger]
+            correlations[variable, is_larger] = (sums / (power * (n - lags)))[is_larger]
+    tests = max(*map(len, variables), 1) * max_lag
+    critical = float(-ndtri(FALSE_ALARM / 2 / tests))
+    return _Autocorrelations(correlations, errors, critical, n)
+
+
+def _lagged_products(column: NDArray[np.float64], max_lag: int) -> NDArray[np.float64]:
+    """Sums [max_lag] of products of values [n] at lags 1, 2, ..."""
+    length = next_fast_len(len(column) + max_lag, real=True)
+    spectrum = rfft(column.astype(np.float32), length)
+    return irfft(np.abs(spectrum) ** 2, length)[1 : max_lag + 1].astype(np.float64)
 
 
 def _ordinal(number: int) -> str:

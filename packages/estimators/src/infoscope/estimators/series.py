@@ -273,19 +273,19 @@ def _past(lags: Sequence[int]) -> str:
 class LagCurve(InNotebook):
     """Information of x at each lag about y now, and of y about x, with intervals that hold for all lags together.
 
-    table   a row for each direction and lag: bits, low, high
+    table   a row for each cause, effect and lag: bits, low, high, grade, n
     """
 
     table: pd.DataFrame
 
     def __str__(self) -> str:
         sentences = []
-        for direction, rows in self.table.groupby("direction", sort=False):
+        for (cause, effect), rows in self.table.groupby(["cause", "effect"], sort=False):
             best = rows.loc[rows["bits"].idxmax()]
-            cause, effect = direction.split(" to ")
             if best["low"] > 0:
+                later = "one step later" if best["lag"] == 1 else f"{best['lag']} steps later"
                 sentences.append(
-                    f"{cause} says most about {effect} {best['lag']} steps later: {best['bits']:.2f} bits "
+                    f"{cause} says most about {effect} {later}: {best['bits']:.2f} bits "
                     f"(95 % for all lags together: {best['low']:.2f} to {best['high']:.2f})."
                 )
             else:
@@ -298,8 +298,8 @@ class LagCurve(InNotebook):
     def plot(self, ax: Any = None) -> Any:
         """Draws bits by lag with the intervals, both directions."""
         ax = axes(ax)
-        for direction, rows in self.table.groupby("direction", sort=False):
-            line = ax.plot(rows["lag"], rows["bits"], marker="o", label=direction)[0]
+        for (cause, effect), rows in self.table.groupby(["cause", "effect"], sort=False):
+            line = ax.plot(rows["lag"], rows["bits"], marker="o", label=f"{cause} to {effect}")[0]
             ax.fill_between(rows["lag"], rows["low"], rows["high"], color=line.get_color(), alpha=0.2, linewidth=0)
         ax.set(xlabel="lag (steps)", ylabel="information (bits)", ylim=(0, None))
         ax.legend()
@@ -330,15 +330,16 @@ def lag_curve(
     for pair, (cause, effect) in ((series, names), (series.reversed, names[::-1])):
         for lag in range(1, longest + 1):
             answer = read_lagged(pair, [lag], False, generator, level=level).bits
-            rows.append((f"{cause} to {effect}", lag, answer.value, answer.low, answer.high, answer.grade, answer.n))
-    columns = ["direction", "lag", "bits", "low", "high", "grade", "n"]
+            rows.append((cause, effect, lag, answer.value, answer.low, answer.high, answer.grade, answer.n))
+    columns = ["cause", "effect", "lag", "bits", "low", "high", "grade", "n"]
     return LagCurve(pd.DataFrame(rows, columns=columns))
 
 
 def direction(forward: Reading, backward: Reading, names: tuple[str, str] = ("x", "y")) -> str:
     """The two transfer entropies, x to y and y to x, in one sentence."""
     x, y = names
-    return f"{_adds(forward, x, y)}; {_adds(backward, y, x)}."
+    sentence = f"{_adds(forward, x, y)}; {_adds(backward, y, x)}."
+    return sentence[0].upper() + sentence[1:]
 
 
 def _adds(reading: Reading, cause: str, effect: str) -> str:

@@ -22,7 +22,7 @@ class Variable:
     continuous  float64 [n, c], the numeric columns, finite; c may be 0
     codes       intp [n] in 0..categories-1, the joint category of all discrete columns; None if there are none
     ranked      how many of the continuous columns hold normal scores
-    notes       what was done to the values, one sentence each
+    notes       changes of the values, one sentence each
     """
 
     continuous: np.ndarray
@@ -49,7 +49,7 @@ class Variable:
 
     @property
     def on_circles(self) -> bool:
-        """Whether it holds angles alone: pairs of columns, cosine and sine, of a constant sum of squares."""
+        """Whether all columns are angles: pairs of cosine and sine, of a constant sum of squares."""
         if self.codes is not None or not self.dim or self.dim % 2:
             return False
         radius = np.hypot(self.continuous[:, ::2], self.continuous[:, 1::2])
@@ -63,32 +63,36 @@ class Variable:
 
     def standardised(self) -> Variable:
         """The variable with continuous columns of standard deviation 1 and mean near 0; ties stay ties."""
-        moved = (self.continuous - self.continuous.mean(axis=0)) / self.scales()
+        scores = (self.continuous - self.continuous.mean(axis=0)) / self.scales()
         for place, column in enumerate(self.continuous.T):
             steps = in_steps(column)
             if steps is not None:
-                moved[:, place] = (steps - np.round(steps.mean())) * short(1 / steps.std())
-        return replace(self, continuous=moved)
+                scores[:, place] = (steps - np.round(steps.mean())) * short(1 / steps.std())
+        return replace(self, continuous=scores)
 
     def rank_normal(self, columns: np.ndarray | None = None) -> Variable:
         """Normal scores, quantiles of (mean rank / (n + 1)), in the place of columns [c] (a mask; None: all)."""
-        columns = np.ones(self.dim, bool) if columns is None else columns
+        if columns is None:
+            columns = np.ones(self.dim, bool)
         if not columns.any():
             return self
         from scipy.stats import rankdata  # takes two seconds to import
 
         ranks = rankdata(self.continuous[:, columns], axis=0)
-        mirrored = self.n + 1 - ranks
-        scores = -np.sign(mirrored - ranks) * np.abs(ndtri(np.minimum(ranks, mirrored) / (self.n + 1)))
-        moved = self.continuous.copy()
-        moved[:, columns] = scores / np.sort(scores, axis=0).std(axis=0)  # sorted: rounds alike in any order of rows
-        return replace(self, continuous=moved, ranked=int(columns.sum()))
+        mirrored_ranks = self.n + 1 - ranks
+        lower_tail = np.minimum(ranks, mirrored_ranks) / (self.n + 1)
+        scores = -np.sign(mirrored_ranks - ranks) * np.abs(ndtri(lower_tail))
+        deviations = np.sort(scores, axis=0).std(axis=0)  # sorted: rounds alike in any order of rows
+        continuous = self.continuous.copy()
+        continuous[:, columns] = scores / deviations
+        return replace(self, continuous=continuous, ranked=int(columns.sum()))
 
     def as_numbers(self) -> np.ndarray:
         """The numbers as they are, and a column of 0 and 1 for each joint category [n, d]."""
-        return (
-            self.continuous if self.codes is None else np.hstack([self.continuous, np.eye(self.categories)[self.codes]])
-        )
+        if self.codes is None:
+            return self.continuous
+        indicators = np.eye(self.categories)[self.codes]
+        return np.hstack([self.continuous, indicators])
 
     def take(self, rows: np.ndarray) -> Variable:
         """The sample at `rows` (indices or a mask)."""
@@ -99,13 +103,10 @@ class Variable:
 def join(*variables: Variable) -> Variable:
     """One variable of all columns: numeric columns stacked, categories joined."""
     codes, categories = joint_codes([variable.codes for variable in variables if variable.codes is not None])
-    return Variable(
-        np.hstack([variable.continuous for variable in variables]),
-        codes,
-        categories,
-        sum(variable.ranked for variable in variables),
-        tuple(dict.fromkeys(note for variable in variables for note in variable.notes)),
-    )
+    continuous = np.hstack([variable.continuous for variable in variables])
+    ranked = sum(variable.ranked for variable in variables)
+    notes = [note for variable in variables for note in variable.notes]
+    return Variable(continuous, codes, categories, ranked, tuple(dict.fromkeys(notes)))
 
 
 def in_steps(column: np.ndarray) -> np.ndarray | None:
@@ -114,16 +115,20 @@ def in_steps(column: np.ndarray) -> np.ndarray | None:
     if len(np.unique(first)) == len(first):  # of values that repeat, some would have
         return None
     distinct = np.unique(column)
-    return _whole_steps(column, distinct) if len(column) >= MIN_REPEATS * len(distinct) else None
+    if len(column) < MIN_REPEATS * len(distinct):
+        return None
+    return _whole_steps(column, distinct)
 
 
 def _whole_steps(column: np.ndarray, distinct: np.ndarray) -> np.ndarray | None:
     """The column [n] in whole steps from its least value, if its sorted values are equally spaced; else None."""
-    step = np.diff(distinct).min()
-    step = (distinct[-1] - distinct[0]) / np.round((distinct[-1] - distinct[0]) / step)
+    smallest = np.diff(distinct).min()
+    span = distinct[-1] - distinct[0]
+    step = span / np.round(span / smallest)
     steps = (column - distinct[0]) / step
     whole = np.round(steps)
-    return whole if np.abs(steps - whole).max() < _STEP_TOLERANCE and whole.max() < 2**30 else None
+    is_grid = np.abs(steps - whole).max() < _STEP_TOLERANCE and whole.max() < 2**30
+    return whole if is_grid else None
 
 
 def grid_step(column: np.ndarray) -> float:
@@ -137,26 +142,30 @@ def row_codes(*variables: Variable) -> np.ndarray:
     numbers = [variable.continuous for variable in variables]
     labels = [variable.codes[:, None] for variable in variables if variable.codes is not None]
     rows = np.ascontiguousarray(np.hstack([*numbers, *labels]) + 0.0)  # -0 is 0
-    if rows.shape[1] == 1:
-        return factorise(rows[:, 0])[0]
-    return factorise(rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1])))[:, 0])[0]
+    if rows.shape[1] > 1:
+        rows = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1])))
+    return factorise(rows[:, 0])[0]
 
 
 def copies(*variables: Variable) -> np.ndarray | None:
     """Codes [n] of equal rows if they are copies, as some unrounded column repeats in them only; else None."""
     codes = row_codes(*variables)
-    rows, n = int(codes.max()) + 1, len(codes)
-    if rows == n:
+    n = len(codes)
+    distinct_rows = int(codes.max()) + 1
+    if distinct_rows == n:
         return None
-    for column in (column for variable in variables for column in variable.continuous.T):
-        values, of_value, sizes = np.unique(column, return_inverse=True, return_counts=True)
-        common = sizes >= max(POINT_MASS * n, 2)
-        apart = ~common[of_value.reshape(-1)]
-        if np.sum(~common) < 2 or len(np.unique(codes[apart])) != np.sum(~common):
+    for column in np.hstack([variable.continuous for variable in variables]).T:
+        values, value_codes, sizes = np.unique(column, return_inverse=True, return_counts=True)
+        is_rare_value = sizes < max(POINT_MASS * n, 2)
+        rare_values = values[is_rare_value]
+        is_rare = is_rare_value[value_codes.reshape(-1)]
+        if len(rare_values) < 2 or len(np.unique(codes[is_rare])) != len(rare_values):
             continue
-        if not _rounded(values[~common], n):
-            codes[~apart] = rows + np.arange(np.sum(~apart))
-            return factorise(codes)[0] if np.sum(~common) < apart.sum() else None
+        if not _rounded(rare_values, n):
+            if len(rare_values) == is_rare.sum():
+                return None
+            codes[~is_rare] = distinct_rows + np.arange(np.sum(~is_rare))
+            return factorise(codes)[0]
     return None
 
 
@@ -169,8 +178,9 @@ def _rounded(values: np.ndarray, n: int) -> bool:
         return True
     sizes = np.abs(values[values != 0])
     for base in (10.0, 2.0):
-        kept = base ** (math.floor(2 * math.log(n, base)) - 1)
-        mantissas = sizes / base ** np.floor(np.log(sizes) / math.log(base)) * kept
+        digits = math.floor(2 * math.log(n, base))
+        exponents = np.floor(np.log(sizes) / math.log(base))
+        mantissas = sizes / base**exponents * base ** (digits - 1)
         if np.abs(mantissas - np.round(mantissas)).max() < _STEP_TOLERANCE:
             return True
     return False
@@ -188,16 +198,17 @@ def factorise(labels: np.ndarray) -> tuple[np.ndarray, int]:
     return codes.reshape(-1).astype(np.intp), len(distinct)
 
 
-def of_kept(groups: np.ndarray | None, kept: np.ndarray) -> np.ndarray | None:
-    """The groups of the rows that are kept (indices or a mask), as codes 0, 1, ...; None: no groups."""
-    return None if groups is None else factorise(groups[kept])[0]
+def of_kept(groups: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
+    """The groups of some rows (indices or a mask), as codes 0, 1, ...; None: no groups."""
+    return None if groups is None else factorise(groups[rows])[0]
 
 
 def joint_codes(codes: Sequence[np.ndarray]) -> tuple[np.ndarray | None, int]:
     """One code for each combination that occurs, and how many occur; (None, 1) of nothing."""
     if not codes:
         return None, 1
-    joint, count = factorise(codes[0])
-    for more in codes[1:]:
-        joint, count = factorise(joint * (int(more.max()) + 1) + more)
+    first, *others = codes
+    joint, count = factorise(first)
+    for column in others:
+        joint, count = factorise(joint * (int(column.max()) + 1) + column)
     return joint, count

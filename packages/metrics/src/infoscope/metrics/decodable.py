@@ -84,10 +84,29 @@ def decodable_information_of_items(
 ) -> Decoding:
     """Decodable information of pairs x, y of `sources` random items each, from a pool of labelled items.
 
-    vectors [n, d], labels [n] of two classes. Posteriors are cross-fitted and calibrated; equal rows share a fold.
-    Means over pairs of distinct items are exact; the error is the infinitesimal jackknife of a U-statistic over items.
-    ValueError: labels not of two classes, a crossover outside [0, 1/2], sources < 1, and as
-    estimators.classifier.cross_fit.
+    Parameters
+    ----------
+    vectors
+        Numbers [n, d]; equal rows share a fold.
+    labels
+        [n], of two classes.
+    crossovers
+        Probabilities in [0, 1/2] that a label of y differs from that of x.
+    sources
+        Items in x, and in y.
+    family, folds
+        The decoder and the folds of its calibrated predictions; see `classifier.cross_fit`.
+
+    Returns
+    -------
+    Decoding
+        Means over pairs of distinct items are exact; the error is the infinitesimal jackknife of a U-statistic over
+        items.
+
+    Raises
+    ------
+    ValueError
+        Labels not of two classes, a crossover outside [0, 1/2], sources < 1, and as `classifier.cross_fit`.
     """
     crossovers = [require_number("crossovers", b, most=0.5) for b in crossovers]
     require_int("sources", sources, 1)
@@ -100,9 +119,9 @@ def decodable_information_of_items(
     surprise = fit.pointwise_entropy("label", "item")
     agreement = 2.0 * np.exp(-surprise) - 1.0
     accuracy = fit.estimate(agreement > 0)
-    found = [information_of_items(agreement, bits, copies, b, sources) for b in crossovers]
+    information = [information_of_items(agreement, bits, copies, crossover, sources) for crossover in crossovers]
     return Decoding(
-        information=tuple(found),
+        information=tuple(information),
         accuracy=accuracy.value,
         accuracy_standard_error=accuracy.standard_error,
         log_loss=float(surprise.mean()),
@@ -119,30 +138,35 @@ def information_of_items(
     """
     contrast = 1.0 - 2.0 * crossover
     classes = [np.flatnonzero(bits == label) for label in (0, 1)]
-    log_ratio, exponent = np.empty(len(bits)), np.empty(len(bits))  # of every item, averaged over its partners
-    for rows, others in zip(classes, reversed(classes)):
-        own, other = agreement[rows], agreement[others]
-        same = (log_factor_sums(own, own, contrast) - np.log1p(contrast * own**2)) / (len(own) - 1)
-        different = log_factor_sums(own, -other, contrast) / len(other)
-        log_ratio[rows] = (1 - crossover) * same + crossover * different
-        exponent[rows] = contrast * own * ((own.sum() - own) / (len(own) - 1) - other.mean()) / 2
+    log_ratio = np.empty(len(bits))  # of every item, averaged over its partners
+    exponent = np.empty(len(bits))
+    for rows, other_rows in zip(classes, reversed(classes)):
+        a = agreement[rows]
+        b = agreement[other_rows]
+        partners = len(a) - 1
+        same_label = (log_factor_sums(a, a, contrast) - np.log1p(contrast * a**2)) / partners
+        other_label = log_factor_sums(a, -b, contrast) / len(b)
+        log_ratio[rows] = (1 - crossover) * same_label + crossover * other_label
+        mean_of_partners = (a.sum() - a) / partners
+        exponent[rows] = contrast * a * (mean_of_partners - b.mean()) / 2
     normaliser = 1.0 + float(np.mean([exponent[rows].mean() for rows in classes]))
-    value = float(np.mean([log_ratio[rows].mean() for rows in classes])) - math.log(normaliser)
+    mean_log_ratio = float(np.mean([log_ratio[rows].mean() for rows in classes]))
+    value = mean_log_ratio - math.log(normaliser)
     # A label has probability 1/2 and an item is in x and in y: the factors 1/2 and 2 cancel.
     influence = log_ratio - exponent / normaliser
     for rows in classes:
         influence[rows] = (influence[rows] - influence[rows].mean()) / len(rows)
-    of_copies = np.bincount(copies, weights=influence)
-    units = len(of_copies)
-    of_copies *= sources * math.sqrt(units / (units - 1))
+    influence_of_copies = np.bincount(copies, weights=influence)
+    units = len(influence_of_copies)
+    influence_of_copies *= sources * math.sqrt(units / (units - 1))
     return DecodableInformation(
         sources * value,
-        root_sum_squares(of_copies),
+        root_sum_squares(influence_of_copies),
         n=len(bits),
         method="classifiers of items",
         units=units,
         degrees=units - 1,
-        influence=of_copies,
+        influence=influence_of_copies,
         crossover=crossover,
         nominal=sources * channel_information(crossover),
         normaliser=normaliser**sources,
@@ -161,14 +185,30 @@ def decodable_information(
 ) -> Decoding:
     """Decodable information of the pairs that sources draw together with their labels.
 
-    folds    at least two pairs (training source, held-out source); the sources of a pair must share no item
-    decoder  "linear" or "mlp" (256 ReLU units), trained by AdamW on `steps` fresh batches
-    shared   one decoder for x and y, which must be of one kind
-    samples  pairs drawn from every held-out source
+    Parameters
+    ----------
+    folds
+        At least two pairs (training source, held-out source); the sources of a pair must share no item.
+    crossovers
+        Probabilities in [0, 1/2] that a label of y differs from that of x.
+    decoder
+        "linear" or "mlp" (256 ReLU units), trained by AdamW on `steps` fresh batches.
+    shared
+        One decoder for x and y, which must be of one kind.
+    samples
+        Pairs drawn from every held-out source.
 
-    Log odds are calibrated on the other folds' held-out items. Each label is decoded from its own part of x and y. The
-    standard error is the spread between folds over sqrt(folds). ValueError: fewer than two folds, another
-    decoder, settings out of range, labels all equal, unequal lengths when shared, different label counts.
+    Returns
+    -------
+    Decoding
+        Log odds are calibrated on the other folds' held-out items. Each label is decoded from its own part of x and y.
+        The standard error is the spread between folds over sqrt(folds).
+
+    Raises
+    ------
+    ValueError
+        Fewer than two folds, another decoder, settings out of range, labels all equal, unequal lengths when shared,
+        different label counts.
     """
     crossovers = [require_number("crossovers", b, most=0.5) for b in crossovers]
     if len(folds) < 2:
@@ -177,27 +217,36 @@ def decodable_information(
     for setting, value in {"samples": samples, "steps": steps, "batch": batch}.items():
         require_int(setting, value, 1)
     generator = torch.Generator().manual_seed(0) if generator is None else generator
-    variables = []
+    held_out_pairs = []
     for training, held_out in folds:
-        decode = train_decoders(training, HIDDEN[decoder], shared, steps, batch, generator)
+        decode_x, decode_y = train_decoders(training, HIDDEN[decoder], shared, steps, batch, generator)
         x, y, labels_x, labels_y = held_out.sample_labelled(samples, generator)
-        variables.append([Decoded(decode[0](x), as_bits(labels_x)), Decoded(decode[1](y), as_bits(labels_y))])
-    counts = {one.bits.shape[1] for fold in variables for one in fold}
+        decoded_x = Decoded(decode_x(x), as_bits(labels_x))
+        decoded_y = Decoded(decode_y(y), as_bits(labels_y))
+        held_out_pairs.append((decoded_x, decoded_y))
+    counts = set()
+    for decoded_x, decoded_y in held_out_pairs:
+        counts |= {decoded_x.bits.shape[1], decoded_y.bits.shape[1]}
     if len(counts) > 1:
         raise WrongLength(f"folds must all have the same number of sources, got {sorted(counts)}.")
-    slopes = [
-        [calibrated_slope([fold[which] for fold in variables if fold is not held]) for which in (0, 1)]
-        for held in variables
-    ]
-    scored = [[one.agreement(slope) for one, slope in zip(*pair)] for pair in zip(variables, slopes)]
-    accuracy = replicated([np.mean([(a > 0).mean() for a in fold]) for fold in scored])
     (sources,) = counts
-    found = [information_of_folds(variables, scored, b, sources) for b in crossovers]
+    agreements = []
+    for fold, (decoded_x, decoded_y) in enumerate(held_out_pairs):
+        others = held_out_pairs[:fold] + held_out_pairs[fold + 1 :]
+        slope_x = calibrated_slope([x for x, _ in others])
+        slope_y = calibrated_slope([y for _, y in others])
+        agreements.append((decoded_x.agreement(slope_x), decoded_y.agreement(slope_y)))
+    correct = [[(agreement > 0).mean() for agreement in pair] for pair in agreements]
+    log_losses = [[-np.log((1 + agreement) / 2).mean() for agreement in pair] for pair in agreements]
+    accuracy = replicated([np.mean(shares) for shares in correct])
+    information = []
+    for crossover in crossovers:
+        information.append(information_of_folds(held_out_pairs, agreements, crossover, sources))
     return Decoding(
-        information=tuple(found),
+        information=tuple(information),
         accuracy=accuracy.value,
         accuracy_standard_error=accuracy.standard_error,
-        log_loss=float(np.mean([-np.log((1 + a) / 2).mean() for fold in scored for a in fold])),
+        log_loss=float(np.mean(np.concatenate(log_losses))),
         n=samples * len(folds),
     )
 
@@ -215,21 +264,27 @@ def train_decoders(
     if shared and x.shape != y.shape:
         raise WrongLength(f"shared must be False for x and y of different lengths, got {x.shape[1]} and {y.shape[1]}.")
     examples = [torch.cat([x, y])] if shared else [x, y]
-    scalings = [scaling(one) for one in examples]
-    networks = [fully_connected([one.shape[1], *hidden, labels.shape[1]], generator) for one in examples]
-    # AdamW changes every weight equally, and a linear score is a sum of dim of them
-    rates = [1e-3 if hidden else 0.3 / one.shape[1] ** 0.5 for one in examples]
-    groups = [{"params": network.parameters(), "lr": rate} for network, rate in zip(networks, rates)]
-    optimiser = torch.optim.AdamW(groups, weight_decay=1e-2)
+    scalings = [scaling(inputs) for inputs in examples]
+    networks = []
+    parameters = []
+    for inputs in examples:
+        width = inputs.shape[1]
+        network = fully_connected([width, *hidden, labels.shape[1]], generator)
+        # AdamW changes every weight equally, and a linear score is a sum of `width` of them
+        rate = 1e-3 if hidden else 0.3 / width**0.5
+        networks.append(network)
+        parameters.append({"params": network.parameters(), "lr": rate})
+    optimiser = torch.optim.AdamW(parameters, weight_decay=1e-2)
     decay = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.0, total_iters=steps)
     for _ in range(steps):
         x, y, labels_x, labels_y = source.sample_labelled(batch, generator)
-        inputs, labels = [x, y], [labels_x, labels_y]
+        batches = [(x, labels_x), (y, labels_y)]
         if shared:
-            inputs, labels = [torch.cat(inputs)], [torch.cat(labels)]
+            batches = [(torch.cat([x, y]), torch.cat([labels_x, labels_y]))]
         optimiser.zero_grad()
-        for network, scaled, one, bits in zip(networks, scalings, inputs, labels):
-            functional.binary_cross_entropy_with_logits(network(scaled(one)), bits.to(one.dtype)).backward()
+        for network, scaled, (inputs, bits) in zip(networks, scalings, batches):
+            log_odds = network(scaled(inputs))
+            functional.binary_cross_entropy_with_logits(log_odds, bits.to(inputs.dtype)).backward()
         optimiser.step()
         decay.step()
 
@@ -237,13 +292,14 @@ def train_decoders(
     def decode(network: nn.Module, scaled: Callable[[Tensor], Tensor], inputs: Tensor) -> np.ndarray:
         return network(scaled(inputs)).double().numpy()
 
-    decoders = [partial(decode, *one) for one in zip(networks, scalings)]
+    decoders = [partial(decode, network, scaled) for network, scaled in zip(networks, scalings)]
     return decoders * 2 if shared else decoders
 
 
 def scaling(examples: Tensor) -> Callable[[Tensor], Tensor]:
     """A map of inputs [n, dim] to mean 0 per column and mean variance 1 over columns; ValueError if all are equal."""
-    mean, scale = examples.mean(0), examples.var(0).mean().sqrt()
+    mean = examples.mean(0)
+    scale = examples.var(0).mean().sqrt()
     if not scale > 0:
         raise NoVariation(f"pairs must vary, but the standard deviation of {len(examples)} draws is {scale.item()}.")
     return lambda inputs: (inputs - mean) / scale
@@ -258,33 +314,39 @@ class Decoded:
 
     def agreement(self, slope: float) -> np.ndarray:
         """2 q(own label) - 1 [n, sources], q the calibrated posteriors, none below `FLOOR`."""
-        own = np.where(self.bits == 1, self.log_odds, -self.log_odds)
-        return (1.0 - 2.0 * FLOOR) * np.tanh(slope * own / 2.0)
+        log_odds = np.where(self.bits == 1, self.log_odds, -self.log_odds)
+        return (1.0 - 2.0 * FLOOR) * np.tanh(slope * log_odds / 2.0)
 
 
 def calibrated_slope(folds: Sequence[Decoded]) -> float:
     """The factor on the log odds that minimises the log loss of all these labels."""
     log_odds = np.concatenate([fold.log_odds.ravel() for fold in folds])
-    logs = -np.logaddexp(0.0, np.stack([log_odds, -log_odds], axis=1))
-    return calibrating_slope(logs, np.full(2, -NATS_PER_BIT), np.concatenate([fold.bits.ravel() for fold in folds]))[0]
+    bits = np.concatenate([fold.bits.ravel() for fold in folds])
+    log_posterior = -np.logaddexp(0.0, np.stack([log_odds, -log_odds], axis=1))
+    log_prior = np.full(2, -NATS_PER_BIT)
+    return calibrating_slope(log_posterior, log_prior, bits)[0]
 
 
 def information_of_folds(
-    variables: Sequence[Sequence[Decoded]], scored: Sequence[Sequence[np.ndarray]], crossover: float, sources: int
+    pairs: Sequence[tuple[Decoded, Decoded]],
+    agreements: Sequence[tuple[np.ndarray, np.ndarray]],
+    crossover: float,
+    sources: int,
 ) -> DecodableInformation:
     """The mean over folds of the sum over sources."""
-    values, logs = np.empty((2, len(variables), sources))
-    for fold, ((x, y), (score_x, score_y)) in enumerate(zip(variables, scored)):
+    values = np.empty((len(pairs), sources))
+    log_normalisers = np.empty((len(pairs), sources))
+    for fold, ((x, y), (agreement_x, agreement_y)) in enumerate(zip(pairs, agreements)):
         for s in range(sources):
-            x_classes = [score_x[x.bits[:, s] == label, s] for label in (0, 1)]
-            y_classes = [score_y[y.bits[:, s] == label, s] for label in (0, 1)]
-            values[fold, s], logs[fold, s] = information_of_source(x_classes, y_classes, crossover)
+            x_classes = [agreement_x[x.bits[:, s] == label, s] for label in (0, 1)]
+            y_classes = [agreement_y[y.bits[:, s] == label, s] for label in (0, 1)]
+            values[fold, s], log_normalisers[fold, s] = information_of_source(x_classes, y_classes, crossover)
     summary = mean_of(values.sum(axis=1), method="decoders of pairs, over folds")
     return DecodableInformation(
         **vars(summary),
         crossover=crossover,
         nominal=sources * channel_information(crossover),
-        normaliser=float(np.exp(logs.sum(axis=1)).mean()),
+        normaliser=float(np.exp(log_normalisers.sum(axis=1)).mean()),
     )
 
 
@@ -297,27 +359,34 @@ def information_of_source(
     contrast = 1.0 - 2.0 * crossover
     log_ratio = 0.0
     for label in (0, 1):
-        own, same, other = x_classes[label], y_classes[label], y_classes[1 - label]
-        log_ratio += (1 - crossover) / 2 * log_factor_sums(own, same, contrast).mean() / len(same)
-        log_ratio += crossover / 2 * log_factor_sums(own, -other, contrast).mean() / len(other)
-    u, v = ((classes[1].mean() - classes[0].mean()) / 2 for classes in (x_classes, y_classes))
+        x = x_classes[label]
+        y_same = y_classes[label]
+        y_other = y_classes[1 - label]
+        log_ratio += (1 - crossover) / 2 * log_factor_sums(x, y_same, contrast).mean() / len(y_same)
+        log_ratio += crossover / 2 * log_factor_sums(x, -y_other, contrast).mean() / len(y_other)
+    u = (x_classes[1].mean() - x_classes[0].mean()) / 2
+    v = (y_classes[1].mean() - y_classes[0].mean()) / 2
     log_normaliser = math.log1p(contrast * u * v)
     return float(log_ratio) - log_normaliser, log_normaliser
 
 
 def log_factor_sums(a: np.ndarray, b: np.ndarray, contrast: float) -> np.ndarray:
     """sum over j of log(1 + contrast * a_i b_j), [len(a)]."""
-    padded = np.zeros(-(-len(b) // FACTORS_PER_LOG) * FACTORS_PER_LOG)  # factors of 1
+    length = math.ceil(len(b) / FACTORS_PER_LOG) * FACTORS_PER_LOG
+    padded = np.zeros(length)  # factors of 1
     padded[: len(b)] = contrast * b
     columns = padded.reshape(FACTORS_PER_LOG, -1)
-    parts = np.array_split(a, -(-len(a) * len(b) // PAIRS_AT_ONCE))
-    products = ((1.0 + np.multiply.outer(part, columns)).prod(axis=1) for part in parts)
-    return np.concatenate([np.log(product).sum(axis=1) for product in products])
+    sums = []
+    for part in np.array_split(a, math.ceil(len(a) * len(b) / PAIRS_AT_ONCE)):
+        products = (1.0 + np.multiply.outer(part, columns)).prod(axis=1)
+        sums.append(np.log(products).sum(axis=1))
+    return np.concatenate(sums)
 
 
 def equal_rows(vectors: np.ndarray) -> np.ndarray:
     """One code for all equal rows of vectors [n, d], int64 [n]."""
-    return pd.factorize(np.array([row.tobytes() for row in vectors], dtype=object))[0]
+    contents = np.array([row.tobytes() for row in vectors], dtype=object)
+    return pd.factorize(contents)[0]
 
 
 def as_bits(labels: Tensor) -> np.ndarray:

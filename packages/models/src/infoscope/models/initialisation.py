@@ -10,13 +10,17 @@ from torch import nn
 
 def generator_or_default(generator: torch.Generator | None) -> torch.Generator:
     """The given CPU generator, or a fresh one with seed 0."""
-    return torch.Generator().manual_seed(0) if generator is None else generator
+    if generator is None:
+        return torch.Generator().manual_seed(0)
+    return generator
 
 
 @torch.no_grad()
 def draw_uniform(layer: nn.Linear | nn.Conv2d, generator: torch.Generator, fan_in: int | None = None) -> None:
     """Draws torch's default U(-1, 1) / sqrt(fan-in) for weight, then bias; `fan_in`: of the whole layer of a block."""
-    bound = 1.0 / math.sqrt(layer.weight[0].numel() if fan_in is None else fan_in)
+    if fan_in is None:
+        fan_in = layer.weight[0].numel()
+    bound = 1.0 / math.sqrt(fan_in)
     for parameter in layer.parameters():
         parameter.uniform_(-bound, bound, generator=generator)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -28,14 +29,32 @@ Sample = Callable[[int, torch.Generator], tuple[Tensor, Tensor]]
 class ResNet(nn.Module):
     """A residual network (He et al. 2016, torchvision's form) from images to the logits of their binary labels.
 
-    shape   (channels 1 or 3, height, width); a grey image becomes three equal channels
-    labels  how many binary labels an image has
-    task    "labels": a logit for each label; "combinations": a logit for each of the 2^labels combinations
-    depth   18, 34, 50 or 101
-    width   channels of the stem (64 as published, with torchvision's names)
+    Parameters
+    ----------
+    shape
+        (channels 1 or 3, height, width); a grey image becomes three equal channels.
+    labels
+        Number of binary labels of an image.
+    task
+        "labels": a logit for each label; "combinations": a logit for each of the 2^labels combinations.
+    depth
+        18, 34, 50 or 101.
+    width
+        Channels of the stem (64 as published, with torchvision's names).
+    generator
+        CPU generator of the initial weights; None: seed 0.
 
-    ValueError for another depth, task or number of channels, sizes that are not positive whole numbers, and more than
-    16 labels for "combinations".
+    Raises
+    ------
+    ValueError
+        For another depth, task or number of channels, sizes that are not positive whole numbers, and more than 16
+        labels for "combinations".
+
+    Examples
+    --------
+    >>> model = ResNet((3, 32, 32), labels=4, depth=18, width=4)
+    >>> model(torch.zeros(2, 3, 32, 32)).shape
+    torch.Size([2, 4])
     """
 
     def __init__(
@@ -53,24 +72,27 @@ class ResNet(nn.Module):
             raise WrongShape(f"shape must begin with 1 or 3 channels, got {shape[0]}.")
         if depth not in _STAGES:
             raise UnknownName(f"depth must be one of {', '.join(map(str, _STAGES))}, got {depth!r}.")
-        self.config = {"shape": shape, "labels": require_int("labels", labels), "task": one_of("task", task, TASKS)}
-        self.config |= {"depth": depth, "width": require_int("width", width)}
+        labels = require_int("labels", labels)
+        one_of("task", task, TASKS)
+        width = require_int("width", width)
+        self.config = {"shape": shape, "labels": labels, "task": task, "depth": depth, "width": width}
         if task == "combinations" and labels > 16:
             raise OutOfRange(f"labels must be at most 16 for the task combinations (2^labels classes), got {labels}.")
-        block, blocks = _STAGES[depth]
+        kind, counts = _STAGES[depth]
         with torch.device("meta"):  # torchvision's blocks would draw weights from the global generator
             self.conv1 = nn.Conv2d(3, width, 7, stride=2, padding=3, bias=False)
             self.bn1 = nn.BatchNorm2d(width)
             self.relu = nn.ReLU(inplace=True)
             self.maxpool = nn.MaxPool2d(3, stride=2, padding=1)
             inputs = width
-            for stage, count in enumerate(blocks):
+            for stage, count in enumerate(counts):
                 planes = width * 2**stage
-                layers = []
+                blocks = nn.Sequential()
                 for position in range(count):
-                    layers.append(_block(block, inputs, planes, stride=2 if stage and position == 0 else 1))
-                    inputs = planes * block.expansion
-                self.add_module(f"layer{stage + 1}", nn.Sequential(*layers))
+                    stride = 2 if stage > 0 and position == 0 else 1
+                    blocks.append(_block(kind, inputs, planes, stride))
+                    inputs = planes * kind.expansion
+                self.add_module(f"layer{stage + 1}", blocks)
             self.fc = nn.Linear(inputs, labels if task == "labels" else 2**labels)
         self.to_empty(device="cpu")
         self._initialise(generator_or_default(generator))
@@ -102,15 +124,18 @@ class ResNet(nn.Module):
             logits = self(images)
         if self.config["task"] == "labels":
             return logits > 0
+        combination = logits.argmax(1, keepdim=True)
         places = torch.arange(self.config["labels"], device=logits.device)
-        return (logits.argmax(1, keepdim=True) >> places & 1).bool()
+        return (combination >> places & 1).bool()
 
     def loss(self, images: Tensor, labels: Tensor) -> Tensor:
         """Mean cross entropy of labels bool [n, labels], in nats: per label, or of the combination (2^labels)."""
         logits = self(images)
         if self.config["task"] == "labels":
             return binary_cross_entropy_with_logits(logits, labels.to(logits.dtype))
-        return cross_entropy(logits, (labels.long() << torch.arange(labels.shape[1], device=labels.device)).sum(1))
+        places = torch.arange(labels.shape[1], device=labels.device)
+        combination = (labels.long() << places).sum(1)
+        return cross_entropy(logits, combination)
 
     def _steps(self) -> Iterator[tuple[str, Callable[[Tensor], Tensor]]]:
         yield "stem", lambda h: self.maxpool(self.relu(self.bn1(self.conv1(h))))
@@ -121,9 +146,9 @@ class ResNet(nn.Module):
         yield "logits", self.fc
 
     def _images(self, images: Tensor) -> Tensor:
-        channels, height, width = shape = self.config["shape"]
-        size = channels * height * width
-        if images.shape[1:] not in (torch.Size(shape), torch.Size([size])):
+        shape = self.config["shape"]
+        size = math.prod(shape)
+        if list(images.shape[1:]) not in (shape, [size]):
             raise WrongShape(f"images must have shape [n, {size}] or [n, *{shape}], got {list(images.shape)}.")
         return images.view(-1, *shape).expand(-1, 3, -1, -1)
 
@@ -138,10 +163,19 @@ class ResNet(nn.Module):
 
 
 class LayerEncoder(nn.Module):
-    """One layer of a network as a fixed map: flat images [n, dim] to flat features [n, features], in evaluation mode.
+    """A layer of a network as a fixed map: flat images [n, dim] to flat features [n, features], in evaluation mode.
 
-    Arguments: model, a ResNet (shared, not copied) or its config; layer, a name of `model.layers()` (ValueError for
-    another).
+    Parameters
+    ----------
+    model
+        A ResNet (shared, not copied) or its config.
+    layer
+        A name of `model.layers()`.
+
+    Raises
+    ------
+    ValueError
+        For another layer.
     """
 
     def __init__(self, model: ResNet | Mapping[str, Any], layer: str) -> None:
@@ -150,7 +184,8 @@ class LayerEncoder(nn.Module):
         self.config = {"model": self.model.config, "layer": layer}
         self.eval()
         parameter = next(self.model.parameters())
-        self.features = self(parameter.new_zeros(1, *self.model.config["shape"])).shape[1]
+        image = parameter.new_zeros(1, *self.model.config["shape"])
+        self.features = self(image).shape[1]
 
     @torch.no_grad()
     def forward(self, x: Tensor) -> Tensor:
@@ -177,15 +212,31 @@ def fit_resnet(
     depth: int = 50,
     width: int = 64,
 ) -> ResNet:
-    """Trains a `ResNet` on fresh images (AdamW, rate falling linearly to 0); in evaluation mode.
+    """A `ResNet` trained on fresh images (AdamW, rate falling linearly to 0), in evaluation mode.
 
-    sample(n, generator) draws images, float [n, channels, height, width] or [n, dim], and labels bool [n, labels], from
-    a CPU generator. progress(step, loss) is called after each step, loss in nats. ValueError for other shapes and
-    sizes.
+    Parameters
+    ----------
+    sample
+        sample(n, generator) draws images, float [n, channels, height, width] or [n, dim], and labels bool [n, labels].
+    generator
+        CPU generator of all draws.
+    steps, batch, learning_rate
+        Steps of the optimiser, images per step, first rate.
+    device
+        Device of the training.
+    progress
+        progress(step, loss) is called after each step, loss in nats.
+    shape, labels, task, depth, width
+        As in `ResNet`.
+
+    Raises
+    ------
+    ValueError
+        For other shapes and sizes.
     """
-    steps, batch = require_int("steps", steps), require_int("batch", batch, 2)
+    steps = require_int("steps", steps)
+    batch = require_int("batch", batch, 2)
     model = ResNet(shape, labels, task, depth, width, generator).to(device)
-    labels = model.config["labels"]
     optimiser = torch.optim.AdamW(model.parameters(), lr=learning_rate)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: 1.0 - step / steps)
     for step in range(1, steps + 1):

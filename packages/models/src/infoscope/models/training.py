@@ -25,10 +25,15 @@ class Training:
     def __init__(
         self, total: int, per_epoch: int, generator: torch.Generator, settings: dict[str, Any], parts: dict[str, Any]
     ) -> None:
-        self.total, self.per_epoch, self.done = total, per_epoch, 0
+        self.total = total
+        self.per_epoch = per_epoch
+        self.done = 0
         self.trace: dict[str, list[float]] = {}
-        self._generator, self._settings, self._parts = generator, settings, parts
-        self._seed, self._batches = 0, []
+        self._generator = generator
+        self._settings = settings
+        self._parts = parts
+        self._seed = 0  # of the order of this epoch
+        self._batches: Sequence[Tensor] = []
 
     def advance(self, steps: int) -> dict[str, float]:
         """Trains for at most `steps` more steps; their mean losses by name. ValueError when none are left."""
@@ -40,38 +45,45 @@ class Training:
             if self.done % self.per_epoch == 0:
                 self._seed = int(torch.randint(2**62, (), generator=self._generator))
                 self._batches = self._epoch()
-            losses = self._step(self._batches[self.done % self.per_epoch])
+            rows = self._batches[self.done % self.per_epoch]
+            losses = self._step(rows)
             self.done += 1
-            sums = {name: sums.get(name, 0.0) + loss.detach() for name, loss in losses.items()}
-        means = {name: value.item() / steps for name, value in sums.items()}
-        for name, value in {"step": self.done, **means}.items():
-            self.trace.setdefault(name, []).append(value)
+            for name, loss in losses.items():
+                sums[name] = sums.get(name, 0.0) + loss.detach()
+        means = {name: total.item() / steps for name, total in sums.items()}
+        self.trace.setdefault("step", []).append(self.done)
+        for name, mean in means.items():
+            self.trace.setdefault(name, []).append(mean)
         return means
 
     def check(self) -> None:
         """Raises FloatingPointError when a last mean loss is not finite."""
-        last = {name: values[-1] for name, values in self.trace.items()}
+        last = {name: values[-1] for name, values in self.trace.items() if name != "step"}
         if not all(map(math.isfinite, last.values())):
-            losses = ", ".join(f"{name} {value:g}" for name, value in last.items() if name != "step")
+            losses = ", ".join(f"{name} {loss:g}" for name, loss in last.items())
             raise FloatingPointError(f"the training diverged by step {self.done}: {losses} (nats per item).")
 
     def state_dict(self) -> dict[str, Any]:
         """A copy of the state for continuing the training: tensors and plain values, for `torch.save`."""
         state = {"settings": self._settings, "done": self.done, "trace": self.trace, "order": self._seed}
-        parts = {name: part.state_dict() for name, part in self._parts.items()}
-        return copy.deepcopy(state | parts | {"generator": self._generator.get_state()})
+        for name, part in self._parts.items():
+            state[name] = part.state_dict()
+        state["generator"] = self._generator.get_state()
+        return copy.deepcopy(state)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continues from a state with at most `total` steps done. ValueError for other settings."""
-        other = state["settings"]
-        for name in self._settings | other:
-            if self._settings.get(name) != other.get(name):
-                raise Conflict(
-                    f"state must be of a training with {name} {self._settings.get(name)!r}, got {other.get(name)!r}."
-                )
+        saved_settings = state["settings"]
+        for name in self._settings | saved_settings:
+            present = self._settings.get(name)
+            saved = saved_settings.get(name)
+            if saved != present:
+                raise Conflict(f"state must be of a training with {name} {present!r}, got {saved!r}.")
         if state["done"] > self.total:
             raise OutOfRange(f"steps must be at least the {state['done']} already done, got {self.total}.")
-        self.done, self._seed, self.trace = state["done"], state["order"], copy.deepcopy(state["trace"])
+        self.done = state["done"]
+        self._seed = state["order"]
+        self.trace = copy.deepcopy(state["trace"])
         for name, part in self._parts.items():
             part.load_state_dict(state[name])
         self._generator.set_state(state["generator"].cpu())

@@ -25,8 +25,14 @@ from typing import Any
 from infoscope.tracking.checks import PLAIN, plain_name, storable_text
 from infoscope.tracking.tags import PARENT
 
-COMPLETE, STOPPED, FAILED = "complete", "stopped", "failed"
-_CELL, _REPORTED, _END, _RUN, _SENT = "cell.json", "reported.jsonl", "end.json", "run", "sent"
+COMPLETE = "complete"
+STOPPED = "stopped"
+FAILED = "failed"
+_CELL = "cell.json"
+_REPORTED = "reported.jsonl"
+_END = "end.json"
+_RUN = "run"
+_SENT = "sent"
 _LEFT = "left"
 
 
@@ -57,10 +63,11 @@ class CellFolder:
 
     def begin(self, cell: Mapping[str, Any], tags: Mapping[str, str], began: int | None = None) -> int:
         """Empties the folder and writes what the cell is; returns the number of this attempt under the same parent."""
-        before, parent = self.header(), tags.get(PARENT)
+        earlier = self.header()
+        parent = tags.get(PARENT)
         attempt = 1
-        if before and parent and before["tags"].get(PARENT) == parent:
-            attempt = before["attempt"] + 1
+        if earlier and parent and earlier["tags"].get(PARENT) == parent:
+            attempt = earlier["attempt"] + 1
         shutil.rmtree(self.path, ignore_errors=True)
         self.files.mkdir(parents=True)
         self._token = secrets.token_hex(8)
@@ -84,14 +91,16 @@ class CellFolder:
 
     def metrics(self, values: Mapping[str, float], step: int) -> None:
         """Adds the values of metrics at a step."""
-        self.append({"step": step, "metrics": {name: float(value) for name, value in values.items()}})
+        metrics = {name: float(value) for name, value in values.items()}
+        self.append({"step": step, "metrics": metrics})
 
     def append(self, *entries: Mapping[str, Any]) -> None:
-        """Adds lines, each with its own time or the present one, which is later than that of the line before."""
+        """Adds lines, each with its own time or the present time; the time is later than in the line before."""
         lines = []
         for entry in entries:
             self._last_time = max(milliseconds(), self._last_time + 1)
-            lines.append(json.dumps({"time": self._last_time, **entry}) + "\n")
+            line = json.dumps({"time": self._last_time, **entry})
+            lines.append(line + "\n")
         with open(self.path / _REPORTED, "a", encoding="utf-8") as file:
             file.write("".join(lines))
 
@@ -120,7 +129,8 @@ class CellFolder:
         """Writes the outcome. Raises Superseded if another attempt has begun in this folder."""
         if self._token and self.header().get("token") != self._token:
             raise Superseded(f"cell {self.key} is computed by another process")
-        ending = {"outcome": outcome, "error": storable_text(error), "time": milliseconds() if at is None else at}
+        ended_at = milliseconds() if at is None else at
+        ending = {"outcome": outcome, "error": storable_text(error), "time": ended_at}
         self._write(_END, json.dumps(ending))
 
     def leave(self) -> None:
@@ -132,8 +142,12 @@ class CellFolder:
 
     def packed(self) -> dict[str, bytes]:
         """What was reported so far, for a checkpoint: contents by path."""
-        kept = [self.path / _REPORTED, *self.files.rglob("*"), *(self.path / "models").rglob("*")]
-        return {str(path.relative_to(self.path)): path.read_bytes() for path in kept if path.is_file()}
+        models = self.path / "models"
+        contents = {}
+        for path in (self.path / _REPORTED, *self.files.rglob("*"), *models.rglob("*")):
+            if path.is_file():
+                contents[str(path.relative_to(self.path))] = path.read_bytes()
+        return contents
 
     def unpack(self, packed: Mapping[str, bytes]) -> None:
         """Writes what `packed` has returned for an earlier attempt."""
@@ -186,7 +200,11 @@ def cell_folders(folder: Path) -> Sequence[CellFolder]:
     """The cells in the folder of a sweep, by key."""
     if not folder.is_dir():
         return []
-    return [CellFolder(path) for path in sorted(folder.iterdir()) if PLAIN.fullmatch(path.name) and path.is_dir()]
+    cells = []
+    for path in sorted(folder.iterdir()):
+        if path.is_dir() and PLAIN.fullmatch(path.name):
+            cells.append(CellFolder(path))
+    return cells
 
 
 def milliseconds() -> int:

@@ -22,7 +22,6 @@ from infoscope.tracking.checks import first_line, without_password
 
 log = logging.getLogger(__name__)
 
-
 STORAGE = "INFOSCOPE_STORAGE"
 
 
@@ -60,7 +59,9 @@ class Checkpoint:
         """
         import torch
 
-        tensors = {key: {name: _tensor(content) for name, content in files.items()} for key, files in reported.items()}
+        tensors = {}
+        for key, files in reported.items():
+            tensors[key] = {name: _tensor(content) for name, content in files.items()}
         buffer = io.BytesIO()
         torch.save({"state": state, "reported": tensors}, buffer)
         try:
@@ -97,7 +98,8 @@ class Checkpoint:
 def _tensor(content: bytes) -> Any:
     import torch
 
-    return torch.from_numpy(np.frombuffer(bytearray(content), np.uint8))
+    array = np.frombuffer(bytearray(content), np.uint8)
+    return torch.from_numpy(array)
 
 
 def require_inside(name: str) -> str:

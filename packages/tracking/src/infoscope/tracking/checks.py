@@ -18,14 +18,16 @@ PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _ENTITY = re.compile(r"[\w./ :-]{1,250}")
 _REFUSED = re.compile(r"[^\w. :-]")  # signs that a part of a metric's name may not have
 _MAX_STEP = 2**53  # larger integers are not exact in a browser
-PARAM_LENGTH, TAG_LENGTH, NAME_LENGTH = 6000, 8000, 250  # characters that MLflow stores of a parameter, tag, name
+PARAM_LENGTH = 6000  # characters that MLflow stores of a parameter
+TAG_LENGTH = 8000  # of a tag
+NAME_LENGTH = 250  # of a name
 ERROR_LENGTH = 4000  # characters of an error that are recorded
 COLUMNS = ("run_id", "key", "profile", "version", "outcome", "status", "start", "seconds", "tags")  # of every run
 
 
 def plain_name(what: str, name: str) -> str:
     """`name`; ValueError unless it has at most 100 letters, digits and "._-", the first a letter or digit."""
-    if not (isinstance(name, str) and PLAIN.fullmatch(name)):
+    if not isinstance(name, str) or not PLAIN.fullmatch(name):
         raise InvalidInput(
             f"{what} must have at most 100 letters, digits, dots, dashes and underscores and begin with a letter or "
             f"digit, got {shown(name)}"
@@ -56,8 +58,8 @@ def safe_metric_names(names: Iterable[tuple[str, ...]]) -> dict[tuple[str, ...],
     """
     safe: dict[tuple[str, ...], str] = {}
     for parts in names:
-        plain = [_REFUSED.sub("_", part).strip() for part in parts]
-        name = "/".join("_" if part in ("", ".", "..") else part for part in plain)
+        words = [_REFUSED.sub("_", part).strip() for part in parts]
+        name = "/".join("_" if word in ("", ".", "..") else word for word in words)
         if len(name) > NAME_LENGTH or name in safe.values():
             digest = hashlib.sha256("\0".join(parts).encode("utf-8", "backslashreplace")).hexdigest()[:8]
             name = f"{name[: NAME_LENGTH - 9]}-{digest}"
@@ -109,7 +111,9 @@ def storable_text(text: str) -> str:
 
 def clipped(text: str, length: int) -> str:
     """`text`, or its beginning and "..." if it is longer than `length`."""
-    return text if len(text) <= length else f"{text[: length - 3]}..."
+    if len(text) <= length:
+        return text
+    return f"{text[: length - 3]}..."
 
 
 def require_tags(tags: Mapping[str, str]) -> dict[str, str]:

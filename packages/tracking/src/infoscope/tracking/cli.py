@@ -52,15 +52,25 @@ _NO_RUNS = "there are no runs yet; run a sweep first, such as `make sweep-critic
 
 
 def main(sweep: Sweep, words: Sequence[str] | None = None) -> None:
-    """Command line of your own sweep; exits with 0, 1 (cells failed), 2 (bad input) or 130 (interrupted)."""
+    """Runs the command line of your own sweep; exits with 0, 1 (cells failed), 2 (bad input) or 130 (interrupted).
+
+    Parameters
+    ----------
+    sweep
+        The sweep of the module that is run as a program.
+    words
+        Arguments; None: the arguments of the process.
+    """
     module = sys.modules["__main__"]
     if sweep.trial.__module__ == "__main__" and module.__spec__:  # workers import its functions by its real name
         sweep = importlib.import_module(module.__spec__.name).SWEEP
 
-    def call(given: SimpleNamespace) -> int:
-        return _run(sweep, given.profile, given.set, given.gpus_per_pack)[0]
+    def call(arguments: SimpleNamespace) -> int:
+        status, _ = _run(sweep, arguments.profile, arguments.set, arguments.gpus_per_pack)
+        return status
 
-    sys.exit(run_command(command(sweep.name, call, sweep_options(), module.__doc__), words))
+    own_command = command(sweep.name, call, sweep_options(), module.__doc__)
+    sys.exit(run_command(own_command, words))
 
 
 def run_sweep(module: str, profile: str, settings: Mapping[str, str], gpus: float | None) -> tuple[int, str]:
@@ -81,12 +91,15 @@ def _run(sweep: Sweep, profile: str, settings: Mapping[str, str], gpus: float | 
         print("interrupted: the same command continues from here", file=sys.stderr)
         raise
     print(describe(summary), file=sys.stderr)
-    label = summary.profile if summary.completed or summary.stopped or summary.skipped else ""
+    has_runs = summary.completed or summary.stopped or summary.skipped
+    label = summary.profile if has_runs else ""
     if label and sweep.search and not module_of(sweep.name, "TABLES"):
         print(trials_table(sweep, label))
     if summary.unfinished:
         return INTERRUPTED, label
-    return FAILED if summary.failures or summary.unsent else 0, label
+    if summary.failures or summary.unsent:
+        return FAILED, label
+    return 0, label
 
 
 def describe(summary: Summary) -> str:
@@ -95,9 +108,14 @@ def describe(summary: Summary) -> str:
     if summary.skipped == summary.cells:
         lines = [f"{name}: all {summary.cells} cells are already recorded, nothing to run"]
     else:
-        counts = {"completed": summary.completed, "stopped early": summary.stopped, "failed": len(summary.failures)}
-        counts |= {"already recorded": summary.skipped, "not finished": summary.unfinished}
-        parts = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+        counts = {
+            "completed": summary.completed,
+            "stopped early": summary.stopped,
+            "failed": len(summary.failures),
+            "already recorded": summary.skipped,
+            "not finished": summary.unfinished,
+        }
+        parts = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
         lines = [f"{name}: {parts} of {summary.cells} cells in {summary.seconds:.0f} s"]
     lines += _failures(summary.failures)
     if summary.unfinished:
@@ -128,63 +146,73 @@ def _failures(failures: Sequence[tuple[AnyCell, str]]) -> list[str]:
     """One line for each kind of failure: errors that differ in numbers and keys of cells only."""
     kinds = defaultdict(list)
     for cell, error in failures:
-        (first, *_) = error.splitlines() or [""]
-        kinds[re.sub(r"\b[0-9a-f]{16}\b|\d[\d.,]*", "0", first)].append((cell, first))
+        first = error.splitlines()[0] if error else ""
+        kind = re.sub(r"\b[0-9a-f]{16}\b|\d[\d.,]*", "0", first)
+        kinds[kind].append((cell, first))
     lines = []
     for members in kinds.values():
         cell, error = members[0]
         count = f"{len(members)} cells, such as " if len(members) > 1 else ""
         lines.append(f"failed: {count}{plain(cell)}: {error}")
     rest = len(lines) - MAX_KINDS
-    return lines if rest <= 0 else [*lines[:MAX_KINDS], f"... and {rest} other kinds, in the runs in MLflow"]
+    if rest <= 0:
+        return lines
+    return [*lines[:MAX_KINDS], f"... and {rest} other kinds, in the runs in MLflow"]
 
 
-def save_runs(given: SimpleNamespace) -> None:
+def save_runs(arguments: SimpleNamespace) -> None:
     """Writes the finished cells of each experiment to a file."""
     from infoscope.tracking.archive.format import SUFFIX
     from infoscope.tracking.archive.saving import save
 
-    for name in given.experiments:
-        path = Path(given.to).expanduser() / f"{plain_name('the name of an experiment', name)}{SUFFIX}"
-        print(save(name, path, given.profile), flush=True)
+    for name in arguments.experiments:
+        path = Path(arguments.to).expanduser() / f"{plain_name('the name of an experiment', name)}{SUFFIX}"
+        print(save(name, path, arguments.profile), flush=True)
 
 
-def load_runs(given: SimpleNamespace) -> None:
+def load_runs(arguments: SimpleNamespace) -> None:
     """Loads the runs of files into the tracking store and prints the commands for their tables."""
     from infoscope.tracking.archive.format import ascii_text, read_archive
     from infoscope.tracking.archive.loading import load
 
-    for archive in [read_archive(Path(file).expanduser()) for file in given.files]:
+    archives = [read_archive(Path(file).expanduser()) for file in arguments.files]  # all are valid, or none is loaded
+    for archive in archives:
         print(load(archive))
-        table = module_of(archive.experiment, "TABLES")
-        labels = [shlex.quote(ascii_text(label)) for label in sorted(archive.labels)]
-        shown = [f"make table-{archive.experiment} PROFILE={label}" for label in labels] if table else ["make ui"]
-        print(*(f"  to see them: {command}" for command in shown), sep="\n", flush=True)
+        commands = ["make ui"]
+        if module_of(archive.experiment, "TABLES"):
+            labels = [shlex.quote(ascii_text(label)) for label in sorted(archive.labels)]
+            commands = [f"make table-{archive.experiment} PROFILE={label}" for label in labels]
+        for shown in commands:
+            print(f"  to see them: {shown}", flush=True)
 
 
-def sync_records(given: SimpleNamespace) -> int:
+def sync_records(arguments: SimpleNamespace) -> int:
     """Sends the cells that are not in MLflow yet; returns FAILED if some could not be sent."""
-    synced = sync(given.sweeps, Path(given.records).expanduser() if given.records else None)
+    folder = Path(arguments.records).expanduser() if arguments.records else None
+    synced = sync(arguments.sweeps, folder)
     print(*(synced or ["nothing to send"]), sep="\n")
-    return FAILED if any(one.left for one in synced) else 0
+    return FAILED if any(sweep.left for sweep in synced) else 0
 
 
-def print_status(given: SimpleNamespace) -> int:
+def print_status(arguments: SimpleNamespace) -> int:
     """Prints how many cells of each sweep are done and missing. InvalidInput if none can be counted."""
-    found = status(given.sweeps, given.profile, given.set)
-    print("\n".join(lines(found)) if found else _NO_RUNS)
-    if found and all(one.cells is None for one in found):
-        raise InvalidInput(f"the cells of the sweeps are not known: {found[0].note}")
+    statuses = status(arguments.sweeps, arguments.profile, arguments.set)
+    if not statuses:
+        print(_NO_RUNS)
+        return 0
+    print("\n".join(lines(statuses)))
+    if all(sweep.cells is None for sweep in statuses):
+        raise InvalidInput(f"the cells of the sweeps are not known: {statuses[0].note}")
     return 0
 
 
-def promote_model(given: SimpleNamespace) -> None:
+def promote_model(arguments: SimpleNamespace) -> None:
     """Registers a model of a run under an alias, and prints its address."""
     from infoscope.tracking.promote import promote
 
-    print(promote(given.run, given.alias, given.model, given.name))
-    if given.package:
-        print(importlib.import_module("analysis.packaged_reader").package(given.run))
+    print(promote(arguments.run, arguments.alias, arguments.model, arguments.name))
+    if arguments.package:
+        print(importlib.import_module("analysis.packaged_reader").package(arguments.run))
 
 
 def serve_ui(port: int) -> int:

@@ -23,8 +23,10 @@ from infoscope.tracking.checks import first_line
 from infoscope.tracking.environment import variables
 from infoscope.tracking.store import tracking_uri
 
-_DATA, _CODE = "INFOSCOPE_DATA", "INFOSCOPE_CODE"
-_UPLOAD, _IMAGE = "upload", "image"  # the working folder is sent to the nodes, or is in their image
+_DATA = "INFOSCOPE_DATA"
+_CODE = "INFOSCOPE_CODE"
+_UPLOAD = "upload"  # the working folder is sent to the nodes
+_IMAGE = "image"  # the working folder is in the image of the nodes
 _FORWARDED = ("INFOSCOPE_", "MLFLOW_TRACKING_", "MLFLOW_HTTP_")  # variables: settings, logins, certificates, timeouts
 _NOT_SENT = ["/runs/", "/.venv/", "/.git/", "/tests/", "/docs/", "__pycache__/", "*.egg-info/", ".*_cache/", ".env"]
 _CONNECT_SECONDS = 10.0
@@ -59,10 +61,12 @@ def use_token() -> None:
     """
     if "ray" in sys.modules:
         return
-    given = any(os.environ.get(name) for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH", "RAY_ADDRESS"))
-    if not given and "RAY_AUTH_MODE" not in os.environ:
+    has_token = bool(os.environ.get("RAY_AUTH_TOKEN") or os.environ.get("RAY_AUTH_TOKEN_PATH"))
+    is_local = not os.environ.get("RAY_ADDRESS")
+    if is_local and not has_token and "RAY_AUTH_MODE" not in os.environ:
         os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
-    if any(os.environ.get(name) for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")):
+        has_token = True
+    if has_token:
         os.environ.setdefault("RAY_AUTH_MODE", "token")
 
 
@@ -141,16 +145,21 @@ def _init_local(folder: Path) -> None:
     import ray
 
     python = shlex.quote(sys.executable)
-    # Ray starts workers by an unquoted shell command; the environment that quotes it takes seconds to set up
-    described = {"py_executable": python} if python != sys.executable else None
+    environment = None
+    if python != sys.executable:
+        # Ray starts workers by an unquoted shell command; the environment that quotes it takes seconds to set up
+        environment = {"py_executable": python}
+    cores = os.cpu_count()
+    if hasattr(os, "sched_getaffinity"):
+        cores = len(os.sched_getaffinity(0))
     path = os.pathsep.join(filter(None, [str(Path.cwd()), os.environ.get("PYTHONPATH")]))
     # inherited by the workers
     with variables({"PYTHONPATH": path, "OMP_NUM_THREADS": "1"}):
         ray.init(
             address="local",  # not another cluster on this machine
-            runtime_env=described,
+            runtime_env=environment,
             _temp_dir=str(folder),
-            num_cpus=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+            num_cpus=cores,
             include_dashboard=False,
             object_store_memory=200 * 2**20,
             logging_level="ERROR",
@@ -164,52 +173,58 @@ def _connect(address: str) -> None:
             f"RAY_ADDRESS must be auto or HOST:PORT on a machine of the cluster, got {address}; from elsewhere, use "
             "`ray job submit` (docs/clusters.md)"
         )
-    described = _cluster_environment()
+    environment = _cluster_environment()
     if address != "auto":
         _check_listens(address)
     os.environ.setdefault("RAY_OVERRIDE_JOB_RUNTIME_ENV", "1")  # for a Ray job, which has its own working folder
     import ray
 
     try:
-        ray.init(address=address, runtime_env=described, logging_level="ERROR", log_to_driver=False)
+        ray.init(address=address, runtime_env=environment, logging_level="ERROR", log_to_driver=False)
     except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
-        token = " (does RAY_AUTH_TOKEN_PATH contain the cluster's token?)" if "auth" in str(error).lower() else ""
-        raise ValueError(
-            f"the Ray cluster of RAY_ADDRESS={address} cannot be used: {first_line(error)}{token}"
-        ) from error
+        reason = first_line(error)
+        if "auth" in str(error).lower():
+            reason += " (does RAY_AUTH_TOKEN_PATH contain the cluster's token?)"
+        raise ValueError(f"the Ray cluster of RAY_ADDRESS={address} cannot be used: {reason}") from error
 
 
 def _check_listens(address: str) -> None:
     host, _, port = address.rpartition(":")
-    if not (host and port.isdecimal() and 0 < int(port) < 65536):
+    if not host or not port.isdecimal() or not 0 < int(port) < 65536:
         raise UnknownName(f"RAY_ADDRESS must be auto or HOST:PORT, such as 10.0.0.1:6379, got {address!r}")
+    place = (host.strip("[]"), int(port))
     try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_SECONDS).close()
+        socket.create_connection(place, timeout=_CONNECT_SECONDS).close()
     except OSError as error:
         raise ValueError(f"there is no Ray cluster at RAY_ADDRESS={address} ({first_line(error)})") from error
 
 
 def _cluster_environment() -> dict[str, Any]:
+    """The environment of the workers of a cluster, as Ray describes it."""
     values = {"OMP_NUM_THREADS": "1"}
-    described: dict[str, Any] = {"worker_process_setup_hook": _settings(), "env_vars": values}
+    environment: dict[str, Any] = {"worker_process_setup_hook": _settings(), "env_vars": values}
     code = os.environ.get(_CODE) or _UPLOAD
     if code not in (_UPLOAD, _IMAGE):
         raise InvalidInput(f"{_CODE} must be {_UPLOAD} or {_IMAGE}, got {code!r}")
     if code == _IMAGE:
-        return described
+        return environment
     here = Path.cwd()
     root = "${RAY_RUNTIME_ENV_CREATE_WORKING_DIR}"
-    folders = [root, *(f"{root}/{path.relative_to(here)}" for path in sorted(here.glob("packages/*/src")))]
+    folders = [root]
+    for path in sorted(here.glob("packages/*/src")):
+        folders.append(f"{root}/{path.relative_to(here)}")
     values["PYTHONPATH"] = ":".join(folders)
+    excluded = list(_NOT_SENT)
     data = Path(os.environ.get(_DATA) or "/").resolve()
-    inside = [f"/{data.relative_to(here)}/"] if here in data.parents else []
-    return described | {"working_dir": str(here), "excludes": _NOT_SENT + inside}
+    if here in data.parents:
+        excluded.append(f"/{data.relative_to(here)}/")
+    return environment | {"working_dir": str(here), "excludes": excluded}
 
 
 def _settings() -> Callable[[], None]:
     """The set-up of a worker, a closure: Ray shows and logs `env_vars`, and some of these are passwords."""
-    names = [name for name in os.environ if name.startswith(_FORWARDED)]
-    values, store = {name: os.environ[name] for name in names}, tracking_uri()
+    values = {name: value for name, value in os.environ.items() if name.startswith(_FORWARDED)}
+    store = tracking_uri()
 
     def take_over() -> None:
         import os
@@ -247,12 +262,17 @@ def _await_machine(needed: Mapping[str, float]) -> None:
 
     if _has_machine(needed):
         return
-    text = " and ".join(f"{amount:g} {name}{'s' if amount != 1 else ''}" for name, amount in needed.items())
+    amounts = []
+    for name, amount in needed.items():
+        plural = "s" if amount != 1 else ""
+        amounts.append(f"{amount:g} {name}{plural}")
+    text = " and ".join(amounts)
     if os.environ.get("RAY_ADDRESS"):
         print(f"waiting for a machine of the cluster with {text}", file=sys.stderr)
         # a queued task makes an autoscaler start a machine
         task = ray.remote(num_cpus=needed["CPU"], num_gpus=needed.get("GPU", 0), max_retries=0)(lambda: None)
-        queued, deadline = task.remote(), time.monotonic() + _MACHINE_SECONDS
+        queued = task.remote()
+        deadline = time.monotonic() + _MACHINE_SECONDS
         while not _has_machine(needed) and time.monotonic() < deadline:
             time.sleep(1.0)
         ray.cancel(queued, force=True)
@@ -264,15 +284,18 @@ def _await_machine(needed: Mapping[str, float]) -> None:
 def _has_machine(needed: Mapping[str, float]) -> bool:
     import ray
 
-    return any(
-        node["Alive"] and all(node["Resources"].get(name, 0) >= amount for name, amount in needed.items())
-        for node in ray.nodes()
-    )
+    for node in ray.nodes():
+        resources = node["Resources"]
+        if node["Alive"] and all(resources.get(name, 0) >= amount for name, amount in needed.items()):
+            return True
+    return False
 
 
 def lookahead(cpus: int) -> int:
     """The number of trials that wait in Ray: on a cluster enough to fill and grow it, on one machine few."""
-    return max(200, cpus) if os.environ.get("RAY_ADDRESS") else cpus
+    if os.environ.get("RAY_ADDRESS"):
+        return max(200, cpus)
+    return cpus
 
 
 @contextlib.contextmanager
@@ -287,8 +310,8 @@ def terminate_as_interrupt() -> Iterator[None]:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         os.kill(os.getpid(), signal.SIGINT)
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    earlier = signal.signal(signal.SIGTERM, interrupt)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(signal.SIGTERM, earlier)

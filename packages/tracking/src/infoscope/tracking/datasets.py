@@ -1,6 +1,6 @@
 """The data of runs as MLflow data sets: name, source and digest of the content (names, types, shapes, bytes).
 
-The digest of samples from a distribution is that of its settings.
+Samples from a distribution have the digest of its settings.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
 CONTEXT = "mlflow.data.context"  # MLflow's tag of an input: training, test and so on
 DIGEST_LENGTH = 16  # hexadecimal digits
-_NAME_LENGTH, _PROFILE_LENGTH = 500, 10_000  # characters that MLflow stores
+_NAME_LENGTH = 500  # characters that MLflow stores of a name
+_PROFILE_LENGTH = 10_000  # and of a profile
 FIELDS = ("name", "digest", "source_type", "source", "schema", "profile", "context")  # of a recorded data set
 
 
@@ -47,24 +49,27 @@ class DataSet:
 
     @functools.cached_property
     def entry(self) -> dict[str, str]:
-        """The recorded fields: those of an MLflow data set, and the context."""
-        content, specs, whole = self.content(), [], hashlib.sha256()
-        counted = []
+        """The recorded fields: the fields of an MLflow data set, and the context."""
+        content = self.content()
+        specs = []
+        rows = 0
+        elements = 0
+        hash_of_all = hashlib.sha256()
         for name in sorted(content):
             digest, spec, shape = _described(content[name])
-            whole.update(f"{name} {digest}\n".encode())
+            hash_of_all.update(f"{name} {digest}\n".encode())
             if shape is not None:
                 specs.append({"type": "tensor", "name": name, "tensor-spec": spec})
-                counted.append(shape)
+                rows = max(rows, shape[0])
+                elements += math.prod(shape)
         if self.endless:
             profile: dict[str, Any] = {"samples": "drawn without end", **content}
         else:
-            rows = max((shape[0] for shape in counted), default=0)
-            profile = {"num_rows": rows, "num_elements": sum(int(np.prod(shape, dtype=object)) for shape in counted)}
+            profile = {"num_rows": rows, "num_elements": elements}
         schema = {"mlflow_tensorspec": {"features": json.dumps(specs), "targets": None}} if specs else {}
         return {
             "name": clipped(storable_text(self.name), _NAME_LENGTH),
-            "digest": whole.hexdigest()[:DIGEST_LENGTH],
+            "digest": hash_of_all.hexdigest()[:DIGEST_LENGTH],
             "source_type": "distribution" if self.endless else "data",
             "source": json.dumps({"url": storable_text(self.source)}),
             "schema": json.dumps(schema),
@@ -75,28 +80,31 @@ class DataSet:
 
 def joined_names(datasets: Iterable[DataSet]) -> str:
     """The different names of data sets, joined by commas."""
-    return ", ".join(dict.fromkeys(one.name for one in datasets))
+    return ", ".join(dict.fromkeys(data.name for data in datasets))
 
 
 def inputs(entries: Any) -> list[DatasetInput]:
     """MLflow inputs from results of `DataSet.entry`; ValueError for anything else."""
     from mlflow.entities import Dataset, DatasetInput, InputTag
 
-    made = []
+    datasets = []
     try:
         for entry in entries:
             *fields, context = (str(entry[name]) for name in FIELDS)
-            made.append(DatasetInput(Dataset(*fields), [InputTag(CONTEXT, context)]))
+            datasets.append(DatasetInput(Dataset(*fields), [InputTag(CONTEXT, context)]))
     except (TypeError, KeyError) as error:
         raise ValueError(f"the inputs must be a list of data sets ({type(error).__name__}: {error})") from None
-    return made
+    return datasets
 
 
-def entry_of(given: DatasetInput) -> dict[str, str]:
+def entry_of(data: DatasetInput) -> dict[str, str]:
     """The fields of an MLflow input, as in `DataSet.entry`."""
-    context = next((tag.value for tag in given.tags if tag.key == CONTEXT), "")
-    recorded = given.dataset.to_dictionary()
-    return {name: recorded.get(name) or "" for name in FIELDS} | {"context": context}
+    recorded = data.dataset.to_dictionary()
+    entry = {name: recorded.get(name) or "" for name in FIELDS}
+    for tag in data.tags:
+        if tag.key == CONTEXT:
+            entry["context"] = tag.value
+    return entry
 
 
 def _described(value: Any) -> tuple[str, dict[str, Any], tuple[int, ...] | None]:
@@ -109,15 +117,18 @@ def _described(value: Any) -> tuple[str, dict[str, Any], tuple[int, ...] | None]
     if not isinstance(value, Iterator) and not hasattr(value, "__array__"):
         digest.update(json.dumps(value, sort_keys=True).encode())
         return digest.hexdigest(), {}, None
-    rows, first = 0, None
-    for block in map(np.asarray, value if isinstance(value, Iterator) else (value,)):
+    blocks = value if isinstance(value, Iterator) else [value]
+    rows = 0
+    first = None
+    for block in map(np.asarray, blocks):
         if block.dtype.kind in "OU":
             return _described(block.tolist())
         if first is None:
             first = block
             digest.update(f"{block.dtype.kind}{block.dtype.itemsize} {list(block.shape[1:])}\n".encode())
         rows += len(block)
-        digest.update(np.ascontiguousarray(block, block.dtype.newbyteorder("<")).data)
+        little_endian = np.ascontiguousarray(block, block.dtype.newbyteorder("<"))
+        digest.update(little_endian.data)
     digest.update(f"{rows}".encode())
-    item = first.shape[1:] if first is not None else ()
+    item = first.shape[1:]
     return digest.hexdigest(), {"dtype": str(first.dtype), "shape": [-1, *item]}, (rows, *item)

@@ -55,14 +55,37 @@ def run(
     overrides: Mapping[str, str] | None = None,
     gpus_per_pack: float | None = None,
 ) -> Summary:
-    """Runs the cells of a profile that are not in MLflow yet; of a search, as many as are missing.
+    """The summary of a run of the cells of a profile that are not in MLflow yet; a search runs as many as are missing.
 
-    gpus_per_pack: GPUs of one trial (None: as the sweep declares, or one). Failed cells are in the summary. Raises
-    ValueError for an invalid profile, setting, cell or place of checkpoints before anything is recorded, SweepBusy when
-    the sweep already runs in this working folder, StoreUnreachable when the tracking store does not answer.
+    Parameters
+    ----------
+    sweep
+        The declaration of the sweep.
+    profile
+        A name of its profiles.
+    overrides
+        Settings that replace the profile's, as texts by name.
+    gpus_per_pack
+        GPUs of a trial (None: as the sweep declares, or one).
+
+    Returns
+    -------
+    Summary
+        Numbers of cells, and the failed cells with their errors.
+
+    Raises
+    ------
+    ValueError
+        For an invalid profile, setting, cell or place of checkpoints, before anything is recorded.
+    SweepBusy
+        When the sweep already runs in this working folder.
+    StoreUnreachable
+        When the tracking store does not answer.
     """
-    if gpus_per_pack is not None and not (0 < gpus_per_pack < 1 or gpus_per_pack in range(1, 1024)):
-        raise OutOfRange(f"gpus_per_pack must be a fraction above 0 or a whole number of GPUs, got {gpus_per_pack}")
+    if gpus_per_pack is not None:
+        is_fraction = 0 < gpus_per_pack < 1
+        if not is_fraction and gpus_per_pack not in range(1, 1024):
+            raise OutOfRange(f"gpus_per_pack must be a fraction above 0 or a whole number of GPUs, got {gpus_per_pack}")
     require_storage()
     cluster.use_token()
     label, settings = sweep.profile(profile, overrides)
@@ -126,8 +149,8 @@ def close_leftovers(store: Store, folder: Path) -> tuple[list[CellFolder], dict[
     Returns the published cells, and the errors of those that are not in MLflow yet.
     """
     published, left = publish_ended(store, cell_folders(folder))
-    (mine,) = own_tag().values()
-    for run in list(store.search(f"attributes.status = 'RUNNING' and tags.`{DRIVER}` = '{mine}'")):
+    driver = own_tag()[DRIVER]
+    for run in store.search(f"attributes.status = 'RUNNING' and tags.`{DRIVER}` = '{driver}'"):
         store.end(run.info.run_id, "KILLED")
     for cell, error in left.items():
         log.warning("not in MLflow yet: cell %s (%s)", cell.key, first_line(error))
@@ -138,7 +161,8 @@ def publish_ended(
     store: Store, folders: Sequence[CellFolder], parent: str = ""
 ) -> tuple[list[CellFolder], dict[CellFolder, Exception]]:
     """Publishes the cells that have ended and removes their folders; see `close_leftovers`."""
-    published, left = publish_all([folder for folder in folders if folder.ending()], store, parent)
+    ended = [folder for folder in folders if folder.ending()]
+    published, left = publish_all(ended, store, parent)
     for folder in published:
         folder.remove()
     return list(published), left
@@ -167,7 +191,10 @@ def _missing(
     finished = {key for key, run in runs.items() if is_finished(run)}
     for key in cells.keys() & finished:
         store.add_labels(runs[key], [label])
-    unsent = {cell.key for cell in cell_folders(folder) if cell.ending() and cell.ending()["outcome"] != FAILED}
+    unsent = set()
+    for cell_folder in cell_folders(folder):
+        if cell_folder.ending().get("outcome", FAILED) != FAILED:
+            unsent.add(cell_folder.key)
     missing = {key: cell for key, cell in cells.items() if key not in finished | unsent}
     total = search.trials if search else len(cells)
     return missing, Summary(sweep.name, label, total, len(cells) - len(missing), unsent=unsent)
@@ -188,8 +215,13 @@ class _Run:
     """One run of the missing cells, in MLflow the parent of their runs."""
 
     def __init__(self, plan: _Plan, store: Store, folder: Path, screen: Screen):
-        self.plan, self.sweep, self.search, self.summary = plan, plan.sweep, plan.search, plan.summary
-        self.store, self.folder, self.screen = store, folder, screen
+        self.plan = plan
+        self.sweep = plan.sweep
+        self.search = plan.search
+        self.summary = plan.summary
+        self.store = store
+        self.folder = folder
+        self.screen = screen
         self.tags = {**code_tags(), **own_tag(), PROFILE: plan.summary.profile, VERSION: str(plan.sweep.version)}
         self.watch = Watch(plan.summary, screen, self._settle)
         self.parent = ""
@@ -223,16 +255,18 @@ class _Run:
             )
 
     def _open_parent(self) -> None:
-        summary, client, experiment = self.summary, self.store.client, self.store.experiment_id
-        describe(self.store, self.sweep.about.split("\n\n")[0])
+        summary = self.summary
+        client = self.store.client
+        experiment = self.store.experiment_id
+        about = self.sweep.about
+        describe(self.store, about.split("\n\n")[0])
         title = clipped(summary.profile, NAME_LENGTH)
         tags = {**self.tags, RUN_NAME: title, CELLS: str(summary.unfinished)}
         self.parent = client.create_run(experiment, tags=tags).info.run_id
         command = shlex.join(["python", *sys.orig_argv[1:]])
-        note = notes.parent_note(
-            self.sweep.about, command, summary.unfinished, summary.skipped, experiment, self.parent
-        )
-        client.log_batch(self.parent, params=parameters(dict(self.plan.settings)), tags=[RunTag(MLFLOW_RUN_NOTE, note)])
+        note = notes.parent_note(about, command, summary.unfinished, summary.skipped, experiment, self.parent)
+        settings = parameters(dict(self.plan.settings))
+        client.log_batch(self.parent, params=settings, tags=[RunTag(MLFLOW_RUN_NOTE, note)])
 
     def _fit(self, cpus: int, gpus: int, share: float) -> None:
         """Runs the trials on Ray Tune. share: GPUs of a trial."""
@@ -240,28 +274,27 @@ class _Run:
 
         needed = {"CPU": self.sweep.resources.get("cpu", 1)}
         slots = max(1, int(cpus / needed["CPU"]))
+        device = "cpu"
         if gpus:
+            device = "cuda"
             needed["GPU"] = share
             slots = max(1, min(slots, int(gpus / share)))
-        device = "cuda" if gpus else "cpu"
-        job = self._job(device)
+        job = Job(self.sweep, self.folder, device, {**self.tags, PARENT: self.parent}, self.store)
 
         def trainable(config: dict[str, Any]) -> None:
             run_bundle(config["bundle"], job, tune.report)
 
-        if self.search:
-            space, trials, packs = {}, self._searched(slots), 1
-        else:
+        space = {}
+        packs = 1
+        if self.search is None:
             bundles = self._bundles(device, slots)
-            space, trials = {"bundle": tune.grid_search(bundles)}, self._scheduled()
+            space = {"bundle": tune.grid_search(bundles)}
             packs = max(len(bundle.packs) for bundle in bundles)
         storage = home() / "ray" / self.sweep.name
         tuner = tune.Tuner(
             tune.with_resources(trainable, tune.PlacementGroupFactory([needed])),
             param_space=space,
-            tune_config=tune.TuneConfig(
-                reuse_actors=True, trial_dirname_creator=lambda trial: trial.trial_id, **trials
-            ),
+            tune_config=self._tune_config(slots),
             run_config=self._run_config(storage, packs),
         )
         kind = f"{gpus} GPUs" if gpus else "no GPU"
@@ -275,21 +308,18 @@ class _Run:
         finally:
             shutil.rmtree(storage, ignore_errors=True)  # Tune's own files are not needed any more
 
-    def _scheduled(self) -> dict[str, Any]:
-        """Tune's settings of a sweep whose trials may be stopped early; empty for one without that."""
-        search = self.sweep.search
-        if search is None:
-            return {}
-        return {"metric": JUDGED, "mode": search.mode, "scheduler": search.scheduler()}
+    def _tune_config(self, slots: int) -> Any:
+        """Tune's settings: of early stopping, where the sweep has it, and of a search of configurations."""
+        from ray import tune
 
-    def _searched(self, slots: int) -> dict[str, Any]:
-        """Tune's settings of a search."""
-        return {
-            **self._scheduled(),
-            "search_alg": self.search,
-            "num_samples": self.summary.unfinished,
-            "max_concurrent_trials": slots,
-        }
+        settings: dict[str, Any] = {}
+        if self.sweep.search:
+            settings |= {"metric": JUDGED, "mode": self.sweep.search.mode, "scheduler": self.sweep.search.scheduler()}
+        if self.search:
+            settings["search_alg"] = self.search
+            settings["num_samples"] = self.summary.unfinished
+            settings["max_concurrent_trials"] = slots
+        return tune.TuneConfig(reuse_actors=True, trial_dirname_creator=lambda trial: trial.trial_id, **settings)
 
     def _run_config(self, storage: Path, packs: int) -> Any:
         """packs: the largest number in a trial; each may end its worker some times, and be no fault of the others."""
@@ -305,26 +335,22 @@ class _Run:
             verbose=0,
         )
 
-    def _job(self, device: str) -> Job:
-        return Job(self.sweep, self.folder, device, {**self.tags, PARENT: self.parent}, self.store)
-
     def _bundles(self, device: str, slots: int) -> list[Bundle]:
         """The missing cells in packs, as many of them in a trial as there are too many for one each."""
         packs = self.sweep.packs(self.plan.missing, "gpu" if device == "cuda" else "cpu")
+        costs = [self.sweep.pack_cost(pack) for pack in packs]
         most = TRIALS_PER_SLOT * slots
         if self.sweep.search:  # the scheduler stops each pack by itself
             most = len(packs)
-        groups = bundled(packs, [self.sweep.pack_cost(pack) for pack in packs], most)
         titles = names(self.plan.missing)
-        return [Bundle(group, titles) for group in groups]
+        return [Bundle(group, titles) for group in bundled(packs, costs, most)]
 
     def _close_parent(self) -> None:
         """Publishes what workers could not, closes the runs of interrupted cells and the parent."""
         try:
             for ended in self.watch.unsettled.values():
                 self._settle(ended, is_final=True)
-            folders = cell_folders(self.folder)
-            published, left = publish_ended(self.store, folders)
+            published, left = publish_ended(self.store, cell_folders(self.folder))
             self.summary.unsent -= {folder.key for folder in published}
             self.summary.unsent |= {folder.key for folder in left}
             for run in list(self.store.cells("attributes.status = 'RUNNING'")):
@@ -349,15 +375,14 @@ class _Run:
         Returns whether it is done. is_final: Ray has ended.
         """
         folder = CellFolder(self.folder / ended.key)
-        if folder.header():
-            if not (is_final or folder.is_left()):
-                return False
+        is_here = bool(folder.header())
+        if not is_final and not (is_here and folder.is_left()):
+            return False
+        if is_here:
             if not folder.ending():  # its worker may have ended it before it died
                 folder.end(ended.outcome, ended.error)
             publish_ended(self.store, [folder])
             return True
-        if not is_final:
-            return False
         run = self.store.run_of(ended.key)  # of a worker on another machine
         if run and not is_finished(run) and run.data.tags.get(PARENT) == self.parent:
             tags = [RunTag(OUTCOME, ended.outcome), RunTag(ERROR, ended.error)]
@@ -374,11 +399,11 @@ def bundled(
         return [[pack] for pack in packs]
     share = sum(costs) / most
     groups: list[list[Mapping[str, AnyCell]]] = []
-    cost = share
-    for pack, own in zip(packs, costs, strict=True):
-        if cost >= share:
+    group_cost = share
+    for pack, cost in zip(packs, costs, strict=True):
+        if group_cost >= share:
             groups.append([])
-            cost = 0.0
+            group_cost = 0.0
         groups[-1].append(pack)
-        cost += own
+        group_cost += cost
     return groups

@@ -40,11 +40,10 @@ def code_tags() -> dict[str, str]:
     commit = _git("rev-parse", "HEAD")
     if commit is None:
         return tags | {"infoscope.code": "not under version control"}
-    dirty = bool(_git("status", "--porcelain"))
-    return tags | {
-        "mlflow.source.git.commit": commit,
-        "infoscope.code": commit[:12] + (" with local changes" if dirty else ""),
-    }
+    code = commit[:12]
+    if _git("status", "--porcelain"):
+        code += " with local changes"
+    return tags | {"mlflow.source.git.commit": commit, "infoscope.code": code}
 
 
 @functools.cache  # a worker may run thousands of trials

@@ -34,10 +34,23 @@ FLAVOR = "infoscope"
 
 
 def load_model(run_or_uri: str, name: str | None = None) -> Any:
-    """A logged model in evaluation mode, by run id (`name` if several), MLflow URI, NAME@ALIAS, or folder.
+    """A logged model in evaluation mode, a `torch.nn.Module` of the class that was logged.
 
-    A `torch.nn.Module` of the class that was logged. Executes the constructor of an infoscope class only. Raises
-    LookupError when the run has no such model, TypeError for one that is not infoscope's.
+    Executes the constructor of an infoscope class only.
+
+    Parameters
+    ----------
+    run_or_uri
+        The id of a run, an MLflow URI, NAME@ALIAS of a registered model, or a folder.
+    name
+        The name of the model, if the run has several.
+
+    Raises
+    ------
+    LookupError
+        When the run has no such model.
+    TypeError
+        For a model that is not infoscope's.
     """
     with downloaded(run_or_uri, name) as folder:
         return read_model(model_files(folder))
@@ -51,17 +64,21 @@ def downloaded(run_or_uri: str, name: str | None) -> Iterator[Path]:
     if Path(run_or_uri).is_dir():
         yield Path(run_or_uri)
         return
-    is_address = ":/" in run_or_uri or "@" in run_or_uri
-    uri = address_of(run_or_uri) if is_address else f"models:/{logged_model(run_or_uri, name).model_id}"
+    if ":/" in run_or_uri or "@" in run_or_uri:
+        uri = address_of(run_or_uri)
+    else:
+        uri = f"models:/{logged_model(run_or_uri, name).model_id}"
     with tempfile.TemporaryDirectory() as folder:
         with variables({"MLFLOW_TRACKING_URI": tracking_uri()}):  # which MLflow reads for models
             path = download_artifacts(uri, dst_path=folder)
         yield Path(path)
 
 
-def address_of(given: str) -> str:
+def address_of(name: str) -> str:
     """NAME@ALIAS of a registered model as an MLflow URI; other addresses unchanged."""
-    return f"models:/{given}" if "@" in given and ":/" not in given else given
+    if "@" in name and ":/" not in name:
+        return f"models:/{name}"
+    return name
 
 
 def model_files(folder: Path) -> Path:
@@ -93,24 +110,25 @@ def ready_models(run: Run, client: MlflowClient) -> list[LoggedModel]:
 
 def newest_model(run: Run, client: MlflowClient, name: str | None = None) -> LoggedModel | None:
     """The newest complete model of a run, with this name; None if there is none."""
-    models = [model for model in ready_models(run, client) if name in (None, model.name)]
+    models = ready_models(run, client)
+    if name is not None:
+        models = [model for model in models if model.name == name]
     return max(models, key=lambda model: model.creation_timestamp, default=None)
 
 
 def logged_model(run_id: str, name: str | None = None) -> LoggedModel:
-    """The newest model of a run with this name (None: of its only one). LookupError if there is none."""
+    """The newest model of a run with this name (None: with its only name). LookupError if there is none."""
     uri = tracking_uri()
-    if uri.startswith("sqlite:///") and not Path(uri.removeprefix("sqlite:///")).exists():  # MLflow would create it
-        raise LookupError(
-            f"there is no store of runs at {uri.removeprefix('sqlite:///')}; change the folder or MLFLOW_TRACKING_URI"
-        )
+    file = uri.removeprefix("sqlite:///")
+    if file != uri and not Path(file).exists():  # MLflow would create it
+        raise LookupError(f"there is no store of runs at {file}; change the folder or MLFLOW_TRACKING_URI")
     client = connect(uri)
     run = client.get_run(run_id)
     names = sorted({model.name for model in ready_models(run, client)})
     chosen = names[0] if name is None and len(names) == 1 else name
     if chosen not in names:
-        known = f"give the name of one: {', '.join(names)}" if names else "it has none"
-        raise LookupError(f"run {run_id} has no model {name or 'that is its only one'}; {known}")
+        advice = f"give the name of one: {', '.join(names)}" if names else "it has none"
+        raise LookupError(f"run {run_id} has no model {name or 'that is its only one'}; {advice}")
     return newest_model(run, client, chosen)
 
 
@@ -121,11 +139,12 @@ def log_model(folder: Path, name: str, run_id: str, store: Store) -> None:
     """
     client = store.client
     for model in models_of_run(run_id, store):
-        if model.name == name and is_ready(model):
+        if model.name != name:
+            continue
+        if is_ready(model):
             link(model.model_id, client.get_run(run_id), store)
             return
-        if model.name == name:
-            client.delete_logged_model(model.model_id)
+        client.delete_logged_model(model.model_id)
     model = client.create_logged_model(store.experiment_id, name=name, source_run_id=run_id, model_type=FLAVOR)
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "model"
@@ -148,26 +167,31 @@ def link(model_id: str, run: Run, store: Store) -> None:
         store.client.log_outputs(run.info.run_id, models=[LoggedModelOutput(model_id, step=0)])
 
 
-def _copy_metrics(model_id: str, run: Any, store: Store) -> None:
-    single = [
-        Metric(one.key, one.value, one.timestamp, 0, model_id=model_id, **_measured_on(one.key, run))
-        for one in run.to_proto().data.metrics
-        if one.step == 0 and not one.key.startswith(SYSTEM)
-    ]
-    if single:
-        store.client.log_batch(run.info.run_id, metrics=single)
+def _copy_metrics(model_id: str, run: Run, store: Store) -> None:
+    """Adds the metrics of a run to a model, without curves and the load of the machine."""
+    copies = []
+    for metric in run.to_proto().data.metrics:
+        if metric.step == 0 and not metric.key.startswith(SYSTEM):
+            dataset = _measured_on(metric.key, run)
+            copies.append(Metric(metric.key, metric.value, metric.timestamp, 0, model_id=model_id, **dataset))
+    if copies:
+        store.client.log_batch(run.info.run_id, metrics=copies)
 
 
-def _measured_on(metric: str, run: Any) -> dict[str, str]:
-    """The data set of a metric: the run's only one, that of the context in its name, or that of training.
+def _measured_on(metric: str, run: Run) -> dict[str, str]:
+    """The data set of a metric: the only one, or the one whose context is in the metric's name, or the training data.
 
     Empty if there are several of these, as for pairs of an image and a text.
     """
-    known = run.inputs.dataset_inputs if run.inputs else []
+    datasets = run.inputs.dataset_inputs if run.inputs else []
     for context in (metric.partition("/")[0], DataSet.context):
-        if len(known) > 1 and (matching := [one for one in known if any(tag.value == context for tag in one.tags)]):
-            known = matching
-    return {"dataset_name": known[0].dataset.name, "dataset_digest": known[0].dataset.digest} if len(known) == 1 else {}
+        if len(datasets) > 1:
+            matching = [data for data in datasets if any(tag.value == context for tag in data.tags)]
+            datasets = matching or datasets
+    if len(datasets) != 1:
+        return {}
+    dataset = datasets[0].dataset
+    return {"dataset_name": dataset.name, "dataset_digest": dataset.digest}
 
 
 def _save_flavor(target: Path, model: LoggedModel, run_id: str, source: Path) -> None:
@@ -181,22 +205,24 @@ def _save_flavor(target: Path, model: LoggedModel, run_id: str, source: Path) ->
     with np.load(source / EXAMPLE, allow_pickle=False) as stored:
         example = {key: stored[key] for key in stored.files}
     output = json.loads((source / "model.json").read_text())["output"]
-    outputs = [
-        TensorSpec(np.dtype(one["dtype"]), (-1,) * one["dimensions"], name)
-        for name, one in ({None: output} if "dtype" in output else output).items()
-    ]
-    described = Model(
+    if "dtype" in output:  # of a model without blocks
+        output = {None: output}
+    specs = []
+    for name, array in output.items():
+        specs.append(TensorSpec(np.dtype(array["dtype"]), (-1,) * array["dimensions"], name))
+    mlmodel = Model(
         artifact_path=model.artifact_location, run_id=run_id, model_uuid=model.model_id, model_id=model.model_id
     )
-    described.signature = ModelSignature(infer_signature(example).inputs, Schema(outputs))
-    _save_example(described, example, str(target))
-    described.add_flavor(FLAVOR, data="model", code=None)
-    pyfunc.add_to_model(described, loader_module=__name__, data="model", python_env="python_env.yaml")
+    mlmodel.signature = ModelSignature(infer_signature(example).inputs, Schema(specs))
+    _save_example(mlmodel, example, str(target))
+    mlmodel.add_flavor(FLAVOR, data="model", code=None)
+    pyfunc.add_to_model(mlmodel, loader_module=__name__, data="model", python_env="python_env.yaml")
     # without infoscope's own packages, which are in no package index
-    (target / "requirements.txt").write_text("\n".join(versions("mlflow", "numpy", "safetensors", "torch")) + "\n")
+    requirements = versions("mlflow", "numpy", "safetensors", "torch")
+    (target / "requirements.txt").write_text("\n".join(requirements) + "\n")
     python = {"python": platform.python_version(), "dependencies": ["-r requirements.txt"]}
     (target / "python_env.yaml").write_text(yaml.safe_dump(python))
-    described.save(str(target / "MLmodel"))
+    mlmodel.save(str(target / "MLmodel"))
 
 
 def versions(*names: str) -> list[str]:

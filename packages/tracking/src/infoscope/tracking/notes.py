@@ -10,7 +10,9 @@ from typing import Any
 from infoscope.tracking.checks import clipped, storable_text
 
 VIEW = "workflowType=machine_learning"  # in addresses; otherwise the UI shows its pages for language models
-_MAX_LENGTH, _MAX_ABOUT = 7500, 4000  # characters of a description, and of its part without results; MLflow: 8,000
+_MAX_LENGTH = 7500  # characters of a description; MLflow stores 8,000
+_MAX_ABOUT = 4000  # characters of its part without results
+_MAX_PICTURES = 4
 _ABOUT = "\n\n### About\n\n"  # heading below the results of the analysis, which another analysis replaces
 
 _ESCAPED = {sign: f"\\{sign}" for sign in "\\`*_[]|#!"} | {"<": "&lt;", ">": "&gt;"}
@@ -18,7 +20,10 @@ _ESCAPED = {sign: f"\\{sign}" for sign in "\\`*_[]|#!"} | {"<": "&lt;", ">": "&g
 
 def run_page(experiment_id: str, run_id: str, tab: str = "") -> str:
     """The address of a run's page, or of its tab "model-metrics" or "artifacts/FOLDER"."""
-    return f"#/experiments/{experiment_id}/runs/{run_id}" + (f"/{tab}" if tab else "") + f"?{VIEW}"
+    page = f"#/experiments/{experiment_id}/runs/{run_id}"
+    if tab:
+        page += f"/{tab}"
+    return f"{page}?{VIEW}"
 
 
 def runs_page(experiment_id: str) -> str:
@@ -27,9 +32,9 @@ def runs_page(experiment_id: str) -> str:
 
 
 def _cells_page(experiment_id: str, parent: str) -> str:
-    chosen = urllib.parse.quote(f"tags.`mlflow.parentRunId` = '{parent}'")
+    children = urllib.parse.quote(f"tags.`mlflow.parentRunId` = '{parent}'")
     by_name = urllib.parse.quote("tags.`mlflow.runName`")  # in another order than by time, MLflow unfolds the children
-    return f"{runs_page(experiment_id)}&searchFilter={chosen}&orderByKey={by_name}&orderByAsc=true"
+    return f"{runs_page(experiment_id)}&searchFilter={children}&orderByKey={by_name}&orderByAsc=true"
 
 
 def parent_note(about: str, command: str, cells: int, skipped: int, experiment_id: str, parent: str) -> str:
@@ -58,15 +63,24 @@ def add_tables(
 ) -> str:
     """The description of an invocation with tables (name, header, rows, caption) and pictures."""
     about = note.split(_ABOUT, 1)[-1]
+    if not tables:
+        return storable_text(about)
     rest = f"{_ABOUT}{clipped(about, _MAX_ABOUT)}" if about else ""
-    shown = "".join(f"![{escape(name)}]({address})\n\n" for name, address in list((pictures or {}).items())[:4])
-    longest, found = _MAX_LENGTH - len(rest), ""
+    longest = _MAX_LENGTH - len(rest)
+    shown = ""  # below the first table
+    for name, address in list((pictures or {}).items())[:_MAX_PICTURES]:
+        shown += f"![{escape(name)}]({address})\n\n"
+    results = ""
     for name, header, rows, caption in tables:
         lines = [_row(header), _row(["---"] * len(header)), *map(_row, rows)]
-        found = append_rows(f"{found}**{escape(name)}**\n\n", lines, longest - len(shown))
-        found += f"\n{escape(caption.splitlines()[0])}\n\n{shown}" if caption else f"\n{shown}"
-        shown = ""  # below the first
-    return storable_text(clipped(found.rstrip("\n"), longest) + rest if found else about)
+        results = append_rows(f"{results}**{escape(name)}**\n\n", lines, longest - len(shown))
+        results += "\n"
+        if caption:
+            first = caption.splitlines()[0]
+            results += f"{escape(first)}\n\n"
+        results += shown
+        shown = ""
+    return storable_text(clipped(results.rstrip("\n"), longest) + rest)
 
 
 def picture(run_id: str, path: str) -> str:
@@ -87,16 +101,20 @@ def number(value: float) -> str:
     """A number with four digits."""
     if not math.isfinite(value):
         return "not finite"
-    return f"{value:.0f}" if value == round(value) and abs(value) < 1e6 else f"{value:.4g}"
+    if value == round(value) and abs(value) < 1e6:
+        return f"{value:.0f}"
+    return f"{value:.4g}"
 
 
 def _row(cells: Sequence[Any]) -> str:
-    return "| " + " | ".join(escape(str(cell)).replace("\n", " ") for cell in cells) + " |"
+    texts = [escape(str(cell)).replace("\n", " ") for cell in cells]
+    return "| " + " | ".join(texts) + " |"
 
 
 def code(value: str) -> str:
     """A text as code in Markdown."""
-    return "`" + " ".join(value.replace("`", "'").split()) + "`"
+    words = value.replace("`", "'").split()
+    return "`" + " ".join(words) + "`"
 
 
 def escape(value: str) -> str:

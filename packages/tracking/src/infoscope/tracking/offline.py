@@ -39,7 +39,11 @@ def run_offline(
     cells = sweep.plan(settings)
     place = folder.resolve() / sweep.name
     place.mkdir(parents=True, exist_ok=True)
-    missing = {key: cell for key, cell in cells.items() if CellFolder(place / key).ending().get("outcome") != COMPLETE}
+    missing = {}
+    for key, cell in cells.items():
+        ending = CellFolder(place / key).ending()
+        if ending.get("outcome") != COMPLETE:
+            missing[key] = cell
     device = device or _device()
     tags = {**code_tags(), PROFILE: label, VERSION: str(sweep.version)}
     job = Job(sweep, place, device, tags)
@@ -50,11 +54,13 @@ def run_offline(
     for pack in track(packs, f"{sweep.name} ({label}): {len(missing)} cells", console=console):
         folders = {key: CellFolder(place / key) for key in pack}
         run_pack(pack, folders, titles, job, lambda progress: None)
-        for key, cell in folders.items():
-            if error := cell.ending()["error"]:
+        for key, cell_folder in folders.items():
+            error = cell_folder.ending()["error"]
+            if error:
                 failed += 1
-                line, file = error.splitlines()[-1], cell.files / "traceback.txt"
-                console.print(f"failed: {titles[key]}: {line}; traceback: {file}", markup=False, soft_wrap=True)
+                last = error.splitlines()[-1]
+                file = cell_folder.files / "traceback.txt"
+                console.print(f"failed: {titles[key]}: {last}; traceback: {file}", markup=False, soft_wrap=True)
     console.print(f"{sweep.name} ({label}): {len(missing) - failed} completed, {failed} failed of {len(cells)} cells")
     console.print(f"to publish them: make sweep-sync ARGS='--records {folder}'", markup=False)
     return FAILED if failed else 0

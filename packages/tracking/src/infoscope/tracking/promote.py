@@ -24,13 +24,14 @@ _ERROR = "_error"
 def promote(run_id: str, alias: str, model: str | None = None, name: str | None = None) -> str:
     """Registers a model of a run with a card and an alias; returns its address, `models:/NAME@ALIAS`.
 
-    model: its name, if the run has several. name: of the registered model (None: those of experiment and model).
+    model: its name, if the run has several. name: of the registered model (None: EXPERIMENT-MODEL).
     Repeated calls update the card; an existing alias is moved. Raises LookupError when the run has no such model,
     TypeError for a model that is not infoscope's, ValueError for an invalid name or alias.
     """
     client = connect(tracking_uri())
     plain_name("an alias", alias)
-    run, logged = client.get_run(run_id), logged_model(run_id, model)
+    run = client.get_run(run_id)
+    logged = logged_model(run_id, model)
     experiment = client.get_experiment(run.info.experiment_id).name
     name = plain_name("the name of a registered model", name or f"{experiment}-{logged.name}")
     source = f"models:/{logged.model_id}"
@@ -42,8 +43,8 @@ def promote(run_id: str, alias: str, model: str | None = None, name: str | None 
     except MlflowException as error:
         if error.error_code != "RESOURCE_ALREADY_EXISTS":
             raise
-    known = client.search_model_versions(f"name = '{name}'")
-    version = next((one for one in known if one.source == source), None)
+    versions = client.search_model_versions(f"name = '{name}'")
+    version = next((version for version in versions if version.source == source), None)
     if version is None:
         with variables({"MLFLOW_TRACKING_URI": tracking_uri()}):
             version = client.create_model_version(name, source, run_id, model_id=logged.model_id)
@@ -58,11 +59,13 @@ def card(experiment: str, model: str, run: Run, description: Mapping[str, Any]) 
     cell = ", ".join(notes.code(f"{key}={value}") for key, value in values(run).items())
     page = notes.run_page(run.info.experiment_id, run.info.run_id)
     code = run.data.tags.get("infoscope.code", "unknown code version")
-    known = run.inputs.dataset_inputs if run.inputs else []
-    data = [
-        f"- {notes.escape(one.dataset.name)} ({', '.join(tag.value for tag in one.tags)}), digest {one.dataset.digest}"
-        for one in known
-    ] or [notes.escape(run.data.tags.get(DATA, "not recorded"))]
+    data = []
+    for data_input in run.inputs.dataset_inputs if run.inputs else []:
+        dataset = data_input.dataset
+        contexts = ", ".join(tag.value for tag in data_input.tags)
+        data.append(f"- {notes.escape(dataset.name)} ({contexts}), digest {dataset.digest}")
+    if not data:
+        data = [notes.escape(run.data.tags.get(DATA, "not recorded"))]
     text = (
         f"**{notes.escape(model)}** of the sweep {notes.escape(experiment)}, trained by [this run]({page}) "
         f"({notes.escape(code)}).\n\nClass {notes.code(kind)}; settings of the training: {cell}.\n\n**Data**\n\n"
@@ -75,12 +78,14 @@ def card(experiment: str, model: str, run: Run, description: Mapping[str, Any]) 
 
 
 def results(metrics: Mapping[str, float]) -> list[str]:
-    """A Markdown table of the metrics, without curves and those of the machine."""
+    """A Markdown table of the metrics, without curves and the load of the machine."""
     rows = ["| | value | 95 % interval |", "|---|---:|---:|"]
     for name, value in sorted(metrics.items()):
         if name.endswith(_ERROR) or name.startswith(NOT_RESULTS):
             continue
-        error = metrics.get(name + _ERROR, math.nan)
-        spread = f"{notes.number(value - _NORMAL_QUANTILE * error)} to {notes.number(value + _NORMAL_QUANTILE * error)}"
-        rows.append(f"| {notes.escape(name)} | {notes.number(value)} | {spread if math.isfinite(error) else ''} |")
+        interval = ""
+        half_width = _NORMAL_QUANTILE * metrics.get(name + _ERROR, math.nan)
+        if math.isfinite(half_width):
+            interval = f"{notes.number(value - half_width)} to {notes.number(value + half_width)}"
+        rows.append(f"| {notes.escape(name)} | {notes.number(value)} | {interval} |")
     return rows

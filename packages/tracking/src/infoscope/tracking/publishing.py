@@ -41,19 +41,22 @@ def publish(folder: CellFolder, store: Store, parent: str = "") -> str:
     ending = folder.ending()
     entries = folder.entries()
     new = entries[folder.sent :]
-    tags = _constants(entries) if any("constants" in entry for entry in new) else {}
     for entry in new:
         if entry.get("datasets"):
             store.add_inputs(run_id, inputs(entry["datasets"]))
+    tags = {}
+    if any("constants" in entry for entry in new):
+        tags = _constants(entries)
     if ending:
         tags[OUTCOME] = ending["outcome"]
         if ending["error"]:
             tags[ERROR] = clipped(ending["error"], ERROR_LENGTH)
     points = list(_points(new))
     if points or tags:  # the first time with the parameters: each request costs more than what it brings
-        has_params = any("metrics" in entry for entry in entries[: folder.sent])
-        params = [] if has_params else parameters(folder.header()["cell"])
-        run_tags = [RunTag(*tag) for tag in require_tags(tags).items()]
+        params = []
+        if not any("metrics" in entry for entry in entries[: folder.sent]):
+            params = parameters(folder.header()["cell"])
+        run_tags = [RunTag(name, value) for name, value in require_tags(tags).items()]
         store.client.log_batch(run_id, points, params, run_tags)
     if new:
         folder.note_sent(len(entries))
@@ -71,9 +74,9 @@ def _create_run(folder: CellFolder, store: Store, parent: str) -> str:
     tags = require_tags(header["tags"])
     if parent:
         tags[PARENT] = parent
-    made = store.client.create_run(store.experiment_id, start_time=header["began"], tags=tags)
-    folder.note_run(made.info.run_id)
-    return made.info.run_id
+    run_id = store.client.create_run(store.experiment_id, start_time=header["began"], tags=tags).info.run_id
+    folder.note_run(run_id)
+    return run_id
 
 
 def _constants(entries: Iterable[Mapping[str, Any]]) -> dict[str, str]:
@@ -88,7 +91,11 @@ def _constants(entries: Iterable[Mapping[str, Any]]) -> dict[str, str]:
 
 def parameters(cell: Mapping[str, Any]) -> list[Param]:
     """The fields of a cell, or the settings of a profile, as parameters of a run."""
-    return [Param(name, clipped(storable_text(text(value)), PARAM_LENGTH)) for name, value in cell.items()]
+    params = []
+    for name, value in cell.items():
+        shown = clipped(storable_text(text(value)), PARAM_LENGTH)
+        params.append(Param(name, shown))
+    return params
 
 
 def _points(entries: Iterable[Mapping[str, Any]]) -> Iterator[Metric]:
@@ -109,11 +116,13 @@ def _send_files(folder: CellFolder, entries: Sequence[Mapping[str, Any]], run_id
 
 
 def _send_model(folder: CellFolder, entry: Mapping[str, Any], run_id: str, store: Store) -> None:
-    owner, name = entry["owner"], entry["model"]
+    owner = entry["owner"]
+    name = entry["model"]
     if owner == folder.key:
         models.log_model(folder.model(name), name, run_id, store)
         return
-    run = store.run(CellFolder(folder.path.with_name(owner)).run_id) or store.run_of(owner)
+    owner_folder = CellFolder(folder.path.with_name(owner))
+    run = store.run(owner_folder.run_id) or store.run_of(owner)
     model = models.newest_model(run, store.client, name) if run else None
     if model is None:
         raise LookupError(f"the model {name} that cell {folder.key} shares with cell {owner} is not logged yet")

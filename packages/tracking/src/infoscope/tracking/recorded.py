@@ -36,30 +36,50 @@ Content = TypeVar("Content")
 
 
 def runs(experiment: str, profile: str | None = None, finished: bool = True) -> pd.DataFrame:
-    """The cells of an experiment, one row each (see `by_key`).
+    """The cells of an experiment, a row for each (see `by_key`).
 
-    Columns: run_id, key, profile (all, joined by "; "), version, outcome, status, start (UTC), seconds (first start to
-    end), tags (a dict), then fields and metrics (None where missing).
+    Parameters
+    ----------
+    experiment
+        The name of a sweep.
+    profile
+        Only cells with this label; None: all.
+    finished
+        Only completed cells.
 
-    finished: only completed cells. Raises LookupError when the experiment does not exist or has no such runs.
+    Returns
+    -------
+    DataFrame
+        Columns: run_id, key, profile (all, joined by "; "), version, outcome, status, start (UTC), seconds (first start
+        to end), tags (a dict), then fields and metrics (None where missing).
+
+    Raises
+    ------
+    LookupError
+        When the experiment does not exist or has no such runs.
     """
-    everything = list(by_key(Store.open(experiment).cells()).values())
-    ended = [run for run in everything if not finished or is_finished(run) and run.data.tags[OUTCOME] == COMPLETE]
-    if with_label(everything, profile) and not with_label(ended, profile):
+    cells = by_key(Store.open(experiment).cells()).values()
+    chosen = []
+    for run in cells:
+        if not finished or is_finished(run) and run.data.tags[OUTCOME] == COMPLETE:
+            chosen.append(run)
+    if with_label(cells, profile) and not with_label(chosen, profile):
         raise LookupError(
             f"no run of {experiment!r} under {profile or 'any profile'} has finished; their runs in MLflow show why"
         )
-    return frame_of(require_under(ended, experiment, profile), experiment)
+    return frame_of(require_under(chosen, experiment, profile), experiment)
 
 
 def frame_of(runs: Sequence[Run], experiment: str) -> pd.DataFrame:
-    """A table with one row per run: columns of every run, the fields of its cell, its constants and metrics."""
+    """A table with a row for each run: columns of every run, the fields of its cell, its constants and metrics."""
     rows = []
+    fields: set[str] = set()
     for run in runs:
+        cell = values(run)
+        fields.update(cell)
         measured = present_names(experiment, constants(run) | _metrics(run))
-        rows.append(_row(run) | values(run) | measured)
+        rows.append(_row(run) | cell | measured)
     frame = pd.DataFrame(rows)
-    fields = {name for run in runs for name in values(run)}
     for name in fields:
         if frame[name].isna().any():  # a field that only some cells have: keep its type
             frame[name] = pd.Series([row.get(name) for row in rows], dtype=object)
@@ -67,8 +87,10 @@ def frame_of(runs: Sequence[Run], experiment: str) -> pd.DataFrame:
 
 
 def _row(run: Run) -> dict[str, Any]:
-    tags, info = run.data.tags, run.info
+    tags = run.data.tags
+    info = run.info
     start = info.start_time or 0
+    end = info.end_time or start
     return {
         "run_id": info.run_id,
         "key": tags[KEY],
@@ -77,47 +99,84 @@ def _row(run: Run) -> dict[str, Any]:
         "outcome": tags.get(OUTCOME, ""),
         "status": info.status,
         "start": pd.Timestamp(start, unit="ms", tz="UTC"),
-        "seconds": ((info.end_time or start) - start) / 1000,
+        "seconds": (end - start) / 1000,
         "tags": dict(tags),
     }
 
 
 def constants(run: Run) -> dict[str, float]:
     """The constants of a run's cell, known without any training, by name."""
-    found = {}
+    numbers = {}
     for tag, text in run.data.tags.items():
         if tag == CONSTANTS or tag.startswith(f"{CONSTANTS} "):
             try:
-                found |= constants_of(tag, text)
+                numbers |= constants_of(tag, text)
             except ValueError as error:
                 warn_skipped(run, str(error))
-    return found
+    return numbers
 
 
 def constants_of(tag: str, text: str) -> dict[str, float]:
     """The constants in one tag, by name. Raises ValueError for a tag that contains no numbers."""
-    place = tag.removeprefix(CONSTANTS).strip()
     try:
-        found = {name: float(value) for name, value in json.loads(text).items()}
+        numbers = {name: float(value) for name, value in json.loads(text).items()}
     except (ValueError, TypeError, AttributeError, RecursionError):
         raise InvalidInput(f"its tag {tag} is {text[:60]!r}, which contains no numbers") from None
-    return {f"{place}/{name}" if place else name: value for name, value in found.items()}
+    place = tag.removeprefix(CONSTANTS).strip()
+    if not place:
+        return numbers
+    return {f"{place}/{name}": value for name, value in numbers.items()}
 
 
 def _metrics(run: Run) -> dict[str, float]:
-    """The metrics of a run without those of its machine; curves without their prefix."""
-    names = [name for name in run.data.metrics if not name.startswith(SYSTEM)]
-    ordered = sorted(names, key=lambda name: name.startswith(CURVES))  # a curve replaces a metric of its name
-    return {name.removeprefix(CURVES): run.data.metrics[name] for name in ordered}
+    """The metrics of a run, without the load of its machine; curves without their prefix."""
+    metrics: dict[str, float] = {}
+    curves: dict[str, float] = {}
+    for name, value in run.data.metrics.items():
+        if name.startswith(CURVES):
+            curves[name.removeprefix(CURVES)] = value
+        elif not name.startswith(SYSTEM):
+            metrics[name] = value
+    return metrics | curves  # a curve replaces a metric of its name
 
 
 def table(run_id: str, name: str) -> pd.DataFrame:
-    """A table reported with `report.table`. Raises LookupError if missing, ValueError if damaged."""
+    """A table reported with `report.table`.
+
+    Parameters
+    ----------
+    run_id
+        The id of a cell's run.
+    name
+        The name of the table.
+
+    Raises
+    ------
+    LookupError
+        If the run has no such table.
+    ValueError
+        If the file is damaged.
+    """
     return _artifact(run_id, "table", f"{name}.parquet", pd.read_parquet)
 
 
 def arrays(run_id: str, name: str) -> dict[str, np.ndarray]:
-    """Arrays reported with `report.arrays`; no pickle is read. Raises LookupError if missing, ValueError if damaged."""
+    """Arrays by name, reported with `report.arrays`; no pickle is read.
+
+    Parameters
+    ----------
+    run_id
+        The id of a cell's run.
+    name
+        The name under which they were reported.
+
+    Raises
+    ------
+    LookupError
+        If the run has no such arrays.
+    ValueError
+        If the file is damaged.
+    """
 
     def read(path: str) -> dict[str, np.ndarray]:
         with np.load(path, allow_pickle=False) as file:
@@ -143,19 +202,43 @@ def _artifact(run_id: str, kind: str, file: str, read: Callable[[str], Content])
 
 
 def newest(history: Iterable[Metric]) -> dict[int, Metric]:
-    """The newest point of each step of a metric; a cell may have reported several ."""
-    return {point.step: point for point in sorted(history, key=lambda point: (point.step, point.timestamp))}
+    """The newest point of each step of a metric; a cell may have reported several."""
+    points = sorted(history, key=lambda point: (point.step, point.timestamp))
+    return {point.step: point for point in points}
 
 
 def curve(run_id: str, name: str) -> pd.Series:
-    """The values of a metric by step."""
+    """The values of a metric by step.
+
+    Parameters
+    ----------
+    run_id
+        The id of a cell's run.
+    name
+        The name of the metric, without the prefix of curves.
+    """
     client = connect(tracking_uri())
-    points = newest(client.get_metric_history(run_id, CURVES + name) or client.get_metric_history(run_id, name))
-    return pd.Series({step: point.value for step, point in points.items()}, name=name, dtype=float).rename_axis("step")
+    history = client.get_metric_history(run_id, CURVES + name) or client.get_metric_history(run_id, name)
+    values = {step: point.value for step, point in newest(history).items()}
+    return pd.Series(values, name=name, dtype=float).rename_axis("step")
 
 
 def parents(experiment: str, profile: str | None = None) -> list[Run]:
-    """The runs of a sweep's invocations (with a label), newest first. Raises LookupError for an unknown experiment."""
-    found = Store.open(experiment).search(f"tags.`{CELLS}` != ''")
-    chosen = [run for run in found if profile is None or run.data.tags.get(PROFILE) == profile]
-    return sorted(chosen, key=lambda run: run.info.start_time, reverse=True)
+    """The runs of a sweep's invocations, newest first.
+
+    Parameters
+    ----------
+    experiment
+        The name of a sweep.
+    profile
+        Only invocations with this label; None: all.
+
+    Raises
+    ------
+    LookupError
+        For an unknown experiment.
+    """
+    invocations = Store.open(experiment).search(f"tags.`{CELLS}` != ''")
+    if profile is not None:
+        invocations = [run for run in invocations if run.data.tags.get(PROFILE) == profile]
+    return sorted(invocations, key=lambda run: run.info.start_time, reverse=True)

@@ -1,4 +1,4 @@
-"""The report of a trial: writes what it is given to the folders of the cells."""
+"""The report of a trial, which writes metrics, tables and models to the folders of the cells."""
 
 from __future__ import annotations
 
@@ -65,8 +65,11 @@ class RecordedReport(Report):
         metric: str | None = None,
         after: Callable[[], None] = lambda: None,
     ):
-        self._folders, self._checkpoint = folders, checkpoint
-        self._send, self._metric, self._after = send, metric, after
+        self._folders = folders
+        self._checkpoint = checkpoint
+        self._send = send
+        self._metric = metric
+        self._after = after
         self._keys = {canonical(cell): key for key, cell in cells.items()}
         self._fields = {key: plain(cell) for key, cell in cells.items()}
         self._keys_by_id = {id(cell): key for key, cell in cells.items()}  # faster than by value
@@ -100,7 +103,8 @@ class RecordedReport(Report):
 
     def constants(self, cell: AnyCell, values: Mapping[str, float]) -> None:
         folder, checked = self._checked(cell, values)
-        folder.append({"constants": {name: storable(value) for name, value in checked.items()}})
+        constants = {name: storable(value) for name, value in checked.items()}
+        folder.append({"constants": constants})
 
     def table(self, cell: AnyCell, name: str, columns: Mapping[str, np.ndarray]) -> None:
         file = f"{plain_name('the name of a table', name)}.parquet"
@@ -131,9 +135,10 @@ class RecordedReport(Report):
             folder.append({"model": name, "owner": owner.key})
 
     def progress(self, fraction: float, **metrics: float) -> None:
-        if not -ROUNDING <= metric_value("fraction", fraction) <= 1 + ROUNDING:
+        value = metric_value("fraction", fraction)
+        if not -ROUNDING <= value <= 1 + ROUNDING:
             raise OutOfRange(f"the fraction done must be a number from 0 to 1, got {shown(fraction)}.")
-        fraction = min(max(float(fraction), 0.0), 1.0)
+        fraction = min(max(value, 0.0), 1.0)
         if self._metric is not None:
             self._judge(fraction, metrics)
         elif time.monotonic() - self._sent_at > SEND_SECONDS:
@@ -141,19 +146,21 @@ class RecordedReport(Report):
             self._send({"fraction": fraction})
         self._after()
 
-    def _judge(self, fraction: float, metrics: Mapping[str, float]) -> None:
+    def _judge(self, fraction: float, reported: Mapping[str, float]) -> None:
         """Records the metric of a search and sends it to the scheduler, which may end the trial."""
-        if self._metric not in metrics:
+        if self._metric not in reported:
             raise InvalidInput(
                 f"report.progress must have the metric of the search, report.progress(fraction, **{{{self._metric!r}: "
-                f"value}}), got {sorted(metrics)}"
+                f"value}}), got {sorted(reported)}"
             )
-        value = metric_value(self._metric, metrics[self._metric])
-        if fraction < 1 and fraction - self.judged.get("fraction", -1.0) < SEARCH_STEP:
+        value = metric_value(self._metric, reported[self._metric])
+        advance = fraction - self.judged.get("fraction", -1.0)
+        if fraction < 1 and advance < SEARCH_STEP:
             return
         self.judged = {"fraction": fraction, JUDGED: value}
+        metrics = {FRACTION: fraction, METRIC.format(self._metric): value}
         for folder in self._folders.values():
-            folder.metrics({FRACTION: fraction, METRIC.format(self._metric): value}, round(1000 * fraction))
+            folder.metrics(metrics, round(1000 * fraction))
         if fraction < 1:  # a finished trial must not be stopped
             self._send(self.judged)
 
@@ -177,7 +184,8 @@ class RecordedReport(Report):
         reported = {key: folder.packed() for key, folder in self._folders.items()}
         self._checkpoint.save({"state": state(), "errors": self.errors}, reported)
         now = time.monotonic()
-        self._save_from = now + max(CHECKPOINT_SECONDS, (now - began) / CHECKPOINT_SHARE)
+        pause = max(CHECKPOINT_SECONDS, (now - began) / CHECKPOINT_SHARE)
+        self._save_from = now + pause
 
     def restore(self) -> Mapping[str, Any] | None:
         restored = self._checkpoint.restore()

@@ -34,44 +34,79 @@ Table = tuple[str, Sequence[str], Sequence[Sequence[str]], str]
 
 
 def publish(experiment: str, profile: str, cells: pd.DataFrame, tables: Sequence[Table], paths: Iterable[Path]) -> str:
-    """Adds files, tables and pictures to the newest invocation with a label; returns the address of its page.
+    """The address of the page of the newest invocation with a label, to which files, tables and pictures were added.
 
-    cells: the analysed rows of `runs`; without an invocation with the label, the newest of theirs is used. Earlier
-    additions are replaced. Raises ValueError for a path that is no file, LookupError when there is no invocation.
+    Earlier additions are replaced.
+
+    Parameters
+    ----------
+    experiment, profile
+        The name of a sweep, and a label.
+    cells
+        The analysed rows of `runs`; without an invocation with the label, the newest of theirs is used.
+    tables
+        Name, header, rows and caption of each table.
+    paths
+        Files, among them pictures (.png).
+
+    Raises
+    ------
+    ValueError
+        For a path that is no file.
+    LookupError
+        When there is no invocation.
     """
     paths = _files(paths)
-    run = _invocation(experiment, profile, {tags.get(PARENT) for tags in cells["tags"]})
+    makers = {tags.get(PARENT) for tags in cells["tags"]}
+    run = _invocation(experiment, profile, makers)
     client = connect(tracking_uri())
     pictures = _add_files(client, run.info.run_id, paths)
-    note = notes.add_tables(run.data.tags.get(MLFLOW_RUN_NOTE, ""), tables, pictures)
+    earlier = run.data.tags.get(MLFLOW_RUN_NOTE, "")
+    note = notes.add_tables(earlier, tables, pictures)
     client.set_tag(run.info.run_id, MLFLOW_RUN_NOTE, note)
     return notes.run_page(run.info.experiment_id, run.info.run_id)
 
 
 def attach(experiment: str, profile: str, paths: Iterable[str | Path], folder: str = FOLDER) -> str:
-    """Adds files to the newest ended invocation with a label, as artifacts in `folder`; returns its run id.
+    """The run id of the newest ended invocation with a label, to which files were added as artifacts.
 
-    Raises ValueError for a path that is no file, LookupError when no invocation has ended.
+    Parameters
+    ----------
+    experiment, profile
+        The name of a sweep, and a label.
+    paths
+        The files.
+    folder
+        The folder of the artifacts.
+
+    Raises
+    ------
+    ValueError
+        For a path that is no file.
+    LookupError
+        When no invocation has ended.
     """
     paths = _files(paths)
     run_id = _invocation(experiment, profile).info.run_id
+    client = connect(tracking_uri())
     for path in paths:
-        connect(tracking_uri()).log_artifact(run_id, str(path), folder)
+        client.log_artifact(run_id, str(path), folder)
     return run_id
 
 
 def _invocation(experiment: str, profile: str, makers: Iterable[str | None] = ()) -> Run:
     """The newest finished invocation with a label; else one that ended with failures, or the newest of `makers`."""
-    known = parents(experiment, profile)
+    invocations = parents(experiment, profile)
     for status in ("FINISHED", "FAILED"):
-        for run in known:
+        for run in invocations:
             if run.info.status == status:
                 return run
     store = Store.open(experiment)
-    found = [run for run in map(store.run, sorted(filter(None, makers))) if run is not None]
-    if not found:
+    runs = [store.run(run_id) for run_id in sorted(filter(None, makers))]
+    present = [run for run in runs if run is not None]
+    if not present:
         raise LookupError(f"no invocation of {experiment!r} under profile {profile!r} has ended")
-    return max(found, key=lambda run: run.info.start_time)
+    return max(present, key=lambda run: run.info.start_time)
 
 
 def _files(paths: Iterable[str | Path]) -> list[Path]:
@@ -106,35 +141,53 @@ def log_results(
     data: DatasetInput | None = None,
     model_metrics: Collection[str] | None = None,
 ) -> None:
-    """Adds metrics and files (artifacts in `folder`) of a later evaluation to a cell's run, replacing earlier ones.
+    """Adds metrics and files of a later evaluation to a cell's run, replacing earlier ones.
 
-    data: the data set on which the run's only (or newest) model was evaluated; the metrics are then also added to the
-    model, and the data set to the inputs of the run. model_metrics: names of the model's metrics (None: all). Raises
-    ValueError for a path that is no file, for the name of a field and for a name that MLflow would reject.
+    Parameters
+    ----------
+    run_id
+        The id of a cell's run.
+    metrics
+        Values by name.
+    paths, folder
+        Files, and the folder of their artifacts.
+    data
+        The data set on which the run's only (or newest) model was evaluated; the metrics are then also added to the
+        model, and the data set to the inputs of the run.
+    model_metrics
+        Names of the model's metrics (None: all).
+
+    Raises
+    ------
+    ValueError
+        For a path that is no file, for the name of a field and for a name that MLflow would reject.
     """
     paths = _files(paths)
-    client, now = connect(tracking_uri()), milliseconds()
+    client = connect(tracking_uri())
     run = client.get_run(run_id)
     fields = values(run) if CELL in run.data.tags else ()
     for name in metrics:
         require_free_name("the name of a metric", metric_name(name), fields)
+    recorded: dict[tuple[str, str | None], float] = {(name, None): value for name, value in run.data.metrics.items()}
+    evaluation: dict[str, Any] = {}
     model = newest_model(run, client) if data else None
-    held, evaluation = {(name, None): value for name, value in run.data.metrics.items()}, dict[str, Any]()
     if model:
-        evaluation = dict(model_id=model.model_id, dataset_name=data.dataset.name, dataset_digest=data.dataset.digest)
+        digest = data.dataset.digest
+        evaluation = {"model_id": model.model_id, "dataset_name": data.dataset.name, "dataset_digest": digest}
         for point in sorted(model.metrics or (), key=lambda point: point.timestamp):
-            if point.dataset_digest == data.dataset.digest:
-                held[point.key, model.model_id] = point.value
-    shared = metrics if model_metrics is None else model_metrics
-    found = [
-        Metric(name, storable(float(value)), now, 0, **(evaluation if name in shared else {}))
-        for name, value in metrics.items()
-    ]
-    found = [metric for metric in found if held.get((metric.key, metric.model_id)) != metric.value]
-    if found and data:
+            if point.dataset_digest == digest:
+                recorded[point.key, model.model_id] = point.value
+    now = milliseconds()
+    points = []
+    for name, value in metrics.items():
+        of_model = evaluation if model_metrics is None or name in model_metrics else {}
+        point = Metric(name, storable(float(value)), now, 0, **of_model)
+        if recorded.get((point.key, point.model_id)) != point.value:
+            points.append(point)
+    if points and data:
         client.log_inputs(run_id, datasets=[data])
-    if found:
-        client.log_batch(run_id, metrics=found)
+    if points:
+        client.log_batch(run_id, metrics=points)
     for path in paths:
         client.log_artifact(run_id, str(path), folder)
 
@@ -158,18 +211,21 @@ def record_run(
     """
     paths = _files(paths)
     now = milliseconds()
-    figures = [Metric(metric_name(key), value, now, 0) for key, value in metrics.items() if math.isfinite(value)]
+    points = [Metric(metric_name(key), value, now, 0) for key, value in metrics.items() if math.isfinite(value)]
     store = Store.open(experiment, create=True)
     run_id = ""
     try:
         with reached():
             about = {**code_tags(), MLFLOW_RUN_NAME: clipped(storable_text(name), _MAX_LENGTH)}
             run_id = store.client.create_run(store.experiment_id, tags=about).info.run_id
-            note = notes.add_tables("", tables, _add_files(store.client, run_id, paths))
-            given = [Param(key, clipped(storable_text(str(value)), _MAX_LENGTH)) for key, value in params.items()]
+            pictures = _add_files(store.client, run_id, paths)
+            note = notes.add_tables("", tables, pictures)
+            run_params = [Param(key, clipped(storable_text(str(value)), _MAX_LENGTH)) for key, value in params.items()]
             texts = {MLFLOW_RUN_NOTE: note}
-            texts |= {key: clipped(storable_text(text), TAG_LENGTH) for key, text in tags.items()}
-            store.client.log_batch(run_id, figures, given, [RunTag(*text) for text in texts.items()])
+            for key, text in tags.items():
+                texts[key] = clipped(storable_text(text), TAG_LENGTH)
+            run_tags = [RunTag(key, text) for key, text in texts.items()]
+            store.client.log_batch(run_id, points, run_params, run_tags)
             store.add_inputs(run_id, inputs([data]))
             store.end(run_id, "FINISHED")
             describe(store, question)

@@ -30,7 +30,8 @@ class Screen:
         self._printed = time.monotonic()
         console = Console(file=self._stream, force_terminal=self._is_live)
         line = Column(no_wrap=True, overflow="ellipsis", ratio=1)
-        columns = (SpinnerColumn(), BarColumn(bar_width=20), TextColumn("{task.description}", None, table_column=line))
+        text = TextColumn("{task.description}", None, table_column=line)
+        columns = (SpinnerColumn(), BarColumn(bar_width=20), text)
         self._bar = Progress(*columns, console=console, transient=True, expand=True, disable=not self._is_live)
         self._task = self._bar.add_task("", total=None)
 
@@ -59,7 +60,8 @@ class Screen:
 
     def progress(self, done: float, cells: int, text: str) -> None:
         """Shows the number of cells done, running ones in part, and the time left at the pace since the first call."""
-        share, now = done / cells, time.monotonic()
+        share = done / cells
+        now = time.monotonic()
         if self._first is None:  # the workers have taken some time to start
             self._first = now, share
         began, before = self._first

@@ -38,7 +38,8 @@ class CellSearch(OptunaSearch):
     """
 
     def __init__(self, sweep: Sweep, profile: Profile):
-        self.sweep, search = sweep, sweep.search
+        self.sweep = sweep
+        search = sweep.search
         fixed = list(sweep.cells(profile))
         if len(fixed) != 1:
             raise ValueError(
@@ -47,12 +48,12 @@ class CellSearch(OptunaSearch):
         self.fixed: AnyCell = fixed[0]
         self.distributions = _distributions(search.space(profile), plain(self.fixed))
         trials = search.trials(profile) if callable(search.trials) else search.trials
-        if not (isinstance(trials, int) and trials >= 1):
+        if not isinstance(trials, int) or trials < 1:
             raise OutOfRange(f"trials must be a whole number of at least 1, got {trials!r}")
         if search.mode not in ("min", "max"):
             raise InvalidInput(f"mode must be 'min' or 'max', got {search.mode!r}")
-        sizes = [_size(distribution) for distribution in self.distributions.values()]
-        self.trials = int(min(trials, math.prod(sizes)))
+        configurations = math.prod(map(_size, self.distributions.values()))
+        self.trials = int(min(trials, configurations))
         self.exhausted = False
         self._suggested: set[str] = set()  # keys
         optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -70,7 +71,8 @@ class CellSearch(OptunaSearch):
     def _require_valid(self) -> None:
         reason = None
         for _ in range(_DRAWS):
-            reason = self._rejection(with_values(self.fixed, self._draw()))
+            cell = with_values(self.fixed, self._draw())
+            reason = self._rejection(cell)
             if reason is None:
                 return
         raise ValueError(
@@ -94,11 +96,19 @@ class CellSearch(OptunaSearch):
 
     def recall(self, runs: Iterable[Run], label: str) -> dict[str, AnyCell]:
         """Passes the recorded cells to Optuna; returns the cells of this search by key, finished ones first."""
-        ours = [run for run in runs if self._has(run)]
-        ours.sort(key=lambda run: (label not in labels_of(run), run.info.start_time, run.data.tags[KEY]))
-        self._seed_samplers(len(ours))
-        finished = [run for run in ours if is_finished(run)]
-        begun = [run for run in ours if not is_finished(run) and label in labels_of(run)]
+
+        def rank(run: Run) -> tuple[bool, int, str]:
+            return label not in labels_of(run), run.info.start_time, run.data.tags[KEY]
+
+        recorded = sorted(filter(self._has, runs), key=rank)
+        self._seed_samplers(len(recorded))
+        finished = []
+        begun = []
+        for run in recorded:
+            if is_finished(run):
+                finished.append(run)
+            elif label in labels_of(run):
+                begun.append(run)
         for run in finished:
             self._suggested.add(run.data.tags[KEY])
             self._add_result(run)
@@ -126,25 +136,29 @@ class CellSearch(OptunaSearch):
         return with_values(self.fixed, self._searched(run))
 
     def _add_result(self, run: Run) -> None:
+        point = self._searched(run)
         metrics = run.data.metrics
         value = metrics.get(METRIC.format(self.sweep.search.metric), math.nan)
         if run.data.tags.get(OUTCOME) == COMPLETE and math.isfinite(value):
-            self.add_evaluated_point(self._searched(run), value)
-        else:  # ranked by how far it came
-            reports = max(1, round(metrics.get(FRACTION, 0.0) / SEARCH_STEP))
-            self.add_evaluated_point(self._searched(run), None, pruned=True, intermediate_values=[value] * reports)
+            self.add_evaluated_point(point, value)
+            return
+        reports = max(1, round(metrics.get(FRACTION, 0.0) / SEARCH_STEP))  # a pruned trial is ranked by their number
+        self.add_evaluated_point(point, None, pruned=True, intermediate_values=[value] * reports)
 
     def suggest(self, trial_id: str) -> Any:
         """The configuration of the next trial: unfinished, suggested or random; FINISHED if there is none."""
-        for draw in range(_DRAWS):
-            if draw:
+        for attempt in range(_DRAWS):
+            if attempt > 0:
                 self._ot_study.enqueue_trial(self._draw())
-            cell = with_values(self.fixed, super().suggest(trial_id))
+            suggestion = super().suggest(trial_id)
+            cell = with_values(self.fixed, suggestion)
             key = self.sweep.key(cell)
             if key not in self._suggested and self._rejection(cell) is None:
                 self._suggested.add(key)
-                return {"bundle": Bundle([{key: cell}], {key: title(cell, self.distributions)})}
-            self._ot_study.tell(self._ot_trials.pop(trial_id), state=TrialState.FAIL)
+                titles = {key: title(cell, self.distributions)}
+                return {"bundle": Bundle([{key: cell}], titles)}
+            rejected = self._ot_trials.pop(trial_id)
+            self._ot_study.tell(rejected, state=TrialState.FAIL)
         self.exhausted = True
         return self.FINISHED
 
@@ -157,7 +171,8 @@ class CellSearch(OptunaSearch):
         last = result or {}
         outcomes = [outcome for _, outcome, _ in last.get("ended", ())]  # only the last report of a trial has it
         is_complete = outcomes == [COMPLETE] and math.isfinite(last.get(JUDGED, math.nan))
-        super().on_trial_complete(trial_id, last if is_complete else None, error or outcomes == [FAILED])
+        is_failed = error or outcomes == [FAILED]
+        super().on_trial_complete(trial_id, last if is_complete else None, is_failed)
 
     def __reduce__(self) -> tuple:  # Tune pickles its searcher for a restore, which is not used
         return Searcher, ()
@@ -167,7 +182,8 @@ class CellSearch(OptunaSearch):
 
 
 def _distributions(space: Any, fixed: Mapping[str, Any]) -> dict[str, BaseDistribution]:
-    if not (isinstance(space, Mapping) and space):
+    """The distributions of a search space as Optuna's. Raises ValueError for other contents."""
+    if not isinstance(space, Mapping) or not space:
         raise OutOfRange(f"the search space must be a dict from names to distributions, not empty, got {space!r}")
     converted = {}
     for name, distribution in space.items():
@@ -189,15 +205,18 @@ def _distributions(space: Any, fixed: Mapping[str, Any]) -> dict[str, BaseDistri
 
 
 def _size(distribution: BaseDistribution) -> float:
+    """The number of values that a distribution has; infinite for a continuous one."""
     if isinstance(distribution, CategoricalDistribution):
         return len(distribution.choices)
     if distribution.step is None:
         return 1 if distribution.single() else math.inf
-    return round((distribution.high - distribution.low) / distribution.step) + 1
+    steps = (distribution.high - distribution.low) / distribution.step
+    return round(steps) + 1
 
 
 def _contains(distribution: BaseDistribution, value: Any) -> bool:
     try:
-        return distribution._contains(distribution.to_internal_repr(value))
+        internal = distribution.to_internal_repr(value)
+        return distribution._contains(internal)
     except (ValueError, TypeError):
         return False

@@ -22,7 +22,9 @@ _STATES = {"FINISHED": "done", "RUNNING": "running", "FAILED": "failed", "KILLED
 
 @dataclass(frozen=True)
 class Status:
-    """counts: the profile's cells by state. cells: their number; None with a note if it is unknown. others: recorded
+    """The numbers of cells of a sweep under a profile.
+
+    counts: the profile's cells by state. cells: their number; None with a note if it is unknown. others: recorded
     cells of other profiles. unsent: ended cells that are not in MLflow.
     """
 
@@ -36,7 +38,14 @@ class Status:
     @property
     def missing(self) -> int | None:
         """The number of cells that were never begun."""
-        return None if self.cells is None else max(0, self.cells - sum(self.counts.values()))
+        if self.cells is None:
+            return None
+        return max(0, self.cells - sum(self.counts.values()))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the sweep has neither runs nor cells here."""
+        return not (self.counts or self.others or self.unsent)
 
 
 def status(
@@ -48,15 +57,18 @@ def status(
     when the store does not answer.
     """
     names = sweeps or sweeps_in(outbox(), Store.names())
-    found = [_status(plain_name("the name of a sweep", name), profile, overrides or {}) for name in names]
-    for one in found:
-        if sweeps and not (module_of(one.sweep) or one.counts or one.others or one.unsent):
-            raise LookupError(f"there is no sweep {one.sweep} here, and it has no runs and cells")
-    return [one for one in found if sweeps or one.counts or one.others or one.unsent]
+    table = [_status(plain_name("the name of a sweep", name), profile, overrides or {}) for name in names]
+    if not sweeps:
+        return [row for row in table if not row.is_empty]
+    for row in table:
+        if row.is_empty and not module_of(row.sweep):
+            raise LookupError(f"there is no sweep {row.sweep} here, and it has no runs and cells")
+    return table
 
 
 def _status(name: str, profile: str, overrides: Mapping[str, str]) -> Status:
-    unsent = sum(bool(cell.ending()) for cell in cell_folders(outbox() / name))
+    folders = cell_folders(outbox() / name)
+    unsent = sum(bool(folder.ending()) for folder in folders)
     try:
         runs = by_key(Store.open(name).cells())
     except LookupError:
@@ -68,7 +80,9 @@ def _status(name: str, profile: str, overrides: Mapping[str, str]) -> Status:
         note = ""
     except Exception as error:  # its cells may need data or the store
         label = " ".join([profile, *(f"{setting}={text}" for setting, text in sorted(overrides.items()))])
-        keys, cells, note = None, None, first_line(error)
+        keys = None
+        cells = None
+        note = first_line(error)
     if keys is None:  # a search chooses its cells while it runs
         keys = {key for key, run in runs.items() if label in labels_of(run)}
     counts = Counter(_state(runs[key]) for key in runs.keys() & keys)
@@ -110,10 +124,16 @@ def question_of(name: str) -> str:
         return ""
 
 
-def lines(found: Sequence[Status]) -> list[str]:
+def lines(statuses: Sequence[Status]) -> list[str]:
     """An aligned table with a line for each sweep, and notes below."""
-    names = pd.Index(["cells", *_STATES.values(), "missing", "others", "unsent"], name="sweep")
-    counts = [[one.counts.get(name, 0) for name in _STATES.values()] for one in found]
-    rows = [[one.cells, *known, one.missing, one.others, one.unsent] for one, known in zip(found, counts, strict=True)]
-    table = pd.DataFrame(rows, [one.sweep for one in found], names, object).fillna("?").to_string()
-    return [*table.splitlines(), *(f"{one.sweep}: {one.note}" for one in found if one.note)]
+    columns = pd.Index(["cells", *_STATES.values(), "missing", "others", "unsent"], name="sweep")
+    rows = []
+    notes = []
+    for status in statuses:
+        counts = [status.counts.get(state, 0) for state in _STATES.values()]
+        rows.append([status.cells, *counts, status.missing, status.others, status.unsent])
+        if status.note:
+            notes.append(f"{status.sweep}: {status.note}")
+    names = [status.sweep for status in statuses]
+    table = pd.DataFrame(rows, names, columns, object)
+    return [*table.fillna("?").to_string().splitlines(), *notes]

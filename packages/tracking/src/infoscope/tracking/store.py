@@ -29,13 +29,7 @@ from infoscope.tracking.cell_folder import COMPLETE, STOPPED
 from infoscope.tracking.checks import first_line
 from infoscope.tracking.environment import variables
 from infoscope.tracking.home import home, made_home
-from infoscope.tracking.tags import (
-    CELL,
-    DRIVER,
-    KEY,
-    OUTCOME,
-    PROFILE,
-)
+from infoscope.tracking.tags import CELL, DRIVER, KEY, OUTCOME, PROFILE
 
 log = logging.getLogger(__name__)
 
@@ -85,7 +79,7 @@ def reached() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Store:
-    """One experiment of a tracking store. It is sent to the workers, where each makes its own client."""
+    """An experiment of a tracking store. It is sent to the workers, where each makes its own client."""
 
     uri: str
     experiment: str
@@ -104,16 +98,18 @@ class Store:
         uri = tracking_uri()
         with reached():
             client = _prepared(uri, create)
-            found = client and client.get_experiment_by_name(experiment)
-            if found and found.lifecycle_stage == "deleted":
+            existing = client and client.get_experiment_by_name(experiment)
+            if existing and existing.lifecycle_stage == "deleted":
                 raise InvalidInput(f"the MLflow experiment {experiment!r} is deleted; restore it or remove it entirely")
-            if found:
-                return cls(uri, experiment, found.experiment_id)
+            if existing:
+                return cls(uri, experiment, existing.experiment_id)
             if not create:
                 raise LookupError(
                     f"the tracking store has no runs of {experiment!r}; run `make sweep-{experiment}` first"
                 )
-            location = (home() / "artifacts" / experiment).as_uri() if uri.startswith("sqlite:") else None
+            location = None
+            if uri.startswith("sqlite:"):
+                location = (home() / "artifacts" / experiment).as_uri()
             return cls(uri, experiment, _created(client, experiment, location))
 
     @classmethod
@@ -126,7 +122,8 @@ class Store:
             experiments = all_pages(lambda most, token: client.search_experiments(max_results=most, page_token=token))
             names = {experiment.experiment_id: experiment.name for experiment in experiments}
             if running and names:
-                ids, query = list(names), f"attributes.status = 'RUNNING' and tags.`{DRIVER}` != ''"
+                ids = list(names)
+                query = f"attributes.status = 'RUNNING' and tags.`{DRIVER}` != ''"
                 runs = all_pages(lambda most, token: client.search_runs(ids, query, max_results=most, page_token=token))
                 names = {run.info.experiment_id: names[run.info.experiment_id] for run in runs}
             return list(names.values())
@@ -142,7 +139,10 @@ class Store:
 
     def cells(self, extra: str = "") -> Iterator[Run]:
         """The runs of cells, without invocations. extra: MLflow filter. Unreadable runs are skipped with a warning."""
-        for run in self.search(f"tags.`{KEY}` != ''" + (f" and {extra}" if extra else "")):
+        query = f"tags.`{KEY}` != ''"
+        if extra:
+            query += f" and {extra}"
+        for run in self.search(query):
             try:
                 values(run)
             except ValueError as error:
@@ -166,13 +166,15 @@ class Store:
 
     def run(self, run_id: str | None) -> Run | None:
         """A run by its id; None if there is none or it is deleted."""
+        if not run_id:
+            return None
         try:
-            run = self.client.get_run(run_id) if run_id else None
+            run = self.client.get_run(run_id)
         except MlflowException as error:
             if error.error_code == "RESOURCE_DOES_NOT_EXIST":
                 return None
             raise
-        return run if run and run.info.lifecycle_stage == "active" else None
+        return run if run.info.lifecycle_stage == "active" else None
 
     def end(self, run_id: str, status: str) -> None:
         """Closes a run, unless it has been deleted."""
@@ -186,18 +188,18 @@ class Store:
         """The run of a cell, or None; of several runs the one that `by_key` chooses."""
         return by_key(self.cells(f"tags.`{KEY}` = '{key}'")).get(key)
 
-    def add_inputs(self, run_id: str, given: Sequence[DatasetInput]) -> None:
+    def add_inputs(self, run_id: str, datasets: Sequence[DatasetInput]) -> None:
         """Adds data sets to a run, each once."""
-        retry_if_refused(lambda: self.client.log_inputs(run_id, datasets=given))
+        retry_if_refused(lambda: self.client.log_inputs(run_id, datasets=datasets))
 
     def add_labels(self, run: Run, more: Iterable[str]) -> None:
         """Notes that a finished cell belongs to further profiles."""
-        known = labels_of(run)
-        both = labels("; ".join([*known, *more]))
-        if both == known:
+        present = labels_of(run)
+        joined = labels("; ".join([*present, *more]))
+        if joined == present:
             return
         try:
-            self.client.set_tag(run.info.run_id, PROFILE, "; ".join(both))
+            self.client.set_tag(run.info.run_id, PROFILE, "; ".join(joined))
         except MlflowException:  # it may have been deleted
             if self.run(run.info.run_id):
                 raise
@@ -205,7 +207,8 @@ class Store:
 
 def describe(store: Store, question: str) -> None:
     """Sets the description of an experiment, unless it has one."""
-    experiment, client = store.experiment_id, store.client
+    experiment = store.experiment_id
+    client = store.client
     if MLFLOW_RUN_NOTE not in client.get_experiment(experiment).tags:
         retry_if_refused(lambda: client.set_experiment_tag(experiment, MLFLOW_RUN_NOTE, question))
 
@@ -275,10 +278,12 @@ def _created(client: MlflowClient, experiment: str, location: str | None) -> str
     try:
         return client.create_experiment(experiment, location, _EXPERIMENT_TAGS)
     except MlflowException as error:
-        found = error.error_code == "RESOURCE_ALREADY_EXISTS" and client.get_experiment_by_name(experiment)
-        if not found:
+        if error.error_code != "RESOURCE_ALREADY_EXISTS":
             raise
-        return found.experiment_id
+        existing = client.get_experiment_by_name(experiment)
+        if not existing:
+            raise
+        return existing.experiment_id
 
 
 def _prepared(uri: str, create: bool) -> MlflowClient | None:
@@ -338,13 +343,17 @@ def with_label(runs: Iterable[Run], profile: str | None) -> list[Run]:
 def require_under(runs: Sequence[Run], experiment: str, profile: str | None) -> list[Run]:
     """The runs with this label; LookupError if there are none, with the existing labels."""
     chosen = with_label(runs, profile)
-    if not chosen:
-        known = sorted({label for run in runs for label in labels_of(run)})
-        where = f" under profile {profile!r}" if profile else ""
-        others = " or ".join(f"PROFILE={shlex.quote(label)}" for label in known)
-        advice = f"there are some with {others}" if known else f"run `make sweep-{experiment}` first"
-        raise LookupError(f"there are no finished runs of {experiment!r}{where}; {advice}")
-    return chosen
+    if chosen:
+        return chosen
+    existing: set[str] = set()
+    for run in runs:
+        existing.update(labels_of(run))
+    where = f" under profile {profile!r}" if profile else ""
+    advice = f"run `make sweep-{experiment}` first"
+    if existing:
+        others = " or ".join(f"PROFILE={shlex.quote(label)}" for label in sorted(existing))
+        advice = f"there are some with {others}"
+    raise LookupError(f"there are no finished runs of {experiment!r}{where}; {advice}")
 
 
 def labels_of(run: Run) -> list[str]:
@@ -366,7 +375,7 @@ def plain_cell(text: str) -> dict[str, Any]:
         cell = json.loads(text)
     except (ValueError, RecursionError):
         cell = None
-    if not (isinstance(cell, dict) and all(map(_plain, cell.values()))):
+    if not isinstance(cell, dict) or not all(map(_plain, cell.values())):
         raise ValueError(f"its tag {CELL} is {text[:60]!r}, which is no cell")
     return cell
 

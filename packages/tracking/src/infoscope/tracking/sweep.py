@@ -34,9 +34,19 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True)
 class Cell:
-    """One configuration and one seed: a frozen dataclass of plain values (see `canonical`) inherits from it.
+    """A configuration and a seed: a frozen dataclass of plain values (see `canonical`) inherits from it.
 
-    A field that is None is one that this cell does not have; in a search it may be suggested.
+    The cell does not have a field that is None; a search may suggest its value.
+
+    Examples
+    --------
+    >>> @dataclass(frozen=True)
+    ... class Training(Cell):
+    ...     rate: float
+    ...     seed: int
+    ...     layers: int | None = None
+    >>> Training(0.1, 0).values()
+    {'rate': 0.1, 'seed': 0}
     """
 
     none_is_a_value: ClassVar[Sequence[str]] = ()  # fields that are recorded also where they are None
@@ -59,7 +69,8 @@ AnyCell = Cell | dict[str, Any]  # a small sweep may have dicts as cells
 
 def _items(record: Any) -> Iterator[tuple[str, Any]]:
     """Name and value of every field of a dataclass."""
-    return ((each.name, getattr(record, each.name)) for each in dataclasses.fields(record))
+    for entry in dataclasses.fields(record):
+        yield entry.name, getattr(record, entry.name)
 
 
 def plain(cell: AnyCell) -> dict[str, Any]:
@@ -92,10 +103,12 @@ class Profile:
 
 
 def _parse(name: str, text: str, like: Any) -> Any:
+    """The value of a setting in a text, of the type of another value."""
     if isinstance(like, tuple):
-        if not text.strip(","):
+        parts = [part for part in text.split(",") if part]
+        if not parts:
             raise TooFew(f"setting {name} must have at least one value, got {shown(text)}.")
-        return tuple(_parse(name, part, like[0]) for part in text.split(",") if part)
+        return tuple(_parse(name, part, like[0]) for part in parts)
     if isinstance(like, bool):
         if text.lower() not in ("true", "false"):
             raise WrongType(f"setting {name} must be true or false, got {text!r}.")
@@ -113,12 +126,19 @@ def _parse(name: str, text: str, like: Any) -> Any:
 class Search:
     """Early stopping of the cells of a sweep by `report.progress(fraction, metric=...)`; with a space, a search.
 
-    metric, mode: the metric in `report.progress`, "min" or "max".
-    scheduler: makes a new Ray Tune scheduler without its own metric, such as `asha` (its time is `fraction`).
-    space: profile -> name -> distribution, of optuna.distributions or ray.tune (uniform, loguniform, randint, choice);
-    the sweep's `cells` then give exactly one cell, with the fixed values.
-    trials: number of configurations, recorded ones included, or profile -> number; list the setting in `axes`.
-    seed: of the suggestions.
+    Parameters
+    ----------
+    metric, mode
+        The metric in `report.progress`, and "min" or "max".
+    scheduler
+        Makes a new Ray Tune scheduler without its own metric, such as `asha` (its time is `fraction`).
+    space
+        profile -> name -> distribution, of optuna.distributions or ray.tune (uniform, loguniform, randint, choice); the
+        sweep's `cells` then give exactly one cell, with the fixed values.
+    trials
+        Number of configurations, recorded ones included, or profile -> number; list the setting in `axes`.
+    seed
+        Seed of the suggestions.
     """
 
     metric: str
@@ -133,10 +153,16 @@ class Search:
 
 
 def asha(grace: float = 0.1, reduction: float = 3) -> Any:
-    """Asynchronous successive halving (Li et al. 2020) over the fraction of a trial that is done.
+    """A scheduler of asynchronous successive halving (Li et al. 2020) over the fraction of a trial that is done.
 
-    From the fraction `grace` on, at every `reduction`-fold of it, only the best 1/`reduction` of the trials that have
-    reached it continue. A restarted search compares only the trials since the restart.
+    A restarted search compares only the trials since the restart.
+
+    Parameters
+    ----------
+    grace
+        Fraction of a trial from which on it may be stopped.
+    reduction
+        At every `reduction`-fold of `grace`, only the best 1/`reduction` of the trials that have reached it continue.
     """
     from ray.tune.schedulers import ASHAScheduler
 
@@ -147,20 +173,38 @@ def asha(grace: float = 0.1, reduction: float = 3) -> Any:
 class Sweep:
     """The declaration of a sweep.
 
-    name: of the MLflow experiment, a plain file name (ValueError otherwise).
-    cells: profile -> cells: each a `Cell`, or a flat dict of plain values (see `canonical`).
-    trial: (pack, report) -> None, runs and reports the cells of a pack; must be importable on the workers.
-    profiles: name -> instance of a subclass of `Profile`; at least `smoke`, `laptop` (default) and `paper`.
-    axes: settings that only select cells; replacing another setting gives the cells another label.
-    pack_by: fields that the cells of a trial share, by device ("cpu", "gpu"); None: one cell per trial.
-    resources: of a trial in Ray: `cpu`, and `gpu` (a fraction or whole number; 1 if missing).
-    data: cell -> its `datasets.DataSet`s, the inputs of its run; their content is read on the worker.
-    tags: cell -> further tags of its run.
-    choices: setting -> valid values, or a check that raises ValueError.
-    ranges: settings that consist of a lowest and a highest value.
-    check: cell -> None, raises ValueError for a cell that cannot be run, before anything starts.
-    cost: cell -> relative work, for the remaining time and to start the longest trials first.
-    version: of the method; with a new version every cell is run again.
+    Parameters
+    ----------
+    name
+        Name of the MLflow experiment, a plain file name (ValueError otherwise).
+    cells
+        profile -> cells: each a `Cell`, or a flat dict of plain values (see `canonical`).
+    trial
+        (pack, report) -> None, runs and reports the cells of a pack; must be importable on the workers.
+    profiles
+        name -> instance of a subclass of `Profile`; at least `smoke`, `laptop` (default) and `paper`.
+    resources
+        Resources of a trial in Ray: `cpu`, and `gpu` (a fraction or whole number; 1 if missing).
+    axes
+        Settings that only select cells; replacing another setting gives the cells another label.
+    pack_by
+        Fields that the cells of a trial share, by device ("cpu", "gpu"); None: one cell per trial.
+    data
+        cell -> its `datasets.DataSet`s, the inputs of its run; their content is read on the worker.
+    tags
+        cell -> further tags of its run.
+    choices
+        setting -> valid values, or a check that raises ValueError.
+    ranges
+        Settings that consist of a lowest and a highest value.
+    check
+        cell -> None, raises ValueError for a cell that cannot be run, before anything starts.
+    cost
+        cell -> relative work, for the remaining time and to start the longest trials first.
+    search
+        Early stopping of cells, or a search of configurations.
+    version
+        Version of the method; with a new version every cell is run again.
     """
 
     name: str
@@ -194,9 +238,11 @@ class Sweep:
         if name not in self.profiles:
             raise UnknownName(f"profile of {self.name} must be one of {', '.join(self.profiles)}, got {name!r}")
         overrides = overrides or {}
-        changed = [f"{key}={text}" for key, text in sorted(overrides.items()) if key not in self.axes]
-        label = " ".join([name, *changed])
-        label = require_text("the label of the settings", label, TAG_LENGTH // 8)
+        label = name
+        for setting, text in sorted(overrides.items()):
+            if setting not in self.axes:
+                label += f" {setting}={text}"
+        require_text("the label of the settings", label, TAG_LENGTH // 8)
         settings = self.profiles[name].override(overrides)
         for setting in overrides:
             self._check_setting(setting, getattr(settings, setting))
@@ -211,7 +257,9 @@ class Sweep:
         elif len(set(values)) < len(values):
             raise Conflict(f"setting {name} must have different values, got {shown(text)}")
         valid = self.choices.get(name)
-        for word in values if valid else ():
+        if not valid:
+            return
+        for word in values:
             if callable(valid):
                 valid(word)
             elif word not in valid:
@@ -240,12 +288,16 @@ class Sweep:
 
     def key(self, cell: AnyCell) -> str:
         """The cell's identity: a hash of the sweep's name, its version and the cell's values."""
-        return hashlib.sha256(f"{self.name}|{self.version}|{canonical(cell)}".encode()).hexdigest()[:16]
+        identity = f"{self.name}|{self.version}|{canonical(cell)}"
+        return hashlib.sha256(identity.encode()).hexdigest()[:16]
 
     def tags_of(self, cell: AnyCell) -> dict[str, str]:
         """Further tags of a cell's run, and the names of its data. Raises ValueError for invalid or reserved ones."""
-        named = {DATA: joined_names(found)} if (found := self.data(cell)) else {}
-        tags = require_tags(named | dict(self.tags(cell)))
+        tags = {}
+        datasets = self.data(cell)
+        if datasets:
+            tags[DATA] = joined_names(datasets)
+        tags = require_tags(tags | dict(self.tags(cell)))
         for name in tags.keys() & TAKEN:
             raise ValueError(f"a tag of sweep {self.name} must not be {name!r}, a reserved name")
         return tags
@@ -262,20 +314,21 @@ class Sweep:
 
     def packs(self, cells: Mapping[str, AnyCell], device: str) -> list[dict[str, AnyCell]]:
         """The cells grouped into trials for a device ("cpu" or "gpu"), the costliest first."""
-        fields = (self.pack_by or {}).get(device)
-        groups: dict[Any, dict[str, AnyCell]] = {}
+        shared = self.pack_by.get(device) if self.pack_by else None
+        packs: dict[Any, dict[str, AnyCell]] = {}
         for key, cell in cells.items():
-            group = key if fields is None else _values_of(cell, fields)
-            groups.setdefault(group, {})[key] = cell
-        return sorted(groups.values(), key=self.pack_cost, reverse=True)
+            group = key if shared is None else _values_of(cell, shared)
+            packs.setdefault(group, {})[key] = cell
+        return sorted(packs.values(), key=self.pack_cost, reverse=True)
 
     def pack_cost(self, pack: Mapping[str, AnyCell]) -> float:
-        return sum(self.cost(cell) for cell in pack.values())
+        """The relative work of the cells of a trial."""
+        return sum(map(self.cost, pack.values()))
 
 
 @dataclass(frozen=True)
 class Pack:
-    """The cells of one trial and its device ("cpu" or "cuda"). Fields with a common value are attributes."""
+    """The cells of a trial and its device ("cpu" or "cuda"). Fields with a common value are attributes."""
 
     cells: tuple[AnyCell, ...]
     device: str = "cpu"
@@ -283,7 +336,7 @@ class Pack:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        cells = map(plain, self.cells)
+        cells = [plain(cell) for cell in self.cells]
         values = [cell[name] for cell in cells if name in cell]
         if not values or any(value != values[0] for value in values):
             raise AttributeError(f"the cells of this pack have no common value of {name!r}")
@@ -357,32 +410,58 @@ def names(cells: Mapping[str, AnyCell]) -> dict[str, str]:
 
 def short_name(cell: AnyCell, fields: Iterable[str]) -> str:
     """The values of these fields, numbers with the name of the field."""
-    cell = plain(cell)
-    values = {field: cell[field] for field in fields if cell.get(field, "") not in ("", None)}
-    shown = (value if isinstance(value, str) else f"{field}={text(value)}" for field, value in values.items())
-    return " ".join(dict.fromkeys(shown))
+    values = plain(cell)
+    words = []
+    for name in fields:
+        value = values.get(name)
+        if value in ("", None):
+            continue
+        word = value if isinstance(value, str) else f"{name}={text(value)}"
+        if word not in words:
+            words.append(word)
+    return " ".join(words)
 
 
 def title(cell: AnyCell, space: Iterable[str]) -> str:
     """A short name of a suggested cell: the values of the searched fields."""
-    cell = plain(cell)
-    shown = {name: f"{cell[name]:.3g}" if isinstance(cell[name], float) else text(cell[name]) for name in space}
-    return " ".join(f"{name}={value}" for name, value in shown.items())
+    values = plain(cell)
+    words = []
+    for name in space:
+        value = values[name]
+        short = f"{value:.3g}" if isinstance(value, float) else text(value)
+        words.append(f"{name}={short}")
+    return " ".join(words)
 
 
 def text(value: Any) -> str:
     """A plain value as MLflow shows it."""
-    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    if isinstance(value, list | tuple):
+        return ",".join(map(str, value))
+    return str(value)
 
 
 def grid(make: Callable[..., Made] = dict, /, **axes: Any) -> list[Made]:
-    """Cells with every combination of the values in lists (`seed=[0, 1]`); other values are the same in all cells.
+    """Cells with every combination of the values in lists; other values are the same in all cells.
 
-    make: the class of the cells; without one they are dicts.
+    Parameters
+    ----------
+    make
+        The class of the cells; without one they are dicts.
+    **axes
+        Values, or lists of values, of each field.
+
+    Examples
+    --------
+    >>> grid(rate=0.1, seed=[0, 1])
+    [{'rate': 0.1, 'seed': 0}, {'rate': 0.1, 'seed': 1}]
     """
     lists = {name: values for name, values in axes.items() if isinstance(values, list)}
     fixed = {name: value for name, value in axes.items() if name not in lists}
-    return [make(**fixed, **dict(zip(lists, values))) for values in itertools.product(*lists.values())]
+    cells = []
+    for combination in itertools.product(*lists.values()):
+        varied = dict(zip(lists, combination))
+        cells.append(make(**fixed, **varied))
+    return cells
 
 
 def _values_of(cell: AnyCell, fields: Iterable[str]) -> tuple[str, ...]:
@@ -392,10 +471,11 @@ def _values_of(cell: AnyCell, fields: Iterable[str]) -> tuple[str, ...]:
 
 def canonical(cell: AnyCell) -> str:
     """The cell as JSON with sorted keys. Raises ValueError for names or values that MLflow would reject or shorten."""
-    cell = plain(cell)
-    for name, value in cell.items():
+    values = plain(cell)
+    for name, value in values.items():
         entity_name("the name of a cell's field", name)
-        for item in value if isinstance(value, tuple | list) else (value,):
+        items = value if isinstance(value, tuple | list) else (value,)
+        for item in items:
             if not isinstance(item, bool | int | float | str | None) or item != item:
                 raise WrongType(
                     f"cell value {name} must be a number, string, boolean, None or a tuple of them, got {shown(value)}"
@@ -406,4 +486,4 @@ def canonical(cell: AnyCell) -> str:
             if "digits" in str(error):  # Python's own limit for writing an integer
                 raise OutOfRange(f"cell value {name} must have fewer digits") from None
             raise
-    return require_text("a cell as JSON", json.dumps(cell, sort_keys=True), TAG_LENGTH)
+    return require_text("a cell as JSON", json.dumps(values, sort_keys=True), TAG_LENGTH)

@@ -41,14 +41,17 @@ class Synced:
 def sync(sweeps: Sequence[str] = (), folder: Path | None = None) -> list[Synced]:
     """Publishes the cells of all sweeps, or of those named, except sweeps that run now.
 
-    folder: of an offline run or a worker's own disk, with a folder for every sweep; None: those of this working folder,
-    with open runs of drivers that have ended here. Raises ValueError for an invalid name, UnreadableFile for a folder
-    without sweeps, StoreUnreachable when the store does not answer.
+    folder: of an offline run or a worker's own disk, with a folder for every sweep; None: the cells of this working
+    folder, with open runs of drivers that have ended here. Raises ValueError for an invalid name, UnreadableFile for a
+    folder without sweeps, StoreUnreachable when the store does not answer.
     """
     place = folder or outbox()
     if folder and not sweeps_in(folder, ()):
         raise UnreadableFile(f"{folder} must be a folder that contains a folder of cells for every sweep")
-    names = sorted(set(sweeps)) or sweeps_in(place, () if folder else Store.names(running=True))
+    names = sorted(set(sweeps))
+    if not names:
+        running = () if folder else Store.names(running=True)
+        names = sweeps_in(place, running)
     return [_sync(plain_name("the name of a sweep", name), place / name, folder is None) for name in names]
 
 
@@ -60,19 +63,22 @@ def _sync(name: str, folder: Path, is_own: bool) -> Synced:
                 published, left = close_leftovers(store, folder)
             else:
                 published, left = _publish_offline(store, folder)
-            return Synced(name, len(published), {cell.key: first_line(error) for cell, error in left.items()})
+            reasons = {cell.key: first_line(error) for cell, error in left.items()}
+            return Synced(name, len(published), reasons)
     except SweepBusy:
         return Synced(name, busy=True)
     except LookupError:  # there is no such experiment, and nothing to send
         return Synced(name)
     except InvalidInput as error:  # the experiment is deleted; the other sweeps go on
-        return Synced(name, left={cell.key: str(error) for cell in cell_folders(folder) if cell.ending()})
+        reasons = {cell.key: str(error) for cell in cell_folders(folder) if cell.ending()}
+        return Synced(name, left=reasons)
 
 
 def _publish_offline(store: Store, folder: Path) -> tuple[list[CellFolder], dict[CellFolder, Exception]]:
     """Publishes the cells of a folder from elsewhere; those without a parent run get one for each profile."""
     by_profile: dict[str, list[CellFolder]] = defaultdict(list)
-    published, left = list[CellFolder](), dict[CellFolder, Exception]()
+    published: list[CellFolder] = []
+    left: dict[CellFolder, Exception] = {}
     for cell in cell_folders(folder):
         if not cell.ending():
             continue
@@ -83,11 +89,12 @@ def _publish_offline(store: Store, folder: Path) -> tuple[list[CellFolder], dict
         if tags is None:
             left[cell] = ValueError("its cell.json cannot be read")
             continue
-        by_profile["" if PARENT in tags else tags[PROFILE]].append(cell)
+        profile = "" if PARENT in tags else tags[PROFILE]
+        by_profile[profile].append(cell)
     for profile, cells in by_profile.items():
         parent = open_parent(store, profile, len(cells), "an offline run", {}) if profile else ""
-        done, failed = publish_ended(store, cells, parent)
-        published += done
+        sent, failed = publish_ended(store, cells, parent)
+        published += sent
         left |= failed
         if parent:
             store.end(parent, "FAILED" if failed else "FINISHED")

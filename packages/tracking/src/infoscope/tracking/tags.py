@@ -4,9 +4,13 @@ _HIDDEN = "mlflow."  # prefix of tags that MLflow's pages do not show
 RUN_NAME = "mlflow.runName"
 
 # of a cell's run
-KEY, PROFILE, VERSION = "infoscope.key", "infoscope.profile", "infoscope.version"
+KEY = "infoscope.key"
+PROFILE = "infoscope.profile"
+VERSION = "infoscope.version"
 CELL = f"{_HIDDEN}infoscope.cell"  # its fields with their types, as JSON
-OUTCOME, ERROR, PARENT = "infoscope.outcome", "infoscope.error", "mlflow.parentRunId"
+OUTCOME = "infoscope.outcome"
+ERROR = "infoscope.error"
+PARENT = "mlflow.parentRunId"
 CONSTANTS = f"{_HIDDEN}infoscope.constants"  # of `report.constants`, as JSON; for names PLACE/NAME it ends in " PLACE"
 DATA = "infoscope.data"  # the names of its data sets
 LOADED_FROM = "infoscope.loaded_from"  # name and digest of the file of a loaded run, also of its parent
@@ -25,5 +29,6 @@ TAKEN |= {DRIVER, RUN_NAME}
 SYSTEM = "system/"  # of MLflow's metrics of the machine
 CURVES = "Curves/"  # of `report.curve`: the UI shows a section of this name first
 PROGRESS = "progress/"  # of a search: the fraction done, and the metric that it compares
-FRACTION, METRIC = f"{PROGRESS}fraction", PROGRESS + "{}"
+FRACTION = f"{PROGRESS}fraction"
+METRIC = PROGRESS + "{}"
 NOT_RESULTS = (CURVES, SYSTEM, PROGRESS)  # of metrics that are not results of the cell as a whole

@@ -50,7 +50,8 @@ class Job:
     def checkpoint(self, keys: Sequence[str]) -> Checkpoint:
         """Of the pack with these cells."""
         place = os.environ.get(STORAGE) or str(self.folder.parent)
-        return Checkpoint(place, self.sweep.name, [self.device, *keys])
+        names = [self.device, *keys]
+        return Checkpoint(place, self.sweep.name, names)
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Bundle:
 
 
 class Ended(NamedTuple):
-    """The end of a cell, as the driver hears of it. error: empty for a cell that has not failed."""
+    """The end of a cell, as it is sent to the driver. error: empty for a cell that has not failed."""
 
     key: str
     outcome: str
@@ -115,12 +116,13 @@ def run_pack(
     checkpoint = job.checkpoint(list(pack))
     live = LiveUpdates(folders.values(), job.store)
     report = RecordedReport(pack, folders, checkpoint, send, metric, live)
-    attempt = max(_begin(folders[key], cell, names[key], job) for key, cell in pack.items())
+    attempts = [_begin(folders[key], cell, names[key], job) for key, cell in pack.items()]
     try:
-        if attempt > MAX_ATTEMPTS:
+        if max(attempts) > MAX_ATTEMPTS:
             raise RuntimeError(f"the worker process ended {MAX_ATTEMPTS} times while it computed this cell")
         for key, cell in pack.items():
-            folders[key].append({"datasets": [data.entry for data in job.sweep.data(cell)]})
+            datasets = [data.entry for data in job.sweep.data(cell)]
+            folders[key].append({"datasets": datasets})
         live.send()
         job.sweep.trial(Pack(tuple(pack.values()), job.device), report)
         if metric and not report.judged:
@@ -135,15 +137,11 @@ def run_pack(
     except Exception as error:
         for key in folders.keys() - report.errors.keys():
             report.fail(folders[key], error)
-    _end(folders.values(), report.errors)
+    for key, folder in folders.items():
+        error = report.errors.get(key, "")
+        folder.end(FAILED if error else COMPLETE, error)
     checkpoint.discard()
     return report.judged
-
-
-def _end(folders: Iterable[CellFolder], errors: Mapping[str, str]) -> None:
-    for folder in folders:
-        error = errors.get(folder.key, "")
-        folder.end(FAILED if error else COMPLETE, error)
 
 
 def _begin(folder: CellFolder, cell: AnyCell, name: str, job: Job) -> int:
@@ -156,8 +154,10 @@ def _begin(folder: CellFolder, cell: AnyCell, name: str, job: Job) -> int:
             job.store.client.delete_run(interrupted)
     values = plain(cell)
     tags = {**job.tags, **job.sweep.tags_of(cell), **machine_tags(job.device), RUN_NAME: name, KEY: folder.key}
-    stored = {tag: clipped(storable_text(value), TAG_LENGTH) for tag, value in tags.items()}
-    return folder.begin(values, {**stored, CELL: json.dumps(values, sort_keys=True)})
+    for tag, text in tags.items():
+        tags[tag] = clipped(storable_text(text), TAG_LENGTH)
+    tags[CELL] = json.dumps(values, sort_keys=True)
+    return folder.begin(values, tags)
 
 
 def _has_ended(folder: CellFolder, job: Job) -> bool:
@@ -185,7 +185,8 @@ class LiveUpdates:
     """Sends what running cells have reported to MLflow, at intervals; where that fails, their end brings it."""
 
     def __init__(self, folders: Iterable[CellFolder], store: Store | None):
-        self._folders, self._store = list(folders), store
+        self._folders = list(folders)
+        self._store = store
         self._due = time.monotonic() + PUBLISH_SECONDS
 
     def __call__(self) -> None:
@@ -209,6 +210,7 @@ class LiveUpdates:
 
 def _use_one_thread() -> None:
     """Limits a trial to one thread: two trials with two threads each would wait for one another on two cores."""
-    os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1"))  # of libraries imported later
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):  # of libraries imported later
+        os.environ[name] = "1"
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)

@@ -9,11 +9,16 @@ LOCAL = "http://127.0.0.1:5000"  # of `make ui` with its default port
 
 
 def address() -> str:
-    """The address of the UI: the tracking server, or that of `make ui`."""
+    """The address of the UI: the tracking server, or the default address of `make ui`."""
     uri = tracking_uri()
-    return without_password(uri).rstrip("/") if uri.startswith(("http://", "https://")) else LOCAL
+    if uri.startswith(("http://", "https://")):
+        return without_password(uri).rstrip("/")
+    return LOCAL
 
 
 def shown_at(page: str) -> str:
     """The complete address of a page, and what must run to see it."""
-    return f"{address()}/{page}" + (" (while `make ui` runs)" if address() == LOCAL else "")
+    place = f"{address()}/{page}"
+    if address() == LOCAL:
+        place += " (while `make ui` runs)"
+    return place

@@ -19,7 +19,20 @@ MAX_SHOWN = 5  # failures that are shown while the sweep runs
 class Summary:
     """The result of a run, in numbers of cells.
 
-    skipped: recorded before. failures: failed cells with their errors. unsent: keys of cells that are not in MLflow.
+    Attributes
+    ----------
+    sweep, profile
+        The name of the sweep, and the label of the cells.
+    cells, skipped
+        All cells, and those that were recorded before.
+    completed, stopped
+        Cells that were completed, and that were stopped early.
+    failures
+        Failed cells with their errors.
+    unsent
+        Keys of cells that are not in MLflow.
+    seconds
+        Duration of the run.
     """
 
     sweep: str
@@ -56,7 +69,9 @@ class Watch:
     """
 
     def __init__(self, summary: Summary, screen: Screen, settle: Callable[[Ended], bool]):
-        self.summary, self._screen, self._settle = summary, screen, settle
+        self.summary = summary
+        self._screen = screen
+        self._settle = settle
         self._cells = summary.unfinished
         self._ended: set[str] = set()
         self._fractions: dict[str, float] = {}  # by trial, of its present pack
@@ -65,10 +80,11 @@ class Watch:
     def report(self, trial: str, bundle: Bundle, result: Mapping[str, Any]) -> None:
         """Takes a message of a trial: its progress, or the end of a pack."""
         self._fractions[trial] = result.get("fraction", 0.0)
-        for ended in result.get("ended", ()):
-            self._count(Ended(*ended), bundle)
+        for fields in result.get("ended", ()):
+            ended = Ended(*fields)
+            self._count(ended, bundle)
             self._fractions[trial] = 0.0
-            self.summary.unsent.discard(Ended(*ended).key)
+            self.summary.unsent.discard(ended.key)
         self.summary.unsent.update(result.get("unsent", ()))
         self._show()
 
@@ -76,8 +92,9 @@ class Watch:
         """Takes the end of a trial: cells that have not ended were stopped by the scheduler, or lost their worker."""
         outcome = FAILED if error else STOPPED
         for key in bundle.cells.keys() - self._ended:
-            self.unsettled[key] = Ended(key, outcome, error)
-            self._count(self.unsettled[key], bundle)
+            ended = Ended(key, outcome, error)
+            self.unsettled[key] = ended
+            self._count(ended, bundle)
         self._fractions.pop(trial, None)
         self._show()
 
@@ -92,9 +109,9 @@ class Watch:
         else:
             self.summary.failures.append((bundle.cells[ended.key], ended.error))
             if len(self.summary.failures) <= MAX_SHOWN:
-                lines = ended.error.splitlines() or [""]
+                last = ended.error.splitlines()[-1] if ended.error else ""
                 where = "" if ended.key in self.unsettled else "; its run in MLflow has traceback.txt"
-                self._screen.say(f"failed: {bundle.names[ended.key]}: {lines[-1]}{where}")
+                self._screen.say(f"failed: {bundle.names[ended.key]}: {last}{where}")
 
     def _show(self) -> None:
         self.unsettled = {key: ended for key, ended in self.unsettled.items() if not self._settle(ended)}

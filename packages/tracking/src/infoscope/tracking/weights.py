@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # imported when a model is written or read, because it takes 
 
 MIN_ALLOCATION = 10**6  # tensor elements that the construction of any model may allocate
 MAX_ALLOCATION_RATIO = 4  # elements it may allocate per element of the stored weights; ours need up to 3.1
-OUTPUT = "output"  # name of a module's output, next to those of its blocks
+OUTPUT = "output"  # name of a module's output, next to the names of its blocks
 EXAMPLE = "example.npz"
 
 
@@ -61,15 +61,16 @@ def read_model(folder: Path) -> torch.nn.Module:
     """The model of a folder, in evaluation mode on the CPU. ValueError: damaged; TypeError: not infoscope's."""
     from safetensors.torch import load_file
 
-    described, stored = folder / "model.json", folder / "weights.safetensors"
-    with undamaged(described, "the description of a model"):
-        description = json_object(described.read_text())
+    file = folder / "model.json"
+    stored = folder / "weights.safetensors"
+    with undamaged(file, "the description of a model"):
+        description = json_object(file.read_text())
         kind = _model_class(description["module"], description["class"])
     with undamaged(stored, f"the complete weights of a {kind.__name__}"):
         weights = load_file(stored)
     elements = sum(tensor.numel() for tensor in weights.values())
     with (
-        undamaged(described, "the description of a model of the size of its weights"),
+        undamaged(file, "the description of a model of the size of its weights"),
         limit_allocations(MIN_ALLOCATION + MAX_ALLOCATION_RATIO * elements),
         _offline(),
     ):
@@ -107,19 +108,25 @@ def limit_allocations(elements: int) -> Iterator[None]:
         left = elements
 
         def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            given = [one for one in tree_leaves((args, kwargs)) if isinstance(one, torch.Tensor)]
-            if not given and "device" in (kwargs or {}):  # a factory function: counted on the meta device first
-                self.count(function(*args, **kwargs | {"device": "meta"}), given)
-                return function(*args, **kwargs)
-            return self.count(function(*args, **(kwargs or {})), given)
+            options = kwargs or {}
+            inputs = tensors((args, options))
+            if not inputs and "device" in options:  # a factory function: counted on the meta device first
+                self.count(function(*args, **options | {"device": "meta"}), inputs)
+                return function(*args, **options)
+            output = function(*args, **options)
+            self.count(output, inputs)
+            return output
 
-        def count(self, made: Any, given: list[torch.Tensor]) -> Any:
-            known = {one.untyped_storage()._cdata for one in given}
-            new = [one for one in tree_leaves(made) if isinstance(one, torch.Tensor)]
-            self.left -= sum(max(1, one.numel()) for one in new if one.untyped_storage()._cdata not in known)
+        def count(self, output: Any, inputs: list[torch.Tensor]) -> None:
+            storages = {tensor.untyped_storage()._cdata for tensor in inputs}
+            for tensor in tensors(output):
+                if tensor.untyped_storage()._cdata not in storages:
+                    self.left -= max(1, tensor.numel())
             if self.left < 0:
                 raise ValueError("its settings describe a model several times larger than the stored weights")
-            return made
+
+    def tensors(tree: Any) -> list[torch.Tensor]:
+        return [leaf for leaf in tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
 
     with Limit():
         yield
@@ -148,9 +155,10 @@ def predict(module: torch.nn.Module, inputs: Mapping[str, np.ndarray]) -> dict[s
     import torch
 
     device = next((parameter.device for parameter in module.parameters()), None)
-    given = {name: torch.as_tensor(values, device=device) for name, values in inputs.items()}
+    tensors = {name: torch.as_tensor(values, device=device) for name, values in inputs.items()}
     with torch.no_grad():
-        predicted = {OUTPUT: module(**given)}
+        predicted = {OUTPUT: module(**tensors)}
         if callable(getattr(type(module), "blocks", None)):  # a method, not a submodule of this name
-            predicted |= {name: block.mean for name, block in module.blocks(**given).items()}
+            for name, block in module.blocks(**tensors).items():
+                predicted[name] = block.mean
     return {name: values.cpu().numpy() for name, values in predicted.items()}

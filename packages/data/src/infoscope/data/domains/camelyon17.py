@@ -48,30 +48,34 @@ def camelyon17(root: Path | str | None = None, split: str | None = "train", grou
     for out_of_domain, name in _OUT_OF_DOMAIN.items():
         official = np.where(hospital == out_of_domain, _SPLITS[name], official)
     n = len(hospital)
-    labels = {"patient": coded("patient", cells["patient"], n), "slide": coded("slide", numbers["slide"], n)}
+    patients, patient_names = coded("patient", cells["patient"], n)
+    slides, slide_names = coded("slide", numbers["slide"], n)
     files = ImageFiles.of(folder, _patches(cells))
     data = DomainDataset(
         source=files,
         rows=np.arange(n),
         y=numbers["tumor"],
         d=hospital,
-        groups=labels[group][0],
+        groups=slides if group == "slide" else patients,
         class_names=("normal", "tumor"),
         domain_names=_DOMAINS,
         image_shape=(3, *files.size),
         name="camelyon17",
-        extra={key: codes for key, (codes, _) in labels.items()} | {"split": official},
-        extra_names={key: names for key, (_, names) in labels.items()} | {"split": tuple(_SPLITS)},
+        extra={"patient": patients, "slide": slides, "split": official},
+        extra_names={"patient": patient_names, "slide": slide_names, "split": tuple(_SPLITS)},
     )
-    return data if split is None else data.subset(official == _SPLITS[split], split)
+    if split is None:
+        return data
+    return data.subset(official == _SPLITS[split], split)
 
 
 def _patches(cells: dict[str, list[str]]) -> list[str]:
-    columns = (cells[key] for key in _PATCH)
-    return [
-        f"patches/patient_{patient}_node_{node}/patch_patient_{patient}_node_{node}_x_{x}_y_{y}.png"
-        for patient, node, x, y in zip(*columns)
-    ]
+    columns = [cells[key] for key in _PATCH]
+    paths = []
+    for patient, node, x, y in zip(*columns):
+        part = f"patient_{patient}_node_{node}"
+        paths.append(f"patches/{part}/patch_{part}_x_{x}_y_{y}.png")
+    return paths
 
 
 def _whole_numbers(table: Path, column: str, cells: list[str]) -> np.ndarray:
@@ -82,9 +86,9 @@ def _whole_numbers(table: Path, column: str, cells: list[str]) -> np.ndarray:
 
 
 def _check_codes(table: Path, column: str, values: np.ndarray, count: int) -> None:
-    found = np.unique(values)
-    if found[0] < 0 or found[-1] >= count:
-        raise OutOfRange(f"{table} must have numbers 0 to {count - 1} in column {column}, got {found.tolist()}.")
+    codes = np.unique(values)
+    if codes[0] < 0 or codes[-1] >= count:
+        raise OutOfRange(f"{table} must have numbers 0 to {count - 1} in column {column}, got {codes.tolist()}.")
 
 
 def read_columns(path: Path, columns: Sequence[str]) -> dict[str, list[str]]:
@@ -100,11 +104,14 @@ def read_columns(path: Path, columns: Sequence[str]) -> dict[str, list[str]]:
         lacking = sorted(set(columns) - set(header))
         if lacking:
             raise UnreadableFile(f"{path} must have the columns {lacking}, got {header}.")
-        places = {column: header.index(column) for column in columns}
         rows = [row for row in reader if row]
     if not rows:
         raise TooFew(f"{path} must have at least one row.")
     for number, row in enumerate(rows, 1):
         if len(row) != len(header):
             raise UnreadableFile(f"{path} must have rows of {len(header)} cells, but row {number} has {len(row)}.")
-    return {column: [row[place] for row in rows] for column, place in places.items()}
+    cells = {}
+    for column in columns:
+        place = header.index(column)
+        cells[column] = [row[place] for row in rows]
+    return cells

@@ -92,7 +92,9 @@ class DomainDataset:
         return len(self.y)
 
     def __repr__(self) -> str:
-        classes, domains, groups = (len(np.unique(labels)) for labels in (self.y, self.d, self.groups))
+        classes = len(np.unique(self.y))
+        domains = len(np.unique(self.d))
+        groups = len(np.unique(self.groups))
         counts = f"{classes} classes, {domains} domains, {groups} groups"
         return f"DomainDataset({self.name!r}, {len(self)} items {self.image_shape}, {counts})"
 
@@ -102,24 +104,27 @@ class DomainDataset:
         index: positions 0..N-1, a mask bool [N], or a slice. Raises ValueError for positions that are not there.
         """
         values = self.source(self.rows[self._positions(index)])
-        return values.float().div_(255.0) if values.dtype == torch.uint8 else values
+        if values.dtype == torch.uint8:
+            return values.float().div_(255.0)
+        return values
 
     def subset(self, index: Sequence[int] | slice | np.ndarray | torch.Tensor, note: str | None = None) -> Self:
         """The items at positions 0..N-1, of a mask bool [N] or of a slice, in their order; `note` extends the name.
 
         ValueError for positions that are not there, or none.
         """
-        kept = self._positions(index)
-        if not len(kept):
+        places = self._positions(index)
+        if not len(places):
             raise TooFew(f"index must choose at least one of the {len(self)} items of {self.name!r}, got none.")
+        note = note or f"({len(places)} of {len(self)})"
         return replace(
             self,
-            rows=self.rows[kept],
-            y=self.y[kept],
-            d=self.d[kept],
-            groups=self.groups[kept],
-            extra={key: codes[kept] for key, codes in self.extra.items()},
-            name=f"{self.name} {note or f'({len(kept)} of {len(self)})'}",
+            rows=self.rows[places],
+            y=self.y[places],
+            d=self.d[places],
+            groups=self.groups[places],
+            extra={key: codes[places] for key, codes in self.extra.items()},
+            name=f"{self.name} {note}",
         )
 
     def split(
@@ -142,19 +147,25 @@ class DomainDataset:
         ValueError for a domain without items, a fraction outside (0, 1), an empty part, or training without a domain or
         class that is there outside the held-out domain.
         """
-        held_out = None if held_out is None else self._domain(held_out)
-        if held_out is None and not disjoint:
+        where = "in-domain"
+        but = ""
+        if held_out is not None:
+            held_out = self._domain(held_out)
+            where = f"on {self.domain_names[held_out]}"
+            but = f" without {self.domain_names[held_out]}"
+        elif not disjoint:
             raise WrongType("held_out must be a domain when disjoint is False, got None.")
         if validation is not None:
             require_number("validation", validation, most=1, ends=False)
         require_number("test", test, most=1, ends=False)
         parts = assign(self.y, self.d, self.groups, held_out, validation, test, disjoint, generator)
         self._check_training(parts.train, held_out)
-        where = "in-domain" if held_out is None else f"on {self.domain_names[held_out]}"
-        but = "" if held_out is None else f" without {self.domain_names[held_out]}"
+        validated = None
+        if parts.validation is not None:
+            validated = self.subset(parts.validation, f"validation{but}")
         return DomainSplit(
             self.subset(parts.train, f"training{but}"),
-            None if parts.validation is None else self.subset(parts.validation, f"validation{but}"),
+            validated,
             self.subset(parts.test, f"test {where}"),
         )
 
@@ -178,48 +189,51 @@ class DomainDataset:
     def in_memory(self) -> Self:
         """The same items with the images rendered or read once and kept: N * C * H * W bytes (four times that for
         floats). Worth it before training; a part of a data set keeps only its own."""
-        kept = None
+        images = None
         for start in range(0, len(self), _IMAGES_AT_ONCE):
-            some = self.source(self.rows[start : start + _IMAGES_AT_ONCE])
-            if kept is None:
-                kept = some.new_empty(len(self), *self.image_shape)
-            kept[start : start + len(some)] = some
-        return replace(self, source=ImagesInMemory(kept), rows=np.arange(len(self)))
+            stop = start + _IMAGES_AT_ONCE
+            batch = self.source(self.rows[start:stop])
+            if images is None:
+                images = batch.new_empty(len(self), *self.image_shape)
+            images[start:stop] = batch
+        return replace(self, source=ImagesInMemory(images), rows=np.arange(len(self)))
 
     def _positions(self, index: Sequence[int] | slice | np.ndarray | torch.Tensor) -> np.ndarray:
         n = len(self)
         if isinstance(index, slice):
             return np.arange(n)[index]
         chosen = as_array(index)
-        if chosen.dtype == bool:
-            fits = chosen.shape == (n,)
-        else:
-            chosen = chosen.astype(np.int64) if not chosen.size else chosen
-            fits = chosen.ndim == 1 and chosen.dtype.kind in "iu" and bool(((chosen >= 0) & (chosen < n)).all())
-        if not fits:
-            got = f"{chosen.dtype} {list(chosen.shape)}"
-            if chosen.size and chosen.dtype.kind in "iu":
-                got += f" from {chosen.min()} to {chosen.max()}"
-            raise WrongShape(f"index must be positions from 0 to {n - 1}, a mask of {n} values or a slice, got {got}.")
-        return np.flatnonzero(chosen) if chosen.dtype == bool else chosen.astype(np.int64)
+        if chosen.dtype == bool and chosen.shape == (n,):
+            return np.flatnonzero(chosen)
+        if not chosen.size and chosen.dtype != bool:
+            chosen = chosen.astype(np.int64)
+        whole = chosen.dtype.kind in "iu"
+        if whole and chosen.ndim == 1 and ((chosen >= 0) & (chosen < n)).all():
+            return chosen.astype(np.int64)
+        got = f"{chosen.dtype} {list(chosen.shape)}"
+        if whole and chosen.size:
+            got += f" from {chosen.min()} to {chosen.max()}"
+        raise WrongShape(f"index must be positions from 0 to {n - 1}, a mask of {n} values or a slice, got {got}.")
 
     def _domain(self, domain: str | int) -> int:
-        named = {code: self.domain_names[code] for code in np.unique(self.d).tolist()}
-        by_name = [code for code, name in named.items() if name == domain]
-        by_number = [domain] if isinstance(domain, Integral) and not isinstance(domain, bool) else []
-        found = [code for code in by_name or by_number if code in named]
-        if len(found) != 1:
-            raise UnknownName(f"held_out must be one of the domains {named}, by number or name, got {domain!r}.")
-        return int(found[0])
+        names = {code: self.domain_names[code] for code in np.unique(self.d).tolist()}
+        codes = [code for code, name in names.items() if name == domain]
+        if not codes and isinstance(domain, Integral) and not isinstance(domain, bool) and domain in names:
+            codes = [int(domain)]
+        if len(codes) != 1:
+            raise UnknownName(f"held_out must be one of the domains {names}, by number or name, got {domain!r}.")
+        return codes[0]
 
     def _check_training(self, train: np.ndarray, held_out: int | None) -> None:
         outside = np.full(len(self), True) if held_out is None else self.d != held_out
-        for what, codes, names in (("class", self.y, self.class_names), ("domain", self.d, self.domain_names)):
+        labels = {"class": (self.y, self.class_names), "domain": (self.d, self.domain_names)}
+        for kind, (codes, names) in labels.items():
             lacking = np.setdiff1d(codes[outside], codes[train])
             if len(lacking):
+                groups = len(np.unique(self.groups))
                 raise TooFew(
-                    f"validation and test must leave every {what} in training, got none of "
-                    f"{len(np.unique(self.groups))} groups for {what} {[names[one] for one in lacking]}."
+                    f"validation and test must leave every {kind} in training, got none of "
+                    f"{groups} groups for {kind} {[names[code] for code in lacking]}."
                 )
 
 
@@ -252,7 +266,9 @@ def _values(x: np.ndarray | torch.Tensor) -> torch.Tensor:
             low, high = (limit.item() for limit in values.double().aminmax())
             raise OutOfRange(f"x must be uint8 or floats in [0, 1], got {values.dtype} from {low:g} to {high:g}.")
         values = values.float()
-    return values[:, None] if values.ndim == 3 else values
+    if values.ndim == 3:
+        return values[:, None]
+    return values
 
 
 def coded(
@@ -280,12 +296,16 @@ def group_numbers(groups: Sequence, n: int) -> np.ndarray:
     """Groups, whole numbers or strings [n], as int64 [n]: numbers as they are, strings numbered in rising order."""
     codes, _ = coded("groups", groups, n)
     values = as_array(groups)
-    return values.astype(np.int64) if values.dtype.kind in "iu" else codes
+    if values.dtype.kind in "iu":
+        return values.astype(np.int64)
+    return codes
 
 
 def as_array(values: Sequence) -> np.ndarray:
     """Values of any kind as an array; a tensor may be on any device."""
-    return values.cpu().numpy() if isinstance(values, torch.Tensor) else np.asarray(values)
+    if isinstance(values, torch.Tensor):
+        return values.cpu().numpy()
+    return np.asarray(values)
 
 
 class _Assignment(NamedTuple):
@@ -307,15 +327,20 @@ def assign(
     generator: torch.Generator,
 ) -> _Assignment:
     """Splits items of class y, domain d and group, int64 [n] each, as `DomainDataset.split`. ValueError: empty part."""
-    inside = np.ones(len(d), bool) if held_out is None else d == held_out  # where the test is taken from
-    outside = inside if held_out is None else ~inside  # where training is
+    if held_out is None:
+        inside = np.ones(len(d), bool)  # items that may be tested
+        outside = inside  # items that may be trained on
+    else:
+        inside = d == held_out
+        outside = ~inside
     group, code = np.unique(groups, return_inverse=True)
     strata = _strata(y, d, code, len(group))
     in_test = np.zeros(len(group), bool)
     if disjoint:
         shared = np.intersect1d(code[inside], code[outside])
         in_test[shared] = draw_evenly(strata[shared], test, generator)
-        in_test[np.setdiff1d(code[inside], code[outside])] = True
+        only_inside = np.setdiff1d(code[inside], code[outside])
+        in_test[only_inside] = True
         tested = inside & in_test[code]
     else:
         tested = inside
@@ -325,11 +350,14 @@ def assign(
         members = np.unique(code[trained])
         in_validation = np.zeros(len(group), bool)
         in_validation[members] = draw_evenly(strata[members], validation, generator)
-        parts["train"], parts["validation"] = trained & ~in_validation[code], trained & in_validation[code]
+        parts["train"] = trained & ~in_validation[code]
+        parts["validation"] = trained & in_validation[code]
     for part, items in parts.items():
         if not items.any():
-            given = f"validation {validation!r} and test {test!r}"
-            raise TooFew(f"{given} must leave items in every part, got none of {len(group)} groups for {part}.")
+            raise TooFew(
+                f"validation {validation!r} and test {test!r} must leave items in every part, "
+                f"got none of {len(group)} groups for {part}."
+            )
     positions = {part: np.flatnonzero(items) for part, items in parts.items()}
     return _Assignment(positions["train"], positions.get("validation"), positions["test"])
 
@@ -346,12 +374,14 @@ def draw_evenly(strata: np.ndarray, fraction: float, generator: torch.Generator)
 
 def permutation(n: int, generator: torch.Generator) -> np.ndarray:
     """The numbers 0..n-1 in random order, int64 [n]."""
-    return torch.randperm(n, generator=generator, device=generator.device).cpu().numpy()
+    order = torch.randperm(n, generator=generator, device=generator.device)
+    return order.cpu().numpy()
 
 
 def uniform(n: int, generator: torch.Generator) -> np.ndarray:
     """Draws from [0, 1), float64 [n]."""
-    return torch.rand(n, generator=generator, device=generator.device, dtype=torch.float64).cpu().numpy()
+    draws = torch.rand(n, generator=generator, device=generator.device, dtype=torch.float64)
+    return draws.cpu().numpy()
 
 
 def _strata(y: np.ndarray, d: np.ndarray, code: np.ndarray, n: int) -> np.ndarray:
@@ -360,4 +390,6 @@ def _strata(y: np.ndarray, d: np.ndarray, code: np.ndarray, n: int) -> np.ndarra
     present[code, y] = True
     present[code, y.max() + 1 + d] = True
     rows = np.packbits(present, axis=1)
-    return np.unique(rows.view(np.dtype((np.void, rows.shape[1]))).ravel(), return_inverse=True)[1]
+    patterns = rows.view(np.dtype((np.void, rows.shape[1]))).ravel()
+    _, strata = np.unique(patterns, return_inverse=True)
+    return strata

@@ -66,22 +66,23 @@ def rotated_mnist(
     resample, splits = _PROTOCOLS[one_of("protocol", protocol, _PROTOCOLS)]
     generator = torch.Generator().manual_seed(0) if generator is None else generator
     digits, labels, name = base_digits(base, root, splits, size)
+    domains = len(_ANGLES)
     if protocol == "diva":
-        hands = [_of_each_class(labels, per_class, generator)] * len(_ANGLES)
+        by_domain = [_of_each_class(labels, per_class, generator)] * domains
     else:
-        dealt = permutation(len(labels), generator)
-        hands = [np.sort(dealt[first :: len(_ANGLES)]) for first in range(len(_ANGLES))]
-    groups = np.concatenate(hands)
-    images = np.stack([
-        np.asarray(Image.fromarray(image).rotate(angle, resample))
-        for hand, angle in zip(hands, _ANGLES)
-        for image in digits[hand]
-    ])  # fmt: skip
-    classes = np.unique(labels)
+        order = permutation(len(labels), generator)
+        by_domain = [np.sort(order[first::domains]) for first in range(domains)]
+    images = []
+    for rows, angle in zip(by_domain, _ANGLES):
+        for image in digits[rows]:
+            turned = Image.fromarray(image).rotate(angle, resample)
+            images.append(np.asarray(turned))
+    groups = np.concatenate(by_domain)
+    classes, codes = np.unique(labels, return_inverse=True)
     return DomainDataset.of_arrays(
-        images,
-        np.searchsorted(classes, labels[groups]),
-        np.repeat(np.arange(len(_ANGLES)), [len(hand) for hand in hands]),
+        np.stack(images),
+        codes[groups],
+        np.repeat(np.arange(domains), list(map(len, by_domain))),
         groups,
         class_names=tuple(map(str, classes.tolist())),
         domain_names=tuple(map(str, _ANGLES)),
@@ -94,11 +95,12 @@ def _of_each_class(labels: np.ndarray, per_class: int, generator: torch.Generato
     """Positions of per_class digits of each class, in rising order."""
     require_int("per_class", per_class)
     order = permutation(len(labels), generator)
-    members = {label: order[labels[order] == label] for label in np.unique(labels).tolist()}
-    fewest = min(map(len, members.values()))
+    classes, counts = np.unique(labels, return_counts=True)
+    fewest = counts.min()
     if per_class > fewest:
         raise OutOfRange(f"per_class must be at most {fewest}, the digits of the rarest class, got {per_class}.")
-    return np.sort(np.concatenate([some[:per_class] for some in members.values()]))
+    rows = [order[labels[order] == label][:per_class] for label in classes]
+    return np.sort(np.concatenate(rows))
 
 
 # --- CRMNIST -------------------------------------------------------------------------------------------------------
@@ -117,9 +119,10 @@ class _ColouredDigits:
     def __call__(self, rows: np.ndarray) -> torch.Tensor:
         grey = np.empty((len(rows), 1, self.turns.shape[1]), np.uint8)
         domain = self.domain[rows]
-        for one in np.unique(domain):
-            here = np.flatnonzero(domain == one)
-            grey[here, 0] = self.pixels[self.base[rows[here]]][:, self.turns[one]]
+        for code in np.unique(domain):
+            here = np.flatnonzero(domain == code)
+            upright = self.pixels[self.base[rows[here]]]
+            grey[here, 0] = upright[:, self.turns[code]]
         gains = self.gains[self.colour[rows]][:, :, None]
         images = np.minimum(grey * gains // 20, 255).astype(np.uint8)
         return torch.from_numpy(images).view(len(rows), 3, *self.size)
@@ -151,18 +154,20 @@ def crmnist(
     generator = torch.Generator().manual_seed(0) if generator is None else generator
     digits, labels, name = base_digits(base, root, ("train",), size)
     require_number("p", p, most=1)
-    kept = _drawn(labels, count, generator)
-    n, domains = len(kept), len(_ANGLES)
-    digit, d = np.tile(kept, domains), np.repeat(np.arange(domains), n)
-    classes, y = np.unique(labels), labels[digit]
+    rows = _drawn(labels, count, generator)
+    n = len(rows)
+    domains = len(_ANGLES)
+    digit = np.tile(rows, domains)
+    d = np.repeat(np.arange(domains), n)
+    classes, codes = np.unique(labels, return_inverse=True)
+    y = codes[digit]
     colours = tuple(_GAINS)
-    if_coloured = np.array([  # class 7 is red unless the domain gives it its own colour
-        [domain + 1 if one in subset else colours.index("red") * (one == 7)
-         for domain, subset in enumerate(_COLOURED)]
-        for one in classes.tolist()
-    ])  # fmt: skip
-    code = np.searchsorted(classes, y)
-    colour = np.where(uniform(len(digit), generator) < p, if_coloured[code, d], 0)
+    if_coloured = np.zeros((len(classes), domains), int)
+    if_coloured[classes == 7] = colours.index("red")  # unless the domain has a colour for class 7
+    for domain, subset in enumerate(_COLOURED):
+        if_coloured[np.isin(classes, subset), domain] = domain + 1
+    coloured = uniform(len(digit), generator) < p
+    colour = np.where(coloured, if_coloured[y, d], 0)
     height, width = digits.shape[1:]
     source = _ColouredDigits(
         np.pad(digits.reshape(len(digits), -1), ((0, 0), (0, 1))),
@@ -176,7 +181,7 @@ def crmnist(
     return DomainDataset(
         source=source,
         rows=np.arange(len(digit)),
-        y=code,
+        y=y,
         d=d,
         groups=digit,
         class_names=tuple(map(str, classes.tolist())),
@@ -217,16 +222,21 @@ def base_digits(
     else:
         pools = [mnist(split, root) for split in splits]
     height, width = check_size(size)
-    if any(pool.images.ndim != 3 for pool in pools):
-        raise WrongShape(f"base must hold grey images [n, h, w], got images {list(pools[0].images.shape)}.")
-    images = [
-        pool.images if pool.images.shape[1:] == (height, width) else pool.resized(height, width)[:, 0] for pool in pools
-    ]
-    name = "+".join(dict.fromkeys(pool.name for pool in pools))
-    return torch.cat(images).cpu().numpy(), torch.cat([pool.labels for pool in pools]).cpu().numpy(), name
+    images = []
+    for pool in pools:
+        grey = pool.images
+        if grey.ndim != 3:
+            raise WrongShape(f"base must hold grey images [n, h, w], got images {list(grey.shape)}.")
+        if grey.shape[1:] != (height, width):
+            grey = pool.resized(height, width)[:, 0]
+        images.append(grey)
+    labels = torch.cat([pool.labels for pool in pools])
+    name = "+".join(pool.name for pool in pools)
+    return torch.cat(images).cpu().numpy(), labels.cpu().numpy(), name
 
 
 def source_pixels(height: int, width: int, degrees: float) -> np.ndarray:
     """The pixel that Pillow's nearest-neighbour rotation copies to each pixel: int64 [height * width], -1 for black."""
     numbers = np.arange(1, height * width + 1, dtype=np.int32).reshape(height, width)
-    return np.asarray(Image.fromarray(numbers).rotate(degrees, Image.Resampling.NEAREST)).ravel().astype(np.int64) - 1
+    turned = Image.fromarray(numbers).rotate(degrees, Image.Resampling.NEAREST)
+    return np.asarray(turned).ravel().astype(np.int64) - 1

@@ -58,8 +58,9 @@ class ImageFiles:
             except (OSError, ValueError, SyntaxError) as error:  # Pillow's of a PNG is a SyntaxError
                 raise UnreadableFile(f"{self.root / path} must be a whole image, but: {error}.") from error
         if pixels.shape[:2] != self.size:
-            sizes = [" x ".join(map(str, size)) for size in (self.size, pixels.shape[:2])]
-            raise WrongShape(f"{self.root / path} must have the {sizes[0]} pixels of the first image, got {sizes[1]}.")
+            first = " x ".join(map(str, self.size))
+            size = " x ".join(map(str, pixels.shape[:2]))
+            raise WrongShape(f"{self.root / path} must have the {first} pixels of the first image, got {size}.")
         return pixels
 
 
@@ -73,7 +74,9 @@ class ResizedImages:
     def __call__(self, rows: np.ndarray) -> torch.Tensor:
         images = self.of(rows)
         resized = torch.nn.functional.interpolate(images, self.size, mode="bicubic", antialias=True)
-        return resized if images.dtype == torch.uint8 else resized.clamp_(0.0, 1.0)  # bicubic overshoots
+        if images.dtype == torch.uint8:
+            return resized
+        return resized.clamp_(0.0, 1.0)  # bicubic overshoots
 
 
 def open_image(path: Path) -> Image.Image:

@@ -36,19 +36,24 @@ class FactorDataset:
         name: str = "unnamed",
         synthetic: bool = False,
     ) -> None:
-        codes, self.factor_names = np.asarray(factors), tuple(factor_names)
+        codes = np.asarray(factors)
+        self.factor_names = tuple(factor_names)
         if codes.ndim != 2 or codes.size == 0 or codes.dtype.kind not in "iu":
             raise WrongShape(f"factors must be whole numbers [N, K], got {codes.dtype} of shape {list(codes.shape)}.")
-        if len(set(self.factor_names)) != len(self.factor_names) or len(self.factor_names) != codes.shape[1]:
-            raise WrongLength(f"factor_names must be {codes.shape[1]} different names, got {list(factor_names)}.")
-        known = map(np.arange, codes.max(axis=0) + 1) if factor_values is None else map(np.asarray, factor_values)
-        self.factor_values = tuple(known)
+        columns = codes.shape[1]
+        if not len(set(self.factor_names)) == len(self.factor_names) == columns:
+            raise WrongLength(f"factor_names must be {columns} different names, got {list(factor_names)}.")
+        if factor_values is None:
+            factor_values = map(np.arange, codes.max(axis=0) + 1)
+        self.factor_values = tuple(map(np.asarray, factor_values))
         self._check_codes(codes)
         self.factors = codes.astype(np.int64, copy=False)
-        self.factor_sizes = tuple(len(values) for values in self.factor_values)
-        self.name, self.synthetic = name, synthetic
+        self.factor_sizes = tuple(map(len, self.factor_values))
+        self.name = name
+        self.synthetic = synthetic
         self._read = images if callable(images) else lambda index: images[torch.from_numpy(index)]
-        self.image_shape = tuple(self._read(np.zeros(1, np.int64)).shape[1:])
+        first = self._read(np.zeros(1, np.int64))
+        self.image_shape = tuple(first.shape[1:])
 
     def __len__(self) -> int:
         return len(self.factors)
@@ -72,7 +77,8 @@ class FactorDataset:
     def sample(self, n: int, generator: torch.Generator) -> np.ndarray:
         """n indices drawn independently and uniformly, with replacement: int64 [n]."""
         require_int("n", n)
-        return torch.randint(len(self), (n,), generator=generator, device=generator.device).cpu().numpy()
+        places = torch.randint(len(self), (n,), generator=generator, device=generator.device)
+        return places.cpu().numpy()
 
     def thinned(self, every: Mapping[str, int]) -> FactorDataset:
         """Only the first of every so many values of some factors, such as {"posX": 2}; a grid stays one.
@@ -81,17 +87,19 @@ class FactorDataset:
         """
         steps = np.ones(len(self.factor_sizes), np.int64)
         for factor, step in every.items():
-            steps[self.factor_names.index(one_of("factor", factor, self.factor_names))] = require_int(
-                f"every[{factor!r}]", step
-            )
-        kept = np.flatnonzero((self.factors % steps == 0).all(axis=1))
-        if not len(kept):
+            step = require_int(f"every[{factor!r}]", step)
+            one_of("factor", factor, self.factor_names)
+            steps[self.factor_names.index(factor)] = step
+        rows = np.flatnonzero((self.factors % steps == 0).all(axis=1))
+        if not len(rows):
             raise TooFew(f"every must leave some image of {self.name!r}, but {dict(every)} leaves none.")
-        thinning = "".join(f" {name}/{step}" for name, step in zip(self.factor_names, steps) if step > 1)
-        values = [values[::step] for values, step in zip(self.factor_values, steps)]
-        return self._with(
-            lambda index: self._read(kept[index]), self.name + thinning, self.factors[kept] // steps, values
-        )
+        name = self.name
+        values = []
+        for factor, all_values, step in zip(self.factor_names, self.factor_values, steps):
+            if step > 1:
+                name += f" {factor}/{step}"
+            values.append(all_values[::step])
+        return self._with(lambda index: self._read(rows[index]), name, self.factors[rows] // steps, values)
 
     def resized(self, size: int | tuple[int, int]) -> FactorDataset:
         """The same data set at a smaller size, a side or (height, width) in pixels, by averaging over the area of each
@@ -101,18 +109,24 @@ class FactorDataset:
         channels, old_height, old_width = self.image_shape
         if height > old_height or width > old_width:
             raise OutOfRange(f"size must be at most {(old_height, old_width)}, the size of the images, got {size!r}.")
-        down, across = _area_weights(old_height, height), _area_weights(old_width, width)
+        down = _area_weights(old_height, height)
+        across = _area_weights(old_width, width)
 
-        def read(index: np.ndarray) -> torch.Tensor:
-            # The weights of a pixel add up to one only within rounding, which could leave [0, 1].
-            return (down @ self._read(index) @ across.T).clamp_(0.0, 1.0)
+        def read(index):
+            images = down @ self._read(index) @ across.T
+            return images.clamp_(0.0, 1.0)  # the weights of a pixel add up to one only within rounding
 
         return self._with(read, f"{self.name} at {height} x {width}", self.factors, self.factor_values)
 
     def _with(self, read: Reader, name: str, factors: np.ndarray, values: Sequence[Sequence]) -> FactorDataset:
         """Other images and codes of the same factors."""
         return FactorDataset(
-            read, factors, self.factor_names, factor_values=values, name=name, synthetic=self.synthetic
+            read,
+            factors,
+            self.factor_names,
+            factor_values=values,
+            name=name,
+            synthetic=self.synthetic,
         )
 
     def _check_codes(self, codes: np.ndarray) -> None:
@@ -128,5 +142,7 @@ def _area_weights(old: int, new: int) -> torch.Tensor:
     """The share of each old pixel in each new one along an axis: float32 [new, old], rows adding up to one."""
     edges = torch.arange(new + 1, dtype=torch.float64) * (old / new)
     pixel = torch.arange(old, dtype=torch.float64)
-    overlap = torch.minimum(edges[1:, None], pixel + 1) - torch.maximum(edges[:-1, None], pixel)
-    return (overlap.clamp_(min=0.0) * (new / old)).float()
+    ends = torch.minimum(edges[1:, None], pixel + 1)
+    starts = torch.maximum(edges[:-1, None], pixel)
+    overlap = (ends - starts).clamp_(min=0.0)
+    return (overlap * (new / old)).float()

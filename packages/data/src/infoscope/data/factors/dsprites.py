@@ -55,9 +55,13 @@ def factor_data(root: Path | str | None = None) -> FactorDataset:
 
     FileNotFoundError when a named folder does not exist, or `root` does not have the grid.
     """
-    named = data_root(root)
-    has_it = named is not None and any((named / "dsprites" / _FILES[part]).is_file() for part in ("grid", "full"))
-    return dsprites(root) if has_it or root is not None else sprites()
+    folder = data_root(root)
+    if root is not None:
+        return dsprites(root)
+    for part in ("grid", "full"):
+        if folder is not None and (folder / "dsprites" / _FILES[part]).is_file():
+            return dsprites()
+    return sprites()
 
 
 def _read(path: Path, name: str) -> FactorDataset:
@@ -66,9 +70,10 @@ def _read(path: Path, name: str) -> FactorDataset:
         codes = stored["latents_classes"][:, -len(FACTORS) :]
         values = stored["latents_values"][:, -len(FACTORS) :]
         images = _bit_reader(path, len(codes))
-    first_with = [np.unique(column, return_index=True)[1] for column in codes.T]
-    of_code = [column[first] for column, first in zip(values.T, first_with)]
-    of_code[0] = np.array(SHAPES)
+    of_code = [np.array(SHAPES)]
+    for codes_of_factor, values_of_factor in zip(codes.T[1:], values.T[1:]):
+        _, first = np.unique(codes_of_factor, return_index=True)
+        of_code.append(values_of_factor[first])
     return FactorDataset(images, codes, FACTORS, factor_values=of_code, name=name)
 
 
@@ -76,8 +81,8 @@ def _bit_reader(path: Path, n: int) -> Reader:
     """Reads the n images, 0 or 1 in a byte each, a piece at a time (the full set takes 3 GB) and keeps the bits."""
     with zipfile.ZipFile(path) as archive, archive.open("imgs.npy") as stream:
         version = np.lib.format.read_magic(stream)
-        header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
-        shape, by_column, dtype = header(stream)
+        readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+        shape, by_column, dtype = readers[version](stream)
         if by_column or dtype != np.uint8 or len(shape) != 3 or shape[0] != n:
             raise UnreadableFile(
                 f"imgs is {dtype} {list(shape)}{', by column' * by_column}, not uint8 [{n}, H, W] by row"
@@ -88,12 +93,13 @@ def _bit_reader(path: Path, n: int) -> Reader:
         at_once = max(1, _BYTES_AT_ONCE // area)
         for start in range(0, n, at_once):
             count = min(at_once, n - start)
-            pixels = np.frombuffer(stream.read(count * area), np.uint8).reshape(count, area)
+            content = stream.read(count * area)
+            pixels = np.frombuffer(content, np.uint8).reshape(count, area)
             if pixels.max() > 1:
                 raise UnreadableFile(f"imgs has the value {pixels.max()} and not only 0 and 1")
             bits[start : start + count] = np.packbits(pixels, axis=1)
 
-    def read(index: np.ndarray) -> torch.Tensor:
+    def read(index):
         pixels = np.unpackbits(bits[index], axis=1, count=area)
         return torch.from_numpy(pixels).float().view(-1, 1, height, width)
 

@@ -38,7 +38,8 @@ def sprites(
     after pi. ValueError when an argument is not a whole number in its range.
     """
     sizes = (shapes, scales, orientations, positions, positions)
-    for argument, size, most in zip(("shapes", "scales", "orientations", "positions"), sizes, _GRID.values()):
+    arguments = ("shapes", "scales", "orientations", "positions")
+    for argument, size, most in zip(arguments, sizes, _GRID.values()):
         if require_int(argument, size) > most:
             raise OutOfRange(f"{argument} must be at most {most}, as many as dSprites has, got {size}.")
     require_int("resolution", resolution, least=16)
@@ -51,19 +52,22 @@ def sprites(
         steps[3] / 31.0,
         steps[4] / 31.0,
     ]
-    by_code = [torch.from_numpy(of_factor).float() for of_factor in values[1:]]
 
-    def render(index: np.ndarray) -> torch.Tensor:
+    def render(index):
         shape, *others = np.unravel_index(index, sizes)
-        of_image = [of_code[torch.from_numpy(codes)] for of_code, codes in zip(by_code, others)]
+        of_image = []
+        for of_code, codes in zip(values[1:], others):
+            of_image.append(torch.from_numpy(of_code[codes]).float())
         return _render(shape, *of_image, resolution)
 
+    codes = np.unravel_index(np.arange(math.prod(sizes)), sizes)
+    grid = "x".join(map(str, sizes))
     return FactorDataset(
         render,
-        np.stack(np.unravel_index(np.arange(math.prod(sizes)), sizes), axis=1),
+        np.stack(codes, axis=1),
         FACTORS,
         factor_values=values,
-        name=f"generated-sprites {'x'.join(map(str, sizes))} at {resolution} x {resolution}",
+        name=f"generated-sprites {grid} at {resolution} x {resolution}",
         synthetic=True,
     )
 
@@ -75,10 +79,12 @@ def _render(
     area = resolution * resolution
     images = torch.zeros(len(shape) * area)
     for code, outline in enumerate((_in_square, _in_ellipse, _in_heart)):
-        for members in torch.from_numpy(np.flatnonzero(shape == code)).split(256):  # images at once
-            pixels, u, v = _windows(scale[members], turn[members], x[members], y[members], resolution)
-            places = pixels.add_(members[:, None] * area).flatten()
-            images.scatter_(0, places, outline(u, v).float().flatten())
+        rows = torch.from_numpy(np.flatnonzero(shape == code))
+        for batch in rows.split(256):
+            pixels, u, v = _windows(scale[batch], turn[batch], x[batch], y[batch], resolution)
+            places = pixels.add_(batch[:, None] * area).flatten()
+            inside = outline(u, v).float().flatten()
+            images.scatter_(0, places, inside)
     return images.view(-1, 1, resolution, resolution)
 
 
@@ -90,18 +96,21 @@ def _windows(
     width = math.ceil(2 * _REACH * resolution) + 1
     column, across = _window(x, width, resolution)
     row, down = _window(y, width, resolution)
-    cosine, sine = (turn.cos() / scale)[:, None], (turn.sin() / scale)[:, None]
+    cosine = (turn.cos() / scale)[:, None]
+    sine = (turn.sin() / scale)[:, None]
     u = (cosine * across)[:, None, :] - (sine * down)[:, :, None]
     v = (sine * across)[:, None, :] + (cosine * down)[:, :, None]
     steps = torch.arange(width)
-    pixels = (row * resolution + column)[:, None] + (steps[:, None] * resolution + steps).flatten()
+    window = (steps[:, None] * resolution + steps).flatten()
+    pixels = (row * resolution + column)[:, None] + window
     return pixels, u, v
 
 
 def _window(position: torch.Tensor, width: int, resolution: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Along one axis: the first pixel, int64 [b], and how far the centre of each pixel is from the origin, [b, w]."""
     origin = 0.25 + 0.5 * position
-    first = ((origin - _REACH) * resolution).long().clamp_(max=resolution - width)
+    first = ((origin - _REACH) * resolution).long()
+    first.clamp_(max=resolution - width)
     centres = (first[:, None] + torch.arange(width) + 0.5) / resolution
     return first, centres - origin[:, None]
 
@@ -111,7 +120,8 @@ def _in_square(u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
 
 
 def _in_ellipse(u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-    long, short = (0.1994, 0.1128)  # half-axes, the longer one horizontal at orientation 0
+    long = 0.1994  # half-axes; the longer one is horizontal at orientation 0
+    short = 0.1128
     return u.square_().mul_(long**-2).addcmul_(v, v, value=short**-2) <= 1.0
 
 

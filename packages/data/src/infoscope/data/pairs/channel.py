@@ -19,7 +19,9 @@ _AT_MAXIMUM = 1e-15
 
 def channel_information(crossover: float, sources: int) -> float:
     """Mutual information (nats) of `sources` fair bits and their flipped copies. ValueError: argument out of range."""
-    return require_int("sources", sources) * _information_of_one(require_number("crossover", crossover, most=0.5))
+    sources = require_int("sources", sources)
+    crossover = require_number("crossover", crossover, most=0.5)
+    return sources * _information_of_bit(crossover)
 
 
 def crossover_for(mutual_information: float, sources: int) -> float:
@@ -36,7 +38,7 @@ def crossover_for(mutual_information: float, sources: int) -> float:
         return 0.5
     if per_source >= _LN2 * (1.0 - _AT_MAXIMUM):
         return 0.0
-    if per_source < _information_of_one(0.25):
+    if per_source < _information_of_bit(0.25):
         return 0.5 * (1.0 - _contrast_of(per_source))
     return _small_crossover_of(_LN2 - per_source)
 
@@ -60,12 +62,13 @@ class ChannelPairs:
     def log_ratio(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         """Exact log p(x, y) / (p(x) p(y)) of every x with every y, in nats: [..., n, sources], [..., m, sources] ->
         [..., n, m]. It is -inf where the pair is impossible (crossover 0 and a bit that differs)."""
-        differing = x.sum(-1)[..., :, None] + y.sum(-1)[..., None, :] - 2.0 * x @ y.mT
-        kept = math.log(2.0 * (1.0 - self.crossover))
-        agreeing = (self.sources - differing) * kept
+        ones_x = x.sum(-1)[..., :, None]
+        ones_y = y.sum(-1)[..., None, :]
+        differing = ones_x + ones_y - 2.0 * x @ y.mT
+        of_equal_bits = (self.sources - differing) * math.log(2.0 * (1.0 - self.crossover))
         if self.crossover == 0.0:
-            return agreeing.masked_fill(differing > 0, -math.inf)
-        return agreeing + differing * math.log(2.0 * self.crossover)
+            return of_equal_bits.masked_fill(differing > 0, -math.inf)
+        return of_equal_bits + differing * math.log(2.0 * self.crossover)
 
 
 def draw_labels(
@@ -81,7 +84,9 @@ def draw_labels(
 
 
 def _binary_entropy(p: float) -> float:
-    return -p * math.log(p) - (1.0 - p) * math.log1p(-p) if p > 0.0 else 0.0
+    if p == 0.0:
+        return 0.0
+    return -p * math.log(p) - (1.0 - p) * math.log1p(-p)
 
 
 def _information_of_contrast(d: float) -> float:
@@ -89,7 +94,7 @@ def _information_of_contrast(d: float) -> float:
     return d * math.atanh(d) + 0.5 * math.log1p(-d * d)
 
 
-def _information_of_one(crossover: float) -> float:
+def _information_of_bit(crossover: float) -> float:
     if crossover < 0.25:
         return _LN2 - _binary_entropy(crossover)
     return _information_of_contrast(1.0 - 2.0 * crossover)
@@ -97,15 +102,21 @@ def _information_of_one(crossover: float) -> float:
 
 def _contrast_of(information: float) -> float:
     """Solves _information_of_contrast(d) = information for d = 1 - 2 crossover, by Newton's steps from above."""
-    d = math.sqrt(2.0 * information)
-    while (lower := d - (_information_of_contrast(d) - information) / math.atanh(d)) < d:
+    d = math.inf
+    lower = math.sqrt(2.0 * information)
+    while lower < d:
         d = lower
+        excess = _information_of_contrast(d) - information
+        lower = d - excess / math.atanh(d)
     return d
 
 
 def _small_crossover_of(entropy: float) -> float:
     """Solves H(crossover) = entropy on the rising branch, by Newton's steps from below."""
-    p = (entropy / (2.0 * _LN2)) ** 2
-    while (higher := p + (entropy - _binary_entropy(p)) / (math.log1p(-p) - math.log(p))) > p:
+    p = 0.0
+    higher = (entropy / (2.0 * _LN2)) ** 2
+    while higher > p:
         p = higher
+        lacking = entropy - _binary_entropy(p)
+        higher = p + lacking / (math.log1p(-p) - math.log(p))
     return p

@@ -62,7 +62,8 @@ class ImagePairs(_SharedClasses):
         backgrounds: ImagePool | None = None,
         channels: int | None = None,
     ) -> None:
-        self.pool, self.backgrounds = pool, backgrounds
+        self.pool = pool
+        self.backgrounds = backgrounds
         self.grid = tuple(require_ints("grid", grid, 3))
         self.size = check_size(size)
         super().__init__(math.prod(self.grid), crossover)
@@ -73,20 +74,26 @@ class ImagePairs(_SharedClasses):
         self._items = TwoClasses(pool.images.flatten(1), pool.labels)
 
     def _drawn(self, x_labels: torch.Tensor, y_labels: torch.Tensor, generator: torch.Generator, device) -> Pairs:
-        items = torch.stack(self._items.draw_pairs(x_labels, y_labels, generator)).to(device)
-        images = self._canvas.compose(self._items.table(items.device), items).div_(255.0)
+        items = self._items.draw_pairs(x_labels, y_labels, generator).to(device)
+        levels = self._canvas.compose(self._items.table(items.device), items)
+        images = levels.div_(255.0)
         if self.nuisance:
             images = self._over_backgrounds(images, generator)
-        return tuple(images.expand(-1, self.channels, -1, -1).reshape(2, len(x_labels), self.dim_x))
+        images = images.expand(-1, self.channels, -1, -1)
+        x, y = images.reshape(2, len(x_labels), self.dim_x)
+        return x, y
 
     def _over_backgrounds(self, images: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
         """Adds a background to each of the images [m, grid[0], height, width]: [m, channels, height, width]."""
         branch = _branch_of(generator)
-        count = len(self.backgrounds.images)
-        chosen = torch.randint(count, (len(images),), generator=branch, device=branch.device).to(images.device)
-        scenes = self.backgrounds.resized(*self.size, images.device).index_select(0, chosen).float()
-        scenes.mul_(self.nuisance / 255.0).add_(images).clamp_(max=1.0)
-        return scenes if self.channels == 3 else scenes.mean(1, keepdim=True)
+        backgrounds = self.backgrounds.resized(*self.size, images.device)
+        chosen = torch.randint(len(backgrounds), (len(images),), generator=branch, device=branch.device)
+        scenes = backgrounds.index_select(0, chosen.to(images.device)).float()
+        scenes.mul_(self.nuisance / 255.0)
+        scenes.add_(images).clamp_(max=1.0)
+        if self.channels == 3:
+            return scenes
+        return scenes.mean(1, keepdim=True)
 
 
 class TextPairs(_SharedClasses):
@@ -104,9 +111,10 @@ class TextPairs(_SharedClasses):
         self._items = TwoClasses(pool.vectors, pool.labels)
 
     def _drawn(self, x_labels: torch.Tensor, y_labels: torch.Tensor, generator: torch.Generator, device) -> Pairs:
-        items = torch.stack(self._items.draw_pairs(x_labels, y_labels, generator)).to(device)
+        items = self._items.draw_pairs(x_labels, y_labels, generator).to(device)
         vectors = self._items.table(items.device).index_select(0, items.flatten())
-        return tuple(vectors.view(2, len(x_labels), self.dim_x))
+        x, y = vectors.view(2, len(x_labels), self.dim_x)
+        return x, y
 
 
 class MixedPairs(_SharedClasses):
@@ -129,11 +137,14 @@ class MixedPairs(_SharedClasses):
         crossover: float = 0.0,
         size: int | Sequence[int] | None = None,
     ) -> None:
-        self.images, self.texts = images, texts
+        self.images = images
+        self.texts = texts
         self.grid = tuple(require_ints("grid", grid, 3))
         super().__init__(math.prod(self.grid), crossover)
         self.dim_y = self.sources * texts.vectors.shape[1]
-        self.size = check_size(_most_square(self.dim_y // self.grid[0]) if size is None else size)
+        if size is None:
+            size = _most_square(self.dim_y // self.grid[0])
+        self.size = check_size(size)
         self.dim_x = self.grid[0] * self.size[0] * self.size[1]
         self._canvas = Canvas(patch_size(images, "images"), self.grid, self.size)
         self._patches = TwoClasses(images.images.flatten(1), images.labels, "images")
@@ -143,8 +154,10 @@ class MixedPairs(_SharedClasses):
         n = len(x_labels)
         patches = self._patches.draw(x_labels, generator).to(device)
         vectors = self._vectors.draw(y_labels, generator).to(device)
-        x = self._canvas.compose(self._patches.table(patches.device), patches).div_(255.0).view(n, -1)
-        return x, self._vectors.table(vectors.device).index_select(0, vectors.flatten()).view(n, self.dim_y)
+        levels = self._canvas.compose(self._patches.table(patches.device), patches)
+        x = levels.div_(255.0).view(n, -1)
+        y = self._vectors.table(vectors.device).index_select(0, vectors.flatten())
+        return x, y.view(n, self.dim_y)
 
 
 class TwoClasses:
@@ -160,19 +173,19 @@ class TwoClasses:
         if int(counts.min()) < 2:
             raise TooFew(f"{name} must hold at least two items of each class, got {counts.tolist()}.")
         self.counts: tuple[int, int] = tuple(counts.tolist())
-        in_order = bool((labels.diff() >= 0).all())
-        self._values = values if in_order else values[labels.argsort(stable=True)]
+        if (labels.diff() < 0).any():
+            values = values[labels.argsort(stable=True)]
+        self._values = values
         self._tables: dict[torch.device, torch.Tensor] = {}
 
     def draw(self, labels: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
         """One item for each label (bool), uniform in its class: int64 rows of `table`, on the generator's device."""
-        of_0, of_1 = (self._any(label, labels.shape, generator) for label in (0, 1))
+        of_0 = self._any(0, labels.shape, generator)
+        of_1 = self._any(1, labels.shape, generator)
         return torch.where(labels, of_1, of_0)
 
-    def draw_pairs(
-        self, x_labels: torch.Tensor, y_labels: torch.Tensor, generator: torch.Generator
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """The items of x and y, labels bool of one shape: two int64 tensors of that shape, rows of `table`.
+    def draw_pairs(self, x_labels: torch.Tensor, y_labels: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+        """The items of x and of y, labels bool of one shape: int64 [2, *shape], rows of `table`.
 
         Items are uniform in their class; no item meets itself (the benchmark, section 4.4).
         """
@@ -181,7 +194,8 @@ class TwoClasses:
         x = torch.where(x_labels, first_1, first_0)
         partner = torch.where(x_labels, second_1, second_0)
         other = torch.where(x_labels, first_0, first_1)
-        return x, torch.where(x_labels == y_labels, partner, other)
+        y = torch.where(x_labels == y_labels, partner, other)
+        return torch.stack([x, y])
 
     def table(self, device: torch.device | str) -> torch.Tensor:
         """The items sorted by class, on `device`: copied there the first time only."""
@@ -230,13 +244,17 @@ def _check_nuisance(nuisance: float, backgrounds: ImagePool | None) -> float:
 def _check_channels(channels: int | None, of_grid: int, nuisance: float) -> int:
     if nuisance > 0.0 and of_grid not in (1, 3):
         raise WrongShape(f"grid must have 1 or 3 channels where nuisance is above 0, got {of_grid}.")
-    valid = (1, 3) if of_grid == 1 else (of_grid,)
-    if channels is not None and channels not in valid:
-        raise UnknownName(f"channels must be one of {list(valid)} for a grid of {of_grid}, got {channels!r}.")
-    return of_grid if channels is None else int(channels)
+    if channels is None:
+        return of_grid
+    valid = [1, 3] if of_grid == 1 else [of_grid]
+    if channels not in valid:
+        raise UnknownName(f"channels must be one of {valid} for a grid of {of_grid}, got {channels!r}.")
+    return int(channels)
 
 
 def _most_square(area: int) -> tuple[int, int]:
     """The (height, width) of this area with height <= width, as near as can be."""
-    height = next(h for h in range(math.isqrt(area), 0, -1) if area % h == 0)
+    height = math.isqrt(area)
+    while area % height:
+        height -= 1
     return height, area // height

@@ -16,7 +16,7 @@ Encoder = Callable[[torch.Tensor], torch.Tensor]
 class EncodedPairs:
     """The pairs of a source after a fixed map of both variables (the benchmark, section 5.7).
 
-    `mutual_information` is that of the source, an upper bound of what the codes share, reached by invertible maps. Maps
+    `mutual_information` is the source's: an upper bound of the codes' information, reached by invertible maps. Maps
     take float32 [n, d] to [n, e] without gradients; a module is copied to the device and its mode kept (in training
     mode with batch normalisation the bound does not hold).
 
@@ -24,13 +24,14 @@ class EncodedPairs:
     """
 
     def __init__(self, source: KnownPairSource, encoder: Encoder) -> None:
-        self.source, self.encoder = source, encoder
+        self.source = source
+        self.encoder = encoder
         self.mutual_information = source.mutual_information
         self._copies: dict[torch.device, torch.nn.Module] = {}
         device = _device_of(encoder) or torch.device("cpu")
-        self.dim_x, self.dim_y = (
-            self._code(values).shape[1] for values in source.sample(2, torch.Generator().manual_seed(0), device)
-        )
+        x, y = self.sample(2, torch.Generator().manual_seed(0), device)
+        self.dim_x = x.shape[1]
+        self.dim_y = y.shape[1]
 
     def sample(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> Pairs:
         """Draws n pairs of the source and encodes them: x [n, dim_x] and y [n, dim_y], float32."""
@@ -41,7 +42,8 @@ class EncodedPairs:
     def _code(self, values: torch.Tensor) -> torch.Tensor:
         code = self._on(values.device)(values)
         if code.ndim != 2 or len(code) != len(values) or not code.is_floating_point():
-            n, got = len(values), f"{code.dtype} {list(code.shape)}"
+            n = len(values)
+            got = f"{code.dtype} {list(code.shape)}"
             raise WrongShape(f"encoder must map [{n}, d] to floating [{n}, e], got {got}.")
         return code.float()
 
@@ -54,8 +56,9 @@ class EncodedPairs:
 
 
 def _device_of(encoder: Encoder) -> torch.device | None:
-    """The device of a module's tensors; None for one without any, and for what is no module."""
+    """The device of a module's tensors; None for a module without tensors, and for a plain function."""
     if not isinstance(encoder, torch.nn.Module):
         return None
-    tensors = (*encoder.parameters(), *encoder.buffers())
-    return tensors[0].device if tensors else None
+    for tensor in (*encoder.parameters(), *encoder.buffers()):
+        return tensor.device
+    return None

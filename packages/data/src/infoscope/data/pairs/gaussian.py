@@ -34,7 +34,8 @@ class GaussianPairs:
 
     def sample(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> Pairs:
         """Draws n pairs: x and y, float32 [n, dim], from one draw of 2 dim columns: first x, then the noise."""
-        draw = torch.randn(require_int("n", n), 2 * self.dim, generator=generator, device=generator.device)
+        shape = (require_int("n", n), 2 * self.dim)
+        draw = torch.randn(shape, generator=generator, device=generator.device)
         x, noise = draw.to(device).chunk(2, dim=1)
         y = self.correlation * x + self._noise * noise
         return x.contiguous(), y
@@ -43,8 +44,11 @@ class GaussianPairs:
         """Exact log p(x, y) / (p(x) p(y)) of every x with every y, in nats: [..., n, dim], [..., m, dim] -> [..., n, m]
         (Poole et al. 2019). Computed in float64, as the terms cancel near correlation 1, and returned in x's type.
         """
-        a, b = x.double(), y.double()
+        a = x.double()
+        b = y.double()
         cross = self.correlation * a @ b.mT
-        squares = a.square().sum(-1)[..., :, None] + b.square().sum(-1)[..., None, :]
+        squares_x = a.square().sum(-1)[..., :, None]
+        squares_y = b.square().sum(-1)[..., None, :]
+        squares = squares_x + squares_y
         quadratic = (cross - 0.5 * self.correlation**2 * squares) / self._noise**2
         return (self.mutual_information + quadratic).to(x.dtype)

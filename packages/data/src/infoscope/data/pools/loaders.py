@@ -32,9 +32,12 @@ def digits() -> ImagePool:
     """The 1,797 digits of 8 x 8 pixels of scikit-learn, scaled to 0..255 (Alpaydin and Kaynak 1998): no download."""
     # Finding the package does not import it: sklearn.datasets takes seconds to import, the file milliseconds to read.
     (package,) = find_spec("sklearn").submodule_search_locations
-    table = np.loadtxt(Path(package, "datasets", "data", "digits.csv.gz"), delimiter=",", dtype=np.int64)
-    images = np.rint(table[:, :-1] * (255.0 / 16.0)).astype(np.uint8).reshape(-1, 8, 8)
-    return ImagePool(torch.from_numpy(images), torch.from_numpy(table[:, -1].copy()), "digits")
+    path = Path(package, "datasets", "data", "digits.csv.gz")
+    table = np.loadtxt(path, delimiter=",", dtype=np.int64)
+    levels = np.rint(table[:, :-1] * (255.0 / 16.0))
+    images = levels.astype(np.uint8).reshape(-1, 8, 8)
+    labels = table[:, -1].copy()
+    return ImagePool(torch.from_numpy(images), torch.from_numpy(labels), "digits")
 
 
 def mnist(split: str = "train", root: Path | str | None = None) -> ImagePool:
@@ -47,7 +50,8 @@ def mnist(split: str = "train", root: Path | str | None = None) -> ImagePool:
     root = data_root(root)
     if root is None:
         stored = _torchvision("MNIST", _CACHE.expanduser(), split, "MNIST/raw")
-        images, labels = stored.data, stored.targets
+        images = stored.data
+        labels = stored.targets
     else:
         stem = root / "MNIST" / "raw" / _MNIST_FILES[split]
         images = read_idx(stem.with_name(stem.name + "-images-idx3-ubyte"))
@@ -65,8 +69,10 @@ def cifar10(split: str = "train", root: Path | str | None = None) -> ImagePool:
     root = data_root(root)
     if root is not None and not (root / "cifar-10-batches-py").is_dir():
         return _cifar10_subset(root / "cifar10" / "cifar10_subset.npz", split)
-    stored = _torchvision("CIFAR10", root or _CACHE.expanduser(), split, "cifar-10-batches-py", download=root is None)
-    return ImagePool(torch.from_numpy(stored.data.copy()), torch.tensor(stored.targets), f"cifar10-{split}")
+    folder = root or _CACHE.expanduser()
+    stored = _torchvision("CIFAR10", folder, split, "cifar-10-batches-py", download=root is None)
+    images = torch.from_numpy(stored.data.copy())
+    return ImagePool(images, torch.tensor(stored.targets), f"cifar10-{split}")
 
 
 def imdb_embeddings(encoder: str = "bert", root: Path | str | None = None) -> EmbeddingPool:
@@ -76,7 +82,8 @@ def imdb_embeddings(encoder: str = "bert", root: Path | str | None = None) -> Em
     encoder or a damaged file, FileNotFoundError when the folder or the file is not there.
     """
     one_of("encoder", encoder, _ENCODERS)
-    path = required_root(root, f"imdb_embeddings/{encoder}.npz") / "imdb_embeddings" / f"{encoder}.npz"
+    file = f"imdb_embeddings/{encoder}.npz"
+    path = required_root(root, file) / file
     stored = read_arrays(path, ("x", "y"))
     with reading(path, "embeddings and their labels"):
         vectors = torch.from_numpy(stored["x"].astype(np.float32))
@@ -100,10 +107,13 @@ def _torchvision(name: str, folder: Path, split: str, content: str, download: bo
     from torchvision import datasets  # only when it is needed: it takes a second to import
 
     try:
+        lock = contextlib.nullcontext()
         if download:
             folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(folder / f"{name}.lock") if download else contextlib.nullcontext():  # one process downloads
-            return getattr(datasets, name)(folder, train=split == "train", download=download)
+            lock = FileLock(folder / f"{name}.lock")  # one process downloads
+        load = getattr(datasets, name)
+        with lock:
+            return load(folder, train=split == "train", download=download)
     except (OSError, RuntimeError) as error:
         if not download:
             raise FileNotFoundError(f"{folder / content} must hold the whole {name}, but: {error}.") from error
@@ -134,7 +144,9 @@ def _parse(content: bytes, path: Path) -> torch.Tensor:
         raise UnreadableFile(f"{path} must be an IDX file of unsigned bytes, got one that begins with {content[:4]!r}.")
     axes = content[3]
     start = 4 + 4 * axes
-    shape = struct.unpack(f">{axes}I", content[4:start]) if len(content) >= start else ()
+    shape = ()
+    if len(content) >= start:
+        shape = struct.unpack(f">{axes}I", content[4:start])
     values = np.frombuffer(content, np.uint8)[start:]
     if not shape or values.size != math.prod(shape):
         raise UnreadableFile(f"{path} must hold as many bytes as its header states (shape {shape}), got {values.size}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
@@ -31,8 +32,9 @@ class _Pool:
         wanted = sorted(set(classes))
         if not wanted or not set(wanted) <= set(self.classes):
             raise InvalidInput(f"classes must be some of {list(self.classes)} of {self.name!r}, got {list(classes)}.")
-        kept = torch.isin(self.labels, torch.tensor(wanted, device=self.labels.device))
-        return self._part(kept, f"[{','.join(map(str, wanted))}]")
+        members = torch.isin(self.labels, torch.tensor(wanted, device=self.labels.device))
+        names = ",".join(map(str, wanted))
+        return self._part(members, f"[{names}]")
 
     def split(self, fraction: float, generator: torch.Generator) -> tuple[Self, Self]:
         """Two random parts, equal items together: to train on, and with `fraction` of every class to hold out.
@@ -40,7 +42,7 @@ class _Pool:
         ValueError when fraction is not inside (0, 1) or leaves a part without a class of the pool.
         """
         held_out = self._places(generator) < require_number("fraction", fraction, most=1, ends=False)
-        names = f" training {100 * (1 - fraction):g}%", f" held out {100 * fraction:g}%"
+        names = (f" training {100 * (1 - fraction):g}%", f" held out {100 * fraction:g}%")
         return self._parts("fraction", fraction, held_out, names)
 
     def folds(self, count: int, generator: torch.Generator) -> list[tuple[Self, Self]]:
@@ -50,24 +52,27 @@ class _Pool:
         """
         require_int("count", count, least=2)
         fold = (self._places(generator) * count).long()
-        of = [f"fold {k + 1} of {count}" for k in range(count)]
-        return [self._parts("count", count, fold == k, (f" without {of[k]}", f" {of[k]}")) for k in range(count)]
+        pairs = []
+        for number in range(count):
+            name = f"fold {number + 1} of {count}"
+            pairs.append(self._parts("count", count, fold == number, (f" without {name}", f" {name}")))
+        return pairs
 
-    def _part(self, kept: torch.Tensor, suffix: str) -> Self:
-        kept = kept.to(self.labels.device)
-        items = {self._items: getattr(self, self._items)[kept]}
-        return replace(self, **items, labels=self.labels[kept], name=self.name + suffix)
+    def _part(self, members: torch.Tensor, suffix: str) -> Self:
+        members = members.to(self.labels.device)
+        items = {self._items: getattr(self, self._items)[members]}
+        return replace(self, **items, labels=self.labels[members], name=self.name + suffix)
 
     def _parts(self, argument: str, value: float, held_out: torch.Tensor, names: tuple[str, str]) -> tuple[Self, Self]:
         """The other items and those held out; Conflict, naming `argument`, unless both have every class."""
         parts = (~held_out, held_out)
-        classes = [self.labels[kept.to(self.labels.device)].unique().tolist() for kept in parts]
-        if any(left != list(self.classes) for left in classes):
+        classes = [self.labels[members.to(self.labels.device)].unique().tolist() for members in parts]
+        if classes != [list(self.classes)] * 2:
             raise Conflict(
                 f"{argument} must leave items of every class in both parts, but {value!r} leaves classes {classes[0]} "
                 f"and {classes[1]} of {list(self.classes)}."
             )
-        return tuple(self._part(kept, name) for kept, name in zip(parts, names))
+        return self._part(~held_out, names[0]), self._part(held_out, names[1])
 
     def _places(self, generator: torch.Generator) -> torch.Tensor:
         """A place in (0, 1) for every item, float64 [n] on the CPU: each class is spread evenly in random order, and
@@ -78,7 +83,8 @@ class _Pool:
         labels = self.labels.cpu().numpy()
         for label in self.classes:
             members = np.flatnonzero(labels == label)
-            members = members[order[group[members]].argsort(kind="stable")]
+            ranks = order[group[members]]
+            members = members[ranks.argsort(kind="stable")]
             places[members] = (np.arange(len(members)) + 0.5) / len(members)
         return torch.from_numpy(places[first[group]])
 
@@ -106,18 +112,24 @@ class ImagePool(_Pool):
     def resized(self, height: int, width: int, device: torch.device | str = "cpu") -> torch.Tensor:
         """The images resized bicubic, as by Pillow: uint8 [n, channels, height, width]. Cached; do not modify."""
         device = torch.device(device)
-        key = height, width, device
+        key = (height, width, device)
         if key not in self._at_size:
             self._at_size[key] = self._resized(height, width).to(device)
         return self._at_size[key]
 
     def _resized(self, height: int, width: int) -> torch.Tensor:
         """Each channel is an image of a single patch."""
-        planes = self.images if self.images.ndim == 3 else self.images.movedim(3, 1)
-        canvas = Canvas(tuple(planes.shape[-2:]), (1, 1, 1), (height, width))
-        planes = planes.reshape(-1, planes.shape[-2] * planes.shape[-1])
-        numbers = torch.arange(len(planes), device=planes.device).split(512)  # planes at once
-        resized = [canvas.compose(planes, some[:, None]).byte() for some in numbers]
+        planes = self.images
+        if planes.ndim == 4:
+            planes = planes.movedim(3, 1)
+        patch = tuple(planes.shape[-2:])
+        canvas = Canvas(patch, (1, 1, 1), (height, width))
+        planes = planes.reshape(-1, math.prod(patch))
+        numbers = torch.arange(len(planes), device=planes.device)
+        resized = []
+        for batch in numbers.split(512):
+            levels = canvas.compose(planes, batch[:, None])
+            resized.append(levels.byte())
         return torch.cat(resized).view(len(self.images), -1, height, width)
 
 
@@ -146,10 +158,10 @@ class EmbeddingPool(_Pool):
 def _equal_items(items: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
     """Groups items that are equal value for value: the group of each item, and the first item of each group."""
     rows = items.flatten(1).cpu().numpy() + 0  # turns -0.0 into 0.0, which is equal and has other bytes
-    groups: dict[bytes, int] = {}
-    group = np.array([groups.setdefault(row.tobytes(), len(groups)) for row in rows])
+    numbers: dict[bytes, int] = {}
+    group = [numbers.setdefault(row.tobytes(), len(numbers)) for row in rows]
     _, first = np.unique(group, return_index=True)
-    return group, first
+    return np.array(group), first
 
 
 def _check_values(name: str, values: torch.Tensor, dtype: torch.dtype, layout: str, fits: bool) -> None:

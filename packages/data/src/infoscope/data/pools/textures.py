@@ -19,7 +19,8 @@ def textures(n: int = 1000, size: int = 32, *, generator: torch.Generator) -> Im
 
     ValueError when n or size is not a positive whole number, or size is 1.
     """
-    n, size = require_int("n", n), require_int("size", size, least=2)
+    n = require_int("n", n)
+    size = require_int("size", size, least=2)
     device = generator.device
 
     def uniform(low: float, high: float) -> torch.Tensor:
@@ -28,17 +29,23 @@ def textures(n: int = 1000, size: int = 32, *, generator: torch.Generator) -> Im
     def normal(*shape: int) -> torch.Tensor:
         return torch.randn(shape, generator=generator, device=device)
 
-    steepness, stretch, direction = uniform(1.0, 2.1), uniform(1.0, 3.0), uniform(0.0, math.pi)
+    steepness = uniform(1.0, 2.1)
+    stretch = uniform(1.0, 3.0)
+    direction = uniform(0.0, math.pi)
     down = torch.fft.fftfreq(size, device=device)[:, None] * size
     across = torch.fft.rfftfreq(size, device=device) * size
     along = across * direction.cos() + down * direction.sin()
     beside = down * direction.cos() - across * direction.sin()
     frequency = torch.hypot(along * stretch.sqrt(), beside / stretch.sqrt())
     amplitude = torch.where(frequency > 0, frequency, torch.inf) ** -steepness
-    patterns = torch.fft.irfft2(torch.fft.rfft2(normal(n, 4, size, size)) * amplitude, s=(size, size))
+    spectrum = torch.fft.rfft2(normal(n, 4, size, size))
+    patterns = torch.fft.irfft2(spectrum * amplitude, s=(size, size))
     patterns /= patterns.std((-2, -1), keepdim=True)
     colours = (patterns[:, :1] + _COLOUR * patterns[:, 1:]) / math.sqrt(1.0 + _COLOUR**2)
-    # grey levels: mean brightness, deviation of channels from it, contrast within an image
-    images = uniform(70.0, 175.0) + 20.0 * normal(n, 3, 1, 1) + uniform(25.0, 80.0) * colours
-    pixels = images.round_().clamp_(0, 255).byte().movedim(1, 3).contiguous().cpu()
+    brightness = uniform(70.0, 175.0)  # grey levels
+    tint = 20.0 * normal(n, 3, 1, 1)
+    contrast = uniform(25.0, 80.0)
+    images = brightness + tint + contrast * colours
+    levels = images.round_().clamp_(0, 255).byte()
+    pixels = levels.movedim(1, 3).contiguous().cpu()
     return ImagePool(pixels, torch.zeros(n, dtype=torch.int64), "generated-textures", synthetic=True)

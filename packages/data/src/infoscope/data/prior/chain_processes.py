@@ -7,7 +7,7 @@ between a coarse and a fine grid.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from infoscope.data.prior.dynamics import Coupling, Dynamics, column, draw_persi
 from infoscope.data.prior.transitions import CountTransition, LabelTransition, NumberTransition, Response, Transition
 from infoscope.data.prior.windows import NOTHING, Truth
 
+MAX_RATE = 20.0  # of counts
 COARSE, FINE = 44, 60  # values of a grid
 PARALLEL, BURN_IN = 3_000, 200  # chains of a pilot, and steps before the first value
 LONGEST_BURN_IN = 1_500  # steps before the first value of a sample
@@ -36,7 +37,7 @@ class ChainPair:
 
     def pilot(self, g: Generator) -> tuple[Array, Array]:
         """The values of many independent pairs after a while."""
-        x, y = np.zeros(PARALLEL, int), np.zeros(PARALLEL, int)
+        x = y = np.zeros(PARALLEL, int)
         for _ in range(BURN_IN):
             x, y = self.step(x, y, g)
         return x, y
@@ -45,61 +46,61 @@ class ChainPair:
         """The chain of states, with about `size` values of numbers."""
         x = self.x.values(pilot[0], size)
         y = self.y.values(pilot[1], size)
-        pair = x[:, None], y[None]
-        to_x = self.x.weights(x, *pair)
-        to_y = self.y.weights(y, *pair[::-1])
-        return Chain(_probabilities(to_x, (len(x), len(y))), _probabilities(to_y, (len(x), len(y))), self.emission)
+        of_x, of_y = np.meshgrid(x, y, indexing="ij")
+        to_x = self.x.weights(x, of_x, of_y)
+        to_y = self.y.weights(y, of_y, of_x)
+        return Chain(_probabilities(to_x), _probabilities(to_y), self.emission)
 
     def draw(self, n: int, g: Generator) -> tuple[Array, Array]:
         """n values of x and y after a burn-in."""
-        x, y = np.int64(0), np.int64(0)
+        x = y = np.int64(0)
         series = np.empty((n, 2))
         for t in range(-LONGEST_BURN_IN, n):
             x, y = self.step(x, y, g)
             if t >= 0:
                 series[t] = x, y
         if self.emission is not None:
-            series[:, 0] = self._observed(series[:, 0].astype(int), g)
+            labels = series[:, 0].astype(int)
+            below = np.cumsum(self.emission, axis=0)[:-1, labels]
+            series[:, 0] = (g.random(n) > below).sum(axis=0)
         return column(series[:, 0]), column(series[:, 1])
 
-    def _observed(self, x: Array, g: Generator) -> Array:
-        below = np.cumsum(self.emission, axis=0)[:-1, x]
-        return (g.random(len(x)) > below).sum(axis=0)
 
-
-def _probabilities(weights: Array, shape: tuple[int, int]) -> Array:
-    """Weights [next, x, y] with sums of 1 over the next value."""
-    filled = np.broadcast_to(weights, (len(weights), *shape))
-    return filled / filled.sum(axis=0)
+def _probabilities(weights: Array) -> Array:
+    """Weights [next, x, y] with sums of 1 over the next value; equal ones far beyond the grid."""
+    positive = np.maximum(weights, np.finfo(float).tiny)
+    return positive / positive.sum(axis=0)
 
 
 def _dynamics(text: str, pair: ChainPair, coupling: Coupling, history: int, g: Generator) -> Dynamics:
     """The process of a pair with its truth for a history."""
     pilot = pair.pilot(g)
-    on_grid = "numbers" in (pair.x.kind, pair.y.kind)
+    kinds = (pair.x.kind, pair.y.kind)
     fine, memory = pair.chain(FINE, pilot).truth(history)
-    if on_grid:
+    transfer_error = shared_error = 0.0
+    if "numbers" in kinds:
         coarse, _ = pair.chain(COARSE, pilot).truth(history)
-        fine = replace(
-            fine,
-            transfer_entropy_error=abs(fine.transfer_entropy - coarse.transfer_entropy),
-            information_error=abs(fine.information - coarse.information),
-        )
+        transfer_error = abs(fine.transfer_entropy - coarse.transfer_entropy)
+        shared_error = abs(fine.information - coarse.information)
+    result = Truth(fine.transfer_entropy, fine.information, transfer_error, shared_error)
     if coupling.kind == "none":
-        fine = NOTHING
+        result = NOTHING
     elif coupling.kind == "backward":
-        fine = replace(fine, transfer_entropy=0.0, transfer_entropy_error=0.0)
+        result = Truth(0.0, fine.information, 0.0, shared_error)
 
     def truth(_: Generator) -> Truth:
-        return fine
+        return result
 
-    kinds = (pair.x.kind, pair.y.kind)
     return Dynamics(text, kinds, history, memory, truth, pair.draw)
 
 
 def constant(value: float) -> Response:
     """A parameter that does not depend on the present."""
-    return lambda own, other: np.full(np.broadcast(own, other).shape, value)
+
+    def parameter(own: Array, other: Array) -> Array:
+        return np.full(np.broadcast(own, other).shape, value)
+
+    return parameter
 
 
 def _history(g: Generator) -> int:
@@ -108,14 +109,14 @@ def _history(g: Generator) -> int:
 
 
 # --- numbers ---------------------------------------------------------------------------------------------------------
-SHAPES = ("linear", "tanh", "square", "sine", "bump", "threshold")
+SHAPES = ("tanh", "square", "sine", "bump", "threshold")
 
 
 def draw_shape(g: Generator, name: str) -> Map:
     """A function of a number with random parameters."""
-    rate, sign = log_uniform(g, 0.5, 2.0), g.choice([-1.0, 1.0])
+    rate = log_uniform(g, 0.5, 2.0)
+    sign = g.choice([-1.0, 1.0])
     shapes: dict[str, Map] = {
-        "linear": lambda v: sign * v,
         "tanh": lambda v: sign * 1.5 * np.tanh(rate * v),
         "square": lambda v: sign * v**2 / (1 + v**2 / 6),
         "sine": lambda v: 1.4 * np.sin(np.pi / 2 * rate * v),
@@ -127,7 +128,11 @@ def draw_shape(g: Generator, name: str) -> Map:
 
 def _sum(own: Map, other: Map, strength: float) -> Response:
     """The sum of a function of the own present and of `strength` times one of the other's."""
-    return lambda a, b: own(a) + strength * other(b)
+
+    def parameter(a: Array, b: Array) -> Array:
+        return own(a) + strength * other(b)
+
+    return parameter
 
 
 def _autoregressive(g: Generator, other: Map, strength: float) -> NumberTransition:
@@ -142,16 +147,17 @@ def threshold(coupling: Coupling, g: Generator) -> Dynamics:
     """Threshold autoregressions: the slope of each series, and how it follows the other, depend on signs."""
 
     def regime(strength: float) -> NumberTransition:
-        slopes = draw_persistence(g), draw_persistence(g)
-        responses = g.uniform(-1, 1, size=2)
+        slope_above = draw_persistence(g)
+        slope_below = draw_persistence(g)
+        response_above, response_below = g.uniform(-1, 1, size=2)
         jump = g.uniform(0, 0.7)
 
         def own(v: Array) -> Array:
-            return np.where(v > 0, slopes[0] * v - jump, slopes[1] * v + jump)
+            return np.where(v > 0, slope_above * v - jump, slope_below * v + jump)
 
         def other(v: Array) -> Array:
             bounded = 2 * np.tanh(v / 2)
-            return np.where(v > 0, responses[0] * bounded + 0.5, responses[1] * bounded - 0.5)
+            return np.where(v > 0, response_above * bounded + 0.5, response_below * bounded - 0.5)
 
         return NumberTransition(_sum(own, other, strength), constant(1.0))
 
@@ -164,16 +170,21 @@ def nonlinear(coupling: Coupling, g: Generator) -> Dynamics:
     names = []
 
     def mapped(strength: float) -> NumberTransition:
-        own_name, other_name = pick(g, SHAPES[1:5]), pick(g, SHAPES[1:])
+        own_name = pick(g, SHAPES[:4])
+        other_name = pick(g, SHAPES)
         names.append(f"{own_name} and {other_name}")
-        own, other = draw_shape(g, own_name), draw_shape(g, other_name)
+        own = draw_shape(g, own_name)
+        other = draw_shape(g, other_name)
         rate = g.uniform(0.2, 1.0)
         scale = g.uniform(0.4, 1.0)
         gap = g.uniform(0.8, 1.6) if g.random() < 0.3 else 0.0
         mean = _sum(lambda v: rate * own(v), other, strength * scale)
         return NumberTransition(mean, constant(scale), gap)
 
-    x = _autoregressive(g, np.tanh, coupling.onto_x) if g.random() < 0.5 else mapped(coupling.onto_x)
+    if g.random() < 0.5:
+        x = _autoregressive(g, np.tanh, coupling.onto_x)
+    else:
+        x = mapped(coupling.onto_x)
     pair = ChainPair(x, mapped(coupling.onto_y))
     text = f"nonlinear maps with noise ({'; '.join(names)})"
     return _dynamics(text, pair, coupling, _history(g), g)
@@ -187,13 +198,20 @@ def volatility(coupling: Coupling, g: Generator) -> Dynamics:
         own_rate = g.uniform(0, 0.3)
         even = g.random() < 0.5
 
-        def log_scale(own: Array, other: Array) -> Array:
-            bend = np.abs(other) - 1 if even else other
-            return own_rate * np.tanh(np.abs(own) - 1) + 0.7 * strength * np.tanh(bend)
+        def mean(own: Array, other: Array) -> Array:
+            return phi * own
 
-        return NumberTransition(lambda own, _: phi * own, lambda *pair: np.exp(log_scale(*pair)))
+        def scale(own: Array, other: Array) -> Array:
+            argument = np.abs(other) - 1 if even else other
+            by_own = own_rate * np.tanh(np.abs(own) - 1)
+            return np.exp(by_own + 0.7 * strength * np.tanh(argument))
 
-    x = scaled(coupling.onto_x) if coupling.onto_x else _autoregressive(g, np.tanh, 0.0)
+        return NumberTransition(mean, scale)
+
+    if coupling.onto_x:
+        x = scaled(coupling.onto_x)
+    else:
+        x = _autoregressive(g, np.tanh, 0.0)
     pair = ChainPair(x, scaled(coupling.onto_y))
     return _dynamics("noise whose scale depends on the past", pair, coupling, _history(g), g)
 
@@ -203,35 +221,49 @@ def _count_transition(g: Generator, score: Map, strength: float) -> CountTransit
     """Counts whose log rate follows the own count and a score of the other series."""
     level = g.uniform(-0.7, 1.5)
     phi = g.uniform(0, 0.8)
-    shape = np.inf if g.random() < 0.5 else log_uniform(g, 1.0, 10.0)
+    shape = np.inf if g.random() < 0.5 else log_uniform(g, 2.0, 10.0)
     anchor = np.log1p(np.exp(level))
 
     def rate(own: Array, other: Array) -> Array:
         own_score = np.log1p(np.minimum(own, 40)) - anchor
-        return np.exp(level + phi * own_score + 0.7 * strength * score(other))
+        log_rate = level + phi * own_score + 0.7 * strength * score(other)
+        return np.minimum(np.exp(log_rate), MAX_RATE)
 
     return CountTransition(rate, shape)
 
 
 def counts(coupling: Coupling, g: Generator) -> Dynamics:
     """Poisson or negative binomial counts whose rate follows the past of counts or of numbers."""
+
+    def score_of_count(count: Array) -> Array:
+        return np.tanh(count - 1)
+
+    def score_of_number(number: Array) -> Array:
+        return 1.3 * np.tanh(number)
+
     if g.random() < 0.5:
-        x = _autoregressive(g, np.tanh, coupling.onto_x)
-        score: Map = lambda v: 1.3 * np.tanh(v)  # noqa: E731
+        x: Transition = _autoregressive(g, np.tanh, coupling.onto_x)
+        score = score_of_number
     else:
-        x = _count_transition(g, lambda v: np.tanh(v - 1), coupling.onto_x)
-        score = lambda v: np.tanh(v - 1)  # noqa: E731
+        x = _count_transition(g, score_of_count, coupling.onto_x)
+        score = score_of_count
     y = _count_transition(g, score, coupling.onto_y)
     return _dynamics(f"counts after {x.kind}", ChainPair(x, y), coupling, 1, g)
 
 
-def _table_transition(own: Array, other: Array, strength: float) -> LabelTransition:
-    """Labels with logits own[own label] + strength * other[label of the other series]."""
+def by_label(table: Array) -> Map:
+    """The row of a table for each label."""
+    return lambda label: table[np.asarray(label, int)]
 
-    def logits(a: Array, b: Array) -> Array:
-        return own[np.asarray(a, int)] + strength * other[np.asarray(b, int)]
 
-    return LabelTransition(logits, own.shape[1])
+def by_number(slopes: Array) -> Map:
+    """Slopes times the hyperbolic tangent of each number."""
+    return lambda number: slopes * np.tanh(np.asarray(number, float))[..., None]
+
+
+def label_transition(own: Array, other: Map, strength: float) -> LabelTransition:
+    """Labels with logits own[own label] + strength * other(value of the other series)."""
+    return LabelTransition(_sum(by_label(own), other, strength), own.shape[1])
 
 
 def events(coupling: Coupling, g: Generator) -> Dynamics:
@@ -241,31 +273,22 @@ def events(coupling: Coupling, g: Generator) -> Dynamics:
     own = np.array([[0.0, level], [0.0, level + echo]])
     effect = np.array([[0.0, 0.0], [0.0, 2.5]])
     if g.random() < 0.5:
-        x: Transition = _table_transition(own, effect, coupling.onto_x)
-        y = _table_transition(own, effect, coupling.onto_y)
+        x: Transition = label_transition(own, by_label(effect), coupling.onto_x)
+        y = label_transition(own, by_label(effect), coupling.onto_y)
         history = int(g.integers(1, 4))
     else:
         x = _autoregressive(g, lambda v: v - 0.5, coupling.onto_x)
-        y = _label_of_number(own, effect[1] / 2, coupling.onto_y)
+        y = label_transition(own, by_number(effect[1] / 2), coupling.onto_y)
         history = 1
     return _dynamics(f"events after {x.kind}", ChainPair(x, y), coupling, history, g)
-
-
-def _label_of_number(own: Array, slopes: Array, strength: float) -> LabelTransition:
-    """Labels with logits own[own label] + strength * slopes * tanh(a number)."""
-
-    def logits(a: Array, b: Array) -> Array:
-        score = np.tanh(np.asarray(b, float))[..., None]
-        return own[np.asarray(a, int)] + strength * slopes * score
-
-    return LabelTransition(logits, own.shape[1])
 
 
 def labels(coupling: Coupling, g: Generator) -> Dynamics:
     """Markov chains of 2 to 4 labels; driven by a hidden chain, x is a noisy observation of it."""
     sizes = g.integers(2, 5, size=2)
     stay = g.uniform(0, 3)
-    own_x, own_y = (_own_logits(size, stay, g) for size in sizes)
+    own_x = _own_logits(sizes[0], stay, g)
+    own_y = _own_logits(sizes[1], stay, g)
     onto_x = 1.5 * g.normal(size=sizes[::-1])
     onto_y = 1.5 * g.normal(size=sizes)
     emission = None
@@ -274,8 +297,8 @@ def labels(coupling: Coupling, g: Generator) -> Dynamics:
         error = g.uniform(0.05, 0.4)
         emission = (1 - error) * np.eye(sizes[0]) + error / sizes[0]
         strength = coupling.strength
-    x = _table_transition(own_x, onto_x, coupling.onto_x)
-    y = _table_transition(own_y, onto_y, strength)
+    x = label_transition(own_x, by_label(onto_x), coupling.onto_x)
+    y = label_transition(own_y, by_label(onto_y), strength)
     history = int(g.integers(1, 4))
     text = f"chains of {sizes[0]} and {sizes[1]} labels"
     return _dynamics(text, ChainPair(x, y, emission), coupling, history, g)
@@ -290,13 +313,16 @@ def mixed(coupling: Coupling, g: Generator) -> Dynamics:
     """Labels that move the mean of numbers, or numbers that move the logits of labels; also in both directions."""
     size = int(g.integers(2, 5))
     own = _own_logits(size, g.uniform(0, 3), g)
-    means, slopes = g.normal(size=size), 1.5 * g.normal(size=size)
-    onto_numbers, onto_labels = coupling.onto_y, coupling.onto_x
+    means = g.normal(size=size)
+    slopes = 1.5 * g.normal(size=size)
     numbers_first = g.random() < 0.5
     if numbers_first:
-        onto_numbers, onto_labels = onto_labels, onto_numbers
-    of_numbers = _autoregressive(g, lambda label: means[np.asarray(label, int)], onto_numbers)
-    of_labels = _label_of_number(own, slopes, onto_labels)
-    pair = ChainPair(of_numbers, of_labels) if numbers_first else ChainPair(of_labels, of_numbers)
+        of_numbers = _autoregressive(g, by_label(means), coupling.onto_x)
+        of_labels = label_transition(own, by_number(slopes), coupling.onto_y)
+        pair = ChainPair(of_numbers, of_labels)
+    else:
+        of_numbers = _autoregressive(g, by_label(means), coupling.onto_y)
+        of_labels = label_transition(own, by_number(slopes), coupling.onto_x)
+        pair = ChainPair(of_labels, of_numbers)
     text = f"{size} labels and an autoregression"
     return _dynamics(text, pair, coupling, 1, g)

@@ -10,8 +10,8 @@ import numpy as np
 from infoscope.data.prior.draws import Array, Generator, log_uniform
 from infoscope.data.prior.windows import Truth
 
-COUPLING_SHARES = {"none": 0.33, "backward": 0.09, "forward": 0.32, "both": 0.13, "driver": 0.13}
-STRENGTHS = ((0.1, 0.4), (0.4, 1.0), (1.0, 3.0))  # weak, medium, strong; in standard deviations of noise
+COUPLING_SHARES = {"none": 0.2, "backward": 0.1, "forward": 0.4, "both": 0.15, "driver": 0.15}
+STRENGTHS = (0.12, 2.5)  # least and greatest, in standard deviations of noise
 
 Draw = Callable[[int, Generator], tuple[Array, Array]]
 
@@ -44,22 +44,21 @@ class Coupling:
 
 
 def draw_coupling(g: Generator) -> Coupling:
-    """A random coupling: none in a third, else weak, medium or strong."""
+    """A random coupling: none in a fifth, else with a strength whose logarithm is uniform."""
     kind = g.choice(list(COUPLING_SHARES), p=list(COUPLING_SHARES.values()))
-    low, high = STRENGTHS[g.integers(len(STRENGTHS))]
-    return Coupling(str(kind), log_uniform(g, low, high))
+    return Coupling(str(kind), log_uniform(g, *STRENGTHS))
 
 
 def draw_persistence(g: Generator) -> float:
-    """A first-order autocorrelation: 0, negative, up to .9, or, in a third, between .9 and .985."""
+    """A first-order autocorrelation: 0, negative, up to .8, or up to .97."""
     chance = g.random()
     if chance < 0.12:
         return 0.0
     if chance < 0.2:
         return float(g.uniform(-0.8, 0.0))
-    if chance < 0.65:
-        return float(g.uniform(0.0, 0.9))
-    return float(g.uniform(0.9, 0.985))
+    if chance < 0.6:
+        return float(g.uniform(0.0, 0.8))
+    return float(g.uniform(0.8, 0.97))
 
 
 @dataclass(frozen=True, eq=False)

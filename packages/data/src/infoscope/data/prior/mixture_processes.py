@@ -17,39 +17,57 @@ from infoscope.data.prior.windows import NOTHING, NormalMixture, Truth, Window, 
 
 
 # --- seasons ---------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, eq=False)
+class SeasonalPair:
+    """x and y of an autoregression, to which seasons [period, width] are added; the first phase is random."""
+
+    process: Autoregression
+    seasons: Array
+
+    def mixture(self, history: int) -> NormalMixture:
+        """Windows of all series as a mixture over the phase in which they begin."""
+        period = len(self.seasons)
+        steps = np.arange(history + 1)
+        means = []
+        for phase in range(period):
+            season = self.seasons[(phase + steps) % period]
+            means.append(season.ravel())
+        covariance = window_covariance(self.process.autocovariances(history))
+        covariances = np.broadcast_to(covariance, (period, *covariance.shape))
+        weights = np.full(period, 1 / period)
+        return NormalMixture(weights, np.stack(means), covariances)
+
+    def draw(self, n: int, g: Generator) -> tuple[Array, Array]:
+        """n values of x and of y."""
+        period = len(self.seasons)
+        phases = g.integers(period) + np.arange(n)
+        series = self.process.draw(n, g) + self.seasons[phases % period]
+        return series[:, :1], series[:, 1:2]
+
+
 def seasonal(coupling: Coupling, g: Generator) -> Dynamics:
-    """An autoregression of order 1 added to seasons of x and y; windows begin in a uniformly random phase.
+    """An autoregression of order 1 added to seasons of x and y.
 
     The season is not a condition of the truth: a past of x that shows the phase informs about y.
     """
     period = int(g.choice([4, 7, 12]))
     history = int(g.integers(1, 4))
     process, lags = draw_autoregression(1, 1, coupling, 1, g)
-    width = process.width
-    seasons = np.zeros((period, width))
+    seasons = np.zeros((period, process.width))
     for side in range(2):
         seasons[:, side] = _draw_season(period, g)
     if coupling.kind == "none":
         seasons[:, g.integers(2)] = 0.0
-    steps = np.arange(history + 1)
-    means = []
-    for phase in range(period):
-        means.append(seasons[(phase + steps) % period].ravel())
-    covariance = window_covariance(process.autocovariances(history))
-    covariances = np.broadcast_to(covariance, (period, *covariance.shape))
-    mixture = NormalMixture(np.full(period, 1 / period), np.stack(means), covariances)
-    window = Window.of(1, 1, width, history)
+    pair = SeasonalPair(process, seasons)
+    window = Window.of(1, 1, process.width, history)
 
     def truth(g: Generator) -> Truth:
-        return NOTHING if coupling.kind == "none" else mixture_truth(mixture, window, g)
-
-    def draw(n: int, g: Generator) -> tuple[Array, Array]:
-        phase = g.integers(period)
-        series = process.draw(n, g) + seasons[(phase + np.arange(n)) % period]
-        return series[:, :1], series[:, 1:2]
+        if coupling.kind == "none":
+            return NOTHING
+        return mixture_truth(pair.mixture(history), window, g)
 
     text = f"autoregression and seasons of period {period}, {lags}"
-    return Dynamics(text, ("numbers", "numbers"), history, process.largest_root(), truth, draw)
+    return Dynamics(text, ("numbers", "numbers"), history, process.largest_root(), truth, pair.draw)
 
 
 def _draw_season(period: int, g: Generator) -> Array:
@@ -140,7 +158,9 @@ def regimes(coupling: Coupling, g: Generator) -> Dynamics:
     window = Window.of(1, 1, 2, history)
 
     def truth(g: Generator) -> Truth:
-        return NOTHING if coupling.kind == "none" else mixture_truth(pair.mixture(history), window, g)
+        if coupling.kind == "none":
+            return NOTHING
+        return mixture_truth(pair.mixture(history), window, g)
 
     text = f"two regimes that stay with {stay[0]:.2f} and {stay[1]:.2f}, persistence {persistence:.2f}"
     memory = max(abs(persistence), abs(stay.sum() - 1))

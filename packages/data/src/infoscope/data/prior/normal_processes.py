@@ -59,7 +59,8 @@ class Autoregression:
 
     def autocovariances(self, lags: int) -> Array:
         """Covariances [lags + 1, width, width] of the values at t + lag with those at t."""
-        transition, covariance = self.transition(), self.state_covariance()
+        transition = self.transition()
+        covariance = self.state_covariance()
         blocks = []
         for _ in range(lags + 1):
             blocks.append(covariance[: self.width, : self.width])
@@ -93,7 +94,8 @@ def draw_own_coefficients(order: int, g: Generator) -> Array:
     if order == 2:
         roots.append(g.uniform(-0.6, 0.6))
     elif order == 3:
-        angle, modulus = g.uniform(0, np.pi), g.uniform(0.2, 0.8)
+        angle = g.uniform(0, np.pi)
+        modulus = g.uniform(0.2, 0.8)
         pair = modulus * np.exp(1j * angle)
         roots += [pair, np.conj(pair)]
     return -np.poly(roots).real[1:]
@@ -113,10 +115,13 @@ def draw_autoregression(x: int, y: int, coupling: Coupling, order: int, g: Gener
     for place in range(width):
         own[:, place, place] = draw_own_coefficients(order, g)
         noise[place] = noise_of_unit_variance(own[:, place, place])
-    of_x, of_y, hidden = slice(0, x), slice(x, x + y), slice(x + y, width)
+    of_x = slice(0, x)
+    of_y = slice(x, x + y)
+    hidden = slice(x + y, width)
     lag_x, lag_y = g.integers(order, size=2)
     if coupling.driven and g.random() < 0.5:
-        own[:, -1, -1], noise[-1] = 0.0, 1.0
+        own[:, -1, -1] = 0.0
+        noise[-1] = 1.0
     across = np.zeros_like(own)
     links = []
     if coupling.onto_y:
@@ -139,8 +144,11 @@ def draw_autoregression(x: int, y: int, coupling: Coupling, order: int, g: Gener
 
 def linear(coupling: Coupling, g: Generator) -> Dynamics:
     """Autoregressions of order 1 to 3 of one or several series; exact for any history."""
-    x = 1 if g.random() < 0.7 else int(g.integers(2, 4))
-    y = 1 if g.random() < 0.8 else 2
+    x = y = 1
+    if g.random() >= 0.7:
+        x = int(g.integers(2, 4))
+    if g.random() >= 0.8:
+        y = 2
     order = int(g.integers(1, MAX_ORDER + 1))
     history = order + int(g.integers(0, 3))
     process, lags = draw_autoregression(x, y, coupling, order, g)
@@ -225,18 +233,21 @@ def long_memory(coupling: Coupling, g: Generator) -> Dynamics:
 
     Memory has no root. y that drives x leaves information in the past of x where the history ends.
     """
-    lag_x, lag_y = (int(lag) for lag in g.integers(1, 4, size=2))
-    weights, lags = np.eye(2, 3), np.zeros((2, 3), dtype=int)
-    weights[1, 0], lags[1, 0] = coupling.onto_y, lag_y
-    weights[0, 1], lags[0, 1] = coupling.onto_x, lag_x
+    lag_x, lag_y = g.integers(1, 4, size=2)
+    weights = np.eye(2, 3)
+    weights[0, 1] = coupling.onto_x
+    weights[1, 0] = coupling.onto_y
     if coupling.driven:
-        weights[:, 2], lags[:, 2] = coupling.strength, (lag_x, lag_y)
+        weights[:, 2] = coupling.strength
+    lags = np.array([[0, lag_x, lag_x], [lag_y, 0, lag_y]])
     memories = g.uniform(0.05, 0.47, size=3)
     pair = FractionalPair(memories, weights, lags)
     history = int(g.integers(1, 6))
     text = f"fractional noise of d {memories[0]:.2f} and {memories[1]:.2f}, lags {lag_x} onto x and {lag_y} onto y"
 
     def truth(_: Generator) -> Truth:
-        return NOTHING if coupling.kind == "none" else pair.truth(history)
+        if coupling.kind == "none":
+            return NOTHING
+        return pair.truth(history)
 
     return Dynamics(text, ("numbers", "numbers"), history, np.nan, truth, pair.draw)

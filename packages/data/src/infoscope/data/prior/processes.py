@@ -20,31 +20,34 @@ from infoscope.data.prior.dynamics import Coupling, Dynamics, draw_coupling
 from infoscope.data.prior.parts import Sample, categories, numbers
 from infoscope.data.prior.windows import Truth
 
-VERSION = 4
+VERSION = 5
 STREAM = 2  # of random numbers; 0 and 1 are those of pairs and triples
 MAPPED_SHARE = 0.35  # processes of other families with maps of their numbers
 PILOT_ROWS = 500  # for locations and scales of number columns
 MAX_NATS = 3.0
-MAX_ERROR, MAX_ERROR_SHARE = 0.002, 0.02  # of a truth: nats, or a share of it
+MAX_MEMORY = 0.99  # of chains that would hardly leave a part of their states
+MIN_TRANSFER = 0.003  # nats from x to y, unless nothing but y drives x
+MAX_ERROR, MAX_ERROR_SHARE = 0.003, 0.02  # of a truth: nats, or a share of it
 
 Maker = Callable[[Coupling, Generator], Dynamics]
 
-MAKERS: dict[str, tuple[Maker, float]] = {  # maker, weight
-    "linear": (normal_processes.linear, 1.5),
-    "mapped_linear": (normal_processes.linear, 1.0),
-    "long_memory": (normal_processes.long_memory, 0.8),
-    "seasonal": (mixture_processes.seasonal, 0.8),
-    "regimes": (mixture_processes.regimes, 0.8),
-    "threshold": (chain_processes.threshold, 1.0),
-    "nonlinear": (chain_processes.nonlinear, 1.3),
-    "volatility": (chain_processes.volatility, 1.0),
-    "counts": (chain_processes.counts, 1.0),
-    "events": (chain_processes.events, 0.8),
-    "labels": (chain_processes.labels, 1.0),
-    "mixed": (chain_processes.mixed, 1.0),
+MAKERS: dict[str, tuple[Maker, float, float]] = {  # maker, weight, factor of strengths
+    "linear": (normal_processes.linear, 1.5, 0.7),
+    "mapped_linear": (normal_processes.linear, 1.0, 0.7),
+    "long_memory": (normal_processes.long_memory, 0.8, 1.0),
+    "seasonal": (mixture_processes.seasonal, 0.8, 1.0),
+    "regimes": (mixture_processes.regimes, 0.8, 1.6),
+    "threshold": (chain_processes.threshold, 1.0, 1.2),
+    "nonlinear": (chain_processes.nonlinear, 1.3, 1.0),
+    "volatility": (chain_processes.volatility, 1.0, 1.2),
+    "counts": (chain_processes.counts, 1.0, 1.4),
+    "events": (chain_processes.events, 0.8, 2.5),
+    "labels": (chain_processes.labels, 1.0, 1.2),
+    "mixed": (chain_processes.mixed, 1.0, 1.6),
 }
 FAMILIES = tuple(MAKERS)
 WITHOUT_DRIVER = ("threshold", "nonlinear", "volatility", "counts", "events", "mixed")  # no hidden series drives both
+WITHOUT_TRANSFER = ("none", "backward")  # couplings
 TYPES = ("numbers", "counts", "labels", "mixed")
 
 
@@ -52,15 +55,26 @@ TYPES = ("numbers", "counts", "labels", "mixed")
 class Process:
     """Two stationary series x and y with their true values for one history.
 
-    number        from which the process is made
-    family        one of FAMILIES
-    description   in words
-    type          numbers, counts or labels (of x and y), or mixed
-    coupling      how x and y are coupled
-    history       past values of x and of y that the truth refers to
-    memory        modulus of the largest root or second eigenvalue, below 1; nan: not defined
-    columns       of x and of y
-    truth         transfer entropy and information with their standard errors, nats
+    Attributes
+    ----------
+    number : int
+        From which the process is made.
+    family : str
+        One of FAMILIES.
+    description : str
+        The process in words.
+    type : str
+        numbers, counts or labels (of x and y), or mixed.
+    coupling : Coupling
+        How x and y are coupled; its strength is the one with which the process was accepted.
+    history : int
+        Past values of x and of y that the truth refers to.
+    memory : float
+        Modulus of the largest root or second eigenvalue, below 1; nan where it is not defined.
+    columns : tuple of int
+        Columns of x and of y.
+    truth : Truth
+        Transfer entropy and information with their standard errors, nats.
     """
 
     number: int
@@ -75,17 +89,43 @@ class Process:
     _draw: Callable[[int, Generator], tuple[Sample, Sample]]
 
     def sample(self, n: int, generator: Generator) -> tuple[Sample, Sample]:
-        """n successive values of x and of y, from stationarity: rows in the order of time."""
+        """n successive values of x and of y from stationarity.
+
+        Parameters
+        ----------
+        n : int
+            Rows of both series.
+        generator : numpy.random.Generator
+            Random numbers.
+
+        Returns
+        -------
+        x, y : Sample
+            Rows in the order of time.
+        """
         return self._draw(require_int("n", n), generator)
 
 
 def process(number: int) -> Process:
     """The process of a number; the same number and VERSION always give the same one.
 
-    number   a whole number from 0
+    Parameters
+    ----------
+    number : int
+        A whole number from 0.
 
-    Raises an InvalidInput where the number is negative or not whole.
+    Returns
+    -------
+    Process
+        Two series whose truth is at most MAX_NATS and as exact as MAX_ERROR and MAX_ERROR_SHARE.
 
+    Raises
+    ------
+    InvalidInput
+        If the number is negative or not whole.
+
+    Examples
+    --------
     >>> example = process(1)
     >>> x, y = example.sample(200, np.random.default_rng(0))
     >>> len(x.numbers) == len(y.labels) == 200
@@ -94,10 +134,10 @@ def process(number: int) -> Process:
     number = require_int("number", number, 0)
     g = np.random.default_rng([VERSION, number, 0, STREAM])
     of_truth = np.random.default_rng([VERSION, number, 1, STREAM])
-    weights = np.array([weight for _, weight in MAKERS.values()])
+    weights = np.array([weight for _, weight, _ in MAKERS.values()])
     family = str(g.choice(FAMILIES, p=weights / weights.sum()))
     coupling = available(draw_coupling(g), family)
-    dynamics, truth = _draw_dynamics(family, coupling, g, of_truth)
+    dynamics, truth, coupling = _draw_dynamics(family, coupling, g, of_truth)
     pilots = dynamics.draw(PILOT_ROWS, g)
     mapped = family == "mapped_linear" or (family != "linear" and g.random() < MAPPED_SHARE)
     variables = [Variable(kind, pilot, mapped, g) for kind, pilot in zip(dynamics.kinds, pilots)]
@@ -107,8 +147,8 @@ def process(number: int) -> Process:
         x, y = dynamics.draw(n, generator)
         return variables[0].sample(x), variables[1].sample(y)
 
-    kinds = set(dynamics.kinds)
-    type_of_both = kinds.pop() if len(kinds) == 1 else "mixed"
+    kind_x, kind_y = dynamics.kinds
+    type_of_both = kind_x if kind_x == kind_y else "mixed"
     strength = "" if coupling.kind == "none" else f" of strength {coupling.strength:.2f}"
     text = f"{dynamics.description}; coupling {coupling.kind}{strength}; {', '.join(names)}"
     columns = (pilots[0].shape[1], pilots[1].shape[1])
@@ -126,28 +166,33 @@ def available(coupling: Coupling, family: str) -> Coupling:
     return replace(coupling, kind=kind)
 
 
-def _draw_dynamics(family: str, coupling: Coupling, g: Generator, of_truth: Generator) -> tuple[Dynamics, Truth]:
-    """Dynamics of a family with their truth; drawn again where it is too large or too inexact."""
-    maker, _ = MAKERS[family]
+def _draw_dynamics(
+    family: str, coupling: Coupling, g: Generator, of_truth: Generator
+) -> tuple[Dynamics, Truth, Coupling]:
+    """Dynamics of a family, their truth and coupling; drawn again where the truth is too large, small or inexact."""
+    maker, _, factor = MAKERS[family]
+    coupling = replace(coupling, strength=factor * coupling.strength)
     while True:
         try:
             dynamics = maker(coupling, g)
-            truth = dynamics.truth(of_truth)
         except ArpackNoConvergence:  # a chain that hardly leaves a part of its states
+            coupling = replace(coupling, strength=0.7 * coupling.strength)
             continue
-        if is_exact(truth):
-            return dynamics, truth
+        truth = dynamics.truth(of_truth)
+        if not is_exact(truth) or dynamics.memory > MAX_MEMORY:
+            coupling = replace(coupling, strength=0.7 * coupling.strength)
+        elif coupling.kind not in WITHOUT_TRANSFER and truth.transfer_entropy < MIN_TRANSFER:
+            coupling = replace(coupling, strength=1.4 * coupling.strength)
+        else:
+            return dynamics, truth, coupling
 
 
 def is_exact(truth: Truth) -> bool:
     """Whether both values are known well enough and not too large."""
-    transfer = _is_exact(truth.transfer_entropy, truth.transfer_entropy_error)
-    return transfer and _is_exact(truth.information, truth.information_error)
-
-
-def _is_exact(nats: float, error: float) -> bool:
-    most = max(MAX_ERROR, MAX_ERROR_SHARE * nats)
-    return nats <= MAX_NATS and error <= most
+    nats = np.array([truth.transfer_entropy, truth.information])
+    errors = np.array([truth.transfer_entropy_error, truth.information_error])
+    limits = np.maximum(MAX_ERROR, MAX_ERROR_SHARE * nats)
+    return bool(np.all(nats <= MAX_NATS) and np.all(errors <= limits))
 
 
 class Variable:
@@ -161,13 +206,14 @@ class Variable:
             return
         self.centre, self.spread = pilot.mean(axis=0), pilot.std(axis=0)
         largest = np.abs((pilot - self.centre) / self.spread).max()
+        if not mapped:
+            return
         names = []
-        for _ in range(pilot.shape[1] if mapped else 0):
+        for _ in range(pilot.shape[1]):
             name, function = maps.draw_monotone(g, float(largest))
             self.maps.append(function)
             names.append(name)
-        if names:
-            self.description = f"{kind} ({', '.join(names)})"
+        self.description = f"{kind} ({', '.join(names)})"
 
     def sample(self, series: Array) -> Sample:
         """The series [n, columns] as a sample."""

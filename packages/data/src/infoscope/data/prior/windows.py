@@ -13,7 +13,7 @@ from scipy import linalg, special
 
 from infoscope.data.prior.draws import Array, Generator, mean_and_error
 
-DRAWS = 80_000  # windows of a Monte Carlo mean
+DRAWS = 40_000  # windows of a Monte Carlo mean
 ROUNDING = 1e-12  # nats; log-determinants that differ by less are equal
 
 Places = NDArray[np.intp]

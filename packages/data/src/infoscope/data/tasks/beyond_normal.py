@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
 from infoscope.checks import one_of
-from infoscope.data.information import bisected, student_information
-from infoscope.data.tasks.cases import Case, Generator, Pair, with_truth
+from infoscope.data.information import bisected, normal_information, student_information
+from infoscope.data.tasks.cases import Case, Draw, Generator, Map, Pair, with_truth
 
-Map = Callable[[NDArray], NDArray]
 BASES = (
     "1v1-normal-0.75",
     "1v1-additive-0.1",
@@ -45,7 +43,7 @@ def case(name: str) -> Case:
     maps = [part for part in name.removesuffix(base).split("-") if part]
     draw, truth = _base(base)
 
-    def sample(n: int, g: Generator) -> Pair:
+    def sample(n, g):
         x, y = draw(n, g)
         for part in reversed(maps):
             x, y = _mapped(part, x, y)
@@ -54,36 +52,64 @@ def case(name: str) -> Case:
     return with_truth(sample, truth)
 
 
-def _base(name: str) -> tuple[Callable[[int, Generator], Pair], float]:
+def _base(name: str) -> tuple[Draw, float]:
     """The draws of a distribution without a map, and its mutual information in nats."""
     numbers = [float(text) for text in re.findall(r"(?<=-)[\d.]+(?=-|$)", name)]
     if name.startswith("1v1-additive"):
-        (width,) = numbers
-        truth = width - np.log(2 * width) if width <= 0.5 else 1 / (4 * width)
-        return functools.partial(_additive, width), truth
+        return _additive(*numbers)
     if name.startswith("1v1"):
-        (correlation,) = numbers
-        truth = -0.5 * np.log1p(-(correlation**2))
-        draw = functools.partial(_normal, np.array([[1.0, correlation], [correlation, 1.0]]), 1)
-        return (draw, truth) if "bimodal" not in name else (lambda n, g: _bimodal(*draw(n, g)), truth)
+        return _bivariate(*numbers, bimodal="bimodal" in name)
     dim = int(numbers[0])
     if name.startswith("student"):
         dof = numbers[2]
         return functools.partial(_student, dim, dof), student_information(dim, dim, dof)
-    covariance = np.eye(2 * dim)
     if "dense" in name:
-        covariance += numbers[2] * (1 - np.eye(2 * dim))
+        covariance = _dense(dim, numbers[2])
     else:
-        strength = numbers[3] ** 2 / (1 + numbers[3] ** 2)
-        for pair in range(int(numbers[2])):
-            covariance[pair, dim + pair] = covariance[dim + pair, pair] = strength
+        covariance = _sparse(dim, int(numbers[2]), numbers[3])
     return functools.partial(_normal, covariance, dim), normal_information(covariance, dim)
 
 
-def normal_information(covariance: NDArray, dim: int) -> float:
-    """I of the first `dim` columns of a normal vector and the others, nats."""
-    logs = [np.linalg.slogdet(part)[1] for part in (covariance[:dim, :dim], covariance[dim:, dim:], covariance)]
-    return 0.5 * float(logs[0] + logs[1] - logs[2])
+def _additive(width: float) -> tuple[Draw, float]:
+    """x uniform on [0, 1], y = x + uniform noise on [-width, width]."""
+
+    def draw(n, g):
+        x = g.random((n, 1))
+        return x, x + g.uniform(-width, width, size=(n, 1))
+
+    if width <= 0.5:
+        return draw, width - np.log(2 * width)
+    return draw, 1 / (4 * width)
+
+
+def _bivariate(correlation: float, bimodal: bool) -> tuple[Draw, float]:
+    """Two correlated normal variables, or the same ranks with bimodal margins."""
+    covariance = np.array([[1.0, correlation], [correlation, 1.0]])
+
+    def draw(n, g):
+        x, y = _normal(covariance, 1, n, g)
+        if bimodal:
+            return _with_margin(x, BIMODAL[0]), _with_margin(y, BIMODAL[1])
+        return x, y
+
+    return draw, -0.5 * np.log1p(-(correlation**2))
+
+
+def _dense(dim: int, correlation: float) -> NDArray:
+    """The covariance of 2 dim columns, each two of which have the same correlation."""
+    covariance = np.eye(2 * dim)
+    covariance += correlation * (1 - np.eye(2 * dim))
+    return covariance
+
+
+def _sparse(dim: int, pairs: int, strength: float) -> NDArray:
+    """The covariance of x and y, `dim` columns each, of which the first `pairs` are correlated one to one."""
+    covariance = np.eye(2 * dim)
+    correlation = strength**2 / (1 + strength**2)
+    for pair in range(pairs):
+        covariance[pair, dim + pair] = correlation
+        covariance[dim + pair, pair] = correlation
+    return covariance
 
 
 def _normal(covariance: NDArray, dim: int, n: int, g: Generator) -> Pair:
@@ -92,46 +118,45 @@ def _normal(covariance: NDArray, dim: int, n: int, g: Generator) -> Pair:
 
 
 def _student(dim: int, dof: float, n: int, g: Generator) -> Pair:
-    both = g.normal(size=(n, 2 * dim)) / np.sqrt(g.chisquare(dof, size=(n, 1)) / dof)
+    normal = g.normal(size=(n, 2 * dim))
+    both = normal / np.sqrt(g.chisquare(dof, size=(n, 1)) / dof)
     return both[:, :dim], both[:, dim:]
 
 
-def _additive(width: float, n: int, g: Generator) -> Pair:
-    x = g.random((n, 1))
-    return x, x + g.uniform(-width, width, size=(n, 1))
+def _with_margin(v: NDArray, parts: tuple[tuple[float, float], ...]) -> NDArray:
+    """Standard normal values moved to the same quantiles of a mixture of unit normals, by bisection."""
+    level = stats.norm.cdf(v)
+
+    def below(points):
+        return sum(weight * stats.norm.cdf(points - mean) for weight, mean in parts) < level
+
+    low, high = bisected(below, np.full(level.shape, -12.0), np.full(level.shape, 17.0), 60)
+    return (low + high) / 2
 
 
-def _bimodal(x: NDArray, y: NDArray) -> Pair:
-    return tuple(_quantile(stats.norm.cdf(of), parts) for of, parts in zip((x, y), BIMODAL))
-
-
-def _quantile(level: NDArray, parts: tuple[tuple[float, float], ...]) -> NDArray:
-    """The point at which a mixture of unit normals reaches a level, by bisection."""
-    ends = np.full(level.shape, -12.0), np.full(level.shape, 17.0)
-    below = lambda point: sum(weight * stats.norm.cdf(point - mean) for weight, mean in parts) < level  # noqa: E731
-    return sum(bisected(below, *ends, 60)) / 2
+COLUMN_MAPS: dict[str, Map] = {
+    "normal_cdf": stats.norm.cdf,
+    "half_cube": lambda v: v * np.sqrt(np.abs(v)),
+    "asinh": np.arcsinh,
+}
 
 
 def _mapped(name: str, x: NDArray, y: NDArray) -> Pair:
     if name == "wiggly":
         wiggly_x = x + 0.4 * np.sin(x) + 0.2 * np.sin(1.7 * x + 1) + 0.03 * np.sin(3.3 * x - 2.5)
-        return wiggly_x, y - 0.4 * np.sin(0.4 * y) + 0.17 * np.sin(1.3 * y + 3.5) + 0.02 * np.sin(4.3 * y - 2.5)
+        wiggly_y = y - 0.4 * np.sin(0.4 * y) + 0.17 * np.sin(1.3 * y + 3.5) + 0.02 * np.sin(4.3 * y - 2.5)
+        return wiggly_x, wiggly_y
     if name == "spiral":
-        return _spiral(x, (0, 1)), _spiral(y, (1, 2))
+        return _spiral(x, 0, 1), _spiral(y, 1, 2)
     if name == "swissroll_x":
         t = 1.5 * np.pi * (1 + 2 * x)
         return np.hstack([t * np.cos(t), t * np.sin(t)]) / 21, y
-    of_column: dict[str, Map] = {
-        "normal_cdf": stats.norm.cdf,
-        "half_cube": lambda v: v * np.sqrt(np.abs(v)),
-        "asinh": np.arcsinh,
-    }
-    return of_column[name](x), of_column[name](y)
+    column_map = COLUMN_MAPS[name]
+    return column_map(x), column_map(y)
 
 
-def _spiral(v: NDArray, plane: tuple[int, int]) -> NDArray:
-    """Every row rotated in the plane of two coordinates by its squared norm / dim."""
-    a, b = plane
+def _spiral(v: NDArray, a: int, b: int) -> NDArray:
+    """Every row rotated in the plane of the coordinates a and b by its squared norm / dim."""
     angle = (v**2).sum(axis=1) / v.shape[1]
     turned = v.copy()
     turned[:, a] = np.cos(angle) * v[:, a] - np.sin(angle) * v[:, b]

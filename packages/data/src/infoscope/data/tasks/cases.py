@@ -14,7 +14,8 @@ from scipy import special
 
 Generator = np.random.Generator
 Pair = tuple[NDArray, NDArray]
-Draw = Callable[[int, Generator], tuple[Any, ...]]
+Map = Callable[[NDArray], NDArray]
+Draw = Callable[[int, Generator], Any]
 NOISE = 0.5 * math.log(2 * math.pi * math.e)  # entropy of a standard normal variable, nats
 DRAWS = 400_000  # of Monte Carlo truths
 
@@ -33,43 +34,57 @@ class Case:
     grouped: bool = False
 
 
-def with_truth(sample: Draw, truth: float | Callable[[], Any], y: str = "numbers", grouped: bool = False) -> Case:
+def with_truth(sample: Draw, truth: Any, y: str = "numbers", grouped: bool = False) -> Case:
     """A case whose truth is nats, or a function that gives nats, or nats and their standard error, computed once."""
 
     @functools.cache
-    def computed() -> tuple[float, float]:
+    def computed():
         nats = truth() if callable(truth) else truth
+        error = 0.0
         if isinstance(nats, tuple):
             nats, error = nats
-            return float(nats), float(error)
-        return float(nats), 0.0
+        return float(nats), float(error)
 
     return Case(y, sample, computed, grouped)
 
 
-def response(
-    draw: Callable[[int, Generator], Any],
-    respond: Callable[[Any, Generator], NDArray],
-    truth: Any,
-    y: str = "numbers",
-) -> Case:
+def response(draw: Draw, respond: Callable, truth: Any, y: str = "numbers") -> Case:
     """x by draw(n, generator), then y by respond(x, generator); truth and y as of `with_truth`."""
 
-    def sample(n: int, g: Generator) -> Pair:
+    def sample(n, g):
         x = draw(n, g)
         return x, respond(x, g)
 
     return with_truth(sample, truth, y)
 
 
-def split_columns(draw: Callable[[int, Generator], NDArray], columns: int, truth: Any) -> Case:
+def plus_noise(signal: Map, noise: float) -> Callable[[Any, Generator], NDArray]:
+    """The response signal(x) + noise * normal."""
+    return lambda x, g: signal(x) + noise * g.normal(size=len(x))
+
+
+def split_columns(draw: Draw, columns: int, truth: Any) -> Case:
     """x of the first columns of draw(n, generator) [n, d], y of the others; truth as of `with_truth`."""
     return with_truth(lambda n, g: tuple(np.split(draw(n, g), [columns], axis=1)), truth)
 
 
-def normals(*shape: int) -> Callable[[int, Generator], NDArray]:
+def normals(*shape: int) -> Draw:
     """Draws of standard normal x, [n] or [n, dim]."""
     return lambda n, g: g.normal(size=(n, *shape))
+
+
+def coupled(dim: int, correlation: float, pairs: int, map_x: Map | None = None, map_y: Map | None = None) -> Case:
+    """Normal x and y [n, dim], the first `pairs` columns correlated one to one, then mapped without loss."""
+
+    def sample(n, g):
+        x = g.normal(size=(n, dim))
+        y = g.normal(size=(n, dim))
+        y[:, :pairs] = correlation * x[:, :pairs] + np.sqrt(1 - correlation**2) * y[:, :pairs]
+        if map_x is None:
+            return x, y
+        return map_x(x), map_y(y)
+
+    return with_truth(sample, -0.5 * pairs * np.log1p(-(correlation**2)))
 
 
 def entropy_of(points: NDArray, density: NDArray) -> float:
@@ -79,10 +94,12 @@ def entropy_of(points: NDArray, density: NDArray) -> float:
 
 def normal_mixture(points: NDArray, centres: ArrayLike, weights: ArrayLike, spread: ArrayLike) -> NDArray:
     """The density at points [m] of a mixture of normal components: centres, weights and spreads, [k] or one of all."""
-    centres, weights, spread = np.broadcast_arrays(*(np.asarray(a, float) for a in (centres, weights, spread)))
+    parameters = [np.asarray(values, float) for values in (centres, weights, spread)]
+    centres, weights, spread = np.broadcast_arrays(*parameters)
     weights = weights / weights.sum() / (spread * np.sqrt(2 * np.pi))
+    parts = 1 + points.size * centres.size // 1_000_000
     density = []
-    for part in np.array_split(points, 1 + points.size * centres.size // 1_000_000):
+    for part in np.array_split(points, parts):
         exponents = (part[:, None] - centres) / spread
         exponents *= exponents
         exponents *= -0.5
@@ -98,12 +115,14 @@ def through_noise(noise: float, values: ArrayLike, weights: ArrayLike, spread: A
     spread = noise if spread is None else spread
     margin = 9 * np.max(spread)
     points = np.linspace(np.min(values) - margin, np.max(values) + margin, 3001)
-    return entropy_of(points, normal_mixture(points, values, weights, spread)) - NOISE - math.log(noise)
+    density = normal_mixture(points, values, weights, spread)
+    return entropy_of(points, density) - NOISE - math.log(noise)
 
 
 def mean_of_draws(log_ratios: NDArray) -> tuple[float, float]:
     """Monte Carlo truth: the mean of log density ratios and its standard error, nats."""
-    return float(log_ratios.mean()), float(log_ratios.std() / math.sqrt(len(log_ratios)))
+    error = log_ratios.std() / math.sqrt(len(log_ratios))
+    return float(log_ratios.mean()), float(error)
 
 
 def middles(low: float, high: float, count: int = 1500) -> NDArray:

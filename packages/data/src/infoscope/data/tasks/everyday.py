@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,42 +11,28 @@ from scipy import stats
 
 from infoscope.data.information import table_information
 from infoscope.data.tasks import resampled
-from infoscope.data.tasks.cases import NOISE, Case, Generator, Pair, entropy_of, normals, response, with_truth
+from infoscope.data.tasks.cases import NOISE, Case, coupled, entropy_of, normals, response, with_truth
 
 
 # --- numbers -------------------------------------------------------------------------------------------------------
 def zero_inflated_poisson(zeros: float = 0.15) -> Case:
     """x exponential, y zero with probability `zeros`, else Poisson of mean x (Gao et al. 2017; by quadrature)."""
 
-    def count(x: NDArray, g: Generator) -> NDArray:
+    def count(x, g):
         return np.where(g.random(len(x)) < zeros, 0, g.poisson(x))
 
-    def truth() -> float:
-        x, weights = np.polynomial.legendre.leggauss(400)
-        x = 20 * (x + 1)
+    def truth():
+        nodes, weights = np.polynomial.legendre.leggauss(400)
+        x = 20 * (nodes + 1)
         weights = 20 * weights
         of_y_given_x = (1 - zeros) * stats.poisson.pmf(np.arange(80), x[:, None])
         of_y_given_x[:, 0] += zeros
         joint = (weights * np.exp(-x))[:, None] * of_y_given_x
         of_y = joint.sum(axis=0)
         log_ratio = np.log(np.maximum(of_y_given_x, 1e-300) / np.maximum(of_y, 1e-300))
-        return float((joint * log_ratio).sum())
+        return (joint * log_ratio).sum()
 
     return response(lambda n, g: g.exponential(size=n), count, truth, "counts")
-
-
-def coupled(dim: int, correlation: float, pairs: int, then: Callable[[NDArray], NDArray] | None = None) -> Case:
-    """Normal x and y [n, dim], the first `pairs` columns correlated one to one; `then` maps x and y."""
-
-    def sample(n: int, g: Generator) -> Pair:
-        x = g.normal(size=(n, dim))
-        y = g.normal(size=(n, dim))
-        y[:, :pairs] = correlation * x[:, :pairs] + np.sqrt(1 - correlation**2) * y[:, :pairs]
-        if then is None:
-            return x, y
-        return then(x), then(y)
-
-    return with_truth(sample, -0.5 * pairs * np.log1p(-(correlation**2)))
 
 
 def without_mean(v: NDArray) -> NDArray:
@@ -59,19 +45,21 @@ def rounded_gaussian(nats: float = 0.5, grid: float = 0.5) -> Case:
     correlation = np.sqrt(1 - np.exp(-2 * nats))
     noise = np.exp(-nats)
 
-    def sample(n: int, g: Generator) -> Pair:
+    def sample(n, g):
         x = g.normal(size=n)
         y = correlation * x + noise * g.normal(size=n)
         return np.round(x / grid) * grid, np.round(y / grid) * grid
 
-    def truth() -> float:
+    def truth():
         cells = np.arange(-16, 17) * grid
         nodes, weights = np.polynomial.legendre.leggauss(20)
         x = cells[:, None] + nodes * grid / 2
         density = stats.norm.pdf(x) * weights * grid / 2
         edges = np.append(cells - grid / 2, cells[-1] + grid / 2)
-        of_y_given_x = np.diff(stats.norm.cdf((edges - correlation * x[..., None]) / noise), axis=-1)
-        return table_information((density[..., None] * of_y_given_x).sum(axis=1))
+        below = stats.norm.cdf((edges - correlation * x[..., None]) / noise)
+        of_y_given_x = np.diff(below, axis=-1)
+        joint = (density[..., None] * of_y_given_x).sum(axis=1)
+        return table_information(joint)
 
     return with_truth(sample, truth)
 
@@ -79,7 +67,7 @@ def rounded_gaussian(nats: float = 0.5, grid: float = 0.5) -> Case:
 def patients(rows: int = 10, shared: float = 0.6, correlation: float = 0.7) -> Case:
     """Two correlated normal columns, `rows` per patient; a share `shared` of each variance is between patients."""
 
-    def sample(n: int, g: Generator) -> tuple[NDArray, NDArray, NDArray]:
+    def sample(n, g):
         patient = np.arange(n) // rows
         root = np.linalg.cholesky([[1, correlation], [correlation, 1]])
         between = g.normal(size=(patient[-1] + 1, 2))[patient]
@@ -93,9 +81,10 @@ def patients(rows: int = 10, shared: float = 0.6, correlation: float = 0.7) -> C
 def mixed_columns() -> Case:
     """x is a category and a number, y the sum of their effects plus noise."""
     means = np.array([-2.0, 0.0, 1.5])
-    slope, noise = 0.8, 0.7
+    slope = 0.8
+    noise = 0.7
 
-    def sample(n: int, g: Generator) -> tuple[dict[str, NDArray], NDArray]:
+    def sample(n, g):
         kind = g.integers(0, len(means), n)
         size = g.normal(size=n)
         y = means[kind] + slope * size + noise * g.normal(size=n)
@@ -111,7 +100,7 @@ def mixed_columns() -> Case:
 def uniform_beside_label(classes: int = 5) -> Case:
     """x uniform on [y, y + 2] for a label y: log m - (m - 1) / m log 2 (Gao et al. 2017)."""
 
-    def sample(n: int, g: Generator) -> Pair:
+    def sample(n, g):
         y = g.integers(0, classes, n)
         return y + 2 * g.random(n), y
 
@@ -121,13 +110,13 @@ def uniform_beside_label(classes: int = 5) -> Case:
 def label_of_one_of(dim: int, apart: float = 1.5) -> Case:
     """A balanced label moves one of `dim` normal columns."""
 
-    def sample(n: int, g: Generator) -> Pair:
+    def sample(n, g):
         y = g.integers(0, 2, n)
         x = g.normal(size=(n, dim))
         x[:, 0] += apart * y
         return x, y
 
-    def truth() -> float:
+    def truth():
         points = np.linspace(-9, 9 + apart, 20_001)
         density = (stats.norm.pdf(points) + stats.norm.pdf(points - apart)) / 2
         return entropy_of(points, density) - NOISE
@@ -139,14 +128,15 @@ def parity_of_signs(columns: int, signs: int = 2, wrong: float = 0.1) -> Case:
     """y is the sign of a product of normal columns, sometimes wrong; fewer columns have no information."""
     entropy = -wrong * math.log(wrong) - (1 - wrong) * math.log1p(-wrong)
 
-    def label(x: NDArray, g: Generator) -> NDArray:
-        right = x[:, :signs].prod(axis=1) > 0
-        return (right ^ (g.random(len(x)) < wrong)).astype(int)
+    def label(x, g):
+        positive = x[:, :signs].prod(axis=1) > 0
+        flipped = g.random(len(x)) < wrong
+        return (positive ^ flipped).astype(int)
 
     return response(normals(columns), label, math.log(2) - entropy, "labels")
 
 
-def sparse_table(levels: int = 40, kept: float = 0.5) -> Case:
+def sparse_table(levels: int = 40, copied: float = 0.5) -> Case:
     """Two categories of `levels` values of uneven shares, of which one is a relabelled copy of the other, or drawn
     anew: 1,600 cells, so that most hold a row or none.
     """
@@ -154,12 +144,12 @@ def sparse_table(levels: int = 40, kept: float = 0.5) -> Case:
     shares /= shares.sum()
     moved = np.random.default_rng(40).permutation(levels)
 
-    def sample(n: int, g: Generator) -> Pair:
+    def sample(n, g):
         x = g.choice(levels, n, p=shares)
-        y = np.where(g.random(n) < kept, x, g.choice(levels, n, p=shares))
+        y = np.where(g.random(n) < copied, x, g.choice(levels, n, p=shares))
         return x.astype(str), moved[y].astype(str)
 
-    joint = (1 - kept) * np.outer(shares, shares) + kept * np.diag(shares)
+    joint = (1 - copied) * np.outer(shares, shares) + copied * np.diag(shares)
     return with_truth(sample, table_information(joint), "categories")
 
 
@@ -169,9 +159,9 @@ EVERYDAY: Mapping[str, Case] = {
     "zero-inflated-poisson": zero_inflated_poisson(),
     "uniform-beside-label": uniform_beside_label(),
     "mixed-columns": mixed_columns(),
-    "three-pairs-of-30": coupled(30, 0.7, pairs=3),
+    "three-pairs-of-30": coupled(30, 0.7, 3),
     "label-of-one-of-40": label_of_one_of(40),
-    "monstrous-tails-3": coupled(3, 0.7, pairs=3, then=without_mean),
+    "monstrous-tails-3": coupled(3, 0.7, 3, without_mean, without_mean),
     "parity-of-signs": parity_of_signs(10),
     "rounded-gaussian": rounded_gaussian(),
     "sparse-table": sparse_table(),

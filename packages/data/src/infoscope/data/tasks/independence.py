@@ -14,9 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infoscope.checks import one_of
-from infoscope.data.tasks.cases import Generator
-
-Map = Callable[[NDArray], NDArray]
+from infoscope.data.tasks.cases import Generator, Map
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,7 @@ def first(z: NDArray) -> NDArray:
     return z[:, 0]
 
 
-def given(
+def common_cause(
     columns: int,
     rows: int,
     effect: float,
@@ -67,12 +65,12 @@ def given(
     condition: Map = mean_of,
     labels: int = 0,
 ) -> IndependenceSetting:
-    """`columns` normal columns of z, and `labels` more of three categories that shift x and y.
+    """x and y depend on z: `columns` normal columns, and `labels` more of three categories that shift x and y.
 
     condition: what x and y have of z.
     """
 
-    def sample(n: int, g: Generator, dependent: bool) -> tuple[Any, ...]:
+    def sample(n, g, dependent):
         z = g.normal(size=(n, columns))
         category = g.integers(0, 3, (n, labels))
         e, w = g.normal(size=(2, n))
@@ -84,36 +82,41 @@ def given(
             table = {f"z{place}": column for place, column in enumerate(z.T)}
             table |= {f"label{place}": column for place, column in enumerate(category.T)}
             return x, y, table
-        return (x, y, z) if columns else (x, y)
+        if columns:
+            return x, y, z
+        return x, y
 
-    loses = left is not identity or right is not identity
-    information = math.nan if loses else math.log1p(effect**2) / 2
+    information = math.log1p(effect**2) / 2
+    if left is not identity or right is not identity:
+        information = math.nan
     return IndependenceSetting(columns + labels, rows, information, sample)
 
 
 def circle(rows: int, noise: float) -> IndependenceSetting:
     """Points of a circle plus noise, uncorrelated. Independent: coordinates of two circles."""
 
-    def sample(n: int, g: Generator, dependent: bool) -> tuple[NDArray, NDArray]:
-        angle, other = g.uniform(0, 2 * np.pi, (2, n))
+    def sample(n, g, dependent):
+        angle_x, angle_y = g.uniform(0, 2 * np.pi, (2, n))
+        if dependent:
+            angle_y = angle_x
         e, w = noise * g.normal(size=(2, n))
-        return np.cos(angle) + e, np.sin(angle if dependent else other) + w
+        return np.cos(angle_x) + e, np.sin(angle_y) + w
 
     return IndependenceSetting(0, rows, math.nan, sample)
 
 
 SETTINGS: dict[str, IndependenceSetting] = {
-    "linear-0": given(0, 100, 0.35),
+    "linear-0": common_cause(0, 100, 0.35),
     "circle-0": circle(200, 0.3),
-    "number-and-label-0": given(0, 200, 0.45, right=thirds),
-    "linear-1-of-100": given(1, 100, 0.5),
-    "sine-1": given(1, 200, 0.4, condition=sines),
-    "labels-1": given(1, 200, 0.8, left=thirds, right=halves),
-    "mixed-condition-2": given(1, 200, 0.4, labels=1),
-    "linear-3": given(3, 2000, 0.15),
-    "linear-5": given(5, 200, 0.4),
-    "one-of-10": given(10, 200, 0.4, condition=first),
-    "linear-10": given(10, 300, 0.35),
+    "number-and-label-0": common_cause(0, 200, 0.45, right=thirds),
+    "linear-1-of-100": common_cause(1, 100, 0.5),
+    "sine-1": common_cause(1, 200, 0.4, condition=sines),
+    "labels-1": common_cause(1, 200, 0.8, left=thirds, right=halves),
+    "mixed-condition-2": common_cause(1, 200, 0.4, labels=1),
+    "linear-3": common_cause(3, 2000, 0.15),
+    "linear-5": common_cause(5, 200, 0.4),
+    "one-of-10": common_cause(10, 200, 0.4, condition=first),
+    "linear-10": common_cause(10, 300, 0.35),
 }
 
 

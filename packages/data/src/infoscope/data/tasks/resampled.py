@@ -31,31 +31,32 @@ def case(pool: str, bits: float) -> Case:
     FileNotFoundError on sampling without the data.
     """
     nats = bits * math.log(2)
-    kept = kept_share(nats)
+    copied = copied_share(nats)
 
-    def sample(n: int, g: Generator) -> Pair:
-        a, b = coupled_labels(n, kept, g)
+    def sample(n, g):
+        a, b = coupled_labels(n, copied, g)
         return items(pool, a, b, g)
 
     return with_truth(sample, nats)
 
 
-def coupled_information(kept: float) -> float:
-    """I(A; B), nats, of two equal classes when B is A with probability `kept` and else either."""
-    other = (1 - kept) / 2
-    same = kept + other
+def coupled_information(copied: float) -> float:
+    """I(A; B), nats, of two equal classes when B is A with probability `copied` and else either."""
+    other = (1 - copied) / 2
+    same = copied + other
     return math.log(2) - float(special.entr([same, other]).sum())
 
 
-def kept_share(nats: float) -> float:
-    """The share of kept labels at which two equal classes have information `nats`."""
-    return brentq(lambda kept: coupled_information(kept) - nats, 0.0, 1.0, xtol=1e-15, rtol=1e-14)
+def copied_share(nats: float) -> float:
+    """The share of copied labels at which two equal classes have information `nats`."""
+    return brentq(lambda copied: coupled_information(copied) - nats, 0.0, 1.0, xtol=1e-15, rtol=1e-14)
 
 
-def coupled_labels(n: int, kept: float, g: Generator) -> Pair:
+def coupled_labels(n: int, copied: float, g: Generator) -> Pair:
     """Labels a and b, int [n], each 0 or 1."""
     a = g.integers(0, 2, n)
-    return a, np.where(g.random(n) < kept, a, g.integers(0, 2, n))
+    same = g.random(n) < copied
+    return a, np.where(same, a, g.integers(0, 2, n))
 
 
 def most_rows(pool: str) -> int:
@@ -72,30 +73,34 @@ def items(pool: str, a: NDArray, b: NDArray, g: Generator) -> Pair:
     n must stay well below the size of the pool. ValueError where a class has too few items.
     """
     values, of_class = _sorted(pool)
-    rows = np.empty(2 * len(a), np.intp)
+    labels = np.concatenate([a, b])
+    rows = np.empty(len(labels), np.intp)
     for label, (start, stop) in enumerate(of_class):
-        wanted = np.flatnonzero(np.concatenate([a, b]) == label)
-        if len(wanted) > stop - start:
-            has = f"{stop - start:,} items of class {label}"
+        count = stop - start
+        wanted = np.flatnonzero(labels == label)
+        if len(wanted) > count:
             raise TooFew(
-                f"n must be at most the number of items of {pool} ({has}), got {len(wanted):,}: each item is used once."
+                f"n must be at most the number of items of {pool} ({count:,} items of class {label}), "
+                f"got {len(wanted):,}: each item is used once."
             )
-        rows[wanted] = start + g.permutation(stop - start)[: len(wanted)]
-    return _varying(values[rows[: len(a)]]), _varying(values[rows[len(a) :]])
+        rows[wanted] = start + g.permutation(count)[: len(wanted)]
+    rows_x, rows_y = np.split(rows, 2)
+    return _varying(values[rows_x]), _varying(values[rows_y])
 
 
 def _varying(values: NDArray) -> NDArray[np.float64]:
     """The columns that are not constant."""
-    return values[:, (values != values[0]).any(axis=0)].astype(np.float64)
+    varies = (values != values[0]).any(axis=0)
+    return values[:, varies].astype(np.float64)
 
 
 @functools.cache
 def _sorted(pool: str) -> tuple[NDArray, list[tuple[int, int]]]:
     """The items as rows [m, d], sorted by class, and where each class starts and stops."""
-    read = POOLS[pool]()
-    labels = read.labels.numpy()
-    values = (read.images if hasattr(read, "images") else read.vectors).numpy()
+    items = POOLS[pool]()
+    labels = items.labels.numpy()
+    values = (items.images if hasattr(items, "images") else items.vectors).numpy()
     order = np.argsort(labels, kind="stable")
-    edges = np.concatenate([[0], np.cumsum(np.bincount(labels[order] - labels.min()))])
-    edges = np.unique(edges)  # classes that the pool lacks are empty
+    _, counts = np.unique(labels, return_counts=True)
+    edges = np.concatenate([[0], np.cumsum(counts)])
     return values.reshape(len(values), -1)[order], list(zip(edges[:-1], edges[1:]))

@@ -23,20 +23,26 @@ class Simulated:
 
 def star(m: int) -> np.ndarray:
     """The parents of the tree in which node 0 is the parent of all others."""
-    return np.array([-1] + [0] * (require_int("m", m, 2) - 1))
+    parents = np.zeros(require_int("m", m, 2), dtype=int)
+    parents[0] = -1
+    return parents
 
 
 def gaussian_hub(n: int, m: int, generator: np.random.Generator) -> Simulated:
     """Xu et al. 2020, section 6.1: X_0 ~ Beta(1/2, 1/2), X_j ~ N(X_0, (0.1 j)^2) for j = 1..m-1."""
     hub = generator.beta(0.5, 0.5, (n, 1))
-    return Simulated(np.hstack([hub, hub + generator.normal(size=(n, m - 1)) * 0.1 * np.arange(1, m)]), star(m))
+    noise = generator.normal(size=(n, m - 1)) * 0.1 * np.arange(1, m)
+    return Simulated(np.hstack([hub, hub + noise]), star(m))
 
 
 def discrete_star(n: int, m: int, states: int, generator: np.random.Generator) -> Simulated:
     """X_0 uniform over `states`; X_j given X_0 by a table whose rows are uniform over the simplex; integers [n, m]."""
     hub = generator.integers(require_int("states", states, 2), size=n)
-    children = [draw_classes(generator.dirichlet(np.ones(states), states)[hub], generator) for _ in range(m - 1)]
-    return Simulated(np.column_stack([hub, *children]), star(m))
+    columns = [hub]
+    for _ in range(m - 1):
+        table = generator.dirichlet(np.ones(states), states)
+        columns.append(draw_classes(table[hub], generator))
+    return Simulated(np.column_stack(columns), star(m))
 
 
 def discretised_logistic(n: int, m: int, states: int, scale: float, generator: np.random.Generator) -> Simulated:
@@ -44,25 +50,31 @@ def discretised_logistic(n: int, m: int, states: int, scale: float, generator: n
     require_number("scale", scale, ends=False)
     hub = generator.integers(require_int("states", states, 2), size=n)
     edges = np.arange(states - 1) + 0.5
-    children = []
+    columns = [hub]
     for j in range(1, m):
-        below = expit((edges - ((hub + j) % states)[:, None]) / scale)
-        children.append(draw_classes(np.diff(below, axis=1, prepend=0.0, append=1.0), generator))
-    return Simulated(np.column_stack([hub, *children]), star(m))
+        mean = (hub + j) % states
+        below = expit((edges - mean[:, None]) / scale)
+        shares = np.diff(below, axis=1, prepend=0.0, append=1.0)
+        columns.append(draw_classes(shares, generator))
+    return Simulated(np.column_stack(columns), star(m))
 
 
 def draw_classes(shares: np.ndarray, generator: np.random.Generator) -> np.ndarray:
     """One class from every distribution [n, classes], int64 [n]."""
-    above = generator.random((len(shares), 1)) > shares[:, :-1].cumsum(axis=1)
+    levels = shares[:, :-1].cumsum(axis=1)
+    above = generator.random((len(shares), 1)) > levels
     return above.sum(axis=1)
 
 
 def random_graph(m: int, parents: int, generator: np.random.Generator) -> np.ndarray:
     """A random acyclic graph, bool [m, m] ([i, j]: i acts on j): up to `parents` earlier nodes in a random order."""
-    order, adjacency = generator.permutation(require_int("m", m, 2)), np.zeros((m, m), dtype=bool)
+    order = generator.permutation(require_int("m", m, 2))
+    most = require_int("parents", parents, 1)
+    adjacency = np.zeros((m, m), dtype=bool)
     for place in range(1, m):
-        count = generator.integers(1, min(require_int("parents", parents, 1), place) + 1)
-        adjacency[generator.choice(order[:place], count, replace=False), order[place]] = True
+        count = generator.integers(1, min(most, place) + 1)
+        regulators = generator.choice(order[:place], count, replace=False)
+        adjacency[regulators, order[place]] = True
     return adjacency
 
 
@@ -89,7 +101,8 @@ def gene_network(
                 response = expit(2.0 * expression[:, regulators])  # the Hill function of exp, with exponent 2
                 activates = generator.random(len(regulators)) < 0.5
                 level = np.where(activates, response, 1.0 - response).mean(axis=1)
-                expression[:, gene] = (level - level.mean()) / level.std() + noise * expression[:, gene]
+                standardised = (level - level.mean()) / level.std()
+                expression[:, gene] = standardised + noise * expression[:, gene]
         waiting = [gene for gene in waiting if gene not in ready]
     return expression, graph
 
@@ -116,11 +129,12 @@ def moving_digits(
         for _ in range(digits):
             image = images[generator.integers(len(images))]
             angle = generator.uniform(0.0, 2.0 * math.pi)
-            path = generator.uniform(0.0, room) + speed * np.outer(
-                np.arange(frames), [math.sin(angle), math.cos(angle)]
-            )
+            direction = [math.sin(angle), math.cos(angle)]
+            path = generator.uniform(0.0, room) + speed * np.outer(np.arange(frames), direction)
             # Bouncing is a straight walk through mirrored copies of the room; without room nothing moves.
-            places = np.where(room > 0, np.round(room - np.abs(path % (2 * np.maximum(room, 1)) - room)), 0).astype(int)
+            folded = path % (2 * np.maximum(room, 1))
+            bounced = np.round(room - np.abs(folded - room))
+            places = np.where(room > 0, bounced, 0).astype(int)
             for frame, (top, left) in zip(video, places):
                 window = frame[top : top + image.shape[0], left : left + image.shape[1]]
                 np.maximum(window, image, out=window)

@@ -16,6 +16,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import special, stats
 
+from infoscope.data.information import table_information
+
 Generator = np.random.Generator
 Values = NDArray[np.float64]
 GRID = np.linspace(0, 1, 401)[:-1] + 1 / 800  # a source, in cells of equal probability
@@ -37,47 +39,63 @@ class Channel:
 def with_noise(sd: float) -> Channel:
     """The normal score of the source, and normal noise."""
 
-    def cells(u: Values) -> Values:
+    def draw(u, g):
+        return special.ndtri(u) + sd * g.normal(size=len(u))
+
+    def cells(u):
         centres = special.ndtri(u)
         end = 3.2 + NOISE_RANGE * sd
         points = np.linspace(-end, end, NUMBER_CELLS)
         return normal_cells(points - centres[:, None], sd)
 
-    return Channel(lambda u, g: special.ndtri(u) + sd * g.normal(size=len(u)), cells)
+    return Channel(draw, cells)
 
 
 def in_levels(*ends: float) -> Channel:
     """Whole numbers 1, 2, ...: the interval between the ends in which the source lies."""
-    return Channel(
-        lambda u, g: 1 + np.searchsorted(ends, u),
-        lambda u: np.eye(len(ends) + 1)[np.searchsorted(ends, u)],
-    )
+
+    def draw(u, g):
+        return 1 + np.searchsorted(ends, u)
+
+    def cells(u):
+        certain = np.eye(len(ends) + 1)
+        return certain[np.searchsorted(ends, u)]
+
+    return Channel(draw, cells)
 
 
 def counted(scale: float, level: float) -> Channel:
     """A Poisson count whose rate is lognormal in the source."""
 
-    def rate(u: Values) -> Values:
-        return np.exp(scale * special.ndtri(u) + level)
+    def draw(u, g):
+        return g.poisson(np.exp(scale * special.ndtri(u) + level))
 
-    return Channel(
-        lambda u, g: g.poisson(rate(u)),
-        lambda u: stats.poisson.pmf(np.arange(MAX_COUNT), rate(u)[:, None]),
-    )
+    def cells(u):
+        rate = np.exp(scale * special.ndtri(u) + level)
+        return stats.poisson.pmf(np.arange(MAX_COUNT), rate[:, None])
+
+    return Channel(draw, cells)
 
 
 def labelled(classes: int, sharpness: float) -> Channel:
     """A category with probabilities softmax(sharpness cos(2 pi u + phase)): no order."""
 
-    def chances(u: Values) -> Values:
+    def chances(u):
         phases = 2 * np.pi * np.arange(classes) / classes
-        return special.softmax(sharpness * np.cos(2 * np.pi * u[:, None] + phases), axis=1)
+        scores = sharpness * np.cos(2 * np.pi * u[:, None] + phases)
+        return special.softmax(scores, axis=1)
 
-    def draw(u: Values, g: Generator) -> NDArray:
-        below = chances(u).cumsum(axis=1) < g.random(len(u))[:, None]
+    def draw(u, g):
+        levels = chances(u).cumsum(axis=1)
+        below = levels < g.random(len(u))[:, None]
         return np.array(list("abcdefgh"))[below.sum(axis=1)]
 
     return Channel(draw, chances)
+
+
+def in_steps(values: Values, step: float) -> NDArray[np.int64]:
+    """The distance of each value from the smallest, in whole steps."""
+    return np.round((values - values.min()) / step).astype(int)
 
 
 def normal_cells(away: Values, sd: float) -> Values:
@@ -127,16 +145,21 @@ class KnownTable:
     @property
     def relevant(self) -> list[str]:
         """Columns that depend on the target."""
-        return [name for name, (source, _) in self.columns.items() if source in self.effects]
+        names = []
+        for name, (source, _) in self.columns.items():
+            if source in self.effects:
+                names.append(name)
+        return names
 
     @property
     def spare(self) -> list[str]:
         """Relevant columns that add nothing to another column, an invertible map of their source."""
-        whole = {source for source, channel in self.columns.values() if CHANNELS[channel].cells is None}
+        invertible = {name for name, channel in CHANNELS.items() if channel.cells is None}
+        whole = {source for source, channel in self.columns.values() if channel in invertible}
         names = []
         for name in self.relevant:
             source, channel = self.columns[name]
-            if source in whole and CHANNELS[channel].cells is not None:
+            if source in whole and channel not in invertible:
                 names.append(name)
         return names
 
@@ -154,7 +177,9 @@ class KnownTable:
             common = generator.normal(size=(groups.max() + 1, sources))[groups]
             scores = np.sqrt(GROUP_SHARE) * common + np.sqrt(1 - GROUP_SHARE) * scores
         u = np.clip(special.ndtr(scores), 1e-12, 1 - 1e-12)
-        total = sum(weight * EFFECTS[form](u[:, source]) for source, (form, weight) in self.effects.items())
+        total = 0
+        for source, (form, weight) in self.effects.items():
+            total = total + weight * EFFECTS[form](u[:, source])
         table = {}
         for name, (source, channel) in self.columns.items():
             table[name] = CHANNELS[channel].draw(u[:, source], generator)
@@ -163,8 +188,10 @@ class KnownTable:
 
     def _target(self, total: Values, generator: Generator) -> NDArray:
         if self.label:
-            return np.where(generator.random(len(total)) < special.expit(1.5 * total), "yes", "no")
-        return np.exp((total + generator.normal(size=len(total))) / 2)
+            yes = generator.random(len(total)) < special.expit(1.5 * total)
+            return np.where(yes, "yes", "no")
+        noisy = total + generator.normal(size=len(total))
+        return np.exp(noisy / 2)
 
     def information(self) -> dict[str, float]:
         """I of every relevant column and the target, nats."""
@@ -175,27 +202,28 @@ class KnownTable:
             cells = CHANNELS[channel].cells
             of_column = np.eye(len(GRID)) if cells is None else cells(GRID)
             joint = of_column.T @ of_target[source] / len(GRID)
-            margins = np.outer(joint.sum(axis=1), joint.sum(axis=0))
-            information[name] = float(special.rel_entr(joint, margins).sum())
+            information[name] = table_information(joint)
         return information
 
     def _target_given(self, source: int) -> Values:
         """Probabilities [GRID, cells] of the target given a source."""
-        effects = {each: weight * EFFECTS[form](GRID) for each, (form, weight) in self.effects.items()}
+        effects = {}
+        for place, (form, weight) in self.effects.items():
+            effects[place] = weight * EFFECTS[form](GRID)
         effect = effects.pop(source)
-        low = sum(values.min() for values in effects.values())
-        high = sum(values.max() for values in effects.values())
+        others = effects.values()
+        low = sum(values.min() for values in others)
+        high = sum(values.max() for values in others)
         step = max((high + effect.max() - low - effect.min()) / STEPS, 1e-6)
         rest = np.ones(1)
-        for values in effects.values():  # the distribution of the others' sum, in steps
-            place = np.round((values - values.min()) / step).astype(int)
-            rest = np.convolve(rest, np.bincount(place) / len(place))
+        for values in others:  # the distribution of the others' sum, in steps
+            steps = in_steps(values, step)
+            rest = np.convolve(rest, np.bincount(steps) / len(steps))
         size = len(rest) + int((effect.max() - effect.min()) / step) + 2
         of_sum = self._target_cells(low + effect.min() + step * np.arange(size))
-        place = np.round((effect - effect.min()) / step).astype(int)
-        starts, of_place = np.unique(place, return_inverse=True)
-        of_start = np.array([rest @ of_sum[start : start + len(rest)] for start in starts])
-        return of_start[of_place]
+        starts, of_place = np.unique(in_steps(effect, step), return_inverse=True)
+        of_start = [rest @ of_sum[start : start + len(rest)] for start in starts]
+        return np.array(of_start)[of_place]
 
     def _target_cells(self, total: Values) -> Values:
         """Probabilities [len(total), cells] of the target at each sum of effects."""
@@ -213,9 +241,8 @@ def known_table(
     noise: channels of other sources, `copies` successive ones of each.
     """
     words = effects.split()
-    forms = {}
-    for place, form in enumerate(words[::2]):
-        forms[place] = (form, float(words[2 * place + 1]))
+    weights = map(float, words[1::2])
+    forms = dict(enumerate(zip(words[::2], weights)))
     columns = {}
     for place, channel in enumerate(relevant.split()):
         columns[f"r{place}"] = (place % len(forms), channel)

@@ -17,12 +17,15 @@ from infoscope.data.tasks.cases import (
     DRAWS,
     NOISE,
     Case,
+    Draw,
     Generator,
+    Map,
     Pair,
     mean_of_draws,
     middles,
     normal_mixture,
     normals,
+    plus_noise,
     response,
     split_columns,
     through_noise,
@@ -30,44 +33,41 @@ from infoscope.data.tasks.cases import (
 )  # fmt: skip
 from infoscope.data.tasks.everyday import parity_of_signs
 
-Map = Callable[[NDArray], NDArray]
-
 
 # --- a function and noise ------------------------------------------------------------------------------------------
-def normal_noise(
-    draw: Callable[[int, Generator], NDArray], signal: Map, noise: float, values: NDArray, weights: NDArray
-) -> Case:
+def normal_noise(draw: Draw, signal: Map, noise: float, values: NDArray, weights: NDArray) -> Case:
     """y = signal(x) + noise * normal; values of the signal with their weights."""
-
-    def noisy(x: NDArray, g: Generator) -> NDArray:
-        return signal(x) + noise * g.normal(size=len(x))
-
-    return response(draw, noisy, lambda: through_noise(noise, values, weights))
+    return response(draw, plus_noise(signal, noise), lambda: through_noise(noise, values, weights))
 
 
 def squared_length(dim: int, noise: float = 1.0) -> Case:
     """y = |x|^2 + noise, x of `dim` normal columns."""
     values = middles(0, 12 * dim)
-    return normal_noise(normals(dim), lambda x: (x**2).sum(axis=1), noise, values, stats.chi2.pdf(values, dim))
+    weights = stats.chi2.pdf(values, dim)
+    return normal_noise(normals(dim), lambda x: (x**2).sum(axis=1), noise, values, weights)
 
 
 def largest_of(dim: int, noise: float = 0.1) -> Case:
     """y = the largest of `dim` exponential columns + noise."""
     values = middles(0, 30)
-    density = np.exp(-values) * (-np.expm1(-values)) ** (dim - 1)
-    return normal_noise(lambda n, g: g.exponential(size=(n, dim)), lambda x: x.max(axis=1), noise, values, density)
+    weights = np.exp(-values) * (-np.expm1(-values)) ** (dim - 1)
+
+    def draw(n, g):
+        return g.exponential(size=(n, dim))
+
+    return normal_noise(draw, lambda x: x.max(axis=1), noise, values, weights)
 
 
 def surface(noise: float = 0.005) -> Case:
     """x uniform in the cube, y = x1 x2 + x3 with little noise; P(x1 x2 < p) = p (1 - log p)."""
     values = middles(0, 2, 2000)
     ends = np.clip([values, values - 1], 0, 1)
-    below = ends - special.xlogy(ends, ends)
+    below_upper, below_lower = ends - special.xlogy(ends, ends)
 
-    def signal(x: NDArray) -> NDArray:
+    def signal(x):
         return x[:, 0] * x[:, 1] + x[:, 2]
 
-    return normal_noise(lambda n, g: g.random((n, 3)), signal, noise, values, below[0] - below[1])
+    return normal_noise(lambda n, g: g.random((n, 3)), signal, noise, values, below_upper - below_lower)
 
 
 def zero_or_gamma(zeros: float = 0.4) -> Case:
@@ -76,8 +76,9 @@ def zero_or_gamma(zeros: float = 0.4) -> Case:
     density = stats.gamma.pdf(x, 2)
     weights = np.append((1 - zeros) * density / density.sum(), zeros)
 
-    def draw(n: int, g: Generator) -> NDArray:
-        return (g.random(n) >= zeros) * g.gamma(2, size=n)
+    def draw(n, g):
+        positive = g.random(n) >= zeros
+        return positive * g.gamma(2, size=n)
 
     return normal_noise(draw, lambda x: x, 0.5, np.append(x, 0), weights)
 
@@ -86,35 +87,36 @@ def product_among(dim: int, noise: float = 0.3) -> Case:
     """y = x1 x2 + noise, of `dim` normal columns: normal given x1 alone, of variance x1^2 + noise^2."""
     z = middles(-8, 8)
 
-    def product(x: NDArray, g: Generator) -> NDArray:
-        return x[:, 0] * x[:, 1] + noise * g.normal(size=len(x))
-
-    def truth() -> float:
+    def truth():
         return through_noise(noise, 0.0, stats.norm.pdf(z), spread=np.hypot(z, noise))
 
-    return response(normals(dim), product, truth)
+    return response(normals(dim), plus_noise(lambda x: x[:, 0] * x[:, 1], noise), truth)
 
 
 def growing_noise() -> Case:
     """x uniform on (0, 3), y = x + (0.1 + x / 2) normal."""
     x = middles(0, 3)
     spread = 0.1 + x / 2
-    return response(
-        lambda n, g: 3 * g.random(n),
-        lambda x, g: x + (0.1 + x / 2) * g.normal(size=len(x)),
-        lambda: through_noise(stats.gmean(spread), x, 1.0, spread=spread),
-    )
+
+    def respond(x, g):
+        return x + (0.1 + x / 2) * g.normal(size=len(x))
+
+    def truth():
+        return through_noise(stats.gmean(spread), x, 1.0, spread=spread)
+
+    return response(lambda n, g: 3 * g.random(n), respond, truth)
 
 
 def product_noise() -> Case:
     """y = x * normal, x normal: y has density K0(|y|) / pi."""
 
-    def entropy_at(y: float) -> float:
+    def entropy_at(y):
         return special.entr(special.k0(y) / np.pi)
 
-    def truth() -> float:
-        half = integrate.quad(entropy_at, 0, 1)[0] + integrate.quad(entropy_at, 1, 300)[0]
-        return 2 * half - NOISE + (np.euler_gamma + np.log(2)) / 2
+    def truth():
+        near, _ = integrate.quad(entropy_at, 0, 1)
+        far, _ = integrate.quad(entropy_at, 1, 300)
+        return 2 * (near + far) - NOISE + (np.euler_gamma + np.log(2)) / 2
 
     return response(normals(), lambda x, g: x * g.normal(size=len(x)), truth)
 
@@ -123,10 +125,12 @@ def product_noise() -> Case:
 def moving_correlation(largest: float = 0.95) -> Case:
     """The correlation of y and x1 is 0.95 sin(pi x2), x2 uniform on (-1, 1): I is the mean of -log(1 - r^2) / 2."""
 
-    def sample(n: int, g: Generator) -> Pair:
-        x = np.column_stack([g.normal(size=n), g.uniform(-1, 1, n)])
-        r = largest * np.sin(np.pi * x[:, 1])
-        return x, r * x[:, 0] + np.sqrt(1 - r**2) * g.normal(size=n)
+    def sample(n, g):
+        x1 = g.normal(size=n)
+        x2 = g.uniform(-1, 1, n)
+        r = largest * np.sin(np.pi * x2)
+        y = r * x1 + np.sqrt(1 - r**2) * g.normal(size=n)
+        return np.column_stack([x1, x2]), y
 
     r = largest * np.sin(np.pi * middles(-1, 1))
     return with_truth(sample, -0.5 * np.log1p(-(r**2)).mean())
@@ -138,14 +142,15 @@ def crossed_corners(apart: float = 2.0) -> Case:
     The density ratio is 1 + the product of tanh(2 v) over the four columns; Monte Carlo.
     """
 
-    def draw(n: int, g: Generator) -> NDArray:
+    def draw(n, g):
         signs = g.choice([-1.0, 1.0], (n, 4))
         signs[:, 3] = signs[:, :3].prod(axis=1)
         return apart * signs + g.normal(size=(n, 4))
 
-    def truth() -> tuple[float, float]:
+    def truth():
         values = draw(DRAWS, np.random.default_rng(7))
-        return mean_of_draws(np.log1p(np.tanh(apart * values).prod(axis=1)))
+        agreement = np.tanh(apart * values).prod(axis=1)
+        return mean_of_draws(np.log1p(agreement))
 
     return split_columns(draw, 2, truth)
 
@@ -154,11 +159,12 @@ def both_censored(correlation: float = 0.8, limit: float = -0.5) -> Case:
     """Two correlated normals, each recorded as the limit where it is below; quadrature over parts of the plane."""
     rest = math.sqrt(1 - correlation**2)
 
-    def sample(n: int, g: Generator) -> Pair:
+    def sample(n, g):
         x, z = g.normal(size=(2, n))
-        return np.maximum(x, limit), np.maximum(correlation * x + rest * z, limit)
+        y = correlation * x + rest * z
+        return np.maximum(x, limit), np.maximum(y, limit)
 
-    def truth() -> float:
+    def truth():
         nodes, weights = np.polynomial.legendre.leggauss(200)
         v = limit + (nodes + 1) * (9 - limit) / 2
         weights = weights * (9 - limit) / 2
@@ -167,9 +173,11 @@ def both_censored(correlation: float = 0.8, limit: float = -0.5) -> Case:
         log_ratio = stats.norm.logpdf(v[:, None], correlation * v, rest) - stats.norm.logpdf(v)[:, None]
         inside = weights * stats.norm.pdf(v)
         joint = np.exp(log_ratio) * np.outer(inside, inside)
-        one_below = inside @ special.xlogy(other_below, other_below / below)
+        of_none = (joint * log_ratio).sum()
+        of_one = inside @ special.xlogy(other_below, other_below / below)
         both_below = below - inside @ other_below
-        return float((joint * log_ratio).sum() + 2 * one_below + both_below * np.log(both_below / below**2))
+        of_both = both_below * np.log(both_below / below**2)
+        return of_none + 2 * of_one + of_both
 
     return with_truth(sample, truth)
 
@@ -177,19 +185,21 @@ def both_censored(correlation: float = 0.8, limit: float = -0.5) -> Case:
 def shared_volatility(dim: int, spread: float) -> Case:
     """Uncorrelated normal columns times one lognormal number per row; entropies from the density of the length."""
 
-    def entropy(columns: int) -> float:
+    def entropy(columns):
         logs = np.linspace(-8, 8, 1601) * spread
         weights = stats.norm.pdf(logs, scale=spread)
         weights /= weights.sum()
         length = np.exp(np.linspace(-12, 12, 6001))
-        others = weights * np.exp(-(columns - 1) * (logs + 0.5 * math.log(2 * math.pi)))  # of all columns but one
+        log_heights = -(columns - 1) * (logs + 0.5 * math.log(2 * math.pi))  # of all columns but one
+        others = weights * np.exp(log_heights)
         density = others.sum() * normal_mixture(length, 0.0, others, np.exp(logs))
         surface = math.log(2) + columns / 2 * math.log(math.pi) - special.gammaln(columns / 2)
         shells = np.exp(surface + columns * np.log(length))
-        return float(-np.trapezoid(shells * special.xlogy(density, density), np.log(length)))
+        return -np.trapezoid(shells * special.xlogy(density, density), np.log(length))
 
-    def draw(n: int, g: Generator) -> NDArray:
-        return np.exp(spread * g.normal(size=(n, 1))) * g.normal(size=(n, 2 * dim))
+    def draw(n, g):
+        volatility = np.exp(spread * g.normal(size=(n, 1)))
+        return volatility * g.normal(size=(n, 2 * dim))
 
     return split_columns(draw, dim, lambda: 2 * entropy(dim) - entropy(2 * dim))
 
@@ -200,30 +210,34 @@ def gamma_frailty(dim_x: int, dim_y: int, theta: float, then: Map) -> Case:
     map. Closed form: 1 / (1 + sum) is a beta, so E log c is in digammas; for two columns log(1 + t) - t / (1 + t).
     """
 
-    def of_copula(dim: int) -> float:
+    def of_copula(dim):
         log_sum = special.digamma(1 / theta + dim) - special.digamma(1 / theta)
         return np.log1p(theta * np.arange(dim)).sum() + (theta + 1) * dim - (dim + 1 / theta) * log_sum
 
-    def draw(n: int, g: Generator) -> NDArray:
-        return then(g.exponential(size=(n, dim_x + dim_y)) / g.gamma(1 / theta, size=(n, 1)))
+    def draw(n, g):
+        hazards = g.exponential(size=(n, dim_x + dim_y))
+        return then(hazards / g.gamma(1 / theta, size=(n, 1)))
 
-    return split_columns(draw, dim_x, of_copula(dim_x + dim_y) - of_copula(dim_x) - of_copula(dim_y))
+    truth = of_copula(dim_x + dim_y) - of_copula(dim_x) - of_copula(dim_y)
+    return split_columns(draw, dim_x, truth)
 
 
 def gumbel_laplace(theta: float = 2.0) -> Case:
     """The Gumbel copula with Laplace margins, by quadrature over a = -log C (a mixture of gammas)."""
 
-    def sample(n: int, g: Generator) -> Pair:
+    def sample(n, g):
         stable = 0.5 / g.normal(size=(n, 1)) ** 2  # of index 1 / 2
-        u = np.exp(-((g.exponential(size=(n, 2)) / stable) ** (1 / theta)))
-        return tuple(stats.laplace.ppf(np.clip(u, 1e-300, 1 - 1e-16)).T)
+        ratio = g.exponential(size=(n, 2)) / stable
+        u = np.exp(-(ratio ** (1 / theta)))
+        inside = np.clip(u, 1e-300, 1 - 1e-16)
+        return tuple(stats.laplace.ppf(inside).T)
 
-    def term(a: float) -> float:
+    def term(a):
         density = np.exp(-a) * (1 - 1 / theta + a / theta)
         return density * np.log(a + theta - 1)
 
-    def truth() -> float:
-        shifted = integrate.quad(term, 0, np.inf)[0]
+    def truth():
+        shifted, _ = integrate.quad(term, 0, np.inf)
         of_log = -np.euler_gamma + 1 / theta
         return 2 - (1 + 1 / theta) - 2 * (theta - 1) * np.euler_gamma + (1 - 2 * theta) * of_log + shifted
 
@@ -234,7 +248,8 @@ def frank_draws(n: int, g: Generator, theta: float) -> Pair:
     """Draws of Frank's copula."""
     full = -math.expm1(-theta)
     u, w = g.random((2, n))
-    return u, -np.log1p(-w * full / (w + (1 - w) * np.exp(-theta * u))) / theta
+    scale = w + (1 - w) * np.exp(-theta * u)
+    return u, -np.log1p(-w * full / scale) / theta
 
 
 def frank_log_density(u: NDArray, v: NDArray, theta: float) -> NDArray:
@@ -248,14 +263,15 @@ def frank_log_density(u: NDArray, v: NDArray, theta: float) -> NDArray:
 def frank_information(theta: float) -> float:
     """The information of Frank's copula, by Gauss-Legendre quadrature of c log c over the square."""
     nodes, weights = np.polynomial.legendre.leggauss(200)
-    log_density = frank_log_density((nodes[:, None] + 1) / 2, (nodes + 1) / 2, theta)
+    v = (nodes + 1) / 2
+    log_density = frank_log_density(v[:, None], v, theta)
     return float(weights @ (np.exp(log_density) * log_density) @ weights / 4)
 
 
 def frank(theta: float, quantile_x: Map, quantile_y: Map) -> Case:
     """Frank's copula, without tail dependence, with the margins of these quantile functions."""
 
-    def sample(n: int, g: Generator) -> Pair:
+    def sample(n, g):
         u, v = frank_draws(n, g, theta)
         return quantile_x(u), quantile_y(v)
 
@@ -265,22 +281,25 @@ def frank(theta: float, quantile_x: Map, quantile_y: Map) -> Case:
 def composition(parts: tuple[float, ...] = (2.0, 1.5, 3.0, 1.0), rest: float = 0.7) -> Case:
     """x and y: two parts each of a Dirichlet with five parts; closed form, as sums of parts are Dirichlet."""
 
-    def entropy(some: tuple[float, ...]) -> float:
-        return stats.dirichlet([*some, sum(parts) + rest - sum(some)]).entropy()
+    def entropy(some):
+        remainder = sum(parts) + rest - sum(some)
+        return stats.dirichlet([*some, remainder]).entropy()
 
-    def draw(n: int, g: Generator) -> NDArray:
+    def draw(n, g):
         return g.dirichlet([*parts, rest], n)[:, :4]
 
-    return split_columns(draw, 2, entropy(parts[:2]) + entropy(parts[2:]) - entropy(parts))
+    truth = entropy(parts[:2]) + entropy(parts[2:]) - entropy(parts)
+    return split_columns(draw, 2, truth)
 
 
 # --- angles and circles --------------------------------------------------------------------------------------------
 def angles(concentration: float = 3.0) -> Case:
     """Two directions from -pi to pi, y = x plus von Mises noise."""
 
-    def sample(n: int, g: Generator) -> Pair:
+    def sample(n, g):
         x = g.uniform(-np.pi, np.pi, n)
-        return x, np.angle(np.exp(1j * (x + g.vonmises(0, concentration, n))))
+        turned = x + g.vonmises(0, concentration, n)
+        return x, np.angle(np.exp(1j * turned))
 
     ratio = special.i1e(concentration) / special.i0e(concentration)
     return with_truth(sample, concentration * ratio - math.log(special.i0(concentration)))
@@ -289,16 +308,25 @@ def angles(concentration: float = 3.0) -> Case:
 def circle_draws(n: int, g: Generator, noise: float) -> Pair:
     """The coordinates of points on a circle, each with normal noise."""
     angle = 2 * np.pi * g.random(n)
-    return np.cos(angle) + noise * g.normal(size=n), np.sin(angle) + noise * g.normal(size=n)
+    x = np.cos(angle) + noise * g.normal(size=n)
+    y = np.sin(angle) + noise * g.normal(size=n)
+    return x, y
 
 
 def circle_information(noise: float) -> float:
     """Twice the entropy of a coordinate less that of the point, whose radius is a Rice variable; quadratures."""
-    of_coordinate = through_noise(noise, np.cos(np.pi * middles(0, 1)), 1.0) + NOISE + np.log(noise)
+    coordinates = np.cos(np.pi * middles(0, 1))
+    of_coordinate = through_noise(noise, coordinates, 1.0) + NOISE + np.log(noise)
     r = np.linspace(0, 1 + 10 * noise, 20_001)
     near = np.exp(-((r - 1) ** 2) / (2 * noise**2))
     density = special.ive(0, r / noise**2) * near / (2 * np.pi * noise**2)
-    return 2 * of_coordinate + float(np.trapezoid(2 * np.pi * r * special.xlogy(density, density), r))
+    of_point = -radial_integral(special.xlogy(density, density), r)
+    return 2 * of_coordinate - of_point
+
+
+def radial_integral(values: NDArray, radii: NDArray) -> float:
+    """The integral over the plane of a function of the radius."""
+    return float(np.trapezoid(2 * np.pi * radii * values, radii))
 
 
 def circle(noise: float = 0.2) -> Case:
@@ -309,61 +337,65 @@ def circle(noise: float = 0.2) -> Case:
 def complex_square(noise: float = 0.01) -> Case:
     """x uniform in the unit disc, y = x^2 as a complex number plus noise; quadrature over two radii."""
 
-    def sample(n: int, g: Generator) -> Pair:
-        z = np.sqrt(g.random(n)) * np.exp(2j * np.pi * g.random(n))
+    def sample(n, g):
+        modulus = np.sqrt(g.random(n))
+        z = modulus * np.exp(2j * np.pi * g.random(n))
         square = z**2
         x = np.column_stack([z.real, z.imag])
         y = np.column_stack([square.real, square.imag])
         return x, y + noise * g.normal(size=(n, 2))
 
-    def truth() -> float:
+    def truth():
         modulus = middles(0, 1, 600)
         radii = np.linspace(0, 1 + 9 * noise, 1501)
         means = []
         for radius in radii:
             near = np.exp(-((radius - modulus) ** 2) / (2 * noise**2))
-            means.append((special.ive(0, radius * modulus / noise**2) * near).mean())
+            bessel = special.ive(0, radius * modulus / noise**2)
+            means.append((bessel * near).mean())
         density = np.array(means) / (2 * np.pi * noise**2)
-        entropy = -np.trapezoid(2 * np.pi * radii * special.xlogy(density, density), radii)
+        entropy = -radial_integral(special.xlogy(density, density), radii)
         return entropy - 2 * NOISE - 2 * np.log(noise)
 
     return with_truth(sample, truth)
 
 
-def woven(dim: int, pairs: int, pair: Callable[[int, Generator], Pair], truth: Callable[[], float]) -> Case:
+def woven(dim: int, pairs: int, pair: Draw, truth: Callable[[], float]) -> Case:
     """Independent pairs among independent columns; x and y are rotated. I is the sum over pairs."""
     draws = np.random.default_rng([dim, pairs])
-    of_x, of_y = (np.linalg.qr(draws.normal(size=(dim, dim)))[0] for _ in range(2))
+    rotation_x, _ = np.linalg.qr(draws.normal(size=(dim, dim)))
+    rotation_y, _ = np.linalg.qr(draws.normal(size=(dim, dim)))
 
-    def sample(n: int, g: Generator) -> Pair:
-        columns = [pair(n, g) for _ in range(dim)]
-        x, y = (np.column_stack(side) for side in zip(*columns))
+    def sample(n, g):
+        columns_x, columns_y = zip(*[pair(n, g) for _ in range(dim)])
+        x = np.column_stack(columns_x)
+        y = np.column_stack(columns_y)
         y[:, pairs:] = y[g.permutation(n), pairs:]
-        return x @ of_x, y @ of_y
+        return x @ rotation_x, y @ rotation_y
 
     return with_truth(sample, lambda: pairs * truth())
 
 
 # --- sharp edges ---------------------------------------------------------------------------------------------------
-def coarse_and_fine(cells: int = 30, kept: float = 0.7, window: float = 0.1) -> Case:
+def coarse_and_fine(cells: int = 30, copied: float = 0.7, window: float = 0.1) -> Case:
     """x = cell + place; y = cell (sometimes redrawn) + place moved within a window, modulo 1: I of the cells - log
     window.
     """
 
-    def sample(n: int, g: Generator) -> Pair:
+    def sample(n, g):
         cell = g.integers(0, cells, n)
         place = g.random(n)
-        other = np.where(g.random(n) < kept, cell, g.integers(0, cells, n))
+        other = np.where(g.random(n) < copied, cell, g.integers(0, cells, n))
         return cell + place, other + (place + window * g.random(n)) % 1
 
-    joint = (kept * np.eye(cells) + (1 - kept) / cells) / cells
+    joint = (copied * np.eye(cells) + (1 - copied) / cells) / cells
     return with_truth(sample, table_information(joint) - np.log(window))
 
 
 def rare_event(share: float = 0.02, window: float = 1e-3) -> Case:
     """Independent uniforms, except that x determines y to a thousandth in 2 % of rows: H(share) - share log window."""
 
-    def sample(n: int, g: Generator) -> Pair:
+    def sample(n, g):
         event = g.random(n) < share
         x, y = g.random((2, n))
         y = np.where(event, (x + window * y) % 1, y)
@@ -376,30 +408,32 @@ def rare_event(share: float = 0.02, window: float = 1e-3) -> Case:
 def classes_on_a_ring(concentration: float = 4.0) -> Case:
     """Three classes a third of a turn apart, von Mises angles, radius 1 +- 0.1 (uninformative)."""
 
-    def sample(n: int, g: Generator) -> Pair:
+    def sample(n, g):
         y = g.integers(0, 3, n)
         angle = g.vonmises(0, concentration, n) + 2 * np.pi * y / 3
         radius = 1 + 0.1 * g.normal(size=n)
         return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)]), y
 
     angle = middles(0, 2 * np.pi)
-    joint = np.exp(concentration * np.cos(angle[:, None] - 2 * np.pi * np.arange(3) / 3))
+    centres = 2 * np.pi * np.arange(3) / 3
+    joint = np.exp(concentration * np.cos(angle[:, None] - centres))
     return with_truth(sample, table_information(joint / joint.sum()), "labels")
 
 
 def label_of_score(weights: tuple[float, ...], cuts: tuple[float, ...], curve: Map) -> Case:
     """An ordered label of normal columns x: P(y <= j) = curve(cut j - weights x); H(y) - H(y | score), quadrature."""
 
-    def below(score: NDArray) -> NDArray:
+    def below(score):
         return np.column_stack([curve(cut - score) for cut in cuts])
 
-    def label(x: NDArray, g: Generator) -> NDArray:
+    def label(x, g):
         above = g.random((len(x), 1)) > below(x @ np.array(weights))
         return above.sum(axis=1)
 
-    def truth() -> float:
+    def truth():
         z = middles(-9, 9)
-        shares = np.diff(below(float(np.linalg.norm(weights)) * z), axis=1, prepend=0, append=1)
+        scores = float(np.linalg.norm(weights)) * z
+        shares = np.diff(below(scores), axis=1, prepend=0, append=1)
         joint = shares * stats.norm.pdf(z)[:, None]
         return table_information(joint / joint.sum())
 
@@ -409,7 +443,7 @@ def label_of_score(weights: tuple[float, ...], cuts: tuple[float, ...], curve: M
 def successes(trials: int = 10, shape: float = 0.7) -> Case:
     """x a beta probability, y the successes in ten trials: H(y) of the beta-binomial less E H(y | x), quadrature."""
 
-    def truth() -> float:
+    def truth():
         counts = np.arange(trials + 1)
         of_y = stats.betabinom.pmf(counts, trials, shape, shape)
         x = stats.beta.ppf(middles(0, 1, 20_000), shape, shape)

@@ -32,14 +32,15 @@ class LabelledTexts:
         if self.labels.dtype != torch.int64 or self.labels.shape != (n,) or n == 0:
             got = f"{self.labels.dtype} {list(self.labels.shape)}"
             raise WrongLength(f"labels must be torch.int64 [{n}], one or more, got {got}.")
-        found = self.labels.unique().tolist()
-        if not set(found) <= set(range(len(self.classes))):
-            raise OutOfRange(f"labels must be from 0 to {len(self.classes) - 1}, one of {self.classes}, got {found}.")
+        labels = self.labels.unique().tolist()
+        if not set(labels) <= set(range(len(self.classes))):
+            raise OutOfRange(f"labels must be from 0 to {len(self.classes) - 1}, one of {self.classes}, got {labels}.")
         if self.ids is None:
             object.__setattr__(self, "ids", [str(place) for place in range(n)])
         if len(self.ids) != n:
             raise WrongLength(f"ids must be one for each of the {n} texts, got {len(self.ids)}.")
-        if not (all(isinstance(text, str) for text in self.texts) or all(map(_is_pair, self.texts))):
+        single = all(isinstance(text, str) for text in self.texts)
+        if not single and not all(map(_is_pair, self.texts)):
             raise InvalidInput("texts must be all strings or all pairs of strings, got a mixture or something else.")
 
     def __len__(self) -> int:
@@ -68,14 +69,18 @@ class LabelledTexts:
     @property
     def groups(self) -> np.ndarray:
         """Codes int64 [n], equal where the text, or the premise of a pair, is: such items are dependent."""
-        return np.unique(self.premises if self.of_pairs else list(self.texts), return_inverse=True)[1]
+        texts = self.premises if self.of_pairs else list(self.texts)
+        _, codes = np.unique(texts, return_inverse=True)
+        return codes
 
     def take(self, rows: Sequence[int] | torch.Tensor | np.ndarray) -> LabelledTexts:
         """The items at integer rows, in their order, or of a mask bool [n]; ValueError for one of another length."""
         chosen = np.asarray(rows)
         if chosen.dtype == bool and chosen.shape != (len(self),):
             raise WrongShape(f"rows must be a mask of length {len(self)}, got shape {list(chosen.shape)}.")
-        places = (np.flatnonzero(chosen) if chosen.dtype == bool else chosen).tolist()
+        if chosen.dtype == bool:
+            chosen = np.flatnonzero(chosen)
+        places = chosen.tolist()
         return replace(
             self,
             texts=[self.texts[place] for place in places],
@@ -90,4 +95,4 @@ class LabelledTexts:
 
 
 def _is_pair(text: object) -> bool:
-    return isinstance(text, tuple) and len(text) == 2 and all(isinstance(one, str) for one in text)
+    return isinstance(text, tuple) and len(text) == 2 and all(isinstance(part, str) for part in text)

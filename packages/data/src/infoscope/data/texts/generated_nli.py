@@ -69,11 +69,19 @@ class Choices(NamedTuple):
     @classmethod
     def draw(cls, n: int, generator: torch.Generator) -> Choices:
         values = len(ATTRIBUTES[0])
-        sizes = ((n,), (n,), (n,), (n,), (n, 3), (n,), (n, 3))
-        limits = ((0, len(SUBJECTS)), (0, 3), (0, 2), (0, 2), (0, values), (1, values), (0, 2))
-        drawn = zip(limits, sizes, strict=True)
-        device = generator.device
-        return cls(*(torch.randint(*limit, size, generator=generator, device=device).cpu() for limit, size in drawn))
+
+        def integers(low, high, *size):
+            return torch.randint(low, high, size, generator=generator, device=generator.device).cpu()
+
+        return cls(
+            subject=integers(0, len(SUBJECTS), n),
+            omitted=integers(0, 3, n),
+            swapped=integers(0, 2, n),
+            claim=integers(0, 2, n),
+            value=integers(0, values, n, 3),
+            shift=integers(1, values, n),
+            wording=integers(0, 2, n, 3),
+        )
 
 
 def generated_nli(n: int = 6000, artefact: float = 0.4, *, generator: torch.Generator) -> LabelledTexts:
@@ -102,25 +110,30 @@ def hypothesis_information(artefact: float) -> float:
 
 def pairs_of(labels: list[int], cued: list[bool], choices: Choices) -> list[tuple[str, str]]:
     """The premise and the hypothesis of every label; `cued` ones have the word of their label in the hypothesis."""
-    return [
-        _pair(label, cue, Choices(*(column[place].tolist() for column in choices)))
-        for place, (label, cue) in enumerate(zip(labels, cued, strict=True))
-    ]
+    rows = zip(*[column.tolist() for column in choices])
+    pairs = []
+    for label, cue, row in zip(labels, cued, rows, strict=True):
+        pairs.append(_pair(label, cue, Choices(*row)))
+    return pairs
 
 
-def _pair(label: int, cued: bool, one: Choices) -> tuple[str, str]:
+def _pair(label: int, cued: bool, choices: Choices) -> tuple[str, str]:
     """One pair; the attribute that the hypothesis claims and its value are uniform for any label."""
-    stated = [attribute for attribute in range(3) if attribute != one.omitted]
-    if one.swapped:
+    stated = [attribute for attribute in range(3) if attribute != choices.omitted]
+    if choices.swapped:
         stated.reverse()
-    phrases = [
-        ATTRIBUTES[attribute][one.value[attribute]][one.wording[place]] for place, attribute in enumerate(stated)
-    ]
-    subject = SUBJECTS[one.subject]
+    phrases = []
+    for attribute, wording in zip(stated, choices.wording):
+        value = choices.value[attribute]
+        phrases.append(ATTRIBUTES[attribute][value][wording])
+    subject = SUBJECTS[choices.subject]
     premise = f"{subject[0].upper()}{subject[1:]} is {phrases[0]}, {phrases[1]}."
-    claimed = one.omitted if label == NEUTRAL else stated[one.claim]
-    value = one.value[claimed]
+    claimed = choices.omitted if label == NEUTRAL else stated[choices.claim]
+    value = choices.value[claimed]
     if label == CONTRADICTION:
-        value = (value + one.shift) % len(ATTRIBUTES[claimed])
-    cue = f"{CUES[label]} " if cued else ""
-    return premise, f"The {subject.partition(' ')[2]} is {cue}{ATTRIBUTES[claimed][value][one.wording[2]]}."
+        value = (value + choices.shift) % len(ATTRIBUTES[claimed])
+    phrase = ATTRIBUTES[claimed][value][choices.wording[2]]
+    if cued:
+        phrase = f"{CUES[label]} {phrase}"
+    _, _, person = subject.partition(" ")
+    return premise, f"The {person} is {phrase}."

@@ -27,8 +27,12 @@ _TEMPLATES = (
 
 def _slots(text: str) -> _Slots:
     """The choices of every slot, from `slot: choice, choice` with lines that go on where they are indented further."""
-    slots = (line.split(":") for line in re.sub(r"\n {5,}", " ", text).strip().split("\n"))
-    return {name.strip(): tuple(choice.strip() for choice in choices.split(",")) for name, choices in slots}
+    lines = re.sub(r"\n {5,}", " ", text).strip().split("\n")
+    slots = {}
+    for line in lines:
+        name, choices = line.split(":")
+        slots[name.strip()] = tuple(map(str.strip, choices.split(",")))
+    return slots
 
 
 _NEUTRAL = _slots(
@@ -78,18 +82,19 @@ def sentences(per_class: int = 2000, *, generator: torch.Generator) -> tuple[lis
     ValueError when per_class is not a positive whole number or exceeds what the grammar can generate.
     """
     require_int("per_class", per_class)
-    drawn: list[str] = []
+    texts: list[str] = []
     for slots in (_NEUTRAL | _UNFAVOURABLE, _NEUTRAL | _FAVOURABLE):
-        greatest = len(_TEMPLATES) * min(_variants(template, slots) for template in _TEMPLATES)
+        variants = [_variants(template, slots) for template in _TEMPLATES]
+        greatest = len(_TEMPLATES) * min(variants)
         if per_class > greatest:
             raise OutOfRange(
                 f"per_class must be at most {greatest}, the number of sentences in the grammar, got {per_class}."
             )
         for position, template in enumerate(_TEMPLATES):
             share = (per_class + position) // len(_TEMPLATES)
-            order = torch.randperm(_variants(template, slots), generator=generator, device=generator.device)
-            drawn += [_sentence(template, slots, index) for index in order[:share].tolist()]
-    return drawn, torch.arange(2).repeat_interleave(per_class)
+            order = torch.randperm(variants[position], generator=generator, device=generator.device)
+            texts += [_sentence(template, slots, index) for index in order[:share].tolist()]
+    return texts, torch.arange(2).repeat_interleave(per_class)
 
 
 def generated_reviews(per_class: int = 2000, *, generator: torch.Generator) -> LabelledTexts:

@@ -50,24 +50,27 @@ def cola(split: str = "train", root: Path | str | None = None) -> LabelledTexts:
         texts, labels, ids = _glue(split)
     else:
         path = root / "cola" / f"{_COLA_FILES[split]}.tsv"
-        rows = list(enumerate(read_table(path, _COLA_COLUMNS, header=False), 1))
-        texts = [row["sentence"] for _, row in rows]
-        labels = [label_of(row["label"], path, number, ("0", "1")) for number, row in rows]
-        ids = [f"{row['source']}-{number}" for number, row in rows]
+        texts, labels, ids = [], [], []
+        for number, row in enumerate(read_table(path, _COLA_COLUMNS, header=False), 1):
+            texts.append(row["sentence"])
+            labels.append(label_of(row["label"], path, number, ("0", "1")))
+            ids.append(f"{row['source']}-{number}")
     return LabelledTexts(texts, torch.tensor(labels), _ACCEPTABILITY, f"cola-{split}", split, ids)
 
 
 def _glue(split: str) -> tuple[list[str], list[int], list[str]]:
     stored = downloaded("cola", "nyu-mll/glue", "train" if split == "train" else "validation", "cola")
-    texts, labels = list(stored["sentence"]), list(stored["label"])
+    texts = list(stored["sentence"])
+    labels = list(stored["label"])
     ids = [str(place) for place in range(len(texts))]
     if split == "train":
         return texts, labels, ids
     part, counts = _GLUE_PARTS[split]
-    found = [labels[part].count(0), labels[part].count(1)]
-    if found != counts:
-        raise InvalidInput(f"the downloaded {split} sentences must be {counts} of classes 0 and 1, got {found}.")
-    return texts[part], labels[part], ids[part]
+    labels = labels[part]
+    got = [labels.count(0), labels.count(1)]
+    if got != counts:
+        raise InvalidInput(f"the downloaded {split} sentences must be {counts} of classes 0 and 1, got {got}.")
+    return texts[part], labels, ids[part]
 
 
 def sst2(split: str = "train", root: Path | str | None = None) -> LabelledTexts:
@@ -84,13 +87,15 @@ def sst2(split: str = "train", root: Path | str | None = None) -> LabelledTexts:
         if split not in _GLUE_SPLITS:
             raise FileNotFoundError(f"split must be train or test to be downloaded, got {split!r}: GLUE has no other.")
         stored = downloaded("sst2", "nyu-mll/glue", _GLUE_SPLITS[split], "sst2")
-        texts, labels = list(stored["sentence"]), list(stored["label"])
+        texts = list(stored["sentence"])
+        labels = list(stored["label"])
     else:
         path = root / "sst2" / _SST2_FILES[split]
         rows = read_table(path, ("sentence", "label"), header=True)
         texts = [row["sentence"] for row in rows]
         labels = [label_of(row["label"], path, number, ("0", "1")) for number, row in enumerate(rows, 2)]
-    return LabelledTexts([text.strip() for text in texts], torch.tensor(labels), SENTIMENTS, f"sst2-{split}", split)
+    texts = list(map(str.strip, texts))
+    return LabelledTexts(texts, torch.tensor(labels), SENTIMENTS, f"sst2-{split}", split)
 
 
 def imdb(split: str = "train", root: Path | str | None = None) -> LabelledTexts:
@@ -103,10 +108,13 @@ def imdb(split: str = "train", root: Path | str | None = None) -> LabelledTexts:
     root = data_root(root)
     if root is None:
         stored = downloaded("imdb", "stanfordnlp/imdb", split)
-        texts, labels, ids = list(stored["text"]), list(stored["label"]), None
+        texts = list(stored["text"])
+        labels = list(stored["label"])
+        ids = None
     else:
         rows = read_json_lines(root / "imdb" / f"imdb_{split}.jsonl.gz", {"text": str, "label": int})
-        texts, labels = [row["text"] for row in rows], [row["label"] for row in rows]
+        texts = [row["text"] for row in rows]
+        labels = [row["label"] for row in rows]
         ids = [str(row.get("id", place)) for place, row in enumerate(rows)]
     return LabelledTexts(texts, torch.tensor(labels), SENTIMENTS, f"imdb-{split}", split, ids)
 
@@ -124,15 +132,21 @@ def nli(name: str = "snli", split: str = "train", root: Path | str | None = None
     if root is None:
         source, splits = _NLI_HUB[name]
         stored = downloaded("nli", source, splits[split])
-        rows = list(zip(stored["premise"], stored["hypothesis"], stored["label"]))
-        labelled = [place for place, row in enumerate(rows) if row[2] >= 0]
-        pairs, labels = [rows[place][:2] for place in labelled], [rows[place][2] for place in labelled]
-        return LabelledTexts(pairs, torch.tensor(labels), CLASSES, f"{name}-{split}", split, [*map(str, labelled)])
+        pairs, labels, ids = [], [], []
+        rows = zip(stored["premise"], stored["hypothesis"], stored["label"])
+        for place, (premise, hypothesis, label) in enumerate(rows):
+            if label >= 0:
+                pairs.append((premise, hypothesis))
+                labels.append(label)
+                ids.append(str(place))
+        return LabelledTexts(pairs, torch.tensor(labels), CLASSES, f"{name}-{split}", split, ids)
     path = first_file(root / "nli", _NLI_FILES[name][split])
-    found = read_json_lines(path, {"premise": str, "hypothesis": str, "label": str})
-    labels = [label_of(row["label"], path, number, CLASSES) for number, row in enumerate(found, 1)]
-    pairs = [(row["premise"], row["hypothesis"]) for row in found]
-    return LabelledTexts(pairs, torch.tensor(labels), CLASSES, path.name.partition(".")[0].replace("_", "-"), split)
+    pairs, labels = [], []
+    for number, row in enumerate(read_json_lines(path, {"premise": str, "hypothesis": str, "label": str}), 1):
+        pairs.append((row["premise"], row["hypothesis"]))
+        labels.append(label_of(row["label"], path, number, CLASSES))
+    stem, _, _ = path.name.partition(".")
+    return LabelledTexts(pairs, torch.tensor(labels), CLASSES, stem.replace("_", "-"), split)
 
 
 def first_file(folder: Path, names: Sequence[str]) -> Path:
@@ -152,9 +166,11 @@ def read_json_lines(path: Path, fields: Mapping[str, Callable[[Any], Any]]) -> l
     for number, line in enumerate(lines(first_file(path.parent, [path.name])), 1):
         try:
             row = json_object(line)
-            rows.append(row | {name: convert(row[name]) for name, convert in fields.items()})
+            for name, convert in fields.items():
+                row[name] = convert(row[name])
         except (KeyError, TypeError, ValueError) as error:
             raise UnreadableFile(f"{path}, line {number}, is not an object with {' and '.join(fields)}.") from error
+        rows.append(row)
     return _some(path, rows)
 
 
@@ -166,13 +182,16 @@ def read_table(path: Path, columns: Sequence[str], header: bool) -> list[dict[st
     path = first_file(path.parent, [path.name])
     rows = [line.split("\t") for line in lines(path)]
     _some(path, rows)
-    first = 1 if header else 0
-    if header and rows[:1] != [list(columns)]:
-        raise UnreadableFile(f"{path}, line 1, must be {' '.join(columns)}, got {' '.join(rows[0])[:100]!r}.")
-    for number, row in enumerate(rows[first:], first + 1):
+    first = 1
+    if header:
+        titles = rows.pop(0)
+        first = 2
+        if titles != list(columns):
+            raise UnreadableFile(f"{path}, line 1, must be {' '.join(columns)}, got {' '.join(titles)[:100]!r}.")
+    for number, row in enumerate(rows, first):
         if len(row) != len(columns):
             raise UnreadableFile(f"{path}, line {number}, must have the {len(columns)} columns {', '.join(columns)}.")
-    return [dict(zip(columns, row)) for row in rows[first:]]
+    return [dict(zip(columns, row)) for row in rows]
 
 
 def _some(path: Path, rows: list) -> list:

@@ -23,7 +23,8 @@ Texts = Sequence[str] | Sequence[tuple[str, str]]
 
 PREMISE, HYPOTHESIS = "PREMISE", "HYPOTHESIS"  # the headers
 _MASK = "[MASK]"
-_LEVELS = ((0.25, "none"), (0.5, "low"), (0.75, "medium"))  # below these shares of the hypothesis; from .75 on "high"
+_LEVELS = ("none", "low", "medium", "high")
+_BOUNDS = (0.25, 0.5, 0.75)  # shares of the hypothesis at which the next level begins
 
 _TOKEN = re.compile(r"\[MASK\]|\w+(?:['’]\w+)*|[^\w\s]")
 
@@ -58,9 +59,9 @@ def shuffled(texts: Texts, generator: torch.Generator) -> list[str]:
     def shuffle(text: str) -> str:
         import torch  # takes seconds
 
-        found = tokens(text)
-        order = torch.randperm(len(found), generator=generator, device=generator.device).tolist()
-        return " ".join(found[place] for place in order)
+        words = tokens(text)
+        order = torch.randperm(len(words), generator=generator, device=generator.device)
+        return " ".join(words[place] for place in order.tolist())
 
     return _each(texts, shuffle)
 
@@ -83,17 +84,25 @@ def premise_only(pairs: Texts) -> list[str]:
 def raw_overlap(pairs: Texts) -> list[str]:
     """Premise and hypothesis, with [MASK] for every token that the other does not have."""
 
-    def masked(text: str, common: set[str]) -> str:
-        return " ".join(one if one.casefold() in common else _MASK for one in tokens(text))
+    masked = []
+    for premise, hypothesis in _pairs(pairs):
+        common = _types(premise) & _types(hypothesis)
+        masked.append((_masked(premise, common), _masked(hypothesis, common)))
+    return standard(masked)
 
-    common = [_types(premise) & _types(hypothesis) for premise, hypothesis in _pairs(pairs)]
-    return standard([(masked(one, shared), masked(other, shared)) for (one, other), shared in zip(pairs, common)])
+
+def _masked(text: str, common: set[str]) -> str:
+    """The text with [MASK] for every token whose type is not common."""
+    words = []
+    for token in tokens(text):
+        words.append(token if token.casefold() in common else _MASK)
+    return " ".join(words)
 
 
 def overlap_level(pairs: Texts) -> list[str]:
     """The share of the hypothesis' tokens that the premise has: none, low, medium, high (from .25, .5, .75 on)."""
-    fractions = overlap_fractions(pairs)
-    return [next((level for bound, level in _LEVELS if fraction < bound), "high") for fraction in fractions]
+    places = np.digitize(overlap_fractions(pairs), _BOUNDS)
+    return [_LEVELS[place] for place in places]
 
 
 TRANSFORMATIONS: dict[str, Callable[[Texts], list[str]]] = {
@@ -105,7 +114,7 @@ TRANSFORMATIONS: dict[str, Callable[[Texts], list[str]]] = {
     "raw_overlap": raw_overlap,
     "overlap": overlap_level,
 }
-"""Those that take nothing but the texts, by the names of the published results."""
+"""Transformations without a random draw, by the names of the published results."""
 
 
 def transformed(name: str, texts: Texts, generator: torch.Generator) -> list[str]:
@@ -114,27 +123,39 @@ def transformed(name: str, texts: Texts, generator: torch.Generator) -> list[str
     Raises ValueError for another name, or for one of pairs when the texts are single.
     """
     one_of("name", name, ("shuffled", *TRANSFORMATIONS))
-    return shuffled(texts, generator) if name == "shuffled" else TRANSFORMATIONS[name](texts)
+    if name == "shuffled":
+        return shuffled(texts, generator)
+    return TRANSFORMATIONS[name](texts)
 
 
 def lengths(texts: Texts) -> np.ndarray:
     """The number of tokens of every text, or of both texts of a pair, int64 [n]."""
-    return np.array([sum(len(tokens(side)) for side in ((one,) if isinstance(one, str) else one)) for one in texts])
+    counts = []
+    for text in texts:
+        parts = [text] if isinstance(text, str) else text
+        counts.append(sum(len(tokens(part)) for part in parts))
+    return np.array(counts)
 
 
 def overlap_lengths(pairs: Texts) -> np.ndarray:
     """The number of different tokens that both texts of a pair have, int64 [n] (figure 5)."""
-    return np.array([len(_types(premise) & _types(hypothesis)) for premise, hypothesis in _pairs(pairs)])
+    counts = []
+    for premise, hypothesis in _pairs(pairs):
+        common = _types(premise) & _types(hypothesis)
+        counts.append(len(common))
+    return np.array(counts)
 
 
 def overlap_fractions(pairs: Texts) -> np.ndarray:
     """The share of the hypothesis' tokens, repeated ones counted, that the premise has: float64 [n]; 0 without any."""
 
-    def share(premise: str, hypothesis: str) -> float:
-        there, claimed = _types(premise), tokens(hypothesis)
-        return sum(one.casefold() in there for one in claimed) / max(1, len(claimed))
-
-    return np.array([share(premise, hypothesis) for premise, hypothesis in _pairs(pairs)])
+    shares = []
+    for premise, hypothesis in _pairs(pairs):
+        types = _types(premise)
+        words = tokens(hypothesis)
+        overlap = sum(word.casefold() in types for word in words)
+        shares.append(overlap / max(1, len(words)))
+    return np.array(shares)
 
 
 def _types(text: str) -> set[str]:
@@ -147,16 +168,19 @@ def _headed(header: str, text: str) -> str:
 
 def _each(texts: Texts, change: Callable[[str], str]) -> list[str]:
     """Every text changed; of pairs both texts, premise first, in one text with their headers."""
-    return [
-        change(one)
-        if isinstance(one, str)
-        else f"{_headed(PREMISE, change(one[0]))} {_headed(HYPOTHESIS, change(one[1]))}"
-        for one in texts
-    ]
+    changed = []
+    for text in texts:
+        if isinstance(text, str):
+            changed.append(change(text))
+        else:
+            premise = _headed(PREMISE, change(text[0]))
+            hypothesis = _headed(HYPOTHESIS, change(text[1]))
+            changed.append(f"{premise} {hypothesis}")
+    return changed
 
 
 def _pairs(texts: Texts) -> Sequence[tuple[str, str]]:
     """The texts; ValueError unless they are pairs."""
-    if any(isinstance(one, str) for one in texts):
+    if any(isinstance(text, str) for text in texts):
         raise InvalidInput("pairs must be of a premise and a hypothesis, got single texts.")
     return texts

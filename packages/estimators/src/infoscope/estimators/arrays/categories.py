@@ -67,19 +67,27 @@ class Table:
         """Number of rows [n] in groups over the design effect of their cells (Rao & Scott 1981)."""
         if groups is None:
             return self.n
-        x, y, _ = (counts / self.n for counts in self.counts)
-        excess, square = self.ratios - 1, self.ratios.mean() - 1
-        single = ((1 / x[self.x] - 1) * (1 / y[self.y] - 1) - 2 * excess + square).sum()
+        x, y, _ = self.counts
+        share_x = x[self.x] / self.n
+        share_y = y[self.y] / self.n
+        excess = self.ratios - 1
+        square = self.ratios.mean() - 1
+        odds = (1 / share_x - 1) * (1 / share_y - 1)
+        single = (odds - 2 * excess + square).sum()
+        of_cells = self._squares(groups, self.cells, share_x * share_y)
+        of_x = self._squares(groups, self.x, share_x)
+        of_y = self._squares(groups, self.y, share_y)
+        together = of_cells - of_x - of_y
         sizes = np.bincount(groups).astype(float)
-        of_cells = self._squares(groups, self.cells, x[self.x] * y[self.y])
-        together = of_cells - self._squares(groups, self.x, x[self.x]) - self._squares(groups, self.y, y[self.y])
-        together += (1 + square) * (sizes**2).sum() - 2 * (sizes * np.bincount(groups, weights=excess)).sum()
+        excess_of_groups = np.bincount(groups, weights=excess)
+        together += (1 + square) * (sizes**2).sum() - 2 * (sizes * excess_of_groups).sum()
         return float(self.n * single / together)
 
     def _squares(self, groups: NDArray, codes: Codes, shares: Values) -> float:
         """Sum over groups and categories of squared numbers of rows, over shares [n]."""
-        both = joint_codes([groups, codes])[0]
-        return float((np.bincount(both)[both] / shares).sum())
+        both, _ = joint_codes([groups, codes])
+        rows = np.bincount(both)[both]
+        return float((rows / shares).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,12 +120,10 @@ class _CountMethod(Described):
         knn.require_repeats(x=pairs.x, y=pairs.y)
         table = Table(pairs.x.codes, pairs.y.codes)
         rows = table.independent_rows(pairs.groups)
-        found = self.measure(table, rows)
-        influence = mean_influence(found.influence, pairs.groups)
-        bias, distance = (
-            self._bias_when_permuted(table, generator),
-            self._distance_to_cross_check(table, rows, found.value),
-        )
+        measured = self.measure(table, rows)
+        influence = mean_influence(measured.influence, pairs.groups)
+        bias = self._bias_when_permuted(table, generator)
+        distance = self._distance_to_cross_check(table, rows, measured.value)
         notes: tuple[str, ...] = ()
         if rows < table.n:
             sentence = (
@@ -125,9 +131,10 @@ class _CountMethod(Described):
             )
             notes = (Note(sentence, "dependent rows", "groups"),)
         freedom = (pairs.x.categories - 1) * (pairs.y.categories - 1)
-        error = max(root_sum_squares(influence), sqrt(freedom / 2) / rows)
+        error_at_independence = sqrt(freedom / 2) / rows
+        error = max(root_sum_squares(influence), error_at_independence)
         return Estimate(
-            found.value,
+            measured.value,
             hypot(error, bias, distance),
             n=table.n,
             method=self.title,
@@ -135,7 +142,7 @@ class _CountMethod(Described):
             settings=self.described(table, rows),
             units=len(influence),
             degrees=len(influence) - 1 if len(influence) > 1 else nan,
-            local=found.local,
+            local=measured.local,
             influence=influence,
         )
 
@@ -146,17 +153,22 @@ class _CountMethod(Described):
         x, y, _ = table.counts
         if (len(x) - 1) * (len(y) - 1) <= 2 * table.n * least:  # then even the plug-in estimate is lower
             return 0.0
-        permuted = (Table(table.x, generator.permutation(table.y)) for _ in range(permutations))
-        drawn = [self.measure(one, table.n).value for one in permuted]
-        bias, error = float(np.mean(drawn)), float(np.std(drawn)) / sqrt(permutations)
+        values = []
+        for _ in range(permutations):
+            permuted = Table(table.x, generator.permutation(table.y))
+            values.append(self.measure(permuted, table.n).value)
+        bias = float(np.mean(values))
+        error = float(np.std(values)) / sqrt(permutations)
         return bias if abs(bias) > max(least, 3.0 * error) else 0.0
 
     def _distance_to_cross_check(self, table: Table, rows: float, value: float) -> float:
         """The distance to a method that allows for unseen cells, nats, where over 5 % of rows are alone in theirs."""
-        alone = float(np.mean(np.rint(table.scaled_to(rows)[2])[table.cells] <= 1))
-        if not self.cross_check or alone <= 0.05:
+        _, _, cells = table.scaled_to(rows)
+        alone = np.rint(cells)[table.cells] <= 1
+        if not self.cross_check or float(np.mean(alone)) <= 0.05:
             return 0.0
-        return abs(next(one for one in METHODS if one.name == self.cross_check).measure(table, rows).value - value)
+        other = next(method for method in METHODS if method.name == self.cross_check)
+        return abs(other.measure(table, rows).value - value)
 
 
 @dataclass(frozen=True)
@@ -238,10 +250,15 @@ class _WithPossibleCategories(_CountMethod):
     def possible(self, table: Table) -> tuple[int, int]:
         """Numbers of possible categories of x and of y. OutOfRange: fewer than occur."""
         occur = len(table.counts[0]), len(table.counts[1])
-        found = self.categories or occur
-        if found[0] < occur[0] or found[1] < occur[1]:
-            raise OutOfRange(f"categories must be at least those that occur, {occur}, got {found}.")
-        return found
+        possible = self.categories or occur
+        if possible[0] < occur[0] or possible[1] < occur[1]:
+            raise OutOfRange(f"categories must be at least those that occur, {occur}, got {possible}.")
+        return possible
+
+    def possible_with_cells(self, table: Table) -> tuple[int, int, int]:
+        """Numbers of possible categories of x and of y, and of cells."""
+        x, y = self.possible(table)
+        return x, y, x * y
 
 
 @dataclass(frozen=True)
@@ -258,16 +275,24 @@ class Shrinkage(_WithPossibleCategories):
     cross_check: ClassVar[str] = "nsb"
 
     def described(self, table: Table, rows: float) -> str:
-        weight = discrete.shrinkage_weight(table.scaled_to(rows)[2], int(np.prod(self.possible(table))))
-        return f"{weight:.2f} of the way to equal cells"
+        return f"{self.weight(table, rows):.2f} of the way to equal cells"
+
+    def weight(self, table: Table, rows: float) -> float:
+        """The weight of equal cells."""
+        _, _, cells = table.scaled_to(rows)
+        _, _, possible = self.possible_with_cells(table)
+        return discrete.shrinkage_weight(cells, possible)
 
     def measure(self, table: Table, rows: float) -> Measured:
-        of_x, of_y = self.possible(table)
-        weight = discrete.shrinkage_weight(table.scaled_to(rows)[2], of_x * of_y)
-        possible = list(zip(table.counts, (of_x, of_y, of_x * of_y)))
-        x, y, cells = (discrete.shrinkage(counts, count, weight) for counts, count in possible)
-        shares = ((1 - weight) * counts / table.n + weight / count for counts, count in possible)
-        return Measured(x + y - cells, (1 - weight) * table.rows_of(*(-np.log(share) for share in shares)))
+        weight = self.weight(table, rows)
+        entropies = []
+        log_shares = []
+        for counts, possible in zip(table.counts, self.possible_with_cells(table)):
+            entropies.append(discrete.shrinkage(counts, possible, weight))
+            shares = (1 - weight) * counts / table.n + weight / possible
+            log_shares.append(-np.log(shares))
+        x, y, cells = entropies
+        return Measured(x + y - cells, (1 - weight) * table.rows_of(*log_shares))
 
 
 @dataclass(frozen=True)
@@ -289,9 +314,8 @@ class Nsb(_WithPossibleCategories):
         return f"K = {of_x:,} x {of_y:,} possible cells"
 
     def measure(self, table: Table, rows: float) -> Measured:
-        of_x, of_y = self.possible(table)
-        found = [discrete.nsb(*each) for each in zip(table.scaled_to(rows), (of_x, of_y, of_x * of_y))]
-        (x, y, cells), slopes = zip(*found)
+        entropies = map(discrete.nsb, table.scaled_to(rows), self.possible_with_cells(table))
+        (x, y, cells), slopes = zip(*entropies)
         return Measured(x + y - cells, rows * table.rows_of(*slopes))
 
 
@@ -300,8 +324,9 @@ def _jackknife_values(counts: Values) -> Values:
     sizes, which = np.unique(counts, return_inverse=True)
     values = np.empty(len(sizes))
     for place, size in enumerate(sizes):
+        first = np.flatnonzero(counts == size)[0]
         fewer = counts.copy()
-        fewer[np.flatnonzero(counts == size)[0]] -= 1
+        fewer[first] -= 1
         values[place] = discrete.chao_shen(fewer) if fewer.any() else 0.0
     return -(counts.sum() - 1) * values[which.reshape(-1)]
 

@@ -35,11 +35,13 @@ class Classifier(Described):
         from infoscope.estimators.classifier import cross_fit  # with scikit-learn, which takes a second
 
         self.require(pairs)
-        label, seen = (pairs.y, pairs.x) if pairs.y.kind == "discrete" else (pairs.x, pairs.y)
-        found = cross_fit(
-            {"z": seen.as_numbers()}, {"label": label.codes}, pairs.groups, self.family, self.folds, generator=generator
-        )
-        return replace(found.information("z", "label"), method=f"V-information of {found.family}")
+        label, seen = pairs.x, pairs.y
+        if pairs.y.kind == "discrete":
+            label, seen = pairs.y, pairs.x
+        inputs = {"z": seen.as_numbers()}
+        labels = {"label": label.codes}
+        fits = cross_fit(inputs, labels, pairs.groups, self.family, self.folds, generator=generator)
+        return replace(fits.information("z", "label"), method=f"V-information of {fits.family}")
 
 
 METHODS: tuple[Described, ...] = (Classifier(),)

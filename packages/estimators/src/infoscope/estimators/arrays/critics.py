@@ -8,7 +8,7 @@ derangements (2305.20025).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -36,6 +36,9 @@ from infoscope.notes import Note
 
 _MAX_JUDGEMENTS = 40  # times at which unseen rows judge a training
 _MIN_UNITS = 16  # independent rows of a batch or a read-out
+_MAX_BLOCKS = 20  # of units, left out in turn for the error
+_ROWS_OF_JUDGEMENT = 512  # whose pairs are scored at once; judgements are many, and fewer rows are faster
+_ROWS_OF_READ_OUT = 2048  # whose pairs are scored at once, in 32 MiB
 _SOURCES = {
     "nwj": "Nguyen et al. 2010; Poole et al. 2019",
     "js": "Poole et al. 2019",
@@ -66,13 +69,18 @@ class CriticEstimate(Estimate):
         """Draws what critics report of their training batches by step, a line a training, dots where weights were kept;
         the matplotlib axes.
         """
-        ax, label = axes(ax), ", ".join(filter(None, (self.method, self._size())))
-        for number, (_, part) in enumerate(self.curve.groupby(["fold", "restart"])):
+        ax = axes(ax)
+        label = ", ".join(filter(None, (self.method, self._size())))
+        scale = NATS_PER_BIT if unit == BITS else 1
+        for _, part in self.curve.groupby(["fold", "restart"]):
             if "training" in part:
-                reports, kept = part["training"] / (NATS_PER_BIT if unit == BITS else 1), part["kept"]
-                ax.plot(part["step"], reports, color=color, lw=1, label="" if number else label)
-                ax.plot(part["step"][kept], reports[kept], "o", color=color)
+                chosen = part["kept"]
+                steps = part["step"]
+                reports = part["training"] / scale
+                ax.plot(steps, reports, color=color, lw=1, label=label)
+                ax.plot(steps[chosen], reports[chosen], "o", color=color)
                 ax.legend()
+                label = ""
         ax.set(xlabel="step (dot: weights that were kept)", ylabel=f"report on training batches ({unit})")
         return ax
 
@@ -122,11 +130,12 @@ class CriticMethod(Described):
         return _SOURCES.get(self.name, default)
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> CriticEstimate:
-        bound, parts = as_bound(self.bound), []
+        bound = as_bound(self.bound)
+        folds = []
         with threads_for(self.work(pairs.x.dim + pairs.y.dim)):
-            for fold, part in enumerate(splits(pairs, self.folds, generator)):
-                parts.append(self._fold(fold, bound, pairs, part, generator))
-        return _combined(self, bound, pairs, parts)
+            for number, rows in enumerate(splits(pairs, self.folds, generator)):
+                folds.append(self._fold(number, bound, pairs, rows, generator))
+        return _combined(self, bound, pairs, folds)
 
     def work(self, columns: int) -> int:
         """Multiplications that decide on the number of threads: a sixteenth of those of a layer in a step."""
@@ -136,16 +145,19 @@ class CriticMethod(Described):
         x = _prepared(self, pairs.x, part.seen)
         y = _prepared(self, pairs.y, part.seen)
         training = Rows(x[part.training], y[part.training], pairs.units[part.training])
-        known = _rows_of_some_units(part.training, pairs.units, len(part.held), generator)
-        stopping, held, seen = (
-            list(_independent_batches(pairs.units[rows], x[rows], y[rows], at_once, generator))
-            # rows whose pairs are scored at once: 2,048 take 32 MiB; judgements are many, and fewer rows are faster
-            for rows, at_once in ((part.stopping, 512), (part.held, 2048), (known, 2048))
-        )
+        some_training = _rows_of_some_units(part.training, pairs.units, len(part.held), generator)
+
+        def batches_of(rows: NDArray[np.intp], at_once: int) -> list[Batch]:
+            return _independent_batches(pairs.units[rows], x[rows], y[rows], at_once, generator)
+
+        stopping = batches_of(part.stopping, _ROWS_OF_JUDGEMENT)
+        held_out = batches_of(part.held, _ROWS_OF_READ_OUT)
+        seen = batches_of(some_training, _ROWS_OF_READ_OUT)
         fits = [self.fit(bound, training, stopping, generator) for _ in range(self.restarts)]
         best = max(fits, key=lambda fit: fit.judged)
         curves = [fit.curve.assign(fold=fold, restart=number) for number, fit in enumerate(fits)]
-        return _Fold.read(bound, best.critic, held, seen, pairs.units[part.held], pd.concat(curves), generator)
+        curve = pd.concat(curves)
+        return _Fold.read(bound, best.critic, held_out, seen, pairs.units[part.held], curve, generator)
 
     def fit(self, bound: Bound, rows: Rows, stopping: list[Batch], generator: np.random.Generator) -> Fit:
         """A critic trained on `rows` and stopped early by its objective on `stopping`."""
@@ -155,27 +167,30 @@ class CriticMethod(Described):
             self.critic, rows.dim_x, rows.dim_y, self.depth, self.width, self.embed, generator=draws,
             second=bound.objective.second is not None,
         )  # fmt: skip
-        if not any(True for _ in critic.parameters()):
-            return Fit(critic, _judge(bound, critic, stopping), pd.DataFrame({"step": [0], "kept": [True]}))
+        judged = [_judge(bound, critic, stopping)]
+        if not list(critic.parameters()):
+            return Fit(critic, judged[0], pd.DataFrame({"step": [0], "kept": [True]}))
         training = Training(
             rows, critic, bound, self.steps, batch=min(self.batch, rows.units), learning_rate=self.learning_rate,
             generator=draws, precision=self.precision,
         )  # fmt: skip
         pause = math.ceil(self.steps / _MAX_JUDGEMENTS)
-        curve, weights = [(0, math.nan, _judge(bound, critic, stopping))], [_weights_of(critic)]
-        while training.done < training.total:
-            before = training.done
+        steps = [0]
+        reports = [math.nan]
+        weights = [_weights_of(critic)]
+        best = 0
+        while training.done < training.total and len(steps) - 1 - best <= _MAX_JUDGEMENTS // 4:
             training.advance(pause)
-            reported = float(training.trace.values[0, before:].mean())
-            curve.append((training.done, reported, _judge(bound, critic, stopping)))
+            of_steps = training.trace.values[0, steps[-1] :]
+            steps.append(training.done)
+            reports.append(float(of_steps.mean()))
+            judged.append(_judge(bound, critic, stopping))
             weights.append(_weights_of(critic))
-            best = _best([judged for *_, judged in curve])
-            if len(curve) - 1 - best > _MAX_JUDGEMENTS // 4:
-                break
-        best = _best([judged for *_, judged in curve])
+            best = _best(judged)
         critic.load_state_dict(weights[best])
-        table = pd.DataFrame(curve, columns=["step", "training", "judged"])
-        return Fit(critic, curve[best][2], table.assign(kept=np.arange(len(curve)) == best))
+        curve = pd.DataFrame({"step": steps, "training": reports, "judged": judged})
+        curve["kept"] = curve.index == best
+        return Fit(critic, judged[best], curve)
 
 
 def torch_generator(generator: np.random.Generator) -> torch.Generator:
@@ -195,7 +210,8 @@ def _rows_of_some_units(
     """The first `count` of these rows with units in random order, all of a unit together."""
     _, codes = np.unique(units[rows], return_inverse=True)
     places = generator.permutation(codes.max() + 1)[codes]
-    return rows[np.argsort(places, kind="stable")[:count]]
+    order = np.argsort(places, kind="stable")
+    return rows[order[:count]]
 
 
 Batch = tuple[Tensor, Tensor, NDArray[np.intp]]  # x, y and the places of independent rows
@@ -258,39 +274,47 @@ def _distinct_numbers(n: int, among: int, generator: torch.Generator) -> Tensor:
 
 def _independent_batches(
     units: NDArray[np.intp], x: Tensor, y: Tensor, at_once: int, generator: np.random.Generator
-) -> Iterator[Batch]:
+) -> list[Batch]:
     """All rows in batches of at most `at_once` that hold one row of a unit. ValueError: such batches are too small."""
     order = generator.permutation(len(units))
     _, codes = np.unique(units[order], return_inverse=True)
     by_unit = np.argsort(codes, kind="stable")
-    first = np.searchsorted(codes[by_unit], codes[by_unit])
+    sorted_codes = codes[by_unit]
+    first = np.searchsorted(sorted_codes, sorted_codes)
     layer = np.empty(len(units), np.intp)
     layer[by_unit] = np.arange(len(units)) - first  # which of its unit's rows it is
-    batches = []
+    usable = []
     for number in range(int(layer.max()) + 1):
         rows = order[layer == number]
-        batches += [rows] if len(rows) < 2 else np.array_split(rows, math.ceil(len(rows) / at_once))
-    usable = [rows for rows in batches if len(rows) >= _MIN_UNITS]
+        parts = np.array_split(rows, math.ceil(len(rows) / at_once))
+        usable += [part for part in parts if len(part) >= _MIN_UNITS]
     if sum(map(len, usable)) < 0.9 * len(units):
         raise InvalidInput(
             f"groups must be many and of like sizes for a critic, whose batches hold one row of a group: got "
             f"{codes.max() + 1} groups for {len(units)} rows; use a method without negatives, such as ksg."
         )
-    for rows in usable:
-        yield x[rows], y[rows], rows
+    return [(x[rows], y[rows], rows) for rows in usable]
 
 
 def scores_of(critic: Critic, x: Tensor, y: Tensor) -> Scores:
     """The scores of all pairs of rows, float64, because exp of a float32 overflows at 88 nats."""
     with torch.no_grad():
         second = critic.second_scores(x, y)
-        return split(critic(x, y).double(), None if second is None else second.double())
+        if second is not None:
+            second = second.double()
+        return split(critic(x, y).double(), second)
 
 
 def _judge(bound: Bound, critic: Critic, batches: list[Batch]) -> float:
+    """The mean of the bound's objective over the rows of the batches."""
+    return _mean_over_rows(bound.objective.judge, critic, batches)
+
+
+def _mean_over_rows(statistic: Callable[[Scores], Tensor], critic: Critic, batches: list[Batch]) -> float:
+    """The mean of a statistic of the scores of each batch, weighted by rows."""
+    values = [float(statistic(scores_of(critic, x, y))) for x, y, _ in batches]
     sizes = [len(rows) for *_, rows in batches]
-    found = [float(bound.objective.judge(scores_of(critic, x, y))) for x, y, _ in batches]
-    return float(np.average(found, weights=sizes))
+    return float(np.average(values, weights=sizes))
 
 
 def _best(judged: list[float]) -> int:
@@ -307,7 +331,15 @@ def _weights_of(critic: Critic) -> dict[str, Tensor]:
 
 @dataclass(frozen=True, eq=False)
 class _Fold:
-    """One held-out part: its estimate, leave-block-out changes, rows in all and at once; the same of training rows."""
+    """One held-out part.
+
+    value      the bound's report, nats
+    seen       the report on training rows, nats
+    influence  of each of the blocks that are left out in turn, nats
+    rows       how many are held out
+    largest    rows of the largest batch
+    curve      of the trainings
+    """
 
     value: float
     seen: float
@@ -319,7 +351,9 @@ class _Fold:
     @property
     def was_trained(self) -> bool:
         """Whether training improved on the first weights, if there are any."""
-        return bool((self.curve["kept"] & (self.curve["step"] > 0)).any() or (self.curve["step"] == 0).all())
+        first = self.curve["step"] == 0
+        improved = self.curve["kept"] & ~first
+        return bool(improved.any() or first.all())
 
     @classmethod
     def read(
@@ -327,30 +361,33 @@ class _Fold:
         bound: Bound,
         critic: Critic,
         batches: list[Batch],
-        known: list[Batch],
+        training: list[Batch],
         units: NDArray[np.intp],
         curve: pd.DataFrame,
         generator: np.random.Generator,
     ) -> _Fold:
         """The bound's report on the held-out rows, and its jackknife over 20 blocks of whole units."""
-        names, codes = np.unique(units, return_inverse=True)
-        blocks = min(20, len(names))  # left out in turn for the error
-        block = (generator.permutation(len(names)) % blocks)[codes]
-        without, whole = np.zeros((blocks, 2)), np.zeros(2)
+        distinct, codes = np.unique(units, return_inverse=True)
+        blocks = min(_MAX_BLOCKS, len(distinct))
+        block = (generator.permutation(len(distinct)) % blocks)[codes]
+        total = 0.0
+        totals_without = np.zeros(blocks)
+        rows_without = np.zeros(blocks)
         for x, y, rows in batches:
             scores = scores_of(critic, x, y)
-            whole += len(rows) * np.array([float(bound.estimate(scores)), 1.0])
+            total += len(rows) * float(bound.estimate(scores))
             for number in range(blocks):
-                kept = torch.from_numpy(np.flatnonzero(block[rows] != number))
-                second = None if scores.second is None else scores.second[kept]
-                part = split(scores.matrix[kept[:, None], kept], second)
-                without[number] += len(kept) * np.array([float(bound.estimate(part)), 1.0])
-        jackknifed = without[:, 0] / without[:, 1]
+                others = torch.from_numpy(np.flatnonzero(block[rows] != number))
+                second = None if scores.second is None else scores.second[others]
+                part = split(scores.matrix[others[:, None], others], second)
+                totals_without[number] += len(others) * float(bound.estimate(part))
+                rows_without[number] += len(others)
+        jackknifed = totals_without / rows_without
         influence = math.sqrt((blocks - 1) / blocks) * (jackknifed.mean() - jackknifed)
-        largest = max(len(rows) for *_, rows in batches)
-        seen = [float(bound.estimate(scores_of(critic, x, y))) for x, y, _ in known]
-        seen = np.average(seen, weights=[len(rows) for *_, rows in known])
-        return cls(whole[0] / whole[1], float(seen), influence, int(whole[1]), largest, curve)
+        sizes = [len(rows) for *_, rows in batches]
+        count = sum(sizes)
+        seen = _mean_over_rows(bound.estimate, critic, training)
+        return cls(total / count, seen, influence, count, max(sizes), curve)
 
 
 def _combined(method: CriticMethod, bound: Bound, pairs: Pairs, folds: list[_Fold]) -> CriticEstimate:
@@ -358,31 +395,38 @@ def _combined(method: CriticMethod, bound: Bound, pairs: Pairs, folds: list[_Fol
 
     Degrees of freedom by Welch and Satterthwaite. The interval extends to the report on training rows.
     """
-    shares = np.array([fold.rows for fold in folds]) / sum(fold.rows for fold in folds)
+    rows = np.array([fold.rows for fold in folds])
+    shares = rows / rows.sum()
     values = np.array([fold.value for fold in folds])
     influence = np.concatenate([share * fold.influence for share, fold in zip(shares, folds)])
     sampling = float(np.sum(influence**2))
-    own = np.array([np.sum(fold.influence**2) for fold in folds])
-    training = float(max(0.0, values.var(ddof=1) - own.mean()) * np.sum(shares**2))
-    free = len(influence) - len(folds), len(folds) - 1
+    within_folds = np.array([np.sum(fold.influence**2) for fold in folds])
+    between_folds = max(0.0, values.var(ddof=1) - within_folds.mean())
+    training = float(between_folds * np.sum(shares**2))
     variance = sampling + training
-    degrees = variance**2 / (sampling**2 / free[0] + training**2 / free[1]) if variance > 0 else math.nan
+    degrees = math.nan
+    if variance > 0:
+        of_sampling = sampling**2 / (len(influence) - len(folds))
+        of_training = training**2 / (len(folds) - 1)
+        degrees = variance**2 / (of_sampling + of_training)
     largest = max(fold.largest for fold in folds)
-    rounded = ", bf16 products" if method.precision == "bf16" and method.critic != "inner" else ""
-    found: dict[str, Any] = {
-        "value": float(shares @ values),
-        "standard_error": math.sqrt(variance) if math.isfinite(variance) else math.nan,
-        "n": sum(fold.rows for fold in folds),
-        "method": f"{bound.name}, {method.critic} critic",
-        "settings": f"{len(folds)} folds, {method.restarts} training{'s' * (method.restarts > 1)} each, batches of "
-        f"{method.batch}{rounded}, read out on {largest:,} rows",
-        "units": len(np.unique(pairs.units)),
-        "degrees": degrees,
-    }
-    seen = float(shares @ np.array([fold.seen for fold in folds]))
+    seen = np.array([fold.seen for fold in folds])
+    seen = float(shares @ seen)
     curve = pd.concat([fold.curve for fold in folds], ignore_index=True)
-    curve = curve[["fold", "restart", *(name for name in curve if name not in ("fold", "restart"))]]
-    mean = CriticEstimate(**found, notes=_notes(bound, values, largest, folds), seen=seen, curve=curve)
+    curve.insert(0, "fold", curve.pop("fold"))
+    curve.insert(1, "restart", curve.pop("restart"))
+    mean = CriticEstimate(
+        value=float(shares @ values),
+        standard_error=math.sqrt(variance) if math.isfinite(variance) else math.nan,
+        n=int(rows.sum()),
+        method=f"{bound.name}, {method.critic} critic",
+        settings=_settings_in_words(method, len(folds), largest),
+        notes=_notes(bound, values, largest, folds),
+        units=len(np.unique(pairs.units)),
+        degrees=degrees,
+        seen=seen,
+        curve=curve,
+    )
     if not seen > mean.value:
         return mean
     notes = mean.notes
@@ -395,13 +439,24 @@ def _combined(method: CriticMethod, bound: Bound, pairs: Pairs, folds: list[_Fol
     return replace(mean, notes=notes, interval=(mean.low, seen + mean.high - mean.value))
 
 
+def _settings_in_words(method: CriticMethod, folds: int, largest: int) -> str:
+    """How an estimate was made, for results; `largest`: rows of a read-out."""
+    trainings = "1 training" if method.restarts == 1 else f"{method.restarts} trainings"
+    batches = f"batches of {method.batch}"
+    if method.precision == "bf16" and method.critic != "inner":
+        batches += ", bf16 products"
+    return f"{folds} folds, {trainings} each, {batches}, read out on {largest:,} rows"
+
+
 JS_BIAS = Note(
     "js reports nwj's formula at the log ratio: with a perfect critic, I - 0.53 bits (1/e nats).", "biased", "method"
 )
 
 
 def _notes(bound: Bound, values: NDArray[np.float64], largest: int, folds: list[_Fold]) -> tuple[str, ...]:
-    least, most = (end / NATS_PER_BIT for end in (values.min(), values.max()))
+    """Notes on the folds' estimates [folds], nats."""
+    least = values.min() / NATS_PER_BIT
+    most = values.max() / NATS_PER_BIT
     notes = [Note(f"The folds' estimates are {least:.3g} to {most:.3g} bits.", "folds")]
     idle = sum(not fold.was_trained for fold in folds)
     if idle:
@@ -410,13 +465,14 @@ def _notes(bound: Bound, values: NDArray[np.float64], largest: int, folds: list[
             "weights were kept: the dependence is too weak, or the rows are too few, for critics."
         )
         notes.append(Note(sentence, "not trained"))
-    ceiling = math.log2(largest)
     if bound.name == "js":
         notes.append(JS_BIAS)
     if bound.name in ("infonce", "flo"):
+        ceiling = math.log2(largest)
         sentence = f"It cannot exceed log2 {largest:,} = {ceiling:.2f} bits, the rows of a read-out."
         notes.append(Note(sentence, "ceiling"))
     if not np.isfinite(values).all():
-        sentence = f"The estimates of {(~np.isfinite(values)).sum()} of {len(values)} folds are not finite."
+        count = np.sum(~np.isfinite(values))
+        sentence = f"The estimates of {count} of {len(values)} folds are not finite."
         notes.append(Note(sentence, "not finite"))
     return tuple(notes)

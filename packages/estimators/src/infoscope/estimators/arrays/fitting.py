@@ -15,6 +15,8 @@ from infoscope.estimators.pairs import Pairs
 from infoscope.estimators.scales import MARGINS, heavy_tails
 from infoscope.estimators.variables import Variable
 
+_STOPPING_SHARE = 0.2  # of the units outside a fold
+
 
 @dataclass(frozen=True, eq=False)
 class Split:
@@ -34,12 +36,14 @@ def splits(pairs: Pairs, folds: int, generator: np.random.Generator) -> Iterator
     """One split for every fold; a fifth of the training units stop. OutOfRange: fewer than two such units."""
     fold_of = pairs.folds(folds, generator)
     for fold in range(folds):
-        outside = generator.permutation(np.unique(pairs.units[fold_of != fold]))
+        held = fold_of == fold
+        outside = generator.permutation(np.unique(pairs.units[~held]))
         if len(outside) < 2:
             raise OutOfRange(f"groups must be at least 2 outside each of {folds} folds, to train and to stop, got 1.")
-        stops = np.isin(pairs.units, outside[: max(1, round(0.2 * len(outside)))])
-        held = fold_of == fold
-        yield Split(*(np.flatnonzero(rows) for rows in (~held & ~stops, stops, held)))
+        count = max(1, round(_STOPPING_SHARE * len(outside)))
+        stops = np.isin(pairs.units, outside[:count])
+        trains = ~held & ~stops
+        yield Split(np.flatnonzero(trains), np.flatnonzero(stops), np.flatnonzero(held))
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,13 +82,20 @@ class Preparation:
             varies = np.ptp(numbers, axis=0) > 0
             ranked[varies] = heavy_tails(numbers[:, varies])
         knots = tuple(_normal_scores(column) if rank else None for column, rank in zip(numbers.T, ranked))
-        plain = cls(np.zeros(variable.dim), np.ones(variable.dim), knots)._numbers(numbers)
-        centre = plain.mean(axis=0)
-        scale = np.ones(variable.dim) if margins == "given" else (plain - centre).std(axis=0)
+        unscaled = cls(np.zeros(variable.dim), np.ones(variable.dim), knots)
+        values = unscaled._numbers(numbers)
+        centre = values.mean(axis=0)
+        centred = values - centre
+        scale = np.ones(variable.dim)
+        if margins != "given":
+            scale = centred.std(axis=0)
         scale[scale <= 1e-12 * np.abs(centre)] = 1.0
         scale[scale == 0.0] = 1.0
-        rotation = None if components is None else _leading((plain - centre) / scale, components)
-        return cls(centre, scale, knots, rotation, 0 if variable.codes is None else variable.categories)
+        rotation = None
+        if components is not None:
+            rotation = _leading(centred / scale, components)
+        categories = 0 if variable.codes is None else variable.categories
+        return cls(centre, scale, knots, rotation, categories)
 
     def __call__(self, variable: Variable) -> NDArray[np.float64]:
         """A variable of the same columns as float64 [n, d]: its numbers, then its categories as 0 and 1."""
@@ -99,8 +110,10 @@ class Preparation:
         """Columns [m, c] with scores in the place of values where knots are."""
         if all(knots is None for knots in self.knots):
             return numbers
-        columns = (column if knots is None else _scored(column, *knots) for column, knots in zip(numbers.T, self.knots))
-        return np.column_stack(list(columns))
+        columns = []
+        for column, knots in zip(numbers.T, self.knots):
+            columns.append(column if knots is None else _scored(column, *knots))
+        return np.column_stack(columns)
 
 
 def _normal_scores(column: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -114,15 +127,18 @@ def _scored(
     column: NDArray[np.float64], values: NDArray[np.float64], scores: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Scores of new values [m]: linear between neighbours; beyond the ends d score = d log(distance) / score."""
-    found = np.interp(column, values, scores)
+    scored = np.interp(column, values, scores)
     if len(values) < 2:
-        return found + column - values[0]  # it did not vary: nothing is known of its scale
+        return scored + column - values[0]  # it did not vary: nothing is known of its scale
     centre = np.interp(0.0, scores, values)
-    for end, beyond in ((0, column < values[0]), (-1, column > values[-1])):
-        reach = abs(values[end] - centre) or values[-1] - values[0]
-        excess = np.log1p(np.abs(column[beyond] - values[end]) / reach)
-        found[beyond] += np.copysign(excess / max(abs(scores[end]), 1.0), 1 if end else -1)
-    return found
+    below = column < values[0]
+    above = column > values[-1]
+    for end, beyond, sign in ((0, below, -1), (-1, above, 1)):
+        tail = abs(values[end] - centre) or values[-1] - values[0]
+        excess = np.log1p(np.abs(column[beyond] - values[end]) / tail)
+        slope = max(abs(scores[end]), 1.0)
+        scored[beyond] += sign * (excess / slope)
+    return scored
 
 
 def _leading(columns: NDArray[np.float64], count: int) -> NDArray[np.float64]:
@@ -130,10 +146,13 @@ def _leading(columns: NDArray[np.float64], count: int) -> NDArray[np.float64]:
     m, wide = columns.shape
     count = max(1, min(count, m - 1, wide))
     if wide <= m:
-        vectors = np.linalg.eigh(columns.T @ columns)[1][:, ::-1][:, :count]
+        _, ascending = np.linalg.eigh(columns.T @ columns)
+        vectors = ascending[:, ::-1][:, :count]
     else:
-        vectors = np.linalg.svd(columns, full_matrices=False)[2][:count].T
+        _, _, rows = np.linalg.svd(columns, full_matrices=False)
+        vectors = rows[:count].T
     sizes = np.abs(vectors)
-    # the first of equal ones, whatever their rounding
-    largest = (sizes > (1 - 1e-6) * sizes.max(axis=0)).argmax(axis=0)
-    return vectors * np.sign(vectors[largest, np.arange(count)])  # else signs are the library's choice
+    is_largest = sizes > (1 - 1e-6) * sizes.max(axis=0)
+    largest = is_largest.argmax(axis=0)  # the first of equal ones, whatever their rounding
+    signs = np.sign(vectors[largest, np.arange(count)])  # else signs are the library's choice
+    return vectors * signs

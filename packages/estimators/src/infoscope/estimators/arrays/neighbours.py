@@ -76,11 +76,13 @@ def _with_noise_in_steps(
     if not (pairs.x.dim and pairs.y.dim):
         return [pairs], ()
     coarse = knn.rounded_variables({"x": pairs.x, "y": pairs.y})
-    draws = [
-        replace(pairs, **{name: within_steps(getattr(pairs, name), generator) for name in coarse})
-        for _ in range(count if coarse else 1)
-    ]
-    if not coarse or knn.rounded_variables({"x": draws[0].x, "y": draws[0].y}):  # ties that are no rounding
+    if not coarse:
+        return [pairs], ()
+    draws = []
+    for _ in range(count):
+        noisy = {name: within_steps(getattr(pairs, name), generator) for name in coarse}
+        draws.append(replace(pairs, **noisy))
+    if knn.rounded_variables({"x": draws[0].x, "y": draws[0].y}):  # ties that are no rounding
         return [pairs], ()
     sentence = (
         f"Values of {coarse[0]} are rounded, those of the other variable are not: ties are broken by uniform noise "
@@ -91,10 +93,12 @@ def _with_noise_in_steps(
 
 def _mean_of_draws(each: list[Estimate], notes: tuple[str, ...]) -> Estimate:
     """The mean of estimates with different noise; its error is that of one, which includes the noise."""
-    local = np.mean([one.local for one in each], axis=0)
-    found = max(each, key=lambda one: one.standard_error)
-    shared = dict.fromkeys(note for one in each for note in one.notes)
-    return replace(found, value=float(np.mean(each)), local=local, notes=(*shared, *notes))
+    local = np.mean([estimate.local for estimate in each], axis=0)
+    least_certain = max(each, key=lambda estimate: estimate.standard_error)
+    shared: dict[str, None] = {}
+    for estimate in each:
+        shared |= dict.fromkeys(estimate.notes)
+    return replace(least_certain, value=float(np.mean(each)), local=local, notes=(*shared, *notes))
 
 
 @dataclass(frozen=True)

@@ -78,11 +78,11 @@ class Described:
 
     def with_settings(self, settings: Mapping[str, Any]) -> Described:
         """The same with some settings changed. ValueError for a setting that it does not have."""
-        own = [field.name for field in fields(self)]
+        names = [field.name for field in fields(self)]
         for name in settings:
-            if name not in own:
-                start = f"{self.name} must be given settings among {', '.join(own) or 'none'}, got {name!r}"
-                raise UnknownName(f"{start}{nearest(name, own)}")
+            if name not in names:
+                start = f"{self.name} must be given settings among {', '.join(names) or 'none'}, got {name!r}"
+                raise UnknownName(f"{start}{nearest(name, names)}")
         return replace(self, **settings)
 
     def require(self, pairs: Pairs) -> None:

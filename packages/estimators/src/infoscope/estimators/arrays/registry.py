@@ -67,18 +67,21 @@ class OwnFunction(Described):
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
         self.require(pairs)
-        found = self._number(pairs, np.arange(pairs.n))
+        value = self._number(pairs, np.arange(pairs.n))
         if not self.resamples:
             notes = (NO_INTERVAL,) if pairs.groups is None else (NO_INTERVAL, NO_GROUPS)
-            return Estimate(found, n=pairs.n, method=self.name, notes=notes)
+            return Estimate(value, n=pairs.n, method=self.name, notes=notes)
         from infoscope.estimators.uncertainty.subsampling import half_samples, uncertain
 
         plan = half_samples(pairs.n, self.resamples, generator, pairs.groups)
-        values = np.array([self._number(pairs, np.flatnonzero(kept)) for kept in plan.weights.T])
-        return uncertain(found, self.name, (), f"{plan.scheme} ({plan.count})", values, plan)
+        values = [self._number(pairs, np.flatnonzero(weights)) for weights in plan.weights.T]
+        return uncertain(value, self.name, (), f"{plan.scheme} ({plan.count})", np.array(values), plan)
 
     def _number(self, pairs: Pairs, rows: np.ndarray) -> float:
-        return as_number(self.function(pairs.x.continuous[rows], pairs.y.continuous[rows]), self.name)
+        """The function's value on some rows, nats."""
+        x = pairs.x.continuous[rows]
+        y = pairs.y.continuous[rows]
+        return as_number(self.function(x, y), self.name)
 
 
 TWO_ANGLES = Note(
@@ -139,23 +142,49 @@ def estimate(
 ) -> Estimate:
     """I(x; y), nats, of n pairs, or I(x; y | given).
 
-    x, y       [n] or [n, d] arrays, tensors, lists, data frames or sparse matrices, typed by column (`column_types`)
-    method     a name in `METHODS`, or of a bound (`BOUNDS`); a function of x [n, c] and y [n, d], float64, that returns
-               nats (`OwnFunction`); an object with a `name` and `estimate(pairs, generator)`; "MODULE:NAME" of one of
-               these. None: the reading
-               (`infoscope.estimators.reading`), after `diagnose` has grouped copies and looked for series; for two
-               angles the value and interval of ksg. Other methods take the rows as they are
-    groups     [n] of dependent rows (a patient, a film); no group is split between training and held-out rows, and
-               the error is that of independent groups
-    generator  None is a fresh one with seed 0
-    given      [n] or [n, d], conditions, each column with its own type; for the reading alone, with the p-value of
-               `independence_test` given them
-    settings   of the method, such as `k=3` of "ksg"; an unknown one is answered with the list
+    The interval of the reading is for the true information; the interval of any other method is for the error of
+    sampling rows alone. Fitted models are evaluated on held-out rows; nothing is clipped. Rows with missing values are
+    left out, and counted in a note.
 
-    The interval of the reading is for the true information; that of any other method for the error of sampling rows
-    alone. What is fitted is evaluated on held-out rows; nothing is clipped. Rows with missing values are left out, and
-    counted in a note. InfoscopeError: an unknown method or setting, types that the method does not take, other lengths,
-    infinite values, nothing that varies, one row, one group.
+    Parameters
+    ----------
+    x, y : array, tensor, list, data frame or sparse matrix of shape [n] or [n, d]
+        Typed by column (`column_types`).
+    method : str, function or object, optional
+        A name in `METHODS`, or of a bound (`BOUNDS`); a function of x [n, c] and y [n, d], float64, that returns nats
+        (`OwnFunction`); an object with a `name` and `estimate(pairs, generator)`; "MODULE:NAME" of one of these. None:
+        the reading (`infoscope.estimators.reading`), after `diagnose` has grouped copies and looked for series; for two
+        angles the value and interval of ksg. Other methods take the rows as they are.
+    groups : array of shape [n], optional
+        Groups of dependent rows (a patient, a film). No group is split between training and held-out rows, and errors
+        are computed from independent groups.
+    generator : numpy.random.Generator, optional
+        None: a fresh one with seed 0.
+    given : array of shape [n] or [n, d], optional
+        Conditions, each column with its own type; for the reading alone, with the p-value of `independence_test`.
+    settings
+        Of the method, such as `k=3` of "ksg".
+
+    Returns
+    -------
+    Estimate
+        nats; a `Reading` without a method.
+
+    Raises
+    ------
+    InfoscopeError
+        An unknown method or setting, types that the method does not take, other lengths, infinite values, nothing that
+        varies, one row, one group.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from infoscope.estimators import estimate
+    >>> generator = np.random.default_rng(0)
+    >>> x = generator.normal(size=1000)
+    >>> information = estimate(x, x + generator.normal(size=1000), "gaussian")
+    >>> f"{information.bits.value:.2f} bits, of the true 0.50"
+    '0.51 bits, of the true 0.50'
     """
     generator = generator_or_default(generator)
     if given is not None:
@@ -166,11 +195,12 @@ def estimate(
         return with_p_value(read_given(triples, generator), triples)
     if method is None:
         as_method(METHOD, settings)
-        known = diagnose(x, y, groups)
-        return read_pairs(known.pairs, generator, series=known.serial is not None)
+        diagnosis = diagnose(x, y, groups)
+        return read_pairs(diagnosis.pairs, generator, series=diagnosis.serial is not None)
     pairs = as_pairs(x, y, groups, drop_missing=True)
-    found = estimate_pairs(as_method(method, settings), pairs, generator)
-    return replace(found, notes=tuple(dict.fromkeys((*pairs.notes, *found.notes))))
+    information = estimate_pairs(as_method(method, settings), pairs, generator)
+    notes = dict.fromkeys((*pairs.notes, *information.notes))
+    return replace(information, notes=tuple(notes))
 
 
 def read_pairs(pairs: Pairs, generator: np.random.Generator, series: bool = False) -> Reading:
@@ -196,17 +226,17 @@ def read_pairs(pairs: Pairs, generator: np.random.Generator, series: bool = Fals
 
 def estimate_pairs(method: Method, pairs: Pairs, generator: np.random.Generator) -> Estimate:
     """The estimate of a method on checked pairs, nats. InfoscopeError: not applicable; WrongType: not a number."""
-    found = method.estimate(pairs, generator)
-    if isinstance(found, Estimate):
-        return found
-    return Estimate(as_number(found, method.name), n=pairs.n, method=method.name)
+    information = method.estimate(pairs, generator)
+    if isinstance(information, Estimate):
+        return information
+    return Estimate(as_number(information, method.name), n=pairs.n, method=method.name)
 
 
-def as_number(found: Any, name: str) -> float:
+def as_number(value: Any, name: str) -> float:
     """A number that a method returned, nats. WrongType: not a number."""
-    if isinstance(found, bool) or not isinstance(found, Real):
-        raise WrongType(f"method must return an Estimate or a number, got {type(found).__name__} from {name}.")
-    return float(found)
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise WrongType(f"method must return an Estimate or a number, got {type(value).__name__} from {name}.")
+    return float(value)
 
 
 def as_method(method: str | Method | Callable[..., float], settings: Mapping[str, Any] | None = None) -> Method:
@@ -214,7 +244,10 @@ def as_method(method: str | Method | Callable[..., float], settings: Mapping[str
     name = getattr(method, "__name__", type(method).__name__)
     if isinstance(method, str):
         name = method
-        method = _imported(name) if ":" in name else METHODS.get(name) or _bound_method(name)
+        if ":" in name:
+            method = _imported(name)
+        else:
+            method = METHODS.get(name) or _bound_method(name)
     if callable(method) and not isinstance(method, type | Method):
         method = OwnFunction(name, method)
     if isinstance(method, type) or not isinstance(method, Method):
@@ -240,7 +273,8 @@ def _imported(name: str) -> Any:
 
 def _bound_method(name: str) -> Described:
     """Critics on the bound of a name. UnknownName: there is none, or torch is not installed."""
-    names, more = list(METHODS), ""
+    names = list(METHODS)
+    more = ""
     try:
         from infoscope.estimators.arrays.critics import CriticMethod  # with torch, which takes seconds
         from infoscope.estimators.neural.bounds import BOUNDS, is_bound
@@ -318,38 +352,54 @@ def normalised(
 ) -> Estimate:
     """I(x; y) as a share of an entropy: arguments and errors as `estimate`.
 
-    by  "x" or "y": of H(x) or H(y), the uncertainty coefficient (Theil 1970); "min": of the smaller one; "joint": of
-        H(x, y), 1 less the distance of Rajski 1961. With numbers in x or y, "min" is the other's
-
     Entropies are by the method where it corrects counts, else of frequencies (low by about (values - 1) / (2 n) nats).
-    The interval is that of the ratio; nothing is clipped. ValueError also: numbers where their (differential) entropy
-    would be the denominator.
+    The interval is for the ratio; nothing is clipped.
+
+    Parameters
+    ----------
+    by : str
+        "x" or "y": H(x) or H(y), the uncertainty coefficient (Theil 1970); "min": the smaller one, or the entropy of
+        the categories if x or y are numbers; "joint": H(x, y), 1 less the distance of Rajski 1961.
+
+    Returns
+    -------
+    Estimate
+        A share, without unit.
+
+    Raises
+    ------
+    ValueError
+        As `estimate`; also numbers whose (differential) entropy would be the denominator.
     """
     one_of("by", by, SHARE_NAMES)
     pairs = as_pairs(x, y, groups, drop_missing=True)
     variables = {"x": pairs.x, "y": pairs.y}
-    wanted = {
-        "joint": ["x", "y"],
-        "min": [name for name, variable in variables.items() if not variable.dim] or ["x", "y"],
-    }
-    named = wanted.get(by, [by])
-    for name in named:
+    names = [by]
+    if by in ("joint", "min"):
+        names = ["x", "y"]
+    if by == "min" and pairs.x.dim and not pairs.y.dim:
+        names = ["y"]
+    if by == "min" and pairs.y.dim and not pairs.x.dim:
+        names = ["x"]
+    for name in names:
         if variables[name].dim:
             raise Conflict(
                 f"{name} must be categories to normalise by its entropy, got numbers: a differential entropy "
                 "depends on the unit and may be 0 or negative."
             )
-    codes = [variables[name].codes for name in named]
+    categories_of = [variables[name].codes for name in names]
     if by == "joint":
-        codes = [joint_codes(codes)[0]]
-    chosen = as_method(method, settings)
-    whole = min(entropy(one, chosen, pairs.groups, generator) for one in codes)
+        cells, _ = joint_codes(categories_of)
+        categories_of = [cells]
+    method = as_method(method, settings)
+    whole = min(entropy(codes, method, pairs.groups, generator) for codes in categories_of)
     if not whole > 0:
         raise NoVariation(
-            f"{' and '.join(named)} must take two values or more to normalise by its entropy, got one value."
+            f"{' and '.join(names)} must take two values or more to normalise by its entropy, got one value."
         )
-    found = estimate_pairs(chosen, pairs, generator_or_default(generator))
-    return replace(found, notes=(*pairs.notes, *found.notes)).share_of(whole, SHARE_NAMES[by])
+    information = estimate_pairs(method, pairs, generator_or_default(generator))
+    information = replace(information, notes=(*pairs.notes, *information.notes))
+    return information.share_of(whole, SHARE_NAMES[by])
 
 
 def entropy(
@@ -360,4 +410,5 @@ def entropy(
         return knn.entropy(Discrete(codes), groups=groups)
     if getattr(method, "takes", None) == CATEGORIES and codes.max() > 0:
         return estimate(Discrete(codes), Discrete(codes), method, groups, generator)
-    return mean_of(-np.log(np.bincount(codes) / len(codes))[codes], groups)
+    shares = np.bincount(codes) / len(codes)
+    return mean_of(-np.log(shares)[codes], groups)

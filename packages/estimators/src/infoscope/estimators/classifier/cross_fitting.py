@@ -36,44 +36,57 @@ from infoscope.estimators.families.protocol import ClassPredictor, Family, fit_e
 from infoscope.estimators.families.registry import as_classifiers
 from infoscope.estimators.threads import threads_for
 
+CALIBRATION_BINS = 15  # at most
 Array = NDArray[np.float64]
 
 
 def log_odds_parts(logs: Array, prior: Array, joint: JointLabels) -> Array:
     """Log odds log q / prior [m, classes] as a sum of parts [parts, m, classes], one for every set of labels."""
-    table, frequencies = np.exp(logs), np.exp(np.broadcast_to(prior, logs.shape))
-    parts: dict[tuple[str, ...], Array] = {}
-    for size in range(1, len(joint.values) + 1):
-        for names in combinations(joint.values, size):
-            value = combined([joint.values[name] for name in names])
-            belongs = np.eye(int(value.max()) + 1)[value]
-            odds = (np.log(table @ belongs) - np.log(frequencies @ belongs))[:, value]
-            parts[names] = odds - sum(part for of, part in parts.items() if set(of) < set(names))
+    probabilities = np.exp(logs)
+    frequencies = np.exp(np.broadcast_to(prior, logs.shape))
+    parts: dict[frozenset[str], Array] = {}
+    for names, codes in label_sets(joint).items():
+        indicators = np.eye(int(codes.max()) + 1)[codes]
+        log_odds = np.log(probabilities @ indicators) - np.log(frequencies @ indicators)
+        subset_parts = [part for subset, part in parts.items() if subset < names]
+        parts[names] = log_odds[:, codes] - sum(subset_parts)
     return np.stack(list(parts.values()))
 
 
+def label_sets(joint: JointLabels) -> dict[frozenset[str], NDArray[np.int64]]:
+    """Every set of labels, the smallest first, with a code of their joint value for each joint class [classes]."""
+    codes = {}
+    for size in range(1, len(joint.values) + 1):
+        for names in combinations(joint.values, size):
+            codes[frozenset(names)] = combined([joint.values[name] for name in names])
+    return codes
+
+
 def calibrating_slopes(parts: Array, prior: Array, classes: NDArray[np.int64]) -> tuple[Array, float]:
-    """The slopes b [parts] that minimise the log loss of q ~ prior * exp(sum of b * part), and that loss, nats.
+    """The slopes b [parts] that minimise the log loss of q ~ prior * exp(sum of b * part), and this loss, nats.
 
     parts [parts, m, classes], prior [m, classes] or [classes], classes [m]. The loss is convex in b.
     """
-    features, start = parts.reshape(len(parts), -1).astype(np.float32), np.asarray(prior, np.float32)
-    m, count = parts.shape[1:]
-    chosen = np.take_along_axis(parts, classes[None, :, None], axis=2).mean(axis=(1, 2))
+    features = parts.reshape(len(parts), -1).astype(np.float32)
+    prior = np.asarray(prior, np.float32)
+    _, m, count = parts.shape
+    observed = np.take_along_axis(parts, classes[None, :, None], axis=2).mean(axis=(1, 2))
 
-    def loss(slopes: Array) -> tuple[float, Array]:
-        scores = start + (slopes.astype(np.float32) @ features).reshape(m, count)
+    def loss_and_gradient(slopes: Array) -> tuple[float, Array]:
+        scores = prior + (slopes.astype(np.float32) @ features).reshape(m, count)
         scores -= scores.max(axis=1, keepdims=True)
         odds = np.exp(scores)
         totals = odds.sum(axis=1)
-        value = float((np.log(totals) - scores[np.arange(m), classes]).mean(dtype=np.float64))
-        expected = (features @ (odds / totals[:, None]).ravel()).astype(np.float64) / m
-        return value, expected - chosen
+        losses = np.log(totals) - scores[np.arange(m), classes]
+        probabilities = odds / totals[:, None]
+        expected = (features @ probabilities.ravel()).astype(np.float64) / m
+        return float(losses.mean(dtype=np.float64)), expected - observed
 
-    limits = [(-1.0, 10.0)] * len(parts)  # with separable labels slopes would be unbounded
+    start = np.ones(len(parts))
+    bounds = [(-1.0, 10.0)] * len(parts)  # with separable labels slopes would be unbounded
     with threads_for(parts.size):
-        found = minimize(loss, np.ones(len(parts)), jac=True, bounds=limits, options={"ftol": 1e-8})
-    return found.x, float(found.fun)
+        optimum = minimize(loss_and_gradient, start, jac=True, bounds=bounds, options={"ftol": 1e-8})
+    return optimum.x, float(optimum.fun)
 
 
 def calibrating_slope(logs: Array, prior: Array, classes: NDArray[np.int64]) -> tuple[float, float]:
@@ -96,19 +109,47 @@ def cross_fit(
 ) -> Information:
     """Information with every term, from one calibrated joint classifier of all labels for each set of blocks.
 
-    blocks   name -> [n, d] numbers, or one array, called "z"
-    labels   name -> [n] categories, or one array, called "y"; classes are the combinations that occur
-    groups   [n], dependent rows (patches of one patient), which share a fold
-    family   "logistic", "gradient-boosting", "mlp", "knn", or what `families.as_family` takes; several: chosen by fold
-    folds    at least 3; each set of blocks costs folds (folds + 1) / 2 trainings
-    subsets  the sets of blocks to fit; None: each block alone, each block's complement, and all together
-    floor    the least probability of a joint class (tables are mixed with the uniform distribution)
-    generator  None is a fresh one with seed 0
-    progress   called after each set of blocks with the share done, and its name
-
     The calibration of fold f is fitted on predictions for other folds g by classifiers trained without f and g.
-    ValueError for blocks or labels that do not fit together, are not finite or have one class only, a joint class in
-    fewer than two groups, folds outside 3..groups, a floor outside (0, 1 / classes), unknown names.
+
+    Parameters
+    ----------
+    blocks : mapping of name to array_like [n, d], or one array, called "z"
+        Numbers.
+    labels : mapping of name to array_like [n], or one array, called "y"
+        Categories; joint classes are the combinations that occur.
+    groups : array_like [n], optional
+        Labels of dependent rows (patches of one patient), which share a fold.
+    family : str, family or sequence of these
+        "logistic", "gradient-boosting", "mlp", "knn", or what `families.as_family` takes; of several, each fold takes
+        the best.
+    folds : int
+        At least 3; each set of blocks costs folds (folds + 1) / 2 trainings.
+    subsets : iterable of names, optional
+        Sets of blocks to fit; None is each block alone, each block's complement, and all together.
+    floor : float
+        The least probability of a joint class (tables are mixed with the uniform distribution).
+    generator : numpy.random.Generator, optional
+        None is a fresh one with seed 0.
+    progress : callable, optional
+        Called after each set of blocks with the share done, and its name.
+
+    Returns
+    -------
+    Information
+
+    Raises
+    ------
+    InfoscopeError
+        Blocks or labels that do not fit together, are not finite or have one class only; a joint class in fewer than
+        two groups; folds outside 3..groups; a floor outside (0, 1 / classes); unknown names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> y = np.arange(60) % 2
+    >>> z = 2.0 * y + np.random.default_rng(0).normal(size=60)
+    >>> cross_fit(z, y).information("z", "y").n
+    60
     """
     blocks = as_blocks(blocks)
     n = len(next(iter(blocks.values())))
@@ -121,35 +162,36 @@ def cross_fit(
     families = as_classifiers(family)
     row_groups = np.arange(n) if groups is None else coded("groups", groups, n)
     generator = generator_or_default(generator)
-    fold_of = assign_folds(joint.classes, row_groups, folds, generator)
+    fold_of_row = assign_folds(joint.classes, row_groups, folds, generator)
     seed = int(generator.integers(2**63))
-    wanted = default_subsets(blocks) if subsets is None else subsets
-    distinct = list(dict.fromkeys(frozenset(as_tuple(subset)) for subset in wanted))
-    for subset in distinct:
+    if subsets is None:
+        subsets = default_subsets(blocks)
+    distinct_subsets = list(dict.fromkeys(frozenset(as_tuple(subset)) for subset in subsets))
+    for subset in distinct_subsets:
         if not subset or not subset <= set(blocks):
             raise InvalidInput(f"subsets must be non-empty sets of {list(blocks)}, got {sorted(subset)}.")
 
-    task = Task(joint, row_groups, fold_of, families, floor)
+    task = Task(joint, row_groups, fold_of_row, families, floor)
     log_marginals = {frozenset(): row_marginals(task.priors(), joint)}
     calibration = {}
-    for done, subset in enumerate(distinct):
+    for number, subset in enumerate(distinct_subsets, start=1):
         x = np.hstack([block for name, block in blocks.items() if name in subset])
         with threads_for(x.size * joint.count):
-            logs, chosen = task.posteriors(x, np.random.default_rng(seed))
+            logs, calibrations = task.posteriors(x, np.random.default_rng(seed))
         log_marginals[subset] = row_marginals(logs, joint)
         calibration[subset] = Calibration(
             expected_calibration_error(logs, joint.classes),
-            tuple(float(slope) for _, slopes in chosen for slope in slopes),
-            tuple(family.name for family, _ in chosen),
+            tuple(np.concatenate([fold.slopes for fold in calibrations]).tolist()),
+            tuple(fold.family.name for fold in calibrations),
         )
         if progress is not None:
-            progress((done + 1) / len(distinct), f"classifier: {', '.join(sorted(subset))}")
+            progress(number / len(distinct_subsets), f"classifier: {', '.join(sorted(subset))}")
     return Information(
         family=" or ".join(family.name for family in families),
         blocks=tuple(blocks),
         labels=tuple(joint.values),
         classes=joint.count,
-        folds=fold_of,
+        folds=fold_of_row,
         floor=floor,
         calibration=calibration,
         row_groups=row_groups,
@@ -160,8 +202,20 @@ def cross_fit(
 def default_subsets(blocks: Iterable[str]) -> list[tuple[str, ...]]:
     """Each block alone, each block's complement, and all together."""
     names = tuple(blocks)
-    complements = [tuple(other for other in names if other != name) for name in names]
-    return [(name,) for name in names] + [c for c in complements if c] + [names]
+    alone = [(name,) for name in names]
+    complements = []
+    if len(names) > 1:
+        complements = [tuple(other for other in names if other != name) for name in names]
+    return [*alone, *complements, names]
+
+
+@dataclass(frozen=True, eq=False)
+class FoldCalibration:
+    """The family of least calibrated loss (nats) for one fold, and the slopes [parts] of its log odds."""
+
+    family: Family
+    slopes: Array
+    loss: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,45 +235,47 @@ class Task:
             logs[self.folds == fold] = self.log_frequencies(self.folds != fold)
         return logs
 
-    def posteriors(
-        self, x: np.ndarray, generator: np.random.Generator
-    ) -> tuple[np.ndarray, list[tuple[Family, np.ndarray]]]:
-        """Held-out calibrated log q(class | x) [n, classes]; the family and slopes of every fold."""
+    def posteriors(self, x: np.ndarray, generator: np.random.Generator) -> tuple[Array, list[FoldCalibration]]:
+        """Held-out calibrated log q(class | x) [n, classes], and the calibration of every fold."""
         calibrations = self.calibrations(x, generator)
         logs = np.empty((len(x), self.joint.count))
-        for chosen in self.families:
-            own = [fold for fold, (family, _) in enumerate(calibrations) if family is chosen]
-            fits = self.fits(chosen, x, [self.folds != fold for fold in own], generator)
-            for fold, fit in zip(own, fits):
-                held = self.folds == fold
-                prior = self.log_frequencies(~held)
-                raw = floored(fit.log_probabilities(x[held]), self.floor)
-                odds = np.tensordot(calibrations[fold][1], log_odds_parts(raw, prior, self.joint), 1)
-                logs[held] = floored(log_softmax(prior + odds, axis=1), self.floor)
+        for family in self.families:
+            folds = [fold for fold, calibration in enumerate(calibrations) if calibration.family is family]
+            fits = self.fits(family, x, [self.folds != fold for fold in folds], generator)
+            for fold, fit in zip(folds, fits):
+                held_out = self.folds == fold
+                prior = self.log_frequencies(~held_out)
+                parts = self.predicted_parts(fit, x[held_out], prior)
+                log_odds = np.tensordot(calibrations[fold].slopes, parts, 1)
+                logs[held_out] = floored(log_softmax(prior + log_odds, axis=1), self.floor)
         return logs, calibrations
 
-    def calibrations(self, x: np.ndarray, generator: np.random.Generator) -> list[tuple[Family, np.ndarray]]:
-        """The best family of every fold and its slopes, from predictions of each other fold by fits without both."""
+    def calibrations(self, x: np.ndarray, generator: np.random.Generator) -> list[FoldCalibration]:
+        """The calibration of every fold, from predictions of each other fold by fits without both."""
         count = int(self.folds.max()) + 1
         pairs = list(combinations(range(count), 2))
-        tries: list[list[tuple[np.ndarray, float]]] = [[] for _ in range(count)]
+        trainings = [~np.isin(self.folds, pair) for pair in pairs]
+        best: dict[int, FoldCalibration] = {}
         for family in self.families:
             parts = np.empty((count, 2 ** len(self.joint.values) - 1, len(x), self.joint.count), np.float32)
             priors = np.empty((count, len(x), self.joint.count), np.float32)
-            trainings = [~np.isin(self.folds, pair) for pair in pairs]
-            for pair, trained, fit in zip(pairs, trainings, self.fits(family, x, trainings, generator)):
-                prior = self.log_frequencies(trained)
-                for fold, other in (pair, pair[::-1]):
-                    other_rows = self.folds == other
-                    predicted = floored(fit.log_probabilities(x[other_rows]), self.floor)
-                    parts[fold][:, other_rows] = log_odds_parts(predicted, prior, self.joint)
-                    priors[fold, other_rows] = prior
+            fits = self.fits(family, x, trainings, generator)
+            for (first, second), training, fit in zip(pairs, trainings, fits):
+                prior = self.log_frequencies(training)
+                for fold, other in ((first, second), (second, first)):
+                    rows = self.folds == other
+                    parts[fold][:, rows] = self.predicted_parts(fit, x[rows], prior)
+                    priors[fold, rows] = prior
             for fold in range(count):
-                rest = self.folds != fold
-                found = calibrating_slopes(parts[fold][:, rest], priors[fold, rest], self.joint.classes[rest])
-                tries[fold].append(found)
-        best = [min(range(len(tried)), key=lambda choice: tried[choice][1]) for tried in tries]
-        return [(self.families[choice], tried[choice][0]) for choice, tried in zip(best, tries)]
+                rows = self.folds != fold
+                slopes, loss = calibrating_slopes(parts[fold][:, rows], priors[fold, rows], self.joint.classes[rows])
+                if fold not in best or loss < best[fold].loss:
+                    best[fold] = FoldCalibration(family, slopes, loss)
+        return [best[fold] for fold in range(count)]
+
+    def predicted_parts(self, fit: ClassPredictor, x: np.ndarray, prior: np.ndarray) -> Array:
+        """Parts of the log odds that a fit predicts for rows of x."""
+        return log_odds_parts(floored(fit.log_probabilities(x), self.floor), prior, self.joint)
 
     def fits(
         self, family: Family, x: np.ndarray, trainings: Sequence[np.ndarray], generator: np.random.Generator
@@ -243,28 +299,28 @@ def floored(logs: np.ndarray, floor: float) -> np.ndarray:
 
 def row_marginals(logs: np.ndarray, joint: JointLabels) -> dict[frozenset[str], np.ndarray]:
     """log of the probability of each row's own values, for every set of labels [n], from log q(class) [n, classes]."""
-    table = np.exp(logs)
-    marginals = {frozenset(): np.zeros(len(table))}
-    for size in range(1, len(joint.values) + 1):
-        for names in combinations(joint.values, size):
-            value = combined([joint.values[name] for name in names])
-            sums = table @ np.eye(int(value.max()) + 1)[value]
-            marginals[frozenset(names)] = np.log(sums[np.arange(len(table)), value[joint.classes]])
+    probabilities = np.exp(logs)
+    rows = np.arange(len(logs))
+    marginals = {frozenset(): np.zeros(len(logs))}
+    for names, codes in label_sets(joint).items():
+        sums = probabilities @ np.eye(int(codes.max()) + 1)[codes]
+        marginals[names] = np.log(sums[rows, codes[joint.classes]])
     return marginals
 
 
 def expected_calibration_error(logs: np.ndarray, classes: np.ndarray) -> float:
-    """Expected calibration error of held-out log q [n, classes], over up to 15 bins of equally many rows (Guo et al.
-    2017).
-    """
-    top = logs.max(axis=1)
-    gap = (logs.argmax(axis=1) == classes) - np.exp(top)
-    misses = np.bincount(_equal_bins(top, min(15, len(classes))), gap)
-    return float(np.abs(misses).sum() / len(classes))
+    """Expected calibration error of held-out log q [n, classes], over bins of equally many rows (Guo et al. 2017)."""
+    log_confidence = logs.max(axis=1)
+    is_correct = logs.argmax(axis=1) == classes
+    bins = _equal_bins(log_confidence, min(CALIBRATION_BINS, len(classes)))
+    gaps = np.bincount(bins, is_correct - np.exp(log_confidence))
+    return float(np.abs(gaps).sum() / len(classes))
 
 
 def _equal_bins(values: np.ndarray, number: int) -> np.ndarray:
     """Bins [n] of equally many values in order; equal values share the bin of their middle, in any order of rows."""
-    _, of, counts = np.unique(values, return_inverse=True, return_counts=True)
-    bin_of_place = np.repeat(np.arange(number), [len(part) for part in np.array_split(values, number)])
-    return bin_of_place[(np.cumsum(counts) - (counts + 1) // 2)[of]]
+    _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
+    sizes = [len(part) for part in np.array_split(values, number)]
+    bin_of_place = np.repeat(np.arange(number), sizes)
+    middles = np.cumsum(counts) - (counts + 1) // 2
+    return bin_of_place[middles[codes]]

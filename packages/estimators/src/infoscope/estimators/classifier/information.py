@@ -17,10 +17,15 @@ Names = str | Iterable[str]
 class Calibration:
     """Calibration of the held-out probabilities of one joint classifier.
 
-    expected_calibration_error  of calibrated probabilities; sqrt(bins / n) of it is noise
-    slopes                      factors on the log odds, by fold: below 1 if overconfident, near 0 without information;
-                                three with two labels: of each alone, and of their interaction
-    families                    the family of each fold, where there was a choice
+    Parameters
+    ----------
+    expected_calibration_error : float
+        Of calibrated probabilities; sqrt(bins / n) of it is noise.
+    slopes : tuple of float
+        Factors on the log odds, by fold: below 1 if overconfident, near 0 without information. Two labels have three:
+        one for each alone, and one for their interaction.
+    families : tuple of str
+        The family of each fold.
     """
 
     expected_calibration_error: float
@@ -35,11 +40,24 @@ class Information:
     Methods take names of blocks and labels, one or a tuple; `pointwise_*` give values [n] whose mean is the term.
     Standard errors are robust to groups but omit training randomness: without information they can be 40 % too small.
 
-    classes      how many combinations of label values occur
-    folds        the fold in which each row was held out, int64 [n]
-    floor        the least probability of a joint class
-    calibration  for each set of blocks that was fitted
-    row_groups   the group of each row, codes int64 [n]
+    Parameters
+    ----------
+    family : str
+        Name of the predictive family.
+    blocks, labels : tuple of str
+        Names.
+    classes : int
+        How many combinations of label values occur.
+    folds : ndarray of int64 [n]
+        The fold in which each row was held out.
+    floor : float
+        The least probability of a joint class.
+    calibration : mapping of set of blocks to Calibration
+        For each set of blocks that was fitted.
+    row_groups : ndarray of int64 [n]
+        The group of each row, as a code.
+    log_marginals : mapping of set of blocks to mapping of set of labels to ndarray [n]
+        log q(labels | blocks) of the labels that each row has, nats.
     """
 
     family: str
@@ -50,14 +68,16 @@ class Information:
     floor: float
     calibration: Mapping[frozenset[str], Calibration]
     row_groups: np.ndarray
-    # log q(labels | blocks) of the labels that each row has: set of blocks -> set of labels -> [n].
     log_marginals: Mapping[frozenset[str], Mapping[frozenset[str], np.ndarray]]
 
     def __repr__(self) -> str:
-        return (
-            f"information of labels {', '.join(self.labels)} and blocks {', '.join(self.blocks)}, as usable by "
-            f"{self.family}, {int(self.folds.max()) + 1} folds, n = {self.n:,} in {self.groups:,} groups"
-        )
+        variables = f"labels {', '.join(self.labels)} and blocks {', '.join(self.blocks)}"
+        sample = f"{self._settings}, n = {self.n:,} in {self.groups:,} groups"
+        return f"information of {variables}, as usable by {self.family}, {sample}"
+
+    @property
+    def _settings(self) -> str:
+        return f"{int(self.folds.max()) + 1} folds"
 
     @property
     def n(self) -> int:
@@ -95,7 +115,8 @@ class Information:
 
     def pointwise(self, a: Names, b: Names, given: Names = ()) -> np.ndarray:
         """log q(b | a, given) - log q(b | given) of every row [n], nats (pointwise mutual information)."""
-        (blocks_a, labels_a), (blocks_b, labels_b) = self._parts("a", a), self._parts("b", b)
+        blocks_a, labels_a = self._parts("a", a)
+        blocks_b, labels_b = self._parts("b", b)
         blocks, labels = self._parts("given", given)
         if not blocks_a | labels_a or not blocks_b | labels_b:
             raise OutOfRange(f"a and b must each name at least one block or label, got {a!r} and {b!r}.")
@@ -103,24 +124,28 @@ class Information:
             raise OutOfRange(f"a or b must be labels only, got {a!r} and {b!r}: blocks are compared with labels only.")
         if blocks_b:
             blocks_a, labels_a, labels_b = blocks_b, labels_b, labels_a
-        predicted = labels_b | labels
-        without, with_a = self._marginals(blocks), self._marginals(blocks | blocks_a)
-        return (with_a[predicted | labels_a] - with_a[labels | labels_a]) - (without[predicted] - without[labels])
+        marginals = self._marginals(blocks)
+        marginals_a = self._marginals(blocks | blocks_a)
+        log_q_with_a = marginals_a[labels_b | labels | labels_a] - marginals_a[labels | labels_a]
+        log_q_without_a = marginals[labels_b | labels] - marginals[labels]
+        return log_q_with_a - log_q_without_a
 
     def pointwise_co_information(self, a: Names, b: Names, target: Names, given: Names = ()) -> np.ndarray:
         """The co-information of every row [n], nats."""
         both = (*as_tuple(a), *as_tuple(b))
-        return self.pointwise(a, target, given) + self.pointwise(b, target, given) - self.pointwise(both, target, given)
+        separate = self.pointwise(a, target, given) + self.pointwise(b, target, given)
+        return separate - self.pointwise(both, target, given)
 
     def estimate(self, values: np.ndarray) -> Estimate:
         """The mean of pointwise values [n] with its interval. ValueError unless each row has one finite value."""
         values = np.asarray(values, dtype=np.float64)
-        if values.shape != (self.n,) or not np.isfinite(values).all():
+        not_finite = int((~np.isfinite(values)).sum())
+        if values.shape != (self.n,) or not_finite:
             raise MissingValues(
                 f"values must be {self.n} finite numbers, one for each row, got shape {list(values.shape)} with "
-                f"{int((~np.isfinite(values)).sum())} that are not finite."
+                f"{not_finite} that are not finite."
             )
-        return mean_of(values, self.row_groups, method=self.family, settings=f"{int(self.folds.max()) + 1} folds")
+        return mean_of(values, self.row_groups, method=self.family, settings=self._settings)
 
     def _parts(self, argument: str, names: Names) -> tuple[frozenset[str], frozenset[str]]:
         """The blocks and the labels among names."""

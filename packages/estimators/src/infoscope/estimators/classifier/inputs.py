@@ -33,10 +33,11 @@ class JointLabels:
 
 def as_blocks(blocks: ArrayLike | Mapping[str, ArrayLike]) -> dict[str, np.ndarray]:
     """Blocks by name as float64 [n, d]; a single array is "z". ValueError: none, other shapes, lengths; not finite."""
-    named = blocks if isinstance(blocks, Mapping) else {"z": blocks}
-    if not named:
+    if not isinstance(blocks, Mapping):
+        blocks = {"z": blocks}
+    if not blocks:
         raise UnknownName("blocks must name at least one array [n, d], got none.")
-    arrays = {name: as_matrix(f"block {name!r}", block) for name, block in named.items()}
+    arrays = {name: as_matrix(f"block {name!r}", block) for name, block in blocks.items()}
     lengths = {name: len(block) for name, block in arrays.items()}
     if len(set(lengths.values())) > 1:
         raise WrongLength(f"blocks must be equally long, got lengths {lengths}.")
@@ -48,16 +49,17 @@ def as_joint_labels(labels: ArrayLike | Mapping[str, ArrayLike], n: int) -> Join
 
     The columns of a DataFrame are variables. ValueError: no variable, a wrong length, missing values, one class only.
     """
-    named = labels if isinstance(labels, Mapping | pd.DataFrame) else {"y": labels}
-    if not len(named.keys()):
+    if not isinstance(labels, Mapping | pd.DataFrame):
+        labels = {"y": labels}
+    if not len(labels.keys()):
         raise UnknownName("labels must name at least one discrete variable [n], got none.")
-    codes = {name: coded(f"labels[{name!r}]", values, n) for name, values in named.items()}
+    codes = {name: coded(f"labels[{name!r}]", values, n) for name, values in labels.items()}
     for name, code in codes.items():
         if code.max() == 0:
             raise NoVariation(f"labels[{name!r}] has one class only; it must take at least two values.")
     classes = combined(list(codes.values()))
-    _, first = np.unique(classes, return_index=True)
-    return JointLabels({name: code[first] for name, code in codes.items()}, classes)
+    _, first_rows = np.unique(classes, return_index=True)
+    return JointLabels({name: code[first_rows] for name, code in codes.items()}, classes)
 
 
 def coded(name: str, values: ArrayLike, n: int) -> np.ndarray:
@@ -84,30 +86,32 @@ def combined(columns: Sequence[np.ndarray]) -> np.ndarray:
 def assign_folds(classes: np.ndarray, groups: np.ndarray, folds: int, generator: np.random.Generator) -> np.ndarray:
     """The fold of every row, int64 [n]: whole groups, classes spread evenly. TooFew: groups of a class."""
     group_count = int(groups.max()) + 1
-    if isinstance(folds, bool) or not isinstance(folds, int | np.integer) or not MIN_FOLDS <= folds <= group_count:
+    is_whole = isinstance(folds, int | np.integer) and not isinstance(folds, bool)
+    if not is_whole or not MIN_FOLDS <= folds <= group_count:
         raise OutOfRange(f"folds must be a whole number from {MIN_FOLDS} to {group_count}, the groups, got {folds!r}.")
-    members = np.unique(np.stack([classes, groups]), axis=1)  # every (class, group) that occurs
-    groups_of = np.bincount(members[0])
-    lone = np.flatnonzero(groups_of < 2)
-    if len(lone):
+    class_codes, group_codes = np.unique(np.stack([classes, groups]), axis=1)  # every pair that occurs
+    groups_per_class = np.bincount(class_codes)
+    rare = np.flatnonzero(groups_per_class < 2)
+    if len(rare):
+        row = np.flatnonzero(classes == rare[0])[0]
         raise TooFew(
-            f"labels must have every joint class in 2 groups (or rows) or more, better in {folds}, got {len(lone)} of "
-            f"{len(groups_of)} in one, such as that of row {np.flatnonzero(classes == lone[0])[0]}: merge or drop them."
+            f"labels must have every joint class in 2 groups (or rows) or more, better in {folds}, got {len(rare)} of "
+            f"{len(groups_per_class)} in one, such as that of row {row}: merge or drop them."
         )
-    fold_of = np.full(group_count, -1)
-    for rare in np.argsort(groups_of, kind="stable"):
-        holding = members[1, members[0] == rare]
-        placed = fold_of[holding]
-        has = np.bincount(placed[placed >= 0], minlength=folds)
-        sizes = np.bincount(fold_of[fold_of >= 0], minlength=folds)
-        order = np.lexsort((sizes, has))
-        waiting = generator.permutation(holding[placed < 0])
-        fold_of[waiting] = order[np.arange(len(waiting)) % folds]
-    folds_with = np.zeros((len(groups_of), folds), dtype=bool)
-    folds_with[members[0], fold_of[members[1]]] = True
-    if folds_with.sum(axis=1).min() < 2:
+    fold_of_group = np.full(group_count, -1)
+    for rarest in np.argsort(groups_per_class, kind="stable"):
+        members = group_codes[class_codes == rarest]
+        member_folds = fold_of_group[members]
+        class_sizes = np.bincount(member_folds[member_folds >= 0], minlength=folds)
+        fold_sizes = np.bincount(fold_of_group[fold_of_group >= 0], minlength=folds)
+        order = np.lexsort((fold_sizes, class_sizes))
+        unassigned = generator.permutation(members[member_folds < 0])
+        fold_of_group[unassigned] = order[np.arange(len(unassigned)) % folds]
+    has_class = np.zeros((len(groups_per_class), folds), dtype=bool)
+    has_class[class_codes, fold_of_group[group_codes]] = True
+    if has_class.sum(axis=1).min() < 2:
         raise TooFew(
             f"labels must have every joint class in two of {folds} folds, got one in a single fold; merge or drop rare "
             "classes, or draw other folds with another generator."
         )
-    return fold_of[groups]
+    return fold_of_group[groups]

@@ -22,6 +22,8 @@ from infoscope.estimators.families.complexity import Complexity, table_on_sample
 from infoscope.estimators.families.distributions import Categorical, normal_around, without_input
 from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Features, Predictor, needed
 
+MIN_SINGULAR_VALUE = 1e-10  # share of the largest; smaller ones are rounding
+
 
 @dataclass(frozen=True)
 class Table:
@@ -32,15 +34,17 @@ class Table:
 
     def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: np.ndarray | None = None,
             generator: np.random.Generator | None = None) -> Predictor:  # fmt: skip
+        classes = needed(classes)
         if x is None:
-            return without_input(y, needed(classes))
-        prior = np.bincount(y, minlength=needed(classes)) / len(y)
-        codes, places = numbered(categories(x))
-        counts = np.bincount(codes * classes + y, minlength=len(places) * classes).reshape(-1, classes)
-        shares = np.vstack([counts / counts.sum(axis=1, keepdims=True), prior])  # the last row is for unseen inputs
+            return without_input(y, classes)
+        codes, code_of = numbered(categories(x))
+        unseen = len(code_of)  # the last row is for inputs that are not in the training set
+        counts = np.bincount(codes * classes + y, minlength=unseen * classes).reshape(-1, classes)
+        prior = np.bincount(y, minlength=classes) / len(y)
+        probabilities = np.vstack([counts / counts.sum(axis=1, keepdims=True), prior])
         with np.errstate(divide="ignore"):
-            logs = np.log(shares)
-        return Categorical(lambda inputs: logs[[places.get(item, len(places)) for item in categories(inputs)]])
+            logs = np.log(probabilities)
+        return Categorical(lambda inputs: logs[[code_of.get(item, unseen) for item in categories(inputs)]])
 
     def complexity(
         self, x: Any, y: np.ndarray, classes: int | None, floor: float, generator: np.random.Generator
@@ -63,8 +67,8 @@ def categories(x: Any) -> list[Any]:
 
 def numbered(items: list[Any]) -> tuple[np.ndarray, dict[Any, int]]:
     """The code of every item [n], by first appearance, and the code of each value."""
-    places: dict[Any, int] = {}
-    return np.array([places.setdefault(item, len(places)) for item in items]), places
+    code_of = {value: code for code, value in enumerate(dict.fromkeys(items))}
+    return np.array([code_of[item] for item in items]), code_of
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,8 @@ class Gaussian:
 
     @property
     def name(self) -> str:
-        return f"gaussian(variance={'fitted' if self.variance is None else f'{self.variance:g}'}, degree={self.degree})"
+        variance = "fitted" if self.variance is None else f"{self.variance:g}"
+        return f"gaussian(variance={variance}, degree={self.degree})"
 
     def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: np.ndarray | None = None,
             generator: np.random.Generator | None = None) -> Predictor:  # fmt: skip
@@ -127,18 +132,19 @@ class Ridge:
         inputs = as_matrix("x", x)
         features = Features.of(inputs, 1)
         left, sizes, right = np.linalg.svd(features(inputs), full_matrices=False)
-        kept = sizes > 1e-10 * sizes.max(initial=0.0)  # smaller ones are rounding
-        left, sizes, right = left[:, kept], sizes[kept], right[kept]
+        is_spanned = sizes > MIN_SINGULAR_VALUE * sizes.max(initial=0.0)
+        left, sizes, right = left[:, is_spanned], sizes[is_spanned], right[is_spanned]
         centre = y.mean(axis=0)
-        pull = left.T @ (y - centre)
+        projections = left.T @ (y - centre)
 
         def mean(new: Any) -> np.ndarray:
             return features(new) @ weights + centre
 
         if len(sizes) < len(y) - 1:  # else every y is fitted without error
-            weights = right.T @ (pull / sizes[:, None])
+            weights = right.T @ (projections / sizes[:, None])
             normal_around(mean, y, y - mean(inputs))
-        shares = sizes**2 / (sizes**2 + self.penalty)
-        weights = right.T @ ((shares / sizes)[:, None] * pull)
-        free = 1.0 - 1.0 / len(y) - (left**2) @ shares
+        shrinkage = sizes**2 / (sizes**2 + self.penalty)
+        weights = right.T @ ((shrinkage / sizes)[:, None] * projections)
+        leverage = (left**2) @ shrinkage
+        free = 1.0 - 1.0 / len(y) - leverage
         return normal_around(mean, y, (y - mean(inputs)) / free[:, None])

@@ -5,7 +5,7 @@ With g(x, y) = log f[x](y) for f in V, |g| <= B, Xu et al. 2020 (theorem 1) boun
     |I_V - estimate| <= 4 R_n(G) + 2 B sqrt(2 ln(1 / delta) / n).
 
 R_n(G), the expected supremum of |mean of g times random signs| (Bartlett & Mendelson 2002, with 1 / n for their 2 / n),
-is found by Monte Carlo on the sample, where by McDiarmid's inequality
+is estimated by Monte Carlo on the sample, where by McDiarmid's inequality
 
     R_n(G) <= R_sample(G) + B sqrt(2 ln(1 / delta) / n)   with probability 1 - delta,
 
@@ -72,30 +72,34 @@ def table_on_sample(
     """
     if not 0.0 < floor < 1.0 / classes:
         raise OutOfRange(f"floor must be between 0 and 1 / {classes} (classes) for a bound, got {floor!r}.")
-    draws, inputs = require_int("draws", draws, 2), int(cells.max()) // classes + 1
+    require_int("draws", draws, 2)
+    inputs = int(cells.max()) // classes + 1
 
     def supremum(signs: np.ndarray) -> float:
         sums = np.bincount(cells, weights=signs, minlength=inputs * classes).reshape(inputs, classes)
         return float((sums * np.log(best_rows(sums, floor))).sum()) / len(cells)
 
-    signs = (generator.choice((-1.0, 1.0), len(cells)) for _ in range(draws))
-    found = np.array([max(supremum(drawn), supremum(-drawn)) for drawn in signs])
-    return float(found.mean()), float(found.std(ddof=1)) / math.sqrt(draws)
+    suprema = []
+    for _ in range(draws):
+        signs = generator.choice((-1.0, 1.0), len(cells))
+        suprema.append(max(supremum(signs), supremum(-signs)))
+    return float(np.mean(suprema)), float(np.std(suprema, ddof=1)) / math.sqrt(draws)
 
 
 def best_rows(sums: np.ndarray, floor: float) -> np.ndarray:
     """Probabilities [inputs, classes] >= floor that maximise sum of sums * log p in every row."""
     weights = np.maximum(sums, 0.0)
     at_floor = weights <= 0.0
-    # Rows without a positive sum: all but the class with the least loss at the floor.
-    hopeless = np.flatnonzero(at_floor.all(axis=1))
-    at_floor[hopeless, sums[hopeless].argmax(axis=1)] = False
-    weights[hopeless, sums[hopeless].argmax(axis=1)] = 1.0
+    # Rows without a positive sum: all classes except the one of least loss are at the floor.
+    without_positive = np.flatnonzero(at_floor.all(axis=1))
+    best = sums[without_positive].argmax(axis=1)
+    at_floor[without_positive, best] = False
+    weights[without_positive, best] = 1.0
     while True:
-        left = 1.0 - floor * at_floor.sum(axis=1, keepdims=True)
+        remaining = 1.0 - floor * at_floor.sum(axis=1, keepdims=True)
         shares = np.where(at_floor, 0.0, weights)
-        rows = np.where(at_floor, floor, left * shares / shares.sum(axis=1, keepdims=True))
-        low = ~at_floor & (rows < floor)
-        if not low.any():
+        rows = np.where(at_floor, floor, remaining * shares / shares.sum(axis=1, keepdims=True))
+        is_low = ~at_floor & (rows < floor)
+        if not is_low.any():
             return rows
-        at_floor |= low
+        at_floor |= is_low

@@ -27,7 +27,8 @@ class Categorical:
         logs = self.log_probabilities(x)
         if len(logs) not in (1, len(y)):
             raise InvalidInput(f"x must have one item for each of the {len(y)} outcomes y, got {len(logs)}.")
-        return logs[np.arange(len(y)) if len(logs) == len(y) else 0, y]
+        rows = np.arange(len(y)) if len(logs) == len(y) else 0
+        return logs[rows, y]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,9 +39,11 @@ class Normal:
     covariance: np.ndarray
 
     def log_density(self, x: Any | None, y: np.ndarray) -> np.ndarray:
-        residuals, factor = y - self.mean(x), cholesky(self.covariance, lower=True)
+        residuals = y - self.mean(x)
+        factor = cholesky(self.covariance, lower=True)
         distances = np.einsum("nq,qn->n", residuals, cho_solve((factor, True), residuals.T))
-        return -0.5 * (distances + len(factor) * math.log(2.0 * math.pi)) - float(np.log(np.diag(factor)).sum())
+        half_log_determinant = float(np.log(np.diag(factor)).sum())
+        return -0.5 * (distances + len(factor) * math.log(2.0 * math.pi)) - half_log_determinant
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +59,9 @@ class FlooredNormal:
         return cls(normal_around(mean, y, residuals), without_input(y, None))
 
     def log_density(self, x: Any | None, y: np.ndarray) -> np.ndarray:
-        own = math.log1p(-FLOOR) + self.informed.log_density(x, y)
-        return np.logaddexp(own, math.log(FLOOR) + self.constant.log_density(None, y))
+        informed = math.log1p(-FLOOR) + self.informed.log_density(x, y)
+        constant = math.log(FLOOR) + self.constant.log_density(None, y)
+        return np.logaddexp(informed, constant)
 
 
 def without_input(y: np.ndarray, classes: int | None, variance: float | None = None) -> Categorical | Normal:
@@ -65,8 +69,9 @@ def without_input(y: np.ndarray, classes: int | None, variance: float | None = N
     if classes is None:
         centre = y.mean(axis=0, keepdims=True)
         return normal_around(lambda x: centre, y, y - centre, variance)
+    frequencies = np.bincount(y, minlength=classes) / len(y)
     with np.errstate(divide="ignore"):
-        logs = np.log(np.bincount(y, minlength=classes) / len(y))[None]
+        logs = np.log(frequencies)[None]
     return Categorical(lambda x: logs)
 
 
@@ -75,13 +80,14 @@ def normal_around(mean: Mean, y: np.ndarray, residuals: np.ndarray, variance: fl
     if variance is not None:
         return Normal(mean, variance * np.eye(residuals.shape[1]))
     covariance = residuals.T @ residuals / len(residuals)
-    if not np.linalg.eigvalsh(covariance).min() > (1e-13 * np.abs(y).max()) ** 2:  # below it, residuals are rounding
+    rounding = 1e-13 * np.abs(y).max()
+    if not np.linalg.eigvalsh(covariance).min() > rounding**2:
         raise WrongType("variance must be given where y is predicted without error: its estimate is 0.")
     return Normal(mean, covariance)
 
 
 def with_absent(logs: np.ndarray, present: np.ndarray, classes: int) -> np.ndarray:
     """Log probabilities [n, present] as [n, classes]: -inf for classes that were not in the training set."""
-    every = np.full((len(logs), classes), -np.inf)
-    every[:, present] = logs
-    return every
+    all_classes = np.full((len(logs), classes), -np.inf)
+    all_classes[:, present] = logs
+    return all_classes

@@ -21,28 +21,28 @@ ROWS_AT_ONCE = 1024  # of a distance matrix
 class NearestNeighbours:
     """The k nearest training rows and one pseudo-row with the training mean (Cover & Hart 1967).
 
-    Rows tied at the k-th place share its weight. For numbers the covariance is that of residuals without a row's own
-    group, mixed with the distribution without input, which bounds the loss of outliers.
+    Rows tied at the k-th place share its weight. For numbers the covariance is estimated from residuals without a row's
+    own group, mixed with the distribution without input, which bounds the loss of outliers.
 
     neighbours  None: the square root of the number of training rows
     """
 
     neighbours: int | None = None
-
     outcomes = (CLASSES, NUMBERS)
 
     @property
     def name(self) -> str:
-        return f"knn(neighbours={'sqrt(n)' if self.neighbours is None else self.neighbours})"
+        neighbours = "sqrt(n)" if self.neighbours is None else self.neighbours
+        return f"knn(neighbours={neighbours})"
 
     def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: np.ndarray | None = None,
             generator: np.random.Generator | None = None) -> Predictor:  # fmt: skip
         if x is None:
             return without_input(y, classes)
-        raw = as_matrix("x", x)
-        features = Features.of(raw, 1)
+        inputs = as_matrix("x", x)
+        features = Features.of(inputs, 1)
         targets = y if classes is None else np.eye(classes)[y]
-        means = _Means(features(raw), targets, self._count(len(targets)))
+        means = _Means(features(inputs), targets, self._count(len(targets)))
 
         def mean(new: Any) -> np.ndarray:
             return means.at(features(new))
@@ -53,7 +53,8 @@ class NearestNeighbours:
 
         if classes is not None:
             return Categorical(predict)
-        return FlooredNormal.around(mean, y, y - means.without_own_group(self._codes(groups, len(y))))
+        codes = self._codes(groups, len(y))
+        return FlooredNormal.around(mean, y, y - means.without_own_group(codes))
 
     def _count(self, n: int) -> int:
         """The number of neighbours among n training rows."""
@@ -75,7 +76,9 @@ class _Means:
     """Mean targets [n, q] of the k nearest of standardised inputs [n, d]."""
 
     def __init__(self, inputs: np.ndarray, targets: np.ndarray, k: int) -> None:
-        self._inputs, self._targets, self._k = inputs, targets, k
+        self._inputs = inputs
+        self._targets = targets
+        self._k = k
         self._prior = targets.mean(axis=0)
         self._index = neighbors.NearestNeighbors(n_neighbors=k).fit(inputs)
 
@@ -85,32 +88,33 @@ class _Means:
         distances, places = self._index.kneighbors(rows, k + 1)
         sums = self._targets[places[:, :k]].sum(axis=1)
         tied = np.flatnonzero(distances[:, k] <= distances[:, k - 1] * (1.0 + 1e-12))
-        for part in np.split(tied, range(ROWS_AT_ONCE, len(tied), ROWS_AT_ONCE)):
+        for start in range(0, len(tied), ROWS_AT_ONCE):
+            part = tied[start : start + ROWS_AT_ONCE]
             sums[part] = sums_with_ties(rows[part], self._inputs, self._targets, k)
         return (sums + self._prior) / (k + 1.0)
 
     def without_own_group(self, groups: np.ndarray) -> np.ndarray:
         """At the training rows, from rows of other groups [n]."""
         n = len(self._targets)
-        largest = int(np.bincount(groups).max())
-        count = min(self._k + largest, n)
+        largest_group = int(np.bincount(groups).max())
+        count = min(self._k + largest_group, n)
         means = np.empty_like(self._targets)
         for start in range(0, n, ROWS_AT_ONCE):
             part = slice(start, start + ROWS_AT_ONCE)
             places = self._index.kneighbors(self._inputs[part], count, return_distance=False)
-            others = groups[places] != groups[part, None]
-            others &= others.cumsum(axis=1) <= self._k
-            sums = (self._targets[places] * others[:, :, None]).sum(axis=1)
-            means[part] = (sums + self._prior) / (others.sum(axis=1, keepdims=True) + 1.0)
+            is_neighbour = groups[places] != groups[part, None]
+            is_neighbour &= is_neighbour.cumsum(axis=1) <= self._k
+            sums = (self._targets[places] * is_neighbour[:, :, None]).sum(axis=1)
+            means[part] = (sums + self._prior) / (is_neighbour.sum(axis=1, keepdims=True) + 1.0)
         return means
 
 
 def sums_with_ties(rows: np.ndarray, inputs: np.ndarray, targets: np.ndarray, k: int) -> np.ndarray:
     """Sums [m, q] of the outcomes of the k nearest rows; rows at the k-th distance have equal weights."""
     distances = cdist(rows, inputs)
-    last = np.partition(distances, k - 1, axis=1)[:, k - 1 : k]
-    closer = (distances < last).astype(float)
-    level = (distances == last).astype(float)
+    radius = np.partition(distances, k - 1, axis=1)[:, k - 1 : k]
+    closer = (distances < radius).astype(float)
+    tied = (distances == radius).astype(float)
     missing = k - closer.sum(axis=1, keepdims=True)
-    share = missing / level.sum(axis=1, keepdims=True)
-    return closer @ targets + share * (level @ targets)
+    weight = missing / tied.sum(axis=1, keepdims=True)
+    return closer @ targets + weight * (tied @ targets)

@@ -35,13 +35,15 @@ class Logistic:
 
     @property
     def name(self) -> str:
-        return f"logistic(penalty={self.penalty:g}{f', degree={self.degree}' if self.degree > 1 else ''})"
+        degree = f", degree={self.degree}" if self.degree > 1 else ""
+        return f"logistic(penalty={self.penalty:g}{degree})"
 
     def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: np.ndarray | None = None,
             generator: np.random.Generator | None = None) -> Predictor:  # fmt: skip
+        classes = needed(classes)
         if x is None:
-            return without_input(y, needed(classes))
-        inputs, classes = as_matrix("x", x), needed(classes)
+            return without_input(y, classes)
+        inputs = as_matrix("x", x)
         features = Features.of(inputs, self.degree)
         weights, intercepts = fit_logistic(features(inputs), y, classes, self.penalty)
         return Categorical(lambda new: log_softmax(features(new) @ weights + intercepts, axis=1))
@@ -53,14 +55,15 @@ def fit_logistic(x: np.ndarray, y: np.ndarray, classes: int, penalty: float) -> 
     x [n, d], y codes [n]. The penalty is on standardised inputs; with two classes on the one vector of log odds.
     Classes that are not in y have the intercept -inf.
     """
-    weights, intercepts = np.zeros((x.shape[1], classes)), np.full(classes, -np.inf)
+    weights = np.zeros((x.shape[1], classes))
+    intercepts = np.full(classes, -np.inf)
     present = np.unique(y)
     intercepts[present] = 0.0
     if len(present) > 1:
         scaling = Features.of(x, 1)
         with threads_for(x.size * len(present)):
             model = LogisticRegression(C=1.0 / penalty, tol=1e-6, max_iter=1000).fit(scaling(x), y)
-        own = present[1:] if len(present) == 2 else present
-        weights[:, own] = model.coef_.T / scaling.scale[:, None]
-        intercepts[own] = model.intercept_ - scaling.centre @ weights[:, own]
+        fitted = present[1:] if len(present) == 2 else present
+        weights[:, fitted] = model.coef_.T / scaling.scale[:, None]
+        intercepts[fitted] = model.intercept_ - scaling.centre @ weights[:, fitted]
     return weights, intercepts

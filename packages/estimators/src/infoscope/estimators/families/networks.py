@@ -7,7 +7,7 @@ by AdamW, stopped on a tenth of the groups, whose residuals give the covariance 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,42 +71,26 @@ class Network:
         order = generator.permutation(np.unique(groups))
         if len(order) < 2:
             raise OutOfRange(f"groups must be at least 2 in every training set of {self.name}, got 1.")
-        held = min(max(len(order) // 10, 10), len(order) // 2)
-        validation = torch.as_tensor(np.isin(groups, order[:held]))
-        drawn = torch.Generator().manual_seed(int(generator.integers(2**63)))
+        held_out = min(max(len(order) // 10, 10), len(order) // 2)
+        validation = torch.as_tensor(np.isin(groups, order[:held_out]))
+        torch_generator = torch.Generator().manual_seed(int(generator.integers(2**63)))
         rows = torch.as_tensor(features(inputs), dtype=torch.float32)
         if classes is not None:
-            network = self.build(rows.shape[1], classes, drawn)
-            self._train(network, rows, torch.as_tensor(y), validation, functional.cross_entropy, drawn)
+            network = self.build(rows.shape[1], classes, torch_generator)
+            self._train(network, rows, torch.as_tensor(y), validation, functional.cross_entropy, torch_generator)
             return class_distribution(network, features)
 
         scaling = Features.of(y, 1)
-        network = self.build(rows.shape[1], y.shape[1], drawn)
+        network = self.build(rows.shape[1], y.shape[1], torch_generator)
         targets = torch.as_tensor(scaling(y), dtype=torch.float32)
-        self._train(network, rows, targets, validation, functional.mse_loss, drawn)
+        self._train(network, rows, targets, validation, functional.mse_loss, torch_generator)
 
         def mean(new: Any) -> np.ndarray:
             return outputs(network, features(new)) * scaling.scale + scaling.centre
 
         # Residuals of training rows are too small.
-        unseen = validation.numpy()
-        return FlooredNormal.around(mean, y, y[unseen] - mean(inputs[unseen]))
-
-    def _epochs(
-        self,
-        network: nn.Module,
-        x: Tensor,
-        targets: Tensor,
-        loss: Callable[[Tensor, Tensor], Tensor],
-        generator: torch.Generator,
-    ) -> Iterator[None]:
-        optimiser = torch.optim.AdamW(network.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay)
-        for _ in range(self.epochs):
-            for rows in torch.randperm(len(x), generator=generator).split(self.batch):
-                optimiser.zero_grad()
-                loss(network(x[rows]), targets[rows]).backward()
-                optimiser.step()
-            yield
+        is_held_out = validation.numpy()
+        return FlooredNormal.around(mean, y, y[is_held_out] - mean(inputs[is_held_out]))
 
     def _train(
         self,
@@ -118,14 +102,24 @@ class Network:
         generator: torch.Generator,
     ) -> None:
         """Trains on the other rows; the network ends with the weights of least loss on the validation rows."""
-        best, best_state, since = float("inf"), None, 0
-        for _ in self._epochs(network, x[~validation], targets[~validation], loss, generator):
+        x_training, targets_training = x[~validation], targets[~validation]
+        x_validation, targets_validation = x[validation], targets[validation]
+        optimiser = torch.optim.AdamW(network.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay)
+        best_loss, best_state = float("inf"), None
+        epochs_since_best = 0
+        for _ in range(self.epochs):
+            for rows in torch.randperm(len(x_training), generator=generator).split(self.batch):
+                optimiser.zero_grad()
+                loss(network(x_training[rows]), targets_training[rows]).backward()
+                optimiser.step()
             with torch.no_grad():
-                value = loss(network(x[validation]), targets[validation]).item()
-            since += 1
-            if value < best:
-                best, best_state, since = value, copy.deepcopy(network.state_dict()), 0
-            if since >= self.patience:
+                validation_loss = loss(network(x_validation), targets_validation).item()
+            epochs_since_best += 1
+            if validation_loss < best_loss:
+                best_loss = validation_loss
+                best_state = copy.deepcopy(network.state_dict())
+                epochs_since_best = 0
+            if epochs_since_best >= self.patience:
                 break
         if best_state is None:
             raise OutOfRange(f"learning_rate must be low enough for a finite loss of {self.name}, got none.")
@@ -138,9 +132,10 @@ def fully_connected(
     """Linear layers from widths[0] to widths[-1], activations between them; weights drawn as by torch.nn.Linear."""
     layers: list[nn.Module] = []
     for inputs, outputs in zip(widths, widths[1:]):
-        layer = nn.utils.skip_init(nn.Linear, inputs, outputs)  # its own start would use torch's global random state
+        layer = nn.utils.skip_init(nn.Linear, inputs, outputs)  # nn.Linear would use torch's global random state
+        largest = inputs**-0.5
         for parameter in layer.parameters():
-            nn.init.uniform_(parameter, -(inputs**-0.5), inputs**-0.5, generator=generator)
+            nn.init.uniform_(parameter, -largest, largest, generator=generator)
         layers += [layer, activation()]
     return nn.Sequential(*layers[:-1])
 

@@ -56,8 +56,9 @@ def as_family(family: Any) -> Family:
 
 def as_classifiers(family: Any) -> tuple[Family, ...]:
     """One or more families of classes. ValueError for none, or one that predicts numbers only."""
-    families = tuple(as_family(one) for one in (family if is_several(family) else (family,)))
-    if not families or not all(CLASSES in one.outcomes for one in families):
+    members = family if is_several(family) else (family,)
+    families = tuple(map(as_family, members))
+    if not families or not all(CLASSES in member.outcomes for member in families):
         raise InvalidInput(f"family must be one or more that predict classes, got {family!r}.")
     return families
 
@@ -70,4 +71,8 @@ def is_several(family: Any) -> bool:
 def is_of_transformers(family: Any) -> bool:
     """Whether it is an object of transformers, or a pair of them; transformers need not be imported for it."""
     parts = family if isinstance(family, tuple) and len(family) == 2 else (family,)
-    return all(any(c.__module__.split(".")[0] == "transformers" for c in type(part).__mro__) for part in parts)
+    return all(_is_object_of_transformers(part) for part in parts)
+
+
+def _is_object_of_transformers(part: Any) -> bool:
+    return any(base.__module__.split(".")[0] == "transformers" for base in type(part).__mro__)

@@ -32,7 +32,7 @@ class Sklearn:
 
     Seeds of a `random_state` are drawn from the generator. A regressor predicts the mean of a normal distribution with
     the covariance of five-fold cross-validated residuals, mixed as in `local`. Without input, or with one class, class
-    frequencies are used; a class that the training set lacks has probability 0.
+    frequencies are used. A class that the training set lacks has probability 0.
 
     title  in results; None is scikit-learn's own description
     """
@@ -56,27 +56,23 @@ class Sklearn:
             generator: np.random.Generator | None = None) -> Predictor:  # fmt: skip
         if x is None:
             return without_input(y, classes)
-        x, model = as_rows(x), clone(self.estimator)
-        seeds = [name for name in model.get_params() if name.split("__")[-1] == "random_state"]
-        if seeds:
-            drawn = generator_or_default(generator).integers(2**31, size=len(seeds))
-            model.set_params(**{name: int(seed) for name, seed in zip(seeds, drawn)})
+        x = as_rows(x)
+        model = clone(self.estimator)
+        seed_names = [name for name in model.get_params() if name.split("__")[-1] == "random_state"]
+        if seed_names:
+            seeds = generator_or_default(generator).integers(2**31, size=len(seed_names))
+            model.set_params(**dict(zip(seed_names, seeds.tolist())))
         if classes is None:
             return self._fit_numbers(model, x, y, np.arange(len(y)) if groups is None else groups)
-        present = np.unique(y)
-        if len(present) == 1:  # most classifiers refuse a single class
-            alone = without_input(y, classes).log_probabilities(None)
-            return Categorical(
-                lambda new: (
-                    alone if new is None else alone.repeat(new.shape[0] if hasattr(new, "shape") else len(new), 0)
-                )
-            )
+        if len(np.unique(y)) == 1:  # most classifiers refuse a single class
+            return _same_for_all(without_input(y, classes).log_probabilities(None))
         model.fit(x, y)
 
         def predict(new: Any) -> np.ndarray:
+            probabilities = np.asarray(model.predict_proba(as_rows(new)), dtype=np.float64)
             with np.errstate(divide="ignore"):
-                found = np.log(np.asarray(model.predict_proba(as_rows(new)), dtype=np.float64))
-            return with_absent(found, model.classes_, classes)
+                logs = np.log(probabilities)
+            return with_absent(logs, model.classes_, classes)
 
         return Categorical(predict)
 
@@ -95,15 +91,29 @@ class Sklearn:
         return FlooredNormal.around(mean, y, y - held_out)
 
 
+def _same_for_all(logs: np.ndarray) -> Categorical:
+    """The distribution that gives every item the log probabilities [1, classes]."""
+
+    def predict(new: Any) -> np.ndarray:
+        if new is None:
+            return logs
+        items = new.shape[0] if hasattr(new, "shape") else len(new)
+        return logs.repeat(items, 0)
+
+    return Categorical(predict)
+
+
 def is_predictor(estimator: Any) -> bool:
     """Whether it is an estimator of scikit-learn's interface that predicts probabilities or numbers."""
-    known = hasattr(estimator, "get_params") and not isinstance(estimator, type)
-    return known and (hasattr(estimator, "predict_proba") or is_regressor(estimator))
+    if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
+        return False
+    return hasattr(estimator, "predict_proba") or is_regressor(estimator)
 
 
 def as_rows(x: Any) -> Any:
     """Numbers [n] as one column [n, 1]; anything else as it is."""
-    return x[:, None] if isinstance(x, np.ndarray) and x.ndim == 1 and np.issubdtype(x.dtype, np.number) else x
+    is_column = isinstance(x, np.ndarray) and x.ndim == 1 and np.issubdtype(x.dtype, np.number)
+    return x[:, None] if is_column else x
 
 
 @dataclass(frozen=True)
@@ -125,24 +135,29 @@ class GradientBoosting:
 
     @property
     def name(self) -> str:
-        few = "" if self.components is None else f", components={self.components}"
-        return f"gradient-boosting(rounds={self.rounds}, leaves={self.leaves}, rate={self.learning_rate:g}{few})"
+        components = "" if self.components is None else f", components={self.components}"
+        return f"gradient-boosting(rounds={self.rounds}, leaves={self.leaves}, rate={self.learning_rate:g}{components})"
 
     def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: np.ndarray | None = None,
             generator: np.random.Generator | None = None) -> Predictor:  # fmt: skip
+        if x is None:
+            return without_input(y, classes)
+        x = as_matrix("x", x)
         trees = HistGradientBoostingRegressor if classes is None else HistGradientBoostingClassifier
-        settings = {"max_iter": self.rounds, "max_leaf_nodes": self.leaves, "learning_rate": self.learning_rate}
-        x = None if x is None else as_matrix("x", x)
-        model = trees(**settings, l2_regularization=1.0, early_stopping=False)
+        model = trees(
+            max_iter=self.rounds, max_leaf_nodes=self.leaves, learning_rate=self.learning_rate,
+            l2_regularization=1.0, early_stopping=False,
+        )  # fmt: skip
         if classes is None and y.shape[1] > 1:
             model = MultiOutputRegressor(model)
-        if x is not None and self.components is not None and self.components < min(x.shape):
-            wide = x.shape[1] > x.shape[0]  # a covariance of all columns would take hours of 25,000
-            model = make_pipeline(PCA(self.components, svd_solver="full" if wide else "covariance_eigh"), model)
+        if self.components is not None and self.components < min(x.shape):
+            n, columns = x.shape
+            solver = "full" if columns > n else "covariance_eigh"  # a covariance of 25,000 columns would take hours
+            model = make_pipeline(PCA(self.components, svd_solver=solver), model)
         return Sklearn(model, self.name).fit(x, y, classes, groups, generator)
 
 
-WORDS = {"sublinear_tf": True, "token_pattern": r"\b\w+\b", "dtype": np.float64}  # of TF-IDF weights
+WORDS = {"sublinear_tf": True, "token_pattern": r"\b\w+\b", "dtype": np.float64}  # settings of TF-IDF weights
 
 
 def columns_logistic(frame: pd.DataFrame, penalty: float = 1.0) -> Sklearn:
@@ -153,19 +168,21 @@ def columns_logistic(frame: pd.DataFrame, penalty: float = 1.0) -> Sklearn:
     require_number("penalty", penalty, ends=False)
     numbers = frame.select_dtypes(include=["number", "bool"]).columns.tolist()
     parts = [(str(name), TfidfVectorizer(**WORDS), name) for name in frame if name not in numbers]
-    texts = "logistic regression on TF-IDF" if parts else "logistic regression"
+    title = "logistic regression on TF-IDF" if parts else "logistic regression"
     if numbers:
         parts.append(("numbers", StandardScaler(), numbers))
-    steps = [("columns", ColumnTransformer(parts)), ("classifier", LogisticRegression(C=1.0 / penalty, max_iter=1000))]
-    return Sklearn(Pipeline(steps), f"{texts} (penalty {penalty:g})")
+    classifier = LogisticRegression(C=1.0 / penalty, max_iter=1000)
+    pipeline = Pipeline([("columns", ColumnTransformer(parts)), ("classifier", classifier)])
+    return Sklearn(pipeline, f"{title} (penalty {penalty:g})")
 
 
 def tfidf_logistic(penalty: float = 1.0, ngrams: int = 1, least_documents: int = 2) -> Sklearn:
     """Logistic regression on TF-IDF weights (norm 1) of word n-grams up to a length, as a family over texts.
 
-    The vocabulary is of n-grams in at least `least_documents` training texts; penalty as in `Logistic`.
+    The vocabulary consists of n-grams in at least `least_documents` training texts; penalty as in `Logistic`.
     """
     require_number("penalty", penalty, ends=False)
     words = TfidfVectorizer(ngram_range=(1, ngrams), min_df=least_documents, **WORDS)
-    steps = [("words", words), ("classifier", LogisticRegression(C=1.0 / penalty, max_iter=1000))]
-    return Sklearn(Pipeline(steps), f"tfidf-logistic(penalty={penalty:g}, ngrams={ngrams})")
+    classifier = LogisticRegression(C=1.0 / penalty, max_iter=1000)
+    pipeline = Pipeline([("words", words), ("classifier", classifier)])
+    return Sklearn(pipeline, f"tfidf-logistic(penalty={penalty:g}, ngrams={ngrams})")

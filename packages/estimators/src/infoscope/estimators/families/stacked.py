@@ -15,6 +15,8 @@ from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.families.distributions import without_input
 from infoscope.estimators.families.protocol import Family, Predictor, take
 
+EM_STEPS = 100  # of the weights (Dempster, Laird & Rubin 1977)
+
 
 @dataclass(frozen=True)
 class Stacked:
@@ -34,7 +36,8 @@ class Stacked:
 
     @property
     def outcomes(self) -> tuple[str, ...]:
-        return tuple(kind for kind in self.families[0].outcomes if all(kind in one.outcomes for one in self.families))
+        kinds = self.families[0].outcomes
+        return tuple(kind for kind in kinds if all(kind in family.outcomes for family in self.families))
 
     def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: np.ndarray | None = None,
             generator: np.random.Generator | None = None) -> Predictor:  # fmt: skip
@@ -43,21 +46,24 @@ class Stacked:
         generator = generator_or_default(generator)
         groups = np.arange(len(y)) if groups is None else groups
         validation = validation_half(y, classes, groups, generator)
-        every = np.ones(len(y), bool)
-        members = [
-            [without_input(y[rows], classes)]
-            + [family.fit(take(x, rows), y[rows], classes, groups[rows], generator) for family in self.families]
-            for rows in (~validation, every)
-        ]
-        logs = np.column_stack([
-            np.broadcast_to(member.log_density(take(x, validation) if place else None, y[validation]), validation.sum())
-            for place, member in enumerate(members[0])
-        ])  # fmt: skip
+
+        def members(rows: np.ndarray) -> list[Predictor]:
+            """Distributions that are fitted to some rows, the first one without input."""
+            x_rows = take(x, rows)
+            fits = [family.fit(x_rows, y[rows], classes, groups[rows], generator) for family in self.families]
+            return [without_input(y[rows], classes), *fits]
+
+        half = members(~validation)
+        whole = members(np.ones(len(y), bool))
+        x_validation = take(x, validation)
+        y_validation = y[validation]
+        constant = half[0].log_density(None, y_validation)
+        informed = [member.log_density(x_validation, y_validation) for member in half[1:]]
+        logs = np.column_stack([constant, *informed])
 
         def mixed(count: int, first: WeightedMixture | None) -> WeightedMixture:
             log_weights = maximum_likelihood_weights(logs[:, :count])
-            half, whole = (some[:count] for some in members)
-            return WeightedMixture(log_weights, whole, WeightedMixture(log_weights, half), first)
+            return WeightedMixture(log_weights, whole[:count], WeightedMixture(log_weights, half[:count]), first)
 
         first = None if self.first is None else mixed(1 + self.first, None)
         return mixed(1 + len(self.families), first)
@@ -70,13 +76,15 @@ def validation_half(
     names, codes = np.unique(groups, return_inverse=True)
     if len(names) < 2:
         raise OutOfRange("groups must be at least 2 in every training set to weigh families, got 1.")
-    place = np.empty(len(names), np.int64)
-    place[generator.permutation(len(names))] = np.arange(len(names))
-    place = place[codes]
-    validation = place < len(names) // 2
-    for missing in np.setdiff1d(y, y[~validation]) if classes is not None else ():
-        fewer = validation & (place != place[y == missing].max())
-        validation = fewer if fewer.any() else validation
+    places = np.argsort(generator.permutation(len(names)))[codes]
+    validation = places < len(names) // 2
+    if classes is None:
+        return validation
+    for missing in np.setdiff1d(y, y[~validation]):
+        last_group = places[y == missing].max()
+        without_group = validation & (places != last_group)
+        if without_group.any():
+            validation = without_group
     return validation
 
 
@@ -90,26 +98,25 @@ class WeightedMixture:
     first: WeightedMixture | None = None
 
     def log_probabilities(self, x: Any) -> NDArray[np.float64]:
-        return self._mixed(
-            [self.members[0].log_probabilities(None), *(member.log_probabilities(x) for member in self.members[1:])]
-        )
+        constant, *informed = self.members
+        return self._mixed([constant.log_probabilities(None), *(member.log_probabilities(x) for member in informed)])
 
     def log_density(self, x: Any, y: np.ndarray) -> NDArray[np.float64]:
-        return self._mixed(
-            [self.members[0].log_density(None, y), *(member.log_density(x, y) for member in self.members[1:])]
-        )
+        constant, *informed = self.members
+        return self._mixed([constant.log_density(None, y), *(member.log_density(x, y) for member in informed)])
 
     def _mixed(self, logs: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-        weighted = [weight + one for weight, one in zip(self.log_weights, logs)]
+        weighted = [log_weight + log for log_weight, log in zip(self.log_weights, logs)]
         return logsumexp(np.stack(np.broadcast_arrays(*weighted)), axis=0)
 
 
-def maximum_likelihood_weights(logs: NDArray[np.float64], steps: int = 100) -> NDArray[np.float64]:
+def maximum_likelihood_weights(logs: NDArray[np.float64]) -> NDArray[np.float64]:
     """Log weights [m] of the mixture of m distributions with log densities [n, m] that has the largest likelihood."""
     logs = logs[np.isfinite(logs).any(axis=1)]
     ratios = np.exp(logs - logs.max(axis=1, keepdims=True, initial=-np.inf))
     weights = np.full(logs.shape[1], 1 / logs.shape[1])
-    for _ in range(steps if len(ratios) else 0):
-        weights = weights * (ratios.T @ (1 / (ratios @ weights))) / len(ratios)
+    if len(ratios):
+        for _ in range(EM_STEPS):
+            weights = weights * (ratios.T @ (1 / (ratios @ weights))) / len(ratios)
     with np.errstate(divide="ignore"):
         return np.log(weights)

@@ -39,22 +39,22 @@ class TextClassifier:
     outcomes = (CLASSES,)
 
     @classmethod
-    def of(cls, given: Any) -> TextClassifier:
+    def of(cls, value: Any) -> TextClassifier:
         """A pair (model, tokenizer), to be fine-tuned, or a text-classification pipeline, as it is. Else ValueError."""
-        if isinstance(given, transformers.TextClassificationPipeline):
-            return cls(given.model, given.tokenizer, epochs=0)
-        model, tokenizer = given if isinstance(given, tuple) else (given, None)
+        if isinstance(value, transformers.TextClassificationPipeline):
+            return cls(value.model, value.tokenizer, epochs=0)
+        model, tokenizer = value if isinstance(value, tuple) else (value, None)
         if not isinstance(model, transformers.PreTrainedModel) or not callable(tokenizer):
-            raise WrongType(f"family must be a text-classification pipeline or (model, tokenizer), got {given!r}.")
+            raise WrongType(f"family must be a text-classification pipeline or (model, tokenizer), got {value!r}.")
         return cls(model, tokenizer)
 
     @property
     def name(self) -> str:
-        settings = (
-            f"epochs={self.epochs}, batch={self.batch}, rate={self.learning_rate:g}" if self.epochs else "as it is"
-        )
-        of = self.model.name_or_path or type(self.model).__name__
-        return f"text-classifier({of}, {settings}, max_length={self.max_length})"
+        settings = "as it is"
+        if self.epochs:
+            settings = f"epochs={self.epochs}, batch={self.batch}, rate={self.learning_rate:g}"
+        model = self.model.name_or_path or type(self.model).__name__
+        return f"text-classifier({model}, {settings}, max_length={self.max_length})"
 
     def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: np.ndarray | None = None,
             generator: np.random.Generator | None = None) -> Predictor:  # fmt: skip
@@ -78,8 +78,10 @@ class TextClassifier:
     def _scores(self, model: transformers.PreTrainedModel, texts: Texts) -> torch.Tensor:
         """The log odds [n, classes] of texts."""
         columns = [list(texts)] if isinstance(texts[0], str) else [list(column) for column in zip(*texts)]
-        settings = {"padding": True, "truncation": True, "max_length": self.max_length, "return_tensors": "pt"}
-        return model(**self.tokenizer(*columns, **settings).to(model.device)).logits
+        tokens = self.tokenizer(
+            *columns, padding=True, truncation=True, max_length=self.max_length, return_tensors="pt"
+        )
+        return model(**tokens.to(model.device)).logits
 
     def _fine_tuned(
         self, texts: Texts, y: torch.Tensor, classes: int, generator: np.random.Generator
@@ -89,7 +91,8 @@ class TextClassifier:
         with torch.random.fork_rng(devices=[] if device.type == "cpu" else None):
             torch.manual_seed(int(generator.integers(2**63)))
             config = copy.deepcopy(self.model.config)
-            config.num_labels, config.problem_type = classes, "single_label_classification"
+            config.num_labels = classes
+            config.problem_type = "single_label_classification"
             model = transformers.AutoModelForSequenceClassification.from_config(config).to(device)
             model.base_model.load_state_dict(self.model.base_model.state_dict(), strict=False)
             optimiser = torch.optim.AdamW(model.train().parameters(), lr=self.learning_rate)

@@ -45,15 +45,23 @@ NOT_DECIDED = Note(
     NOT_DECIDED_CODE,
     "z",
 )
-MAX_FUNCTIONS = 200  # of x or y, also at most a quarter of the rows; of more, columns are tested one by one
+MAX_FUNCTIONS = 200  # of x or y, also at most a quarter of the rows; with more, columns are tested one by one
+Groups = NDArray[np.int64] | None
 
 
 @dataclass(frozen=True, repr=False)
 class IndependenceTest(InNotebook):
-    """p_value of independence; observed: the information of normal variables with the correlations of the residuals of
-    x and y, nats, at most the entropy of categories, with an interval for the sampling error.
+    """Result of a test of independence.
 
-    notes: why p_value is nan, with the code "not decided"
+    Parameters
+    ----------
+    p_value : float
+        p-value of independence; nan if the test is not decided.
+    observed : Estimate
+        Information, nats, of normal variables with the correlations of the residuals of x and y, at most the entropy of
+        categories, with an interval for the sampling error.
+    notes : tuple of Note
+        Why p_value is nan, with the code "not decided".
     """
 
     p_value: float
@@ -69,71 +77,88 @@ class IndependenceTest(InNotebook):
 
 @aligns("x", "y", "z")
 def independence_test(x: Any, y: Any, z: Any = None, groups: ArrayLike | None = None) -> IndependenceTest:
-    """Tests whether x and y are independent, or independent given z.
-
-    x, y, z  [n] or [n, d], typed by column (`estimators.column_types`; whole numbers are ordered here); a constant z is
-             ignored
-    groups   [n] of rows that depend on one another; groups are independent
+    """Test whether x and y are independent, or independent given z.
 
     Without z, sums of squared correlations of smooth functions of the ranks are compared with their permutation
-    distribution (`association`). With z, the residuals of x and y are compared: what functions of z do not predict,
-    nor trees where these lower the dependence (`beyond`; Shah & Peters 2020). If it would vanish when lowered once more
-    by as much, the test is not decided: p_value is nan, and a note says why. Few rows and rare values have exact
-    p-values. Warns RowsInSequence where rows look like a series. InfoscopeError: as `as_variables`, a category of
-    nearly every row, fewer than 4 rows, fewer rows than functions of the columns.
+    distribution (`association`). With z, the residuals of x and y are compared after predictions by functions of z, and
+    by trees where these lower the dependence (`beyond`; Shah & Peters 2020). If lowering it once more by as much would
+    leave none, the test is not decided. Few rows and rare values have exact p-values. Warns RowsInSequence where rows
+    look like a series.
+
+    Parameters
+    ----------
+    x, y, z : array_like [n] or [n, d]
+        Typed by column (`estimators.column_types`); whole numbers are ordered. A constant z is ignored.
+    groups : array_like [n], optional
+        Labels of rows that depend on one another; groups are independent.
+
+    Returns
+    -------
+    IndependenceTest
+
+    Raises
+    ------
+    InfoscopeError
+        As `as_variables`; a category of nearly every row; fewer than 4 rows; fewer rows than functions of the columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.arange(40.0)
+    >>> independence_test(x, (x - 20) ** 2).p_value < 0.001
+    True
     """
-    variables = {"x": x, "y": y} | ({} if z is None else {"z": z})
-    columns = {name: smooth_columns(name, value) for name, value in variables.items()}
-    given = columns.get("z", [])
-    variables, codes = as_variables(
-        groups, **{name: value for name, value in variables.items() if name != "z" or given}
-    )
-    if variables["x"].n < MIN_ROWS:
-        raise TooFew(f"x and y must have at least {MIN_ROWS} rows, got {variables['x'].n}.")
-    if none := [name for name in ("x", "y") if not columns[name]]:
-        raise NoVariation(f"{none[0]} must have a column of numbers or of repeated categories, got none.")
+    values = {"x": x, "y": y}
+    if z is not None:
+        values["z"] = z
+    columns = {name: smooth_columns(name, value) for name, value in values.items()}
+    conditions = columns.get("z", [])
+    if not conditions:
+        values.pop("z", None)
+    variables, codes = as_variables(groups, **values)
+    variable_x, variable_y = variables["x"], variables["y"]
+    n = variable_x.n
+    if n < MIN_ROWS:
+        raise TooFew(f"x and y must have at least {MIN_ROWS} rows, got {n}.")
+    for name in ("x", "y"):
+        if not columns[name]:
+            raise NoVariation(f"{name} must have a column of numbers or of repeated categories, got none.")
     if codes is None:
-        warn_of_series(variables["x"], variables["y"])
-    first, second = joined(columns["x"]), joined(columns["y"])
-    functions = first.scores.shape[1] + second.scores.shape[1]
-    if functions >= first.n:
+        warn_of_series(variable_x, variable_y)
+    smooth_x, smooth_y = joined(columns["x"]), joined(columns["y"])
+    functions = smooth_x.scores.shape[1] + smooth_y.scores.shape[1]
+    if functions >= n:
         raise TooFew(
             f"x and y must have fewer functions than rows, got {functions:,} of their columns, up to {MAX_DEGREE} of "
-            f"each, and {first.n:,} rows: test fewer columns at a time, or rank them with screen."
+            f"each, and {n:,} rows: test fewer columns at a time, or rank them with screen."
         )
-    labels = [variable.codes for variable in (variables["x"], variables["y"]) if variable.kind == "discrete"]
-    if given:
-        found = beyond(first, second, given, LEVEL, codes)
-        notes = (NOT_DECIDED,) if math.isnan(found.p) else ()
-        return IndependenceTest(found.p, at_most_entropy(found.information, labels, codes), notes)
-    p = p_value_of_columns(columns["x"], columns["y"], codes)
-    information = information_of_residuals(*residuals([first, second], []), codes)
-    return IndependenceTest(p, at_most_entropy(information, labels, codes))
+    if conditions:
+        test = beyond(smooth_x, smooth_y, conditions, LEVEL, codes)
+        p, information = test.p, test.information
+    else:
+        p = p_value_of_columns(columns["x"], columns["y"], codes)
+        information = information_of_residuals(*residuals([smooth_x, smooth_y], []), codes)
+    labels = [variable.codes for variable in (variable_x, variable_y) if variable.kind == "discrete"]
+    notes = (NOT_DECIDED,) if math.isnan(p) else ()
+    return IndependenceTest(p, at_most_entropy(information, labels, codes), notes)
 
 
-def p_value_of(x: Variable, y: Variable, groups: NDArray[np.int64] | None) -> float:
+def p_value_of(x: Variable, y: Variable, groups: Groups) -> float:
     """The p-value of `independence_test` for checked variables; nan for fewer than 4 rows, or names of rows."""
-    columns = [_functions(variable) for variable in (x, y)]
-    if x.n < MIN_ROWS or not all(columns):
+    columns_x, columns_y = _functions(x), _functions(y)
+    if x.n < MIN_ROWS or not columns_x or not columns_y:
         return math.nan
-    return p_value_of_columns(*columns, groups)
+    return p_value_of_columns(columns_x, columns_y, groups)
 
 
-def conditional_test(
-    x: Variable, y: Variable, given: Sequence[Variable], groups: NDArray[np.int64] | None
-) -> Beyond | None:
+def conditional_test(x: Variable, y: Variable, given: Sequence[Variable], groups: Groups) -> Beyond | None:
     """The test of `independence_test` given checked conditions; None for fewer rows than functions."""
-    sides = [_functions(variable) for variable in (x, y)]
-    conditions = []
-    for variable in given:
-        conditions.extend(_functions(variable))
-    if not (all(sides) and conditions):
+    columns_x, columns_y = _functions(x), _functions(y)
+    conditions = [column for variable in given for column in _functions(variable)]
+    count = sum(column.scores.shape[1] for column in columns_x + columns_y)
+    if not columns_x or not columns_y or not conditions or count >= x.n:
         return None
-    count = sum(column.scores.shape[1] for columns in sides for column in columns)
-    if count >= x.n:
-        return None
-    first, second = map(joined, sides)
-    return beyond(first, second, conditions, LEVEL, groups)
+    return beyond(joined(columns_x), joined(columns_y), conditions, LEVEL, groups)
 
 
 def _functions(variable: Variable) -> list[Smooth]:
@@ -143,11 +168,11 @@ def _functions(variable: Variable) -> list[Smooth]:
     return columns
 
 
-def p_value_of_columns(x: Sequence[Smooth], y: Sequence[Smooth], groups: NDArray[np.int64] | None) -> float:
-    """The p-value of x and y together; of many columns, that of Simes (1986) over all pairs of columns."""
-    most = min(MAX_FUNCTIONS, x[0].n // 4)
-    widths = [sum(column.functions.shape[1] for column in columns) for columns in (x, y)]
-    if max(widths) <= most:
+def p_value_of_columns(x: Sequence[Smooth], y: Sequence[Smooth], groups: Groups) -> float:
+    """The p-value of x and y together; for many columns, the one of Simes (1986) over all pairs of columns."""
+    max_functions = min(MAX_FUNCTIONS, x[0].n // 4)
+    functions = [sum(column.functions.shape[1] for column in columns) for columns in (x, y)]
+    if max(functions) <= max_functions:
         x, y = [joined(x)], [joined(y)]
     p = independence(x, y, groups).p
     return float(false_discovery_control(p.ravel()).min())
@@ -157,17 +182,18 @@ def joined(columns: Sequence[Smooth]) -> Smooth:
     """The functions of several columns as one variable: at each resolution those of every column."""
     if len(columns) == 1:
         return columns[0]
-    order: list[NDArray[np.float64]] = []
-    resolutions, before = [], [0] * len(columns)
-    for place in range(len(columns[0].resolutions)):
-        for number, column in enumerate(columns):
-            order.append(column.functions[:, before[number] : column.resolutions[place]])
-            before[number] = column.resolutions[place]
-        resolutions.append(sum(part.shape[1] for part in order))
-    functions = np.hstack(order)
-    kept = independent_columns(functions)
+    starts = [0] * len(columns)
+    blocks: list[NDArray[np.float64]] = []
+    counts = []
+    for ends in zip(*(column.resolutions for column in columns)):
+        for column, start, end in zip(columns, starts, ends):
+            blocks.append(column.functions[:, start:end])
+        counts.append(sum(ends))
+        starts = ends
+    functions = np.hstack(blocks)
+    is_new = independent_columns(functions)
+    resolutions = tuple(int(is_new[:count].sum()) for count in counts)
     degrees = np.concatenate([column.score_degrees for column in columns])
-    smoothest = np.argsort(degrees, kind="stable")
-    scores = np.hstack([column.scores for column in columns])[:, smoothest]
-    counts = tuple(int(kept[:count].sum()) for count in resolutions)
-    return Smooth(np.linalg.qr(functions[:, kept])[0], counts, scores, degrees[smoothest])
+    order = np.argsort(degrees, kind="stable")
+    scores = np.hstack([column.scores for column in columns])[:, order]
+    return Smooth(np.linalg.qr(functions[:, is_new])[0], resolutions, scores, degrees[order])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from infoscope.estimators.columns import (
 from infoscope.estimators.independence.functions import ANGLE, CATEGORY, NUMBER, WHOLE, Smooth, smooth
 from infoscope.estimators.variables import factorise
 
-MAX_CATEGORIES_PER_ROW = 0.5  # of more, a column only names the rows
+MAX_CATEGORIES_PER_ROW = 0.5  # with more, a column only names the rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +34,8 @@ class Column:
 
     kind    number, whole number, category or angle
     values  [n], numbers, turns or codes; 0 where missing
-    known   [n], where it is not missing
-    given   pandas Series [n] as it was given
+    known   [n], False where missing
+    given   pandas Series [n] of the user's values
     wrap    gives the rows of `given` their type for `estimate`
     """
 
@@ -46,15 +47,15 @@ class Column:
     wrap: Callable[[pd.Series], Any]
 
     def smooth(self, rows: NDArray[np.bool_]) -> Smooth:
-        """Functions of its values in some of the rows, where it must be known."""
+        """Functions of the values in some of the rows, none of which may be missing."""
         return smooth(self.values[rows], self.kind)
 
     def labels(self, rows: NDArray[np.bool_]) -> NDArray[np.intp]:
-        """Codes of its values in some of the rows."""
+        """Codes of the values in some of the rows."""
         return np.unique(self.values[rows], return_inverse=True)[1].reshape(-1)
 
     def typed(self, rows: NDArray[np.intp]) -> Any:
-        """Some rows of it, as `estimate` takes them."""
+        """Some rows, as `estimate` takes them."""
         return self.wrap(self.given.iloc[rows])
 
 
@@ -66,53 +67,64 @@ def as_columns(
 
     InfoscopeError: an unknown name, a column of two types, dates, texts that are numbers, infinite values.
     """
-    named = [*continuous, *discrete, *angles]
-    if unknown := [name for name in named if name not in table]:
-        raise UnknownName(f"continuous, discrete and angles must name columns of the table, got {unknown[0]!r}.")
-    if twice := [name for name in named if named.count(name) > 1]:
-        raise Conflict(f"continuous, discrete and angles must name each column once, got {twice[0]!r} twice.")
+    typed_names = [*continuous, *discrete, *angles]
+    for name in typed_names:
+        if name not in table:
+            raise UnknownName(f"continuous, discrete and angles must name columns of the table, got {name!r}.")
+    for name in typed_names:
+        if typed_names.count(name) > 1:
+            raise Conflict(f"continuous, discrete and angles must name each column once, got {name!r} twice.")
     wraps: dict[str, Callable[[Any], Any]] = dict.fromkeys(continuous, Continuous) | dict.fromkeys(discrete, Discrete)
-    wraps |= {name: lambda values, period=period: Angle(values, period) for name, period in angles.items()}
-    found, left_out = {}, {}
+    for name, period in angles.items():
+        wraps[name] = partial(Angle, period=period)
+    typed_columns, left_out = {}, {}
     for name, value in table.items():
         try:
-            found[name] = as_column(name, value, wraps.get(name))
+            typed_columns[name] = as_column(name, value, wraps.get(name))
         except NoVariation as error:
             left_out[name] = str(error)
-    return found, left_out
+    return typed_columns, left_out
 
 
 def as_column(name: str, value: Any, wrap: Callable[[Any], Any] | None = None) -> Column:
-    """A column [n], or one in a wrapper. NoVariation: constant, or a category of nearly each row; else see above."""
+    """A column from values [n], or from a wrapper of these. NoVariation: constant, or a category of nearly each row."""
     if isinstance(value, (Continuous, Discrete)):
-        value, wrap = value.values, type(value)
+        wrap = type(value)
+        value = value.values
     elif isinstance(value, Angle):
-        period = value.period
-        value, wrap = value.values, lambda values: Angle(values, period)
+        wrap = partial(Angle, period=value.period)
+        value = value.values
     parts = bare_columns(name, value)
     if len(parts) != 1:
         raise InvalidInput(f"{name} must be one column, got {len(parts)}.")
-    given = pd.Series(parts[0], name=name)
-    known = ~pd.isna(given).to_numpy()
-    if not known.any():
-        raise NoVariation(f"{name} must have known values, got none in {len(known):,} rows.")
-    typed = given[known]
-    if wrap is not None:
-        typed = wrap(typed)
-    if isinstance(typed, Angle):
-        kind, values = ANGLE, as_numbers(name, bare_columns(name, typed.values)[0]) / typed.period
-    else:
-        ((of_type, column, _),) = columns(name, typed)
-        kind = {Continuous: NUMBER, Discrete: CATEGORY, int: WHOLE}[of_type]
-        values = factorise(categorical(name, column))[0] if kind == CATEGORY else as_numbers(name, np.asarray(column))
+    series = pd.Series(parts[0], name=name)
+    is_known = series.notna().to_numpy()
+    if not is_known.any():
+        raise NoVariation(f"{name} must have known values, got none in {len(series):,} rows.")
+    kind, values = _typed_values(name, series[is_known], wrap)
     distinct = len(np.unique(values))
     if distinct < 2:
         raise NoVariation(f"{name} must have two values or more, got {distinct} in {len(values):,} rows.")
     if kind == CATEGORY and distinct > MAX_CATEGORIES_PER_ROW * len(values):
         raise NoVariation(f"{name} must have categories that repeat, got {distinct:,} in {len(values):,} rows.")
-    all_values = np.zeros(len(given))
-    all_values[known] = values
-    return Column(name, kind, all_values, known, given, wrap or (lambda rows: rows))
+    all_values = np.zeros(len(series))
+    all_values[is_known] = values
+    return Column(name, kind, all_values, is_known, series, wrap or (lambda rows: rows))
+
+
+def _typed_values(
+    name: str, values: pd.Series, wrap: Callable[[Any], Any] | None
+) -> tuple[str, NDArray[np.float64] | NDArray[np.intp]]:
+    """The kind of a column without missing values, and its numbers, turns or codes [n]."""
+    typed = values if wrap is None else wrap(values)
+    if isinstance(typed, Angle):
+        (angles,) = bare_columns(name, typed.values)
+        return ANGLE, as_numbers(name, angles) / typed.period
+    ((column_type, column, _),) = columns(name, typed)
+    if column_type is Discrete:
+        return CATEGORY, factorise(categorical(name, column))[0]
+    kind = NUMBER if column_type is Continuous else WHOLE
+    return kind, as_numbers(name, np.asarray(column))
 
 
 def smooth_column(name: str, value: Any) -> Smooth | None:
@@ -121,7 +133,8 @@ def smooth_column(name: str, value: Any) -> Smooth | None:
         column = as_column(name, value)
     except NoVariation:
         return None
-    if missing := int((~column.known).sum()):
+    missing = int((~column.known).sum())
+    if missing:
         raise MissingValues(f"{name} must have no missing values, got {missing:,} of {len(column.known):,}.")
     return column.smooth(column.known)
 
@@ -134,5 +147,5 @@ def smooth_columns(name: str, value: Any) -> list[Smooth]:
         parts = [Angle(column, value.period) for column in bare_columns(name, value.values)]
     else:
         parts = single_columns(name, value)
-    smooth = [smooth_column(name, part) for part in parts]
-    return [column for column in smooth if column is not None]
+    smooth_parts = [smooth_column(name, part) for part in parts]
+    return [part for part in smooth_parts if part is not None]

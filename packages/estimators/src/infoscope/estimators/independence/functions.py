@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.polynomial.hermite_e import hermevander
+from numpy.polynomial.legendre import legvander
 from numpy.typing import NDArray
 from scipy.special import ndtri
 from scipy.stats import rankdata
@@ -19,7 +21,7 @@ MIN_CATEGORY_ROWS = 5  # of a category with a function of its own; the others ar
 MAX_INDICATORS = 20_000_000  # numbers in the functions of a column of categories: 160 MB
 MIN_NEW_SHARE = 1e-6  # of a column that others do not span; less is rounding
 MAX_DEGREE = 4  # of polynomials of normal scores
-NUMBER, WHOLE, CATEGORY, ANGLE = "number", "whole number", "category", "angle"
+NUMBER, WHOLE, CATEGORY, ANGLE = "number", "whole number", "category", "angle"  # kinds of a column
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +31,7 @@ class Smooth:
     functions    [n, d], orthonormal
     resolutions  how many of these each resolution takes
     scores       [n, e], polynomials of normal scores (indicators, waves), of which conditional means are simple
-    degrees      [d], of functions; the first e are those of the scores; 1 of indicators
+    degrees      [d], of functions; the first e are the degrees of the scores; indicators have degree 1
     """
 
     functions: Values
@@ -48,9 +50,9 @@ class Smooth:
 
     @cached_property
     def categories(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Of a column of categories: the code [n] of each row, by its values of the functions, and rows of each."""
-        first = self.functions[:, self.degrees == 1].round(9)
-        _, codes, sizes = np.unique(first, axis=0, return_inverse=True, return_counts=True)
+        """Codes [n] of the categories of a column, by values of their functions, and the number of rows of each."""
+        indicators = self.functions[:, self.degrees == 1].round(9)
+        _, codes, sizes = np.unique(indicators, axis=0, return_inverse=True, return_counts=True)
         return codes.reshape(-1), sizes
 
 
@@ -60,43 +62,49 @@ def smooth(values: Values, kind: str) -> Smooth:
     Levels of numbers of fewer than sqrt(n) rows are joined with a neighbour; categories of fewer than these are left to
     the finer resolutions, and those of fewer than 5 rows are one, where some have 5. A constant column has no function.
     """
-    n = len(values)
-    most = max(int(np.sqrt(n) / 2), 1)
     if kind == CATEGORY:
         functions, coarse = _indicators(values.astype(np.intp))
         count = functions.shape[1]
         return Smooth(functions, (coarse, coarse, count, count), functions, np.ones(count, np.intp))
+    n = len(values)
+    max_functions = max(int(np.sqrt(n) / 2), 1)
     if kind == ANGLE:
-        turns = 2 * np.pi * _ranks_on_circle(values) / n
+        radians = 2 * np.pi * _ranks_on_circle(values) / n
+        max_multiple = min(max(WAVES) // 2, (max_functions + 1) // 2)
         waves = []
-        for multiple in range(1, min(max(WAVES) // 2, (most + 1) // 2) + 1):
-            waves.append(np.cos(multiple * turns))
-            waves.append(np.sin(multiple * turns))
+        for multiple in range(1, max_multiple + 1):
+            waves.append(np.cos(multiple * radians))
+            waves.append(np.sin(multiple * radians))
         functions = _orthonormal(np.stack(waves, axis=1))
         degrees = np.arange(2, functions.shape[1] + 2) // 2
         return Smooth(functions, _at_most(WAVES, functions), functions[:, :4], degrees)
     ranks = (rankdata(_merged_levels(values)) - 0.5) / n
-    degree = min(max(RESOLUTIONS), most, len(np.unique(ranks)) - 1)
-    functions = _orthonormal(np.polynomial.legendre.legvander(2 * ranks - 1, degree)[:, 1:])
-    scores = _orthonormal(np.polynomial.hermite_e.hermevander(ndtri(ranks), min(degree, MAX_DEGREE))[:, 1:])
+    degree = min(max(RESOLUTIONS), max_functions, len(np.unique(ranks)) - 1)
+    functions = _orthonormal(legvander(2 * ranks - 1, degree)[:, 1:])
+    scores = _orthonormal(hermevander(ndtri(ranks), min(degree, MAX_DEGREE))[:, 1:])
     return Smooth(functions, _at_most(RESOLUTIONS, functions), scores, np.arange(1, functions.shape[1] + 1))
 
 
 def _ranks_on_circle(values: Values) -> Values:
     """Ranks of angles [n], in turns, from the end of the largest gap on, so that they do not depend on where 0 is."""
-    turns = np.round(values % 1.0, 9) % 1.0
+    turns = _in_one_turn(values)
     levels, sizes = np.unique(turns, return_counts=True)
     gaps = np.round((levels - np.roll(levels, 1)) % 1.0, 9)
     start = levels[np.lexsort([sizes, gaps])[-1]]
-    return rankdata(np.round((turns - start) % 1.0, 9) % 1.0)
+    return rankdata(_in_one_turn(turns - start))
+
+
+def _in_one_turn(values: Values) -> Values:
+    """Angles in turns, from 0 to below 1, without rounding errors."""
+    return np.round(values % 1.0, 9) % 1.0
 
 
 def _at_most(resolutions: Sequence[int], functions: Values) -> tuple[int, ...]:
-    return tuple(min(each, functions.shape[1]) for each in resolutions)
+    return tuple(min(count, functions.shape[1]) for count in resolutions)
 
 
 def _orthonormal(columns: Values) -> Values:
-    """The columns made orthonormal, in their order, without what those before them and a constant already span."""
+    """The columns made orthonormal, in their order, without columns that a constant and earlier ones span."""
     columns = np.column_stack([np.ones(len(columns)), columns])[:, : len(columns)]
     directions, triangle = np.linalg.qr(columns[:, independent_columns(columns)])
     return (directions * np.sign(np.diag(triangle)))[:, 1:]
@@ -115,37 +123,38 @@ def not_spanned(triangle: Values) -> NDArray[np.bool_]:
 
 
 def _indicators(codes: NDArray[np.intp]) -> tuple[Values, int]:
-    """Functions of the categories, the most frequent first, and how many are of those of sqrt(n) rows or more.
+    """Functions of the categories, the most frequent first, and how many belong to categories of sqrt(n) rows or more.
 
-    Categories of one size are all taken or all left out, so that nothing depends on their names.
+    Categories of one size are all included or all left out, so that nothing depends on their names.
     """
+    n = len(codes)
     sizes = np.bincount(codes)
     order = np.argsort(-sizes, kind="stable")
     sizes = sizes[order]
-    kept = int((sizes >= min(MIN_CATEGORY_ROWS, sizes[0])).sum())
-    most = MAX_INDICATORS // len(codes)
-    if kept > most:
-        kept = int((sizes > sizes[most]).sum())
-    functions = _orthonormal((codes[:, None] == order[:kept]).astype(np.float64))
-    coarse = int((sizes[:kept] >= np.sqrt(len(codes))).sum())
+    count = int((sizes >= min(MIN_CATEGORY_ROWS, sizes[0])).sum())
+    max_count = MAX_INDICATORS // n
+    if count > max_count:
+        count = int((sizes > sizes[max_count]).sum())
+    indicators = codes[:, None] == order[:count]
+    functions = _orthonormal(indicators.astype(np.float64))
+    coarse = int((sizes[:count] >= np.sqrt(n)).sum())
     return functions, min(coarse, functions.shape[1])
 
 
 def _merged_levels(values: Values) -> Values:
-    """Levels that are as many as sqrt(n) rows each, where values repeat; two levels stay as they are."""
-    n, (levels, of_level, sizes) = len(values), np.unique(values, return_inverse=True, return_counts=True)
-    least = np.sqrt(n)
-    if len(levels) == 2 or sizes.max() < least:  # two values, or hardly any ties
+    """Levels of at least sqrt(n) rows each, where values repeat; two levels stay as they are."""
+    n = len(values)
+    min_rows = np.sqrt(n)
+    levels, level_of_row, sizes = np.unique(values, return_inverse=True, return_counts=True)
+    if len(levels) == 2 or sizes.max() < min_rows:  # two values, or hardly any ties
         return values
-    reached = np.cumsum(sizes)
-    joined = np.zeros(len(levels), np.intp)
+    starts_level = np.zeros(len(levels), bool)
     start = 0
-    for level in range(1, len(levels)):
-        before = reached[level - 1] - start
-        if before >= least and n - reached[level - 1] >= least:
-            start = reached[level - 1]
-            joined[level] = 1
-    joined = np.cumsum(joined)
-    if joined[-1] == 0:  # nearly all rows at one value
-        joined = (np.arange(len(levels)) != sizes.argmax()).astype(np.intp)
-    return joined[of_level.reshape(-1)].astype(np.float64)
+    for level, rows_before in enumerate(np.cumsum(sizes)[:-1], start=1):
+        if rows_before - start >= min_rows and n - rows_before >= min_rows:
+            start = rows_before
+            starts_level[level] = True
+    merged = np.cumsum(starts_level)
+    if merged[-1] == 0:  # nearly all rows have one value
+        merged = np.arange(len(levels)) != sizes.argmax()
+    return merged[level_of_row.reshape(-1)].astype(np.float64)

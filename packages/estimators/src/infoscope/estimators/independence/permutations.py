@@ -21,7 +21,8 @@ Values = NDArray[np.float64]
 
 MAX_ENUMERATED = 8  # rows of which all permutations are taken
 MIN_EXCEEDANCES = 20  # permutations with a statistic as large as the observed one, at which drawing ends
-FIRST_DRAWN, MIN_DRAWN, MAX_DRAWN = 1_000, 50_000, 1_000_000  # permutations at first, and of a small p-value
+FIRST_DRAWN = 1_000  # permutations of the first draw
+MIN_DRAWN, MAX_DRAWN = 50_000, 1_000_000  # permutations for a small p-value
 DRAWN_PER_PAIR = 400  # so that the smallest p-value is small enough among those of all pairs
 MAX_PRODUCTS = 10_000_000_000  # multiplications for all pairs; beyond it only the first permutations are drawn
 MAX_NUMBERS = 10_000_000  # that are held at once
@@ -37,30 +38,35 @@ def permutation_p_values(
 
     A p-value is at least 1 / (permutations + 1). Nothing depends on the order of rows.
     """
+    n = x[0].n
     p = np.ones(len(pairs))
-    open_pairs = {}
     columns_x = {i: _Column.of(x[i]) for i in {i for i, _ in pairs}}
     columns_y = {j: _Column.of(y[j]) for j in {j for _, j in pairs}}
+    undecided = {}
     for place, (i, j) in enumerate(pairs):
         correlations = x[i].functions.T @ y[j].functions
-        first, second = columns_x[i], columns_y[j]
-        if first.rarer and second.rarer:
-            p[place] = fisher_p_value(x[i].n, first.rarer, second.rarer, correlations.item() ** 2)
+        column_x, column_y = columns_x[i], columns_y[j]
+        if column_x.rarer and column_y.rarer:
+            p[place] = fisher_p_value(n, column_x.rarer, column_y.rarer, correlations.item() ** 2)
         elif correlations.size:
             observed = (1 - ROUNDING) * (weights[place] * correlations**2).sum()
-            open_pairs[place] = _Pair.of(first, second, weights[place], observed)
-    if not open_pairs:
+            undecided[place] = _Pair.of(column_x, column_y, weights[place], observed)
+    if not undecided:
         return p
-    n, drawn = x[0].n, 0
+    drawn = 0
     exceedances = np.zeros(len(pairs))
-    for orders in _orders(n, max(len(pair.changed) for pair in open_pairs.values()), len(pairs)):
+    needed_rows = max(len(pair.changed) for pair in undecided.values())
+    for orders in _orders(n, needed_rows, len(pairs)):
         drawn += len(orders)
-        for place, pair in open_pairs.items():
+        for place, pair in undecided.items():
             exceedances[place] += (pair.statistics(orders) >= pair.observed).sum()
-            p[place] = exceedances[place] / drawn if n <= MAX_ENUMERATED else (exceedances[place] + 1) / (drawn + 1)
-        open_pairs = {place: pair for place, pair in open_pairs.items() if exceedances[place] < MIN_EXCEEDANCES}
-        products = sum(len(pair.changed) * pair.weights.size for pair in open_pairs.values())
-        if drawn * products > MAX_PRODUCTS or not open_pairs:
+            if n <= MAX_ENUMERATED:
+                p[place] = exceedances[place] / drawn
+            else:
+                p[place] = (exceedances[place] + 1) / (drawn + 1)
+        undecided = {place: pair for place, pair in undecided.items() if exceedances[place] < MIN_EXCEEDANCES}
+        products = sum(len(pair.changed) * pair.weights.size for pair in undecided.values())
+        if drawn * products > MAX_PRODUCTS or not undecided:
             break
     return p
 
@@ -70,8 +76,8 @@ class _Column:
     """A column whose rows have no order.
 
     rows     sorted functions [n, d]
-    changed  [m, d], rows that differ from the most frequent one, less it
-    rarer    how many rows have the rarer one of two values; 0 of other columns
+    changed  [m, d], rows that differ from the most frequent row, minus this row
+    rarer    how many rows have the rarer one of two values; 0 for other columns
     """
 
     rows: Values
@@ -87,17 +93,19 @@ class _Column:
         steps = np.abs(np.diff(rows, axis=0)).max(axis=1)
         starts = np.flatnonzero(np.append(True, steps > ROUNDING))
         sizes = np.diff(np.append(starts, len(rows)))
-        changed = rows - rows[starts[sizes.argmax()]]
-        return cls(rows, changed[np.abs(changed).max(axis=1) > ROUNDING], rows_of_rarer_value(column))
+        differences = rows - rows[starts[sizes.argmax()]]
+        is_changed = np.abs(differences).max(axis=1) > ROUNDING
+        return cls(rows, differences[is_changed], rows_of_rarer_value(column))
 
 
 @dataclass(frozen=True, eq=False)
 class _Pair:
     """Two columns whose rows are paired anew.
 
-    changed  functions [m, a] of one column in the rows without its most frequent value, less those of that value
-    rows     functions [n, b] of the other column
-    weights  [a, b] of squared correlations; observed: their sum in the data
+    changed   functions [m, a] of one column in the rows without its most frequent value, minus this value's functions
+    rows      functions [n, b] of the other column
+    weights   [a, b] of squared correlations
+    observed  their weighted sum in the data
     """
 
     changed: Values
@@ -113,9 +121,10 @@ class _Pair:
 
     def statistics(self, orders: NDArray[np.intp]) -> Values:
         """The statistic of each order [m, rows] of the rows of the other column."""
-        permuted = self.rows[orders[:, : len(self.changed)].T].reshape(len(self.changed), -1)
-        squares = (self.changed.T @ permuted).reshape(self.changed.shape[1], len(orders), -1) ** 2
-        return np.einsum("apb,ab->p", squares, self.weights)
+        m, functions = self.changed.shape
+        permuted = self.rows[orders[:, :m].T].reshape(m, -1)
+        correlations = (self.changed.T @ permuted).reshape(functions, len(orders), -1)
+        return np.einsum("apb,ab->p", correlations**2, self.weights)
 
 
 def _orders(n: int, needed: int, pairs: int) -> Iterator[NDArray[np.intp]]:
@@ -127,11 +136,14 @@ def _orders(n: int, needed: int, pairs: int) -> Iterator[NDArray[np.intp]]:
     drawn = 0
     while drawn < np.clip(DRAWN_PER_PAIR * pairs, MIN_DRAWN, MAX_DRAWN):
         count = max(FIRST_DRAWN, drawn)
-        if needed**2 < n:  # few repeat a row, and are left out
-            orders = generator.integers(n, size=(min(count, MAX_NUMBERS // (8 * needed)), needed))
-            orders = orders[(np.diff(np.sort(orders, axis=1), axis=1) > 0).all(axis=1)]
+        if needed**2 < n:  # few orders repeat a row; these are left out
+            count = min(count, MAX_NUMBERS // (8 * needed))
+            orders = generator.integers(n, size=(count, needed))
+            steps = np.diff(np.sort(orders, axis=1), axis=1)
+            orders = orders[(steps > 0).all(axis=1)]
         else:
-            rows = np.tile(np.arange(n), (min(count, max(1, MAX_NUMBERS // (8 * n))), 1))
+            count = min(count, max(1, MAX_NUMBERS // (8 * n)))
+            rows = np.tile(np.arange(n), (count, 1))
             orders = generator.permuted(rows, axis=1)[:, :needed]
         drawn += len(orders)
         yield orders
@@ -145,14 +157,17 @@ def rows_of_rarer_value(column: Smooth) -> int:
     above = values > 0
     if np.ptp(values[above]) > ROUNDING or np.ptp(values[~above]) > ROUNDING:
         return 0
-    return int(min(above.sum(), (~above).sum()))
+    count = int(above.sum())
+    return min(count, column.n - count)
 
 
 def fisher_p_value(n: int, size_x: int, size_y: int, square: float) -> float:
     """The probability that two values of so many of n rows each have a squared correlation of `square` or more."""
     overlaps = np.arange(max(0, size_x + size_y - n), min(size_x, size_y) + 1)
-    covariances = overlaps / n - (size_x / n) * (size_y / n)
-    variances = [size / n * (1 - size / n) for size in (size_x, size_y)]
-    squares = covariances**2 / (variances[0] * variances[1])
+    share_x = size_x / n
+    share_y = size_y / n
+    covariances = overlaps / n - share_x * share_y
+    variances = share_x * (1 - share_x) * (share_y * (1 - share_y))
+    is_as_large = covariances**2 / variances >= square * (1 - ROUNDING)
     probabilities = hypergeom.pmf(overlaps, n, size_x, size_y)
-    return float(min(1.0, probabilities[squares >= square * (1 - ROUNDING)].sum()))
+    return float(min(1.0, probabilities[is_as_large].sum()))

@@ -39,6 +39,7 @@ from infoscope.notes import Note
 NORMAL_QUARTILES = 2 * ndtri(0.75)  # interquartile range of a normal distribution, in standard deviations
 MAX_CHANCE_TIES = 8  # tied samples among normal scores that occur by chance at any n (one or two on average)
 MAX_TIED_SHARE = 0.01  # of the samples; up to it only the tied samples are counted with their radius
+MIN_REPEATED_SHARE = 0.3  # of the rows: a variable with more repeated values is rounded
 
 MIN_STEPS = 20  # of a grid, to the k-th neighbour, from which it is nearly a continuum
 GRID = Note(
@@ -48,6 +49,10 @@ GRID = Note(
     "x",
 )
 
+Margin = tuple[int, tuple[int, ...]]  # a factor, and the numbers of the variables; no variable: all samples
+PAIR_MARGINS = ((-1, (0,)), (-1, (1,)), (1, ()))  # of I(x; y)
+CONDITIONAL_MARGINS = ((-1, (0, 2)), (-1, (1, 2)), (1, (2,)))  # of I(x; y | z)
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -56,6 +61,10 @@ class Settings:
     k: int
     margins: str
     groups: np.ndarray | None = None
+
+    def on_rows(self, rows: np.ndarray) -> Settings:
+        """The settings for the rows of a mask [n]."""
+        return replace(self, groups=of_kept(self.groups, rows))
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,21 +83,48 @@ def mutual_information(
 ) -> Estimate:
     """I(x; y), nats.
 
-    x, y         [n] or [n, d], typed per column (see `column_types`)
-    k            neighbours; a class with fewer others uses those, one with none is left out (noted)
-    method       ksg1 or ksg2; the second only where both variables are continuous
-    margins      scaled: standard deviation 1; rank: normal scores; auto: rank where tails are heavy, else scaled;
-                 given: continuous columns as they are
-    groups       [n]; rows of one group depend on one another and are never neighbours or counted together
-    local        also returns the local values, whose mean is the estimate
+    Parameters
+    ----------
+    x, y : array of shape [n] or [n, d]
+        Typed per column (see `column_types`).
+    k : int
+        Number of neighbours. A class with fewer others uses those, a class of one sample is left out (noted).
+    method : str
+        ksg1 or ksg2; the second only where both variables are continuous.
+    margins : str
+        scaled: standard deviation 1; rank: normal scores; auto: rank where tails are heavy, else scaled; given:
+        continuous columns as they are.
+    groups : array of shape [n], optional
+        Rows of one group depend on one another and are never neighbours or counted together.
+    local : bool
+        Also return the local values, whose mean is the estimate.
 
-    ValueError: k < 1 or k >= n, different lengths, missing or infinite values, a constant column, one class only, an
-    unknown method or margins, only classes of one sample.
+    Returns
+    -------
+    Estimate
+        nats, with the standard error of the mean of the local values.
+
+    Raises
+    ------
+    ValueError
+        k < 1 or k >= n, different lengths, missing or infinite values, a constant column, one class only, an unknown
+        method or margins, only classes of one sample.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from infoscope.estimators.knn import mutual_information
+    >>> generator = np.random.default_rng(0)
+    >>> x = generator.normal(size=1000)
+    >>> information = mutual_information(x, x + generator.normal(size=1000))
+    >>> f"{information.value:.2f} nats, of the true 0.35"
+    '0.35 nats, of the true 0.35'
     """
     variables, settings = as_sample({"x": x, "y": y}, k, margins, groups)
     require_classes(**variables)
     left, right = variables.values()
-    if method not in ("ksg1", "ksg2") or (method == "ksg2" and not left.kind == right.kind == "continuous"):
+    continuous = left.kind == right.kind == "continuous"
+    if method not in ("ksg1", "ksg2") or (method == "ksg2" and not continuous):
         raise InvalidInput(f"method must be ksg1, or ksg2 for two continuous variables, got {method!r}.")
     return pair(left, right, settings, local, rectangles=method == "ksg2")
 
@@ -97,16 +133,26 @@ def conditional_mutual_information(
     x: Any, y: Any, z: Any, k: int = 5, *, margins: str = "auto", groups: Any = None, local: bool = False
 ) -> Estimate:
     """I(x; y | z), nats. Arguments and errors as in `mutual_information`; given a constant: I(x; y), with a note."""
-    columns_of_z = [] if isinstance(z, Variable) else [column for _, column, _ in columns("z", z)]
-    constant = len(columns_of_z) > 0 and all(len(pd.unique(column)) == 1 for column in columns_of_z)
-    z = Discrete(columns_of_z[0]) if constant else z
-    named, settings = as_sample({"x": x, "y": y, "z": z}, k, margins, groups)
-    require_classes(x=named["x"], y=named["y"])
-    found = combined(named, CONDITIONAL_MARGINS, method_of(*named.values()), settings, local)
+    constant = is_constant(z)
+    if constant:
+        _, column, _ = columns("z", z)[0]
+        z = Discrete(column)
+    variables, settings = as_sample({"x": x, "y": y, "z": z}, k, margins, groups)
+    require_classes(x=variables["x"], y=variables["y"])
+    name = method_of(*variables.values())
+    estimate = combined(variables, CONDITIONAL_MARGINS, name, settings, local)
     if not constant:
-        return found
+        return estimate
     note = Note("z: it is constant, so this is the information without a condition.", "constant condition", "z")
-    return replace(found, notes=(*found.notes, note))
+    return replace(estimate, notes=(*estimate.notes, note))
+
+
+def is_constant(z: Any) -> bool:
+    """Whether all columns of a condition are constant."""
+    if isinstance(z, Variable):
+        return False
+    distinct = [len(pd.unique(column)) for _, column, _ in columns("z", z)]
+    return set(distinct) == {1}
 
 
 def total_correlation(
@@ -117,16 +163,19 @@ def total_correlation(
     columns is an array [n, m], a data frame, or a list of variables. Arguments and errors as in `mutual_information`;
     ValueError also with fewer than two variables.
     """
-    given = columns if isinstance(columns, (list, tuple)) else single_columns("columns", columns)
-    if len(given) < 2:
-        raise OutOfRange(f"columns must be at least two variables, got {len(given)}.")
-    given = {f"columns[{number}]": column for number, column in enumerate(given)}
-    named, settings = as_sample(given, k, margins, groups)
-    require_classes(**named)
-    variables = list(named.values())
-    margins = [(-1, (number,)) for number in range(len(variables))] + [(len(variables) - 1, ())]
-    name = "KSG 1" if all(variable.kind == "continuous" for variable in variables) else "stratified KSG"
-    return combined(named, margins, name, settings, local)
+    if not isinstance(columns, (list, tuple)):
+        columns = single_columns("columns", columns)
+    count = len(columns)
+    if count < 2:
+        raise OutOfRange(f"columns must be at least two variables, got {count}.")
+    named = {f"columns[{number}]": column for number, column in enumerate(columns)}
+    variables, settings = as_sample(named, k, margins, groups)
+    require_classes(**variables)
+    factors = [(-1, (number,)) for number in range(count)]
+    factors.append((count - 1, ()))
+    kinds = {variable.kind for variable in variables.values()}
+    name = "KSG 1" if kinds == {"continuous"} else "stratified KSG"
+    return combined(variables, factors, name, settings, local)
 
 
 def co_information(
@@ -138,25 +187,32 @@ def co_information(
     """
     variables, settings = as_sample({"a": a, "b": b, "target": target}, k, margins, groups)
     require_classes(**variables)
-    kept, notes = without_singletons(join(*variables.values()), settings.groups)
-    variables = {name: prepared(variable, settings.margins, name).take(kept) for name, variable in variables.items()}
-    require_classes(kept, **variables)
+    rows, notes = without_singletons(join(*variables.values()), settings.groups)
+    variables = prepared_rows(variables, rows, margins)
+    require_classes(rows, **variables)
     a, b, target = variables.values()
-    unscaled = replace(settings, margins="given", groups=of_kept(settings.groups, kept))
-    parts = [(1, a), (1, b), (-1, join(a, b))]
-    terms = [(sign, pair(variable, target, unscaled, local=True)) for sign, variable in parts]
-    joint, second = join(a, b, target), 0.0
+    unscaled = replace(settings.on_rows(rows), margins="given")
+    signs = (1, 1, -1)
+    sources = (a, b, join(a, b))
+    terms = [pair(source, target, unscaled, local=True) for source in sources]
+    values = np.zeros(a.n)
+    for sign, term in zip(signs, terms):
+        values += sign * term.local
+        notes += term.notes
+    joint = join(a, b, target)
+    second = 0.0
     if joint.kind == "discrete":
-        freedom = sum(freedom_of({"x": variable, "y": target}, PAIR_MARGINS) for _, variable in parts)
+        freedom = sum(freedom_of({"x": source, "y": target}, PAIR_MARGINS) for source in sources)
         second = second_order_error(freedom, independent_rows(joint.codes, settings.groups))
+    methods = dict.fromkeys(term.method for term in terms)
     return finished(
-        sum(sign * term.local for sign, term in terms),
-        kept,
+        values,
+        rows,
         settings.k if joint.dim else None,
-        " + ".join(dict.fromkeys(term.method for _, term in terms)),
-        replace(unscaled, margins=settings.margins),
+        " + ".join(methods),
+        replace(unscaled, margins=margins),
         local,
-        tuple(dict.fromkeys([*notes, *(note for _, term in terms for note in term.notes)])),
+        tuple(dict.fromkeys(notes)),
         second,
     )
 
@@ -169,49 +225,63 @@ def entropy(x: Any, k: int = 5, *, margins: str = "auto", groups: Any = None, lo
     (-infinity).
     """
     one_of("margins", margins, ("auto", "given"))
-    named, settings = as_sample({"x": x}, k, margins, groups)
-    variable = named["x"]
+    variables, settings = as_sample({"x": x}, k, margins, groups)
+    variable = variables["x"]
     if variable.kind == "discrete":
-        require_repeats(x=variable)
-        sizes = class_sizes(variable, settings.groups)
-        values = digamma(others_and_self(variable.n, settings.groups)) - digamma(sizes)
-        second = second_order_error(variable.categories - 1, independent_rows(variable.codes, settings.groups))
-        return finished(values, np.ones(variable.n, bool), None, "Grassberger", settings, local, (), second)
-    kept, notes = without_singletons(variable, settings.groups)
-    scaled, scales, scale_notes = variable, np.ones(variable.dim), ()
+        return discrete_entropy(variable, settings, local)
+    rows, notes = without_singletons(variable, settings.groups)
+    settings = settings.on_rows(rows)
+    scaled = variable
+    scales = np.ones(variable.dim)
+    scale_notes: tuple[str, ...] = ()
     if margins == "auto":
         scaled, scales, scale_notes = in_own_units(variable)
-    sample, settings = scaled.take(kept), replace(settings, groups=of_kept(settings.groups, kept))
+    sample = scaled.take(rows)
     around = spheres(sample, settings)
     if not around.radius.all():
         raise OutOfRange(
             f"x must not repeat a continuous value more than k = {k} times (its entropy would be minus infinity), got "
             f"{np.sum(around.radius == 0)} such rows; {AS_CATEGORIES}, or break ties with variables.jitter."
         )
-    if max(map(grid_step, sample.continuous.T)) > np.median(around.radius) / MIN_STEPS:
+    step = max(map(grid_step, sample.continuous.T))
+    if step > np.median(around.radius) / MIN_STEPS:
         notes += (GRID,)
     values = digamma(others_and_self(sample.n, settings.groups)) - digamma(around.neighbours)
-    values = values + sample.dim * np.log(2 * around.radius) + np.log(scales).sum()
-    return finished(
-        values, kept, settings.k, "Kozachenko-Leonenko", settings, local, notes + scale_notes + around.notes
-    )
+    log_volumes = sample.dim * np.log(2 * around.radius)
+    values = values + log_volumes + np.log(scales).sum()
+    notes += scale_notes + around.notes
+    return finished(values, rows, k, "Kozachenko-Leonenko", settings, local, notes)
+
+
+def discrete_entropy(variable: Variable, settings: Settings, local: bool) -> Estimate:
+    """H of categories, nats, from their counts."""
+    require_repeats(x=variable)
+    groups = settings.groups
+    values = digamma(others_and_self(variable.n, groups)) - digamma(class_sizes(variable, groups))
+    second = second_order_error(variable.categories - 1, independent_rows(variable.codes, groups))
+    return of_counts(values, settings, local, second)
 
 
 def in_own_units(variable: Variable) -> tuple[Variable, np.ndarray, tuple[str, ...]]:
     """The variable at comparable scales, those scales [c], and a note where they are quartile distances."""
+    numbers = variable.continuous
     scales = variable.scales()
-    heavy = heavy_tails(variable.continuous) if variable.dim > 1 else np.zeros(variable.dim, bool)
-    low, high = np.quantile(variable.continuous, (0.25, 0.75), axis=0)
+    heavy = np.zeros(variable.dim, bool)
+    if variable.dim > 1:
+        heavy = heavy_tails(numbers)
+    low, high = np.quantile(numbers, (0.25, 0.75), axis=0)
     heavy &= high > low
     if not heavy.any():
         return variable.standardised(), scales, ()
     scales = np.where(heavy, (high - low) / NORMAL_QUARTILES, scales)
-    centre = np.where(heavy, np.median(variable.continuous, axis=0), variable.continuous.mean(axis=0))
+    centre = np.where(heavy, np.median(numbers, axis=0), numbers.mean(axis=0))
+    scaled = (numbers - centre) / scales
     note = f"{heavy.sum()} of {len(heavy)} continuous columns of x have heavy tails or outliers: scaled by quartiles."
-    return replace(variable, continuous=(variable.continuous - centre) / scales), scales, (note,)
+    return replace(variable, continuous=scaled), scales, (note,)
 
 
 def pair(left: Variable, right: Variable, settings: Settings, local: bool, rectangles: bool = False) -> Estimate:
+    """I(left; right), nats, by KSG 2 with `rectangles`."""
     name = "KSG 2" if rectangles else method_of(left, right)
     return combined({"x": left, "y": right}, PAIR_MARGINS, name, settings, local, rectangles)
 
@@ -219,13 +289,17 @@ def pair(left: Variable, right: Variable, settings: Settings, local: bool, recta
 def method_of(x: Variable, y: Variable, z: Variable | None = None) -> str:
     """The estimator of I(x; y), or I(x; y | z), by its authors' names."""
     kinds = {x.kind, y.kind}
+    continuous = kinds == {"continuous"}
+    across = kinds == {"continuous", "discrete"}
     if z is None:
-        if kinds == {"continuous"}:
+        if continuous:
             return "KSG 1"
-        return "Ross" if kinds == {"continuous", "discrete"} else "stratified KSG"
+        return "Ross" if across else "stratified KSG"
     if z.kind == "discrete":
-        return "stratified Ross" if kinds == {"continuous", "discrete"} else "stratified KSG"
-    return "Frenzel-Pompe" if kinds | {z.kind} == {"continuous"} else "stratified Frenzel-Pompe"
+        return "stratified Ross" if across else "stratified KSG"
+    if continuous and z.kind == "continuous":
+        return "Frenzel-Pompe"
+    return "stratified Frenzel-Pompe"
 
 
 def treatment(variables: Sequence[Variable], k: int) -> tuple[str, int | None, tuple[str, ...]]:
@@ -233,14 +307,15 @@ def treatment(variables: Sequence[Variable], k: int) -> tuple[str, int | None, t
     joint = join(*variables)
     if joint.kind == "discrete":
         return "Grassberger", None, ()
-    kept, notes = without_singletons(joint)
-    around = spheres(joint.take(kept), Settings(k, "given"))
-    return name_of(method_of(*variables), around, joint), k, notes + joint.notes + around.notes
+    rows, notes = without_singletons(joint)
+    around = spheres(joint.take(rows), Settings(k, "given"))
+    name = name_of(method_of(*variables), around, joint)
+    return name, k, notes + joint.notes + around.notes
 
 
 def combined(
     named: Mapping[str, Variable],
-    margins: Sequence[tuple[int, tuple[int, ...]]],
+    margins: Sequence[Margin],
     name: str,
     settings: Settings,
     local: bool,
@@ -248,96 +323,129 @@ def combined(
 ) -> Estimate:
     """digamma(neighbours) + sum of factor * digamma(count in the margin), averaged over the samples.
 
-    A margin is (factor, its variables); none: all samples. `rectangles`: KSG 2. The variable z is a condition.
+    `rectangles`: KSG 2. The variable z is a condition.
     """
-    variables = list(named.values())
-    joint = join(*variables)
+    joint = join(*named.values())
     if joint.kind == "discrete":
-        require_repeats(**named)
-        groups = settings.groups
-        values = digamma(class_sizes(joint, groups)).astype(float)
-        for factor, members in margins:
-            margin = join(*(variables[m] for m in members)) if members else None
-            values += factor * digamma(class_sizes(margin, groups) if members else others_and_self(joint.n, groups))
-        second = second_order_error(freedom_of(named, margins), independent_rows(joint.codes, groups))
-        return finished(values, np.ones(joint.n, bool), None, "Grassberger", settings, local, (), second)
-    kept, notes = without_singletons(joint, settings.groups)
-    settings = replace(settings, groups=of_kept(settings.groups, kept))
-    variables = [prepared(variable, settings.margins, name).take(kept) for name, variable in named.items()]
-    require_classes(kept, **{name: variable for name, variable in zip(named, variables) if name != "z"})
+        return combined_discrete(named, margins, settings, local)
+    rows, notes = without_singletons(joint, settings.groups)
+    settings = settings.on_rows(rows)
+    named = prepared_rows(named, rows, settings.margins)
+    require_classes(rows, **{role: variable for role, variable in named.items() if role != "z"})
+    variables = list(named.values())
     joint = join(*variables)
     around = spheres(joint, settings)
     values = digamma(around.neighbours)
     if rectangles:
         values = values - np.where(around.closed, 0, 1 / around.neighbours)
     for factor, members in margins:
-        margin = join(*(variables[m] for m in members)) if members else None
+        margin = join_members(variables, members)
         if margin is None or margin.kind == "discrete":
-            size = (
-                others_and_self(len(values), settings.groups)
-                if margin is None
-                else class_sizes(margin, settings.groups)
-            )
-            values = values + factor * digamma(size)
+            count = margin_sizes(margin, joint.n, settings.groups)
         else:
-            values = values + factor * digamma(counts(margin, around, settings, rectangles))
-    found = finished(
-        values, kept, settings.k, name_of(name, around, joint), settings, local, notes + joint.notes + around.notes
-    )
-    if settings.k < len(values) / 2:
-        return found
-    sentence = f"k = {settings.k} is at least half of the {len(values)} samples: the standard error is not known."
-    return replace(found, standard_error=nan, notes=(*found.notes, Note(sentence, "no error", "k")))
+            count = counts(margin, around, settings, rectangles)
+        values = values + factor * digamma(count)
+    notes += joint.notes + around.notes
+    estimate = finished(values, rows, settings.k, name_of(name, around, joint), settings, local, notes)
+    if settings.k < joint.n / 2:
+        return estimate
+    sentence = f"k = {settings.k} is at least half of the {joint.n} samples: the standard error is not known."
+    note = Note(sentence, "no error", "k")
+    return replace(estimate, standard_error=nan, notes=(*estimate.notes, note))
+
+
+def combined_discrete(
+    named: Mapping[str, Variable], margins: Sequence[Margin], settings: Settings, local: bool
+) -> Estimate:
+    """`combined` of discrete variables alone."""
+    require_repeats(**named)
+    groups = settings.groups
+    variables = list(named.values())
+    joint = join(*variables)
+    values = digamma(class_sizes(joint, groups))
+    for factor, members in margins:
+        margin = join_members(variables, members)
+        values = values + factor * digamma(margin_sizes(margin, joint.n, groups))
+    second = second_order_error(freedom_of(named, margins), independent_rows(joint.codes, groups))
+    return of_counts(values, settings, local, second)
+
+
+def prepared_rows(named: Mapping[str, Variable], rows: np.ndarray, margins: str) -> dict[str, Variable]:
+    """The rows of a mask [n] of every variable, on the scale in which neighbours are searched."""
+    return {name: prepared(variable, margins, name).take(rows) for name, variable in named.items()}
+
+
+def join_members(variables: Sequence[Variable], members: Sequence[int]) -> Variable | None:
+    """The variables of these numbers as one; None without a number."""
+    return join(*(variables[member] for member in members)) if members else None
+
+
+def margin_sizes(margin: Variable | None, n: int, groups: np.ndarray | None) -> int | np.ndarray:
+    """The number of samples of the same category of a discrete margin, itself included, or of all samples."""
+    return others_and_self(n, groups) if margin is None else class_sizes(margin, groups)
 
 
 def name_of(method: str, around: Spheres, joint: Variable) -> str:
-    """The method as results name it: that for tied distances where they are many, and rank-normal margins."""
+    """The method as results name it: Mesner-Shalizi where all distances count as tied, and rank-normal margins."""
     name = "Mesner-Shalizi" if around.closed.all() else method
     return f"{name}, rank-normal margins" if joint.ranked else name
 
 
 def spheres(joint: Variable, settings: Settings) -> Spheres:
     """The spheres around the samples of a variable in which every category has at least two."""
-    found = nearest(joint.continuous, settings.k, joint.codes, settings.groups)
-    sizes = class_sizes(joint, settings.groups)
-    own = np.minimum(settings.k, sizes - 1)
-    radius = np.take_along_axis(found.distances, own[:, None] - 1, axis=1)[:, 0]
-    tied = (found.ties > 0) | (radius == 0)
-    neighbours = own + np.where(tied, found.ties, 0)
+    neighbours = nearest(joint.continuous, settings.k, joint.codes, settings.groups)
+    others = class_sizes(joint, settings.groups) - 1
+    inside = np.minimum(settings.k, others)
+    farthest = inside[:, None] - 1
+    radius = np.take_along_axis(neighbours.distances, farthest, axis=1)[:, 0]
+    tied = (neighbours.ties > 0) | (radius == 0)
     notes = []
-    if (own < settings.k).any():
-        small = np.zeros(joint.n, int)[own < settings.k] if joint.codes is None else joint.codes[own < settings.k]
-        number = len(np.unique(small))
-        have, their = ("class has", "its") if number == 1 else ("classes have", "their")
-        sentence = (
-            f"{number} {have} at most k = {settings.k} samples ({len(small)} in all): k is {their} size - 1 there."
-        )
-        notes.append(Note(sentence, "small class", "k"))
-    accidents = MAX_CHANCE_TIES if joint.ranked else 0  # columns share their scores, which are symmetric
-    if tied.mean() > MAX_TIED_SHARE and tied.sum() > accidents:
+    small = inside < settings.k
+    if small.any():
+        notes.append(small_classes_note(joint, small, settings.k))
+    counted = inside + np.where(tied, neighbours.ties, 0)
+    by_chance = MAX_CHANCE_TIES if joint.ranked else 0  # columns share their scores, which are symmetric
+    count = int(tied.sum())
+    if count > by_chance and tied.mean() > MAX_TIED_SHARE:
         tied[:] = True
-    elif tied.sum() > accidents:
-        where = "1 sample" if tied.sum() == 1 else f"{tied.sum()} samples"
+    elif count > by_chance:
+        where = "1 sample" if count == 1 else f"{count} samples"
         notes.append(Note(f"Distances are tied at {where}: Mesner-Shalizi counts there.", "tied distances"))
-    return Spheres(radius, neighbours, tied, found.ids, tuple(notes))
+    return Spheres(radius, counted, tied, neighbours.ids, tuple(notes))
+
+
+def small_classes_note(joint: Variable, small: np.ndarray, k: int) -> Note:
+    """A note on the classes of the samples of a mask [n], which have at most k samples."""
+    classes = 1
+    if joint.codes is not None:
+        classes = len(np.unique(joint.codes[small]))
+    have, their = ("class has", "its") if classes == 1 else ("classes have", "their")
+    sentence = f"{classes} {have} at most k = {k} samples ({small.sum()} in all): k is {their} size - 1 there."
+    return Note(sentence, "small class", "k")
 
 
 def rounded_variables(named: Mapping[str, Variable]) -> list[str]:
     """The names of variables with many repeated numbers; none where the numbers of all variables repeat."""
-    codes = {name: row_codes(variable) for name, variable in named.items()}
-    tied = {name: float(np.mean(np.bincount(of)[of] > 1)) for name, of in codes.items()}
-    if min(tied.values()) > MAX_TIED_SHARE:
+    repeated = {}
+    for name, variable in named.items():
+        codes = row_codes(variable)
+        sizes = np.bincount(codes)[codes]
+        repeated[name] = float(np.mean(sizes > 1))
+    if min(repeated.values()) > MAX_TIED_SHARE:
         return []
-    return [name for name, share in tied.items() if share > 0.3]  # of the rows with a repeated value
+    return [name for name, share in repeated.items() if share > MIN_REPEATED_SHARE]
 
 
 def counts(margin: Variable, around: Spheres, settings: Settings, rectangles: bool) -> np.ndarray:
     """The number [n] whose digamma is used for a margin: 1 + others inside an open sphere, others in a closed one."""
-    radius, closed = around.radius, around.closed
+    radius = around.radius
+    closed = around.closed
     if rectangles:
-        ids = np.where(around.ids < 0, around.ids[:, :1], around.ids)  # where groups leave fewer than k others
-        extent = np.abs(margin.continuous[:, None] - margin.continuous[ids]).max(axis=(1, 2))
-        radius, closed = np.where(closed, radius, extent), np.ones_like(closed)
+        nearest_id = around.ids[:, :1]
+        ids = np.where(around.ids < 0, nearest_id, around.ids)  # where groups leave fewer than k others
+        differences = np.abs(margin.continuous[:, None] - margin.continuous[ids])
+        radius = np.where(closed, radius, differences.max(axis=(1, 2)))
+        closed = np.ones_like(closed)
     limit = np.where(closed, np.nextafter(radius, np.inf), radius)
     inside = count_within(margin.continuous, limit, margin.codes, settings.groups)
     return inside + ~closed
@@ -350,17 +458,21 @@ def class_sizes(variable: Variable, groups: np.ndarray | None = None) -> np.ndar
     sizes = np.bincount(variable.codes)[variable.codes]
     if groups is None:
         return sizes
-    mates = joint_codes([variable.codes, groups])[0]
+    mates, _ = joint_codes([variable.codes, groups])
     return sizes - np.bincount(mates)[mates] + 1
 
 
 def first_of_copies(joint: Variable, groups: np.ndarray | None) -> np.ndarray:
     """Which samples [n] are the first of equal ones in their group, where some column is a number."""
-    first = np.ones(joint.n, bool)
-    if groups is not None and joint.dim:
-        labels = groups if joint.codes is None else joint_codes([groups, joint.codes])[0]
-        first[:] = False
-        first[np.unique(np.column_stack([joint.continuous, labels]), axis=0, return_index=True)[1]] = True
+    if groups is None or not joint.dim:
+        return np.ones(joint.n, bool)
+    labels = groups
+    if joint.codes is not None:
+        labels, _ = joint_codes([groups, joint.codes])
+    rows = np.column_stack([joint.continuous, labels])
+    _, places = np.unique(rows, axis=0, return_index=True)
+    first = np.zeros(joint.n, bool)
+    first[places] = True
     return first
 
 
@@ -383,20 +495,23 @@ def without_singletons(joint: Variable, groups: np.ndarray | None = None) -> tup
     """Which samples [n] are used (not those alone in their class: Ross 2014; no copies in a group), and notes."""
     first = first_of_copies(joint, groups)
     if not first.all():
-        kept = np.zeros(joint.n, bool)
-        some, notes = without_singletons(joint.take(first), of_kept(groups, first))
-        kept[np.flatnonzero(first)[some]] = True
-        return kept, (copies_note(int(np.sum(~first))), *notes)
-    kept = (class_sizes(joint, groups) > 1) | (joint.kind == "discrete")
-    if not kept.any() and groups is not None:
+        among_first, notes = without_singletons(joint.take(first), of_kept(groups, first))
+        used = np.zeros(joint.n, bool)
+        used[first] = among_first
+        note = copies_note(int(np.sum(~first)))
+        return used, (note, *notes)
+    if joint.kind == "discrete":
+        return np.ones(joint.n, bool), ()
+    used = class_sizes(joint, groups) > 1
+    if not used.any() and groups is not None:
         raise NoVariation(f"groups must share categories, got {groups.max() + 1} groups with no category in common.")
-    if not kept.any():
+    if not used.any():
         raise NoVariation(f"discrete columns must share categories, got {joint.n} rows that are all different.")
-    left_out = int(np.sum(~kept))
+    if used.all():
+        return used, ()
+    left_out = int(np.sum(~used))
     alone = "sample is alone in its" if left_out == 1 else "samples are alone in their"
-    if not left_out:
-        return kept, ()
-    return kept, (Note(f"{left_out} {alone} class and left out.", "alone in class"),)
+    return used, (Note(f"{left_out} {alone} class and left out.", "alone in class"),)
 
 
 def copies_note(count: int) -> Note:
@@ -404,9 +519,15 @@ def copies_note(count: int) -> Note:
     return Note(f"{count} rows are exact copies of others of their group and left out.", "copies", "groups")
 
 
+def of_counts(values: np.ndarray, settings: Settings, local: bool, second_order: float) -> Estimate:
+    """The estimate from the local values [n] of discrete variables alone."""
+    rows = np.ones(len(values), bool)
+    return finished(values, rows, None, "Grassberger", settings, local, (), second_order)
+
+
 def finished(
     values: np.ndarray,
-    kept: np.ndarray,
+    rows: np.ndarray,
     k: int | None,
     method: str,
     settings: Settings,
@@ -414,52 +535,49 @@ def finished(
     notes: tuple[str, ...],
     second_order: float = 0.0,
 ) -> Estimate:
-    """The estimate from the local values of the kept rows; its error is at least the second-order one, nats."""
-    everywhere = np.full(len(kept), np.nan)
-    everywhere[kept] = values
+    """The estimate from the local values of the rows of a mask [n]; its error is at least `second_order`, nats."""
     influence = mean_influence(values, settings.groups)
-    chosen = [f"k = {k}"] if k is not None else []
-    chosen += ["columns as given"] if settings.margins == "given" else []
+    described = []
+    if k is not None:
+        described.append(f"k = {k}")
+    if settings.margins == "given":
+        described.append("columns as given")
+    local_values = None
+    if local:
+        local_values = np.full(len(rows), np.nan)
+        local_values[rows] = values
     return Estimate(
         float(values.mean()),
         max(root_sum_squares(influence), second_order),
         n=len(values),
         method=method,
         notes=notes,
-        settings=", ".join(chosen),
+        settings=", ".join(described),
         units=len(influence),
         degrees=len(influence) - 1,
-        local=everywhere if local else None,
+        local=local_values,
         influence=influence,
     )
 
 
-def as_sample(given: dict[str, Any], k: int, margins: str, groups: Any) -> tuple[dict[str, Variable], Settings]:
+def as_sample(named: Mapping[str, Any], k: int, margins: str, groups: Any) -> tuple[dict[str, Variable], Settings]:
     """The variables of the same rows (`column_types.as_variables`) and the settings."""
-    found, codes = as_variables(groups, **given)
-    return found, checked(k, next(iter(found.values())).n, margins, codes)
-
-
-def checked(k: int, n: int, margins: str, groups: np.ndarray | None) -> Settings:
-    """The settings, for groups as codes [n] or None."""
+    variables, codes = as_variables(groups, **named)
+    n = next(iter(variables.values())).n
     one_of("margins", margins, MARGINS)
     if require_int("k", k, 1) >= n:
         raise OutOfRange(f"k must be below the number of rows, {n}, got {k}.")
-    return Settings(int(k), margins, groups)
+    return variables, Settings(int(k), margins, codes)
 
 
-def require_classes(kept: np.ndarray | None = None, /, **variables: Variable) -> None:
-    """ValueError for a discrete variable of one class, among the rows [n] that are kept if some are not."""
+def require_classes(used: np.ndarray | None = None, /, **variables: Variable) -> None:
+    """ValueError for a discrete variable of one class, among the rows [n] that are used if some are not."""
     for name, variable in variables.items():
         if variable.kind == "discrete" and variable.categories == 1:
             rows = f"all {variable.n} rows"
-            if kept is not None and not kept.all():
+            if used is not None and not used.all():
                 rows += " that are not alone in their class; merge or drop rare classes"
             raise NoVariation(f"{name} must have at least two classes, got one in {rows}.")
-
-
-PAIR_MARGINS = ((-1, (0,)), (-1, (1,)), (1, ()))  # the margins of I(x; y): (factor, numbers of variables)
-CONDITIONAL_MARGINS = ((-1, (0, 2)), (-1, (1, 2)), (1, (2,)))  # and of I(x; y | z)
 
 
 def second_order_error(freedom: float, rows: float) -> float:
@@ -467,19 +585,23 @@ def second_order_error(freedom: float, rows: float) -> float:
     return sqrt(min(freedom, rows) / 2) / rows  # rows fall into no more cells than they are
 
 
-def freedom_of(named: Mapping[str, Variable], margins: Sequence[tuple[int, tuple[int, ...]]]) -> float:
+def freedom_of(named: Mapping[str, Variable], margins: Sequence[Margin]) -> float:
     """Degrees of freedom of a sum of entropies: possible combinations within z, and the categories of the margins."""
-    given = named["z"].codes if "z" in named else np.zeros(next(iter(named.values())).n, np.int64)
-    possible = np.ones(int(given.max()) + 1)
+    variables = list(named.values())
+    strata = np.zeros(variables[0].n, np.int64)
+    if "z" in named:
+        strata = named["z"].codes
+    possible = np.ones(int(strata.max()) + 1)
     for name, variable in named.items():
         if name != "z":
-            within = joint_codes([variable.codes, given])[0]
-            possible *= np.bincount(given[np.unique(within, return_index=True)[1]], minlength=len(possible))
-    variables = list(named.values())
-    sizes = (
-        factor * (join(*(variables[m] for m in members)).categories if members else 1) for factor, members in margins
-    )
-    return float(possible.sum() + sum(sizes))
+            cells, _ = joint_codes([variable.codes, strata])
+            _, first = np.unique(cells, return_index=True)
+            possible *= np.bincount(strata[first], minlength=len(possible))
+    of_margins = 0
+    for factor, members in margins:
+        margin = join_members(variables, members)
+        of_margins += factor * (1 if margin is None else margin.categories)
+    return float(possible.sum() + of_margins)
 
 
 def independent_rows(codes: np.ndarray, groups: np.ndarray | None) -> float:
@@ -487,9 +609,13 @@ def independent_rows(codes: np.ndarray, groups: np.ndarray | None) -> float:
     n = len(codes)
     if groups is None:
         return float(n)
-    shares, sizes = np.bincount(codes) / n, np.bincount(groups)
-    mates = joint_codes([groups, codes])[0]
-    _, first, counts = np.unique(mates, return_index=True, return_counts=True)
-    squares = (counts * (counts - 2.0 * shares[codes[first]] * sizes[groups[first]]) / shares[codes[first]]).sum()
-    effect = (squares + (sizes.astype(float) ** 2).sum()) / (n * max(1, len(shares) - 1))
+    shares = np.bincount(codes) / n
+    sizes = np.bincount(groups)
+    cells, _ = joint_codes([groups, codes])
+    _, first, count = np.unique(cells, return_index=True, return_counts=True)
+    share = shares[codes[first]]
+    size = sizes[groups[first]]
+    squares = (count * (count - 2.0 * share * size) / share).sum()
+    of_groups = (sizes.astype(float) ** 2).sum()
+    effect = (squares + of_groups) / (n * max(1, len(shares) - 1))
     return n / max(1.0, effect)

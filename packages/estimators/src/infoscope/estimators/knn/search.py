@@ -32,13 +32,16 @@ def nearest(
     """
     tree = build(points, codes)
     n = len(points)
-    own = np.arange(n) if groups is None else groups[tree.order].astype(np.intp)
-    distances, ids = np.full((n, k), np.inf), np.full((n, k), -1, dtype=np.intp)
+    excluded = np.arange(n)  # the point itself
+    if groups is not None:
+        excluded = groups[tree.order].astype(np.intp)
+    distances = np.full((n, k), np.inf)
+    places = np.full((n, k), -1, dtype=np.intp)  # in the order of the tree
     ties = np.zeros(n, dtype=np.intp)
-    scan_nearest(*tree.arrays, *tree.in_steps, own, distances, ids, ties)
+    scan_nearest(*tree.arrays, *tree.in_steps, excluded, distances, places, ties)
     back = np.empty(n, dtype=np.intp)
     back[tree.order] = np.arange(n)
-    ids = np.where(ids >= 0, tree.order[ids], -1)
+    ids = np.where(places >= 0, tree.order[places], -1)
     return Neighbours(distances[back], ids[back], ties[back])
 
 
@@ -46,19 +49,26 @@ def count_within(
     points: np.ndarray, radius: np.ndarray, codes: np.ndarray | None = None, groups: np.ndarray | None = None
 ) -> np.ndarray:
     """How many others [n] of the same `codes` are nearer than `radius` [n], strictly. Arguments as in `nearest`."""
-    n = len(points)
-    if groups is not None:  # all there are, less those of the same group, which is one more stratum
-        within = groups if codes is None else codes.astype(np.int64) * (int(groups.max()) + 1) + groups
-        everyone = count_within(points, radius, codes)
-        return everyone - count_within(points, radius, np.unique(within, return_inverse=True)[1])
-    counts = np.empty(n, dtype=np.intp)
+    if groups is not None:
+        of_all = count_within(points, radius, codes)
+        return of_all - count_within(points, radius, _within_groups(groups, codes))
+    counts = np.empty(len(points), dtype=np.intp)
     if points.shape[1] == 1:
-        codes = np.zeros(n, dtype=np.intp) if codes is None else codes
+        if codes is None:
+            codes = np.zeros(len(points), dtype=np.intp)
         order = np.lexsort((points[:, 0], codes))
         counts[order] = bisect_counts(points[order, 0], codes[order], radius[order])
         return counts
     tree = build(points, codes)
-    found = np.zeros(n, dtype=np.intp)
-    scan_counts(*tree.arrays, *tree.in_steps, radius[tree.order], found)
-    counts[tree.order] = found
+    in_order = np.zeros(len(points), dtype=np.intp)
+    scan_counts(*tree.arrays, *tree.in_steps, radius[tree.order], in_order)
+    counts[tree.order] = in_order
     return counts
+
+
+def _within_groups(groups: np.ndarray, codes: np.ndarray | None) -> np.ndarray:
+    """Codes [n] of the groups within each stratum."""
+    if codes is not None:
+        count = int(groups.max()) + 1
+        groups = codes.astype(np.int64) * count + groups
+    return np.unique(groups, return_inverse=True)[1]

@@ -64,14 +64,17 @@ def split(scores: Tensor, second: Tensor | None = None) -> Scores:
     if scores.dim() < 2 or scores.shape[-1] != scores.shape[-2] or scores.shape[-1] < 2:
         raise WrongShape(f"scores must have shape [..., n, n] with n at least 2, got {list(scores.shape)}.")
     n = scores.shape[-1]
+    joint = scores.diagonal(dim1=-2, dim2=-1).mean(-1)
     # After the first entry, every (n + 1)-th is on the diagonal: the rest is a view, and exact for any score.
-    product = scores.flatten(-2)[..., 1:].unflatten(-1, (n - 1, n + 1))[..., :-1]
-    return Scores(scores, scores.diagonal(dim1=-2, dim2=-1).mean(-1), product, second)
+    after_first = scores.flatten(-2)[..., 1:]
+    product = after_first.unflatten(-1, (n - 1, n + 1))[..., :-1]
+    return Scores(scores, joint, product, second)
 
 
 def _log_mean_exp(product: Tensor) -> Tensor:
     """log of the mean exponential over the last two dimensions, without overflow."""
-    return torch.logsumexp(product, dim=(-2, -1)) - math.log(product.shape[-2] * product.shape[-1])
+    entries = product.shape[-2] * product.shape[-1]
+    return torch.logsumexp(product, dim=(-2, -1)) - math.log(entries)
 
 
 def nwj(scores: Scores) -> Tensor:
@@ -86,19 +89,24 @@ def _donsker_varadhan(scores: Scores) -> Tensor:
 
 def infonce(scores: Scores) -> Tensor:
     """At most log n, for each x over all y of the batch."""
-    matrix = scores.matrix
-    return math.log(matrix.shape[-1]) + scores.joint - torch.logsumexp(matrix, -1).mean(-1)
+    n = scores.matrix.shape[-1]
+    log_sums = torch.logsumexp(scores.matrix, -1)
+    return math.log(n) + scores.joint - log_sums.mean(-1)
 
 
 def smile(scores: Scores, clip: float) -> Tensor:
     """Donsker-Varadhan with the product scores, not the joint ones, clipped to [-clip, clip]."""
-    product = scores.product if math.isinf(clip) else scores.product.clamp(-clip, clip)
+    product = scores.product
+    if math.isfinite(clip):
+        product = product.clamp(-clip, clip)
     return scores.joint - _log_mean_exp(product)
 
 
 def _jensen_shannon(scores: Scores) -> Tensor:
     """The Jensen-Shannon f-GAN objective, up to its constant; greatest at f = log ratio."""
-    return functional.logsigmoid(scores.pairs).mean(-1) + functional.logsigmoid(-scores.product).mean((-2, -1))
+    of_joint = functional.logsigmoid(scores.pairs)
+    of_product = functional.logsigmoid(-scores.product)
+    return of_joint.mean(-1) + of_product.mean((-2, -1))
 
 
 def _plug_in(scores: Scores) -> Tensor:
@@ -113,38 +121,45 @@ def _kullback_leibler(scores: Scores) -> Tensor:
 
 def _hellinger(scores: Scores) -> Tensor:
     """Greatest at f = log ratio."""
-    return 2 - (-scores.pairs / 2).exp().mean(-1) - (scores.product / 2).exp().mean((-2, -1))
+    of_joint = (-scores.pairs / 2).exp()
+    of_product = (scores.product / 2).exp()
+    return 2 - of_joint.mean(-1) - of_product.mean((-2, -1))
 
 
 def _anchor(scores: Scores) -> Tensor:
     """Greatest at f = log ratio; half of the rows hold their pair and n - 2 other values of y, half n - 1 others."""
-    matrix, pairs = scores.matrix, scores.pairs
+    matrix = scores.matrix
+    pairs = scores.pairs
     n = matrix.shape[-1]
     following = matrix.roll(-1, -1).diagonal(dim1=-2, dim2=-1)  # f(x_i, y_(i + 1)): left out where the pair is in
+    rest = torch.full_like(pairs, -math.inf)
     if n > 2:
-        eye = torch.eye(n, dtype=torch.bool, device=matrix.device)
-        rest = torch.logsumexp(matrix.masked_fill(eye | eye.roll(1, -1), -math.inf), -1)
-    else:
-        rest = torch.full_like(pairs, -math.inf)
-    odds = torch.full_like(pairs, math.log(n - 1))
-    with_pair = pairs - torch.logaddexp(odds, torch.logaddexp(rest, pairs))
-    without = odds - torch.logaddexp(odds, torch.logaddexp(rest, following))
+        diagonal = _diagonal_mask(matrix)
+        left_out = diagonal | diagonal.roll(1, -1)
+        rest = torch.logsumexp(matrix.masked_fill(left_out, -math.inf), -1)
+    anchor = torch.full_like(pairs, math.log(n - 1))
+    sum_with_pair = torch.logaddexp(rest, pairs)
+    sum_without = torch.logaddexp(rest, following)
+    with_pair = pairs - torch.logaddexp(anchor, sum_with_pair)
+    without = anchor - torch.logaddexp(anchor, sum_without)
     return (with_pair + without).mean(-1) / 2
+
+
+def _diagonal_mask(matrix: Tensor) -> Tensor:
+    """Whether an entry is on the diagonal, bool [n, n]."""
+    return torch.eye(matrix.shape[-1], dtype=torch.bool, device=matrix.device)
 
 
 def _flo(scores: Scores) -> Tensor:
     """A lower bound for any f and u; u makes it tight without a log of a batch mean."""
     if scores.second is None:
         raise InvalidInput("scores must be of a critic made with second=True for flo, got one score a pair.")
-    log_mean = _row_log_mean_exp(scores.matrix)
-    return 1 - (scores.second + (log_mean - scores.pairs - scores.second).exp()).mean(-1)
-
-
-def _row_log_mean_exp(matrix: Tensor) -> Tensor:
-    """log mean over j other than i of exp S_ij [..., n]."""
+    matrix = scores.matrix
     n = matrix.shape[-1]
-    eye = torch.eye(n, dtype=torch.bool, device=matrix.device)
-    return torch.logsumexp(matrix.masked_fill(eye, -math.inf), -1) - math.log(n - 1)
+    others = matrix.masked_fill(_diagonal_mask(matrix), -math.inf)
+    log_mean = torch.logsumexp(others, -1) - math.log(n - 1)  # over the other values of y
+    ratio = (log_mean - scores.pairs - scores.second).exp()
+    return 1 - (scores.second + ratio).mean(-1)
 
 
 def _without_memory(value: Callable[[Scores], Tensor], scores: Scores, state: Tensor) -> tuple[Tensor, Tensor]:
@@ -155,28 +170,46 @@ def _without_memory(value: Callable[[Scores], Tensor], scores: Scores, state: Te
 def _moving_average(scores: Scores, state: Tensor) -> tuple[Tensor, Tensor]:
     """mine's objective; state [..., 2]: logarithms of the decayed sum of the batch means and of its total weight."""
     log_mean = _log_mean_exp(scores.product)
-    old, new = math.log1p(-_AVERAGE_RATE), math.log(_AVERAGE_RATE)
-    current = torch.stack([log_mean.detach(), torch.zeros_like(log_mean.detach())], dim=-1)
-    state = torch.logaddexp(state + old, current + new)
-    return scores.joint - (log_mean - (state[..., 0] - state[..., 1])).exp(), state
+    constant = log_mean.detach()
+    current = torch.stack([constant, torch.zeros_like(constant)], dim=-1)
+    decayed = state + math.log1p(-_AVERAGE_RATE)
+    state = torch.logaddexp(decayed, current + math.log(_AVERAGE_RATE))
+    log_average = state[..., 0] - state[..., 1]
+    return scores.joint - (log_mean - log_average).exp(), state
 
 
 def _one_step(scores: Scores, state: Tensor) -> tuple[Tensor, Tensor]:
     """The published mine's objective; state [..., 1]: the previous batch's mean exponential, which may overflow."""
     mean = scores.product.exp().mean((-2, -1))
-    mixed = (1 - _AVERAGE_RATE) * state[..., 0] + _AVERAGE_RATE * mean.detach()
-    return scores.joint - mean / mixed.clamp(min=1e-4), mean.detach().unsqueeze(-1)
+    constant = mean.detach()
+    mixed = (1 - _AVERAGE_RATE) * state[..., 0] + _AVERAGE_RATE * constant
+    return scores.joint - mean / mixed.clamp(min=1e-4), constant.unsqueeze(-1)
+
+
+def _as_scores(scores: Tensor | Scores) -> Scores:
+    """The scores in pieces."""
+    return scores if isinstance(scores, Scores) else split(scores)
 
 
 @dataclass(frozen=True)
 class Objective:
     """The objective that a critic's parameters climb. Two objectives are equal when their names are.
 
-    offset     nats: the optimal critic is the log density ratio plus this
-    free       what else the objective leaves open, one of `FREE`
-    memory     one member's initial state
-    second     the optimum of a second score at pairs of exact log ratio r
-    criterion  the early-stopping criterion, where the objective has a memory
+    Parameters
+    ----------
+    name : str
+    value : function
+        Of scores and the state, returns the objective [...], nats, and the next state.
+    offset : float
+        nats: the optimal critic is the log density ratio plus this.
+    free : int
+        What else the objective leaves open, a place in `FREE`.
+    memory : tuple of float
+        One member's initial state.
+    second : function, optional
+        Of the exact log ratio of pairs, returns the optimum of a second score.
+    criterion : function, optional
+        Of scores, returns the early-stopping criterion, where the objective has a memory.
     """
 
     name: str
@@ -189,20 +222,34 @@ class Objective:
 
     def start(self, like: Tensor) -> Tensor:
         """The state before the first batch, for scores `like` [..., n, n]: [..., len(memory)]."""
-        return like.new_tensor(self.memory).expand(*like.shape[:-2], len(self.memory)).clone()
+        of_member = like.new_tensor(self.memory)
+        return of_member.expand(*like.shape[:-2], len(self.memory)).clone()
 
     def __call__(self, scores: Tensor | Scores, state: Tensor) -> tuple[Tensor, Tensor]:
         """The objective [...] of scores [..., n, n], to be climbed by gradient, and the state after this batch."""
-        return self.value(scores if isinstance(scores, Scores) else split(scores), state)
+        return self.value(_as_scores(scores), state)
 
     def judge(self, scores: Scores) -> Tensor:
         """The quality of the critic on these scores [...]; greater is better."""
-        return self.value(scores, self.start(scores.matrix))[0] if self.criterion is None else self.criterion(scores)
+        if self.criterion is not None:
+            return self.criterion(scores)
+        value, _ = self.value(scores, self.start(scores.matrix))
+        return value
 
 
 @dataclass(frozen=True)
 class Bound:
-    """An estimator: objective and report; `blind`: what of `FREE` a critic may have added without another report."""
+    """An estimator: the objective of its training, and its report.
+
+    Parameters
+    ----------
+    name : str
+    objective : Objective
+    reported : function
+        Of scores, returns the estimate [...], nats.
+    blind : int
+        A place in `FREE`: adding this to a critic leaves the report unchanged.
+    """
 
     name: str
     objective: Objective
@@ -211,11 +258,11 @@ class Bound:
 
     def estimate(self, scores: Tensor | Scores) -> Tensor:
         """The reported value of scores [..., n, n], n >= 2: nats [...]. ValueError on another shape."""
-        return self.reported(scores if isinstance(scores, Scores) else split(scores))
+        return self.reported(_as_scores(scores))
 
 
 class UnknownBound(UnknownName, KeyError):
-    """A bound's name that means nothing."""
+    """Unknown bound name."""
 
     def __str__(self) -> str:
         return str(self.args[0])  # a KeyError prints the repr of its message
@@ -227,10 +274,12 @@ class Bounds(dict[str, Bound]):
     def __missing__(self, name: str) -> Bound:
         clip = _smile_clip(name)
         if clip is None:
-            known = ", ".join(self)
-            raise UnknownBound(f"bound must be one of {known}, or smile-<clip> with a positive clip, got {name!r}.")
+            names = ", ".join(self)
+            raise UnknownBound(f"bound must be one of {names}, or smile-<clip> with a positive clip, got {name!r}.")
         canonical = f"smile-{clip!r}".removesuffix(".0")
-        return self[canonical] if canonical in self else Bound(canonical, JS, partial(smile, clip=clip))
+        if canonical in self:
+            return self[canonical]
+        return Bound(canonical, JS, partial(smile, clip=clip))
 
 
 def is_bound(name: object) -> bool:
@@ -264,25 +313,23 @@ OBJECTIVES = {
     objective.name: objective for objective in (NWJ, JS, INFONCE, DV, MINE, MINE_ONE_STEP, ANCHOR, FLO, KL, HELLINGER)
 }
 
-BOUNDS = Bounds(
-    (bound.name, bound)
-    for bound in (
-        Bound("nwj", NWJ, nwj),
-        Bound("js", JS, nwj),
-        Bound("infonce", INFONCE, infonce, 2),
-        Bound("dv", DV, _donsker_varadhan, 1),
-        Bound("mine", MINE, _donsker_varadhan, 1),
-        Bound("smile-1", JS, partial(smile, clip=1.0)),
-        Bound("smile-5", JS, partial(smile, clip=5.0)),
-        Bound("smile-inf", JS, partial(smile, clip=math.inf), 1),
-        Bound("mine-one-step", MINE_ONE_STEP, _donsker_varadhan, 1),
-        Bound("infonce-anchor", ANCHOR, _plug_in),
-        Bound("flo", FLO, _flo, 2),
-        Bound("dime-kl", KL, _plug_in),
-        Bound("dime-gan", JS, _plug_in),
-        Bound("dime-hellinger", HELLINGER, _plug_in),
-    )
+_ALL_BOUNDS = (
+    Bound("nwj", NWJ, nwj),
+    Bound("js", JS, nwj),
+    Bound("infonce", INFONCE, infonce, 2),
+    Bound("dv", DV, _donsker_varadhan, 1),
+    Bound("mine", MINE, _donsker_varadhan, 1),
+    Bound("smile-1", JS, partial(smile, clip=1.0)),
+    Bound("smile-5", JS, partial(smile, clip=5.0)),
+    Bound("smile-inf", JS, partial(smile, clip=math.inf), 1),
+    Bound("mine-one-step", MINE_ONE_STEP, _donsker_varadhan, 1),
+    Bound("infonce-anchor", ANCHOR, _plug_in),
+    Bound("flo", FLO, _flo, 2),
+    Bound("dime-kl", KL, _plug_in),
+    Bound("dime-gan", JS, _plug_in),
+    Bound("dime-hellinger", HELLINGER, _plug_in),
 )
+BOUNDS = Bounds((bound.name, bound) for bound in _ALL_BOUNDS)
 
 
 def as_bound(bound: str | Bound) -> Bound:
@@ -294,5 +341,6 @@ def share_training(bounds: Iterable[str | Bound]) -> list[tuple[Bound, ...]]:
     """Groups bounds that train the same objective, in order of appearance: js and every smile are one training."""
     groups: dict[Objective, list[Bound]] = {}
     for bound in map(as_bound, bounds):
-        groups.setdefault(bound.objective, []).append(bound)
+        group = groups.setdefault(bound.objective, [])
+        group.append(bound)
     return [tuple(group) for group in groups.values()]

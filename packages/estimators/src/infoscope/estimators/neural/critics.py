@@ -40,13 +40,16 @@ class StackedLinear(nn.Module):
 
     def forward(self, h: Tensor) -> Tensor:
         """h [n, in] shared by all or [members, n, in] -> [members, n, out]; [n, out] for one member and 2-d h."""
+        if h.dim() != 2:
+            return linear(h, self.weight, self.bias)
         members, outputs, _ = self.weight.shape
-        if h.dim() == 2:
-            # All members at once are one wider map. Flattening is a view, so its gradient needs no zero-filled copy.
-            bias = None if self.bias is None else self.bias.flatten()
-            h = linear(h, self.weight.flatten(0, 1), bias)
-            return h if members == 1 else h.unflatten(-1, (members, outputs)).transpose(0, 1).contiguous()
-        return linear(h, self.weight, self.bias)
+        # All members at once are one wider map. Flattening is a view, so its gradient needs no zero-filled copy.
+        bias = None if self.bias is None else self.bias.flatten()
+        mapped = linear(h, self.weight.flatten(0, 1), bias)
+        if members == 1:
+            return mapped
+        per_member = mapped.unflatten(-1, (members, outputs))
+        return per_member.transpose(0, 1).contiguous()
 
 
 class Mlp(nn.Module):
@@ -55,7 +58,8 @@ class Mlp(nn.Module):
     def __init__(self, inputs: int, outputs: int, depth: int, width: int, members: int) -> None:
         super().__init__()
         sizes = [inputs] + [width] * (depth + 1) + [outputs]
-        self.layers = nn.ModuleList(StackedLinear(a, b, members) for a, b in zip(sizes, sizes[1:]))
+        layers = [StackedLinear(before, after, members) for before, after in zip(sizes, sizes[1:])]
+        self.layers = nn.ModuleList(layers)
 
     def forward(self, h: Tensor) -> Tensor:
         *hidden, last = self.layers
@@ -67,9 +71,20 @@ class Mlp(nn.Module):
 class Critic(nn.Module):
     """Base of the critics; `type(critic)(**critic.config)` and `load_state_dict` rebuild one.
 
-    sizes       further sizes of `_build`, which makes the layers
-    objectives  the name of the objective by which each member was trained
-    second      another critic of the same sizes that scores pairs only, for objectives of two scores
+    Parameters
+    ----------
+    dim_x, dim_y : int
+        Columns of x and of y.
+    members : int
+        Independent critics in the module.
+    generator : torch.Generator or one per member, optional
+        Draws the weights; None: a fresh one with seed 0.
+    objectives : sequence of str, optional
+        The name of the objective by which each member was trained.
+    second : bool
+        Add another critic of the same sizes that scores pairs only, for objectives of two scores.
+    sizes : int
+        Further sizes of `_build`, which makes the layers.
     """
 
     def __init__(
@@ -84,7 +99,10 @@ class Critic(nn.Module):
     ) -> None:
         super().__init__()
         sizes = {"dim_x": dim_x, "dim_y": dim_y, **sizes, "members": members}
-        self.config = {name: require_int(name, value, 0 if name == "depth" else 1) for name, value in sizes.items()}
+        self.config = {}
+        for name, value in sizes.items():
+            least = 0 if name == "depth" else 1
+            self.config[name] = require_int(name, value, least)
         self._build(**self.config)
         self.second = type(self)(**self.config) if second else None
         if objectives is not None:
@@ -96,7 +114,8 @@ class Critic(nn.Module):
     @property
     def objectives(self) -> tuple[str, ...] | None:
         """The name in `bounds` of the objective by which each member was last trained; None: unknown."""
-        return tuple(self.config["objectives"]) if "objectives" in self.config else None
+        names = self.config.get("objectives")
+        return None if names is None else tuple(names)
 
     def trained_under(self, objectives: Sequence[str]) -> None:
         """Records the objective of every member; it goes with the configuration, also into logged models."""
@@ -111,12 +130,14 @@ class Critic(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        return next((p.device for p in self.parameters()), torch.device("cpu"))
+        parameter = next(self.parameters(), None)
+        return torch.device("cpu") if parameter is None else parameter.device
 
     @property
     def dtype(self) -> torch.dtype | None:
         """The parameters' type; None for a critic without parameters, which computes in its input's."""
-        return next((p.dtype for p in self.parameters()), None)
+        parameter = next(self.parameters(), None)
+        return None if parameter is None else parameter.dtype
 
     def forward(self, x: Tensor, y: Tensor) -> Tensor:
         """Scores S[i, j] = f(x_i, y_j): [n, m] for one member and 2-d inputs, else [members, n, m].
@@ -137,7 +158,8 @@ class Critic(nn.Module):
     def _require_shapes(self, x: Tensor, y: Tensor) -> None:
         for name, value in (("x", x), ("y", y)):
             dim = self.config[f"dim_{name}"]
-            if value.dim() not in (2, 3) or value.shape[-1] != dim or value.shape[:-2] not in ((), (self.members,)):
+            leading = tuple(value.shape[:-2])
+            if value.dim() not in (2, 3) or value.shape[-1] != dim or leading not in ((), (self.members,)):
                 shapes = f"[n, {dim}] or [{self.members}, n, {dim}]"
                 raise WrongShape(f"{name} must have shape {shapes} for this critic, got {list(value.shape)}.")
         if x.dim() != y.dim():
@@ -151,25 +173,30 @@ class Critic(nn.Module):
         """A single-member critic on member k's own memory: training it trains that member, without copies."""
         if require_int("k", k, 0) >= self.members:
             raise UnknownName(f"k must be the index of one of {self.members} members, got {k}.")
-        slices = {id(p): nn.Parameter(p.data[k : k + 1]) for p in self.parameters()}
+        slices = {id(parameter): nn.Parameter(parameter.data[k : k + 1]) for parameter in self.parameters()}
         single = copy.deepcopy(self, slices)  # parameters are taken from `slices`, the rest is copied
-        for one in (single, single.second):
-            if one is not None:
-                one.config["members"] = 1
+        single.config["members"] = 1
+        if single.second is not None:
+            single.second.config["members"] = 1
         if self.objectives is not None:
             single.config["objectives"] = [self.objectives[k]]
         return single
 
     def _initialise(self, generator: _Generators) -> None:
-        # Member by member, so that each depends on its own generator only.
-        every, apart = _layers(self), [] if self.second is None else _layers(self.second)
-        for k, own in enumerate(generator_per_member(generator, self.members)):
-            for layer in every[: len(every) - len(apart)]:
-                layer.initialise(k, own)
-            if apart:  # from another stream: nothing else depends on whether there is a second network
-                other = torch.Generator(own.device).manual_seed((own.initial_seed() + 1 + k) % 2**63)
-                for layer in apart:
-                    layer.initialise(k, other)
+        """Draws all weights, member by member, so that each depends on its own generator only."""
+        first = _layers(self)
+        second = []
+        if self.second is not None:
+            second = _layers(self.second)
+            first = first[: -len(second)]
+        for k, of_member in enumerate(generator_per_member(generator, self.members)):
+            for layer in first:
+                layer.initialise(k, of_member)
+            if second:  # from another stream: nothing else depends on whether there is a second network
+                seed = (of_member.initial_seed() + 1 + k) % 2**63
+                of_second = torch.Generator(of_member.device).manual_seed(seed)
+                for layer in second:
+                    layer.initialise(k, of_second)
 
     def _build(self, dim_x: int, dim_y: int, members: int) -> None:
         """Makes the layers."""
@@ -197,7 +224,9 @@ class InnerCritic(Critic):
 
     def _scores(self, x: Tensor, y: Tensor) -> Tensor:
         scores = product(x, y.mT)
-        return scores if self.members == 1 or x.dim() == 3 else scores.expand(self.members, -1, -1)
+        if self.members == 1 or x.dim() == 3:
+            return scores
+        return scores.expand(self.members, -1, -1)
 
 
 class BilinearCritic(Critic):
@@ -237,18 +266,24 @@ class JointCritic(Critic):
         self.last = StackedLinear(width, 1, members)
 
     def _scores(self, x: Tensor, y: Tensor) -> Tensor:
-        left, right = self.first_x(x), self.first_y(y)
+        left = self.first_x(x)
+        right = self.first_y(y)
         compiled = left.dim() == 2 and left.device.type == "cpu" and left.dtype in (torch.float32, torch.float64)
         if compiled and not torch.compiler.is_exporting():
-            later = (p.squeeze(0) for layer in (*self.hidden, self.last) for p in (layer.weight, layer.bias))
+            weights = []
+            for layer in (*self.hidden, self.last):
+                weights += [layer.weight.squeeze(0), layer.bias.squeeze(0)]
+            dtype = torch.bfloat16 if in_bf16() else left.dtype
             score = PairwiseLayers.apply if torch.is_grad_enabled() else pairwise_scores
-            return score(left, right, torch.bfloat16 if in_bf16() else left.dtype, *later)
-        n, m = x.shape[-2], y.shape[-2]
+            return score(left, right, dtype, *weights)
+        pairs = (x.shape[-2], y.shape[-2])
         # In place: these are the large arrays of a step, and the products before them do not need their own output.
-        h = (left.unsqueeze(-2) + right.unsqueeze(-3)).relu_().flatten(-3, -2)  # [..., n m, width]
+        h = (left.unsqueeze(-2) + right.unsqueeze(-3)).relu_()
+        h = h.flatten(-3, -2)  # [..., n m, width]
         for layer in self.hidden:
             h = layer(h).relu_()
-        return self.last(h).unflatten(-2, (n, m)).squeeze(-1)
+        scores = self.last(h).unflatten(-2, pairs)
+        return scores.squeeze(-1)
 
     def _pair_scores(self, x: Tensor, y: Tensor) -> Tensor:
         h = functional.relu(self.first_x(x) + self.first_y(y))
@@ -278,15 +313,45 @@ def make_critic(
 ) -> Critic:
     """A critic by name: inner, bilinear, separable or joint (benchmark, section 2).
 
-    `depth` L is Linear, ReLU, L x [Linear, ReLU], Linear, of `width` units; `embed`: outputs of the separable critic.
-    `generator`: None (seed 0), one for all members in turn, or one per member, each bit for bit the single critic.
-    ValueError: unknown kind, a size out of range (depth may be 0), unequal dimensions for the inner critic.
+    Parameters
+    ----------
+    kind : str
+        inner, bilinear, separable or joint.
+    dim_x, dim_y : int
+        Columns of x and of y.
+    depth, width : int
+        Depth L is Linear, ReLU, L x [Linear, ReLU], Linear, of `width` units.
+    embed : int
+        Outputs of the perceptrons of the separable critic.
+    members : int
+        Independent critics in one module.
+    generator : torch.Generator or one per member, optional
+        None: a fresh one with seed 0. A member with its own generator is bit for bit the single critic.
+    second : bool
+        Also make a second network that scores pairs, for flo.
+
+    Returns
+    -------
+    Critic
+
+    Raises
+    ------
+    ValueError
+        Unknown kind, a size out of range (depth may be 0), unequal dimensions for the inner critic.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from infoscope.estimators import make_critic
+    >>> make_critic("separable", 3, 2)(torch.zeros(5, 3), torch.zeros(5, 2)).shape
+    torch.Size([5, 5])
     """
     make, names = KINDS[one_of("kind", kind, KINDS)]
     if second and kind == "inner":
         raise WrongType("second must be False for the inner critic, which has no parameters, got True.")
     sizes = {"depth": depth, "width": width, "embed": embed}
-    return make(dim_x, dim_y, members, generator, second=second, **{name: sizes[name] for name in names})
+    used = {name: sizes[name] for name in names}
+    return make(dim_x, dim_y, members, generator, second=second, **used)
 
 
 def generator_per_member(generator: _Generators, members: int) -> list[torch.Generator]:
@@ -296,7 +361,7 @@ def generator_per_member(generator: _Generators, members: int) -> list[torch.Gen
     if isinstance(generator, torch.Generator):
         return [generator] * members
     generators = list(generator)
-    if len(generators) != members or not all(isinstance(g, torch.Generator) for g in generators):
-        kinds = [type(g).__name__ for g in generators]
+    kinds = [type(of_member).__name__ for of_member in generators]
+    if len(generators) != members or not all(isinstance(of_member, torch.Generator) for of_member in generators):
         raise WrongLength(f"generator must be one torch.Generator or one for each of {members} members, got {kinds}.")
     return generators

@@ -34,73 +34,109 @@ def held_out(
 ) -> dict[str, Estimate]:
     """Estimates (nats) by bound name on `batches` fresh batches of `batch` pairs; all bounds see the same scores.
 
-    critic     one trained member (of several: critic.share(k)), not changed
-    batch      at least 2; the scores of all batch^2 pairs are held
-    batches    at least 2, for the standard error over batches for this critic
-    generator  draws the pairs; not the one that drew the training's
-
     A report that depends on what the training objective leaves open (nwj's critic is 1 + the log density ratio, dv's
     any constant, infonce's any function of x) is refused, or noted where the training is unknown. Sources with a finite
-    pool draw pairs from items of the training. ValueError: several members, other dimensions, no bound or one twice, an
-    unknown or refused bound, a number out of range.
+    pool draw pairs from items of the training.
+
+    Parameters
+    ----------
+    source : PairSource
+    critic : Critic
+        One trained member (of several: critic.share(k)); unchanged.
+    bounds : str, Bound, or a sequence of them
+    batch : int
+        Pairs of a batch, at least 2; the scores of all batch^2 pairs are in memory.
+    batches : int
+        At least 2, for the standard error over batches for this critic.
+    generator : torch.Generator
+        Draws the pairs; a different one from the training's.
+
+    Returns
+    -------
+    dict of str to Estimate
+        By the name of the bound, nats.
+
+    Raises
+    ------
+    ValueError
+        Several members, other dimensions, no bound or one twice, an unknown or refused bound, a number out of range.
     """
     check_critic(critic)
     check_source(source, critic)
     if critic.members != 1:
         raise OutOfRange(f"critic must have one member (see share), got {critic.members}.")
-    chosen = [as_bound(b) for b in ([bounds] if isinstance(bounds, (str, Bound)) else bounds)]
-    names = [bound.name for bound in chosen]
+    if isinstance(bounds, (str, Bound)):
+        bounds = [bounds]
+    bounds = [as_bound(bound) for bound in bounds]
+    names = [bound.name for bound in bounds]
     if not names or len(set(names)) != len(names):
         raise Conflict(f"bounds must be one bound or several different ones, got {names}.")
-    readings = [reading(critic, bound) for bound in chosen]
+    offsets = []
+    notes = []
+    for bound in bounds:
+        offset, of_bound = reading(critic, bound)
+        offsets.append(offset)
+        notes.append(of_bound)
     if not isinstance(generator, torch.Generator):
         raise WrongType(f"generator must be a torch.Generator, got {type(generator).__name__}.")
-    n, count = require_int("batch", batch, 2), require_int("batches", batches, 2)
-    estimates = torch.empty(count, len(chosen), dtype=torch.float64)
+    n = require_int("batch", batch, 2)
+    count = require_int("batches", batches, 2)
+    estimates = torch.empty(count, len(bounds), dtype=torch.float64)
     with torch.no_grad():
         for i in range(count):
-            # In float64 from here on, because exp of a float32 overflows at 88 nats.
-            pairs = draw(source, n, generator, critic, critic.device)
-            scores, second = critic(*pairs).double(), critic.second_scores(*pairs)
-            second = None if second is None else second.reshape(n).double()
-            shifts = dict.fromkeys(shift for shift, _ in readings)
-            pieces = {shift: split(scores + shift if shift else scores, second) for shift in shifts}
-            estimates[i] = torch.stack([bound.estimate(pieces[at]) for bound, (at, _) in zip(chosen, readings)])
-    return {name: summary(name, estimates[:, k], n, readings[k][1]) for k, name in enumerate(names)}
+            x, y = draw(source, n, generator, critic, critic.device)
+            scores = critic(x, y).double()  # exp of a float32 overflows at 88 nats
+            second = critic.second_scores(x, y)
+            if second is not None:
+                second = second.reshape(n).double()
+            pieces = {offset: split(scores + offset if offset else scores, second) for offset in set(offsets)}
+            for k, bound in enumerate(bounds):
+                estimates[i, k] = bound.estimate(pieces[offsets[k]])
+    return {name: summary(name, estimates[:, k], n, notes[k]) for k, name in enumerate(names)}
 
 
 def reading(critic: Critic, bound: Bound) -> tuple[float, tuple[str, ...]]:
-    """The number added to a one-member critic's scores for this bound's report, and notes. ValueError: `held_out`'s."""
-    if not any(True for _ in critic.parameters()):
+    """Constant offset that turns a one-member critic's scores into those of this bound's optimum, nats, and notes.
+
+    ValueError: `held_out`'s.
+    """
+    if not list(critic.parameters()):
         return 0.0, ()
     name = critic.objectives[0] if critic.objectives else None
     if name == bound.objective.name:
         return 0.0, ()
     if name not in OBJECTIVES:
-        whose = f"trained under {name!r}, which is not known" if name else "not known to be trained under any objective"
+        training = "not known to be trained under any objective"
+        if name:
+            training = f"trained under {name!r}, which is not known"
         need = f"{bound.name}'s report needs the log density ratio up to {FREE[bound.blind]}"
-        return 0.0, (f"The critic is {whose}; {need}.",)
+        return 0.0, (f"The critic is {training}; {need}.",)
     trained = OBJECTIVES[name]
     if bound.objective.second and not trained.second:
         raise InvalidInput(f"bounds must be of one score a pair for a critic trained under {name}, got {bound.name}.")
     if trained.free > bound.blind:
-        fitting = [
-            other.name for other in BOUNDS.values() if other.blind >= trained.free and not other.objective.second
-        ]
+        fitting = []
+        for other in BOUNDS.values():
+            if other.blind >= trained.free and not other.objective.second:
+                fitting.append(other.name)
         raise InvalidInput(
             f"bounds must be of {', '.join(fitting)} for a critic trained under {name}, which is the log density ratio "
             f"up to {FREE[trained.free]} only; {bound.name} needs it up to {FREE[bound.blind]}."
         )
-    return 0.0 if bound.blind else bound.objective.offset - trained.offset, ()
+    if bound.blind:
+        return 0.0, ()
+    return bound.objective.offset - trained.offset, ()
 
 
 def summary(name: str, estimates: torch.Tensor, batch: int, notes: tuple[str, ...] = ()) -> Estimate:
     """The mean of a bound's estimates [batches] of batches of `batch` pairs; not finite if that of any batch is not."""
-    count, nonfinite = len(estimates), int((~estimates.isfinite()).sum())
+    count = len(estimates)
+    nonfinite = int((~estimates.isfinite()).sum())
     if nonfinite:
         notes += (Note(f"The estimates of {nonfinite} of {count} batches are not finite.", "not finite"),)
-    found = mean_of(estimates.numpy(), method=name, notes=notes, settings=f"{count} batches of {batch} unseen pairs")
-    return replace(found, n=count * batch)
+    settings = f"{count} batches of {batch} unseen pairs"
+    mean = mean_of(estimates.numpy(), method=name, notes=notes, settings=settings)
+    return replace(mean, n=count * batch)
 
 
 SCORES_AT_ONCE = 1 << 20  # bounds the memory: 8 MiB for each float64 array of scores
@@ -110,7 +146,15 @@ SCORES_AT_ONCE = 1 << 20  # bounds the memory: 8 MiB for each float64 array of s
 class OracleErrors:
     """Errors of per-batch estimates under the exact critic, nats or nats squared (benchmark, section 5).
 
-    `nonfinite`: number of batches with an infinite or nan estimate; if any, the summary is not finite.
+    Attributes
+    ----------
+    mean, bias : float
+        nats; bias is the mean less the true information.
+    variance, mse, mse_standard_error : float
+        nats squared.
+    batches : int
+    nonfinite : int
+        Number of batches with an infinite or nan estimate; if any, the summary is not finite.
     """
 
     mean: float
@@ -127,8 +171,28 @@ def oracle_errors(
 ) -> OracleErrors:
     """Summary of what `bound` reports on `batches` batches of `batch` pairs when the critic is its objective's optimum.
 
-    js reports nwj's formula at the log ratio: low by 1/e nats. ValueError: a source without log_ratio, batch < 2,
-    batches < 2, unknown bound.
+    js reports nwj's formula at the log ratio: low by 1/e nats.
+
+    Parameters
+    ----------
+    source : ExactPairSource
+        With its log density ratio.
+    bound : str or Bound
+    batch : int
+        Pairs of a batch, at least 2.
+    batches : int
+        At least 2.
+    generator : torch.Generator
+
+    Returns
+    -------
+    OracleErrors
+        nats and nats squared.
+
+    Raises
+    ------
+    ValueError
+        A source without log_ratio, batch < 2, batches < 2, unknown bound.
     """
     bound = as_bound(bound)
     if not isinstance(source, ExactPairSource):
@@ -149,9 +213,12 @@ def _oracle_estimates(
 ) -> Tensor:
     """The estimates [batches], float64, nats."""
     x, y = source.sample(batch * batches, generator)
-    x, y = (values.double().unflatten(0, (batches, batch)) for values in (x, y))
-    ratio, of_pair = source.log_ratio(x, y), bound.objective.second
-    second = None if of_pair is None else of_pair(ratio.diagonal(dim1=-2, dim2=-1))
+    x = x.double().unflatten(0, (batches, batch))
+    y = y.double().unflatten(0, (batches, batch))
+    ratio = source.log_ratio(x, y)
+    second = None
+    if bound.objective.second is not None:
+        second = bound.objective.second(ratio.diagonal(dim1=-2, dim2=-1))
     return bound.estimate(split(ratio + bound.objective.offset, second))
 
 
@@ -159,9 +226,10 @@ def oracle_summary(estimates: Tensor, truth: float) -> OracleErrors:
     """The summary of estimates [batches] of `truth`, nats."""
     squares = (estimates - truth).square()
     count = len(estimates)
+    mean = estimates.mean().item()
     return OracleErrors(
-        mean=estimates.mean().item(),
-        bias=estimates.mean().item() - truth,
+        mean=mean,
+        bias=mean - truth,
         variance=estimates.var(correction=0).item(),
         mse=squares.mean().item(),
         mse_standard_error=squares.std().item() / math.sqrt(count),

@@ -29,7 +29,10 @@ def has_bf16(device: torch.device) -> bool:
     """Whether this device multiplies bfloat16 numbers."""
     if device.type == "cuda":
         return torch.version.hip is None and torch.cuda.get_device_capability(device) >= _AMPERE
-    return device.type == "cpu" and any(map(torch.cpu.get_capabilities().get, _UNITS))
+    if device.type != "cpu":
+        return False
+    capabilities = torch.cpu.get_capabilities()
+    return any(capabilities.get(unit) for unit in _UNITS)
 
 
 def check_precision(precision: str, device: torch.device, dtype: torch.dtype | None) -> str:
@@ -53,7 +56,8 @@ def products_in(precision: str) -> Iterator[None]:
         yield
         return
     matmul = torch.backends.mkldnn.matmul
-    before, token = matmul.fp32_precision, _current.set(precision)
+    before = matmul.fp32_precision
+    token = _current.set(precision)
     matmul.fp32_precision = "bf16"
     try:
         yield
@@ -75,10 +79,13 @@ def product(a: Tensor, b: Tensor) -> Tensor:
 def linear(h: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """h weight^T + bias: h [..., n, in], weight [..., out, in], bias [..., out] -> [..., n, out]."""
     if h.is_cuda and in_bf16():
-        return product(h, weight.mT) if bias is None else product(h, weight.mT) + bias.unsqueeze(-2)
+        mapped = product(h, weight.mT)
+        return mapped if bias is None else mapped + bias.unsqueeze(-2)
     if h.dim() == 2:
         return functional.linear(h, weight, bias)
-    return h @ weight.mT if bias is None else torch.baddbmm(bias.unsqueeze(1), h, weight.mT)
+    if bias is None:
+        return h @ weight.mT
+    return torch.baddbmm(bias.unsqueeze(1), h, weight.mT)
 
 
 def bf16_product(a: Tensor, b: Tensor) -> Tensor:
@@ -99,15 +106,20 @@ class _Bf16Product(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        (a, b), gradient = ctx.saved_tensors, gradient.bfloat16()
-        return (
-            _float32_sums(gradient, b.mT) if ctx.needs_input_grad[0] else None,
-            _float32_sums(a.mT, gradient) if ctx.needs_input_grad[1] else None,
-        )
+        a, b = ctx.saved_tensors
+        gradient = gradient.bfloat16()
+        gradient_a = None
+        gradient_b = None
+        if ctx.needs_input_grad[0]:
+            gradient_a = _float32_sums(gradient, b.mT)
+        if ctx.needs_input_grad[1]:
+            gradient_b = _float32_sums(a.mT, gradient)
+        return gradient_a, gradient_b
 
 
 def _float32_sums(a: Tensor, b: Tensor) -> Tensor:
     """a b of bfloat16 numbers, summed and returned in float32; on a CPU, for tests, of the same numbers as float32."""
     if not a.is_cuda:
         return a.float() @ b.float()
-    return (torch.mm if a.dim() == 2 else torch.bmm)(a, b, out_dtype=torch.float32)
+    multiply = torch.mm if a.dim() == 2 else torch.bmm
+    return multiply(a, b, out_dtype=torch.float32)

@@ -44,18 +44,21 @@ class ObjectiveGroup:
         """The objective and reports of scores [members, n, n] and second scores [members, n]."""
         if self.objective.second is None:
             second = None
-        own = (scores, second)
         if self.members is not None:
-            own = (scores[self.members], None if second is None else second[self.members])
-        pieces = split(*own)
+            scores = scores[self.members]
+            if second is not None:
+                second = second[self.members]
+        pieces = split(scores, second)
         if self.memory is None:
             self.memory = self.objective.start(pieces.matrix)
         value, self.memory = self.objective(pieces, self.memory)
+        reported = []
         with torch.no_grad():
-            reported = [
-                estimate if own is None else estimate[own]
-                for estimate, own in ((bound.estimate(pieces), own) for bound, own in self.reports)
-            ]
+            for bound, positions in self.reports:
+                estimate = bound.estimate(pieces)
+                if positions is not None:
+                    estimate = estimate[positions]
+                reported.append(estimate)
         return value, reported
 
 
@@ -71,29 +74,38 @@ class MemberGroup:
         self.optimiser = torch.optim.Adam(parameters, lr=learning_rate, fused=True) if parameters else None
         self.objectives: list[ObjectiveGroup] = []
         self.reports: list[tuple[int, str]] = []  # in the order in which `step` returns them
-        for objective in dict.fromkeys(own[0].objective for own in bounds):
+        objectives = dict.fromkeys(of_member[0].objective for of_member in bounds)
+        for objective in objectives:
             self._add(objective, bounds)
-        self.needs_second = any(group.objective.second for group in self.objectives)
+        self.needs_second = any(objective.second for objective in objectives)
 
     def _add(self, objective: Objective, bounds: Sequence[tuple[Bound, ...]]) -> None:
-        own = [k for k, group in enumerate(bounds) if group[0].objective == objective]
+        """Adds the members that climb an objective, and the bounds that they report."""
+        members = [k for k, of_member in enumerate(bounds) if of_member[0].objective == objective]
+        reporting: dict[Bound, list[int]] = {}  # positions in `members`
+        for position, k in enumerate(members):
+            for bound in bounds[k]:
+                reporting.setdefault(bound, []).append(position)
         reports = []
-        for bound in dict.fromkeys(bound for k in own for bound in bounds[k]):
-            positions = [i for i, k in enumerate(own) if bound in bounds[k]]
-            reports.append((bound, self._positions(positions, len(own))))
-            self.reports += [(self.members[own[i]], bound.name) for i in positions]
-        self.objectives.append(ObjectiveGroup(objective, self._positions(own, len(bounds)), reports))
+        for bound, positions in reporting.items():
+            reports.append((bound, self._positions(positions, len(members))))
+            self.reports += [(self.members[members[position]], bound.name) for position in positions]
+        self.objectives.append(ObjectiveGroup(objective, self._positions(members, len(bounds)), reports))
 
-    def _positions(self, chosen: list[int], of: int) -> Tensor | None:
-        return None if len(chosen) == of else torch.tensor(chosen, device=self.critic.device)
+    def _positions(self, positions: list[int], count: int) -> Tensor | None:
+        """The positions as a tensor; None when they are all of `count`."""
+        return None if len(positions) == count else torch.tensor(positions, device=self.critic.device)
 
     def step(self, x: Tensor, y: Tensor) -> Tensor:
         """Reports on the pairs x, y [n, d] or [members, n, d], then one step of Adam: nats [reports]."""
         scores = self.critic(x, y)
         second = self.critic.second_scores(x, y) if self.needs_second else None
         if scores.dim() == 2:
-            scores, second = scores.unsqueeze(0), None if second is None else second.reshape(1, -1)
-        values, reported = [], []
+            scores = scores.unsqueeze(0)
+            if second is not None:
+                second = second.reshape(1, -1)
+        values = []
+        reported = []
         for group in self.objectives:
             value, estimates = group.step(scores, second)
             values.append(value.sum())
@@ -107,25 +119,33 @@ class MemberGroup:
 
     def state_dict(self) -> dict:
         """Everything but the weights, as tensors and plain values."""
-        return {
-            "optimiser": None if self.optimiser is None else self.optimiser.state_dict(),
-            "memory": [group.memory for group in self.objectives],
-        }
+        optimiser = None
+        if self.optimiser is not None:
+            optimiser = self.optimiser.state_dict()
+        memory = [group.memory for group in self.objectives]
+        return {"optimiser": optimiser, "memory": memory}
 
     def load_state_dict(self, state: dict) -> None:
         if self.optimiser is not None:
             self.optimiser.load_state_dict(state["optimiser"])
         for group, memory in zip(self.objectives, state["memory"], strict=True):
-            group.memory = None if memory is None else memory.to(self.critic.device, copy=True)
+            if memory is not None:
+                memory = memory.to(self.critic.device, copy=True)
+            group.memory = memory
 
 
 @dataclass(frozen=True, eq=False)
 class Trace(InNotebook):
     """The reports of every member at every step, before that step's update, on that step's batch.
 
-    reports  (member, bound name), one per row of `values`
-    values   float64 [reports, steps], nats
-    truth    float64 [steps], true mutual information of the pairs, nats; nan where it is not known
+    Attributes
+    ----------
+    reports : tuple of (int, str)
+        Member and name of the bound, one per row of `values`.
+    values : float64 array of shape [reports, steps]
+        nats.
+    truth : float64 array of shape [steps]
+        True mutual information of the pairs, nats; nan where it is unknown.
     """
 
     reports: tuple[tuple[int, str], ...]
@@ -147,9 +167,11 @@ class Trace(InNotebook):
     @property
     def table(self) -> pd.DataFrame:
         """A row for each report: its member, bound, mean over the last tenth of the steps, bits, and `nonfinite`."""
-        found = pd.DataFrame(self.reports, columns=["member", "bound"])
-        last = self.values[:, -self._span :].mean(axis=1) / NATS_PER_BIT
-        return found.assign(**{"last tenth (bits)": last, "steps not finite": self.nonfinite})
+        table = pd.DataFrame(self.reports, columns=["member", "bound"])
+        last = self.values[:, -self._span :]
+        table["last tenth (bits)"] = last.mean(axis=1) / NATS_PER_BIT
+        table["steps not finite"] = self.nonfinite
+        return table
 
     @property
     def _span(self) -> int:
@@ -160,11 +182,16 @@ class Trace(InNotebook):
 
     def plot(self, ax: Any = None) -> Any:
         """Draws every report by step, faint, its mean over a tenth of the steps, and the truth; the matplotlib axes."""
-        ax, steps = axes(ax), np.arange(1, self.values.shape[1] + 1)
-        for place, ((member, bound), values) in enumerate(zip(self.reports, self.values / NATS_PER_BIT)):
-            name = bound if {one for one, _ in self.reports} == {member} else f"{bound}, member {member}"
-            ax.plot(steps, values, color=f"C{place}", alpha=0.3, lw=0.5)
-            ax.plot(steps, pd.Series(values).rolling(self._span, 1, center=True).mean(), f"C{place}", label=name)
+        ax = axes(ax)
+        steps = np.arange(1, self.values.shape[1] + 1)
+        members = {member for member, _ in self.reports}
+        for place, (member, bound) in enumerate(self.reports):
+            values = self.values[place] / NATS_PER_BIT
+            windows = pd.Series(values).rolling(self._span, 1, center=True)
+            color = f"C{place}"
+            name = bound if len(members) == 1 else f"{bound}, member {member}"
+            ax.plot(steps, values, color=color, alpha=0.3, lw=0.5)
+            ax.plot(steps, windows.mean(), color, label=name)
         ax.plot(steps, self.truth / NATS_PER_BIT, color="black", lw=1, label="true information")
         ax.set(xlabel="step", ylabel="estimate of each batch (bits)")
         ax.legend()
@@ -184,7 +211,16 @@ def fit_critic(
     precision: str = "float32",
     packed: bool | None = None,
 ) -> Trace:
-    """Trains `critic` in place and returns every step's estimates; arguments as in `Training`."""
+    """The estimates of every step of a training, which changes `critic` in place; arguments as in `Training`.
+
+    Examples
+    --------
+    >>> from infoscope.data import GaussianPairs
+    >>> from infoscope.estimators import fit_critic, make_critic
+    >>> trace = fit_critic(GaussianPairs(1, mutual_information=1.0), make_critic("separable", 1, 1), "infonce", 100)
+    >>> trace.values.shape
+    (1, 100)
+    """
     training = Training(
         source, critic, bound, steps, batch=batch, learning_rate=learning_rate, generator=generator, device=device,
         precision=precision, packed=packed,
@@ -196,19 +232,35 @@ def fit_critic(
 class Training:
     """A training that can be advanced in pieces, saved, and continued to bit-identical numbers on the same machine.
 
-    source         pairs to measure: one, or a schedule of them, run in order
-    critic         trained in place
-    bound          a name or Bound for all members, or one entry each; a tuple of bounds shares one objective
-    steps          a whole number, or one for each source of a schedule
-    batch          pairs per step, at least 2
-    generator      one torch.Generator (None: seed 0), or one per member; members given the same object share batches
-    device         where to compute; None: where the critic is. The critic is moved there
-    precision      float32, or bf16: products of numbers rounded to bfloat16 (`neural.precision`)
-    packed         True: all members in one batched computation; False: one by one; None: packed on CUDA only
+    Non-finite estimates are recorded and non-finite gradients applied.
 
-    Non-finite estimates are recorded and non-finite gradients applied. ValueError: unknown bound, bounds that do not
-    share an objective, sequences of unequal length, dimensions other than the critic's, a number out of range, bf16 on
-    a device without such products.
+    Parameters
+    ----------
+    source : PairSource or sequence of them
+        Pairs to measure: one source, or a schedule of sources that run in order.
+    critic : Critic
+        Trained in place.
+    bound : str, Bound, or a sequence with one entry for each member
+        An entry may be a tuple of bounds that share one objective.
+    steps : int, or one for each source of a schedule
+    batch : int
+        Pairs per step, at least 2.
+    learning_rate : float
+        Of Adam.
+    generator : torch.Generator or one per member, optional
+        None: a fresh one with seed 0. Members with the same generator share batches.
+    device : torch.device or str, optional
+        Where to compute; the critic is moved there. None: where the critic is.
+    precision : str
+        float32, or bf16: products of numbers rounded to bfloat16 (`neural.precision`).
+    packed : bool, optional
+        True: all members in one batched computation; False: one by one; None: packed on CUDA only.
+
+    Raises
+    ------
+    ValueError
+        Unknown bound, bounds that do not share an objective, sequences of unequal length, dimensions other than the
+        critic's, a number out of range, bf16 on a device without such products.
     """
 
     def __init__(
@@ -231,8 +283,9 @@ class Training:
         self._ends = list(accumulate(lengths))
         self._batch = require_int("batch", batch, 2)
         bounds = _bounds_per_member(bound, critic.members)
-        self._objectives = [group[0].objective.name for group in bounds]
-        if critic.second is None and any(group[0].objective.second for group in bounds):
+        objectives = [of_member[0].objective for of_member in bounds]
+        self._objectives = [objective.name for objective in objectives]
+        if critic.second is None and any(objective.second for objective in objectives):
             raise WrongType("critic must be made with second=True for flo, got one without.")
         generators = generator_per_member(generator, critic.members)
 
@@ -245,21 +298,25 @@ class Training:
         self._streams = list(dict.fromkeys(generators))  # equal only to themselves
         self._stream_of = [self._streams.index(g) for g in generators]
         members = range(critic.members)
-        groups = [members] if self.packed else [[k] for k in members]
-        self._groups = [
-            MemberGroup(
-                critic if self.packed else critic.share(group[0]), [bounds[k] for k in group], group, learning_rate
-            )
-            for group in groups
-        ]
-        recorded = [report for group in self._groups for report in group.reports]
-        self._reports = [(k, b.name) for k in members for b in bounds[k]]
+        if self.packed:
+            self._groups = [MemberGroup(critic, bounds, members, learning_rate)]
+        else:
+            self._groups = [MemberGroup(critic.share(k), [bounds[k]], [k], learning_rate) for k in members]
+        recorded = []
+        for group in self._groups:
+            recorded += group.reports
+        self._reports = []
+        for k in members:
+            self._reports += [(k, reported.name) for reported in bounds[k]]
         self._columns = [recorded.index(report) for report in self._reports]
         # On the device, so that no step waits for the host.
         shape = (self.total, len(recorded))
         self._values = torch.full(shape, math.nan, dtype=torch.float64, device=self.device)
-        known = (one.mutual_information if isinstance(one, KnownPairSource) else math.nan for one in self._sources)
-        self._truth = np.repeat(np.array([*known], np.float64), lengths)
+        truths = np.full(len(lengths), math.nan)
+        for place, pairs in enumerate(self._sources):
+            if isinstance(pairs, KnownPairSource):
+                truths[place] = pairs.mutual_information
+        self._truth = np.repeat(truths, lengths)
         self._done = 0
 
     @property
@@ -275,49 +332,56 @@ class Training:
     @property
     def trace(self) -> Trace:
         """The record of the steps made so far."""
-        values = self._values[: self._done, self._columns].T.contiguous().cpu().numpy().copy()
+        values = self._values[: self._done, self._columns].T.contiguous()
+        values = values.cpu().numpy().copy()
         return Trace(tuple(self._reports), values, self._truth[: self._done].copy())
 
     def advance(self, steps: int) -> None:
         """Makes up to `steps` further steps, at least 1, and stops at the end of the schedule."""
-        for step in range(self._done, min(self.total, self._done + require_int("steps", steps, 1))):
+        end = min(self.total, self._done + require_int("steps", steps, 1))
+        for step in range(self._done, end):
             source = self._sources[bisect_right(self._ends, step)]
             batches = [draw(source, self._batch, stream, self.critic, self.device) for stream in self._streams]
+            estimates = []
             with products_in(self._precision):
-                found = [group.step(*self._pairs_of(group, batches)) for group in self._groups]
-            self._values[step] = torch.cat(found)
+                for group in self._groups:
+                    x, y = self._pairs_of(group, batches)
+                    estimates.append(group.step(x, y))
+            self._values[step] = torch.cat(estimates)
             self._done = step + 1
         self._record_objectives()
 
     def state_dict(self) -> dict:
         """A snapshot in tensors and plain values (torch.load(weights_only=True) reads it back)."""
-        return copy.deepcopy(
-            {
-                "reports": [list(report) for report in self._reports],
-                "packed": self.packed,
-                "precision": self._precision,
-                "total": self.total,
-                "done": self._done,
-                "values": self._values[: self._done].cpu().clone(),  # not the storage of the whole schedule
-                "critic": dict(self.critic.state_dict()),
-                "lanes": [group.state_dict() for group in self._groups],
-                "generators": [stream.get_state() for stream in self._streams],
-            }
-        )
+        values = self._values[: self._done].cpu()
+        state = {
+            **self._settings(),
+            "done": self._done,
+            "values": values.clone(),  # not the storage of the whole schedule
+            "critic": dict(self.critic.state_dict()),
+            "lanes": [group.state_dict() for group in self._groups],
+            "generators": [stream.get_state() for stream in self._streams],
+        }
+        return copy.deepcopy(state)
 
-    def load_state_dict(self, state: dict) -> None:
-        """Continues from a snapshot of a Training with the same arguments. ValueError if it is of another."""
-        own = {
+    def _settings(self) -> dict[str, Any]:
+        """The settings that a snapshot and its Training share."""
+        return {
             "reports": [list(report) for report in self._reports],
             "packed": self.packed,
             "precision": self._precision,
             "total": self.total,
-            "streams": len(self._streams),
         }
-        given = {"precision": PRECISIONS[0]} | {name: state[name] for name in own.keys() & state.keys()}
-        given["streams"] = len(state["generators"])
-        if given != own:
-            raise Conflict(f"state must be of a training with {own}, got one with {given}.")
+
+    def load_state_dict(self, state: dict) -> None:
+        """Continues from a snapshot of a Training with the same arguments. ValueError if it is of another."""
+        expected = self._settings()
+        settings = {name: state[name] for name in expected if name in state}
+        settings.setdefault("precision", PRECISIONS[0])
+        expected["streams"] = len(self._streams)
+        settings["streams"] = len(state["generators"])
+        if settings != expected:
+            raise Conflict(f"state must be of a training with {expected}, got one with {settings}.")
         self.critic.load_state_dict(state["critic"])
         for group, group_state in zip(self._groups, state["lanes"], strict=True):
             group.load_state_dict(group_state)
@@ -333,6 +397,7 @@ class Training:
             self.critic.trained_under(self._objectives)
 
     def _pairs_of(self, group: MemberGroup, batches: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
+        """The pairs x, y of a group: its members share one batch, or each has one."""
         streams = [self._stream_of[k] for k in group.members]
         if len(set(streams)) == 1:
             return batches[streams[0]]
@@ -353,7 +418,8 @@ def check_source(source: PairSource, critic: Critic) -> None:
     """ValueError unless the source is one whose pairs the critic can score."""
     if not isinstance(source, PairSource):
         raise WrongType(f"source must have sample, dim_x and dim_y, got {type(source).__name__}.")
-    dims, expected = (source.dim_x, source.dim_y), (critic.config["dim_x"], critic.config["dim_y"])
+    dims = (source.dim_x, source.dim_y)
+    expected = (critic.config["dim_x"], critic.config["dim_y"])
     if dims != expected:
         raise WrongShape(f"source must have dimensions (dim_x, dim_y) = {expected} for this critic, got {dims}.")
 
@@ -371,13 +437,14 @@ def schedule(
     if isinstance(source, Sequence) != isinstance(steps, Sequence):
         raise WrongLength("source and steps must be one source and a number, or two sequences of equal length.")
     sources = list(source) if isinstance(source, Sequence) else [source]
-    lengths = [require_int("steps", n, 1) for n in (steps if isinstance(steps, Sequence) else [steps])]
+    counts = steps if isinstance(steps, Sequence) else [steps]
+    lengths = [require_int("steps", count, 1) for count in counts]
     if len(sources) != len(lengths) or not sources:
         raise WrongLength(f"steps must have one entry for each of {len(sources)} sources, got {len(lengths)}.")
-    for one in sources:
-        check_source(one, critic)
-        if isinstance(one, KnownPairSource) and not math.isfinite(one.mutual_information):
-            raise MissingValues(f"source must have a finite mutual_information, got {one.mutual_information}.")
+    for pairs in sources:
+        check_source(pairs, critic)
+        if isinstance(pairs, KnownPairSource) and not math.isfinite(pairs.mutual_information):
+            raise MissingValues(f"source must have a finite mutual_information, got {pairs.mutual_information}.")
     return sources, lengths
 
 
@@ -385,14 +452,16 @@ def _bounds_per_member(bound: str | Bound | Sequence[BoundOfMember], members: in
     """The bounds of every member, each group sharing one objective."""
     if isinstance(bound, (str, Bound)):
         return [(as_bound(bound),)] * members
-    groups = [(g,) if isinstance(g, (str, Bound)) else tuple(g) for g in bound]
-    if len(groups) != members:
-        raise WrongLength(f"bound must be one bound or one entry for each of {members} members, got {len(groups)}.")
-    result = []
-    for group in groups:
-        bounds = tuple(as_bound(b) for b in group)
-        names = [b.name for b in bounds]
-        if len({b.objective for b in bounds}) != 1 or len(set(names)) != len(names):
+    if len(bound) != members:
+        raise WrongLength(f"bound must be one bound or one entry for each of {members} members, got {len(bound)}.")
+    per_member = []
+    for entry in bound:
+        if isinstance(entry, (str, Bound)):
+            entry = (entry,)
+        bounds = tuple(map(as_bound, entry))
+        names = [reported.name for reported in bounds]
+        objectives = {reported.objective for reported in bounds}
+        if len(objectives) != 1 or len(set(names)) != len(names):
             raise Conflict(f"bound must group different bounds of one objective (see share_training), got {names}.")
-        result.append(bounds)
-    return result
+        per_member.append(bounds)
+    return per_member

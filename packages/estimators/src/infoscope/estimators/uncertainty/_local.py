@@ -15,6 +15,7 @@ from infoscope.estimators.knn.search import nearest
 from infoscope.estimators.variables import Variable, joint_codes
 
 BLOCK = 32  # rows whose distances are kept at once
+EXCHANGES_PER_ROW = 10  # tried between two permutations
 
 
 def local_permutations(
@@ -26,75 +27,85 @@ def local_permutations(
     Within categories and `groups` [n]. No x is used twice, except with `reuse` (as published, biased upwards).
     """
     labels = [codes for codes in (z.codes, groups) if codes is not None]
-    near = np.hstack([np.arange(z.n)[:, None], nearest(z.continuous, k_perm - 1, joint_codes(labels)[0]).ids])
-    drawn = np.empty((permutations, z.n), np.intp)
+    strata, _ = joint_codes(labels)
+    others = nearest(z.continuous, k_perm - 1, strata).ids
+    near = np.hstack([np.arange(z.n)[:, None], others])
+    rows = np.empty((permutations, z.n), np.intp)
     if reuse:
-        for row in drawn:
+        for row in rows:
             draw_in_turn(generator.permutation(z.n), generator.permuted(near, axis=1), row)
     else:
-        swap(near, generator, 10 * z.n, drawn)  # ten exchanges tried for each row
-    return drawn
+        swap(near, generator, EXCHANGES_PER_ROW * z.n, rows)
+    return rows
 
 
 @numba.njit(cache=True, nogil=True)
 def swap(near, generator, turns, drawn):
     """Fills drawn [B, n] with states of a chain over the permutations that give each i one of near[i] (-1: none)."""
-    n, many = near.shape
-    own, owner = np.arange(n), np.arange(n)
+    n, neighbours = near.shape
+    source = np.arange(n)  # the row whose x each row has
+    place = np.arange(n)  # the row that has each row's x
     for state in drawn:
         for _ in range(turns):
             i = generator.integers(0, n)
-            wanted = near[i, generator.integers(0, many)]
-            if wanted < 0:
+            new = near[i, generator.integers(0, neighbours)]
+            if new < 0:
                 continue
-            j, given = owner[wanted], own[i]
-            for c in range(many):
-                if near[j, c] == given:
-                    own[i], own[j], owner[wanted], owner[given] = wanted, given, i, j
+            old = source[i]
+            j = place[new]
+            for c in range(neighbours):
+                if near[j, c] == old:
+                    source[i], source[j] = new, old
+                    place[new], place[old] = i, j
                     break
-        state[:] = own
+        state[:] = source
 
 
 @numba.njit(cache=True, nogil=True)
 def draw_in_turn(order, choices, drawn):
-    """drawn[i] = the first of choices[i] (-1: none) that is not taken, by turns in the given order; else the last."""
-    taken = np.zeros(len(order), np.bool_)
+    """drawn[i] = the first of choices[i] (-1: none) that is not used yet, by turns in this order; else the last."""
+    is_used = np.zeros(len(order), np.bool_)
     for i in order:
         for j in choices[i]:
             if j >= 0:
                 drawn[i] = j
-                if not taken[j]:
+                if not is_used[j]:
                     break
-        taken[drawn[i]] = True
+        is_used[drawn[i]] = True
 
 
 def permuted_estimates(x: Variable, y: Variable, z: Variable, rows: NDArray[np.intp], k: int) -> NDArray[np.float64]:
     """I(x[rows]; y | z) [B], nats, of prepared variables for rows [B, n]: each as `knn` estimates it."""
     codes = [np.zeros(z.n, np.intp) if variable.codes is None else variable.codes for variable in (x, y, z)]
-    of_z, of_yz = codes[2], joint_codes(codes[1:])[0]
+    codes_x, _, codes_z = codes
+    codes_yz, _ = joint_codes(codes[1:])
     counted = np.ones(rows.shape)
-    for weights, row in zip(counted, rows) if of_yz.any() or codes[0].any() else ():
-        cells = joint_codes([of_yz, codes[0][row]])[0]
-        weights[:] = np.bincount(cells)[cells] > 1
+    if codes_yz.any() or codes_x.any():
+        for weights, row in zip(counted, rows):
+            cells, _ = joint_codes([codes_yz, codes_x[row]])
+            weights[:] = np.bincount(cells)[cells] > 1
     table = np.concatenate([[np.nan], digamma(np.arange(1, z.n + 1))])
     columns = [np.ascontiguousarray(variable.continuous) for variable in (x, y, z)]
-    accidents = knn.MAX_CHANCE_TIES if x.ranked + y.ranked + z.ranked else 0
 
-    def summed(closed: bool, some: NDArray) -> tuple[NDArray, NDArray]:
-        sums, tied = np.zeros(some.sum()), np.zeros(some.sum(), np.int64)
+    def summed(closed: bool, chosen: NDArray) -> tuple[NDArray, NDArray]:
+        """Sums of local values, and numbers of rows with tied distances, of the chosen permutations."""
+        sums = np.zeros(chosen.sum())
+        tied = np.zeros(len(sums), np.int64)
+        weights = counted[chosen]
         for start in range(0, z.n, BLOCK):  # a person can interrupt between blocks
             end = min(start + BLOCK, z.n)
             add_local_values(
-                start, end, *columns, codes[0], of_yz, of_z, rows[some], counted[some], k, closed, table, sums, tied
+                start, end, *columns, codes_x, codes_yz, codes_z, rows[chosen], weights, k, closed, table, sums, tied
             )
         return sums, tied
 
     sums, tied = summed(False, np.ones(len(rows), bool))
-    left = counted.sum(axis=1)
-    crowded = (tied > knn.MAX_TIED_SHARE * left) & (tied > accidents)
-    if crowded.any():
-        sums[crowded], _ = summed(True, crowded)
-    return sums / left
+    rows_counted = counted.sum(axis=1)
+    chance_ties = knn.MAX_CHANCE_TIES if x.ranked + y.ranked + z.ranked else 0
+    has_ties = (tied > knn.MAX_TIED_SHARE * rows_counted) & (tied > chance_ties)
+    if has_ties.any():
+        sums[has_ties], _ = summed(True, has_ties)
+    return sums / rows_counted
 
 
 @numba.njit(cache=True, nogil=True)
@@ -104,16 +115,19 @@ def add_local_values(start, end, x, y, z, of_x, of_yz, of_z, rows, counted, k, c
     x, y, z float64 [n, d]; of_... codes [n]; rows and counted [B, n] (0: left out); table: digamma; closed spheres or
     open.
     """
-    n, many = len(z), end - start
-    in_z, in_yz = np.empty((many, n)), np.empty((many, n))
-    for q in range(many):
+    n = len(z)
+    size = end - start
+    in_z, in_yz = np.empty((size, n)), np.empty((size, n))
+    for q in range(size):
         i = start + q
         for j in range(n):
-            apart = exact_distance(z, i, j) if of_z[i] == of_z[j] else np.inf
-            in_z[q, j] = apart
-            in_yz[q, j] = max(apart, exact_distance(y, i, j)) if of_yz[i] == of_yz[j] else np.inf
-    moved, labels = np.empty((x.shape[1], n)), np.empty(n, np.intp)
-    in_xz, joint, radii = np.empty(n), np.empty(n), np.zeros(many)
+            distance = exact_distance(z, i, j) if of_z[i] == of_z[j] else np.inf
+            in_z[q, j] = distance
+            in_yz[q, j] = max(distance, exact_distance(y, i, j)) if of_yz[i] == of_yz[j] else np.inf
+    moved = np.empty((x.shape[1], n))
+    labels = np.empty(n, np.intp)
+    in_xz, joint = np.empty(n), np.empty(n)
+    radii = np.zeros(size)
     labelled = of_x.max() > 0
     for b in range(len(rows)):
         for j in range(n):
@@ -122,7 +136,7 @@ def add_local_values(start, end, x, y, z, of_x, of_yz, of_z, rows, counted, k, c
                 moved[c, j] = x[rows[b, j], c]
         weights = counted[b]
         everyone = weights.min() > 0
-        for q in range(many):
+        for q in range(size):
             i = start + q
             if weights[i] == 0:
                 continue
@@ -131,22 +145,24 @@ def add_local_values(start, end, x, y, z, of_x, of_yz, of_z, rows, counted, k, c
             if not everyone:
                 for j in range(n):
                     joint[j] = joint[j] if weights[j] > 0 else np.inf
-            there = count_below(joint, np.inf)
-            own = min(k, there)
-            radius = radii[q] = smallest(joint, own, radii[q])  # that of the last permutation is not far
-            ties = count_below(joint, np.nextafter(radius, np.inf)) - own
-            here = ties > 0 or radius == 0
-            tied[b] += here
-            if closed or here:
+            k_here = min(k, count_below(joint, np.inf))
+            radius = radii[q] = smallest(joint, k_here, radii[q])  # the radius of the last permutation is not far
+            ties = count_below(joint, np.nextafter(radius, np.inf)) - k_here
+            is_tied = ties > 0 or radius == 0
+            tied[b] += is_tied
+            if closed or is_tied:
                 limit, itself = np.nextafter(radius, np.inf), 1
             else:
                 limit, itself = radius, 0
             if everyone:
-                xz, yz, only_z = count_below(in_xz, limit), count_below(in_yz[q], limit), count_below(in_z[q], limit)
+                xz = count_below(in_xz, limit)
+                yz = count_below(in_yz[q], limit)
+                only_z = count_below(in_z[q], limit)
             else:
-                xz, yz = weighted_below(in_xz, limit, weights), weighted_below(in_yz[q], limit, weights)
+                xz = weighted_below(in_xz, limit, weights)
+                yz = weighted_below(in_yz[q], limit, weights)
                 only_z = weighted_below(in_z[q], limit, weights)
-            sums[b] += table[int(own + ties)] - table[int(xz) - itself] - table[int(yz) - itself]
+            sums[b] += table[int(k_here + ties)] - table[int(xz) - itself] - table[int(yz) - itself]
             sums[b] += table[int(only_z) - itself]
 
 
@@ -199,7 +215,12 @@ def smallest(values, k, guess):
             high = middle
             if count == k:
                 break
-        middle = 1.15 * low + 1e-9 if high == np.inf else 0.85 * high if low == 0 else (low + high) / 2
+        if high == np.inf:
+            middle = 1.15 * low + 1e-9
+        elif low == 0:
+            middle = 0.85 * high
+        else:
+            middle = (low + high) / 2
         if not low < middle < high:
             break
     return greatest_at_most(values, high)

@@ -29,8 +29,9 @@ HALF_SAMPLES, JACKKNIFE = "half-subsamples", "delete-group jackknife"
 class Resamples:
     """Subsamples of one data set; estimates on the same Resamples have paired errors.
 
-    weights uint8 [n, B]: 1 where a row is in a subsample
-    units   number of rows or groups drawn from
+    weights  uint8 [n, B], 1 where a row is in a subsample
+    scheme   half-samples or jackknife
+    units    number of rows or groups drawn from
     """
 
     weights: NDArray[np.uint8]
@@ -48,34 +49,36 @@ class Resamples:
 
 def half_samples(n: int, count: int, generator: np.random.Generator, groups: ArrayLike | None = None) -> Resamples:
     """`count` independent random half-samples of n rows, or of their groups [n], without replacement."""
-    units, of_row = _units(n, groups)
+    units, codes = _units(n, groups)
     count = require_int("count", count, 10)
-    chosen = np.zeros((units, count), np.uint8)
-    for column in chosen.T:
-        column[generator.permutation(units)[: units // 2]] = 1
-    return Resamples(_rows(chosen, of_row), HALF_SAMPLES, units)
+    weights = np.zeros((units, count), np.uint8)
+    for half_sample in weights.T:
+        half_sample[generator.permutation(units)[: units // 2]] = 1
+    return Resamples(_of_rows(weights, codes), HALF_SAMPLES, units)
 
 
 def leave_one_out(n: int, blocks: int, generator: np.random.Generator, groups: ArrayLike | None = None) -> Resamples:
     """The sample without each of `blocks` random equal blocks of n rows; with groups [n], of whole groups."""
-    units, of_row = _units(n, groups)
+    units, codes = _units(n, groups)
     blocks = min(require_int("blocks", blocks, MIN_UNITS), units)
-    part = np.empty(units, np.int64)
-    part[generator.permutation(units)] = np.arange(units) % blocks
-    weights = _rows((part[:, None] != np.arange(blocks)).astype(np.uint8), of_row)
-    return Resamples(weights, JACKKNIFE, units)
+    block_of_unit = np.empty(units, np.int64)
+    block_of_unit[generator.permutation(units)] = np.arange(units) % blocks
+    weights = (block_of_unit[:, None] != np.arange(blocks)).astype(np.uint8)
+    return Resamples(_of_rows(weights, codes), JACKKNIFE, units)
 
 
 def _units(n: int, groups: ArrayLike | None) -> tuple[int, NDArray[np.int64] | None]:
+    """The number of rows or groups, and the groups' codes [n]. TooFew."""
     units, codes = (n, None) if groups is None else group_codes(n, groups)
     if units < MIN_UNITS:
-        what = "rows" if groups is None else "groups"
-        raise TooFew(f"{what} must be at least {MIN_UNITS} to draw subsamples from, got {units}.")
+        name = "rows" if groups is None else "groups"
+        raise TooFew(f"{name} must be at least {MIN_UNITS} to draw subsamples from, got {units}.")
     return units, codes
 
 
-def _rows(chosen: NDArray[np.uint8], of_row: NDArray[np.int64] | None) -> NDArray[np.uint8]:
-    return np.ascontiguousarray(chosen if of_row is None else chosen[of_row])
+def _of_rows(weights: NDArray[np.uint8], codes: NDArray[np.int64] | None) -> NDArray[np.uint8]:
+    """Weights [n, B] of rows, from weights of rows or groups."""
+    return np.ascontiguousarray(weights if codes is None else weights[codes])
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -90,13 +93,13 @@ class Uncertain(Estimate):
     resamples: Resamples
 
     def _plus(self, other: float, sign: float) -> Estimate:
-        found = super()._plus(other, sign)
+        total = super()._plus(other, sign)
         if not isinstance(other, Uncertain):
-            return found
+            return total
         if not np.array_equal(self.resamples.weights, other.resamples.weights):
             raise Conflict("terms must share one Resamples, got different ones; pass the same `resamples` to each.")
         values = self.estimates + sign * other.estimates
-        return uncertain(found.value, found.method, found.notes, found.settings, values, self.resamples)
+        return uncertain(total.value, total.method, total.notes, total.settings, values, self.resamples)
 
 
 def subsample(
@@ -111,12 +114,36 @@ def subsample(
 ) -> Uncertain:
     """I(x; y) or I(x; y | z), nats, with a sampling interval from random half-samples.
 
-    resamples  how many half-samples, or the Resamples that other estimates share (then groups must be None)
-    groups     [n], dependent rows, drawn together; exact copies within one are counted once
-    margins    as of `knn.mutual_information`
+    The standard error is sqrt(m / (n - m)) times the standard deviation of estimates on m of n rows.
 
-    The standard error is sqrt(m / (n - m)) times the standard deviation of estimates on m of n rows. ValueError: as
-    `knn.mutual_information`; fewer than 8 rows or groups; fewer than 10 resamples; a subsample with one class only.
+    Parameters
+    ----------
+    x, y, z : array_like [n] or [n, d]
+    k : int
+        Neighbours.
+    resamples : int or Resamples
+        How many half-samples, or the Resamples that other estimates share (then groups must be None).
+    groups : array_like [n], optional
+        Labels of dependent rows, which are drawn together; exact copies within a group are included once.
+    generator : numpy.random.Generator, optional
+    margins : str
+        As in `knn.mutual_information`.
+
+    Returns
+    -------
+    Uncertain
+
+    Raises
+    ------
+    InfoscopeError
+        As `knn.mutual_information`; fewer than 8 rows or groups; fewer than 10 resamples; a subsample with one class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.random.default_rng(0).normal(size=(200, 2))
+    >>> subsample(x[:, 0], x.sum(axis=1)).units
+    200
     """
     sample, codes = Sample.of(x, y, z, margins, groups)
     sample, codes = sample.without_copies(codes)
@@ -124,11 +151,15 @@ def subsample(
     if plan is None:
         plan = half_samples(sample.n, resamples, generator_or_default(generator), codes)
     _require_classes_in_each(sample, plan.weights)
-    value, *estimates = resampled(sample, np.hstack([np.ones((sample.n, 1), np.uint8), plan.weights]), k)
-    method, neighbours, notes = knn.treatment(sample.variables, k)
-    settings = ", ".join([f"k = {k}"] * bool(neighbours) + [f"{plan.scheme} ({plan.count})"])
-    found = uncertain(float(value), method, notes, settings, np.array(estimates), plan)
-    return replace(found, standard_error=max(found.standard_error, sample.second_order_error(plan.units)))
+    all_rows = np.ones((sample.n, 1), np.uint8)
+    value, *estimates = resampled(sample, np.hstack([all_rows, plan.weights]), k)
+    method, uses_neighbours, notes = knn.treatment(sample.variables, k)
+    settings = f"{plan.scheme} ({plan.count})"
+    if uses_neighbours:
+        settings = f"k = {k}, {settings}"
+    estimate = uncertain(float(value), method, notes, settings, np.array(estimates), plan)
+    error = max(estimate.standard_error, sample.second_order_error(plan.units))
+    return replace(estimate, standard_error=error)
 
 
 def shared(resamples: Any, n: int, groups: ArrayLike | None) -> Resamples | None:
@@ -144,22 +175,24 @@ def shared(resamples: Any, n: int, groups: ArrayLike | None) -> Resamples | None
 
 def _require_classes_in_each(sample: Sample, weights: Weights) -> None:
     """ValueError if x or y has only one class in the sample or a subsample, where the estimate is always 0."""
+    x, y, *_ = sample.variables
     joint = join(*sample.variables)
-    kept, _ = knn.without_singletons(joint)
-    knn.require_classes(kept, **{name: variable.take(kept) for name, variable in zip("xy", sample.variables)})
+    rows, _ = knn.without_singletons(joint)
+    knn.require_classes(rows, x=x.take(rows), y=y.take(rows))
     codes = codes_of(joint)
-    # rows alone in their class are left out where neighbours are searched
-    present = class_counts(codes, joint.categories, weights) > (1 if joint.dim else 0)
-    _, first = np.unique(codes, return_index=True)
-    for name, variable in zip("xy", sample.variables):
+    min_rows = 2 if joint.dim else 1  # rows alone in their class are left out where neighbours are searched
+    is_present = class_counts(codes, joint.categories, weights) >= min_rows
+    _, first_rows = np.unique(codes, return_index=True)
+    subsamples = weights.shape[1]
+    for name, variable in (("x", x), ("y", y)):
         if variable.kind == "discrete":
-            there = np.zeros((variable.categories, weights.shape[1]), bool)
-            np.logical_or.at(there, variable.codes[first], present)
-            lost = int((there.sum(axis=0) < 2).sum())
-            if lost:
+            has_class = np.zeros((variable.categories, subsamples), bool)
+            np.logical_or.at(has_class, variable.codes[first_rows], is_present)
+            constant = int((has_class.sum(axis=0) < 2).sum())
+            if constant:
                 raise NoVariation(
-                    f"{name} must have at least two classes in every subsample, but the rarest is missing from {lost} "
-                    f"of {weights.shape[1]} (or alone there): merge or drop it."
+                    f"{name} must have at least two classes in every subsample, but the rarest is missing from "
+                    f"{constant} of {subsamples} (or alone there): merge or drop it."
                 )
 
 
@@ -167,8 +200,8 @@ def uncertain(
     value: float, method: str, notes: tuple[str, ...], settings: str, estimates: NDArray, plan: Resamples
 ) -> Uncertain:
     """The estimate with the standard error that the half-samples give, and its influence [B]."""
-    drawn = plan.units // 2
-    scale = np.sqrt(drawn / (plan.units - drawn) / (plan.count - 1))
+    half = plan.units // 2
+    scale = np.sqrt(half / (plan.units - half) / (plan.count - 1))
     influence = (estimates - estimates.mean()) * scale
     return Uncertain(
         value,

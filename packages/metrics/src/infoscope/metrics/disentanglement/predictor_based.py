@@ -28,7 +28,8 @@ from infoscope.metrics.factor_information.inputs import (
 )
 from infoscope.notes import Note
 
-TREES, MIN_LEAF_ITEMS = 50, 10
+TREES = 50
+MIN_LEAF_ITEMS = 10
 UNUSED = "In some half, the predictors use no column."
 TEST_SHARE = 1 / 3  # of the items of SAP: 5,000 of 15,000, as in disentanglement_lib
 
@@ -63,37 +64,56 @@ def dci(
     generator: np.random.Generator | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Dci:
-    """Disentanglement, completeness and informativeness of a representation [N, L] for factors [N, K]
-    (`inputs.as_factors`).
+    """Disentanglement, completeness and informativeness of a representation for factors.
 
     50 extremely randomised trees (Geurts et al. 2006), with leaves of at least 10 items, predict each factor from all
     latents; for numbers, accuracy is R2. Scores by other predictors cannot be compared.
 
-    items      number of random items used; None: all
-    halvings   random divisions into two halves, each predicted from the other; the error of disentanglement and
-               completeness is half the root mean square of their differences, 1.3 to 2 times the standard deviation
-               over new samples
-    progress   called after every predictor with the share done
+    Parameters
+    ----------
+    representation
+        Numbers [N, L].
+    factors
+        [N, K], as in `inputs.as_factors`.
+    halvings
+        Random divisions into two halves, each predicted from the other; the error of disentanglement and completeness
+        is half the root mean square of their differences, 1.3 to 2 times the standard deviation over new samples.
+    items
+        Number of random items used; None: all.
+    progress
+        Called after every predictor with the share done.
 
-    Unused latents and factors have weight 0; NaN, with a note, where none is used. ValueError: fewer than two latents
-    or factors, a factor of one value, halvings < 1, other shapes, values that are not finite.
+    Returns
+    -------
+    Dci
+        Unused latents and factors have weight 0; NaN, with a note, where all are unused.
+
+    Raises
+    ------
+    ValueError
+        Fewer than two latents or factors, a factor of one value, halvings < 1, other shapes, values that are not
+        finite.
     """
     generator = generator_or_default(generator)
-    known = as_factors(factors, least=2, numbers=True)
-    codes = as_array(representation, known.n, least=2)
+    all_factors = as_factors(factors, least=2, numbers=True)
+    codes = as_array(representation, all_factors.n, least=2)
     require_int("halvings", halvings, 1)
-    chosen = random_items(known.n, items, generator)
+    chosen = random_items(all_factors.n, items, generator)
     splits = half_splits(len(chosen), halvings, generator)
-    importance, correct = train_predictors(codes[chosen], known.take(chosen), splits, generator, progress)
-    how = f"extra trees ({TREES}, leaves of {MIN_LEAF_ITEMS}), {halvings} halvings of {len(chosen)} items"
-    of_item = correct.mean(axis=1)
-    error = clustered_error(of_item)
+    importance, correct = train_predictors(codes[chosen], all_factors.take(chosen), splits, generator, progress)
+    method = f"extra trees ({TREES}, leaves of {MIN_LEAF_ITEMS}), {halvings} halvings of {len(chosen)} items"
+    correct_by_item = correct.mean(axis=1)
+    informativeness = Estimate(
+        float(correct_by_item.mean()),
+        clustered_error(correct_by_item),
+        "share of held-out items",
+        len(correct_by_item),
+        f"{method}; over items",
+    )
     return Dci(
-        disentanglement=halves_estimate([concentration(one) for one in importance], how),
-        completeness=halves_estimate([concentration(one.T) for one in importance], how),
-        informativeness=Estimate(
-            float(of_item.mean()), error, "share of held-out items", len(of_item), f"{how}; over items"
-        ),
+        disentanglement=halves_estimate([concentration(matrix) for matrix in importance], method),
+        completeness=halves_estimate([concentration(matrix.T) for matrix in importance], method),
+        informativeness=informativeness,
         importance=importance.mean(axis=0),
         accuracy=correct.mean(axis=0),
     )
@@ -103,43 +123,50 @@ def half_splits(n: int, halvings: int, generator: np.random.Generator) -> Iterat
     """The splits of random divisions of n items into halves, each half held out once."""
     for _ in range(halvings):
         order = generator.permutation(n)
-        first, second = order[: n // 2], order[n // 2 :]
+        first = order[: n // 2]
+        second = order[n // 2 :]
         yield first, second
         yield second, first
 
 
 def train_predictors(
     codes: NDArray[np.float64],
-    known: Factors,
+    factors: Factors,
     splits: Iterable[Split],
     generator: np.random.Generator,
     progress: Callable[[float], None] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Importances by split [splits, L, K]; shares of correct predictions of held-out items [held, K]."""
+    """Importances by split [splits, L, K]; shares of correct predictions of held-out items [n, K]."""
     jobs = []
-    for split, (training, held) in enumerate(splits):
-        seeds = generator.integers(2**31, size=known.count)
-        jobs += [(split, k, training, held, int(seeds[k])) for k in range(known.count)]
+    for split, (training, held_out) in enumerate(splits):
+        seeds = generator.integers(2**31, size=factors.count)
+        for k in range(factors.count):
+            jobs.append((split, k, training, held_out, int(seeds[k])))
 
-    def run(split: int, k: int, training: NDArray, held: NDArray, seed: int) -> tuple:
-        values = known.values[:, k] if known.numbers[k] else known.codes[:, k]
-        trees = ExtraTreesRegressor if known.numbers[k] else ExtraTreesClassifier
+    def run(job: tuple[int, int, NDArray, NDArray, int]) -> tuple[NDArray, NDArray]:
+        _, k, training, held_out, seed = job
+        is_number = factors.numbers[k]
+        values = factors.values[:, k] if is_number else factors.codes[:, k]
+        trees = ExtraTreesRegressor if is_number else ExtraTreesClassifier
         fit = trees(TREES, min_samples_leaf=MIN_LEAF_ITEMS, max_features=None, random_state=seed)
         fit.fit(codes[training], values[training])
-        predicted = fit.predict(codes[held])
-        correct = predicted == values[held]
-        if known.numbers[k]:
-            correct = 1 - (predicted - values[held]) ** 2 / values[held].var()
-        return split, k, held, fit.feature_importances_, correct
+        predicted = fit.predict(codes[held_out])
+        truth = values[held_out]
+        if is_number:
+            correct = 1 - (predicted - truth) ** 2 / truth.var()
+        else:
+            correct = predicted == truth
+        return fit.feature_importances_, correct
 
-    importance = np.empty((split + 1, codes.shape[1], known.count))
-    correct, count = np.zeros(known.codes.shape), np.zeros(known.codes.shape)
+    importance = np.empty((split + 1, codes.shape[1], factors.count))
+    correct = np.zeros(factors.codes.shape)
+    count = np.zeros(factors.codes.shape)
     with ThreadPoolExecutor(threads()) as pool:
-        found = pool.map(run, *zip(*jobs))
-        for done, (split, k, held, weights, hits) in enumerate(found, 1):
+        results = zip(jobs, pool.map(run, jobs))
+        for done, ((split, k, _, held_out, _), (weights, hits)) in enumerate(results, 1):
             importance[split, :, k] = weights
-            correct[held, k] += hits
-            count[held, k] += 1
+            correct[held_out, k] += hits
+            count[held_out, k] += 1
             if progress is not None:
                 progress(done / len(jobs))
     return importance, correct / count
@@ -153,7 +180,8 @@ def concentration(importance: NDArray[np.float64]) -> float:
         return np.nan
     shares = importance[used] / weights[used, None]
     logs = np.log(shares, where=shares > 0, out=np.zeros_like(shares))
-    return float(np.average(1 + (shares * logs).sum(axis=1) / np.log(importance.shape[1]), weights=weights[used]))
+    concentrations = 1 + (shares * logs).sum(axis=1) / np.log(importance.shape[1])
+    return float(np.average(concentrations, weights=weights[used]))
 
 
 LINEAR = Note(
@@ -163,14 +191,14 @@ LINEAR = Note(
 )
 
 
-def halves_estimate(values: list[float], how: str) -> Estimate:
+def halves_estimate(values: list[float], method: str) -> Estimate:
     """The mean of a score over both halves of every division, with its error; see `dci`."""
     first, second = np.reshape(values, (-1, 2)).T
     if np.isnan(values).any():
-        return undefined(UNUSED, "share", len(first), how)
+        return undefined(UNUSED, "share", len(first), method)
     error = float(np.sqrt(np.mean((first - second) ** 2))) / 2
-    how = f"{how}; over halves"
-    return Estimate(float(np.mean(values)), error, "share", len(first), how, degrees=len(first))
+    method = f"{method}; over halves"
+    return Estimate(float(np.mean(values)), error, "share", len(first), method, degrees=len(first))
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -191,74 +219,104 @@ def sap(
     items: int | None = 15_000,
     generator: np.random.Generator | None = None,
 ) -> Sap:
-    """Separated attribute predictability (Kumar et al. 2018): mean over factors of the best minus the second-best score
-    of a single latent, on random `items` (None: all). Errors are over (test) items; classifiers and latents are taken
-    as given.
+    """Separated attribute predictability: mean over factors of the best minus the second-best score of one latent.
 
-    kind   "discrete": accuracy of a linear support-vector machine (C = 0.01, balanced, as in disentanglement_lib) on a
-           third of the items; it is low for more than two ordered values in one latent. "thresholds": balanced
-           accuracy of thresholds on the latent, as Kumar et al. 2018 define it: at most 1 - the mean of 1 / values.
-           "continuous": R2 of linear regression. None: continuous where a factor is numbers
+    Parameters
+    ----------
+    representation
+        Numbers [N, L].
+    factors
+        [N, K], as in `inputs.as_factors`.
+    kind
+        "discrete": accuracy of a linear support-vector machine (C = 0.01, balanced, as in disentanglement_lib) on a
+        third of the items; it is low for more than two ordered values in one latent. "thresholds": balanced accuracy of
+        thresholds on the latent, as Kumar et al. 2018 define it: at most 1 - the mean of 1 / values. "continuous": R2
+        of linear regression. None: continuous where a factor is numbers.
+    items
+        Number of random items used; None: all.
 
-    ValueError: fewer than two latents, a factor of one value, another kind, other shapes.
+    Returns
+    -------
+    Sap
+        Errors are over (test) items; classifiers and latents are treated as fixed.
+
+    Raises
+    ------
+    ValueError
+        Fewer than two latents, a factor of one value, another kind, other shapes.
     """
     generator = generator_or_default(generator)
-    known = as_factors(factors, numbers=True)
-    codes = as_array(representation, known.n, least=2)
-    kind = kind or ("continuous" if known.numbers.any() else "discrete")
+    all_factors = as_factors(factors, numbers=True)
+    has_numbers = all_factors.numbers.any()
+    codes = as_array(representation, all_factors.n, least=2)
+    if not kind:
+        kind = "continuous" if has_numbers else "discrete"
     classifiers = {"discrete": "linear SVM", "thresholds": "thresholds, balanced"}
-    if kind not in (*classifiers, "continuous") or kind in classifiers and known.numbers.any():
+    if kind not in (*classifiers, "continuous") or kind in classifiers and has_numbers:
         raise WrongType(f"kind must be discrete, thresholds or continuous (for numbers: continuous), got {kind!r}.")
-    chosen = random_items(known.n, items, generator)
+    chosen = random_items(all_factors.n, items, generator)
     if kind in classifiers:
-        local, matrix = single_accuracies(codes, known, chosen, kind == "thresholds")
+        local, matrix = single_accuracies(codes, all_factors, chosen, kind == "thresholds")
         unit = "difference of accuracies"
-        how = f"{classifiers[kind]}, {len(chosen) - len(local)} training items; over test items"
+        method = f"{classifiers[kind]}, {len(chosen) - len(local)} training items; over test items"
     else:
-        local, matrix = correlations(codes[chosen], known.values[chosen])
-        unit, how = "difference of R2", "squared correlation; over items"
+        local, matrix = correlations(codes[chosen], all_factors.values[chosen])
+        unit = "difference of R2"
+        method = "squared correlation; over items"
     second, first = np.argsort(matrix, axis=0)[-2:]
-    k = np.arange(known.count)
+    k = np.arange(all_factors.count)
     value = float((matrix[first, k] - matrix[second, k]).mean())
     gaps = (local[:, first, k] - local[:, second, k]).mean(axis=1)
     error = clustered_error(gaps)
-    perfect = float(np.mean(1 - 1 / (known.codes.max(axis=0) + 1))) if kind == "thresholds" else np.nan
-    notes = (LINEAR,) if kind == "discrete" and known.codes.max() > 1 else ()
-    return Sap(value, error, unit, len(gaps), how, notes, matrix=matrix, perfect=perfect)
+    perfect = np.nan
+    if kind == "thresholds":
+        values = all_factors.codes.max(axis=0) + 1
+        perfect = float(np.mean(1 - 1 / values))
+    notes = ()
+    if kind == "discrete" and all_factors.codes.max() > 1:
+        notes = (LINEAR,)
+    return Sap(value, error, unit, len(gaps), method, notes, matrix=matrix, perfect=perfect)
 
 
 def single_accuracies(
-    codes: NDArray[np.float64], known: Factors, chosen: NDArray[np.int64], thresholds: bool
+    codes: NDArray[np.float64], factors: Factors, chosen: NDArray[np.int64], thresholds: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Whether a test item is predicted correctly from one latent [test, L, K], and the accuracies [L, K].
 
     By a support-vector machine, 1 or 0; or by thresholds, weighted so that every value of a factor counts the same.
     """
-    held = max(1, round(len(chosen) * TEST_SHARE))
-    test, training = chosen[:held], chosen[held:]
-    correct = np.empty((held, codes.shape[1], known.count))
-    for k in range(known.count):
-        y, seen = known.codes[test, k], known.codes[training, k]
-        values = len(np.unique(seen))
+    count = max(1, round(len(chosen) * TEST_SHARE))
+    test = chosen[:count]
+    training = chosen[count:]
+    correct = np.empty((count, codes.shape[1], factors.count))
+    for k in range(factors.count):
+        y_test = factors.codes[test, k]
+        y_training = factors.codes[training, k]
+        values = len(np.unique(y_training))
         if values < 2:
-            raise NoVariation(f"factors must take two values among the training items, got one for {known.names[k]}.")
+            raise NoVariation(f"factors must take two values among the training items, got one for {factors.names[k]}.")
         for latent in range(codes.shape[1]):
-            machine = LinearSVC(C=0.01, class_weight="balanced", random_state=0)
             if thresholds:
                 machine = DecisionTreeClassifier(max_leaf_nodes=values, class_weight="balanced", random_state=0)
-            machine.fit(codes[training, latent : latent + 1], seen)
-            correct[:, latent, k] = machine.predict(codes[test, latent : latent + 1]) == y
+            else:
+                machine = LinearSVC(C=0.01, class_weight="balanced", random_state=0)
+            column = codes[:, latent : latent + 1]
+            machine.fit(column[training], y_training)
+            correct[:, latent, k] = machine.predict(column[test]) == y_test
         if thresholds:
-            _, place, counts = np.unique(y, return_inverse=True, return_counts=True)
-            correct[:, :, k] *= (held / (len(counts) * counts[place]))[:, None]
+            _, place, counts = np.unique(y_test, return_inverse=True, return_counts=True)
+            weights = count / (len(counts) * counts[place])
+            correct[:, :, k] *= weights[:, None]
     return correct, correct.mean(axis=0)
 
 
 def correlations(codes: NDArray[np.float64], values: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Influence of each item on the squared correlations [n, L, K], and these [L, K]."""
-    u, v = standardised(codes)[:, :, None], standardised(values)[:, None, :]
+    u = standardised(codes)[:, :, None]
+    v = standardised(values)[:, None, :]
     r = (u * v).mean(axis=0)
-    return 2 * r * (u * v - r * (u**2 + v**2) / 2), r**2
+    influence = 2 * r * (u * v - r * (u**2 + v**2) / 2)
+    return influence, r**2
 
 
 def standardised(columns: NDArray[Any]) -> NDArray[np.float64]:

@@ -38,10 +38,18 @@ ATTACKED = ("unibound", "mig", "dci_disentanglement", "dci_completeness", "sap_t
 NO_LIMIT = Note("Nothing is found; what all columns together could hold has no known upper limit.", "no limit")
 MAIN = "unibound"
 HEADLINES = (
-    MAIN, "shared/unique_low", "shared/unique_high", "shared/redundant_low", "shared/redundant_high",
-    "shared/synergistic_low", "shared/synergistic_high", "mig", "dci_disentanglement", "dci_completeness",
+    MAIN,
+    "shared/unique_low",
+    "shared/unique_high",
+    "shared/redundant_low",
+    "shared/redundant_high",
+    "shared/synergistic_low",
+    "shared/synergistic_high",
+    "mig",
+    "dci_disentanglement",
+    "dci_completeness",
     "dci_informativeness",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,47 +80,58 @@ class DisentanglementReport(Report):
         """The verdict in a sentence, what qualifies it, and what "holds" means."""
         if not self.places:
             return ["No verdict: factors of numbers have no entropy, of which columns could hold a share."]
+        sentences = [verdict(self.places), *self._through()]
         weak = [place.factor for place in self.places if place.kind in (MISSING, TRACE)]
-        undetected = [self._undetected(weak)] if weak else []
-        sentences = [verdict(self.places), *self._through(), *undetected, *self._empty()]
-        return [*sentences, *self._main(), *self._attacks(), self._rule()]
+        if weak:
+            sentences.append(self._undetected(weak))
+        return [*sentences, *self._empty(), *self._main(), *self._attacks(), self._rule()]
 
     def _through(self) -> list[str]:
         """Columns that inform about a factor only because it depends on another."""
-        return [
-            f"{column} informs about {place.factor} ({percent(place.shares[column])}) only as far as {other} does."
-            for place in self.places
-            for column, other in place.through.items()
-        ]
+        sentences = []
+        for place in self.places:
+            for column, other in place.through.items():
+                about = f"{place.factor} ({percent(place.shares[column])})"
+                sentences.append(f"{column} informs about {about} only as far as {other} does.")
+        return sentences
 
     def _main(self) -> list[str]:
         """The score to quote, and why this one."""
-        scores = [row for row in self.scores if row.what == SCORES[MAIN].title and math.isfinite(row.estimate.value)]
-        return [
-            f"Main score: {row.what}, {cell(row.estimate)}: the bits in one column and in no other, which copies and "
-            "mixtures both lower; 1 is perfect."
-            for row in scores
-        ]
+        sentences = []
+        for row in self.scores:
+            if row.what == SCORES[MAIN].title and math.isfinite(row.estimate.value):
+                sentences.append(
+                    f"Main score: {row.what}, {cell(row.estimate)}: the bits in one column and in no other, which "
+                    "copies and mixtures both lower; 1 is perfect."
+                )
+        return sentences
 
     def _undetected(self, weak: Sequence[str]) -> str:
         """Where factors of which little is found were looked for, and what a column could hold all the same."""
-        looked = "single columns and all columns together were looked at, not pairs"
+        searched = "single columns and all columns together were looked at, not pairs"
         if self.pairs:
-            looked = "single columns, pairs and all columns together were looked at"
-        found = "nothing" if len(weak) == len(self.limits) else "next to nothing"
-        sentence = f"Predictors find {found} about {listed(weak)}: {looked}."
-        most = []
+            searched = "single columns, pairs and all columns together were looked at"
+        amount = "nothing" if len(weak) == len(self.limits) else "next to nothing"
+        sentence = f"Predictors find {amount} about {listed(weak)}: {searched}."
+        limits = []
         for place, entropy in zip(self.places, self.information.entropy):
             if place.factor in self.limits:
-                bits = min(self.limits[place.factor].max(), entropy) / NATS_PER_BIT
-                most.append(f"{bits:.2f} of the {entropy / NATS_PER_BIT:.2f} bits of {place.factor}")
-        return f"{sentence} A column alone could still hold at most {listed(most)} (95 %)." if most else sentence
+                nats = min(self.limits[place.factor].max(), entropy)
+                bits = f"{nats / NATS_PER_BIT:.2f} of the {entropy / NATS_PER_BIT:.2f} bits"
+                limits.append(f"{bits} of {place.factor}")
+        if not limits:
+            return sentence
+        return f"{sentence} A column alone could still hold at most {listed(limits)} (95 %)."
 
     def _empty(self) -> list[str]:
         """Columns that no factor needs."""
-        used = {column for place in self.places for column in (*place.columns, *place.through)}
+        used = set()
+        for place in self.places:
+            used.update(place.columns, place.through)
+            if not place.columns and place.kind != MISSING:
+                return []
         empty = [name for name in self.information.latents if name not in used]
-        if not empty or len(used) == 0 or any(not place.columns and place.kind != MISSING for place in self.places):
+        if not empty or not used:
             return []
         return [f"{listed(empty)} {'holds' if len(empty) == 1 else 'hold'} no factor."]
 
@@ -144,8 +163,9 @@ class DisentanglementReport(Report):
         """The share of each factor's bits in each column and in all of them."""
         rows = []
         for place in self.places:
-            for column, (name, alone) in enumerate([*place.shares.items(), (ALL, place.joint)]):
-                estimate = replace(alone, unit=f"share of H({place.factor})")
+            columns = [*place.shares.items(), (ALL, place.joint)]
+            for column, (name, share_of_entropy) in enumerate(columns):
+                estimate = replace(share_of_entropy, unit=f"share of H({place.factor})")
                 if place.factor in self.limits:
                     estimate = self._limited(estimate, place.factor, column)
                 rows.append(ReportRow(SHARE, estimate, {"factor": place.factor, "column": name}))
@@ -156,8 +176,8 @@ class DisentanglementReport(Report):
         if column == len(self.information.latents):
             return replace(share, standard_error=math.nan, notes=(NO_LIMIT,))
         entropy = self.information.entropy[self.information.factors.index(factor)]
-        most = min(1.0, float(self.limits[factor][column]) / float(entropy))
-        return replace(share, interval=(min(share.low, 0.0), max(share.high, most)))
+        limit = min(1.0, float(self.limits[factor][column]) / float(entropy))
+        return replace(share, interval=(min(share.low, 0.0), max(share.high, limit)))
 
     @property
     def record(self) -> list[ReportRow]:
@@ -170,14 +190,15 @@ class DisentanglementReport(Report):
         lines = []
         for place, entropy in zip(self.places, self.information.entropy):
             columns = [f"{name} {share(place.shares[name])}" for name in place.columns]
-            lines.append({
+            line = {
                 "factor": place.factor,
                 "read": self.read[place.factor],
                 "bits": f"{entropy / NATS_PER_BIT:.2f}",
                 "found": place.kind,
                 "share of its bits in each column": "; ".join(columns) or "none",
                 "in all columns": "none found" if place.factor in self.limits else share(place.joint),
-            })  # fmt: skip
+            }
+            lines.append(line)
         return pd.DataFrame(lines) if lines else self._score_table
 
     @property
@@ -240,22 +261,44 @@ def report(
 ) -> DisentanglementReport:
     """Where each factor is, in a sentence with the bits behind it; and scores with 95 % intervals.
 
-    representation  a posterior, an array [N, L] or a data frame, whose columns have names. Of a posterior, "uni-bound"
-                    takes draws; "disentanglement-lib", the discretised MIG, SAP and DCI take means, which omit noise
-    factors         [N, K], K >= 2, as `inputs.as_factors` takes them; numbers are cut into ten parts, but for SAP and
-                    DCI ("knn": they have bits and no shares)
-    measured        the information, if known; None: `exact.measure` with `draws`, or `from_arrays` by `method`
-    items           random items that are used of an array; None: all
-    categorical     numbers of an array's latents that are categories
-    progress        called with the share done and what was done last
-    groups          [N], dependent rows of an array
-    factor_names    default: those of a data frame
-    scores          keys of SCORES to compute; None: all but the slow ones, which are `extra`
-    attack          strength of both entanglement attacks on an array, after which scores are computed again; 0: none
+    Parameters
+    ----------
+    representation
+        A posterior, an array [N, L] or a data frame, whose columns have names. Of a posterior, "uni-bound" takes draws;
+        "disentanglement-lib", the discretised MIG, SAP and DCI take means, which omit noise.
+    factors
+        [N, K], K >= 2, as `inputs.as_factors` takes them; numbers are cut into ten parts, but for SAP and DCI ("knn":
+        they have bits and no shares).
+    measured
+        The information, if known; None: `exact.measure` with `draws`, or `from_arrays` by `method`.
+    items
+        Random items that are used of an array; None: all.
+    categorical
+        Indices of an array's latents that are categories.
+    progress
+        Called with the share done and what was done last.
+    groups
+        [N], labels of dependent rows of an array.
+    scores
+        Keys of SCORES to compute; None: all but the slow ones, which are `extra`.
+    factor_names
+        Default: those of a data frame.
+    attack
+        Strength of both entanglement attacks on an array, after which scores are computed again; 0: none.
 
-    A score that cannot be computed is nan, with a note. InfoscopeError: shapes that do not fit, values that are not
-    finite, a factor of one value, fewer than two factors, unknown names.
+    Returns
+    -------
+    DisentanglementReport
+        A score that cannot be computed is NaN, with a note.
 
+    Raises
+    ------
+    InfoscopeError
+        Shapes that do not fit, values that are not finite, a factor of one value, fewer than two factors, unknown
+        names.
+
+    Examples
+    --------
     >>> rng = np.random.default_rng(0)
     >>> size, shape = rng.integers(0, 3, (2, 120))
     >>> z = pd.DataFrame({"a": size + 0.1 * rng.normal(size=120), "b": shape + 0.1 * rng.normal(size=120)})
@@ -264,15 +307,23 @@ def report(
     """
     specs = _specs(scores)
     generator = generator_or_default(generator)
-    latent_names = list(map(str, representation)) if isinstance(representation, pd.DataFrame) else None
-    settings = {"method": method, "groups": groups, "latent_names": latent_names, "family": FAMILY}
-    cut = method == "classifier" and not hasattr(representation, "draw")
+    latent_names = None
+    if isinstance(representation, pd.DataFrame):
+        latent_names = [str(name) for name in representation]
+    measure = from_arrays
+    if method == "classifier" and not hasattr(representation, "draw"):
+        measure = _of_classes
     inputs = Inputs(
-        representation=representation, factors=factors, draws=draws, stream=streams_of(generator), items=items,
-        categorical=categorical, measured=measured,
+        representation=representation,
+        factors=factors,
+        draws=draws,
+        stream=streams_of(generator),
+        items=items,
+        categorical=categorical,
+        measured=measured,
         factor_names=as_factors(factors, factor_names, least=2, numbers=True).names,
-        from_arrays=partial(_of_classes if cut else from_arrays, **settings),
-    )  # fmt: skip
+        from_arrays=partial(measure, method=method, groups=groups, latent_names=latent_names, family=FAMILY),
+    )
     return _measured(inputs, specs, groups, attack, progress if callable(progress) else None)
 
 
@@ -285,7 +336,9 @@ def _measured(
 ) -> DisentanglementReport:
     """The report of these inputs."""
     estimates = measure_scores(inputs, specs, progress)
-    rows = [ReportRow(titled(SCORES[key], inputs), score, {}, _says(key, score)) for key, score in estimates.items()]
+    rows = []
+    for key, score in estimates.items():
+        rows.append(ReportRow(titled(SCORES[key], inputs), score, {}, _says(key, score)))
     places, limits, pairs = _places(inputs, groups)
     n = len(inputs.codes)
     return DisentanglementReport(
@@ -307,8 +360,13 @@ def _places(inputs: Inputs, groups: ArrayLike | None) -> tuple[list[Place], dict
     if not (information.entropy > 0).all():
         return [], {}, False
     beyond = _beyond(inputs, groups)
-    places = [_in_pairs(place, k, beyond, information) for k, place in enumerate(places_of(information, beyond))]
-    limits = {place.factor: beyond.limits[k] for k, place in enumerate(places) if place.kind == MISSING}
+    places = []
+    limits = {}
+    for k, single in enumerate(places_of(information, beyond)):
+        place = _in_pairs(single, k, beyond, information)
+        places.append(place)
+        if place.kind == MISSING:
+            limits[place.factor] = beyond.limits[k]
     return places, limits, beyond.searches_pairs
 
 
@@ -328,8 +386,11 @@ def _read(inputs: Inputs) -> dict[str, str]:
 
 def _says(key: str, score: Estimate) -> str:
     """What a score says in a few words, and what a perfect code has if that is not 1."""
+    meaning = SAYS.get(key, "")
     perfect = getattr(score, "perfect", np.nan)
-    return SAYS.get(key, "") + (f"; a perfect code: {perfect:.2f}" if np.isfinite(perfect) else "")
+    if np.isfinite(perfect):
+        meaning += f"; a perfect code: {perfect:.2f}"
+    return meaning
 
 
 def _specs(scores: Collection[str] | None) -> list[ScoreSpec]:
@@ -350,22 +411,27 @@ def _of_classes(codes: NDArray[np.float64], factors: Any, factor_names: Sequence
 
 def _beyond(inputs: Inputs, groups: ArrayLike | None) -> BeyondFactor:
     """Whether a column informs about a factor beyond another; of a posterior's typical codes."""
-    known = as_factors(inputs.factors, inputs.factor_names, numbers=True)
-    rows = np.sort(random_items(known.n, inputs.items, inputs.stream("dependence")))
+    factors = as_factors(inputs.factors, inputs.factor_names, numbers=True)
+    rows = np.sort(random_items(factors.n, inputs.items, inputs.stream("dependence")))
     categories = categorical_mask(inputs.categorical, inputs.codes.shape[1])
-    clusters = None if groups is None else group_codes(known.n, groups)[1][rows]
+    clusters = None
+    if groups is not None:
+        clusters = group_codes(factors.n, groups)[1][rows]
     latents = Latents(inputs.codes[rows], categories)
-    return BeyondFactor(latents, known.as_classes.take(rows), clusters, HOLDS)
+    return BeyondFactor(latents, factors.as_classes.take(rows), clusters, HOLDS)
 
 
 def _in_pairs(place: Place, k: int, beyond: BeyondFactor, information: FactorInformation) -> Place:
     """The same place, or the two columns that together hold more of a factor than is found in all columns."""
-    nowhere = place.kind in (MISSING, TRACE) or place.kind == SPREAD and not place.columns
-    found = beyond.pair_of(k) if nowhere else None
-    if found is None or found[1].low <= place.joint.high:
+    in_no_column = place.kind in (MISSING, TRACE) or place.kind == SPREAD and not place.columns
+    pair_and_share = beyond.pair_of(k) if in_no_column else None
+    if pair_and_share is None:
         return place
-    pair, joint = found
-    return replace(place, kind=TOGETHER, columns=tuple(information.latents[column] for column in pair), joint=joint)
+    pair, joint = pair_and_share
+    if joint.low <= place.joint.high:
+        return place
+    columns = tuple(information.latents[column] for column in pair)
+    return replace(place, kind=TOGETHER, columns=columns, joint=joint)
 
 
 def _attacked(inputs: Inputs, specs: Sequence[ScoreSpec], strength: float) -> list[ReportRow]:
@@ -374,13 +440,17 @@ def _attacked(inputs: Inputs, specs: Sequence[ScoreSpec], strength: float) -> li
 
     generator = inputs.stream("attacks")
     codes = standardised(inputs.codes)
+    specs = [spec for spec in specs if spec.key in ATTACKED]
     rows = []
     for name, attack in (("redundancy", attacks.redundancy_attack), ("synergy", attacks.synergy_attack)):
-        after = Inputs(
-            representation=attack(codes, strength, generator), factors=inputs.factors, items=inputs.items,
-            stream=streams_of(generator), factor_names=inputs.factor_names, from_arrays=_of_classes,
-        )  # fmt: skip
-        chosen = [spec for spec in specs if spec.key in ATTACKED]
-        for key, one in measure_scores(after, chosen).items():
-            rows.append(ReportRow(titled(SCORES[key], after), one, {"attack": name}))
+        attacked = Inputs(
+            representation=attack(codes, strength, generator),
+            factors=inputs.factors,
+            items=inputs.items,
+            stream=streams_of(generator),
+            factor_names=inputs.factor_names,
+            from_arrays=_of_classes,
+        )
+        for key, score in measure_scores(attacked, specs).items():
+            rows.append(ReportRow(titled(SCORES[key], attacked), score, {"attack": name}))
     return rows

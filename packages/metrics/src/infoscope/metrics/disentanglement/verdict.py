@@ -18,10 +18,15 @@ from infoscope.metrics.factor_information.result import OF_ENTROPY, FactorInform
 from infoscope.metrics.report import listed, percent
 
 HOLDS = 0.1  # share of a factor's bits beyond which a column holds it
-WHOLLY, MOSTLY = 0.95, 0.5  # shares from which a factor is wholly, or mostly, in a column
-ONE, COPIED, SPREAD, TOGETHER, THROUGH, TRACE, MISSING = (
-    "in one column", "in several, copied", "spread", "only together", "through another factor", "a trace", "not found"
-)  # fmt: skip
+WHOLLY = 0.95  # share from which a factor is wholly in a column
+MOSTLY = 0.5
+ONE = "in one column"
+COPIED = "in several, copied"
+SPREAD = "spread"
+TOGETHER = "only together"
+THROUGH = "through another factor"
+TRACE = "a trace"
+MISSING = "not found"
 SENTENCES = {
     ONE: "{factor} is {first}",
     COPIED: "{factor} is {first}, and {again}",
@@ -60,14 +65,21 @@ class Place:
     def first(self) -> str:
         """The column of the largest share: wholly in z1 (98 %)."""
         share = self.shares[self.columns[0]]
-        extent = "wholly" if share.value >= WHOLLY else "mostly" if share.value >= MOSTLY else "partly"
+        extent = "partly"
+        if share.value >= MOSTLY:
+            extent = "mostly"
+        if share.value >= WHOLLY:
+            extent = "wholly"
         return f"{extent} in {self.columns[0]} ({percent(share)})"
 
     @property
     def written(self) -> str:
         """The place as a sentence without its full stop."""
-        names = [*self.columns, OTHERS] if len(self.columns) == 1 else self.columns
-        columns = [f"{name} ({percent(self.shares[name])})" if name in self.shares else name for name in names]
+        names = list(self.columns)
+        columns = [f"{name} ({percent(self.shares[name])})" for name in names]
+        if len(names) == 1:
+            names.append(OTHERS)
+            columns.append(OTHERS)
         again = [f"{percent(self.shares[name])} of it again in {name}" for name in self.columns[1:]]
         return SENTENCES[self.kind].format(
             factor=self.factor,
@@ -85,37 +97,44 @@ def places_of(information: FactorInformation, beyond: Beyond = lambda k, column,
     InfoscopeError: a factor without entropy, such as numbers.
     """
     shares, deviations = information.shares()
-    count = len(information.latents)
-    reach = _reach(len(deviations), len(shares) * (count + 1))
-    lower = shares - reach * root_sum_squares(deviations)
+    latents = information.latents
+    count = len(latents)
+    errors = _simultaneous_errors(len(deviations), len(shares) * (count + 1))
+    lower = shares - errors * root_sum_squares(deviations)
     holds, through = _held(shares[:, :count], lower[:, :count] > HOLDS, beyond)
     places = []
     for k, factor in enumerate(information.factors):
-        part = _Shares(shares[k], deviations[:, k], reach)
+        part = _Shares(shares[k], deviations[:, k], errors)
         kind, columns = _kind(part, holds[k], k in through)
-        names = tuple(information.latents[column] for column in columns)
-        others = {information.latents[column]: information.factors[m] for column, m in through.get(k, {}).items()}
-        alone = {name: part.share(column, information) for column, name in enumerate(information.latents)}
-        places.append(Place(factor, kind, names, part.share(-1, information), alone, others))
+        place = Place(
+            factor=factor,
+            kind=kind,
+            columns=tuple(latents[column] for column in columns),
+            joint=part.share(-1, information),
+            shares={name: part.share(column, information) for column, name in enumerate(latents)},
+            through={latents[column]: information.factors[other] for column, other in through.get(k, {}).items()},
+        )
+        places.append(place)
     return places
 
 
 @dataclass(frozen=True, eq=False)
 class _Shares:
-    """Shares of one factor's bits [2 L + 1], deviations [g, 2 L + 1], and how many standard errors are sure."""
+    """Shares of one factor's bits [2 L + 1], deviations [g, 2 L + 1], and the half-width of intervals in errors."""
 
     values: NDArray[np.float64]
     deviations: NDArray[np.float64]
-    reach: float
+    errors: float
 
     @property
     def count(self) -> int:
         return len(self.values) // 2
 
     def surely(self, weights: NDArray[np.float64], least: float = HOLDS) -> bool:
-        """Whether a weighted sum of the shares is surely above a value."""
+        """Whether the interval of a weighted sum of the shares lies above a value."""
         value = self.values @ weights
-        return bool(value - self.reach * root_sum_squares(self.deviations @ weights) > least)
+        margin = self.errors * root_sum_squares(self.deviations @ weights)
+        return bool(value - margin > least)
 
     def share(self, column: int, information: FactorInformation) -> Estimate:
         """The share in a column, or in all columns together (-1)."""
@@ -125,28 +144,30 @@ class _Shares:
 
 def _kind(part: _Shares, holds: NDArray[np.bool_], through: bool) -> tuple[str, Sequence[int]]:
     """The kind of a place and its columns."""
-    alone, count = part.values[: part.count], part.count
+    count = part.count
+    alone = part.values[:count]
     unit = np.eye(2 * count + 1)
+    joint = unit[-1]
     best = int(alone.argmax())
-    more = part.surely(unit[-1] - unit[best])  # others add to the best column
+    more = part.surely(joint - unit[best])  # others add to the best column
     members = [column for column in alone.argsort()[::-1] if holds[column]]
     if members and not more:
         return (ONE if len(members) == 1 else COPIED), members
     if through and not more:
         return THROUGH, ()
-    if not part.surely(unit[-1]):
-        return (TRACE if part.surely(unit[-1], 0.0) else MISSING), ()
+    if not part.surely(joint):
+        return (TRACE if part.surely(joint, 0.0) else MISSING), ()
     if not more and alone[best] >= part.values[-1] / 2:
         return ONE, [best]
-    needed = [column for column in range(count) if part.surely(unit[-1] - unit[count + column])]
-    if not members and part.surely(unit[-1] - unit[:count].sum(axis=0)):
+    needed = [column for column in range(count) if part.surely(joint - unit[count + column])]
+    if not members and part.surely(joint - unit[:count].sum(axis=0)):
         return TOGETHER, needed
     return SPREAD, sorted({*members, *needed})
 
 
-def _reach(units: int, tests: int) -> float:
-    """Standard errors of an interval that is valid for all tests at once."""
-    degrees = units - 1 if units > 1 else math.inf
+def _simultaneous_errors(groups: int, tests: int) -> float:
+    """Half-width, in standard errors, of an interval that is valid for all tests at once (Bonferroni)."""
+    degrees = groups - 1 if groups > 1 else math.inf
     return quantile(degrees, 1.0 - (1.0 - LEVEL) / tests)
 
 
@@ -154,14 +175,17 @@ def _held(
     alone: NDArray[np.float64], holds: NDArray[np.bool_], beyond: Beyond
 ) -> tuple[NDArray[np.bool_], dict[int, dict[int, int]]]:
     """Which column holds which factor [K, L], without what follows from another factor; by factor, column -> other."""
-    holds, through = holds.copy(), {}
+    holds = holds.copy()
+    through: dict[int, dict[int, int]] = {}
     for column in range(holds.shape[1]):
-        for k in alone[:, column].argsort():  # the smallest share first
-            others = [m for m in np.flatnonzero(holds[:, column]) if m != k]
-            known = next((m for m in others if holds[k, column] and not beyond(int(k), column, int(m))), None)
-            if known is not None:
-                holds[k, column] = False
-                through.setdefault(int(k), {})[column] = int(known)
+        for k in alone[:, column].argsort().tolist():  # the smallest share first
+            if not holds[k, column]:
+                continue
+            for other in np.flatnonzero(holds[:, column]).tolist():
+                if other != k and not beyond(k, column, other):
+                    holds[k, column] = False
+                    through.setdefault(k, {})[column] = other
+                    break
     return holds, through
 
 
@@ -171,12 +195,13 @@ def verdict(places: Sequence[Place]) -> str:
     others = [place.written for place in places if place.kind != ONE]
     mixed = "; ".join(f"{column} holds {listed(factors)}" for column, factors in mixed_columns(places).items())
     if not others:
-        start = f"Each factor is in one column{f', but {mixed}' if mixed else ' of its own'}"
-        return f"{start}: {listed(alone)}."
+        but = f", but {mixed}" if mixed else " of its own"
+        return f"Each factor is in one column{but}: {listed(alone)}."
     if alone:
         are = "is" if len(alone) == 1 else "are"
         start = f"{len(alone)} of {len(places)} factors {are} in one column: {listed(alone)}"
-        return f"{'; '.join([start, *others])}.{f' {mixed}.' if mixed else ''}"
+        sentence = f"{'; '.join([start, *others])}."
+        return f"{sentence} {mixed}." if mixed else sentence
     kinds = {place.kind for place in places}
     if kinds == {MISSING}:
         return "No factor is found in the columns."
@@ -188,6 +213,8 @@ def mixed_columns(places: Sequence[Place]) -> dict[str, list[str]]:
     """Columns that hold more than one factor, with these."""
     factors: dict[str, list[str]] = {}
     for place in places:
-        for column in place.columns if place.kind != TOGETHER else ():
+        if place.kind == TOGETHER:
+            continue
+        for column in place.columns:
             factors.setdefault(column, []).append(place.factor)
-    return {column: held for column, held in factors.items() if len(held) > 1}
+    return {column: names for column, names in factors.items() if len(names) > 1}

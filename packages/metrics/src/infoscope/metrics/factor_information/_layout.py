@@ -74,17 +74,26 @@ def layout(posterior: Posterior) -> Layout | None:
     """The layout of a posterior; None if the kernels do not support it: another class, more than one part with
     dependent latents, or values too large for float32.
     """
-    given = posterior.parts if isinstance(posterior, ProductPosterior) else [posterior]
-    if not all(type(part) in KINDS for part in given) or sum(KINDS[type(part)] != PRODUCT for part in given) > 1:
+    parts = []
+    end = 0
+    for part in posterior.parts if isinstance(posterior, ProductPosterior) else [posterior]:
+        if type(part) not in KINDS:
+            return None
+        start = end
+        end = start + len(part.latents)
+        parts.append((part, slice(start, end)))
+    if sum(KINDS[type(part)] != PRODUCT for part, _ in parts) > 1:
         return None
-    ends = np.cumsum([len(part.latents) for part in given])
-    parts = [(part, slice(end - len(part.latents), end)) for part, end in zip(given, ends, strict=True)]
     parts.sort(key=lambda item: (-KINDS[type(item[0])], isinstance(item[0], CategoricalPosterior)))
     kind = KINDS[type(parts[0][0])]
-    base, alone, multipliers = [], [], []
+    base = []
+    alone = []
+    multipliers = []
     for i, (part, _) in enumerate(parts):
-        for rows, into in zip(gaussian_rows(part), (base, alone, multipliers), strict=True):
-            into.extend((i, one) for one in rows)
+        base_rows, alone_rows, multiplier_rows = gaussian_rows(part)
+        base += [(i, rows) for rows in base_rows]
+        alone += [(i, rows) for rows in alone_rows]
+        multipliers += [(i, rows) for rows in multiplier_rows]
     for _, rows in base + alone + multipliers:
         if rows.scale.min() < 1.0 / FLOAT32_LARGEST or np.abs(rows.mean).max() > FLOAT32_LARGEST:
             return None
@@ -97,12 +106,14 @@ def gaussian_rows(part: Posterior) -> tuple[list[Rows], list[Rows], list[Rows]]:
     if isinstance(part, GaussianPosterior):
         return [Rows(part.mean, part.scale, lambda z: z)], [], []
     if isinstance(part, RedundantGaussian):
-        dim, base = len(part.base.latents), part.base
+        base = part.base
+        dim = len(base.latents)
         added = Rows(*part.added_rows(), lambda z: z[:, dim:])
         removed = Rows(*part.removed_rows(), lambda z: z[:, dim:] @ part.mixing)
         return [Rows(base.mean, base.scale, lambda z: z[:, :dim])], [added], [removed]
     if isinstance(part, SynergisticGaussian):
-        dim, base = len(part.base.latents), part.base
+        base = part.base
+        dim = len(base.latents)
         masked = Rows(base.mean, part.masked_scale(), lambda z: z[:, :dim])
         return [Rows(base.mean, base.scale, part.unmasked)], [masked], []
     return [], [], []
@@ -111,34 +122,45 @@ def gaussian_rows(part: Posterior) -> tuple[list[Rows], list[Rows], list[Rows]]:
 def columns_of(parts: list[tuple[Posterior, slice]], kind: int, alones: int) -> tuple[np.ndarray, int]:
     """Layout.columns and Layout.terms; the order of terms is that of `_kernels.fill_terms`."""
     widths = [len(part.latents) for part, _ in parts]
-    total, block = sum(widths), 0 if kind == PRODUCT else widths[0] // 2
-    bases = block + sum(widths if kind == PRODUCT else widths[1:])
-    loo, joint = bases + alones, 2 * bases + alones
-    single, rest, at = np.empty(total, int), np.empty(total, int), block
+    if kind == PRODUCT:
+        block = 0
+        bases = sum(widths)
+    else:
+        block = widths[0] // 2
+        bases = block + sum(widths[1:])
+    leave_one_out = bases + alones  # the first of these terms
+    joint = 2 * bases + alones
+    terms = joint + 1
+    single = np.empty(sum(widths), int)
+    rest = np.empty(sum(widths), int)
+    half = np.arange(block)
+    place = block
     for i, (_, where) in enumerate(parts):
-        half = np.arange(block)
         if i == 0 and kind == REDUNDANT:
-            single[where], rest[where] = np.r_[half, bases + half], np.r_[loo + half, joint + 0 * half]
+            single[where] = np.r_[half, bases + half]
+            rest[where] = np.r_[leave_one_out + half, np.full(block, joint)]
         elif i == 0 and kind == SYNERGISTIC:
-            single[where] = np.r_[bases + half, NO_COLUMN + 0 * half]
-            rest[where] = np.r_[loo + half, joint + 1 + half]
+            single[where] = np.r_[bases + half, np.full(block, NO_COLUMN)]
+            rest[where] = np.r_[leave_one_out + half, terms + half]
         else:
-            single[where] = np.arange(at, at + widths[i])
-            rest[where] = loo + single[where]
-            at += widths[i]
-    return np.r_[single, rest, joint], joint + 1 + (block if kind == SYNERGISTIC else 0)
+            single[where] = np.arange(place, place + widths[i])
+            rest[where] = leave_one_out + single[where]
+            place += widths[i]
+    if kind == SYNERGISTIC:
+        terms += block
+    return np.r_[single, rest, joint], terms
 
 
 def plan_of(arranged: Layout, order: np.ndarray, codes: np.ndarray) -> Plan:
     """The Plan of a posterior and factor codes [n, K], with rows of data in `order` [n]."""
-    means, scales = (
-        np.concatenate([part[order].T for part in parts] or [np.zeros((0, len(order)))])
-        for parts in ([rows.mean for _, rows in arranged.gaussian], [rows.scale for _, rows in arranged.gaussian])
-    )
+    none = np.zeros((0, len(order)))
+    means = np.concatenate([none, *[rows.mean[order].T for _, rows in arranged.gaussian]])
+    scales = np.concatenate([none, *[rows.scale[order].T for _, rows in arranged.gaussian]])
+    categories = [none, *[part.probability[order].T for part, _ in arranged.categorical]]
     high = means.astype(np.float32)
-    categories = [part.probability[order].T for part, _ in arranged.categorical] or [np.zeros((0, len(order)))]
     first = arranged.parts[0][0]
-    quadratic, mixing = [np.zeros((0, 0))] * 4, np.zeros((0, 0))
+    quadratic = [np.zeros((0, 0))] * 4
+    mixing = np.zeros((0, 0))
     if arranged.kind == SYNERGISTIC:
         quadratic = [np.ascontiguousarray(part[order].T) for part in quadratic_of(first)]
         mixing = first.alpha * first.mixing
@@ -175,26 +197,31 @@ def quadratic_of(part: SynergisticGaussian) -> tuple[np.ndarray, ...]:
 
 def draws_of(arranged: Layout, z: np.ndarray, rows: np.ndarray, codes: np.ndarray) -> Draws:
     """The Draws z [m, L] from `rows` [m] of the data, with their factor codes [m, K]."""
-    observed, own = [np.zeros((len(z), 0))], [np.zeros((len(z), 0))]
-    for i, one in arranged.gaussian:
-        values = one.observed(z[:, arranged.parts[i][1]])
-        mean, scale = one.mean[rows], one.scale[rows]
+    observed = [np.zeros((len(z), 0))]
+    own_levels = [np.zeros((len(z), 0))]  # log2 densities at the own rows
+    for i, gaussian in arranged.gaussian:
+        _, columns = arranged.parts[i]
+        values = gaussian.observed(z[:, columns])
+        scale = gaussian.scale[rows]
+        deviation = (values - gaussian.mean[rows]) / scale
         observed.append(values)
-        own.append(-np.log2(scale) - LOG2_E / 2 * ((values - mean) / scale) ** 2)
+        own_levels.append(-np.log2(scale) - LOG2_E / 2 * deviation**2)
     observed = np.concatenate(observed, axis=1)
     high = observed.astype(np.float32)
-    count, offset = len(arranged.categorical), 0
-    category, category_own = np.empty((len(z), count), np.int64), np.empty((len(z), count), np.float32)
-    for c, (part, at) in enumerate(arranged.categorical):
-        drawn = z[:, at.start].astype(np.int64)
-        category[:, c], category_own[:, c] = offset + drawn, 1 / part.probability[rows, drawn]
+    categories = np.empty((len(z), len(arranged.categorical)), np.int64)
+    inverse_probability = np.empty(categories.shape, np.float32)
+    offset = 0
+    for c, (part, columns) in enumerate(arranged.categorical):
+        category = z[:, columns.start].astype(np.int64)
+        categories[:, c] = offset + category
+        inverse_probability[:, c] = 1 / part.probability[rows, category]
         offset += part.probability.shape[1]
     return Draws(
         np.ascontiguousarray(high),
         np.ascontiguousarray(observed - high, dtype=np.float32),
-        np.ascontiguousarray(np.concatenate(own, axis=1), dtype=np.float32),
-        category,
-        category_own,
+        np.ascontiguousarray(np.concatenate(own_levels, axis=1), dtype=np.float32),
+        categories,
+        inverse_probability,
         *quadratic_draws(arranged, z, rows),
         np.ascontiguousarray(codes, dtype=np.int32),
     )
@@ -204,9 +231,10 @@ def quadratic_draws(arranged: Layout, z: np.ndarray, rows: np.ndarray) -> tuple[
     """Draws.quadratic, Draws.shift and Draws.quadratic_own."""
     if arranged.kind != SYNERGISTIC:
         return (np.zeros((len(z), 0)),) * 3
-    part, at = arranged.parts[0]
-    drawn = np.ascontiguousarray(z[:, at])
-    rest, noise = part.log_terms(torch.as_tensor(drawn), rows).rest.numpy(), drawn[:, drawn.shape[1] // 2 :]
-    of_noise = -0.5 * (noise**2 + LOG_2_PI).sum(axis=1)  # depends on the draw only: not in the level
-    own = rest[:, noise.shape[1] :] - of_noise[:, None]
-    return part.unmasked(drawn), np.ascontiguousarray(noise), LOG2_E * own
+    part, columns = arranged.parts[0]
+    latents = np.ascontiguousarray(z[:, columns])
+    noise = latents[:, latents.shape[1] // 2 :]
+    rest = part.log_terms(torch.as_tensor(latents), rows).rest.numpy()
+    log_noise = -0.5 * (noise**2 + LOG_2_PI).sum(axis=1)  # depends on the draw only: not in the level
+    level = rest[:, noise.shape[1] :] - log_noise[:, None]
+    return part.unmasked(latents), np.ascontiguousarray(noise), LOG2_E * level

@@ -7,7 +7,6 @@ too small.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -59,40 +58,69 @@ def from_arrays(
     generator: np.random.Generator | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> FactorInformation:
-    """I(y_k; z_l), I(y_k; all but z_l) and I(y_k; z), nats, of a representation [N, L] and factors [N, K].
+    """The information I(y_k; z_l), I(y_k; all but z_l) and I(y_k; z), nats, of a representation about factors.
 
-    factors      as in `inputs.as_factors`: classes; for "knn" also numbers, whose entropy is NaN
-    method       "classifier" or "knn"; see the module
-    groups       [N], dependent items: they share a fold, a half-sample and a cluster
-    k, resamples for "knn": neighbours, and half-samples for errors, at about twice the cost (errors 1.2 to 1.5 times
-                 the true ones; None: from local values, 0.8 to 1 times)
-    family, folds  for "classifier", see `classifier.cross_fit`; several families: chosen by fold and set of latents
-    items        number of random items used; None: all. categorical: indices of the latents that are categories
+    Parameters
+    ----------
+    representation
+        Numbers [N, L]. Constant latents are left out of the rest.
+    factors
+        [N, K], as in `inputs.as_factors`: classes; for "knn" also numbers, whose entropy is NaN.
+    method
+        "classifier" or "knn"; see the module.
+    groups
+        [N], labels of dependent items: they share a fold, a half-sample and a cluster.
+    k, resamples
+        For "knn": neighbours, and half-samples for errors, at about twice the cost (errors 1.2 to 1.5 times the true
+        ones; None: errors from local values, 0.8 to 1 times).
+    family, folds
+        For "classifier", see `classifier.cross_fit`; several families: chosen by fold and set of latents.
+    items
+        Number of random items used; None: all.
+    categorical
+        Indices of the latents that are categories.
 
-    Estimates are not clipped. Constant latents are left out of the rest. ValueError: a factor of one value or with a
-    value of one item, every latent constant, other shapes, values that are not finite.
+    Returns
+    -------
+    FactorInformation
+        Estimates are not clipped.
+
+    Raises
+    ------
+    ValueError
+        A factor with one value or with a value of one item, every latent constant, other shapes, values that are not
+        finite.
     """
     generator = generator_or_default(generator)
-    known = as_factors(factors, factor_names, numbers=True)
-    codes = as_array(representation, known.n)
+    all_factors = as_factors(factors, factor_names, numbers=True)
+    n = all_factors.n
+    codes = as_array(representation, n)
     discrete = categorical_mask(categorical, codes.shape[1])
-    names = tuple(latent_names or (f"column {i}" for i in range(codes.shape[1])))
+    if not latent_names:
+        latent_names = [f"column {i}" for i in range(codes.shape[1])]
     one_of("method", method, ("knn", "classifier"))
-    if method == "classifier" and known.numbers.any():
+    if method == "classifier" and all_factors.numbers.any():
         raise Conflict("method must be knn for factors that are numbers, got classifier; give classes as integers.")
-    clusters = None if groups is None else group_codes(known.n, groups)[1]
-    chosen = np.sort(random_items(known.n, items, generator))
-    known = known.take(chosen)
-    known.require_items(2, "a neighbour, or a second fold")
+    clusters = None if groups is None else group_codes(n, groups)[1]
+    chosen = np.sort(random_items(n, items, generator))
+    sample = all_factors.take(chosen)
+    sample.require_items(2, "a neighbour, or a second fold")
     latents = Latents(codes[chosen], discrete)
-    clusters = None if clusters is None else clusters[chosen]
+    if clusters is not None:
+        clusters = clusters[chosen]
     if method == "knn":
-        pointwise, how = _knn_terms(latents, known, clusters, k, resamples, generator)
+        pointwise, description = _knn_terms(latents, sample, clusters, k, resamples, generator)
     else:
-        pointwise, how = classifier_terms(latents, known, clusters, family, folds, generator, progress)
-    surprisal = known.surprisal
+        pointwise, description = classifier_terms(latents, sample, clusters, family, folds, generator, progress)
+    surprisal = sample.surprisal
     return FactorInformation.from_pointwise(
-        known.names, names, surprisal.mean(axis=0), pointwise, f"{how}, {known.n} items", surprisal, clusters
+        sample.names,
+        tuple(latent_names),
+        surprisal.mean(axis=0),
+        pointwise,
+        f"{description}, {sample.n} items",
+        surprisal,
+        clusters,
     )
 
 
@@ -109,16 +137,24 @@ class Latents:
 
     def subsets(self) -> list[tuple[int, ...]]:
         """Each latent, all others of each, and all latents [2 L + 1]; constant latents are left out."""
-        varying = np.flatnonzero(varies(self.codes.std(axis=0), np.abs(self.codes).max(axis=0))).tolist()
+        size = np.abs(self.codes).max(axis=0)
+        varying = np.flatnonzero(varies(self.codes.std(axis=0), size)).tolist()
         if not varying:
             raise NoVariation(f"representation must vary, got {self.count} constant columns.")
-        alone = [(latent,) if latent in varying else () for latent in range(self.count)]
-        rest = [tuple(other for other in varying if other != latent) for latent in range(self.count)]
+        alone = []
+        rest = []
+        for latent in range(self.count):
+            alone.append((latent,) if latent in varying else ())
+            rest.append(tuple(other for other in varying if other != latent))
         return [*alone, *rest, tuple(varying)]
 
     def columns(self, members: tuple[int, ...]) -> list[Continuous | Discrete]:
         """Some latents as `Continuous` and `Discrete` columns."""
-        return [(Discrete if self.discrete[m] else Continuous)(self.codes[:, m]) for m in members]
+        columns = []
+        for latent in members:
+            kind = Discrete if self.discrete[latent] else Continuous
+            columns.append(kind(self.codes[:, latent]))
+        return columns
 
     def inputs(self, latent: int) -> NDArray[np.float64]:
         """A latent as the input of a classifier [n, d]: a number, or a one-hot category."""
@@ -132,49 +168,61 @@ class Latents:
 def _all_terms(latents: Latents, factors: int, term: _Term) -> NDArray[np.float64]:
     """Pointwise values [n, K, 2 L + 1]; 0 for no latents, and one estimate for equal subsets."""
     pointwise = np.zeros((len(latents.codes), factors, 2 * latents.count + 1))
-    subsets = latents.subsets()
-    for members in filter(None, dict.fromkeys(subsets)):
-        places = [place for place, subset in enumerate(subsets) if subset == members]
+    places = {}
+    for place, members in enumerate(latents.subsets()):
+        places.setdefault(members, []).append(place)
+    places.pop((), None)
+    for members, equal in places.items():
         for factor in range(factors):
-            pointwise[:, factor, places] = term(members, factor)[:, None]
+            pointwise[:, factor, equal] = term(members, factor)[:, None]
     return pointwise
 
 
 def _knn_terms(
     latents: Latents,
-    known: Factors,
+    factors: Factors,
     clusters: NDArray[np.int64] | None,
     k: int,
     resamples: int | None,
     generator: np.random.Generator,
 ) -> Terms:
     """The terms by the k-nearest-neighbour estimator; see `from_arrays`."""
-    plan = None if resamples is None else uncertainty.half_samples(known.n, resamples, generator, clusters)
-    groups = np.arange(known.n) if clusters is None else np.unique(clusters, return_inverse=True)[1]
-    methods, noted = Counter(), Counter()
+    half_samples = None
+    if resamples is not None:
+        half_samples = uncertainty.half_samples(factors.n, resamples, generator, clusters)
+    groups = np.arange(factors.n)
+    if clusters is not None:
+        groups = np.unique(clusters, return_inverse=True)[1]
+    methods = []
+    terms_with_notes = 0
 
     def term(members: tuple[int, ...], factor: int) -> NDArray[np.float64]:
-        x, y = as_variable("representation", latents.columns(members)), known.variable(factor)
-        found = knn.mutual_information(x, y, k, local=True)
-        methods[found.method] += 1
-        noted[bool(found.notes)] += 1
-        local = np.where(np.isnan(found.local), found.value, found.local)  # rows alone in their class
-        if plan is None:
+        nonlocal terms_with_notes
+        x = as_variable("representation", latents.columns(members))
+        y = factors.variable(factor)
+        estimate = knn.mutual_information(x, y, k, local=True)
+        methods.append(estimate.method)
+        terms_with_notes += bool(estimate.notes)
+        local = np.where(np.isnan(estimate.local), estimate.value, estimate.local)  # rows alone in their class
+        if half_samples is None:
             return local
-        error, spread = uncertainty.subsample(x, y, k=k, resamples=plan).standard_error, clustered_error(local, groups)
-        return found.value + (local - found.value) * (error / spread if spread > 0 else 1.0)
+        error = uncertainty.subsample(x, y, k=k, resamples=half_samples).standard_error
+        spread = clustered_error(local, groups)
+        scale = error / spread if spread > 0 else 1.0
+        return estimate.value + (local - estimate.value) * scale
 
-    pointwise = _all_terms(latents, known.count, term)
-    how = [f"nearest neighbours ({' or '.join(methods)}, k = {k})"]
-    how.append("errors of the local values" if plan is None else f"errors of {resamples} half-samples")
-    if noted[True]:
-        how.append(f"{noted[True]} terms with ties or small classes")
-    return pointwise, "; ".join(how)
+    pointwise = _all_terms(latents, factors.count, term)
+    names = " or ".join(dict.fromkeys(methods))
+    errors = "the local values" if half_samples is None else f"{resamples} half-samples"
+    description = f"nearest neighbours ({names}, k = {k}); errors of {errors}"
+    if terms_with_notes:
+        description += f"; {terms_with_notes} terms with ties or small classes"
+    return pointwise, description
 
 
 def classifier_terms(
     latents: Latents,
-    known: Factors,
+    factors: Factors,
     clusters: NDArray[np.int64] | None,
     family: Any,
     folds: int,
@@ -185,21 +233,29 @@ def classifier_terms(
     blocks = {str(latent): latents.inputs(latent) for latent in range(latents.count)}
     subsets = [tuple(map(str, members)) for members in dict.fromkeys(latents.subsets()) if members]
     seed = int(generator.integers(2**63))
+    fits = []
 
-    def report(factor: int, share: float) -> None:
+    def report(share: float, _: Any) -> None:
         if progress is not None:
-            progress((factor + share) / known.count)
+            progress((len(fits) + share) / factors.count)
 
-    fits = [
-        classifier.cross_fit(
-            blocks, {"y": known.codes[:, factor]}, clusters, family, folds, subsets,
-            generator=np.random.default_rng(seed), progress=lambda share, _, factor=factor: report(factor, share),
+    for codes in factors.codes.T:
+        fit = classifier.cross_fit(
+            blocks,
+            {"y": codes},
+            clusters,
+            family,
+            folds,
+            subsets,
+            generator=np.random.default_rng(seed),
+            progress=report,
         )
-        for factor in range(known.count)
-    ]  # fmt: skip
-    pointwise = _all_terms(
-        latents, known.count, lambda members, factor: fits[factor].pointwise(tuple(map(str, members)), "y")
-    )
+        fits.append(fit)
+
+    def term(members: tuple[int, ...], factor: int) -> NDArray[np.float64]:
+        return fits[factor].pointwise(tuple(map(str, members)), "y")
+
+    pointwise = _all_terms(latents, factors.count, term)
     return pointwise, f"usable by {fits[0].family}, {folds} folds; errors over items"
 
 
@@ -210,12 +266,16 @@ def mixed_with_subsets(information: FactorInformation, generator: np.random.Gene
     from other rows (or clusters).
     """
     count = len(information.latents)
-    everything = frozenset(map(str, range(count)))
-    alone = [frozenset([name]) for name in map(str, range(count))]
-    sets = [*alone, *(everything - one for one in alone), everything]
-    rows = np.arange(information.n) if information.clusters is None else information.clusters
-    units, place = np.unique(rows, return_inverse=True)
-    folds = (generator.permutation(len(units)) % MIXTURE_FOLDS)[place]
+    latents = [str(latent) for latent in range(count)]
+    everything = frozenset(latents)
+    alone = [frozenset([latent]) for latent in latents]
+    rest = [everything - members for members in alone]
+    sets = [*alone, *rest, everything]
+    clusters = information.clusters
+    if clusters is None:
+        clusters = np.arange(information.n)
+    groups, place = np.unique(clusters, return_inverse=True)
+    folds = (generator.permutation(len(groups)) % MIXTURE_FOLDS)[place]
     pointwise = np.zeros_like(information.pointwise)
     for k in range(len(information.factors)):
         local = {}
@@ -223,9 +283,14 @@ def mixed_with_subsets(information: FactorInformation, generator: np.random.Gene
             local.setdefault(names, Local(values, values))
         mixed = with_ignorance(local, folds)
         for column, names in enumerate(sets):
-            pointwise[:, k, column] = mixed[names].found if names else 0.0
+            if names:
+                pointwise[:, k, column] = mixed[names].full
     means = pointwise.mean(axis=0)
     return replace(
-        information, pointwise=pointwise, alone=means[:, :count], rest=means[:, count:-1], joint=means[:, -1],
+        information,
+        pointwise=pointwise,
+        alone=means[:, :count],
+        rest=means[:, count:-1],
+        joint=means[:, -1],
         method=f"{information.method}, mixed with subsets",
-    )  # fmt: skip
+    )

@@ -44,17 +44,20 @@ def synergy_attack(z: Any, alpha: float, generator: np.random.Generator | None =
 def attack(kind: type[AttackedGaussian], z: Any, alpha: float, generator: np.random.Generator | None) -> Any:
     """The attack of a kind on an array or a posterior."""
     if isinstance(z, ProductPosterior):
-        gaussian = [part for part in z.parts if not isinstance(part, CategoricalPosterior)]
-        if len(gaussian) != 1:
-            raise InvalidInput(f"z must have exactly one Gaussian part for an attack, got {len(gaussian)}.")
-        attacked = attack(kind, gaussian[0], alpha, generator)
-        return ProductPosterior(*[attacked if part is gaussian[0] else part for part in z.parts])
+        places = [place for place, part in enumerate(z.parts) if not isinstance(part, CategoricalPosterior)]
+        if len(places) != 1:
+            raise InvalidInput(f"z must have exactly one Gaussian part for an attack, got {len(places)}.")
+        parts = list(z.parts)
+        parts[places[0]] = attack(kind, parts[places[0]], alpha, generator)
+        return ProductPosterior(*parts)
     if isinstance(z, GaussianPosterior):
         return kind(z, alpha)
     if hasattr(z, "log_terms"):
         raise InvalidInput(f"z must be a posterior with independent Gaussian latents, got {type(z).__name__}.")
     z = matrix("z", z)
-    return kind.mixed(z, generator_or_default(generator).standard_normal(z.shape), *checked(alpha, z.shape[1]))
+    noise = generator_or_default(generator).standard_normal(z.shape)
+    alpha, mixing = checked(alpha, z.shape[1])
+    return kind.mixed(z, noise, alpha, mixing)
 
 
 class AttackedGaussian:
@@ -105,20 +108,21 @@ class RedundantGaussian(AttackedGaussian):
         known.
         """
         dim = len(self.base.latents)
-        original, second = z[..., :dim], z[..., dim:]
+        original = z[..., :dim]
+        second = z[..., dim:]
         mixing = like(z, self.mixing)
         turned = second @ mixing
-        noise = log_normal(turned, self.alpha * original, 1 + 0 * turned)
-        own, _, joint = self.base.log_terms(original, rows)
-        removed = log_normal(turned, *[like(z, part) for part in self.removed_rows(rows)])
-        added_alone = log_normal(second, *[like(z, part) for part in self.added_rows(rows)])
+        alone, _, joint = self.base.log_terms(original, rows)
+        added_mean, added_scale = self.added_rows(rows)
+        added_alone = log_normal(second, like(z, added_mean), like(z, added_scale))
+        noise = log_normal(turned, self.alpha * original, torch.ones_like(turned))
         joint = joint + noise.sum(-1)
-        from_added = log_normal(second, self.alpha * original @ mixing.T, 1 + 0 * second)
-        return LogTerms(
-            _cat_last(own, added_alone),
-            _cat_last(joint[..., None] - own - noise + removed, joint[..., None] - from_added),
-            joint,
-        )
+        removed_mean, removed_scale = self.removed_rows(rows)
+        removed = log_normal(turned, like(z, removed_mean), like(z, removed_scale))
+        added_given_others = log_normal(second, self.alpha * original @ mixing.T, torch.ones_like(second))
+        rest = joint[..., None] - alone - noise + removed
+        rest_of_added = joint[..., None] - added_given_others
+        return LogTerms(_cat_last(alone, added_alone), _cat_last(rest, rest_of_added), joint)
 
 
 class SynergisticGaussian(AttackedGaussian):
@@ -147,21 +151,24 @@ class SynergisticGaussian(AttackedGaussian):
         form.
         """
         dim = len(self.base.latents)
-        noise, inner = z[..., dim:], self.unmasked(z)
-        mean, scale = like(z, self.base.mean[rows]), like(z, self.base.scale[rows])
-        of_noise = log_normal(noise, 0.0, 1 + 0 * noise)
-        own, _, joint = self.base.log_terms(inner, rows)
-        joint = joint + of_noise.sum(-1)
-        v = noise - self.alpha * ((inner - mean) / scale**2) @ like(z, self.mixing)
+        noise = z[..., dim:]
+        original = self.unmasked(z)
+        mean = like(z, self.base.mean[rows])
+        scale = like(z, self.base.scale[rows])
+        noise_alone = log_normal(noise, 0.0, torch.ones_like(noise))
+        alone, _, joint = self.base.log_terms(original, rows)
+        joint = joint + noise_alone.sum(-1)
         masked = log_normal(z[..., :dim], mean, like(z, self.masked_scale(rows)))
-        rest = _cat_last(joint[..., None] - own, without(joint, v, like(z, self.noise_precision(rows))))
-        return LogTerms(_cat_last(masked, of_noise), rest, joint)
+        v = noise - self.alpha * ((original - mean) / scale**2) @ like(z, self.mixing)
+        rest_of_noise = without(joint, v, like(z, self.noise_precision(rows)))
+        rest = _cat_last(joint[..., None] - alone, rest_of_noise)
+        return LogTerms(_cat_last(masked, noise_alone), rest, joint)
 
 
-def _cat_last(one: Tensor, other: Tensor) -> Tensor:
+def _cat_last(first: Tensor, second: Tensor) -> Tensor:
     """Concatenation along the last axis, after broadcasting the other axes."""
-    shape = torch.broadcast_shapes(one.shape[:-1], other.shape[:-1])
-    return torch.cat([one.expand(*shape, -1), other.expand(*shape, -1)], -1)
+    shape = torch.broadcast_shapes(first.shape[:-1], second.shape[:-1])
+    return torch.cat([first.expand(*shape, -1), second.expand(*shape, -1)], -1)
 
 
 def checked(alpha: float, dim: int) -> tuple[float, np.ndarray]:

@@ -16,14 +16,17 @@ ELEMENTS = 2**22  # of a temporary tensor: 32 MiB, the largest that the allocato
 def stratified_rows(order: np.ndarray, draws: int, generator: np.random.Generator) -> np.ndarray:
     """The row of each draw [draws]: a random one of each of `draws` equal stretches of rows in their `order` [n]."""
     n = len(order)
-    places = ((np.arange(draws) + generator.random(draws)) * (n / draws)).astype(np.int64)
+    strata = np.arange(draws) + generator.random(draws)
+    places = (strata * (n / draws)).astype(np.int64)
     return order[np.minimum(places, n - 1)]
 
 
 def count_equal(codes: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """The number of rows with the same value of each label as each of `rows` [m], codes [n, K]: [m, K]."""
-    counts = [np.bincount(column)[column[rows]] for column in codes.T]
-    return np.stack(counts, axis=1) if counts else np.zeros((len(rows), 0), np.int64)
+    counts = np.zeros((len(rows), codes.shape[1]), np.int64)
+    for k, column in enumerate(codes.T):
+        counts[:, k] = np.bincount(column)[column[rows]]
+    return counts
 
 
 def sum_densities(
@@ -39,7 +42,8 @@ def sum_densities(
     log_ratios: (draws, data) -> log q(z | x) minus that at the draw's own row [draws, data, C], nats; overwritten. rows
     [m]: the own rows; codes [n, K]. ValueError: densities that overflow when divided by that of the own row.
     """
-    draws, n = len(rows), len(codes)
+    draws = len(rows)
+    n = len(codes)
     labels = torch.as_tensor(codes, device=device)
     sums = torch.zeros(draws, 1 + codes.shape[1], columns, dtype=torch.float64, device=device)
     width = min(n, max(1, ELEMENTS // columns // 64))

@@ -31,6 +31,7 @@ from infoscope.metrics.factor_information.posterior import Posterior
 from infoscope.metrics.factor_information.result import FactorInformation
 
 Progress = Callable[[int, int], None]
+DRAWS_PER_CALL = 500  # of the kernels, which threads run side by side
 
 
 @dataclass(frozen=True)
@@ -96,21 +97,22 @@ def measure(
             "for arrays use `disentanglement`."
         )
     codes = codes_of(factors, posterior.n)
-    labels = tuple(factor_names) if factor_names is not None else tuple(f"y{k}" for k in range(codes.shape[1]))
+    if factor_names is None:
+        factor_names = [f"y{k}" for k in range(codes.shape[1])]
+    labels = tuple(factor_names)
     if len(labels) != codes.shape[1]:
         raise WrongShape(f"factor_names must be {codes.shape[1]} names, one for each factor, got {len(labels)}.")
-    sample = draw_sample(posterior, codes, draws, generator)
-    order, rows, z = sample
-    sums = sums_of(posterior, codes, *sample, device, progress)
+    order, rows, z = draw_sample(posterior, codes, draws, generator)
+    sums = sums_of(posterior, codes, order, rows, z, device, progress)
     share = count_equal(codes, rows) / len(codes)
     pointwise = np.log(sums[:, 1:]) - np.log(sums[:, :1]) - np.log(share)[:, :, None]
-    frequencies = [np.bincount(column) / len(codes) for column in codes.T]
-    entropy = np.array([np.sum(p * np.log(1 / p)) for p in frequencies])
+    entropy = []
+    for column in codes.T:
+        frequency = np.bincount(column) / len(codes)
+        entropy.append(np.sum(frequency * np.log(1 / frequency)))
     method = f"exact log-marginals over {len(codes):,} rows, {len(z):,} draws"
-    return Measured(
-        FactorInformation.from_pointwise(labels, posterior.latents, entropy, pointwise, method),
-        _latent_information(posterior, rows, z, sums),
-    )
+    information = FactorInformation.from_pointwise(labels, posterior.latents, np.array(entropy), pointwise, method)
+    return Measured(information, _latent_information(posterior, rows, z, sums))
 
 
 def codes_of(factors: np.ndarray, n: int) -> np.ndarray:
@@ -127,9 +129,12 @@ def draw_sample(
     posterior: Posterior, codes: np.ndarray, draws: int, generator: np.random.Generator | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The rows sorted by factors (those with few values first), the row of each draw [m], and z [m, L]."""
-    draws, generator = require_int("draws", draws, 2), generator_or_default(generator)
-    n, values = len(codes), codes.max(axis=0, initial=0)
-    order = np.lexsort(codes[:, np.argsort(-values, kind="stable")].T) if codes.shape[1] else np.arange(n)
+    draws = require_int("draws", draws, 2)
+    generator = generator_or_default(generator)
+    order = np.arange(len(codes))
+    if codes.shape[1]:
+        most_values_first = np.argsort(-codes.max(axis=0), kind="stable")
+        order = np.lexsort(codes[:, most_values_first].T)  # the last key sorts first
     rows = stratified_rows(order, draws, generator)
     return order, rows, posterior.draw(rows, generator)
 
@@ -163,32 +168,41 @@ def kernel_sums(
     progress: Progress | None,
 ) -> np.ndarray:
     """Sums [m, 1 + K, 2 L + 1] by the float32 kernels; for a density that is equal at all rows they are counts."""
-    plan, draws = plan_of(arranged, order, codes), draws_of(arranged, z, rows, codes[rows])
+    plan = plan_of(arranged, order, codes)
+    draws = draws_of(arranged, z, rows, codes[rows])
     terms = np.zeros((len(z), 1 + codes.shape[1], arranged.terms))
+
+    def sweep(begin: int) -> int:
+        end = min(begin + DRAWS_PER_CALL, len(z))
+        _kernels.sweep(plan, draws, begin, end, arranged.terms, terms)
+        return end
+
     with ThreadPoolExecutor(torch.get_num_threads()) as pool:
-        ends = [min(begin + 500, len(z)) for begin in range(0, len(z), 500)]  # draws of one call
-        sweep = lambda begin, end: _kernels.sweep(plan, draws, begin, end, arranged.terms, terms)  # noqa: E731
-        for end, _ in zip(ends, pool.map(sweep, [0, *ends], ends)):
+        for end in pool.map(sweep, range(0, len(z), DRAWS_PER_CALL)):
             if progress is not None:
                 progress(end, len(z))
     sums = terms[:, :, arranged.columns]
     constant = arranged.columns == NO_COLUMN
     if constant.any():
-        sums[:, :, constant] = np.column_stack([np.full(len(z), len(codes)), count_equal(codes, rows)])[:, :, None]
+        all_rows = np.full(len(z), len(codes))
+        counts = np.column_stack([all_rows, count_equal(codes, rows)])
+        sums[:, :, constant] = counts[:, :, None]
     return sums
 
 
 def _latent_information(posterior: Posterior, rows: np.ndarray, z: np.ndarray, sums: np.ndarray) -> LatentInformation:
     """LatentInformation from the sums of a sweep and the densities at the own rows."""
-    alone, _, joint = [term.numpy() for term in posterior.log_terms(torch.as_tensor(z), rows)]
+    terms = posterior.log_terms(torch.as_tensor(z), rows)
+    alone = terms.alone.numpy()
+    joint = terms.joint.numpy()
     prior = posterior.log_prior(torch.as_tensor(z)).numpy()
-    width = len(posterior.latents)
     log_mean = np.log(sums[:, 0] / posterior.n)
-    marginal, aggregate = alone + log_mean[:, :width], joint + log_mean[:, -1]
+    marginal = alone + log_mean[:, : len(posterior.latents)]
+    aggregate = joint + log_mean[:, -1]
     return LatentInformation(
-        mean_of(-log_mean[:, -1]),
-        mean_of(aggregate - marginal.sum(axis=1)),
-        means_of(marginal - prior),
-        mean_of(joint - prior.sum(axis=1)),
-        posterior.latents,
+        mutual_information=mean_of(-log_mean[:, -1]),
+        total_correlation=mean_of(aggregate - marginal.sum(axis=1)),
+        dimension_wise_kl=means_of(marginal - prior),
+        kl=mean_of(joint - prior.sum(axis=1)),
+        latents=posterior.latents,
     )

@@ -16,7 +16,7 @@ from infoscope.estimators.column_types import as_variable
 from infoscope.estimators.columns import Continuous, Discrete, as_matrix, categorical, columns
 from infoscope.estimators.variables import joint_codes
 
-MAX_PARTS = 10  # of about equally many rows, that numbers are cut into where values are asked for
+MAX_PARTS = 10  # of about equally many rows, into which numbers are cut where classes are needed
 NUMBERS_AT_ONCE = 1 << 20  # float64 values of a representation held at a time: 8 MiB
 CODING = "Code other labels column by column with numpy.unique(labels, return_inverse=True)[1]."
 NUMBERS = "SAP, DCI, InfoE and factor_information.from_arrays with method 'knn' take numbers."
@@ -57,18 +57,25 @@ class Factors:
 
     def variable(self, k: int) -> Continuous | Discrete:
         """One factor as `Continuous` or `Discrete`."""
-        return Continuous(self.values[:, k]) if self.numbers[k] else Discrete(self.codes[:, k])
+        if self.numbers[k]:
+            return Continuous(self.values[:, k])
+        return Discrete(self.codes[:, k])
 
     @property
     def as_classes(self) -> Factors:
         """The same factors, numbers cut into parts of about equally many items."""
-        codes = [parts_of(self.values[:, [k]]) if number else self.codes[:, k] for k, number in enumerate(self.numbers)]
-        return as_factors(np.column_stack(codes), self.names)
+        codes = self.codes.copy()
+        for k in np.flatnonzero(self.numbers):
+            codes[:, k] = parts_of(self.values[:, [k]])
+        return as_factors(codes, self.names)
 
     def take(self, rows: NDArray[np.int64]) -> Factors:
         """The factors of some items. ValueError for a factor with one value among them."""
-        typed = [type(one)(one.values[rows]) for one in map(self.variable, range(self.count))]
-        return as_factors(typed, self.names, numbers=True)
+        selected = []
+        for k in range(self.count):
+            variable = self.variable(k)
+            selected.append(type(variable)(variable.values[rows]))
+        return as_factors(selected, self.names, numbers=True)
 
     def require_items(self, least: int, why: str) -> None:
         """ValueError if a value of a factor has fewer items."""
@@ -87,62 +94,86 @@ def as_factors(factors: Any, names: Sequence[str] | None = None, least: int = 1,
     ValueError for other types, numbers where not allowed, a factor of one value, fewer than `least` factors, a wrong
     number of names.
     """
+    typed = _typed_columns(factors, least)
+    count = len(typed)
+    if names is not None:
+        names = tuple(names)
+    elif isinstance(factors, pd.DataFrame):
+        names = tuple(map(str, factors.columns))
+    else:
+        names = tuple(f"factor {k}" for k in range(count))
+    if len(set(names)) != count:
+        raise WrongLength(f"factor_names must be {count} different names, one for each factor, got {list(names)}.")
+    are_numbers = np.array([kind is Continuous for kind, _ in typed])
+    if are_numbers.any() and not numbers:
+        columns_of_numbers = ", ".join(np.array(names)[are_numbers])
+        raise WrongType(
+            f"factors must be classes for this score, got numbers for {columns_of_numbers}: give classes as integers, "
+            f"or bin the numbers. {NUMBERS}"
+        )
+    codes = []
+    values = []
+    for kind, column in typed:
+        if kind is Continuous:
+            checked = as_variable("factors", Continuous(column)).continuous[:, 0]
+        else:
+            checked = categorical("factors", column)
+        code = np.unique(checked, return_inverse=True)[1]
+        codes.append(code)
+        values.append(checked if kind is Continuous else code)
+    codes = np.stack(codes, axis=1).astype(np.int64)
+    largest = codes.max(axis=0)
+    if largest.min() < 1:
+        raise NoVariation(
+            f"factors must take at least two values each, but {names[largest.argmin()]} has one; leave it out."
+        )
+    order = np.argsort(codes.T, axis=1, kind="stable")
+    place = np.argsort(order, axis=1)
+    alike = []
+    first = []
+    for code in codes.T:
+        counts = np.bincount(code)
+        starts = np.cumsum(np.r_[0, counts])
+        alike.append(counts[code])
+        first.append(starts[code])
+    values = np.stack(values, axis=1).astype(np.float64)
+    return Factors(names, codes, order, place, np.stack(first), np.stack(alike), are_numbers, values)
+
+
+def _typed_columns(factors: Any, least: int) -> list[tuple[type, Any]]:
+    """The type (`Continuous` or `Discrete`) and the values [N] of each factor; see `as_factors`."""
     if factors is None:
         raise WrongType(
             "factors must be integers [items, factors], got None, which is valid only with a FactorInformation."
         )
     blocks = factors if isinstance(factors, list | tuple) else (factors,)
-    if any(isinstance(block, Continuous | Discrete | pd.DataFrame) for block in blocks):  # typed
+    if any(isinstance(block, Continuous | Discrete | pd.DataFrame) for block in blocks):
         typed = columns("factors", factors)
-        names = list(map(str, factors.columns)) if names is None and isinstance(factors, pd.DataFrame) else names
         values = np.empty((len(typed[0][1]), len(typed)))
     else:
         values = factors.detach().cpu().numpy() if hasattr(factors, "detach") else np.asarray(factors)
-        typed = []
-    values = values[:, None] if values.ndim == 1 else values
+        typed = None
+    if values.ndim == 1:
+        values = values[:, None]
     if values.ndim != 2 or values.shape[0] < 2 or values.shape[1] < least:
         raise WrongShape(
             f"factors must be integers [items, factors] with at least 2 items and {least} factors, got "
             f"{values.dtype} {list(values.shape)}."
         )
-    if not typed and values.dtype.kind == "f":
+    if typed is None:
+        if values.dtype.kind in "iub":
+            return [(Discrete, column) for column in values.T]
+        if values.dtype.kind != "f":
+            raise WrongType(f"factors must be integers [items, factors], got {values.dtype}. {CODING}")
         typed = columns("factors", values)
-    elif not typed and values.dtype.kind not in "iub":
-        raise WrongType(f"factors must be integers [items, factors], got {values.dtype}. {CODING}")
-    typed = typed or [(Discrete, column, True) for column in values.T]
-    names = tuple(names) if names is not None else tuple(f"factor {k}" for k in range(values.shape[1]))
-    if len(set(names)) != values.shape[1]:
-        raise WrongLength(
-            f"factor_names must be {values.shape[1]} different names, one for each factor, got {list(names)}."
-        )
-    are_numbers = np.array([kind is Continuous for kind, _, _ in typed])
-    if are_numbers.any() and not numbers:
-        named = ", ".join(name for name, number in zip(names, are_numbers) if number)
-        raise WrongType(
-            f"factors must be classes for this score, got numbers for {named}: give classes as integers, or bin the "
-            f"numbers. {NUMBERS}"
-        )
-    plain = [
-        as_variable("factors", Continuous(column)).continuous[:, 0] if number else categorical("factors", column)
-        for (_, column, _), number in zip(typed, are_numbers)
-    ]
-    codes = np.stack([np.unique(column, return_inverse=True)[1] for column in plain], axis=1).astype(np.int64)
-    values = np.stack([of if number else code for of, code, number in zip(plain, codes.T, are_numbers)], axis=1)
-    if codes.max(axis=0).min() < 1:
-        name = names[codes.max(axis=0).argmin()]
-        raise NoVariation(f"factors must take at least two values each, but {name} has one; leave it out.")
-    order = np.argsort(codes.T, axis=1, kind="stable")
-    place = np.argsort(order, axis=1)
-    alike = np.stack([np.bincount(column)[column] for column in codes.T])
-    first = np.stack([np.cumsum(np.r_[0, np.bincount(column)])[column] for column in codes.T])
-    return Factors(names, codes, order, place, first, alike, are_numbers, values.astype(np.float64))
+    return [(kind, column) for kind, column, _ in typed]
 
 
 def parts_of(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
     """Codes [n] of at most ten parts of numbers [n, d]: 10 of one column, 3 x 3, 2 x 2 x 2; one part beyond."""
     columns = numbers.T
-    each = int(MAX_PARTS ** (1 / len(columns)))
-    return joint_codes([_cut(column, each) for column in columns])[0]
+    parts = int(MAX_PARTS ** (1 / len(columns)))
+    return joint_codes([_cut(column, parts) for column in columns])[0]
 
 
 def _cut(numbers: NDArray[np.float64], most: int) -> NDArray[np.int64]:
@@ -169,16 +200,25 @@ def as_draws(representation: Any, n: int, generator: np.random.Generator) -> tup
     """A function that draws each item's representation (array, callable or `draw` method), its number of latents, and a
     description.
     """
+    if not hasattr(representation, "draw") and not callable(representation):
+        rows = as_array(representation, n)
+        return rows.__getitem__, rows.shape[1], "one row for each item"
+    draw = representation
+    description = "fresh draws"
     if hasattr(representation, "draw"):
         require_rows(representation, n)
-        draw, what = (lambda items: representation.draw(items, generator)), "posterior draws"
-    elif callable(representation):
-        draw, what = representation, "fresh draws"
-    else:
-        rows = as_array(representation, n)
-        return (lambda items: rows[items]), rows.shape[1], "one row for each item"
-    latents = _checked_codes(draw(np.arange(min(n, 2))), min(n, 2)).shape[1]
-    return (lambda items: _checked_codes(draw(items), len(items), latents)), latents, what
+        description = "posterior draws"
+
+        def draw(items: NDArray[np.int64]) -> Any:
+            return representation.draw(items, generator)
+
+    first = np.arange(min(n, 2))
+    latents = _checked_codes(draw(first), len(first)).shape[1]
+
+    def checked_draw(items: NDArray[np.int64]) -> NDArray[np.float64]:
+        return _checked_codes(draw(items), len(items), latents)
+
+    return checked_draw, latents, description
 
 
 def require_rows(posterior: Any, n: int) -> None:
@@ -191,9 +231,8 @@ def _checked_codes(values: Any, n: int, least: int = 1) -> NDArray[np.float64]:
     """Finite numbers [n, L]; ValueError otherwise."""
     array = as_matrix("representation", values)
     if len(array) != n or array.shape[1] < least or np.ndim(values) == 1:
-        raise WrongShape(
-            f"representation must be numbers [{n} items, at least {least} columns], got {list(array.shape)}."
-        )
+        shape = list(array.shape)
+        raise WrongShape(f"representation must be numbers [{n} items, at least {least} columns], got {shape}.")
     return array
 
 
@@ -221,8 +260,10 @@ def categorical_latents(representation: Any) -> list[int]:
     """Indices of the latents of a posterior that are categories; none for other representations."""
     if not hasattr(representation, "draw"):
         return []
-    blocks = _blocks_of(representation)
-    return np.flatnonzero([hasattr(block, "probability") for block in blocks for _ in block.latents]).tolist()
+    mask = []
+    for block in _blocks_of(representation):
+        mask += [hasattr(block, "probability")] * len(block.latents)
+    return np.flatnonzero(mask).tolist()
 
 
 def typical_codes(posterior: Any) -> NDArray[np.float64]:
@@ -230,7 +271,8 @@ def typical_codes(posterior: Any) -> NDArray[np.float64]:
     columns = []
     for block in _blocks_of(posterior):
         if hasattr(block, "probability"):
-            columns.append(block.probability.argmax(axis=1).astype(np.float64)[:, None])
+            category = block.probability.argmax(axis=1)
+            columns.append(category.astype(np.float64)[:, None])
         elif hasattr(block, "mixing"):  # of an attack
             mean = block.base.mean
             columns.append(block.mixed(mean, np.zeros_like(mean), block.alpha, block.mixing))
@@ -242,4 +284,6 @@ def typical_codes(posterior: Any) -> NDArray[np.float64]:
 def random_items(n: int, most: int | None, generator: np.random.Generator) -> NDArray[np.int64]:
     """All n item indices in random order, or `most` of them."""
     order = generator.permutation(n)
-    return order if most is None else order[: require_int("items", most, 2)]
+    if most is None:
+        return order
+    return order[: require_int("items", most, 2)]

@@ -47,7 +47,8 @@ class GaussianPosterior:
     """
 
     def __init__(self, mean: np.ndarray, scale: np.ndarray, latents: Sequence[str] | None = None) -> None:
-        self.mean, self.scale = matrix("mean", mean), matrix("scale", scale)
+        self.mean = matrix("mean", mean)
+        self.scale = matrix("scale", scale)
         if self.mean.shape != self.scale.shape:
             raise WrongShape(f"scale must have the shape of mean, {self.mean.shape}, got {self.scale.shape}.")
         if not (self.scale > 0).all():
@@ -68,7 +69,9 @@ class GaussianPosterior:
         return self.mean[rows] + self.scale[rows] * noise
 
     def log_terms(self, z: Tensor, rows: np.ndarray | slice) -> LogTerms:
-        alone = log_normal(z, like(z, self.mean[rows]), like(z, self.scale[rows]))
+        mean = like(z, self.mean[rows])
+        scale = like(z, self.scale[rows])
+        alone = log_normal(z, mean, scale)
         joint = alone.sum(-1)
         return LogTerms(alone, joint[..., None] - alone, joint)
 
@@ -83,16 +86,17 @@ class CategoricalPosterior:
     """
 
     def __init__(self, probability: np.ndarray, latent: str = "category") -> None:
-        self.probability, self.latents = matrix("probability", probability), (latent,)
-        total = self.probability.sum(axis=1)
-        if self.probability.shape[1] < 2:
-            raise WrongShape(f"probability must have 2 columns (categories) or more, got {self.probability.shape[1]}.")
-        if (self.probability < 0).any() or np.abs(total - 1).max() > 1e-5:
+        probability = matrix("probability", probability)
+        total = probability.sum(axis=1)
+        if probability.shape[1] < 2:
+            raise WrongShape(f"probability must have 2 columns (categories) or more, got {probability.shape[1]}.")
+        if (probability < 0).any() or np.abs(total - 1).max() > 1e-5:
             raise OutOfRange(
                 "probability must have nonnegative rows that sum to 1, got a least entry of "
-                f"{self.probability.min():g} and row sums from {total.min():g} to {total.max():g}."
+                f"{probability.min():g} and row sums from {total.min():g} to {total.max():g}."
             )
-        self.probability = self.probability / total[:, None]
+        self.probability = probability / total[:, None]
+        self.latents = (latent,)
 
     @property
     def n(self) -> int:
@@ -122,11 +126,17 @@ class ProductPosterior:
     """
 
     def __init__(self, *parts: Posterior) -> None:
-        self.parts = tuple(q for part in parts for q in (part.parts if isinstance(part, ProductPosterior) else [part]))
+        flat: list[Posterior] = []
+        for part in parts:
+            flat += part.parts if isinstance(part, ProductPosterior) else [part]
+        self.parts = tuple(flat)
         sizes = [part.n for part in self.parts]
         if not sizes or len(set(sizes)) > 1:
             raise InvalidInput(f"parts must be posteriors of one data set, got numbers of rows {sizes}.")
-        self.latents = names([name for part in self.parts for name in part.latents], None)
+        latents: list[str] = []
+        for part in self.parts:
+            latents += part.latents
+        self.latents = names(latents, None)
         self.ends = np.cumsum([len(part.latents) for part in self.parts])
 
     @property
@@ -143,16 +153,19 @@ class ProductPosterior:
         return np.concatenate([part.draw(rows, generator) for part in self.parts], axis=1)
 
     def log_terms(self, z: Tensor, rows: np.ndarray | slice) -> LogTerms:
-        terms = [part.log_terms(own, rows) for part, own in zip(self.parts, self.split(z), strict=True)]
+        terms = [part.log_terms(columns, rows) for part, columns in zip(self.parts, self.split(z), strict=True)]
         rest = []
         for i, term in enumerate(terms):  # sums, not differences: log 0 cannot be subtracted
-            others = sum((other.joint for j, other in enumerate(terms) if j != i), torch.zeros_like(term.joint))
-            rest.append(term.rest + others[..., None])
+            others = terms[:i] + terms[i + 1 :]
+            joint_of_others = sum((other.joint for other in others), torch.zeros_like(term.joint))
+            rest.append(term.rest + joint_of_others[..., None])
         alone = torch.cat([term.alone for term in terms], -1)
-        return LogTerms(alone, torch.cat(rest, -1), sum(term.joint for term in terms))
+        joint = sum(term.joint for term in terms)
+        return LogTerms(alone, torch.cat(rest, -1), joint)
 
     def log_prior(self, z: Tensor) -> Tensor:
-        return torch.cat([part.log_prior(own) for part, own in zip(self.parts, self.split(z), strict=True)], -1)
+        log_priors = [part.log_prior(columns) for part, columns in zip(self.parts, self.split(z), strict=True)]
+        return torch.cat(log_priors, -1)
 
 
 def log_normal(z: Tensor, mean: Tensor | float, scale: Tensor) -> Tensor:
@@ -180,11 +193,12 @@ def matrix(name: str, values: np.ndarray) -> np.ndarray:
     return array if array.flags.writeable else array.copy()  # torch warns of the read-only arrays of pandas
 
 
-def names(given: Sequence[str] | None, width: int | None) -> tuple[str, ...]:
-    """Names of latents, z0, z1, ... if none are given; ValueError for the wrong number or a repeated one."""
-    chosen = tuple(given) if given is not None else tuple(f"z{i}" for i in range(width or 0))
-    if width is not None and len(chosen) != width:
-        raise InvalidInput(f"latents must be {width} names, one for each latent, got {len(chosen)}.")
-    if len(set(chosen)) < len(chosen):
-        raise Conflict(f"latents must have different names, got {chosen}.")
-    return chosen
+def names(latents: Sequence[str] | None, width: int | None) -> tuple[str, ...]:
+    """Names of latents, z0, z1, ... by default; ValueError for the wrong number or a repeated one."""
+    if latents is None:
+        latents = [f"z{i}" for i in range(width or 0)]
+    if width is not None and len(latents) != width:
+        raise InvalidInput(f"latents must be {width} names, one for each latent, got {len(latents)}.")
+    if len(set(latents)) < len(latents):
+        raise Conflict(f"latents must have different names, got {tuple(latents)}.")
+    return tuple(latents)

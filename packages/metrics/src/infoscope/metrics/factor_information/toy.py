@@ -28,20 +28,24 @@ def exact(attack: str, factors: int, noise: float, alpha: float = 0.0) -> Factor
     _require(attack, factors, noise)
     if not alpha >= 0:
         raise OutOfRange(f"alpha must be at least 0, got {alpha!r}.")
-    variance, total = noise**2, _half_log(1 + noise**-2.0)
-    own = np.eye(factors, dtype=bool)
-    mixed = np.where(own, (1 - 2 / factors) ** 2, 4 / factors**2)  # U_kl^2
-    alone, rest = np.where(own, total, 0.0), np.where(own, 0.0, total)
+    variance = noise**2
+    total = _half_log(1 + noise**-2.0)
+    diagonal = np.eye(factors, dtype=bool)  # whether latent l is the one of factor k
+    mixed = np.where(diagonal, (1 - 2 / factors) ** 2, 4 / factors**2)  # U_kl^2
+    alone = np.where(diagonal, total, 0.0)
+    rest = np.where(diagonal, 0.0, total)
     if attack == "redundancy":
         copied = _half_log(ratio((1, 1 + variance), (1, variance), alpha))
         added_alone = _half_log(ratio((1, 1 + variance), (1, 1 + variance - mixed), alpha))
         alone = np.hstack([alone, added_alone])
-        rest = np.hstack([np.where(own, copied, total), np.full_like(rest, total)])
+        rest = np.hstack([np.where(diagonal, copied, total), np.full_like(rest, total)])
     elif attack == "synergy":
         masked = _half_log(ratio((1 + variance, 1), (variance, 1), alpha))
-        high, low = (1 + variance) * (1 + variance), variance * (1 + variance)
+        high = (1 + variance) * (1 + variance)
+        low = variance * (1 + variance)
         unmixed = _half_log(ratio((high, 1 + variance), (low, variance + mixed), alpha))
-        alone, rest = np.hstack([np.where(own, masked, 0.0), 0.0 * rest]), np.hstack([rest, unmixed])
+        alone = np.hstack([np.where(diagonal, masked, 0.0), np.zeros_like(rest)])
+        rest = np.hstack([rest, unmixed])
     return FactorInformation(
         factors=tuple(f"y{k}" for k in range(factors)),
         latents=latent_names(attack, factors),
@@ -57,14 +61,16 @@ def exact(attack: str, factors: int, noise: float, alpha: float = 0.0) -> Factor
 def covariance(attack: str, factors: int, noise: float, alpha: float = 0.0) -> np.ndarray:
     """The covariance of (y, z), K factors and K or 2 K latents. Arguments as in `exact`, but alpha must be finite."""
     _require(attack, factors, noise)
-    one, mixing = np.eye(factors), alpha * (np.eye(factors) - 2 / factors)
-    within = [one, noise * one, 0 * one]  # of z, in terms of y, its noise and that of the attack
+    identity = np.eye(factors)
+    zero = np.zeros((factors, factors))
+    mixing = alpha * (identity - 2 / factors)
+    z = [identity, noise * identity, zero]  # in terms of y, the noise of z and the noise of the attack
     latents = {
-        "none": [within],
-        "redundancy": [within, [mixing, noise * mixing, one]],
-        "synergy": [[one, noise * one, mixing], [0 * one, 0 * one, one]],
+        "none": [z],
+        "redundancy": [z, [mixing, noise * mixing, identity]],
+        "synergy": [[identity, noise * identity, mixing], [zero, zero, identity]],
     }[attack]
-    rows = np.block([[one, 0 * one, 0 * one], *latents])
+    rows = np.block([[identity, zero, zero], *latents])
     return rows @ rows.T
 
 
@@ -84,7 +90,8 @@ def sampled(
     from infoscope.metrics.factor_information.posterior import GaussianPosterior
 
     _require(attack, factors, noise)
-    generator, draws = generator_or_default(generator), require_int("draws", draws, 2)
+    generator = generator_or_default(generator)
+    draws = require_int("draws", draws, 2)
     y = generator.standard_normal((draws, factors))
     z = y + noise * generator.standard_normal(y.shape)
     kind = {"redundancy": RedundantGaussian, "synergy": SynergisticGaussian}.get(attack)
@@ -93,17 +100,21 @@ def sampled(
 
     def log_densities(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
         """Of the draws [n, 2 L + 1], z being normal with mean [n, K] and variance [K] before the attack."""
-        posterior = GaussianPosterior(mean, np.sqrt(np.broadcast_to(variance, mean.shape)))
-        drawn = z
+        scale = np.sqrt(np.broadcast_to(variance, mean.shape))
+        posterior = GaussianPosterior(mean, scale)
+        latents = z
         if kind is not None:
-            posterior, drawn = kind(posterior, alpha), kind.mixed(z, noises, alpha, mixing)
-        return concatenated(posterior.log_terms(torch.as_tensor(drawn), slice(None))).numpy()
+            posterior = kind(posterior, alpha)
+            latents = kind.mixed(z, noises, alpha, mixing)
+        terms = posterior.log_terms(torch.as_tensor(latents), slice(None))
+        return concatenated(terms).numpy()
 
     variance = np.full(factors, 1 + noise**2)
     marginal = log_densities(np.zeros_like(y), variance)
     pointwise = []
-    for one in np.eye(factors):
-        pointwise.append(log_densities(y * one, variance - one) - marginal)
+    for known_factor in np.eye(factors):
+        conditional = log_densities(y * known_factor, variance - known_factor)
+        pointwise.append(conditional - marginal)
     return FactorInformation.from_pointwise(
         tuple(f"y{k}" for k in range(factors)),
         latent_names(attack, factors),

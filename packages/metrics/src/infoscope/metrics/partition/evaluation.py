@@ -53,16 +53,32 @@ def evaluate(
 ) -> PartitionReport:
     """Every quantity and score of a partition, by nearest neighbours and by coherent classifiers.
 
-    blocks        z_y, z_x, z_dy, z_d -> [n, dim] numbers, or an object with `blocks()`. Quantities of a missing block
-                  are not applicable, never 0
-    y, d, groups  [n] categories; dependent rows, which share a fold and a half-sample
-    family, folds as in `classifier.cross_fit`
-    k, resamples  nearest neighbours, and half-samples for their errors
-    permutations  for each nearest-neighbour test of I(z_y;D|Y), I(z_d;Y|D), I(z_x;Y) and I(z_x;D|Y) = 0; 0: no tests
+    Parameters
+    ----------
+    blocks
+        z_y, z_x, z_dy, z_d -> [n, dim] numbers, or an object with `blocks()`. Quantities of a missing block are not
+        applicable, never 0.
+    y, d
+        Categories [n].
+    groups
+        [n], labels of dependent rows, which share a fold and a half-sample.
+    family, folds
+        As in `classifier.cross_fit`.
+    k, resamples
+        Nearest neighbours, and half-samples for their errors.
+    permutations
+        For each nearest-neighbour test of I(z_y;D|Y), I(z_d;Y|D), I(z_x;Y) and I(z_x;D|Y) = 0; 0: no tests.
 
-    Unavailable nearest-neighbour values are NaN with a note. ValueError: unknown blocks or none, values that are not
-    finite, unequal lengths, a label of one class, a combination of y and d in fewer than two groups, settings out of
-    range.
+    Returns
+    -------
+    PartitionReport
+        Unavailable nearest-neighbour values are NaN with a note.
+
+    Raises
+    ------
+    ValueError
+        Unknown blocks or none, values that are not finite, unequal lengths, a label of one class, a combination of y
+        and d in fewer than two groups, settings out of range.
     """
     numbers = as_blocks(present_blocks(blocks))
     n = len(next(iter(numbers.values())))
@@ -85,17 +101,24 @@ def evaluate(
     routes = {NEIGHBOURS: near, CLASSIFIER: classifier_route(fitted, terms)}
     tests = _null_tests(separate, labels, clustered, k, permutations, generator)
 
-    own_terms = list(dict.fromkeys(term for _, part in seed_parts(names) for term in part))
-    own = numbers_route(numbers, labels, own_terms, k, generator)
-    found = {name: figures(route, names) for name, route in routes.items()}
-    found[AS_NUMBERS] = {term.name: own[term] for term in own_terms}
-    shares = {name: scores(route, names) for name, route in routes.items()} | {AS_NUMBERS: seed_scores(own, names)}
+    quantities = {name: figures(route, names) for name, route in routes.items()}
+    shares = {name: scores(route, names) for name, route in routes.items()}
+    seed_terms: dict[Term, None] = {}
+    for _, part in seed_parts(names):
+        seed_terms |= dict.fromkeys(part)
+    as_numbers = numbers_route(numbers, labels, list(seed_terms), k, generator)
+    quantities[AS_NUMBERS] = {term.name: as_numbers[term] for term in seed_terms}
+    shares[AS_NUMBERS] = seed_scores(as_numbers, names)
     settings = {
-        "family": fitted.family, "folds": folds, "k": k, "resamples": resamples, "permutations": permutations,
-    }  # fmt: skip
+        "family": fitted.family,
+        "folds": folds,
+        "k": k,
+        "resamples": resamples,
+        "permutations": permutations,
+    }
     widths = {name: block.shape[1] for name, block in numbers.items()}
     items = Items(labels["y"], labels["d"], row_groups)
-    return PartitionReport(widths, n, fitted.groups, found, shares, tests, settings, items)
+    return PartitionReport(widths, n, fitted.groups, quantities, shares, tests, settings, items)
 
 
 def present_blocks(blocks: Mapping[str, ArrayLike | None] | Any) -> dict[str, ArrayLike]:
@@ -106,21 +129,21 @@ def present_blocks(blocks: Mapping[str, ArrayLike | None] | Any) -> dict[str, Ar
     unknown = [name for name in named if name not in BLOCKS]
     if unknown:
         raise UnknownName(f"blocks must be named among {list(BLOCKS)}, got {unknown}.")
-    found = {name: named[name] for name in BLOCKS if named.get(name) is not None}
-    if not found:
+    present = {name: named[name] for name in BLOCKS if named.get(name) is not None}
+    if not present:
         raise UnknownName(f"blocks must have at least one of {list(BLOCKS)}, got none.")
-    return found
+    return present
 
 
 def _as_labels(y: ArrayLike, d: ArrayLike, n: int) -> dict[str, NDArray[np.int64]]:
     """Codes of y and d [n] in the order of their values. ValueError: other lengths, missing values, one class only."""
-    found = {name: as_codes(name, label) for name, label in (("y", y), ("d", d))}
-    for name, codes in found.items():
+    labels = {"y": as_codes("y", y), "d": as_codes("d", d)}
+    for name, codes in labels.items():
         if len(codes) != n:
             raise WrongLength(f"{name} must have one category for each of the {n} rows, got {len(codes)}.")
         if not codes.any():
             raise NoVariation(f"{name} must take at least two values, got one.")
-    return found
+    return labels
 
 
 def _null_tests(
@@ -132,22 +155,31 @@ def _null_tests(
     generator: np.random.Generator,
 ) -> dict[str, NullTest]:
     """Permutation tests of the terms that should be 0; p is NaN where there is nothing to permute."""
-    terms = [term for term in _NULLS if permutations and term.blocks[0] in blocks]
-    found: dict[str, tuple[float, str]] = {}
-    for term in terms:
+    if not permutations:
+        return {}
+    p_values: dict[str, float] = {}
+    notes: dict[str, str] = {}
+    for term in _NULLS:
+        if term.blocks[0] not in blocks:
+            continue
         columns = stacked(blocks, term.blocks)
+        target = labels[term.target]
+        given = labels.get(term.given)
         try:
             if not columns.size:
                 raise ValueError("the block is constant.")
-            test = uncertainty.permutation_test(
-                columns, labels[term.target], labels.get(term.given), k, permutations, groups, generator
-            )  # fmt: skip
-            permuted = f"{term.target.upper()} among {test.exchanged}"
-            found[term.name] = test.p_value, permuted + (f" of equal {term.given.upper()}" if term.given else "")
+            test = uncertainty.permutation_test(columns, target, given, k, permutations, groups, generator)
         except ValueError as error:
-            found[term.name] = np.nan, str(error)
-    adjusted = holm([p for p, _ in found.values()])
-    return {name: NullTest(p, float(q), note) for (name, (p, note)), q in zip(found.items(), adjusted, strict=True)}
+            p_values[term.name] = np.nan
+            notes[term.name] = str(error)
+            continue
+        condition = f" of equal {term.given.upper()}" if term.given else ""
+        p_values[term.name] = test.p_value
+        notes[term.name] = f"{term.target.upper()} among {test.exchanged}{condition}"
+    tests = {}
+    for (name, p), adjusted in zip(p_values.items(), holm(list(p_values.values()))):
+        tests[name] = NullTest(p, float(adjusted), notes[name])
+    return tests
 
 
 @aligns("means", "scales", "y", "d", "groups")
@@ -167,7 +199,8 @@ def evaluate_posterior(
 
     ValueError: as `evaluate`; other blocks or shapes of scales; a scale that is not above 0; draws < 2.
     """
-    means, scales = present_blocks(means), present_blocks(scales)
+    means = present_blocks(means)
+    scales = present_blocks(scales)
     if set(means) != set(scales):
         raise InvalidInput(f"scales must have the blocks {list(means)} of means, got {list(scales)}.")
     from infoscope.metrics.factor_information.posterior import GaussianPosterior  # with torch, which takes seconds
@@ -177,9 +210,11 @@ def evaluate_posterior(
     n = next(iter(posteriors.values())).n
     labels = _as_labels(y, d, n)
     row_groups = as_groups(groups, n)
-    names, whole_draws = tuple(posteriors), require_int("draws", draws, 2)
+    names = tuple(posteriors)
+    whole_draws = require_int("draws", draws, 2)
     generator = generator_or_default(generator)
     route = posterior_route(posteriors, labels, row_groups, terms_of(names), whole_draws, generator)
-    found, shares = {POSTERIOR: figures(route, names)}, {POSTERIOR: scores(route, names)}
+    quantities = {POSTERIOR: figures(route, names)}
+    shares = {POSTERIOR: scores(route, names)}
     widths = {name: posterior.mean.shape[1] for name, posterior in posteriors.items()}
-    return PartitionReport(widths, n, int(row_groups.max()) + 1, found, shares, {}, {"draws": draws}, None)
+    return PartitionReport(widths, n, int(row_groups.max()) + 1, quantities, shares, {}, {"draws": draws}, None)

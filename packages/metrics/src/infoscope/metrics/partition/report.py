@@ -22,8 +22,18 @@ from infoscope.metrics.report import Report, ReportRow, blocks_and_widths
 from infoscope.notebook import axes, intervals
 
 _DIFFERENCES = [
-    "quantity", "a", "b", "difference", "standard_error", "low", "high", "unit", "n", "groups", "p_value",
-]  # fmt: skip
+    "quantity",
+    "a",
+    "b",
+    "difference",
+    "standard_error",
+    "low",
+    "high",
+    "unit",
+    "n",
+    "groups",
+    "p_value",
+]
 _UNWANTED = (("z_y", "D given Y", "D|Y"), ("z_d", "Y given D", "Y|D"), ("z_x", "Y and D", "Y,D"))
 _COMPARED = ("I(z_y;Y|D)", "I(z_y;D|Y)", "I(z_d;D|Y)", "I(z_d;Y|D)", "I(z_x;Y,D)", "I(z_dy;Y,D)")
 OLD_SUM = "old sum"  # how the score "seed" is printed, where a seed would be taken for a random one
@@ -128,9 +138,12 @@ class PartitionReport(Report):
         """Every quantity and score by every route; those of nearest neighbours that were tested say so."""
         rows = []
         for route in self.routes:
-            for name, figure in {**self.figures[route], **self.shares[route]}.items():
-                test = self.tests.get(name) if route == NEIGHBOURS else None
-                rows.append(ReportRow(name, figure, {"route": route}, str(test or SAYS.get(name, ""))))
+            estimates = {**self.figures[route], **self.shares[route]}
+            for name, estimate in estimates.items():
+                meaning = SAYS.get(name, "")
+                if route == NEIGHBOURS and name in self.tests:
+                    meaning = str(self.tests[name])
+                rows.append(ReportRow(name, estimate, {"route": route}, meaning))
         return rows
 
     @property
@@ -145,7 +158,7 @@ class PartitionReport(Report):
             if information is not None:
                 entropy = self.figures[self.main][f"H({of})"].bits
                 unwanted.append(Unwanted(block, variable, information, entropy))
-        unwanted.sort(key=lambda one: -one.information.value)
+        unwanted.sort(key=lambda leak: -leak.information.value)
         single = [block for block, width in self.blocks.items() if width == 1]
         return leaks(unwanted, single)
 
@@ -159,14 +172,16 @@ class PartitionReport(Report):
         information = self.figures[self.main].get(name)
         if information is None or not isfinite(information.value):
             return None
-        near, test = self.figures.get(NEIGHBOURS, {}).get(name, information), self.tests.get(name)
-        if information.low <= ROUNDING:
-            errors = quantile(near.degrees, 1.0 - (1.0 - LEVEL) / (2 * len(_UNWANTED)))
-            rejected = test is not None and test.p_holm < 1.0 - LEVEL
-            if rejected and near.value > errors * near.standard_error:
-                return near.bits
-            information = replace(information, interval=(information.low, max(information.high, near.high)))
-        return information.bits
+        if information.low > ROUNDING:
+            return information.bits
+        neighbours = self.figures.get(NEIGHBOURS, {}).get(name, information)
+        test = self.tests.get(name)
+        errors = quantile(neighbours.degrees, 1.0 - (1.0 - LEVEL) / (2 * len(_UNWANTED)))
+        rejected = test is not None and test.p_holm < 1.0 - LEVEL
+        if rejected and neighbours.value > errors * neighbours.standard_error:
+            return neighbours.bits
+        high = max(information.high, neighbours.high)
+        return replace(information, interval=(information.low, high)).bits
 
     @property
     def text(self) -> pd.DataFrame:
@@ -185,8 +200,11 @@ class PartitionReport(Report):
     @property
     def doubts(self) -> list[str]:
         """What the numbers do not show."""
-        limits = [f"Not shown: {limit}" for limit in _LIMITS] if NEIGHBOURS in self.routes else []
-        limits += [_POSTERIOR_LIMITS] * (POSTERIOR in self.routes)
+        limits = []
+        if NEIGHBOURS in self.routes:
+            limits += [f"Not shown: {limit}" for limit in _LIMITS]
+        if POSTERIOR in self.routes:
+            limits.append(_POSTERIOR_LIMITS)
         return [*limits, SEED_LIMITS]
 
     @property
@@ -196,10 +214,14 @@ class PartitionReport(Report):
 
     def plot(self, ax: Any = None) -> Any:
         """Draws what blocks hold of Y and D by the route `main`, bits, with 95 % intervals; the matplotlib axes."""
-        ax, figures = axes(ax), self.figures[self.main]
+        ax = axes(ax)
+        figures = self.figures[self.main]
         names = [name for name in _COMPARED if name in figures and isfinite(figures[name].value)]
         intervals(ax, names, [figures[name].bits for name in names])
-        ax.set_title(f"{self.main}, n = {self.n:,}" + f" in {self.groups:,} groups" * (self.groups < self.n))
+        title = f"{self.main}, n = {self.n:,}"
+        if self.groups < self.n:
+            title += f" in {self.groups:,} groups"
+        ax.set_title(title)
         return ax
 
 
@@ -209,7 +231,7 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     adjusted = np.full(p.shape, np.nan)
     order = np.argsort(p)[: int(np.isfinite(p).sum())]
     steps = p[order] * np.arange(len(order), 0, -1)
-    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(steps)) if len(order) else steps
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(steps))
     return adjusted
 
 
@@ -235,27 +257,40 @@ def compare(reports: Mapping[str, PartitionReport]) -> pd.DataFrame:
                 raise InvalidInput(
                     f"reports must have one {setting}, got {ours!r} in {first!r} and {theirs!r} in {name!r}."
                 )
-    rows = [row for a, b in combinations(reports, 2) for row in differences(a, b, reports[a], reports[b])]
-    found = pd.DataFrame(rows, columns=_DIFFERENCES)
-    found["p_holm"] = holm(found["p_value"])
-    return found
+    rows = []
+    for a, b in combinations(reports, 2):
+        rows += differences(a, b, reports[a], reports[b])
+    table = pd.DataFrame(rows, columns=_DIFFERENCES)
+    table["p_holm"] = holm(table["p_value"])
+    return table
 
 
 def differences(name_a: str, name_b: str, a: PartitionReport, b: PartitionReport) -> list[dict[str, Any]]:
     """A row for each figure that both reports have with a linearised error and that does not agree by construction."""
-    every_a, every_b = ({**r.figures[CLASSIFIER], **r.shares[CLASSIFIER]} for r in (a, b))
+    estimates_a = {**a.figures[CLASSIFIER], **a.shares[CLASSIFIER]}
+    estimates_b = {**b.figures[CLASSIFIER], **b.shares[CLASSIFIER]}
     rows = []
-    for quantity in every_a:
-        one, other = every_a[quantity], every_b.get(quantity)
-        if other is None or one.influence is None or other.influence is None:
+    for quantity, of_a in estimates_a.items():
+        of_b = estimates_b.get(quantity)
+        if of_b is None or of_a.influence is None or of_b.influence is None:
             continue
-        found = one - other
-        if not found.standard_error > 1e-12:  # entropies of labels, gaps of the chain rule: the same for every model
+        difference = of_a - of_b
+        error = difference.standard_error
+        if not error > 1e-12:  # entropies of labels, gaps of the chain rule: the same for every model
             continue
-        rows.append({
-            "quantity": quantity, "a": name_a, "b": name_b, "difference": found.value,
-            "standard_error": found.standard_error, "low": found.low, "high": found.high, "unit": one.unit, "n": a.n,
-            "groups": a.groups,
-            "p_value": float(2.0 * stats.t.sf(abs(found.value) / found.standard_error, found.degrees)),
-        })  # fmt: skip
+        p_value = 2.0 * stats.t.sf(abs(difference.value) / error, difference.degrees)
+        values = [
+            quantity,
+            name_a,
+            name_b,
+            difference.value,
+            error,
+            difference.low,
+            difference.high,
+            of_a.unit,
+            a.n,
+            a.groups,
+            float(p_value),
+        ]
+        rows.append(dict(zip(_DIFFERENCES, values, strict=True)))
     return rows

@@ -20,8 +20,11 @@ from infoscope.notes import Note
 
 _SEED_SCALE = 7.5  # nats, denominator of the seed score: a typical entropy of 2.5 times three terms
 
-_H_Y, _H_D, _H_YD = Term((), "y"), Term((), "d"), Term((), "yd")
-_H_Y_GIVEN_D, _H_D_GIVEN_Y = Term((), "y", "d"), Term((), "d", "y")
+_H_Y = Term((), "y")
+_H_D = Term((), "d")
+_H_YD = Term((), "yd")
+_H_Y_GIVEN_D = Term((), "y", "d")
+_H_D_GIVEN_Y = Term((), "d", "y")
 _SHARED: Linear = {_H_Y: 1.0, _H_Y_GIVEN_D: -1.0}  # I(Y;D)
 _ASPECTS = (("y", ""), ("d", ""), ("y", "d"), ("d", "y"), ("yd", ""))
 _CONDITIONAL = (("y", "d"), ("d", "y"))
@@ -42,24 +45,31 @@ def co_information(block: str) -> Linear:
 
 def _quantities(blocks: Names) -> dict[str, Linear | str]:
     """Every quantity by its name; for absent blocks the reason why it is undefined."""
-    found: dict[str, Linear | str] = {
-        term.name: {term: 1.0} for term in (_H_Y, _H_D, _H_YD, _H_Y_GIVEN_D, _H_D_GIVEN_Y)
-    }
-    found["I(Y;D)"] = _SHARED
+    quantities: dict[str, Linear | str] = {}
+
+    def add(term: Term) -> None:
+        quantities[term.name] = {term: 1.0}
+
+    for entropy in (_H_Y, _H_D, _H_YD, _H_Y_GIVEN_D, _H_D_GIVEN_Y):
+        add(entropy)
+    quantities["I(Y;D)"] = _SHARED
     for block in BLOCKS:
-        for target, given in _ASPECTS:
-            term = Term((block,), target, given)
-            found[term.name] = {term: 1.0} if block in blocks else _not_applicable(block)
-        gap = {Term((block,), *aspect): sign for aspect, sign in zip(_ASPECTS, (1.0, -1.0, -1.0, 1.0), strict=False)}
-        found[f"co-information({block};Y;D)"] = co_information(block) if block in blocks else _not_applicable(block)
-        found[f"chain-rule gap of {block}"] = gap if block in blocks else _not_applicable(block)
+        terms = [Term((block,), target, given) for target, given in _ASPECTS]
+        for term in terms:
+            add(term)
+        quantities[f"co-information({block};Y;D)"] = co_information(block)
+        quantities[f"chain-rule gap of {block}"] = dict(zip(terms, (1.0, -1.0, -1.0, 1.0)))
+        if block not in blocks:
+            names = [term.name for term in terms] + [f"co-information({block};Y;D)", f"chain-rule gap of {block}"]
+            quantities |= dict.fromkeys(names, _not_applicable(block))
     for target, given in _ASPECTS[2:]:
-        found[Term(blocks, target, given).name] = {Term(blocks, target, given): 1.0}
+        add(Term(blocks, target, given))
     for target, given in _CONDITIONAL:
-        rests = [others(blocks, block) for block in blocks] + [others(blocks, _OWNER[target], "z_dy")]
+        rests = [others(blocks, block) for block in blocks]
+        rests.append(others(blocks, _OWNER[target], "z_dy"))
         for rest in filter(None, rests):
-            found[Term(rest, target, given).name] = {Term(rest, target, given): 1.0}
-    return found
+            add(Term(rest, target, given))
+    return quantities
 
 
 def _not_applicable(block: str) -> str:
@@ -68,27 +78,30 @@ def _not_applicable(block: str) -> str:
 
 def terms_of(blocks: Names) -> list[Term]:
     """All terms in the quantities and scores of these blocks."""
-    return list(
-        dict.fromkeys(term for terms in _quantities(blocks).values() if not isinstance(terms, str) for term in terms)
-    )
+    terms: dict[Term, None] = {}
+    for quantity in _quantities(blocks).values():
+        if not isinstance(quantity, str):
+            terms |= dict.fromkeys(quantity)
+    return list(terms)
 
 
 def figures(route: Route, blocks: Names) -> dict[str, Estimate]:
     """Every quantity by its name, from the estimates of a route."""
-    return {
-        name: undefined(terms) if isinstance(terms, str) else linear(route, terms)
-        for name, terms in _quantities(blocks).items()
-    }
+    estimates = {}
+    for name, terms in _quantities(blocks).items():
+        estimates[name] = undefined(terms) if isinstance(terms, str) else linear(route, terms)
+    return estimates
 
 
 def scores(route: Route, blocks: Names) -> dict[str, Estimate]:
     """Every score by its name, from the estimates of a route; see `PartitionReport.scores`."""
-    found = seed_scores(route, blocks)
-    found["seed_ceiling"] = scaled(linear(route, {_H_YD: 1.0}), 1.0 / _SEED_SCALE)
-    found |= unique(route, blocks, "")
+    estimates = seed_scores(route, blocks)
+    estimates["seed_ceiling"] = scaled(linear(route, {_H_YD: 1.0}), 1.0 / _SEED_SCALE)
+    estimates |= unique(route, blocks, "")
     if "z_dy" in blocks:
-        found |= unique(route, others(blocks, "z_dy"), "_without_z_dy")
-    return found | {"sufficiency": ratio(route, {Term(blocks, "yd"): 1.0}, {_H_YD: 1.0})}
+        estimates |= unique(route, others(blocks, "z_dy"), "_without_z_dy")
+    estimates["sufficiency"] = ratio(route, {Term(blocks, "yd"): 1.0}, {_H_YD: 1.0})
+    return estimates
 
 
 def scaled(figure: Estimate, factor: float) -> Estimate:
@@ -100,25 +113,29 @@ def scaled(figure: Estimate, factor: float) -> Estimate:
 
 def seed_parts(blocks: Names) -> list[tuple[float, Linear]]:
     """The terms of the seed score with their signs; those of absent blocks are left out."""
+    y, d, y_given_d, d_given_y = _ASPECTS[:4]
     parts: list[tuple[float, str, Mapping[tuple[str, str], float]]] = [
-        (1.0, "z_y", {("y", "d"): 1.0}),
-        (1.0, "z_d", {("d", "y"): 1.0}),
-        (1.0, "z_dy", dict(zip(_ASPECTS, (0.5, 0.5, -0.5, -0.5), strict=False))),
-        (-1.0, "z_y", {("d", "y"): 1.0}),
-        (-1.0, "z_d", {("y", "d"): 1.0}),
-        (-1.0, "z_x", {("y", ""): 1.0, ("d", "y"): 1.0}),
+        (1.0, "z_y", {y_given_d: 1.0}),
+        (1.0, "z_d", {d_given_y: 1.0}),
+        (1.0, "z_dy", {y: 0.5, d: 0.5, y_given_d: -0.5, d_given_y: -0.5}),
+        (-1.0, "z_y", {d_given_y: 1.0}),
+        (-1.0, "z_d", {y_given_d: 1.0}),
+        (-1.0, "z_x", {y: 1.0, d_given_y: 1.0}),
     ]
-    return [
-        (sign, {Term((block,), *aspect): factor for aspect, factor in aspects.items()})
-        for sign, block, aspects in parts
-        if block in blocks
-    ]
+    signed = []
+    for sign, block, factors in parts:
+        if block in blocks:
+            terms = {Term((block,), target, given): factor for (target, given), factor in factors.items()}
+            signed.append((sign, terms))
+    return signed
 
 
 def seed_scores(route: Route, blocks: Names) -> dict[str, Estimate]:
     """The seed score, from terms in nats and in bits."""
-    units = {"seed": 1.0, "seed_bits": 1 / NATS_PER_BIT}
-    return {name: _partition_quality(route, blocks, unit) for name, unit in units.items()}
+    return {
+        "seed": _partition_quality(route, blocks, 1.0),
+        "seed_bits": _partition_quality(route, blocks, 1 / NATS_PER_BIT),
+    }
 
 
 def _partition_quality(route: Route, blocks: Names, units: float) -> Estimate:
@@ -132,8 +149,10 @@ def _partition_quality(route: Route, blocks: Names, units: float) -> Estimate:
         part = linear(route, terms)
         if part.influence is None:
             return undefined("; ".join(part.notes), SHARE)
-        if part.value > 0.0:
-            total |= {term: total.get(term, 0.0) + sign * factor for term, factor in terms.items()}
+        if part.value <= 0.0:
+            continue
+        for term, factor in terms.items():
+            total[term] = total.get(term, 0.0) + sign * factor
     if not total:
         note = "every term was clipped at 0: the error is unknown."
         return Estimate(0.0, unit=SHARE, n=part.n, method=part.method, notes=(note,))
@@ -154,32 +173,40 @@ def clipped(raw: Estimate, most: float = np.inf) -> Estimate:
 
 def unique(route: Route, blocks: Names, suffix: str) -> dict[str, Estimate]:
     """PQ_Y, PQ_D (raw and clipped at 0) and PQ = sqrt(PQ_Y PQ_D) of some blocks."""
-    found = {}
+    estimates = {}
     for (target, given), entropy in zip(_CONDITIONAL, (_H_Y_GIVEN_D, _H_D_GIVEN_Y), strict=True):
-        owner, name = _OWNER[target], f"unique_{target}"
+        owner = _OWNER[target]
+        raw = undefined(_not_applicable(owner), SHARE)
         if owner in blocks:
             rest = others(blocks, owner)
-            own = {Term((owner,), target, given): 1.0} | ({Term(rest, target, given): -1.0} if rest else {})
-            raw = ratio(route, own, {entropy: 1.0})
-        else:
-            raw = undefined(_not_applicable(owner), SHARE)
-        found |= {f"{name}_raw{suffix}": raw, f"{name}{suffix}": clipped(raw)}
-    raws = found[f"unique_y_raw{suffix}"], found[f"unique_d_raw{suffix}"]
-    return found | {f"unique{suffix}": _geometric_mean(*raws)}
+            difference = {Term((owner,), target, given): 1.0}
+            if rest:
+                difference[Term(rest, target, given)] = -1.0
+            raw = ratio(route, difference, {entropy: 1.0})
+        estimates[f"unique_{target}_raw{suffix}"] = raw
+        estimates[f"unique_{target}{suffix}"] = clipped(raw)
+    raw_y = estimates[f"unique_y_raw{suffix}"]
+    raw_d = estimates[f"unique_d_raw{suffix}"]
+    estimates[f"unique{suffix}"] = _geometric_mean(raw_y, raw_d)
+    return estimates
 
 
 def _geometric_mean(a: Estimate, b: Estimate) -> Estimate:
     """sqrt(max(0, a) max(0, b)); interval over the joint 95 % rectangle, delta-method error unless one has 0."""
-    if a.influence is None or b.influence is None:
-        return undefined("; ".join(dict.fromkeys((*a.notes, *b.notes))), SHARE)
-    reach = quantile(a.degrees, (1.0 + LEVEL) / 2.0)  # two intervals, joint coverage 95 % (Bonferroni)
-    value, low, high = (
-        sqrt(max(0.0, a.value + t * a.standard_error) * max(0.0, b.value + t * b.standard_error))
-        for t in (0.0, -reach, reach)
-    )
     notes = tuple(dict.fromkeys((*a.notes, *b.notes)))
+    if a.influence is None or b.influence is None:
+        return undefined("; ".join(notes), SHARE)
+    margin = quantile(a.degrees, (1.0 + LEVEL) / 2.0)  # two intervals, joint coverage 95 % (Bonferroni)
+
+    def mean_at(errors: float) -> float:
+        value_a = a.value + errors * a.standard_error
+        value_b = b.value + errors * b.standard_error
+        return sqrt(max(0.0, value_a) * max(0.0, value_b))
+
+    value = mean_at(0.0)
+    interval = mean_at(-margin), mean_at(margin)
     if a.low <= 0.0 or b.low <= 0.0:
         notes = (*notes, Note("A factor is not significantly above 0: there is no standard error.", "no error"))
-        return Estimate(value, np.nan, SHARE, a.n, a.method, notes, interval=(low, high))
+        return Estimate(value, np.nan, SHARE, a.n, a.method, notes, interval=interval)
     influence = 0.5 * (b.value * a.influence + a.value * b.influence) / value
-    return replace(as_share(a, value, influence, notes), interval=(low, high))
+    return replace(as_share(a, value, influence, notes), interval=interval)

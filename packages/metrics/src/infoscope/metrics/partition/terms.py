@@ -21,8 +21,9 @@ from infoscope.metrics.pid import ROUNDING
 from infoscope.notes import Note
 
 BLOCKS = ("z_y", "z_x", "z_dy", "z_d")
-NEIGHBOURS, CLASSIFIER, POSTERIOR = "neighbours", "classifier", "posterior"
-
+NEIGHBOURS = "neighbours"
+CLASSIFIER = "classifier"
+POSTERIOR = "posterior"
 CONSTANT_BLOCK = Note("The block is constant and carries no information.", "constant block")
 
 
@@ -36,9 +37,12 @@ class Term:
 
     @property
     def name(self) -> str:
-        target = ",".join(self.target.upper())
-        given = "|" + ",".join(self.given.upper()) if self.given else ""
-        return f"I({','.join(self.blocks)};{target}{given})" if self.blocks else f"H({target}{given})"
+        labels = ",".join(self.target.upper())
+        if self.given:
+            labels += "|" + ",".join(self.given.upper())
+        if not self.blocks:
+            return f"H({labels})"
+        return f"I({','.join(self.blocks)};{labels})"
 
 
 Linear = Mapping[Term, float]
@@ -49,29 +53,34 @@ Route = Mapping[Term, Estimate]
 
 def linear(route: Route, terms: Linear) -> Estimate:
     """A linear combination of terms, nats; undefined where a term is."""
-    reasons = [f"{term.name}: {' '.join(route[term].notes)}" for term in terms if np.isnan(route[term].value)]
+    reasons = []
+    for term in terms:
+        if np.isnan(route[term].value):
+            reasons.append(f"{term.name}: {' '.join(route[term].notes)}")
     if reasons:
         return undefined("; ".join(reasons))
     first, *others = [factor * route[term] for term, factor in terms.items()]
     return sum(others, first)
 
 
-def as_share(one: Estimate, value: float, influence: NDArray[np.float64], notes: tuple[str, ...]) -> Estimate:
-    """A share with the error from its influence, and n and method of `one`."""
+def as_share(part: Estimate, value: float, influence: NDArray[np.float64], notes: tuple[str, ...]) -> Estimate:
+    """A share with the error from its influence, and n and method of `part`."""
     error = root_sum_squares(influence)
-    return Estimate(value, error, SHARE, one.n, one.method, notes, degrees=one.degrees, influence=influence)
+    return Estimate(value, error, SHARE, part.n, part.method, notes, degrees=part.degrees, influence=influence)
 
 
 def ratio(route: Route, numerator: Linear, denominator: Linear) -> Estimate:
     """A ratio of linear combinations, error by the delta method; undefined unless the denominator is above 0."""
-    above, below = linear(route, numerator), linear(route, denominator)
-    if above.influence is None or below.influence is None:
-        return undefined("; ".join((*above.notes, *below.notes)), SHARE)
-    if below.value <= ROUNDING:
-        whole = ", ".join(term.name for term in denominator)
-        return undefined(f"{whole} is {below.value:.4f}, not above 0: a share of it is undefined.", SHARE)
-    value = above.value / below.value
-    return as_share(above, value, (above.influence - value * below.influence) / below.value, above.notes)
+    part = linear(route, numerator)
+    whole = linear(route, denominator)
+    if part.influence is None or whole.influence is None:
+        return undefined("; ".join((*part.notes, *whole.notes)), SHARE)
+    if whole.value <= ROUNDING:
+        names = ", ".join(term.name for term in denominator)
+        return undefined(f"{names} is {whole.value:.4f}, not above 0: a share of it is undefined.", SHARE)
+    value = part.value / whole.value
+    influence = (part.influence - value * whole.influence) / whole.value
+    return as_share(part, value, influence, part.notes)
 
 
 def knn_route(
@@ -86,24 +95,36 @@ def knn_route(
 
     0, with a note, for a constant block. remarks: block -> note on all its terms.
     """
-    measured = {}
+    route = {}
     for term in terms:
-        target, given = joint(labels, term.target), joint(labels, term.given)
+        target = joint(labels, term.target)
+        given = joint(labels, term.given)
         x = stacked(blocks, term.blocks) if term.blocks else target
-        value, influence, notes = 0.0, np.zeros(plan.count), (CONSTANT_BLOCK,)
-        try:
-            if x.size:
-                found = uncertainty.subsample(x, target, given, k, plan)
-                value, influence, notes = found.value, found.influence, found.notes
-            information = Estimate(
-                value, root_sum_squares(influence), NATS, plan.n, f"nearest neighbours, k = {k}",
-                (*notes, *(remarks[name] for name in term.blocks if name in remarks)),
-                degrees=min(plan.count, plan.units) - 1, influence=influence,
-            )  # fmt: skip
-            measured[term] = to_zero(information)
-        except ValueError as error:
-            measured[term] = undefined(str(error))
-    return measured
+        value = 0.0
+        influence = np.zeros(plan.count)
+        notes: tuple[str, ...] = (CONSTANT_BLOCK,)
+        if x.size:
+            try:
+                estimate = uncertainty.subsample(x, target, given, k, plan)
+            except ValueError as error:
+                route[term] = undefined(str(error))
+                continue
+            value = estimate.value
+            influence = estimate.influence
+            notes = estimate.notes
+        remarks_of_term = [remarks[name] for name in term.blocks if name in remarks]
+        information = Estimate(
+            value,
+            root_sum_squares(influence),
+            NATS,
+            plan.n,
+            f"nearest neighbours, k = {k}",
+            (*notes, *remarks_of_term),
+            degrees=min(plan.count, plan.units) - 1,
+            influence=influence,
+        )
+        route[term] = to_zero(information)
+    return route
 
 
 def break_ties(
@@ -112,7 +133,8 @@ def break_ties(
     """Blocks, and remarks on those with more than 1 % repeated rows, whose ties are broken by noise
     of 1e-6 standard deviations.
     """
-    found, notes = dict(blocks), {}
+    separate = dict(blocks)
+    remarks = {}
     for name, block in blocks.items():
         varying = np.ptp(block, axis=0) > 0
         if not varying.any():
@@ -122,9 +144,9 @@ def break_ties(
         if share > 0.01:
             centred = block - block.mean(axis=0)
             centred[:, varying] = jitter(centred[:, varying], generator, relative=1e-6)
-            found[name] = centred
-            notes[name] = f"{100 * share:.0f} % of the rows of {name} repeat: ties were broken by noise."
-    return found, notes
+            separate[name] = centred
+            remarks[name] = f"{100 * share:.0f} % of the rows of {name} repeat: ties were broken by noise."
+    return separate, remarks
 
 
 def stacked(blocks: Mapping[str, NDArray], names: Iterable[str]) -> NDArray[np.float64]:
@@ -135,14 +157,17 @@ def stacked(blocks: Mapping[str, NDArray], names: Iterable[str]) -> NDArray[np.f
 
 def joint(labels: Mapping[str, NDArray], names: str) -> NDArray[np.int64] | None:
     """One code for the combination of some labels [n]; None for none."""
-    return combined([labels[name] for name in names]) if names else None
+    if not names:
+        return None
+    return combined([labels[name] for name in names])
 
 
 def classifier_route(information: Information, terms: Iterable[Term]) -> Route:
     """Every term from coherent classifiers; errors of means of pointwise values, robust to groups."""
     route = {}
     for term in terms:
-        target, given = tuple(term.target), tuple(term.given)
+        target = tuple(term.target)
+        given = tuple(term.given)
         if term.blocks:
             local = information.pointwise(term.blocks, target, given)
         else:

@@ -47,12 +47,15 @@ def _with_branches(
     """The decomposition, and its terms with the first k directions of the target given to a, the others to b [., 4]."""
     correlation, (a, b, target) = _checked(covariance, a=a, b=b, target=target)
     basis = _whitening(correlation[np.ix_(target, target)])
-    left, informations, gap = [], [], 0.0
+    residuals = []  # covariances of the whitened target given a, b, and both
+    spectra = []
+    informations = []
+    gap = 0.0
     for name, source in (("a", a), ("b", b), ("a and b", np.concatenate([a, b]))):
         whitening = _whitening(correlation[np.ix_(source, source)])
         shared = basis.T @ correlation[np.ix_(target, source)] @ whitening
-        left.append(np.eye(len(shared)) - shared @ shared.T)
-        values, vectors = np.linalg.eigh(left[-1])
+        residual = np.eye(len(shared)) - shared @ shared.T
+        values, vectors = np.linalg.eigh(residual)
         least = values.min(initial=1.0)
         # The residual covariance is v' correlation v, v the basis and minus the coefficients of the source.
         rounding = len(correlation) * EPS * (_norm(basis) + _norm(whitening @ shared.T)) ** 2
@@ -63,13 +66,18 @@ def _with_branches(
             )
         gap += float(len(shared) * rounding / least)
         informations.append(-0.5 * float(np.log(values).sum()))
-        if name == "a":
-            by_a = vectors / np.sqrt(values)
-    logs = 0.5 * np.log(np.linalg.eigvalsh(by_a.T @ left[1] @ by_a))[::-1]
-    of_a = np.concatenate([[0.0], np.cumsum(logs)])
-    of_b = of_a - of_a[-1]
-    branches = np.stack([of_a, of_b, informations[0] - of_a, informations[2] - informations[0] - of_b], axis=1)
-    return Decomposition(*map(float, branches[np.sum(logs > 0)]), gap), branches
+        residuals.append(residual)
+        spectra.append((values, vectors))
+    i_a, _, i_both = informations
+    values, vectors = spectra[0]
+    whitened_by_a = vectors / np.sqrt(values)
+    relative = np.linalg.eigvalsh(whitened_by_a.T @ residuals[1] @ whitened_by_a)
+    logs = 0.5 * np.log(relative)[::-1]
+    unique_a = np.concatenate([[0.0], np.cumsum(logs)])
+    unique_b = unique_a - unique_a[-1]
+    branches = np.stack([unique_a, unique_b, i_a - unique_a, i_both - i_a - unique_b], axis=1)
+    terms = branches[np.sum(logs > 0)]
+    return Decomposition(*map(float, terms), gap), branches
 
 
 def gaussian_from_arrays(
@@ -93,9 +101,9 @@ def gaussian_from_arrays(
     one_of("margins", margins, ("given", "rank"))
     variables, groups = as_numbers(groups, a=a, b=b, target=target)
     if margins == "rank":
-        variables = [one.rank_normal() for one in variables]
-    rows = np.hstack([one.continuous for one in variables])
-    ends = np.cumsum([one.dim for one in variables])
+        variables = [variable.rank_normal() for variable in variables]
+    rows = np.hstack([variable.continuous for variable in variables])
+    ends = np.cumsum([variable.dim for variable in variables])
     places = np.split(np.arange(ends[-1]), ends[:-1])
     plan = leave_one_out(len(rows), blocks, generator_or_default(generator), groups)
     method = "Gaussian PID, rank-normal margins" if margins == "rank" else "Gaussian PID"
@@ -108,7 +116,8 @@ def _checked(covariance: ArrayLike, **rows: ArrayLike) -> tuple[NDArray[np.float
     if sigma.ndim != 2 or sigma.shape[0] != sigma.shape[1]:
         raise WrongShape(f"covariance must be square, got shape {sigma.shape}.")
     scale = np.sqrt(np.abs(np.diag(sigma)))
-    correlation = np.divide(sigma, np.outer(scale, scale), out=np.zeros_like(sigma), where=np.outer(scale, scale) > 0)
+    scales = np.outer(scale, scale)
+    correlation = np.divide(sigma, scales, out=np.zeros_like(sigma), where=scales > 0)
     if np.abs(correlation - correlation.T).max(initial=0.0) > np.sqrt(EPS):
         raise Conflict("covariance must be symmetric, got different entries across the diagonal.")
     least = np.linalg.eigvalsh(correlation).min(initial=0.0)
@@ -116,18 +125,18 @@ def _checked(covariance: ArrayLike, **rows: ArrayLike) -> tuple[NDArray[np.float
         raise OutOfRange(
             f"covariance must be positive semidefinite, got a correlation with an eigenvalue of {least:g}."
         )
-    places = [np.atleast_1d(np.asarray(of)) for of in rows.values()]
-    every = np.concatenate(places).tolist()
-    if len(set(every)) < len(every) or not set(every) <= set(range(len(sigma))):
-        raise Conflict(f"{', '.join(rows)} must be different rows of 0 to {len(sigma) - 1}, got {every}.")
+    places = [np.atleast_1d(np.asarray(indices)) for indices in rows.values()]
+    indices = np.concatenate(places).tolist()
+    if len(set(indices)) < len(indices) or not set(indices) <= set(range(len(sigma))):
+        raise Conflict(f"{', '.join(rows)} must be different rows of 0 to {len(sigma) - 1}, got {indices}.")
     return correlation, places
 
 
 def _whitening(block: NDArray[np.float64]) -> NDArray[np.float64]:
     """w [d, rank] with w' block w = 1, without directions of no variance."""
     values, vectors = np.linalg.eigh(block)
-    kept = values > 10 * len(block) * EPS * max(values.max(initial=0.0), EPS)
-    return vectors[:, kept] / np.sqrt(values[kept])
+    varying = values > 10 * len(block) * EPS * max(values.max(initial=0.0), EPS)
+    return vectors[:, varying] / np.sqrt(values[varying])
 
 
 def _norm(matrix: NDArray[np.float64]) -> float:
@@ -136,18 +145,19 @@ def _norm(matrix: NDArray[np.float64]) -> float:
 
 def as_numbers(groups: ArrayLike | None = None, /, **given: ArrayLike | Variable) -> tuple[list[Variable], Any]:
     """Checked variables of numbers (also untyped integers) of one length, and the codes of groups [n] or None."""
-    found, codes = as_variables(
-        groups, **{name: one if _is_typed(one) else Continuous(one) for name, one in given.items()}
-    )
-    for name, one in found.items():
-        if one.codes is not None:
+    wrapped = {}
+    for name, values in given.items():
+        wrapped[name] = values if _is_typed(values) else Continuous(values)
+    variables, codes = as_variables(groups, **wrapped)
+    for name, variable in variables.items():
+        if variable.codes is not None:
             raise WrongType(f"{name} must be numbers, got categories, which have no covariance.")
-    return list(found.values()), codes
+    return list(variables.values()), codes
 
 
-def _is_typed(one: Any) -> bool:
+def _is_typed(values: Any) -> bool:
     """Whether a variable, or a block of a list of them, is wrapped."""
-    blocks = one if isinstance(one, list | tuple) else (one,)
+    blocks = values if isinstance(values, list | tuple) else (values,)
     return any(isinstance(block, Variable | Continuous | Discrete | Angle) for block in blocks)
 
 
@@ -163,30 +173,43 @@ def _jackknifed(
     """
 
     def branches_of(chosen: NDArray[np.bool_]) -> tuple[NDArray[np.float64], float]:
-        terms, branches = _with_branches(np.cov(rows[chosen], rowvar=False), *places)
+        covariance = np.cov(rows[chosen], rowvar=False)
+        terms, branches = _with_branches(covariance, *places)
         return np.vstack([terms[:4], branches]), terms.gap
 
-    whole, gap = branches_of(np.ones(len(rows), bool))  # [1 + B, 4]
-    without, gaps = zip(*map(branches_of, plan.weights.T > 0))
+    count = plan.count
+    degrees = count - 1
+    whole, gap = branches_of(np.ones(len(rows), bool))  # [1 + B, 4]: the decomposition, then every branch
+    without = []  # of each block
+    gaps = []
+    for others in plan.weights.T > 0:
+        branches, gap_without = branches_of(others)
+        without.append(branches)
+        gaps.append(gap_without)
     mean = np.mean(without, axis=0)
-    values = plan.count * whole - (plan.count - 1) * mean
-    influence = sqrt((plan.count - 1) / plan.count) * (mean - np.array(without))
+    values = count * whole - degrees * mean
+    influence = sqrt(degrees / count) * (mean - np.array(without))
     errors = np.sqrt(np.sum(influence**2, axis=0))
-    reach = quantile(plan.count - 1)
-    own = np.flatnonzero(np.abs(whole - whole[0]).max(axis=1) <= gap + ROUNDING)[-1]
-    apart = influence[:, :, 0] - influence[:, own, None, 0]
-    limit = reach * np.sqrt(np.sum(apart**2, axis=0)) + gap + ROUNDING
-    plausible = np.abs(values[:, 0] - values[own, 0]) <= limit
+    margin = quantile(degrees)
+    active = np.flatnonzero(np.abs(whole - whole[0]).max(axis=1) <= gap + ROUNDING)[-1]
+    difference = influence[:, :, 0] - influence[:, active, None, 0]
+    limit = margin * np.sqrt(np.sum(difference**2, axis=0)) + gap + ROUNDING
+    plausible = np.abs(values[:, 0] - values[active, 0]) <= limit
     plausible[0] = True
-    lows = (values - reach * errors)[plausible].min(axis=0)
-    highs = (values + reach * errors)[plausible].max(axis=0)
+    lows = (values - margin * errors)[plausible].min(axis=0)
+    highs = (values + margin * errors)[plausible].max(axis=0)
     terms = []
     for place in range(4):
-        interval = float(lows[place]), float(highs[place])
-        terms.append(
-            Estimate(
-                float(values[0, place]), float(errors[0, place]), NATS, len(rows), method, units=plan.units,
-                degrees=plan.count - 1, interval=interval, influence=influence[:, 0, place],
-            )
-        )  # fmt: skip
-    return Decomposition(*terms, plan.count * gap + (plan.count - 1) * float(np.mean(gaps)))
+        term = Estimate(
+            float(values[0, place]),
+            float(errors[0, place]),
+            NATS,
+            len(rows),
+            method,
+            units=plan.units,
+            degrees=degrees,
+            interval=(float(lows[place]), float(highs[place])),
+            influence=influence[:, 0, place],
+        )
+        terms.append(term)
+    return Decomposition(*terms, count * gap + degrees * float(np.mean(gaps)))

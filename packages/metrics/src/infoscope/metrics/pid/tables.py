@@ -28,8 +28,10 @@ def williams_beer(table: ArrayLike) -> Decomposition:
     """
     p = distribution(table)
     p = p[p.sum(axis=(1, 2)) > 0]
-    specific = [of_source.sum(axis=1) for of_source in (pointwise(p.sum(axis=2)), pointwise(p.sum(axis=1)))]
-    return from_redundancy(discrete_information(p), float(np.minimum(*specific).sum()), 0.0)
+    specific_a = pointwise(p.sum(axis=2)).sum(axis=1)  # [T]
+    specific_b = pointwise(p.sum(axis=1)).sum(axis=1)
+    redundancy = float(np.minimum(specific_a, specific_b).sum())
+    return from_redundancy(discrete_information(p), redundancy)
 
 
 def discrete_shared_exclusion(table: ArrayLike) -> Decomposition:
@@ -40,7 +42,8 @@ def discrete_shared_exclusion(table: ArrayLike) -> Decomposition:
     p = distribution(table)
     either = p.sum(axis=2, keepdims=True) + p.sum(axis=1, keepdims=True) - p
     product = p.sum(axis=(1, 2), keepdims=True) * either.sum(axis=0)
-    return from_redundancy(discrete_information(p), float((xlogy(p, either) - xlogy(p, product)).sum()))
+    redundancy = float((xlogy(p, either) - xlogy(p, product)).sum())
+    return from_redundancy(discrete_information(p), redundancy)
 
 
 def broja(table: ArrayLike, tolerance: float = 1e-8) -> Decomposition:
@@ -68,19 +71,26 @@ def _least_joint_information(p: np.ndarray, tolerance: float) -> tuple[float, fl
 
     Newton steps with a log barrier; for any d = gradient + margins, I_q - min <= d.q - min d.
     """
-    of_target = p.sum(axis=(1, 2), keepdims=True)
-    p, of_target = p[of_target.ravel() > 0], of_target[of_target.ravel() > 0]
-    start = p.sum(axis=2, keepdims=True) * p.sum(axis=1, keepdims=True) / of_target
+    p_target = p.sum(axis=(1, 2), keepdims=True)
+    possible = p_target.ravel() > 0
+    p = p[possible]
+    p_target = p_target[possible]
+    start = p.sum(axis=2, keepdims=True) * p.sum(axis=1, keepdims=True) / p_target
     cells = np.flatnonzero(start)
     target, a, b = np.unravel_index(cells, p.shape)
-    q, pair = start.ravel()[cells], one_hot(a * p.shape[2] + b)
-    margins = np.vstack([one_hot(target * p.shape[1] + a), one_hot(target * p.shape[2] + b)])
-    weight, gap = 0.1, np.inf
+    q = start.ravel()[cells]
+    q_target = p_target.ravel()[target]
+    pair = one_hot(a * p.shape[2] + b)
+    margin_a = one_hot(target * p.shape[1] + a)
+    margin_b = one_hot(target * p.shape[2] + b)
+    margins = np.vstack([margin_a, margin_b])
+    weight = 0.1  # of the barrier
+    gap = np.inf
     while gap > tolerance and weight > 1e-4 * tolerance / len(q):
         for _ in range(50):
-            of_pair = pair.T @ (pair @ q)
-            gradient = q * np.log(q / of_pair / of_target.ravel()[target]) - weight
-            curvature = np.diag(q + weight) - (q[:, None] * q / of_pair) * (pair.T @ pair)
+            q_pair = pair.T @ (pair @ q)
+            gradient = q * np.log(q / q_pair / q_target) - weight
+            curvature = np.diag(q + weight) - (q[:, None] * q / q_pair) * (pair.T @ pair)
             step = _newton_step(curvature, gradient, margins * q)
             decrement = -float(step @ gradient)
             if decrement < 1e-3 * weight:
@@ -97,16 +107,19 @@ def _least_joint_information(p: np.ndarray, tolerance: float) -> tuple[float, fl
 def _newton_step(curvature: np.ndarray, gradient: np.ndarray, constraints: np.ndarray) -> np.ndarray:
     """The minimiser of gradient.u + u' curvature u / 2 with constraints @ u = 0."""
     free = null_space(constraints / constraints.sum(axis=1, keepdims=True))
-    return -free @ cho_solve(cho_factor(free.T @ curvature @ free), free.T @ gradient)
+    factor = cho_factor(free.T @ curvature @ free)
+    return -free @ cho_solve(factor, free.T @ gradient)
 
 
 def _step_length(q: np.ndarray, step: np.ndarray, pair: np.ndarray, weight: float, decrement: float) -> float:
     """The step length: inside the polytope, with a sufficient decrease (Armijo's rule)."""
 
     def barrier(x: np.ndarray) -> float:
-        return float(x @ np.log(x / (pair.T @ (pair @ x))) - weight * np.log(x).sum())
+        x_pair = pair.T @ (pair @ x)
+        return float(x @ np.log(x / x_pair) - weight * np.log(x).sum())
 
-    length, here = min(1.0, 0.95 / max(np.max(-step), 1e-300)), barrier(q)
+    here = barrier(q)
+    length = min(1.0, 0.95 / max(np.max(-step), 1e-300))
     while barrier(q * (1 + length * step)) > here - 0.1 * length * decrement and length > 1e-8:
         length /= 2
     return length
@@ -120,7 +133,8 @@ def shared(p: np.ndarray) -> float:
 def pointwise(p: np.ndarray) -> np.ndarray:
     """p(t, a) log p(t, a) / (p(t) p(a)) for every cell [T, A], nats; 0 where p is 0."""
     product = p.sum(axis=1, keepdims=True) * p.sum(axis=0)
-    return p * np.log(np.divide(p, product, out=np.ones_like(p), where=p > 0))
+    ratio = np.divide(p, product, out=np.ones_like(p), where=p > 0)
+    return p * np.log(ratio)
 
 
 def distribution(table: ArrayLike) -> np.ndarray:

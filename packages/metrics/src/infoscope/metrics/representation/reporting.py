@@ -1,4 +1,4 @@
-"""Every measure of the house on one representation: what it holds, where, for whom, and how sure that is."""
+"""Every measure on one representation: information of each block about each target, with intervals."""
 
 from __future__ import annotations
 
@@ -43,15 +43,13 @@ from infoscope.notes import Note
 WHOLE = "representation"  # the block of an array without names
 CONSTANT = Note("Constant in all rows: it carries exactly 0.", "constant block")
 RICHER = GradientBoosting(rounds=20, leaves=7, learning_rate=0.2, components=32)
-_PENALTIES = (1e-4, 1e-2, 1.0, 100.0)  # rows aside say how much of each: many classes need little, many columns much
+_PENALTIES = (1e-4, 1e-2, 1.0, 100.0)  # mixed by a validation set: many classes need little, many columns much
 _LINEAR: Mapping[str, tuple[Family, ...]] = {
     CLASSES: tuple(Logistic(penalty) for penalty in _PENALTIES),
     NUMBERS: tuple(Ridge(penalty) for penalty in _PENALTIES),
 }
-_NAMES = {
-    kind: f"{name}(penalty={', '.join(f'{penalty:g}' for penalty in _PENALTIES)}, mixed)"
-    for kind, name in ((CLASSES, "logistic"), (NUMBERS, "ridge"))
-}
+_SETTINGS = f"(penalty={', '.join(f'{penalty:g}' for penalty in _PENALTIES)}, mixed)"
+_NAMES = {CLASSES: f"logistic{_SETTINGS}", NUMBERS: f"ridge{_SETTINGS}"}
 LINEAR = ", ".join(f"{name} of {kind}" for kind, name in _NAMES.items())  # as pages and captions name it
 _READING_ROWS = 2000  # rows that readings, tests and scores are computed on
 _MIN_ROWS = 20  # rows of a report
@@ -78,19 +76,39 @@ def report(
 ) -> RepresentationReport:
     """Information of each block of a representation about each target, nats: what is there, and what families can use.
 
-    representation  name -> numbers [n, d]; or one block, an array or a data frame
-    targets         name -> [n] (a data frame's columns; one array is called "y"): floats are numbers, integers,
-                    booleans and strings classes; `Continuous` and `Discrete` decide
-    domain          classes [n]: information about it is leakage
-    groups          [n], dependent rows, which share folds and half-samples
-    label           the target that z_y is meant for, in z_y, z_d, z_dy, z_x; None: the only one of classes
-    richer          the family next to the linear one, as `families.as_family` takes it
-    rows            at most, for fits; all are predicted
-    k, resamples, permutations  of the partition; folds: of predictions
+    Parameters
+    ----------
+    representation
+        Name -> numbers [n, d]; or one block, an array or a data frame.
+    targets
+        Name -> [n] (a data frame's columns; one array is called "y"): floats are numbers, integers, booleans and
+        strings classes; `Continuous` and `Discrete` decide.
+    domain
+        Classes [n]: information about it is leakage.
+    groups
+        [n], labels of dependent rows, which share folds and half-samples.
+    label
+        The target that z_y is meant for, in z_y, z_d, z_dy, z_x; None: the only one of classes.
+    richer
+        The family next to the linear one, as `families.as_family` takes it.
+    rows
+        At most, for fits; all are predicted.
+    folds
+        Of predictions.
+    k, resamples, permutations
+        Of the partition.
 
-    Usable information is held out, of a mixture with the distribution without input (`Stacked`). What is not available
-    is nan, with a note. ValueError: inputs that do not fit together or are not finite, fewer than 20 rows, no
-    measurable target, an unknown label, a family that predicts neither.
+    Returns
+    -------
+    RepresentationReport
+        Usable information is held out, of a mixture with the distribution without input (`Stacked`). An unavailable
+        number is NaN, with a note.
+
+    Raises
+    ------
+    ValueError
+        Inputs that do not fit together or are not finite, fewer than 20 rows, no measurable target, an unknown label, a
+        family that predicts neither.
     """
     blocks = representation if isinstance(representation, Mapping) else {WHOLE: representation}
     data = _data(blocks, targets, domain, groups, label)
@@ -99,23 +117,34 @@ def report(
     streams = iter(generator_or_default(generator).spawn(len(data.aims) + 3))
     few = _some_rows(data.codes, _READING_ROWS, next(streams))
     measure = _Measure(data, few, as_family(richer), rows, folds)
-    tell = progress or (lambda share, what: None)
-    table, unanswered = measure.table(streams, tell)
+    if progress is None:
+        progress = _no_progress
+    table, unanswered = measure.table(streams, progress)
     next(streams)  # of scores that are a report of their own
-    part = {"folds": folds, "k": k, "resamples": resamples, "permutations": permutations, "generator": next(streams)}
-    divided, undivided = _partition(data, few, part)
-    tell(1.0, "partition")
+    settings = {
+        "folds": folds,
+        "k": k,
+        "resamples": resamples,
+        "permutations": permutations,
+        "generator": next(streams),
+    }
+    partition_report, partition_notes = _partition(data, few, settings)
+    progress(1.0, "partition")
     return RepresentationReport(
         blocks={name: block.shape[1] for name, block in data.blocks.items()},
         n=data.n,
         groups=int(data.codes.max()) + 1,
         rows=table,
-        partition=divided,
+        partition=partition_report,
         settings=measure.settings | {"neighbours": k},
-        notes=(*data.notes, *measure.notes, *_scores(data), *undivided),
+        notes=(*data.notes, *measure.notes, *_scores(data), *partition_notes),
         unanswered=unanswered,
         label=data.labels[0] if len(data.labels) == 1 else "",
     )
+
+
+def _no_progress(share: float, what: str) -> None:
+    """Ignores the progress."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,11 +164,11 @@ class _Data:
     @property
     def notes(self) -> list[Note]:
         """What to doubt about the types of targets."""
-        return [
-            Note(note.rstrip("."), getattr(note, "code", "target type"), name)
-            for name, aim in self.aims.items()
-            for note in aim.variable.notes
-        ]
+        notes = []
+        for name, aim in self.aims.items():
+            for note in aim.variable.notes:
+                notes.append(Note(note.rstrip("."), getattr(note, "code", "target type"), name))
+        return notes
 
     def groups(self, rows: NDArray[np.int64]) -> NDArray[np.int64] | None:
         """The groups of some rows; None if rows are independent."""
@@ -157,16 +186,19 @@ def _data(blocks: Mapping[str, Any], targets: Any, domain: Any, groups: Any, lab
     aims = _aims(targets, domain, n)
     if label is not None and label not in aims:
         raise UnknownName(f"label must be one of the targets {list(aims)}, got {label!r}.")
-    labels = [name for name, aim in aims.items() if aim.role == TARGET and aim.outcome.classes]
-    labels = labels if label is None else [label]
+    labels = [label]
+    if label is None:
+        labels = [name for name, aim in aims.items() if aim.role == TARGET and aim.outcome.classes]
     return _Data(numbers, aims, as_groups(groups, n), groups is not None, labels)
 
 
 def _scores(data: _Data) -> list[Note]:
     """Where the scores of disentanglement are, if there are factors to compute them of."""
     factors = [name for name, aim in data.aims.items() if aim.role == TARGET]
-    how = f"which column holds which of {', '.join(factors)}: disentanglement.report, make disentangle."
-    return [Note(how, "disentanglement")] if len(factors) > 1 else []
+    if len(factors) < 2:
+        return []
+    advice = f"which column holds which of {', '.join(factors)}: disentanglement.report, make disentangle."
+    return [Note(advice, "disentanglement")]
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,43 +212,59 @@ class _Aim:
     @property
     def values(self) -> NDArray[np.int64]:
         """Codes [n] of its values, or of the parts that numbers are cut into."""
-        return self.outcome.values if self.outcome.classes is not None else parts_of(self.outcome.values)
+        if self.outcome.classes is None:
+            return parts_of(self.outcome.values)
+        return self.outcome.values
 
 
 def _aims(targets: Any, domain: Any, n: int) -> dict[str, _Aim]:
+    """The targets and the domain, checked, by name; InfoscopeError where they do not fit together."""
     named = targets if isinstance(targets, Mapping | pd.DataFrame) else {"y": targets}
-    given = {str(name): (named[name], TARGET) for name in named}
-    if not given:
+    values = {str(name): named[name] for name in named}
+    if not values:
         raise UnknownName("targets must name at least one, got none.")
+    roles = dict.fromkeys(values, TARGET)
     if domain is not None:
-        if "domain" in given:
+        if "domain" in values:
             raise Conflict("targets must not be called 'domain' where a domain is given.")
-        given["domain"] = (Discrete(domain), DOMAIN)
-    found = {}
-    for name, (values, role) in given.items():
-        variable = as_variable(f"target {name!r}" if role == TARGET else name, values)
-        if variable.n != n:
-            raise WrongLength(f"{name} must have one value for each of the {n} rows, got {variable.n}.")
-        if variable.kind == "mixed":
-            raise Conflict(f"target {name!r} must be classes or numbers, got columns of both: give them apart.")
-        if variable.kind == "discrete":
-            bare = np.asarray(values.values if isinstance(values, Discrete) else values)
-            labels = bare.reshape(n, -1)[np.unique(variable.codes, return_index=True)[1]]
-            outcome = Outcome(variable.codes.astype(np.int64), labels[:, 0] if labels.shape[1] == 1 else labels)
-        else:
-            outcome = Outcome(variable.continuous, None)
-        found[name] = _Aim(variable, outcome, role)
+        values["domain"] = Discrete(domain)
+        roles["domain"] = DOMAIN
+    aims = {name: _aim(name, values[name], role, n) for name, role in roles.items()}
     if domain is not None:
-        site = by_first_appearance(found["domain"].outcome.values)
-        for name, aim in found.items():
-            if aim.role == DOMAIN or aim.outcome.classes is None or not site.any():
-                continue
-            if (by_first_appearance(aim.outcome.values) == site).all():
-                raise Conflict(
-                    f"domain must not be a target, too, got the classes of {name!r} in every row: a block "
-                    "that should carry the target cannot leak it; leave one of them out."
-                )
-    return found
+        _require_another_domain(aims)
+    return aims
+
+
+def _aim(name: str, values: Any, role: str, n: int) -> _Aim:
+    """One target, or the domain, checked."""
+    variable = as_variable(f"target {name!r}" if role == TARGET else name, values)
+    if variable.n != n:
+        raise WrongLength(f"{name} must have one value for each of the {n} rows, got {variable.n}.")
+    if variable.kind == "mixed":
+        raise Conflict(f"target {name!r} must be classes or numbers, got columns of both: give them apart.")
+    if variable.kind != "discrete":
+        return _Aim(variable, Outcome(variable.continuous, None), role)
+    bare = np.asarray(values.values if isinstance(values, Discrete) else values)
+    first_rows = np.unique(variable.codes, return_index=True)[1]
+    labels = bare.reshape(n, -1)[first_rows]
+    if labels.shape[1] == 1:
+        labels = labels[:, 0]
+    return _Aim(variable, Outcome(variable.codes.astype(np.int64), labels), role)
+
+
+def _require_another_domain(aims: Mapping[str, _Aim]) -> None:
+    """Conflict where the domain has the classes of a target in every row."""
+    domain = by_first_appearance(aims["domain"].outcome.values)
+    if not domain.any():
+        return
+    for name, aim in aims.items():
+        if aim.role == DOMAIN or aim.outcome.classes is None:
+            continue
+        if (by_first_appearance(aim.outcome.values) == domain).all():
+            raise Conflict(
+                f"domain must not be a target, too, got the classes of {name!r} in every row: a block "
+                "that should carry the target cannot leak it; leave one of them out."
+            )
 
 
 def _require_classes(outcome: Outcome, groups: NDArray[np.int64]) -> None:
@@ -227,20 +275,26 @@ def _require_classes(outcome: Outcome, groups: NDArray[np.int64]) -> None:
         raise ValueError(f"it is one class in all {outcome.n:,} rows, about which there is nothing to tell.")
     members = np.unique(np.stack([outcome.values, groups]), axis=1)[0]
     lone = np.flatnonzero(np.bincount(members) < 2)
-    if len(lone):
-        rows = int((outcome.values == lone[0]).sum())
-        numbers = f"; for numbers, {AS_NUMBERS}" if np.asarray(outcome.labels).dtype.kind in "iu" else ""
-        more = f" (as {len(lone) - 1:,} more of its {outcome.classes:,} classes)" if len(lone) > 1 else ""
-        raise ValueError(
-            f"its class {str(outcome.labels[lone[0]])!r} has {rows:,} of {outcome.n:,} rows, in a single group{more}; "
-            f"each must be in at least 2 groups (or rows) to be both learnt and asked: merge or drop it{numbers}."
-        )
+    if not len(lone):
+        return
+    rows = int((outcome.values == lone[0]).sum())
+    numbers = ""
+    if np.asarray(outcome.labels).dtype.kind in "iu":
+        numbers = f"; for numbers, {AS_NUMBERS}"
+    more = ""
+    if len(lone) > 1:
+        more = f" (as {len(lone) - 1:,} more of its {outcome.classes:,} classes)"
+    raise ValueError(
+        f"its class {str(outcome.labels[lone[0]])!r} has {rows:,} of {outcome.n:,} rows, in a single group{more}; "
+        f"each must be in at least 2 groups (or rows) to be both learnt and asked: merge or drop it{numbers}."
+    )
 
 
 def _some_rows(codes: NDArray[np.int64], most: int, generator: np.random.Generator) -> NDArray[np.int64]:
     """Rows of random groups, at most about `most`, in their order."""
-    everything = np.ones(len(codes), bool)
-    return np.flatnonzero(thinned([(everything, everything)], codes, min(most, len(codes)), generator)[0][0])
+    all_rows = np.ones(len(codes), bool)
+    splits = thinned([(all_rows, all_rows)], codes, min(most, len(codes)), generator)
+    return np.flatnonzero(splits[0][0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,8 +319,12 @@ class _Measure:
     @property
     def settings(self) -> dict[str, object]:
         """What a reader needs to repeat the fits."""
-        families = {"linear family": LINEAR, "richer family": self.richer.name}
-        return families | {"training rows at most": self.rows, "folds": self.folds}
+        return {
+            "linear family": LINEAR,
+            "richer family": self.richer.name,
+            "training rows at most": self.rows,
+            "folds": self.folds,
+        }
 
     @property
     def notes(self) -> list[Note]:
@@ -280,13 +338,18 @@ class _Measure:
             notes.append(Note(what, "rows drawn"))
         return notes
 
-    def table(self, streams: Iterable[np.random.Generator], tell: Progress) -> tuple[list[Row], dict[str, str]]:
+    def table(self, streams: Iterable[np.random.Generator], progress: Progress) -> tuple[list[Row], dict[str, str]]:
         """The rows of all targets, and why others have none. InvalidInput: no target can be measured."""
-        rows, unanswered, count = [], {}, len(self.data.aims)
-        for done, (name, stream) in enumerate(zip(self.data.aims, streams)):
-            stage = lambda share, what, done=done: tell(0.9 * (done + share) / count, what)  # noqa: E731
+        rows = []
+        unanswered = {}
+        count = len(self.data.aims)
+        for number, (name, stream) in enumerate(zip(self.data.aims, streams)):
+
+            def progress_of_target(share: float, what: str, before: int = number) -> None:
+                progress(0.9 * (before + share) / count, what)
+
             try:
-                rows += self.rows_of(name, stream, stage)
+                rows += self.rows_of(name, stream, progress_of_target)
             except ValueError as error:
                 unanswered[name] = str(error)
         if not rows:
@@ -294,54 +357,71 @@ class _Measure:
             raise InvalidInput(f"targets must be measurable, got none that is: nothing about {name}: {why}")
         return rows, unanswered
 
-    def rows_of(self, name: str, generator: np.random.Generator, tell: Progress) -> list[Row]:
+    def rows_of(self, name: str, generator: np.random.Generator, progress: Progress) -> list[Row]:
         """A row of one target for each block and all of them. ValueError: it cannot be measured."""
-        aim, codes = self.data.aims[name], self.data.codes
+        aim = self.data.aims[name]
+        codes = self.data.codes
+        classes = aim.outcome.classes
         _require_classes(aim.outcome, codes)
-        fits = self._fits(name, aim, generator, tell)
-        ceiling = None if aim.outcome.classes is None else label_entropy(aim.outcome.values, codes)
+        fits = self._fits(name, aim, generator, progress)
+        ceiling = None if classes is None else label_entropy(aim.outcome.values, codes)
         everything = frozenset(self.data.blocks)
+        sets = [frozenset([block]) for block in self.data.blocks]
         rows = []
-        for names in dict.fromkeys((*(frozenset([block]) for block in self.data.blocks), everything)):
+        for names in dict.fromkeys([*sets, everything]):
             reading = self._reading(names, aim, generator)
-            of_richer, of_linear = (
-                local[names].term(codes, f"usable by a mixture of {method} and no input")
-                for local, method in zip((fits.richer, fits.linear), fits.methods)
-            )
+            richer = fits.richer[names].term(codes, f"usable by a mixture of {fits.methods[0]} and no input")
+            linear = fits.linear[names].term(codes, f"usable by a mixture of {fits.methods[1]} and no input")
             shared = {}
             if names != everything:
-                parts = (fits.richer[some] for some in (names, everything - names, everything))
-                shared = sharing(*parts, aim.values, codes)
-            block = ALL if len(names) > 1 else next(iter(names))
-            width = sum(self.data.blocks[member].shape[1] for member in names)
-            usable = [_up_to_what_is_there(term, reading, ceiling) for term in (of_linear, of_richer)]
-            rows.append(Row(block, width, name, aim.role, aim.outcome.classes, reading, *usable, ceiling, shared))
+                rest = fits.richer[everything - names]
+                shared = sharing(fits.richer[names], rest, fits.richer[everything], aim.values, codes)
+            row = Row(
+                block=ALL if len(names) > 1 else next(iter(names)),
+                columns=sum(self.data.blocks[member].shape[1] for member in names),
+                target=name,
+                role=aim.role,
+                classes=classes,
+                reading=reading,
+                linear=_with_upper_limit(linear, reading, ceiling),
+                richer=_with_upper_limit(richer, reading, ceiling),
+                ceiling=ceiling,
+                sharing=shared,
+            )
+            rows.append(row)
         return rows
 
-    def _fits(self, name: str, aim: _Aim, generator: np.random.Generator, tell: Progress) -> _Fits:
+    def _fits(self, name: str, aim: _Aim, generator: np.random.Generator, progress: Progress) -> _Fits:
         """Fits of every block, of all others of each, and of all of them."""
         kind = NUMBERS if aim.outcome.classes is None else CLASSES
-        families, method = _LINEAR[kind], _NAMES[kind]
+        families = _LINEAR[kind]
+        method = _NAMES[kind]
         mixture = Stacked(families, len(families))
         if kind in self.richer.outcomes:
             mixture = Stacked((*families, self.richer), len(families))
             method = f"{method}, {self.richer.name}"
-        codes, blocks = self.data.codes, self.data.blocks
+        codes = self.data.codes
+        blocks = self.data.blocks
         splits = fold_splits(aim.outcome, codes, self.folds, generator)
         splits = thinned(splits, codes, self.rows, generator)
         seed = int(generator.integers(2**63))
-        richer, linear, fold = {}, {}, None
+        richer = {}
+        linear = {}
+        folds_of_rows = None
         sets = self._sets()
-        for done, names in enumerate(sets):
+        for done, names in enumerate(sets, 1):
             x = stacked(blocks, [block for block in blocks if block in names])
-            richer[names] = linear[names] = Local(np.zeros(len(x)), np.zeros(len(x)))
             if x.size:
                 held_out = predictions(mixture, x, aim.outcome, splits, codes, np.random.default_rng(seed))
-                richer[names], linear[names] = _local(*held_out[:2]), _local(*held_out[2:])
-                fold = held_out[0].fold
-            tell((done + 1) / len(sets), f"{name}: {', '.join(sorted(names))}")
-        if fold is not None:  # not every block is constant
-            richer = with_ignorance(richer, fold)
+                richer_full, richer_half, linear_full, linear_half = held_out
+                richer[names] = _local(richer_full, richer_half)
+                linear[names] = _local(linear_full, linear_half)
+                folds_of_rows = richer_full.fold
+            else:
+                richer[names] = linear[names] = Local(np.zeros(len(x)), np.zeros(len(x)))
+            progress(done / len(sets), f"{name}: {', '.join(sorted(names))}")
+        if folds_of_rows is not None:  # at least one block varies
+            richer = with_ignorance(richer, folds_of_rows)
         return _Fits(richer, linear, (method, _NAMES[kind]))
 
     def _sets(self) -> list[frozenset[str]]:
@@ -363,8 +443,9 @@ class _Measure:
             return undefined(str(error))
 
 
-def _local(whole: Predictions, half: Predictions) -> Local:
-    return Local(whole.informed - whole.null, half.informed - half.null)
+def _local(full: Predictions, half: Predictions) -> Local:
+    """Local values from predictions of fits to all training rows, and to half of them."""
+    return Local(full.informed - full.null, half.informed - half.null)
 
 
 def sharing(
@@ -375,59 +456,73 @@ def sharing(
 
     values [n] are codes of the target. Intervals include both branches where they are close; crossing bounds are noted.
     """
-    parts = [local.term(groups) for local in (alone, rest, joint)]
-    found = {}
+    a = alone.term(groups)
+    b = rest.term(groups)
+    t = joint.term(groups)
+    estimates = _bounds(a, b, t)
+    branches = []
+    for takes_rest in either_specific(alone.full, rest.full, values):
+        full = np.where(takes_rest, rest.full, alone.full)
+        half = np.where(takes_rest, rest.half, alone.half)
+        branches.append(Local(full, half).term(groups))
+    redundancy = min(branches, key=lambda term: term.measured.value)
+    close = [term for term in branches if (term.measured - redundancy.measured).low <= 0.0]
+    decompositions = [_decomposition(a, b, t, term) for term in (redundancy, *close)]
+    for name, terms in zip(TERMS, zip(*decompositions)):
+        low = min(term.low for term in terms)
+        high = max(term.high for term in terms)
+        estimates[name] = replace(terms[0], interval=(low, high))
+    return estimates
+
+
+def _bounds(a: Term, b: Term, t: Term) -> dict[str, Estimate]:
+    """The six bounds by their names in `pid.Bounds`, from the information of a, of b and of both."""
+    estimates = {}
+    upper_branches = []
     for name in Bounds._fields:
-        branches = [_linear(row, parts).estimate for row in getattr(BRANCHES, name) if any(row)]
+        branches = [_linear(coefficients, a, b, t) for coefficients in getattr(BRANCHES, name) if any(coefficients)]
         if is_low(name):  # the larger of 0 and the second branch
-            found[name] = clipped(branches[0])
-        else:
-            least = min(branches, key=float)
-            ends = min(one.low for one in branches), max(0.0, min(one.high for one in branches))  # no term is below 0
-            found[name] = replace(least, interval=ends)
-    widths = [_linear(row, parts) for name in Bounds._fields if not is_low(name) for row in getattr(BRANCHES, name)]
-    width = min(widths, key=lambda term: term.found.value).found
-    note = crossing_note(-width.value, width.standard_error, "nats")
+            estimates[name] = clipped(branches[0].estimate)
+            continue
+        upper_branches += branches
+        smaller = min((branch.estimate for branch in branches), key=float)
+        low = min(branch.estimate.low for branch in branches)
+        high = min(branch.estimate.high for branch in branches)
+        estimates[name] = replace(smaller, interval=(low, max(0.0, high)))  # no term is below 0
+    excess = min((branch.measured for branch in upper_branches), key=lambda measured: measured.value)
+    note = crossing_note(-excess.value, excess.standard_error, "nats")
     if note:
-        found = {name: replace(one, notes=(*one.notes, note)) for name, one in found.items()}
-    branches = [
-        Local(np.where(rows, rest.found, alone.found), np.where(rows, rest.half, alone.half)).term(groups)
-        for rows in either_specific(alone.found, rest.found, values)
-    ]
-    own = min(branches, key=lambda term: term.found.value)
-    possible = [term for term in branches if (term.found - own.found).low <= 0.0]
-    concrete = [_concrete(parts, both) for both in (own, *possible)]
-    for name, terms in zip(TERMS, zip(*concrete)):
-        ends = min(one.low for one in terms), max(one.high for one in terms)
-        found[name] = replace(terms[0], interval=ends)
-    return found
+        for name, estimate in estimates.items():
+            estimates[name] = replace(estimate, notes=(*estimate.notes, note))
+    return estimates
 
 
-def _concrete(parts: Sequence[Term], both: Term) -> list[Estimate]:
-    """Unique, redundant and synergistic of the terms of a, of the rest and of both, and the redundancy."""
-    a, b, t = parts
-    terms = a + -1.0 * both, both, t + -1.0 * a + -1.0 * b + both
-    return [term.estimate for term in terms]
+def _decomposition(a: Term, b: Term, t: Term, redundancy: Term) -> list[Estimate]:
+    """The unique, redundant and synergistic term of this redundancy."""
+    unique = a + -1.0 * redundancy
+    synergistic = t + -1.0 * a + -1.0 * b + redundancy
+    return [unique.estimate, redundancy.estimate, synergistic.estimate]
 
 
-def _linear(row: Sequence[int], parts: Sequence[Term]) -> Term:
-    """The sum of the parts that count, each times its factor."""
-    first, *others = [float(factor) * part for factor, part in zip(row, parts) if factor]
+def _linear(coefficients: Sequence[int], *parts: Term) -> Term:
+    """The sum of the parts, each times its coefficient; parts of coefficient 0 are left out."""
+    first, *others = [float(factor) * part for factor, part in zip(coefficients, parts) if factor]
     return sum(others, first)
 
 
-def _up_to_what_is_there(term: Term, reading: Estimate, ceiling: Estimate | None) -> Estimate:
+def _with_upper_limit(term: Term, reading: Estimate, ceiling: Estimate | None) -> Estimate:
     """Usable information with an interval that extends to the reading's upper limit if none is detected.
 
     It extends at least to where more training rows lead (`Term`) and to 0, and at most to H(target).
     """
     usable = term.estimate
     high = max(usable.high, 0.0)
-    if term.found.low <= 0.0 and reading.high > high:
+    if term.measured.low <= 0.0 and reading.high > high:
         high = reading.high
     if ceiling is not None:
         high = min(high, max(ceiling.high, usable.value))
-    return replace(usable, interval=(min(usable.low, high), high))
+    low = min(usable.low, high)
+    return replace(usable, interval=(low, high))
 
 
 def _partition(
@@ -438,11 +533,11 @@ def _partition(
         return None, [Note(f"scores of a partition, which are of blocks called {', '.join(BLOCKS)}.", "partition")]
     if "domain" not in data.aims or len(data.labels) != 1:
         domain = "a" if "domain" in data.aims else "no"
-        why = (
-            f"which need a domain and one label of classes (label=): got {len(data.labels)} labels and {domain} domain."
-        )
-        return None, [Note(f"scores of a partition, {why}", "partition")]
-    y, d = (data.aims[name].outcome.values[few] for name in (data.labels[0], "domain"))
+        got = f"{len(data.labels)} labels and {domain} domain"
+        reason = f"which need a domain and one label of classes (label=): got {got}."
+        return None, [Note(f"scores of a partition, {reason}", "partition")]
+    y = data.aims[data.labels[0]].outcome.values[few]
+    d = data.aims["domain"].outcome.values[few]
     blocks = {name: block[few] for name, block in data.blocks.items()}
     try:
         return partition.evaluate(blocks, y, d, data.groups(few), **settings), []

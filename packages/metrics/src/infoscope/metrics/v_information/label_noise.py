@@ -28,7 +28,10 @@ RATES = 7  # overall rates of wrong labels that are fitted
 MAX_RATE = 0.4
 STEPS = 400  # of the interpolation between them
 MAX_MATRIX = 30  # classes up to which log odds are mixed and each pair of classes has its own rate
-TEMPERATURE, SHIFT, MIXING, PAIR = 3.0, 1.0, 0.5, 1.5  # standard deviations of the penalties
+TEMPERATURE = 3.0  # standard deviations of the penalties
+SHIFT = 1.0
+MIXING = 0.5
+PAIR = 1.5
 FIXED = 1e-3  # factor of those of parameters that are held near 0
 PREFERENCE = 3.0  # log prior odds of noise that is the same for all pairs
 MISFITS = np.linspace(0.0, 0.2, 5)  # shares of natural mistakes that look certain, equally probable
@@ -103,13 +106,16 @@ class LabelNoise:
 
             if excess(0.0) >= 0.0:
                 return 0.0
-            return brentq(excess, 0.0, most) if excess(most) > 0.0 else most
+            if excess(most) > 0.0:
+                return brentq(excess, 0.0, most)
+            return most
 
-        low, middle, high = (quantile(level) for level in (0.025, 0.5, 0.975))
+        low = float(np.floor(quantile(0.025)))
+        median = round(quantile(0.5))
+        high = float(np.ceil(quantile(0.975)))
         centre = (weights * mean).sum()
-        spread = np.sqrt((weights * (error**2 + (mean - centre) ** 2)).sum())
-        ends = float(np.floor(low)), float(np.ceil(high))
-        return Estimate(round(middle), float(spread), LABELS, len(mask), "label noise", interval=ends)
+        variance = (weights * (error**2 + (mean - centre) ** 2)).sum()
+        return Estimate(median, float(np.sqrt(variance)), LABELS, len(mask), "label noise", interval=(low, high))
 
     def mixture(self, mask: NDArray[np.bool_]) -> tuple[Array, Array, Array]:
         """Means, standard errors and weights [rates, misfits] of normal distributions of the number in a mask."""
@@ -124,8 +130,9 @@ class LabelNoise:
 
     def moments(self, level: Level, mask: NDArray[np.bool_]) -> tuple[float, float, float, float]:
         """Mean and variance of the number in a mask, natural mistakes by wrong labels, and evidence of one level."""
-        wrong = self.model.moments(level, self.model.given == 0)[0]
-        return *self.model.moments(level, mask), level.unsure / wrong, level.evidence
+        mean, variance = self.model.moments(level, mask)
+        wrong, _ = self.model.moments(level, self.model.given == 0)
+        return mean, variance, level.unsure / wrong, level.evidence
 
 
 def fit_noise(logs: Array, codes: NDArray[np.int64], share: float = 1.0) -> LabelNoise:
@@ -136,8 +143,10 @@ def fit_noise(logs: Array, codes: NDArray[np.int64], share: float = 1.0) -> Labe
     share  independent groups per row; below 1, errors are larger
     """
     model = NoiseModel(logs, codes, share)
-    fits = [_levels(model, free) for free in (1, 2, len(model.ends) + 1)]
-    return LabelNoise(model, fits[-1], fits[0] + fits[1])
+    without_shifts = _levels(model, 1)
+    with_shifts = _levels(model, 2)
+    all_free = _levels(model, len(model.ends) + 1)
+    return LabelNoise(model, all_free, without_shifts + with_shifts)
 
 
 def _levels(model: NoiseModel, free: int) -> list[Level]:
@@ -160,7 +169,8 @@ class NoiseModel:
     def __init__(self, logs: Array, codes: NDArray[np.int64], share: float):
         floored = np.maximum(logs, LOWEST)
         self.odds = floored - floored.mean(axis=1, keepdims=True)
-        self.codes, self.share = codes, share
+        self.codes = codes
+        self.share = share
         self.classes = logs.shape[1]
         self.given = np.eye(self.classes)[codes]
         self.off = ~np.eye(self.classes, dtype=bool)
@@ -198,8 +208,8 @@ class NoiseModel:
             return value, parameters / deviations**2 - self.share * slope
 
         options = {"maxiter": 60, "ftol": 1e-6}
-        found = minimize(loss, start, jac=True, method="L-BFGS-B", options=options)
-        scaled, prior, transition = self.parts(found.x, rate)
+        fit = minimize(loss, start, jac=True, method="L-BFGS-B", options=options)
+        scaled, prior, transition = self.parts(fit.x, rate)
         joint = prior * transition[:, self.codes].T
         posterior = joint / joint.sum(axis=1, keepdims=True)
         information = np.diag(deviations**-2.0)
@@ -207,10 +217,10 @@ class NoiseModel:
             slopes = self.slopes(posterior[rows] - prior[rows], posterior[rows], scaled[rows], transition, rows)
             information += self.share * slopes.T @ slopes
         determinant = np.linalg.slogdet(information * np.outer(deviations, deviations))[1]
-        evidence = -found.fun - 0.5 * determinant
+        evidence = -fit.fun - 0.5 * determinant
         unsure = float((1.0 - prior.max(axis=1)).sum())
         covariance = np.linalg.inv(information)
-        return found.x, Level(rate, evidence, posterior, transition, scaled, covariance, unsure)
+        return fit.x, Level(rate, evidence, posterior, transition, scaled, covariance, unsure)
 
     def slope(self, logits: Array, changes: Array, scaled: Array, transition: Array) -> Array:
         """The gradient of a sum over items by the parameters.

@@ -24,60 +24,66 @@ GAINS = 1.0 / (np.sqrt(2.0) - 1.0)  # remaining gain over that of the last doubl
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """V-information, nats, with Estimate's arithmetic: `found` from all training rows, `further` extrapolated."""
+    """V-information, nats, with Estimate's arithmetic: `measured` from all training rows, `further` extrapolated."""
 
-    found: Estimate
+    measured: Estimate
     further: Estimate
 
     def __add__(self, other: Term) -> Term:
-        return Term(self.found + other.found, self.further + other.further)
+        return Term(self.measured + other.measured, self.further + other.further)
 
     def __rmul__(self, factor: float) -> Term:
-        return Term(factor * self.found, factor * self.further)
+        return Term(factor * self.measured, factor * self.further)
 
     @property
     def estimate(self) -> Estimate:
-        """`found` with the hull of both intervals."""
-        ends = self.found.low, self.further.low, self.found.high, self.further.high
-        return replace(self.found, interval=(min(ends), max(ends)))
+        """`measured` with the hull of both intervals."""
+        low = min(self.measured.low, self.further.low)
+        high = max(self.measured.high, self.further.high)
+        return replace(self.measured, interval=(low, high))
 
 
 @dataclass(frozen=True, eq=False)
 class Local:
     """Local values [n], nats, from fits to all training rows, and to half of them."""
 
-    found: NDArray[np.float64]
+    full: NDArray[np.float64]
     half: NDArray[np.float64]
 
     def term(self, groups: NDArray[np.int64], method: str = "") -> Term:
         """The means, with errors robust to groups (codes [n])."""
-        further = self.found + GAINS * (self.found - self.half)
-        return Term(mean_of(self.found, groups, method=method), mean_of(further, groups, method=method))
+        further = self.full + GAINS * (self.full - self.half)
+        return Term(mean_of(self.full, groups, method=method), mean_of(further, groups, method=method))
 
 
-def with_ignorance(known: Mapping[frozenset[str], Local], folds: NDArray[np.int64]) -> dict[frozenset[str], Local]:
+def with_ignorance(local: Mapping[frozenset[str], Local], folds: NDArray[np.int64]) -> dict[frozenset[str], Local]:
     """The same sets of blocks, each mixed with its subsets and no input (optional ignorance, Xu et al. 2020, definition
     1).
 
     Weights maximise the likelihood on the rows of other folds [n], at a cost of about half a nat each (Akaike 1974).
     """
+    mixtures = {}
+    for names, values in local.items():
+        mixtures[names] = values  # constant columns: exactly 0
+        if not values.full.any():
+            continue
+        subsets = [values_of_subset for subset, values_of_subset in local.items() if subset <= names]
+        cost = len(subsets) / (2 * len(folds))
+        full = _mixed([subset.full for subset in subsets], folds)
+        half = _mixed([subset.half for subset in subsets], folds)
+        mixtures[names] = Local(full, half - cost)
+    return mixtures
 
-    def mixed(logs: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-        stack = np.column_stack([np.zeros(len(folds)), *logs])
-        found = np.empty(len(folds))
-        for fold in range(int(folds.max()) + 1):
-            held = folds == fold
-            found[held] = logsumexp(stack[held] + maximum_likelihood_weights(stack[~held]), axis=1)
-        return found
 
-    found = {}
-    for names, own in known.items():
-        parts = [one for some, one in known.items() if some <= names]
-        cost = len(parts) / (2 * len(folds))
-        found[names] = own  # constant columns: exactly 0
-        if own.found.any():
-            found[names] = Local(mixed([one.found for one in parts]), mixed([one.half for one in parts]) - cost)
-    return found
+def _mixed(log_ratios: list[NDArray[np.float64]], folds: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Local values [n] of the mixture of predictions with these local values [n], and of the one without input."""
+    stack = np.column_stack([np.zeros(len(folds)), *log_ratios])
+    mixed = np.empty(len(folds))
+    for fold in range(int(folds.max()) + 1):
+        held_out = folds == fold
+        log_weights = maximum_likelihood_weights(stack[~held_out])
+        mixed[held_out] = logsumexp(stack[held_out] + log_weights, axis=1)
+    return mixed
 
 
 def predictions(
@@ -92,21 +98,24 @@ def predictions(
     trainings, tests = zip(*splits)
     nulls = fit_nulls(family, outcome, trainings, groups, generator)
     fits = fit_each(family, x, outcome.values, trainings, outcome.classes, groups, generator)
-    sets = [fits] if family.first is None else [fits, [member.first for member in fits]]
-    return tuple(
-        measured(x, outcome, tests, some, nulls, FLOOR)
-        for members in sets
-        for some in (members, [member.half for member in members])
-    )
+    sets = [fits]
+    if family.first is not None:
+        sets.append([fit.first for fit in fits])
+    held_out = []
+    for full in sets:
+        half = [fit.half for fit in full]
+        held_out.append(measured(x, outcome, tests, full, nulls, FLOOR))
+        held_out.append(measured(x, outcome, tests, half, nulls, FLOOR))
+    return tuple(held_out)
 
 
 def thinned(
     splits: Sequence[Split], groups: NDArray[np.int64], most: int, generator: np.random.Generator
 ) -> list[Split]:
     """The same splits, with training sets of random groups, about `most` rows at most."""
-    found = []
+    thinner = []
     for training, test in splits:
         order = generator.permutation(np.unique(groups[training]))
-        kept = order[: max(2, round(len(order) * most / training.sum()))]
-        found.append((training & np.isin(groups, kept), test))
-    return found
+        count = max(2, round(len(order) * most / training.sum()))
+        thinner.append((training & np.isin(groups, order[:count]), test))
+    return thinner

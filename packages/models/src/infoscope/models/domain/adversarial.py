@@ -16,11 +16,16 @@ from infoscope.models.domain.networks import encoder, perceptron, reverse_gradie
 
 
 class DANN(ERM):
-    """Domain-adversarial training (Ganin et al. 2016): the encoder hides the domain from an adversary with input z_y.
+    """A classifier with block z_y whose encoder hides the domain from an adversary (Ganin et al. 2016).
 
     The objective is the sum of both cross entropies, weighted by the gradient reversal. With `adversary.method`
     "alternating" (DomainBed), steps of the adversary (loss and gradient penalty of every item) and of the other parts
     alternate.
+
+    Parameters
+    ----------
+    **settings
+        Fields of `DANNConfig`; `shape`, `classes` and `domains` have no defaults.
     """
 
     Config = DANNConfig
@@ -37,40 +42,47 @@ class DANN(ERM):
 
     def losses(self, batch: Batch, progress: float, generator: torch.Generator, player: str = "model") -> dict:
         z = self.features(batch.x)
-        weight = self.settings.adversary.weight * self.settings.adversary.ramp(progress)
         if player == "adversary":
             return self._adversary_losses(z.detach(), batch.d)
+        weight = self.settings.adversary.weight * self.settings.adversary.ramp(progress)
         risk = cross_entropy(self.class_head(z), batch.y)
         if player == "model":
-            loss = cross_entropy(self.adversary(reverse_gradient(z, weight)), batch.d)
+            reversed_z = reverse_gradient(z, weight)
+            loss = cross_entropy(self.adversary(reversed_z), batch.d)
             return {"class": risk, "adversary": loss, "objective": risk + loss}
         terms = self._adversary_losses(z, batch.d)
-        return terms | {"class": risk, "objective": risk - weight * terms["objective"]}
+        terms["class"] = risk
+        terms["objective"] = risk - weight * terms["objective"]
+        return terms
 
     def _adversary_losses(self, z: Tensor, d: Tensor) -> dict[str, Tensor]:
         """The adversary's cross entropy and the mean over items of the squared norm of its gradient by z."""
-        penalty = self.settings.adversary.gradient_penalty
-        if penalty:
-            z = z if z.requires_grad else z.requires_grad_()
+        weight = self.settings.adversary.gradient_penalty
+        if weight and not z.requires_grad:
+            z.requires_grad_()
         loss = cross_entropy(self.adversary(z), d)
-        if not penalty:
+        if not weight:
             return {"adversary": loss, "objective": loss}
-        slope = torch.autograd.grad(loss * len(d), z, create_graph=True)[0]
-        squared = slope.square().sum(1).mean()
-        return {"adversary": loss, "gradient_penalty": squared, "objective": loss + penalty * squared}
+        gradients = torch.autograd.grad(loss * len(d), z, create_graph=True)[0]
+        penalty = gradients.square().sum(1).mean()
+        return {"adversary": loss, "gradient_penalty": penalty, "objective": loss + weight * penalty}
 
     def players(self) -> dict[str, list[nn.Parameter]]:
         if self.settings.adversary.method == "reversal":
             return super().players()
-        rest = [*self.encoder.parameters(), *self.class_head.parameters()]
-        return {"adversary": list(self.adversary.parameters()), "rest": rest}
+        classifier = [*self.encoder.parameters(), *self.class_head.parameters()]
+        return {"adversary": list(self.adversary.parameters()), "rest": classifier}
 
     def optimisation(self, player: str) -> Optimisation:
+        optimisation = self.settings.optimisation
         if player != "adversary":
-            return super().optimisation(player)
+            return optimisation
         adversary = self.settings.adversary
-        own = {"learning_rate": adversary.learning_rate, "weight_decay": adversary.weight_decay}
-        return replace(self.settings.optimisation, **{name: value for name, value in own.items() if value is not None})
+        if adversary.learning_rate is not None:
+            optimisation = replace(optimisation, learning_rate=adversary.learning_rate)
+        if adversary.weight_decay is not None:
+            optimisation = replace(optimisation, weight_decay=adversary.weight_decay)
+        return optimisation
 
     def player(self, step: int) -> str:
         if self.settings.adversary.method == "reversal":
@@ -80,65 +92,97 @@ class DANN(ERM):
 
 
 class AugmentedDANN(DomainModel):
-    """z_y, z_d and z_dy from one encoder (ReLU); heads predict the class from (z_y, z_dy) and the domain from (z_d,
-    z_dy); adversaries predict the domain from z_y and the class from z_d (see `AugmentedDANNConfig`).
+    """A classifier with blocks z_y, z_d and z_dy from one encoder (ReLU), trained against two adversaries.
+
+    Heads predict the class from (z_y, z_dy) and the domain from (z_d, z_dy); adversaries predict the domain from z_y
+    and the class from z_d.
+
+    Parameters
+    ----------
+    **settings
+        Fields of `AugmentedDANNConfig`; `shape`, `classes` and `domains` have no defaults.
     """
 
     Config = AugmentedDANNConfig
     settings: AugmentedDANNConfig
 
     def _build(self) -> None:
-        settings, blocks = self.settings, self.settings.blocks
+        settings = self.settings
+        blocks = settings.blocks
+        hidden = settings.adversary.hidden
         self.encoder = nn.Sequential(encoder(settings.shape, settings.network, blocks.dim), nn.ReLU())
         self.class_head = perceptron(blocks.width(("z_y", "z_dy")), settings.hidden, settings.classes)
         self.domain_head = perceptron(blocks.width(("z_d", "z_dy")), settings.hidden, settings.domains)
-        given = (settings.classes, settings.domains) if settings.conditional else (0, 0)
-        hidden = settings.adversary.hidden
-        self.domain_adversary = perceptron(blocks.z_y + given[0], hidden, settings.domains)
-        self.class_adversary = perceptron(blocks.z_d + given[1], hidden, settings.classes)
+        domain_inputs = blocks.z_y
+        class_inputs = blocks.z_d
+        if settings.conditional:
+            domain_inputs += settings.classes
+            class_inputs += settings.domains
+        self.domain_adversary = perceptron(domain_inputs, hidden, settings.domains)
+        self.class_adversary = perceptron(class_inputs, hidden, settings.classes)
 
     def blocks(self, x: Tensor) -> dict[str, Block]:
         return {name: Block(values) for name, values in self._values(x).items()}
 
     def class_logits(self, x: Tensor) -> Tensor:
-        return self.class_head(_with_shared(self._values(x), "z_y"))
+        return self._class_logits(self._values(x))
 
     def domain_logits(self, x: Tensor) -> Tensor:
         """Domain logits [n, domains] from (z_d, z_dy)."""
-        return self.domain_head(_with_shared(self._values(x), "z_d"))
+        return self._domain_logits(self._values(x))
 
     def losses(self, batch: Batch, progress: float, generator: torch.Generator, player: str = "model") -> dict:
-        settings, z = self.settings, self._values(batch.x)
-        terms = {
-            "class": cross_entropy(self.class_head(_with_shared(z, "z_y")), batch.y),
-            "domain": cross_entropy(self.domain_head(_with_shared(z, "z_d")), batch.d),
-        }
+        settings = self.settings
+        z = self._values(batch.x)
         ramp = settings.adversary.ramp(progress)
-        for_domain, for_class = reverse_gradient(z["z_y"], ramp), reverse_gradient(z["z_d"], ramp)
-        if settings.conditional:
-            for_domain = torch.cat([for_domain, one_hot(batch.y, settings.classes)], 1)
-            for_class = torch.cat([for_class, one_hot(batch.d, settings.domains)], 1)
-        terms["adversary/domain"] = cross_entropy(self.domain_adversary(for_domain), batch.d)
-        terms["adversary/class"] = cross_entropy(self.class_adversary(for_class), batch.y)
-        objective = settings.alpha_y * terms["class"] + settings.alpha_d * terms["domain"]
-        objective = objective + settings.adversary.weight * (terms["adversary/domain"] + terms["adversary/class"])
+        terms = {
+            "class": cross_entropy(self._class_logits(z), batch.y),
+            "domain": cross_entropy(self._domain_logits(z), batch.d),
+        }
+        terms |= self._adversary_losses(z, batch, ramp)
+        heads = settings.alpha_y * terms["class"] + settings.alpha_d * terms["domain"]
+        adversaries = terms["adversary/domain"] + terms["adversary/class"]
+        objective = heads + settings.adversary.weight * adversaries
         for name, weight in settings.l1.items():
-            terms[f"l1/{name}"] = z[name].abs().mean()
-            objective = objective + ramp * weight * terms[f"l1/{name}"]
+            penalty = z[name].abs().mean()
+            terms[f"l1/{name}"] = penalty
+            objective = objective + ramp * weight * penalty
         if settings.decorrelation:
-            between = covariance_norms if settings.decorrelation_form == "covariance" else mean_squared_correlation
-            terms["decorrelation"] = between(z)
-            objective = objective + settings.decorrelation * terms["decorrelation"]
-        return terms | {"objective": objective}
+            covariance = settings.decorrelation_form == "covariance"
+            penalty = covariance_norms(z) if covariance else mean_squared_correlation(z)
+            terms["decorrelation"] = penalty
+            objective = objective + settings.decorrelation * penalty
+        terms["objective"] = objective
+        return terms
+
+    def _adversary_losses(self, z: dict[str, Tensor], batch: Batch, ramp: float) -> dict[str, Tensor]:
+        """Cross entropies of the domain given z_y, and of the class given z_d, with reversed gradients."""
+        z_y = reverse_gradient(z["z_y"], ramp)
+        z_d = reverse_gradient(z["z_d"], ramp)
+        if self.settings.conditional:
+            z_y = torch.cat([z_y, one_hot(batch.y, self.settings.classes)], 1)
+            z_d = torch.cat([z_d, one_hot(batch.d, self.settings.domains)], 1)
+        return {
+            "adversary/domain": cross_entropy(self.domain_adversary(z_y), batch.d),
+            "adversary/class": cross_entropy(self.class_adversary(z_d), batch.y),
+        }
 
     def _values(self, x: Tensor) -> dict[str, Tensor]:
         h = self.encoder(self.checked(x))
         return {name: h[:, columns] for name, columns in self.blocks_spec.slices.items()}
 
+    def _class_logits(self, z: dict[str, Tensor]) -> Tensor:
+        return self.class_head(_with_shared(z, "z_y"))
+
+    def _domain_logits(self, z: dict[str, Tensor]) -> Tensor:
+        return self.domain_head(_with_shared(z, "z_d"))
+
 
 def _with_shared(z: dict[str, Tensor], name: str) -> Tensor:
     """A block, concatenated with z_dy if present: [n, dims]."""
-    return torch.cat([z[name], z["z_dy"]], 1) if "z_dy" in z else z[name]
+    if "z_dy" not in z:
+        return z[name]
+    return torch.cat([z[name], z["z_dy"]], 1)
 
 
 def covariance_norms(z: dict[str, Tensor]) -> Tensor:
@@ -148,14 +192,23 @@ def covariance_norms(z: dict[str, Tensor]) -> Tensor:
     """
     centred = {name: values - values.mean(0) for name, values in z.items()}
     shared = centred.pop("z_dy")
-    return torch.stack([torch.linalg.matrix_norm(shared.T @ other / len(other)) for other in centred.values()]).sum()
+    norms = []
+    for values in centred.values():
+        covariance = shared.T @ values / len(values)
+        norms.append(torch.linalg.matrix_norm(covariance))
+    return torch.stack(norms).sum()
 
 
 def mean_squared_correlation(z: dict[str, Tensor]) -> Tensor:
     """Mean squared correlation in the batch over pairs of coordinates of different blocks [n, dim]; constants: 0."""
-    smallest = torch.finfo(next(iter(z.values())).dtype).tiny
-    scaled = {}
-    for name, values in z.items():
+    standardised = []
+    for values in z.values():
         centred = values - values.mean(0)
-        scaled[name] = centred / centred.square().sum(0).clamp_min(smallest).sqrt()
-    return torch.cat([(scaled[a].T @ scaled[b]).square().flatten() for a, b in combinations(scaled, 2)]).mean()
+        smallest = torch.finfo(values.dtype).tiny
+        norm = centred.square().sum(0).clamp_min(smallest).sqrt()
+        standardised.append(centred / norm)
+    squares = []
+    for first, second in combinations(standardised, 2):
+        correlations = first.T @ second
+        squares.append(correlations.square().flatten())
+    return torch.cat(squares).mean()

@@ -26,9 +26,26 @@ class Batch(NamedTuple):
 class DomainModel(nn.Module):
     """A classifier with latent blocks for class, domain, both or neither.
 
-    Made from the keyword settings of its `Config`: `NVAE(shape=(3, 28, 28), classes=10, domains=6)`. `config` is plain
-    JSON values; `Model(**model.config)` and `load_state_dict` rebuild it, also from older versions. generator None:
-    seed 0. ValueError for settings out of range.
+    `config` is plain JSON values; `Model(**model.config)` and `load_state_dict` rebuild it, also from older versions.
+
+    Parameters
+    ----------
+    generator
+        CPU generator of the initial weights; None: seed 0.
+    **settings
+        Fields of the class's `Config`.
+
+    Raises
+    ------
+    ValueError
+        For settings out of range.
+
+    Examples
+    --------
+    >>> from infoscope.models.domain import ERM
+    >>> model = ERM(shape=(3,), classes=2, domains=2)
+    >>> model(torch.zeros(5, 3)).shape
+    torch.Size([5, 2])
     """
 
     Config: ClassVar[type[DomainConfig]]
@@ -88,12 +105,19 @@ class DomainModel(nn.Module):
     def checked(self, x: Tensor) -> Tensor:
         """x; ValueError unless it is [n, *shape]."""
         if x.shape[1:] != torch.Size(self.settings.shape):
-            raise WrongShape(f"x must have shape [n, {', '.join(map(str, self.settings.shape))}], got {list(x.shape)}.")
+            sizes = ", ".join(map(str, self.settings.shape))
+            raise WrongShape(f"x must have shape [n, {sizes}], got {list(x.shape)}.")
         return x
 
 
 class ERM(DomainModel):
-    """Empirical risk minimisation: z_y, deterministic, and a class head; the domain is not used."""
+    """A classifier by empirical risk minimisation: z_y, deterministic, and a class head; the domain is not used.
+
+    Parameters
+    ----------
+    **settings
+        Fields of `ERMConfig`; `shape`, `classes` and `domains` have no defaults.
+    """
 
     Config = ERMConfig
     settings: ERMConfig
@@ -119,8 +143,14 @@ class ERM(DomainModel):
 
 
 class IRM(ERM):
-    """Invariant risk minimisation (Arjovsky et al. 2019, IRMv1): the risk, and the penalty, are means over the domains
-    of a step (see `IRMConfig`).
+    """A classifier by invariant risk minimisation (Arjovsky et al. 2019, IRMv1).
+
+    The risk and the penalty are means over the domains of a step.
+
+    Parameters
+    ----------
+    **settings
+        Fields of `IRMConfig`; `shape`, `classes` and `domains` have no defaults.
     """
 
     Config = IRMConfig
@@ -133,28 +163,55 @@ class IRM(ERM):
         penalties = []
         for domain in batch.d.unique().tolist():
             rows = batch.d == domain
-            risks.append(cross_entropy(logits[rows], batch.y[rows]))
-            penalties.append(invariance_penalty(logits[rows], batch.y[rows], settings.penalty))
+            domain_logits = logits[rows]
+            y = batch.y[rows]
+            risks.append(cross_entropy(domain_logits, y))
+            penalties.append(invariance_penalty(domain_logits, y, settings.penalty))
         risk = torch.stack(risks).mean()
         penalty = torch.stack(penalties).mean()
         weight = settings.weight if progress >= settings.switch else settings.weight_before
         return {"class": risk, "penalty": penalty, "objective": risk + weight * penalty}
 
     def restart(self, steps: int) -> int | None:
-        return next((step for step in range(steps) if step / steps >= self.settings.switch), None)
+        for step in range(steps):
+            if step / steps >= self.settings.switch:
+                return step
+        return None
 
 
 def invariance_penalty(logits: Tensor, y: Tensor, penalty: str = "unbiased") -> Tensor:
-    """The IRMv1 penalty of one domain: the squared derivative of the mean cross entropy of w * logits by the SCALAR w
-    at w = 1 (Arjovsky et al. 2019, eq. 4), nats squared.
+    """The IRMv1 penalty of a domain (Arjovsky et al. 2019, eq. 4), a scalar in nats squared.
 
-    penalty: "squared", biased upwards by the variance of the derivative; "unbiased", the product over even and odd
-    items, which may be negative (ValueError for fewer than two items).
+    It is the squared derivative of the mean cross entropy of w * logits by the scalar w at w = 1.
+
+    Parameters
+    ----------
+    logits
+        Class logits [n, classes].
+    y
+        Classes, int64 [n].
+    penalty
+        "squared", biased upwards by the variance of the derivative, or "unbiased", the product over even and odd
+        items, which may be negative.
+
+    Raises
+    ------
+    ValueError
+        For fewer than two items and "unbiased".
+
+    Examples
+    --------
+    >>> logits = torch.tensor([[0.0, 2.0], [2.0, 0.0]])
+    >>> penalty = invariance_penalty(logits, torch.tensor([0, 0]), "squared")
+    >>> round(penalty.item(), 3)
+    0.58
     """
     if penalty == "unbiased" and len(y) < 2:
         raise TooFew(f"a step must have two items or more of each domain for the unbiased penalty, got {len(y)}.")
     # d/dw cross_entropy(w * logits, y) at w = 1 = expected logit under softmax(logits) - logit of y
-    slope = (logits.softmax(1) * logits).sum(1) - (logits * one_hot(y, logits.shape[1])).sum(1)
+    expected = (logits.softmax(1) * logits).sum(1)
+    truth = one_hot(y, logits.shape[1])
+    slope = expected - (logits * truth).sum(1)
     if penalty == "squared":
         return slope.mean().square()
     return slope[::2].mean() * slope[1::2].mean()

@@ -23,31 +23,31 @@ BLOCK_NAMES = ("z_y", "z_x", "z_dy", "z_d")
 
 def widths(name: str, values: Any) -> tuple[int, ...]:
     """Hidden widths as a tuple of positive ints, () for none; ValueError for anything else."""
-    return tuple(require_ints(name, values)) if not isinstance(values, (tuple, list)) or values else ()
+    if isinstance(values, (tuple, list)) and not values:
+        return ()
+    return tuple(require_ints(name, values))
 
 
-def _kept(check: Callable[..., Any], *arguments: Any, optional: bool = False, **limits: Any) -> Callable[..., Any]:
-    """A validator that returns the value unchanged; optional: which may be None."""
+def _checked(check: Callable[..., Any], *arguments: Any, optional: bool = False, **limits: Any) -> Callable[..., Any]:
+    """A validator that returns the value unchanged; optional: the value may be None."""
 
     def validator(name: str, value: Any) -> Any:
-        if not (optional and value is None):
+        if value is not None or not optional:
             check(name, value, *arguments, **limits)
         return value
 
     return validator
 
 
-def _of(*words: str) -> Callable[..., Any]:
-    return _kept(one_of, words)
-
-
-Whole = Annotated[int, _kept(require_int)]
-Several = Annotated[int, _kept(require_int, 2)]
-Weight = Annotated[float, _kept(require_number)]
-Share = Annotated[float, _kept(require_number, most=1)]
-Rate = Annotated[float, _kept(require_number, ends=False)]
+Whole = Annotated[int, _checked(require_int)]
+Several = Annotated[int, _checked(require_int, 2)]
+Weight = Annotated[float, _checked(require_number)]
+Share = Annotated[float, _checked(require_number, most=1)]
+Rate = Annotated[float, _checked(require_number, ends=False)]
+OptionalRate = Annotated[float | None, _checked(require_number, ends=False, optional=True)]
+OptionalWeight = Annotated[float | None, _checked(require_number, optional=True)]
 Widths = Annotated[tuple[int, ...], widths]
-Reconstruction = Annotated[str, _of("squared", "categorical", "bernoulli")]
+Reconstruction = Annotated[str, _checked(one_of, ("squared", "categorical", "bernoulli"))]
 
 
 class Settings:
@@ -58,14 +58,28 @@ class Settings:
     def __post_init__(self) -> None:
         for name, kind in get_type_hints(type(self), include_extras=True).items():
             for validator in getattr(kind, "__metadata__", ()):
-                object.__setattr__(self, name, validator(self.PREFIX + name, getattr(self, name)))
+                value = validator(self.PREFIX + name, getattr(self, name))
+                object.__setattr__(self, name, value)
 
 
 @dataclass(frozen=True)
 class BlockSpec:
-    """Dimensions of the latent blocks, in this order: z_y (class), z_x (neither), z_dy (both), z_d (domain).
+    """Dimensions of the latent blocks, in the order z_y, z_x, z_dy, z_d; None or 0: the block is absent.
 
-    None or 0: the block is absent. ValueError for other dimensions and for no block.
+    Parameters
+    ----------
+    z_y, z_x, z_dy, z_d
+        Dimensions of the blocks for the class, for neither label, for both, and for the domain.
+
+    Raises
+    ------
+    ValueError
+        For other dimensions and for no block.
+
+    Examples
+    --------
+    >>> BlockSpec(2, None, 3, 2).slices
+    {'z_y': slice(0, 2, None), 'z_dy': slice(2, 5, None), 'z_d': slice(5, 7, None)}
     """
 
     z_y: int | None = 8
@@ -75,8 +89,10 @@ class BlockSpec:
 
     def __post_init__(self) -> None:
         for name in BLOCK_NAMES:
-            value = getattr(self, name)
-            object.__setattr__(self, name, None if value is None or value == 0 else require_int(name, value))
+            dim = getattr(self, name)
+            if dim is not None:
+                dim = None if dim == 0 else require_int(name, dim)
+            object.__setattr__(self, name, dim)
         if not self.names:
             raise TooFew("blocks must have at least one block of one dimension or more, got none.")
 
@@ -88,15 +104,17 @@ class BlockSpec:
     @property
     def dim(self) -> int:
         """Dimensions of all blocks together."""
-        return sum(getattr(self, name) for name in self.names)
+        return self.width(BLOCK_NAMES)
 
     @property
     def slices(self) -> dict[str, slice]:
         """The columns of each present block."""
-        slices, start = {}, 0
+        slices = {}
+        start = 0
         for name in self.names:
-            slices[name] = slice(start, start + getattr(self, name))
-            start = slices[name].stop
+            stop = start + getattr(self, name)
+            slices[name] = slice(start, stop)
+            start = stop
         return slices
 
     def width(self, names: tuple[str, ...]) -> int:
@@ -108,29 +126,54 @@ class BlockSpec:
         """The blocks of a mapping; missing names are absent blocks. ValueError for an unknown name."""
         for name in values:
             one_of("block", name, BLOCK_NAMES)
-        return cls(**{name: values.get(name) for name in BLOCK_NAMES})
+        dims = {name: values.get(name) for name in BLOCK_NAMES}
+        return cls(**dims)
 
 
 @dataclass(frozen=True)
 class Network(Settings):
-    """Encoder and decoder. kind: "plain" (images: convolutions that halve the size to at most 7 x 7, `width` channels,
-    doubled each time up to fourfold; features: a perceptron of `depth` hidden layers of `width`), or torchvision's
-    densenet121, resnet18 or resnet50, untrained, for images of three channels, with the plain decoder.
+    """Settings of encoder and decoder.
+
+    Parameters
+    ----------
+    kind
+        "plain" (images: convolutions that halve the size to at most 7 x 7, `width` channels, doubled each time up to
+        fourfold; features: a perceptron of `depth` hidden layers of `width`), or torchvision's densenet121, resnet18
+        or resnet50, untrained, for images of three channels, with the plain decoder.
+    width
+        Channels of the first convolution, or units of each hidden layer.
+    depth
+        Number of hidden layers for items that are features.
     """
 
     PREFIX = "network."
-    kind: Annotated[str, _of("plain", "densenet121", "resnet18", "resnet50")] = "plain"
+    kind: Annotated[str, _checked(one_of, ("plain", "densenet121", "resnet18", "resnet50"))] = "plain"
     width: Whole = 64
     depth: Whole = 2
 
 
 @dataclass(frozen=True)
 class Optimisation(Settings):
-    """method: "adam" or "sgd"; momentum: Adam's first beta or SGD's momentum; second_momentum: Adam's second beta;
-    batch: items of a step; with balanced, of each training domain in a step (as in DomainBed)."""
+    """Settings of an optimiser.
+
+    Parameters
+    ----------
+    method
+        "adam" or "sgd".
+    learning_rate, weight_decay
+        As in torch.
+    momentum
+        Adam's first beta or SGD's momentum.
+    second_momentum
+        Adam's second beta.
+    batch
+        Items of a step; with `balanced`, items of each training domain in a step (as in DomainBed).
+    balanced
+        Whether each step has equally many items of each training domain.
+    """
 
     PREFIX = "optimisation."
-    method: Annotated[str, _of("adam", "sgd")] = "adam"
+    method: Annotated[str, _checked(one_of, ("adam", "sgd"))] = "adam"
     learning_rate: Rate = 1e-3
     momentum: Share = 0.9
     second_momentum: Share = 0.999
@@ -140,40 +183,54 @@ class Optimisation(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.method != "adam":
+            return
         for name in ("momentum", "second_momentum"):
-            if self.method == "adam" and getattr(self, name) == 1:
+            if getattr(self, name) == 1:
                 raise OutOfRange(f"optimisation.{name} must be below 1 for Adam, got 1.")
 
 
 @dataclass(frozen=True)
 class Adversary(Settings):
-    """An adversarial classifier of a block.
+    """Settings of an adversarial classifier of a block.
 
-    method         "reversal" (Ganin et al. 2016), or "alternating" (DomainBed's DANN): `steps` of the adversary for one
-                   of the other parts, with `gradient_penalty` times the squared gradient norm of its loss by its input
-    weight         multiplied by 2 / (1 + exp(-gamma p)) - 1, p in [0, 1] the progress; constant if gamma is None
-    learning_rate, weight_decay  of the adversary's optimiser (alternating); None: as the other parts
+    Parameters
+    ----------
+    hidden
+        Widths of its hidden layers.
+    method
+        "reversal" (Ganin et al. 2016), or "alternating" (DomainBed's DANN): `steps` of the adversary for each step of
+        the other parts, with `gradient_penalty` times the squared gradient norm of its loss by its input.
+    weight, gamma
+        The weight is multiplied by 2 / (1 + exp(-gamma p)) - 1, p in [0, 1] the progress; constant if gamma is None.
+    learning_rate, weight_decay
+        For the adversary's optimiser ("alternating"); None: as for the other parts.
     """
 
     PREFIX = "adversary."
     hidden: Widths = (100, 100)
-    method: Annotated[str, _of("reversal", "alternating")] = "reversal"
+    method: Annotated[str, _checked(one_of, ("reversal", "alternating"))] = "reversal"
     weight: Weight = 1.0
-    gamma: Annotated[float | None, _kept(require_number, ends=False, optional=True)] = 10.0
+    gamma: OptionalRate = 10.0
     steps: Whole = 1
     gradient_penalty: Weight = 0.0
-    learning_rate: Annotated[float | None, _kept(require_number, ends=False, optional=True)] = None
-    weight_decay: Annotated[float | None, _kept(require_number, optional=True)] = None
+    learning_rate: OptionalRate = None
+    weight_decay: OptionalWeight = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.method != "reversal":
+            return
         for name in ("learning_rate", "weight_decay"):
-            if self.method == "reversal" and (value := getattr(self, name)) is not None:
+            value = getattr(self, name)
+            if value is not None:
                 raise Conflict(f"adversary.{name} must be None for a reversal, which has one optimiser, got {value!r}.")
 
     def ramp(self, progress: float) -> float:
         """The factor on the weight at this share of the training."""
-        return 1.0 if self.gamma is None else 2.0 / (1.0 + math.exp(-self.gamma * progress)) - 1.0
+        if self.gamma is None:
+            return 1.0
+        return 2.0 / (1.0 + math.exp(-self.gamma * progress)) - 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,8 +253,10 @@ class DomainConfig(Settings):
         super().__post_init__()
         if len(self.shape) not in (1, 3):
             raise WrongShape(f"shape must be (channels, height, width) or (features,), got {self.shape}.")
-        if self.network.kind != "plain" and (len(self.shape) == 1 or self.shape[0] != 3):
-            raise WrongShape(f"shape must be of images of 3 channels for a {self.network.kind}, got {self.shape}.")
+        kind = self.network.kind
+        colour = len(self.shape) == 3 and self.shape[0] == 3
+        if kind != "plain" and not colour:
+            raise WrongShape(f"shape must be of images of 3 channels for a {kind}, got {self.shape}.")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values; `from_dict` restores an equal configuration."""
@@ -217,24 +276,21 @@ class DomainConfig(Settings):
         for version in range(written + 1, VERSION + 1):
             for name, value in cls.EARLIER.get(version, {}).items():
                 _set_missing(values, name.split("."), value)
-        known = {entry.name: entry for entry in fields(cls)}
+        entries = {entry.name: entry for entry in fields(cls)}
         for name, value in values.items():
-            one_of("configuration field", name, known)
-            if name == "blocks" and isinstance(value, Mapping):
-                values[name] = BlockSpec.from_dict(value)
-            elif is_dataclass(default := known[name].default) and isinstance(value, Mapping):
-                for key in value:
-                    one_of(f"field of {name}", key, [entry.name for entry in fields(default)])
-                values[name] = replace(default, **value)
-        for entry in known.values():
-            if entry.default is MISSING and entry.default_factory is MISSING and entry.name not in values:
-                raise WrongType(f"{entry.name} must be given for a {cls.__name__}, as it has no default.")
+            one_of("configuration field", name, entries)
+            if isinstance(value, Mapping):
+                values[name] = _nested(name, value, entries[name].default)
+        for name, entry in entries.items():
+            required = entry.default is MISSING and entry.default_factory is MISSING
+            if required and name not in values:
+                raise WrongType(f"{name} must be given for a {cls.__name__}, as it has no default.")
         return cls(**values)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ERMConfig(DomainConfig):
-    """Empirical risk minimisation. hidden: widths of the class head on z_y; () is a linear one."""
+    """Empirical risk minimisation. hidden: widths of the class head on z_y; () for a linear head."""
 
     blocks: BlockSpec = BlockSpec(32, None, None, None)
     hidden: Widths = ()
@@ -255,7 +311,7 @@ class IRMConfig(ERMConfig):
     weight: Weight = 100.0
     weight_before: Weight = 1.0
     switch: Share = 0.1
-    penalty: Annotated[str, _of("unbiased", "squared")] = "unbiased"
+    penalty: Annotated[str, _checked(one_of, ("unbiased", "squared"))] = "unbiased"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -282,7 +338,7 @@ class AugmentedDANNConfig(DomainConfig):
     alpha_d: Weight = 1.0
     l1: Mapping[str, float] = field(default_factory=lambda: {"z_y": 0.5, "z_dy": 1.5, "z_d": 1.0})
     decorrelation: Weight = 0.0
-    decorrelation_form: Annotated[str, _of("covariance", "correlation")] = "covariance"
+    decorrelation_form: Annotated[str, _checked(one_of, ("covariance", "correlation"))] = "covariance"
 
     EARLIER: ClassVar[dict[int, dict[str, Any]]] = {2: {"decorrelation_form": "correlation"}}
 
@@ -313,7 +369,7 @@ class VariationalConfig(DomainConfig):
     beta: Mapping[str, float] = field(default_factory=dict)
     beta_warmup: Share = 0.0
     l1: Mapping[str, float] = field(default_factory=dict)
-    l1_form: Annotated[str, _of("batch-mean", "item-sum")] = "batch-mean"
+    l1_form: Annotated[str, _checked(one_of, ("batch-mean", "item-sum"))] = "batch-mean"
 
     EARLIER: ClassVar[dict[int, dict[str, Any]]] = {2: {"l1_form": "item-sum"}}
 
@@ -336,10 +392,10 @@ class NVAEConfig(VariationalConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for label, names in (("classes", ("z_y", "z_dy")), ("domains", ("z_d", "z_dy"))):
-            if not self.blocks.width(names):
+        for labels, block in (("classes", "z_y"), ("domains", "z_d")):
+            if not self.blocks.width((block, "z_dy")):
                 raise InvalidInput(
-                    f"blocks must have {' or '.join(names)}, from which the {label} are predicted, got neither."
+                    f"blocks must have {block} or z_dy, from which the {labels} are predicted, got neither."
                 )
 
 
@@ -363,8 +419,12 @@ class DIVAConfig(VariationalConfig):
 
 
 def _require(blocks: BlockSpec, names: tuple[str, ...], exactly: bool = False) -> None:
-    if not set(names) <= set(blocks.names) or (exactly and set(names) != set(blocks.names)):
-        raise InvalidInput(f"blocks must {'be' if exactly else 'have'} {' and '.join(names)}, got {blocks.names}.")
+    required = set(names)
+    present = set(blocks.names)
+    if exactly and present != required:
+        raise InvalidInput(f"blocks must be {' and '.join(names)}, got {blocks.names}.")
+    if not required <= present:
+        raise InvalidInput(f"blocks must have {' and '.join(names)}, got {blocks.names}.")
 
 
 def _by_block(name: str, weights: Mapping[str, float], blocks: BlockSpec) -> dict[str, float]:
@@ -373,6 +433,18 @@ def _by_block(name: str, weights: Mapping[str, float], blocks: BlockSpec) -> dic
         one_of(f"block of {name}", block, BLOCK_NAMES)
         require_number(f"{name} of {block}", weight)
     return {block: weight for block, weight in weights.items() if block in blocks.names}
+
+
+def _nested(name: str, values: Mapping[str, Any], default: Any) -> Any:
+    """The value of a field from a mapping: blocks, a group of settings with defaults, or the mapping itself."""
+    if name == "blocks":
+        return BlockSpec.from_dict(values)
+    if not is_dataclass(default):
+        return values
+    names = [entry.name for entry in fields(default)]
+    for key in values:
+        one_of(f"field of {name}", key, names)
+    return replace(default, **values)
 
 
 def _set_missing(values: dict[str, Any], path: list[str], value: Any) -> None:

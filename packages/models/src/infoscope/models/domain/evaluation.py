@@ -20,8 +20,10 @@ Progress = Callable[[int, int], None]
 
 
 class DomainItems(Protocol):
-    """N items with classes y, domains d and groups of dependent items (base image, slide), int64 [N] each, and
-    `images(index)`, the items of int64 indices [b] as floats, such as `DomainData`."""
+    """N items with classes y, domains d and groups of dependent items (base image, slide), int64 [N] each.
+
+    `images(index)` returns the items of int64 indices [b] as floats. `DomainData` is one implementation.
+    """
 
     y: Any
     d: Any
@@ -33,8 +35,27 @@ class DomainItems(Protocol):
 
 
 class DomainData:
-    """Items as arrays or tensors: x [n, ...], floats or uint8 (shares of 255); y and d int64 [n], y -1 where unknown;
-    groups int64 [n] or None. ValueError for other lengths or types, y below -1, d below 0.
+    """Items as arrays or tensors.
+
+    Parameters
+    ----------
+    x
+        Items [n, ...], floats or uint8 (shares of 255).
+    y, d
+        Classes (-1 where unknown) and domains (from 0), int64 [n].
+    groups
+        Groups of dependent items, int64 [n]; None: all items are independent.
+
+    Raises
+    ------
+    ValueError
+        For other lengths or types, y below -1, d below 0.
+
+    Examples
+    --------
+    >>> data = DomainData([[0.1], [0.2], [0.3]], y=[0, 1, -1], d=[0, 0, 1])
+    >>> len(data)
+    3
     """
 
     def __init__(self, x: Any, y: Any, d: Any, groups: Any | None = None) -> None:
@@ -49,14 +70,16 @@ class DomainData:
     def images(self, index: Tensor) -> Tensor:
         """The items of int64 indices [b]: float [b, ...]."""
         x = self._x[index]
-        return x / 255.0 if x.dtype == torch.uint8 else x
+        if x.dtype == torch.uint8:
+            return x / 255.0
+        return x
 
 
 def labels(name: str, values: Any, count: int, least: int | None) -> Tensor:
     """Labels as int64 [count] of at least `least`, on the CPU; ValueError otherwise."""
     values = torch.as_tensor(values).cpu()
-    whole = not (values.is_floating_point() or values.is_complex() or values.dtype == torch.bool)
-    if not whole or values.shape != (count,) or not count:
+    fractional = values.is_floating_point() or values.is_complex() or values.dtype == torch.bool
+    if fractional or values.shape != (count,) or count == 0:
         raise WrongShape(
             f"{name} must be whole numbers of shape [{count}], got {values.dtype} of shape {list(values.shape)}."
         )
@@ -69,7 +92,8 @@ def fetch(data: DomainItems, index: Tensor, model: DomainModel) -> Batch:
     """The items of int64 indices [b] on the model's device and in its precision."""
     parameter = next(model.parameters())
     x = torch.as_tensor(data.images(index)).to(parameter.device, parameter.dtype)
-    y, d = (torch.as_tensor(values)[index].to(parameter.device) for values in (data.y, data.d))
+    y = torch.as_tensor(data.y)[index].to(parameter.device)
+    d = torch.as_tensor(data.d)[index].to(parameter.device)
     return Batch(x, y, d)
 
 
@@ -90,7 +114,7 @@ def check_items(name: str, data: DomainItems, model: DomainModel, train: bool) -
 
 @dataclass(frozen=True)
 class Accuracy:
-    """A share of items in [0, 1] and its standard error over `clusters` independent groups of the items (one: NaN)."""
+    """A share of n items in [0, 1] and its standard error over `clusters` independent groups of items (one: NaN)."""
 
     value: float
     standard_error: float
@@ -100,8 +124,9 @@ class Accuracy:
 
 @dataclass(frozen=True)
 class Accuracies:
-    """Accuracy over all items, mean over domains, by domain, and by slice (class, domain). The accuracies of
-    worst_domain and worst_slice are biased downwards.
+    """Accuracy over all items, its mean over domains, by domain, and by slice (class, domain).
+
+    The accuracies of worst_domain and worst_slice are biased downwards.
     """
 
     overall: Accuracy
@@ -118,78 +143,117 @@ class Accuracies:
 
 
 def accuracies(model: DomainModel, data: DomainItems, of: str = "class", batch: int = 512) -> Accuracies:
-    """Accuracy of the model's most probable class (or domain, `of`), computed in batches of one domain.
+    """Accuracy of the model's most probable class or domain, with errors that are robust to the groups of the data.
 
-    Items of unknown class are left out. Standard errors are robust to the groups of `data`. ValueError when no item has
-    a label, for labels that do not suit the model, and for a model without domain logits.
+    Parameters
+    ----------
+    model
+        A trained model.
+    data
+        Items with labels; items of unknown class are left out of the accuracy of classes.
+    of
+        "class" or "domain".
+    batch
+        Largest number of items, all of one domain, in one pass through the model.
+
+    Raises
+    ------
+    ValueError
+        If no item has a label, for labels that do not suit the model, and for a model without domain logits.
     """
     one_of("of", of, ("class", "domain"))
     check_items("data", data, model, train=False)
-    d = torch.as_tensor(data.d)
-    index = torch.nonzero(torch.as_tensor(data.y) >= 0)[:, 0] if of == "class" else torch.arange(len(d))
+    y = torch.as_tensor(data.y).long()
+    d = torch.as_tensor(data.d).long()
+    index = torch.arange(len(d))
+    if of == "class":
+        index = torch.nonzero(y >= 0)[:, 0]
     if not len(index):
         raise OutOfRange("data.y must have known classes (at least 0) for an accuracy, got -1.")
-    index = index[d[index].argsort(stable=True)]
+    by_domain = d[index].argsort(stable=True)
+    index = index[by_domain]
+    y = y[index]
     d = d[index]
-    counts = d.unique_consecutive(return_counts=True)[1].tolist()
-    batch = require_int("batch", batch)
-    with evaluating(model):
-        correct = torch.cat([
-            _correct(model, data, rows, of)
-            for of_domain in index.split(counts)
-            for rows in of_domain.tensor_split(math.ceil(len(of_domain) / batch))
-        ])  # fmt: skip
+    correct = _correct(model, data, index, d, of, require_int("batch", batch))
+    clusters = index
     groups = getattr(data, "groups", None)
-    clusters = index if groups is None else labels("data.groups", groups, len(data), None)[index]
-    by_domain = {key: _accuracy(correct[rows], clusters[rows]) for (key,), rows in _slices(d)}
-    classes = torch.as_tensor(data.y)[index]
-    by_slice = {key: _accuracy(correct[rows], clusters[rows]) for key, rows in _slices(classes, d)}
+    if groups is not None:
+        clusters = labels("data.groups", groups, len(data), None)[index]
+    of_domains = {}
+    for domain in d.unique().tolist():
+        rows = d == domain
+        of_domains[domain] = _accuracy(correct[rows], clusters[rows])
+    of_slices = {}
+    for label, domain in torch.stack([y, d], 1).unique(dim=0).tolist():
+        rows = (y == label) & (d == domain)
+        of_slices[label, domain] = _accuracy(correct[rows], clusters[rows])
     return Accuracies(
         overall=_accuracy(correct, clusters),
         average=_accuracy(correct, clusters, d),
-        by_domain=by_domain,
-        by_slice=by_slice,
-        worst_domain=_worst(by_domain),
-        worst_slice=_worst(by_slice),
+        by_domain=of_domains,
+        by_slice=of_slices,
+        worst_domain=_worst(of_domains),
+        worst_slice=_worst(of_slices),
     )
 
 
 def posteriors(model: DomainModel, data: Any, batch: int = 512, progress: Progress | None = None) -> dict[str, Block]:
     """Means and scales [n, dim] of all items in each block of the model, on the CPU, without gradients.
 
-    data: items x [n, *shape], or a data set with `images(index)`. progress(done, n) is called after every batch.
-    ValueError for no items or items of another shape.
+    Parameters
+    ----------
+    model
+        A trained model.
+    data
+        Items x [n, *shape], or a data set with a length and `images(index)`.
+    batch
+        Largest number of items in one pass through the model.
+    progress
+        progress(done, n) is called after every batch.
+
+    Raises
+    ------
+    ValueError
+        For no items or items of another shape.
     """
     if not len(data):
         raise TooFew("data must have one item or more, got none.")
-    x = data.images if hasattr(data, "images") else torch.as_tensor(data).__getitem__
+    images = data.images if hasattr(data, "images") else torch.as_tensor(data).__getitem__
     parameter = next(model.parameters())
-    parts: list[dict[str, list[Tensor | None]]] = []
+    means: dict[str, list[Tensor]] = {}
+    scales: dict[str, list[Tensor]] = {}
     with evaluating(model):
         for rows in torch.arange(len(data)).split(require_int("batch", batch)):
-            blocks = model.blocks(torch.as_tensor(x(rows)).to(parameter.device, parameter.dtype))
-            parts.append(
-                {
-                    name: [part if part is None else part.cpu() for part in (block.mean, block.scale)]
-                    for name, block in blocks.items()
-                }
-            )
+            x = torch.as_tensor(images(rows)).to(parameter.device, parameter.dtype)
+            for name, block in model.blocks(x).items():
+                means.setdefault(name, []).append(block.mean.cpu())
+                if block.scale is not None:
+                    scales.setdefault(name, []).append(block.scale.cpu())
             if progress is not None:
                 progress(int(rows[-1]) + 1, len(data))
-    return {
-        name: Block(*(None if some[0] is None else torch.cat(some) for some in zip(*(part[name] for part in parts))))
-        for name in parts[0]
-    }
+    blocks = {}
+    for name, parts in means.items():
+        scale = torch.cat(scales[name]) if name in scales else None
+        blocks[name] = Block(torch.cat(parts), scale)
+    return blocks
 
 
 def extract_blocks(
     model: DomainModel, data: Any, batch: int = 512, generator: torch.Generator | None = None
 ) -> dict[str, Tensor]:
-    """The values of every block, [n, dim] on the CPU: the posterior means, or, with a CPU generator, one draw for every
-    item. data and errors as in `posteriors`.
+    """The values of every block, [n, dim] on the CPU.
+
+    Parameters
+    ----------
+    model, data, batch
+        As in `posteriors`, also the errors.
+    generator
+        A CPU generator of one draw for every item; None: the means of the posteriors.
     """
     blocks = posteriors(model, data, batch)
-    return {name: block.mean if generator is None else block.draw(generator) for name, block in blocks.items()}
+    if generator is None:
+        return {name: block.mean for name, block in blocks.items()}
+    return {name: block.draw(generator) for name, block in blocks.items()}
 
 
 @contextlib.contextmanager
@@ -204,36 +268,57 @@ def evaluating(model: DomainModel) -> Iterator[None]:
         model.train(mode)
 
 
-def _correct(model: DomainModel, data: DomainItems, rows: Tensor, of: str) -> Tensor:
-    """1 correct, 0 wrong, NaN where a logit is not finite: float64 [rows]."""
-    batch = fetch(data, rows, model)
-    logits = model.class_logits(batch.x) if of == "class" else model.domain_logits(batch.x)
-    if logits is None:
-        raise Conflict(f"of must be class for {type(model).__name__}, which has no domain logits, got {of!r}.")
-    right = (logits.argmax(1) == (batch.y if of == "class" else batch.d)).double()
-    return right.masked_fill(~logits.isfinite().all(1), math.nan).cpu()
-
-
-def _slices(*labels: Tensor) -> Iterator[tuple[tuple[int, ...], Tensor]]:
-    """Each combination of labels, with a mask of its items."""
-    present, place = torch.stack([one.long() for one in labels], 1).unique(dim=0, return_inverse=True)
-    yield from ((tuple(key), place == number) for number, key in enumerate(present.tolist()))
+def _correct(model: DomainModel, data: DomainItems, index: Tensor, d: Tensor, of: str, most: int) -> Tensor:
+    """1 correct, 0 wrong, NaN where a logit is not finite: float64 [index], in batches of at most `most` items."""
+    counts = d.unique_consecutive(return_counts=True)[1].tolist()
+    parts = []
+    with evaluating(model):
+        for of_domain in index.split(counts):
+            batches = math.ceil(len(of_domain) / most)
+            for rows in of_domain.tensor_split(batches):
+                batch = fetch(data, rows, model)
+                if of == "class":
+                    truth = batch.y
+                    logits = model.class_logits(batch.x)
+                else:
+                    truth = batch.d
+                    logits = model.domain_logits(batch.x)
+                if logits is None:
+                    name = type(model).__name__
+                    raise Conflict(f"of must be class for {name}, which has no domain logits, got {of!r}.")
+                correct = (logits.argmax(1) == truth).double()
+                undefined = ~logits.isfinite().all(1)
+                parts.append(correct.masked_fill(undefined, math.nan).cpu())
+    return torch.cat(parts)
 
 
 def _worst(accuracies_of: dict[Any, Accuracy]) -> Any:
-    return min(accuracies_of, key=lambda key: (not math.isnan(accuracies_of[key].value), accuracies_of[key].value))
+    """The key of the lowest accuracy; NaN is lower than any number."""
+
+    def rank(key: Any) -> tuple[bool, float]:
+        value = accuracies_of[key].value
+        return not math.isnan(value), value
+
+    return min(accuracies_of, key=rank)
 
 
 def _accuracy(correct: Tensor, clusters: Tensor, strata: Tensor | None = None) -> Accuracy:
     """The share of correct items, or the mean of this share over strata; the error is robust to clusters, which may
     have items of several strata.
     """
-    place = torch.zeros_like(clusters) if strata is None else strata.unique(return_inverse=True)[1]
-    counts = place.bincount()
-    shares = torch.zeros(len(counts), dtype=correct.dtype).index_add_(0, place, correct) / counts
-    residuals = (correct - shares[place]) / (counts[place] * len(counts))
-    present, owner = clusters.unique(return_inverse=True)
-    sums = torch.zeros(len(present), dtype=correct.dtype).index_add_(0, owner, residuals)
-    factor = len(present) / (len(present) - 1) if len(present) > 1 else math.nan
+    if strata is None:
+        stratum = torch.zeros_like(clusters)
+    else:
+        stratum = strata.unique(return_inverse=True)[1]
+    sizes = stratum.bincount()
+    shares = torch.zeros(len(sizes), dtype=correct.dtype)
+    shares = shares.index_add_(0, stratum, correct) / sizes
+    residuals = (correct - shares[stratum]) / (sizes[stratum] * len(sizes))
+    present, cluster = clusters.unique(return_inverse=True)
+    count = len(present)
+    sums = torch.zeros(count, dtype=correct.dtype)
+    sums.index_add_(0, cluster, residuals)
+    factor = count / (count - 1) if count > 1 else math.nan
     error = math.sqrt(factor * sums.square().sum().item())
-    return Accuracy(sum(shares.tolist()) / len(counts), error, len(correct), len(present))
+    value = sum(shares.tolist()) / len(sizes)
+    return Accuracy(value, error, len(correct), count)

@@ -26,10 +26,12 @@ def initialise(model: nn.Module, generator: torch.Generator) -> None:
     """Moves a model from the meta device to the CPU and draws its weights: torch's defaults, except Kaiming-normal
     convolutions of a backbone, as in torchvision. Channels-last memory is 20 % faster."""
     model.to_empty(device="cpu")
-    backbones = [module for module in model.modules() if isinstance(module, Backbone)]
-    inside = {id(part) for backbone in backbones for part in backbone.modules()}
+    of_backbones = set()
     for module in model.modules():
-        if isinstance(module, nn.Conv2d) and id(module) in inside:
+        if isinstance(module, Backbone):
+            of_backbones.update(module.modules())
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d) and module in of_backbones:
             nn.init.kaiming_normal_(module.weight, nonlinearity="relu", generator=generator)
         elif isinstance(module, (nn.Linear, nn.Conv2d)):
             draw_uniform(module, generator)
@@ -41,49 +43,67 @@ def initialise(model: nn.Module, generator: torch.Generator) -> None:
 def perceptron(inputs: int, hidden: Sequence[int], outputs: int) -> nn.Sequential:
     """Linear layers with ReLU between them, from [n, inputs] to [n, outputs]."""
     layers: list[nn.Module] = []
-    for before, after in pairwise((inputs, *hidden)):
-        layers += [nn.Linear(before, after), nn.ReLU()]
-    return nn.Sequential(*layers, nn.Linear((inputs, *hidden)[-1], outputs))
+    for width in hidden:
+        layers += [nn.Linear(inputs, width), nn.ReLU()]
+        inputs = width
+    layers.append(nn.Linear(inputs, outputs))
+    return nn.Sequential(*layers)
 
 
 def encoder(shape: Sequence[int], network: Network, outputs: int) -> nn.Module:
     """A network from items [n, *shape] to [n, outputs]."""
     if network.kind != "plain":
-        return nn.Sequential(Backbone(network.kind), nn.Linear(BACKBONES[network.kind], outputs))
+        features = BACKBONES[network.kind]
+        return nn.Sequential(Backbone(network.kind), nn.Linear(features, outputs))
     if len(shape) == 1:
-        return perceptron(shape[0], (network.width,) * network.depth, outputs)
+        return perceptron(shape[0], [network.width] * network.depth, outputs)
     layers: list[nn.Module] = []
     sizes, channels = _stages(shape, network.width)
     for before, after in pairwise((shape[0], *channels)):
-        layers += [nn.Conv2d(before, after, 5, stride=2, padding=2, bias=False), nn.BatchNorm2d(after), nn.ReLU()]
-    return nn.Sequential(*layers, nn.Flatten(), nn.Linear(channels[-1] * math.prod(sizes[-1]), outputs))
+        convolution = nn.Conv2d(before, after, 5, stride=2, padding=2, bias=False)
+        layers += [convolution, nn.BatchNorm2d(after), nn.ReLU()]
+    features = channels[-1] * math.prod(sizes[-1])
+    layers += [nn.Flatten(), nn.Linear(features, outputs)]
+    return nn.Sequential(*layers)
 
 
 def decoder(inputs: int, shape: Sequence[int], network: Network, levels: int = 1) -> nn.Module:
     """A network from codes [n, inputs] to [n, levels * channels, height, width], or [n, levels * features]."""
     if len(shape) == 1:
-        return perceptron(inputs, (network.width,) * network.depth, levels * shape[0])
+        return perceptron(inputs, [network.width] * network.depth, levels * shape[0])
     sizes, channels = _stages(shape, network.width)
-    cells = channels[-1] * math.prod(sizes[-1])
-    layers: list[nn.Module] = [nn.Linear(inputs, cells, bias=False), nn.BatchNorm1d(cells), nn.ReLU()]
-    layers.append(nn.Unflatten(1, (channels[-1], *sizes[-1])))
-    for before, after, size in zip(channels[:0:-1], channels[-2::-1], sizes[-2:0:-1]):
-        layers += [nn.Upsample(size), nn.Conv2d(before, after, 3, padding=1, bias=False)]
-        layers += [nn.BatchNorm2d(after), nn.ReLU()]
+    sizes.reverse()
+    channels.reverse()
+    grid = (channels[0], *sizes[0])
+    features = math.prod(grid)
+    layers: list[nn.Module] = [
+        nn.Linear(inputs, features, bias=False),
+        nn.BatchNorm1d(features),
+        nn.ReLU(),
+        nn.Unflatten(1, grid),
+    ]
+    for (before, after), size in zip(pairwise(channels), sizes[1:]):
+        convolution = nn.Conv2d(before, after, 3, padding=1, bias=False)
+        layers += [nn.Upsample(size), convolution, nn.BatchNorm2d(after), nn.ReLU()]
     kernel = 3 if levels == 1 else 1  # larger kernels are too slow for 256 levels per value
-    return nn.Sequential(
-        *layers,
-        nn.Upsample(sizes[0]),
-        nn.Conv2d(channels[0], levels * shape[0], kernel, padding=kernel // 2),
-    )
+    outputs = levels * shape[0]
+    convolution = nn.Conv2d(channels[-1], outputs, kernel, padding=kernel // 2)
+    layers += [nn.Upsample(sizes[-1]), convolution]
+    return nn.Sequential(*layers)
 
 
 def _stages(shape: Sequence[int], width: int) -> tuple[list[tuple[int, int]], list[int]]:
     """The sizes from the image to a grid of at most 7 x 7, and the channels after each halving (at least one)."""
-    sizes = [(shape[1], shape[2])]
-    while len(sizes) == 1 or min(sizes[-1]) > 7:
-        sizes.append(((sizes[-1][0] + 1) // 2, (sizes[-1][1] + 1) // 2))
-    return sizes, [width * min(2**stage, 4) for stage in range(len(sizes) - 1)]
+    _, height, columns = shape
+    sizes = [(height, columns)]
+    channels: list[int] = []
+    while not channels or min(height, columns) > 7:
+        height = (height + 1) // 2
+        columns = (columns + 1) // 2
+        sizes.append((height, columns))
+        factor = min(2 ** len(channels), 4)
+        channels.append(width * factor)
+    return sizes, channels
 
 
 class Backbone(nn.Module):
@@ -113,22 +133,23 @@ class LabelPrior(nn.Module):
     def __init__(self, labels: Sequence[int], dim: int, norm: bool) -> None:
         super().__init__()
         self.labels = tuple(labels)
-        layers: list[nn.Module] = [nn.Linear(sum(labels), dim, bias=not norm)]
+        self.hidden = nn.Sequential(nn.Linear(sum(labels), dim, bias=not norm))
         if norm:
-            layers.append(nn.BatchNorm1d(dim, track_running_stats=False))
-        self.hidden = nn.Sequential(*layers, nn.ReLU())
+            self.hidden.append(nn.BatchNorm1d(dim, track_running_stats=False))
+        self.hidden.append(nn.ReLU())
         self.mean = nn.Linear(dim, dim)
         self.scale = nn.Linear(dim, dim)
 
     def forward(self) -> Block:
         """Mean and scale of every label [labels, dim], or of every pair of labels [labels, other labels, dim]."""
-        weight = self.mean.weight
-        one_hot = [torch.eye(count, device=weight.device, dtype=weight.dtype) for count in self.labels]
+        one_hot = [torch.eye(count).to(self.mean.weight) for count in self.labels]
         if len(one_hot) == 2:
-            first, second = self.labels
-            one_hot = [one_hot[0].repeat_interleave(second, 0), one_hot[1].repeat(first, 1)]
-        hidden = self.hidden(torch.cat(one_hot, 1))
-        mean, scale = self.mean(hidden), softplus(self.scale(hidden)) + SMALLEST_SCALE
+            first, second = one_hot
+            one_hot = [first.repeat_interleave(len(second), 0), second.repeat(len(first), 1)]
+        inputs = torch.cat(one_hot, 1)
+        hidden = self.hidden(inputs)
+        mean = self.mean(hidden)
+        scale = softplus(self.scale(hidden)) + SMALLEST_SCALE
         return Block(mean.unflatten(0, self.labels), scale.unflatten(0, self.labels))
 
 

@@ -30,10 +30,16 @@ RULES = {
 
 @dataclass(frozen=True)
 class DomainFit:
-    """A finished training: the model with the selected step's weights, that step (from 1) and its criterion (NaN for
-    "last").
+    """A finished training: the model with the weights of the selected step, that step (from 1) and its criterion.
 
-    curve: one row for each evaluation; ended: "done", "patience" or "diverged" (the loss was not finite at steps_done).
+    Attributes
+    ----------
+    criterion
+        Accuracy by which the step was selected; NaN for the rule "last".
+    curve
+        One row for each evaluation.
+    ended
+        "done", "patience" or "diverged" (the loss was not finite at steps_done).
     """
 
     model: DomainModel
@@ -45,20 +51,38 @@ class DomainFit:
 
 
 def select_step(curve: Sequence[_Row], rule: str) -> tuple[int, float]:
-    """The step selected by a rule (Gulrajani & Lopez-Paz 2021, section 3) from the evaluations of a training, and its
-    criterion, the mean accuracy over the domains of the rule's set (NaN for "last").
+    """The step selected by a rule (Gulrajani & Lopez-Paz 2021, section 3), and its criterion.
 
-    The first of equal ones; the last step if no criterion is finite. ValueError for an unknown rule, no evaluation, or
-    none of the set.
+    The criterion is the mean accuracy over the domains of the rule's set (NaN for "last"). The first of equal steps is
+    selected, and the last step if no criterion is finite.
+
+    Parameters
+    ----------
+    curve
+        The evaluations of a training, as in `DomainFit`.
+    rule
+        A name of RULES.
+
+    Raises
+    ------
+    ValueError
+        For an unknown rule, no evaluation, or no evaluation of the rule's set.
+
+    Examples
+    --------
+    >>> curve = [{"step": 10, "validation/average": 0.8}, {"step": 20, "validation/average": 0.7}]
+    >>> select_step(curve, "training-domain-validation")
+    (10, 0.8)
     """
     name, chooses = RULES[one_of("rule", rule, RULES)]
     key = "step" if name is None else f"{name}/average"
     if not curve or key not in curve[0]:
         raise Conflict(f"curve must have evaluations of the set {name!r} for this rule, got {curve[:1]}.")
+    last = curve[-1]
     if name is None:
-        return curve[-1]["step"], math.nan
-    finite = [row for row in curve if math.isfinite(row[key])] if chooses else []
-    best = max(finite, key=lambda row: row[key]) if finite else curve[-1]
+        return last["step"], math.nan
+    finite = [row for row in curve if math.isfinite(row[key])]
+    best = max(finite, key=lambda row: row[key]) if chooses and finite else last
     return best["step"], best[key]
 
 
@@ -76,24 +100,50 @@ def fit_domain(
     save: Callable[[Callable[[], dict]], None] | None = None,
     state: Mapping[str, Any] | None = None,
 ) -> DomainFit:
-    """Trains a domain model for `steps` steps with its configuration's optimiser and schedules, on its own device.
+    """A training of a domain model with its configuration's optimiser and schedules, on the model's device.
 
-    train       items with the model's classes and domains (`DomainData` or other `DomainItems`); y -1 where unknown
-    validation  evaluated sets by name (a single one is named "validation"); `rule` (RULES) may need one of them
-    every       steps between evaluations (None: a tenth of the training)
-    patience    evaluations without a better criterion that end the training
-    generator   CPU generator of all draws
-    report      report(step, terms) after each step, with terms in nats per item; its exceptions end the training
-    save, state  save(make) after each step; make() is the state (tensors and plain values) from which a training of
-                the same configuration and data continues exactly
+    Parameters
+    ----------
+    model
+        Trained in place.
+    train
+        Items with the model's classes and domains (`DomainData` or other `DomainItems`); y -1 where unknown.
+    validation
+        Evaluated sets by name (a single one is named "validation"); `rule` may need one.
+    steps
+        Steps of the optimisers.
+    generator
+        CPU generator of all draws.
+    rule
+        Rule of model selection, a name of RULES.
+    every
+        Steps between evaluations (None: a tenth of the training).
+    patience
+        Evaluations without a better criterion that end the training.
+    report
+        report(step, terms) after each step, with terms in nats per item; its exceptions end the training.
+    save, state
+        save(make) after each step; make() is the state (tensors and plain values) from which a training of the same
+        configuration and data continues exactly.
 
-    The curve has the step, the mean of each term since the last evaluation, and "name/average", "name/overall" and
-    "name/worst" for each set. ValueError for labels that do not suit the model, a rule without its set, a patience
-    without a rule that selects among steps, and a state of another training.
+    Returns
+    -------
+    DomainFit
+        Its curve has the step, the mean of each term since the last evaluation, and "name/average", "name/overall" and
+        "name/worst" for each set.
+
+    Raises
+    ------
+    ValueError
+        For labels that do not suit the model, a rule without its set, a patience without a rule that selects among
+        steps, and a state of another training.
     """
-    if not isinstance(validation, Mapping):
-        validation = {} if validation is None else {"validation": validation}
-    sets = dict(validation)
+    if validation is None:
+        sets = {}
+    elif isinstance(validation, Mapping):
+        sets = dict(validation)
+    else:
+        sets = {"validation": validation}
     needed, chooses = RULES[one_of("rule", rule, RULES)]
     if needed == "training":
         sets.setdefault("training", train)
@@ -108,7 +158,8 @@ def fit_domain(
     if state is not None:
         training.load_state(state)
     every = max(1, steps // 10) if every is None else require_int("every", every)
-    require_int("patience", 1 if patience is None else patience)
+    if patience is not None:
+        require_int("patience", patience)
     while training.ended is None:
         terms = training.advance()
         if training.done % every == 0 or training.done == steps or training.ended:
@@ -123,24 +174,32 @@ def fit_domain(
 
 
 class Minibatches:
-    """Infinite minibatches of items in passes without repetition, over all items or, if balanced, over those of each
-    domain. Draws from `generator`; `state` continues exactly."""
+    """Infinite minibatches of items in passes without repetition over all items, or over each domain if balanced.
+
+    Draws from `generator`; `state` continues exactly.
+    """
 
     def __init__(self, d: Tensor, batch: int, balanced: bool, generator: torch.Generator) -> None:
-        domains = [d == domain for domain in d.unique()] if balanced else [torch.ones_like(d, dtype=torch.bool)]
-        self._members = [torch.nonzero(of_domain)[:, 0] for of_domain in domains]
-        self._batch, self._generator = batch, generator
+        if balanced:
+            self._members = [torch.nonzero(d == domain)[:, 0] for domain in d.unique()]
+        else:
+            self._members = [torch.arange(len(d), device=d.device)]
+        self._batch = batch
+        self._generator = generator
         self.state = [members[:0] for members in self._members]  # rest of each pass
 
     def __iter__(self) -> Iterator[Tensor]:
         while True:
-            yield torch.cat([self._take(stream) for stream in range(len(self._members))])
+            streams = range(len(self._members))
+            yield torch.cat([self._take(stream) for stream in streams])
 
     def _take(self, stream: int) -> Tensor:
-        """The next `batch` of one stream, across passes."""
-        order, members = self.state[stream], self._members[stream]
+        """The next `batch` items of a stream, across passes."""
+        order = self.state[stream]
+        members = self._members[stream]
         while len(order) < self._batch:
-            order = torch.cat([order, members[torch.randperm(len(members), generator=self._generator)]])
+            permutation = torch.randperm(len(members), generator=self._generator)
+            order = torch.cat([order, members[permutation]])
         self.state[stream] = order[self._batch :]
         return order[: self._batch]
 
@@ -151,21 +210,29 @@ class _Training:
     def __init__(
         self, model: DomainModel, train: DomainItems, steps: int, rule: str, generator: torch.Generator
     ) -> None:
-        self.model, self.train, self.steps, self.rule, self.generator = model, train, steps, rule, generator
+        self.model = model
+        self.train = train
+        self.steps = steps
+        self.rule = rule
+        self.generator = generator
         settings = model.settings.optimisation
         self.minibatches = Minibatches(torch.as_tensor(train.d), settings.batch, settings.balanced, generator)
         self.indices = iter(self.minibatches)
         self.restart = model.restart(steps)
         self.optimisers = self._fresh_optimisers()
-        self.done, self.ended = 0, None
+        self.done = 0
+        self.ended: str | None = None
         self.curve: list[_Row] = []
         self.sums: dict[str, list[float]] = {}
         self.best: dict[str, Tensor] | None = None
         model.train()
 
     def _fresh_optimisers(self) -> dict[str, torch.optim.Optimizer]:
-        players = self.model.players().items()
-        return {name: optimiser(self.model.optimisation(name), parameters) for name, parameters in players}
+        optimisers = {}
+        for player, parameters in self.model.players().items():
+            settings = self.model.optimisation(player)
+            optimisers[player] = optimiser(settings, parameters)
+        return optimisers
 
     def advance(self) -> _Row:
         """One step; the terms of its loss."""
@@ -178,7 +245,8 @@ class _Training:
         terms["objective"].backward()
         self.optimisers[player].step()
         self.done += 1
-        values = dict(zip(terms, torch.stack([term.detach() for term in terms.values()]).tolist()))
+        numbers = torch.stack([term.detach() for term in terms.values()]).tolist()
+        values = dict(zip(terms, numbers))
         if not math.isfinite(values["objective"]):
             self.ended = "diverged"
         elif self.done == self.steps:
@@ -194,28 +262,33 @@ class _Training:
         scores: _Row = {}
         for name, items in sets.items():
             result = accuracies(self.model, items)
-            scores |= {f"{name}/{part}": getattr(result, part).value for part in ("average", "overall", "worst")}
+            scores[f"{name}/average"] = result.average.value
+            scores[f"{name}/overall"] = result.overall.value
+            scores[f"{name}/worst"] = result.worst.value
         means = {name: sum(values) / len(values) for name, values in self.sums.items()}
         self.curve.append({"step": self.done} | means | scores)
         self.sums = {}
         best, _ = select_step(self.curve, self.rule)
         if best == self.done:
-            self.best = {name: value.detach().clone() for name, value in self.model.state_dict().items()}
-        since = sum(row["step"] > best for row in self.curve)
-        if self.ended is None and patience is not None and since >= patience:
+            self.best = copy.deepcopy(self.model.state_dict())
+        worse = sum(row["step"] > best for row in self.curve)
+        if self.ended is None and patience is not None and worse >= patience:
             self.ended = "patience"
         return scores
 
     def state(self) -> dict[str, Any]:
         """A copy of the state of the training, as tensors and plain values."""
         state = {name: getattr(self, name) for name in ("steps", "rule", "done", "ended", "curve", "sums", "best")}
-        state |= {"config": self.model.config, "model": self.model.state_dict(), "minibatches": self.minibatches.state}
-        state |= {"optimisers": {name: entry.state_dict() for name, entry in self.optimisers.items()}}
-        return copy.deepcopy(state | {"generator": self.generator.get_state()})
+        state["config"] = self.model.config
+        state["model"] = self.model.state_dict()
+        state["minibatches"] = self.minibatches.state
+        state["optimisers"] = {player: entry.state_dict() for player, entry in self.optimisers.items()}
+        state["generator"] = self.generator.get_state()
+        return copy.deepcopy(state)
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        own = {"config": self.model.config, "steps": self.steps, "rule": self.rule}
-        if {name: state[name] for name in own} != own:
+        same = state["config"] == self.model.config and state["steps"] == self.steps and state["rule"] == self.rule
+        if not same:
             raise Conflict(
                 f"state must be of a training of {self.steps} steps by the rule {self.rule!r} of a model of the same "
                 f"configuration, got one of {state['steps']} steps by {state['rule']!r} of {state['config']}."
@@ -231,7 +304,8 @@ class _Training:
 
 def optimiser(settings: Optimisation, parameters: list[torch.nn.Parameter]) -> torch.optim.Optimizer:
     """The optimiser of these settings."""
-    rate, decay = settings.learning_rate, settings.weight_decay
+    rate = settings.learning_rate
+    decay = settings.weight_decay
     if settings.method == "sgd":
         return torch.optim.SGD(parameters, lr=rate, momentum=settings.momentum, weight_decay=decay)
     betas = (settings.momentum, settings.second_momentum)

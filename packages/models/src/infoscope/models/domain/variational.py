@@ -15,6 +15,8 @@ from infoscope.models.domain.configs import DIVAConfig, NVAEConfig, VariationalC
 from infoscope.models.domain.networks import SMALLEST_SCALE, LabelPrior, decoder, encoder, perceptron
 
 LEVELS = 256  # of a pixel value
+CLASS_BLOCKS = ("z_y", "z_dy")  # inputs of the class head; their priors depend on the class
+DOMAIN_BLOCKS = ("z_d", "z_dy")  # inputs of the domain head; their priors depend on the domain
 
 
 class PartitionedVAE(DomainModel):
@@ -26,128 +28,166 @@ class PartitionedVAE(DomainModel):
     """
 
     takes_unlabelled = True
+    norm_in_priors = False
     settings: VariationalConfig
 
     def _build(self) -> None:
-        settings, blocks = self.settings, self.settings.blocks
+        settings = self.settings
+        blocks = settings.blocks
         levels = LEVELS if settings.reconstruction == "categorical" else 1
         self.decoder = decoder(blocks.dim, settings.shape, settings.network, levels)
-        self.class_head = self._head(("z_y", "z_dy"), settings.classes)
-        self.domain_head = self._head(("z_d", "z_dy"), settings.domains)
-        labels = {"z_y": (settings.classes,), "z_dy": (settings.classes, settings.domains), "z_d": (settings.domains,)}
-        self.priors = nn.ModuleDict(
-            {name: self._prior(labels[name], getattr(blocks, name)) for name in blocks.names if name in labels}
-        )
+        self.class_head = self._head(CLASS_BLOCKS, settings.classes)
+        self.domain_head = self._head(DOMAIN_BLOCKS, settings.domains)
+        self.priors = nn.ModuleDict()
+        for name in blocks.names:
+            labels = []
+            if name in CLASS_BLOCKS:
+                labels.append(settings.classes)
+            if name in DOMAIN_BLOCKS:
+                labels.append(settings.domains)
+            if labels:
+                self.priors[name] = LabelPrior(labels, blocks.width((name,)), self.norm_in_priors)
 
     def _head(self, names: tuple[str, ...], outputs: int) -> nn.Module:
         return perceptron(self.settings.blocks.width(names), self.settings.hidden, outputs)
 
-    def _prior(self, labels: tuple[int, ...], dim: int) -> LabelPrior:
-        return LabelPrior(labels, dim, norm=False)
-
     def class_logits(self, x: Tensor) -> Tensor:
-        return self._predict(self.class_head, ("z_y", "z_dy"), _means(self.blocks(x)))
+        return self._predict(self.class_head, CLASS_BLOCKS, _means(self.blocks(x)))
 
     def domain_logits(self, x: Tensor) -> Tensor:
         """Domain logits [n, domains] of items x [n, *shape], from the means of the blocks."""
-        return self._predict(self.domain_head, ("z_d", "z_dy"), _means(self.blocks(x)))
+        return self._predict(self.domain_head, DOMAIN_BLOCKS, _means(self.blocks(x)))
 
     def prior(self, name: str, y: Tensor, d: Tensor) -> Block:
-        """Mean and scale [n, dim] of a block's prior for classes y and domains d, int64 [n]. KeyError for an absent
-        block.
+        """Mean and scale [n, dim] of a block's prior for classes y and domains d, int64 [n].
+
+        KeyError for an absent block.
         """
-        dim = self.blocks_spec.slices[name].stop - self.blocks_spec.slices[name].start
+        columns = self.blocks_spec.slices[name]
         if name == "z_x":
-            shape = (len(y), dim)
-            return Block(torch.zeros(shape, device=y.device), torch.ones(shape, device=y.device))
+            dim = columns.stop - columns.start
+            mean = torch.zeros((len(y), dim), device=y.device)
+            return Block(mean, torch.ones_like(mean))
         table = self.priors[name]()
         index = {"z_y": (y,), "z_dy": (y, d), "z_d": (d,)}[name]
         return Block(table.mean[index], table.scale[index])
 
     def decode(self, z: Mapping[str, Tensor]) -> Tensor:
         """The expected item [n, *shape] for codes by block name, each [n, dim]."""
-        raw = self._raw(z)
+        output = self._decoder_output(z)
         if self.settings.reconstruction == "squared":
-            return raw
+            return output
         if self.settings.reconstruction == "bernoulli":
-            return raw.sigmoid()
-        values = torch.linspace(0, 1, LEVELS, device=raw.device)
-        return torch.einsum("nl...,l->n...", raw.softmax(1), values)
+            return output.sigmoid()
+        values = torch.linspace(0, 1, LEVELS, device=output.device)
+        return torch.einsum("nl...,l->n...", output.softmax(1), values)
 
     def losses(self, batch: Batch, progress: float, generator: torch.Generator, player: str = "model") -> dict:
-        settings, posterior = self.settings, self.blocks(batch.x)
+        settings = self.settings
+        posterior = self.blocks(batch.x)
         z = {name: block.draw(generator) for name, block in posterior.items()}
-        class_logits = self._predict(self.class_head, ("z_y", "z_dy"), z)
-        known = batch.y >= 0
+        class_logits = self._predict(self.class_head, CLASS_BLOCKS, z)
         terms = {"reconstruction": self.reconstruction(batch.x, z).mean()}
-        ramp = min(1.0, progress / settings.beta_warmup) if settings.beta_warmup else 1.0
         objective = terms["reconstruction"]
-        for name, kl in self.divergences(batch, posterior, z, class_logits).items():
-            terms[f"kl/{name}"] = kl.mean()
-            objective = objective + ramp * settings.beta.get(name, 1.0) * terms[f"kl/{name}"]
-        if known.any():
-            terms["class"] = cross_entropy(class_logits[known], batch.y[known])
-            objective = objective + settings.alpha_y * terms["class"] * known.float().mean()
-        if not known.all():
-            log_q = class_logits[~known].log_softmax(1)
-            terms["class_prior"] = (log_q.exp() * log_q).sum(1).mean() + torch.tensor(settings.classes).log()
-            objective = objective + terms["class_prior"] * (~known).float().mean()
-        terms["domain"] = cross_entropy(self._predict(self.domain_head, ("z_d", "z_dy"), z), batch.d)
-        objective = objective + settings.alpha_d * terms["domain"]
+        warmup = min(1.0, progress / settings.beta_warmup) if settings.beta_warmup else 1.0
+        divergences = self.divergences(batch, posterior, z, class_logits)
+        for name, divergence in divergences.items():
+            kl = divergence.mean()
+            terms[f"kl/{name}"] = kl
+            objective = objective + warmup * settings.beta.get(name, 1.0) * kl
+        labelled = batch.y >= 0
+        if labelled.any():
+            loss = cross_entropy(class_logits[labelled], batch.y[labelled])
+            terms["class"] = loss
+            objective = objective + settings.alpha_y * loss * labelled.float().mean()
+        unlabelled = ~labelled
+        if unlabelled.any():
+            log_q = class_logits[unlabelled].log_softmax(1)
+            negative_entropy = (log_q.exp() * log_q).sum(1).mean()
+            kl = negative_entropy + torch.tensor(settings.classes).log()
+            terms["class_prior"] = kl
+            objective = objective + kl * unlabelled.float().mean()
+        domain_logits = self._predict(self.domain_head, DOMAIN_BLOCKS, z)
+        loss = cross_entropy(domain_logits, batch.d)
+        terms["domain"] = loss
+        objective = objective + settings.alpha_d * loss
         for name, weight in settings.l1.items():
-            terms[f"l1/{name}"] = absolute_values(z[name], settings.l1_form)
-            objective = objective + weight * terms[f"l1/{name}"]
-        return terms | {"objective": objective}
+            penalty = absolute_values(z[name], settings.l1_form)
+            terms[f"l1/{name}"] = penalty
+            objective = objective + weight * penalty
+        terms["objective"] = objective
+        return terms
 
     def divergences(
         self, batch: Batch, posterior: Mapping[str, Block], z: Mapping[str, Tensor], class_logits: Tensor
     ) -> dict[str, Tensor]:
         """log q(z | x) - log p(z | labels) of each block at draws z, nats [n]; averaged over q(y | z) for unknown y."""
-        unknown = batch.y < 0
-        kl = {}
+        unlabelled = batch.y < 0
+        any_class = batch.y.clamp_min(0)
+        divergences = {}
         for name, values in z.items():
-            prior = self.prior(name, batch.y.clamp_min(0), batch.d).log_density(values)
-            if unknown.any() and name in ("z_y", "z_dy"):
-                averaged = self._marginal(name, values[unknown], batch.d[unknown], class_logits[unknown])
-                prior = prior.masked_scatter(unknown, averaged)
-            kl[name] = posterior[name].log_density(values) - prior
-        return kl
+            prior = self.prior(name, any_class, batch.d)
+            log_prior = prior.log_density(values)
+            if name in CLASS_BLOCKS and unlabelled.any():
+                d = batch.d[unlabelled]
+                averaged = self._average_log_prior(name, values[unlabelled], d, class_logits[unlabelled])
+                log_prior = log_prior.masked_scatter(unlabelled, averaged)
+            divergences[name] = posterior[name].log_density(values) - log_prior
+        return divergences
 
-    def _marginal(self, name: str, z: Tensor, d: Tensor, class_logits: Tensor) -> Tensor:
+    def _average_log_prior(self, name: str, z: Tensor, d: Tensor, class_logits: Tensor) -> Tensor:
         """sum_y q(y | z) log p(z | y[, d]), nats [n]."""
-        table = self.priors[name]()
-        mean, scale = table.mean, table.scale
+        prior = self.priors[name]()
         if name == "z_dy":
-            mean, scale = mean[:, d].transpose(0, 1), scale[:, d].transpose(0, 1)
-        return (class_logits.softmax(1) * Block(mean, scale).log_density(z[:, None])).sum(1)
+            mean = prior.mean[:, d].transpose(0, 1)
+            scale = prior.scale[:, d].transpose(0, 1)
+            prior = Block(mean, scale)
+        log_prior = prior.log_density(z[:, None])
+        q = class_logits.softmax(1)
+        return (q * log_prior).sum(1)
 
     def reconstruction(self, x: Tensor, z: Mapping[str, Tensor]) -> Tensor:
         """-log p(x | z), nats [n], without the constant of a Normal for "squared".
 
         Raises ValueError for x outside [0, 1] unless the error is squared.
         """
-        raw = self._raw(z)
-        if self.settings.reconstruction == "squared":
-            return (x - raw).square().flatten(1).sum(1)
+        output = self._decoder_output(z)
+        kind = self.settings.reconstruction
+        if kind == "squared":
+            errors = (x - output).square()
+            return errors.flatten(1).sum(1)
         if not ((x >= 0) & (x <= 1)).all():
-            least, most = x.min().item(), x.max().item()
-            kind = self.settings.reconstruction
+            least = x.min().item()
+            most = x.max().item()
             raise OutOfRange(f"x must be in [0, 1] for a {kind} reconstruction, got values in [{least:g}, {most:g}].")
-        if self.settings.reconstruction == "bernoulli":
-            return binary_cross_entropy_with_logits(raw, x, reduction="none").flatten(1).sum(1)
-        return cross_entropy(raw, (x * (LEVELS - 1)).round().long(), reduction="none").flatten(1).sum(1)
+        if kind == "bernoulli":
+            nll = binary_cross_entropy_with_logits(output, x, reduction="none")
+        else:
+            level = (x * (LEVELS - 1)).round().long()
+            nll = cross_entropy(output, level, reduction="none")
+        return nll.flatten(1).sum(1)
 
-    def _raw(self, z: Mapping[str, Tensor]) -> Tensor:
+    def _decoder_output(self, z: Mapping[str, Tensor]) -> Tensor:
         """The decoder's output [n, *shape], or logits [n, 256, *shape]."""
-        raw = self.decoder(torch.cat([z[name] for name in self.blocks_spec.names], 1))
-        return raw.unflatten(1, (LEVELS, -1)) if self.settings.reconstruction == "categorical" else raw
+        codes = torch.cat([z[name] for name in self.blocks_spec.names], 1)
+        output = self.decoder(codes)
+        if self.settings.reconstruction == "categorical":
+            return output.unflatten(1, (LEVELS, -1))
+        return output
 
     def _predict(self, head: nn.Module, names: tuple[str, ...], z: Mapping[str, Tensor]) -> Tensor:
-        return head(torch.cat([z[name] for name in names if name in z], 1))
+        codes = torch.cat([z[name] for name in names if name in z], 1)
+        return head(codes)
 
 
 class NVAE(PartitionedVAE):
-    """One encoder, whose output is sliced into [z_y | z_x | z_dy | z_d], each Normal(mean, softplus scale)."""
+    """A variational autoencoder whose one encoder has the output [z_y | z_x | z_dy | z_d], independent Normals.
+
+    Parameters
+    ----------
+    **settings
+        Fields of `NVAEConfig`; `shape`, `classes` and `domains` have no defaults.
+    """
 
     Config = NVAEConfig
     settings: NVAEConfig
@@ -157,37 +197,47 @@ class NVAE(PartitionedVAE):
         self.encoder = encoder(self.settings.shape, self.settings.network, 2 * self.settings.blocks.dim)
 
     def blocks(self, x: Tensor) -> dict[str, Block]:
-        mean, raw = self.encoder(self.checked(x)).chunk(2, 1)
-        scale = softplus(raw) + SMALLEST_SCALE
-        return {name: Block(mean[:, cut], scale[:, cut]) for name, cut in self.blocks_spec.slices.items()}
+        output = self.encoder(self.checked(x))
+        mean, raw_scale = output.chunk(2, 1)
+        scale = softplus(raw_scale) + SMALLEST_SCALE
+        blocks = {}
+        for name, columns in self.blocks_spec.slices.items():
+            blocks[name] = Block(mean[:, columns], scale[:, columns])
+        return blocks
 
 
 class DIVA(PartitionedVAE):
-    """An encoder for each of z_y, z_x and z_d, batch norm in the priors, and heads that begin with a ReLU (Ilse et al.
-    2020)."""
+    """A variational autoencoder with an encoder for each of z_y, z_x and z_d, batch norm in the priors, and heads that
+    begin with a ReLU (Ilse et al. 2020).
+
+    Parameters
+    ----------
+    **settings
+        Fields of `DIVAConfig`; `shape`, `classes` and `domains` have no defaults.
+    """
 
     Config = DIVAConfig
+    norm_in_priors = True
     settings: DIVAConfig
 
     def _build(self) -> None:
         super()._build()
-        settings, blocks = self.settings, self.settings.blocks
-        self.encoders = nn.ModuleDict(
-            {name: encoder(settings.shape, settings.network, 2 * getattr(blocks, name)) for name in blocks.names}
-        )
+        settings = self.settings
+        self.encoders = nn.ModuleDict()
+        for name in settings.blocks.names:
+            outputs = 2 * settings.blocks.width((name,))
+            self.encoders[name] = encoder(settings.shape, settings.network, outputs)
 
     def _head(self, names: tuple[str, ...], outputs: int) -> nn.Module:
         return nn.Sequential(nn.ReLU(), super()._head(names, outputs))
 
-    def _prior(self, labels: tuple[int, ...], dim: int) -> LabelPrior:
-        return LabelPrior(labels, dim, norm=True)
-
     def blocks(self, x: Tensor) -> dict[str, Block]:
         self.checked(x)
         blocks = {}
-        for name in self.blocks_spec.names:
-            mean, raw = self.encoders[name](x).chunk(2, 1)
-            blocks[name] = Block(mean, softplus(raw) + SMALLEST_SCALE)
+        for name, block_encoder in self.encoders.items():
+            mean, raw_scale = block_encoder(x).chunk(2, 1)
+            scale = softplus(raw_scale) + SMALLEST_SCALE
+            blocks[name] = Block(mean, scale)
         return blocks
 
 
@@ -196,7 +246,9 @@ def absolute_values(z: Tensor, form: str) -> Tensor:
 
     form: "batch-mean", the mean over items and dimensions divided by n; "item-sum", n * dim times as much.
     """
-    return z.abs().mean() / len(z) if form == "batch-mean" else z.abs().sum(1).mean()
+    if form == "batch-mean":
+        return z.abs().mean() / len(z)
+    return z.abs().sum(1).mean()
 
 
 def _means(blocks: Mapping[str, Block]) -> dict[str, Tensor]:

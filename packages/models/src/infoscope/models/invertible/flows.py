@@ -31,7 +31,8 @@ class Normalisation(nn.Module):
 
     def forward(self, h: Tensor) -> Tensor:
         if self.storing:
-            variance, mean = torch.var_mean(h, [axis for axis in range(h.dim()) if axis != 1], correction=0)
+            others = [axis for axis in range(h.dim()) if axis != 1]
+            variance, mean = torch.var_mean(h, others, correction=0)
             self.mean.copy_(mean)
             self.variance.copy_(variance)
         if self.of_batch:
@@ -40,15 +41,13 @@ class Normalisation(nn.Module):
 
     def inverse(self, h: Tensor) -> Tensor:
         """The inverse, with the stored statistics."""
-        return h * self._along((self.variance + self.EPSILON).sqrt(), h) + self._along(self.mean, h)
+        shape = (-1, *[1] * (h.dim() - 2))
+        scale = (self.variance + self.EPSILON).sqrt()
+        return h * scale.view(shape) + self.mean.view(shape)
 
     def log_det(self) -> Tensor:
         """log |det| of the map of one position [c], with the stored statistics; a scalar."""
         return -0.5 * (self.variance + self.EPSILON).log().sum()
-
-    @staticmethod
-    def _along(values: Tensor, h: Tensor) -> Tensor:
-        return values.view(-1, *[1] * (h.dim() - 2))
 
 
 class InvertibleEncoder(nn.Module):
@@ -80,7 +79,7 @@ class InvertibleEncoder(nn.Module):
 
     @torch.no_grad()
     def calibrate(self, samples: Tensor) -> None:
-        """Sets the fixed statistics to those of the samples [n, features], layer by layer.
+        """Sets the fixed statistics to the statistics of the samples [n, features], layer by layer.
 
         Use thousands of samples: features of small variance are scaled by up to 316. ValueError for another shape,
         fewer than two samples, or values that are not finite; RuntimeError with statistics "batch".
@@ -109,7 +108,8 @@ class InvertibleEncoder(nn.Module):
         return self._decode(code)
 
     def _check(self, x: Tensor, least: int = 1) -> None:
-        least = 2 if self.config["statistics"] == "batch" else least
+        if self.config["statistics"] == "batch":
+            least = 2
         if x.dim() != 2 or x.shape[1] != self.features or len(x) < least:
             raise WrongShape(
                 f"samples must have shape [n, {self.features}] with n of at least {least}, got {list(x.shape)}."
@@ -132,11 +132,7 @@ class InvertibleEncoder(nn.Module):
 
 
 class _Flow(InvertibleEncoder):
-    """`blocks` x [triangular map, normalisation] of flat samples [n, features] to codes of the same shape.
-
-    hidden: units of each hidden layer; generator None: seed 0. ValueError unless features is at least 2, hidden and
-    blocks at least 1, statistics "batch" or "fixed".
-    """
+    """`blocks` x [triangular map, normalisation] of flat samples [n, features] to codes of the same shape."""
 
     reverse = False  # the order of the features after every block
 
@@ -148,12 +144,18 @@ class _Flow(InvertibleEncoder):
         statistics: str = "batch",
         generator: torch.Generator | None = None,
     ) -> None:
-        sizes = {"features": require_int("features", features, 2), "hidden": require_int("hidden", hidden)}
-        super().__init__(statistics, **sizes, blocks=require_int("blocks", blocks))
-        self.features = self.code_features = sizes["features"]
+        features = require_int("features", features, 2)
+        hidden = require_int("hidden", hidden)
+        blocks = require_int("blocks", blocks)
+        super().__init__(statistics, features=features, hidden=hidden, blocks=blocks)
+        self.features = features
+        self.code_features = features
         generator = generator_or_default(generator)
-        self.maps = nn.ModuleList(self._map(block, **sizes, generator=generator) for block in range(blocks))
-        self.norms = nn.ModuleList(Normalisation(features, statistics) for _ in range(blocks))
+        self.maps = nn.ModuleList()
+        self.norms = nn.ModuleList()
+        for block in range(blocks):
+            self.maps.append(self._map(block, features, hidden, generator))
+            self.norms.append(Normalisation(features, statistics))
         self.requires_grad_(False)
 
     def log_det(self, x: Tensor) -> Tensor:
@@ -179,7 +181,8 @@ class _Flow(InvertibleEncoder):
         for triangular, norm in zip(reversed(self.maps), reversed(self.norms)):
             if self.reverse:
                 code = code.flip(1)
-            code = triangular.inverse(norm.inverse(code))
+            code = norm.inverse(code)
+            code = triangular.inverse(code)
         return code
 
     def _map(self, block: int, features: int, hidden: int, generator: torch.Generator) -> nn.Module:
@@ -187,10 +190,34 @@ class _Flow(InvertibleEncoder):
 
 
 class MaskedAutoregressiveFlow(_Flow):
-    """`blocks` x [autoregressive map, normalisation, reversal] (Papamakarios et al. 2017); arguments as `_Flow`.
+    """A random flow of blocks [autoregressive map, normalisation, reversal] (Papamakarios et al. 2017).
 
     u_i = (x_i - m_i) exp(-a_i) by a MADE with two hidden ReLU layers (Germain et al. 2015). Hidden unit k has degree k
     mod (features - 1): with more features than hidden units, a map conditions on the first `hidden` only.
+
+    Parameters
+    ----------
+    features
+        Length of a sample, at least 2.
+    hidden
+        Units of each hidden layer.
+    blocks
+        Number of blocks.
+    statistics
+        "batch" or "fixed", as in `InvertibleEncoder`.
+    generator
+        CPU generator of the weights; None: seed 0.
+
+    Raises
+    ------
+    ValueError
+        For sizes or statistics out of range.
+
+    Examples
+    --------
+    >>> flow = MaskedAutoregressiveFlow(features=4, hidden=8, blocks=2)
+    >>> flow(torch.randn(100, 4)).shape
+    torch.Size([100, 4])
     """
 
     reverse = True
@@ -200,9 +227,16 @@ class MaskedAutoregressiveFlow(_Flow):
 
 
 class RealNVP(_Flow):
-    """`blocks` x [affine coupling, normalisation] (Dinh et al. 2017); arguments as `_Flow`.
+    """A random flow of blocks [affine coupling, normalisation] (Dinh et al. 2017).
 
-    x exp(s(x_k)) + t(x_k) of every second feature; s has two hidden tanh layers, t two hidden ReLU layers.
+    x exp(s(x_k)) + t(x_k) of every second feature; s has two hidden tanh layers, t two hidden ReLU layers. Arguments
+    and errors as `MaskedAutoregressiveFlow`.
+
+    Examples
+    --------
+    >>> flow = RealNVP(features=4, hidden=8, blocks=2)
+    >>> flow(torch.randn(100, 4)).shape
+    torch.Size([100, 4])
     """
 
     def _map(self, block: int, features: int, hidden: int, generator: torch.Generator) -> nn.Module:
@@ -219,7 +253,8 @@ class Autoregressive(nn.Module):
         self.passes = min(features, hidden + 1)
         self.first = _masked(degree[:, None] >= before, generator)
         self.second = _masked(degree[:, None] >= degree, generator)
-        self.last = _masked((before[:, None] > degree).repeat(2, 1), generator)
+        outputs = before[:, None] > degree
+        self.last = _masked(outputs.repeat(2, 1), generator)  # shifts, then log scales
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
         shift, log_scale = self._conditioner(x)
@@ -230,44 +265,53 @@ class Autoregressive(nn.Module):
         x = torch.zeros_like(u)
         for i in range(self.passes):
             shift, log_scale = self._conditioner(x)
-            now = slice(i, i + 1 if i + 1 < self.passes else None)
-            x[:, now] = u[:, now] * torch.exp(log_scale[:, now]) + shift[:, now]
+            last = i + 1 == self.passes
+            columns = slice(i, None) if last else slice(i, i + 1)
+            scale = torch.exp(log_scale[:, columns])
+            x[:, columns] = u[:, columns] * scale + shift[:, columns]
         return x
 
     def _conditioner(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        shift, log_scale = self.last(relu(self.second(relu(self.first(x))))).chunk(2, 1)
+        h = relu(self.first(x))
+        h = relu(self.second(h))
+        shift, log_scale = self.last(h).chunk(2, 1)
         return shift, log_scale
 
 
 class Coupling(nn.Module):
     """x -> x exp(s) + t on every second feature; s and t are functions of the others."""
 
-    def __init__(self, features: int, hidden: int, first_kept: int, generator: torch.Generator) -> None:
+    def __init__(self, features: int, hidden: int, first_input: int, generator: torch.Generator) -> None:
         super().__init__()
-        self.kept, self.moved = slice(first_kept, None, 2), slice(1 - first_kept, None, 2)
-        kept, moved = len(range(features)[self.kept]), len(range(features)[self.moved])
-        self.log_scale, self.shift = (
-            nn.Sequential(
-                linear(kept, hidden, generator, fan_in=features),
+        self.inputs = slice(first_input, None, 2)
+        self.outputs = slice(1 - first_input, None, 2)
+        inputs = len(range(features)[self.inputs])
+        outputs = features - inputs
+
+        def network(activation: type[nn.Module]) -> nn.Sequential:
+            return nn.Sequential(
+                linear(inputs, hidden, generator, fan_in=features),
                 activation(),
                 linear(hidden, hidden, generator),
                 activation(),
-                linear(hidden, moved, generator),
+                linear(hidden, outputs, generator),
             )
-            for activation in (nn.Tanh, nn.ReLU)
-        )
+
+        self.log_scale = network(nn.Tanh)
+        self.shift = network(nn.ReLU)
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        kept = x[:, self.kept].contiguous()
-        log_scale = self.log_scale(kept)
+        inputs = x[:, self.inputs].contiguous()
+        log_scale = self.log_scale(inputs)
         y = x.clone()
-        y[:, self.moved] = x[:, self.moved] * torch.exp(log_scale) + self.shift(kept)
+        y[:, self.outputs] = x[:, self.outputs] * torch.exp(log_scale) + self.shift(inputs)
         return y, log_scale.sum(1)
 
     def inverse(self, y: Tensor) -> Tensor:
-        kept = y[:, self.kept].contiguous()
+        inputs = y[:, self.inputs].contiguous()
+        centred = y[:, self.outputs] - self.shift(inputs)
         x = y.clone()
-        x[:, self.moved] = (y[:, self.moved] - self.shift(kept)) * torch.exp(-self.log_scale(kept))
+        x[:, self.outputs] = centred * torch.exp(-self.log_scale(inputs))
         return x
 
 

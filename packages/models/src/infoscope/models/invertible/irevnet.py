@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -17,18 +18,38 @@ IREVNET_BLOCKS = {"published": (6, 16, 72, 6), "small": (1, 2, 4, 1)}
 
 
 class IRevNet(InvertibleEncoder):
-    """Space-to-depth, then stages of invertible blocks, each stage halving the side: samples to codes [n, c * h * w].
+    """A random i-RevNet: space-to-depth, then stages of invertible blocks, each stage halving the side.
 
     Published: 3 x 64 x 64 images; 24, 96, 384 and 1536 channels per half, codes of 12288. A block maps (a, b) to (b, a
     + F(b)), F three 3 x 3 convolutions through channels / `bottleneck`; |det| = 1 given the statistics. float32 inverts
     to about 1e-3, float64 to rounding.
 
-    features: length of a flat sample; fewer than the image of `shape` (channels, height, width) holds are repeated
-    until it is full. blocks: per stage (IREVNET_BLOCKS has two choices). statistics as in `InvertibleEncoder`;
-    generator None: seed 0.
+    Parameters
+    ----------
+    features
+        Length of a flat sample; fewer than the image of `shape` holds are repeated until it is full.
+    shape
+        (channels, height, width) of the image; codes have the length of all its entries.
+    blocks
+        Blocks of each stage (IREVNET_BLOCKS has two choices).
+    bottleneck
+        Channels of a block's output for each channel inside.
+    statistics
+        "batch" or "fixed", as in `InvertibleEncoder`.
+    generator
+        CPU generator of the weights; None: seed 0.
 
-    ValueError for sizes that are not positive whole numbers, height or width not divisible by 2^(stages + 1), more
-    features than the image holds, fewer first-stage channels than bottleneck, or other statistics.
+    Raises
+    ------
+    ValueError
+        For sizes that are not positive whole numbers, height or width not divisible by 2^(stages + 1), more features
+        than the image holds, fewer first-stage channels than bottleneck, or other statistics.
+
+    Examples
+    --------
+    >>> network = IRevNet(features=48, shape=(3, 8, 8), blocks=(1, 1))
+    >>> network(torch.randn(10, 48)).shape
+    torch.Size([10, 192])
     """
 
     def __init__(
@@ -40,20 +61,22 @@ class IRevNet(InvertibleEncoder):
         statistics: str = "batch",
         generator: torch.Generator | None = None,
     ) -> None:
-        channels, height, width = shape = require_ints("shape", shape, 3)
+        shape = require_ints("shape", shape, 3)
         blocks = require_ints("blocks", blocks)
+        channels, height, width = shape
         size = channels * height * width
-        if height % 2 ** (len(blocks) + 1) or width % 2 ** (len(blocks) + 1):
+        factor = 2 ** (len(blocks) + 1)
+        if height % factor or width % factor:
             raise WrongShape(
-                f"shape must have a height and width divisible by {2 ** (len(blocks) + 1)} for {len(blocks)} stages, "
-                f"got {shape}."
+                f"shape must have a height and width divisible by {factor} for {len(blocks)} stages, got {shape}."
             )
         if require_int("features", features) > size:
             raise OutOfRange(f"features must be at most {size}, the entries of {shape}, got {features}.")
         if require_int("bottleneck", bottleneck) > channels * 8:
             raise OutOfRange(f"bottleneck must be at most the first stage's {channels * 8} channels, got {bottleneck}.")
         super().__init__(statistics, features=features, shape=shape, blocks=blocks, bottleneck=bottleneck)
-        self.features, self.code_features = features, size
+        self.features = features
+        self.code_features = size
         generator = generator_or_default(generator)
         self.blocks = nn.ModuleList()
         half = channels * 2
@@ -63,12 +86,13 @@ class IRevNet(InvertibleEncoder):
                 first = not self.blocks
                 self.blocks.append(Block(half, stride, bottleneck, first, statistics, generator))
                 half *= stride**2
-        self._code_shape = (2 * half, height // 2 ** (len(blocks) + 1), width // 2 ** (len(blocks) + 1))
+        self._code_shape = (2 * half, height // factor, width // factor)
         self.requires_grad_(False)
 
     def _encode(self, x: Tensor) -> Tensor:
-        copies = -(-self.code_features // self.features)
-        image = x.repeat(1, copies)[:, : self.code_features].view(-1, *self.config["shape"])
+        copies = math.ceil(self.code_features / self.features)
+        repeated = x.repeat(1, copies)[:, : self.code_features]
+        image = repeated.view(-1, *self.config["shape"])
         a, b = space_to_depth(image).chunk(2, 1)
         for block in self.blocks:
             a, b = block(a, b)
@@ -78,7 +102,8 @@ class IRevNet(InvertibleEncoder):
         a, b = code.view(-1, *self._code_shape).chunk(2, 1)
         for block in reversed(self.blocks):
             a, b = block.inverse(a, b)
-        return depth_to_space(torch.cat([a, b], 1)).flatten(1)[:, : self.features]
+        image = depth_to_space(torch.cat([a, b], 1))
+        return image.flatten(1)[:, : self.features]
 
 
 class Block(nn.Module):
@@ -91,34 +116,43 @@ class Block(nn.Module):
         self.stride = stride
         outputs = inputs * stride**2
         inner = outputs // bottleneck
-        layers: list[nn.Module] = []
-        if not first:
-            layers += [Normalisation(inputs, statistics), nn.ReLU()]
-        layers += [convolution(inputs, inner, stride, generator), Normalisation(inner, statistics), nn.ReLU()]
-        layers += [convolution(inner, inner, 1, generator), Normalisation(inner, statistics), nn.ReLU()]
-        layers += [convolution(inner, outputs, 1, generator)]
-        self.residual = nn.Sequential(*layers)
+        layers: list[nn.Module] = [
+            Normalisation(inputs, statistics),
+            nn.ReLU(),
+            convolution(inputs, inner, stride, generator),
+            Normalisation(inner, statistics),
+            nn.ReLU(),
+            convolution(inner, inner, 1, generator),
+            Normalisation(inner, statistics),
+            nn.ReLU(),
+            convolution(inner, outputs, 1, generator),
+        ]
+        self.residual = nn.Sequential(*layers[2:] if first else layers)
 
     def forward(self, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
         change = self.residual(b)
         if self.stride == 2:
-            a, b = space_to_depth(a), space_to_depth(b)
+            a = space_to_depth(a)
+            b = space_to_depth(b)
         return b, a + change
 
     def inverse(self, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
         if self.stride == 1:
             return b - self.residual(a), a
         before = depth_to_space(a)
-        return depth_to_space(b - self.residual(before)), before
+        change = self.residual(before)
+        return depth_to_space(b - change), before
 
 
 def space_to_depth(image: Tensor) -> Tensor:
     """[n, c, h, w] -> [n, 4 c, h / 2, w / 2]: channels ordered by place in the 2 x 2 cell, then by old channel."""
     n, c, h, w = image.shape
-    return image.view(n, c, h // 2, 2, w // 2, 2).permute(0, 3, 5, 1, 2, 4).reshape(n, 4 * c, h // 2, w // 2)
+    cells = image.view(n, c, h // 2, 2, w // 2, 2)
+    return cells.permute(0, 3, 5, 1, 2, 4).reshape(n, 4 * c, h // 2, w // 2)
 
 
 def depth_to_space(image: Tensor) -> Tensor:
     """The inverse of `space_to_depth`."""
     n, c, h, w = image.shape
-    return image.view(n, 2, 2, c // 4, h, w).permute(0, 3, 4, 1, 5, 2).reshape(n, c // 4, 2 * h, 2 * w)
+    cells = image.view(n, 2, 2, c // 4, h, w)
+    return cells.permute(0, 3, 4, 1, 5, 2).reshape(n, c // 4, 2 * h, 2 * w)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -18,9 +19,21 @@ from infoscope.models.training import Training
 
 
 class SequenceClassifier(nn.Module):
-    """A `TextEncoder` and a linear head: classes of texts, or of pairs of texts.
+    """A classifier of texts, or of pairs of texts: a `TextEncoder` and a linear head.
 
-    encoder: the configuration of a TextEncoder; generator None: seed 0. ValueError as TextEncoder, and below 2 classes.
+    Parameters
+    ----------
+    encoder
+        The configuration of a TextEncoder.
+    classes
+        Number of classes.
+    generator
+        CPU generator of the initial weights; None: seed 0.
+
+    Raises
+    ------
+    ValueError
+        As TextEncoder, and below 2 classes.
     """
 
     def __init__(self, encoder: Mapping[str, Any], classes: int, generator: torch.Generator | None = None) -> None:
@@ -44,20 +57,35 @@ class SequenceClassifier(nn.Module):
 
     def log_probabilities(self, texts: Texts, batch: int = 64) -> Tensor:
         """Log probabilities (nats) of the classes, float [n, classes] on the CPU, in evaluation mode."""
-        return self.encoder.read_out(texts, lambda vectors: self.head(vectors).log_softmax(1), batch)
+
+        def log_softmax(vectors: Tensor) -> Tensor:
+            return self.head(vectors).log_softmax(1)
+
+        return self.encoder.read_out(texts, log_softmax, batch)
 
 
 class ClassifierTraining(Training):
-    """The interruptible fine-tuning of a classifier (see `Training`).
+    """The interruptible fine-tuning of a classifier (see `Training`); `advance(training.per_epoch)` trains an epoch.
 
-    classifier     trained in place, and moved to the device
-    texts, labels  single texts or pairs [n]; int64 [n] in 0..classes-1
-    generator      CPU generator of the order and of the dropout
-    epochs, batch  passes over the texts, and texts per step (of similar lengths)
-    learning_rate  of AdamW: rises over the first `warm_up` share of all steps, then falls linearly to 0
+    Parameters
+    ----------
+    classifier
+        Trained in place, and moved to the device.
+    texts, labels
+        Single texts or pairs [n]; int64 [n] in 0..classes-1.
+    generator
+        CPU generator of the order and of the dropout.
+    epochs, batch
+        Passes over the texts, and texts per step (of similar lengths).
+    learning_rate
+        Of AdamW: rises over the first `warm_up` share of all steps, then falls linearly to 0.
+    device
+        Device of the computation.
 
-    `advance(training.per_epoch)` trains an epoch. ValueError for labels that do not match, and numbers out of
-    range.
+    Raises
+    ------
+    ValueError
+        For labels that do not match, and numbers out of range.
     """
 
     def __init__(
@@ -75,23 +103,27 @@ class ClassifierTraining(Training):
     ) -> None:
         classes = classifier.config["classes"]
         self._tokens = classifier.encoder.tokens(texts)
-        fitting = labels.dtype == torch.int64 and labels.shape == (len(texts),)
-        if not fitting or not 0 <= labels.min() <= labels.max() < classes:
+        count = len(texts)
+        integers = labels.dtype == torch.int64 and labels.shape == (count,)
+        if not integers or labels.min() < 0 or labels.max() >= classes:
             raise WrongLength(
-                f"labels must be torch.int64 of shape [{len(texts)}], one per text, from 0 to {classes - 1}, "
+                f"labels must be torch.int64 of shape [{count}], one per text, from 0 to {classes - 1}, "
                 f"got {labels.dtype} of shape {list(labels.shape)} with the values {labels.unique().tolist()}."
             )
         if not 0.0 <= warm_up < 1.0:
             raise OutOfRange(f"warm_up must be a share in [0, 1), got {warm_up!r}.")
         require_number("learning_rate", learning_rate, ends=False)
-        epochs, self._batch = require_int("epochs", epochs), require_int("batch", batch)
-        per_epoch = -(-len(texts) // self._batch)
+        epochs = require_int("epochs", epochs)
+        self._batch = require_int("batch", batch)
+        per_epoch = math.ceil(count / self._batch)
         total = epochs * per_epoch
         self.classifier = classifier.to(device)
-        self._device, self._labels = torch.device(device), labels
-        self._rate, self._rising = learning_rate, max(1.0, warm_up * total)
+        self._device = torch.device(device)
+        self._labels = labels
+        self._rate = learning_rate
+        self._rising = max(1.0, warm_up * total)
         self._optimiser = torch.optim.AdamW(classifier.parameters(), lr=learning_rate, weight_decay=0.01, fused=True)
-        settings = {"texts": len(texts), "classes": classes, "steps": total, "batch": self._batch}
+        settings = {"texts": count, "classes": classes, "steps": total, "batch": self._batch}
         settings |= {"learning_rate": learning_rate, "warm_up": warm_up}
         parts = {"classifier": classifier, "optimiser": self._optimiser}
         super().__init__(total, per_epoch, generator, settings, parts)
@@ -105,12 +137,14 @@ class ClassifierTraining(Training):
 
     def _step(self, rows: Tensor) -> dict[str, Tensor]:
         """One batch: its mean cross entropy."""
-        tokens = self.classifier.encoder.padded([self._tokens[row] for row in rows.tolist()])
+        padded = self.classifier.encoder.padded([self._tokens[row] for row in rows.tolist()])
+        inputs = {name: values.to(self._device) for name, values in padded.items()}
+        rising = (self.done + 1) / self._rising
         falling = (self.total - self.done) / max(1.0, self.total - self._rising)
         for group in self._optimiser.param_groups:
-            group["lr"] = self._rate * min((self.done + 1) / self._rising, falling)
+            group["lr"] = self._rate * min(rising, falling)
         with drawing_from(self._generator, self._device):
-            logits = self.classifier(**{name: values.to(self._device) for name, values in tokens.items()})
+            logits = self.classifier(**inputs)
         loss = cross_entropy(logits, self._labels[rows].to(self._device))
         self._optimiser.zero_grad()
         loss.backward()
@@ -123,10 +157,12 @@ class ClassifierTraining(Training):
         generator = torch.Generator().manual_seed(self._seed)
         lengths = torch.tensor([len(ids) for ids, _ in self._tokens])
         order = torch.randperm(len(lengths), generator=generator)
-        batches = []
+        batches: list[Tensor] = []
         for chunk in order.split(32 * self._batch):
-            batches += chunk[lengths[chunk].argsort(stable=True)].split(self._batch)
-        return [batches[place] for place in torch.randperm(len(batches), generator=generator).tolist()]
+            by_length = lengths[chunk].argsort(stable=True)
+            batches += chunk[by_length].split(self._batch)
+        shuffled = torch.randperm(len(batches), generator=generator)
+        return [batches[number] for number in shuffled.tolist()]
 
 
 def fine_tune(
@@ -142,13 +178,24 @@ def fine_tune(
     warm_up: float = 0.1,
     device: torch.device | str = "cpu",
 ) -> SequenceClassifier:
-    """A classifier trained with a copy of an encoder, on `device` in evaluation mode; see `ClassifierTraining`.
+    """A classifier trained with a copy of an encoder, on `device` in evaluation mode.
 
-    The default learning rate suits pretrained encoders; `small_encoder` needs about 1e-3. progress(step, loss) is
-    called after each step, loss in nats. ValueError when labels do not match or are of one class, and for sizes out of
-    range.
+    Other arguments are described by `ClassifierTraining`.
+
+    Parameters
+    ----------
+    progress
+        progress(step, loss) is called after each step, loss in nats.
+    learning_rate
+        The default suits pretrained encoders; `small_encoder` needs about 1e-3.
+
+    Raises
+    ------
+    ValueError
+        When labels do not match or are of a single class, and for sizes out of range.
     """
-    classifier = SequenceClassifier.of(encoder, classes_of(labels, len(texts), "text"), generator)
+    classes = classes_of(labels, len(texts), "text")
+    classifier = SequenceClassifier.of(encoder, classes, generator)
     training = ClassifierTraining(
         classifier, texts, labels, generator, epochs=epochs, batch=batch, learning_rate=learning_rate, warm_up=warm_up,
         device=device,

@@ -26,6 +26,7 @@ ARCHITECTURES = (  # encoders of texts that transformers builds from their confi
     "xlm-roberta-xl", "xlnet", "xmod",
 )  # fmt: skip
 POOLINGS = ("pooler", "cls", "mean")
+_TOKENIZED_TOGETHER = 1024  # texts at a time, as the tokenizer needs much memory
 
 Texts = Sequence[str] | Sequence[tuple[str, str]]
 Tokens = tuple[Tensor, Tensor]
@@ -38,14 +39,26 @@ class TextEncoder(nn.Module):
     Created by `pretrained_encoder` or `small_encoder`; rebuilt offline by `TextEncoder(**encoder.config)` and
     `load_state_dict`.
 
-    architecture  the model's configuration with its `model_type`
-    tokenizer     the JSON of a `tokenizers.Tokenizer`
-    padding       the id of its padding token
-    pooling       "pooler", that of the model; "cls", the first token of the last layer; "mean" of all tokens
-    max_length    in tokens
+    Parameters
+    ----------
+    architecture
+        The model's configuration with its `model_type`.
+    tokenizer
+        The JSON of a `tokenizers.Tokenizer`.
+    padding
+        The id of its padding token.
+    pooling
+        "pooler", the pooler of the model; "cls", the first token of the last layer; "mean" of all tokens.
+    max_length
+        In tokens.
+    generator
+        CPU generator of the initial weights; None: seed 0.
 
-    ValueError for an unknown or unavailable pooling, sizes out of range, and an architecture that is none of
-    ARCHITECTURES or refers to code outside transformers.
+    Raises
+    ------
+    ValueError
+        For an unknown or unavailable pooling, sizes out of range, and an architecture that is none of ARCHITECTURES or
+        refers to code outside transformers.
     """
 
     def __init__(
@@ -67,12 +80,14 @@ class TextEncoder(nn.Module):
             "pooling": one_of("pooling", pooling, POOLINGS),
             "max_length": require_int("max_length", max_length, 3),
         }
+        configuration = AutoConfig.for_model(**architecture)
         with drawing_from(generator_or_default(generator)):
-            self.transformer = AutoModel.from_config(AutoConfig.for_model(**architecture), trust_remote_code=False)
+            self.transformer = AutoModel.from_config(configuration, trust_remote_code=False)
         self.hidden = self.transformer.config.hidden_size
         if pooling == "pooler" and getattr(self.transformer, "pooler", None) is None:
             raise WrongType(f'pooling must be "cls" or "mean" for {architecture["model_type"]}, which has no pooler.')
-        if max_length > (longest := _longest(self.transformer)):
+        longest = _longest(self.transformer)
+        if max_length > longest:
             raise OutOfRange(f"max_length must be at most {longest}, the model's positions, got {max_length}.")
         self._tokenizer = Tokenizer.from_str(tokenizer)
         self._tokenizer.no_padding()
@@ -81,14 +96,17 @@ class TextEncoder(nn.Module):
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None) -> Tensor:
         """Vectors [n, hidden] of token ids, their mask (1 a token, 0 padding) and segments, all int64 [n, length]."""
-        types = {"token_type_ids": token_type_ids} if self._reads_types and token_type_ids is not None else {}
-        output = self.transformer(input_ids=input_ids, attention_mask=attention_mask, **types)
+        inputs = {"input_ids": input_ids, "attention_mask": attention_mask}
+        if self._reads_types and token_type_ids is not None:
+            inputs["token_type_ids"] = token_type_ids
+        output = self.transformer(**inputs)
         if self.config["pooling"] == "pooler":
             return output.pooler_output
+        states = output.last_hidden_state
         if self.config["pooling"] == "cls":
-            return output.last_hidden_state[:, 0]
-        shares = attention_mask / attention_mask.sum(1, keepdim=True)
-        return (output.last_hidden_state * shares.unsqueeze(2).to(output.last_hidden_state.dtype)).sum(1)
+            return states[:, 0]
+        weights = attention_mask / attention_mask.sum(1, keepdim=True)
+        return (states * weights.unsqueeze(2).to(states.dtype)).sum(1)
 
     def tokenize(self, texts: Texts) -> dict[str, Tensor]:
         """The arguments of `forward` for texts, or for pairs of texts, padded to the longest: int64 on the CPU."""
@@ -98,18 +116,20 @@ class TextEncoder(nn.Module):
         """The tokens of texts, or of pairs of texts, each of its own length. Raises ValueError for no texts."""
         if len(texts) == 0:
             raise TooFew("texts must have at least one text, got none.")
-        found, many = [], 1024  # at a time, as the tokenizer needs much memory
-        for start in range(0, len(texts), many):
-            encoded = self._tokenizer.encode_batch(list(texts[start : start + many]))
-            found += [(torch.tensor(one.ids), torch.tensor(one.type_ids)) for one in encoded]
-        return found
+        tokens = []
+        for start in range(0, len(texts), _TOKENIZED_TOGETHER):
+            chunk = list(texts[start : start + _TOKENIZED_TOGETHER])
+            for encoding in self._tokenizer.encode_batch(chunk):
+                tokens.append((torch.tensor(encoding.ids), torch.tensor(encoding.type_ids)))
+        return tokens
 
     def padded(self, tokens: Sequence[Tokens]) -> dict[str, Tensor]:
         """The arguments of `forward` for the tokens of some texts, padded to the longest."""
         ids, segments = zip(*tokens)
+        masks = [torch.ones_like(text_ids) for text_ids in ids]
         return {
             "input_ids": pad_sequence(ids, batch_first=True, padding_value=self.config["padding"]),
-            "attention_mask": pad_sequence([torch.ones_like(one) for one in ids], batch_first=True),
+            "attention_mask": pad_sequence(masks, batch_first=True),
             "token_type_ids": pad_sequence(segments, batch_first=True),
         }
 
@@ -121,18 +141,21 @@ class TextEncoder(nn.Module):
     def read_out(self, texts: Texts, read: Callable[[Tensor], Tensor], batch: int = 64) -> Tensor:
         """The output of `read` on the vectors of texts, as `embed`, in batches of texts of similar length."""
         require_int("batch", batch)
-        device, training = next(self.parameters()).device, self.training
+        device = next(self.parameters()).device
         tokens = self.tokens(texts)
-        order = sorted(range(len(tokens)), key=lambda place: len(tokens[place][0]))
+        lengths = torch.tensor([len(ids) for ids, _ in tokens])
+        order = lengths.argsort(stable=True)
+        training = self.training
         self.eval()
         try:
             parts = []
-            for start in range(0, len(order), batch):
-                rows = self.padded([tokens[place] for place in order[start : start + batch]])
-                parts.append(read(self(**{name: values.to(device) for name, values in rows.items()})).cpu())
+            for rows in order.split(batch):
+                padded = self.padded([tokens[row] for row in rows.tolist()])
+                inputs = {name: values.to(device) for name, values in padded.items()}
+                parts.append(read(self(**inputs)).cpu())
         finally:
             self.train(training)
-        return torch.cat(parts)[torch.tensor(order).argsort()]
+        return torch.cat(parts)[order.argsort()]
 
 
 def pretrained_encoder(
@@ -142,11 +165,25 @@ def pretrained_encoder(
     revision: str = "main",
     generator: torch.Generator | None = None,
 ) -> TextEncoder:
-    """An encoder of the Hugging Face hub, such as "bert-base-uncased", or of a local folder in its format; float32.
+    """An encoder of the Hugging Face hub, or of a local folder in its format; float32.
 
-    Only classes of transformers and safetensors are loaded: no code of the repository, no pickle. revision: a branch,
-    tag or commit. Missing weights, usually the pooler's, are drawn from `generator`. ValueError when name has no such
-    model, safetensors weights, fast tokenizer or padding token, and as `TextEncoder`.
+    Only classes of transformers and safetensors are loaded: no code of the repository, no pickle.
+
+    Parameters
+    ----------
+    name
+        Such as "bert-base-uncased", or a folder.
+    pooling, max_length
+        As in `TextEncoder`.
+    revision
+        A branch, tag or commit.
+    generator
+        CPU generator of missing weights, usually the pooler's; None: seed 0.
+
+    Raises
+    ------
+    ValueError
+        When name has no such model, safetensors weights, fast tokenizer or padding token, and as `TextEncoder`.
     """
     generator = generator_or_default(generator)
     source = {"revision": revision, "trust_remote_code": False}
@@ -186,11 +223,30 @@ def small_encoder(
     pooling: str = "cls",
     max_length: int = 64,
 ) -> TextEncoder:
-    """A small untrained encoder, without any download: its tokenizer is trained on the texts (or pairs of texts).
+    """A small untrained encoder, without any download, whose tokenizer is trained on the texts.
 
-    architecture: "bert" or "distilbert" (lower-case WordPiece) or "roberta" (byte-level BPE). vocabulary: maximum
-    number of tokens; hidden: width of the vectors. ValueError for another architecture, no texts, sizes that are not
-    positive whole numbers, hidden not divisible by heads, a pooling that the architecture lacks.
+    Parameters
+    ----------
+    texts
+        Texts or pairs of texts.
+    architecture
+        "bert" or "distilbert" (lower-case WordPiece) or "roberta" (byte-level BPE).
+    generator
+        CPU generator of the initial weights.
+    vocabulary
+        Maximum number of tokens.
+    hidden
+        Width of the vectors.
+    layers, heads
+        Layers, and attention heads of each layer.
+    pooling, max_length
+        As in `TextEncoder`.
+
+    Raises
+    ------
+    ValueError
+        For another architecture, no texts, sizes that are not positive whole numbers, hidden not divisible by heads, a
+        pooling that the architecture lacks.
     """
     one_of("architecture", architecture, ("bert", "distilbert", "roberta"))
     if len(texts) == 0:
@@ -200,21 +256,26 @@ def small_encoder(
         require_int(size, value)
     if hidden % heads:
         raise InvalidInput(f"hidden must be divisible by heads = {heads}, got {hidden}.")
-    single = [text for one in texts for text in ((one,) if isinstance(one, str) else one)]
-    tokenizer = byte_pairs(single, vocabulary) if architecture == "roberta" else word_pieces(single, vocabulary)
-    plain: dict[str, Any] = {"model_type": architecture, "vocab_size": tokenizer.get_vocab_size()}
+    sentences = []
+    for text in texts:
+        sentences += [text] if isinstance(text, str) else text
+    roberta = architecture == "roberta"
+    tokenizer = byte_pairs(sentences, vocabulary) if roberta else word_pieces(sentences, vocabulary)
+    configuration: dict[str, Any] = {"model_type": architecture, "vocab_size": tokenizer.get_vocab_size()}
     if architecture == "distilbert":
-        plain |= {"dim": hidden, "hidden_dim": 4 * hidden, "n_layers": layers, "n_heads": heads}
+        configuration |= {"dim": hidden, "hidden_dim": 4 * hidden, "n_layers": layers, "n_heads": heads}
     else:
-        plain |= {"hidden_size": hidden, "intermediate_size": 4 * hidden}
-        plain |= {"num_hidden_layers": layers, "num_attention_heads": heads}
+        configuration |= {"hidden_size": hidden, "intermediate_size": 4 * hidden}
+        configuration |= {"num_hidden_layers": layers, "num_attention_heads": heads}
     padding = 0
-    if architecture == "roberta":
+    positions = max_length
+    if roberta:
         padding = 1
-        plain |= {"type_vocab_size": 1, "bos_token_id": 0, "eos_token_id": 2}
-    # RoBERTa's positions start after the padding id
-    plain |= {"pad_token_id": padding, "max_position_embeddings": max_length + (2 if architecture == "roberta" else 0)}
-    return TextEncoder(plain, tokenizer.to_str(), padding, pooling, max_length, generator=generator).eval()
+        positions += 2  # RoBERTa's positions start after the padding id
+        configuration |= {"type_vocab_size": 1, "bos_token_id": 0, "eos_token_id": 2}
+    configuration |= {"pad_token_id": padding, "max_position_embeddings": positions}
+    encoder = TextEncoder(configuration, tokenizer.to_str(), padding, pooling, max_length, generator=generator)
+    return encoder.eval()
 
 
 @contextlib.contextmanager
@@ -222,19 +283,24 @@ def drawing_from(generator: torch.Generator, device: torch.device | str = "cpu")
     """Seeds torch's global generators from `generator` for a block of code, and restores them."""
     device = torch.device(device)
     seed = int(torch.randint(2**62, (), generator=generator))
-    lent = [torch.cuda.current_device() if device.index is None else device.index] if device.type == "cuda" else []
-    with torch.random.fork_rng(devices=lent):
+    gpus = []
+    if device.type == "cuda":
+        gpus.append(torch.cuda.current_device() if device.index is None else device.index)
+    with torch.random.fork_rng(devices=gpus):
         torch.default_generator.manual_seed(seed)
-        for index in lent:
-            torch.cuda.default_generators[index].manual_seed(seed)
+        for gpu in gpus:
+            torch.cuda.default_generators[gpu].manual_seed(seed)
         yield
 
 
 def _architecture(config: PretrainedConfig) -> dict[str, Any]:
     """A model's configuration as plain values, without its source and references to code."""
-    plain = json.loads(json.dumps(config.to_diff_dict()))
-    outside = ("architectures", "dtype", "transformers_version")
-    return {name: value for name, value in plain.items() if name not in outside and not _names_code(name)}
+    fields = json.loads(json.dumps(config.to_diff_dict()))
+    architecture = {}
+    for name, value in fields.items():
+        if name not in ("architectures", "dtype", "transformers_version") and not _names_code(name):
+            architecture[name] = value
+    return architecture
 
 
 def _check_inside(architecture: Mapping[str, Any]) -> None:
@@ -255,5 +321,7 @@ def _longest(transformer: nn.Module) -> int:
     positions = getattr(getattr(transformer, "embeddings", None), "position_embeddings", None)
     if not isinstance(positions, nn.Embedding):
         return getattr(transformer.config, "max_position_embeddings", None) or sys.maxsize
+    if positions.padding_idx is None:
+        return positions.num_embeddings
     # RoBERTa models: positions start after the padding id
-    return positions.num_embeddings - (0 if positions.padding_idx is None else positions.padding_idx + 1)
+    return positions.num_embeddings - positions.padding_idx - 1

@@ -17,17 +17,34 @@ _WORD = re.compile(r"[a-z0-9']+")
 
 
 class SentenceEncoder(nn.Module):
-    """Mean of word embeddings, one hidden layer (ReLU), tanh: `width` values in (-1, 1). Initial weights are 0.
+    """An encoder of sentences: mean of word embeddings, one hidden layer (ReLU), tanh. Initial weights are 0.
 
-    vocabulary: distinct lower-case words. ValueError for an empty one or a repeated word, and for a width below 1.
+    Parameters
+    ----------
+    vocabulary
+        Distinct lower-case words.
+    width
+        Length of the encoding, whose values are in (-1, 1).
+
+    Raises
+    ------
+    ValueError
+        For an empty vocabulary or a repeated word, and for a width below 1.
+
+    Examples
+    --------
+    >>> encoder = SentenceEncoder(["good", "film"], width=4)
+    >>> encoder.frequencies(["a good good film"])
+    tensor([[0.6667, 0.3333]])
     """
 
     def __init__(self, vocabulary: Sequence[str], width: int = 64) -> None:
         super().__init__()
-        if not vocabulary or len(set(vocabulary)) < len(vocabulary):
+        distinct = len(set(vocabulary))
+        if not vocabulary or distinct < len(vocabulary):
             raise InvalidInput(
                 f"vocabulary must be one or more distinct words, got {len(vocabulary)} words of which "
-                f"{len(set(vocabulary))} are distinct."
+                f"{distinct} are distinct."
             )
         self.config = {"vocabulary": list(vocabulary), "width": require_int("width", width)}
         self._columns = {word: column for column, word in enumerate(vocabulary)}
@@ -37,20 +54,25 @@ class SentenceEncoder(nn.Module):
 
     def forward(self, frequencies: Tensor) -> Tensor:
         """The encoding [n, width] of word `frequencies` [n, words]."""
-        return torch.tanh(self.output(torch.relu(self.hidden(self.embedding(frequencies)))))
+        embedding = self.embedding(frequencies)
+        hidden = torch.relu(self.hidden(embedding))
+        return torch.tanh(self.output(hidden))
 
     def frequencies(self, sentences: Sequence[str]) -> Tensor:
         """Shares of words among each sentence's known words, float32 [n, words] on the CPU. ValueError without any."""
-        known = [[self._columns[word] for word in words(sentence) if word in self._columns] for sentence in sentences]
-        if [] in known:
-            raise InvalidInput(
-                f"sentences must each have a word of the vocabulary, unlike {sentences[known.index([])]!r}."
-            )
-        rows = torch.arange(len(known)).repeat_interleave(torch.tensor([len(columns) for columns in known]))
-        columns = torch.tensor([column for columns in known for column in columns])
-        counts = torch.zeros(len(known), len(self._columns))
-        counts.index_put_((rows, columns), torch.ones(len(rows)), accumulate=True)
-        return counts / counts.sum(1, keepdim=True)
+        cells: list[tuple[int, int]] = []
+        for row, sentence in enumerate(sentences):
+            for word in words(sentence):
+                if word in self._columns:
+                    cells.append((row, self._columns[word]))
+        rows, columns = torch.tensor(cells, dtype=torch.int64).view(-1, 2).T
+        counts = torch.zeros(len(sentences), len(self._columns))
+        counts.index_put_((rows, columns), torch.ones(len(cells)), accumulate=True)
+        totals = counts.sum(1, keepdim=True)
+        if not totals.all():
+            unknown = sentences[int(totals.argmin())]
+            raise InvalidInput(f"sentences must each have a word of the vocabulary, unlike {unknown!r}.")
+        return counts / totals
 
     @torch.no_grad()
     def encode(self, sentences: Sequence[str]) -> Tensor:
@@ -72,13 +94,29 @@ def fit_sentence_encoder(
     batch: int = 128,
     learning_rate: float = 3e-3,
 ) -> SentenceEncoder:
-    """Trains an encoder and a discarded linear head to classify sentences (Adam, cross entropy, on the CPU).
+    """An encoder trained with a discarded linear head to classify sentences (Adam, cross entropy, on the CPU).
 
-    labels int64 [n] in 0..classes-1; a CPU generator of every draw. ValueError when labels do not match or are of one
-    class.
+    Parameters
+    ----------
+    sentences, labels
+        Texts [n] and their classes, int64 [n] in 0..classes-1.
+    generator
+        CPU generator of every draw.
+    width
+        Length of the encoding.
+    steps, batch, learning_rate
+        Steps of the optimiser, sentences per step, rate of Adam.
+
+    Raises
+    ------
+    ValueError
+        When labels do not match or are of a single class.
     """
     classes = classes_of(labels, len(sentences), "sentence")
-    encoder = SentenceEncoder(sorted({word for sentence in sentences for word in words(sentence)}), width)
+    vocabulary: set[str] = set()
+    for sentence in sentences:
+        vocabulary.update(words(sentence))
+    encoder = SentenceEncoder(sorted(vocabulary), width)
     head = _zero_linear(width, classes)
     nn.init.normal_(encoder.embedding.weight, generator=generator)
     for layer in (encoder.hidden, encoder.output, head):
@@ -87,8 +125,10 @@ def fit_sentence_encoder(
     optimiser = torch.optim.Adam([*encoder.parameters(), *head.parameters()], lr=learning_rate)
     for _ in range(steps):
         rows = torch.randint(len(labels), (batch,), generator=generator)
+        logits = head(encoder(frequencies[rows]))
+        loss = cross_entropy(logits, labels[rows])
         optimiser.zero_grad()
-        cross_entropy(head(encoder(frequencies[rows])), labels[rows]).backward()
+        loss.backward()
         optimiser.step()
     return encoder.eval()
 
@@ -108,7 +148,7 @@ def classes_of(labels: Tensor, n: int, item: str) -> int:
             f"labels must be torch.int64 of shape [{n}], one per {item}, "
             f"got {labels.dtype} of shape {list(labels.shape)}."
         )
-    classes = labels.unique()
-    if len(classes) < 2 or not torch.equal(classes, torch.arange(len(classes), device=classes.device)):
-        raise NoVariation(f"labels must be 0, 1, ... for at least two classes, got {classes.tolist()}.")
+    classes = labels.unique().tolist()
+    if len(classes) < 2 or classes != list(range(len(classes))):
+        raise NoVariation(f"labels must be 0, 1, ... for at least two classes, got {classes}.")
     return len(classes)

@@ -17,15 +17,18 @@ def word_pieces(texts: Sequence[str], size: int) -> Tokenizer:
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     continuing: set[str] = set()
     for text in texts:
-        for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(tokenizer.normalizer.normalize_str(text)):
+        normalised = tokenizer.normalizer.normalize_str(text)
+        for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(normalised):
             continuing.update(word[1:])
     marks = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    numbered = marks + [f"##{character}" for character in sorted(continuing)]
+    pieces_of_words = [f"##{character}" for character in sorted(continuing)]
+    numbered = marks + pieces_of_words
     trainer = trainers.WordPieceTrainer(vocab_size=size, special_tokens=numbered, show_progress=False)
     tokenizer.train_from_iterator(texts, trainer)
     # a new tokenizer of these pieces, in which only the marks are special
     pieces = Tokenizer(models.WordPiece(tokenizer.get_vocab(), unk_token="[UNK]"))
-    pieces.normalizer, pieces.pre_tokenizer = tokenizer.normalizer, tokenizer.pre_tokenizer
+    pieces.normalizer = tokenizer.normalizer
+    pieces.pre_tokenizer = tokenizer.pre_tokenizer
     pieces.add_special_tokens(marks)
     pieces.decoder = decoders.WordPiece()
     pieces.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))

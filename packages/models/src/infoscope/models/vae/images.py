@@ -23,7 +23,8 @@ class ImageSource:
     """
 
     def __init__(self, images: Images, shape: Sequence[int]) -> None:
-        self._shape, self._scale = tuple(shape), 1.0
+        self._shape = tuple(shape)
+        self._scale = 1.0
         self._array: Tensor | None = None
         self._get: Callable[[np.ndarray], Tensor] | None = None
         if isinstance(images, (Tensor, np.ndarray)):
@@ -40,25 +41,27 @@ class ImageSource:
     def batch(self, rows: Tensor, device: torch.device | str = "cpu") -> Tensor:
         """The images of rows int64 [b]: float32 [b, C, H, W] in [0, 1] on the device."""
         if self._array is not None:
-            return self._array[rows.to(self._array.device)].to(device).float().mul_(self._scale)
+            images = self._array[rows.to(self._array.device)]
+            return images.to(device).float().mul_(self._scale)
         images = self._get(rows.numpy())
-        if not isinstance(images, Tensor) or images.shape != (len(rows), *self._shape):
-            shape = list(images.shape) if isinstance(images, Tensor) else type(images).__name__
-            raise WrongShape(f"images must return tensors of shape {[len(rows), *self._shape]}, got {shape}.")
+        expected = [len(rows), *self._shape]
+        shape = list(images.shape) if isinstance(images, Tensor) else type(images).__name__
+        if shape != expected:
+            raise WrongShape(f"images must return tensors of shape {expected}, got {shape}.")
         return unit_range(images).to(device)
 
     def _check_array(self, array: Tensor) -> None:
         if array.shape[1:] != self._shape:
-            raise WrongShape(
-                f"images must have shape [n, {', '.join(map(str, self._shape))}], got {list(array.shape)}."
-            )
+            sizes = ", ".join(map(str, self._shape))
+            raise WrongShape(f"images must have shape [n, {sizes}], got {list(array.shape)}.")
         if array.is_floating_point():
             unit_range(array)
         elif array.numel() and array.dtype != torch.bool:
-            low, high = (int(value) for value in array.aminmax())
+            low, high = map(int, array.aminmax())
             if low < 0 or high > 255:
                 raise OutOfRange(f"images must be whole numbers in 0..255, got values from {low} to {high}.")
-            self._scale = 1.0 if high <= 1 else 1.0 / 255.0
+            if high > 1:
+                self._scale = 1.0 / 255.0
 
 
 def unit_range(images: Tensor) -> Tensor:
@@ -66,7 +69,7 @@ def unit_range(images: Tensor) -> Tensor:
     if not images.is_floating_point():
         raise OutOfRange(f"images must be floating-point numbers in [0, 1], got {images.dtype}.")
     if images.numel() and not torch.compiler.is_exporting():  # values are unknown while exporting
-        low, high = (float(value) for value in images.aminmax())
+        low, high = map(float, images.aminmax())
         if not (low >= 0.0 and high <= 1.0):
             raise OutOfRange(f"images must be in [0, 1], got values from {low:g} to {high:g}.")
     return images.float()

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -22,10 +23,27 @@ from infoscope.models.vae.images import Images, ImageSource, unit_range
 
 @dataclass(frozen=True)
 class LatentSpec:
-    """The latents: `real` ones, then a categorical one for each number of categories in `categorical`.
+    """The latents of an autoencoder: real ones, then categorical ones.
 
-    Categories are relaxed at `temperature` (Jang et al. 2017; Maddison et al. 2017; .67 is JointVAE's). ValueError for
-    no latents, fewer than 2 categories, a temperature that is not positive.
+    Parameters
+    ----------
+    real
+        Number of real latents.
+    categorical
+        Number of categories of each categorical latent.
+    temperature
+        Temperature at which categories are relaxed (Jang et al. 2017; Maddison et al. 2017); .67 is JointVAE's.
+
+    Raises
+    ------
+    ValueError
+        For no latents, fewer than 2 categories, a temperature that is not positive.
+
+    Examples
+    --------
+    >>> latents = LatentSpec(real=2, categorical=(3,))
+    >>> latents.names, latents.width
+    (('z1', 'z2', 'c1'), 5)
     """
 
     real: int = 6
@@ -33,13 +51,14 @@ class LatentSpec:
     temperature: float = 0.67
 
     def __post_init__(self) -> None:
-        none = isinstance(self.categorical, Sequence) and not self.categorical
-        blocks = () if none else tuple(require_ints("categorical", self.categorical))
-        object.__setattr__(self, "categorical", blocks)
-        if require_int("real", self.real, 0) == 0 and not blocks:
+        categories: list[int] = []
+        if self.categorical or not isinstance(self.categorical, Sequence):
+            categories = require_ints("categorical", self.categorical)
+        object.__setattr__(self, "categorical", tuple(categories))
+        if require_int("real", self.real, 0) == 0 and not categories:
             raise OutOfRange("real must be at least 1 without categorical latents, got 0.")
-        if 1 in blocks:
-            raise OutOfRange(f"categorical must list numbers of categories, each at least 2, got {list(blocks)}.")
+        if 1 in categories:
+            raise OutOfRange(f"categorical must list numbers of categories, each at least 2, got {categories}.")
         require_number("temperature", self.temperature, ends=False)
 
     @property
@@ -55,14 +74,21 @@ class LatentSpec:
     @property
     def names(self) -> tuple[str, ...]:
         """z1, z2, ... for real and c1, c2, ... for categorical latents, in the order of the code."""
-        real = (f"z{number + 1}" for number in range(self.real))
-        return (*real, *(f"c{number + 1}" for number in range(len(self.categorical))))
+        real = [f"z{number}" for number in range(1, self.real + 1)]
+        categorical = [f"c{number}" for number in range(1, len(self.categorical) + 1)]
+        return (*real, *categorical)
 
 
 @dataclass(frozen=True)
 class Encoding:
-    """Codes of n images: mean and scale [n, R] (None: deterministic), log_probabilities [n, C_j] of categorical
-    latents.
+    """Codes of n images.
+
+    Attributes
+    ----------
+    mean, scale
+        Means and standard deviations of the R real latents, [n, R]; scale is None for deterministic codes.
+    log_probabilities
+        [n, C_j] for each categorical latent of C_j categories.
     """
 
     mean: Tensor
@@ -83,15 +109,16 @@ class _ImageModel(nn.Module):
         image_shape: Sequence[int],
         latents: LatentSpec,
         outputs: int,
-        own: Mapping[str, Any],
+        settings: Mapping[str, Any],
         channels: Sequence[int],
         hidden: int,
         generator: torch.Generator | None,
     ) -> None:
         super().__init__()
         shape, channels = checked_shape(image_shape, channels)
-        self.latents, hidden = latents, require_int("hidden", hidden)
-        self.config = {"image_shape": shape, **own, "channels": channels, "hidden": hidden}
+        hidden = require_int("hidden", hidden)
+        self.latents = latents
+        self.config = {"image_shape": shape, **settings, "channels": channels, "hidden": hidden}
         generator = generator_or_default(generator)
         self.encoder = encoder(shape, outputs, channels, hidden, generator)
         self.decoder = decoder(shape, latents.width, channels, hidden, generator)
@@ -115,13 +142,15 @@ class _ImageModel(nn.Module):
     def blocks(self, images: Tensor) -> dict[str, Block]:
         """All latents as one block z, with standard deviations if all are real and random. Arguments as `forward`."""
         encoding = self.encode(unit_range(images))
+        values = torch.cat([encoding.mean, *encoding.probabilities], 1)
         scale = None if encoding.log_probabilities else encoding.scale
-        return {"z": Block(torch.cat([encoding.mean, *encoding.probabilities], 1), scale)}
+        return {"z": Block(values, scale)}
 
     def _encoded(self, images: Tensor) -> Tensor:
         shape = self.config["image_shape"]
         if list(images.shape[1:]) != shape:
-            raise WrongShape(f"images must have shape [n, {', '.join(map(str, shape))}], got {list(images.shape)}.")
+            sizes = ", ".join(map(str, shape))
+            raise WrongShape(f"images must have shape [n, {sizes}], got {list(images.shape)}.")
         return self.encoder(images)
 
 
@@ -131,8 +160,29 @@ class VAE(_ImageModel):
     As in Tokui & Sato 2021, table 2: 4 x 4 convolutions of stride 2 with 32, 32, 64 and 64 channels, a hidden layer of
     256, ReLU, linear layers for mean, scale (softplus) and logits; the decoder mirrors it.
 
-    Arguments: image_shape (channels 1 to 3, height, width), sides divisible by 2^stages; latents, a LatentSpec or its
-    fields; channels, of the stages; hidden; generator (None: seed 0). ValueError for sizes out of range.
+    Parameters
+    ----------
+    image_shape
+        (channels 1 to 3, height, width), with sides divisible by 2^stages.
+    latents
+        A LatentSpec or its fields.
+    channels
+        Channels of each stage.
+    hidden
+        Units of the hidden layer.
+    generator
+        CPU generator of the initial weights; None: seed 0.
+
+    Raises
+    ------
+    ValueError
+        For sizes out of range.
+
+    Examples
+    --------
+    >>> model = VAE((1, 16, 16), LatentSpec(3), channels=(4, 4))
+    >>> model(torch.zeros(2, 1, 16, 16)).shape
+    torch.Size([2, 3])
     """
 
     def __init__(
@@ -143,29 +193,42 @@ class VAE(_ImageModel):
         hidden: int = 256,
         generator: torch.Generator | None = None,
     ) -> None:
-        latents = latents if isinstance(latents, LatentSpec) else LatentSpec(**latents)
-        plain = asdict(latents) | {"categorical": list(latents.categorical)}
+        if not isinstance(latents, LatentSpec):
+            latents = LatentSpec(**latents)
+        fields = asdict(latents)
+        fields["categorical"] = list(latents.categorical)
         outputs = 2 * latents.real + sum(latents.categorical)
-        super().__init__(image_shape, latents, outputs, {"latents": plain}, channels, hidden, generator)
+        super().__init__(image_shape, latents, outputs, {"latents": fields}, channels, hidden, generator)
 
     def encode(self, images: Tensor) -> Encoding:
         """The posterior of images [n, C, H, W], floats in [0, 1] (not checked). Raises ValueError for another shape."""
         real = self.latents.real
-        mean, raw, *logits = self._encoded(images).split((real, real, *self.latents.categorical), 1)
-        return Encoding(mean, softplus(raw), tuple(log_softmax(block, 1) for block in logits))
+        outputs = self._encoded(images).split((real, real, *self.latents.categorical), 1)
+        mean, raw_scale, *logits = outputs
+        log_probabilities = tuple(log_softmax(block, 1) for block in logits)
+        return Encoding(mean, softplus(raw_scale), log_probabilities)
 
     def sample(self, encoding: Encoding, generator: torch.Generator) -> Tensor:
         """One code for each image, [n, latents.width]: real latents, then relaxed one-hot blocks. CPU generator."""
-        noise = torch.randn(encoding.mean.shape, generator=generator).to(encoding.mean)
-        drawn = [encoding.mean + encoding.scale * noise]
-        for block in encoding.log_probabilities:
-            gumbel = -torch.empty(block.shape).exponential_(generator=generator).log().to(block)
-            drawn.append(((block + gumbel) / self.latents.temperature).softmax(1))
-        return torch.cat(drawn, 1)
+        mean = encoding.mean
+        noise = torch.randn(mean.shape, generator=generator).to(mean)
+        blocks = [mean + encoding.scale * noise]
+        for log_probabilities in encoding.log_probabilities:
+            exponential = torch.empty(log_probabilities.shape).exponential_(generator=generator)
+            gumbel = -exponential.log().to(log_probabilities)
+            logits = (log_probabilities + gumbel) / self.latents.temperature
+            blocks.append(logits.softmax(1))
+        return torch.cat(blocks, 1)
 
 
 class AutoEncoder(_ImageModel):
-    """A plain autoencoder with the same network; real: length of the code; other arguments and errors as `VAE`."""
+    """A plain autoencoder with the network of `VAE`, whose other arguments and errors it shares.
+
+    Parameters
+    ----------
+    real
+        Length of the code.
+    """
 
     def __init__(
         self,
@@ -185,18 +248,35 @@ class AutoEncoder(_ImageModel):
 
 @torch.no_grad()
 def encode_all(model: VAE | AutoEncoder, images: Images, batch: int = 1024) -> Encoding:
-    """The encoding of a whole data set, on the CPU, `batch` images at a time on the model's device.
+    """The encoding of a whole data set, on the CPU.
 
-    images as in `fit_vae`. Raises ValueError for images of another shape or range.
+    Parameters
+    ----------
+    model
+        An autoencoder, on any device.
+    images
+        As in `fit_vae`.
+    batch
+        Images that are encoded together.
+
+    Raises
+    ------
+    ValueError
+        For images of another shape or range.
     """
     source = ImageSource(images, model.config["image_shape"])
     device = next(model.parameters()).device
     parts = []
     for rows in torch.arange(source.count).split(require_int("batch", batch)):
         parts.append(model.encode(source.batch(rows, device)))
-    scale = None if parts[0].scale is None else torch.cat([part.scale for part in parts]).cpu()
-    blocks = zip(*(part.log_probabilities for part in parts))
-    return Encoding(torch.cat([part.mean for part in parts]).cpu(), scale, tuple(torch.cat(b).cpu() for b in blocks))
+    mean = torch.cat([part.mean for part in parts]).cpu()
+    scale = None
+    if parts[0].scale is not None:
+        scale = torch.cat([part.scale for part in parts]).cpu()
+    log_probabilities = []
+    for blocks in zip(*(part.log_probabilities for part in parts)):
+        log_probabilities.append(torch.cat(blocks).cpu())
+    return Encoding(mean, scale, tuple(log_probabilities))
 
 
 @torch.no_grad()
@@ -205,8 +285,19 @@ def traverse(
 ) -> dict[str, Tensor]:
     """Images of latent traversals by latent name, [values or categories, C, H, W].
 
-    start: an image [C, H, W], or a code [latents.width]; `values` in the prior's standard deviations. ValueError for
-    another shape.
+    Parameters
+    ----------
+    model
+        An autoencoder.
+    start
+        An image [C, H, W], or a code [latents.width].
+    values
+        Values of a real latent, in standard deviations of the prior.
+
+    Raises
+    ------
+    ValueError
+        For another shape and no values.
     """
     if len(values) == 0:
         raise TooFew("values must be one or more numbers, got none.")
@@ -215,7 +306,8 @@ def traverse(
     code = model(start[None])[0] if start.dim() == 3 else start
     if code.shape != (model.latents.width,):
         raise WrongShape(f"start must be an image or a code of length {model.latents.width}, got {list(start.shape)}.")
-    images, column = {}, 0
+    images = {}
+    column = 0
     for name, size in zip(model.latents.names, model.latents.sizes):
         settings = torch.eye(size) if size > 1 else torch.as_tensor(values)[:, None]
         codes = code.repeat(len(settings), 1)
@@ -227,12 +319,14 @@ def traverse(
 
 def checked_shape(image_shape: Sequence[int], channels: Sequence[int]) -> tuple[list[int], list[int]]:
     """Both as lists; ValueError unless the image has 1 to 3 channels and sides that the stages can halve."""
-    shape, channels = require_ints("image_shape", image_shape, 3), require_ints("channels", channels)
+    shape = require_ints("image_shape", image_shape, 3)
+    channels = require_ints("channels", channels)
     if shape[0] > 3:
         raise WrongShape(f"image_shape must begin with 1 to 3 channels, got {shape[0]}.")
-    if shape[1] % 2 ** len(channels) or shape[2] % 2 ** len(channels):
+    factor = 2 ** len(channels)
+    if shape[1] % factor or shape[2] % factor:
         raise WrongShape(
-            f"image_shape must have a height and width divisible by {2 ** len(channels)} for {len(channels)} stages "
+            f"image_shape must have a height and width divisible by {factor} for {len(channels)} stages "
             f"of convolution, got {shape}."
         )
     return shape, channels
@@ -243,10 +337,11 @@ def encoder(
 ) -> nn.Sequential:
     """Images [n, *shape] to [n, outputs]: 4 x 4 convolutions of stride 2, a hidden layer, a linear layer."""
     layers: list[nn.Module] = []
-    for inputs, features in zip([shape[0], *channels], channels):
-        layers += [_halving(nn.Conv2d, inputs, features, generator), nn.ReLU(inplace=True)]
-    layers += [nn.Flatten(), linear(prod(_inner(shape, channels)), hidden, generator), nn.ReLU(inplace=True)]
-    layers += [linear(hidden, outputs, generator)]
+    for before, after in pairwise([shape[0], *channels]):
+        layers += [_halving(nn.Conv2d, before, after, generator), nn.ReLU(inplace=True)]
+    features = prod(_inner(shape, channels))
+    layers += [nn.Flatten(), linear(features, hidden, generator), nn.ReLU(inplace=True)]
+    layers.append(linear(hidden, outputs, generator))
     # the faster memory layout for convolutions on CPUs
     return nn.Sequential(*layers).to(memory_format=torch.channels_last)
 
@@ -258,8 +353,7 @@ def decoder(
     inner = _inner(shape, channels)
     layers: list[nn.Module] = [linear(inputs, hidden, generator), nn.ReLU(inplace=True)]
     layers += [linear(hidden, prod(inner), generator), nn.ReLU(inplace=True), nn.Unflatten(1, inner)]
-    widths = [*reversed(channels), shape[0]]
-    for before, after in zip(widths, widths[1:]):
+    for before, after in pairwise([*reversed(channels), shape[0]]):
         layers += [_halving(nn.ConvTranspose2d, before, after, generator), nn.ReLU(inplace=True)]
     return nn.Sequential(*layers[:-1]).to(memory_format=torch.channels_last)
 
@@ -275,4 +369,5 @@ def _halving(
 
 def _inner(shape: Sequence[int], channels: Sequence[int]) -> tuple[int, int, int]:
     """The shape between the convolutions and the hidden layer."""
-    return channels[-1], shape[1] >> len(channels), shape[2] >> len(channels)
+    factor = 2 ** len(channels)
+    return channels[-1], shape[1] // factor, shape[2] // factor

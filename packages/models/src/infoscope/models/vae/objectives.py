@@ -49,20 +49,23 @@ class Objective:
     @classmethod
     def settings(cls, preset: str = "published") -> dict[str, Any]:
         """Plain values of batch, learning_rate and the settings in `spelt`, of a preset. ValueError for others."""
-        published = cls()
-        found = {"batch": cls.batch, "learning_rate": cls.learning_rate}
-        found |= {name: getattr(published, field) for name, field in cls.spelt.items()}
-        return found | cls.presets.get(one_of("preset", preset, PRESETS), {})
+        one_of("preset", preset, PRESETS)
+        settings = {"batch": cls.batch, "learning_rate": cls.learning_rate}
+        for name, field in cls.spelt.items():
+            settings[name] = getattr(cls, field)
+        return settings | cls.presets.get(preset, {})
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any], steps: int) -> Self:
         """The objective for a training of `steps` steps, from `settings`."""
-        return cls(**{field: settings[name] for name, field in cls.spelt.items()})
+        weights = {field: settings[name] for name, field in cls.spelt.items()}
+        return cls(**weights)
 
     @classmethod
     def network(cls, image_shape: Sequence[int], latents: int, **size: Any) -> VAE | AutoEncoder:
         """A suitable network with this number of latents; size: channels, hidden and generator, as in `VAE`."""
-        return VAE(image_shape, LatentSpec(latents - len(cls.categories), cls.categories), **size)
+        real = latents - len(cls.categories)
+        return VAE(image_shape, LatentSpec(real, cls.categories), **size)
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -105,7 +108,8 @@ class Reconstruction(Objective):
             raise WrongType(f"model must be an AutoEncoder for the objective ae, got {type(model).__name__}.")
 
     def losses(self, model: Any, images: Tensor, generator: torch.Generator, items: int, step: int) -> Losses:
-        nll = negative_log_likelihood(model.decode(model.encode(images).mean), images)
+        codes = model.encode(images).mean
+        nll = negative_log_likelihood(model.decode(codes), images)
         return {"loss": nll, "reconstruction": nll}
 
 
@@ -119,8 +123,9 @@ class BetaVAE(Objective):
     beta: float = 4.0
 
     def losses(self, model: Any, images: Tensor, generator: torch.Generator, items: int, step: int) -> Losses:
-        encoding, _, nll = _passed(model, images, generator)
-        kl = sum(_divergences(encoding))
+        encoding, _, nll = _sampled(model, images, generator)
+        real, categorical = _divergences(encoding)
+        kl = real + categorical
         return {"loss": nll + self.beta * kl, "reconstruction": nll, "kl": kl}
 
 
@@ -143,15 +148,21 @@ class FactorVAE(Objective):
     batches: ClassVar[int] = 2
     learning_rate: ClassVar[float] = 1e-4
     spelt: ClassVar = {
-        "weight": "gamma", "discriminator_width": "width", "discriminator_depth": "depth",
+        "weight": "gamma",
+        "discriminator_width": "width",
+        "discriminator_depth": "depth",
         "discriminator_learning_rate": "discriminator_learning_rate",
-    }  # fmt: skip
+    }
     presets: ClassVar = {
         "quick": {
-            "weight": 10.0, "batch": 32, "learning_rate": 2e-3, "discriminator_width": 128, "discriminator_depth": 4,
+            "weight": 10.0,
+            "batch": 32,
+            "learning_rate": 2e-3,
+            "discriminator_width": 128,
+            "discriminator_depth": 4,
             "discriminator_learning_rate": 5e-4,
         }
-    }  # fmt: skip
+    }
     cost: ClassVar[float] = 1.3  # it trains a second network
 
     gamma: float = 35.0
@@ -161,19 +172,23 @@ class FactorVAE(Objective):
 
     def prepare(self, model: VAE | AutoEncoder, generator: torch.Generator) -> None:
         super().prepare(model, generator)
+        depth = require_int("depth", self.depth)
+        width = require_int("width", self.width)
         layers: list[nn.Module] = []
         inputs = model.latents.width
-        for _ in range(require_int("depth", self.depth)):
-            layers += [linear(inputs, require_int("width", self.width), generator), nn.LeakyReLU(0.2, inplace=True)]
-            inputs = self.width
-        self.discriminator = nn.Sequential(*layers, linear(inputs, 1, generator)).to(next(model.parameters()).device)
-        self._optimiser = torch.optim.Adam(
-            self.discriminator.parameters(), lr=self.discriminator_learning_rate, betas=(0.5, 0.9), fused=True
-        )
+        for _ in range(depth):
+            layers += [linear(inputs, width, generator), nn.LeakyReLU(0.2, inplace=True)]
+            inputs = width
+        layers.append(linear(inputs, 1, generator))
+        device = next(model.parameters()).device
+        self.discriminator = nn.Sequential(*layers).to(device)
+        rate = self.discriminator_learning_rate
+        self._optimiser = torch.optim.Adam(self.discriminator.parameters(), rate, betas=(0.5, 0.9), fused=True)
 
     def losses(self, model: Any, images: Tensor, generator: torch.Generator, items: int, step: int) -> Losses:
-        encoding, codes, nll = _passed(model, images, generator)
-        kl = sum(_divergences(encoding))
+        encoding, codes, nll = _sampled(model, images, generator)
+        real, categorical = _divergences(encoding)
+        kl = real + categorical
         self.discriminator.requires_grad_(False)  # fixed here
         correlation = self.discriminator(codes).mean()
         self.discriminator.requires_grad_(True)
@@ -184,11 +199,15 @@ class FactorVAE(Objective):
     def after(self, model: Any, images: Tensor, generator: torch.Generator) -> Losses:
         with torch.no_grad():
             codes = model.sample(model.encode(images), generator)
-            blocks = codes.split(model.latents.sizes, 1)
-            orders = (torch.randperm(len(codes), generator=generator).to(codes.device) for _ in blocks)
-            permuted = torch.cat([block[order] for block, order in zip(blocks, orders)], 1)
-        logits = self.discriminator(torch.cat([self._codes, permuted])).squeeze(1)
-        joint, product = logits.split((len(self._codes), len(permuted)))
+            blocks = []
+            for block in codes.split(model.latents.sizes, 1):
+                order = torch.randperm(len(codes), generator=generator).to(codes.device)
+                blocks.append(block[order])
+            permuted = torch.cat(blocks, 1)
+        both = torch.cat([self._codes, permuted])
+        logits = self.discriminator(both).squeeze(1)
+        joint = logits[: len(self._codes)]
+        product = logits[len(self._codes) :]
         loss = 0.5 * (softplus(-joint).mean() + softplus(product).mean())
         self._optimiser.zero_grad()
         loss.backward()
@@ -215,8 +234,9 @@ class BetaTCVAE(Objective):
     learning_rate: ClassVar[float] = 1e-3
     spelt: ClassVar = {"weight": "beta"}
     presets: ClassVar = {
-        "published": {"share": 0.1}, "quick": {"weight": 4.0, "batch": 32, "learning_rate": 2e-3}
-    }  # fmt: skip
+        "published": {"share": 0.1},
+        "quick": {"weight": 4.0, "batch": 32, "learning_rate": 2e-3},
+    }
 
     alpha: float = 1.0
     beta: float = 6.0
@@ -228,28 +248,35 @@ class BetaTCVAE(Objective):
             raise InvalidInput(f"model must have real latents only for beta-tcvae, got {model.latents}.")
 
     def losses(self, model: Any, images: Tensor, generator: torch.Generator, items: int, step: int) -> Losses:
-        encoding, codes, nll = _passed(model, images, generator)
+        encoding, codes, nll = _sampled(model, images, generator)
         log_weights = stratified_log_weights(len(images), items, like=codes.detach())
         parts = kl_parts(codes, encoding.mean, encoding.scale, log_weights)
         information, correlation, dimensions = (part.mean() for part in parts)
         loss = nll + self.alpha * information + self.beta * correlation + self.gamma * dimensions
-        losses = {"loss": loss, "reconstruction": nll, "kl": information + correlation + dimensions}
-        losses |= {"mutual_information": information, "total_correlation": correlation}
-        return losses | {"dimension_wise_kl": dimensions}
+        return {
+            "loss": loss,
+            "reconstruction": nll,
+            "kl": information + correlation + dimensions,
+            "mutual_information": information,
+            "total_correlation": correlation,
+            "dimension_wise_kl": dimensions,
+        }
 
 
 @dataclass
 class JointVAE(Objective):
     """reconstruction + gamma |KL_real - C_real| + gamma |KL_categorical - C_categorical| (Dupont 2018, equation 7).
 
-    Capacities (nats) rise linearly over `capacity_steps`; that of categories is at most the sum of ln C. Published with
-    5 real latents and one of 3 categories; 3dshapes: 4 categories, learning rate 1e-4. capacity_share: share of the
-    training over which they rise; 0 for "quick".
+    Capacities (nats) rise linearly over `capacity_steps`; the capacity of categories is at most the sum of ln C.
+    Published with 5 real latents and one of 3 categories; 3dshapes: 4 categories, learning rate 1e-4. capacity_share:
+    share of the training over which they rise; 0 for "quick".
     """
 
     spelt: ClassVar = {
-        "weight": "gamma", "capacity_real": "capacity_real", "capacity_categorical": "capacity_categorical"
-    }  # fmt: skip
+        "weight": "gamma",
+        "capacity_real": "capacity_real",
+        "capacity_categorical": "capacity_categorical",
+    }
     presets: ClassVar = {
         "published": {"capacity_share": 1.0},
         "quick": {"weight": 2.0, "batch": 32, "learning_rate": 2e-3, "capacity_real": 7.0, "capacity_share": 0.0},
@@ -273,15 +300,22 @@ class JointVAE(Objective):
             raise InvalidInput(f"model must have categorical latents for joint-vae, got {model.latents}.")
 
     def losses(self, model: Any, images: Tensor, generator: torch.Generator, items: int, step: int) -> Losses:
-        encoding, _, nll = _passed(model, images, generator)
+        encoding, _, nll = _sampled(model, images, generator)
         real, categorical = _divergences(encoding)
         share = min(1.0, step / self.capacity_steps)
-        highest = sum(math.log(size) for size in model.latents.categorical)
-        capacities = share * self.capacity_real, min(share * self.capacity_categorical, highest)
-        loss = nll + self.gamma * ((real - capacities[0]).abs() + (categorical - capacities[1]).abs())
-        losses = {"loss": loss, "reconstruction": nll, "kl": real + categorical}
-        losses |= {"kl_real": real, "kl_categorical": categorical}
-        return losses | dict(zip(("capacity_real", "capacity_categorical"), map(nll.new_tensor, capacities)))
+        largest = sum(math.log(size) for size in model.latents.categorical)
+        capacity_real = share * self.capacity_real
+        capacity_categorical = min(share * self.capacity_categorical, largest)
+        excess = (real - capacity_real).abs() + (categorical - capacity_categorical).abs()
+        return {
+            "loss": nll + self.gamma * excess,
+            "reconstruction": nll,
+            "kl": real + categorical,
+            "kl_real": real,
+            "kl_categorical": categorical,
+            "capacity_real": nll.new_tensor(capacity_real),
+            "capacity_categorical": nll.new_tensor(capacity_categorical),
+        }
 
 
 OBJECTIVES: dict[str, type[Objective]] = {
@@ -299,7 +333,7 @@ def negative_log_likelihood(logits: Tensor, images: Tensor) -> Tensor:
     return binary_cross_entropy_with_logits(logits, images, reduction="sum") / len(images)
 
 
-def _passed(model: VAE, images: Tensor, generator: torch.Generator) -> tuple[Encoding, Tensor, Tensor]:
+def _sampled(model: VAE, images: Tensor, generator: torch.Generator) -> tuple[Encoding, Tensor, Tensor]:
     """The encoding, a code drawn for each image, and its reconstruction loss."""
     encoding = model.encode(images)
     codes = model.sample(encoding, generator)
@@ -309,4 +343,7 @@ def _passed(model: VAE, images: Tensor, generator: torch.Generator) -> tuple[Enc
 def _divergences(encoding: Encoding) -> tuple[Tensor, Tensor]:
     """KL divergences from the prior of real and of categorical latents, means over images."""
     real = gaussian_kl(encoding.mean, encoding.scale).sum(1).mean()
-    return real, sum((categorical_kl(block).mean() for block in encoding.log_probabilities), real.new_zeros(()))
+    categorical = real.new_zeros(())
+    for log_probabilities in encoding.log_probabilities:
+        categorical = categorical + categorical_kl(log_probabilities).mean()
+    return real, categorical

@@ -34,10 +34,23 @@ def fit_vae(
     generator: torch.Generator | None = None,
     device: torch.device | str | None = None,
 ) -> dict[str, list[float]]:
-    """Trains `model` in place and returns `Training.trace`; other arguments and errors as `VaeTraining`.
+    """The trace of a training of `model` in place: losses by name, as `Training.trace`.
 
-    After every `every` steps: report(step, losses), with mean losses; save(make), where make() is the state for
-    `resume`. FloatingPointError when the training diverges.
+    Other arguments and errors are described by `VaeTraining`.
+
+    Parameters
+    ----------
+    every
+        Steps between calls of `report` and `save`.
+    report
+        report(step, losses), with mean losses in nats per image.
+    save, resume
+        save(make), where make() is the state for `resume`.
+
+    Raises
+    ------
+    FloatingPointError
+        When the training diverges.
     """
     training = VaeTraining(
         model, objective, images, steps, batch=batch, learning_rate=learning_rate, generator=generator, device=device
@@ -59,15 +72,33 @@ def fit_vae(
 class VaeTraining(Training):
     """The interruptible training of an autoencoder (see `Training`).
 
-    objective      a name of OBJECTIVES, or an instance, `OBJECTIVES[name](beta=2)`, which is copied
-    images         [N, C, H, W]: floats in [0, 1], or whole numbers, 0/1 or 0..255; or an object with a length and a
-                   method `images(index)`
-    batch          images per step (FactorVAE: twice as many); None: the published number, as for learning_rate
-    generator      CPU generator of batches, noise and a discriminator's weights (None: seed 0)
-    device         of the computation, to which the model is moved; None: that of the model
+    Images are drawn without replacement, epoch by epoch, in whole batches.
 
-    Images are drawn without replacement, epoch by epoch, in whole batches. ValueError for images of another shape or
-    range, fewer images than a step takes, an objective that does not suit the model, or a number out of range.
+    Parameters
+    ----------
+    model
+        A VAE or an AutoEncoder, trained in place.
+    objective
+        A name of OBJECTIVES, or an instance, `OBJECTIVES[name](beta=2)`, which is copied.
+    images
+        [N, C, H, W]: floats in [0, 1], or whole numbers, 0/1 or 0..255; or an object with a length and a method
+        `images(index)`.
+    steps
+        Steps of the training.
+    batch
+        Images per step (FactorVAE: twice as many); None: the published number.
+    learning_rate
+        Of Adam; None: the published number.
+    generator
+        CPU generator of batches, noise and a discriminator's weights (None: seed 0).
+    device
+        Device of the computation, to which the model is moved; None: the model stays where it is.
+
+    Raises
+    ------
+    ValueError
+        For images of another shape or range, fewer images than a step takes, an objective that does not suit the
+        model, or a number out of range.
     """
 
     def __init__(
@@ -85,18 +116,17 @@ class VaeTraining(Training):
         if isinstance(objective, str):
             objective = OBJECTIVES[one_of("objective", objective, OBJECTIVES)]()
         if not isinstance(objective, Objective):
-            raise WrongType(
-                f"objective must be a name of OBJECTIVES or an Objective (see objectives), got "
-                f"{type(objective).__name__}."
-            )
+            kind = type(objective).__name__
+            raise WrongType(f"objective must be a name of OBJECTIVES or an Objective (see objectives), got {kind}.")
         self._objective = copy.deepcopy(objective)
         self._source = ImageSource(images, model.config["image_shape"])
+        items = self._source.count
         self._batch = objective.batch if batch is None else require_int("batch", batch, 2)
         rate = objective.learning_rate if learning_rate is None else learning_rate
         require_number("learning_rate", rate, ends=False)
-        if objective.batches * self._batch > self._source.count:
+        if objective.batches * self._batch > items:
             raise OutOfRange(
-                f"batch must be at most {self._source.count // objective.batches} for {self._source.count} images and "
+                f"batch must be at most {items // objective.batches} for {items} images and "
                 f"{objective.batches} batches a step, got {self._batch}."
             )
         generator = generator_or_default(generator)
@@ -104,10 +134,10 @@ class VaeTraining(Training):
         self._model = model.to(self._device).train()
         self._objective.prepare(model, generator)
         self._optimiser = torch.optim.Adam(model.parameters(), lr=rate, betas=objective.betas, fused=True)
-        settings = {"objective": type(objective).__name__, **asdict(objective), "items": self._source.count}
-        settings |= {"batch": self._batch, "learning_rate": rate}
+        settings = {"objective": type(objective).__name__, **asdict(objective)}
+        settings |= {"items": items, "batch": self._batch, "learning_rate": rate}
         parts = {"model": model, "optimiser": self._optimiser, "objective": self._objective}
-        per_epoch = self._source.count // (self._batch * objective.batches)
+        per_epoch = items // (self._batch * objective.batches)
         super().__init__(require_int("steps", steps), per_epoch, generator, settings, parts)
 
     def _step(self, rows: Tensor) -> dict[str, Tensor]:
@@ -121,5 +151,6 @@ class VaeTraining(Training):
         return {name: loss.double() for name, loss in losses.items()}
 
     def _epoch(self) -> Sequence[Tensor]:
-        order = torch.randperm(self._source.count, generator=torch.Generator().manual_seed(self._seed))
+        generator = torch.Generator().manual_seed(self._seed)
+        order = torch.randperm(self._source.count, generator=generator)
         return order.split(self._batch * self._objective.batches)

@@ -125,7 +125,10 @@ class Archive:
     @property
     def labels(self) -> Counter[str]:
         """The number of runs by profile."""
-        return Counter(label for run in self.runs for label in run.labels)
+        counts: Counter[str] = Counter()
+        for run in self.runs:
+            counts.update(run.labels)
+        return counts
 
 
 def read_archive(path: Path) -> Archive:
@@ -136,7 +139,8 @@ def read_archive(path: Path) -> Archive:
         content = lines(path)
         header = validated(Header.model_validate_json, next(content, "{}"))
         runs = [validated(FinishedRun.model_validate_json, line) for line in content]
-        if len({run.key for run in runs}) != header.runs:
+        keys = {run.key for run in runs}
+        if len(keys) != header.runs:
             raise InvalidInput(f"it has {len(runs)} runs, but its header announces {header.runs} different ones")
         digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
     return Archive(path, header, digest, runs)
@@ -144,8 +148,14 @@ def read_archive(path: Path) -> Archive:
 
 def write_archive(path: Path, experiment: str, runs: Sequence[FinishedRun]) -> None:
     """Writes a file of runs, completely or not at all. Raises ValueError if it could not be read again."""
-    header = {"format": "infoscope runs", "version": 1, "experiment": experiment, "runs": len(runs)}
-    header |= {"curves": False, "tables": False}
+    header = {
+        "format": "infoscope runs",
+        "version": 1,
+        "experiment": experiment,
+        "runs": len(runs),
+        "curves": False,
+        "tables": False,
+    }
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".unfinished-{path.name}")
     try:

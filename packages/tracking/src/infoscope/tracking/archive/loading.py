@@ -26,16 +26,16 @@ from infoscope.tracking.tags import CELL, CONSTANTS, KEY, LOADED_FROM, LOADED_RU
 
 @dataclass
 class Loaded:
-    """The numbers of runs added and of cells known before."""
+    """The numbers of runs added and of cells recorded before."""
 
     archive: Archive
     added: int
     known: int
 
     def __str__(self) -> str:
-        counts = ", ".join(f"{ascii_text(label)}: {count:,}" for label, count in sorted(self.archive.labels.items()))
-        known = f", {self.known:,} already recorded" if self.known else ""
-        return f"{self.archive.experiment}: {self.added:,} cells added{known} ({counts})"
+        counts = [f"{ascii_text(label)}: {count:,}" for label, count in sorted(self.archive.labels.items())]
+        recorded = f", {self.known:,} already recorded" if self.known else ""
+        return f"{self.archive.experiment}: {self.added:,} cells added{recorded} ({', '.join(counts)})"
 
 
 def load(archive: Archive) -> Loaded:
@@ -69,11 +69,12 @@ def _load(archive: Archive, store: Store, missing: Sequence[FinishedRun], folder
     """Publishes the missing runs, under one parent run for each label."""
     by_label: dict[str, list[FinishedRun]] = defaultdict(list)
     for run in missing:
-        by_label[next(iter(run.labels), "")].append(run)
-    shown = Console(stderr=True)
+        label = run.labels[0] if run.labels else ""
+        by_label[label].append(run)
+    console = Console(stderr=True)
     for label, runs in by_label.items():
         parent = open_parent(store, label, len(runs), archive.name, {LOADED_FROM: archive.name})
-        for run in track(runs, f"{archive.experiment} {label}", console=shown, disable=not shown.is_terminal):
+        for run in track(runs, f"{archive.experiment} {label}", console=console, disable=not console.is_terminal):
             cell = _cell_folder(run, archive, parent, folder)
             publish(cell, store)
             cell.remove()
@@ -96,9 +97,9 @@ def _cell_folder(run: FinishedRun, archive: Archive, parent: str, folder: Path) 
     if constants:
         lines.append({"time": run.start, "constants": present_names(archive.experiment, constants)})
     for name, points in present_names(archive.experiment, run.metrics).items():
-        for step, time, value in points:
+        for step, delay, value in points:
             number = math.nan if value is None else value
-            lines.append({"time": run.start + time, "step": step, "metrics": {name: number}})
+            lines.append({"time": run.start + delay, "step": step, "metrics": {name: number}})
     cell.append(*lines)
     cell.end(run.outcome, at=run.end)
     return cell

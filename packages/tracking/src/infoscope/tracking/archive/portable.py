@@ -22,15 +22,19 @@ def is_carried(name: str) -> bool:
     """Whether a file holds tags of this name: some of MLflow's and ours, and all that a sweep or a user has added."""
     if name.startswith("mlflow."):
         return name in _MLFLOW_TAGS or name.startswith(f"{CONSTANTS} ")
-    return name in _OWN_TAGS if name.startswith("infoscope.") else True
+    if name.startswith("infoscope."):
+        return name in _OWN_TAGS
+    return True
 
 
 def portable_tags(tags: Mapping[str, str]) -> dict[str, str]:
     """The tags of a run that a file holds, without folder names and passwords."""
     carried = {}
     for name, value in tags.items():
-        if is_carried(name):
-            carried[name] = value if name.startswith((CELL, CONSTANTS)) else without_folders(value)
+        if not is_carried(name):
+            continue
+        is_data = name.startswith((CELL, CONSTANTS))
+        carried[name] = value if is_data else without_folders(value)
     return carried
 
 
@@ -45,7 +49,7 @@ def portable_source(source: str) -> str:
         fields = json.loads(source)
     except ValueError:
         fields = None
-    if not (isinstance(fields, dict) and all(isinstance(value, str) for value in fields.values())):
+    if not isinstance(fields, dict) or not all(isinstance(value, str) for value in fields.values()):
         return without_folders(source)
     portable = {}
     for name, value in fields.items():

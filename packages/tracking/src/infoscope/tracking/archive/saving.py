@@ -29,9 +29,9 @@ class Saved:
     labels: Counter[str] = field(default_factory=Counter)
 
     def __str__(self) -> str:
-        counts = ", ".join(f"{label}: {count:,}" for label, count in sorted(self.labels.items()))
+        counts = [f"{label}: {count:,}" for label, count in sorted(self.labels.items())]
         size = self.path.stat().st_size
-        return f"{self.path}: {self.runs:,} finished cells of {self.experiment} ({counts}), {size:,} bytes"
+        return f"{self.path}: {self.runs:,} finished cells of {self.experiment} ({', '.join(counts)}), {size:,} bytes"
 
 
 def save(experiment: str, path: Path, profile: str | None = None) -> Saved:
@@ -48,7 +48,10 @@ def save(experiment: str, path: Path, profile: str | None = None) -> Saved:
     if path.exists():
         _require_no_loss(path, experiment, {run.key for run in runs})
     write_archive(path, experiment, runs)
-    return Saved(path, experiment, len(runs), Counter(label for run in runs for label in run.labels))
+    saved = Saved(path, experiment, len(runs))
+    for run in runs:
+        saved.labels.update(run.labels)
+    return saved
 
 
 def _require_no_loss(path: Path, experiment: str, keys: set[str]) -> None:
@@ -56,7 +59,8 @@ def _require_no_loss(path: Path, experiment: str, keys: set[str]) -> None:
     existing = read_archive(path)
     if existing.experiment != experiment:
         raise InvalidInput(f"{path} must hold runs of {experiment}, but it holds runs of {existing.experiment}")
-    if lost := {run.key for run in existing.runs} - keys:
+    lost = {run.key for run in existing.runs} - keys
+    if lost:
         raise OutOfRange(
             f"{path} has {len(lost)} cells that would be lost; load it first (`make runs-load ARGS={path}`) or move it"
         )
@@ -65,7 +69,8 @@ def _require_no_loss(path: Path, experiment: str, keys: set[str]) -> None:
 
 
 def _finished_run(run: Run, path: Path) -> FinishedRun:
-    tags, start = run.data.tags, run.info.start_time or 0
+    tags = run.data.tags
+    start = run.info.start_time or 0
     metrics = {}
     # with steps and times, which `run.data.metrics` lacks, and which would cost one request per metric
     for point in run.data._metric_objs:
@@ -75,7 +80,8 @@ def _finished_run(run: Run, path: Path) -> FinishedRun:
     inputs = []
     for data in run.inputs.dataset_inputs if run.inputs else ():
         entry = entry_of(data)
-        inputs.append(entry | {"source": portable_source(entry["source"])})
+        entry["source"] = portable_source(entry["source"])
+        inputs.append(entry)
     fields = {
         "key": tags[KEY],
         "run": tags.get(LOADED_RUN, run.info.run_id),
