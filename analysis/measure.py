@@ -3,7 +3,7 @@
 DATA is a table (.csv, .xlsx, .parquet) whose columns X and Y name, or a .npz with arrays x and y. The interval of the
 reading is for the true value, calibrated on simulated data; those of single estimators are for sampling error only.
 With GIVEN=age,sex the answer is what x and y share given these conditions, then the reading without them.
-With TIME=t, or SERIES=yes for rows in the order of time, the answer is what the past of each says about the other.
+With TIME=t, or SERIES=yes for rows in the order of time, the answer is the information of each past about the other.
 Written: a table, a figure, one page to send, and one run in MLflow.
 """
 

@@ -1,4 +1,4 @@
-"""Series of your own: what the past of one says about another, at which lags (measure), and which leads which (screen).
+"""Series of your own: information of the past of one about another, by lag (measure), and which leads which (screen).
 
 TIME=t names the column with the times, SERIES=yes says that rows are in their order; LAGS=3 sets the past values.
 """
@@ -36,9 +36,9 @@ MEASURE, SCREEN = "measure", "screen"  # experiments
 TRANSFER = "transfer entropy"
 Readings = dict[tuple[str, str], Reading]  # by what, and from which series to which
 MEANING = (
-    "A transfer entropy is what the past of one series adds about the next value of the other to what its own past "
-    "says (Schreiber 2000); information is what the past says without that. The history, how many past values, is part "
-    "of the question. Intervals are for the true value, calibrated on simulated processes."
+    "A transfer entropy is what the past of one series adds about the next value of the other beyond its own past "
+    "(Schreiber 2000); information of the past includes what both pasts share. The history, how many past values, is "
+    "part of the question. Intervals are for the true value, calibrated on simulated processes."
 )
 MOST_LAGS = 10  # of the curve
 MOST_SHOWN = 10  # pairs, where none leads
@@ -62,7 +62,9 @@ def measure_series(given: SimpleNamespace) -> None:
     file = Path(given.data).name
     forward, backward = (reading for (what, _), reading in readings.items() if what == TRANSFER)
     answers = [series.direction(forward, backward, names), *str(curve).splitlines(), *graded(readings)]
-    heading = f"{file}: what the past of {names[0]} says about {names[1]}, and the reverse, in bits (n = {forward.n:,})"
+    heading = (
+        f"{file}: information of the past of {names[0]} about {names[1]}, and the reverse, in bits (n = {forward.n:,})"
+    )
     page = Page(heading, answers, {"What the numbers mean": [MEANING]})
     results = [table(readings, file, data.digest), curve_result(curve, file)]
     params = {

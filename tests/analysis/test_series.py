@@ -32,8 +32,8 @@ def test_measure_answers_both_ways(here, words, capsys):
     both, forth, back, *_ = capsys.readouterr().out.splitlines()
     assert both.startswith("The past of rain adds ")
     assert "the past of level adds nothing that is detected" in both
-    assert forth.startswith("rain says most about level one step later")
-    assert back.startswith("At each lag level says at most")
+    assert forth.startswith("rain carries most information about level one step later")
+    assert back.startswith("At each lag level carries at most")
     stem = words[1].removesuffix(".csv")
     table = written(f"measure-{stem}", ".tex", ".html").set_index("what")
     forward = table.loc["transfer entropy, rain to level"]

@@ -122,7 +122,7 @@ def test_the_lag_curve_has_its_top_where_the_effect_is():
     assert best["low"] <= 0.5 <= best["high"] and best["low"] > 0
     others = rows.drop(("wind", "power", 2))
     assert (others["low"] == 0).all()
-    assert str(curve).startswith("wind says most about power 2 steps later")
+    assert str(curve).startswith("wind carries most information about power 2 steps later")
     assert len(curve.plot().lines) == 2
 
 

@@ -1,4 +1,4 @@
-"""What the past of one series says about another: information, transfer entropy, the lags that matter; with intervals.
+"""Information that the past of one series carries about another: transfer entropy, lag curves, with intervals.
 
 Rows are equally spaced moments of x and of y. The intervals are calibrated on simulated processes of known transfer
 entropy, of families that were left out (`infoscope.data.prior.processes`); what follows is bits when printed.
@@ -285,13 +285,13 @@ class LagCurve(InNotebook):
             if best["low"] > 0:
                 later = "one step later" if best["lag"] == 1 else f"{best['lag']} steps later"
                 sentences.append(
-                    f"{cause} says most about {effect} {later}: {best['bits']:.2f} bits "
+                    f"{cause} carries most information about {effect} {later}: {best['bits']:.2f} bits "
                     f"(95 % for all lags together: {best['low']:.2f} to {best['high']:.2f})."
                 )
             else:
                 most = rows["high"].max()
                 sentences.append(
-                    f"At each lag {cause} says at most {most:.2f} bits about {effect} (95 %, all lags together)."
+                    f"At each lag {cause} carries at most {most:.2f} bits about {effect} (95 %, all lags together)."
                 )
         return "\n".join(sentences)
 
@@ -347,7 +347,7 @@ def _adds(reading: Reading, cause: str, effect: str) -> str:
     if reading.grade == C:
         return f"how much the past of {cause} adds about the next value of {effect} is uncertain, {amount(answer)}"
     if answer.low > 0:
-        return f"the past of {cause} adds {amount(answer)} about the next value of {effect} to what its own past says"
+        return f"the past of {cause} adds {amount(answer)} about the next value of {effect} beyond its own past"
     if reading.p_value <= 0.05:
         return f"the past of {cause} adds little about the next value of {effect}, {at_most(answer)}"
     return f"the past of {cause} adds nothing that is detected about the next value of {effect}, {at_most(answer)}"
