@@ -30,7 +30,7 @@ SHOWN = [
     for number, code in enumerate(blocks(REPOSITORY / name, ""), 1)
     if name != "README.md" or "load_model" not in code  # tests/tracking/test_readme.py
 ]
-KINDS = ("angles", "counts", "classes", "images", "embeddings", "reading", "series")  # pages of examples with their outputs
+KINDS = ("angles", "counts", "classes", "images", "embeddings", "reading", "series")  # pages with one example
 RUN = [path for path in sorted((REPOSITORY / "docs").rglob("*.md")) if blocks(path, " exec.*?")]
 
 

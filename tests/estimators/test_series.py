@@ -98,6 +98,8 @@ def test_gaps_and_units_end_a_series():
     early = time.delete(0).insert(0, pd.Timestamp("2023-01-01"))
     checked = series.as_series(x, x, time=early)
     assert np.bincount(checked.units).tolist() == [1, 119]
+    working = pd.bdate_range("2024-01-01", periods=120)
+    assert series.as_series(x, x, time=working).units.max() == 0  # weekends are no gaps
     units = series.as_series(x, x, groups=np.repeat(["b", "a"], 60)).units
     assert np.bincount(units).tolist() == [60, 60]
     broken = series.as_series(x, y)

@@ -45,7 +45,8 @@ HISTORIES = (1, 2, 3, 4, 6, 8, 12)  # candidates
 MIN_ROWS = 50  # moments with a whole past
 MIN_INDEPENDENT = 50  # rows that the memory leaves
 MOST_DRIFT = 0.8  # share of the variance between successive tenths
-GAP = 1.5  # steps of the usual length; after a longer one another series begins
+GAP = 1.5  # usual steps; after a longer one another series begins
+USUAL = 0.9  # share of the steps that are usual: weekends between working days are
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +73,7 @@ def as_series(x: Any, y: Any, time: Any = None, groups: ArrayLike | None = None)
     """x and y as checked series, for the functions below.
 
     x, y     values [n] or [n, d], numbers or categories as in `estimate`; rows in the order of time, or by `time`
-    time     moments [n], numbers or dates; where a step is longer than 1.5 usual ones, another series begins
+    time     moments [n], numbers or dates; where a step is 1.5 times longer than 9 of 10 steps, another series begins
     groups   names [n] of units (a panel), each with its own series
 
     Raises WrongLength, WrongType, NoVariation as `estimate`; InvalidInput: a moment that occurs twice in a unit;
@@ -91,8 +92,10 @@ def as_series(x: Any, y: Any, time: Any = None, groups: ArrayLike | None = None)
     complete = ~missing[order]
     order, units = order[complete], units[complete]
     variables, _ = as_variables(**{name: take_rows(value, order) for name, value in values.items()})
-    if missing.any():
-        notes.append(Note(f"{missing.sum():,} of {n:,} moments have missing values: a series ends there.", "gaps"))
+    gaps = len(np.unique(units)) - len(np.unique(names[order]))
+    if gaps:
+        sentence = f"{gaps:,} gaps in time or missing values: another series begins after each."
+        notes.append(Note(sentence, "gaps"))
     x, y = variables["x"], variables["y"]
     notes = tuple(dict.fromkeys([*notes, *x.notes, *y.notes]))
     return Series(replace(x, notes=()), replace(y, notes=()), units, notes)
@@ -119,7 +122,7 @@ def units_in_order(names: NDArray[np.intp], moments: NDArray[Any], missing: NDAr
     steps = np.diff(moments)
     if (same & (steps == 0)).any():
         raise InvalidInput("time must not repeat within a series, got a moment twice: name units by groups.")
-    usual = float(np.median(steps[same])) if same.any() else 1.0
+    usual = float(np.quantile(steps[same], USUAL)) if same.any() else 1.0
     begins = ~same | (steps > GAP * usual) | missing[:-1]
     return np.concatenate([[0], np.cumsum(begins)])
 

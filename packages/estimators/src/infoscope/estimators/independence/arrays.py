@@ -139,7 +139,7 @@ def independence_test(x: Any, y: Any, z: Any = None, groups: ArrayLike | None = 
         p = p_value_of_columns(columns["x"], columns["y"], codes)
         information = information_of_residuals(*residuals([smooth_x, smooth_y], []), codes)
     labels = [variable.codes for variable in (variable_x, variable_y) if variable.kind == "discrete"]
-    notes = (NOT_DECIDED,) if math.isnan(p) else ()
+    notes = (NOT_DECIDED,) if conditions and math.isnan(p) else ()
     return IndependenceTest(p, at_most_entropy(information, labels, codes), notes)
 
 
