@@ -279,7 +279,7 @@ class _Run:
             device = "cuda"
             needed["GPU"] = share
             slots = max(1, min(slots, int(gpus / share)))
-        job = Job(self.sweep, self.folder, device, {**self.tags, PARENT: self.parent}, self.store)
+        job = self._job(device)
 
         def trainable(config: dict[str, Any]) -> None:
             run_bundle(config["bundle"], job, tune.report)
@@ -307,6 +307,10 @@ class _Run:
                 tuner.fit()
         finally:
             shutil.rmtree(storage, ignore_errors=True)  # Tune's own files are not needed any more
+
+    def _job(self, device: str) -> Job:
+        """What trials on a device need to know of the run."""
+        return Job(self.sweep, self.folder, device, {**self.tags, PARENT: self.parent}, self.store)
 
     def _tune_config(self, slots: int) -> Any:
         """Tune's settings: of early stopping, where the sweep has it, and of a search of configurations."""
