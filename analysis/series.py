@@ -66,7 +66,7 @@ def measure_series(given: SimpleNamespace) -> None:
         f"{file}: information of the past of {names[0]} about {names[1]}, and the reverse, in bits (n = {forward.n:,})"
     )
     page = Page(heading, answers, {"What the numbers mean": [MEANING]})
-    results = [table(readings, file, data.digest), curve_result(curve, file)]
+    results = [table(readings, curve, file, data.digest), curve_table(curve, file)]
     params = {
         "n": forward.n,
         "x": ",".join(data.variables[0]),
@@ -125,8 +125,8 @@ def graded(readings: Readings) -> list[str]:
     return [f"Grade C: {reason}" for reason in reasons]
 
 
-def table(readings: Readings, file: str, digest: str) -> Result:
-    """A row for each reading: bits with a 95 % interval."""
+def table(readings: Readings, curve: series.LagCurve, file: str, digest: str) -> Result:
+    """A row for each reading, bits with a 95 % interval; its figure is the lag curve."""
     rows, words = [], []
     for (what, which), reading in readings.items():
         name = f"{what}, {which}"
@@ -140,13 +140,14 @@ def table(readings: Readings, file: str, digest: str) -> Result:
             "grade": reading.grade,
             "history": history,
         })  # fmt: skip
-    notes = dict.fromkeys(note for reading in readings.values() for note in reading.notes)
+    notes = dict.fromkeys(note for reading in readings.values() for note in reading.notes if note.code != "history")
     caption = [
-        f"Bits between series of {file}; the interval is for the true value.",
+        f"Bits between series of {file}; intervals are for the true value, in the figure by lag for all lags "
+        "together.",
         *notes,
         f"SHA-256 of the data: {digest}.",
     ]
-    return Result("measure", pd.DataFrame(rows), pd.DataFrame(words), caption)
+    return Result("measure", pd.DataFrame(rows), pd.DataFrame(words), caption, functools.partial(draw, curve))
 
 
 def history_of(reading: Reading) -> str:
@@ -154,11 +155,11 @@ def history_of(reading: Reading) -> str:
     return reading.variables.split(";")[0]
 
 
-def curve_result(curve: series.LagCurve, file: str) -> Result:
-    """The lag curve as a table and a figure."""
+def curve_table(curve: series.LagCurve, file: str) -> Result:
+    """The lag curve as a table."""
     words = curve.table.assign(**{name: curve.table[name].map("{:.3f}".format) for name in ("bits", "low", "high")})
     caption = [f"Bits that one series of {file} shares with the other some steps later; 95 % for all lags together."]
-    return Result("lags", curve.table, words, caption, functools.partial(draw, curve))
+    return Result("lags", curve.table, words, caption)
 
 
 def draw(curve: series.LagCurve, *paths: Path) -> None:

@@ -350,7 +350,7 @@ def _adds(reading: Reading, cause: str, effect: str) -> str:
     if reading.grade == C:
         return f"how much the past of {cause} adds about the next value of {effect} is uncertain, {amount(answer)}"
     if answer.low > 0:
-        return f"the past of {cause} adds {amount(answer)} about the next value of {effect} beyond its own past"
+        return f"the past of {cause} adds {amount(answer)} about the next value of {effect} beyond the past of {effect}"
     if reading.p_value <= 0.05:
         return f"the past of {cause} adds little about the next value of {effect}, {at_most(answer)}"
     return f"the past of {cause} adds nothing that is detected about the next value of {effect}, {at_most(answer)}"
