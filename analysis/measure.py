@@ -248,6 +248,8 @@ def main(given: SimpleNamespace) -> None:
 
         measure_series(given)
         return
+    if given.lags:
+        raise InvalidInput("LAGS must be left out without TIME= or SERIES=yes.")
     try:
         if given.given and given.methods:
             raise Conflict(f"METHODS must be left out with GIVEN, got {given.methods!r}: only the reading takes "

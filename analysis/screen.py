@@ -76,6 +76,8 @@ def main(given: SimpleNamespace) -> None:
     if given.time or given.series:
         screen_own_series(given)
         return
+    if given.lags:
+        raise InvalidInput("LAGS must be left out without TIME= or SERIES=yes.")
     path, stem = Path(given.data), stem_of("screen", given)
     try:
         require_int("--seed", given.seed, 0)

@@ -40,6 +40,7 @@ MEANING = (
     "(Schreiber 2000); information of the past includes what both pasts share. The history, how many past values, is "
     "part of the question. Intervals are for the true value, calibrated on simulated processes."
 )
+REASONS = ("not stationary", "memory", "unusual data")  # codes of notes on grade C
 MOST_LAGS = 10  # of the curve
 MOST_SHOWN = 10  # pairs, where none leads
 MOST_RECORDED = 200  # pairs in a run
@@ -54,8 +55,11 @@ def measure_series(given: SimpleNamespace) -> None:
         names = tuple(_name(side) for side in data.variables)
         history = given.lags or None
         readings = both_ways(data, names, history, given.seed)
+        checked = series.as_series(data.x, data.y, data.time, data.groups)
+        longest = lags_of_curve(int(np.bincount(checked.units).max()))
+        generator = np.random.default_rng(given.seed)
         curve = series.lag_curve(
-            data.x, data.y, lags_of_curve(len(data.time)), time=data.time, groups=data.groups, names=names
+            data.x, data.y, longest, time=data.time, groups=data.groups, names=names, generator=generator
         )
     except ValueError as error:
         raise InvalidInput(str(error)) from error
@@ -85,14 +89,19 @@ def measure_series(given: SimpleNamespace) -> None:
 def series_data(given: SimpleNamespace) -> OwnData:
     """The series that the command line names, with their times. Conflict: GIVEN or METHODS with them."""
     require_int("--seed", given.seed, 0)
-    for option in ("given", "methods"):
-        if getattr(given, option):
-            raise Conflict(f"{option.upper()} must be left out of series, got {getattr(given, option)!r}.")
+    require_alone(given, "given", "methods", "shuffle")
     names = {option: listed(getattr(given, option)) for option in ("x", "y", *TYPES)}
     path = Path(given.data)
-    data = read(path, **names, groups=given.groups, time=given.time, options=read_options(given))
+    data = read(path, **names, groups=given.groups, time=given.time, gaps=True, options=read_options(given))
     announce(given, data.understood)
     return data
+
+
+def require_alone(given: SimpleNamespace, *options: str) -> None:
+    """Conflict where one of these options is given with series."""
+    for option in options:
+        if getattr(given, option):
+            raise Conflict(f"{option.upper()} must be left out of series, got {getattr(given, option)!r}.")
 
 
 def lags_of_curve(moments: int) -> int:
@@ -121,7 +130,9 @@ def graded(readings: Readings) -> list[str]:
     reasons = {}
     for reading in readings.values():
         if reading.grade == "C":
-            reasons[" ".join(reading.notes[-1:])] = None
+            for note in reading.notes:
+                if note.code in REASONS:
+                    reasons[note] = None
     return [f"Grade C: {reason}" for reason in reasons]
 
 
@@ -142,8 +153,7 @@ def table(readings: Readings, curve: series.LagCurve, file: str, digest: str) ->
         })  # fmt: skip
     notes = dict.fromkeys(note for reading in readings.values() for note in reading.notes if note.code != "history")
     caption = [
-        f"Bits between series of {file}; intervals are for the true value, in the figure by lag for all lags "
-        "together.",
+        f"Bits between series of {file}; intervals are for the true value, in the figure by lag for all lags together.",
         *notes,
         f"SHA-256 of the data: {digest}.",
     ]
@@ -171,8 +181,7 @@ def draw(curve: series.LagCurve, *paths: Path) -> None:
 def screen_own_series(given: SimpleNamespace) -> None:
     """Screens series, prints, writes and records."""
     try:
-        if given.given:
-            raise Conflict(f"GIVEN must be left out of series, got {given.given!r}.")
+        require_alone(given, "given", "shuffle")
         types = {name: listed(getattr(given, name)) for name in TYPES}
         data = read_table(
             Path(given.data),
@@ -187,7 +196,7 @@ def screen_own_series(given: SimpleNamespace) -> None:
         require_writable(stem_of(SCREEN, given))
         answer = screen_series(
             data.columns, given.target or None, time=data.time, groups=data.groups, history=given.lags or None,
-            level=given.level, progress=progress(),
+            level=given.level, generator=np.random.default_rng(given.seed), progress=progress(),
         )  # fmt: skip
     except ValueError as error:
         raise InvalidInput(str(error)) from error

@@ -323,11 +323,12 @@ def read(
     options: ReadOptions = LENIENT,
     given: Sequence[str] = (),
     time: str = "",
+    gaps: bool = False,
     **types: Sequence[str],
 ) -> OwnData:
     """x and y in a file, by columns of a table or arrays of a .npz; PREFIX*: all that begin so and that nothing else
     names. Rows with missing values are left out. shuffle: in random order, the same every time. given: conditions.
-    time: of series. types: columns by type, as in `TYPES`.
+    time: of series. gaps: whether missing values are kept, as gaps of series. types: columns by type, as in `TYPES`.
 
     Raises InfoscopeError: an unreadable file, an unknown name, a column in two options, free text.
     """
@@ -347,7 +348,10 @@ def read(
     _require_apart(conditions, Y=y, GROUPS=groups)
     names = (*x, *y, *conditions)
     wrappers = _wrappers(table, names, names, "X, Y or GIVEN", **types)
-    complete, rows, understood = _complete(table, (*names, groups, time), options, shuffle)
+    if gaps:
+        complete, rows, understood = _with_gaps(table, names, [name for name in (groups, time) if name], options)
+    else:
+        complete, rows, understood = _complete(table, (*names, groups, time), options, shuffle)
     sides = [_side(part, complete, wrappers) for part in (x, y)]
     if conditions:
         sides.append(_side(conditions, complete, wrappers))
@@ -658,6 +662,16 @@ def _complete(
         understood += f"; {(~is_complete).sum():,} rows with missing values left out"
     rows = np.flatnonzero(is_complete)
     return _rows_of(table.columns, names, rows, shuffle), rows, understood
+
+
+def _with_gaps(
+    table: FileTable, names: Sequence[str], places: Sequence[str], options: ReadOptions
+) -> tuple[dict[str, Any], np.ndarray, str]:
+    """As `_complete`, with the missing values of `names`, without rows in which a column of `places` is missing."""
+    gaps = _gaps(table.columns, [*names, *places], options.strict or options.refuse_missing)
+    has_place = ~gaps[gaps.columns.intersection(places)].any(axis=1)
+    rows = np.flatnonzero(has_place)
+    return _rows_of(table.columns, [*names, *places], rows, False), rows, table.summary
 
 
 def _gaps(arrays: Mapping[str, Any], names: Sequence[str], refuse: bool) -> pd.DataFrame:

@@ -44,6 +44,15 @@ def test_measure_answers_both_ways(here, words, capsys):
     assert run.data.metrics["transfer entropy/rain to level/bits"] == pytest.approx(forward["bits"])
 
 
+def test_missing_values_are_gaps(here, capsys):
+    table = pd.read_csv("sorted.csv")
+    table.loc[::5, "level"] = np.nan
+    table.to_csv("gaps.csv", index=False)
+    words = ["--data", "gaps.csv", "--x", "rain", "--y", "level", "--series", "yes", "--lags", "1"]
+    assert run_command(measure.COMMAND, words) == 0
+    assert recorded("measure").data.params["n"] == "180"  # of four rows between gaps three have a past
+
+
 def test_a_screen_finds_what_leads(here, capsys):
     assert run_command(screen.COMMAND, ["--data", "days.csv", "--time", "day", "--lags", "1"]) == 0
     first = capsys.readouterr().out.splitlines()[0]
@@ -62,6 +71,8 @@ def test_a_screen_finds_what_leads(here, capsys):
         (measure, ["--x", "rain", "--y", "level", "--series", "yes", "--methods", "ksg"], "METHODS"),
         (screen, ["--series", "yes", "--given", "wind", "--x", "rain,level"], "GIVEN"),
         (screen, ["--time", "day", "--x", "rain"], "columns"),
+        (measure, ["--x", "rain", "--y", "level", "--lags", "2"], "LAGS"),
+        (measure, ["--x", "rain", "--y", "level", "--time", "day", "--shuffle"], "SHUFFLE"),
     ],
 )
 def test_what_series_cannot_take_is_refused(here, command, words, argument, capsys):

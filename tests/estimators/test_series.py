@@ -106,6 +106,26 @@ def test_gaps_and_units_end_a_series():
     assert np.bincount(broken.units).tolist() == [40, 79] and broken.x.n == 119
 
 
+def test_levels_of_units_are_no_information():
+    """Unit means are correlated; within units nothing is shared."""
+    generator = np.random.default_rng(0)
+    units = np.repeat(np.arange(30), 40)
+    level = generator.normal(size=30)
+    x, y = (level[units] + generator.normal(size=1200) for _ in range(2))
+    assert series.transfer_entropy(x, y, 1).low > 0
+    answer = series.transfer_entropy(x, y, 1, groups=units)
+    assert answer.low == 0 and answer.grade != "C" and answer.high < 0.1
+    short = np.arange(1200) // 8  # units of eight rows are no walk
+    assert series.transfer_entropy(generator.normal(size=1200), generator.normal(size=1200), 1, groups=short).low == 0
+
+
+def test_series_that_are_too_short_for_a_lag_are_left_out():
+    x, y = coupled(300, 0.5, 0.8)
+    x[[50, 53, 120]] = np.nan
+    answer = series.transfer_entropy(x, y, [1, 6])
+    assert 0 < answer.n < 290
+
+
 def test_the_order_of_rows_does_not_matter_where_times_are_given():
     x, y = coupled(400, 0.5, 0.8)
     order = np.random.default_rng(0).permutation(400)
@@ -137,6 +157,10 @@ def test_the_lag_curve_has_its_top_where_the_effect_is():
         (lambda x: series.information(x, x, [40]), "lags", "few"),
         (lambda x: series.transfer_entropy(x, x, [0, 1]), "lags", "conflict"),
         (lambda x: series.information(x, x, 1, time=np.zeros(len(x))), "time", "invalid"),
+        (lambda x: series.information(x, x, 1, time=x[:-1]), "time", "length"),
+        (lambda x: series.information(x, x, 1, groups=np.arange(len(x))), "x", "constant"),
+        (lambda x: series.information(x, np.arange(80) // 40 + 0.5, 1, groups=np.arange(80) // 40), "y", "constant"),
+        (lambda x: series.information(x, x, 2.5), "lags", "range"),
         (lambda x: series.information(x, x, 1, time=["now"] * len(x)), "time", "invalid"),
     ],
 )

@@ -24,8 +24,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from infoscope.checks import require_int
-from infoscope.errors import Conflict, InvalidInput, TooFew
-from infoscope.estimators.alignment import aligned, rows_with_missing_values, take_rows
+from infoscope.errors import Conflict, InvalidInput, NoVariation, TooFew, WrongLength
+from infoscope.estimators.alignment import aligned, group_codes, rows_with_missing_values, take_rows
 from infoscope.estimators.column_types import as_variables
 from infoscope.estimators.reading import figures_memory
 from infoscope.estimators.reading.figures_conditional import left_out
@@ -35,7 +35,7 @@ from infoscope.estimators.reading.given import with_p_value
 from infoscope.estimators.reading.lagged import Lagged, figures_of, lagged, rows_before
 from infoscope.estimators.reading.reader import C, Reader
 from infoscope.estimators.reading.result import Reading, answered, packaged
-from infoscope.estimators.reading.sentences import amount, at_most
+from infoscope.estimators.reading.sentences import NOT_DECIDED_CODE, amount, at_most, has_note
 from infoscope.estimators.result import LEVEL
 from infoscope.estimators.variables import Variable
 from infoscope.notebook import InNotebook, axes
@@ -74,7 +74,7 @@ def as_series(x: Any, y: Any, time: Any = None, groups: ArrayLike | None = None)
 
     x, y     values [n] or [n, d], numbers or categories as in `estimate`; rows in the order of time, or by `time`
     time     moments [n], numbers or dates; where a step is 1.5 times longer than 9 of 10 steps, another series begins
-    groups   names [n] of units (a panel), each with its own series
+    groups   names [n] of units (a panel), each with its own series; numbers are taken relative to the unit's mean
 
     Raises WrongLength, WrongType, NoVariation as `estimate`; InvalidInput: a moment that occurs twice in a unit;
     TooFew: fewer than 50 rows.
@@ -85,13 +85,20 @@ def as_series(x: Any, y: Any, time: Any = None, groups: ArrayLike | None = None)
     n = len(missing)
     if n < MIN_ROWS:
         raise TooFew(f"x and y must have at least {MIN_ROWS} rows as series, got {n}.")
-    names = np.zeros(n, np.intp) if groups is None else pd.factorize(np.asarray(groups))[0]
-    moments = np.arange(n) if time is None else as_moments(time, n)
+    names = np.zeros(n, np.intp)
+    if groups is not None:
+        _, names = group_codes(n, groups)
+    moments = np.arange(n)
+    if time is not None:
+        moments = as_moments(time, n)
     order = np.lexsort((moments, names))
     units = units_in_order(names[order], moments[order], missing[order])
     complete = ~missing[order]
     order, units = order[complete], units[complete]
     variables, _ = as_variables(**{name: take_rows(value, order) for name, value in values.items()})
+    if groups is not None:
+        variables = {name: within_units(name, variable, names[order]) for name, variable in variables.items()}
+        notes.append(Note("Numbers are taken relative to the mean of their unit.", "unit means", "groups"))
     gaps = len(np.unique(units)) - len(np.unique(names[order]))
     if gaps:
         sentence = f"{gaps:,} gaps in time or missing values: another series begins after each."
@@ -101,15 +108,31 @@ def as_series(x: Any, y: Any, time: Any = None, groups: ArrayLike | None = None)
     return Series(replace(x, notes=()), replace(y, notes=()), units, notes)
 
 
+def within_units(name: str, variable: Variable, names: NDArray[np.intp]) -> Variable:
+    """The variable with the mean of each unit (codes [n]) taken from its numbers. NoVariation: nothing else varies."""
+    if not variable.dim:
+        return variable
+    means = pd.DataFrame(variable.continuous).groupby(names).transform("mean").to_numpy()
+    numbers = variable.continuous - means
+    if not (np.ptp(numbers, axis=0) > 0).all():
+        raise NoVariation(f"{name} must vary within units, got columns that are constant in each of them.")
+    return replace(variable, continuous=numbers)
+
+
 def as_moments(time: Any, n: int) -> NDArray[np.float64]:
     """Moments [n] as numbers: of dates, days."""
     moments = pd.Series(np.asarray(time))
-    if moments.dtype.kind not in "iufM":
-        moments = pd.to_datetime(moments, errors="coerce")
-    if len(moments) != n or moments.isna().any():
-        raise InvalidInput(f"time must have a number or a date for each of the {n} rows, got {time!r:.80}.")
+    if len(moments) != n:
+        raise WrongLength(f"time must have one entry for each of the {n} rows, got {len(moments)}.")
+    first = moments.iloc[0]
+    if moments.dtype.kind not in "iufMm":
+        moments = pd.to_datetime(moments, errors="coerce", format="mixed")
     if moments.dtype.kind == "M":
-        return ((moments - moments.min()) / pd.Timedelta(days=1)).to_numpy(float)
+        moments = moments - moments.min()
+    if moments.dtype.kind == "m":
+        moments = moments / pd.Timedelta(days=1)
+    if not np.isfinite(moments).all():
+        raise InvalidInput(f"time must have a number or a date in each row, got {first!r} in the first of {n} rows.")
     return moments.to_numpy(float)
 
 
@@ -120,10 +143,14 @@ def units_in_order(names: NDArray[np.intp], moments: NDArray[Any], missing: NDAr
     """
     same = names[1:] == names[:-1]
     steps = np.diff(moments)
-    if (same & (steps == 0)).any():
-        raise InvalidInput("time must not repeat within a series, got a moment twice: name units by groups.")
-    usual = float(np.quantile(steps[same], USUAL)) if same.any() else 1.0
-    begins = ~same | (steps > GAP * usual) | missing[:-1]
+    repeated = same & (steps == 0)
+    if repeated.any():
+        raise InvalidInput(
+            f"time must not repeat within a series, got {moments[1:][repeated][0]:g} twice: groups name the units."
+        )
+    usual = pd.Series(steps[same]).groupby(names[1:][same]).transform(lambda unit: unit.quantile(USUAL))
+    begins = ~same | missing[:-1]
+    begins[same] |= steps[same] > GAP * usual.to_numpy()
     return np.concatenate([[0], np.cumsum(begins)])
 
 
@@ -172,9 +199,9 @@ def _lags(lags: int | Sequence[int] | None, series: Series) -> list[int]:
     """Lags from what was asked for."""
     if lags is None:
         lags = chosen_history(series)
-    if isinstance(lags, (int, np.integer)):
-        return list(range(1, require_int("lags", int(lags), 1) + 1))
-    places = sorted({require_int("lags", int(lag), 0) for lag in lags})
+    if np.ndim(lags) == 0:
+        return list(range(1, require_int("lags", lags, 1) + 1))
+    places = sorted({require_int("lags", lag, 0) for lag in lags})
     if not places:
         raise InvalidInput("lags must be a number from 1 or whole numbers from 0, got none.")
     return places
@@ -185,6 +212,7 @@ def chosen_history(series: Series) -> int:
 
     Each row is left out of the regression that predicts it; candidates are HISTORIES.
     """
+    require_moments(series, 1)
     longest = int(np.bincount(series.units).max())
     candidates = [history for history in HISTORIES if history == 1 or longest >= 20 * history]
     x, y = prepared(series.x).linear, prepared(series.y).linear
@@ -199,6 +227,14 @@ def chosen_history(series: Series) -> int:
         if more.mean() <= more.std() / np.sqrt(len(more)):
             return history
     return candidates[-1]
+
+
+def require_moments(series: Series, longest: int) -> None:
+    """TooFew unless MIN_ROWS moments have a whole past of this many lags."""
+    sizes = np.bincount(series.units)
+    left = int(np.maximum(sizes - longest, 0).sum())
+    if left < MIN_ROWS:
+        raise TooFew(f"lags must leave {MIN_ROWS} moments with a whole past, got {longest}: {left} are left.")
 
 
 def read_lagged(
@@ -216,11 +252,8 @@ def read_lagged(
     generator = np.random.default_rng(0) if generator is None else generator
     if given and 0 in lags:
         raise Conflict("lags must be at least 1 where the past of y is given, got 0.")
+    require_moments(series, max(lags))
     sample = lagged(series.x, series.y, lags, series.units)
-    if sample.pairs.n < MIN_ROWS:
-        raise TooFew(
-            f"lags must leave {MIN_ROWS} moments with a whole past, got {max(lags)}: {sample.pairs.n} are left."
-        )
     reading = read_rows(sample, given, generator, reader, level)
     notes = (*series.notes, Note(f"History: {_past(lags)}.", "history"), *reading.notes)
     reading = replace(reading, notes=notes, variables=f"{_past(lags)}; {reading.variables}")
@@ -284,8 +317,9 @@ class LagCurve(InNotebook):
     def __str__(self) -> str:
         sentences = []
         for (cause, effect), rows in self.table.groupby(["cause", "effect"], sort=False):
-            best = rows.loc[rows["bits"].idxmax()]
-            if best["low"] > 0:
+            sure = rows[(rows["low"] > 0) & (rows["grade"] != C)]
+            if len(sure):
+                best = sure.loc[sure["bits"].idxmax()]
                 later = "one step later" if best["lag"] == 1 else f"{best['lag']} steps later"
                 sentences.append(
                     f"{cause} carries most information about {effect} {later}: {best['bits']:.2f} bits "
@@ -351,6 +385,8 @@ def _adds(reading: Reading, cause: str, effect: str) -> str:
         return f"how much the past of {cause} adds about the next value of {effect} is uncertain, {amount(answer)}"
     if answer.low > 0:
         return f"the past of {cause} adds {amount(answer)} about the next value of {effect} beyond the past of {effect}"
+    if has_note(reading, NOT_DECIDED_CODE):
+        return f"whether the past of {cause} adds to the next value of {effect} is not decided, {at_most(answer)}"
     if reading.p_value <= 0.05:
         return f"the past of {cause} adds little about the next value of {effect}, {at_most(answer)}"
     return f"the past of {cause} adds nothing that is detected about the next value of {effect}, {at_most(answer)}"

@@ -18,23 +18,24 @@ MAX_COLUMNS = 8  # of a variable; of more, leading components
 MAX_NEAR = 2_000  # successive rows among which neighbours are searched
 SHIFTS, NEAR_SHIFTS = 40, 4  # circular shifts of x for Gaussian information, and for KSG
 BLOCKS = 10  # successive parts whose means are compared
+MIN_DRIFT = 100  # rows of a series that can drift
 LOW_FREQUENCIES = 0.6  # exponent: n^0.6 frequencies for the slope of a spectrum
 
 MEANING: Mapping[str, str] = {
     "memory_more": "correlation of a row with the next one, largest of the columns of x or of y, larger",
-    "memory_fewer": "the same, smaller",
+    "memory_fewer": "correlation of a row with the next one, largest of the columns of x or of y, smaller",
     "memory_inflation": "log of 1 + twice the sum over lags of products of the autocorrelations of x and y",
     "memory_slope_more": "slope of the log spectrum at low frequencies (Geweke & Porter-Hudak 1983), larger",
-    "memory_slope_fewer": "the same, smaller",
+    "memory_slope_fewer": "slope of the log spectrum at low frequencies, smaller",
     "memory_squares_more": "correlation of a squared row with the next one, larger",
-    "memory_squares_fewer": "the same, smaller",
+    "memory_squares_fewer": "correlation of a squared row with the next one, smaller",
     "drift_more": "share of the variance that lies between ten successive parts, larger",
-    "drift_fewer": "the same, smaller",
+    "drift_fewer": "share of the variance that lies between ten successive parts, smaller",
     "innovation_memory": "log of 1 + twice the sum over lags of products of autocorrelations of residuals",
     "shifted_gaussian": "Gaussian information of residuals when x is shifted in time, mean of 40 shifts",
-    "shifted_gaussian_most": "the same, largest of the shifts",
+    "shifted_gaussian_most": "Gaussian information of residuals when x is shifted in time, largest of 40 shifts",
     "shifted_ksg": "KSG of residuals when x is shifted in time, k = 5, mean of 4 shifts",
-    "shifted_ksg_most": "the same, largest of the shifts",
+    "shifted_ksg_most": "KSG of residuals when x is shifted in time, k = 5, largest of 4 shifts",
 }
 NAMES: tuple[str, ...] = tuple(MEANING)
 INFORMATION = frozenset(name for name in NAMES if name.startswith("shifted"))
@@ -83,9 +84,9 @@ def autocorrelations(columns: Values, units: Values) -> Values:
 
 
 def log_inflation(x: Values, y: Values) -> float:
-    """log(1 + 2 sum r_x r_y) of autocorrelations [p, lags] and [q, lags] (Bartlett 1935), at least that of 1/4.
+    """log(1 + 2 sum |r_x r_y|) of autocorrelations [p, lags] and [q, lags] (Bartlett 1935).
 
-    The sum ends where both are within the noise of one lag for the first time; of columns the slowest ones count.
+    The sum ends where the product is within its noise for the first time; of several columns the slowest are taken.
     """
     product = np.abs(x).max(axis=0)[1:] * np.abs(y).max(axis=0)[1:]
     noise = 4 / (2 * len(product))  # two standard errors, squared, of about 2 x lags rows
@@ -112,9 +113,14 @@ def spectral_slope(columns: Values, units: Values) -> float:
 
 
 def drift(columns: Values, units: Values) -> float:
-    """The share of the variance of columns [n, p] between successive parts of each series, the largest of columns."""
+    """The share of the variance of columns [n, p] between successive parts of each series, the largest of columns.
+
+    Series of fewer than MIN_DRIFT rows are left out; 0 where all are.
+    """
     between, total = np.zeros(columns.shape[1]), np.zeros(columns.shape[1])
     for series in series_of(units):
+        if len(series) < MIN_DRIFT:
+            continue
         values = columns[series] - columns[series].mean(axis=0)
         for part in np.array_split(values, BLOCKS):
             between += len(part) * part.mean(axis=0) ** 2 if len(part) else 0.0
@@ -132,7 +138,7 @@ def shifted_rows(units: Values, generator: np.random.Generator) -> Values:
     """For every row the row [n] of its series after a circular shift by at least a tenth of the series."""
     rows = np.empty(len(units), np.intp)
     for series in series_of(units):
-        least = len(series) // 10
+        least = max(1, len(series) // 10)
         shift = int(generator.integers(least, max(least + 1, len(series) - least)))
         rows[series] = np.roll(series, shift)
     return rows

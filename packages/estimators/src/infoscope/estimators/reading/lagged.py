@@ -60,9 +60,16 @@ def lagged(x: Variable, y: Variable, lags: Sequence[int], units: NDArray[np.intp
 def rows_before(units: NDArray[np.intp], lags: Sequence[int]) -> tuple[list[NDArray[np.intp]], NDArray[np.intp]]:
     """For each lag the rows (indices) that many steps earlier in their series, and the rows now."""
     longest = max(lags)
-    now = [series[longest:] for series in series_of(units)]
-    earlier = [[series[longest - lag : len(series) - lag] for series in series_of(units)] for lag in lags]
-    return [np.concatenate(parts) for parts in earlier], np.concatenate(now)
+    long_enough = [series for series in series_of(units) if len(series) > longest]
+    if not long_enough:
+        none = np.empty(0, np.intp)
+        return [none] * len(lags), none
+    now = np.concatenate([series[longest:] for series in long_enough])
+    earlier = []
+    for lag in lags:
+        parts = [series[longest - lag : len(series) - lag] for series in long_enough]
+        earlier.append(np.concatenate(parts))
+    return earlier, now
 
 
 def figures_of(sample: Lagged, given: bool, generator: np.random.Generator) -> Values:

@@ -127,9 +127,11 @@ class Reader:
         if grade is not None:
             grades = [grade]
         for candidate in grades:
-            (value,), (low,), (high,) = interval(rows, predicted, factors[candidate], level)
+            (value,), (low,), (high,) = interval(rows, predicted, factors[candidate])
             if candidate != A or is_narrow(value, low, high):
                 break
+        if level != LEVEL:
+            (value,), (low,), (high,) = interval(rows, predicted, factors[candidate], level)
         unusual = around.unusual(row, self.kind.NAMES) if far and around else ()
         return Read(float(value), float(low), float(high), candidate, unusual)
 

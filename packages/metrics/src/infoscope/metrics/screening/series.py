@@ -13,6 +13,7 @@ from scipy.stats import false_discovery_control
 
 from infoscope.checks import one_of
 from infoscope.errors import InfoscopeError, TooFew
+from infoscope.estimators.reading.reader import C
 from infoscope.estimators.series import transfer_entropy
 from infoscope.notebook import InNotebook
 
@@ -23,8 +24,8 @@ SHOWN = 3  # leading pairs in the answer
 class SeriesScreen(InNotebook):
     """Pairs of series in the order of their q-values.
 
-    table   a row for each pair: cause, effect, bits with low and high (of the transfer entropy), p, q, leads, grade,
-            history, n
+    table   a row for each pair: cause, effect, bits with low and high (of the transfer entropy), p, q, leads (q at most
+            the level, and not grade C), grade, history, n
     level   of the false discovery rate
     notes   pairs that could not be read, and why
     """
@@ -42,9 +43,10 @@ class SeriesScreen(InNotebook):
             return [f"No series is found to lead another, of {compared:,} pairs (false discovery rate {self.level:g})."]
         phrases = []
         for row in leading.head(SHOWN).itertuples():
-            phrases.append(
-                f"{row.cause} adds {row.bits:.2f} bits (95 %: {row.low:.2f} to {row.high:.2f}) about {row.effect}"
-            )
+            bits = f"at most {row.high:.2f} bits"
+            if row.low > 0:
+                bits = f"{row.bits:.2f} bits (95 %: {row.low:.2f} to {row.high:.2f})"
+            phrases.append(f"{row.cause} adds {bits} about {row.effect}")
         count = f"{len(leading):,} of {compared:,} pairs lead (false discovery rate {self.level:g})"
         return [f"{count}: {'; '.join(phrases)}."]
 
@@ -60,6 +62,7 @@ def screen_series(
     groups: ArrayLike | None = None,
     history: int | None = None,
     level: float = 0.05,
+    generator: np.random.Generator | None = None,
     progress: Callable[[float, str], None] = lambda *_: None,
 ) -> SeriesScreen:
     """The transfer entropy of every column to the target, or of every column to every other, with q-values.
@@ -68,7 +71,8 @@ def screen_series(
     target        the name of the effect; None: each column in turn
     time, groups  as in `as_series`
     history       past values; None: for each pair as many as help to predict
-    level         of the false discovery rate (Benjamini & Hochberg 1995)
+    level         of the false discovery rate (Benjamini & Hochberg 1995); a pair without a p-value counts with p = 1
+    generator     of the draws of the readings
 
     Raises UnknownName: the target; TooFew: fewer than two columns.
     """
@@ -82,7 +86,9 @@ def screen_series(
     rows, notes = [], []
     for done, (cause, effect) in enumerate(pairs):
         try:
-            answer = transfer_entropy(columns[cause], columns[effect], history, time=time, groups=groups)
+            answer = transfer_entropy(
+                columns[cause], columns[effect], history, time=time, groups=groups, generator=generator
+            )
         except InfoscopeError as error:
             notes.append(f"{cause} to {effect}: {error}")
             continue
@@ -95,6 +101,6 @@ def screen_series(
     table = pd.DataFrame(rows, columns=["cause", "effect", "bits", "low", "high", "p", "grade", "history", "n"])
     q = false_discovery_control(table["p"].fillna(1.0).to_numpy())
     table.insert(6, "q", np.where(table["p"].isna(), np.nan, q))
-    table.insert(7, "leads", table["q"] <= level)
+    table.insert(7, "leads", (table["q"] <= level) & (table["grade"] != C))
     table = table.sort_values(["q", "bits"], ascending=[True, False], ignore_index=True)
     return SeriesScreen(table, level, tuple(notes))
