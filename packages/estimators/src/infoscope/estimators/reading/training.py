@@ -285,17 +285,24 @@ class Calibration:
         return factors
 
     def factors(self, among: NDArray[np.intp], wider: Factors) -> Factors:
-        """The factors by grade from some data sets; those of `wider` for a grade with too few."""
+        """The factors by grade from some data sets that share something; those of `wider` for a grade with too few.
+
+        Where nothing is shared an interval nearly always contains 0, which would hide misses elsewhere.
+        """
         near = among[~self.far[among]]
         factors, narrow = self._narrowest(near)
         wide = np.setdiff1d(near, narrow)
         for grade, rows in ((B, wide), (C, among[self.far[among]])):
             below, above = wider.get(grade, (self.below.max(), self.above.max()))
-            factors[grade] = upper_quantile(self.below[rows], below), upper_quantile(self.above[rows], above)
+            some = rows[self.truth[rows] > 0]
+            factors[grade] = upper_quantile(self.below[some], below), upper_quantile(self.above[some], above)
         return factors
 
     def _narrowest(self, near: NDArray[np.intp]) -> tuple[Factors, NDArray[np.intp]]:
-        """The factors of grade A, with the most narrow intervals that assuredly cover, and the data sets of these."""
+        """The factors of grade A, with the most narrow intervals that assuredly cover, and the data sets of these.
+
+        Of the data sets that share something, too, at least the share LEVEL is covered.
+        """
         factors: Factors = {}
         most = np.array([], np.intp)
         for below, low in zip(FACTORS, self.lows):
@@ -305,7 +312,9 @@ class Calibration:
                     continue
                 truth = self.truth[narrow]
                 inside = (low[narrow] <= truth) & (truth <= high[narrow])
-                if covers(inside, self.families[narrow]):
+                some = truth > 0
+                missed_where_some = some.any() and inside[some].mean() < LEVEL
+                if covers(inside, self.families[narrow]) and not missed_where_some:
                     factors[A], most = (below, above), narrow
         return factors, most
 
