@@ -77,7 +77,7 @@ def measure_series(given: SimpleNamespace) -> None:
         "y": ",".join(data.variables[1]),
         "reader": forward.reader,
     }
-    params |= {"history": history_of(forward), "history_back": history_of(backward)}
+    params |= {"history": forward.history, "history_back": backward.history}
     metrics = {}
     for name, reading in readings.items():
         metrics[*name, "bits"] = reading.value
@@ -141,28 +141,22 @@ def table(readings: Readings, curve: series.LagCurve, file: str, digest: str) ->
     rows, words = [], []
     for (what, which), reading in readings.items():
         name = f"{what}, {which}"
-        history = history_of(reading)
         row = {"what": name, "bits": reading.value, "low_bits": reading.low, "high_bits": reading.high}
-        rows.append(row | {"p": reading.p_value, "grade": reading.grade, "history": history, "n": reading.n})
+        rows.append(row | {"p": reading.p_value, "grade": reading.grade, "history": reading.history, "n": reading.n})
         words.append({
             "what": name,
             "bits": f"{reading.value:.3f}",
             "95 % interval": f"{reading.low:.3f} to {reading.high:.3f}",
             "grade": reading.grade,
-            "history": history,
+            "history": reading.history,
         })  # fmt: skip
-    notes = dict.fromkeys(note for reading in readings.values() for note in reading.notes if note.code != "history")
+    notes = dict.fromkeys(note for reading in readings.values() for note in reading.notes)
     caption = [
         f"Bits between series of {file}; intervals are for the true value, in the figure by lag for all lags together.",
         *notes,
         f"SHA-256 of the data: {digest}.",
     ]
     return Result("measure", pd.DataFrame(rows), pd.DataFrame(words), caption, functools.partial(draw, curve))
-
-
-def history_of(reading: Reading) -> str:
-    """The history of a reading, in words."""
-    return reading.variables.split(";")[0]
 
 
 def curve_table(curve: series.LagCurve, file: str) -> Result:

@@ -79,7 +79,8 @@ def test_the_history_is_chosen_and_printed():
     y = np.concatenate([np.zeros(3), x[:-3]]) + 0.5 * np.random.default_rng(1).normal(size=1500)
     assert series.chosen_history(series.as_series(x, y)) == 3
     answer = series.transfer_entropy(x, y)
-    assert "3 past values" in answer.variables and answer.n == 1497
+    assert answer.history == "3 past values" and answer.n == 1497
+    assert "3 past values" in repr(answer)
     assert isinstance(answer, Reading) and answer.low > 0.2
 
 

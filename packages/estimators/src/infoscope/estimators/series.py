@@ -216,11 +216,12 @@ def chosen_history(series: Series) -> int:
     longest = int(np.bincount(series.units).max())
     candidates = [history for history in HISTORIES if history == 1 or longest >= 20 * history]
     x, y = prepared(series.x).linear, prepared(series.y).linear
-    _, now = rows_before(series.units, range(1, candidates[-1] + 1))
+    earlier, now = rows_before(series.units, range(1, candidates[-1] + 1))
+    past = np.stack([np.hstack([x[rows], y[rows]]) for rows in earlier], axis=1)  # [n, lags, columns]
     losses = []
     for history in candidates:
-        past = np.hstack([np.hstack([x[now - lag], y[now - lag]]) for lag in range(1, history + 1)])
-        losses.append((left_out(past, y[now])[0] ** 2).sum(axis=1))
+        residuals, _ = left_out(past[:, :history].reshape(len(now), -1), y[now])
+        losses.append((residuals**2).sum(axis=1))
     best = losses[int(np.argmin([loss.mean() for loss in losses]))]
     for history, loss in zip(candidates, losses):
         more = loss - best
@@ -255,8 +256,7 @@ def read_lagged(
     require_moments(series, max(lags))
     sample = lagged(series.x, series.y, lags, series.units)
     reading = read_rows(sample, given, generator, reader, level)
-    notes = (*series.notes, Note(f"History: {_past(lags)}.", "history"), *reading.notes)
-    reading = replace(reading, notes=notes, variables=f"{_past(lags)}; {reading.variables}")
+    reading = replace(reading, notes=(*series.notes, *reading.notes), history=_past(lags))
     return with_p_value(reading, sample.triples) if given else reading
 
 
@@ -275,27 +275,24 @@ def read_rows(
         reader = packaged(GIVEN_READER) if given else packaged()
     row = figures_of(sample, given, generator)
     memory = {name: float(row[reader.kind.NAMES.index(name)]) for name in figures_memory.NAMES}
-    doubt = too_long_memory(memory, sample, given)
-    reading = answered(row, reader, sample.pairs, False, type=sample.type, level=level, unlike=doubt is not None)
-    return replace(reading, notes=(*reading.notes, *filter(None, [doubt])))
+    return answered(row, reader, sample.pairs, too_long_memory(memory, sample, given), sample.type, level)
 
 
-def too_long_memory(memory: dict[str, float], sample: Lagged, given: bool) -> Note | None:
+def too_long_memory(memory: dict[str, float], sample: Lagged, given: bool) -> list[Note]:
     """Why how often intervals cover the true value is not known: a level that wanders, or too few independent rows."""
     wander = memory["drift_more"]
     if wander > MOST_DRIFT:
-        return Note(
-            f"The level wanders: successive tenths explain {wander:.0%} of the variance. Differences of successive "
-            "values may be stationary.".replace("%", " %"),
-            "not stationary",
+        sentence = (
+            f"The level wanders: successive tenths explain {100 * wander:.0f} % of the variance. Differences of "
+            "successive values may be stationary."
         )
+        return [Note(sentence, "not stationary")]
     inflation = memory["innovation_memory" if given else "memory_inflation"]
     rows = sample.pairs.n / np.exp(inflation)
     if rows < MIN_INDEPENDENT:
-        return Note(
-            f"The memory is long: {sample.pairs.n:,} moments are worth about {rows:.0f} independent ones.", "memory"
-        )
-    return None
+        sentence = f"The memory is long: {sample.pairs.n:,} moments are worth about {rows:.0f} independent ones."
+        return [Note(sentence, "memory")]
+    return []
 
 
 def _past(lags: Sequence[int]) -> str:

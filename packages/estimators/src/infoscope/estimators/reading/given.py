@@ -20,7 +20,16 @@ from infoscope.estimators.reading.figures_conditional import MAX_ROWS, Triples, 
 from infoscope.estimators.reading.figures_conditional import figures as conditional_figures
 from infoscope.estimators.reading.figures_sample import prepared
 from infoscope.estimators.reading.reader import Reader
-from infoscope.estimators.reading.result import GROUP_DRAWS, MIN_GROUPS, Reading, answered, packaged, rows_of_groups
+from infoscope.estimators.reading.result import (
+    FEW_GROUPS,
+    GROUP_DRAWS,
+    MIN_GROUPS,
+    SERIES,
+    Reading,
+    answered,
+    packaged,
+    rows_of_groups,
+)
 from infoscope.estimators.reading.sentences import in_series
 from infoscope.estimators.serial import serial_dependence
 from infoscope.estimators.variables import Variable
@@ -68,7 +77,8 @@ def read_given(triples: Triples, generator: np.random.Generator, reader: Reader 
     else:
         samples = [triples.take(rows_of_groups(pairs.groups, generator)) for _ in range(GROUP_DRAWS)]
     rows = [conditional_figures(sample, generator) for sample in samples]
-    reading = answered(figures.mean_of_known(np.array(rows)), reader, pairs, few, is_series(triples))
+    doubts = [SERIES] * is_series(triples) + [FEW_GROUPS] * few
+    reading = answered(figures.mean_of_known(np.array(rows)), reader, pairs, doubts)
     notes = reading.notes
     if (groups or pairs.n) > MAX_ROWS:
         notes += (Note(f"Read on {MAX_ROWS:,} of these rows, drawn at random.", "rows drawn"),)

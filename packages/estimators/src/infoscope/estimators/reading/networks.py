@@ -88,7 +88,9 @@ class Prediction:
 
 @dataclass(frozen=True, eq=False)
 class Networks:
-    """Several networks with rectified hidden layers, whose 3 k + 1 outputs are those of `mixture`.
+    """Several networks with rectified hidden layers, each with 3 k + 1 outputs for a sample.
+
+    The outputs are logits of weights, centres and log scales of k components, and the log odds of no information.
 
     inputs  shared by all
     layers  (weights float32 [networks, in, out], biases float32 [networks, 1, out]) of every layer

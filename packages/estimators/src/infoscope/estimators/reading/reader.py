@@ -28,7 +28,6 @@ FEW_ROWS, SOME_ROWS = 300, 1000  # most rows of "few" and of "some"
 ALL = "all"  # the cell of every sample
 SERIES_TYPE = "series of "  # begins the type of a sample whose rows are in the order of time
 NEAREST = 5  # simulated data sets whose mean distance measures how unusual a sample is
-LOG_ODDS = math.log((1 + LEVEL) / (1 - LEVEL))  # of the limits of a central interval
 MOST_LOG_RATIO = 20.0  # of an upper limit
 PREDICTION = "mixture"  # what the networks of a reader file predict
 MAX_DISTANCE = 5.0  # standard deviations that a single figure can add to a distance
@@ -245,12 +244,17 @@ def interval(
     They are the predicted median, and the quantiles with the log odds of a central interval of this level x factors
     (below, above).
     """
-    central = math.log((1 + level) / (1 - level))
+    central = central_log_odds(level)
     nothing = log_ratio(rows, np.zeros(len(rows)))
     below, above = factors
     quantiles = (predicted.quantile(log_odds, nothing) for log_odds in (0.0, -below * central, above * central))
     value, low, high = (information(rows, quantile) for quantile in quantiles)
     return value, low, high
+
+
+def central_log_odds(level: float) -> float:
+    """The log odds of the upper limit of a central interval of this level."""
+    return math.log((1 + level) / (1 - level))
 
 
 def information(rows: NDArray[np.float64], log_ratios: NDArray[np.float64]) -> NDArray[np.float64]:

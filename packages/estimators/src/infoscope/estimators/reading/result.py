@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
 
@@ -56,6 +56,7 @@ class Reading(Estimate):
     reader     version of the reader
     figures    by name; `table` shows them
     given      whether it is what x and y share given a third variable
+    history    past values that a reading of series uses, in words
     """
 
     p_value: float = math.nan
@@ -64,6 +65,7 @@ class Reading(Estimate):
     reader: str = ""
     figures: Mapping[str, float] = field(default_factory=dict)
     given: bool = False
+    history: str = ""
 
     def _in(self, unit: str) -> Reading:
         factor = scale_to(unit)
@@ -97,7 +99,7 @@ class Reading(Estimate):
         size = f"n = {self.n:,}" + (f" in {self.units:,} groups" if self.units not in (None, self.n) else "")
         start = headline(self, self.p_value)
         independence = f"independence: {p_in_words(self.p_value)}" if not start and self.p_value >= 0 else ""
-        about = "; ".join(filter(None, (independence, f"grade {self.grade}", size, self.variables)))
+        about = "; ".join(filter(None, (independence, f"grade {self.grade}", size, self.history, self.variables)))
         value = f"{self.value:.{places}f} {self.unit}"
         if self.low == 0 and not in_series(self):
             value = at_most(self)
@@ -133,7 +135,8 @@ def read(pairs: Pairs, generator: np.random.Generator, series: bool = False, rea
     few = bare.groups is not None and groups < MIN_GROUPS
     drawn = [bare] if few or bare.groups is None else [one_row_each(bare, generator) for _ in range(GROUP_DRAWS)]
     row: NDArray[np.float64] = figures.mean_of_known(np.array([figures.figures(one, generator) for one in drawn]))
-    reading = answered(row, reader, bare, few, series)
+    doubts = [SERIES] * series + [FEW_GROUPS] * few
+    reading = answered(row, reader, bare, doubts)
     p = math.nan if series else p_value(bare)
     variables = f"{described(pairs.x)} against {described(pairs.y)}"
     return replace(reading, units=groups or None, p_value=p, variables=variables)
@@ -143,26 +146,22 @@ def answered(
     row: NDArray[np.float64],
     reader: Reader,
     pairs: Pairs,
-    few: bool,
-    series: bool = False,
+    doubts: Sequence[Note],
     type: str = "",
     level: float = LEVEL,
-    unlike: bool = False,
 ) -> Reading:
     """The reading of a sample by its figures [p], nats, without a test.
 
-    few      its groups are
-    series   its rows follow one another, which nothing in its figures says
-    type     by which the interval is calibrated; empty: that of the pair
+    doubts   why how often intervals cover the true value is not known; with any the grade is C
+    type     by which the interval is calibrated; empty: the type of the pair
     level    of the interval
-    unlike   for another reason, how often intervals cover the true value is not known
     """
     type = type or type_of(pairs)
-    answer = reader.read(row, type, C if series or few or unlike else None, level)
+    answer = reader.read(row, type, C if doubts else None, level)
     if not reader.given and not type.startswith(SERIES_TYPE):
         answer = at_least_tested(answer, pairs)
     answer = capped(answer, pairs)
-    notes = pairs.notes + ((SERIES,) if series else ()) + ((FEW_GROUPS,) if few else ())
+    notes = (*pairs.notes, *doubts)
     if answer.unusual:
         names = "; ".join(reader.kind.MEANING[name] for name in answer.unusual)
         notes += (Note(f"These data differ from everything simulated, mostly in: {names}.", "unusual data"),)

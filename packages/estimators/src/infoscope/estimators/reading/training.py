@@ -26,7 +26,6 @@ from torch.nn.functional import binary_cross_entropy_with_logits, log_softmax, l
 
 from infoscope.estimators.reading.networks import COMPONENTS, LOG_SCALES, Inputs, Networks, Prediction
 from infoscope.estimators.reading.reader import (
-    LOG_ODDS,
     NEAREST,
     A,
     B,
@@ -35,6 +34,7 @@ from infoscope.estimators.reading.reader import (
     Surroundings,
     baseline,
     cells,
+    central_log_odds,
     information,
     interval,
     is_narrow,
@@ -253,7 +253,8 @@ class Calibration:
         """From the predictions of data sets by networks that have not seen their families."""
         rows, truth = simulated.figures.astype(np.float64), simulated.facts["truth"].to_numpy()
         families = np.unique(held_out_family(simulated), return_inverse=True)[1]
-        away = predicted.log_odds(log_ratio(rows, truth)) / LOG_ODDS
+        central = central_log_odds(LEVEL)
+        away = predicted.log_odds(log_ratio(rows, truth)) / central
         above = np.where(truth > 0, away, -math.inf)  # no upper limit is below 0
         nothing = log_ratio(rows, np.zeros(len(rows)))
 
@@ -261,8 +262,8 @@ class Calibration:
             return information(rows, predicted.quantile(log_odds, nothing))
 
         value = quantile(0.0)
-        lows = [quantile(-factor * LOG_ODDS) for factor in FACTORS]
-        highs = [quantile(factor * LOG_ODDS) for factor in FACTORS]
+        lows = [quantile(-factor * central) for factor in FACTORS]
+        highs = [quantile(factor * central) for factor in FACTORS]
         return cls(truth, families, far, nested_cells_of(simulated), -away, above, value, lows, highs)
 
     def by_cell(self, used: NDArray[np.bool_]) -> dict[str, Factors]:

@@ -93,8 +93,8 @@ def screen_series(
             notes.append(f"{cause} to {effect}: {error}")
             continue
         bits = answer.bits
-        past = answer.variables.split(";")[0]
-        rows.append((cause, effect, bits.value, bits.low, bits.high, answer.p_value, answer.grade, past, answer.n))
+        about = answer.p_value, answer.grade, answer.history, answer.n
+        rows.append((cause, effect, bits.value, bits.low, bits.high, *about))
         progress((done + 1) / len(pairs), f"{cause} to {effect}")
     if not rows:
         raise TooFew(f"columns must have a pair that can be read, got none. {notes[0]}")
