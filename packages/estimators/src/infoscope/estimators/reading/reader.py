@@ -25,6 +25,7 @@ BASELINE = "lower_bound"  # the figure that is corrected
 RELATIVE_ROWS, RELATIVE_ABOVE = 5.0, (0.001, 0.05)  # errors are relative above 5 nats / rows, within these limits
 FEW_COLUMNS, MANY_COLUMNS = 11, 60  # most columns of "few" and of "many" (`columns_of`)
 FEW_ROWS, SOME_ROWS = 300, 1000  # most rows of "few" and of "some"
+STRENGTHS = (0.1, 0.4, 2.0)  # nats; estimates between two of them are calibrated together
 ALL = "all"  # the cell of every sample
 SERIES_TYPE = "series of "  # begins the type of a sample whose rows are in the order of time
 NEAREST = 5  # simulated data sets whose mean distance measures how unusual a sample is
@@ -119,7 +120,7 @@ class Reader:
         (cell,) = cells(rows, [type], self.given)
         around = self.around.get(cell)
         far = around is None or bool(around.distances(rows)[0] > around.limit)
-        factors = self.factors_of(rows, type)
+        factors = self.factors_of(rows, type, predicted)
         grades = [A, B] if A in factors else [B]
         if far:
             grades = [C]
@@ -134,9 +135,9 @@ class Reader:
         unusual = around.unusual(row, self.kind.NAMES) if far and around else ()
         return Read(float(value), float(low), float(high), candidate, unusual)
 
-    def factors_of(self, rows: NDArray[np.float64], type: str) -> Mapping[str, Sequence[float]]:
+    def factors_of(self, rows: NDArray[np.float64], type: str, predicted: Prediction) -> Mapping[str, Sequence[float]]:
         """The factors of the narrowest cell of a sample, figures [1, p], that was calibrated."""
-        (nested,) = nested_cells(rows, [type], self.given)
+        (nested,) = nested_cells(rows, [type], median(rows, predicted), self.given)
         return next(self.factors[cell] for cell in nested if cell in self.factors)
 
     def save(self, path: Path) -> None:
@@ -220,20 +221,33 @@ def cells(rows: NDArray[np.float64], types: Sequence[str], given: bool = False) 
     return [f"{type}, {word} columns" for type, word in zip(types, words)]
 
 
-def nested_cells(rows: NDArray[np.float64], types: Sequence[str], given: bool = False) -> list[tuple[str, ...]]:
-    """The cells of the calibration of each sample [m], the narrowest first: by type, columns and rows."""
+def nested_cells(
+    rows: NDArray[np.float64], types: Sequence[str], estimates: NDArray[np.float64], given: bool = False
+) -> list[tuple[str, ...]]:
+    """The cells of the calibration of each sample [m], the narrowest first: by type, columns, rows and estimate, nats.
+
+    The last cell but one is by the estimate alone, so that weak and strong dependence never share an interval of A.
+    """
     columns, count = columns_of(rows, given), log_rows(rows)
     of_columns = np.select([columns <= FEW_COLUMNS, columns <= MANY_COLUMNS], ["few", "many"], "very many")
     of_rows = np.select([count <= np.log(FEW_ROWS), count <= np.log(SOME_ROWS)], ["few", "some"], "many")
+    limits = (0.0, *STRENGTHS, math.inf)
     nested = []
-    for type, wide, long in zip(types, of_columns, of_rows):
+    for type, wide, long, place in zip(types, of_columns, of_rows, np.digitize(estimates, STRENGTHS)):
         every = ALL
         if type.startswith(SERIES_TYPE):
             every = f"{SERIES_TYPE}{ALL}"
-        nested.append(
-            (f"{type}, {wide} columns, {long} rows", f"{type}, {wide} columns", f"{every}, {wide} columns", every)
-        )
+        strength = f"{limits[place]} to {limits[place + 1]} nats"
+        of_all = f"{every}, {strength}"
+        of_width = f"{every}, {wide} columns, {strength}"
+        of_type = f"{type}, {wide} columns, {strength}"
+        nested.append((f"{of_type}, {long} rows", of_type, of_width, of_all, every))
     return nested
+
+
+def median(rows: NDArray[np.float64], predicted: Prediction) -> NDArray[np.float64]:
+    """The predicted median [m], nats, of samples with figures [m, p]: the estimate."""
+    return information(rows, predicted.quantile(0.0, log_ratio(rows, np.zeros(len(rows)))))
 
 
 def interval(

@@ -39,6 +39,7 @@ from infoscope.estimators.reading.reader import (
     interval,
     is_narrow,
     log_ratio,
+    median,
     nested_cells,
 )  # fmt: skip
 from infoscope.estimators.reading.simulated import Simulated
@@ -211,11 +212,6 @@ def cells_of(simulated: Simulated) -> NDArray[np.str_]:
     return np.array(cells(simulated.figures.astype(np.float64), simulated.facts["type"], simulated.given))
 
 
-def nested_cells_of(simulated: Simulated) -> list[tuple[str, ...]]:
-    """The nested cells of the calibration of each data set [m]."""
-    return nested_cells(simulated.figures.astype(np.float64), simulated.facts["type"], simulated.given)
-
-
 def surroundings(rows: NDArray[np.float64], generator: np.random.Generator) -> Surroundings:
     """The simulated data sets of one cell, with the limit of the distances among them."""
     columns = np.flatnonzero(np.isfinite(rows).mean(axis=0) > 0.5)
@@ -261,16 +257,18 @@ class Calibration:
         def quantile(log_odds: float) -> NDArray[np.float64]:
             return information(rows, predicted.quantile(log_odds, nothing))
 
-        value = quantile(0.0)
+        value = median(rows, predicted)
+        nested = nested_cells(rows, simulated.facts["type"], value, simulated.given)
         lows = [quantile(-factor * central) for factor in FACTORS]
         highs = [quantile(factor * central) for factor in FACTORS]
-        return cls(truth, families, far, nested_cells_of(simulated), -away, above, value, lows, highs)
+        return cls(truth, families, far, nested, -away, above, value, lows, highs)
 
     def by_cell(self, used: NDArray[np.bool_]) -> dict[str, Factors]:
         """The factors of the limits by cell and grade, from the data sets that are used [m].
 
-        Cells are nested: one with fewer than MIN_CELL data sets has no factors of its own. Where a grade has too few
-        data sets in a cell, its factors are those of the next wider one.
+        Cells are nested: one with fewer than MIN_CELL data sets has no factors of its own, except those by the estimate
+        alone. Where a grade has too few data sets in a cell, its factors are those of the next wider one, but grade A
+        has none.
         """
         members: dict[str, list[int]] = {}
         wider: dict[str, str] = {}
@@ -281,8 +279,10 @@ class Calibration:
                 wider[cell] = parent
         factors: dict[str, Factors] = {}
         for cell in sorted(members, key=lambda cell: -len(members[cell])):  # a wider cell has at least as many
-            if wider[cell] == cell or len(members[cell]) >= MIN_CELL:
-                factors[cell] = self.factors(np.array(members[cell]), factors.get(wider[cell], {}))
+            parent = wider[cell]
+            by_estimate_alone = wider[parent] == parent
+            if by_estimate_alone or len(members[cell]) >= MIN_CELL:
+                factors[cell] = self.factors(np.array(members[cell]), factors.get(parent, {}))
         return factors
 
     def factors(self, among: NDArray[np.intp], wider: Factors) -> Factors:
