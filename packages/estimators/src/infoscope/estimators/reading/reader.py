@@ -25,7 +25,7 @@ BASELINE = "lower_bound"  # the figure that is corrected
 RELATIVE_ROWS, RELATIVE_ABOVE = 5.0, (0.001, 0.05)  # errors are relative above 5 nats / rows, within these limits
 FEW_COLUMNS, MANY_COLUMNS = 11, 60  # most columns of "few" and of "many" (`columns_of`)
 FEW_ROWS, SOME_ROWS = 300, 1000  # most rows of "few" and of "some"
-STRENGTHS = (0.1, 0.4, 2.0)  # nats; estimates between two of them are calibrated together
+STRONG = 2.0  # nats; larger estimates of rows are calibrated apart
 ALL = "all"  # the cell of every sample
 SERIES_TYPE = "series of "  # begins the type of a sample whose rows are in the order of time
 NEAREST = 5  # simulated data sets whose mean distance measures how unusual a sample is
@@ -226,18 +226,19 @@ def nested_cells(
 ) -> list[tuple[str, ...]]:
     """The cells of the calibration of each sample [m], the narrowest first: by type, columns, rows and estimate, nats.
 
-    The last cell but one is by the estimate alone, so that weak and strong dependence never share an interval of A.
+    The last cell but one is by the estimate alone: strong dependence never has the factors of grade A of other samples.
+    Strong series are too few for cells of their own.
     """
     columns, count = columns_of(rows, given), log_rows(rows)
     of_columns = np.select([columns <= FEW_COLUMNS, columns <= MANY_COLUMNS], ["few", "many"], "very many")
     of_rows = np.select([count <= np.log(FEW_ROWS), count <= np.log(SOME_ROWS)], ["few", "some"], "many")
-    limits = (0.0, *STRENGTHS, math.inf)
+    of_estimate = np.where(estimates > STRONG, "strong", "not strong")
     nested = []
-    for type, wide, long, place in zip(types, of_columns, of_rows, np.digitize(estimates, STRENGTHS)):
+    for type, wide, long, strength in zip(types, of_columns, of_rows, of_estimate):
         every = ALL
         if type.startswith(SERIES_TYPE):
             every = f"{SERIES_TYPE}{ALL}"
-        strength = f"{limits[place]} to {limits[place + 1]} nats"
+            strength = "any estimate"
         of_all = f"{every}, {strength}"
         of_width = f"{every}, {wide} columns, {strength}"
         of_type = f"{type}, {wide} columns, {strength}"
