@@ -17,10 +17,19 @@ from scipy import special
 
 from infoscope.checks import require_int
 from infoscope.data.information import bisected, student_information
-from infoscope.data.prior import composition, latent, scalar
+from infoscope.data.prior import composition, scalar
 from infoscope.data.prior.composition import NC, NN, TYPE_SHARES, TYPES, Distribution
 from infoscope.data.prior.conditions import MAX_CONDITIONS, SCALES, SHAPES, Conditions, draw_move
 from infoscope.data.prior.draws import Array, Generator, log_uniform, log_uniform_int, pick
+from infoscope.data.prior.emissions import (
+    BATCH,
+    Labels,
+    cell_sampler,
+    draw_emission,
+    log_ratio,
+    monte_carlo,
+    relative_likelihoods,
+)
 from infoscope.data.prior.noise import draw_function, draw_noise, plain_predictor
 from infoscope.data.prior.parts import Part, Sample, joined, numbers
 from infoscope.data.prior.quadrature import (
@@ -403,10 +412,10 @@ def three_states(wanted: Wanted, family: str, g: Generator) -> Part:
     for size, kind in zip(sizes, kinds):
         columns = 1 if wanted.small else log_uniform_int(g, 1, 5)
         centres = g.normal(size=(size, columns))
-        emissions.append(latent.draw_emission(g, kind, centres, wanted.nats + 1.0, False))
+        emissions.append(draw_emission(g, kind, centres, wanted.nats + 1.0, False))
     if exact:
-        emissions[2] = latent.Labels((np.eye(sizes[2]),))
-    cells = latent.cell_sampler(table.reshape(sizes[0], -1))
+        emissions[2] = Labels((np.eye(sizes[2]),))
+    cells = cell_sampler(table.reshape(sizes[0], -1))
 
     def draw(n: int, g: Generator) -> Triples:
         first, rest = cells(n, g)
@@ -416,14 +425,14 @@ def three_states(wanted: Wanted, family: str, g: Generator) -> Part:
         return x, y, z
 
     def truth(g: Generator) -> tuple[float, float]:
-        labels = [emission.cells for emission in emissions if isinstance(emission, latent.Labels)]
-        if len(labels) == 3:
-            shown = np.einsum("abc,ai,bj,ck->ijk", table, *labels, optimize=True)
-            return table_nats(shown), 0.0
-        return latent.monte_carlo(log_ratios, g)
+        cells = [emission.cells for emission in emissions]
+        if any(table is None for table in cells):
+            return monte_carlo(log_ratios, g)
+        joint = np.einsum("abc,ai,bj,ck->ijk", table, *cells, optimize=True)
+        return table_nats(joint), 0.0
 
     def log_ratios(g: Generator) -> Array:
-        samples = draw(latent.BATCH, g)
+        samples = draw(BATCH, g)
         densities = [emission.log_density(sample) for emission, sample in zip(emissions, samples)]
         return triple_log_ratios(table, densities)
 
@@ -454,13 +463,12 @@ def table_nats(table: Array) -> float:
 
 def triple_log_ratios(table: Array, log_densities: list[Array]) -> Array:
     """log p(x, y | z) / p(x | z) p(y | z) [n] from log densities [n, states] of x, y and z by state."""
-    x, y, z = (np.exp(log - log.max(axis=1, keepdims=True)) for log in log_densities)
+    x, y, z = map(relative_likelihoods, log_densities)
     joint = np.einsum("abc,na,nb,nc->n", table, x, y, z, optimize=True)
     with_x = ((x @ table.sum(axis=1)) * z).sum(axis=1)
     with_y = ((y @ table.sum(axis=0)) * z).sum(axis=1)
-    ratio = joint * (z @ table.sum(axis=(0, 1)))
-    product = with_x * with_y
-    return np.log(np.maximum(ratio, 1e-300)) - np.log(np.maximum(product, 1e-300))
+    with_neither = z @ table.sum(axis=(0, 1))
+    return log_ratio(joint * with_neither, with_x * with_y)
 
 
 Maker = Callable[[Wanted, str, Generator], Part]

@@ -10,7 +10,7 @@ from scipy import special
 from infoscope.data.information import bisected, student_information
 from infoscope.data.prior import draws
 from infoscope.data.prior.draws import Array, Generator, log_uniform, log_uniform_int, mean_and_error, pick
-from infoscope.data.prior.latent import BATCH
+from infoscope.data.prior.emissions import BATCH
 from infoscope.data.prior.maps import Columns, draw_mixing
 from infoscope.data.prior.parts import Pair, Part, Request, categories, exactly, numbers
 from infoscope.data.prior.quadrature import PILOT_ROWS

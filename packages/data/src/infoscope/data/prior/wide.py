@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from infoscope.data.prior import latent, linear, maps, scalar
+from infoscope.data.prior import emissions, linear, maps, scalar
 from infoscope.data.prior.draws import Array, Generator, log_uniform, log_uniform_int, pick
 from infoscope.data.prior.noise import Predictor
 from infoscope.data.prior.parts import Part, Request
@@ -92,9 +92,9 @@ def classes_of_many(request: Request, g: Generator) -> Part:
     if g.random() < 0.6:
         centres[:, g.permutation(columns)[int(g.integers(1, 11)) :]] = 0
     prior = g.dirichlet(np.full(classes, log_uniform(g, 0.8, 20.0))) + 0.01
-    x = latent.draw_emission(g, "numbers", centres, request.nats, False)
-    y = latent.Labels((np.eye(classes),))
-    return latent.latent_part(FAMILY, "classes", np.diag(prior / prior.sum()), x, y)
+    x = emissions.draw_emission(g, "numbers", centres, request.nats, False)
+    y = emissions.Labels((np.eye(classes),))
+    return emissions.latent_part(FAMILY, "classes", np.diag(prior / prior.sum()), x, y)
 
 
 def factors_of_many(request: Request, g: Generator) -> Part:
