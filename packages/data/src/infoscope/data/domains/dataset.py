@@ -207,11 +207,11 @@ class DomainDataset:
             return np.flatnonzero(chosen)
         if not chosen.size and chosen.dtype != bool:
             chosen = chosen.astype(np.int64)
-        whole = chosen.dtype.kind in "iu"
-        if whole and chosen.ndim == 1 and ((chosen >= 0) & (chosen < n)).all():
+        is_whole = chosen.dtype.kind in "iu"
+        if is_whole and chosen.ndim == 1 and ((chosen >= 0) & (chosen < n)).all():
             return chosen.astype(np.int64)
         got = f"{chosen.dtype} {list(chosen.shape)}"
-        if whole and chosen.size:
+        if is_whole and chosen.size:
             got += f" from {chosen.min()} to {chosen.max()}"
         raise WrongShape(f"index must be positions from 0 to {n - 1}, a mask of {n} values or a slice, got {got}.")
 

@@ -23,10 +23,10 @@ def textures(n: int = 1000, size: int = 32, *, generator: torch.Generator) -> Im
     size = require_int("size", size, least=2)
     device = generator.device
 
-    def uniform(low: float, high: float) -> torch.Tensor:
+    def uniform(low, high):
         return torch.rand(n, 1, 1, 1, generator=generator, device=device) * (high - low) + low
 
-    def normal(*shape: int) -> torch.Tensor:
+    def normal(*shape: int):
         return torch.randn(shape, generator=generator, device=device)
 
     steepness = uniform(1.0, 2.1)

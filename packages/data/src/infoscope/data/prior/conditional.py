@@ -35,7 +35,6 @@ from infoscope.data.prior.parts import Part, Sample, joined, numbers
 from infoscope.data.prior.quadrature import (
     PILOT_ROWS,
     Observation,
-    ScoredPair,
     calibrated,
     draw_levels,
     draw_observation,
@@ -147,7 +146,7 @@ def _with_z_alone(wanted: Wanted, place: int, g: Generator) -> Part:
     nats = g.uniform(0.1, 2.0)
     part = _pair(replace(wanted, kinds=(wanted.kinds[place], kind), nats=nats), g)
 
-    def draw(n: int, g: Generator) -> Triples:
+    def draw(n, g):
         first, second = part.draw(n, g)
         variables = [first, numbers(np.empty((n, 0)))]
         z = second
@@ -170,7 +169,7 @@ def shared(wanted: Wanted, family: str, g: Generator) -> Part:
     pair = _pair_wanted(wanted, g)
     conditions = Conditions(g, wanted.conditions)
 
-    def draw(n: int, g: Generator) -> Triples:
+    def draw(n, g):
         x, y = pair.draw(n, g)
         z, _ = conditions.draw(n, g)
         return x, y, z
@@ -204,7 +203,7 @@ def common_cause(wanted: Wanted, family: str, g: Generator) -> Part:
         observations.append(of_columns)
         ties.append(bool(of_columns) and kind == "numbers")
 
-    def draw(n: int, g: Generator) -> Triples:
+    def draw(n, g):
         z, scores = conditions.draw(n, g)
         variables = []
         for place, sample in enumerate(pair.draw(n, g)):
@@ -235,7 +234,7 @@ def changed_noise(wanted: Wanted, family: str, g: Generator) -> Part:
     """y is a function of x plus noise whose scale depends on one condition."""
     rate = g.uniform(0.3, 1.5)
 
-    def strength_at(z: Array) -> Array:
+    def strength_at(z):
         return np.exp(rate * np.clip(z, -MOST_SCORE, MOST_SCORE))
 
     return _changed(wanted, family, strength_at, clipped_normal(-MOST_SCORE, MOST_SCORE, 10), g)
@@ -244,7 +243,7 @@ def changed_noise(wanted: Wanted, family: str, g: Generator) -> Part:
 def changed_slope(wanted: Wanted, family: str, g: Generator) -> Part:
     """y is one condition times a function of x, plus noise: x and y may share little without z."""
 
-    def strength_at(z: Array) -> Array:
+    def strength_at(z):
         return np.clip(np.abs(z), LEAST_SLOPE, MOST_SCORE)
 
     nodes, weights = clipped_normal(LEAST_SLOPE, MOST_SCORE, 8)
@@ -279,10 +278,10 @@ def _changed(
     strength = calibrated(build, score, wanted.nats, scalar.NOISE_STRENGTHS, g)
     conditions = Conditions(g, wanted.conditions)
 
-    def pair_at(z: Array) -> ScoredPair:
+    def pair_at(z):
         return build(strength * strength_at(z))
 
-    def multiplied(y: Array, z: Array) -> Array:
+    def multiplied(y, z):
         return y * np.sign(z) * strength_at(z) if slope else y
 
     of_pilot = g.normal(size=PILOT_ROWS)
@@ -295,7 +294,7 @@ def _changed(
         shape = pick(g, SHAPES)
         moves.append(draw_move(shape, conditions, numbers(column), g))
 
-    def draw(n: int, g: Generator) -> Triples:
+    def draw(n, g):
         x = predictor.sample(n, g)[1]
         z = g.normal(size=n)
         cause = predictor.sample(n, g)[1] if wanted.empty else x
@@ -308,7 +307,7 @@ def _changed(
             second = observed(y, levels, kind)
         return first, second, joined([numbers(z), others])
 
-    def truth(g: Generator) -> tuple[float, float]:
+    def truth(g):
         places, weights = nodes
         values = [information(pair_at(node), None, levels, pilot) for node in places]
         nats = float(weights @ values)
@@ -415,23 +414,23 @@ def three_states(wanted: Wanted, family: str, g: Generator) -> Part:
         emissions.append(draw_emission(g, kind, centres, wanted.nats + 1.0, False))
     if exact:
         emissions[2] = Labels((np.eye(sizes[2]),))
-    cells = cell_sampler(table.reshape(sizes[0], -1))
+    draw_cells = cell_sampler(table.reshape(sizes[0], -1))
 
-    def draw(n: int, g: Generator) -> Triples:
-        first, rest = cells(n, g)
-        second, third = np.divmod(rest, sizes[2])
+    def draw(n, g):
+        first, others = draw_cells(n, g)
+        second, third = np.divmod(others, sizes[2])
         states = (first, second, third)
         x, y, z = (emission.sample(state, g) for emission, state in zip(emissions, states))
         return x, y, z
 
-    def truth(g: Generator) -> tuple[float, float]:
+    def truth(g):
         cells = [emission.cells for emission in emissions]
         if any(table is None for table in cells):
             return monte_carlo(log_ratios, g)
         joint = np.einsum("abc,ai,bj,ck->ijk", table, *cells, optimize=True)
         return table_nats(joint), 0.0
 
-    def log_ratios(g: Generator) -> Array:
+    def log_ratios(g):
         samples = draw(BATCH, g)
         densities = [emission.log_density(sample) for emission, sample in zip(emissions, samples)]
         return triple_log_ratios(table, densities)
@@ -447,7 +446,7 @@ def _table_of_states(wanted: Wanted, g: Generator) -> Array:
     independent = a[:, None] * b * g.dirichlet(np.full(sizes[2], 4.0))
     dependent = g.dirichlet(np.full(np.prod(sizes), 0.3)).reshape(sizes)
 
-    def mixture(share: float) -> Array:
+    def mixture(share):
         return (1 - share) * independent + share * dependent
 
     share, _ = bisected(lambda share: table_nats(mixture(share)) < 1.3 * wanted.nats, 0.0, 1.0, 30)

@@ -13,7 +13,7 @@ import numpy as np
 from infoscope.data.prior.draws import Array, Generator, log_uniform
 from infoscope.data.prior.dynamics import Coupling, Dynamics, column, draw_persistence
 from infoscope.data.prior.normal_processes import Autoregression, draw_autoregression
-from infoscope.data.prior.windows import NOTHING, NormalMixture, Truth, Window, mixture_truth, window_covariance
+from infoscope.data.prior.windows import NOTHING, NormalMixture, Window, mixture_truth, window_covariance
 
 
 # --- seasons ---------------------------------------------------------------------------------------------------------
@@ -61,7 +61,7 @@ def seasonal(coupling: Coupling, g: Generator) -> Dynamics:
     pair = SeasonalPair(process, seasons)
     window = Window.of(1, 1, process.width, history)
 
-    def truth(g: Generator) -> Truth:
+    def truth(g):
         if coupling.kind == "none":
             return NOTHING
         return mixture_truth(pair.mixture(history), window, g)
@@ -131,8 +131,8 @@ class RegimePair:
         for t in range(1, n):
             before = regimes[t - 1]
             regimes[t] = before if chances[t] < self.stay[before] else 1 - before
-        own = Autoregression(np.full((1, 1, 1), self.persistence), np.sqrt([1 - self.persistence**2]))
-        u = own.draw(n + 1, g)[:, 0]
+        process = Autoregression(np.full((1, 1, 1), self.persistence), np.sqrt([1 - self.persistence**2]))
+        u = process.draw(n + 1, g)[:, 0]
         x = u[1:] + self.level_x[regimes]
         y = self.level_y[regimes] + self.slope[regimes] * u[:-1]
         y += self.noise[regimes] * g.normal(size=n)
@@ -157,7 +157,7 @@ def regimes(coupling: Coupling, g: Generator) -> Dynamics:
     pair = RegimePair(stay, persistence, level_x, level_y, slope, noise)
     window = Window.of(1, 1, 2, history)
 
-    def truth(g: Generator) -> Truth:
+    def truth(g):
         if coupling.kind == "none":
             return NOTHING
         return mixture_truth(pair.mixture(history), window, g)

@@ -110,19 +110,19 @@ def noise_of_unit_variance(coefficients: Array) -> float:
 def draw_autoregression(x: int, y: int, coupling: Coupling, order: int, g: Generator) -> tuple[Autoregression, str]:
     """An autoregression of `x` and `y` series, and of a hidden one where it drives both; and its lags in words."""
     width = x + y + coupling.driven
-    own = np.zeros((order, width, width))
+    autoregressive = np.zeros((order, width, width))
     noise = np.ones(width)
     for place in range(width):
-        own[:, place, place] = draw_own_coefficients(order, g)
-        noise[place] = noise_of_unit_variance(own[:, place, place])
+        autoregressive[:, place, place] = draw_own_coefficients(order, g)
+        noise[place] = noise_of_unit_variance(autoregressive[:, place, place])
     of_x = slice(0, x)
     of_y = slice(x, x + y)
     hidden = slice(x + y, width)
     lag_x, lag_y = g.integers(order, size=2)
     if coupling.driven and g.random() < 0.5:
-        own[:, -1, -1] = 0.0
+        autoregressive[:, -1, -1] = 0.0
         noise[-1] = 1.0
-    across = np.zeros_like(own)
+    across = np.zeros_like(autoregressive)
     links = []
     if coupling.onto_y:
         links.append((lag_y, of_y, of_x, coupling.onto_y))
@@ -135,10 +135,10 @@ def draw_autoregression(x: int, y: int, coupling: Coupling, order: int, g: Gener
         block = across[lag, targets, sources]
         loadings = g.choice([-1.0, 1.0], size=block.shape) / np.sqrt(block.shape[1])
         across[lag, targets, sources] = strength * loadings * noise[targets, None]
-    process = Autoregression(own + across, noise)
+    process = Autoregression(autoregressive + across, noise)
     while process.largest_root() > MAX_ROOT:
         across = 0.7 * across
-        process = Autoregression(own + across, noise)
+        process = Autoregression(autoregressive + across, noise)
     return process, f"lags {lag_x + 1} onto x and {lag_y + 1} onto y"
 
 
@@ -154,12 +154,12 @@ def linear(coupling: Coupling, g: Generator) -> Dynamics:
     process, lags = draw_autoregression(x, y, coupling, order, g)
     text = f"autoregression of order {order} of {x} + {y} series, {lags}"
 
-    def truth(_: Generator) -> Truth:
+    def truth(_):
         if coupling.kind == "none":
             return NOTHING
         return process.truth(x, y, history)
 
-    def draw(n: int, g: Generator) -> tuple[Array, Array]:
+    def draw(n, g):
         series = process.draw(n, g)
         return series[:, :x], series[:, x : x + y]
 
@@ -245,7 +245,7 @@ def long_memory(coupling: Coupling, g: Generator) -> Dynamics:
     history = int(g.integers(1, 6))
     text = f"fractional noise of d {memories[0]:.2f} and {memories[1]:.2f}, lags {lag_x} onto x and {lag_y} onto y"
 
-    def truth(_: Generator) -> Truth:
+    def truth(_):
         if coupling.kind == "none":
             return NOTHING
         return pair.truth(history)

@@ -83,9 +83,9 @@ def _draw_rounding(g: Generator, pilot: Array) -> Observation:
     width = (high - low) / log_uniform(g, *CELLS)
     least = max(pilot.min(), low - 3 * (high - low))
     largest = min(pilot.max(), high + 3 * (high - low))
-    first = np.floor(least / width) - MARGIN_CELLS
-    last = np.ceil(largest / width) + MARGIN_CELLS
-    values = np.arange(first, last + 1) * width
+    lowest = np.floor(least / width) - MARGIN_CELLS
+    highest = np.ceil(largest / width) + MARGIN_CELLS
+    values = np.arange(lowest, highest + 1) * width
     edges = (values[1:] + values[:-1]) / 2
     return Observation("rounded", edges, np.ones(len(values), bool), values)
 

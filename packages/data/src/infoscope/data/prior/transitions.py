@@ -45,8 +45,9 @@ class NumberTransition:
         low, high = pilot.min(), pilot.max()
         margin = GRID_MARGIN * (high - low)
         step = (high - low + 2 * margin) / size
-        first, last = np.floor((low - margin) / step), np.ceil((high + margin) / step)
-        return step * (np.arange(first, last) + 0.5)
+        lowest = np.floor((low - margin) / step)
+        highest = np.ceil((high + margin) / step)
+        return step * (np.arange(lowest, highest) + 0.5)
 
 
 @dataclass(frozen=True, eq=False)

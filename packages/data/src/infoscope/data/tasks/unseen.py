@@ -157,11 +157,11 @@ def crossed_corners(apart: float = 2.0) -> Case:
 
 def both_censored(correlation: float = 0.8, limit: float = -0.5) -> Case:
     """Two correlated normals, each recorded as the limit where it is below; quadrature over parts of the plane."""
-    rest = math.sqrt(1 - correlation**2)
+    noise = math.sqrt(1 - correlation**2)
 
     def sample(n, g):
         x, z = g.normal(size=(2, n))
-        y = correlation * x + rest * z
+        y = correlation * x + noise * z
         return np.maximum(x, limit), np.maximum(y, limit)
 
     def truth():
@@ -169,8 +169,8 @@ def both_censored(correlation: float = 0.8, limit: float = -0.5) -> Case:
         v = limit + (nodes + 1) * (9 - limit) / 2
         weights = weights * (9 - limit) / 2
         below = stats.norm.cdf(limit)
-        other_below = stats.norm.cdf((limit - correlation * v) / rest)  # the other is below, given v
-        log_ratio = stats.norm.logpdf(v[:, None], correlation * v, rest) - stats.norm.logpdf(v)[:, None]
+        other_below = stats.norm.cdf((limit - correlation * v) / noise)  # the other is below, given v
+        log_ratio = stats.norm.logpdf(v[:, None], correlation * v, noise) - stats.norm.logpdf(v)[:, None]
         inside = weights * stats.norm.pdf(v)
         joint = np.exp(log_ratio) * np.outer(inside, inside)
         of_none = (joint * log_ratio).sum()
