@@ -23,9 +23,9 @@ from infoscope.data.prior.conditions import MAX_CONDITIONS, SCALES, SHAPES, Cond
 from infoscope.data.prior.draws import Array, Generator, log_uniform, log_uniform_int, pick
 from infoscope.data.prior.emissions import (
     BATCH,
-    Labels,
     cell_sampler,
     draw_emission,
+    exact_labels,
     log_ratio,
     monte_carlo,
     relative_likelihoods,
@@ -413,7 +413,7 @@ def three_states(wanted: Wanted, family: str, g: Generator) -> Part:
         centres = g.normal(size=(size, columns))
         emissions.append(draw_emission(g, kind, centres, wanted.nats + 1.0, False))
     if exact:
-        emissions[2] = Labels((np.eye(sizes[2]),))
+        emissions[2] = exact_labels(sizes[2])
     draw_cells = cell_sampler(table.reshape(sizes[0], -1))
 
     def draw(n, g):

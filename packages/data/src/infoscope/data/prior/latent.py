@@ -14,6 +14,7 @@ from infoscope.data.prior.emissions import (
     cell_sampler,
     draw_columns,
     draw_emission,
+    exact_labels,
     latent_part,
 )
 from infoscope.data.prior.parts import Part, Request, categories, exactly, numbers
@@ -37,7 +38,8 @@ def draw_table(g: Generator, x_states: int, y_states: int, nats: float) -> Array
         table = (1 - noise) * table / table.sum() + noise / table.size
     elif kind == "band":
         distance = a / x_states - b / y_states
-        table = np.exp(-0.5 * (distance / g.uniform(0.05, 0.3)) ** 2)
+        width = g.uniform(0.05, 0.3)
+        table = np.exp(-0.5 * (distance / width) ** 2)
     else:
         size = x_states * y_states
         concentration = min(1.0, 4 / np.sqrt(size))
@@ -53,23 +55,24 @@ def _draw_informative_columns(g: Generator, most: int) -> int:
 
 
 def _least_states(nats: float, limit: float, factor: float) -> int:
-    """States that can have `nats` of information, of which at most `limit` are wanted, and some more."""
-    return int(np.ceil(factor * np.exp(min(nats, limit))))
+    """At least 2 states: `factor` times as many as `nats` of information, at most `limit`, need."""
+    needed = np.exp(min(nats, limit))
+    return max(2, int(np.ceil(factor * needed)))
 
 
 def clusters(request: Request, g: Generator) -> Part:
     """Mixtures and grids of clusters in x and y with a joint table of the components' probabilities."""
     least = _least_states(request.nats, 2.3, 1.2)
-    x_states, y_states = (int(g.integers(max(2, least), max(14, least + 2))) for _ in range(2))
-    table = draw_table(g, x_states, y_states, request.nats)
+    x_states, y_states = g.integers(least, max(14, least + 2), size=2)
+    table = draw_table(g, int(x_states), int(y_states), request.nats)
     emissions = []
     for states, (kind, most, tied) in zip(table.shape, request.sides):
         columns = _draw_informative_columns(g, min(most, 12))
         centres = g.normal(size=(states, columns))
         if g.random() < 0.3:
             side = int(np.ceil(np.sqrt(states)))
-            places = np.divmod(g.permutation(states), side)
-            centres = np.stack(places[: min(2, columns)], axis=1).astype(float)
+            rows_and_columns = np.divmod(g.permutation(states), side)
+            centres = np.stack(rows_and_columns[:columns], axis=1).astype(float)
         emissions.append(draw_emission(g, kind, centres, request.nats + 0.6, tied))
     return latent_part("clusters", "clusters", table, *emissions, request.tied)
 
@@ -77,15 +80,17 @@ def clusters(request: Request, g: Generator) -> Part:
 def labelled_clusters(request: Request, g: Generator) -> Part:
     """A class label and columns whose density depends on the class; few of many columns, or many, inform."""
     least = _least_states(request.nats, 2.5, 1.3)
-    classes = int(g.integers(max(2, least), max(9, least + 3)))
-    prior = g.dirichlet(np.full(classes, log_uniform(g, 0.8, 20.0))) + 0.01
+    classes = int(g.integers(least, max(9, least + 3)))
+    concentration = log_uniform(g, 0.8, 20.0)
+    prior = g.dirichlet(np.full(classes, concentration)) + 0.01
     tied = request.tied[0]
     most = min(request.columns[0], 12 if tied else 128)
     columns = _draw_informative_columns(g, most)
     centres = g.normal(size=(classes, columns))
-    x = draw_emission(g, request.x, centres, request.nats, tied, counts=g.random() < 0.15)
-    y = Labels((np.eye(classes),))
-    return latent_part("labelled_clusters", "classes", np.diag(prior / prior.sum()), x, y, request.tied)
+    counts = g.random() < 0.15
+    x = draw_emission(g, request.x, centres, request.nats, tied, counts)
+    table = np.diag(prior / prior.sum())
+    return latent_part("labelled_clusters", "classes", table, x, exact_labels(classes), request.tied)
 
 
 def on_circle(angles: Array) -> Array:
@@ -115,14 +120,16 @@ def rings_and_tori(request: Request, g: Generator) -> Part:
 def von_mises_information(concentration: float) -> float:
     """Information of two uniform angles that differ by von Mises noise, nats (Mardia & Jupp 2000, section 3.5.4)."""
     scaled = special.i0e(concentration)
-    return float(concentration * (special.i1e(concentration) / scaled - 1) - np.log(scaled))
+    mean_cosine = special.i1e(concentration) / scaled
+    return float(concentration * (mean_cosine - 1) - np.log(scaled))
 
 
 def tori(request: Request, g: Generator) -> Part:
     """Two or three angles of x whose sum, plus von Mises noise, is the angle of y; radii vary by themselves."""
-    if request.columns[0] < 4 or request.columns[1] < 2 or any(request.tied):
+    most_x, most_y = request.columns
+    if most_x < 4 or most_y < 2 or any(request.tied):
         return rings_and_tori(request, g)
-    most = min(3, request.columns[0] // 2)
+    most = min(3, most_x // 2)
     angles = int(g.integers(2, most + 1))
     spread = g.uniform(0.02, 0.4)
 
@@ -149,7 +156,8 @@ def tori(request: Request, g: Generator) -> Part:
 
 def shared_factors(request: Request, g: Generator) -> Part:
     """One latent position, observed twice: curves in many columns, images of a bump, its coordinates or class."""
-    if request.columns[0] >= IMAGE_SIZES[0] ** 2 and request.x != "categories" and g.random() < 0.6:
+    has_pixels = request.columns[0] >= IMAGE_SIZES[0] ** 2 and request.x != "categories"
+    if has_pixels and g.random() < 0.6:
         return _images(request, g)
     position = np.linspace(-1, 1, CURVE_STATES)
     prior = np.exp(-0.5 * (position * g.uniform(0, 2.5)) ** 2)
@@ -178,9 +186,10 @@ def _images(request: Request, g: Generator) -> Part:
     most = min(largest, int(np.sqrt(request.columns[0])))
     side = int(g.integers(least, most + 1))
     positions = _grid(IMAGE_POSITIONS)
-    distances = ((positions[:, None] - _grid(side)) ** 2).sum(axis=2)
+    steps = positions[:, None] - _grid(side)
+    squared_distances = (steps**2).sum(axis=2)
     width = g.uniform(0.08, 0.3)
-    bumps = np.exp(-distances / 2 / width**2)
+    bumps = np.exp(-squared_distances / 2 / width**2)
     nats = request.nats + 0.6
     x = draw_emission(g, request.x, bumps, nats, False)
     if request.y != "categories":
@@ -199,7 +208,8 @@ def _images(request: Request, g: Generator) -> Part:
 def tuned_counts(request: Request, g: Generator) -> Part:
     """Count columns (neurons) tuned to an angle, against that angle, its sector or other neurons."""
     emissions = []
-    for neurons, (kind, most, _) in zip((True, g.random() < 0.4), request.sides):
+    are_neurons = (True, g.random() < 0.4)  # columns of x and of y
+    for neurons, (kind, most, _) in zip(are_neurons, request.sides):
         columns = _draw_informative_columns(g, min(most, 64))
         preferred = g.uniform(0, 2 * np.pi, columns)
         gains = np.exp(g.normal(0, 0.3, columns))
@@ -216,8 +226,8 @@ def questionnaires(request: Request, g: Generator) -> Part:
     trait = np.linspace(-3, 3, CURVE_STATES)
     rho = np.sqrt(-np.expm1(-2 * (request.nats + 0.2)))
     a = trait[:, None]
-    exponents = -(a**2 + trait**2 - 2 * rho * a * trait) / 2 / (1 - rho**2)
-    table = np.exp(exponents)
+    squares = a**2 + trait**2 - 2 * rho * a * trait
+    table = np.exp(-squares / 2 / (1 - rho**2))
     table /= table.sum()
     ties = (True, request.tied[1])
     emissions = []
@@ -248,7 +258,10 @@ def weakened(table: Array, nats: float) -> Array:
     def mixture(noise):
         return (1 - noise) * table + noise * product
 
-    noise, _ = bisected(lambda noise: table_information(mixture(noise)) > nats, 0.0, 1.0, 30)
+    def informs(noise):
+        return table_information(mixture(noise)) > nats
+
+    noise, _ = bisected(informs, 0.0, 1.0, 30)
     return mixture(noise)
 
 
@@ -256,7 +269,7 @@ def draw_channel(g: Generator, nats: float) -> tuple[str, Array]:
     """A joint table of two categories with about `nats` in common where it can have them."""
     least = _least_states(nats, 4.5, 1.0)
     most = MAX_CATEGORIES if g.random() < 0.35 else max(12, 3 * least)
-    x_size = log_uniform_int(g, max(2, least), most)
+    x_size = log_uniform_int(g, least, most)
     y_size = x_size
     if g.random() >= 0.4:
         y_size = log_uniform_int(g, 2, max(12, x_size))
@@ -267,7 +280,8 @@ def draw_channel(g: Generator, nats: float) -> tuple[str, Array]:
         table = margin * np.eye(y_size)[image]
     elif kind == "neighbours":
         distance = np.arange(x_size)[:, None] / x_size - np.arange(y_size) / y_size
-        band = np.exp(-0.5 * (distance / g.uniform(0.01, 0.25)) ** 2) + 1e-12
+        width = g.uniform(0.01, 0.25)
+        band = np.exp(-0.5 * (distance / width) ** 2) + 1e-12
         table = margin * band / band.sum(axis=1, keepdims=True)
     else:
         weights = np.full(y_size, log_uniform(g, 0.02, 1.0))
@@ -280,7 +294,9 @@ def discrete_channel(request: Request, g: Generator) -> Part:
     """Two categories with a known joint table; as numbers, the codes are spread as ordered values."""
     text, table = draw_channel(g, request.nats)
     draw_cells = cell_sampler(table)
-    values_x, values_y = (np.sort(g.normal(size=size)) for size in table.shape)
+    x_size, y_size = table.shape
+    values_x = np.sort(g.normal(size=x_size))
+    values_y = np.sort(g.normal(size=y_size))
     whole_numbers = g.random() < 0.6
 
     def shown(codes, kind, values):
@@ -299,11 +315,14 @@ def discrete_channel(request: Request, g: Generator) -> Part:
 def associations(request: Request, g: Generator) -> Part:
     """Two categories of a log-linear table: P(y | x) is exp of products of scores (RC models, Goodman 1979)."""
     least = _least_states(request.nats, 3.5, 1.3)
-    x_size, y_size = (log_uniform_int(g, max(2, least), max(40, 3 * least)) for _ in range(2))
+    most = max(40, 3 * least)
+    x_size = log_uniform_int(g, least, most)
+    y_size = log_uniform_int(g, least, most)
     x_margin = draw_margin(g, x_size)
     y_margin = draw_margin(g, y_size)
     scores = int(g.integers(1, 5))
-    products = g.normal(size=(x_size, scores)) @ g.normal(size=(scores, y_size))
+    scores_x = g.normal(size=(x_size, scores))
+    products = scores_x @ g.normal(size=(scores, y_size))
 
     def table_of(log_strength):
         logs = np.exp(log_strength) * products + np.log(y_margin)
@@ -315,9 +334,7 @@ def associations(request: Request, g: Generator) -> Part:
 
     log_strength, _ = bisected(below, np.log(0.01), np.log(30.0), 30)
     text = f"{scores} scores of {x_size} and {y_size} categories"
-    x = Labels((np.eye(x_size),))
-    y = Labels((np.eye(y_size),))
-    return latent_part("associations", text, table_of(log_strength), x, y)
+    return latent_part("associations", text, table_of(log_strength), exact_labels(x_size), exact_labels(y_size))
 
 
 def hidden_classes(request: Request, g: Generator) -> Part:
@@ -325,16 +342,17 @@ def hidden_classes(request: Request, g: Generator) -> Part:
     probabilities in every class, and the classes of x and y have a table.
     """
     least = _least_states(request.nats, 2.3, 1.3)
-    x_classes, y_classes = (int(g.integers(max(2, least), max(9, least + 3))) for _ in range(2))
-    table = draw_table(g, x_classes, y_classes, request.nats)
+    x_classes, y_classes = g.integers(least, max(9, least + 3), size=2)
+    table = draw_table(g, int(x_classes), int(y_classes), request.nats)
     table = weakened(table, 2 * request.nats)
     emissions = []
     for classes, (kind, most, tied) in zip(table.shape, request.sides):
         most = min(most, 12)
         channels = []
         for _ in range(_draw_informative_columns(g, most)):
-            levels = log_uniform_int(g, max(2, least), 24)
-            weights = log_uniform(g, 0.02, 1.0) * levels * draw_margin(g, levels)
+            levels = log_uniform_int(g, least, 24)
+            concentration = log_uniform(g, 0.02, 1.0) * levels
+            weights = concentration * draw_margin(g, levels)
             channels.append(g.dirichlet(weights + 0.01, size=classes))
         emission: Emission = Labels(tuple(channels))
         if kind == "both":
@@ -352,18 +370,24 @@ def look_up(request: Request, g: Generator) -> Part:
     count = int(g.integers(2, 5))
     largest = 5 if count < 4 else 3
     sizes = [int(g.integers(2, largest + 1)) for _ in range(count)]
-    levels = np.stack(np.unravel_index(np.arange(np.prod(sizes)), sizes), axis=1)  # of each cell
-    margins = []
-    for size in sizes:
-        margins.append(draw_margin(g, size) if g.random() < 0.3 else np.full(size, 1 / size))
-    shares = [margin[column] for margin, column in zip(margins, levels.T)]
+    cells = np.unravel_index(np.arange(np.prod(sizes)), sizes)  # the levels of each column in all cells
+    levels = np.stack(cells, axis=1)
+    shares = []
+    for size, column in zip(sizes, cells):
+        margin = np.full(size, 1 / size)
+        if g.random() < 0.3:
+            margin = draw_margin(g, size)
+        shares.append(margin[column])
     of_cells = np.prod(shares, axis=0)
     kind, states = _draw_states(levels, sizes, g)
     state_count = states.max() + 1
     table = of_cells[:, None] * np.eye(state_count)[states]
     table = weakened(table, request.nats * 1.3)
-    codes = [g.permutation(size)[column] for size, column in zip(sizes, levels.T)]
-    channels = [np.eye(size)[column] for size, column in zip(sizes, codes)]
+    codes, channels = [], []
+    for size, column in zip(sizes, cells):
+        recoded = g.permutation(size)[column]
+        codes.append(recoded)
+        channels.append(np.eye(size)[recoded])
     x = _emitted_levels(np.stack(codes, axis=1), tuple(channels), request, g)
     columns = _draw_informative_columns(g, min(request.columns[1], 12))
     centres = g.normal(size=(state_count, columns))
@@ -380,7 +404,8 @@ def _draw_states(levels: Array, sizes: list[int], g: Generator) -> tuple[str, Ar
         cuts = [g.integers(1, size) for size in sizes]
         states = (levels >= cuts).all(axis=1)
     else:
-        states = g.integers(int(g.integers(2, 7)), size=len(levels))
+        count = int(g.integers(2, 7))
+        states = g.integers(count, size=len(levels))
     _, codes = np.unique(states, return_inverse=True)
     return kind, codes
 

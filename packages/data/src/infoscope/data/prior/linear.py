@@ -62,8 +62,9 @@ class CanonicalPairs:
         """x and y of n rows before they are mixed."""
         rho = self.correlations
         x, y = (g.normal(size=(n, size)) for size in self.sizes)
-        paired_x, paired_y = x[:, : len(rho)], y[:, : len(rho)]
-        y[:, : len(rho)] = rho * paired_x + np.sqrt(1 - rho**2) * paired_y
+        pairs = len(rho)
+        noise = np.sqrt(1 - rho**2) * y[:, :pairs]
+        y[:, :pairs] = rho * x[:, :pairs] + noise
         return x, y
 
     def mixed(self, x: Array, y: Array) -> Pair:
@@ -105,8 +106,11 @@ def normal(request: Request, g: Generator) -> Part:
         rounded_y = np.round(y.numbers / steps_y) * steps_y
         return numbers(rounded_x), numbers(rounded_y)
 
+    def truth(g):
+        return pairs.nats - loss, 0.1 * loss
+
     text += f", every column rounded to at most {step:.2g} standard deviations"
-    return Part("normal", text, draw_rounded, lambda g: (pairs.nats - loss, 0.1 * loss), (True, True))
+    return Part("normal", text, draw_rounded, truth, (True, True))
 
 
 def _rounding(mixing: Array, rho: Array, step: float) -> tuple[Array, float]:
@@ -171,7 +175,10 @@ def factors_part(family: str, p: int, q: int, nats: float, g: Generator) -> Part
             logs.append(np.linalg.slogdet(np.eye(factors) + precision)[1])
         return 0.5 * float(logs[0] + logs[1] - logs[2])
 
-    log_strength, _ = bisected(lambda log: information(np.exp(log)) < nats, -16.0, 8.0, 40)
+    def below(log_strength):
+        return information(np.exp(log_strength)) < nats
+
+    log_strength, _ = bisected(below, -16.0, 8.0, 40)
     strength = float(np.exp(log_strength))
 
     def draw(n, g):
@@ -184,7 +191,11 @@ def factors_part(family: str, p: int, q: int, nats: float, g: Generator) -> Part
     return Part(family, text, draw, exactly(information(strength)))
 
 
-BENDS = {"linear": lambda z: z, "tanh": lambda z: np.tanh(2 * z), "square": lambda z: z**2 - 1}
+BENDS = {
+    "linear": lambda z: z,
+    "tanh": lambda z: np.tanh(2 * z),
+    "square": lambda z: z**2 - 1,
+}
 
 
 def softmax_of_several(request: Request, g: Generator) -> Part:

@@ -11,7 +11,7 @@ from scipy import special
 
 from infoscope.data.prior import linear, maps, scalar
 from infoscope.data.prior.draws import Array, Generator, log_uniform, log_uniform_int, pick
-from infoscope.data.prior.emissions import Labels, draw_emission, latent_part
+from infoscope.data.prior.emissions import draw_emission, exact_labels, latent_part
 from infoscope.data.prior.noise import Predictor
 from infoscope.data.prior.parts import Part, Request
 
@@ -99,10 +99,11 @@ def classes_of_many(request: Request, g: Generator) -> Part:
         order = g.permutation(columns)
         informative = int(g.integers(1, 11))
         centres[:, order[informative:]] = 0
-    prior = g.dirichlet(np.full(classes, log_uniform(g, 0.8, 20.0))) + 0.01
+    concentration = log_uniform(g, 0.8, 20.0)
+    prior = g.dirichlet(np.full(classes, concentration)) + 0.01
     x = draw_emission(g, "numbers", centres, request.nats, False)
-    y = Labels((np.eye(classes),))
-    return latent_part(FAMILY, "classes", np.diag(prior / prior.sum()), x, y)
+    table = np.diag(prior / prior.sum())
+    return latent_part(FAMILY, "classes", table, x, exact_labels(classes))
 
 
 def factors_of_many(request: Request, g: Generator) -> Part:
