@@ -56,7 +56,11 @@ def draw_noise(g: Generator) -> Noise:
     noise = NOISES[name](g)
     if g.random() < 0.5:
         return noise
-    return Noise(noise.name, lambda n, g: -noise.sample(n, g), lambda v: 1 - noise.cdf(-v))
+
+    def sample(n, g):
+        return -noise.sample(n, g)
+
+    return Noise(noise.name, sample, lambda v: 1 - noise.cdf(-v))
 
 
 def laplace_cdf(v: Array) -> Array:
@@ -116,23 +120,42 @@ def _triangular(g: Generator) -> Noise:
 
     def cdf(v):
         v = np.clip(v, -end, end)
-        left = (v + end) ** 2 / (mode + end)
-        right = (end - v) ** 2 / (end - mode)
-        return np.where(v < mode, left / (2 * end), 1 - right / (2 * end))
+        below = (v + end) ** 2 / (mode + end) / (2 * end)
+        above = (end - v) ** 2 / (end - mode) / (2 * end)
+        return np.where(v < mode, below, 1 - above)
 
-    return Noise("triangular", lambda n, g: g.triangular(-end, mode, end, n), cdf)
+    def sample(n, g):
+        return g.triangular(-end, mode, end, n)
+
+    return Noise("triangular", sample, cdf)
 
 
 def student(dof: float) -> Noise:
     """t noise."""
-    return Noise(f"t({dof:.2g})", lambda n, g: g.standard_t(dof, size=n), lambda v: special.stdtr(dof, v))
+
+    def sample(n, g):
+        return g.standard_t(dof, size=n)
+
+    return Noise(f"t({dof:.2g})", sample, lambda v: special.stdtr(dof, v))
 
 
-NORMAL = Noise("normal", lambda n, g: g.normal(size=n), special.ndtr)
-LAPLACE = Noise("Laplace", lambda n, g: g.laplace(size=n) / np.sqrt(2), lambda v: laplace_cdf(np.sqrt(2) * v))
 ROOT = np.sqrt(3)  # standard deviation of a uniform on (-3, 3); scale of a logistic of unit spread times pi
-UNIFORM = Noise("uniform", lambda n, g: g.uniform(-ROOT, ROOT, n), lambda v: np.clip((v + ROOT) / (2 * ROOT), 0, 1))
-LOGISTIC = Noise("logistic", lambda n, g: g.logistic(0, ROOT / np.pi, n), lambda v: special.expit(v * np.pi / ROOT))
+NORMAL = Noise("normal", lambda n, g: g.normal(size=n), special.ndtr)
+LAPLACE = Noise(
+    "Laplace",
+    lambda n, g: g.laplace(size=n) / np.sqrt(2),
+    lambda v: laplace_cdf(np.sqrt(2) * v),
+)
+UNIFORM = Noise(
+    "uniform",
+    lambda n, g: g.uniform(-ROOT, ROOT, n),
+    lambda v: np.clip((v + ROOT) / (2 * ROOT), 0, 1),
+)
+LOGISTIC = Noise(
+    "logistic",
+    lambda n, g: g.logistic(0, ROOT / np.pi, n),
+    lambda v: special.expit(v * np.pi / ROOT),
+)
 NOISES: dict[str, Callable[[Generator], Noise]] = {
     "normal": lambda g: NORMAL,
     "laplace": lambda g: LAPLACE,
@@ -283,12 +306,14 @@ def interaction_predictor(g: Generator) -> Predictor:
             x = g.random((n, columns))
             return x, modular_quantile(x.sum(axis=1) % 1)
         x = g.normal(size=(n, columns))
-        if kind == "product":
-            x = np.sign(x) * np.exp(log_sd * g.normal(size=x.shape))
-            return x, x.prod(axis=1)
+        signs = np.sign(x)
         if kind == "parity":
-            return x, np.sign(x).prod(axis=1)
-        return x, np.sign(x[:, 1:]).prod(axis=1) * x[:, 0]
+            return x, signs.prod(axis=1)
+        if kind == "signed":
+            return x, signs[:, 1:].prod(axis=1) * x[:, 0]
+        sizes = np.exp(log_sd * g.normal(size=x.shape))
+        x = signs * sizes
+        return x, x.prod(axis=1)
 
     def modular_quantile(u):
         return np.sqrt(12) * (u - 0.5)
@@ -354,8 +379,10 @@ def _of_least(columns: int, g: Generator) -> Predictor:
     """The smallest absolute value of normal columns, with the product of their signs."""
 
     def signed_least_quantile(u):
-        tail = _two_sided_tail(np.asarray(u))
-        return np.sign(np.asarray(u) - 0.5) * -special.ndtri(tail ** (1 / columns) / 2)
+        u = np.asarray(u)
+        tail = _two_sided_tail(u)
+        least = -special.ndtri(tail ** (1 / columns) / 2)
+        return np.sign(u - 0.5) * least
 
     _, spread = moments(signed_least_quantile(special.ndtr(SCORES)))
 
