@@ -19,7 +19,8 @@ def zero_inflated_poisson(zeros: float = 0.15) -> Case:
     """x exponential, y zero with probability `zeros`, else Poisson of mean x (Gao et al. 2017; by quadrature)."""
 
     def count(x, g):
-        return np.where(g.random(len(x)) < zeros, 0, g.poisson(x))
+        is_zero = g.random(len(x)) < zeros
+        return np.where(is_zero, 0, g.poisson(x))
 
     def truth():
         nodes, weights = np.polynomial.legendre.leggauss(400)
@@ -72,8 +73,8 @@ def patients(rows: int = 10, shared: float = 0.6, correlation: float = 0.7) -> C
         root = np.linalg.cholesky([[1, correlation], [correlation, 1]])
         between = g.normal(size=(patient[-1] + 1, 2))[patient]
         within = g.normal(size=(n, 2))
-        both = math.sqrt(shared) * between @ root.T + math.sqrt(1 - shared) * within @ root.T
-        return both[:, 0], both[:, 1], patient
+        x, y = (math.sqrt(shared) * between @ root.T + math.sqrt(1 - shared) * within @ root.T).T
+        return x, y, patient
 
     return with_truth(sample, -0.5 * math.log1p(-(correlation**2)), grouped=True)
 
@@ -88,12 +89,15 @@ def mixed_columns() -> Case:
         kind = g.integers(0, len(means), n)
         size = g.normal(size=n)
         y = means[kind] + slope * size + noise * g.normal(size=n)
-        return {"kind": np.array(["a", "b", "c"])[kind], "size": size}, y
+        names = np.array(["a", "b", "c"])
+        return {"kind": names[kind], "size": size}, y
 
     spread = math.hypot(slope, noise)
-    points = np.linspace(means.min() - 9 * spread, means.max() + 9 * spread, 20_001)
-    density = stats.norm.pdf(points[:, None], means, spread).mean(axis=1)
-    return with_truth(sample, entropy_of(points, density) - NOISE - math.log(noise))
+    margin = 9 * spread
+    points = np.linspace(means.min() - margin, means.max() + margin, 20_001)
+    densities = stats.norm.pdf(points[:, None], means, spread)
+    entropy = entropy_of(points, densities.mean(axis=1))
+    return with_truth(sample, entropy - NOISE - math.log(noise))
 
 
 # --- labels and categories -----------------------------------------------------------------------------------------
@@ -104,7 +108,8 @@ def uniform_beside_label(classes: int = 5) -> Case:
         y = g.integers(0, classes, n)
         return y + 2 * g.random(n), y
 
-    return with_truth(sample, np.log(classes) - (classes - 1) / classes * np.log(2), "labels")
+    overlap = (classes - 1) / classes
+    return with_truth(sample, np.log(classes) - overlap * np.log(2), "labels")
 
 
 def label_of_one_of(dim: int, apart: float = 1.5) -> Case:
@@ -146,10 +151,12 @@ def sparse_table(levels: int = 40, copied: float = 0.5) -> Case:
 
     def sample(n, g):
         x = g.choice(levels, n, p=shares)
-        y = np.where(g.random(n) < copied, x, g.choice(levels, n, p=shares))
+        is_copied = g.random(n) < copied
+        y = np.where(is_copied, x, g.choice(levels, n, p=shares))
         return x.astype(str), moved[y].astype(str)
 
-    joint = (1 - copied) * np.outer(shares, shares) + copied * np.diag(shares)
+    independent = np.outer(shares, shares)
+    joint = (1 - copied) * independent + copied * np.diag(shares)
     return with_truth(sample, table_information(joint), "categories")
 
 

@@ -31,7 +31,8 @@ def star(m: int) -> np.ndarray:
 def gaussian_hub(n: int, m: int, generator: np.random.Generator) -> Simulated:
     """Xu et al. 2020, section 6.1: X_0 ~ Beta(1/2, 1/2), X_j ~ N(X_0, (0.1 j)^2) for j = 1..m-1."""
     hub = generator.beta(0.5, 0.5, (n, 1))
-    noise = generator.normal(size=(n, m - 1)) * 0.1 * np.arange(1, m)
+    noise = generator.normal(size=(n, m - 1))
+    noise = noise * 0.1 * np.arange(1, m)
     return Simulated(np.hstack([hub, hub + noise]), star(m))
 
 

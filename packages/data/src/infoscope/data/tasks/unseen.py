@@ -44,13 +44,18 @@ def squared_length(dim: int, noise: float = 1.0) -> Case:
     """y = |x|^2 + noise, x of `dim` normal columns."""
     values = middles(0, 12 * dim)
     weights = stats.chi2.pdf(values, dim)
-    return normal_noise(normals(dim), lambda x: (x**2).sum(axis=1), noise, values, weights)
+
+    def signal(x):
+        return (x**2).sum(axis=1)
+
+    return normal_noise(normals(dim), signal, noise, values, weights)
 
 
 def largest_of(dim: int, noise: float = 0.1) -> Case:
     """y = the largest of `dim` exponential columns + noise."""
     values = middles(0, 30)
-    weights = np.exp(-values) * (-np.expm1(-values)) ** (dim - 1)
+    below = -np.expm1(-values)
+    weights = np.exp(-values) * below ** (dim - 1)
 
     def draw(n, g):
         return g.exponential(size=(n, dim))
@@ -63,11 +68,15 @@ def surface(noise: float = 0.005) -> Case:
     values = middles(0, 2, 2000)
     ends = np.clip([values, values - 1], 0, 1)
     below_upper, below_lower = ends - special.xlogy(ends, ends)
+    weights = below_upper - below_lower
+
+    def draw(n, g):
+        return g.random((n, 3))
 
     def signal(x):
         return x[:, 0] * x[:, 1] + x[:, 2]
 
-    return normal_noise(lambda n, g: g.random((n, 3)), signal, noise, values, below_upper - below_lower)
+    return normal_noise(draw, signal, noise, values, weights)
 
 
 def zero_or_gamma(zeros: float = 0.4) -> Case:
@@ -85,12 +94,16 @@ def zero_or_gamma(zeros: float = 0.4) -> Case:
 
 def product_among(dim: int, noise: float = 0.3) -> Case:
     """y = x1 x2 + noise, of `dim` normal columns: normal given x1 alone, of variance x1^2 + noise^2."""
-    z = middles(-8, 8)
+    x1 = middles(-8, 8)
+    spread = np.hypot(x1, noise)
+
+    def signal(x):
+        return x[:, 0] * x[:, 1]
 
     def truth():
-        return through_noise(noise, 0.0, stats.norm.pdf(z), spread=np.hypot(z, noise))
+        return through_noise(noise, 0.0, stats.norm.pdf(x1), spread)
 
-    return response(normals(dim), plus_noise(lambda x: x[:, 0] * x[:, 1], noise), truth)
+    return response(normals(dim), plus_noise(signal, noise), truth)
 
 
 def growing_noise() -> Case:
@@ -102,7 +115,7 @@ def growing_noise() -> Case:
         return x + (0.1 + x / 2) * g.normal(size=len(x))
 
     def truth():
-        return through_noise(stats.gmean(spread), x, 1.0, spread=spread)
+        return through_noise(stats.gmean(spread), x, 1.0, spread)
 
     return response(lambda n, g: 3 * g.random(n), respond, truth)
 
@@ -116,9 +129,14 @@ def product_noise() -> Case:
     def truth():
         near, _ = integrate.quad(entropy_at, 0, 1)
         far, _ = integrate.quad(entropy_at, 1, 300)
-        return 2 * (near + far) - NOISE + (np.euler_gamma + np.log(2)) / 2
+        entropy = 2 * (near + far)
+        mean_log_size = (np.euler_gamma + np.log(2)) / 2  # less its sign
+        return entropy - NOISE + mean_log_size
 
-    return response(normals(), lambda x, g: x * g.normal(size=len(x)), truth)
+    def respond(x, g):
+        return x * g.normal(size=len(x))
+
+    return response(normals(), respond, truth)
 
 
 # --- normal columns ------------------------------------------------------------------------------------------------
@@ -170,7 +188,8 @@ def both_censored(correlation: float = 0.8, limit: float = -0.5) -> Case:
         weights = weights * (9 - limit) / 2
         below = stats.norm.cdf(limit)
         other_below = stats.norm.cdf((limit - correlation * v) / noise)  # the other is below, given v
-        log_ratio = stats.norm.logpdf(v[:, None], correlation * v, noise) - stats.norm.logpdf(v)[:, None]
+        log_given_other = stats.norm.logpdf(v[:, None], correlation * v, noise)
+        log_ratio = log_given_other - stats.norm.logpdf(v)[:, None]
         inside = weights * stats.norm.pdf(v)
         joint = np.exp(log_ratio) * np.outer(inside, inside)
         of_none = (joint * log_ratio).sum()
@@ -190,11 +209,13 @@ def shared_volatility(dim: int, spread: float) -> Case:
         weights = stats.norm.pdf(logs, scale=spread)
         weights /= weights.sum()
         length = np.exp(np.linspace(-12, 12, 6001))
-        log_heights = -(columns - 1) * (logs + 0.5 * math.log(2 * math.pi))  # of all columns but one
+        log_scale = logs + 0.5 * math.log(2 * math.pi)
+        log_heights = -(columns - 1) * log_scale  # of all columns but one
         others = weights * np.exp(log_heights)
         density = others.sum() * normal_mixture(length, 0.0, others, np.exp(logs))
-        surface = math.log(2) + columns / 2 * math.log(math.pi) - special.gammaln(columns / 2)
-        shells = np.exp(surface + columns * np.log(length))
+        half = columns / 2
+        log_surface = math.log(2) + half * math.log(math.pi) - special.gammaln(half)
+        shells = np.exp(log_surface + columns * np.log(length))
         return -np.trapezoid(shells * special.xlogy(density, density), np.log(length))
 
     def draw(n, g):
@@ -212,7 +233,8 @@ def gamma_frailty(dim_x: int, dim_y: int, theta: float, then: Map) -> Case:
 
     def of_copula(dim):
         log_sum = special.digamma(1 / theta + dim) - special.digamma(1 / theta)
-        return np.log1p(theta * np.arange(dim)).sum() + (theta + 1) * dim - (dim + 1 / theta) * log_sum
+        log_factors = np.log1p(theta * np.arange(dim))
+        return log_factors.sum() + (theta + 1) * dim - (dim + 1 / theta) * log_sum
 
     def draw(n, g):
         hazards = g.exponential(size=(n, dim_x + dim_y))
@@ -230,7 +252,8 @@ def gumbel_laplace(theta: float = 2.0) -> Case:
         ratio = g.exponential(size=(n, 2)) / stable
         u = np.exp(-(ratio ** (1 / theta)))
         inside = np.clip(u, 1e-300, 1 - 1e-16)
-        return tuple(stats.laplace.ppf(inside).T)
+        x, y = stats.laplace.ppf(inside).T
+        return x, y
 
     def term(a):
         density = np.exp(-a) * (1 - 1 / theta + a / theta)
@@ -257,7 +280,8 @@ def frank_log_density(u: NDArray, v: NDArray, theta: float) -> NDArray:
     of_u = -np.expm1(-theta * u)
     of_v = -np.expm1(-theta * v)
     full = -np.expm1(-theta)
-    return np.log(theta * full) - theta * (u + v) - 2 * np.log(full - of_u * of_v)
+    log_numerator = np.log(theta * full) - theta * (u + v)
+    return log_numerator - 2 * np.log(full - of_u * of_v)
 
 
 def frank_information(theta: float) -> float:
@@ -385,8 +409,10 @@ def coarse_and_fine(cells: int = 30, copied: float = 0.7, window: float = 0.1) -
     def sample(n, g):
         cell = g.integers(0, cells, n)
         place = g.random(n)
-        other = np.where(g.random(n) < copied, cell, g.integers(0, cells, n))
-        return cell + place, other + (place + window * g.random(n)) % 1
+        is_copied = g.random(n) < copied
+        other = np.where(is_copied, cell, g.integers(0, cells, n))
+        moved = (place + window * g.random(n)) % 1
+        return cell + place, other + moved
 
     joint = (copied * np.eye(cells) + (1 - copied) / cells) / cells
     return with_truth(sample, table_information(joint) - np.log(window))
@@ -401,7 +427,8 @@ def rare_event(share: float = 0.02, window: float = 1e-3) -> Case:
         y = np.where(event, (x + window * y) % 1, y)
         return x + 2 * event, y + 2 * event
 
-    return with_truth(sample, special.entr([share, 1 - share]).sum() - share * np.log(window))
+    entropy = special.entr([share, 1 - share]).sum()
+    return with_truth(sample, entropy - share * np.log(window))
 
 
 # --- labels --------------------------------------------------------------------------------------------------------
@@ -412,7 +439,8 @@ def classes_on_a_ring(concentration: float = 4.0) -> Case:
         y = g.integers(0, 3, n)
         angle = g.vonmises(0, concentration, n) + 2 * np.pi * y / 3
         radius = 1 + 0.1 * g.normal(size=n)
-        return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)]), y
+        direction = np.column_stack([np.cos(angle), np.sin(angle)])
+        return radius[:, None] * direction, y
 
     angle = middles(0, 2 * np.pi)
     centres = 2 * np.pi * np.arange(3) / 3
@@ -427,7 +455,8 @@ def label_of_score(weights: tuple[float, ...], cuts: tuple[float, ...], curve: M
         return np.column_stack([curve(cut - score) for cut in cuts])
 
     def label(x, g):
-        above = g.random((len(x), 1)) > below(x @ np.array(weights))
+        score = x @ np.array(weights)
+        above = g.random((len(x), 1)) > below(score)
         return above.sum(axis=1)
 
     def truth():
@@ -448,9 +477,16 @@ def successes(trials: int = 10, shape: float = 0.7) -> Case:
         of_y = stats.betabinom.pmf(counts, trials, shape, shape)
         x = stats.beta.ppf(middles(0, 1, 20_000), shape, shape)
         of_y_given_x = stats.binom.pmf(counts, trials, x[:, None])
-        return special.entr(of_y).sum() - special.entr(of_y_given_x).sum(axis=1).mean()
+        entropies = special.entr(of_y_given_x).sum(axis=1)
+        return special.entr(of_y).sum() - entropies.mean()
 
-    return response(lambda n, g: g.beta(shape, shape, n), lambda x, g: g.binomial(trials, x), truth, "labels")
+    def draw(n, g):
+        return g.beta(shape, shape, n)
+
+    def respond(x, g):
+        return g.binomial(trials, x)
+
+    return response(draw, respond, truth, "labels")
 
 
 def logistic_frank(n: int, g: Generator) -> Pair:
