@@ -15,8 +15,9 @@ from infoscope.data.tasks.cases import NOISE, Case, coupled, entropy_of, normals
 
 
 # --- numbers -------------------------------------------------------------------------------------------------------
-def zero_inflated_poisson(zeros: float = 0.15) -> Case:
+def zero_inflated_poisson() -> Case:
     """x exponential, y zero with probability `zeros`, else Poisson of mean x (Gao et al. 2017; by quadrature)."""
+    zeros = 0.15
 
     def count(x, g):
         is_zero = g.random(len(x)) < zeros
@@ -41,8 +42,10 @@ def without_mean(v: NDArray) -> NDArray:
     return np.sign(v) * np.expm1(v**2)
 
 
-def rounded_gaussian(nats: float = 0.5, grid: float = 0.5) -> Case:
+def rounded_gaussian() -> Case:
     """Two correlated normals, rounded to a grid (in standard deviations)."""
+    nats = 0.5
+    grid = 0.5
     correlation = np.sqrt(1 - np.exp(-2 * nats))
     noise = np.exp(-nats)
 
@@ -65,8 +68,11 @@ def rounded_gaussian(nats: float = 0.5, grid: float = 0.5) -> Case:
     return with_truth(sample, truth)
 
 
-def patients(rows: int = 10, shared: float = 0.6, correlation: float = 0.7) -> Case:
+def patients() -> Case:
     """Two correlated normal columns, `rows` per patient; a share `shared` of each variance is between patients."""
+    rows = 10
+    shared = 0.6
+    correlation = 0.7
 
     def sample(n, g):
         patient = np.arange(n) // rows
@@ -101,8 +107,9 @@ def mixed_columns() -> Case:
 
 
 # --- labels and categories -----------------------------------------------------------------------------------------
-def uniform_beside_label(classes: int = 5) -> Case:
+def uniform_beside_label() -> Case:
     """x uniform on [y, y + 2] for a label y: log m - (m - 1) / m log 2 (Gao et al. 2017)."""
+    classes = 5
 
     def sample(n, g):
         y = g.integers(0, classes, n)
@@ -112,8 +119,9 @@ def uniform_beside_label(classes: int = 5) -> Case:
     return with_truth(sample, np.log(classes) - overlap * np.log(2), "labels")
 
 
-def label_of_one_of(dim: int, apart: float = 1.5) -> Case:
+def label_of_one_of(dim: int) -> Case:
     """A balanced label moves one of `dim` normal columns."""
+    apart = 1.5
 
     def sample(n, g):
         y = g.integers(0, 2, n)
@@ -141,10 +149,12 @@ def parity_of_signs(columns: int, signs: int = 2, wrong: float = 0.1) -> Case:
     return response(normals(columns), label, math.log(2) - entropy, "labels")
 
 
-def sparse_table(levels: int = 40, copied: float = 0.5) -> Case:
+def sparse_table() -> Case:
     """Two categories of `levels` values of uneven shares, of which one is a relabelled copy of the other, or drawn
     anew: 1,600 cells, so that most hold a row or none.
     """
+    levels = 40
+    copied = 0.5
     shares = 1 / np.arange(1, levels + 1)
     shares /= shares.sum()
     moved = np.random.default_rng(40).permutation(levels)

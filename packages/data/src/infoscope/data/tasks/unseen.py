@@ -40,8 +40,9 @@ def normal_noise(draw: Draw, signal: Map, noise: float, values: NDArray, weights
     return response(draw, plus_noise(signal, noise), lambda: through_noise(noise, values, weights))
 
 
-def squared_length(dim: int, noise: float = 1.0) -> Case:
+def squared_length(dim: int) -> Case:
     """y = |x|^2 + noise, x of `dim` normal columns."""
+    noise = 1.0
     values = middles(0, 12 * dim)
     weights = stats.chi2.pdf(values, dim)
 
@@ -51,8 +52,9 @@ def squared_length(dim: int, noise: float = 1.0) -> Case:
     return normal_noise(normals(dim), signal, noise, values, weights)
 
 
-def largest_of(dim: int, noise: float = 0.1) -> Case:
+def largest_of(dim: int) -> Case:
     """y = the largest of `dim` exponential columns + noise."""
+    noise = 0.1
     values = middles(0, 30)
     below = -np.expm1(-values)
     weights = np.exp(-values) * below ** (dim - 1)
@@ -79,8 +81,9 @@ def surface(noise: float = 0.005) -> Case:
     return normal_noise(draw, signal, noise, values, weights)
 
 
-def zero_or_gamma(zeros: float = 0.4) -> Case:
+def zero_or_gamma() -> Case:
     """x is 0 with probability 0.4 and else gamma of shape 2; y = x + normal / 2."""
+    zeros = 0.4
     x = middles(0, 30)
     density = stats.gamma.pdf(x, 2)
     weights = np.append((1 - zeros) * density / density.sum(), zeros)
@@ -92,8 +95,9 @@ def zero_or_gamma(zeros: float = 0.4) -> Case:
     return normal_noise(draw, lambda x: x, 0.5, np.append(x, 0), weights)
 
 
-def product_among(dim: int, noise: float = 0.3) -> Case:
+def product_among(dim: int) -> Case:
     """y = x1 x2 + noise, of `dim` normal columns: normal given x1 alone, of variance x1^2 + noise^2."""
+    noise = 0.3
     x1 = middles(-8, 8)
     spread = np.hypot(x1, noise)
 
@@ -140,8 +144,9 @@ def product_noise() -> Case:
 
 
 # --- normal columns ------------------------------------------------------------------------------------------------
-def moving_correlation(largest: float = 0.95) -> Case:
+def moving_correlation() -> Case:
     """The correlation of y and x1 is 0.95 sin(pi x2), x2 uniform on (-1, 1): I is the mean of -log(1 - r^2) / 2."""
+    largest = 0.95
 
     def sample(n, g):
         x1 = g.normal(size=n)
@@ -154,11 +159,12 @@ def moving_correlation(largest: float = 0.95) -> Case:
     return with_truth(sample, -0.5 * np.log1p(-(r**2)).mean())
 
 
-def crossed_corners(apart: float = 2.0) -> Case:
+def crossed_corners() -> Case:
     """x and y near corners (+-2, +-2) with unit noise; only the products of their signs are equal.
 
     The density ratio is 1 + the product of tanh(2 v) over the four columns; Monte Carlo.
     """
+    apart = 2.0
 
     def draw(n, g):
         signs = g.choice([-1.0, 1.0], (n, 4))
@@ -173,8 +179,10 @@ def crossed_corners(apart: float = 2.0) -> Case:
     return split_columns(draw, 2, truth)
 
 
-def both_censored(correlation: float = 0.8, limit: float = -0.5) -> Case:
+def both_censored() -> Case:
     """Two correlated normals, each recorded as the limit where it is below; quadrature over parts of the plane."""
+    correlation = 0.8
+    limit = -0.5
     noise = math.sqrt(1 - correlation**2)
 
     def sample(n, g):
@@ -244,8 +252,9 @@ def gamma_frailty(dim_x: int, dim_y: int, theta: float, then: Map) -> Case:
     return split_columns(draw, dim_x, truth)
 
 
-def gumbel_laplace(theta: float = 2.0) -> Case:
+def gumbel_laplace() -> Case:
     """The Gumbel copula with Laplace margins, by quadrature over a = -log C (a mixture of gammas)."""
+    theta = 2.0
 
     def sample(n, g):
         stable = 0.5 / g.normal(size=(n, 1)) ** 2  # of index 1 / 2
@@ -302,17 +311,19 @@ def frank(theta: float, quantile_x: Map, quantile_y: Map) -> Case:
     return with_truth(sample, lambda: frank_information(theta))
 
 
-def composition(parts: tuple[float, ...] = (2.0, 1.5, 3.0, 1.0), rest: float = 0.7) -> Case:
+def composition() -> Case:
     """x and y: two parts each of a Dirichlet with five parts; closed form, as sums of parts are Dirichlet."""
+    weights = (2.0, 1.5, 3.0, 1.0)
+    other_weight = 0.7
 
-    def entropy(some):
-        remainder = sum(parts) + rest - sum(some)
-        return stats.dirichlet([*some, remainder]).entropy()
+    def entropy(of_parts):
+        remainder = sum(weights) + other_weight - sum(of_parts)
+        return stats.dirichlet([*of_parts, remainder]).entropy()
 
     def draw(n, g):
-        return g.dirichlet([*parts, rest], n)[:, :4]
+        return g.dirichlet([*weights, other_weight], n)[:, :4]
 
-    truth = entropy(parts[:2]) + entropy(parts[2:]) - entropy(parts)
+    truth = entropy(weights[:2]) + entropy(weights[2:]) - entropy(weights)
     return split_columns(draw, 2, truth)
 
 
@@ -401,10 +412,13 @@ def woven(dim: int, pairs: int, pair: Draw, truth: Callable[[], float]) -> Case:
 
 
 # --- sharp edges ---------------------------------------------------------------------------------------------------
-def coarse_and_fine(cells: int = 30, copied: float = 0.7, window: float = 0.1) -> Case:
+def coarse_and_fine() -> Case:
     """x = cell + place; y = cell (sometimes redrawn) + place moved within a window, modulo 1: I of the cells - log
     window.
     """
+    cells = 30
+    copied = 0.7
+    window = 0.1
 
     def sample(n, g):
         cell = g.integers(0, cells, n)
@@ -418,8 +432,10 @@ def coarse_and_fine(cells: int = 30, copied: float = 0.7, window: float = 0.1) -
     return with_truth(sample, table_information(joint) - np.log(window))
 
 
-def rare_event(share: float = 0.02, window: float = 1e-3) -> Case:
+def rare_event() -> Case:
     """Independent uniforms, except that x determines y to a thousandth in 2 % of rows: H(share) - share log window."""
+    share = 0.02
+    window = 0.001
 
     def sample(n, g):
         event = g.random(n) < share
@@ -432,8 +448,9 @@ def rare_event(share: float = 0.02, window: float = 1e-3) -> Case:
 
 
 # --- labels --------------------------------------------------------------------------------------------------------
-def classes_on_a_ring(concentration: float = 4.0) -> Case:
+def classes_on_a_ring() -> Case:
     """Three classes a third of a turn apart, von Mises angles, radius 1 +- 0.1 (uninformative)."""
+    concentration = 4.0
 
     def sample(n, g):
         y = g.integers(0, 3, n)
@@ -469,8 +486,10 @@ def label_of_score(weights: tuple[float, ...], cuts: tuple[float, ...], curve: M
     return response(normals(len(weights)), label, truth, "labels")
 
 
-def successes(trials: int = 10, shape: float = 0.7) -> Case:
+def successes() -> Case:
     """x a beta probability, y the successes in ten trials: H(y) of the beta-binomial less E H(y | x), quadrature."""
+    trials = 10
+    shape = 0.7
 
     def truth():
         counts = np.arange(trials + 1)
