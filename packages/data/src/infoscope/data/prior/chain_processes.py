@@ -33,7 +33,9 @@ class ChainPair:
 
     def step(self, x: Array, y: Array, g: Generator) -> tuple[Array, Array]:
         """The next values of x and y."""
-        return self.x.draw(x, y, g), self.y.draw(y, x, g)
+        next_x = self.x.draw(x, y, g)
+        next_y = self.y.draw(y, x, g)
+        return next_x, next_y
 
     def pilot(self, g: Generator) -> tuple[Array, Array]:
         """The values of many independent pairs after a while."""
@@ -306,7 +308,8 @@ def labels(coupling: Coupling, g: Generator) -> Dynamics:
 
 def _own_logits(size: int, stay: float, g: Generator) -> Array:
     """Logits [label, next label] that favour the same label by `stay`."""
-    return g.normal(0, 0.7, size=(size, size)) + stay * np.eye(size)
+    logits = g.normal(0, 0.7, size=(size, size))
+    return logits + stay * np.eye(size)
 
 
 def mixed(coupling: Coupling, g: Generator) -> Dynamics:

@@ -50,8 +50,8 @@ class Chain:
             return self.advanced(flat.reshape(self.shape)).ravel()
 
         if size <= DENSE:
-            matrix = np.stack([step(column) for column in np.eye(size)], axis=1)
-            values, vectors = np.linalg.eig(matrix)
+            columns = [step(pair) for pair in np.eye(size)]
+            values, vectors = np.linalg.eig(np.stack(columns, axis=1))
         else:
             operator = linalg.LinearOperator((size, size), matvec=step, dtype=float)
             start = np.full(size, 1 / size)

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import linalg
 
 from infoscope.data.prior.draws import Array, Generator
-from infoscope.data.prior.dynamics import Coupling, Dynamics, column, draw_persistence
+from infoscope.data.prior.dynamics import NUMBERS, Coupling, Dynamics, column, draw_persistence
 from infoscope.data.prior.windows import NOTHING, Truth, Window, normal_truth, window_covariance
 
 MAX_ORDER = 3
@@ -133,7 +133,8 @@ def draw_autoregression(x: int, y: int, coupling: Coupling, order: int, g: Gener
         links.append((lag_y, of_y, hidden, coupling.strength))
     for lag, targets, sources, strength in links:
         block = across[lag, targets, sources]
-        loadings = g.choice([-1.0, 1.0], size=block.shape) / np.sqrt(block.shape[1])
+        signs = g.choice([-1.0, 1.0], size=block.shape)
+        loadings = signs / np.sqrt(block.shape[1])
         across[lag, targets, sources] = strength * loadings * noise[targets, None]
     process = Autoregression(autoregressive + across, noise)
     while process.largest_root() > MAX_ROOT:
@@ -163,7 +164,7 @@ def linear(coupling: Coupling, g: Generator) -> Dynamics:
         series = process.draw(n, g)
         return series[:, :x], series[:, x : x + y]
 
-    return Dynamics(text, ("numbers", "numbers"), history, process.largest_root(), truth, draw)
+    return Dynamics(text, NUMBERS, history, process.largest_root(), truth, draw)
 
 
 # --- long memory -----------------------------------------------------------------------------------------------------
@@ -176,12 +177,12 @@ def fractional_autocovariances(d: float, lags: int) -> Array:
 
 def draw_stationary(autocovariances: Array, n: int, g: Generator) -> Array:
     """n values of a normal process, exactly, by circulant embedding; needs `autocovariances` [n + 1]."""
-    circle = np.concatenate([autocovariances[: n + 1], autocovariances[n - 1 : 0 : -1]])
-    powers = np.fft.fft(circle).real
-    size = len(circle)
+    forth, back = autocovariances[: n + 1], autocovariances[n - 1 : 0 : -1]
+    powers = np.fft.fft(np.concatenate([forth, back])).real
+    size = len(powers)
     waves = g.normal(size=size) + 1j * g.normal(size=size)
-    values = np.fft.fft(np.sqrt(np.maximum(powers, 0) / size) * waves)
-    return values.real[:n]
+    amplitudes = np.sqrt(np.maximum(powers, 0) / size)
+    return np.fft.fft(amplitudes * waves).real[:n]
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,4 +251,4 @@ def long_memory(coupling: Coupling, g: Generator) -> Dynamics:
             return NOTHING
         return pair.truth(history)
 
-    return Dynamics(text, ("numbers", "numbers"), history, np.nan, truth, pair.draw)
+    return Dynamics(text, NUMBERS, history, np.nan, truth, pair.draw)
