@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 import torch
+from torch import Generator, Tensor
 
 from infoscope.checks import require_int, require_ints, require_number
 from infoscope.data.checks import check_size
@@ -24,12 +25,12 @@ class _SharedClasses:
         self.crossover = require_number("crossover", crossover, most=0.5)
         self.mutual_information = channel_information(self.crossover, sources)
 
-    def sample(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> Pairs:
+    def sample(self, n: int, generator: Generator, device: torch.device | str = "cpu") -> Pairs:
         """Draws n pairs: x [n, dim_x] and y [n, dim_y], float32; images in [0, 1], flattened channel by channel, row by
         row, their patches numbered in the same order; embeddings source after source."""
         return self.sample_labelled(n, generator, device)[:2]
 
-    def sample_labelled(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> LabelledPairs:
+    def sample_labelled(self, n: int, generator: Generator, device: torch.device | str = "cpu") -> LabelledPairs:
         """The pairs of `sample`, then the labels of x and of y: bool [n, sources], True for the higher class."""
         x_labels, y_labels = draw_labels(n, self.sources, self.crossover, generator)
         x, y = self._drawn(x_labels, y_labels, generator, device)
@@ -69,25 +70,25 @@ class ImagePairs(_SharedClasses):
         super().__init__(math.prod(self.grid), crossover)
         self.nuisance = _check_nuisance(nuisance, backgrounds)
         self.channels = _check_channels(channels, self.grid[0], self.nuisance)
-        self.dim_x = self.dim_y = self.channels * self.size[0] * self.size[1]
+        height, width = self.size
+        self.dim_x = self.dim_y = self.channels * height * width
         self._canvas = Canvas(patch_size(pool), self.grid, self.size)
         self._items = TwoClasses(pool.images.flatten(1), pool.labels)
 
-    def _drawn(self, x_labels: torch.Tensor, y_labels: torch.Tensor, generator: torch.Generator, device) -> Pairs:
+    def _drawn(self, x_labels: Tensor, y_labels: Tensor, generator: Generator, device) -> Pairs:
         items = self._items.draw_pairs(x_labels, y_labels, generator).to(device)
-        levels = self._canvas.compose(self._items.table(items.device), items)
-        images = levels.div_(255.0)
+        table = self._items.table(items.device)
+        images = self._canvas.compose(table, items).div_(255.0)
         if self.nuisance:
             images = self._over_backgrounds(images, generator)
         images = images.expand(-1, self.channels, -1, -1)
         x, y = images.reshape(2, len(x_labels), self.dim_x)
         return x, y
 
-    def _over_backgrounds(self, images: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    def _over_backgrounds(self, images: Tensor, generator: Generator) -> Tensor:
         """Adds a background to each of the images [m, grid[0], height, width]: [m, channels, height, width]."""
-        branch = _branch_of(generator)
         backgrounds = self.backgrounds.resized(*self.size, images.device)
-        chosen = torch.randint(len(backgrounds), (len(images),), generator=branch, device=branch.device)
+        chosen = _draw_rows(len(backgrounds), (len(images),), _branch_of(generator))
         scenes = backgrounds.index_select(0, chosen.to(images.device)).float()
         scenes.mul_(self.nuisance / 255.0)
         scenes.add_(images).clamp_(max=1.0)
@@ -110,9 +111,10 @@ class TextPairs(_SharedClasses):
         self.dim_x = self.dim_y = self.sources * pool.vectors.shape[1]
         self._items = TwoClasses(pool.vectors, pool.labels)
 
-    def _drawn(self, x_labels: torch.Tensor, y_labels: torch.Tensor, generator: torch.Generator, device) -> Pairs:
+    def _drawn(self, x_labels: Tensor, y_labels: Tensor, generator: Generator, device) -> Pairs:
         items = self._items.draw_pairs(x_labels, y_labels, generator).to(device)
-        vectors = self._items.table(items.device).index_select(0, items.flatten())
+        table = self._items.table(items.device)
+        vectors = table.index_select(0, items.flatten())
         x, y = vectors.view(2, len(x_labels), self.dim_x)
         return x, y
 
@@ -145,19 +147,21 @@ class MixedPairs(_SharedClasses):
         if size is None:
             size = _most_square(self.dim_y // self.grid[0])
         self.size = check_size(size)
-        self.dim_x = self.grid[0] * self.size[0] * self.size[1]
+        height, width = self.size
+        self.dim_x = self.grid[0] * height * width
         self._canvas = Canvas(patch_size(images, "images"), self.grid, self.size)
         self._patches = TwoClasses(images.images.flatten(1), images.labels, "images")
         self._vectors = TwoClasses(texts.vectors, texts.labels, "texts")
 
-    def _drawn(self, x_labels: torch.Tensor, y_labels: torch.Tensor, generator: torch.Generator, device) -> Pairs:
+    def _drawn(self, x_labels: Tensor, y_labels: Tensor, generator: Generator, device) -> Pairs:
         n = len(x_labels)
         patches = self._patches.draw(x_labels, generator).to(device)
         vectors = self._vectors.draw(y_labels, generator).to(device)
-        levels = self._canvas.compose(self._patches.table(patches.device), patches)
-        x = levels.div_(255.0).view(n, -1)
-        y = self._vectors.table(vectors.device).index_select(0, vectors.flatten())
-        return x, y.view(n, self.dim_y)
+        patch_table = self._patches.table(patches.device)
+        images = self._canvas.compose(patch_table, patches).div_(255.0)
+        vector_table = self._vectors.table(vectors.device)
+        y = vector_table.index_select(0, vectors.flatten())
+        return images.view(n, -1), y.view(n, self.dim_y)
 
 
 class TwoClasses:
@@ -166,7 +170,7 @@ class TwoClasses:
     values [n, ...], labels int64 [n]. ValueError unless there are exactly two classes of at least two items each.
     """
 
-    def __init__(self, values: torch.Tensor, labels: torch.Tensor, name: str = "pool") -> None:
+    def __init__(self, values: Tensor, labels: Tensor, name: str = "pool") -> None:
         classes, counts = labels.unique(return_counts=True)
         if len(classes) != 2:
             raise InvalidInput(f"{name} must hold two classes, got {classes.tolist()}; use its restrict((a, b)).")
@@ -176,15 +180,15 @@ class TwoClasses:
         if (labels.diff() < 0).any():
             values = values[labels.argsort(stable=True)]
         self._values = values
-        self._tables: dict[torch.device, torch.Tensor] = {}
+        self._tables: dict[torch.device, Tensor] = {}
 
-    def draw(self, labels: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    def draw(self, labels: Tensor, generator: Generator) -> Tensor:
         """One item for each label (bool), uniform in its class: int64 rows of `table`, on the generator's device."""
         of_0 = self._any(0, labels.shape, generator)
         of_1 = self._any(1, labels.shape, generator)
         return torch.where(labels, of_1, of_0)
 
-    def draw_pairs(self, x_labels: torch.Tensor, y_labels: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    def draw_pairs(self, x_labels: Tensor, y_labels: Tensor, generator: Generator) -> Tensor:
         """The items of x and of y, labels bool of one shape: int64 [2, *shape], rows of `table`.
 
         Items are uniform in their class; no item meets itself (the benchmark, section 4.4).
@@ -197,22 +201,22 @@ class TwoClasses:
         y = torch.where(x_labels == y_labels, partner, other)
         return torch.stack([x, y])
 
-    def table(self, device: torch.device | str) -> torch.Tensor:
+    def table(self, device: torch.device | str) -> Tensor:
         """The items sorted by class, on `device`: copied there the first time only."""
         device = torch.device(device)
         if device not in self._tables:
             self._tables[device] = self._values.to(device)
         return self._tables[device]
 
-    def _any(self, label: int, shape: torch.Size, generator: torch.Generator) -> torch.Tensor:
-        row = torch.randint(self.counts[label], shape, generator=generator, device=generator.device)
+    def _any(self, label: int, shape: torch.Size, generator: Generator) -> Tensor:
+        row = _draw_rows(self.counts[label], shape, generator)
         return row + label * self.counts[0]
 
-    def _distinct(self, label: int, shape: torch.Size, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+    def _distinct(self, label: int, shape: torch.Size, generator: Generator) -> tuple[Tensor, Tensor]:
         """Ordered pairs of distinct rows of one class, uniform over all of them, without rejection: the second is
         drawn among the others and steps over the first."""
         first = self._any(label, shape, generator)
-        second = torch.randint(self.counts[label] - 1, shape, generator=generator, device=generator.device)
+        second = _draw_rows(self.counts[label] - 1, shape, generator)
         second += label * self.counts[0]
         second += second >= first
         return first, second
@@ -225,11 +229,16 @@ def patch_size(pool: ImagePool, name: str = "pool") -> tuple[int, int]:
     return tuple(pool.images.shape[1:])
 
 
-def _branch_of(generator: torch.Generator) -> torch.Generator:
+def _draw_rows(count: int, shape: Sequence[int], generator: Generator) -> Tensor:
+    """Whole numbers below `count`, each equally likely, on the generator's device."""
+    return torch.randint(count, shape, generator=generator, device=generator.device)
+
+
+def _branch_of(generator: Generator) -> Generator:
     """A separate stream that the generator's state determines; the generator does not advance."""
     copy = generator.clone_state()
-    seed = torch.randint(2**63 - 1, (), generator=copy, device=copy.device)
-    return torch.Generator(copy.device).manual_seed(seed.item())
+    seed = _draw_rows(2**63 - 1, (), copy)
+    return Generator(copy.device).manual_seed(seed.item())
 
 
 def _check_nuisance(nuisance: float, backgrounds: ImagePool | None) -> float:

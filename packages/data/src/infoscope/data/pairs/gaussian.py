@@ -29,8 +29,9 @@ class GaussianPairs:
             most = f"{greatest:.4g} nats for dim={dim} (float32)"
             raise OutOfRange(f"mutual_information must be from 0 to {most}, got {mutual_information!r}.")
         self.mutual_information = float(mutual_information)
-        self.correlation = math.sqrt(-math.expm1(-2.0 * self.mutual_information / self.dim))
-        self._noise = math.exp(-self.mutual_information / self.dim)
+        nats = self.mutual_information / self.dim
+        self.correlation = math.sqrt(-math.expm1(-2.0 * nats))
+        self._noise = math.exp(-nats)
 
     def sample(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> Pairs:
         """Draws n pairs: x and y, float32 [n, dim], from one draw of 2 dim columns: first x, then the noise."""

@@ -9,6 +9,7 @@ from typing import Self
 
 import numpy as np
 import torch
+from torch import Generator, Tensor
 
 from infoscope.checks import require_int, require_number
 from infoscope.data.pools.canvas import Canvas
@@ -18,7 +19,7 @@ from infoscope.errors import Conflict, InvalidInput, MissingValues, WrongLength,
 class _Pool:
     """Common part of pools of images and of embeddings."""
 
-    labels: torch.Tensor
+    labels: Tensor
     name: str
     _items: str  # the name of the field that holds the items
 
@@ -32,11 +33,12 @@ class _Pool:
         wanted = sorted(set(classes))
         if not wanted or not set(wanted) <= set(self.classes):
             raise InvalidInput(f"classes must be some of {list(self.classes)} of {self.name!r}, got {list(classes)}.")
-        members = torch.isin(self.labels, torch.tensor(wanted, device=self.labels.device))
+        labels = torch.tensor(wanted, device=self.labels.device)
+        members = torch.isin(self.labels, labels)
         names = ",".join(map(str, wanted))
         return self._part(members, f"[{names}]")
 
-    def split(self, fraction: float, generator: torch.Generator) -> tuple[Self, Self]:
+    def split(self, fraction: float, generator: Generator) -> tuple[Self, Self]:
         """Two random parts, equal items together: to train on, and with `fraction` of every class to hold out.
 
         ValueError when fraction is not inside (0, 1) or leaves a part without a class of the pool.
@@ -45,7 +47,7 @@ class _Pool:
         names = (f" training {100 * (1 - fraction):g}%", f" held out {100 * fraction:g}%")
         return self._parts("fraction", fraction, held_out, names)
 
-    def folds(self, count: int, generator: torch.Generator) -> list[tuple[Self, Self]]:
+    def folds(self, count: int, generator: Generator) -> list[tuple[Self, Self]]:
         """Cross-fitting: `count` times two parts as of `split`, the held-out ones making up the whole pool.
 
         Raises ValueError when count is not a whole number of at least 2 or leaves a part without a class of the pool.
@@ -58,12 +60,12 @@ class _Pool:
             pairs.append(self._parts("count", count, fold == number, (f" without {name}", f" {name}")))
         return pairs
 
-    def _part(self, members: torch.Tensor, suffix: str) -> Self:
+    def _part(self, members: Tensor, suffix: str) -> Self:
         members = members.to(self.labels.device)
         items = {self._items: getattr(self, self._items)[members]}
         return replace(self, **items, labels=self.labels[members], name=self.name + suffix)
 
-    def _parts(self, argument: str, value: float, held_out: torch.Tensor, names: tuple[str, str]) -> tuple[Self, Self]:
+    def _parts(self, argument: str, value: float, held_out: Tensor, names: tuple[str, str]) -> tuple[Self, Self]:
         """The other items and those held out; Conflict, naming `argument`, unless both have every class."""
         parts = (~held_out, held_out)
         classes = [self.labels[members.to(self.labels.device)].unique().tolist() for members in parts]
@@ -72,9 +74,10 @@ class _Pool:
                 f"{argument} must leave items of every class in both parts, but {value!r} leaves classes {classes[0]} "
                 f"and {classes[1]} of {list(self.classes)}."
             )
-        return self._part(~held_out, names[0]), self._part(held_out, names[1])
+        training, testing = map(self._part, parts, names)
+        return training, testing
 
-    def _places(self, generator: torch.Generator) -> torch.Tensor:
+    def _places(self, generator: Generator) -> Tensor:
         """A place in (0, 1) for every item, float64 [n] on the CPU: each class is spread evenly in random order, and
         equal items have the place of their first."""
         group, first = _equal_items(getattr(self, self._items))
@@ -97,11 +100,11 @@ class ImagePool(_Pool):
     Raises ValueError when a type or a shape is not as stated, or when the pool is empty.
     """
 
-    images: torch.Tensor
-    labels: torch.Tensor
+    images: Tensor
+    labels: Tensor
     name: str
     synthetic: bool = False
-    _at_size: dict[tuple, torch.Tensor] = field(default_factory=dict, init=False, repr=False)
+    _at_size: dict[tuple, Tensor] = field(default_factory=dict, init=False, repr=False)
     _items = "images"
 
     def __post_init__(self) -> None:
@@ -109,7 +112,7 @@ class ImagePool(_Pool):
         _check_values("images", self.images, torch.uint8, "[n, h, w] or [n, h, w, 3]", fits)
         _check_labels(self.labels, len(self.images))
 
-    def resized(self, height: int, width: int, device: torch.device | str = "cpu") -> torch.Tensor:
+    def resized(self, height: int, width: int, device: torch.device | str = "cpu") -> Tensor:
         """The images resized bicubic, as by Pillow: uint8 [n, channels, height, width]. Cached; do not modify."""
         device = torch.device(device)
         key = (height, width, device)
@@ -117,7 +120,7 @@ class ImagePool(_Pool):
             self._at_size[key] = self._resized(height, width).to(device)
         return self._at_size[key]
 
-    def _resized(self, height: int, width: int) -> torch.Tensor:
+    def _resized(self, height: int, width: int) -> Tensor:
         """Each channel is an image of a single patch."""
         planes = self.images
         if planes.ndim == 4:
@@ -141,8 +144,8 @@ class EmbeddingPool(_Pool):
     Raises ValueError when a type or a shape is not as stated, the pool is empty, or a value is not finite.
     """
 
-    vectors: torch.Tensor
-    labels: torch.Tensor
+    vectors: Tensor
+    labels: Tensor
     name: str
     synthetic: bool = False
     _items = "vectors"
@@ -155,7 +158,7 @@ class EmbeddingPool(_Pool):
             raise MissingValues(f"vectors must be finite, but {bad} of the {len(self.vectors)} rows are not.")
 
 
-def _equal_items(items: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
+def _equal_items(items: Tensor) -> tuple[np.ndarray, np.ndarray]:
     """Groups items that are equal value for value: the group of each item, and the first item of each group."""
     rows = items.flatten(1).cpu().numpy() + 0  # turns -0.0 into 0.0, which is equal and has other bytes
     numbers: dict[bytes, int] = {}
@@ -164,11 +167,11 @@ def _equal_items(items: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
     return np.array(group), first
 
 
-def _check_values(name: str, values: torch.Tensor, dtype: torch.dtype, layout: str, fits: bool) -> None:
+def _check_values(name: str, values: Tensor, dtype: torch.dtype, layout: str, fits: bool) -> None:
     if values.dtype != dtype or not fits or values.numel() == 0:
         raise WrongShape(f"{name} must be a non-empty {dtype} {layout}, got {values.dtype} {list(values.shape)}.")
 
 
-def _check_labels(labels: torch.Tensor, n: int) -> None:
+def _check_labels(labels: Tensor, n: int) -> None:
     if labels.dtype != torch.int64 or labels.shape != (n,):
         raise WrongLength(f"labels must be torch.int64 [{n}], got {labels.dtype} {list(labels.shape)}.")

@@ -24,7 +24,8 @@ def textures(n: int = 1000, size: int = 32, *, generator: torch.Generator) -> Im
     device = generator.device
 
     def uniform(low, high):
-        return torch.rand(n, 1, 1, 1, generator=generator, device=device) * (high - low) + low
+        share = torch.rand(n, 1, 1, 1, generator=generator, device=device)
+        return share * (high - low) + low
 
     def normal(*shape: int):
         return torch.randn(shape, generator=generator, device=device)
@@ -41,7 +42,8 @@ def textures(n: int = 1000, size: int = 32, *, generator: torch.Generator) -> Im
     spectrum = torch.fft.rfft2(normal(n, 4, size, size))
     patterns = torch.fft.irfft2(spectrum * amplitude, s=(size, size))
     patterns /= patterns.std((-2, -1), keepdim=True)
-    colours = (patterns[:, :1] + _COLOUR * patterns[:, 1:]) / math.sqrt(1.0 + _COLOUR**2)
+    common, of_channels = patterns[:, :1], patterns[:, 1:]
+    colours = (common + _COLOUR * of_channels) / math.sqrt(1.0 + _COLOUR**2)
     brightness = uniform(70.0, 175.0)  # grey levels
     tint = 20.0 * normal(n, 3, 1, 1)
     contrast = uniform(25.0, 80.0)
