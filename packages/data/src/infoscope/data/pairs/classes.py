@@ -26,12 +26,44 @@ class _SharedClasses:
         self.mutual_information = channel_information(self.crossover, sources)
 
     def sample(self, n: int, generator: Generator, device: torch.device | str = "cpu") -> Pairs:
-        """Draws n pairs: x [n, dim_x] and y [n, dim_y], float32; images in [0, 1], flattened channel by channel, row by
-        row, their patches numbered in the same order; embeddings source after source."""
+        """Random pairs.
+
+        Parameters
+        ----------
+        n : int
+            Number of pairs.
+        generator : torch.Generator
+            Random numbers.
+        device : torch.device or str
+            Where the tensors are put.
+
+        Returns
+        -------
+        x, y : torch.Tensor
+            float32 [n, dim_x] and [n, dim_y]. Images are in [0, 1], flattened channel by channel and row by row, and
+            their patches are numbered in this order; embeddings are source after source.
+        """
         return self.sample_labelled(n, generator, device)[:2]
 
     def sample_labelled(self, n: int, generator: Generator, device: torch.device | str = "cpu") -> LabelledPairs:
-        """The pairs of `sample`, then the labels of x and of y: bool [n, sources], True for the higher class."""
+        """Random pairs and the classes that they show.
+
+        Parameters
+        ----------
+        n : int
+            Number of pairs.
+        generator : torch.Generator
+            Random numbers.
+        device : torch.device or str
+            Where the tensors are put.
+
+        Returns
+        -------
+        x, y : torch.Tensor
+            As of `sample`.
+        x_labels, y_labels : torch.Tensor
+            bool [n, sources], True for the higher class.
+        """
         x_labels, y_labels = draw_labels(n, self.sources, self.crossover, generator)
         x, y = self._drawn(x_labels, y_labels, generator, device)
         return x, y, x_labels.to(device), y_labels.to(device)
@@ -40,17 +72,45 @@ class _SharedClasses:
 class ImagePairs(_SharedClasses):
     """Images whose patches are random pool images of shared classes (the benchmark, sections 4.3 to 4.5 and figure 2).
 
-    Each of the sources = grid[0] * rows * columns patches of x shows a random image of a fair class, and the same patch
-    of y another image of that class, or of the other class with the crossover probability. The canvas is resized once
-    to `size` (Pillow's rounding) and divided by 255. The information sources * (ln 2 - H(crossover)) is exact as long
-    as the class can be read off a patch.
+    Each of the sources = grid[0] * rows * columns patches of x shows a random image of a fair class. The same patch of
+    y shows another image of that class, or of the other class with the crossover probability. The canvas is resized
+    once to `size` (Pillow's rounding) and divided by 255. The information sources * (ln 2 - H(crossover)) is exact as
+    long as the class can be read off a patch.
 
     With a nuisance eta (section 5.6), eta times independent backgrounds are added to x and y, clipped at 1; a large eta
     may hide classes. The same generator gives the same patches at every eta.
 
-    Arguments: pool, grey, of exactly two classes; grid, (channels, rows, columns); size, a side or (height, width);
-    crossover; nuisance in [0, 1]; backgrounds, RGB images, for eta > 0; channels: those of the grid (None), or 3.
-    ValueError for a pool that is not grey or without two classes of two images each, and arguments out of range.
+    Parameters
+    ----------
+    pool : ImagePool
+        Grey images of exactly two classes.
+    grid : sequence of int
+        Channels, rows and columns of the canvas in patches.
+    size : int or sequence of int
+        Side, or height and width, of the images in pixels.
+    crossover : float
+        Probability that the class of a patch differs between x and y, 0 to 1/2.
+    nuisance : float
+        Weight of the backgrounds, 0 to 1.
+    backgrounds : ImagePool, optional
+        RGB images, required with a nuisance.
+    channels : int, optional
+        1 or 3 for a grid of one channel; by default the channels of the grid.
+
+    Raises
+    ------
+    WrongShape, InvalidInput, TooFew
+        If the pool is not grey, or does not have two classes of two images each.
+    OutOfRange, Conflict, UnknownName
+        If an argument is out of range, or arguments do not fit one another.
+
+    Examples
+    --------
+    >>> from infoscope.data.pools.loaders import digits
+    >>> pairs = ImagePairs(digits().restrict((0, 1)), size=32)
+    >>> x, y = pairs.sample(3, torch.Generator().manual_seed(0))
+    >>> list(x.shape), round(pairs.mutual_information, 3)
+    ([3, 1024], 6.931)
     """
 
     def __init__(
@@ -98,11 +158,34 @@ class ImagePairs(_SharedClasses):
 
 
 class TextPairs(_SharedClasses):
-    """Concatenations of `sources` embeddings of shared classes (the benchmark, sections 4.3 to 4.5).
+    """Concatenations of embeddings of shared classes (the benchmark, sections 4.3 to 4.5).
 
-    Classes as in ImagePairs; sources * (ln 2 - H(crossover)) nats as long as the class can be read off a vector (about
-    1 % of the IMDB embeddings cannot). ValueError for a pool without two classes of two vectors each, or arguments out
-    of range.
+    Classes are shared as in ImagePairs: sources * (ln 2 - H(crossover)) nats as long as the class can be read off a
+    vector (about 1 % of the IMDB embeddings cannot).
+
+    Parameters
+    ----------
+    pool : EmbeddingPool
+        Vectors [k, d] of exactly two classes.
+    sources : int
+        Vectors in x and in y.
+    crossover : float
+        Probability that the class of a vector differs between x and y, 0 to 1/2.
+
+    Raises
+    ------
+    InvalidInput, TooFew
+        If the pool does not have two classes of two vectors each.
+    OutOfRange
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> from infoscope.data.pools.pools import EmbeddingPool
+    >>> pool = EmbeddingPool(torch.eye(4), torch.tensor([0, 0, 1, 1]), "example")
+    >>> x, y = TextPairs(pool, sources=3).sample(5, torch.Generator().manual_seed(0))
+    >>> list(x.shape)
+    [5, 12]
     """
 
     def __init__(self, pool: EmbeddingPool, sources: int, crossover: float = 0.0) -> None:
@@ -120,15 +203,40 @@ class TextPairs(_SharedClasses):
 
 
 class MixedPairs(_SharedClasses):
-    """An image of patches beside a concatenation of embeddings (the benchmark, figure 9 and supplement C).
+    """An image of patches and a concatenation of embeddings of shared classes (the benchmark, figure 9, supplement C).
 
-    x is composed as in ImagePairs, y as in TextPairs; patch p of x and vector p of y have the same class, or another
-    with the crossover probability: sources * (ln 2 - H(crossover)) nats. x is resized to `size`, by default to as many
-    pixels as y has values: 80 x 96 for ten embeddings of 768 (published).
+    x is composed as in ImagePairs, y as in TextPairs. Patch p of x and vector p of y have the same class, or another
+    with the crossover probability: sources * (ln 2 - H(crossover)) nats.
 
-    Arguments: images, grey, and texts, of two classes each, matched in order; grid, (channels, rows, columns);
-    crossover; size. ValueError for a pool without two classes of two items each, images that are not grey, arguments
-    out of range.
+    Parameters
+    ----------
+    images : ImagePool
+        Grey images of exactly two classes.
+    texts : EmbeddingPool
+        Vectors [k, d] of exactly two classes, which are matched with those of the images in order.
+    grid : sequence of int
+        Channels, rows and columns of the canvas in patches.
+    crossover : float
+        Probability that the class differs between a patch and its vector, 0 to 1/2.
+    size : int or sequence of int, optional
+        Side, or height and width, of the images in pixels; by default as many pixels as y has values: 80 x 96 for ten
+        embeddings of 768 (published).
+
+    Raises
+    ------
+    WrongShape, InvalidInput, TooFew
+        If the images are not grey, or a pool does not have two classes of two items each.
+    OutOfRange
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> from infoscope.data.pools.loaders import digits
+    >>> from infoscope.data.pools.pools import EmbeddingPool
+    >>> texts = EmbeddingPool(torch.eye(8), torch.arange(8) % 2, "example")
+    >>> pairs = MixedPairs(digits().restrict((0, 1)), texts, grid=(1, 1, 2), size=16)
+    >>> pairs.dim_x, pairs.dim_y
+    (256, 16)
     """
 
     def __init__(
