@@ -25,18 +25,41 @@ _REACH = 0.2122  # from the centre to the farthest point of any outline, a corne
 def sprites(
     shapes: int = 3, scales: int = 6, orientations: int = 10, positions: int = 16, resolution: int = 64
 ) -> FactorDataset:
-    """The complete grid shape x scale x orientation x posX x posY of one white sprite on black, as dSprites (Matthey,
-    Higgins, Hassabis and Lerchner 2017), rendered on demand.
+    """Complete grid shape x scale x orientation x posX x posY of one white sprite on black, as dSprites.
 
-    shapes        how many of square, ellipse and heart
-    scales        of 0.5 to 1 in steps of 0.1; 1..6
-    orientations  of 0 to 2 pi in steps of 2 pi / 39, counter-clockwise; 1..40
-    positions     of 0 to 1 in steps of 1/31, along each axis; 1..32; the origin is at 1/4 + position / 2 of the side
-    resolution    side of the images in pixels, at least 16
+    Images are rendered on demand (after Matthey, Higgins, Hassabis and Lerchner 2017). Fewer values take larger steps
+    from the same start. (3, 6, 40, 32) gives all 737,280 images; at 64 pixels nine of ten equal the published ones, and
+    the others differ by few pixels. A square repeats after pi / 2, an ellipse after pi.
 
-    Fewer values take larger steps from the same start; (3, 6, 40, 32) gives all 737,280 images, of which at 64 pixels
-    nine of ten equal the published ones and the others differ by few pixels. A square repeats after pi / 2, an ellipse
-    after pi. ValueError when an argument is not a whole number in its range.
+    Parameters
+    ----------
+    shapes : int
+        How many of square, ellipse and heart.
+    scales : int
+        Scales 0.5 to 1 in steps of 0.1, 1 to 6 of them.
+    orientations : int
+        Orientations 0 to 2 pi in steps of 2 pi / 39, counter-clockwise, 1 to 40 of them.
+    positions : int
+        Positions 0 to 1 in steps of 1/31 along each axis, 1 to 32 of them; the origin is at 1/4 + position / 2 of the
+        side.
+    resolution : int
+        Side of the images in pixels, at least 16.
+
+    Returns
+    -------
+    FactorDataset
+        Images float32 [b, 1, side, side] and five factors.
+
+    Raises
+    ------
+    OutOfRange
+        If an argument is not a whole number in its range.
+
+    Examples
+    --------
+    >>> data = sprites(shapes=2, scales=1, orientations=4, positions=3, resolution=16)
+    >>> len(data), list(data.images([0, 5]).shape)
+    (72, [2, 1, 16, 16])
     """
     sizes = (shapes, scales, orientations, positions, positions)
     arguments = ("shapes", "scales", "orientations", "positions")

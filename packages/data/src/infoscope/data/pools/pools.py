@@ -29,7 +29,23 @@ class _Pool:
         return tuple(self.labels.unique().tolist())
 
     def restrict(self, classes: Sequence[int]) -> Self:
-        """The items of these classes, in their order; the name says which. ValueError for a class the pool lacks."""
+        """Pool of the items of some classes, in their order; its name ends in the classes.
+
+        Parameters
+        ----------
+        classes : sequence of int
+            Labels to keep.
+
+        Returns
+        -------
+        ImagePool or EmbeddingPool
+            The type of this pool.
+
+        Raises
+        ------
+        InvalidInput
+            If the pool lacks a class.
+        """
         wanted = sorted(set(classes))
         if not wanted or not set(wanted) <= set(self.classes):
             raise InvalidInput(f"classes must be some of {list(self.classes)} of {self.name!r}, got {list(classes)}.")
@@ -39,18 +55,48 @@ class _Pool:
         return self._part(members, f"[{names}]")
 
     def split(self, fraction: float, generator: Generator) -> tuple[Self, Self]:
-        """Two random parts, equal items together: to train on, and with `fraction` of every class to hold out.
+        """Two random parts: one to train on, and one to hold out. Equal items are in the same part.
 
-        ValueError when fraction is not inside (0, 1) or leaves a part without a class of the pool.
+        Parameters
+        ----------
+        fraction : float
+            Share of every class to hold out, inside (0, 1).
+        generator : torch.Generator
+            Random numbers.
+
+        Returns
+        -------
+        training, held_out : ImagePool or EmbeddingPool
+            The type of this pool.
+
+        Raises
+        ------
+        OutOfRange, Conflict
+            If fraction is not inside (0, 1) or leaves a part without a class of the pool.
         """
         held_out = self._places(generator) < require_number("fraction", fraction, most=1, ends=False)
         names = (f" training {100 * (1 - fraction):g}%", f" held out {100 * fraction:g}%")
         return self._parts("fraction", fraction, held_out, names)
 
     def folds(self, count: int, generator: Generator) -> list[tuple[Self, Self]]:
-        """Cross-fitting: `count` times two parts as of `split`, the held-out ones making up the whole pool.
+        """Parts for cross-fitting: the held-out ones make up the whole pool.
 
-        Raises ValueError when count is not a whole number of at least 2 or leaves a part without a class of the pool.
+        Parameters
+        ----------
+        count : int
+            Number of folds, at least 2.
+        generator : torch.Generator
+            Random numbers.
+
+        Returns
+        -------
+        list of tuple
+            `count` times the two parts of `split`.
+
+        Raises
+        ------
+        OutOfRange, Conflict
+            If count is not a whole number of at least 2 or leaves a part without a class of the pool.
         """
         require_int("count", count, least=2)
         fold = (self._places(generator) * count).long()

@@ -15,9 +15,31 @@ _COLOUR = 0.3  # weight of the channels' own patterns beside the common one
 
 
 def textures(n: int = 1000, size: int = 32, *, generator: torch.Generator) -> ImagePool:
-    """Draws n RGB images size x size of coloured noise with a power-law spectrum (synthetic; periodic; all of label 0).
+    """RGB images of coloured noise with a power-law spectrum (synthetic; periodic; all of label 0).
 
-    ValueError when n or size is not a positive whole number, or size is 1.
+    Parameters
+    ----------
+    n : int
+        Number of images.
+    size : int
+        Side in pixels, at least 2.
+    generator : torch.Generator
+        Random numbers.
+
+    Returns
+    -------
+    ImagePool
+        Images uint8 [n, size, size, 3].
+
+    Raises
+    ------
+    OutOfRange
+        If n or size is too small or not a whole number.
+
+    Examples
+    --------
+    >>> list(textures(4, size=8, generator=torch.Generator().manual_seed(0)).images.shape)
+    [4, 8, 8, 3]
     """
     n = require_int("n", n)
     size = require_int("size", size, least=2)
