@@ -82,7 +82,30 @@ class Wanted:
 
 
 def conditional_distribution(number: int) -> Distribution:
-    """The triple of a number; the same number and VERSION always give the same one. Its truth is I(x; y | z)."""
+    """The triple of a number; the same number and VERSION always give the same one.
+
+    Parameters
+    ----------
+    number : int
+        A whole number from 0.
+
+    Returns
+    -------
+    Distribution
+        x, y and z; its truth is I(x; y | z), nats.
+
+    Raises
+    ------
+    OutOfRange
+        If the number is negative or not whole.
+
+    Examples
+    --------
+    >>> example = conditional_distribution(2)
+    >>> x, y, z = example.sample(100, np.random.default_rng(0))
+    >>> len(z.numbers)
+    100
+    """
     number = require_int("number", number, 0)
     g, of_truth, of_pilot = (np.random.default_rng([VERSION, number, stream, 1]) for stream in range(3))
     kind = str(g.choice(TYPES, p=list(TYPE_SHARES.values())))
