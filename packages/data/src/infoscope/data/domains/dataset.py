@@ -87,7 +87,7 @@ class DomainDataset:
 
         Raises
         ------
-        InvalidInput
+        InfoscopeError
             If an argument is not as stated, a value is not finite, or there is no item.
 
         Examples

@@ -27,7 +27,14 @@ _PROTOCOLS = {  # interpolation of Pillow, and which digits of MNIST
     "domainbed": (Image.Resampling.BILINEAR, ("train", "test")),
 }
 _DOMAIN_COLOURS = ("blue", "green", "yellow", "cyan", "magenta", "orange")
-_COLOURED = ((0, 1, 2, 3, 4), (2, 3, 4, 5, 6), (4, 5, 6, 7, 8), (6, 7, 8, 9, 0), (8, 9, 0, 1, 2), (0, 2, 4, 6, 8))
+_COLOURED = (  # classes by domain
+    (0, 1, 2, 3, 4),
+    (2, 3, 4, 5, 6),
+    (4, 5, 6, 7, 8),
+    (6, 7, 8, 9, 0),
+    (8, 9, 0, 1, 2),
+    (0, 2, 4, 6, 8),
+)
 # Factors of red, green and blue for each colour, in twentieths (whole numbers, so that no pixel depends on
 # rounding): its own channels by 1.5 and the others by 0.5, orange by 1.5, 0.9 and 0.15.
 _GAINS = {
@@ -221,8 +228,9 @@ def crmnist(
     coloured = uniform(len(digit), generator) < p
     colour = np.where(coloured, if_coloured[y, d], 0)
     height, width = digits.shape[1:]
+    pixels = digits.reshape(len(digits), -1)
     source = _ColouredDigits(
-        np.pad(digits.reshape(len(digits), -1), ((0, 0), (0, 1))),
+        np.pad(pixels, ((0, 0), (0, 1))),
         digit,
         d,
         colour,
@@ -282,9 +290,10 @@ def base_digits(
         if grey.shape[1:] != (height, width):
             grey = pool.resized(height, width)[:, 0]
         images.append(grey)
-    labels = torch.cat([pool.labels for pool in pools])
+    pixels = torch.cat(images).cpu().numpy()
+    labels = torch.cat([pool.labels for pool in pools]).cpu().numpy()
     name = "+".join(pool.name for pool in pools)
-    return torch.cat(images).cpu().numpy(), labels.cpu().numpy(), name
+    return pixels, labels, name
 
 
 def source_pixels(height: int, width: int, degrees: float) -> np.ndarray:

@@ -127,7 +127,8 @@ class _Pool:
         """A place in (0, 1) for every item, float64 [n] on the CPU: each class is spread evenly in random order, and
         equal items have the place of their first."""
         group, first = _equal_items(getattr(self, self._items))
-        order = torch.randperm(len(first), generator=generator, device=generator.device).cpu().numpy()
+        order = torch.randperm(len(first), generator=generator, device=generator.device)
+        order = order.cpu().numpy()
         places = np.empty(len(group))
         labels = self.labels.cpu().numpy()
         for label in self.classes:
@@ -140,10 +141,29 @@ class _Pool:
 
 @dataclass(frozen=True, eq=False)
 class ImagePool(_Pool):
-    """Images of one size, grey or RGB: images uint8 [n, h, w] or [n, h, w, 3], labels int64 [n].
+    """Images of one size, grey or RGB, with labels.
 
-    `name` is what a run records as its data set; `synthetic` marks generated items.
-    Raises ValueError when a type or a shape is not as stated, or when the pool is empty.
+    Parameters
+    ----------
+    images : torch.Tensor
+        uint8 [n, h, w] or [n, h, w, 3].
+    labels : torch.Tensor
+        int64 [n].
+    name : str
+        Recorded by runs as the data set.
+    synthetic : bool
+        Marks generated items.
+
+    Raises
+    ------
+    WrongShape, WrongLength
+        If a type or a shape is not as stated, or the pool is empty.
+
+    Examples
+    --------
+    >>> pool = ImagePool(torch.zeros(2, 8, 8, dtype=torch.uint8), torch.tensor([3, 7]), "example")
+    >>> pool.classes
+    (3, 7)
     """
 
     images: Tensor
@@ -159,7 +179,20 @@ class ImagePool(_Pool):
         _check_labels(self.labels, len(self.images))
 
     def resized(self, height: int, width: int, device: torch.device | str = "cpu") -> Tensor:
-        """The images resized bicubic, as by Pillow: uint8 [n, channels, height, width]. Cached; do not modify."""
+        """Images at another size, with Pillow's bicubic rounding; kept for the next call.
+
+        Parameters
+        ----------
+        height, width : int
+            Pixels.
+        device : torch.device or str
+            Where the images are put.
+
+        Returns
+        -------
+        torch.Tensor
+            uint8 [n, channels, height, width].
+        """
         device = torch.device(device)
         key = (height, width, device)
         if key not in self._at_size:
@@ -184,10 +217,29 @@ class ImagePool(_Pool):
 
 @dataclass(frozen=True, eq=False)
 class EmbeddingPool(_Pool):
-    """Embedding vectors: vectors float32 [n, d], labels int64 [n].
+    """Embedding vectors with labels.
 
-    `name` is what a run records as its data set; `synthetic` marks generated items.
-    Raises ValueError when a type or a shape is not as stated, the pool is empty, or a value is not finite.
+    Parameters
+    ----------
+    vectors : torch.Tensor
+        float32 [n, d].
+    labels : torch.Tensor
+        int64 [n].
+    name : str
+        Recorded by runs as the data set.
+    synthetic : bool
+        Marks generated items.
+
+    Raises
+    ------
+    WrongShape, WrongLength, MissingValues
+        If a type or a shape is not as stated, the pool is empty, or a value is not finite.
+
+    Examples
+    --------
+    >>> pool = EmbeddingPool(torch.eye(4), torch.tensor([0, 0, 1, 1]), "example")
+    >>> pool.restrict([1]).name
+    'example[1]'
     """
 
     vectors: Tensor

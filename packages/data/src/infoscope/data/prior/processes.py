@@ -121,7 +121,7 @@ def process(number: int) -> Process:
 
     Raises
     ------
-    InvalidInput
+    OutOfRange
         If the number is negative or not whole.
 
     Examples
