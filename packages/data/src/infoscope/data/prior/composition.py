@@ -304,8 +304,13 @@ def draw_kinds(kind: str, count: int, g: Generator) -> list[tuple[str, str]]:
         for place in places:
             pair = KINDS[place]
             kinds.append(pair[::-1] if g.random() < 0.5 else pair)
-        if any("both" in of_variable or len(set(of_variable)) == 2 for of_variable in zip(*kinds)):
+        if any(map(_is_mixed, zip(*kinds))):
             return kinds
+
+
+def _is_mixed(kinds: tuple[str, ...]) -> bool:
+    """Whether subsystems of these kinds make a variable of numbers and categories."""
+    return "both" in kinds or len(set(kinds)) == 2
 
 
 def _draw_parts(
@@ -315,8 +320,8 @@ def _draw_parts(
     while True:
         parts, draw_again = _draw_composition(kind, habits, g)
         if empty:
-            pairs = zip(parts, draw_again())
-            return [independent(of_x, of_y) for of_x, of_y in pairs], 0.0, 0.0
+            others = draw_again()
+            return list(map(independent, parts, others)), 0.0, 0.0
         truth = variance = 0.0
         for part in parts:
             nats, error = part.truth(of_truth)
@@ -342,7 +347,10 @@ def _draw_composition(kind: str, habits: Habits, g: Generator) -> tuple[list[Par
     tied = g.random() < TIED_SHARE
 
     def draw():
-        return [draw_part(pair, float(share), count, tied, habits, g) for pair, share in zip(kinds, nats)]
+        parts = []
+        for pair, share in zip(kinds, nats):
+            parts.append(draw_part(pair, float(share), count, tied, habits, g))
+        return parts
 
     return draw(), draw
 
@@ -360,14 +368,14 @@ def draw_part(
     columns = tuple(min(widest // count, log_uniform_int(g, 1, widest)) for _ in range(2))
     exchanged_kinds = kinds[::-1]
     usable = [family for family in MAKERS if kinds in family.kinds or exchanged_kinds in family.kinds]
-    weights = []
-    for family in usable:
-        weight = family.weight
-        if max(columns) > WIDE_COLUMNS:
-            weight *= WIDE_WEIGHTS.get(family.name, 1.0)
-        weights.append(weight * habits.weights.get(family.name, 1.0))
-    family = usable[g.choice(len(usable), p=np.array(weights) / np.sum(weights))]
-    exchange = kinds not in family.kinds or (exchanged_kinds in family.kinds and g.random() < 0.5)
+    weights = np.array([family.weight for family in usable])
+    if max(columns) > WIDE_COLUMNS:
+        weights *= [WIDE_WEIGHTS.get(family.name, 1.0) for family in usable]
+    weights *= [habits.weights.get(family.name, 1.0) for family in usable]
+    family = usable[g.choice(len(usable), p=weights / weights.sum())]
+    exchange = kinds not in family.kinds
+    if not exchange and exchanged_kinds in family.kinds:
+        exchange = g.random() < 0.5
     kind_x, kind_y = exchanged_kinds if exchange else kinds
     ties = TIES[g.choice(3, p=TIE_SHARES)]
     request = Request(kind_x, kind_y, nats, columns, ties if tied else (False, False))
@@ -384,7 +392,8 @@ def independent(of_x: Part, of_y: Part) -> Part:
         return x, y
 
     text = f"x of {of_x.family} ({of_x.description}) beside y of {of_y.family} ({of_y.description})"
-    return Part("nothing", text, draw, exactly(0.0), (of_x.tied[0], of_y.tied[1]))
+    ties = (of_x.tied[0], of_y.tied[1])
+    return Part("nothing", text, draw, exactly(0.0), ties)
 
 
 # --- idle columns ----------------------------------------------------------------------------------------------------
@@ -570,4 +579,6 @@ class VariableMaker:
         labels = np.empty_like(raw.labels)
         for column, codes in enumerate(self.codes):
             labels[:, column] = codes[raw.labels[:, column]]
-        return Sample(np.ascontiguousarray(values[:, self.order]), np.ascontiguousarray(labels[:, self.label_order]))
+        ordered_values = np.ascontiguousarray(values[:, self.order])
+        ordered_labels = np.ascontiguousarray(labels[:, self.label_order])
+        return Sample(ordered_values, ordered_labels)

@@ -194,15 +194,17 @@ class Counts(Emission):
     def sample(self, states: NDArray, g: Generator) -> Sample:
         rates = self.rates[states]
         if np.isfinite(self.size):
-            rates = rates * g.gamma(self.size, size=rates.shape) / self.size
+            factors = g.gamma(self.size, size=rates.shape)
+            rates = rates * factors / self.size
         counts = g.poisson(rates)
         return numbers(counts.astype(float))
 
     def log_density(self, sample: Sample) -> Array:
+        log_rates = np.log(self.rates)
         if np.isinf(self.size):
-            return sample.numbers @ np.log(self.rates).T - self.rates.sum(axis=1)
+            return sample.numbers @ log_rates.T - self.rates.sum(axis=1)
         log_total = np.log(self.rates + self.size)
-        log_shares = np.log(self.rates) - log_total
+        log_shares = log_rates - log_total
         return sample.numbers @ log_shares.T - self.size * log_total.sum(axis=1)
 
 
@@ -231,7 +233,8 @@ def draw_emission(
     g: Generator, kind: str, centres: Array, nats: float, tied: bool, counts: bool = False, coarse: bool = False
 ) -> Emission:
     """Columns, labels or both, for which the states have an information of about `nats`."""
-    separation = np.sqrt(np.expm1(2 * nats)) * np.exp(g.normal(0.2, 0.25))
+    factor = np.exp(g.normal(0.2, 0.25))
+    separation = factor * np.sqrt(np.expm1(2 * nats))
     if kind == "categories":
         return _draw_labels(g, len(centres), coarse)
     if counts:
@@ -295,7 +298,8 @@ def _draw_counts(g: Generator, centres: Array, separation: float) -> Counts:
     centres = centres - centres.mean(axis=0)
     spread = np.sqrt((centres**2).mean())
     centres = centres / max(spread, 1e-9)
-    slope = np.clip(separation / np.sqrt(mean * centres.shape[1]), 0.03, 1.5)
+    slope = separation / np.sqrt(mean * centres.shape[1])
+    slope = np.clip(slope, 0.03, 1.5)
     size = np.inf
     if g.random() < 0.4:
         size = log_uniform(g, 1.0, 20.0)
@@ -311,7 +315,8 @@ def cell_sampler(table: Array) -> Callable[[int, Generator], tuple[NDArray, NDAr
     def draw(n, g):
         levels = g.random(n) * cumulated[-1]
         cells = np.searchsorted(cumulated, levels, side="right")
-        return np.divmod(np.minimum(cells, table.size - 1), table.shape[1])
+        cells = np.minimum(cells, table.size - 1)
+        return np.divmod(cells, table.shape[1])
 
     return draw
 
@@ -330,15 +335,17 @@ def latent_part(
         x_cells, y_cells = x.cells, y.cells
         if x_cells is not None and y_cells is not None:
             return table_information(x_cells.T @ table @ y_cells), 0.0
-        return monte_carlo(lambda g: log_ratios(*draw(BATCH, g), x_cells, y_cells), g)
 
-    def log_ratios(of_x, of_y, x_cells, y_cells):
-        """Of every row; where x or y is a label, their mean over the label."""
-        if x_cells is not None:
-            return _divergences(y.log_density(of_y), table.T @ x_cells)
-        if y_cells is not None:
-            return _divergences(x.log_density(of_x), table @ y_cells)
-        return _log_ratios(table, x.log_density(of_x), y.log_density(of_y))
+        def log_ratios(g):
+            """Of every row; where x or y is a label, their mean over the label."""
+            of_x, of_y = draw(BATCH, g)
+            if x_cells is not None:
+                return _divergences(y.log_density(of_y), table.T @ x_cells)
+            if y_cells is not None:
+                return _divergences(x.log_density(of_x), table @ y_cells)
+            return _log_ratios(table, x.log_density(of_x), y.log_density(of_y))
+
+        return monte_carlo(log_ratios, g)
 
     ties = (_has_ties(x, tied[0]), _has_ties(y, tied[1]))
     return Part(family, f"{text}: {x.name} against {y.name}", draw, truth, ties)
@@ -369,8 +376,9 @@ def _log_ratios(table: Array, log_density_x: Array, log_density_y: Array) -> Arr
     x = relative_likelihoods(log_density_x)
     y = relative_likelihoods(log_density_y)
     joint = ((x @ table) * y).sum(axis=1)
-    product = (x @ table.sum(axis=1)) * (y @ table.sum(axis=0))
-    return log_ratio(joint, product)
+    margin_x = x @ table.sum(axis=1)
+    margin_y = y @ table.sum(axis=0)
+    return log_ratio(joint, margin_x * margin_y)
 
 
 def log_ratio(joint: Array, product: Array) -> Array:

@@ -39,7 +39,8 @@ def draw_mixing(size: int, g: Generator) -> Columns:
         return lambda x: x
     if kind == "factors":
         shape = (2, int(g.integers(1, 4)), size)
-        loadings = g.normal(size=shape) / np.sqrt(size) * log_uniform(g, 0.5, 3.0)
+        loadings = g.normal(size=shape) / np.sqrt(size)
+        loadings = loadings * log_uniform(g, 0.5, 3.0)
         return lambda x: x + (x @ loadings[0].T) @ loadings[1]
     decay = g.uniform(0.2, 2.0)
     scales = np.arange(1.0, size + 1) ** -decay
@@ -59,9 +60,10 @@ def draw_swirl(size: int, g: Generator) -> Columns:
     def swirl(x):
         a, b = x[:, first], x[:, second]
         turn = angle * np.exp(-(a**2 + b**2) / reach**2)
+        cosine, sine = np.cos(turn), np.sin(turn)
         turned = x.copy()
-        turned[:, first] = np.cos(turn) * a - np.sin(turn) * b
-        turned[:, second] = np.sin(turn) * a + np.cos(turn) * b
+        turned[:, first] = cosine * a - sine * b
+        turned[:, second] = sine * a + cosine * b
         return turned
 
     return swirl
@@ -80,9 +82,11 @@ def draw_coupling(size: int, g: Generator) -> Columns:
     stretch_size = g.uniform(0.0, 0.7)
 
     def couple(x):
-        factor = np.exp(stretch_size * np.tanh(x[:, inputs] @ stretch))
+        fixed = x[:, inputs]
+        factor = np.exp(stretch_size * np.tanh(fixed @ stretch))
+        moved = shift_size * np.sin(fixed @ shift)
         coupled = x.copy()
-        coupled[:, changed] = x[:, changed] * factor + shift_size * np.sin(x[:, inputs] @ shift)
+        coupled[:, changed] = x[:, changed] * factor + moved
         return coupled
 
     return couple

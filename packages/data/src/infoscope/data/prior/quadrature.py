@@ -94,20 +94,23 @@ def _draw_limit(g: Generator, pilot: Array, share: float) -> Observation:
     """A lower or an upper limit that takes the place of a share of the values."""
     if g.random() < 0.7:
         cut = np.quantile(pilot, [share])
-        return Observation(f"{share:.0%} at a lower limit", cut, np.array([True, False]), np.append(cut, 0.0))
+        is_atom = np.array([True, False])
+        return Observation(f"{share:.0%} at a lower limit", cut, is_atom, np.append(cut, 0.0))
     cut = np.quantile(pilot, [1 - share])
-    return Observation(f"{share:.0%} at an upper limit", cut, np.array([False, True]), np.append(0.0, cut))
+    is_atom = np.array([False, True])
+    return Observation(f"{share:.0%} at an upper limit", cut, is_atom, np.append(0.0, cut))
 
 
 def draw_levels(g: Generator, pilot: Array, levels: int | None = None) -> Observation:
     """Ordered levels 1, 2, ... of random shares."""
     least, largest = LEVELS
     levels = levels or int(g.integers(least, largest + 1))
-    shares = g.dirichlet(np.full(levels, log_uniform(g, 1.0, 20.0))) + 0.01
+    concentration = log_uniform(g, 1.0, 20.0)
+    shares = g.dirichlet(np.full(levels, concentration)) + 0.01
     cumulated = np.cumsum(shares / shares.sum())
     edges = np.unique(np.quantile(pilot, cumulated[:-1]))
-    count = len(edges) + 1
-    return Observation(f"{count} levels", edges, np.ones(count, bool), np.arange(1.0, count + 1))
+    values = np.arange(1.0, len(edges) + 2)
+    return Observation(f"{len(values)} levels", edges, np.ones(len(values), bool), values)
 
 
 # --- quadrature ------------------------------------------------------------------------------------------------------
@@ -179,13 +182,14 @@ def _joint(
     if x_seen is not None:
         x_cuts = score_of(pair.predictor, x_seen.edges)
         z_edges = np.union1d(z_edges, x_cuts[np.abs(x_cuts) < MAX_SCORE])
-    ends = np.concatenate([[-MAX_SCORE], z_edges, [MAX_SCORE]])
-    levels = special.ndtr(np.concatenate([[-np.inf], z_edges, [np.inf]]))
+    ends = np.r_[-MAX_SCORE, z_edges, MAX_SCORE]
+    of_x = np.diff(special.ndtr(z_edges), prepend=0.0, append=1.0)
     middles = (ends[1:] + ends[:-1]) / 2
     score = pair.predictor.quantile(special.ndtr(middles))
     y_edges, y_cuts = _cells(pair, y_seen, pilot_y, cells)
-    of_y_given_x = np.diff(pair.cdf(y_edges, score[:, None]), axis=1, prepend=0.0, append=1.0)
-    joint = np.diff(levels)[:, None] * np.maximum(of_y_given_x, 0.0)
+    levels = pair.cdf(y_edges, score[:, None])
+    of_y_given_x = np.diff(levels, axis=1, prepend=0.0, append=1.0)
+    joint = of_x[:, None] * np.maximum(of_y_given_x, 0.0)
     lower = np.append(y_edges[0] - 1, y_edges)
     upper = np.append(y_edges, y_edges[-1] + 1)
     y_middles = (lower + upper) / 2
@@ -208,7 +212,8 @@ def _cells(pair: ScoredPair, seen: Observation | None, pilot: Array, cells: int)
         width = np.quantile(np.abs(pilot), 0.01)  # cells are alike up to the 1 % quantile of |y|
     else:
         middle = np.median(pilot)
-        width = max(np.median(np.abs(pilot - middle)), 0.1 * pilot.std())
+        deviation = np.median(np.abs(pilot - middle))
+        width = max(deviation, 0.1 * pilot.std())
     low = np.arcsinh((pilot.min() - middle) / width)
     high = np.arcsinh((pilot.max() - middle) / width)
     mesh = np.linspace(OVERHANG * low, OVERHANG * high, cells - 1)
@@ -222,16 +227,18 @@ def _grouped(joint: Array, seen: Observation | None, interval: NDArray) -> tuple
         return joint, np.ones(len(joint), bool)
     is_atom = seen.atoms[interval]
     is_first = np.ones(len(joint), bool)
-    is_first[1:] = (interval[1:] != interval[:-1]) | ~is_atom[1:]
+    changes = np.diff(interval) != 0
+    is_first[1:] = changes | ~is_atom[1:]
     starts = np.flatnonzero(is_first)
     return np.add.reduceat(joint, starts, axis=0), ~is_atom[starts]
 
 
 def _merged(joint: Array, free: NDArray[np.bool_]) -> tuple[Array, NDArray[np.bool_]]:
     """Neighbouring continuous columns summed in pairs."""
-    order = np.cumsum(free) - 1
+    is_even = np.cumsum(free) % 2 == 0  # the second, fourth, ... of the continuous columns
+    both_free = free[1:] & free[:-1]
     is_first = np.ones(len(free), bool)
-    is_first[1:] = ~(free[1:] & free[:-1] & (order[1:] % 2 == 1))
+    is_first[1:] = ~(both_free & is_even[1:])
     starts = np.flatnonzero(is_first)
     return np.add.reduceat(joint, starts, axis=1), free[starts]
 
@@ -283,7 +290,9 @@ def scored_part(
     def draw(n, g):
         columns, score = predictor.sample(n, g)
         y = pair.draw(score, g)
-        x = numbers(columns) if x_seen is None else observed(columns[:, 0], x_seen, request.x)
+        x = numbers(columns)
+        if x_seen is not None:
+            x = observed(columns[:, 0], x_seen, request.x)
         if decode is not None:
             return x, decode(y)
         if y_seen is not None:

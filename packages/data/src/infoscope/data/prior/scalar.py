@@ -173,18 +173,21 @@ def _gumbel(v: Array, u: Array, excess: float) -> Array:
 
 
 def _frank(v: Array, u: Array, theta: float) -> Array:
-    return 1 / (1 - np.exp(theta * (u - v)) * np.expm1(-theta * (1 - v)) / -np.expm1(-theta * v))
+    above, below = np.expm1(-theta * (1 - v)), -np.expm1(-theta * v)
+    return 1 / (1 - np.exp(theta * (u - v)) * above / below)
 
 
 def _joe(v: Array, u: Array, excess: float) -> Array:
     theta = 1 + excess
     a = (1 - u) ** theta
     b = (1 - v) ** theta
-    return (a + b - a * b) ** (1 / theta - 1) * (1 - u) ** (theta - 1) * (1 - b)
+    survival = a + b - a * b
+    return survival ** (1 / theta - 1) * (1 - u) ** (theta - 1) * (1 - b)
 
 
 def _amh(v: Array, u: Array, theta: float) -> Array:
-    return v * (1 - theta * (1 - v)) / (1 - theta * (1 - u) * (1 - v)) ** 2
+    denominator = 1 - theta * (1 - u) * (1 - v)
+    return v * (1 - theta * (1 - v)) / denominator**2
 
 
 def _fgm(v: Array, u: Array, theta: float) -> Array:
@@ -210,7 +213,8 @@ def copulas(request: Request, g: Generator) -> Part:
     flip_u, flip_v = g.random(2) < 0.5
 
     def level(score, flip):
-        return np.clip(special.ndtr(-score if flip else score), 1e-14, 1 - 1e-14)
+        below = special.ndtr(-score if flip else score)
+        return np.clip(below, 1e-14, 1 - 1e-14)
 
     def build(strength):
         def cdf(edges, score):
@@ -233,8 +237,12 @@ def copulas(request: Request, g: Generator) -> Part:
 
 def _inverse(cdf: Callable[[Array, Array], Array], score: Array, level: Array) -> Array:
     """y at which cdf(y, score) reaches `level`, within MAX_SCORE."""
+
+    def below(y):
+        return ~(cdf(y, score) > level)
+
     end = np.full(len(score), MAX_SCORE)
-    low, high = bisected(lambda y: ~(cdf(y, score) > level), -end, end, 40)
+    low, high = bisected(below, -end, end, 40)
     return (low + high) / 2
 
 
@@ -242,12 +250,16 @@ def normal_scores(request: Request, g: Generator, family: str, dof: float = np.i
     """Two columns of a normal or Student distribution; strength is rho / sqrt(1 - rho^2)."""
     sign = g.choice([-1.0, 1.0])
     is_normal = np.isinf(dof)
+
+    def quantile(u):
+        return special.stdtrit(dof, u)
+
     if is_normal:
         predictor, noise, text = NORMAL_X, NORMAL, "normal"
     else:
         text = f"t({dof:.2g})"
         noise = student(dof + 1)
-        predictor = single_column(f"{text} x", lambda u: special.stdtrit(dof, u), student(dof).sample)
+        predictor = single_column(f"{text} x", quantile, student(dof).sample)
 
     def build(strength):
         rho = sign * strength / np.hypot(1, strength)
@@ -299,9 +311,11 @@ def counts(request: Request, g: Generator) -> Part:
         def draw(score, g):
             rates = rate(score)
             if np.isfinite(size):
-                rates = rates * g.gamma(size, size=len(score)) / size
+                factors = g.gamma(size, size=len(score))
+                rates = rates * factors / size
             is_zero = g.random(len(score)) < zeros
-            return np.minimum(np.where(is_zero, 0, g.poisson(rates)), MAX_COUNTS - 1.0)
+            counts = np.where(is_zero, 0, g.poisson(rates))
+            return np.minimum(counts, MAX_COUNTS - 1.0)
 
         return ScoredPair(predictor, cdf, draw, lattice=MAX_COUNTS)
 
@@ -327,8 +341,10 @@ def label_part(family: str, request: Request, g: Generator, predictor: Predictor
         classes = 2
         shares = np.array([1 - log_uniform(g, 0.005, 0.1)])
     else:
-        shares = np.cumsum(g.dirichlet(np.full(classes, 4.0)))[:-1]
-    pilot = signal(predictor.quantile((np.arange(400) + 0.5) / 400))
+        of_classes = g.dirichlet(np.full(classes, 4.0))
+        shares = np.cumsum(of_classes)[:-1]
+    levels = (np.arange(400) + 0.5) / 400
+    pilot = signal(predictor.quantile(levels))
     cuts = np.quantile(pilot, shares)
     slopes = g.normal(size=classes)
     offsets = g.normal(0, 0.5, classes)
@@ -358,7 +374,8 @@ def label_part(family: str, request: Request, g: Generator, predictor: Predictor
 
 def ordered_levels(request: Request, g: Generator) -> Part:
     """Ordered levels (Likert items, genotypes) of a pair of numbers, in x, y or both."""
-    request = replace(request, columns=(1, 1), tied=(g.random() < 0.6, True))
+    tied_x = g.random() < 0.6
+    request = replace(request, columns=(1, 1), tied=(tied_x, True))
     if g.random() < 0.5:
         return normal_scores(request, g, "ordered_levels", levels=True)
     return noisy_part("ordered_levels", request, g, _draw_predictor(request, g), levels=True)
@@ -393,7 +410,8 @@ def censored_times(request: Request, g: Generator) -> Part:
 
         def draw(score, g):
             total = hazard(score) + censoring
-            time = (g.exponential(size=len(score)) / total) ** (1 / shape)
+            exponential = g.exponential(size=len(score))
+            time = (exponential / total) ** (1 / shape)
             event = g.random(len(score)) < hazard(score) / total
             return np.where(event | (not both), time, -time)
 
@@ -404,5 +422,5 @@ def censored_times(request: Request, g: Generator) -> Part:
         return Sample(np.abs(y)[:, None], events[:, None])
 
     text = f"Weibull({shape:.2g}) times, hazard exp({name}), censoring rate {censoring:.2g},"
-    strengths = (0.05, 4.0)
-    return scored_part("censored_times", text, request, g, predictor, build, strengths, decode if both else None)
+    decoded = decode if both else None
+    return scored_part("censored_times", text, request, g, predictor, build, (0.05, 4.0), decoded)
