@@ -65,7 +65,7 @@ def command(
     call: a function, or "MODULE:FUNCTION" in a module that is imported when the command runs.
     """
 
-    def callback(**values: Any) -> Any:
+    def callback(**values):
         function = call
         if isinstance(call, str):
             module, name_of_function = call.split(":")

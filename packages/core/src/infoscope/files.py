@@ -161,11 +161,11 @@ def _require_whole_array(archive: zipfile.ZipFile, name: str, member: zipfile.Zi
         version = np.lib.format.read_magic(file)
         header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, _, dtype = header(file)
-        rest = member.file_size - file.tell()
+        available = member.file_size - file.tell()
     if dtype.hasobject:
         raise UnreadableFile(f"{name!r} is an array of objects: save numbers or texts")
-    if math.prod(shape) * max(dtype.itemsize, 1) > rest:
-        raise UnreadableFile(f"{name!r} has shape {shape} of {dtype}, but only {rest:,} bytes")
+    if math.prod(shape) * max(dtype.itemsize, 1) > available:
+        raise UnreadableFile(f"{name!r} has shape {shape} of {dtype}, but only {available:,} bytes")
 
 
 def read_content(path: Path) -> bytes:

@@ -31,7 +31,7 @@ def exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]
             for alias in node.names:
                 modules[alias.name] = str(node.module)
 
-    def find(name: str) -> Any:
+    def find(name):
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         try:

@@ -48,11 +48,11 @@ def as_html(lines: Iterable[str], table: Any = None, folded: Mapping[str, Any] |
 
     folded: title -> a data frame or lines that are opened by a click.
     """
-    first, *rest = [html.escape(line) for line in lines] or [""]
+    first, *following = [html.escape(line) for line in lines] or [""]
     parts = []
     if first:
         parts.append(f"<p><b>{first}</b></p>")
-    parts.append(_paragraphs(rest))
+    parts.append(_paragraphs(following))
     parts.append(_table(table))
     for title, content in (folded or {}).items():
         if hasattr(content, "to_html"):

@@ -70,8 +70,8 @@ def spikes(seed: int = 0) -> pd.DataFrame:
     rates[8:11] = np.array([[0.3], [2], [9]])
     counts = generator.poisson(rates * arousal)
     table = {"trial": np.arange(1, rows + 1), "orientation": orientation, "contrast": contrast}
-    for name, column in zip(_numbered("n", *range(1, 13)), counts):
-        table[name] = column
+    for number, column in enumerate(counts, 1):
+        table[f"n{number:02d}"] = column
     return pd.DataFrame(table)
 
 
@@ -88,16 +88,18 @@ def genes(seed: int = 0) -> pd.DataFrame:
     rows = 300
     batch = generator.integers(0, 3, rows)
     sex = generator.integers(0, 2, rows)
-    modules = np.repeat(generator.normal(size=(rows, 8)), 5, axis=1)
-    expression = 0.85 * modules + np.sqrt(1 - 0.85**2) * generator.normal(size=(rows, 40))
+    modules = generator.normal(size=(rows, 8))
+    noise = np.sqrt(1 - 0.85**2) * generator.normal(size=(rows, 40))
+    expression = 0.85 * np.repeat(modules, 5, axis=1) + noise
     genotypes = generator.binomial(2, (0.2, 0.35, 0.5, 0.3, 0.1, 0.4), (rows, 6))
-    phenotype = expression[:, 2] + expression[:, 12] + genotypes[:, 1] + 0.7 * generator.normal(size=rows)
+    causes = expression[:, 2] + expression[:, 12] + genotypes[:, 1]
+    phenotype = causes + 0.7 * generator.normal(size=rows)
     expression[:, 20:25] += 0.8 * sex[:, None]
     shifts = 0.3 * generator.normal(size=(3, 40))
     measured = expression + shifts[batch]
-    table = {"batch": np.array(list("abc"))[batch], "sex": np.array(["f", "m"])[sex]}
-    for name, column in zip(_numbered("g", *range(1, 41)), measured.T):
-        table[name] = column
+    table = {"batch": np.array(["a", "b", "c"])[batch], "sex": np.array(["f", "m"])[sex]}
+    for number, column in enumerate(measured.T, 1):
+        table[f"g{number:02d}"] = column
     for number, column in enumerate(genotypes.T, 1):
         table[f"snp{number}"] = column
     table["phenotype"] = phenotype
@@ -122,22 +124,27 @@ def survey(seed: int = 0) -> pd.DataFrame:
     household = np.repeat(np.arange(homes), rows // homes)
     shared, logged = generator.normal(size=(2, homes))[:, household]
     exact = 30_000 * np.exp(0.5 * logged)
-    rounded = (generator.random(homes) < 2 / 3)[household]
-    income = np.where(rounded, 5_000 * np.round(exact / 5_000), np.round(exact, -1))
+    is_rounded = (generator.random(homes) < 2 / 3)[household]
+    rounded = 5_000 * np.round(exact / 5_000)
+    income = np.where(is_rounded, rounded, np.round(exact, -1))
     service, politics = generator.normal(size=(2, rows))
-    latent = np.vstack([service] * 3 + [politics] * 3 + [np.zeros(rows)] * 2)
-    noise = generator.normal(size=(8, rows)) * np.array([[0.6]] * 6 + [[1.0]] * 2)
-    answers = np.clip(np.round(3 + latent + noise), 1, 5).astype(int)
-    felt = 5 + 1.2 * service + 0.9 * logged + 1.2 * shared + 0.8 * generator.normal(size=rows)
+    latent = np.zeros((8, rows))  # questions that share an attitude
+    latent[:3] = service
+    latent[3:6] = politics
+    noise = generator.normal(size=(8, rows))
+    noise[:6] *= 0.6
+    answers = np.clip(np.round(3 + latent + noise), 1, 5)
+    causes = 5 + 1.2 * service + 0.9 * logged + 1.2 * shared
+    satisfaction = np.round(causes + 0.8 * generator.normal(size=rows))
     table = {
         "household": household,
         "age": generator.integers(18, 91, rows),
         "region": generator.choice(["north", "east", "south", "west"], homes)[household],
         "income": income.astype(int),
     }
-    for number, column in enumerate(answers, 1):
+    for number, column in enumerate(answers.astype(int), 1):
         table[f"q{number}"] = column
-    table["satisfaction"] = np.clip(np.round(felt), 0, 10).astype(int)
+    table["satisfaction"] = np.clip(satisfaction, 0, 10).astype(int)
     return pd.DataFrame(table)
 
 

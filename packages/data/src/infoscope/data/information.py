@@ -20,7 +20,8 @@ def student_information(dim_x: int, dim_y: int, dof: float) -> float:
 
     def entropy(dim):
         half = (dof + dim) / 2
-        constant = special.gammaln(dof / 2) + dim / 2 * np.log(dof * np.pi) - special.gammaln(half)
+        log_scale = dim / 2 * np.log(dof * np.pi)
+        constant = special.gammaln(dof / 2) + log_scale - special.gammaln(half)
         mean_log = special.digamma(half) - special.digamma(dof / 2)
         return constant + half * mean_log
 

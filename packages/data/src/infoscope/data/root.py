@@ -9,7 +9,22 @@ DATA_VARIABLE = "INFOSCOPE_DATA"
 
 
 def data_root(root: Path | str | None = None) -> Path | None:
-    """The folder `root`, for None the folder that INFOSCOPE_DATA names, or None. FileNotFoundError unless it exists."""
+    """Folder of real data, or None where no folder is named.
+
+    Parameters
+    ----------
+    root : str or Path, optional
+        The folder; by default the folder that the environment variable INFOSCOPE_DATA names.
+
+    Returns
+    -------
+    Path or None
+
+    Raises
+    ------
+    FileNotFoundError
+        If the folder does not exist.
+    """
     argument = "root"
     if root is None:
         argument = DATA_VARIABLE

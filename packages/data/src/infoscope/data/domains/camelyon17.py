@@ -26,13 +26,32 @@ _NUMBERS = ("tumor", "slide", "center", "split")
 def camelyon17(root: Path | str | None = None, split: str | None = "train", group: str = "slide") -> DomainDataset:
     """455,954 patches of 96 x 96 RGB pixels; y is 1 where the central 32 x 32 hold tumour (Koh et al. 2021, WILDS).
 
-    Domains are the hospitals 0 to 4. split: "train" (hospitals 0, 3, 4), "id_val" (other patches of the same slides),
-    "val" (hospital 1), "test" (hospital 2), as officially; None: all. group: "slide" (50) or "patient"; both are in
-    extra.
+    Domains are the hospitals 0 to 4. Reads <root>/camelyon17_v1.0/metadata.csv, and the patches on demand (10 GB from
+    WILDS, CC0).
 
-    Reads <root>/camelyon17_v1.0/metadata.csv and the patches on demand; root None is the folder of INFOSCOPE_DATA (10
-    GB from WILDS, CC0). FileNotFoundError: a missing folder, table or patch; ValueError: another split or group, a
-    damaged table.
+    Parameters
+    ----------
+    root : str or Path, optional
+        Folder of real data; by default the folder that INFOSCOPE_DATA names.
+    split : {"train", "id_val", "val", "test"}, optional
+        Official split: train (hospitals 0, 3, 4), id_val (other patches of the same slides), val (hospital 1), test
+        (hospital 2); None: all.
+    group : {"slide", "patient"}
+        The groups: 50 slides, or patients; both are in `extra`.
+
+    Returns
+    -------
+    DomainDataset
+        Classes normal and tumor.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such split or group.
+    UnreadableFile, WrongType, OutOfRange, TooFew
+        If the table is damaged.
+    FileNotFoundError
+        If the folder, the table or a patch does not exist.
     """
     if split is not None:
         one_of("split", split, _SPLITS)

@@ -64,11 +64,36 @@ class DomainDataset:
         name: str = "arrays",
         synthetic: bool = False,
     ) -> Self:
-        """The caller's own items.
+        """Data set of the caller's own items.
 
-        x: images, uint8 or floats in [0, 1], [N, H, W] or [N, C, H, W]; or features, numbers [N, p]. y, d and
-        groups: whole numbers or strings [N], coded in rising order, or codes into given names. groups None: every item
-        is its own. ValueError for anything else, values that are not finite, or no item.
+        Parameters
+        ----------
+        x : numpy.ndarray or torch.Tensor
+            Images, uint8 or floats in [0, 1], [N, H, W] or [N, C, H, W]; or features, numbers [N, p].
+        y, d : sequence
+            Classes and domains, whole numbers or strings [N], coded in rising order, or codes into given names.
+        groups : sequence, optional
+            Whole numbers or strings [N]; by default every item is its own group.
+        class_names, domain_names : sequence of str, optional
+            What codes of y and of d mean.
+        name : str
+            Recorded by runs.
+        synthetic : bool
+            Marks generated items.
+
+        Returns
+        -------
+        DomainDataset
+
+        Raises
+        ------
+        InfoscopeError
+            If an argument is not as stated, a value is not finite, or there is no item.
+
+        Examples
+        --------
+        >>> DomainDataset.of_arrays(np.zeros((4, 8, 8)), y=[0, 1, 0, 1], d=["a", "a", "b", "b"])
+        DomainDataset('arrays', 4 items (1, 8, 8), 2 classes, 2 domains, 4 groups)
         """
         values = _values(x)
         n = len(values)
@@ -99,9 +124,22 @@ class DomainDataset:
         return f"DomainDataset({self.name!r}, {len(self)} items {self.image_shape}, {counts})"
 
     def images(self, index: Sequence[int] | slice | np.ndarray | torch.Tensor) -> torch.Tensor:
-        """The images of these items, float32 [b, C, H, W] in [0, 1]; of features, float32 [b, p] as they are.
+        """Images, or features, of some items.
 
-        index: positions 0..N-1, a mask bool [N], or a slice. Raises ValueError for positions that are not there.
+        Parameters
+        ----------
+        index : sequence of int, slice, numpy.ndarray or torch.Tensor
+            Positions 0..N-1, a mask bool [N], or a slice.
+
+        Returns
+        -------
+        torch.Tensor
+            float32 [b, C, H, W] in [0, 1]; features float32 [b, p] as they are.
+
+        Raises
+        ------
+        WrongShape
+            If a position does not exist.
         """
         values = self.source(self.rows[self._positions(index)])
         if values.dtype == torch.uint8:
@@ -109,9 +147,23 @@ class DomainDataset:
         return values
 
     def subset(self, index: Sequence[int] | slice | np.ndarray | torch.Tensor, note: str | None = None) -> Self:
-        """The items at positions 0..N-1, of a mask bool [N] or of a slice, in their order; `note` extends the name.
+        """Some of the items.
 
-        ValueError for positions that are not there, or none.
+        Parameters
+        ----------
+        index : sequence of int, slice, numpy.ndarray or torch.Tensor
+            Positions 0..N-1, in the order wanted, a mask bool [N], or a slice.
+        note : str, optional
+            Extends the name; by default the numbers of items.
+
+        Returns
+        -------
+        DomainDataset
+
+        Raises
+        ------
+        WrongShape, TooFew
+            If a position does not exist, or there is none.
         """
         places = self._positions(index)
         if not len(places):
@@ -138,14 +190,30 @@ class DomainDataset:
     ) -> DomainSplit:
         """Items to train on, to validate on and to test on, drawn by group and never by item.
 
-        held_out    the test domain, by name or number; None: the test is in-domain
-        validation  fraction of the training groups, spread evenly over classes and domains; None: no validation
-        test        tested fraction of the groups that are in the held-out domain and outside it (CRMNIST); items of one
-                    part in the domains of the other are not used
-        disjoint    False: all of the held-out domain is tested, as in DIVA, although its base images were trained on
+        Parameters
+        ----------
+        held_out : str, int or None
+            Test domain, by name or number; None: the test is in-domain.
+        validation : float or None
+            Fraction of the training groups, spread evenly over classes and domains; None: no validation.
+        generator : torch.Generator
+            Random numbers.
+        test : float
+            Tested fraction of the groups that are in the held-out domain and outside it (CRMNIST); items of one part in
+            the domains of the other are not used.
+        disjoint : bool
+            False: all of the held-out domain is tested, as in DIVA, although its base images were trained on.
 
-        ValueError for a domain without items, a fraction outside (0, 1), an empty part, or training without a domain or
-        class that is there outside the held-out domain.
+        Returns
+        -------
+        DomainSplit
+            Training, validation (or None) and test.
+
+        Raises
+        ------
+        UnknownName, WrongType, OutOfRange, TooFew
+            If a domain has no items, a fraction is outside (0, 1), a part is empty, or training lacks a domain or class
+            that exists outside the held-out domain.
         """
         where = "in-domain"
         but = ""
@@ -170,9 +238,21 @@ class DomainDataset:
         )
 
     def resized(self, size: int | Sequence[int]) -> Self:
-        """The same items with images of this side, or (height, width): bicubic and antialiased, made on demand.
+        """The same items with resized images: bicubic and antialiased, made on demand.
 
-        Raises ValueError for features and for a size that is not of positive whole numbers.
+        Parameters
+        ----------
+        size : int or sequence of int
+            Side, or height and width, in pixels.
+
+        Returns
+        -------
+        DomainDataset
+
+        Raises
+        ------
+        InvalidInput, OutOfRange
+            If the items are features, or the size is not of positive whole numbers.
         """
         if len(self.image_shape) != 3:
             raise InvalidInput(f"size must be left out for features, as {self.name!r} has, got {size!r}.")
@@ -207,11 +287,11 @@ class DomainDataset:
             return np.flatnonzero(chosen)
         if not chosen.size and chosen.dtype != bool:
             chosen = chosen.astype(np.int64)
-        whole = chosen.dtype.kind in "iu"
-        if whole and chosen.ndim == 1 and ((chosen >= 0) & (chosen < n)).all():
+        is_whole = chosen.dtype.kind in "iu"
+        if is_whole and chosen.ndim == 1 and ((chosen >= 0) & (chosen < n)).all():
             return chosen.astype(np.int64)
         got = f"{chosen.dtype} {list(chosen.shape)}"
-        if whole and chosen.size:
+        if is_whole and chosen.size:
             got += f" from {chosen.min()} to {chosen.max()}"
         raise WrongShape(f"index must be positions from 0 to {n - 1}, a mask of {n} values or a slice, got {got}.")
 

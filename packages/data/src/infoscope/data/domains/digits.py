@@ -27,7 +27,14 @@ _PROTOCOLS = {  # interpolation of Pillow, and which digits of MNIST
     "domainbed": (Image.Resampling.BILINEAR, ("train", "test")),
 }
 _DOMAIN_COLOURS = ("blue", "green", "yellow", "cyan", "magenta", "orange")
-_COLOURED = ((0, 1, 2, 3, 4), (2, 3, 4, 5, 6), (4, 5, 6, 7, 8), (6, 7, 8, 9, 0), (8, 9, 0, 1, 2), (0, 2, 4, 6, 8))
+_COLOURED = (  # classes by domain
+    (0, 1, 2, 3, 4),
+    (2, 3, 4, 5, 6),
+    (4, 5, 6, 7, 8),
+    (6, 7, 8, 9, 0),
+    (8, 9, 0, 1, 2),
+    (0, 2, 4, 6, 8),
+)
 # Factors of red, green and blue for each colour, in twentieths (whole numbers, so that no pixel depends on
 # rounding): its own channels by 1.5 and the others by 0.5, orange by 1.5, 0.9 and 0.15.
 _GAINS = {
@@ -52,16 +59,44 @@ def rotated_mnist(
     size: int | Sequence[int] = 28,
     generator: torch.Generator | None = None,
 ) -> DomainDataset:
-    """Grey digits, which are the groups, turned counterclockwise, a domain for each angle (named by it, "15").
+    """Grey digits, which are the groups, turned counterclockwise: a domain for each angle (named by it, "15").
 
-    protocol "diva" (Ilse et al. 2020, section 4.1): the same 1,000 digits, per_class of each class, at every angle,
-    nearest neighbour. The paper trains and tests on the same digits: `split("75", None, generator, disjoint=False)`.
+    Accuracies of the two protocols are not comparable.
 
-    protocol "domainbed" (Gulrajani and Lopez-Paz 2021): all 70,000 digits, each at one angle only, bilinear. Its split:
-    `split("75", 0.2, generator)`. Accuracies of the two protocols are not comparable.
+    Parameters
+    ----------
+    root : str or Path, optional
+        Folder of MNIST; by default the folder that INFOSCOPE_DATA names.
+    protocol : {"diva", "domainbed"}
+        diva (Ilse et al. 2020, section 4.1): the same 1,000 digits, per_class of each class, at every angle, nearest
+        neighbour. The paper trains and tests on the same digits: `split("75", None, generator, disjoint=False)`.
+        domainbed (Gulrajani and Lopez-Paz 2021): all 70,000 digits, each at one angle only, bilinear. Its split:
+        `split("75", 0.2, generator)`.
+    base : ImagePool or "digits", optional
+        Grey images, or the 1,797 bundled digits; by default MNIST in `root` or INFOSCOPE_DATA, else the bundled digits.
+    per_class : int
+        Digits of each class with the protocol diva.
+    size : int or sequence of int
+        Side, or height and width, in pixels, to which digits are brought before they are turned.
+    generator : torch.Generator, optional
+        Random numbers; by default seeded with 0.
 
-    base and generator as in `crmnist`; size before the digits are turned. ValueError for other arguments, or too few
-    digits of a class; FileNotFoundError when MNIST is not in the folder.
+    Returns
+    -------
+    DomainDataset
+        Six domains.
+
+    Raises
+    ------
+    UnknownName, WrongType, WrongShape, OutOfRange
+        If an argument is not as stated, or a class has too few digits.
+    FileNotFoundError
+        If the folder does not have MNIST.
+
+    Examples
+    --------
+    >>> rotated_mnist(base="digits", per_class=2)
+    DomainDataset('rotated-mnist (diva) of digits', 120 items (1, 28, 28), 10 classes, 6 domains, 20 groups)
     """
     resample, splits = _PROTOCOLS[one_of("protocol", protocol, _PROTOCOLS)]
     generator = torch.Generator().manual_seed(0) if generator is None else generator
@@ -143,13 +178,37 @@ def crmnist(
     subset lacks it, is red with probability p; all others are grey. Rotated by 15 i degrees counterclockwise, nearest
     neighbour. RGB images are rendered on demand; `in_memory` keeps them.
 
-    base       a pool of grey images, or "digits", the 1,797 bundled ones; None: MNIST's training set in `root` or
-               INFOSCOPE_DATA, else the bundled ones. Brought to `size` (bicubic) before colour and rotation
-    count      how many digits to draw, spread evenly over the classes; None: all
-    generator  None: seeded with 0
+    Parameters
+    ----------
+    root : str or Path, optional
+        Folder of MNIST; by default the folder that INFOSCOPE_DATA names.
+    base : ImagePool or "digits", optional
+        Grey images, or the 1,797 bundled digits; by default MNIST in `root` or INFOSCOPE_DATA, else the bundled digits.
+    p : float
+        Probability of a colour.
+    count : int, optional
+        Number of digits to draw, spread evenly over the classes; by default all.
+    size : int or sequence of int
+        Side, or height and width, in pixels, to which digits are brought (bicubic) before colour and rotation.
+    generator : torch.Generator, optional
+        Random numbers; by default seeded with 0.
 
-    `extra["colour"]` codes into extra_names["colour"]: grey, the colours of the domains, red. ValueError for settings
-    out of range, FileNotFoundError when MNIST is not in the folder.
+    Returns
+    -------
+    DomainDataset
+        `extra["colour"]` has codes into extra_names["colour"]: grey, the colours of the domains, red.
+
+    Raises
+    ------
+    WrongType, WrongShape, OutOfRange
+        If an argument is not as stated.
+    FileNotFoundError
+        If the folder does not have MNIST.
+
+    Examples
+    --------
+    >>> crmnist(base="digits", count=20)
+    DomainDataset('crmnist of digits, 20 digits', 120 items (3, 28, 28), 10 classes, 6 domains, 20 groups)
     """
     generator = torch.Generator().manual_seed(0) if generator is None else generator
     digits, labels, name = base_digits(base, root, ("train",), size)
@@ -169,8 +228,9 @@ def crmnist(
     coloured = uniform(len(digit), generator) < p
     colour = np.where(coloured, if_coloured[y, d], 0)
     height, width = digits.shape[1:]
+    pixels = digits.reshape(len(digits), -1)
     source = _ColouredDigits(
-        np.pad(digits.reshape(len(digits), -1), ((0, 0), (0, 1))),
+        np.pad(pixels, ((0, 0), (0, 1))),
         digit,
         d,
         colour,
@@ -230,9 +290,10 @@ def base_digits(
         if grey.shape[1:] != (height, width):
             grey = pool.resized(height, width)[:, 0]
         images.append(grey)
-    labels = torch.cat([pool.labels for pool in pools])
+    pixels = torch.cat(images).cpu().numpy()
+    labels = torch.cat([pool.labels for pool in pools]).cpu().numpy()
     name = "+".join(pool.name for pool in pools)
-    return torch.cat(images).cpu().numpy(), labels.cpu().numpy(), name
+    return pixels, labels, name
 
 
 def source_pixels(height: int, width: int, degrees: float) -> np.ndarray:

@@ -18,12 +18,31 @@ Reader = Callable[[np.ndarray], torch.Tensor]
 class FactorDataset:
     """N images, each with the values of K discrete ground-truth factors.
 
-    images         float32 [N, C, H, W] in [0, 1], or a function of int64 indices [b] that gives such a tensor
-    factors        codes 0..size-1 [N, K]
-    factor_values  what the codes mean, a sequence per factor; None: themselves
-    name           recorded by runs; `synthetic` marks generated items
+    Parameters
+    ----------
+    images : torch.Tensor or callable
+        float32 [N, C, H, W] in [0, 1], or a function of int64 indices [b] that returns such a tensor.
+    factors : array_like
+        Codes 0..size-1 [N, K].
+    factor_names : sequence of str
+        K names.
+    factor_values : sequence of sequences, optional
+        What the codes of each factor mean; by default the codes themselves.
+    name : str
+        Recorded by runs.
+    synthetic : bool
+        Marks generated items.
 
-    ValueError when a shape, a type or a code is not as stated.
+    Raises
+    ------
+    WrongShape, WrongLength, OutOfRange
+        If a shape, a type or a code is not as stated.
+
+    Examples
+    --------
+    >>> data = FactorDataset(torch.zeros(4, 1, 8, 8), [[0, 0], [0, 1], [1, 0], [1, 1]], ["shape", "size"])
+    >>> data
+    FactorDataset('unnamed', 4 images (1, 8, 8), shape 2, size 2)
     """
 
     def __init__(
@@ -63,9 +82,22 @@ class FactorDataset:
         return f"FactorDataset({self.name!r}, {len(self)} images {self.image_shape}, {sizes})"
 
     def images(self, index: ArrayLike) -> torch.Tensor:
-        """The images at these places, integers [b]: float32 [b, C, H, W] in [0, 1].
+        """Images at some places.
 
-        Raises ValueError when an index is not a whole number of 0..N-1.
+        Parameters
+        ----------
+        index : array_like
+            Whole numbers [b] from 0 to N-1.
+
+        Returns
+        -------
+        torch.Tensor
+            float32 [b, C, H, W] in [0, 1].
+
+        Raises
+        ------
+        WrongShape, OutOfRange
+            If an index is not a whole number of 0..N-1.
         """
         places = torch.as_tensor(index).cpu().numpy()
         if places.ndim != 1 or places.dtype.kind not in "iu":
@@ -75,15 +107,41 @@ class FactorDataset:
         return self._read(places.astype(np.int64, copy=False))
 
     def sample(self, n: int, generator: torch.Generator) -> np.ndarray:
-        """n indices drawn independently and uniformly, with replacement: int64 [n]."""
+        """Indices drawn independently and uniformly, with replacement.
+
+        Parameters
+        ----------
+        n : int
+            Number of indices.
+        generator : torch.Generator
+            Random numbers.
+
+        Returns
+        -------
+        numpy.ndarray
+            int64 [n].
+        """
         require_int("n", n)
         places = torch.randint(len(self), (n,), generator=generator, device=generator.device)
         return places.cpu().numpy()
 
     def thinned(self, every: Mapping[str, int]) -> FactorDataset:
-        """Only the first of every so many values of some factors, such as {"posX": 2}; a grid stays one.
+        """Data set with only the first of every few values of some factors; a grid stays one.
 
-        ValueError for an unknown factor, a step that is not a positive whole number, or when no image is left.
+        Parameters
+        ----------
+        every : mapping of str to int
+            Steps by factor, such as {"posX": 2}.
+
+        Returns
+        -------
+        FactorDataset
+            Fewer images with fewer codes.
+
+        Raises
+        ------
+        UnknownName, OutOfRange, TooFew
+            If a factor is unknown, a step is not a positive whole number, or no image is left.
         """
         steps = np.ones(len(self.factor_sizes), np.int64)
         for factor, step in every.items():
@@ -102,8 +160,22 @@ class FactorDataset:
         return self._with(lambda index: self._read(rows[index]), name, self.factors[rows] // steps, values)
 
     def resized(self, size: int | tuple[int, int]) -> FactorDataset:
-        """The same data set at a smaller size, a side or (height, width) in pixels, by averaging over the area of each
-        new pixel; done on demand. Raises ValueError when size is not smaller or equal.
+        """Data set at a smaller size, by averaging over the area of each new pixel; done on demand.
+
+        Parameters
+        ----------
+        size : int or tuple of int
+            Side, or height and width, in pixels.
+
+        Returns
+        -------
+        FactorDataset
+            The same items.
+
+        Raises
+        ------
+        OutOfRange
+            If size is not smaller or equal.
         """
         height, width = check_size(size)
         channels, old_height, old_width = self.image_shape

@@ -30,15 +30,32 @@ _BYTES_AT_ONCE = 2**24
 
 
 def dsprites(root: Path | str | None = None, part: str = "grid") -> FactorDataset:
-    """dSprites: binary sprites of 64 x 64 pixels with the factors shape, scale, orientation, posX and posY (Matthey,
-    Higgins, Hassabis and Lerchner 2017; Apache 2.0).
+    """dSprites: binary sprites of 64 x 64 pixels with the factors shape, scale, orientation, posX and posY.
 
-    part  "full"    all 737,280 images, the grid 3 x 6 x 40 x 32 x 32
-          "grid"    46,080 of them, the grid 3 x 6 x 10 x 16 x 16
-          "subset"  20,000 drawn at random without replacement, which are no grid
+    Published by Matthey, Higgins, Hassabis and Lerchner 2017 (Apache 2.0). Reads <root>/dsprites. The first and the
+    last of the 40 orientations look the same.
 
-    Reads <root>/dsprites; root None is the folder of INFOSCOPE_DATA. The first and the last of the 40 orientations look
-    the same. ValueError for another part or a damaged file, FileNotFoundError when the folder or the file is not there.
+    Parameters
+    ----------
+    root : str or Path, optional
+        Folder of real data; by default the folder that INFOSCOPE_DATA names.
+    part : {"grid", "full", "subset"}
+        full: all 737,280 images, the grid 3 x 6 x 40 x 32 x 32; grid: 46,080 of them, the grid 3 x 6 x 10 x 16 x 16;
+        subset: 20,000 drawn at random without replacement, which are no grid.
+
+    Returns
+    -------
+    FactorDataset
+        Images float32 [b, 1, 64, 64] and five factors.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such part.
+    UnreadableFile
+        If the file is damaged.
+    FileNotFoundError
+        If the folder or the file does not exist.
     """
     one_of("part", part, _FILES)
     folder = required_root(root, f"dsprites/{_FILES[part]}, from {_SOURCES[part]}") / "dsprites"
@@ -51,9 +68,22 @@ def dsprites(root: Path | str | None = None, part: str = "grid") -> FactorDatase
 
 
 def factor_data(root: Path | str | None = None) -> FactorDataset:
-    """The grid of dSprites from `root` or INFOSCOPE_DATA, else the same 46,080 generated sprites (`synthetic`).
+    """Grid of dSprites where it is installed, else the same 46,080 sprites, generated (`synthetic`).
 
-    FileNotFoundError when a named folder does not exist, or `root` does not have the grid.
+    Parameters
+    ----------
+    root : str or Path, optional
+        Folder of real data; by default the folder that INFOSCOPE_DATA names.
+
+    Returns
+    -------
+    FactorDataset
+        Images float32 [b, 1, 64, 64] and five factors.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a named folder does not exist, or `root` does not have the grid.
     """
     folder = data_root(root)
     if root is not None:

@@ -18,16 +18,59 @@ _AT_MAXIMUM = 1e-15
 
 
 def channel_information(crossover: float, sources: int) -> float:
-    """Mutual information (nats) of `sources` fair bits and their flipped copies. ValueError: argument out of range."""
+    """Mutual information of fair bits and their copies after a binary symmetric channel.
+
+    Parameters
+    ----------
+    crossover : float
+        Probability that a bit is flipped, 0 to 1/2.
+    sources : int
+        Number of bits.
+
+    Returns
+    -------
+    float
+        sources * (ln 2 - H(crossover)), nats.
+
+    Raises
+    ------
+    OutOfRange
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> round(channel_information(0.1, sources=10), 3)
+    3.681
+    """
     sources = require_int("sources", sources)
     crossover = require_number("crossover", crossover, most=0.5)
     return sources * _information_of_bit(crossover)
 
 
 def crossover_for(mutual_information: float, sources: int) -> float:
-    """The crossover probability in [0, 1/2] at which `sources` bits share these nats, to machine precision.
+    """Crossover probability at which fair bits and their copies share a given information, to machine precision.
 
-    ValueError when mutual_information is not in [0, sources * ln 2].
+    Parameters
+    ----------
+    mutual_information : float
+        Nats, 0 to sources * ln 2.
+    sources : int
+        Number of bits.
+
+    Returns
+    -------
+    float
+        Probability that a bit is flipped, 0 to 1/2.
+
+    Raises
+    ------
+    OutOfRange
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> round(crossover_for(3.681, sources=10), 3)
+    0.1
     """
     sources = require_int("sources", sources)
     per_source = mutual_information / sources
@@ -44,9 +87,26 @@ def crossover_for(mutual_information: float, sources: int) -> float:
 
 
 class ChannelPairs:
-    """The labels themselves: x holds `sources` fair bits, y the same bits after the channel (values 0 and 1).
+    """Fair bits x and their copies y after a binary symmetric channel (values 0 and 1).
 
-    Raises ValueError when sources is not a positive whole number or crossover is outside [0, 1/2].
+    Parameters
+    ----------
+    sources : int
+        Number of bits.
+    crossover : float
+        Probability that a bit is flipped, 0 to 1/2.
+
+    Raises
+    ------
+    OutOfRange
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> pairs = ChannelPairs(10, crossover=0.1)
+    >>> x, y = pairs.sample(4, torch.Generator().manual_seed(0))
+    >>> list(x.shape), round(pairs.mutual_information, 3)
+    ([4, 10], 3.681)
     """
 
     def __init__(self, sources: int, crossover: float = 0.0) -> None:
@@ -55,13 +115,40 @@ class ChannelPairs:
         self.mutual_information = channel_information(crossover, sources)
 
     def sample(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> Pairs:
-        """Draws n pairs: x and y, float32 [n, sources]."""
+        """Random pairs.
+
+        Parameters
+        ----------
+        n : int
+            Number of pairs.
+        generator : torch.Generator
+            Random numbers.
+        device : torch.device or str
+            Where the tensors are put.
+
+        Returns
+        -------
+        x, y : torch.Tensor
+            float32 [n, sources].
+        """
         x, y = draw_labels(n, self.sources, self.crossover, generator)
         return x.to(device, torch.float32), y.to(device, torch.float32)
 
     def log_ratio(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        """Exact log p(x, y) / (p(x) p(y)) of every x with every y, in nats: [..., n, sources], [..., m, sources] ->
-        [..., n, m]. It is -inf where the pair is impossible (crossover 0 and a bit that differs)."""
+        """Exact log p(x, y) / (p(x) p(y)) of every x with every y.
+
+        Parameters
+        ----------
+        x : torch.Tensor
+            [..., n, sources].
+        y : torch.Tensor
+            [..., m, sources].
+
+        Returns
+        -------
+        torch.Tensor
+            Nats [..., n, m]; -inf where the pair is impossible (crossover 0 and a bit that differs).
+        """
         ones_x = x.sum(-1)[..., :, None]
         ones_y = y.sum(-1)[..., None, :]
         differing = ones_x + ones_y - 2.0 * x @ y.mT

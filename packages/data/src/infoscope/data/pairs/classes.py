@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 import torch
+from torch import Generator, Tensor
 
 from infoscope.checks import require_int, require_ints, require_number
 from infoscope.data.checks import check_size
@@ -24,13 +25,45 @@ class _SharedClasses:
         self.crossover = require_number("crossover", crossover, most=0.5)
         self.mutual_information = channel_information(self.crossover, sources)
 
-    def sample(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> Pairs:
-        """Draws n pairs: x [n, dim_x] and y [n, dim_y], float32; images in [0, 1], flattened channel by channel, row by
-        row, their patches numbered in the same order; embeddings source after source."""
+    def sample(self, n: int, generator: Generator, device: torch.device | str = "cpu") -> Pairs:
+        """Random pairs.
+
+        Parameters
+        ----------
+        n : int
+            Number of pairs.
+        generator : torch.Generator
+            Random numbers.
+        device : torch.device or str
+            Where the tensors are put.
+
+        Returns
+        -------
+        x, y : torch.Tensor
+            float32 [n, dim_x] and [n, dim_y]. Images are in [0, 1], flattened channel by channel and row by row, and
+            their patches are numbered in this order; embeddings are source after source.
+        """
         return self.sample_labelled(n, generator, device)[:2]
 
-    def sample_labelled(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> LabelledPairs:
-        """The pairs of `sample`, then the labels of x and of y: bool [n, sources], True for the higher class."""
+    def sample_labelled(self, n: int, generator: Generator, device: torch.device | str = "cpu") -> LabelledPairs:
+        """Random pairs and the classes that they show.
+
+        Parameters
+        ----------
+        n : int
+            Number of pairs.
+        generator : torch.Generator
+            Random numbers.
+        device : torch.device or str
+            Where the tensors are put.
+
+        Returns
+        -------
+        x, y : torch.Tensor
+            As of `sample`.
+        x_labels, y_labels : torch.Tensor
+            bool [n, sources], True for the higher class.
+        """
         x_labels, y_labels = draw_labels(n, self.sources, self.crossover, generator)
         x, y = self._drawn(x_labels, y_labels, generator, device)
         return x, y, x_labels.to(device), y_labels.to(device)
@@ -39,17 +72,45 @@ class _SharedClasses:
 class ImagePairs(_SharedClasses):
     """Images whose patches are random pool images of shared classes (the benchmark, sections 4.3 to 4.5 and figure 2).
 
-    Each of the sources = grid[0] * rows * columns patches of x shows a random image of a fair class, and the same patch
-    of y another image of that class, or of the other class with the crossover probability. The canvas is resized once
-    to `size` (Pillow's rounding) and divided by 255. The information sources * (ln 2 - H(crossover)) is exact as long
-    as the class can be read off a patch.
+    Each of the sources = grid[0] * rows * columns patches of x shows a random image of a fair class. The same patch of
+    y shows another image of that class, or of the other class with the crossover probability. The canvas is resized
+    once to `size` (Pillow's rounding) and divided by 255. The information sources * (ln 2 - H(crossover)) is exact as
+    long as the class can be read off a patch.
 
     With a nuisance eta (section 5.6), eta times independent backgrounds are added to x and y, clipped at 1; a large eta
     may hide classes. The same generator gives the same patches at every eta.
 
-    Arguments: pool, grey, of exactly two classes; grid, (channels, rows, columns); size, a side or (height, width);
-    crossover; nuisance in [0, 1]; backgrounds, RGB images, for eta > 0; channels: those of the grid (None), or 3.
-    ValueError for a pool that is not grey or without two classes of two images each, and arguments out of range.
+    Parameters
+    ----------
+    pool : ImagePool
+        Grey images of exactly two classes.
+    grid : sequence of int
+        Channels, rows and columns of the canvas in patches.
+    size : int or sequence of int
+        Side, or height and width, of the images in pixels.
+    crossover : float
+        Probability that the class of a patch differs between x and y, 0 to 1/2.
+    nuisance : float
+        Weight of the backgrounds, 0 to 1.
+    backgrounds : ImagePool, optional
+        RGB images, required with a nuisance.
+    channels : int, optional
+        1 or 3 for a grid of one channel; by default the channels of the grid.
+
+    Raises
+    ------
+    WrongShape, InvalidInput, TooFew
+        If the pool is not grey, or does not have two classes of two images each.
+    OutOfRange, Conflict, UnknownName
+        If an argument is out of range, or arguments do not fit one another.
+
+    Examples
+    --------
+    >>> from infoscope.data.pools.loaders import digits
+    >>> pairs = ImagePairs(digits().restrict((0, 1)), size=32)
+    >>> x, y = pairs.sample(3, torch.Generator().manual_seed(0))
+    >>> list(x.shape), round(pairs.mutual_information, 3)
+    ([3, 1024], 6.931)
     """
 
     def __init__(
@@ -69,25 +130,25 @@ class ImagePairs(_SharedClasses):
         super().__init__(math.prod(self.grid), crossover)
         self.nuisance = _check_nuisance(nuisance, backgrounds)
         self.channels = _check_channels(channels, self.grid[0], self.nuisance)
-        self.dim_x = self.dim_y = self.channels * self.size[0] * self.size[1]
+        height, width = self.size
+        self.dim_x = self.dim_y = self.channels * height * width
         self._canvas = Canvas(patch_size(pool), self.grid, self.size)
         self._items = TwoClasses(pool.images.flatten(1), pool.labels)
 
-    def _drawn(self, x_labels: torch.Tensor, y_labels: torch.Tensor, generator: torch.Generator, device) -> Pairs:
+    def _drawn(self, x_labels: Tensor, y_labels: Tensor, generator: Generator, device) -> Pairs:
         items = self._items.draw_pairs(x_labels, y_labels, generator).to(device)
-        levels = self._canvas.compose(self._items.table(items.device), items)
-        images = levels.div_(255.0)
+        table = self._items.table(items.device)
+        images = self._canvas.compose(table, items).div_(255.0)
         if self.nuisance:
             images = self._over_backgrounds(images, generator)
         images = images.expand(-1, self.channels, -1, -1)
         x, y = images.reshape(2, len(x_labels), self.dim_x)
         return x, y
 
-    def _over_backgrounds(self, images: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    def _over_backgrounds(self, images: Tensor, generator: Generator) -> Tensor:
         """Adds a background to each of the images [m, grid[0], height, width]: [m, channels, height, width]."""
-        branch = _branch_of(generator)
         backgrounds = self.backgrounds.resized(*self.size, images.device)
-        chosen = torch.randint(len(backgrounds), (len(images),), generator=branch, device=branch.device)
+        chosen = _draw_rows(len(backgrounds), (len(images),), _branch_of(generator))
         scenes = backgrounds.index_select(0, chosen.to(images.device)).float()
         scenes.mul_(self.nuisance / 255.0)
         scenes.add_(images).clamp_(max=1.0)
@@ -97,11 +158,34 @@ class ImagePairs(_SharedClasses):
 
 
 class TextPairs(_SharedClasses):
-    """Concatenations of `sources` embeddings of shared classes (the benchmark, sections 4.3 to 4.5).
+    """Concatenations of embeddings of shared classes (the benchmark, sections 4.3 to 4.5).
 
-    Classes as in ImagePairs; sources * (ln 2 - H(crossover)) nats as long as the class can be read off a vector (about
-    1 % of the IMDB embeddings cannot). ValueError for a pool without two classes of two vectors each, or arguments out
-    of range.
+    Classes are shared as in ImagePairs: sources * (ln 2 - H(crossover)) nats as long as the class can be read off a
+    vector (about 1 % of the IMDB embeddings cannot).
+
+    Parameters
+    ----------
+    pool : EmbeddingPool
+        Vectors [k, d] of exactly two classes.
+    sources : int
+        Vectors in x and in y.
+    crossover : float
+        Probability that the class of a vector differs between x and y, 0 to 1/2.
+
+    Raises
+    ------
+    InvalidInput, TooFew
+        If the pool does not have two classes of two vectors each.
+    OutOfRange
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> from infoscope.data.pools.pools import EmbeddingPool
+    >>> pool = EmbeddingPool(torch.eye(4), torch.tensor([0, 0, 1, 1]), "example")
+    >>> x, y = TextPairs(pool, sources=3).sample(5, torch.Generator().manual_seed(0))
+    >>> list(x.shape)
+    [5, 12]
     """
 
     def __init__(self, pool: EmbeddingPool, sources: int, crossover: float = 0.0) -> None:
@@ -110,23 +194,49 @@ class TextPairs(_SharedClasses):
         self.dim_x = self.dim_y = self.sources * pool.vectors.shape[1]
         self._items = TwoClasses(pool.vectors, pool.labels)
 
-    def _drawn(self, x_labels: torch.Tensor, y_labels: torch.Tensor, generator: torch.Generator, device) -> Pairs:
+    def _drawn(self, x_labels: Tensor, y_labels: Tensor, generator: Generator, device) -> Pairs:
         items = self._items.draw_pairs(x_labels, y_labels, generator).to(device)
-        vectors = self._items.table(items.device).index_select(0, items.flatten())
+        table = self._items.table(items.device)
+        vectors = table.index_select(0, items.flatten())
         x, y = vectors.view(2, len(x_labels), self.dim_x)
         return x, y
 
 
 class MixedPairs(_SharedClasses):
-    """An image of patches beside a concatenation of embeddings (the benchmark, figure 9 and supplement C).
+    """An image of patches and a concatenation of embeddings of shared classes (the benchmark, figure 9, supplement C).
 
-    x is composed as in ImagePairs, y as in TextPairs; patch p of x and vector p of y have the same class, or another
-    with the crossover probability: sources * (ln 2 - H(crossover)) nats. x is resized to `size`, by default to as many
-    pixels as y has values: 80 x 96 for ten embeddings of 768 (published).
+    x is composed as in ImagePairs, y as in TextPairs. Patch p of x and vector p of y have the same class, or another
+    with the crossover probability: sources * (ln 2 - H(crossover)) nats.
 
-    Arguments: images, grey, and texts, of two classes each, matched in order; grid, (channels, rows, columns);
-    crossover; size. ValueError for a pool without two classes of two items each, images that are not grey, arguments
-    out of range.
+    Parameters
+    ----------
+    images : ImagePool
+        Grey images of exactly two classes.
+    texts : EmbeddingPool
+        Vectors [k, d] of exactly two classes, which are matched with those of the images in order.
+    grid : sequence of int
+        Channels, rows and columns of the canvas in patches.
+    crossover : float
+        Probability that the class differs between a patch and its vector, 0 to 1/2.
+    size : int or sequence of int, optional
+        Side, or height and width, of the images in pixels; by default as many pixels as y has values: 80 x 96 for ten
+        embeddings of 768 (published).
+
+    Raises
+    ------
+    WrongShape, InvalidInput, TooFew
+        If the images are not grey, or a pool does not have two classes of two items each.
+    OutOfRange
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> from infoscope.data.pools.loaders import digits
+    >>> from infoscope.data.pools.pools import EmbeddingPool
+    >>> texts = EmbeddingPool(torch.eye(8), torch.arange(8) % 2, "example")
+    >>> pairs = MixedPairs(digits().restrict((0, 1)), texts, grid=(1, 1, 2), size=16)
+    >>> pairs.dim_x, pairs.dim_y
+    (256, 16)
     """
 
     def __init__(
@@ -145,19 +255,21 @@ class MixedPairs(_SharedClasses):
         if size is None:
             size = _most_square(self.dim_y // self.grid[0])
         self.size = check_size(size)
-        self.dim_x = self.grid[0] * self.size[0] * self.size[1]
+        height, width = self.size
+        self.dim_x = self.grid[0] * height * width
         self._canvas = Canvas(patch_size(images, "images"), self.grid, self.size)
         self._patches = TwoClasses(images.images.flatten(1), images.labels, "images")
         self._vectors = TwoClasses(texts.vectors, texts.labels, "texts")
 
-    def _drawn(self, x_labels: torch.Tensor, y_labels: torch.Tensor, generator: torch.Generator, device) -> Pairs:
+    def _drawn(self, x_labels: Tensor, y_labels: Tensor, generator: Generator, device) -> Pairs:
         n = len(x_labels)
         patches = self._patches.draw(x_labels, generator).to(device)
         vectors = self._vectors.draw(y_labels, generator).to(device)
-        levels = self._canvas.compose(self._patches.table(patches.device), patches)
-        x = levels.div_(255.0).view(n, -1)
-        y = self._vectors.table(vectors.device).index_select(0, vectors.flatten())
-        return x, y.view(n, self.dim_y)
+        patch_table = self._patches.table(patches.device)
+        images = self._canvas.compose(patch_table, patches).div_(255.0)
+        vector_table = self._vectors.table(vectors.device)
+        y = vector_table.index_select(0, vectors.flatten())
+        return images.view(n, -1), y.view(n, self.dim_y)
 
 
 class TwoClasses:
@@ -166,7 +278,7 @@ class TwoClasses:
     values [n, ...], labels int64 [n]. ValueError unless there are exactly two classes of at least two items each.
     """
 
-    def __init__(self, values: torch.Tensor, labels: torch.Tensor, name: str = "pool") -> None:
+    def __init__(self, values: Tensor, labels: Tensor, name: str = "pool") -> None:
         classes, counts = labels.unique(return_counts=True)
         if len(classes) != 2:
             raise InvalidInput(f"{name} must hold two classes, got {classes.tolist()}; use its restrict((a, b)).")
@@ -176,15 +288,15 @@ class TwoClasses:
         if (labels.diff() < 0).any():
             values = values[labels.argsort(stable=True)]
         self._values = values
-        self._tables: dict[torch.device, torch.Tensor] = {}
+        self._tables: dict[torch.device, Tensor] = {}
 
-    def draw(self, labels: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    def draw(self, labels: Tensor, generator: Generator) -> Tensor:
         """One item for each label (bool), uniform in its class: int64 rows of `table`, on the generator's device."""
         of_0 = self._any(0, labels.shape, generator)
         of_1 = self._any(1, labels.shape, generator)
         return torch.where(labels, of_1, of_0)
 
-    def draw_pairs(self, x_labels: torch.Tensor, y_labels: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    def draw_pairs(self, x_labels: Tensor, y_labels: Tensor, generator: Generator) -> Tensor:
         """The items of x and of y, labels bool of one shape: int64 [2, *shape], rows of `table`.
 
         Items are uniform in their class; no item meets itself (the benchmark, section 4.4).
@@ -197,22 +309,22 @@ class TwoClasses:
         y = torch.where(x_labels == y_labels, partner, other)
         return torch.stack([x, y])
 
-    def table(self, device: torch.device | str) -> torch.Tensor:
+    def table(self, device: torch.device | str) -> Tensor:
         """The items sorted by class, on `device`: copied there the first time only."""
         device = torch.device(device)
         if device not in self._tables:
             self._tables[device] = self._values.to(device)
         return self._tables[device]
 
-    def _any(self, label: int, shape: torch.Size, generator: torch.Generator) -> torch.Tensor:
-        row = torch.randint(self.counts[label], shape, generator=generator, device=generator.device)
+    def _any(self, label: int, shape: torch.Size, generator: Generator) -> Tensor:
+        row = _draw_rows(self.counts[label], shape, generator)
         return row + label * self.counts[0]
 
-    def _distinct(self, label: int, shape: torch.Size, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+    def _distinct(self, label: int, shape: torch.Size, generator: Generator) -> tuple[Tensor, Tensor]:
         """Ordered pairs of distinct rows of one class, uniform over all of them, without rejection: the second is
         drawn among the others and steps over the first."""
         first = self._any(label, shape, generator)
-        second = torch.randint(self.counts[label] - 1, shape, generator=generator, device=generator.device)
+        second = _draw_rows(self.counts[label] - 1, shape, generator)
         second += label * self.counts[0]
         second += second >= first
         return first, second
@@ -225,11 +337,16 @@ def patch_size(pool: ImagePool, name: str = "pool") -> tuple[int, int]:
     return tuple(pool.images.shape[1:])
 
 
-def _branch_of(generator: torch.Generator) -> torch.Generator:
+def _draw_rows(count: int, shape: Sequence[int], generator: Generator) -> Tensor:
+    """Whole numbers below `count`, each equally likely, on the generator's device."""
+    return torch.randint(count, shape, generator=generator, device=generator.device)
+
+
+def _branch_of(generator: Generator) -> Generator:
     """A separate stream that the generator's state determines; the generator does not advance."""
     copy = generator.clone_state()
-    seed = torch.randint(2**63 - 1, (), generator=copy, device=copy.device)
-    return torch.Generator(copy.device).manual_seed(seed.item())
+    seed = _draw_rows(2**63 - 1, (), copy)
+    return Generator(copy.device).manual_seed(seed.item())
 
 
 def _check_nuisance(nuisance: float, backgrounds: ImagePool | None) -> float:

@@ -14,13 +14,30 @@ Encoder = Callable[[torch.Tensor], torch.Tensor]
 
 
 class EncodedPairs:
-    """The pairs of a source after a fixed map of both variables (the benchmark, section 5.7).
+    """Pairs of a source after a fixed map of both variables (the benchmark, section 5.7).
 
-    `mutual_information` is the source's: an upper bound of the codes' information, reached by invertible maps. Maps
-    take float32 [n, d] to [n, e] without gradients; a module is copied to the device and its mode kept (in training
-    mode with batch normalisation the bound does not hold).
+    `mutual_information` is the information of the source: an upper bound of the information of the codes, reached by
+    invertible maps.
 
-    ValueError when a code is not floating of shape [n, e].
+    Parameters
+    ----------
+    source : KnownPairSource
+        Pairs of known information.
+    encoder : torch.nn.Module or callable
+        Map of float32 [n, d] to floating [n, e], applied without gradients. A module is copied to the device and keeps
+        its mode (in training mode with batch normalisation the bound does not hold).
+
+    Raises
+    ------
+    WrongShape
+        If a code is not floating of shape [n, e].
+
+    Examples
+    --------
+    >>> from infoscope.data.pairs.gaussian import GaussianPairs
+    >>> pairs = EncodedPairs(GaussianPairs(4, 1.0), lambda x: x[:, :2])
+    >>> pairs.dim_x, pairs.mutual_information
+    (2, 1.0)
     """
 
     def __init__(self, source: KnownPairSource, encoder: Encoder) -> None:
@@ -34,7 +51,22 @@ class EncodedPairs:
         self.dim_y = y.shape[1]
 
     def sample(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> Pairs:
-        """Draws n pairs of the source and encodes them: x [n, dim_x] and y [n, dim_y], float32."""
+        """Codes of random pairs.
+
+        Parameters
+        ----------
+        n : int
+            Number of pairs.
+        generator : torch.Generator
+            Random numbers.
+        device : torch.device or str
+            Where the tensors are put.
+
+        Returns
+        -------
+        x, y : torch.Tensor
+            float32 [n, dim_x] and [n, dim_y].
+        """
         x, y = self.source.sample(n, generator, device)
         return self._code(x), self._code(y)
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 
 _FRACTION = float(1 << 22)
 
@@ -26,7 +27,7 @@ class Canvas:
         self._down = bands(rows * patch[0], size[0], rows)
         self._weights: dict[torch.device, tuple[list[Band], list[Band]]] = {}
 
-    def compose(self, table: torch.Tensor, items: torch.Tensor) -> torch.Tensor:
+    def compose(self, table: Tensor, items: Tensor) -> Tensor:
         """The images of patches table[items], items int64 [..., channels * rows * columns]: float32 [images, channels,
         height, width] of grey levels 0 to 255.
         """
@@ -63,7 +64,7 @@ class Canvas:
         return self._weights[device]
 
 
-def _levels_(values: torch.Tensor) -> torch.Tensor:
+def _levels_(values: Tensor) -> Tensor:
     """Clips to 0..255 and drops the fractions, in place, as Pillow does after each pass; the type stays floating."""
     return values.clamp_(0.0, 255.0).floor_()
 
@@ -74,7 +75,7 @@ class Band(NamedTuple):
 
     start: int
     stop: int
-    weights: torch.Tensor
+    weights: Tensor
 
     def to(self, device: torch.device, dtype: torch.dtype) -> Band:
         return self._replace(weights=self.weights.to(device, dtype))

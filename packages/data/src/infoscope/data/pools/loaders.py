@@ -29,7 +29,19 @@ _CIFAR10_COUNT = {"train": 50_000, "test": 10_000}
 
 
 def digits() -> ImagePool:
-    """The 1,797 digits of 8 x 8 pixels of scikit-learn, scaled to 0..255 (Alpaydin and Kaynak 1998): no download."""
+    """The 1,797 digits of 8 x 8 pixels of scikit-learn (Alpaydin and Kaynak 1998): no download.
+
+    Returns
+    -------
+    ImagePool
+        Images uint8 [1797, 8, 8], scaled to 0..255, and their digits.
+
+    Examples
+    --------
+    >>> pool = digits()
+    >>> list(pool.images.shape), pool.classes
+    ([1797, 8, 8], (0, 1, 2, 3, 4, 5, 6, 7, 8, 9))
+    """
     # Finding the package does not import it: sklearn.datasets takes seconds to import, the file milliseconds to read.
     (package,) = find_spec("sklearn").submodule_search_locations
     path = Path(package, "datasets", "data", "digits.csv.gz")
@@ -41,10 +53,31 @@ def digits() -> ImagePool:
 
 
 def mnist(split: str = "train", root: Path | str | None = None) -> ImagePool:
-    """MNIST: 60,000 (train) or 10,000 (test) handwritten digits of 28 x 28 pixels (LeCun, Cortes and Burges 1998).
+    """MNIST: handwritten digits of 28 x 28 pixels (LeCun, Cortes and Burges 1998).
 
-    Reads <root>/MNIST/raw; root None is the folder of INFOSCOPE_DATA, else torchvision downloads to ~/.cache/infoscope.
-    ValueError for another split or a damaged file, FileNotFoundError when the folder or a file is not there.
+    Reads <root>/MNIST/raw.
+
+    Parameters
+    ----------
+    split : {"train", "test"}
+        60,000 or 10,000 digits.
+    root : str or Path, optional
+        Folder of real data; by default the folder that INFOSCOPE_DATA names, else torchvision downloads to
+        ~/.cache/infoscope.
+
+    Returns
+    -------
+    ImagePool
+        Images uint8 [n, 28, 28] and their digits.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such split.
+    UnreadableFile
+        If a file is damaged.
+    FileNotFoundError
+        If the folder or a file does not exist.
     """
     one_of("split", split, _SPLITS)
     root = data_root(root)
@@ -60,10 +93,31 @@ def mnist(split: str = "train", root: Path | str | None = None) -> ImagePool:
 
 
 def cifar10(split: str = "train", root: Path | str | None = None) -> ImagePool:
-    """CIFAR-10: 50,000 (train) or 10,000 (test) photographs of 32 x 32 RGB pixels (Krizhevsky 2009).
+    """CIFAR-10: photographs of 32 x 32 RGB pixels in ten classes (Krizhevsky 2009).
 
-    Reads <root>/cifar-10-batches-py (pickles of the published checksums) or <root>/cifar10/cifar10_subset.npz; root
-    None is the folder of INFOSCOPE_DATA, else torchvision downloads to ~/.cache/infoscope. Errors as `mnist`.
+    Reads <root>/cifar-10-batches-py (pickles of the published checksums) or <root>/cifar10/cifar10_subset.npz.
+
+    Parameters
+    ----------
+    split : {"train", "test"}
+        50,000 or 10,000 photographs.
+    root : str or Path, optional
+        Folder of real data; by default the folder that INFOSCOPE_DATA names, else torchvision downloads to
+        ~/.cache/infoscope.
+
+    Returns
+    -------
+    ImagePool
+        Images uint8 [n, 32, 32, 3] and their classes.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such split.
+    UnreadableFile
+        If a file is damaged.
+    FileNotFoundError
+        If the folder or a file does not exist.
     """
     one_of("split", split, _SPLITS)
     root = data_root(root)
@@ -76,10 +130,30 @@ def cifar10(split: str = "train", root: Path | str | None = None) -> ImagePool:
 
 
 def imdb_embeddings(encoder: str = "bert", root: Path | str | None = None) -> EmbeddingPool:
-    """Sentence embeddings of 25,000 IMDB reviews, 12,500 of each class, 768 values each, published by the benchmark.
+    """Sentence embeddings of 25,000 IMDB reviews, 12,500 of each class, published by the benchmark.
 
-    Reads <root>/imdb_embeddings/<encoder>.npz; root None is the folder of INFOSCOPE_DATA. ValueError for another
-    encoder or a damaged file, FileNotFoundError when the folder or the file is not there.
+    Reads <root>/imdb_embeddings/<encoder>.npz.
+
+    Parameters
+    ----------
+    encoder : {"bert", "roberta"}
+        Model that made the embeddings.
+    root : str or Path, optional
+        Folder of real data; by default the folder that INFOSCOPE_DATA names.
+
+    Returns
+    -------
+    EmbeddingPool
+        Vectors float32 [25000, 768] and their classes.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such encoder.
+    UnreadableFile
+        If the file is damaged.
+    FileNotFoundError
+        If the folder or the file does not exist.
     """
     one_of("encoder", encoder, _ENCODERS)
     file = f"imdb_embeddings/{encoder}.npz"

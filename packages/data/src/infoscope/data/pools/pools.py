@@ -9,6 +9,7 @@ from typing import Self
 
 import numpy as np
 import torch
+from torch import Generator, Tensor
 
 from infoscope.checks import require_int, require_number
 from infoscope.data.pools.canvas import Canvas
@@ -18,7 +19,7 @@ from infoscope.errors import Conflict, InvalidInput, MissingValues, WrongLength,
 class _Pool:
     """Common part of pools of images and of embeddings."""
 
-    labels: torch.Tensor
+    labels: Tensor
     name: str
     _items: str  # the name of the field that holds the items
 
@@ -28,27 +29,74 @@ class _Pool:
         return tuple(self.labels.unique().tolist())
 
     def restrict(self, classes: Sequence[int]) -> Self:
-        """The items of these classes, in their order; the name says which. ValueError for a class the pool lacks."""
+        """Pool of the items of some classes, in their order; its name ends in the classes.
+
+        Parameters
+        ----------
+        classes : sequence of int
+            Labels to keep.
+
+        Returns
+        -------
+        ImagePool or EmbeddingPool
+            The type of this pool.
+
+        Raises
+        ------
+        InvalidInput
+            If the pool lacks a class.
+        """
         wanted = sorted(set(classes))
         if not wanted or not set(wanted) <= set(self.classes):
             raise InvalidInput(f"classes must be some of {list(self.classes)} of {self.name!r}, got {list(classes)}.")
-        members = torch.isin(self.labels, torch.tensor(wanted, device=self.labels.device))
+        labels = torch.tensor(wanted, device=self.labels.device)
+        members = torch.isin(self.labels, labels)
         names = ",".join(map(str, wanted))
         return self._part(members, f"[{names}]")
 
-    def split(self, fraction: float, generator: torch.Generator) -> tuple[Self, Self]:
-        """Two random parts, equal items together: to train on, and with `fraction` of every class to hold out.
+    def split(self, fraction: float, generator: Generator) -> tuple[Self, Self]:
+        """Two random parts: one to train on, and one to hold out. Equal items are in the same part.
 
-        ValueError when fraction is not inside (0, 1) or leaves a part without a class of the pool.
+        Parameters
+        ----------
+        fraction : float
+            Share of every class to hold out, inside (0, 1).
+        generator : torch.Generator
+            Random numbers.
+
+        Returns
+        -------
+        training, held_out : ImagePool or EmbeddingPool
+            The type of this pool.
+
+        Raises
+        ------
+        OutOfRange, Conflict
+            If fraction is not inside (0, 1) or leaves a part without a class of the pool.
         """
         held_out = self._places(generator) < require_number("fraction", fraction, most=1, ends=False)
         names = (f" training {100 * (1 - fraction):g}%", f" held out {100 * fraction:g}%")
         return self._parts("fraction", fraction, held_out, names)
 
-    def folds(self, count: int, generator: torch.Generator) -> list[tuple[Self, Self]]:
-        """Cross-fitting: `count` times two parts as of `split`, the held-out ones making up the whole pool.
+    def folds(self, count: int, generator: Generator) -> list[tuple[Self, Self]]:
+        """Parts for cross-fitting: the held-out ones make up the whole pool.
 
-        Raises ValueError when count is not a whole number of at least 2 or leaves a part without a class of the pool.
+        Parameters
+        ----------
+        count : int
+            Number of folds, at least 2.
+        generator : torch.Generator
+            Random numbers.
+
+        Returns
+        -------
+        list of tuple
+            `count` times the two parts of `split`.
+
+        Raises
+        ------
+        OutOfRange, Conflict
+            If count is not a whole number of at least 2 or leaves a part without a class of the pool.
         """
         require_int("count", count, least=2)
         fold = (self._places(generator) * count).long()
@@ -58,12 +106,12 @@ class _Pool:
             pairs.append(self._parts("count", count, fold == number, (f" without {name}", f" {name}")))
         return pairs
 
-    def _part(self, members: torch.Tensor, suffix: str) -> Self:
+    def _part(self, members: Tensor, suffix: str) -> Self:
         members = members.to(self.labels.device)
         items = {self._items: getattr(self, self._items)[members]}
         return replace(self, **items, labels=self.labels[members], name=self.name + suffix)
 
-    def _parts(self, argument: str, value: float, held_out: torch.Tensor, names: tuple[str, str]) -> tuple[Self, Self]:
+    def _parts(self, argument: str, value: float, held_out: Tensor, names: tuple[str, str]) -> tuple[Self, Self]:
         """The other items and those held out; Conflict, naming `argument`, unless both have every class."""
         parts = (~held_out, held_out)
         classes = [self.labels[members.to(self.labels.device)].unique().tolist() for members in parts]
@@ -72,13 +120,15 @@ class _Pool:
                 f"{argument} must leave items of every class in both parts, but {value!r} leaves classes {classes[0]} "
                 f"and {classes[1]} of {list(self.classes)}."
             )
-        return self._part(~held_out, names[0]), self._part(held_out, names[1])
+        training, testing = map(self._part, parts, names)
+        return training, testing
 
-    def _places(self, generator: torch.Generator) -> torch.Tensor:
+    def _places(self, generator: Generator) -> Tensor:
         """A place in (0, 1) for every item, float64 [n] on the CPU: each class is spread evenly in random order, and
         equal items have the place of their first."""
         group, first = _equal_items(getattr(self, self._items))
-        order = torch.randperm(len(first), generator=generator, device=generator.device).cpu().numpy()
+        order = torch.randperm(len(first), generator=generator, device=generator.device)
+        order = order.cpu().numpy()
         places = np.empty(len(group))
         labels = self.labels.cpu().numpy()
         for label in self.classes:
@@ -91,17 +141,36 @@ class _Pool:
 
 @dataclass(frozen=True, eq=False)
 class ImagePool(_Pool):
-    """Images of one size, grey or RGB: images uint8 [n, h, w] or [n, h, w, 3], labels int64 [n].
+    """Images of one size, grey or RGB, with labels.
 
-    `name` is what a run records as its data set; `synthetic` marks generated items.
-    Raises ValueError when a type or a shape is not as stated, or when the pool is empty.
+    Parameters
+    ----------
+    images : torch.Tensor
+        uint8 [n, h, w] or [n, h, w, 3].
+    labels : torch.Tensor
+        int64 [n].
+    name : str
+        Recorded by runs as the data set.
+    synthetic : bool
+        Marks generated items.
+
+    Raises
+    ------
+    WrongShape, WrongLength
+        If a type or a shape is not as stated, or the pool is empty.
+
+    Examples
+    --------
+    >>> pool = ImagePool(torch.zeros(2, 8, 8, dtype=torch.uint8), torch.tensor([3, 7]), "example")
+    >>> pool.classes
+    (3, 7)
     """
 
-    images: torch.Tensor
-    labels: torch.Tensor
+    images: Tensor
+    labels: Tensor
     name: str
     synthetic: bool = False
-    _at_size: dict[tuple, torch.Tensor] = field(default_factory=dict, init=False, repr=False)
+    _at_size: dict[tuple, Tensor] = field(default_factory=dict, init=False, repr=False)
     _items = "images"
 
     def __post_init__(self) -> None:
@@ -109,15 +178,28 @@ class ImagePool(_Pool):
         _check_values("images", self.images, torch.uint8, "[n, h, w] or [n, h, w, 3]", fits)
         _check_labels(self.labels, len(self.images))
 
-    def resized(self, height: int, width: int, device: torch.device | str = "cpu") -> torch.Tensor:
-        """The images resized bicubic, as by Pillow: uint8 [n, channels, height, width]. Cached; do not modify."""
+    def resized(self, height: int, width: int, device: torch.device | str = "cpu") -> Tensor:
+        """Images at another size, with Pillow's bicubic rounding; kept for the next call.
+
+        Parameters
+        ----------
+        height, width : int
+            Pixels.
+        device : torch.device or str
+            Where the images are put.
+
+        Returns
+        -------
+        torch.Tensor
+            uint8 [n, channels, height, width].
+        """
         device = torch.device(device)
         key = (height, width, device)
         if key not in self._at_size:
             self._at_size[key] = self._resized(height, width).to(device)
         return self._at_size[key]
 
-    def _resized(self, height: int, width: int) -> torch.Tensor:
+    def _resized(self, height: int, width: int) -> Tensor:
         """Each channel is an image of a single patch."""
         planes = self.images
         if planes.ndim == 4:
@@ -135,14 +217,33 @@ class ImagePool(_Pool):
 
 @dataclass(frozen=True, eq=False)
 class EmbeddingPool(_Pool):
-    """Embedding vectors: vectors float32 [n, d], labels int64 [n].
+    """Embedding vectors with labels.
 
-    `name` is what a run records as its data set; `synthetic` marks generated items.
-    Raises ValueError when a type or a shape is not as stated, the pool is empty, or a value is not finite.
+    Parameters
+    ----------
+    vectors : torch.Tensor
+        float32 [n, d].
+    labels : torch.Tensor
+        int64 [n].
+    name : str
+        Recorded by runs as the data set.
+    synthetic : bool
+        Marks generated items.
+
+    Raises
+    ------
+    WrongShape, WrongLength, MissingValues
+        If a type or a shape is not as stated, the pool is empty, or a value is not finite.
+
+    Examples
+    --------
+    >>> pool = EmbeddingPool(torch.eye(4), torch.tensor([0, 0, 1, 1]), "example")
+    >>> pool.restrict([1]).name
+    'example[1]'
     """
 
-    vectors: torch.Tensor
-    labels: torch.Tensor
+    vectors: Tensor
+    labels: Tensor
     name: str
     synthetic: bool = False
     _items = "vectors"
@@ -155,7 +256,7 @@ class EmbeddingPool(_Pool):
             raise MissingValues(f"vectors must be finite, but {bad} of the {len(self.vectors)} rows are not.")
 
 
-def _equal_items(items: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
+def _equal_items(items: Tensor) -> tuple[np.ndarray, np.ndarray]:
     """Groups items that are equal value for value: the group of each item, and the first item of each group."""
     rows = items.flatten(1).cpu().numpy() + 0  # turns -0.0 into 0.0, which is equal and has other bytes
     numbers: dict[bytes, int] = {}
@@ -164,11 +265,11 @@ def _equal_items(items: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
     return np.array(group), first
 
 
-def _check_values(name: str, values: torch.Tensor, dtype: torch.dtype, layout: str, fits: bool) -> None:
+def _check_values(name: str, values: Tensor, dtype: torch.dtype, layout: str, fits: bool) -> None:
     if values.dtype != dtype or not fits or values.numel() == 0:
         raise WrongShape(f"{name} must be a non-empty {dtype} {layout}, got {values.dtype} {list(values.shape)}.")
 
 
-def _check_labels(labels: torch.Tensor, n: int) -> None:
+def _check_labels(labels: Tensor, n: int) -> None:
     if labels.dtype != torch.int64 or labels.shape != (n,):
         raise WrongLength(f"labels must be torch.int64 [{n}], got {labels.dtype} {list(labels.shape)}.")

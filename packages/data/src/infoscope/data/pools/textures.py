@@ -15,18 +15,41 @@ _COLOUR = 0.3  # weight of the channels' own patterns beside the common one
 
 
 def textures(n: int = 1000, size: int = 32, *, generator: torch.Generator) -> ImagePool:
-    """Draws n RGB images size x size of coloured noise with a power-law spectrum (synthetic; periodic; all of label 0).
+    """RGB images of coloured noise with a power-law spectrum (synthetic; periodic; all of label 0).
 
-    ValueError when n or size is not a positive whole number, or size is 1.
+    Parameters
+    ----------
+    n : int
+        Number of images.
+    size : int
+        Side in pixels, at least 2.
+    generator : torch.Generator
+        Random numbers.
+
+    Returns
+    -------
+    ImagePool
+        Images uint8 [n, size, size, 3].
+
+    Raises
+    ------
+    OutOfRange
+        If n or size is too small or not a whole number.
+
+    Examples
+    --------
+    >>> list(textures(4, size=8, generator=torch.Generator().manual_seed(0)).images.shape)
+    [4, 8, 8, 3]
     """
     n = require_int("n", n)
     size = require_int("size", size, least=2)
     device = generator.device
 
-    def uniform(low: float, high: float) -> torch.Tensor:
-        return torch.rand(n, 1, 1, 1, generator=generator, device=device) * (high - low) + low
+    def uniform(low, high):
+        share = torch.rand(n, 1, 1, 1, generator=generator, device=device)
+        return share * (high - low) + low
 
-    def normal(*shape: int) -> torch.Tensor:
+    def normal(*shape: int):
         return torch.randn(shape, generator=generator, device=device)
 
     steepness = uniform(1.0, 2.1)
@@ -41,7 +64,8 @@ def textures(n: int = 1000, size: int = 32, *, generator: torch.Generator) -> Im
     spectrum = torch.fft.rfft2(normal(n, 4, size, size))
     patterns = torch.fft.irfft2(spectrum * amplitude, s=(size, size))
     patterns /= patterns.std((-2, -1), keepdim=True)
-    colours = (patterns[:, :1] + _COLOUR * patterns[:, 1:]) / math.sqrt(1.0 + _COLOUR**2)
+    common, of_channels = patterns[:, :1], patterns[:, 1:]
+    colours = (common + _COLOUR * of_channels) / math.sqrt(1.0 + _COLOUR**2)
     brightness = uniform(70.0, 175.0)  # grey levels
     tint = 20.0 * normal(n, 3, 1, 1)
     contrast = uniform(25.0, 80.0)

@@ -33,7 +33,9 @@ class ChainPair:
 
     def step(self, x: Array, y: Array, g: Generator) -> tuple[Array, Array]:
         """The next values of x and y."""
-        return self.x.draw(x, y, g), self.y.draw(y, x, g)
+        next_x = self.x.draw(x, y, g)
+        next_y = self.y.draw(y, x, g)
+        return next_x, next_y
 
     def pilot(self, g: Generator) -> tuple[Array, Array]:
         """The values of many independent pairs after a while."""
@@ -88,7 +90,7 @@ def _dynamics(text: str, pair: ChainPair, coupling: Coupling, history: int, g: G
     elif coupling.kind == "backward":
         result = Truth(0.0, fine.information, 0.0, shared_error)
 
-    def truth(_: Generator) -> Truth:
+    def truth(_):
         return result
 
     return Dynamics(text, kinds, history, memory, truth, pair.draw)
@@ -97,7 +99,7 @@ def _dynamics(text: str, pair: ChainPair, coupling: Coupling, history: int, g: G
 def constant(value: float) -> Response:
     """A parameter that does not depend on the present."""
 
-    def parameter(own: Array, other: Array) -> Array:
+    def parameter(own, other):
         return np.full(np.broadcast(own, other).shape, value)
 
     return parameter
@@ -129,7 +131,7 @@ def draw_shape(g: Generator, name: str) -> Map:
 def _sum(own: Map, other: Map, strength: float) -> Response:
     """The sum of a function of the own present and of `strength` times one of the other's."""
 
-    def parameter(a: Array, b: Array) -> Array:
+    def parameter(a, b):
         return own(a) + strength * other(b)
 
     return parameter
@@ -146,16 +148,16 @@ def _autoregressive(g: Generator, other: Map, strength: float) -> NumberTransiti
 def threshold(coupling: Coupling, g: Generator) -> Dynamics:
     """Threshold autoregressions: the slope of each series, and how it follows the other, depend on signs."""
 
-    def regime(strength: float) -> NumberTransition:
+    def regime(strength):
         slope_above = draw_persistence(g)
         slope_below = draw_persistence(g)
         response_above, response_below = g.uniform(-1, 1, size=2)
         jump = g.uniform(0, 0.7)
 
-        def own(v: Array) -> Array:
+        def own(v):
             return np.where(v > 0, slope_above * v - jump, slope_below * v + jump)
 
-        def other(v: Array) -> Array:
+        def other(v):
             bounded = 2 * np.tanh(v / 2)
             return np.where(v > 0, response_above * bounded + 0.5, response_below * bounded - 0.5)
 
@@ -169,16 +171,16 @@ def nonlinear(coupling: Coupling, g: Generator) -> Dynamics:
     """Nonlinear functions of the own and of the other's present, plus normal noise or noise of two modes."""
     names = []
 
-    def mapped(strength: float) -> NumberTransition:
+    def mapped(strength):
         own_name = pick(g, SHAPES[:4])
         other_name = pick(g, SHAPES)
         names.append(f"{own_name} and {other_name}")
-        own = draw_shape(g, own_name)
-        other = draw_shape(g, other_name)
+        response = draw_shape(g, own_name)
+        effect = draw_shape(g, other_name)
         rate = g.uniform(0.2, 1.0)
         scale = g.uniform(0.4, 1.0)
         gap = g.uniform(0.8, 1.6) if g.random() < 0.3 else 0.0
-        mean = _sum(lambda v: rate * own(v), other, strength * scale)
+        mean = _sum(lambda v: rate * response(v), effect, strength * scale)
         return NumberTransition(mean, constant(scale), gap)
 
     if g.random() < 0.5:
@@ -193,15 +195,15 @@ def nonlinear(coupling: Coupling, g: Generator) -> Dynamics:
 def volatility(coupling: Coupling, g: Generator) -> Dynamics:
     """The scale of the noise of y depends on x, and that of x on y where y drives x; the means do not."""
 
-    def scaled(strength: float) -> NumberTransition:
+    def scaled(strength):
         phi = min(draw_persistence(g), 0.9)
         own_rate = g.uniform(0, 0.3)
         even = g.random() < 0.5
 
-        def mean(own: Array, other: Array) -> Array:
+        def mean(own, other):
             return phi * own
 
-        def scale(own: Array, other: Array) -> Array:
+        def scale(own, other):
             argument = np.abs(other) - 1 if even else other
             by_own = own_rate * np.tanh(np.abs(own) - 1)
             return np.exp(by_own + 0.7 * strength * np.tanh(argument))
@@ -224,7 +226,7 @@ def _count_transition(g: Generator, score: Map, strength: float) -> CountTransit
     shape = np.inf if g.random() < 0.5 else log_uniform(g, 2.0, 10.0)
     anchor = np.log1p(np.exp(level))
 
-    def rate(own: Array, other: Array) -> Array:
+    def rate(own, other):
         own_score = np.log1p(np.minimum(own, 40)) - anchor
         log_rate = level + phi * own_score + 0.7 * strength * score(other)
         return np.minimum(np.exp(log_rate), MAX_RATE)
@@ -235,10 +237,10 @@ def _count_transition(g: Generator, score: Map, strength: float) -> CountTransit
 def counts(coupling: Coupling, g: Generator) -> Dynamics:
     """Poisson or negative binomial counts whose rate follows the past of counts or of numbers."""
 
-    def score_of_count(count: Array) -> Array:
+    def score_of_count(count):
         return np.tanh(count - 1)
 
-    def score_of_number(number: Array) -> Array:
+    def score_of_number(number):
         return 1.3 * np.tanh(number)
 
     if g.random() < 0.5:
@@ -270,15 +272,15 @@ def events(coupling: Coupling, g: Generator) -> Dynamics:
     """Bins of point processes, 0 or 1: the logit of an event follows the last bins, or the own bin and a number."""
     level = g.uniform(-3.0, 0.0)
     echo = g.uniform(-1.0, 2.0)
-    own = np.array([[0.0, level], [0.0, level + echo]])
+    logits = np.array([[0.0, level], [0.0, level + echo]])
     effect = np.array([[0.0, 0.0], [0.0, 2.5]])
     if g.random() < 0.5:
-        x: Transition = label_transition(own, by_label(effect), coupling.onto_x)
-        y = label_transition(own, by_label(effect), coupling.onto_y)
+        x: Transition = label_transition(logits, by_label(effect), coupling.onto_x)
+        y = label_transition(logits, by_label(effect), coupling.onto_y)
         history = int(g.integers(1, 4))
     else:
         x = _autoregressive(g, lambda v: v - 0.5, coupling.onto_x)
-        y = label_transition(own, by_number(effect[1] / 2), coupling.onto_y)
+        y = label_transition(logits, by_number(effect[1] / 2), coupling.onto_y)
         history = 1
     return _dynamics(f"events after {x.kind}", ChainPair(x, y), coupling, history, g)
 
@@ -306,23 +308,24 @@ def labels(coupling: Coupling, g: Generator) -> Dynamics:
 
 def _own_logits(size: int, stay: float, g: Generator) -> Array:
     """Logits [label, next label] that favour the same label by `stay`."""
-    return g.normal(0, 0.7, size=(size, size)) + stay * np.eye(size)
+    logits = g.normal(0, 0.7, size=(size, size))
+    return logits + stay * np.eye(size)
 
 
 def mixed(coupling: Coupling, g: Generator) -> Dynamics:
     """Labels that move the mean of numbers, or numbers that move the logits of labels; also in both directions."""
     size = int(g.integers(2, 5))
-    own = _own_logits(size, g.uniform(0, 3), g)
+    logits = _own_logits(size, g.uniform(0, 3), g)
     means = g.normal(size=size)
     slopes = 1.5 * g.normal(size=size)
     numbers_first = g.random() < 0.5
     if numbers_first:
         of_numbers = _autoregressive(g, by_label(means), coupling.onto_x)
-        of_labels = label_transition(own, by_number(slopes), coupling.onto_y)
+        of_labels = label_transition(logits, by_number(slopes), coupling.onto_y)
         pair = ChainPair(of_numbers, of_labels)
     else:
         of_numbers = _autoregressive(g, by_label(means), coupling.onto_y)
-        of_labels = label_transition(own, by_number(slopes), coupling.onto_x)
+        of_labels = label_transition(logits, by_number(slopes), coupling.onto_x)
         pair = ChainPair(of_labels, of_numbers)
     text = f"{size} labels and an autoregression"
     return _dynamics(text, pair, coupling, 1, g)

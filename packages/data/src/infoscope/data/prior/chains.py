@@ -46,12 +46,12 @@ class Chain:
         """
         size = self.shape[0] * self.shape[1]
 
-        def step(flat: Array) -> Array:
+        def step(flat):
             return self.advanced(flat.reshape(self.shape)).ravel()
 
         if size <= DENSE:
-            matrix = np.stack([step(column) for column in np.eye(size)], axis=1)
-            values, vectors = np.linalg.eig(matrix)
+            columns = [step(pair) for pair in np.eye(size)]
+            values, vectors = np.linalg.eig(np.stack(columns, axis=1))
         else:
             operator = linalg.LinearOperator((size, size), matvec=step, dtype=float)
             start = np.full(size, 1 / size)
@@ -64,14 +64,14 @@ class Chain:
     def truth(self, history: int) -> tuple[Truth, float]:
         """The truth for a history, and the modulus of the second eigenvalue."""
         pairs, memory = self.stationary()
-        own = self.window(pairs, history, with_x=False, with_y=True)
-        others = self.window(pairs, history, with_x=True, with_y=False)
+        of_y = self.window(pairs, history, with_x=False, with_y=True)
+        of_x = self.window(pairs, history, with_x=True, with_y=False)
         if self.emission is None:
-            both = (self.to_y * pairs).reshape(len(self.to_y), -1).T
+            of_both = (self.to_y * pairs).reshape(len(self.to_y), -1).T
         else:
-            both = self.window(pairs, history, with_x=True, with_y=True)
-        transfer = conditional_entropy(own) - conditional_entropy(both)
-        return Truth(transfer, table_information(others)), memory
+            of_both = self.window(pairs, history, with_x=True, with_y=True)
+        transfer = conditional_entropy(of_y) - conditional_entropy(of_both)
+        return Truth(transfer, table_information(of_x)), memory
 
     def window(self, pairs: Array, history: int, with_x: bool, with_y: bool) -> Array:
         """Probabilities [pasts, y now] of what was observed of x, of y or of both in `history` steps and of y now."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +18,24 @@ from scipy import special
 
 from infoscope.checks import require_int
 from infoscope.data.information import bisected, student_information
-from infoscope.data.prior import composition, latent, scalar
+from infoscope.data.prior import composition, scalar
 from infoscope.data.prior.composition import NC, NN, TYPE_SHARES, TYPES, Distribution
 from infoscope.data.prior.conditions import MAX_CONDITIONS, SCALES, SHAPES, Conditions, draw_move
-from infoscope.data.prior.draws import Array, Generator, log_uniform, log_uniform_int, pick
+from infoscope.data.prior.draws import Array, Generator, Map, log_uniform, log_uniform_int, pick
+from infoscope.data.prior.emissions import (
+    BATCH,
+    cell_sampler,
+    draw_emission,
+    exact_labels,
+    log_ratio,
+    monte_carlo,
+    relative_likelihoods,
+)
 from infoscope.data.prior.noise import draw_function, draw_noise, plain_predictor
-from infoscope.data.prior.parts import Part, Sample, joined, numbers
+from infoscope.data.prior.parts import Part, Sample, exactly, joined, numbers
 from infoscope.data.prior.quadrature import (
     PILOT_ROWS,
     Observation,
-    ScoredPair,
     calibrated,
     draw_levels,
     draw_observation,
@@ -43,6 +52,8 @@ SMALL_COLUMNS, SMALL_CONDITIONS, SMALL_EXTRA_SHARE = 3, 5, 0.1
 LEAST_SLOPE = 0.05  # of y in x, in standard deviations of the condition that it depends on
 MOST_SCORE = 3.0  # at which the condition that changes noise or slope is clipped
 NODE_ERROR = 0.001  # share of a mean over nodes
+
+UNTIED = (False, False, False)  # x, y and z
 
 Triples = tuple[Sample, Sample, Sample]
 
@@ -71,12 +82,33 @@ class Wanted:
 
 
 def conditional_distribution(number: int) -> Distribution:
-    """The triple of a number; the same number and VERSION always give the same one. Its truth is I(x; y | z)."""
+    """The triple of a number; the same number and VERSION always give the same one.
+
+    Parameters
+    ----------
+    number : int
+        A whole number from 0.
+
+    Returns
+    -------
+    Distribution
+        x, y and z; its truth is I(x; y | z), nats.
+
+    Raises
+    ------
+    OutOfRange
+        If the number is negative or not whole.
+
+    Examples
+    --------
+    >>> example = conditional_distribution(2)
+    >>> x, y, z = example.sample(100, np.random.default_rng(0))
+    >>> len(z.numbers)
+    100
+    """
     number = require_int("number", number, 0)
-    seeds = [[VERSION, number, stream, 1] for stream in range(3)]
-    g, of_truth, of_pilot = map(np.random.default_rng, seeds)
-    shares = list(TYPE_SHARES.values())
-    kind = str(g.choice(TYPES, p=shares))
+    g, of_truth, of_pilot = (np.random.default_rng([VERSION, number, stream, 1]) for stream in range(3))
+    kind = str(g.choice(TYPES, p=list(TYPE_SHARES.values())))
     empty = bool(g.random() < NOTHING_SHARE)
     small = bool(g.random() < SMALL_SHARE)
     most = SMALL_COLUMNS if small else MAX_COLUMNS
@@ -93,21 +125,19 @@ def conditional_distribution(number: int) -> Distribution:
             break
     if g.random() < 0.5:
         parts = [part.exchanged() for part in parts]
-    nats_and_error = (truth, error)
-    return composition.assembled(number, kind, parts, nats_and_error, "xyz", most, habits, (g, of_pilot))
+    return composition.assembled(number, kind, parts, (truth, error), "xyz", most, habits, (g, of_pilot))
 
 
 def _draw_parts(wanted: Wanted, g: Generator) -> list[Part]:
     """The subsystem with the information, and sometimes others that x or y share with z alone."""
-    usable = [entry for entry in MAKERS if not entry[2] or wanted.kinds in entry[2]]
-    weights = np.array([entry[3] for entry in usable])
-    place = g.choice(len(usable), p=weights / weights.sum())
-    family, maker, _, _ = usable[place]
-    parts = [maker(wanted, family, g)]
+    usable = [family for family in MAKERS if not family.kinds or wanted.kinds in family.kinds]
+    weights = np.array([family.weight for family in usable])
+    family = usable[g.choice(len(usable), p=weights / weights.sum())]
+    parts = [family.maker(wanted, family.name, g)]
     extra_share = SMALL_EXTRA_SHARE if wanted.small else EXTRA_SHARE
-    if family == "shared" or g.random() < extra_share:
-        for variable in (0, 1):
-            parts.append(_with_z_alone(wanted, variable, g))
+    if family.name == "shared" or g.random() < extra_share:
+        parts.append(_with_z_alone(wanted, 0, g))
+        parts.append(_with_z_alone(wanted, 1, g))
     return parts
 
 
@@ -132,28 +162,21 @@ def _pair_wanted(wanted: Wanted, g: Generator) -> Part:
 def _with_z_alone(wanted: Wanted, place: int, g: Generator) -> Part:
     """Columns of x (or y) that depend on columns of z; in some z holds these too, and the other variable depends."""
     copied = g.random() < 0.3
-    kind = wanted.kinds[1 - place]
+    kind, other_kind = wanted.kinds[place], wanted.kinds[1 - place]
     if not copied:
-        kind = pick(g, ("numbers", "categories"))
+        other_kind = pick(g, ("numbers", "categories"))
     nats = g.uniform(0.1, 2.0)
-    part = _pair(replace(wanted, kinds=(wanted.kinds[place], kind), nats=nats), g)
+    part = _pair(replace(wanted, kinds=(kind, other_kind), nats=nats), g)
 
-    def draw(n: int, g: Generator) -> Triples:
-        first, second = part.draw(n, g)
-        variables = [first, numbers(np.empty((n, 0)))]
-        z = second
+    def draw(n, g):
+        variable, partner = part.draw(n, g)
         if copied:
-            variables[1], z = second, first
-        if place == 1:
-            variables.reverse()
-        return *variables, z
+            other, z = partner, variable
+        else:
+            other, z = numbers(np.empty((n, 0))), partner
+        return (variable, other, z) if place == 0 else (other, variable, z)
 
-    return Part("shared", f"with z: {part.description}", draw, _nothing, (False,) * 3)
-
-
-def _nothing(g: Generator) -> tuple[float, float]:
-    """The information of what is independent, and its error."""
-    return 0.0, 0.0
+    return Part("shared", f"with z: {part.description}", draw, exactly(0.0), UNTIED)
 
 
 def shared(wanted: Wanted, family: str, g: Generator) -> Part:
@@ -161,7 +184,7 @@ def shared(wanted: Wanted, family: str, g: Generator) -> Part:
     pair = _pair_wanted(wanted, g)
     conditions = Conditions(g, wanted.conditions)
 
-    def draw(n: int, g: Generator) -> Triples:
+    def draw(n, g):
         x, y = pair.draw(n, g)
         z, _ = conditions.draw(n, g)
         return x, y, z
@@ -177,8 +200,8 @@ def common_cause(wanted: Wanted, family: str, g: Generator) -> Part:
     """
     kinds = wanted.kinds
     if wanted.empty:
-        drawn = [_moved_as(kind, g) for kind in kinds]
-        wanted = replace(wanted, kinds=(drawn[0], drawn[1]))
+        moved_kinds = tuple(_moved_as(kind, g) for kind in kinds)
+        wanted = replace(wanted, kinds=moved_kinds)
     pair = _pair_wanted(wanted, g)
     conditions = Conditions(g, wanted.conditions)
     pilots = pair.draw(PILOT_ROWS, g)
@@ -189,13 +212,15 @@ def common_cause(wanted: Wanted, family: str, g: Generator) -> Part:
         moved = moves[place](pilots[place], scores).numbers
         of_columns: list[Observation] = []
         if wanted.kinds[place] != kind:
-            of_columns = [draw_levels(g, column, int(g.integers(2, 6))) for column in moved.T]
+            for column in moved.T:
+                levels = int(g.integers(2, 6))
+                of_columns.append(draw_levels(g, column, levels))
         elif wanted.empty and kind == "numbers" and g.random() < 0.2:
             of_columns = [draw_observation(g, column) for column in moved.T]
         observations.append(of_columns)
         ties.append(bool(of_columns) and kind == "numbers")
 
-    def draw(n: int, g: Generator) -> Triples:
+    def draw(n, g):
         z, scores = conditions.draw(n, g)
         variables = []
         for place, sample in enumerate(pair.draw(n, g)):
@@ -226,7 +251,7 @@ def changed_noise(wanted: Wanted, family: str, g: Generator) -> Part:
     """y is a function of x plus noise whose scale depends on one condition."""
     rate = g.uniform(0.3, 1.5)
 
-    def strength_at(z: Array) -> Array:
+    def strength_at(z):
         return np.exp(rate * np.clip(z, -MOST_SCORE, MOST_SCORE))
 
     return _changed(wanted, family, strength_at, clipped_normal(-MOST_SCORE, MOST_SCORE, 10), g)
@@ -235,7 +260,7 @@ def changed_noise(wanted: Wanted, family: str, g: Generator) -> Part:
 def changed_slope(wanted: Wanted, family: str, g: Generator) -> Part:
     """y is one condition times a function of x, plus noise: x and y may share little without z."""
 
-    def strength_at(z: Array) -> Array:
+    def strength_at(z):
         return np.clip(np.abs(z), LEAST_SLOPE, MOST_SCORE)
 
     nodes, weights = clipped_normal(LEAST_SLOPE, MOST_SCORE, 8)
@@ -246,50 +271,51 @@ def changed_slope(wanted: Wanted, family: str, g: Generator) -> Part:
 
 def clipped_normal(low: float, high: float, count: int) -> tuple[Array, Array]:
     """Nodes and weights [count + 2] of a normal variable clipped at two values (Gauss-Legendre between them)."""
-    places, weights = np.polynomial.legendre.leggauss(count)
+    places, widths = np.polynomial.legendre.leggauss(count)
     nodes = low + (high - low) * (places + 1) / 2
-    inside = weights * (high - low) / 2 * np.exp(-(nodes**2) / 2) / np.sqrt(2 * np.pi)
-    return np.r_[low, nodes, high], np.r_[special.ndtr(low), inside, special.ndtr(-high)]
+    inside = widths * (high - low) / 2 * np.exp(-(nodes**2) / 2) / np.sqrt(2 * np.pi)
+    weights = np.r_[special.ndtr(low), inside, special.ndtr(-high)]
+    return np.r_[low, nodes, high], weights
 
 
-def _changed(
-    wanted: Wanted, family: str, strength_at: Callable[[Array], Array], nodes: tuple[Array, Array], g: Generator
-) -> Part:
+def _changed(wanted: Wanted, family: str, strength_at: Map, nodes: tuple[Array, Array], g: Generator) -> Part:
     """y = f(x) + noise / strength, which depends on a normal condition, or levels of y; others may move x and y.
 
     Information is a mean over nodes of the condition; without information y is of another x. For a slope, y is
     multiplied by strength and sign of the condition, which is invertible given z.
     """
-    slope = family == "changed_slope"
+    is_slope = family == "changed_slope"
     kind = wanted.kinds[1]
-    noise, predictor = draw_noise(g), plain_predictor(g)
+    noise = draw_noise(g)
+    predictor = plain_predictor(g)
     name, function = draw_function(g)
-    standardised = scalar.standardised_on(predictor, function)
-    build = scalar.about(predictor, noise, standardised)
-    score = predictor.sample(PILOT_ROWS, g)[1]
+    build = scalar.about(predictor, noise, scalar.standardised_on(predictor, function))
+    _, score = predictor.sample(PILOT_ROWS, g)
     strength = calibrated(build, score, wanted.nats, scalar.NOISE_STRENGTHS, g)
     conditions = Conditions(g, wanted.conditions)
 
-    def pair_at(z: Array) -> ScoredPair:
+    def pair_at(z):
         return build(strength * strength_at(z))
 
-    def multiplied(y: Array, z: Array) -> Array:
-        return y * np.sign(z) * strength_at(z) if slope else y
+    def multiplied(y, z):
+        return y * np.sign(z) * strength_at(z) if is_slope else y
 
     of_pilot = g.normal(size=PILOT_ROWS)
     pilot = pair_at(of_pilot).draw(score, g)
     levels = None
-    if not slope and (kind == "categories" or g.random() < 0.15):
+    if not is_slope and (kind == "categories" or g.random() < 0.15):
         levels = draw_levels(g, pilot)
     moves = []
     for column in (score, multiplied(pilot, of_pilot)):
         shape = pick(g, SHAPES)
         moves.append(draw_move(shape, conditions, numbers(column), g))
 
-    def draw(n: int, g: Generator) -> Triples:
-        x = predictor.sample(n, g)[1]
+    def draw(n, g):
+        _, x = predictor.sample(n, g)
         z = g.normal(size=n)
-        cause = predictor.sample(n, g)[1] if wanted.empty else x
+        cause = x
+        if wanted.empty:
+            _, cause = predictor.sample(n, g)
         y = multiplied(pair_at(z).draw(cause, g), z)
         others, scores = conditions.draw(n, g)
         first = moves[0](numbers(x), scores)
@@ -299,7 +325,7 @@ def _changed(
             second = observed(y, levels, kind)
         return first, second, joined([numbers(z), others])
 
-    def truth(g: Generator) -> tuple[float, float]:
+    def truth(g):
         places, weights = nodes
         values = [information(pair_at(node), None, levels, pilot) for node in places]
         nats = float(weights @ values)
@@ -340,11 +366,13 @@ class LinearSystem:
         """I(x; y | z), nats."""
         x, y, z = self.sides
         mixed = self.mixing(strength)
-        logs = []
-        for rows in ((x, z), (y, z), (z,), (x, y, z)):
-            block = mixed[np.concatenate(rows)]
-            logs.append(np.linalg.slogdet(block @ block.T)[1])
-        return float(logs[0] + logs[1] - logs[2] - logs[3]) / 2 + self.common_scale()
+
+        def log_determinant(*sides):
+            block = mixed[np.concatenate(sides)]
+            return np.linalg.slogdet(block @ block.T)[1]
+
+        total = log_determinant(x, z) + log_determinant(y, z) - log_determinant(z) - log_determinant(x, y, z)
+        return float(total) / 2 + self.common_scale()
 
     def common_scale(self) -> float:
         """The information that x and y share given z by the common scale of Student's distribution, nats."""
@@ -382,12 +410,17 @@ def linear_system(wanted: Wanted, family: str, g: Generator) -> Part:
     if not wanted.empty and g.random() < 0.3:
         dof = log_uniform(g, 2.0, 20.0)
     system = LinearSystem(place, links, dof)
-    log_strength, _ = bisected(lambda log: system.nats(np.exp(log)) < wanted.nats, -8.0, 3.0, 30)
-    strength = 0.0 if wanted.empty else float(np.exp(log_strength))
+    strength = 0.0
+    if not wanted.empty:
+        log_strength, _ = bisected(lambda log: system.nats(np.exp(log)) < wanted.nats, -8.0, 3.0, 30)
+        strength = float(np.exp(log_strength))
     mixed = system.mixing(strength)
+
+    def draw(n, g):
+        return system.draw(n, mixed, g)
+
     text = f"{' + '.join(map(str, sizes))} columns, t({dof:.3g})"
-    exact = (system.nats(strength), 0.0)
-    return Part(family, text, lambda n, g: system.draw(n, mixed, g), lambda _: exact, (False,) * 3)
+    return Part(family, text, draw, exactly(system.nats(strength)), UNTIED)
 
 
 def three_states(wanted: Wanted, family: str, g: Generator) -> Part:
@@ -403,73 +436,92 @@ def three_states(wanted: Wanted, family: str, g: Generator) -> Part:
     for size, kind in zip(sizes, kinds):
         columns = 1 if wanted.small else log_uniform_int(g, 1, 5)
         centres = g.normal(size=(size, columns))
-        emissions.append(latent.draw_emission(g, kind, centres, wanted.nats + 1.0, False))
+        emissions.append(draw_emission(g, kind, centres, wanted.nats + 1.0, False))
     if exact:
-        emissions[2] = latent.Labels((np.eye(sizes[2]),))
-    cells = latent.cell_sampler(table.reshape(sizes[0], -1))
+        emissions[2] = exact_labels(sizes[2])
+    draw_cells = cell_sampler(table.reshape(sizes[0], -1))
 
-    def draw(n: int, g: Generator) -> Triples:
-        first, rest = cells(n, g)
-        second, third = np.divmod(rest, sizes[2])
-        states = (first, second, third)
-        x, y, z = (emission.sample(state, g) for emission, state in zip(emissions, states))
-        return x, y, z
+    def draw(n, g):
+        first, others = draw_cells(n, g)
+        second, third = np.divmod(others, sizes[2])
+        samples = []
+        for emission, state in zip(emissions, (first, second, third)):
+            samples.append(emission.sample(state, g))
+        return tuple(samples)
 
-    def truth(g: Generator) -> tuple[float, float]:
-        labels = [emission.cells for emission in emissions if isinstance(emission, latent.Labels)]
-        if len(labels) == 3:
-            shown = np.einsum("abc,ai,bj,ck->ijk", table, *labels, optimize=True)
-            return table_nats(shown), 0.0
-        return latent.monte_carlo(log_ratios, g)
+    def truth(g):
+        cells = [emission.cells for emission in emissions]
+        if any(table is None for table in cells):
+            return monte_carlo(log_ratios, g)
+        joint = np.einsum("abc,ai,bj,ck->ijk", table, *cells, optimize=True)
+        return table_nats(joint), 0.0
 
-    def log_ratios(g: Generator) -> Array:
-        samples = draw(latent.BATCH, g)
+    def log_ratios(g):
+        samples = draw(BATCH, g)
         densities = [emission.log_density(sample) for emission, sample in zip(emissions, samples)]
         return triple_log_ratios(table, densities)
 
     text = " / ".join(emission.name for emission in emissions)
-    return Part(family, text, draw, truth, (False,) * 3)
+    return Part(family, text, draw, truth, UNTIED)
 
 
 def _table_of_states(wanted: Wanted, g: Generator) -> Array:
     """A table P(a, b, c) with 1.3 times the nats wanted, which emissions lower; a mixture of two random ones."""
-    sizes = tuple(int(size) for size in g.integers(2, 7, 3))
-    a, b = (g.dirichlet(np.full(size, 0.5), size=sizes[2]).T for size in sizes[:2])
-    independent = a[:, None] * b * g.dirichlet(np.full(sizes[2], 4.0))
-    dependent = g.dirichlet(np.full(np.prod(sizes), 0.3)).reshape(sizes)
+    sizes = g.integers(2, 7, 3)
+    x_size, y_size, z_size = sizes
+    x_given_z = g.dirichlet(np.full(x_size, 0.5), size=z_size).T
+    y_given_z = g.dirichlet(np.full(y_size, 0.5), size=z_size).T
+    z = g.dirichlet(np.full(z_size, 4.0))
+    independent = x_given_z[:, None] * y_given_z * z
+    dependent = g.dirichlet(np.full(sizes.prod(), 0.3)).reshape(sizes)
 
-    def mixture(share: float) -> Array:
+    def mixture(share):
         return (1 - share) * independent + share * dependent
 
+    if wanted.empty:
+        return mixture(0.0)
     share, _ = bisected(lambda share: table_nats(mixture(share)) < 1.3 * wanted.nats, 0.0, 1.0, 30)
-    return mixture(0.0 if wanted.empty else share)
+    return mixture(share)
 
 
 def table_nats(table: Array) -> float:
     """I(a; b | c) of a table of probabilities [a, b, c], nats."""
-    sums = [table, table.sum(axis=(0, 1)), table.sum(axis=0), table.sum(axis=1)]
-    both, margin, first, second = (special.xlogy(part, part).sum() for part in sums)
-    return float(both + margin - first - second)
+
+    def negative_entropy(*summed_axes):
+        margin = table.sum(axis=summed_axes)
+        return special.xlogy(margin, margin).sum()
+
+    return float(negative_entropy() + negative_entropy(0, 1) - negative_entropy(0) - negative_entropy(1))
 
 
 def triple_log_ratios(table: Array, log_densities: list[Array]) -> Array:
     """log p(x, y | z) / p(x | z) p(y | z) [n] from log densities [n, states] of x, y and z by state."""
-    x, y, z = (np.exp(log - log.max(axis=1, keepdims=True)) for log in log_densities)
+    x, y, z = map(relative_likelihoods, log_densities)
     joint = np.einsum("abc,na,nb,nc->n", table, x, y, z, optimize=True)
     with_x = ((x @ table.sum(axis=1)) * z).sum(axis=1)
     with_y = ((y @ table.sum(axis=0)) * z).sum(axis=1)
-    ratio = joint * (z @ table.sum(axis=(0, 1)))
-    product = with_x * with_y
-    return np.log(np.maximum(ratio, 1e-300)) - np.log(np.maximum(product, 1e-300))
+    with_neither = z @ table.sum(axis=(0, 1))
+    return log_ratio(joint * with_neither, with_x * with_y)
 
 
 Maker = Callable[[Wanted, str, Generator], Part]
-MAKERS: tuple[tuple[str, Maker, tuple, float], ...] = (  # family, maker, kinds of x and y (none: any), weight
-    *((shape, common_cause, (), 1.0) for shape in (*SHAPES, SCALES)),
-    ("shared", shared, (), 1.0),
-    ("changed_noise", changed_noise, (NN, NC), 1.0),
-    ("changed_slope", changed_slope, (NN,), 1.0),
-    ("linear_system", linear_system, (NN,), 1.5),
-    ("three_states", three_states, (), 1.5),
+
+
+class Family(NamedTuple):
+    """A maker of triples: the kinds of x and y that it draws (none: any), and its weight among the others."""
+
+    name: str
+    maker: Maker
+    kinds: tuple[tuple[str, str], ...]
+    weight: float
+
+
+MAKERS = (
+    *(Family(shape, common_cause, (), 1.0) for shape in (*SHAPES, SCALES)),
+    Family("shared", shared, (), 1.0),
+    Family("changed_noise", changed_noise, (NN, NC), 1.0),
+    Family("changed_slope", changed_slope, (NN,), 1.0),
+    Family("linear_system", linear_system, (NN,), 1.5),
+    Family("three_states", three_states, (), 1.5),
 )
-FAMILIES = (*dict.fromkeys(family for family, *_ in MAKERS), "derived")
+FAMILIES = (*(family.name for family in MAKERS), "derived")

@@ -30,9 +30,11 @@ class Conditions:
         if g.random() >= 0.7:
             most = 2
         count = log_uniform_int(g, 1, most)
-        labels = int(g.choice([0, count, g.integers(count + 1)], p=[0.6, 0.2, 0.2]))
+        some_labels = g.integers(count + 1)
+        labels = int(g.choice([0, count, some_labels], p=[0.6, 0.2, 0.2]))
         self.tied = bool(g.random() < 0.3)
-        self.draw_numbers, _ = composition.draw_idle_numbers(max(count - labels, 1), self.tied, g)
+        columns = max(count - labels, 1)
+        self.draw_numbers, _ = composition.draw_idle_numbers(columns, self.tied, g)
         self.draw_labels = composition.draw_idle_categories(labels, g)
         self.without_numbers = labels == count
         self.effects = g.normal(size=(labels, MAX_CODES))  # of each category, by its code
@@ -76,20 +78,20 @@ def draw_effect(shape: str, conditions: Conditions, g: Generator) -> Effect:
     heights = g.normal(size=2**CUTS)  # of the cells between cuts
     rate = log_uniform(g, 0.5, 3.0)
 
-    def additive(z: Array) -> Array:
+    def additive(z):
         terms = zip(weights, functions, z.T)
         return sum(weight * function(column) for weight, function, column in terms)
 
-    def interacting(z: Array) -> Array:
+    def interacting(z):
         first, second = (z[:, column] for column in columns[:2])
         product = functions[0](first) * functions[1](second)
         return product + np.sin(rate * z @ weights)
 
-    def jumps(z: Array) -> Array:
+    def jumps(z):
         above = z[:, columns] > cuts
         return heights[above @ 2 ** np.arange(CUTS)]
 
-    def maxima(z: Array) -> Array:
+    def maxima(z):
         distances = np.abs(z * weights - cuts[0])
         return distances.max(axis=1)
 
@@ -111,7 +113,7 @@ def draw_move(shape: str, conditions: Conditions, pilot: Sample, g: Generator) -
     scale = draw_effect(kind, conditions, g)
     spread = pilot.numbers.std(axis=0)
     middle = np.median(pilot.numbers, axis=0)
-    whole = (pilot.numbers == np.round(pilot.numbers)).all(axis=0)
+    are_whole = (pilot.numbers == np.round(pilot.numbers)).all(axis=0)
     size = spread.size
     strengths = log_uniform(g, 0.2, 2.5) * g.choice([-1, 0.5, 1], size)
     log_scales = np.zeros(size)
@@ -121,10 +123,10 @@ def draw_move(shape: str, conditions: Conditions, pilot: Sample, g: Generator) -
     levels = pilot.labels.max(axis=0, initial=0) + 1
     turns = log_uniform(g, 0.5, 2.0)
 
-    def move(sample: Sample, scores: Array) -> Sample:
+    def move(sample, scores):
         by = shift(scores)[:, None]
         moved = by * strengths * spread
-        moved = np.where(whole, np.round(moved), moved)
+        moved = np.where(are_whole, np.round(moved), moved)
         log_factor = scale(scores)[:, None] * log_scales
         factor = np.exp(np.clip(log_factor, -4, 4))
         values = middle + (sample.numbers - middle) * factor + moved

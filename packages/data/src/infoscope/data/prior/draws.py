@@ -15,17 +15,20 @@ MAX_COMBINED = 64  # columns of x or y that are informative together
 
 def mean_and_error(values: Array) -> tuple[float, float]:
     """The mean and its standard error."""
-    return float(values.mean()), float(values.std() / np.sqrt(len(values)))
+    error = values.std() / np.sqrt(len(values))
+    return float(values.mean()), float(error)
 
 
 def log_uniform(g: Generator, low: float, high: float) -> float:
     """A number between `low` and `high` whose logarithm is uniform."""
-    return float(np.exp(g.uniform(np.log(low), np.log(high))))
+    logarithm = g.uniform(np.log(low), np.log(high))
+    return float(np.exp(logarithm))
 
 
 def log_uniform_int(g: Generator, low: int, high: int) -> int:
     """A whole number from `low` to `high` whose logarithm is about uniform."""
-    return min(high, int(log_uniform(g, low, max(low, high) + 1)))
+    end = max(low, high) + 1
+    return min(high, int(log_uniform(g, low, end)))
 
 
 def pick(g: Generator, options: tuple[str, ...] | list[str]) -> str:

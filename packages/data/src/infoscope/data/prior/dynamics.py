@@ -11,6 +11,7 @@ from infoscope.data.prior.draws import Array, Generator, log_uniform
 from infoscope.data.prior.windows import Truth
 
 COUPLING_SHARES = {"none": 0.2, "backward": 0.1, "forward": 0.4, "both": 0.15, "driver": 0.15}
+NUMBERS = ("numbers", "numbers")  # kinds of x and y
 STRENGTHS = (0.12, 2.5)  # least and greatest, in standard deviations of noise
 
 Draw = Callable[[int, Generator], tuple[Array, Array]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import special
@@ -10,38 +10,74 @@ from scipy import special
 from infoscope.data.information import bisected, student_information
 from infoscope.data.prior import draws
 from infoscope.data.prior.draws import Array, Generator, log_uniform, log_uniform_int, mean_and_error, pick
-from infoscope.data.prior.latent import BATCH
+from infoscope.data.prior.emissions import BATCH
 from infoscope.data.prior.maps import Columns, draw_mixing
-from infoscope.data.prior.parts import Part, Request, Sample, categories, numbers
+from infoscope.data.prior.parts import Pair, Part, Request, categories, exactly, numbers
 from infoscope.data.prior.quadrature import PILOT_ROWS
 from infoscope.data.prior.scalar import label_of_numbers, normal_scores
+
+MAX_CORRELATION = 0.999  # canonical
+TRUTH_BATCHES = 12  # of BATCH rows, for the truth of a softmax
 
 
 def split(g: Generator, nats: float, most: int) -> Array:
     """Information of each canonical pair: in one, a few (low rank), all equal (dense), or decaying."""
     kind = pick(g, ("one", "few", "dense", "decaying"))
-    rank = {"one": 1, "few": int(g.integers(1, 6)), "dense": most, "decaying": most}[kind]
-    rank = min(rank, most)
-    weights = np.exp(-np.arange(rank) * g.uniform(0.1, 1.0)) if kind == "decaying" else g.dirichlet(np.full(rank, 8.0))
+    few = int(g.integers(1, 6))
+    rank = min({"one": 1, "few": few}.get(kind, most), most)
+    if kind == "decaying":
+        rate = g.uniform(0.1, 1.0)
+        weights = np.exp(-rate * np.arange(rank))
+    else:
+        weights = g.dirichlet(np.full(rank, 8.0))
     return nats * weights / weights.sum()
 
 
-def _columns(request: Request, g: Generator) -> tuple[int, int]:
-    limits = [min(most, draws.MAX_COMBINED) for most in request.columns]
-    x, y = (log_uniform_int(g, 1, most) if g.random() < 0.6 else most for most in limits)
-    return x, y
+def _draw_sizes(request: Request, g: Generator) -> list[int]:
+    """Numbers of columns of x and of y."""
+    sizes = []
+    for most in request.columns:
+        size = min(most, draws.MAX_COMBINED)
+        if g.random() < 0.6:
+            size = log_uniform_int(g, 1, size)
+        sizes.append(size)
+    return sizes
 
 
-def _canonical(p: int, q: int, nats: float, g: Generator) -> tuple[Array, float, list[Columns], Callable]:
-    """Canonical correlations and their information (about `nats`), mixing maps of x and y, draws before these."""
-    rho = np.minimum(np.sqrt(-np.expm1(-2 * split(g, nats, min(p, q)))), 0.999)  # largest correlation
+@dataclass(frozen=True, eq=False)
+class CanonicalPairs:
+    """Normal x and y of which the first columns are correlated one to one, and maps by which x and y are then mixed."""
 
-    def draw(n: int, g: Generator) -> tuple[Array, Array]:
-        x, y = g.normal(size=(n, p)), g.normal(size=(n, q))
-        y[:, : len(rho)] = rho * x[:, : len(rho)] + np.sqrt(1 - rho**2) * y[:, : len(rho)]
+    sizes: list[int]
+    correlations: Array
+    mix_x: Columns
+    mix_y: Columns
+
+    @property
+    def nats(self) -> float:
+        """The information of x and y."""
+        return float(-0.5 * np.log1p(-(self.correlations**2)).sum())
+
+    def draw(self, n: int, g: Generator) -> tuple[Array, Array]:
+        """x and y of n rows before they are mixed."""
+        rho = self.correlations
+        x, y = (g.normal(size=(n, size)) for size in self.sizes)
+        pairs = len(rho)
+        noise = np.sqrt(1 - rho**2) * y[:, :pairs]
+        y[:, :pairs] = rho * x[:, :pairs] + noise
         return x, y
 
-    return rho, float(-0.5 * np.log1p(-(rho**2)).sum()), [draw_mixing(size, g) for size in (p, q)], draw
+    def mixed(self, x: Array, y: Array) -> Pair:
+        """x and y as samples after mixing."""
+        return numbers(self.mix_x(x)), numbers(self.mix_y(y))
+
+
+def _draw_canonical(sizes: list[int], nats: float, g: Generator) -> CanonicalPairs:
+    """Canonical pairs with an information of about `nats`, and random mixing maps."""
+    nats_of_pairs = split(g, nats, min(sizes))
+    rho = np.sqrt(-np.expm1(-2 * nats_of_pairs))
+    mix_x, mix_y = (draw_mixing(size, g) for size in sizes)
+    return CanonicalPairs(sizes, np.minimum(rho, MAX_CORRELATION), mix_x, mix_y)
 
 
 def normal(request: Request, g: Generator) -> Part:
@@ -49,27 +85,32 @@ def normal(request: Request, g: Generator) -> Part:
     rounded = any(request.tied)
     if rounded and (max(request.columns) == 1 or g.random() < 0.4):
         return normal_scores(request, g, "normal")
-    p, q = _columns(request, g)
-    rho, nats, mixes, correlated = _canonical(p, q, request.nats, g)
-    mix_x, mix_y = mixes
+    p, q = sizes = _draw_sizes(request, g)
+    pairs = _draw_canonical(sizes, request.nats, g)
+    rho = pairs.correlations
 
-    def draw(n: int, g: Generator) -> tuple[Sample, Sample]:
-        x, y = correlated(n, g)
-        return numbers(mix_x(x)), numbers(mix_y(y))
+    def draw(n, g):
+        return pairs.mixed(*pairs.draw(n, g))
 
     text = f"{p} + {q} normal with {len(rho)} canonical correlations, the largest {rho.max():.2g}"
     if not rounded:
-        return Part("normal", text, draw, lambda _: (nats, 0.0))
+        return Part("normal", text, draw, exactly(pairs.nats))
     step = log_uniform(g, 0.02, 0.35)  # in standard deviations of a column
-    (steps_x, loss_x), (steps_y, loss_y) = (_rounding(m(np.eye(d)), rho, step) for m, d in ((mix_x, p), (mix_y, q)))
-
-    def draw_rounded(n: int, g: Generator) -> tuple[Sample, Sample]:
-        x, y = draw(n, g)
-        return numbers(np.round(x.numbers / steps_x) * steps_x), numbers(np.round(y.numbers / steps_y) * steps_y)
-
+    steps_x, loss_x = _rounding(pairs.mix_x(np.eye(p)), rho, step)
+    steps_y, loss_y = _rounding(pairs.mix_y(np.eye(q)), rho, step)
     loss = loss_x + loss_y
+
+    def draw_rounded(n, g):
+        x, y = draw(n, g)
+        rounded_x = np.round(x.numbers / steps_x) * steps_x
+        rounded_y = np.round(y.numbers / steps_y) * steps_y
+        return numbers(rounded_x), numbers(rounded_y)
+
+    def truth(g):
+        return pairs.nats - loss, 0.1 * loss
+
     text += f", every column rounded to at most {step:.2g} standard deviations"
-    return Part("normal", text, draw_rounded, lambda _: (nats - loss, 0.1 * loss), (True, True))
+    return Part("normal", text, draw_rounded, truth, (True, True))
 
 
 def _rounding(mixing: Array, rho: Array, step: float) -> tuple[Array, float]:
@@ -78,13 +119,19 @@ def _rounding(mixing: Array, rho: Array, step: float) -> tuple[Array, float]:
     Rounding x to steps h lowers I by sum_i h_i^2 / 24 E(d_i log p(x|y) - d_i log p(x))^2; for normals that is the
     difference of the precisions (after Widrow, Kollar & Liu 1996: quantisation as added noise).
     """
-    given = np.ones(len(mixing))
-    given[: len(rho)] -= rho**2
-    inverse = np.linalg.inv(mixing)
-    alone, beside = (inverse @ (inverse / variance[None, :]).T for variance in (np.ones(len(mixing)), given))
-    spread, precision = np.sqrt((mixing**2).sum(axis=0)), np.diag(beside)
-    steps = np.minimum(step * spread, 0.6 / np.sqrt(precision))  # of a standard deviation given all other columns
-    return steps, float((steps**2 * (precision - np.diag(alone))).sum() / 24)
+    variance_given_y = np.ones(len(mixing))
+    variance_given_y[: len(rho)] -= rho**2
+    unmixing = np.linalg.inv(mixing)
+    precisions = []
+    for variance in (np.ones(len(mixing)), variance_given_y):
+        scaled = unmixing / variance
+        precisions.append(np.diag(unmixing @ scaled.T))
+    precision, precision_given_y = precisions
+    spread = np.sqrt((mixing**2).sum(axis=0))
+    widest = 0.6 / np.sqrt(precision_given_y)  # of a standard deviation given y and all other columns
+    steps = np.minimum(step * spread, widest)
+    loss = steps**2 * (precision_given_y - precision)
+    return steps, float(loss.sum() / 24)
 
 
 def student(request: Request, g: Generator) -> Part:
@@ -92,83 +139,109 @@ def student(request: Request, g: Generator) -> Part:
     dof = log_uniform(g, 1.0, 30.0)
     if any(request.tied):
         return normal_scores(request, g, "student", dof)
-    p, q = _columns(request, g)
-    common = student_information(p, q, dof)
-    rho, linear, (mix_x, mix_y), correlated = _canonical(p, q, max(request.nats - common, 0.0), g)
+    p, q = sizes = _draw_sizes(request, g)
+    nats_of_scale = student_information(p, q, dof)
+    pairs = _draw_canonical(sizes, max(request.nats - nats_of_scale, 0.0), g)
 
-    def draw(n: int, g: Generator) -> tuple[Sample, Sample]:
-        x, y = correlated(n, g)
+    def draw(n, g):
+        x, y = pairs.draw(n, g)
         scale = np.sqrt(g.chisquare(dof, size=(n, 1)) / dof)
-        return numbers(mix_x(x / scale)), numbers(mix_y(y / scale))
+        return pairs.mixed(x / scale, y / scale)
 
-    text = f"{p} + {q} Student t({dof:.2g}), largest canonical correlation {rho.max():.2g}"
-    return Part("student", text, draw, lambda _: (common + linear, 0.0))
+    text = f"{p} + {q} Student t({dof:.2g}), largest canonical correlation {pairs.correlations.max():.2g}"
+    return Part("student", text, draw, exactly(nats_of_scale + pairs.nats))
 
 
 def linear_factors(request: Request, g: Generator) -> Part:
     """Two noisy linear images of the same factors (an embedding and another view), in closed form."""
-    return factors_part("shared_factors", *_columns(request, g), request.nats, g)
+    p, q = _draw_sizes(request, g)
+    return factors_part("shared_factors", p, q, request.nats, g)
 
 
-def factors_part(family: str, p: int, q: int, aim: float, g: Generator) -> Part:
-    """Noisy linear images of the same factors in p and q columns, with an information of `aim` nats."""
-    factors = int(g.integers(1, max(2, min(p, q, 8)) + 1))
-    a, b = g.normal(size=(p, factors)), g.normal(size=(q, factors))
-    noise_x, noise_y = g.uniform(0.5, 1.5, p), g.uniform(0.5, 1.5, q)
+def factors_part(family: str, p: int, q: int, nats: float, g: Generator) -> Part:
+    """Noisy linear images of the same factors in p and q columns, with an information of `nats`."""
+    most = min(p, q, 8)
+    factors = int(g.integers(1, max(2, most) + 1))
+    loadings_x = g.normal(size=(p, factors))
+    loadings_y = g.normal(size=(q, factors))
+    noise_x = g.uniform(0.5, 1.5, p)
+    noise_y = g.uniform(0.5, 1.5, q)
 
-    def nats(strength: float) -> float:
-        gram_x = strength * (a / noise_x[:, None] ** 2).T @ a
-        gram_y = strength * (b / noise_y[:, None] ** 2).T @ b
-        eye = np.eye(factors)
-        logs = [np.linalg.slogdet(eye + gram)[1] for gram in (gram_x, gram_y, gram_x + gram_y)]
+    def information(strength):
+        precision_x = strength * (loadings_x / noise_x[:, None] ** 2).T @ loadings_x
+        precision_y = strength * (loadings_y / noise_y[:, None] ** 2).T @ loadings_y
+        logs = []
+        for precision in (precision_x, precision_y, precision_x + precision_y):
+            logs.append(np.linalg.slogdet(np.eye(factors) + precision)[1])
         return 0.5 * float(logs[0] + logs[1] - logs[2])
 
-    low, _ = bisected(lambda log: nats(np.exp(log)) < aim, -16.0, 8.0, 40)
-    strength = float(np.exp(low))
+    def below(log_strength):
+        return information(np.exp(log_strength)) < nats
 
-    def draw(n: int, g: Generator) -> tuple[Sample, Sample]:
+    log_strength, _ = bisected(below, -16.0, 8.0, 40)
+    strength = float(np.exp(log_strength))
+
+    def draw(n, g):
         z = g.normal(size=(n, factors)) * np.sqrt(strength)
-        return numbers(z @ a.T + noise_x * g.normal(size=(n, p))), numbers(z @ b.T + noise_y * g.normal(size=(n, q)))
+        x = z @ loadings_x.T + noise_x * g.normal(size=(n, p))
+        y = z @ loadings_y.T + noise_y * g.normal(size=(n, q))
+        return numbers(x), numbers(y)
 
     text = f"{factors} linear factors in {p} + {q} columns, variance {strength:.2g}"
-    return Part(family, text, draw, lambda _: (nats(strength), 0.0))
+    return Part(family, text, draw, exactly(information(strength)))
+
+
+BENDS = {
+    "linear": lambda z: z,
+    "tanh": lambda z: np.tanh(2 * z),
+    "square": lambda z: z**2 - 1,
+}
 
 
 def softmax_of_several(request: Request, g: Generator) -> Part:
     """A label whose logits are linear in features of several columns: projections, bends and squares of them."""
     if request.columns[0] == 1 or request.tied[0]:
         return label_of_numbers(request, g)
-    columns, classes = log_uniform_int(g, 2, min(request.columns[0], draws.MAX_COMBINED)), int(g.integers(2, 9))
-    features, bend = int(g.integers(2, 6)), pick(g, ("linear", "tanh", "square"))
+    most = min(request.columns[0], draws.MAX_COMBINED)
+    columns = log_uniform_int(g, 2, most)
+    classes = int(g.integers(2, 9))
+    features = int(g.integers(2, 6))
+    bend = pick(g, tuple(BENDS))
     weights = g.normal(size=(columns, features))
     weights *= g.random(weights.shape) < g.uniform(0.2, 1)
     weights /= np.maximum(np.linalg.norm(weights, axis=0), 0.3)
-    to_logits, offsets = g.normal(size=(features, classes)), g.normal(0, 0.7, classes)
+    to_logits = g.normal(size=(features, classes))
+    offsets = g.normal(0, 0.7, classes)
 
-    def probabilities(x: Array, strength: float) -> Array:
-        z = x @ weights
-        z = {"linear": z, "tanh": np.tanh(2 * z), "square": z**2 - 1}[bend]
-        return special.softmax(strength * z @ to_logits + offsets, axis=1)
+    def probabilities(x, strength):
+        of_features = BENDS[bend](x @ weights)
+        return special.softmax(strength * of_features @ to_logits + offsets, axis=1)
 
-    def ratios(given: Array) -> Array:
-        return special.rel_entr(given, given.mean(axis=0)).sum(axis=1)
+    def divergences(chances):
+        """KL [n] of the label's distribution in each row from its margin."""
+        return special.rel_entr(chances, chances.mean(axis=0)).sum(axis=1)
 
     pilot = g.normal(size=(PILOT_ROWS, columns))
 
-    def below(log_strength: Array) -> bool:
-        return ratios(probabilities(pilot, np.exp(log_strength))).mean() < request.nats
+    def below(log_strength):
+        chances = probabilities(pilot, np.exp(log_strength))
+        return divergences(chances).mean() < request.nats
 
-    strength = float(np.exp(bisected(below, np.log(0.03), np.log(30.0), 12)[0]))
+    log_strength, _ = bisected(below, np.log(0.03), np.log(30.0), 12)
+    strength = float(np.exp(log_strength))
 
-    def draw(n: int, g: Generator) -> tuple[Sample, Sample]:
+    def draw(n, g):
         x = g.normal(size=(n, columns))
         levels = np.cumsum(probabilities(x, strength), axis=1)[:, :-1]
-        return numbers(x), categories((g.random((n, 1)) > levels).sum(axis=1))
+        above = g.random((n, 1)) > levels
+        return numbers(x), categories(above.sum(axis=1))
 
-    def truth(g: Generator) -> tuple[float, float]:
-        batches = 12
-        given = np.concatenate([probabilities(g.normal(size=(BATCH, columns)), strength) for _ in range(batches)])
-        return mean_and_error(ratios(given))
+    def truth(g):
+        batches = []
+        for _ in range(TRUTH_BATCHES):
+            x = g.normal(size=(BATCH, columns))
+            batches.append(probabilities(x, strength))
+        return mean_and_error(divergences(np.concatenate(batches)))
 
     text = f"{classes} classes by softmax of {features} {bend} features of {columns} columns, strength {strength:.2g}"
     return Part("label_of_numbers", text, draw, truth)

@@ -10,17 +10,21 @@ from scipy import special
 from infoscope.data.prior.draws import Array, Generator, Map, log_uniform, pick
 
 Columns = Callable[[Array], Array]
+MAX_ROTATED = 96  # columns of a rotation by a random matrix; more are rotated by reflections
+REFLECTIONS = 4
+MAX_INPUTS = 8  # columns that a coupling layer depends on
+MAX_EXPANDED = 12.0  # standard deviations; columns with larger values are only compressed
 
 
 def draw_rotation(size: int, g: Generator) -> Columns:
     """A random rotation of `size` columns."""
-    if size <= 96:  # columns; of more, products of 4 reflections
-        matrix = np.linalg.qr(g.normal(size=(size, size)))[0]
+    if size <= MAX_ROTATED:
+        matrix, _ = np.linalg.qr(g.normal(size=(size, size)))
         return lambda x: x @ matrix
-    directions = g.normal(size=(4, size))
+    directions = g.normal(size=(REFLECTIONS, size))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
 
-    def reflect(x: Array) -> Array:
+    def reflect(x):
         for direction in directions:
             x = x - 2 * np.outer(x @ direction, direction)
         return x
@@ -34,25 +38,33 @@ def draw_mixing(size: int, g: Generator) -> Columns:
     if size == 1 or kind == "none":
         return lambda x: x
     if kind == "factors":
-        factors = g.normal(size=(2, int(g.integers(1, 4)), size)) / np.sqrt(size) * log_uniform(g, 0.5, 3.0)
-        return lambda x: x + (x @ factors[0].T) @ factors[1]
-    scales = np.arange(1.0, size + 1) ** -g.uniform(0.2, 2.0)
-    rotation, order = draw_rotation(size, g), g.permutation(size)
+        shape = (2, int(g.integers(1, 4)), size)
+        loadings = g.normal(size=shape) / np.sqrt(size)
+        loadings = loadings * log_uniform(g, 0.5, 3.0)
+        return lambda x: x + (x @ loadings[0].T) @ loadings[1]
+    decay = g.uniform(0.2, 2.0)
+    scales = np.arange(1.0, size + 1) ** -decay
+    rotation = draw_rotation(size, g)
+    order = g.permutation(size)
     return lambda x: rotation(x * scales[order])
 
 
 def draw_swirl(size: int, g: Generator) -> Columns:
     """Rotations of pairs of columns by an angle that depends on their distance from the origin."""
     order = g.permutation(size)
-    first, second = order[: size // 2], order[size // 2 : 2 * (size // 2)]
-    angle, reach = g.uniform(0.5, 4.0), log_uniform(g, 0.5, 3.0)
+    pairs = size // 2
+    first, second = order[:pairs], order[pairs : 2 * pairs]
+    angle = g.uniform(0.5, 4.0)
+    reach = log_uniform(g, 0.5, 3.0)
 
-    def swirl(x: Array) -> Array:
+    def swirl(x):
         a, b = x[:, first], x[:, second]
         turn = angle * np.exp(-(a**2 + b**2) / reach**2)
-        out = x.copy()
-        out[:, first], out[:, second] = np.cos(turn) * a - np.sin(turn) * b, np.sin(turn) * a + np.cos(turn) * b
-        return out
+        cosine, sine = np.cos(turn), np.sin(turn)
+        turned = x.copy()
+        turned[:, first] = cosine * a - sine * b
+        turned[:, second] = sine * a + cosine * b
+        return turned
 
     return swirl
 
@@ -60,37 +72,51 @@ def draw_swirl(size: int, g: Generator) -> Columns:
 def draw_coupling(size: int, g: Generator) -> Columns:
     """One affine coupling layer (Dinh et al. 2017) with smooth bounded functions of few columns."""
     order = g.permutation(size)
-    given, changed = order[: size // 2], order[size // 2 :]
-    few = given[: min(len(given), 8)]
-    shift = g.normal(size=(len(few), len(changed))) / np.sqrt(len(few))
-    scale = g.normal(size=(len(few), len(changed))) / np.sqrt(len(few))
-    size_shift, size_scale = g.uniform(0.3, 1.5), g.uniform(0.0, 0.7)
+    half = size // 2
+    inputs = order[:half][:MAX_INPUTS]
+    changed = order[half:]
+    shape = (len(inputs), len(changed))
+    shift = g.normal(size=shape) / np.sqrt(len(inputs))
+    stretch = g.normal(size=shape) / np.sqrt(len(inputs))
+    shift_size = g.uniform(0.3, 1.5)
+    stretch_size = g.uniform(0.0, 0.7)
 
-    def couple(x: Array) -> Array:
-        out = x.copy()
-        stretch = np.exp(size_scale * np.tanh(x[:, few] @ scale))
-        out[:, changed] = x[:, changed] * stretch + size_shift * np.sin(x[:, few] @ shift)
-        return out
+    def couple(x):
+        fixed = x[:, inputs]
+        factor = np.exp(stretch_size * np.tanh(fixed @ stretch))
+        moved = shift_size * np.sin(fixed @ shift)
+        coupled = x.copy()
+        coupled[:, changed] = x[:, changed] * factor + moved
+        return coupled
 
     return couple
 
 
 LINEAR_MAPS = ("rotation", "mixing")
 BLOCK_MAPS = ("rotation", *LINEAR_MAPS, "swirl", "coupling", "rotation and swirl", "coupling twice")
+LAYERS = {  # of the maps with these names
+    "rotation": (draw_rotation,),
+    "mixing": (draw_mixing,),
+    "swirl": (draw_swirl,),
+    "coupling": (draw_coupling, draw_coupling, draw_coupling),
+    "rotation and swirl": (draw_rotation, draw_swirl),
+    "coupling twice": (draw_coupling, draw_coupling),
+}
 
 
 def draw_block_map(size: int, names: Sequence[str], g: Generator) -> tuple[str, Columns]:
     """One of the invertible maps of standardised columns with these names (of BLOCK_MAPS), and its name."""
     kind = pick(g, names)
-    if kind == "rotation":
-        return kind, draw_rotation(size, g)
-    if kind == "mixing":
-        return kind, draw_mixing(size, g)
-    if kind == "swirl":
-        return kind, draw_swirl(size, g)
-    first = draw_rotation(size, g) if "rotation" in kind else draw_coupling(size, g)
-    second = draw_swirl(size, g) if "rotation" in kind else draw_coupling(size, g)
-    return (kind, draw_coupling(size, g)) if kind == "coupling" else (kind, lambda x: second(first(x)))
+    layers = [draw_layer(size, g) for draw_layer in LAYERS[kind]]
+    if kind == "coupling":
+        layers = layers[2:]  # one layer; the first two keep the random numbers of VERSION
+
+    def block_map(x):
+        for layer in layers:
+            x = layer(x)
+        return x
+
+    return kind, block_map
 
 
 MONOTONE = ("cubic", "asinh", "exponential", "tails", "uniform", "wiggly", "bent")
@@ -98,8 +124,11 @@ MONOTONE = ("cubic", "asinh", "exponential", "tails", "uniform", "wiggly", "bent
 
 def draw_monotone(g: Generator, largest: float) -> tuple[str, Map]:
     """A random increasing map of a standardised column whose `largest` absolute value is about known; its name."""
-    kind = "asinh" if largest > 12.0 else pick(g, MONOTONE)  # only compressing maps of heavy tails
-    a, b = log_uniform(g, 0.3, 3.0), g.uniform(0.1, 0.95)
+    kind = "asinh"
+    if largest <= MAX_EXPANDED:
+        kind = pick(g, MONOTONE)
+    a = log_uniform(g, 0.3, 3.0)
+    b = g.uniform(0.1, 0.95)
     maps: dict[str, Map] = {
         "cubic": lambda z: z**3 / 3 + b * z,
         "asinh": lambda z: np.arcsinh(a * z),

@@ -11,9 +11,9 @@ from itertools import product
 import numpy as np
 
 from infoscope.data.prior.draws import Array, Generator, log_uniform
-from infoscope.data.prior.dynamics import Coupling, Dynamics, column, draw_persistence
+from infoscope.data.prior.dynamics import NUMBERS, Coupling, Dynamics, column, draw_persistence
 from infoscope.data.prior.normal_processes import Autoregression, draw_autoregression
-from infoscope.data.prior.windows import NOTHING, NormalMixture, Truth, Window, mixture_truth, window_covariance
+from infoscope.data.prior.windows import NOTHING, NormalMixture, Window, mixture_truth, window_covariance
 
 
 # --- seasons ---------------------------------------------------------------------------------------------------------
@@ -61,13 +61,13 @@ def seasonal(coupling: Coupling, g: Generator) -> Dynamics:
     pair = SeasonalPair(process, seasons)
     window = Window.of(1, 1, process.width, history)
 
-    def truth(g: Generator) -> Truth:
+    def truth(g):
         if coupling.kind == "none":
             return NOTHING
         return mixture_truth(pair.mixture(history), window, g)
 
     text = f"autoregression and seasons of period {period}, {lags}"
-    return Dynamics(text, ("numbers", "numbers"), history, process.largest_root(), truth, pair.draw)
+    return Dynamics(text, NUMBERS, history, process.largest_root(), truth, pair.draw)
 
 
 def _draw_season(period: int, g: Generator) -> Array:
@@ -104,22 +104,24 @@ class RegimePair:
     def mixture(self, history: int) -> NormalMixture:
         """Windows of x and y as a mixture over paths of regimes."""
         length = history + 1
-        apart = np.abs(np.subtract.outer(range(length + 1), range(length + 1)))
-        of_u = self.persistence**apart  # one value before the window, too
+        times = np.arange(length + 1)  # one before the window, too
+        of_u = self.persistence ** np.abs(times[:, None] - times)
         to_x = np.eye(length, length + 1, k=1)
         before = np.eye(length, length + 1)
         moves = np.where(np.eye(2, dtype=bool), self.stay, (1 - self.stay)[:, None])
+        levels = np.stack([self.level_x, self.level_y], axis=1)
+        shares = self.shares()
+        of_y = np.arange(1, 2 * length, 2)
         weights, means, covariances = [], [], []
         for path in product(range(2), repeat=length):
             regimes = np.array(path)
-            weights.append(self.shares()[path[0]] * moves[regimes[:-1], regimes[1:]].prod())
-            levels = np.stack([self.level_x[regimes], self.level_y[regimes]], axis=1)
-            means.append(levels.ravel())
+            chances = moves[regimes[:-1], regimes[1:]]
+            weights.append(shares[path[0]] * chances.prod())
+            means.append(levels[regimes].ravel())
             to_y = self.slope[regimes, None] * before
             links = np.stack([to_x, to_y], axis=1).reshape(2 * length, -1)
             covariance = links @ of_u @ links.T
-            places = np.arange(1, 2 * length, 2)
-            covariance[places, places] += self.noise[regimes] ** 2
+            covariance[of_y, of_y] += self.noise[regimes] ** 2
             covariances.append(covariance)
         return NormalMixture(np.array(weights), np.stack(means), np.stack(covariances))
 
@@ -131,8 +133,9 @@ class RegimePair:
         for t in range(1, n):
             before = regimes[t - 1]
             regimes[t] = before if chances[t] < self.stay[before] else 1 - before
-        own = Autoregression(np.full((1, 1, 1), self.persistence), np.sqrt([1 - self.persistence**2]))
-        u = own.draw(n + 1, g)[:, 0]
+        coefficients = np.full((1, 1, 1), self.persistence)
+        noise = np.sqrt([1 - self.persistence**2])
+        u = Autoregression(coefficients, noise).draw(n + 1, g)[:, 0]
         x = u[1:] + self.level_x[regimes]
         y = self.level_y[regimes] + self.slope[regimes] * u[:-1]
         y += self.noise[regimes] * g.normal(size=n)
@@ -157,11 +160,11 @@ def regimes(coupling: Coupling, g: Generator) -> Dynamics:
     pair = RegimePair(stay, persistence, level_x, level_y, slope, noise)
     window = Window.of(1, 1, 2, history)
 
-    def truth(g: Generator) -> Truth:
+    def truth(g):
         if coupling.kind == "none":
             return NOTHING
         return mixture_truth(pair.mixture(history), window, g)
 
     text = f"two regimes that stay with {stay[0]:.2f} and {stay[1]:.2f}, persistence {persistence:.2f}"
     memory = max(abs(persistence), abs(stay.sum() - 1))
-    return Dynamics(text, ("numbers", "numbers"), history, float(memory), truth, pair.draw)
+    return Dynamics(text, NUMBERS, history, float(memory), truth, pair.draw)

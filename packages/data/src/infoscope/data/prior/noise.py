@@ -10,6 +10,8 @@ from scipy import special
 
 from infoscope.data.prior.draws import MAX_COMBINED, Array, Generator, Map, log_uniform, log_uniform_int, pick
 
+LIMIT = 1e-15  # of uniform draws to 0 and 1
+LEAST = 1e-300  # probability
 SCORES = np.linspace(-6.0, 6.0, 241)  # normal scores at which a function's mean and spread are taken
 
 
@@ -37,7 +39,8 @@ def moments(values: Array) -> tuple[float, float]:
     weights = np.exp(-0.5 * SCORES**2)
     weights /= weights.sum()
     mean = float(weights @ values)
-    return mean, float(np.sqrt(weights @ (values - mean) ** 2))
+    variance = weights @ (values - mean) ** 2
+    return mean, float(np.sqrt(variance))
 
 
 def standardised(function: Map, at: Array = SCORES) -> Map:
@@ -46,13 +49,18 @@ def standardised(function: Map, at: Array = SCORES) -> Map:
     return lambda score: (function(score) - mean) / max(spread, 1e-3)
 
 
-# --- noise ---------------------------------------------------------------------------------------------------------
+# --- noise -----------------------------------------------------------------------------------------------------------
 def draw_noise(g: Generator) -> Noise:
     """One of nine noise shapes with random parameters; a skewed one has a random sign."""
-    noise = NOISES[pick(g, sorted(NOISES))](g)
+    name = pick(g, sorted(NOISES))
+    noise = NOISES[name](g)
     if g.random() < 0.5:
         return noise
-    return Noise(noise.name, lambda n, g: -noise.sample(n, g), lambda v: 1 - noise.cdf(-v))
+
+    def sample(n, g):
+        return -noise.sample(n, g)
+
+    return Noise(noise.name, sample, lambda v: 1 - noise.cdf(-v))
 
 
 def laplace_cdf(v: Array) -> Array:
@@ -61,99 +69,144 @@ def laplace_cdf(v: Array) -> Array:
     return np.where(v < 0, tail, 1 - tail)
 
 
-def _lognormal(log_sd: float) -> Noise:
-    return Noise(
-        f"lognormal({log_sd:.2g})",
-        lambda n, g: (g.lognormal(0, log_sd, n) - 1) / log_sd,
-        lambda v: special.ndtr(np.log(np.maximum(v * log_sd + 1, 1e-300)) / log_sd),
-    )
+def _lognormal(g: Generator) -> Noise:
+    log_sd = g.uniform(0.3, 1.0)
+
+    def sample(n, g):
+        return (g.lognormal(0, log_sd, n) - 1) / log_sd
+
+    def cdf(v):
+        value = np.maximum(v * log_sd + 1, LEAST)
+        return special.ndtr(np.log(value) / log_sd)
+
+    return Noise(f"lognormal({log_sd:.2g})", sample, cdf)
 
 
-def _gamma(shape: float) -> Noise:
+def _gamma(g: Generator) -> Noise:
+    shape = 1.0  # exponential
+    if g.random() >= 0.25:
+        shape = log_uniform(g, 0.8, 8.0)
     spread = np.sqrt(shape)
-    return Noise(
-        f"gamma({shape:.2g})",
-        lambda n, g: (g.gamma(shape, size=n) - shape) / spread,
-        lambda v: special.gammainc(shape, np.maximum(v * spread + shape, 0)),
-    )
+
+    def sample(n, g):
+        return (g.gamma(shape, size=n) - shape) / spread
+
+    def cdf(v):
+        return special.gammainc(shape, np.maximum(v * spread + shape, 0))
+
+    return Noise(f"gamma({shape:.2g})", sample, cdf)
 
 
-def _bimodal(share: float, half: float, spread: float) -> Noise:
-    return Noise(
-        "bimodal",
-        lambda n, g: np.where(g.random(n) < share, -half, half) + spread * g.normal(size=n),
-        lambda v: share * special.ndtr((v + half) / spread) + (1 - share) * special.ndtr((v - half) / spread),
-    )
+def _bimodal(g: Generator) -> Noise:
+    share = g.uniform(0.2, 0.8)
+    half = g.uniform(0.8, 1.2)  # of the distance of the modes
+    spread = g.uniform(0.15, 0.5)
+
+    def sample(n, g):
+        modes = np.where(g.random(n) < share, -half, half)
+        return modes + spread * g.normal(size=n)
+
+    def cdf(v):
+        lower = special.ndtr((v + half) / spread)
+        upper = special.ndtr((v - half) / spread)
+        return share * lower + (1 - share) * upper
+
+    return Noise("bimodal", sample, cdf)
 
 
-def _triangular(mode: float, half: float = 2.4) -> Noise:
-    def cdf(v: Array) -> Array:
-        v = np.clip(v, -half, half)
-        left, right = (v + half) ** 2 / (mode + half), (half - v) ** 2 / (half - mode)
-        return np.where(v < mode, left / (2 * half), 1 - right / (2 * half))
+def _triangular(g: Generator) -> Noise:
+    mode = g.uniform(-2.2, 2.2)
+    end = 2.4
 
-    return Noise("triangular", lambda n, g: g.triangular(-half, mode, half, n), cdf)
+    def cdf(v):
+        v = np.clip(v, -end, end)
+        below = (v + end) ** 2 / (mode + end) / (2 * end)
+        above = (end - v) ** 2 / (end - mode) / (2 * end)
+        return np.where(v < mode, below, 1 - above)
+
+    def sample(n, g):
+        return g.triangular(-end, mode, end, n)
+
+    return Noise("triangular", sample, cdf)
 
 
 def student(dof: float) -> Noise:
     """t noise."""
-    return Noise(f"t({dof:.2g})", lambda n, g: g.standard_t(dof, size=n), lambda v: special.stdtr(dof, v))
+
+    def sample(n, g):
+        return g.standard_t(dof, size=n)
+
+    return Noise(f"t({dof:.2g})", sample, lambda v: special.stdtr(dof, v))
 
 
-NORMAL = Noise("normal", lambda n, g: g.normal(size=n), special.ndtr)
-LAPLACE = Noise("Laplace", lambda n, g: g.laplace(size=n) / np.sqrt(2), lambda v: laplace_cdf(np.sqrt(2) * v))
 ROOT = np.sqrt(3)  # standard deviation of a uniform on (-3, 3); scale of a logistic of unit spread times pi
-UNIFORM = Noise("uniform", lambda n, g: g.uniform(-ROOT, ROOT, n), lambda v: np.clip((v + ROOT) / (2 * ROOT), 0, 1))
-LOGISTIC = Noise("logistic", lambda n, g: g.logistic(0, ROOT / np.pi, n), lambda v: special.expit(v * np.pi / ROOT))
+NORMAL = Noise("normal", lambda n, g: g.normal(size=n), special.ndtr)
+LAPLACE = Noise(
+    "Laplace",
+    lambda n, g: g.laplace(size=n) / np.sqrt(2),
+    lambda v: laplace_cdf(np.sqrt(2) * v),
+)
+UNIFORM = Noise(
+    "uniform",
+    lambda n, g: g.uniform(-ROOT, ROOT, n),
+    lambda v: np.clip((v + ROOT) / (2 * ROOT), 0, 1),
+)
+LOGISTIC = Noise(
+    "logistic",
+    lambda n, g: g.logistic(0, ROOT / np.pi, n),
+    lambda v: special.expit(v * np.pi / ROOT),
+)
 NOISES: dict[str, Callable[[Generator], Noise]] = {
     "normal": lambda g: NORMAL,
     "laplace": lambda g: LAPLACE,
     "uniform": lambda g: UNIFORM,
     "logistic": lambda g: LOGISTIC,
     "student": lambda g: student(log_uniform(g, 2.0, 12.0)),
-    "gamma": lambda g: _gamma(1.0 if g.random() < 0.25 else log_uniform(g, 0.8, 8.0)),  # 1 is exponential
-    "bimodal": lambda g: _bimodal(g.uniform(0.2, 0.8), g.uniform(0.8, 1.2), g.uniform(0.15, 0.5)),
-    "lognormal": lambda g: _lognormal(g.uniform(0.3, 1.0)),
-    "triangular": lambda g: _triangular(g.uniform(-2.2, 2.2)),
+    "gamma": _gamma,
+    "bimodal": _bimodal,
+    "lognormal": _lognormal,
+    "triangular": _triangular,
 }
 
 
-# --- functions -----------------------------------------------------------------------------------------------------
+# --- functions -------------------------------------------------------------------------------------------------------
 FUNCTIONS = ("linear", "quadratic", "sine", "dose-response", "saturating", "absolute", "cubic", "threshold")
 
 
-def draw_function(g: Generator, name: str | None = None) -> tuple[str, Map]:
+def draw_function(g: Generator) -> tuple[str, Map]:
     """One of eight functions of a standardised score with random parameters, and its name."""
-    name = name or pick(g, FUNCTIONS)
-    shift, rate = g.normal(0, 0.6), log_uniform(g, 0.4, 3.0)
-    if name == "linear":
-        return name, lambda s: s
-    if name == "quadratic":
-        return name, lambda s: (s - shift) ** 2
+    name = pick(g, FUNCTIONS)
+    shift = g.normal(0, 0.6)
+    rate = log_uniform(g, 0.4, 3.0)
     if name == "sine":
-        periods, phase = g.uniform(0.7, 3.0), g.uniform(0, 2 * np.pi)  # periods within 4 standard deviations
+        periods = g.uniform(0.7, 3.0)  # within 4 standard deviations
+        phase = g.uniform(0, 2 * np.pi)
         return f"sine({periods:.2g} periods)", lambda s: np.sin(np.pi / 2 * periods * s + phase)
     if name == "dose-response":
         slope = log_uniform(g, 0.8, 6.0)
         return f"dose-response(slope {slope:.2g})", lambda s: special.expit(slope * (s - shift))
-    if name == "saturating":
-        return name, lambda s: -np.exp(-rate * np.clip(s + 2.5, 0, None))
-    if name == "absolute":
-        return name, lambda s: np.abs(s - shift)
     if name == "cubic":
         slope = g.uniform(-1.5, 1.5)
         return name, lambda s: s**3 + slope * s
-    return name, lambda s: np.maximum(s - shift, 0)
+    functions: dict[str, Map] = {
+        "linear": lambda s: s,
+        "quadratic": lambda s: (s - shift) ** 2,
+        "saturating": lambda s: -np.exp(-rate * np.clip(s + 2.5, 0, None)),
+        "absolute": lambda s: np.abs(s - shift),
+        "threshold": lambda s: np.maximum(s - shift, 0),
+    }
+    return name, functions[name]
 
 
-# --- margins and predictors ----------------------------------------------------------------------------------------
+# --- margins and predictors ------------------------------------------------------------------------------------------
 MARGINS = ("normal", "normal", "uniform", "exponential", "lognormal", "Laplace", "two humps", "U-shaped", "bounded")
 
 
 def draw_margin(g: Generator) -> tuple[str, Map]:
     """The quantile function of a random margin of mean 0 and standard deviation 1, and its name."""
     name = pick(g, MARGINS)
-    a, b = g.uniform(0.3, 0.9), log_uniform(g, 0.6, 4.0)
+    a = g.uniform(0.3, 0.9)
+    b = log_uniform(g, 0.6, 4.0)
     quantiles: dict[str, Map] = {
         "normal": special.ndtri,
         "uniform": lambda u: u,
@@ -164,8 +217,8 @@ def draw_margin(g: Generator) -> tuple[str, Map]:
         "U-shaped": lambda u: -np.cos(np.pi * u),
         "bounded": lambda u: (1 - (1 - u) ** (1 / b)) ** (1 / (1 + a)),
     }
-    raw = quantiles[name]
-    of_score = standardised(lambda z: raw(special.ndtr(z)))
+    quantile = quantiles[name]
+    of_score = standardised(lambda z: quantile(special.ndtr(z)))
     return name, lambda u: of_score(special.ndtri(u))
 
 
@@ -177,72 +230,114 @@ def plain_predictor(g: Generator) -> Predictor:
 
 def single_column(name: str, quantile: Map, draw: Callable[[int, Generator], Array]) -> Predictor:
     """One column that is the score itself."""
-    return Predictor(name, quantile, lambda n, g: (lambda x: (x[:, None], x))(draw(n, g)), 1)
+
+    def sample(n, g):
+        score = draw(n, g)
+        return score[:, None], score
+
+    return Predictor(name, quantile, sample, 1)
 
 
-def open_uniform(size: int | tuple[int, ...], g: Generator) -> Array:
+def open_uniform(size: int, g: Generator) -> Array:
     """Uniform draws within (0, 1), both ends excluded."""
-    return np.clip(g.random(size), 1e-15, 1 - 1e-15)
+    return np.clip(g.random(size), LIMIT, 1 - LIMIT)
 
 
 def projected_predictor(g: Generator, most: int) -> Predictor:
     """Normal columns of which one projection, or their distance from the origin, is the score."""
     columns = log_uniform_int(g, 2, min(MAX_COMBINED, max(2, most)))
     if g.random() < 0.3:
-        name = f"radius of {columns} columns"
-        quantile = lambda u: np.sqrt(2 * special.gammaincinv(columns / 2, u))  # noqa: E731
-        score_of = lambda x: np.sqrt((x**2).sum(axis=1))  # noqa: E731
-        mean, spread = moments(quantile(special.ndtr(SCORES)))
-    else:
-        name, quantile, (mean, spread) = f"projection of {columns} columns", special.ndtri, (0.0, 1.0)
-        direction = g.normal(size=columns)
-        if g.random() < 0.5:
-            direction[g.random(columns) < 0.7] = 0
-            direction[0] = 1
-        direction /= np.linalg.norm(direction)
-        score_of = lambda x: x @ direction  # noqa: E731
+        return _radius(columns)
+    direction = g.normal(size=columns)
+    if g.random() < 0.5:
+        direction[g.random(columns) < 0.7] = 0
+        direction[0] = 1
+    direction /= np.linalg.norm(direction)
 
-    def sample(n: int, g: Generator) -> tuple[Array, Array]:
+    def sample(n, g):
         x = g.normal(size=(n, columns))
-        return x, (score_of(x) - mean) / spread
+        return x, x @ direction
 
-    return Predictor(name, lambda u: (quantile(u) - mean) / spread, sample, columns)
+    return Predictor(f"projection of {columns} columns", special.ndtri, sample, columns)
+
+
+def _radius(columns: int) -> Predictor:
+    """Normal columns whose distance from the origin is the score."""
+
+    def chi_quantile(u):
+        return np.sqrt(2 * special.gammaincinv(columns / 2, u))
+
+    mean, spread = moments(chi_quantile(special.ndtr(SCORES)))
+
+    def sample(n, g):
+        x = g.normal(size=(n, columns))
+        radius = np.sqrt((x**2).sum(axis=1))
+        return x, (radius - mean) / spread
+
+    return Predictor(f"radius of {columns} columns", lambda u: (chi_quantile(u) - mean) / spread, sample, columns)
+
+
+def draw_predictor(g: Generator, most: int) -> Predictor:
+    """A plain predictor, or, where several columns may be used, sometimes a projection of them."""
+    if most > 1 and g.random() < 0.45:
+        return projected_predictor(g, most)
+    return plain_predictor(g)
+
+
+# --- columns that inform only together -------------------------------------------------------------------------------
+def _sign_quantile(u: Array) -> Array:
+    """-1 in the lower half, 1 in the upper."""
+    return np.where(u < 0.5, -1.0, 1.0)
+
+
+def _two_sided_tail(u: Array) -> Array:
+    """The probability that the size of a symmetric variable is above the size of its quantile at u."""
+    return np.clip(2 * np.minimum(u, 1 - u), LEAST, 1)
 
 
 def interaction_predictor(g: Generator) -> Predictor:
     """2 to 4 columns none of which informs alone: parity of signs, signed value, product, sum modulo 1."""
-    columns, kind = int(g.integers(2, 5)), pick(g, ("parity", "signed", "product", "modular"))
+    columns = int(g.integers(2, 5))
+    kind = pick(g, ("parity", "signed", "product", "modular"))
     log_sd = g.uniform(0.2, 0.7) / np.sqrt(columns)
 
-    def sample(n: int, g: Generator) -> tuple[Array, Array]:
+    def sample(n, g):
         if kind == "modular":
             x = g.random((n, columns))
-            return x, np.sqrt(12) * (x.sum(axis=1) % 1 - 0.5)
+            return x, modular_quantile(x.sum(axis=1) % 1)
         x = g.normal(size=(n, columns))
+        signs = np.sign(x)
         if kind == "parity":
-            return x, np.sign(x).prod(axis=1)
+            return x, signs.prod(axis=1)
         if kind == "signed":
-            return x, np.sign(x[:, 1:]).prod(axis=1) * x[:, 0]
-        x = np.sign(x) * np.exp(log_sd * g.normal(size=x.shape))
+            return x, signs[:, 1:].prod(axis=1) * x[:, 0]
+        sizes = np.exp(log_sd * g.normal(size=x.shape))
+        x = signs * sizes
         return x, x.prod(axis=1)
 
-    def product_quantile(u: Array) -> Array:
-        tail = np.clip(2 * np.minimum(u, 1 - u), 1e-300, 1)  # P(|score| beyond)
-        return np.where(u < 0.5, -1.0, 1.0) * np.exp(-log_sd * np.sqrt(columns) * special.ndtri(tail))
+    def modular_quantile(u):
+        return np.sqrt(12) * (u - 0.5)
 
-    name, quantile = {
-        "parity": ("parity of the signs of {} columns", lambda u: np.where(u < 0.5, -1.0, 1.0)),
-        "signed": ("a value times the signs of {} columns", special.ndtri),
-        "product": ("product of {} columns", product_quantile),
-        "modular": ("sum modulo 1 of {} columns", lambda u: np.sqrt(12) * (u - 0.5)),
-    }[kind]
-    return Predictor(name.format(columns), quantile, sample, columns)
+    def product_quantile(u):
+        log_size = -log_sd * np.sqrt(columns) * special.ndtri(_two_sided_tail(u))
+        return _sign_quantile(u) * np.exp(log_size)
+
+    kinds: dict[str, tuple[str, Map]] = {
+        "parity": ("parity of the signs", _sign_quantile),
+        "signed": ("a value times the signs", special.ndtri),
+        "product": ("product", product_quantile),
+        "modular": ("sum modulo 1", modular_quantile),
+    }
+    name, quantile = kinds[kind]
+    return Predictor(f"{name} of {columns} columns", quantile, sample, columns)
 
 
 def hidden_predictor(g: Generator) -> Predictor:
     """2 to 4 columns that inform together: XOR of thresholds, a code of their cells, a signed smallest value."""
     kind = pick(g, ("thresholds", "cells", "least"))
-    return {"thresholds": _of_thresholds, "cells": _of_cells, "least": _of_least}[kind](int(g.integers(2, 5)), g)
+    makers = {"thresholds": _of_thresholds, "cells": _of_cells, "least": _of_least}
+    columns = int(g.integers(2, 5))
+    return makers[kind](columns, g)
 
 
 def _of_thresholds(columns: int, g: Generator) -> Predictor:
@@ -251,55 +346,50 @@ def _of_thresholds(columns: int, g: Generator) -> Predictor:
     shares[2:] = g.uniform(0.2, 0.8, columns - 2)
     cuts = special.ndtri(shares)
 
-    def sample(n: int, g: Generator) -> tuple[Array, Array]:
+    def sample(n, g):
         x = g.normal(size=(n, columns))
-        return x, np.where((x > cuts).sum(axis=1) % 2 == 1, 1.0, -1.0)
+        is_odd = (x > cuts).sum(axis=1) % 2 == 1
+        return x, np.where(is_odd, 1.0, -1.0)
 
-    return Predictor(f"XOR of {columns} thresholds", lambda u: np.where(u < 0.5, -1.0, 1.0), sample, columns)
+    return Predictor(f"XOR of {columns} thresholds", _sign_quantile, sample, columns)
 
 
 def _of_cells(columns: int, g: Generator) -> Predictor:
     """A code of the cells of uniform columns, each code once in every row of cells along a column: a Latin square."""
     levels = int(g.integers(2, 6))
     codes = [g.permutation(levels) for _ in range(columns)]
-    values = standard_levels(g.permutation(levels).astype(float))
-
-    def sample(n: int, g: Generator) -> tuple[Array, Array]:
-        x = g.random((n, columns))
-        cells = (x * levels).astype(int)
-        code = sum(order[cell] for order, cell in zip(codes, cells.T)) % levels
-        return x, values[code]
-
+    values = g.permutation(levels).astype(float)
+    values = (values - values.mean()) / values.std()
     ordered = np.sort(values)
 
-    def quantile(u: Array) -> Array:
-        return ordered[np.minimum((np.asarray(u) * levels).astype(int), levels - 1)]
+    def sample(n, g):
+        x = g.random((n, columns))
+        cells = (x * levels).astype(int)
+        total = sum(order[cell] for order, cell in zip(codes, cells.T))
+        return x, values[total % levels]
+
+    def quantile(u):
+        level = (np.asarray(u) * levels).astype(int)
+        return ordered[np.minimum(level, levels - 1)]
 
     return Predictor(f"a code of {levels} cells of {columns} columns", quantile, sample, columns)
-
-
-def standard_levels(values: Array) -> Array:
-    """Equally likely values at mean 0 and standard deviation 1."""
-    return (values - values.mean()) / values.std()
 
 
 def _of_least(columns: int, g: Generator) -> Predictor:
     """The smallest absolute value of normal columns, with the product of their signs."""
 
-    def sample(n: int, g: Generator) -> tuple[Array, Array]:
+    def signed_least_quantile(u):
+        u = np.asarray(u)
+        tail = _two_sided_tail(u)
+        least = -special.ndtri(tail ** (1 / columns) / 2)
+        return np.sign(u - 0.5) * least
+
+    _, spread = moments(signed_least_quantile(special.ndtr(SCORES)))
+
+    def sample(n, g):
         x = g.normal(size=(n, columns))
-        return x, np.sign(x).prod(axis=1) * np.abs(x).min(axis=1) / spread
+        sign = np.sign(x).prod(axis=1)
+        return x, sign * np.abs(x).min(axis=1) / spread
 
-    def quantile(u: Array) -> Array:
-        tail = np.clip(2 * np.minimum(u, 1 - np.asarray(u)), 1e-300, 1)  # P(smallest value beyond)
-        return np.sign(np.asarray(u) - 0.5) * -special.ndtri(tail ** (1 / columns) / 2)
-
-    _, spread = moments(quantile(special.ndtr(SCORES)))
-    return Predictor(f"signed least of {columns} columns", lambda u: quantile(u) / spread, sample, columns)
-
-
-def draw_predictor(g: Generator, most: int) -> Predictor:
-    """A plain predictor, or, where several columns may be used, sometimes a projection of them."""
-    if most > 1 and g.random() < 0.45:
-        return projected_predictor(g, most)
-    return plain_predictor(g)
+    name = f"signed least of {columns} columns"
+    return Predictor(name, lambda u: signed_least_quantile(u) / spread, sample, columns)

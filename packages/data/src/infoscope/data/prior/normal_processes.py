@@ -12,7 +12,7 @@ import numpy as np
 from scipy import linalg
 
 from infoscope.data.prior.draws import Array, Generator
-from infoscope.data.prior.dynamics import Coupling, Dynamics, column, draw_persistence
+from infoscope.data.prior.dynamics import NUMBERS, Coupling, Dynamics, column, draw_persistence
 from infoscope.data.prior.windows import NOTHING, Truth, Window, normal_truth, window_covariance
 
 MAX_ORDER = 3
@@ -110,19 +110,19 @@ def noise_of_unit_variance(coefficients: Array) -> float:
 def draw_autoregression(x: int, y: int, coupling: Coupling, order: int, g: Generator) -> tuple[Autoregression, str]:
     """An autoregression of `x` and `y` series, and of a hidden one where it drives both; and its lags in words."""
     width = x + y + coupling.driven
-    own = np.zeros((order, width, width))
+    autoregressive = np.zeros((order, width, width))
     noise = np.ones(width)
     for place in range(width):
-        own[:, place, place] = draw_own_coefficients(order, g)
-        noise[place] = noise_of_unit_variance(own[:, place, place])
+        autoregressive[:, place, place] = draw_own_coefficients(order, g)
+        noise[place] = noise_of_unit_variance(autoregressive[:, place, place])
     of_x = slice(0, x)
     of_y = slice(x, x + y)
     hidden = slice(x + y, width)
     lag_x, lag_y = g.integers(order, size=2)
     if coupling.driven and g.random() < 0.5:
-        own[:, -1, -1] = 0.0
+        autoregressive[:, -1, -1] = 0.0
         noise[-1] = 1.0
-    across = np.zeros_like(own)
+    across = np.zeros_like(autoregressive)
     links = []
     if coupling.onto_y:
         links.append((lag_y, of_y, of_x, coupling.onto_y))
@@ -133,12 +133,13 @@ def draw_autoregression(x: int, y: int, coupling: Coupling, order: int, g: Gener
         links.append((lag_y, of_y, hidden, coupling.strength))
     for lag, targets, sources, strength in links:
         block = across[lag, targets, sources]
-        loadings = g.choice([-1.0, 1.0], size=block.shape) / np.sqrt(block.shape[1])
+        signs = g.choice([-1.0, 1.0], size=block.shape)
+        loadings = signs / np.sqrt(block.shape[1])
         across[lag, targets, sources] = strength * loadings * noise[targets, None]
-    process = Autoregression(own + across, noise)
+    process = Autoregression(autoregressive + across, noise)
     while process.largest_root() > MAX_ROOT:
         across = 0.7 * across
-        process = Autoregression(own + across, noise)
+        process = Autoregression(autoregressive + across, noise)
     return process, f"lags {lag_x + 1} onto x and {lag_y + 1} onto y"
 
 
@@ -154,16 +155,16 @@ def linear(coupling: Coupling, g: Generator) -> Dynamics:
     process, lags = draw_autoregression(x, y, coupling, order, g)
     text = f"autoregression of order {order} of {x} + {y} series, {lags}"
 
-    def truth(_: Generator) -> Truth:
+    def truth(_):
         if coupling.kind == "none":
             return NOTHING
         return process.truth(x, y, history)
 
-    def draw(n: int, g: Generator) -> tuple[Array, Array]:
+    def draw(n, g):
         series = process.draw(n, g)
         return series[:, :x], series[:, x : x + y]
 
-    return Dynamics(text, ("numbers", "numbers"), history, process.largest_root(), truth, draw)
+    return Dynamics(text, NUMBERS, history, process.largest_root(), truth, draw)
 
 
 # --- long memory -----------------------------------------------------------------------------------------------------
@@ -176,12 +177,12 @@ def fractional_autocovariances(d: float, lags: int) -> Array:
 
 def draw_stationary(autocovariances: Array, n: int, g: Generator) -> Array:
     """n values of a normal process, exactly, by circulant embedding; needs `autocovariances` [n + 1]."""
-    circle = np.concatenate([autocovariances[: n + 1], autocovariances[n - 1 : 0 : -1]])
-    powers = np.fft.fft(circle).real
-    size = len(circle)
+    forth, back = autocovariances[: n + 1], autocovariances[n - 1 : 0 : -1]
+    powers = np.fft.fft(np.concatenate([forth, back])).real
+    size = len(powers)
     waves = g.normal(size=size) + 1j * g.normal(size=size)
-    values = np.fft.fft(np.sqrt(np.maximum(powers, 0) / size) * waves)
-    return values.real[:n]
+    amplitudes = np.sqrt(np.maximum(powers, 0) / size)
+    return np.fft.fft(amplitudes * waves).real[:n]
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,9 +246,9 @@ def long_memory(coupling: Coupling, g: Generator) -> Dynamics:
     history = int(g.integers(1, 6))
     text = f"fractional noise of d {memories[0]:.2f} and {memories[1]:.2f}, lags {lag_x} onto x and {lag_y} onto y"
 
-    def truth(_: Generator) -> Truth:
+    def truth(_):
         if coupling.kind == "none":
             return NOTHING
         return pair.truth(history)
 
-    return Dynamics(text, ("numbers", "numbers"), history, np.nan, truth, pair.draw)
+    return Dynamics(text, NUMBERS, history, np.nan, truth, pair.draw)

@@ -21,6 +21,10 @@ class Sample:
     labels: NDArray[np.int64]
 
 
+Pair = tuple[Sample, Sample]  # of x and y
+Truth = Callable[[Generator], tuple[float, float]]  # information in nats and its standard error; random if Monte Carlo
+
+
 @dataclass(frozen=True)
 class Request:
     """A requested subsystem: kinds (numbers, categories or both), nats, largest numbers of number columns, ties."""
@@ -32,7 +36,7 @@ class Request:
     tied: tuple[bool, bool]
 
     @property
-    def sides(self) -> zip[tuple[str, int, bool]]:
+    def sides(self) -> zip:
         """Kind, most number columns and ties of x and of y."""
         return zip((self.x, self.y), self.columns, self.tied)
 
@@ -47,34 +51,48 @@ class Part:
     family: str
     description: str
     draw: Callable[[int, Generator], tuple[Sample, ...]]
-    truth: Callable[[Generator], tuple[float, float]]
+    truth: Truth
     tied: tuple[bool, ...] = (False, False)  # of all number columns of x and y
 
     def exchanged(self) -> Part:
         """The same subsystem with x and y exchanged."""
-        plain = self.description.removesuffix(EXCHANGED)
-        text = plain if plain != self.description else plain + EXCHANGED
-        return Part(self.family, text, lambda n, g: _exchanged(self.draw(n, g)), self.truth, _exchanged(self.tied))
+
+        def draw(n, g):
+            return _exchanged(self.draw(n, g))
+
+        text = self.description.removesuffix(EXCHANGED)
+        if text == self.description:
+            text += EXCHANGED
+        return Part(self.family, text, draw, self.truth, _exchanged(self.tied))
 
 
 def _exchanged(values: tuple) -> tuple:
     """The values with the first two exchanged."""
-    first, second, *others = values
-    return second, first, *others
+    x, y, *others = values
+    return y, x, *others
+
+
+def exactly(nats: float) -> Truth:
+    """The truth of information in closed form: its standard error is 0."""
+    return lambda g: (nats, 0.0)
 
 
 def numbers(columns: Array) -> Sample:
     """A sample of numbers alone; [n] is one column."""
-    columns = columns[:, None] if columns.ndim == 1 else columns
-    return Sample(np.ascontiguousarray(columns, dtype=float), np.empty((len(columns), 0), np.int64))
+    table = columns.reshape(len(columns), -1)
+    without_labels = np.empty((len(table), 0), np.int64)
+    return Sample(np.ascontiguousarray(table, dtype=float), without_labels)
 
 
 def categories(codes: NDArray) -> Sample:
     """A sample of categories alone; [n] is one column."""
-    codes = codes[:, None] if codes.ndim == 1 else codes
-    return Sample(np.empty((len(codes), 0)), codes.astype(np.int64))
+    table = codes.reshape(len(codes), -1)
+    without_numbers = np.empty((len(table), 0))
+    return Sample(without_numbers, table.astype(np.int64))
 
 
 def joined(samples: list[Sample]) -> Sample:
     """The columns of several samples of the same rows."""
-    return Sample(np.concatenate([s.numbers for s in samples], 1), np.concatenate([s.labels for s in samples], 1))
+    values = [sample.numbers for sample in samples]
+    codes = [sample.labels for sample in samples]
+    return Sample(np.concatenate(values, axis=1), np.concatenate(codes, axis=1))

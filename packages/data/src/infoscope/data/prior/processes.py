@@ -121,7 +121,7 @@ def process(number: int) -> Process:
 
     Raises
     ------
-    InvalidInput
+    OutOfRange
         If the number is negative or not whole.
 
     Examples
@@ -143,7 +143,7 @@ def process(number: int) -> Process:
     variables = [Variable(kind, pilot, mapped, g) for kind, pilot in zip(dynamics.kinds, pilots)]
     names = [variable.description for variable in variables]
 
-    def draw(n: int, generator: Generator) -> tuple[Sample, Sample]:
+    def draw(n, generator):
         x, y = dynamics.draw(n, generator)
         return variables[0].sample(x), variables[1].sample(y)
 

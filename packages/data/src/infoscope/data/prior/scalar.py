@@ -31,12 +31,15 @@ from infoscope.data.prior.quadrature import ScoredPair, scored_part
 
 NOISE_STRENGTHS = (0.02, 60.0)  # signal-to-noise ratio of the standard deviations
 MAX_COUNTS = 400  # larger counts are one value
+MAX_SCORE = 7.5  # standard deviations of a margin of a copula
 NORMAL_X = single_column("normal x", special.ndtri, lambda n, g: g.normal(size=n))
 
 
-def _predictor(request: Request, g: Generator) -> Predictor:
+def _draw_predictor(request: Request, g: Generator) -> Predictor:
     """A predictor with one column where x is observed."""
-    return plain_predictor(g) if request.tied[0] or request.x == "categories" else draw_predictor(g, request.columns[0])
+    if request.tied[0] or request.x == "categories":
+        return plain_predictor(g)
+    return draw_predictor(g, request.columns[0])
 
 
 def standardised_on(predictor: Predictor, function: Map) -> Map:
@@ -46,21 +49,28 @@ def standardised_on(predictor: Predictor, function: Map) -> Map:
 
 def about(predictor: Predictor, noise: Noise, signal: Map) -> Callable[[float], ScoredPair]:
     """y = signal(score) + noise / strength, by strength."""
-    return lambda strength: ScoredPair(
-        predictor,
-        lambda edges, score: noise.cdf((edges - signal(score)) * strength),
-        lambda score, g: signal(score) + noise.sample(len(score), g) / strength,
-    )
+
+    def build(strength):
+        def cdf(edges, score):
+            return noise.cdf((edges - signal(score)) * strength)
+
+        def draw(score, g):
+            return signal(score) + noise.sample(len(score), g) / strength
+
+        return ScoredPair(predictor, cdf, draw)
+
+    return build
 
 
-def additive_noise(request: Request, g: Generator, levels: bool = False) -> Part:
+def additive_noise(request: Request, g: Generator) -> Part:
     """y = f(score) + noise."""
-    return noisy_part("additive_noise", request, g, _predictor(request, g), levels)
+    return noisy_part("additive_noise", request, g, _draw_predictor(request, g))
 
 
 def noisy_part(family: str, request: Request, g: Generator, predictor: Predictor, levels: bool = False) -> Part:
     """y is a function of the predictor's score plus noise."""
-    noise, (name, function) = draw_noise(g), draw_function(g)
+    noise = draw_noise(g)
+    name, function = draw_function(g)
     build = about(predictor, noise, standardised_on(predictor, function))
     text = f"{name} + {noise.name} noise"
     return scored_part(family, text, request, g, predictor, build, NOISE_STRENGTHS, levels=levels)
@@ -68,21 +78,25 @@ def noisy_part(family: str, request: Request, g: Generator, predictor: Predictor
 
 def multiplied_noise(request: Request, g: Generator) -> Part:
     """y = score x noise, or y = exp(a f(score)) x noise, sometimes with a trend."""
-    predictor, noise = _predictor(request, g), draw_noise(g)
+    predictor = _draw_predictor(request, g)
+    noise = draw_noise(g)
     name, function = draw_function(g)
     signal = standardised_on(predictor, function)
-    trend = g.choice([0.0, 0.5, 1.0]) if g.random() < 0.4 else 0.0
+    trend = 0.0
+    if g.random() < 0.4:
+        trend = g.choice([0.0, 0.5, 1.0])
 
-    def build(strength: float) -> ScoredPair:
-        def scale(score: Array) -> Array:
+    def build(strength):
+        def scale(score):
             return np.exp(np.clip(strength * signal(score), -12, 12))
 
-        return ScoredPair(
-            predictor,
-            lambda edges, score: noise.cdf(edges / scale(score) - trend),
-            lambda score, g: scale(score) * (noise.sample(len(score), g) + trend),
-            about_zero=True,
-        )
+        def cdf(edges, score):
+            return noise.cdf(edges / scale(score) - trend)
+
+        def draw(score, g):
+            return scale(score) * (noise.sample(len(score), g) + trend)
+
+        return ScoredPair(predictor, cdf, draw, about_zero=True)
 
     text = f"{noise.name} noise of a scale exp({name}), trend {trend:g},"
     return scored_part("multiplied_noise", text, request, g, predictor, build, (0.05, 2.2))
@@ -90,20 +104,28 @@ def multiplied_noise(request: Request, g: Generator) -> Part:
 
 def branches(request: Request, g: Generator) -> Part:
     """y lies on one of 2 to 4 functions of the score, plus noise."""
-    predictor, noise, count = _predictor(request, g), draw_noise(g), int(g.integers(2, 5))
-    functions = [standardised_on(predictor, draw_function(g)[1]) for _ in range(count)]
+    predictor = _draw_predictor(request, g)
+    noise = draw_noise(g)
+    functions = []
+    for _ in range(int(g.integers(2, 5))):
+        _, function = draw_function(g)
+        functions.append(standardised_on(predictor, function))
     if g.random() < 0.5:
-        functions = [functions[0], lambda s, f=functions[0]: -f(s)]
+        first = functions[0]
+        functions = [first, lambda score: -first(score)]
     weights = g.dirichlet(np.full(len(functions), 5.0))
-    cumulated = np.cumsum(weights)[:-1]
+    levels = np.cumsum(weights)[:-1]
 
-    def build(strength: float) -> ScoredPair:
-        def cdf(edges: Array, score: Array) -> Array:
-            return sum(w * noise.cdf((edges - f(score)) * strength) for w, f in zip(weights, functions))
+    def build(strength):
+        def cdf(edges, score):
+            total = 0.0
+            for weight, function in zip(weights, functions):
+                total = total + weight * noise.cdf((edges - function(score)) * strength)
+            return total
 
-        def draw(score: Array, g: Generator) -> Array:
-            branch = np.searchsorted(cumulated, g.random(len(score)))
-            signal = np.choose(branch, [f(score) for f in functions])
+        def draw(score, g):
+            branch = np.searchsorted(levels, g.random(len(score)))
+            signal = np.choose(branch, [function(score) for function in functions])
             return signal + noise.sample(len(score), g) / strength
 
         return ScoredPair(predictor, cdf, draw)
@@ -114,15 +136,16 @@ def branches(request: Request, g: Generator) -> Part:
 
 def interactions(request: Request, g: Generator) -> Part:
     """y depends on the parity, product or sum modulo 1 of 2 to 4 columns, none of which informs alone."""
-    return _together("parity_and_interactions", request, g, interaction_predictor(g))
+    return _joint_part("parity_and_interactions", request, g, interaction_predictor(g))
 
 
 def hidden_mechanisms(request: Request, g: Generator) -> Part:
     """y depends on columns that inform only together: thresholds, codes of cells, a signed smallest value."""
-    return _together("hidden_mechanism", request, g, hidden_predictor(g))
+    return _joint_part("hidden_mechanism", request, g, hidden_predictor(g))
 
 
-def _together(family: str, request: Request, g: Generator, predictor: Predictor) -> Part:
+def _joint_part(family: str, request: Request, g: Generator, predictor: Predictor) -> Part:
+    """y is the predictor's score plus noise, or a label of the score."""
     if request.y == "categories":
         return label_part(family, request, g, predictor, int(g.integers(2, 5)))
     noise = draw_noise(g)
@@ -131,28 +154,44 @@ def _together(family: str, request: Request, g: Generator, predictor: Predictor)
     return scored_part(family, text, request, g, predictor, build, NOISE_STRENGTHS)
 
 
-# --- copulas -------------------------------------------------------------------------------------------------------
+# --- copulas ---------------------------------------------------------------------------------------------------------
 def _clayton(v: Array, u: Array, theta: float) -> Array:
-    a, b = -theta * np.log(u), -theta * np.log(v)
-    most = np.maximum(a, b)
-    total = most + np.log(np.exp(a - most) + np.exp(b - most) - np.exp(-most))
+    a = -theta * np.log(u)
+    b = -theta * np.log(v)
+    largest = np.maximum(a, b)
+    total = largest + np.log(np.exp(a - largest) + np.exp(b - largest) - np.exp(-largest))
     return np.exp((1 + 1 / theta) * (a - total) + np.zeros_like(v))
 
 
-def _gumbel(v: Array, u: Array, more: float) -> Array:
-    theta, a, b = 1 + more, np.log(-np.log(u)), np.log(-np.log(v))
-    total = np.logaddexp(theta * a, theta * b)  # log of (-log u)^theta + (-log v)^theta
-    return np.exp(-np.exp(total / theta) + (1 / theta - 1) * total + (theta - 1) * a - np.log(u))
+def _gumbel(v: Array, u: Array, excess: float) -> Array:
+    theta = 1 + excess
+    a = np.log(-np.log(u))
+    b = np.log(-np.log(v))
+    log_sum = np.logaddexp(theta * a, theta * b)  # of (-log u)^theta and (-log v)^theta
+    log_density = -np.exp(log_sum / theta) + (1 / theta - 1) * log_sum + (theta - 1) * a - np.log(u)
+    return np.exp(log_density)
 
 
 def _frank(v: Array, u: Array, theta: float) -> Array:
-    return 1 / (1 - np.exp(theta * (u - v)) * np.expm1(-theta * (1 - v)) / -np.expm1(-theta * v))
+    above, below = np.expm1(-theta * (1 - v)), -np.expm1(-theta * v)
+    return 1 / (1 - np.exp(theta * (u - v)) * above / below)
 
 
-def _joe(v: Array, u: Array, more: float) -> Array:
-    theta = 1 + more
-    a, b = (1 - u) ** theta, (1 - v) ** theta
-    return (a + b - a * b) ** (1 / theta - 1) * (1 - u) ** (theta - 1) * (1 - b)
+def _joe(v: Array, u: Array, excess: float) -> Array:
+    theta = 1 + excess
+    a = (1 - u) ** theta
+    b = (1 - v) ** theta
+    survival = a + b - a * b
+    return survival ** (1 / theta - 1) * (1 - u) ** (theta - 1) * (1 - b)
+
+
+def _amh(v: Array, u: Array, theta: float) -> Array:
+    denominator = 1 - theta * (1 - u) * (1 - v)
+    return v * (1 - theta * (1 - v)) / denominator**2
+
+
+def _fgm(v: Array, u: Array, theta: float) -> Array:
+    return v + theta * v * (1 - v) * (1 - 2 * u)
 
 
 COPULAS = {  # conditional distribution function of v given u (Nelsen 2006, chapters 3 and 4), range of the parameter
@@ -160,8 +199,8 @@ COPULAS = {  # conditional distribution function of v given u (Nelsen 2006, chap
     "Gumbel": (_gumbel, (0.02, 15.0)),
     "Frank": (_frank, (0.1, 40.0)),
     "Joe": (_joe, (0.02, 20.0)),
-    "AMH": (lambda v, u, theta: v * (1 - theta * (1 - v)) / (1 - theta * (1 - u) * (1 - v)) ** 2, (0.05, 0.999)),
-    "FGM": (lambda v, u, theta: v + theta * v * (1 - v) * (1 - 2 * u), (0.05, 1.0)),
+    "AMH": (_amh, (0.05, 0.999)),
+    "FGM": (_fgm, (0.05, 1.0)),
 }
 
 
@@ -171,71 +210,112 @@ def copulas(request: Request, g: Generator) -> Part:
         return normal_scores(request, g, "copulas", dof=log_uniform(g, 1.0, 8.0))
     name = pick(g, sorted(COPULAS))
     conditional, strengths = COPULAS[name]
-    flip_u, flip_v = (bool(flip) for flip in g.random(2) < 0.5)
+    flip_u, flip_v = g.random(2) < 0.5
 
-    def build(strength: float) -> ScoredPair:
-        def cdf(edges: Array, score: Array) -> Array:
-            u, v = special.ndtr(-score if flip_u else score), special.ndtr(-edges if flip_v else edges)
-            u, v = np.clip(u, 1e-14, 1 - 1e-14), np.clip(v, 1e-14, 1 - 1e-14)
-            level = np.clip(conditional(v, u, strength), 0, 1)
-            return 1 - level if flip_v else level
+    def level(score, flip):
+        below = special.ndtr(-score if flip else score)
+        return np.clip(below, 1e-14, 1 - 1e-14)
 
-        return ScoredPair(NORMAL_X, cdf, lambda score, g: _inverse(cdf, score, open_uniform(len(score), g)))
+    def build(strength):
+        def cdf(edges, score):
+            below = conditional(level(edges, flip_v), level(score, flip_u), strength)
+            below = np.clip(below, 0, 1)
+            return 1 - below if flip_v else below
 
-    text = f"{name} copula{' u reflected' * flip_u}{' v reflected' * flip_v}"
+        def draw(score, g):
+            return _inverse(cdf, score, open_uniform(len(score), g))
+
+        return ScoredPair(NORMAL_X, cdf, draw)
+
+    text = f"{name} copula"
+    if flip_u:
+        text += " u reflected"
+    if flip_v:
+        text += " v reflected"
     return scored_part("copulas", text, request, g, NORMAL_X, build, strengths)
 
 
 def _inverse(cdf: Callable[[Array, Array], Array], score: Array, level: Array) -> Array:
-    """y at which cdf(y, score) reaches `level`, within 7.5 standard deviations."""
-    ends = np.full(len(score), -7.5), np.full(len(score), 7.5)
-    return sum(bisected(lambda y: ~(cdf(y, score) > level), *ends, 40)) / 2
+    """y at which cdf(y, score) reaches `level`, within MAX_SCORE."""
+
+    def below(y):
+        return ~(cdf(y, score) > level)
+
+    end = np.full(len(score), MAX_SCORE)
+    low, high = bisected(below, -end, end, 40)
+    return (low + high) / 2
 
 
 def normal_scores(request: Request, g: Generator, family: str, dof: float = np.inf, levels: bool = False) -> Part:
     """Two columns of a normal or Student distribution; strength is rho / sqrt(1 - rho^2)."""
     sign = g.choice([-1.0, 1.0])
-    predictor, noise, text = NORMAL_X, NORMAL, "normal"
-    if np.isfinite(dof):
-        text, noise = f"t({dof:.2g})", student(dof + 1)
-        predictor = single_column(f"{text} x", lambda u: special.stdtrit(dof, u), student(dof).sample)
+    is_normal = np.isinf(dof)
 
-    def build(strength: float) -> ScoredPair:
-        rho, spread = sign * strength / np.hypot(1, strength), 1 / np.hypot(1, strength)
+    def quantile(u):
+        return special.stdtrit(dof, u)
 
-        def scale(score: Array) -> Array:
-            return spread * np.sqrt((dof + score**2) / (dof + 1)) if np.isfinite(dof) else spread
+    if is_normal:
+        predictor, noise, text = NORMAL_X, NORMAL, "normal"
+    else:
+        text = f"t({dof:.2g})"
+        noise = student(dof + 1)
+        predictor = single_column(f"{text} x", quantile, student(dof).sample)
 
-        return ScoredPair(
-            predictor,
-            lambda edges, score: noise.cdf((edges - rho * score) / scale(score)),
-            lambda score, g: rho * score + scale(score) * noise.sample(len(score), g),
-        )
+    def build(strength):
+        rho = sign * strength / np.hypot(1, strength)
+        spread = 1 / np.hypot(1, strength)
+
+        def scale(score):
+            if is_normal:
+                return spread
+            return spread * np.sqrt((dof + score**2) / (dof + 1))
+
+        def cdf(edges, score):
+            return noise.cdf((edges - rho * score) / scale(score))
+
+        def draw(score, g):
+            return rho * score + scale(score) * noise.sample(len(score), g)
+
+        return ScoredPair(predictor, cdf, draw)
 
     return scored_part(family, f"1 + 1 {text}", request, g, predictor, build, (0.05, 40.0), levels=levels)
 
 
-# --- counts, labels, times -----------------------------------------------------------------------------------------
+# --- counts, labels, times -------------------------------------------------------------------------------------------
 def counts(request: Request, g: Generator) -> Part:
     """Poisson or negative binomial counts of a rate that depends on the score, sometimes with more zeros."""
-    predictor, (name, function) = _predictor(request, g), draw_function(g)
+    predictor = _draw_predictor(request, g)
+    name, function = draw_function(g)
     signal = standardised_on(predictor, function)
-    mean, zeros = log_uniform(g, 0.3, 40.0), g.uniform(0.05, 0.6) if g.random() < 0.35 else 0.0
-    size = log_uniform(g, 0.5, 10.0) if g.random() < 0.5 else np.inf  # of the negative binomial
+    mean = log_uniform(g, 0.3, 40.0)
+    zeros = 0.0
+    if g.random() < 0.35:
+        zeros = g.uniform(0.05, 0.6)
+    size = np.inf  # of the negative binomial; inf: Poisson
+    if g.random() < 0.5:
+        size = log_uniform(g, 0.5, 10.0)
 
-    def build(strength: float) -> ScoredPair:
-        def rate(score: Array) -> Array:
+    def build(strength):
+        def rate(score):
             return mean * np.exp(np.clip(strength * signal(score), -6, 2.0))
 
-        def cdf(edges: Array, score: Array) -> Array:
-            k, rates = np.floor(edges), rate(score)
-            level = special.pdtr(k, rates) if np.isinf(size) else special.betainc(size, k + 1, size / (size + rates))
+        def cdf(edges, score):
+            k = np.floor(edges)
+            rates = rate(score)
+            if np.isinf(size):
+                level = special.pdtr(k, rates)
+            else:
+                level = special.betainc(size, k + 1, size / (size + rates))
             return zeros + (1 - zeros) * level
 
-        def draw(score: Array, g: Generator) -> Array:
+        def draw(score, g):
             rates = rate(score)
-            rates = rates if np.isinf(size) else rates * g.gamma(size, size=len(score)) / size
-            return np.minimum(np.where(g.random(len(score)) < zeros, 0, g.poisson(rates)), MAX_COUNTS - 1.0)
+            if np.isfinite(size):
+                factors = g.gamma(size, size=len(score))
+                rates = rates * factors / size
+            is_zero = g.random(len(score)) < zeros
+            counts = np.where(is_zero, 0, g.poisson(rates))
+            return np.minimum(counts, MAX_COUNTS - 1.0)
 
         return ScoredPair(predictor, cdf, draw, lattice=MAX_COUNTS)
 
@@ -246,37 +326,45 @@ def counts(request: Request, g: Generator) -> Part:
 
 def label_of_numbers(request: Request, g: Generator) -> Part:
     """A label whose probabilities depend on the score: thresholds (ordinal), softmax, or a rare class."""
-    return label_part("label_of_numbers", request, g, _predictor(request, g), int(g.integers(2, 9)))
+    predictor = _draw_predictor(request, g)
+    return label_part("label_of_numbers", request, g, predictor, int(g.integers(2, 9)))
 
 
 def label_part(family: str, request: Request, g: Generator, predictor: Predictor, classes: int) -> Part:
     """A label whose probabilities depend on the predictor's score."""
     kind = pick(g, ("thresholds", "softmax", "rare class"))
-    classes = 2 if kind == "rare class" else classes
-    is_bent = family in ("label_of_numbers", "wide_signal")
-    name, function = draw_function(g) if is_bent else ("linear", lambda s: s)
+    name, function = "linear", lambda score: score
+    if family in ("label_of_numbers", "wide_signal"):
+        name, function = draw_function(g)
     signal = standardised_on(predictor, function)
     if kind == "rare class":
+        classes = 2
         shares = np.array([1 - log_uniform(g, 0.005, 0.1)])
     else:
-        shares = np.cumsum(g.dirichlet(np.full(classes, 4.0)))[:-1]
-    cuts = np.quantile(signal(predictor.quantile((np.arange(400) + 0.5) / 400)), shares)
-    slopes, offsets = g.normal(size=classes), g.normal(0, 0.5, classes)
+        of_classes = g.dirichlet(np.full(classes, 4.0))
+        shares = np.cumsum(of_classes)[:-1]
+    levels = (np.arange(400) + 0.5) / 400
+    pilot = signal(predictor.quantile(levels))
+    cuts = np.quantile(pilot, shares)
+    slopes = g.normal(size=classes)
+    offsets = g.normal(0, 0.5, classes)
     order = g.permutation(classes)
 
-    def build(strength: float) -> ScoredPair:
-        def probabilities(score: Array) -> Array:
+    def build(strength):
+        def probabilities(score):
             """[k, classes]."""
             if kind == "softmax":
                 return special.softmax(strength * slopes * signal(score) + offsets, axis=1)
             level = special.ndtr((cuts - signal(score)) * strength)
             return np.diff(level, axis=1, prepend=0.0, append=1.0)
 
-        def cdf(edges: Array, score: Array) -> Array:
-            return np.cumsum(probabilities(score)[:, order], axis=1)[:, :-1]
+        def cdf(edges, score):
+            ordered = probabilities(score)[:, order]
+            return np.cumsum(ordered, axis=1)[:, :-1]
 
-        def draw(score: Array, g: Generator) -> Array:
-            return (g.random((len(score), 1)) > cdf(cuts, score[:, None])).sum(axis=1).astype(float)
+        def draw(score, g):
+            above = g.random((len(score), 1)) > cdf(cuts, score[:, None])
+            return above.sum(axis=1).astype(float)
 
         return ScoredPair(predictor, cdf, draw, lattice=classes)
 
@@ -286,10 +374,11 @@ def label_part(family: str, request: Request, g: Generator, predictor: Predictor
 
 def ordered_levels(request: Request, g: Generator) -> Part:
     """Ordered levels (Likert items, genotypes) of a pair of numbers, in x, y or both."""
-    request = replace(request, columns=(1, 1), tied=(g.random() < 0.6, True))
+    tied_x = g.random() < 0.6
+    request = replace(request, columns=(1, 1), tied=(tied_x, True))
     if g.random() < 0.5:
         return normal_scores(request, g, "ordered_levels", levels=True)
-    return replace(additive_noise(request, g, levels=True), family="ordered_levels")
+    return noisy_part("ordered_levels", request, g, _draw_predictor(request, g), levels=True)
 
 
 def censored_times(request: Request, g: Generator) -> Part:
@@ -298,35 +387,40 @@ def censored_times(request: Request, g: Generator) -> Part:
     y is coded as time, negative where censored; kind both has the time and whether the event occurred, kind numbers
     the time alone.
     """
-    predictor, (name, function) = _predictor(request, g), draw_function(g)
+    predictor = _draw_predictor(request, g)
+    name, function = draw_function(g)
     signal = standardised_on(predictor, function)
-    shape, censoring = log_uniform(g, 0.6, 3.0), log_uniform(g, 0.05, 1.5)
+    shape = log_uniform(g, 0.6, 3.0)
+    censoring = log_uniform(g, 0.05, 1.5)
     both = request.y == "both"
 
-    def build(strength: float) -> ScoredPair:
-        def hazard(score: Array) -> Array:
+    def build(strength):
+        def hazard(score):
             return np.exp(np.clip(strength * signal(score), -9, 9))
 
-        def cdf(edges: Array, score: Array) -> Array:
+        def cdf(edges, score):
             rate = hazard(score)
             total = rate + censoring
-            beyond = np.exp(-total * np.abs(edges) ** shape)  # P(no end before |edge|)
+            survival = np.exp(-total * np.abs(edges) ** shape)  # P(no end before |edge|)
+            ended = np.where(edges < 0, 0.0, 1 - survival)
             if not both:
-                return np.where(edges < 0, 0.0, 1 - beyond)
-            censored = censoring / total * np.where(edges < 0, beyond, 1.0)
-            return censored + rate / total * np.where(edges < 0, 0.0, 1 - beyond)
+                return ended
+            censored = censoring / total * np.where(edges < 0, survival, 1.0)
+            return censored + rate / total * ended
 
-        def draw(score: Array, g: Generator) -> Array:
-            rate = hazard(score)
-            time = (g.exponential(size=len(score)) / (rate + censoring)) ** (1 / shape)
-            event = g.random(len(score)) < rate / (rate + censoring)
+        def draw(score, g):
+            total = hazard(score) + censoring
+            exponential = g.exponential(size=len(score))
+            time = (exponential / total) ** (1 / shape)
+            event = g.random(len(score)) < hazard(score) / total
             return np.where(event | (not both), time, -time)
 
         return ScoredPair(predictor, cdf, draw, about_zero=True)
 
-    def decode(y: Array) -> Sample:
-        return Sample(np.abs(y)[:, None], (y > 0).astype(np.int64)[:, None])
+    def decode(y):
+        events = (y > 0).astype(np.int64)
+        return Sample(np.abs(y)[:, None], events[:, None])
 
     text = f"Weibull({shape:.2g}) times, hazard exp({name}), censoring rate {censoring:.2g},"
-    strengths, decoded = (0.05, 4.0), decode if both else None
-    return scored_part("censored_times", text, request, g, predictor, build, strengths, decoded)
+    decoded = decode if both else None
+    return scored_part("censored_times", text, request, g, predictor, build, (0.05, 4.0), decoded)

@@ -38,15 +38,18 @@ class NumberTransition:
         """Densities [next, ...] of next values, up to a constant."""
         following = values.reshape(-1, *(1,) * np.broadcast(own, other).ndim)
         score = (following - self.mean(own, other)) / self.scale(own, other)
-        return np.exp(-0.5 * (score - self.gap) ** 2) + np.exp(-0.5 * (score + self.gap) ** 2)
+        upper = np.exp(-0.5 * (score - self.gap) ** 2)
+        lower = np.exp(-0.5 * (score + self.gap) ** 2)
+        return upper + lower
 
     def values(self, pilot: Array, size: int) -> Array:
         """About `size` equally spaced values around those of a pilot; 0 lies between two of them."""
         low, high = pilot.min(), pilot.max()
         margin = GRID_MARGIN * (high - low)
         step = (high - low + 2 * margin) / size
-        first, last = np.floor((low - margin) / step), np.ceil((high + margin) / step)
-        return step * (np.arange(first, last) + 0.5)
+        lowest = np.floor((low - margin) / step)
+        highest = np.ceil((high + margin) / step)
+        return step * (np.arange(lowest, highest) + 0.5)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +64,8 @@ class CountTransition:
         """Next counts of the shape of the present ones."""
         rate = self.rate(own, other)
         if np.isfinite(self.shape):
-            rate = rate * g.gamma(self.shape, 1 / self.shape, size=np.shape(own))
+            factor = g.gamma(self.shape, 1 / self.shape, size=np.shape(own))
+            rate = rate * factor
         return g.poisson(rate)
 
     def weights(self, values: Array, own: Array, other: Array) -> Array:
@@ -69,7 +73,8 @@ class CountTransition:
         rate = self.rate(own, other)
         following = values.reshape(-1, *(1,) * np.ndim(rate))
         if np.isfinite(self.shape):
-            return stats.nbinom.pmf(following, self.shape, self.shape / (self.shape + rate))
+            chance = self.shape / (self.shape + rate)
+            return stats.nbinom.pmf(following, self.shape, chance)
         return stats.poisson.pmf(following, rate)
 
     def values(self, pilot: Array, size: int) -> Array:

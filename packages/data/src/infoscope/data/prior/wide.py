@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from infoscope.data.prior import latent, linear, maps, scalar
+from infoscope.data.prior import linear, maps, scalar
 from infoscope.data.prior.draws import Array, Generator, log_uniform, log_uniform_int, pick
+from infoscope.data.prior.emissions import draw_emission, exact_labels, latent_part
 from infoscope.data.prior.noise import Predictor
 from infoscope.data.prior.parts import Part, Request
 
@@ -23,7 +24,8 @@ def score_of_many(request: Request, g: Generator) -> Part:
     """y is a function of one direction of many columns plus noise, or a label of it."""
     predictor = draw_predictor(g)
     if request.y == "categories":
-        return scalar.label_part(FAMILY, request, g, predictor, int(g.integers(2, 9)))
+        classes = int(g.integers(2, 9))
+        return scalar.label_part(FAMILY, request, g, predictor, classes)
     return scalar.noisy_part(FAMILY, request, g, predictor)
 
 
@@ -34,7 +36,7 @@ def draw_predictor(g: Generator) -> Predictor:
     signal, direction = _draw_direction(columns, g)
     mixing, mix = _draw_mixing(columns, g)
 
-    def sample(n: int, g: Generator) -> tuple[Array, Array]:
+    def sample(n, g):
         components = g.normal(size=(n, columns))
         return mix(components * scales), components @ direction
 
@@ -45,10 +47,13 @@ def _draw_scales(columns: int, g: Generator) -> tuple[str, Array]:
     """Standard deviations of the components, the largest first."""
     kind = pick(g, ("equal spectrum", "decaying spectrum", "few large components"))
     if kind == "decaying spectrum":
-        return kind, np.arange(1.0, columns + 1) ** -g.uniform(0.3, 1.5)
+        decay = g.uniform(0.3, 1.5)
+        return kind, np.arange(1.0, columns + 1) ** -decay
     scales = np.ones(columns)
     if kind == "few large components":
-        scales[: int(g.integers(1, 9))] = log_uniform(g, 2.0, 20.0)
+        largest = log_uniform(g, 2.0, 20.0)
+        count = int(g.integers(1, 9))
+        scales[:count] = largest
     return kind, scales
 
 
@@ -87,17 +92,22 @@ def _along_line(values: Array, memory: float) -> Array:
 
 def classes_of_many(request: Request, g: Generator) -> Part:
     """A class label that moves the means of a few of many columns, or of all of them."""
-    columns, classes = log_uniform_int(g, *COLUMNS), int(g.integers(2, 9))
+    columns = log_uniform_int(g, *COLUMNS)
+    classes = int(g.integers(2, 9))
     centres = g.normal(size=(classes, columns))
     if g.random() < 0.6:
-        centres[:, g.permutation(columns)[int(g.integers(1, 11)) :]] = 0
-    prior = g.dirichlet(np.full(classes, log_uniform(g, 0.8, 20.0))) + 0.01
-    x = latent.draw_emission(g, "numbers", centres, request.nats, False)
-    y = latent.Labels((np.eye(classes),))
-    return latent.latent_part(FAMILY, "classes", np.diag(prior / prior.sum()), x, y)
+        order = g.permutation(columns)
+        informative = int(g.integers(1, 11))
+        centres[:, order[informative:]] = 0
+    concentration = log_uniform(g, 0.8, 20.0)
+    prior = g.dirichlet(np.full(classes, concentration)) + 0.01
+    x = draw_emission(g, "numbers", centres, request.nats, False)
+    table = np.diag(prior / prior.sum())
+    return latent_part(FAMILY, "classes", table, x, exact_labels(classes))
 
 
 def factors_of_many(request: Request, g: Generator) -> Part:
     """Two noisy linear images of the same few factors, each in many columns."""
-    p, q = (log_uniform_int(g, *FACTOR_COLUMNS) for _ in range(2))
+    p = log_uniform_int(g, *FACTOR_COLUMNS)
+    q = log_uniform_int(g, *FACTOR_COLUMNS)
     return linear.factors_part(FAMILY, p, q, request.nats, g)

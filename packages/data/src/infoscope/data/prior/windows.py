@@ -82,11 +82,13 @@ def normal_truth(covariance: Array, window: Window) -> Truth:
 
 def _normal_nats(covariance: Array, x: Places, y: Places, z: Places) -> float:
     """I(x; y | z) of columns of a normal vector, nats."""
-    total = 0.0
-    for sign, columns in ((1, (x, z)), (1, (y, z)), (-1, (z,)), (-1, (x, y, z))):
+
+    def log_determinant(*columns):
         chosen = np.concatenate(columns)
         block = covariance[np.ix_(chosen, chosen)]
-        total += sign * np.linalg.slogdet(block)[1]
+        return np.linalg.slogdet(block)[1]
+
+    total = log_determinant(x, z) + log_determinant(y, z) - log_determinant(z) - log_determinant(x, y, z)
     return float(total) / 2 if total > ROUNDING else 0.0
 
 
@@ -135,10 +137,12 @@ class NormalMixture:
     def log_ratios(self, values: Array, window: Window) -> tuple[Array, Array]:
         """Log density ratios [n] whose means are transfer entropy and information."""
         x, y, now = window.x_past, window.y_past, window.y_now
-        given_both = self.log_density(values, x, y, now) - self.log_density(values, x, y)
-        given_y = self.log_density(values, y, now) - self.log_density(values, y)
-        given_x = self.log_density(values, x, now) - self.log_density(values, x)
-        return given_both - given_y, given_x - self.log_density(values, now)
+
+        def log_density_of_now(*past):
+            return self.log_density(values, *past, now) - self.log_density(values, *past)
+
+        transfer = log_density_of_now(x, y) - log_density_of_now(y)
+        return transfer, log_density_of_now(x) - self.log_density(values, now)
 
 
 def mixture_truth(mixture: NormalMixture, window: Window, generator: Generator) -> Truth:

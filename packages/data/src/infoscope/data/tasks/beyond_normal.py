@@ -113,13 +113,15 @@ def _sparse(dim: int, pairs: int, strength: float) -> NDArray:
 
 
 def _normal(covariance: NDArray, dim: int, n: int, g: Generator) -> Pair:
-    both = g.normal(size=(n, len(covariance))) @ np.linalg.cholesky(covariance).T
+    root = np.linalg.cholesky(covariance)
+    both = g.normal(size=(n, len(covariance))) @ root.T
     return both[:, :dim], both[:, dim:]
 
 
 def _student(dim: int, dof: float, n: int, g: Generator) -> Pair:
     normal = g.normal(size=(n, 2 * dim))
-    both = normal / np.sqrt(g.chisquare(dof, size=(n, 1)) / dof)
+    scale = np.sqrt(g.chisquare(dof, size=(n, 1)) / dof)
+    both = normal / scale
     return both[:, :dim], both[:, dim:]
 
 
@@ -130,7 +132,9 @@ def _with_margin(v: NDArray, parts: tuple[tuple[float, float], ...]) -> NDArray:
     def below(points):
         return sum(weight * stats.norm.cdf(points - mean) for weight, mean in parts) < level
 
-    low, high = bisected(below, np.full(level.shape, -12.0), np.full(level.shape, 17.0), 60)
+    least = np.full(level.shape, -12.0)
+    greatest = np.full(level.shape, 17.0)
+    low, high = bisected(below, least, greatest, 60)
     return (low + high) / 2
 
 
@@ -150,7 +154,8 @@ def _mapped(name: str, x: NDArray, y: NDArray) -> Pair:
         return _spiral(x, 0, 1), _spiral(y, 1, 2)
     if name == "swissroll_x":
         t = 1.5 * np.pi * (1 + 2 * x)
-        return np.hstack([t * np.cos(t), t * np.sin(t)]) / 21, y
+        roll = np.hstack([t * np.cos(t), t * np.sin(t)])
+        return roll / 21, y
     column_map = COLUMN_MAPS[name]
     return column_map(x), column_map(y)
 
@@ -158,7 +163,9 @@ def _mapped(name: str, x: NDArray, y: NDArray) -> Pair:
 def _spiral(v: NDArray, a: int, b: int) -> NDArray:
     """Every row rotated in the plane of the coordinates a and b by its squared norm / dim."""
     angle = (v**2).sum(axis=1) / v.shape[1]
+    cosine = np.cos(angle)
+    sine = np.sin(angle)
     turned = v.copy()
-    turned[:, a] = np.cos(angle) * v[:, a] - np.sin(angle) * v[:, b]
-    turned[:, b] = np.sin(angle) * v[:, a] + np.cos(angle) * v[:, b]
+    turned[:, a] = cosine * v[:, a] - sine * v[:, b]
+    turned[:, b] = sine * v[:, a] + cosine * v[:, b]
     return turned

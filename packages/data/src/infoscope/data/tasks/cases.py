@@ -65,7 +65,12 @@ def plus_noise(signal: Map, noise: float) -> Callable[[Any, Generator], NDArray]
 
 def split_columns(draw: Draw, columns: int, truth: Any) -> Case:
     """x of the first columns of draw(n, generator) [n, d], y of the others; truth as of `with_truth`."""
-    return with_truth(lambda n, g: tuple(np.split(draw(n, g), [columns], axis=1)), truth)
+
+    def sample(n, g):
+        both = draw(n, g)
+        return both[:, :columns], both[:, columns:]
+
+    return with_truth(sample, truth)
 
 
 def normals(*shape: int) -> Draw:
@@ -79,7 +84,8 @@ def coupled(dim: int, correlation: float, pairs: int, map_x: Map | None = None, 
     def sample(n, g):
         x = g.normal(size=(n, dim))
         y = g.normal(size=(n, dim))
-        y[:, :pairs] = correlation * x[:, :pairs] + np.sqrt(1 - correlation**2) * y[:, :pairs]
+        noise = np.sqrt(1 - correlation**2) * y[:, :pairs]
+        y[:, :pairs] = correlation * x[:, :pairs] + noise
         if map_x is None:
             return x, y
         return map_x(x), map_y(y)

@@ -101,10 +101,12 @@ def weak_table(strength: float) -> Case:
 def embeddings(columns_x: int, columns_y: int, factors: int, seed: int) -> Case:
     """Normal x and y: random mixtures of some common factors, and noise of variance 1 in every column."""
     columns = columns_x + columns_y
-    loadings = np.random.default_rng(seed).normal(size=(columns, factors)) * math.sqrt(2 / factors)
+    directions = np.random.default_rng(seed).normal(size=(columns, factors))
+    loadings = directions * math.sqrt(2 / factors)
 
     def draw(n, g):
-        return g.normal(size=(n, factors)) @ loadings.T + g.normal(size=(n, columns))
+        signal = g.normal(size=(n, factors)) @ loadings.T
+        return signal + g.normal(size=(n, columns))
 
     def truth():
         return normal_information(loadings @ loadings.T + np.eye(columns), columns_x)
@@ -131,7 +133,8 @@ def labelled(columns: int, classes: int, apart: float, seed: int) -> Case:
 
     def truth():
         x, label = sample(DRAWS // 4, np.random.default_rng(0))
-        log_densities = x @ centres.T - (centres**2).sum(axis=1) / 2
+        squares = (centres**2).sum(axis=1)
+        log_densities = x @ centres.T - squares / 2
         log_chances = special.log_softmax(log_densities, axis=1)
         log_chance = log_chances[np.arange(len(x)), label]
         return mean_of_draws(math.log(classes) + log_chance)

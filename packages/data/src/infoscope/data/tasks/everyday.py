@@ -15,11 +15,13 @@ from infoscope.data.tasks.cases import NOISE, Case, coupled, entropy_of, normals
 
 
 # --- numbers -------------------------------------------------------------------------------------------------------
-def zero_inflated_poisson(zeros: float = 0.15) -> Case:
+def zero_inflated_poisson() -> Case:
     """x exponential, y zero with probability `zeros`, else Poisson of mean x (Gao et al. 2017; by quadrature)."""
+    zeros = 0.15
 
     def count(x, g):
-        return np.where(g.random(len(x)) < zeros, 0, g.poisson(x))
+        is_zero = g.random(len(x)) < zeros
+        return np.where(is_zero, 0, g.poisson(x))
 
     def truth():
         nodes, weights = np.polynomial.legendre.leggauss(400)
@@ -40,8 +42,10 @@ def without_mean(v: NDArray) -> NDArray:
     return np.sign(v) * np.expm1(v**2)
 
 
-def rounded_gaussian(nats: float = 0.5, grid: float = 0.5) -> Case:
+def rounded_gaussian() -> Case:
     """Two correlated normals, rounded to a grid (in standard deviations)."""
+    nats = 0.5
+    grid = 0.5
     correlation = np.sqrt(1 - np.exp(-2 * nats))
     noise = np.exp(-nats)
 
@@ -64,16 +68,19 @@ def rounded_gaussian(nats: float = 0.5, grid: float = 0.5) -> Case:
     return with_truth(sample, truth)
 
 
-def patients(rows: int = 10, shared: float = 0.6, correlation: float = 0.7) -> Case:
+def patients() -> Case:
     """Two correlated normal columns, `rows` per patient; a share `shared` of each variance is between patients."""
+    rows = 10
+    shared = 0.6
+    correlation = 0.7
 
     def sample(n, g):
         patient = np.arange(n) // rows
         root = np.linalg.cholesky([[1, correlation], [correlation, 1]])
         between = g.normal(size=(patient[-1] + 1, 2))[patient]
         within = g.normal(size=(n, 2))
-        both = math.sqrt(shared) * between @ root.T + math.sqrt(1 - shared) * within @ root.T
-        return both[:, 0], both[:, 1], patient
+        x, y = (math.sqrt(shared) * between @ root.T + math.sqrt(1 - shared) * within @ root.T).T
+        return x, y, patient
 
     return with_truth(sample, -0.5 * math.log1p(-(correlation**2)), grouped=True)
 
@@ -88,27 +95,33 @@ def mixed_columns() -> Case:
         kind = g.integers(0, len(means), n)
         size = g.normal(size=n)
         y = means[kind] + slope * size + noise * g.normal(size=n)
-        return {"kind": np.array(["a", "b", "c"])[kind], "size": size}, y
+        names = np.array(["a", "b", "c"])
+        return {"kind": names[kind], "size": size}, y
 
     spread = math.hypot(slope, noise)
-    points = np.linspace(means.min() - 9 * spread, means.max() + 9 * spread, 20_001)
-    density = stats.norm.pdf(points[:, None], means, spread).mean(axis=1)
-    return with_truth(sample, entropy_of(points, density) - NOISE - math.log(noise))
+    margin = 9 * spread
+    points = np.linspace(means.min() - margin, means.max() + margin, 20_001)
+    densities = stats.norm.pdf(points[:, None], means, spread)
+    entropy = entropy_of(points, densities.mean(axis=1))
+    return with_truth(sample, entropy - NOISE - math.log(noise))
 
 
 # --- labels and categories -----------------------------------------------------------------------------------------
-def uniform_beside_label(classes: int = 5) -> Case:
+def uniform_beside_label() -> Case:
     """x uniform on [y, y + 2] for a label y: log m - (m - 1) / m log 2 (Gao et al. 2017)."""
+    classes = 5
 
     def sample(n, g):
         y = g.integers(0, classes, n)
         return y + 2 * g.random(n), y
 
-    return with_truth(sample, np.log(classes) - (classes - 1) / classes * np.log(2), "labels")
+    overlap = (classes - 1) / classes
+    return with_truth(sample, np.log(classes) - overlap * np.log(2), "labels")
 
 
-def label_of_one_of(dim: int, apart: float = 1.5) -> Case:
+def label_of_one_of(dim: int) -> Case:
     """A balanced label moves one of `dim` normal columns."""
+    apart = 1.5
 
     def sample(n, g):
         y = g.integers(0, 2, n)
@@ -136,20 +149,24 @@ def parity_of_signs(columns: int, signs: int = 2, wrong: float = 0.1) -> Case:
     return response(normals(columns), label, math.log(2) - entropy, "labels")
 
 
-def sparse_table(levels: int = 40, copied: float = 0.5) -> Case:
+def sparse_table() -> Case:
     """Two categories of `levels` values of uneven shares, of which one is a relabelled copy of the other, or drawn
     anew: 1,600 cells, so that most hold a row or none.
     """
+    levels = 40
+    copied = 0.5
     shares = 1 / np.arange(1, levels + 1)
     shares /= shares.sum()
     moved = np.random.default_rng(40).permutation(levels)
 
     def sample(n, g):
         x = g.choice(levels, n, p=shares)
-        y = np.where(g.random(n) < copied, x, g.choice(levels, n, p=shares))
+        is_copied = g.random(n) < copied
+        y = np.where(is_copied, x, g.choice(levels, n, p=shares))
         return x.astype(str), moved[y].astype(str)
 
-    joint = (1 - copied) * np.outer(shares, shares) + copied * np.diag(shares)
+    independent = np.outer(shares, shares)
+    joint = (1 - copied) * independent + copied * np.diag(shares)
     return with_truth(sample, table_information(joint), "categories")
 
 

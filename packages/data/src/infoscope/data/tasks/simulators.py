@@ -10,32 +10,36 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from infoscope.checks import require_int, require_number
+from infoscope.data.tasks.cases import Generator
 from infoscope.errors import InvalidInput, WrongShape
+
+Array = np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
 class Simulated:
     """Variables [n, m] of a known tree: parents [m], -1 for the root."""
 
-    variables: np.ndarray
-    parents: np.ndarray
+    variables: Array
+    parents: Array
 
 
-def star(m: int) -> np.ndarray:
+def star(m: int) -> Array:
     """The parents of the tree in which node 0 is the parent of all others."""
     parents = np.zeros(require_int("m", m, 2), dtype=int)
     parents[0] = -1
     return parents
 
 
-def gaussian_hub(n: int, m: int, generator: np.random.Generator) -> Simulated:
+def gaussian_hub(n: int, m: int, generator: Generator) -> Simulated:
     """Xu et al. 2020, section 6.1: X_0 ~ Beta(1/2, 1/2), X_j ~ N(X_0, (0.1 j)^2) for j = 1..m-1."""
     hub = generator.beta(0.5, 0.5, (n, 1))
-    noise = generator.normal(size=(n, m - 1)) * 0.1 * np.arange(1, m)
+    noise = generator.normal(size=(n, m - 1))
+    noise = noise * 0.1 * np.arange(1, m)
     return Simulated(np.hstack([hub, hub + noise]), star(m))
 
 
-def discrete_star(n: int, m: int, states: int, generator: np.random.Generator) -> Simulated:
+def discrete_star(n: int, m: int, states: int, generator: Generator) -> Simulated:
     """X_0 uniform over `states`; X_j given X_0 by a table whose rows are uniform over the simplex; integers [n, m]."""
     hub = generator.integers(require_int("states", states, 2), size=n)
     columns = [hub]
@@ -45,7 +49,7 @@ def discrete_star(n: int, m: int, states: int, generator: np.random.Generator) -
     return Simulated(np.column_stack(columns), star(m))
 
 
-def discretised_logistic(n: int, m: int, states: int, scale: float, generator: np.random.Generator) -> Simulated:
+def discretised_logistic(n: int, m: int, states: int, scale: float, generator: Generator) -> Simulated:
     """X_0 uniform over `states`; X_j logistic of mean (X_0 + j) mod states, rounded to 0..states-1; integers [n, m]."""
     require_number("scale", scale, ends=False)
     hub = generator.integers(require_int("states", states, 2), size=n)
@@ -59,14 +63,14 @@ def discretised_logistic(n: int, m: int, states: int, scale: float, generator: n
     return Simulated(np.column_stack(columns), star(m))
 
 
-def draw_classes(shares: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+def draw_classes(shares: Array, generator: Generator) -> Array:
     """One class from every distribution [n, classes], int64 [n]."""
     levels = shares[:, :-1].cumsum(axis=1)
     above = generator.random((len(shares), 1)) > levels
     return above.sum(axis=1)
 
 
-def random_graph(m: int, parents: int, generator: np.random.Generator) -> np.ndarray:
+def random_graph(m: int, parents: int, generator: Generator) -> Array:
     """A random acyclic graph, bool [m, m] ([i, j]: i acts on j): up to `parents` earlier nodes in a random order."""
     order = generator.permutation(require_int("m", m, 2))
     most = require_int("parents", parents, 1)
@@ -79,8 +83,8 @@ def random_graph(m: int, parents: int, generator: np.random.Generator) -> np.nda
 
 
 def gene_network(
-    n: int, generator: np.random.Generator, adjacency: ArrayLike | None = None, noise: float = 0.3
-) -> tuple[np.ndarray, np.ndarray]:
+    n: int, generator: Generator, adjacency: ArrayLike | None = None, noise: float = 0.3
+) -> tuple[Array, Array]:
     """Expression of genes that activate or repress one another, float64 [n, m], and the acyclic graph, bool [m, m].
 
     adjacency None: 20 genes (cf. HPN-DREAM; Xu et al. 2020, section 6.2) with one or two regulators. A gene is the mean
@@ -111,11 +115,11 @@ def moving_digits(
     images: ArrayLike,
     sequences: int,
     frames: int,
-    generator: np.random.Generator,
+    generator: Generator,
     size: int = 64,
     digits: int = 2,
     speed: float = 3.0,
-) -> np.ndarray:
+) -> Array:
     """Videos of images that bounce off the edges, float32 [sequences, frames, size, size] in [0, 1].
 
     images [k, h, w] in [0, 1] (Moving-MNIST, Srivastava et al. 2015); speed in pixels per frame.
@@ -130,12 +134,14 @@ def moving_digits(
             image = images[generator.integers(len(images))]
             angle = generator.uniform(0.0, 2.0 * math.pi)
             direction = [math.sin(angle), math.cos(angle)]
-            path = generator.uniform(0.0, room) + speed * np.outer(np.arange(frames), direction)
+            start = generator.uniform(0.0, room)
+            path = start + speed * np.outer(np.arange(frames), direction)
             # Bouncing is a straight walk through mirrored copies of the room; without room nothing moves.
             folded = path % (2 * np.maximum(room, 1))
             bounced = np.round(room - np.abs(folded - room))
             places = np.where(room > 0, bounced, 0).astype(int)
+            height, width = image.shape
             for frame, (top, left) in zip(video, places):
-                window = frame[top : top + image.shape[0], left : left + image.shape[1]]
+                window = frame[top : top + height, left : left + width]
                 np.maximum(window, image, out=window)
     return videos

@@ -155,11 +155,11 @@ class KnownTable:
     def spare(self) -> list[str]:
         """Relevant columns that add nothing to another column, an invertible map of their source."""
         invertible = {name for name, channel in CHANNELS.items() if channel.cells is None}
-        whole = {source for source, channel in self.columns.values() if channel in invertible}
+        copied = {source for source, channel in self.columns.values() if channel in invertible}
         names = []
         for name in self.relevant:
             source, channel = self.columns[name]
-            if source in whole and channel not in invertible:
+            if source in copied and channel not in invertible:
                 names.append(name)
         return names
 
@@ -215,14 +215,14 @@ class KnownTable:
         low = sum(values.min() for values in others)
         high = sum(values.max() for values in others)
         step = max((high + effect.max() - low - effect.min()) / STEPS, 1e-6)
-        rest = np.ones(1)
+        of_others = np.ones(1)
         for values in others:  # the distribution of the others' sum, in steps
             steps = in_steps(values, step)
-            rest = np.convolve(rest, np.bincount(steps) / len(steps))
-        size = len(rest) + int((effect.max() - effect.min()) / step) + 2
+            of_others = np.convolve(of_others, np.bincount(steps) / len(steps))
+        size = len(of_others) + int((effect.max() - effect.min()) / step) + 2
         of_sum = self._target_cells(low + effect.min() + step * np.arange(size))
         starts, of_place = np.unique(in_steps(effect, step), return_inverse=True)
-        of_start = [rest @ of_sum[start : start + len(rest)] for start in starts]
+        of_start = [of_others @ of_sum[start : start + len(of_others)] for start in starts]
         return np.array(of_start)[of_place]
 
     def _target_cells(self, total: Values) -> Values:

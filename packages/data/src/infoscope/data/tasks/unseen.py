@@ -40,17 +40,24 @@ def normal_noise(draw: Draw, signal: Map, noise: float, values: NDArray, weights
     return response(draw, plus_noise(signal, noise), lambda: through_noise(noise, values, weights))
 
 
-def squared_length(dim: int, noise: float = 1.0) -> Case:
+def squared_length(dim: int) -> Case:
     """y = |x|^2 + noise, x of `dim` normal columns."""
+    noise = 1.0
     values = middles(0, 12 * dim)
     weights = stats.chi2.pdf(values, dim)
-    return normal_noise(normals(dim), lambda x: (x**2).sum(axis=1), noise, values, weights)
+
+    def signal(x):
+        return (x**2).sum(axis=1)
+
+    return normal_noise(normals(dim), signal, noise, values, weights)
 
 
-def largest_of(dim: int, noise: float = 0.1) -> Case:
+def largest_of(dim: int) -> Case:
     """y = the largest of `dim` exponential columns + noise."""
+    noise = 0.1
     values = middles(0, 30)
-    weights = np.exp(-values) * (-np.expm1(-values)) ** (dim - 1)
+    below = -np.expm1(-values)
+    weights = np.exp(-values) * below ** (dim - 1)
 
     def draw(n, g):
         return g.exponential(size=(n, dim))
@@ -63,15 +70,20 @@ def surface(noise: float = 0.005) -> Case:
     values = middles(0, 2, 2000)
     ends = np.clip([values, values - 1], 0, 1)
     below_upper, below_lower = ends - special.xlogy(ends, ends)
+    weights = below_upper - below_lower
+
+    def draw(n, g):
+        return g.random((n, 3))
 
     def signal(x):
         return x[:, 0] * x[:, 1] + x[:, 2]
 
-    return normal_noise(lambda n, g: g.random((n, 3)), signal, noise, values, below_upper - below_lower)
+    return normal_noise(draw, signal, noise, values, weights)
 
 
-def zero_or_gamma(zeros: float = 0.4) -> Case:
+def zero_or_gamma() -> Case:
     """x is 0 with probability 0.4 and else gamma of shape 2; y = x + normal / 2."""
+    zeros = 0.4
     x = middles(0, 30)
     density = stats.gamma.pdf(x, 2)
     weights = np.append((1 - zeros) * density / density.sum(), zeros)
@@ -83,14 +95,19 @@ def zero_or_gamma(zeros: float = 0.4) -> Case:
     return normal_noise(draw, lambda x: x, 0.5, np.append(x, 0), weights)
 
 
-def product_among(dim: int, noise: float = 0.3) -> Case:
+def product_among(dim: int) -> Case:
     """y = x1 x2 + noise, of `dim` normal columns: normal given x1 alone, of variance x1^2 + noise^2."""
-    z = middles(-8, 8)
+    noise = 0.3
+    x1 = middles(-8, 8)
+    spread = np.hypot(x1, noise)
+
+    def signal(x):
+        return x[:, 0] * x[:, 1]
 
     def truth():
-        return through_noise(noise, 0.0, stats.norm.pdf(z), spread=np.hypot(z, noise))
+        return through_noise(noise, 0.0, stats.norm.pdf(x1), spread)
 
-    return response(normals(dim), plus_noise(lambda x: x[:, 0] * x[:, 1], noise), truth)
+    return response(normals(dim), plus_noise(signal, noise), truth)
 
 
 def growing_noise() -> Case:
@@ -102,7 +119,7 @@ def growing_noise() -> Case:
         return x + (0.1 + x / 2) * g.normal(size=len(x))
 
     def truth():
-        return through_noise(stats.gmean(spread), x, 1.0, spread=spread)
+        return through_noise(stats.gmean(spread), x, 1.0, spread)
 
     return response(lambda n, g: 3 * g.random(n), respond, truth)
 
@@ -116,14 +133,20 @@ def product_noise() -> Case:
     def truth():
         near, _ = integrate.quad(entropy_at, 0, 1)
         far, _ = integrate.quad(entropy_at, 1, 300)
-        return 2 * (near + far) - NOISE + (np.euler_gamma + np.log(2)) / 2
+        entropy = 2 * (near + far)
+        mean_log_size = (np.euler_gamma + np.log(2)) / 2  # less its sign
+        return entropy - NOISE + mean_log_size
 
-    return response(normals(), lambda x, g: x * g.normal(size=len(x)), truth)
+    def respond(x, g):
+        return x * g.normal(size=len(x))
+
+    return response(normals(), respond, truth)
 
 
 # --- normal columns ------------------------------------------------------------------------------------------------
-def moving_correlation(largest: float = 0.95) -> Case:
+def moving_correlation() -> Case:
     """The correlation of y and x1 is 0.95 sin(pi x2), x2 uniform on (-1, 1): I is the mean of -log(1 - r^2) / 2."""
+    largest = 0.95
 
     def sample(n, g):
         x1 = g.normal(size=n)
@@ -136,11 +159,12 @@ def moving_correlation(largest: float = 0.95) -> Case:
     return with_truth(sample, -0.5 * np.log1p(-(r**2)).mean())
 
 
-def crossed_corners(apart: float = 2.0) -> Case:
+def crossed_corners() -> Case:
     """x and y near corners (+-2, +-2) with unit noise; only the products of their signs are equal.
 
     The density ratio is 1 + the product of tanh(2 v) over the four columns; Monte Carlo.
     """
+    apart = 2.0
 
     def draw(n, g):
         signs = g.choice([-1.0, 1.0], (n, 4))
@@ -155,13 +179,15 @@ def crossed_corners(apart: float = 2.0) -> Case:
     return split_columns(draw, 2, truth)
 
 
-def both_censored(correlation: float = 0.8, limit: float = -0.5) -> Case:
+def both_censored() -> Case:
     """Two correlated normals, each recorded as the limit where it is below; quadrature over parts of the plane."""
-    rest = math.sqrt(1 - correlation**2)
+    correlation = 0.8
+    limit = -0.5
+    noise = math.sqrt(1 - correlation**2)
 
     def sample(n, g):
         x, z = g.normal(size=(2, n))
-        y = correlation * x + rest * z
+        y = correlation * x + noise * z
         return np.maximum(x, limit), np.maximum(y, limit)
 
     def truth():
@@ -169,8 +195,9 @@ def both_censored(correlation: float = 0.8, limit: float = -0.5) -> Case:
         v = limit + (nodes + 1) * (9 - limit) / 2
         weights = weights * (9 - limit) / 2
         below = stats.norm.cdf(limit)
-        other_below = stats.norm.cdf((limit - correlation * v) / rest)  # the other is below, given v
-        log_ratio = stats.norm.logpdf(v[:, None], correlation * v, rest) - stats.norm.logpdf(v)[:, None]
+        other_below = stats.norm.cdf((limit - correlation * v) / noise)  # the other is below, given v
+        log_given_other = stats.norm.logpdf(v[:, None], correlation * v, noise)
+        log_ratio = log_given_other - stats.norm.logpdf(v)[:, None]
         inside = weights * stats.norm.pdf(v)
         joint = np.exp(log_ratio) * np.outer(inside, inside)
         of_none = (joint * log_ratio).sum()
@@ -190,11 +217,13 @@ def shared_volatility(dim: int, spread: float) -> Case:
         weights = stats.norm.pdf(logs, scale=spread)
         weights /= weights.sum()
         length = np.exp(np.linspace(-12, 12, 6001))
-        log_heights = -(columns - 1) * (logs + 0.5 * math.log(2 * math.pi))  # of all columns but one
+        log_scale = logs + 0.5 * math.log(2 * math.pi)
+        log_heights = -(columns - 1) * log_scale  # of all columns but one
         others = weights * np.exp(log_heights)
         density = others.sum() * normal_mixture(length, 0.0, others, np.exp(logs))
-        surface = math.log(2) + columns / 2 * math.log(math.pi) - special.gammaln(columns / 2)
-        shells = np.exp(surface + columns * np.log(length))
+        half = columns / 2
+        log_surface = math.log(2) + half * math.log(math.pi) - special.gammaln(half)
+        shells = np.exp(log_surface + columns * np.log(length))
         return -np.trapezoid(shells * special.xlogy(density, density), np.log(length))
 
     def draw(n, g):
@@ -212,7 +241,8 @@ def gamma_frailty(dim_x: int, dim_y: int, theta: float, then: Map) -> Case:
 
     def of_copula(dim):
         log_sum = special.digamma(1 / theta + dim) - special.digamma(1 / theta)
-        return np.log1p(theta * np.arange(dim)).sum() + (theta + 1) * dim - (dim + 1 / theta) * log_sum
+        log_factors = np.log1p(theta * np.arange(dim))
+        return log_factors.sum() + (theta + 1) * dim - (dim + 1 / theta) * log_sum
 
     def draw(n, g):
         hazards = g.exponential(size=(n, dim_x + dim_y))
@@ -222,15 +252,17 @@ def gamma_frailty(dim_x: int, dim_y: int, theta: float, then: Map) -> Case:
     return split_columns(draw, dim_x, truth)
 
 
-def gumbel_laplace(theta: float = 2.0) -> Case:
+def gumbel_laplace() -> Case:
     """The Gumbel copula with Laplace margins, by quadrature over a = -log C (a mixture of gammas)."""
+    theta = 2.0
 
     def sample(n, g):
         stable = 0.5 / g.normal(size=(n, 1)) ** 2  # of index 1 / 2
         ratio = g.exponential(size=(n, 2)) / stable
         u = np.exp(-(ratio ** (1 / theta)))
         inside = np.clip(u, 1e-300, 1 - 1e-16)
-        return tuple(stats.laplace.ppf(inside).T)
+        x, y = stats.laplace.ppf(inside).T
+        return x, y
 
     def term(a):
         density = np.exp(-a) * (1 - 1 / theta + a / theta)
@@ -257,7 +289,8 @@ def frank_log_density(u: NDArray, v: NDArray, theta: float) -> NDArray:
     of_u = -np.expm1(-theta * u)
     of_v = -np.expm1(-theta * v)
     full = -np.expm1(-theta)
-    return np.log(theta * full) - theta * (u + v) - 2 * np.log(full - of_u * of_v)
+    log_numerator = np.log(theta * full) - theta * (u + v)
+    return log_numerator - 2 * np.log(full - of_u * of_v)
 
 
 def frank_information(theta: float) -> float:
@@ -278,17 +311,19 @@ def frank(theta: float, quantile_x: Map, quantile_y: Map) -> Case:
     return with_truth(sample, lambda: frank_information(theta))
 
 
-def composition(parts: tuple[float, ...] = (2.0, 1.5, 3.0, 1.0), rest: float = 0.7) -> Case:
+def composition() -> Case:
     """x and y: two parts each of a Dirichlet with five parts; closed form, as sums of parts are Dirichlet."""
+    weights = (2.0, 1.5, 3.0, 1.0)
+    other_weight = 0.7
 
-    def entropy(some):
-        remainder = sum(parts) + rest - sum(some)
-        return stats.dirichlet([*some, remainder]).entropy()
+    def entropy(of_parts):
+        remainder = sum(weights) + other_weight - sum(of_parts)
+        return stats.dirichlet([*of_parts, remainder]).entropy()
 
     def draw(n, g):
-        return g.dirichlet([*parts, rest], n)[:, :4]
+        return g.dirichlet([*weights, other_weight], n)[:, :4]
 
-    truth = entropy(parts[:2]) + entropy(parts[2:]) - entropy(parts)
+    truth = entropy(weights[:2]) + entropy(weights[2:]) - entropy(weights)
     return split_columns(draw, 2, truth)
 
 
@@ -377,23 +412,30 @@ def woven(dim: int, pairs: int, pair: Draw, truth: Callable[[], float]) -> Case:
 
 
 # --- sharp edges ---------------------------------------------------------------------------------------------------
-def coarse_and_fine(cells: int = 30, copied: float = 0.7, window: float = 0.1) -> Case:
+def coarse_and_fine() -> Case:
     """x = cell + place; y = cell (sometimes redrawn) + place moved within a window, modulo 1: I of the cells - log
     window.
     """
+    cells = 30
+    copied = 0.7
+    window = 0.1
 
     def sample(n, g):
         cell = g.integers(0, cells, n)
         place = g.random(n)
-        other = np.where(g.random(n) < copied, cell, g.integers(0, cells, n))
-        return cell + place, other + (place + window * g.random(n)) % 1
+        is_copied = g.random(n) < copied
+        other = np.where(is_copied, cell, g.integers(0, cells, n))
+        moved = (place + window * g.random(n)) % 1
+        return cell + place, other + moved
 
     joint = (copied * np.eye(cells) + (1 - copied) / cells) / cells
     return with_truth(sample, table_information(joint) - np.log(window))
 
 
-def rare_event(share: float = 0.02, window: float = 1e-3) -> Case:
+def rare_event() -> Case:
     """Independent uniforms, except that x determines y to a thousandth in 2 % of rows: H(share) - share log window."""
+    share = 0.02
+    window = 0.001
 
     def sample(n, g):
         event = g.random(n) < share
@@ -401,18 +443,21 @@ def rare_event(share: float = 0.02, window: float = 1e-3) -> Case:
         y = np.where(event, (x + window * y) % 1, y)
         return x + 2 * event, y + 2 * event
 
-    return with_truth(sample, special.entr([share, 1 - share]).sum() - share * np.log(window))
+    entropy = special.entr([share, 1 - share]).sum()
+    return with_truth(sample, entropy - share * np.log(window))
 
 
 # --- labels --------------------------------------------------------------------------------------------------------
-def classes_on_a_ring(concentration: float = 4.0) -> Case:
+def classes_on_a_ring() -> Case:
     """Three classes a third of a turn apart, von Mises angles, radius 1 +- 0.1 (uninformative)."""
+    concentration = 4.0
 
     def sample(n, g):
         y = g.integers(0, 3, n)
         angle = g.vonmises(0, concentration, n) + 2 * np.pi * y / 3
         radius = 1 + 0.1 * g.normal(size=n)
-        return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)]), y
+        direction = np.column_stack([np.cos(angle), np.sin(angle)])
+        return radius[:, None] * direction, y
 
     angle = middles(0, 2 * np.pi)
     centres = 2 * np.pi * np.arange(3) / 3
@@ -427,7 +472,8 @@ def label_of_score(weights: tuple[float, ...], cuts: tuple[float, ...], curve: M
         return np.column_stack([curve(cut - score) for cut in cuts])
 
     def label(x, g):
-        above = g.random((len(x), 1)) > below(x @ np.array(weights))
+        score = x @ np.array(weights)
+        above = g.random((len(x), 1)) > below(score)
         return above.sum(axis=1)
 
     def truth():
@@ -440,17 +486,26 @@ def label_of_score(weights: tuple[float, ...], cuts: tuple[float, ...], curve: M
     return response(normals(len(weights)), label, truth, "labels")
 
 
-def successes(trials: int = 10, shape: float = 0.7) -> Case:
+def successes() -> Case:
     """x a beta probability, y the successes in ten trials: H(y) of the beta-binomial less E H(y | x), quadrature."""
+    trials = 10
+    shape = 0.7
 
     def truth():
         counts = np.arange(trials + 1)
         of_y = stats.betabinom.pmf(counts, trials, shape, shape)
         x = stats.beta.ppf(middles(0, 1, 20_000), shape, shape)
         of_y_given_x = stats.binom.pmf(counts, trials, x[:, None])
-        return special.entr(of_y).sum() - special.entr(of_y_given_x).sum(axis=1).mean()
+        entropies = special.entr(of_y_given_x).sum(axis=1)
+        return special.entr(of_y).sum() - entropies.mean()
 
-    return response(lambda n, g: g.beta(shape, shape, n), lambda x, g: g.binomial(trials, x), truth, "labels")
+    def draw(n, g):
+        return g.beta(shape, shape, n)
+
+    def respond(x, g):
+        return g.binomial(trials, x)
+
+    return response(draw, respond, truth, "labels")
 
 
 def logistic_frank(n: int, g: Generator) -> Pair:

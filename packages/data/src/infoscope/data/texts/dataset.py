@@ -13,10 +13,35 @@ from infoscope.errors import InvalidInput, OutOfRange, WrongLength, WrongShape
 
 @dataclass(frozen=True, eq=False)
 class LabelledTexts:
-    """Texts, or pairs of texts, each of one class: texts [n], labels int64 [n] in 0..len(classes)-1.
+    """Texts, or pairs of texts, each of one class.
 
-    `name` is recorded by runs; ids [n] are the items' in the original (None: their place). ValueError unless lengths
-    agree, there is an item, all labels are of a class, and texts are all single or all pairs.
+    Parameters
+    ----------
+    texts : sequence of str, or of pairs of str
+        n texts, all single or all pairs.
+    labels : torch.Tensor
+        int64 [n] in 0..len(classes)-1.
+    classes : tuple of str
+        Names of the classes.
+    name : str
+        Recorded by runs.
+    split : str
+        Part of the original data set.
+    ids : sequence of str, optional
+        The ids of the items in the original; by default their place.
+    synthetic : bool
+        Marks generated items.
+
+    Raises
+    ------
+    WrongLength, OutOfRange, InvalidInput
+        If lengths differ, there is no item, a label has no class, or texts are a mixture.
+
+    Examples
+    --------
+    >>> texts = LabelledTexts(["good", "bad"], torch.tensor([1, 0]), ("negative", "positive"), "example")
+    >>> texts.label_names
+    ['positive', 'negative']
     """
 
     texts: Sequence[str] | Sequence[tuple[str, str]]
@@ -74,7 +99,23 @@ class LabelledTexts:
         return codes
 
     def take(self, rows: Sequence[int] | torch.Tensor | np.ndarray) -> LabelledTexts:
-        """The items at integer rows, in their order, or of a mask bool [n]; ValueError for one of another length."""
+        """Some of the items.
+
+        Parameters
+        ----------
+        rows : sequence of int, torch.Tensor or numpy.ndarray
+            Integers, in the order wanted, or a mask bool [n].
+
+        Returns
+        -------
+        LabelledTexts
+            The items at these rows.
+
+        Raises
+        ------
+        WrongShape
+            If a mask has another length.
+        """
         chosen = np.asarray(rows)
         if chosen.dtype == bool and chosen.shape != (len(self),):
             raise WrongShape(f"rows must be a mask of length {len(self)}, got shape {list(chosen.shape)}.")

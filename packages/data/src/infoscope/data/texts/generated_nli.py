@@ -85,15 +85,38 @@ class Choices(NamedTuple):
 
 
 def generated_nli(n: int = 6000, artefact: float = 0.4, *, generator: torch.Generator) -> LabelledTexts:
-    """Draws n independent pairs from a small grammar: inference whose information is known (synthetic).
+    """Independent pairs from a small grammar: inference whose information is known (synthetic).
 
-    A premise states two of three attributes of a person, a hypothesis one: entailed, contradicted, or neutral if the
-    premise does not state it. With probability `artefact` a word of the hypothesis gives the label away (Gururangan et
-    al. 2018). So
+    A premise states two of three attributes of a person. A hypothesis claims one: entailed, contradicted, or neutral if
+    the premise does not state it. With probability `artefact` a word of the hypothesis gives the label away (Gururangan
+    et al. 2018). So
 
         I(pair; label) = ln 3,   I(premise; label) = 0,   I(hypothesis; label) = artefact * ln 3
 
-    ValueError when n is not a positive whole number or artefact not a probability.
+    Parameters
+    ----------
+    n : int
+        Number of pairs.
+    artefact : float
+        Probability of a word that gives the label away.
+    generator : torch.Generator
+        Random numbers.
+
+    Returns
+    -------
+    LabelledTexts
+        Pairs with the classes entailment, neutral and contradiction.
+
+    Raises
+    ------
+    OutOfRange
+        If n is not a positive whole number or artefact not a probability.
+
+    Examples
+    --------
+    >>> pairs = generated_nli(3, generator=torch.Generator().manual_seed(0))
+    >>> len(pairs), pairs.of_pairs
+    (3, True)
     """
     require_int("n", n)
     hypothesis_information(artefact)
@@ -104,7 +127,28 @@ def generated_nli(n: int = 6000, artefact: float = 0.4, *, generator: torch.Gene
 
 
 def hypothesis_information(artefact: float) -> float:
-    """The information of hypotheses of `generated_nli` on the label, nats. ValueError: artefact is no probability."""
+    """Information of the hypotheses of `generated_nli` about the label.
+
+    Parameters
+    ----------
+    artefact : float
+        Probability of a word that gives the label away.
+
+    Returns
+    -------
+    float
+        artefact * ln 3, nats.
+
+    Raises
+    ------
+    OutOfRange
+        If artefact is not a probability.
+
+    Examples
+    --------
+    >>> round(hypothesis_information(0.4), 3)
+    0.439
+    """
     return require_number("artefact", artefact, most=1) * math.log(len(CLASSES))
 
 

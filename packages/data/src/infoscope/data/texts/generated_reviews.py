@@ -77,9 +77,32 @@ _UNFAVOURABLE = _slots(
 
 
 def sentences(per_class: int = 2000, *, generator: torch.Generator) -> tuple[list[str], torch.Tensor]:
-    """`per_class` distinct sentences of each class, the unfavourable first, and their labels, int64 [2 * per_class].
+    """Distinct sentences of generated film reviews, the unfavourable first.
 
-    ValueError when per_class is not a positive whole number or exceeds what the grammar can generate.
+    Parameters
+    ----------
+    per_class : int
+        Sentences of each class.
+    generator : torch.Generator
+        Random numbers.
+
+    Returns
+    -------
+    texts : list of str
+        2 * per_class sentences.
+    labels : torch.Tensor
+        int64 [2 * per_class], 1 for favourable.
+
+    Raises
+    ------
+    OutOfRange
+        If per_class is not a positive whole number or exceeds what the grammar can generate.
+
+    Examples
+    --------
+    >>> texts, labels = sentences(2, generator=torch.Generator().manual_seed(0))
+    >>> len(texts), labels.tolist()
+    (4, [0, 0, 1, 1])
     """
     require_int("per_class", per_class)
     texts: list[str] = []
@@ -98,7 +121,30 @@ def sentences(per_class: int = 2000, *, generator: torch.Generator) -> tuple[lis
 
 
 def generated_reviews(per_class: int = 2000, *, generator: torch.Generator) -> LabelledTexts:
-    """The generated film reviews of `sentences`, shuffled (synthetic); I_V(x -> y) is near ln 2. Errors alike."""
+    """Generated film reviews of `sentences`, shuffled (synthetic); I_V(x -> y) is near ln 2 nats.
+
+    Parameters
+    ----------
+    per_class : int
+        Reviews of each class.
+    generator : torch.Generator
+        Random numbers.
+
+    Returns
+    -------
+    LabelledTexts
+        2 * per_class reviews with the classes negative and positive.
+
+    Raises
+    ------
+    OutOfRange
+        If per_class is not a positive whole number or exceeds what the grammar can generate.
+
+    Examples
+    --------
+    >>> len(generated_reviews(10, generator=torch.Generator().manual_seed(0)))
+    20
+    """
     texts, labels = sentences(per_class, generator=generator)
     drawn = LabelledTexts(texts, labels, SENTIMENTS, "generated reviews (synthetic)", synthetic=True)
     return drawn.take(torch.randperm(len(texts), generator=generator, device=generator.device))

@@ -38,11 +38,30 @@ _NLI_HUB = {
 
 
 def cola(split: str = "train", root: Path | str | None = None) -> LabelledTexts:
-    """8,551 (train), 527 (dev, of the same 17 sources) or 516 (out-of-domain, of 6 others) sentences; 1 is acceptable.
+    """CoLA: sentences that linguists found acceptable (1) or not (0).
 
-    Reads <root>/cola/{in_domain_train,in_domain_dev,out_of_domain_dev}.tsv; root None is the folder of INFOSCOPE_DATA,
-    else `datasets` downloads GLUE's. ValueError for another split or a damaged file, FileNotFoundError for a missing
-    one.
+    Reads <root>/cola/{in_domain_train,in_domain_dev,out_of_domain_dev}.tsv, or downloads the files of GLUE.
+
+    Parameters
+    ----------
+    split : {"train", "dev", "out-of-domain"}
+        8,551 sentences, 527 of the same 17 sources, or 516 of 6 other sources.
+    root : str or Path, optional
+        Folder of real data; by default the folder that INFOSCOPE_DATA names, else `datasets` downloads the texts.
+
+    Returns
+    -------
+    LabelledTexts
+        Sentences with ids that begin with the source where files are read.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such split.
+    UnreadableFile, InvalidInput
+        If a file is damaged.
+    FileNotFoundError
+        If a file does not exist or cannot be downloaded.
     """
     one_of("split", split, _COLA_FILES)
     root = data_root(root)
@@ -74,12 +93,31 @@ def _glue(split: str) -> tuple[list[str], list[int], list[str]]:
 
 
 def sst2(split: str = "train", root: Path | str | None = None) -> LabelledTexts:
-    """60,614 (train) and 6,735 (dev) phrases, or the 872 whole sentences (test) of GLUE's development set; 1 is
-    positive.
+    """SST-2: phrases of film reviews, positive (1) or negative (0).
 
     Phrases of train and dev are of the same sentences: judge on test. Reads
-    <root>/sst2/{train.tsv.gz,dev.tsv.gz,test.tsv}; root None is the folder of INFOSCOPE_DATA, else `datasets` downloads
-    GLUE's (without dev). Errors as `cola`.
+    <root>/sst2/{train.tsv.gz,dev.tsv.gz,test.tsv}, or downloads the files of GLUE (without dev).
+
+    Parameters
+    ----------
+    split : {"train", "dev", "test"}
+        60,614 phrases, 6,735 phrases, or the 872 whole sentences of GLUE's development set.
+    root : str or Path, optional
+        Folder of real data; by default the folder that INFOSCOPE_DATA names, else `datasets` downloads the texts.
+
+    Returns
+    -------
+    LabelledTexts
+        Phrases and their classes.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such split.
+    UnreadableFile, InvalidInput
+        If a file is damaged.
+    FileNotFoundError
+        If a file does not exist or cannot be downloaded.
     """
     one_of("split", split, _SST2_FILES)
     root = data_root(root)
@@ -99,10 +137,30 @@ def sst2(split: str = "train", root: Path | str | None = None) -> LabelledTexts:
 
 
 def imdb(split: str = "train", root: Path | str | None = None) -> LabelledTexts:
-    """25,000 (train) or 25,000 (test) film reviews, 12,500 of each sentiment (Maas et al. 2011).
+    """IMDB: film reviews, 12,500 of each sentiment in each split (Maas et al. 2011); 1 is positive.
 
-    Reads <root>/imdb/imdb_<split>.jsonl.gz, objects with `text`, `label` (1 positive) and optionally `id`; root None is
-    the folder of INFOSCOPE_DATA, else `datasets` downloads it. Errors as `cola`.
+    Reads <root>/imdb/imdb_<split>.jsonl.gz, objects with `text`, `label` and optionally `id`.
+
+    Parameters
+    ----------
+    split : {"train", "test"}
+        25,000 reviews each.
+    root : str or Path, optional
+        Folder of real data; by default the folder that INFOSCOPE_DATA names, else `datasets` downloads the texts.
+
+    Returns
+    -------
+    LabelledTexts
+        Reviews and their classes.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such split.
+    UnreadableFile, InvalidInput
+        If a file is damaged.
+    FileNotFoundError
+        If a file does not exist or cannot be downloaded.
     """
     one_of("split", split, ("train", "test"))
     root = data_root(root)
@@ -122,10 +180,31 @@ def imdb(split: str = "train", root: Path | str | None = None) -> LabelledTexts:
 def nli(name: str = "snli", split: str = "train", root: Path | str | None = None) -> LabelledTexts:
     """Pairs of a premise and a hypothesis of SNLI (Bowman et al. 2015) or MultiNLI (Williams et al. 2018).
 
-    name "snli": train, dev, test; "mnli": train and (matched) dev. Pairs without a gold label are left out. Reads
-    <root>/nli/<name>_<split>.jsonl.gz (mnli_matched_dev; without SNLI's train its sample snli_train_20k); root None is
-    the folder of INFOSCOPE_DATA, else `datasets` downloads them. ValueError for another name or split or a damaged
-    file, FileNotFoundError for a missing one.
+    Pairs without a gold label are left out. Reads <root>/nli/<name>_<split>.jsonl.gz (mnli_matched_dev; without the
+    train file of SNLI its sample snli_train_20k).
+
+    Parameters
+    ----------
+    name : {"snli", "mnli"}
+        Data set.
+    split : {"train", "dev", "test"}
+        Test is of SNLI alone; dev of MultiNLI is the matched one.
+    root : str or Path, optional
+        Folder of real data; by default the folder that INFOSCOPE_DATA names, else `datasets` downloads the texts.
+
+    Returns
+    -------
+    LabelledTexts
+        Pairs with the classes entailment, neutral and contradiction.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such data set or split.
+    UnreadableFile, InvalidInput
+        If a file is damaged.
+    FileNotFoundError
+        If a file does not exist or cannot be downloaded.
     """
     one_of("split", split, _NLI_FILES[one_of("name", name, _NLI_FILES)])
     root = data_root(root)

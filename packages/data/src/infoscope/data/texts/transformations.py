@@ -56,7 +56,7 @@ def null(texts: Texts) -> list[str]:
 def shuffled(texts: Texts, generator: torch.Generator) -> list[str]:
     """The tokens of a text, or of each text of a pair, in a random order drawn from the generator."""
 
-    def shuffle(text: str) -> str:
+    def shuffle(text):
         import torch  # takes seconds
 
         words = tokens(text)
