@@ -59,11 +59,12 @@ def _are_small_codes(values: np.ndarray, rows: np.ndarray) -> bool:
     share_up_to = np.cumsum(rows) / rows.sum()
     share_from = 1 - share_up_to + rows / rows.sum()
     common = values[(share_up_to > _TAIL) & (share_from > _TAIL)]
-    first, last = common[0], common[-1]
-    has_few_gaps = len(common) >= 2 / 3 * (last - first + 1)
-    if last <= _MAX_RATING:
-        first = values[0]  # the lowest answer may be rare
-    return first in (0, 1) and last <= _MAX_CODE and has_few_gaps
+    lowest = common[0]
+    highest = common[-1]
+    has_few_gaps = len(common) >= 2 / 3 * (highest - lowest + 1)
+    if highest <= _MAX_RATING:
+        lowest = values[0]  # the lowest answer may be rare
+    return lowest in (0, 1) and highest <= _MAX_CODE and has_few_gaps
 
 
 def _are_even_codes(values: np.ndarray, rows: np.ndarray) -> bool:

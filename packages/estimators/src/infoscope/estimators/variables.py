@@ -126,9 +126,9 @@ def _whole_steps(column: np.ndarray, distinct: np.ndarray) -> np.ndarray | None:
     span = distinct[-1] - distinct[0]
     step = span / np.round(span / smallest)
     steps = (column - distinct[0]) / step
-    whole = np.round(steps)
-    is_grid = np.abs(steps - whole).max() < _STEP_TOLERANCE and whole.max() < 2**30
-    return whole if is_grid else None
+    whole_steps = np.round(steps)
+    is_grid = np.abs(steps - whole_steps).max() < _STEP_TOLERANCE and whole_steps.max() < 2**30
+    return whole_steps if is_grid else None
 
 
 def grid_step(column: np.ndarray) -> float:

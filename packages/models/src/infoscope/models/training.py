@@ -58,9 +58,9 @@ class Training:
 
     def check(self) -> None:
         """Raises FloatingPointError when a last mean loss is not finite."""
-        last = {name: values[-1] for name, values in self.trace.items() if name != "step"}
-        if not all(map(math.isfinite, last.values())):
-            losses = ", ".join(f"{name} {loss:g}" for name, loss in last.items())
+        last_losses = {name: values[-1] for name, values in self.trace.items() if name != "step"}
+        if not all(map(math.isfinite, last_losses.values())):
+            losses = ", ".join(f"{name} {loss:g}" for name, loss in last_losses.items())
             raise FloatingPointError(f"the training diverged by step {self.done}: {losses} (nats per item).")
 
     def state_dict(self) -> dict[str, Any]:

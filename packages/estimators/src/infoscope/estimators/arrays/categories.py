@@ -227,9 +227,9 @@ class ChaoShen(_CountMethod):
     cross_check: ClassVar[str] = "nsb"
 
     def measure(self, table: Table, rows: float) -> Measured:
-        whole = [np.maximum(1.0, np.rint(counts)) for counts in table.scaled_to(rows)]
-        x, y, cells = map(discrete.chao_shen, whole)
-        return Measured(x + y - cells, table.rows_of(*map(_jackknife_values, whole)))
+        counts_of = [np.maximum(1.0, np.rint(counts)) for counts in table.scaled_to(rows)]
+        x, y, cells = map(discrete.chao_shen, counts_of)
+        return Measured(x + y - cells, table.rows_of(*map(_jackknife_values, counts_of)))
 
 
 @dataclass(frozen=True)

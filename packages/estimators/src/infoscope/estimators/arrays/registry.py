@@ -392,14 +392,14 @@ def normalised(
         cells, _ = joint_codes(categories_of)
         categories_of = [cells]
     method = as_method(method, settings)
-    whole = min(entropy(codes, method, pairs.groups, generator) for codes in categories_of)
-    if not whole > 0:
+    smallest_entropy = min(entropy(codes, method, pairs.groups, generator) for codes in categories_of)
+    if not smallest_entropy > 0:
         raise NoVariation(
             f"{' and '.join(names)} must take two values or more to normalise by its entropy, got one value."
         )
     information = estimate_pairs(method, pairs, generator_or_default(generator))
     information = replace(information, notes=(*pairs.notes, *information.notes))
-    return information.share_of(whole, SHARE_NAMES[by])
+    return information.share_of(smallest_entropy, SHARE_NAMES[by])
 
 
 def entropy(

@@ -53,17 +53,17 @@ class Stacked:
             fits = [family.fit(x_rows, y[rows], classes, groups[rows], generator) for family in self.families]
             return [without_input(y[rows], classes), *fits]
 
-        half = members(~validation)
-        whole = members(np.ones(len(y), bool))
+        on_half = members(~validation)
+        on_all = members(np.ones(len(y), bool))
         x_validation = take(x, validation)
         y_validation = y[validation]
-        constant = half[0].log_density(None, y_validation)
-        informed = [member.log_density(x_validation, y_validation) for member in half[1:]]
+        constant = on_half[0].log_density(None, y_validation)
+        informed = [member.log_density(x_validation, y_validation) for member in on_half[1:]]
         logs = np.column_stack([constant, *informed])
 
         def mixed(count: int, first: WeightedMixture | None) -> WeightedMixture:
             log_weights = maximum_likelihood_weights(logs[:, :count])
-            return WeightedMixture(log_weights, whole[:count], WeightedMixture(log_weights, half[:count]), first)
+            return WeightedMixture(log_weights, on_all[:count], WeightedMixture(log_weights, on_half[:count]), first)
 
         first = None if self.first is None else mixed(1 + self.first, None)
         return mixed(1 + len(self.families), first)

@@ -132,14 +132,14 @@ def _anchor(scores: Scores) -> Tensor:
     pairs = scores.pairs
     n = matrix.shape[-1]
     following = matrix.roll(-1, -1).diagonal(dim1=-2, dim2=-1)  # f(x_i, y_(i + 1)): left out where the pair is in
-    rest = torch.full_like(pairs, -math.inf)
+    log_sum_of_others = torch.full_like(pairs, -math.inf)
     if n > 2:
         diagonal = _diagonal_mask(matrix)
         left_out = diagonal | diagonal.roll(1, -1)
-        rest = torch.logsumexp(matrix.masked_fill(left_out, -math.inf), -1)
+        log_sum_of_others = torch.logsumexp(matrix.masked_fill(left_out, -math.inf), -1)
     anchor = torch.full_like(pairs, math.log(n - 1))
-    sum_with_pair = torch.logaddexp(rest, pairs)
-    sum_without = torch.logaddexp(rest, following)
+    sum_with_pair = torch.logaddexp(log_sum_of_others, pairs)
+    sum_without = torch.logaddexp(log_sum_of_others, following)
     with_pair = pairs - torch.logaddexp(anchor, sum_with_pair)
     without = anchor - torch.logaddexp(anchor, sum_without)
     return (with_pair + without).mean(-1) / 2

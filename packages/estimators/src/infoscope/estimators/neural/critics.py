@@ -62,10 +62,10 @@ class Mlp(nn.Module):
         self.layers = nn.ModuleList(layers)
 
     def forward(self, h: Tensor) -> Tensor:
-        *hidden, last = self.layers
+        *hidden, output = self.layers
         for layer in hidden:
             h = functional.relu(layer(h))
-        return last(h)
+        return output(h)
 
 
 class Critic(nn.Module):

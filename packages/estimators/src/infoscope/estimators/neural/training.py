@@ -168,8 +168,8 @@ class Trace(InNotebook):
     def table(self) -> pd.DataFrame:
         """A row for each report: its member, bound, mean over the last tenth of the steps, bits, and `nonfinite`."""
         table = pd.DataFrame(self.reports, columns=["member", "bound"])
-        last = self.values[:, -self._span :]
-        table["last tenth (bits)"] = last.mean(axis=1) / NATS_PER_BIT
+        last_tenth = self.values[:, -self._span :]
+        table["last tenth (bits)"] = last_tenth.mean(axis=1) / NATS_PER_BIT
         table["steps not finite"] = self.nonfinite
         return table
 

@@ -23,7 +23,10 @@ from infoscope.estimators.variables import joint_codes
 
 VERSION = 5
 KS = (1, 3, 5, 10, 20)  # neighbours
+DIMENSION_NEIGHBOURS = 10  # from which the intrinsic dimension is computed
 MIN_ESTIMATE_ROWS = 10
+MAX_DISTANCE_ROWS = 300  # for the distance correlation
+TAIL = 0.1  # share of the rows
 MAX_EXTRA_ROWS = 2_000  # for estimates of permuted rows, of unbroken ties, and of categories as columns
 PRIOR_ROWS = (0.5, 2, 8, 32, 128)  # pseudo-rows with the frequencies of all rows, added to each category
 
@@ -138,7 +141,8 @@ NAMES: tuple[str, ...] = tuple(MEANING)
 INFORMATION = figures_memory.INFORMATION | frozenset(
     name for name in NAMES if name.startswith(_INFORMATION) and name not in _NUMBERS
 )
-Values, Figures = np.ndarray, dict[str, float]
+Values = np.ndarray
+Figures = dict[str, float]
 
 
 def figures(pairs: Pairs, generator: np.random.Generator) -> np.ndarray:
@@ -146,99 +150,114 @@ def figures(pairs: Pairs, generator: np.random.Generator) -> np.ndarray:
     rows = []
     with np.errstate(all="ignore"):
         for sample in parts(pairs, generator):
-            found: Figures = {}
+            values: Figures = {}
             for part in _FIGURE_GROUPS:
-                found |= part(sample)
-            found["lower_bound"] = _lower_bound(found)
-            rows.append([found.get(name, np.nan) for name in NAMES])
+                values |= part(sample)
+            values["lower_bound"] = _lower_bound(values)
+            rows.append([values.get(name, np.nan) for name in NAMES])
     return mean_of_known(np.array(rows, dtype=np.float64))
 
 
 def mean_of_known(rows: np.ndarray) -> np.ndarray:
     """The mean [p] of the rows [m, p] that have a figure; nan where none has."""
-    known = np.isfinite(rows)
-    counts = known.sum(axis=0)
-    return np.where(counts > 0, np.where(known, rows, 0).sum(axis=0) / np.maximum(counts, 1), np.nan)
+    is_finite = np.isfinite(rows)
+    counts = is_finite.sum(axis=0)
+    sums = np.where(is_finite, rows, 0).sum(axis=0)
+    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
-def _lower_bound(found: Figures) -> float:
+def _lower_bound(values: Figures) -> float:
     """The largest of the estimates that are rarely above I by more than their error."""
-    value = {name: found.get(name, np.nan) for name in NAMES}
-    values = [value[name] for name in HELD_OUT]
+    value = {name: values.get(name, np.nan) for name in NAMES}
+    bounds = [value[name] for name in HELD_OUT]
     if value["numbers_numbers"]:
-        values.append(min(value["gaussian"], value["heldout_gaussian"]))
+        bounds.append(min(value["gaussian"], value["heldout_gaussian"]))
     for estimate in ("ksg_3", "chao_shen"):
-        values.append(value[estimate] - max(0, value[f"{estimate}_permuted"]))
-    return max([0.0, *(each for each in values if np.isfinite(each))])
+        bounds.append(value[estimate] - max(0, value[f"{estimate}_permuted"]))
+    finite = [bound for bound in bounds if np.isfinite(bound)]
+    return max([0.0, *finite])
 
 
 def _sizes(sample: Sample) -> Figures:
-    variables, n = sample.variables, sample.n
-    counts = [np.bincount(one.codes) if one.codes is not None else np.array([n]) for one in variables]
-    counts = [count[count > 0] for count in counts]
-    kinds = sorted((one.is_label, one.codes is not None) for one in variables)
-    numbers, mixed, label = (False, False), (False, True), (True, True)
+    n = sample.n
+    variables = sample.variables
+    counts = []
+    for variable in variables:
+        sizes = np.array([n]) if variable.codes is None else np.bincount(variable.codes)
+        counts.append(sizes[sizes > 0])
+    kinds = sorted((variable.is_label, variable.codes is not None) for variable in variables)
+    numbers = (False, False)
+    mixed = (False, True)
+    label = (True, True)
     groups = n if sample.groups is None else int(sample.groups.max()) + 1
     return {
         "log_rows": np.log(n),
         "log_rows_per_group": np.log(n / groups),
-        **in_order("numbers", [np.log1p(one.scores.shape[1]) for one in variables]),
-        **in_order("classes", [np.log(len(count)) for count in counts]),
-        **in_order("entropy", [discrete.plug_in(count) for count in counts]),
-        "smallest_class": np.log(min(count.min() for count in counts)),
+        **in_order("numbers", [np.log1p(variable.scores.shape[1]) for variable in variables]),
+        **in_order("classes", [np.log(len(sizes)) for sizes in counts]),
+        **in_order("entropy", [discrete.plug_in(sizes) for sizes in counts]),
+        "smallest_class": np.log(min(sizes.min() for sizes in counts)),
         "numbers_numbers": float(kinds == [numbers, numbers]),
         "numbers_label": float(kinds == [numbers, label]),
         "labels_labels": float(kinds == [label, label]),
         "label_mixed": float(kinds == [mixed, label]),
-        **in_order("dimension", [_dimension(one.linear) for one in variables]),
+        **in_order("dimension", [_dimension(variable.linear) for variable in variables]),
     }
 
 
 def _dimension(columns: Values) -> float:
     """Log of the participation ratio of the eigenvalues of the correlations, less what n rows add to it."""
     n, p = columns.shape
-    square = ((columns.T @ columns / n) ** 2).sum() if p <= n else ((columns @ columns.T / n) ** 2).sum()
-    return float(np.log(p * p / max(square - p * (p - 1) / n, p)))
+    gram = columns.T @ columns if p <= n else columns @ columns.T
+    squares = ((gram / n) ** 2).sum()
+    return float(np.log(p * p / max(squares - p * (p - 1) / n, p)))
 
 
 def _ties(sample: Sample) -> Figures:
-    shares, largest = [], []
-    for one in sample.variables:
-        counts = [np.unique(column, return_counts=True)[1] for column in one.scores.T]
-        shares.append(np.mean([count[count > 1].sum() for count in counts]) / sample.n if counts else np.nan)
-        largest.append(max(count.max() for count in counts) / sample.n if counts else np.nan)
-    return {**in_order("tied", shares), **in_order("largest_atom", largest)}
+    shares = []
+    largest = []
+    for variable in sample.variables:
+        if variable.is_label:
+            continue
+        counts = [np.unique(column, return_counts=True)[1] for column in variable.scores.T]
+        repeated = [count[count > 1].sum() for count in counts]
+        shares.append(np.mean(repeated) / sample.n)
+        largest.append(max(count.max() for count in counts) / sample.n)
+    return in_order("tied", shares) | in_order("largest_atom", largest)
 
 
 def _ksg_among(sample: Sample, rows: Values, ks: tuple[int, ...]) -> Values:
     """KSG estimates [ks] from some rows."""
     if len(rows) < MIN_ESTIMATE_ROWS:
         return np.full(len(ks), np.nan)
-    x, y = (one.untied_rows(rows) for one in sample.variables)
-    return mean_of_rows(local_information(x, y, sample.groups_of(rows), ks).local)
+    x, y = (variable.untied_rows(rows) for variable in sample.variables)
+    return estimates(x, y, sample.groups_of(rows), ks)
 
 
 def _knn(sample: Sample) -> Figures:
-    x, y = ((one.near, one.codes) for one in sample.variables)
-    around = local_information(x, y, sample.groups, KS, 10)  # the dimension is from 10 neighbours
-    value = mean_of_rows(around.local)
-    found = {f"ksg_{k}": each for k, each in zip(KS, value)}
-    halves = [np.flatnonzero(rows) for rows in (sample.half, ~sample.half)]
-    found["ksg_3_half"], found["ksg_10_half"] = np.mean([_ksg_among(sample, rows, (3, 10)) for rows in halves], axis=0)
-    found["ksg_3_quarter"] = np.mean([_ksg_among(sample, rows[: len(rows) // 2], (3,)) for rows in halves])
-    found["ksg_3_permuted"], found["ksg_10_permuted"] = _permuted(sample)
-    found["ksg_5_tied"] = value[2]
-    if any(one.dithered is not one.scores for one in sample.variables):
-        searched = [one.near if one.is_wide else one.scores for one in sample.variables]
-        found["ksg_5_tied"] = _ksg_of_part(
-            sample, [(points, one.codes) for points, one in zip(searched, sample.variables)]
-        )
-    if any(one.codes is not None and not one.is_label for one in sample.variables):
-        found["ksg_5_soft"] = _ksg_of_part(
-            sample,
-            [(np.hstack([one.near, one.linear[:, one.scores.shape[1] :] > 0]), None) for one in sample.variables],
-        )
-    return found | _local_values(sample, around.local[:, 2]) | _dimensions(sample, around)
+    variables = sample.variables
+    x, y = ((variable.near, variable.codes) for variable in variables)
+    around = local_information(x, y, sample.groups, KS, DIMENSION_NEIGHBOURS)
+    values = {f"ksg_{k}": value for k, value in zip(KS, mean_of_rows(around.local))}
+    halves = [np.flatnonzero(sample.half), np.flatnonzero(~sample.half)]
+    of_halves = np.mean([_ksg_among(sample, rows, (3, 10)) for rows in halves], axis=0)
+    values["ksg_3_half"], values["ksg_10_half"] = of_halves
+    values["ksg_3_quarter"] = np.mean([_ksg_among(sample, rows[: len(rows) // 2], (3,)) for rows in halves])
+    values["ksg_3_permuted"], values["ksg_10_permuted"] = _permuted(sample)
+    values["ksg_5_tied"] = values["ksg_5"]
+    if any(variable.dithered is not variable.scores for variable in variables):
+        searched = []
+        for variable in variables:
+            points = variable.near if variable.is_wide else variable.scores
+            searched.append((points, variable.codes))
+        values["ksg_5_tied"] = _ksg_of_part(sample, searched)
+    if any(variable.codes is not None and not variable.is_label for variable in variables):
+        searched = []
+        for variable in variables:
+            indicators = variable.linear[:, variable.scores.shape[1] :] > 0
+            searched.append((np.hstack([variable.near, indicators]), None))
+        values["ksg_5_soft"] = _ksg_of_part(sample, searched)
+    return values | _local_values(sample, around.local[:, KS.index(5)]) | _dimensions(sample, around)
 
 
 def _ksg_of_part(sample: Sample, variables: list[tuple[Values, Values | None]]) -> float:
@@ -254,100 +273,117 @@ def _permuted(sample: Sample) -> Values:
     if len(rows) < MIN_ESTIMATE_ROWS:
         return np.full(2, np.nan)
     rows = sample.generator.permutation(rows)[:MAX_EXTRA_ROWS]
-    x, y = (one.untied_rows(places) for one, places in zip(sample.variables, (rows, np.roll(rows, 1))))
-    return mean_of_rows(local_information(x, y, None, (3, 10)).local)
+    x, y = sample.variables
+    return estimates(x.untied_rows(rows), y.untied_rows(np.roll(rows, 1)), None, (3, 10))
 
 
 def _local_values(sample: Sample, local: Values) -> Figures:
-    known = np.isfinite(local)
-    if known.sum() < MIN_ESTIMATE_ROWS:
-        return {"alone": 1 - known.mean()}
-    kept = local[known]
-    away, spread = kept - kept.mean(), kept.std()
-    sums = away if sample.groups is None else np.bincount(sample.groups[known], away)
-    low, high = np.quantile(kept, (0.1, 0.9))
-    skewness = (away**3).mean() / spread**3 if spread > 1e-9 else 0.0
+    is_finite = np.isfinite(local)
+    alone = 1 - is_finite.mean()
+    if is_finite.sum() < MIN_ESTIMATE_ROWS:
+        return {"alone": alone}
+    values = local[is_finite]
+    deviations = values - values.mean()
+    sums = deviations
+    if sample.groups is not None:
+        sums = np.bincount(sample.groups[is_finite], deviations)
+    spread = values.std()
+    skewness = 0.0
+    if spread > 1e-9:
+        skewness = (deviations**3).mean() / spread**3
+    low, high = np.quantile(values, (0.1, 0.9))
     return {
-        "ksg_error": np.sqrt((sums**2).sum()) / len(kept), "local_spread": spread, "local_skewness": skewness,
-        "local_low": low, "local_high": high, "alone": 1 - known.mean(),
-    }  # fmt: skip
+        "ksg_error": np.sqrt((sums**2).sum()) / len(values),
+        "local_spread": spread,
+        "local_skewness": skewness,
+        "local_low": low,
+        "local_high": high,
+        "alone": alone,
+    }
 
 
 def _dimensions(sample: Sample, around: Neighbours) -> Figures:
     """Intrinsic dimensions of both variables together and of each that has numbers."""
-    together, *apart = (_log_dimension(distances) for distances in around.distances)
-    apart = [np.nan if one.is_label else each for one, each in zip(sample.variables, apart)]
-    return {"intrinsic_joint": together, **in_order("intrinsic", apart)}
+    joint, *margins = (_log_dimension(distances) for distances in around.distances)
+    of_numbers = [margin for variable, margin in zip(sample.variables, margins) if not variable.is_label]
+    return {"intrinsic_joint": joint, **in_order("intrinsic", of_numbers)}
 
 
 def _log_dimension(distances: Values) -> float:
     """log(1 + maximum-likelihood dimension) from ascending distances (Levina & Bickel 2004)."""
-    kept = distances[np.isfinite(distances).all(axis=1) & (distances > 0).all(axis=1)]
-    if not distances.shape[1] or len(kept) < MIN_ESTIMATE_ROWS:
+    is_valid = np.isfinite(distances) & (distances > 0)
+    radii = distances[is_valid.all(axis=1)]
+    if not distances.shape[1] or len(radii) < MIN_ESTIMATE_ROWS:
         return np.nan
-    logs = np.log(kept[:, -1:] / kept[:, :-1]).mean(axis=1)
-    return float(np.log1p(1 / max(np.mean(logs), 1e-3)))
+    log_ratios = np.log(radii[:, -1:] / radii[:, :-1]).mean(axis=1)
+    return float(np.log1p(1 / max(np.mean(log_ratios), 1e-3)))
 
 
 def _canonical(sample: Sample) -> Figures:
     """Canonical correlations in the sample (categories as indicators), and the Gaussian copula estimate."""
-    x, y = (one.linear for one in sample.variables)
+    x, y = (variable.linear for variable in sample.variables)
     *_, correlations = canonical(x, y, sample.generator)
     chance = (np.sqrt(x.shape[1]) + np.sqrt(y.shape[1]) + 1) / np.sqrt(sample.n)
-    found = {f"canonical_{place + 1}": float(information(each)) for place, each in enumerate(correlations[:3])}
-    found["canonical_count"] = float((correlations > chance).sum())
+    values = {f"canonical_{i}": float(information(value)) for i, value in enumerate(correlations[:3], start=1)}
+    values["canonical_count"] = float((correlations > chance).sum())
     labels = sample.labels
     if len(labels) == 1:
-        other = next(one for one in sample.variables if one is not labels[0])
-        found["gaussian"] = _gaussian_of_label(other.scores, labels[0].codes)
+        numbers = next(variable for variable in sample.variables if not variable.is_label)
+        values["gaussian"] = _gaussian_of_label(numbers.scores, labels[0].codes)
     elif not labels:
-        found["gaussian"] = gaussian_information(*(leading(each, sample.n // 8 or 1) for each in (x, y)))
-    return found
+        max_columns = max(sample.n // 8, 1)
+        values["gaussian"] = gaussian_information(leading(x, max_columns), leading(y, max_columns))
+    return values
 
 
 def _gaussian_of_label(u: Values, codes: Values) -> float:
     """Information of normal scores about a label with one normal distribution a class (Ince et al. 2017)."""
     n, dim = u.shape
     counts = np.bincount(codes)
-    kept = counts > 2 * dim + 2
-    if not dim or not kept.any():
+    is_frequent = counts > 2 * dim + 2
+    if not dim or not is_frequent.any():
         return np.nan
 
     def log_det(values: Values) -> float:
         centred = values - values.mean(axis=0)
         m = len(values)
         bias = digamma((m - np.arange(1, dim + 1)) / 2).sum() + dim * np.log(2 / m)
-        return float(np.linalg.slogdet(centred.T @ centred / m + 1e-9 * np.eye(dim))[1] - bias)
+        covariance = centred.T @ centred / m + 1e-9 * np.eye(dim)
+        return float(np.linalg.slogdet(covariance)[1] - bias)
 
-    rows = kept[codes]
-    inside = sum(counts[label] * log_det(u[codes == label]) for label in np.flatnonzero(kept)) / counts[kept].sum()
-    return min((log_det(u[rows]) - inside) / 2, discrete.plug_in(counts))
+    within = sum(counts[label] * log_det(u[codes == label]) for label in np.flatnonzero(is_frequent))
+    within /= counts[is_frequent].sum()
+    value = (log_det(u[is_frequent[codes]]) - within) / 2
+    return min(value, discrete.plug_in(counts))
 
 
 def _distances(sample: Sample) -> Figures:
     """Distance correlation without bias, of distances between rows (Szekely & Rizzo 2014)."""
-    rows = sample.generator.permutation(sample.n)[:300]  # rows at most
+    rows = sample.generator.permutation(sample.n)[:MAX_DISTANCE_ROWS]
     m = len(rows)
     if m < MIN_ESTIMATE_ROWS:
         return {}
     centred = []
-    for one in sample.variables:
-        far = cdist(one.linear[rows], one.linear[rows])
-        margin = far.sum(axis=0) / (m - 2)
-        far = far - margin - margin[:, None] + far.sum() / ((m - 1) * (m - 2))
-        np.fill_diagonal(far, 0)
-        centred.append(far)
-    x, y = ((far**2).sum() for far in centred)
-    return {"distance_correlation": (centred[0] * centred[1]).sum() / np.sqrt(x * y)}
+    for variable in sample.variables:
+        points = variable.linear[rows]
+        distances = cdist(points, points)
+        margin = distances.sum(axis=0) / (m - 2)
+        mean = distances.sum() / ((m - 1) * (m - 2))
+        distances = distances - margin - margin[:, None] + mean
+        np.fill_diagonal(distances, 0)
+        centred.append(distances)
+    x, y = centred
+    variances = (x**2).sum() * (y**2).sum()
+    return {"distance_correlation": (x * y).sum() / np.sqrt(variances)}
 
 
 def _kurtosis(sample: Sample) -> Figures:
     """Joint kurtosis of two variables of numbers; 0 for a Gaussian copula."""
-    if any(one.codes is not None for one in sample.variables):
+    if any(variable.codes is not None for variable in sample.variables):
         return {}
-    scores = [one.scores for one in sample.variables]
-    joint, *apart = (_mardia_excess(columns) for columns in (np.hstack(scores), *scores))
-    return {"kurtosis_joint": joint, **in_order("kurtosis", apart)}
+    x, y = (variable.scores for variable in sample.variables)
+    joint = _mardia_excess(np.hstack([x, y]))
+    return {"kurtosis_joint": joint, **in_order("kurtosis", [_mardia_excess(x), _mardia_excess(y)])}
 
 
 def _mardia_excess(columns: Values) -> float:
@@ -365,41 +401,49 @@ def _copula(sample: Sample) -> Figures:
     if sample.labels:
         return {}
     strength = screening(sample.variables, np.arange(sample.n))
-    place = np.unravel_index(int(strength.argmax()), strength.shape)
-    x, y = (one.scores[:, column] for one, column in zip(sample.variables, place))
-    tail = 0.1  # share of the rows
-    tails = [(each <= np.quantile(each, tail), each >= np.quantile(each, 1 - tail)) for each in (x, y)]
-    corners = [np.mean(a & b) / np.sqrt(max(a.mean() * b.mean(), 1e-9)) for a in tails[0] for b in tails[1]]
-    squares = float(np.corrcoef(x**2, y**2)[0, 1])
+    i, j = np.unravel_index(int(strength.argmax()), strength.shape)
+    x, y = sample.variables
+    column_x = x.scores[:, i]
+    column_y = y.scores[:, j]
+    corners = []
+    for tail_x in _tails(column_x):
+        for tail_y in _tails(column_y):
+            expected = np.sqrt(max(tail_x.mean() * tail_y.mean(), 1e-9))
+            corners.append(np.mean(tail_x & tail_y) / expected)
+    squares = float(np.corrcoef(column_x**2, column_y**2)[0, 1])
     return {"squares": squares, "corner_most": max(corners), "corner_least": min(corners)}
+
+
+def _tails(column: Values) -> tuple[Values, Values]:
+    """Masks [n] of the lower and the upper tail."""
+    return column <= np.quantile(column, TAIL), column >= np.quantile(column, 1 - TAIL)
 
 
 def _categories(sample: Sample) -> Figures:
     """Figures from tables of categories, or of few distinct rows of numbers."""
-    x, y = (one.levels for one in sample.variables)
+    x, y = (variable.levels for variable in sample.variables)
     if x is None or y is None:
         return {}
-    counts = [np.bincount(codes) for codes in (x, y, joint_codes([x, y])[0])]
-    counts = [count[count > 0] for count in counts]
+    joint = np.bincount(joint_codes([x, y])[0])
     permuted = np.bincount(joint_codes([x, sample.generator.permutation(y)])[0])
-    found: Figures = {}
+    values: Figures = {"unseen": np.sum(joint == 1) / sample.n}
     for name, entropy in (("plug_in", discrete.plug_in), ("chao_shen", discrete.chao_shen)):
-        margins = entropy(counts[0]) + entropy(counts[1])
-        found |= {name: margins - entropy(counts[2]), f"{name}_permuted": margins - entropy(permuted)}
-    return found | {
-        "unseen": np.sum(counts[2] == 1) / sample.n,
-        **in_order("table_gain", [_table_gain(sample, *pair) for pair in ((x, y), (y, x))]),
-    }
+        margins = entropy(np.bincount(x)) + entropy(np.bincount(y))
+        values[name] = margins - entropy(joint)
+        values[f"{name}_permuted"] = margins - entropy(permuted)
+    return values | in_order("table_gain", [_table_gain(sample, x, y), _table_gain(sample, y, x)])
 
 
 def _table_gain(sample: Sample, x: Values, y: Values) -> float:
     """Mean of log p(y | x) / p(y) on held-out rows, with p(y | x) shrunk towards p(y) by the best of PRIOR_ROWS."""
     share = (np.bincount(y) / sample.n)[y]
-    cells, gains = joint_codes([x, y])[0], []
+    cells, _ = joint_codes([x, y])
+    gains = []
     for train, test in sample.folds():
         sizes = np.bincount(x[train], minlength=int(x.max()) + 1)[x[test]]
-        inside = np.bincount(cells[train], minlength=int(cells.max()) + 1)[cells[test]]
-        gains.append([np.log((inside / share[test] + rows) / (sizes + rows)).mean() for rows in PRIOR_ROWS])
+        cell_sizes = np.bincount(cells[train], minlength=int(cells.max()) + 1)[cells[test]]
+        ratios = cell_sizes / share[test]
+        gains.append([np.log((ratios + rows) / (sizes + rows)).mean() for rows in PRIOR_ROWS])
     return float(np.mean(gains, axis=0).max())
 
 

@@ -18,7 +18,14 @@ from infoscope.estimators.derived import without_combinations, without_functions
 from infoscope.estimators.knn.estimators import conditional_mutual_information
 from infoscope.estimators.pairs import Pairs
 from infoscope.estimators.reading import figures_memory
-from infoscope.estimators.reading.figures_heldout import MAX_TARGETS, Numbers, in_order
+from infoscope.estimators.reading.figures_heldout import (
+    MAX_TARGETS,
+    Numbers,
+    in_order,
+    strongest,
+    summed_trees,
+    tree_draws,
+)
 from infoscope.estimators.reading.figures_neighbours import estimates
 from infoscope.estimators.reading.figures_sample import (
     PreparedVariable,
@@ -35,14 +42,17 @@ from infoscope.estimators.reading.figures_sample import (
 from infoscope.estimators.variables import Variable, join, joint_codes
 
 VERSION = 3
-MAX_ROWS, MAX_NEAR = 5_000, 2_000  # rows, and rows among which neighbours in all columns are searched
+MAX_ROWS = 5_000
+MAX_NEAR = 2_000  # rows among which neighbours in all columns are searched
 MAX_REGRESSED = 24  # columns of x or y that are regressed on z; of more, principal components
 LEAST_VARIANCE = 5e-3  # of residuals, in variances of a column: a lower one, as of a copy, says no more
-WAVES, RATES = 60, (0.4, 1.2)  # random waves of several columns at each rate
+WAVES = 60  # random waves of several columns at each rate
+RATES = (0.4, 1.2)
 KNOTS = (-1.0, 0.0, 1.0)  # of hinges of one column
 PENALTIES = (1e-3, 1e-2, 1e-1, 1.0, 10.0)  # of ridge regressions, in mean variances of a column
-TREES, TREE_FOLDS, MAX_INPUTS = 8, 3, 32  # trees of a fold, folds, columns that trees split
-TREE_SETTINGS = {"max_depth": 12, "min_samples_leaf": 5, "max_features": 1.0}
+TREES = 8  # of a fold
+TREE_FOLDS = 3
+MAX_INPUTS = 32  # columns that trees split
 SHUFFLES = 10  # of y within the categories of z
 
 MEANING: Mapping[str, str] = {
@@ -130,10 +140,11 @@ def figures(triples: Triples, generator: np.random.Generator) -> Values:
     if triples.pairs.n > MAX_ROWS:
         triples = triples.take(np.sort(generator.permutation(triples.pairs.n)[:MAX_ROWS]))
     with np.errstate(all="ignore"):
-        given = Given(prepare(triples.pairs, generator), [prepared(variable) for variable in triples.conditions])
-        values = given.sizes() | given.regressions() | given.neighbours() | given.tables()
-        parts = [values[name] for name in ("gain_smooth_more", "gain_trees_more", "residual_trees")]
-        values["lower_bound"] = max(0.0, float(np.mean(np.nan_to_num(parts))))
+        sample = prepare(triples.pairs, generator)
+        triple = Given(sample, [prepared(variable) for variable in triples.conditions])
+        values = triple.sizes() | triple.regressions() | triple.neighbours() | triple.tables()
+        bounds = [values[name] for name in ("gain_smooth_more", "gain_trees_more", "residual_trees")]
+        values["lower_bound"] = max(0.0, float(np.mean(np.nan_to_num(bounds))))
     return np.array([values.get(name, np.nan) for name in NAMES], dtype=np.float64)
 
 
@@ -141,23 +152,26 @@ class Given:
     """x and y of a sample, and the columns of z: scores of numbers and indicators of categories [n, m]."""
 
     def __init__(self, sample: Sample, conditions: Sequence[PreparedVariable]) -> None:
-        self.sample, self.conditions, self.generator = sample, conditions, sample.generator
+        self.sample = sample
+        self.conditions = conditions
+        self.generator = sample.generator
         self.z = np.hstack([variable.linear for variable in conditions])
         self.targets: list[Values] = []  # columns of x and y that are regressed, and their residuals
         self.residuals: list[Values] = []
 
     def sizes(self) -> Figures:
-        variables, numbers = self.sample.variables, self.conditions[0].scores
-        entropies = [discrete.plug_in(np.bincount(each.codes)) for each in variables if each.codes is not None]
+        variables = self.sample.variables
+        numbers = self.conditions[0].scores
+        counts = [np.bincount(variable.codes) for variable in variables if variable.codes is not None]
         return {
             "log_rows": np.log(self.sample.n),
             "log_rows_per_group": 0.0,
-            **in_order("numbers", [np.log1p(each.scores.shape[1]) for each in variables]),
+            **in_order("numbers", [np.log1p(variable.scores.shape[1]) for variable in variables]),
             "conditions": np.log1p(self.z.shape[1]),
             "conditions_labels": 1 - numbers.shape[1] / self.z.shape[1],
             "labels": float(len(self.sample.labels)),
-            **in_order("entropy", entropies),
-            **in_order("tied", [_tied(each.scores) for each in variables]),
+            **in_order("entropy", [discrete.plug_in(sizes) for sizes in counts]),
+            **in_order("tied", [_tied(variable.scores) for variable in variables]),
             "tied_conditions": _tied(numbers),
         }
 
@@ -165,16 +179,19 @@ class Given:
     def regressions(self) -> Figures:
         """Figures of the residuals of x and y given z, and of predictions from z and the other variable."""
         first, second = (principal(variable.linear) for variable in self.sample.variables)
-        both, ends = np.hstack([first, second]), first.shape[1]
-        sides = (np.s_[:, :ends], np.s_[:, ends:])
+        both = np.hstack([first, second])
+        count = first.shape[1]
+        sides = (np.s_[:, :count], np.s_[:, count:])
         residuals, logs, unscaled = self._residuals(both)
         values: Figures = {}
         for name, columns in residuals.items():
             x, y = (columns[side] for side in sides)
             values[f"residual_{name}"] = self._mean(gaussian_information, x, y)
-            before, after = both, columns
+            before = both
+            after = columns
             if name == "scale":
-                before, after = logs, unscaled
+                before = logs
+                after = unscaled
             values |= in_order(name, [explained(before[side], after[side]) for side in sides])
         x, y = (residuals["trees"][side] for side in sides)
         permuted = np.roll(y, len(y) // 3, axis=0)
@@ -184,9 +201,9 @@ class Given:
         divided = (residuals["scale"][side] for side in sides)
         values["residual_scale_ksg"] = self._mean(self._ksg, *divided)
         values["residual_permuted"] = self._mean(self._ksg, x, permuted)
-        self.targets, self.residuals = [first, second], [x, y]
-        smooth = [residuals["smooth"][side] for side in sides]
-        gains = [self._gains(place, columns) for place, columns in enumerate(smooth)]
+        self.targets = [first, second]
+        self.residuals = [x, y]
+        gains = [self._gains(place, residuals["smooth"][side]) for place, side in enumerate(sides)]
         by_smooth, by_trees = zip(*gains)
         return values | in_order("gain_smooth", by_smooth) | in_order("gain_trees", by_trees)
 
@@ -212,12 +229,15 @@ class Given:
             yield np.arange(len(x)), np.eye(x.shape[1]), np.eye(y.shape[1])
             return
         for train, test in self.sample.folds():
-            a, b, _ = canonical(x[train], y[train], self.generator)
-            yield np.flatnonzero(test), a[:, :MAX_TARGETS], b[:, :MAX_TARGETS]
+            weights_x, weights_y, _ = canonical(x[train], y[train], self.generator)
+            yield np.flatnonzero(test), weights_x[:, :MAX_TARGETS], weights_y[:, :MAX_TARGETS]
 
     def _mean(self, statistic: Callable[[Values, Values], float], x: Values, y: Values) -> float:
         """The mean of a statistic of components."""
-        return float(np.mean([statistic(x[rows] @ a, y[rows] @ b) for rows, a, b in self._components(x, y)]))
+        values = []
+        for rows, weights_x, weights_y in self._components(x, y):
+            values.append(statistic(x[rows] @ weights_x, y[rows] @ weights_y))
+        return float(np.mean(values))
 
     def _basis(self, columns: Values) -> Values:
         """Columns, squares and hinges of each, and random waves of up to four (Rahimi & Recht 2007) [n, f]."""
@@ -232,26 +252,19 @@ class Given:
         return scaled(np.hstack(parts))
 
     def _without_trees(self, columns: Values, residuals: Values) -> Values:
-        """Residuals less predictions of extremely randomised trees (Geurts, Ernst & Wehenkel 2006) of other rows,
-        shrunk as is best for each.
-        """
-        from sklearn import config_context  # takes a second to import
-        from sklearn.tree import ExtraTreeRegressor
-
+        """Residuals less sums of predictions of trees fitted to other rows, shrunk as is best for each column."""
         strength = np.abs(columns.T @ residuals).max(axis=1)
-        columns = columns[:, np.sort(np.argsort(-strength, kind="stable")[:MAX_INPUTS])]
-        inputs = np.ascontiguousarray(columns, dtype=np.float32)
+        inputs = columns[:, strongest(strength, MAX_INPUTS)]
         fold = self.generator.permutation(len(inputs)) % TREE_FOLDS
         predictions = np.zeros_like(residuals)
-        draws = np.random.RandomState(self.generator.integers(1 << 31, size=TREES))  # for scikit-learn
-        with config_context(skip_parameter_validation=True):  # which takes as long as a tree
-            for held_out in range(TREE_FOLDS):
-                train, test = fold != held_out, fold == held_out
-                for _ in range(TREES):
-                    tree = ExtraTreeRegressor(**TREE_SETTINGS, random_state=draws)
-                    tree.fit(inputs[train], residuals[train], check_input=False)
-                    predictions[test] += tree.tree_.predict(inputs[test]).reshape(test.sum(), -1)
-        shrink = (predictions * residuals).sum(axis=0) / np.maximum((predictions**2).sum(axis=0), 1e-12)
+        draws = tree_draws(self.generator, TREES)
+        for held_out in range(TREE_FOLDS):
+            train = fold != held_out
+            test = ~train
+            predictions[test] = summed_trees(inputs[train], residuals[train], inputs[test], TREES, draws)
+        products = (predictions * residuals).sum(axis=0)
+        squares = (predictions**2).sum(axis=0)
+        shrink = products / np.maximum(squares, 1e-12)
         return residuals - np.clip(shrink, 0, 1 / TREES) * predictions
 
     def _gains(self, place: int, smooth: Values) -> tuple[float, float]:
@@ -271,7 +284,7 @@ class Given:
         variables = self.sample.variables
         rows = np.sort(self.generator.permutation(self.sample.n)[:MAX_NEAR])
         z = self.z[rows]
-        scores = [Variable(each.scores, each.codes, each.categories).take(rows) for each in variables]
+        scores = [_scores(variable).take(rows) for variable in variables]
         values = {f"conditional_ksg_{k}": _conditional_ksg(*scores, z, k) for k in (3, 10)}
         parts = self._components(*self.residuals)
         values["index_ksg"] = float(np.mean([self._index_ksg(*part) for part in parts]))
@@ -285,14 +298,15 @@ class Given:
 
     def _index_ksg(self, rows: Values, *weights: Values) -> float:
         """Conditional KSG of components of x and y given their predictions from z; labels stay as they are."""
-        shown, index = [], []
+        components = []
+        predictions = []
         for variable, target, residual, weight in zip(self.sample.variables, self.targets, self.residuals, weights):
-            column = Variable(target @ weight, None, 1)
+            component = Variable(target @ weight, None, 1)
             if variable.is_label:
-                column = Variable(variable.scores, variable.codes, variable.categories)
-            shown.append(column.take(rows))
-            index.append(scaled((target - residual) @ weight)[rows])
-        return _conditional_ksg(*shown, np.hstack(index), 5)
+                component = _scores(variable)
+            components.append(component.take(rows))
+            predictions.append(scaled((target - residual) @ weight)[rows])
+        return _conditional_ksg(*components, np.hstack(predictions), 5)
 
     # --- tables ----------------------------------------------------------------------------------------------------
     def tables(self) -> Figures:
@@ -301,16 +315,23 @@ class Given:
         if any(codes is None for codes in levels):
             return {}
         x, y = levels[:2]
-        z, n = joint_codes(levels[2:])[0], self.sample.n
+        z, _ = joint_codes(levels[2:])
         order = np.argsort(z, kind="stable")
         permuted = []
         for _ in range(SHUFFLES):
             shuffled = np.empty_like(y)
-            shuffled[order] = y[np.lexsort((self.generator.random(n), z))]
+            keys = self.generator.random(len(y))
+            shuffled[order] = y[np.lexsort((keys, z))]
             permuted.append(table_information(x, shuffled, z))
-        value, mean = table_information(x, y, z), float(np.mean(permuted))
-        away = (value - mean) / max(float(np.std(permuted)), 1e-4)
-        return {"table": value, "table_permuted": mean, "table_test": float(np.arcsinh(away))}
+        value = table_information(x, y, z)
+        mean = float(np.mean(permuted))
+        deviations = (value - mean) / max(float(np.std(permuted)), 1e-4)
+        return {"table": value, "table_permuted": mean, "table_test": float(np.arcsinh(deviations))}
+
+
+def _scores(variable: PreparedVariable) -> Variable:
+    """The scores and categories of a variable."""
+    return Variable(variable.scores, variable.codes, variable.categories)
 
 
 def _ksg_of(x: Numbers, y: Numbers) -> float:
@@ -320,8 +341,12 @@ def _ksg_of(x: Numbers, y: Numbers) -> float:
 
 def table_information(x: Values, y: Values, z: Values) -> float:
     """Plug-in I(x; y | z) of codes [n], nats."""
-    entropies = [discrete.plug_in(np.bincount(joint_codes(codes)[0])) for codes in ([x, z], [y, z], [x, y, z], [z])]
-    return float(entropies[0] + entropies[1] - entropies[2] - entropies[3])
+    entropies = []
+    for variables in ([x, z], [y, z], [x, y, z], [z]):
+        codes, _ = joint_codes(variables)
+        entropies.append(discrete.plug_in(np.bincount(codes)))
+    entropy_xz, entropy_yz, entropy_xyz, entropy_z = entropies
+    return float(entropy_xz + entropy_yz - entropy_xyz - entropy_z)
 
 
 def _conditional_ksg(x: Variable, y: Variable, z: Values, k: int) -> float:
@@ -332,16 +357,17 @@ def _conditional_ksg(x: Variable, y: Variable, z: Values, k: int) -> float:
 
 
 def left_out(columns: Values, targets: Values, other: Values | None = None) -> tuple[Values, Values]:
-    """Residuals of ridge regressions when each row is left out [n, t], of the best penalty for each target.
-
-    And the predictions they are of, or, of `other` rows, predictions of these.
+    """Residuals of ridge regressions when each row is left out [n, t], of the best penalty for each target, and
+    predictions of the same rows, or of `other` rows.
     """
     n = len(columns)
-    centre, mean = columns.mean(axis=0), targets.mean(axis=0)
-    away, wanted = columns - centre, targets - mean
-    variances, directions = np.linalg.eigh(away.T @ away / n)
-    components = away @ directions
-    rotated = components.T @ wanted / n
+    centre = columns.mean(axis=0)
+    mean = targets.mean(axis=0)
+    centred = columns - centre
+    deviations = targets - mean
+    variances, directions = np.linalg.eigh(centred.T @ centred / n)
+    components = centred @ directions
+    rotated = components.T @ deviations / n
     squares = components**2 / n
     best = np.full(targets.shape[1], np.inf)
     residuals = np.zeros_like(targets)
@@ -350,7 +376,7 @@ def left_out(columns: Values, targets: Values, other: Values | None = None) -> t
         inverse = 1 / (np.maximum(variances, 0) + penalty * variances.mean())
         weights = inverse[:, None] * rotated
         free = np.maximum(1 - 1 / n - squares @ inverse, 1e-3)
-        out = (wanted - components @ weights) / free[:, None]
+        out = (deviations - components @ weights) / free[:, None]
         errors = (out**2).mean(axis=0)
         better = errors < best
         best = np.where(better, errors, best)
@@ -363,10 +389,13 @@ def left_out(columns: Values, targets: Values, other: Values | None = None) -> t
 
 
 def explained(before: Values, after: Values) -> float:
-    """Information of normal variables whose covariance goes from that of `before` to that of `after` [n, t], nats."""
+    """Difference of the entropies of normal variables with the covariances of `before` and `after` [n, t], nats."""
     ridge = LEAST_VARIANCE * np.eye(before.shape[1])
-    logs = [np.linalg.slogdet(part.T @ part / len(part) + ridge)[1] for part in (before, after)]
-    return float(logs[0] - logs[1]) / 2
+    log_dets = []
+    for columns in (before, after):
+        covariance = columns.T @ columns / len(columns) + ridge
+        log_dets.append(np.linalg.slogdet(covariance)[1])
+    return float(log_dets[0] - log_dets[1]) / 2
 
 
 def principal(columns: Values) -> Values:

@@ -16,191 +16,215 @@ from infoscope.estimators.reading.figures_sample import (
     untied,
 )
 
-LOCAL_NEAR, LOCAL_POINTS = 30, 300  # neighbours in a local covariance, and rows with one
-TREE_COUNT, TREE_SETTINGS = 20, {"max_depth": 12, "min_samples_leaf": 5, "max_features": 1.0}
+MIN_FOLD_ROWS = 15
+MAX_NEAR_ROWS = 1_500  # held-out rows among which neighbours are searched
+LOCAL_NEAR = 30  # neighbours in a local covariance
+LOCAL_POINTS = 300  # rows with a local covariance
+TREE_COUNT = 20
+TREE_SETTINGS = {"max_depth": 12, "min_samples_leaf": 5, "max_features": 1.0}
 MAX_TREE_COLUMNS = 48  # inputs of trees: the columns most correlated with the target
 MAX_TARGETS = 3  # columns of a variable up to which they are predicted themselves; else its leading components
+MAX_FREQUENT = 48  # categories; the rarer ones are one class
+MAX_PAIRS = 4  # matched pairs of columns
+TEMPERATURES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0, 1.4)  # factors of the log odds of discriminants
+PRIOR_SHARES = (0.01, 0.05, 0.2, 0.5, 0.8, 1.0)  # of the prior in a mixture with predicted probabilities
 LARGEST_CORRELATION = 1 - 1e-9
 
-Values, Figures = np.ndarray, dict[str, float]
+Values = np.ndarray
+Figures = dict[str, float]
 Numbers = tuple[Values, Values | None]
 
 
 def held_out(sample: Sample, parts: Sequence[Callable[[Fold], Figures]]) -> Figures:
     """Figures of both folds, their means."""
-    found: dict[str, list[float]] = {}
-    columns = ([one.linear for one in sample.variables], [one.quadratic() for one in sample.variables])
+    linear = [variable.linear for variable in sample.variables]
+    quadratic = [variable.quadratic() for variable in sample.variables]
+    values_of: dict[str, list[float]] = {}
     for train, test in sample.folds():
-        if min(train.sum(), test.sum()) < 15:  # rows
+        if min(train.sum(), test.sum()) < MIN_FOLD_ROWS:
             continue
-        fold = Fold(sample, np.flatnonzero(train), np.flatnonzero(test), *columns)
+        fold = Fold(sample, np.flatnonzero(train), np.flatnonzero(test), linear, quadratic)
         for part in parts:
             for name, value in part(fold).items():
-                found.setdefault(name, []).append(value)
-    return {name: float(np.mean(values)) for name, values in found.items()}
+                values_of.setdefault(name, []).append(value)
+    return {name: float(np.mean(values)) for name, values in values_of.items()}
 
 
-def in_order(name: str, values: list[float]) -> Figures:
+def in_order(name: str, values: Sequence[float]) -> Figures:
     """The larger and the smaller of two values, as `name`_more and `name`_fewer; nan where only one is known."""
-    known = sorted(value for value in values if np.isfinite(value))
-    more = {f"{name}_more": known[-1]} if known else {}
-    return more | ({f"{name}_fewer": known[0]} if len(known) > 1 else {})
+    finite = sorted(value for value in values if np.isfinite(value))
+    features: Figures = {}
+    if finite:
+        features[f"{name}_more"] = finite[-1]
+    if len(finite) > 1:
+        features[f"{name}_fewer"] = finite[0]
+    return features
 
 
 def information(correlation: Values | float) -> Values | float:
     """Information of normal variables with this correlation; 0 for negative ones."""
-    return -0.5 * np.log1p(-(np.clip(correlation, 0, LARGEST_CORRELATION) ** 2))
+    positive = np.clip(correlation, 0, LARGEST_CORRELATION)
+    return -0.5 * np.log1p(-(positive**2))
 
 
 class Fold:
     """Training and held-out rows of a sample, with its linear and its quadratic columns."""
 
     def __init__(self, sample: Sample, train: Values, test: Values, linear: list[Values], quadratic: list[Values]):
-        self.sample, self.train, self.test, self.linear, self.quadratic = sample, train, test, linear, quadratic
-        self.near = test[:1_500]  # rows in which neighbours are searched
-        self.u, self.v = self._components(linear)
-        self.richer = any(more is not less for more, less in zip(quadratic, linear))
-        self.u2, self.v2 = self._components(quadratic) if self.richer else (self.u, self.v)
+        self.sample = sample
+        self.train = train
+        self.test = test
+        self.linear = linear
+        self.near = test[:MAX_NEAR_ROWS]
+        self.u, self.v = self._canonical_components(linear)
+        self.has_squares = any(more is not less for more, less in zip(quadratic, linear))
+        self.u2, self.v2 = self.u, self.v
+        if self.has_squares:
+            self.u2, self.v2 = self._canonical_components(quadratic)
 
-    def _components(self, columns: list[Values]) -> tuple[Values, Values]:
+    def _canonical_components(self, columns: list[Values]) -> tuple[Values, Values]:
         """Canonical components [n, m] of all rows, with weights of the training rows."""
         x, y = columns
-        a, b, _ = canonical(x[self.train], y[self.train], self.sample.generator)
-        return x @ a, y @ b
+        weights_x, weights_y, _ = canonical(x[self.train], y[self.train], self.sample.generator)
+        return x @ weights_x, y @ weights_y
 
     def ksg(self, *variables: Numbers) -> float:
         """KSG estimate from held-out rows of numbers, with ties broken at random, and codes."""
-        rows, generator = self.near, self.sample.generator
-        x, y = (
-            (untied(points[rows], generator), None if codes is None else codes[rows]) for points, codes in variables
-        )
-        return float(estimates(x, y, self.sample.groups_of(rows), (5,))[0])
+        near_variables = []
+        for points, codes in variables:
+            near_points = untied(points[self.near], self.sample.generator)
+            near_codes = None if codes is None else codes[self.near]
+            near_variables.append((near_points, near_codes))
+        groups = self.sample.groups_of(self.near)
+        return float(estimates(*near_variables, groups, (5,))[0])
 
-    def component_ksg(self, u: Values, v: Values, count: int) -> float:
+    def _component_ksg(self, u: Values, v: Values, count: int) -> float:
         """KSG of the leading components; a label stays as it is."""
-        none = np.empty((len(u), 0))
-        given = zip(self.sample.variables, (u, v))
-        return self.ksg(*((none, one.codes) if one.is_label else (w[:, :count], None) for one, w in given))
+        variables: list[Numbers] = []
+        for variable, components in zip(self.sample.variables, (u, v)):
+            if variable.is_label:
+                variables.append((variable.scores, variable.codes))
+            else:
+                variables.append((components[:, :count], None))
+        return self.ksg(*variables)
 
     def components(self) -> Figures:
-        u, v, u2, v2, test = self.u, self.v, self.u2, self.v2, self.test
-        first = [np.corrcoef(a[test, 0], b[test, 0])[0, 1] for a, b in ((u, v), (u2, v2))]
-        found = {
-            "heldout_gaussian": held_information(u[test], v[test]),
-            "heldout_quadratic": held_information(u2[test], v2[test]),
-            "heldout_first": float(information(first[0])),
-            "heldout_quadratic_first": float(information(first[1])),
-        }
-        if len(self.sample.labels) == 2:
-            return found
+        """Information of canonical components on held-out rows."""
+        features: Figures = {}
+        for name, u, v in (("gaussian", self.u, self.v), ("quadratic", self.u2, self.v2)):
+            features[f"heldout_{name}"] = held_information(u[self.test], v[self.test])
+            correlation = np.corrcoef(u[self.test, 0], v[self.test, 0])[0, 1]
+            first = "first" if name == "gaussian" else "quadratic_first"
+            features[f"heldout_{first}"] = float(information(correlation))
+        labels = self.sample.labels
+        if len(labels) == 2:
+            return features
         for count in (1, 2, 3):
-            found[f"component_ksg_{count}"] = self.component_ksg(u, v, count)
+            features[f"component_ksg_{count}"] = self._component_ksg(self.u, self.v, count)
         for count in (1, 2):
-            name = f"component_ksg_{count}"
-            found[f"quadratic_ksg_{count}"] = self.component_ksg(u2, v2, count) if self.richer else found[name]
-        return found | ({} if self.sample.labels else self._local_shape(u[:, :2], v[:, :2]))
+            value = features[f"component_ksg_{count}"]
+            if self.has_squares:
+                value = self._component_ksg(self.u2, self.v2, count)
+            features[f"quadratic_ksg_{count}"] = value
+        if not labels:
+            features |= self._local_shape()
+        return features
 
-    def _local_shape(self, u: Values, v: Values) -> Figures:
+    def _local_shape(self) -> Figures:
         """Gaussian information and anisotropy of neighbourhoods (cf. Gao, Ver Steeg & Galstyan 2015)."""
-        rows, p = self.near, u.shape[1]
+        rows = self.near
         if len(rows) < 2 * LOCAL_NEAR:
             return {}
-        u, v = (untied(each[rows], self.sample.generator) for each in (u, v))
-        ids = neighbours((u, None), (v, None), self.sample.groups_of(rows), (1,), LOCAL_NEAR).ids
-        ids = ids[:LOCAL_POINTS][(ids[:LOCAL_POINTS] >= 0).all(axis=1)]
+        u = untied(self.u[rows, :2], self.sample.generator)
+        v = untied(self.v[rows, :2], self.sample.generator)
+        groups = self.sample.groups_of(rows)
+        ids = neighbours((u, None), (v, None), groups, (1,), LOCAL_NEAR).ids[:LOCAL_POINTS]
+        ids = ids[(ids >= 0).all(axis=1)]
         if not len(ids):
             return {}
+        dim = u.shape[1]
         around = np.hstack([u, v])[ids]
         around -= around.mean(axis=1, keepdims=True)
         covariance = np.einsum("rki,rkj->rij", around, around) / LOCAL_NEAR
-        level = np.einsum("rii->r", covariance) / (2 * p)
-        covariance = covariance / np.where(level > 0, level, 1)[:, None, None] + 1e-6 * np.eye(2 * p)
-        logs = [np.linalg.slogdet(part)[1] for part in (covariance[:, :p, :p], covariance[:, p:, p:], covariance)]
+        variance = np.einsum("rii->r", covariance) / (2 * dim)
+        variance = np.where(variance > 0, variance, 1)
+        covariance = covariance / variance[:, None, None] + 1e-6 * np.eye(2 * dim)
+        log_det_x = np.linalg.slogdet(covariance[:, :dim, :dim])[1]
+        log_det_y = np.linalg.slogdet(covariance[:, dim:, dim:])[1]
+        log_det = np.linalg.slogdet(covariance)[1]
+        bias = dim * dim / (2 * LOCAL_NEAR)
         axes = np.linalg.eigvalsh(covariance)
         return {
-            "local_gaussian": float(np.mean(logs[0] + logs[1] - logs[2]) / 2 - p * p / (2 * LOCAL_NEAR)),
+            "local_gaussian": float(np.mean(log_det_x + log_det_y - log_det) / 2 - bias),
             "local_anisotropy": float(np.mean(np.log(axes[:, -1] / axes[:, 0]))),
         }
 
     def pairs(self) -> Figures:
         """KSG of matched pairs of columns, by the correlations of values and of squares of the training rows."""
-        variables = self.sample.variables
         if len(self.sample.labels) == 2:
             return {}
-        strength = screening(variables, self.train)
+        x, y = self.sample.variables
+        strength = screening(self.sample.variables, self.train)
         values = []
-        for _ in range(min(4, *strength.shape)):  # pairs
+        for _ in range(min(MAX_PAIRS, *strength.shape)):
             i, j = np.unravel_index(int(strength.argmax()), strength.shape)
             if strength[i, j] < 0:
                 break
-            values.append(self.ksg(*(_column(one, place) for one, place in zip(variables, (i, j)))))
-            strength[i], strength[:, j] = -1, strength[:, j] if variables[1].is_label else -1
+            values.append(self.ksg(_column(x, i), _column(y, j)))
+            strength[i] = -1
+            if not y.is_label:
+                strength[:, j] = -1
         return {"best_pair": values[0], "matched_pairs": float(np.sum(values))}
 
     def predictions(self) -> Figures:
         """Held-out predictions of each variable from the other by trees, of labels also by discriminants."""
-        variables, found = self.sample.variables, {}
         if len(self.sample.labels) == 2:
             return {}
-        by_trees, ksg = [], []
-        components = ((self.u, self.u2), (self.v, self.v2))
-        for place, one in enumerate(variables):
-            other = 1 - place
-            columns = self.linear[other]
-            if one.is_label:
-                found |= self._label(one, columns, components[other])
+        features: Figures = {}
+        gaussian, ksg = [], []
+        for place, variable in enumerate(self.sample.variables):
+            if variable.is_label:
+                features |= self._label_gains(place)
                 continue
-            target = self.target(place)
-            predicted = self._trees(columns, np.hstack([target, target**2]))
+            target = self._target(place)
+            predicted = self._tree_predictions(self.linear[1 - place], np.hstack([target, target**2]))
             count = target.shape[1]
-            held = target[self.test]
-            by_trees.append(gaussian_information(predicted[:, :count], held))
-            used = np.empty((self.sample.n, 2))
-            used[self.test] = predicted[:, [0, count]] if count == 1 else predicted[:, :2]
-            ksg.append(self.ksg((used, None), (target[:, :2], None)))
-        return found | in_order("tree_prediction", by_trees) | in_order("tree_ksg", ksg)
+            gaussian.append(gaussian_information(predicted[:, :count], target[self.test]))
+            searched = np.empty((self.sample.n, 2))
+            searched[self.test] = predicted[:, [0, count]] if count == 1 else predicted[:, :2]
+            ksg.append(self.ksg((searched, None), (target[:, :2], None)))
+        return features | in_order("tree_prediction", gaussian) | in_order("tree_ksg", ksg)
 
-    def target(self, place: int) -> Values:
-        """What is predicted of a variable: the columns if they are few, else the leading components [n, targets]."""
-        one = self.sample.variables[place]
-        if one.codes is None and one.scores.shape[1] <= MAX_TARGETS:
-            return one.scores
-        return (self.u, self.v)[place][:, :MAX_TARGETS]
+    def _target(self, place: int) -> Values:
+        """Targets [n, t] of predictions of a variable: its columns if they are few, else the leading components."""
+        variable = self.sample.variables[place]
+        if variable.codes is None and variable.scores.shape[1] <= MAX_TARGETS:
+            return variable.scores
+        components = (self.u, self.v)[place]
+        return components[:, :MAX_TARGETS]
 
     def frequent(self, label: PreparedVariable) -> tuple[Values, Values]:
         """Codes [n] of a label with its rarer categories as one, and their shares."""
         sizes = np.bincount(label.codes)
-        frequent = np.argsort(-sizes, kind="stable")[:48]  # the rarer ones are one class
+        frequent = np.argsort(-sizes, kind="stable")[:MAX_FREQUENT]
         code_of = np.full(len(sizes), len(frequent))
         code_of[frequent] = np.arange(len(frequent))
         codes = code_of[label.codes]
         return codes, np.bincount(codes) / len(codes)
 
-    def _trees(self, columns: Values, target: Values) -> Values:
-        """Predictions [held-out rows, targets] of extremely randomised trees (Geurts, Ernst & Wehenkel 2006)."""
-        from sklearn import config_context  # takes a second to import
-        from sklearn.tree import ExtraTreeRegressor
+    def _tree_predictions(self, columns: Values, target: Values) -> Values:
+        """Mean predictions of trees [held-out rows, targets]."""
+        wanted = target[self.train]
+        covariances = columns[self.train].T @ (wanted - wanted.mean(axis=0))
+        inputs = columns[:, strongest(np.abs(covariances).max(axis=1), MAX_TREE_COLUMNS)]
+        draws = tree_draws(self.sample.generator, TREE_COUNT)
+        return summed_trees(inputs[self.train], wanted, inputs[self.test], TREE_COUNT, draws) / TREE_COUNT
 
-        inputs = columns
-        if columns.shape[1] > MAX_TREE_COLUMNS:
-            centred = target[self.train] - target[self.train].mean(axis=0)
-            strength = np.abs(columns[self.train].T @ centred).max(axis=1)
-            inputs = columns[:, np.sort(np.argsort(-strength, kind="stable")[:MAX_TREE_COLUMNS])]
-        seen, unseen = (np.ascontiguousarray(inputs[rows], dtype=np.float32) for rows in (self.train, self.test))
-        wanted = np.ascontiguousarray(target[self.train], dtype=np.float64)
-        total = np.zeros((len(unseen), wanted.shape[1]))
-        draws = np.random.RandomState(self.sample.generator.integers(1 << 31, size=TREE_COUNT))  # for scikit-learn
-        with config_context(skip_parameter_validation=True):  # which takes as long as a tree
-            for _ in range(TREE_COUNT):
-                tree = ExtraTreeRegressor(**TREE_SETTINGS, random_state=draws).fit(seen, wanted, check_input=False)
-                total += tree.tree_.predict(unseen).reshape(total.shape)
-        return total / TREE_COUNT
-
-    def _label(self, label: PreparedVariable, columns: Values, components: tuple[Values, Values]) -> Figures:
-        """Entropy of a label less held-out cross-entropies."""
-        codes, prior = self.frequent(label)
-        linear, quadratic = components
-        predicted = self._trees(columns, np.eye(len(prior))[codes])
+    def _label_gains(self, place: int) -> Figures:
+        """Entropy of a label less held-out cross-entropies of predictions from the other variable."""
+        codes, prior = self.frequent(self.sample.variables[place])
+        linear, quadratic = (self.v, self.v2) if place == 0 else (self.u, self.u2)
+        predicted = self._tree_predictions(self.linear[1 - place], np.eye(len(prior))[codes])
         return {
             "label_linear": self._discriminant(linear, codes, prior, True),
             "label_quadratic": self._discriminant(quadratic, codes, prior, False),
@@ -208,59 +232,108 @@ class Fold:
         }
 
     def _discriminant(self, u: Values, codes: Values, prior: Values, pooled: bool) -> float:
+        """Held-out gain of a linear (pooled covariance) or quadratic discriminant."""
         logs = _posteriors(u[self.train], codes[self.train], u[self.test], len(prior), pooled)
-        logs -= logs.max(axis=1, keepdims=True)
-        temperatures = (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0, 1.4)  # factors of log odds
-        chances = (np.exp(factor * logs) for factor in temperatures)
-        held = codes[self.test]
-        return max(gain(each / each.sum(axis=1, keepdims=True), held, prior) for each in chances)
+        return best_gain(logs, TEMPERATURES, codes[self.test], prior)
+
+
+def strongest(strength: Values, count: int) -> Values:
+    """Places, ascending, of the largest values."""
+    return np.sort(np.argsort(-strength, kind="stable")[:count])
+
+
+def tree_draws(generator: np.random.Generator, count: int) -> np.random.RandomState:
+    """A generator for scikit-learn."""
+    return np.random.RandomState(generator.integers(1 << 31, size=count))
+
+
+def summed_trees(
+    inputs: Values, targets: Values, test_inputs: Values, count: int, draws: np.random.RandomState
+) -> Values:
+    """Sums of the predictions [test rows, targets] of extremely randomised trees (Geurts, Ernst & Wehenkel 2006)."""
+    from sklearn import config_context  # takes a second to import
+    from sklearn.tree import ExtraTreeRegressor
+
+    inputs = np.ascontiguousarray(inputs, dtype=np.float32)
+    test_inputs = np.ascontiguousarray(test_inputs, dtype=np.float32)
+    targets = np.ascontiguousarray(targets, dtype=np.float64)
+    total = np.zeros((len(test_inputs), targets.shape[1]))
+    with config_context(skip_parameter_validation=True):  # which takes as long as a tree
+        for _ in range(count):
+            tree = ExtraTreeRegressor(**TREE_SETTINGS, random_state=draws)
+            tree.fit(inputs, targets, check_input=False)
+            total += tree.tree_.predict(test_inputs).reshape(total.shape)
+    return total
 
 
 def screening(variables: tuple[PreparedVariable, PreparedVariable], rows: Values) -> Values:
     """Absolute correlations of columns [p, q] or of their squares, whichever is larger."""
-    x, y = (one.scores[rows] if one.scores.shape[1] else one.linear[rows] for one in variables)
-    plain = [(x, y), (x**2, y**2), (x, y**2), (x**2, y)]
-    return np.max([np.abs(_correlations(a, b)) for a, b in plain], axis=0)
+    x, y = (variable.linear if variable.is_label else variable.scores for variable in variables)
+    x = x[rows]
+    y = y[rows]
+    pairs = [(x, y), (x**2, y**2), (x, y**2), (x**2, y)]
+    return np.max([np.abs(_unit(a).T @ _unit(b)) for a, b in pairs], axis=0)
 
 
-def _correlations(a: Values, b: Values) -> Values:
-    a, b = ((each - each.mean(axis=0)) for each in (a, b))
-    spreads = [np.sqrt(np.maximum((each**2).sum(axis=0), 1e-12)) for each in (a, b)]
-    return (a / spreads[0]).T @ (b / spreads[1])
+def _unit(columns: Values) -> Values:
+    """Columns of mean 0 and length 1."""
+    centred = columns - columns.mean(axis=0)
+    return centred / np.sqrt(np.maximum((centred**2).sum(axis=0), 1e-12))
 
 
-def _column(one: PreparedVariable, place: int) -> Numbers:
-    return (one.scores, one.codes) if one.is_label else (one.scores[:, [place]], None)
+def _column(variable: PreparedVariable, place: int) -> Numbers:
+    """One column of numbers, or a label."""
+    if variable.is_label:
+        return variable.scores, variable.codes
+    return variable.scores[:, [place]], None
 
 
 def held_information(u: Values, v: Values) -> float:
     """Gaussian information of held-out components: the largest over the numbers of leading components."""
-    return max(gaussian_information(u[:, :count], v[:, :count]) for count in range(1, u.shape[1] + 1))
+    counts = range(1, u.shape[1] + 1)
+    return max(gaussian_information(u[:, :count], v[:, :count]) for count in counts)
 
 
 def gain(chances: Values, codes: Values, prior: Values) -> float:
     """Entropy of frequencies less cross-entropy of probabilities [n, classes], mixed with the prior as is best."""
-    own, base = np.maximum(chances[np.arange(len(codes)), codes], 0), prior[codes]
-    totals = np.maximum(np.maximum(chances, 0).sum(axis=1), 1e-12)
-    shares = (0.01, 0.05, 0.2, 0.5, 0.8, 1.0)  # of the prior
-    logs = [np.log((1 - share) * own / totals + share * base).mean() for share in shares]
+    chances = np.maximum(chances, 0)
+    totals = np.maximum(chances.sum(axis=1), 1e-12)
+    chance = chances[np.arange(len(codes)), codes]
+    frequency = prior[codes]
+    logs = [np.log((1 - share) * chance / totals + share * frequency).mean() for share in PRIOR_SHARES]
     return float(max(logs) - xlogy(prior, prior).sum())
+
+
+def best_gain(
+    logs: Values, temperatures: Sequence[float], codes: Values, prior: Values, weights: Values | float = 1.0
+) -> float:
+    """The largest gain of probabilities in proportion to weights * exp(temperature * logs)."""
+    logs = logs - logs.max(axis=1, keepdims=True)
+    gains = []
+    for temperature in temperatures:
+        odds = weights * np.exp(temperature * logs)
+        chances = odds / odds.sum(axis=1, keepdims=True)
+        gains.append(gain(chances, codes, prior))
+    return max(gains)
 
 
 def _posteriors(u: Values, codes: Values, test: Values, classes: int, pooled: bool) -> Values:
     """Log posterior [m, classes], up to a constant, of normal classes fitted to u [n, d], with shrunk covariances."""
-    dim, counts = u.shape[1], np.bincount(codes, minlength=classes)
-    means = np.array([np.bincount(codes, column, classes) for column in u.T]).T / np.maximum(counts, 1)[:, None]
+    dim = u.shape[1]
+    counts = np.bincount(codes, minlength=classes)
+    sums = np.stack([np.bincount(codes, column, classes) for column in u.T], axis=1)
+    means = sums / np.maximum(counts, 1)[:, None]
     residuals = u - means[codes]
     within = residuals.T @ residuals / len(u) + 1e-3 * np.eye(dim)
-    found = np.full((len(test), classes), -1e9)
+    logs = np.full((len(test), classes), -1e9)
     for label in np.flatnonzero(counts):
         covariance = within
         if not pooled:
-            own = residuals[codes == label]
+            members = residuals[codes == label]
             weight = counts[label] / (counts[label] + 2 * dim + 2)
-            covariance = (1 - weight) * within + weight * (own.T @ own / len(own))
-        away = test - means[label]
-        distance = (away * np.linalg.solve(covariance, away.T).T).sum(axis=1)
-        found[:, label] = np.log(counts[label]) - distance / 2 - np.linalg.slogdet(covariance)[1] / 2
-    return found
+            covariance = (1 - weight) * within + weight * (members.T @ members / len(members))
+        deviations = test - means[label]
+        distance = (deviations * np.linalg.solve(covariance, deviations.T).T).sum(axis=1)
+        log_det = np.linalg.slogdet(covariance)[1]
+        logs[:, label] = np.log(counts[label]) - distance / 2 - log_det / 2
+    return logs

@@ -16,7 +16,8 @@ from infoscope.estimators.reading.figures_sample import Values, gaussian_informa
 
 MAX_COLUMNS = 8  # of a variable; of more, leading components
 MAX_NEAR = 2_000  # successive rows among which neighbours are searched
-SHIFTS, NEAR_SHIFTS = 40, 4  # circular shifts of x for Gaussian information, and for KSG
+SHIFTS = 40  # circular shifts of x for Gaussian information
+NEAR_SHIFTS = 4  # circular shifts of x for KSG
 BLOCKS = 10  # successive parts whose means are compared
 MIN_DRIFT = 100  # rows of a series that can drift
 LOW_FREQUENCIES = 0.6  # exponent: n^0.6 frequencies for the slope of a spectrum
@@ -51,14 +52,14 @@ def memory_figures(
     units                   int [n], the series of each row; rows of a series follow one another
     """
     x, y, residual_x, residual_y = (reduced(columns) for columns in (x, y, residual_x, residual_y))
-    both = [autocorrelations(columns, units) for columns in (x, y)]
+    memory = [autocorrelations(columns, units) for columns in (x, y)]
     residuals = [autocorrelations(columns, units) for columns in (residual_x, residual_y)]
     squares = [autocorrelations(scaled(columns**2), units) for columns in (x, y)]
     return {
-        **in_order("memory", [float(each[:, 1].max()) for each in both]),
-        "memory_inflation": log_inflation(*both),
+        **in_order("memory", [float(values[:, 1].max()) for values in memory]),
+        "memory_inflation": log_inflation(*memory),
         **in_order("memory_slope", [spectral_slope(columns, units) for columns in (x, y)]),
-        **in_order("memory_squares", [float(each[:, 1].max()) for each in squares]),
+        **in_order("memory_squares", [float(values[:, 1].max()) for values in squares]),
         **in_order("drift", [drift(columns, units) for columns in (x, y)]),
         "innovation_memory": log_inflation(*residuals),
         **_shifted(residual_x, residual_y, units, generator),
@@ -106,10 +107,15 @@ def spectral_slope(columns: Values, units: Values) -> float:
         if count < 5:
             continue
         frequencies = np.arange(1, count + 1) / len(series)
-        power = np.abs(rfft(columns[series] - columns[series].mean(axis=0), axis=0)[1 : count + 1]) ** 2
-        slope = np.polyfit(np.log(4 * np.sin(np.pi * frequencies) ** 2), np.log(np.maximum(power, 1e-12)), 1)[0]
+        values = columns[series]
+        spectrum = rfft(values - values.mean(axis=0), axis=0)[1 : count + 1]
+        log_power = np.log(np.maximum(np.abs(spectrum) ** 2, 1e-12))
+        log_frequency = np.log(4 * np.sin(np.pi * frequencies) ** 2)
+        slope, _ = np.polyfit(log_frequency, log_power, 1)
         slopes.append(-slope)
-    return float(np.mean(slopes, axis=0).max()) if slopes else np.nan
+    if not slopes:
+        return np.nan
+    return float(np.mean(slopes, axis=0).max())
 
 
 def drift(columns: Values, units: Values) -> float:
@@ -117,7 +123,8 @@ def drift(columns: Values, units: Values) -> float:
 
     Series of fewer than MIN_DRIFT rows are left out; 0 where all are.
     """
-    between, total = np.zeros(columns.shape[1]), np.zeros(columns.shape[1])
+    between = np.zeros(columns.shape[1])
+    total = np.zeros(columns.shape[1])
     for series in series_of(units):
         if len(series) < MIN_DRIFT:
             continue

@@ -35,8 +35,11 @@ class Neighbours:
 def neighbours(x: Numbers, y: Numbers, groups: Values | None, ks: tuple[int, ...], near: int = 0) -> Neighbours:
     """Counts for x and y, each numbers [n, d] and codes [n] or None; ids and distances of the `near` nearest rows."""
     n = len(x[0])
-    points = [np.ascontiguousarray(variable[0].T, dtype=np.float32) for variable in (x, y)]
-    codes = [np.zeros(n, np.int32) if variable[1] is None else variable[1].astype(np.int32) for variable in (x, y)]
+    points = []
+    codes = []
+    for numbers, labels in (x, y):
+        points.append(np.ascontiguousarray(numbers.T, dtype=np.float32))
+        codes.append(np.zeros(n, np.int32) if labels is None else labels.astype(np.int32))
     ids = np.full((n, near), -1, np.int32)
     distances = [np.full((n, near), np.inf, np.float32) for _ in range(3)]
     counts = np.zeros((n, len(ks), 4), np.int32)
@@ -45,12 +48,13 @@ def neighbours(x: Numbers, y: Numbers, groups: Values | None, ks: tuple[int, ...
         variables = [_ordered(*variable) for variable in zip(points, codes)]
         _search(both, *variables, np.array(ks), counts, ids, *distances)
     else:
-        own = np.arange(n, dtype=np.int32) if groups is None else groups.astype(np.int32)
-        _scan(*points, *codes, own, np.array(ks), counts, ids, *distances)
+        units = np.arange(n) if groups is None else groups
+        _scan(*points, *codes, units.astype(np.int32), np.array(ks), counts, ids, *distances)
     psi = digamma(np.maximum(np.arange(n + 2), 1))
     everyone = n if groups is None else (n - np.bincount(groups)[groups] + 1)[:, None]
     inside, in_x, in_y, closed = np.moveaxis(counts, 2, 0)
-    in_x, in_y = (count + ((closed == 0) | (len(variable) == 0)) for count, variable in zip((in_x, in_y), points))
+    in_x = in_x + ((closed == 0) | (len(points[0]) == 0))
+    in_y = in_y + ((closed == 0) | (len(points[1]) == 0))
     local = psi[inside] + psi[everyone] - psi[in_x] - psi[in_y]
     local[inside == 0] = np.nan
     return Neighbours(local, ids, tuple(distances))
@@ -67,30 +71,36 @@ def local_information(x: Numbers, y: Numbers, groups: Values | None, ks: tuple[i
         return neighbours(x, y, groups, ks, near)
     n = len(x[0])
     none = np.empty((n, 0))
-    codes = (joint_codes([x[1], y[1]])[0], np.zeros(n, np.intp)), (x[1], y[1])
-    sizes = ((class_sizes(Variable(none, each, 1), groups) for each in some) for some in codes)
-    plus, minus = (sum(map(digamma, some)) for some in sizes)
-    return Neighbours(np.repeat((plus - minus)[:, None], len(ks), axis=1), none, (none,) * 3)
+    cells, _ = joint_codes([x[1], y[1]])
+
+    def psi(codes: Values) -> Values:
+        """Digamma of the number of rows in each row's category."""
+        return digamma(class_sizes(Variable(none, codes, 1), groups))
+
+    local = psi(cells) + psi(np.zeros(n, np.intp)) - (psi(x[1]) + psi(y[1]))
+    return Neighbours(np.repeat(local[:, None], len(ks), axis=1), none, (none,) * 3)
 
 
 def mean_of_rows(local: Values) -> Values:
     """Means [ks] of the rows of local values [n, ks] that are finite."""
-    known = local[np.isfinite(local).all(axis=1)]
-    return known.mean(axis=0) if len(known) else np.full(local.shape[1], np.nan)
+    finite = local[np.isfinite(local).all(axis=1)]
+    if not len(finite):
+        return np.full(local.shape[1], np.nan)
+    return finite.mean(axis=0)
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
-def _distances(points, codes, own, i, found):
-    """Distance of every row to row i; infinite to other categories and to its own group."""
+def _distances(points, codes, units, i, found):
+    """Distance of every row to row i; infinite to other categories and to its group."""
     dim, n = points.shape
     found[:] = 0
     for column in range(dim):
         at, values = points[column, i], points[column]
         for j in range(n):
             found[j] = max(found[j], abs(values[j] - at))
-    code, group = codes[i], own[i]
+    code, group = codes[i], units[i]
     for j in range(n):
-        found[j] = found[j] if (codes[j] == code) & (own[j] != group) else np.float32(np.inf)
+        found[j] = found[j] if (codes[j] == code) & (units[j] != group) else np.float32(np.inf)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -125,19 +135,20 @@ def _count(values, limit, closed):
 
 
 @numba.njit(cache=True, nogil=True)
-def _scan(x, y, x_codes, y_codes, own, ks, counts, joint_ids, joint_found, x_found, y_found):
+def _scan(x, y, x_codes, y_codes, units, ks, counts, joint_ids, joint_found, x_found, y_found):
     """Fills counts [n, ks, (joint, x, y, closed)], ids and distances."""
     n, near, most = x.shape[1], joint_ids.shape[1], ks.max()
     in_x, in_y, both = np.empty(n, np.float32), np.empty(n, np.float32), np.empty(n, np.float32)
     found, ids = np.empty(max(most, near), np.float32), np.empty(max(most, near), np.int32)
     for i in range(n):
-        _distances(x, x_codes, own, i, in_x)
-        _distances(y, y_codes, own, i, in_y)
+        _distances(x, x_codes, units, i, in_x)
+        _distances(y, y_codes, units, i, in_y)
         for j in range(n):
             both[j] = max(in_x[j], in_y[j])
         held = _smallest(both, found, ids)
-        kept = min(held, near)
-        joint_found[i, :kept], joint_ids[i, :kept] = found[:kept], ids[:kept]
+        count = min(held, near)
+        joint_found[i, :count] = found[:count]
+        joint_ids[i, :count] = ids[:count]
         if near:
             _smallest(in_x, x_found[i], ids)
             _smallest(in_y, y_found[i], ids)
@@ -169,8 +180,9 @@ def _ordered(points: Values, codes: Values) -> tuple[Values, Values, Values, Val
 
 @numba.njit(cache=True, nogil=True)
 def _nearest(ordered, at, named, found, ids):
-    """Fills the nearest distances to the row at a place, ascending, and their rows: of equal ones the first where they
-    are to be named, else any. Returns how many there are.
+    """Fills the nearest distances to the row at a place, ascending, and their rows; returns how many there are.
+
+    Ties are broken by row order if `named`.
     """
     points, rows, _, ends = ordered
     most, held, (start, end) = len(found), 0, ends[at]
@@ -244,8 +256,9 @@ def _search(both, in_x, in_y, ks, counts, ids, found, x_found, y_found):
     nearest, names, ignored = np.empty(most, np.float32), np.empty(most, np.int32), np.empty(near, np.int32)
     for at, i in enumerate(both[1]):
         held = _nearest(both, at, True, nearest, names)
-        kept = min(held, near)
-        found[i, :kept], ids[i, :kept] = nearest[:kept], names[:kept]
+        count = min(held, near)
+        found[i, :count] = nearest[:count]
+        ids[i, :count] = names[:count]
         if near:
             _nearest(in_x, in_x[2][i], False, x_found[i], ignored)
             _nearest(in_y, in_y[2][i], False, y_found[i], ignored)

@@ -12,9 +12,11 @@ from scipy.special import digamma, ndtri
 from infoscope.estimators.pairs import Pairs
 from infoscope.estimators.variables import Variable, of_kept, row_codes
 
-MAX_ROWS, MAX_PARTS = 5_000, 8  # rows of a part, and parts
+MAX_ROWS = 5_000  # of a part
+MAX_PARTS = 8
 MAX_COMPONENTS = 6  # canonical components
-MAX_NEAR_COLUMNS, NEAR_COMPONENTS = 12, 8  # columns in which neighbours are searched; of more, components
+MAX_NEAR_COLUMNS = 12  # in which neighbours are searched
+NEAR_COMPONENTS = 8  # in which neighbours are searched for more columns
 CORRELATION_RIDGE = 1e-9  # added to the diagonal of correlation matrices
 
 Values = np.ndarray
@@ -97,7 +99,8 @@ def parts(pairs: Pairs, generator: np.random.Generator) -> Iterator[Sample]:
 
 
 def prepare(pairs: Pairs, generator: np.random.Generator) -> Sample:
-    n, groups = pairs.n, pairs.groups
+    n = pairs.n
+    groups = pairs.groups
     if groups is not None and int(groups.max()) + 1 == n:
         groups = None
     units = np.arange(n) if groups is None else groups
@@ -120,12 +123,17 @@ def _order(variable: PreparedVariable) -> tuple[float, ...]:
 
 def prepared(variable: Variable) -> PreparedVariable:
     numbers = variable.continuous
-    numbers = numbers[:, numbers.min(axis=0) < numbers.max(axis=0)] if variable.dim else numbers
+    if variable.dim:
+        numbers = numbers[:, numbers.min(axis=0) < numbers.max(axis=0)]
     codes, categories = variable.codes, variable.categories
     if not numbers.shape[1] and codes is None:
         codes, categories = np.zeros(variable.n, np.intp), 1
-    scores = Variable(numbers, None, 1).rank_normal().continuous if numbers.shape[1] else numbers
-    linear = scores if codes is None else np.hstack([scores, _indicators(codes)])
+    scores = numbers
+    if numbers.shape[1]:
+        scores = Variable(numbers, None, 1).rank_normal().continuous
+    linear = scores
+    if codes is not None:
+        linear = np.hstack([scores, _indicators(codes)])
     return PreparedVariable(scores, scores, scores, codes, categories, linear, _levels(scores, codes))
 
 
@@ -154,9 +162,10 @@ def untied(columns: Values, generator: np.random.Generator) -> Values:
 def _indicators(codes: Values) -> Values:
     sizes = np.bincount(codes)
     frequent = np.argsort(-sizes, kind="stable")[:60]  # the most frequent categories
-    kept = frequent[sizes[frequent] >= min(3, sizes.max())]  # 3 rows per category
-    kept = kept[1:] if len(kept) == len(sizes) > 1 else kept  # the others imply it
-    return scaled((codes[:, None] == kept).astype(float))
+    shown = frequent[sizes[frequent] >= min(3, sizes.max())]  # 3 rows per category
+    if len(shown) == len(sizes) > 1:
+        shown = shown[1:]  # the others imply it
+    return scaled((codes[:, None] == shown).astype(float))
 
 
 def _levels(scores: Values, codes: Values | None) -> Values | None:
@@ -190,15 +199,18 @@ def leading(columns: Values, count: int) -> Values:
 
 def gaussian_information(u: Values, v: Values) -> float:
     """Information of normal variables u [n, p] and v [n, q], nats, without the bias of n rows; nan for too few rows."""
-    n, p, q = len(u), u.shape[1], v.shape[1]
+    n, p = u.shape
+    q = v.shape[1]
     if n < 2 * (p + q) + 3 or not p * q:
         return np.nan
     both = scaled(np.hstack([u, v]))
     correlation = both.T @ both / n + CORRELATION_RIDGE * np.eye(p + q)
     psi = np.cumsum(digamma((n - np.arange(1, p + q + 1)) / 2))
     bias = (psi[p - 1] + psi[q - 1] - psi[-1]) / 2
-    x, y, joint = (np.linalg.slogdet(part)[1] for part in (correlation[:p, :p], correlation[p:, p:], correlation))
-    return float((x + y - joint) / 2 - bias)
+    log_det_x = np.linalg.slogdet(correlation[:p, :p])[1]
+    log_det_y = np.linalg.slogdet(correlation[p:, p:])[1]
+    log_det = np.linalg.slogdet(correlation)[1]
+    return float((log_det_x + log_det_y - log_det) / 2 - bias)
 
 
 def canonical(x: Values, y: Values, generator: np.random.Generator) -> tuple[Values, Values, Values]:

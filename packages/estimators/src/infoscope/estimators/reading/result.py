@@ -231,10 +231,12 @@ def without_copies(pairs: Pairs) -> Pairs:
     """The sample with equal rows of a group once; groups None where each has one row left."""
     if pairs.groups is None:
         return pairs
-    _, kept = np.unique(np.stack([row_codes(pairs.x, pairs.y), pairs.groups]), axis=1, return_index=True)
-    found = pairs.take(np.sort(kept))
-    alone = found.groups.max() + 1 == found.n
-    return replace(found, groups=None) if alone else found
+    codes = np.stack([row_codes(pairs.x, pairs.y), pairs.groups])
+    _, first_rows = np.unique(codes, axis=1, return_index=True)
+    distinct = pairs.take(np.sort(first_rows))
+    if distinct.groups.max() + 1 == distinct.n:
+        return replace(distinct, groups=None)
+    return distinct
 
 
 def one_row_each(pairs: Pairs, generator: np.random.Generator) -> Pairs:

@@ -83,11 +83,11 @@ def load(paths: Iterable[Path]) -> Simulated:
     if not parts:
         raise InvalidInput("paths must name at least one file of simulated data sets, got none.")
     rows = pd.concat(parts, ignore_index=True).drop_duplicates(["number", "n", "truth"], ignore_index=True)
-    given = CONDITIONAL_FACTS[-1] in rows
-    kind, facts = format_of(given)
+    is_conditional = CONDITIONAL_FACTS[-1] in rows
+    kind, facts = format_of(is_conditional)
     if set(rows) != {*facts, *kind.NAMES}:
         raise UnreadableFile("paths must be files of pairs or files of triples, got both.")
-    return Simulated(rows[list(facts)], rows[list(kind.NAMES)].to_numpy(np.float32), given)
+    return Simulated(rows[list(facts)], rows[list(kind.NAMES)].to_numpy(np.float32), is_conditional)
 
 
 def _read(path: Path) -> pd.DataFrame:

@@ -287,7 +287,10 @@ def sorted_lists(points: np.ndarray, k: int, codes: np.ndarray | None) -> tuple[
 
     Lists with ties, zero distances or ties beyond the end are not clean, and not to be read.
     """
-    found = nearest(points, k, codes)
-    distances, finite = found.distances, np.isfinite(found.distances)
-    repeated = (distances[:, 1:] == distances[:, :-1]) & finite[:, 1:]
-    return distances, found.ids, ~(repeated.any(axis=1) | (distances[:, 0] == 0) | ((found.ties > 0) & finite[:, -1]))
+    neighbours = nearest(points, k, codes)
+    distances = neighbours.distances
+    is_finite = np.isfinite(distances)
+    has_ties = ((distances[:, 1:] == distances[:, :-1]) & is_finite[:, 1:]).any(axis=1)
+    has_zero = distances[:, 0] == 0
+    has_ties_beyond = (neighbours.ties > 0) & is_finite[:, -1]
+    return distances, neighbours.ids, ~(has_ties | has_zero | has_ties_beyond)

@@ -78,12 +78,13 @@ def select_step(curve: Sequence[_Row], rule: str) -> tuple[int, float]:
     key = "step" if name is None else f"{name}/average"
     if not curve or key not in curve[0]:
         raise Conflict(f"curve must have evaluations of the set {name!r} for this rule, got {curve[:1]}.")
-    last = curve[-1]
+    selected = curve[-1]
     if name is None:
-        return last["step"], math.nan
+        return selected["step"], math.nan
     finite = [row for row in curve if math.isfinite(row[key])]
-    best = max(finite, key=lambda row: row[key]) if chooses and finite else last
-    return best["step"], best[key]
+    if chooses and finite:
+        selected = max(finite, key=lambda row: row[key])
+    return selected["step"], selected[key]
 
 
 def fit_domain(

@@ -265,8 +265,8 @@ class Autoregressive(nn.Module):
         x = torch.zeros_like(u)
         for i in range(self.passes):
             shift, log_scale = self._conditioner(x)
-            last = i + 1 == self.passes
-            columns = slice(i, None) if last else slice(i, i + 1)
+            end = None if i + 1 == self.passes else i + 1
+            columns = slice(i, end)
             scale = torch.exp(log_scale[:, columns])
             x[:, columns] = u[:, columns] * scale + shift[:, columns]
         return x
