@@ -123,7 +123,7 @@ class LabelReport(Report):
     @cached_property
     def likely(self) -> NDArray[np.int64]:
         """The most probable other class of each item [n]."""
-        others = np.where(self.noise.model.given > 0, -1.0, self.noise.posterior)
+        others = np.where(self.noise.model.indicators > 0, -1.0, self.noise.posterior)
         return others.argmax(axis=1)
 
     @cached_property
@@ -131,7 +131,7 @@ class LabelReport(Report):
         """All items, the most suspicious first: row (or `heading`), item, label, likely label, probability that the
         label is wrong, PVI and self-confidence (the held-out probability of the label).
         """
-        own = self.logs[np.arange(self.n), self.codes]
+        log_probability = self.logs[np.arange(self.n), self.codes]
         table = pd.DataFrame(
             {
                 self.heading: self.rows,
@@ -139,8 +139,8 @@ class LabelReport(Report):
                 "label": self.names[self.codes],
                 "likely": self.names[self.likely],
                 "wrong": self.noise.wrong,
-                "pvi_bits": (own - self.null) / NATS_PER_BIT,
-                "self_confidence": np.exp(own),
+                "pvi_bits": (log_probability - self.null) / NATS_PER_BIT,
+                "self_confidence": np.exp(log_probability),
             }
         )
         return table.sort_values(["wrong", "self_confidence"], ascending=[False, True], ignore_index=True)
@@ -328,15 +328,16 @@ def report(
         check_length(x, n)
         model = _from_inputs(take(x, kept), labels[kept], family, without, codes, generator, progress)
     progress(0.8, "wrong labels")
-    logs, outcome = with_floor(model.logs, FLOOR), model.outcome
-    own = logs[np.arange(len(logs)), outcome.values]
+    outcome = model.outcome
+    logs = with_floor(model.logs, FLOOR)
+    log_probability = logs[np.arange(len(logs)), outcome.values]
     return LabelReport(
         names=outcome.labels,
         codes=outcome.values,
         logs=logs,
         null=model.null,
         noise=fit_noise(model.logs, outcome.values, min(1.0, (codes.max() + 1) / len(codes))),
-        information=mean_of(own - model.null, codes, method=model.name, settings="held out"),
+        information=mean_of(log_probability - model.null, codes, method=model.name, settings="held out"),
         entropy=mean_of(-model.null, codes),
         lost=model.lost,
         family=model.name,
@@ -375,9 +376,11 @@ def _frequent(labels: NDArray[Any], groups: NDArray[np.int64]) -> tuple[NDArray[
     rare = counts.index[counts < MIN_ITEMS]
     if len(counts) - len(rare) < 2:
         raise NoVariation(f"labels must have two classes of {MIN_ITEMS} items or more, got {len(counts) - len(rare)}.")
-    kept = ~np.isin(labels, list(rare))
+    is_frequent = ~np.isin(labels, list(rare))
+    if not len(rare):
+        return is_frequent, []
     sentence = f"Classes of a single item are left out: {listed(map(str, rare))}."
-    return kept, [Note(sentence, "rare class", "labels")] if len(rare) else []
+    return is_frequent, [Note(sentence, "rare class", "labels")]
 
 
 def _from_inputs(

@@ -53,7 +53,9 @@ class Local:
     def term(self, groups: NDArray[np.int64], method: str = "") -> Term:
         """The means, with errors robust to groups (codes [n])."""
         further = self.full + GAINS * (self.full - self.half)
-        return Term(mean_of(self.full, groups, method=method), mean_of(further, groups, method=method))
+        measured = mean_of(self.full, groups, method=method)
+        extrapolated = mean_of(further, groups, method=method)
+        return Term(measured, extrapolated)
 
 
 def with_ignorance(local: Mapping[frozenset[str], Local], folds: NDArray[np.int64]) -> dict[frozenset[str], Local]:
@@ -82,7 +84,8 @@ def _mixed(log_ratios: list[NDArray[np.float64]], folds: NDArray[np.int64]) -> N
     for fold in range(int(folds.max()) + 1):
         held_out = folds == fold
         log_weights = maximum_likelihood_weights(stack[~held_out])
-        mixed[held_out] = logsumexp(stack[held_out] + log_weights, axis=1)
+        log_terms = stack[held_out] + log_weights
+        mixed[held_out] = logsumexp(log_terms, axis=1)
     return mixed
 
 
@@ -117,5 +120,6 @@ def thinned(
     for training, test in splits:
         order = generator.permutation(np.unique(groups[training]))
         count = max(2, round(len(order) * most / training.sum()))
-        thinner.append((training & np.isin(groups, order[:count]), test))
+        chosen = np.isin(groups, order[:count])
+        thinner.append((training & chosen, test))
     return thinner
