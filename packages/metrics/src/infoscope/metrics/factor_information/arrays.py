@@ -142,11 +142,11 @@ class Latents:
         if not varying:
             raise NoVariation(f"representation must vary, got {self.count} constant columns.")
         alone = []
-        rest = []
+        others = []
         for latent in range(self.count):
             alone.append((latent,) if latent in varying else ())
-            rest.append(tuple(other for other in varying if other != latent))
-        return [*alone, *rest, tuple(varying)]
+            others.append(tuple(other for other in varying if other != latent))
+        return [*alone, *others, tuple(varying)]
 
     def columns(self, members: tuple[int, ...]) -> list[Continuous | Discrete]:
         """Some latents as `Continuous` and `Discrete` columns."""
@@ -269,8 +269,8 @@ def mixed_with_subsets(information: FactorInformation, generator: np.random.Gene
     latents = [str(latent) for latent in range(count)]
     everything = frozenset(latents)
     alone = [frozenset([latent]) for latent in latents]
-    rest = [everything - members for members in alone]
-    sets = [*alone, *rest, everything]
+    others = [everything - members for members in alone]
+    sets = [*alone, *others, everything]
     clusters = information.clusters
     if clusters is None:
         clusters = np.arange(information.n)

@@ -244,11 +244,11 @@ def compare(reports: Mapping[str, PartitionReport]) -> pd.DataFrame:
     """
     if len(reports) < 2:
         raise OutOfRange(f"reports must be at least two, got {len(reports)}.")
-    first, *rest = reports
+    first, *others = reports
     for name, report in reports.items():
         if report.items is None or CLASSIFIER not in report.figures:
             raise InvalidInput(f"report {name!r} must have the classifier route, got {list(report.routes)}.")
-    for name in rest:
+    for name in others:
         if not all(map(np.array_equal, reports[first].items, reports[name].items)):
             raise Conflict(f"reports must be of the same rows, but labels or groups of {name!r} differ from {first!r}.")
         for setting in ("family", "folds"):

@@ -95,9 +95,12 @@ def crossing_note(excess: float, error: float, unit: str) -> str:
     if not excess > ROUNDING:
         return ""
     if unit == NATS:
-        excess, error, unit = excess / NATS_PER_BIT, error / NATS_PER_BIT, BITS
-    known = np.isfinite(error) and error > 0
-    by = f"{excess:.3g} ± {error:.2g} {unit}, {excess / error:.1f} standard errors" if known else f"{excess:.3g} {unit}"
+        unit = BITS
+        excess = excess / NATS_PER_BIT
+        error = error / NATS_PER_BIT
+    by = f"{excess:.3g} {unit}"
+    if np.isfinite(error) and error > 0:
+        by = f"{excess:.3g} ± {error:.2g} {unit}, {excess / error:.1f} standard errors"
     return Note(f"The lower bound is above the upper one by {by}: {APART}.", "crossed bounds")
 
 

@@ -374,8 +374,8 @@ class _Measure:
             linear = fits.linear[names].term(codes, f"usable by a mixture of {fits.methods[1]} and no input")
             shared = {}
             if names != everything:
-                rest = fits.richer[everything - names]
-                shared = sharing(fits.richer[names], rest, fits.richer[everything], aim.values, codes)
+                others = fits.richer[everything - names]
+                shared = sharing(fits.richer[names], others, fits.richer[everything], aim.values, codes)
             row = Row(
                 block=ALL if len(names) > 1 else next(iter(names)),
                 columns=sum(self.data.blocks[member].shape[1] for member in names),

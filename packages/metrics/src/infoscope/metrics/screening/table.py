@@ -316,8 +316,8 @@ def _tests_given(
             rows = _first_rows(rows, order)
             sentence = f"Tests given conditions use {MAX_SELECTED_ROWS:,} rows, drawn at random."
             notes = [Note(sentence, "rows drawn")]
-        x, y, *given = [columns[name].smooth(rows) for name in (*pair, *question.conditions)]
-        test = beyond(x, y, given, level, of_kept(groups, rows))
+        x, y, *conditions = [columns[name].smooth(rows) for name in (*pair, *question.conditions)]
+        test = beyond(x, y, conditions, level, of_kept(groups, rows))
         p[place] = test.p
         strength[place] = test.information.value
     undecided = int(np.isnan(p).sum())
@@ -504,8 +504,8 @@ def _select(
     def progress(share: float, what: str) -> None:
         reader.progress(reader.share + (1 - reader.share) * share, what)
 
-    given = [columns[name].smooth(rows) for name in question.conditions]
-    choice = choose(smooth, columns[target].smooth(rows), level, groups_of_rows, progress, given)
+    conditions = [columns[name].smooth(rows) for name in question.conditions]
+    choice = choose(smooth, columns[target].smooth(rows), level, groups_of_rows, progress, conditions)
     chosen = [smooth[name] for name in choice.chosen]
     additions: dict[str, dict[str, object]] = {}
     for name in names:
