@@ -20,6 +20,8 @@ from infoscope.metrics.factor_information.arrays import Latents
 from infoscope.metrics.factor_information.inputs import Factors, parts_of
 from infoscope.metrics.factor_information.result import OF_ENTROPY
 
+Codes = NDArray[np.int64]
+
 FAMILY = ("logistic", Logistic(0.01), "knn")  # chosen by fold: many columns need a penalty, many values little
 FOLDS = 3
 MAX_PAIRED = 15  # columns up to which all pairs are searched
@@ -36,7 +38,7 @@ class BeyondFactor:
 
     latents: Latents
     known: Factors
-    clusters: NDArray[np.int64] | None
+    clusters: Codes | None
     least: float
 
     @property
@@ -105,7 +107,7 @@ class BeyondFactor:
         gain = mean_of(self._gains(y, m, column), self.clusters)
         return gain.low > self.least * remaining
 
-    def _gains(self, y: NDArray[np.int64], m: NDArray[np.int64], column: int) -> NDArray[np.float64]:
+    def _gains(self, y: Codes, m: Codes, column: int) -> NDArray[np.float64]:
         """The reduction of the log loss of y by the column, the other factor being known [n], nats."""
         indicators = np.eye(m.max() + 1)[m]
         blocks = {"column": self.latents.inputs(column), "other": indicators}

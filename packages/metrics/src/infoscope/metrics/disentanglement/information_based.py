@@ -23,6 +23,8 @@ from infoscope.metrics.factor_information.inputs import (
 )
 from infoscope.metrics.factor_information.result import OF_ENTROPY
 
+Values = NDArray[np.float64]
+
 
 @aligns("representation", "factors")
 def mig(
@@ -79,7 +81,7 @@ def latent_score(inputs: Inputs, name: str) -> Estimate:
     return replace(score, method=inputs.information.method, degrees=np.inf)
 
 
-def mean_share(numerator: NDArray[np.float64], denominator: NDArray[np.float64], unit: str, method: str) -> Estimate:
+def mean_share(numerator: Values, denominator: Values, unit: str, method: str) -> Estimate:
     """The mean over columns of the ratio of the means of two arrays [n, K], its error by the delta method."""
     mean = denominator.mean(axis=0)
     share = numerator.mean(axis=0) / mean
@@ -87,7 +89,7 @@ def mean_share(numerator: NDArray[np.float64], denominator: NDArray[np.float64],
     return mean_of(rows.mean(axis=1), unit=unit, method=method)
 
 
-def in_bins(column: NDArray[np.float64], bins: int | None) -> NDArray[np.int64]:
+def in_bins(column: Values, bins: int | None) -> NDArray[np.int64]:
     """The equal-width bin of each number of a column; bins None: its value."""
     if bins is None:
         return np.unique(column, return_inverse=True)[1]
@@ -99,7 +101,7 @@ def in_bins(column: NDArray[np.float64], bins: int | None) -> NDArray[np.int64]:
     return np.minimum(places, bins - 1).astype(np.int64)
 
 
-def plug_in(labels: NDArray[np.int64], known: Factors) -> NDArray[np.float64]:
+def plug_in(labels: NDArray[np.int64], known: Factors) -> Values:
     """log p(y, z) / (p(y) p(z)) of frequencies, for each item, label column and factor [n, L, K], nats."""
     local = np.empty((known.n, labels.shape[1], known.count))
     for k in range(known.count):

@@ -33,7 +33,10 @@ from infoscope.metrics.factor_information.inputs import (
     varies,
 )
 
-Labelled = tuple[NDArray, NDArray[np.int64]]
+Values = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+Labelled = tuple[NDArray, Codes]
 """Features of votes (or the latent that varies least), and their shared factors [votes]."""
 
 
@@ -214,9 +217,7 @@ def parts(count: int, numbers_of_one: int) -> Iterator[slice]:
         yield slice(start, min(start + step, count))
 
 
-def partners(
-    known: Factors, shared: NDArray[np.int64], items: NDArray[np.int64], generator: np.random.Generator
-) -> NDArray[np.int64]:
+def partners(known: Factors, shared: Codes, items: Codes, generator: np.random.Generator) -> Codes:
     """For items [votes, m], a random other item with the same value of the vote's shared factor [votes]."""
     factor = shared[:, None]
     start = known.first[factor, items]
@@ -226,7 +227,7 @@ def partners(
     return known.order[factor, start + place]
 
 
-def members(known: Factors, shared: NDArray[np.int64], group: int, generator: np.random.Generator) -> NDArray[np.int64]:
+def members(known: Factors, shared: Codes, group: int, generator: np.random.Generator) -> Codes:
     """Items [votes, group] drawn independently among those with a random item's value of the shared factor [votes]."""
     item = generator.integers(known.n, size=len(shared))
     start = known.first[shared, item]
@@ -235,12 +236,12 @@ def members(known: Factors, shared: NDArray[np.int64], group: int, generator: np
     return known.order[shared[:, None], start[:, None] + place]
 
 
-def drawn(draw: Draws, items: NDArray[np.int64], latents: int) -> NDArray[np.float64]:
+def drawn(draw: Draws, items: Codes, latents: int) -> Values:
     """The representation of items [...] as [..., L]."""
     return draw(items.ravel()).reshape(*items.shape, latents)
 
 
-def variances(codes: NDArray[np.float64], discrete: NDArray[np.bool_]) -> NDArray[np.float64]:
+def variances(codes: Values, discrete: NDArray[np.bool_]) -> Values:
     """Unbiased variance of every latent in groups [groups, items, L]; for categories the share of unequal pairs."""
     groups, items, latents = codes.shape
     variance = np.empty((groups, latents))
@@ -255,9 +256,7 @@ def variances(codes: NDArray[np.float64], discrete: NDArray[np.bool_]) -> NDArra
     return variance
 
 
-def fit_adagrad(
-    shown: NDArray[np.float64], shared: NDArray[np.int64], rate: float = 1.0, batch: int = 10
-) -> Callable[[NDArray], NDArray]:
+def fit_adagrad(shown: Values, shared: Codes, rate: float = 1.0, batch: int = 10) -> Callable[[NDArray], NDArray]:
     """A linear softmax classifier, trained by Adagrad (torch's epsilon) in one pass over the votes."""
     features = np.column_stack([shown, np.ones(len(shown))])
     classes = np.eye(int(shared.max()) + 1)[shared]

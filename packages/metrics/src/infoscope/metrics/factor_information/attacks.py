@@ -19,12 +19,15 @@ from infoscope.metrics.factor_information.posterior import (
     GaussianPosterior,
     LogTerms,
     ProductPosterior,
+    RowIndex,
     like,
     log_normal,
     matrix,
     without,
 )
 from infoscope.metrics.factor_information.result import added
+
+ALL_ROWS = slice(None)
 
 
 def redundancy_attack(z: Any, alpha: float, generator: np.random.Generator | None = None) -> Any:
@@ -97,19 +100,19 @@ class RedundantGaussian(AttackedGaussian):
         added_latents = alpha * z @ mixing.T + noise
         return np.hstack([z, added_latents])
 
-    def added_rows(self, rows: np.ndarray | slice = slice(None)) -> tuple[np.ndarray, np.ndarray]:
+    def added_rows(self, rows: RowIndex = ALL_ROWS) -> tuple[np.ndarray, np.ndarray]:
         """Marginal mean and scale of the added latents."""
         mean = self.alpha * self.base.mean[rows] @ self.mixing.T
         variance = 1 + self.alpha**2 * self.base.scale[rows] ** 2 @ self.mixing.T**2
         return mean, np.sqrt(variance)
 
-    def removed_rows(self, rows: np.ndarray | slice = slice(None)) -> tuple[np.ndarray, np.ndarray]:
+    def removed_rows(self, rows: RowIndex = ALL_ROWS) -> tuple[np.ndarray, np.ndarray]:
         """Marginal mean and scale of U' (added latents) = alpha z + noise."""
         mean = self.alpha * self.base.mean[rows]
         variance = 1 + self.alpha**2 * self.base.scale[rows] ** 2
         return mean, np.sqrt(variance)
 
-    def log_terms(self, z: Tensor, rows: np.ndarray | slice) -> LogTerms:
+    def log_terms(self, z: Tensor, rows: RowIndex) -> LogTerms:
         """See Posterior. The others of an added latent are z and the other added ones; the others of z_l include
         alpha z_l + noise_l.
         """
@@ -139,7 +142,7 @@ class SynergisticGaussian(AttackedGaussian):
         masked = z + alpha * noise @ mixing.T
         return np.hstack([masked, noise])
 
-    def masked_scale(self, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
+    def masked_scale(self, rows: RowIndex = ALL_ROWS) -> np.ndarray:
         """Marginal scale of z + alpha U noise."""
         variance = self.base.scale[rows] ** 2 + self.alpha**2
         return np.sqrt(variance)
@@ -150,12 +153,12 @@ class SynergisticGaussian(AttackedGaussian):
         noise = z[..., self.dim :]
         return z[..., : self.dim] - self.alpha * noise @ mixing.T
 
-    def noise_precision(self, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
+    def noise_precision(self, rows: RowIndex = ALL_ROWS) -> np.ndarray:
         """(S^-1)_ll of the noise latents: 1 + alpha^2 sum_j U_jl^2 / variance_j."""
         precision = self.base.scale[rows] ** -2.0
         return 1 + self.alpha**2 * precision @ self.mixing**2
 
-    def log_terms(self, z: Tensor, rows: np.ndarray | slice) -> LogTerms:
+    def log_terms(self, z: Tensor, rows: RowIndex) -> LogTerms:
         """See Posterior. All latents determine z; all but z_l determine the other elements of z; the density of all but
         noise_l is a quadratic form.
         """

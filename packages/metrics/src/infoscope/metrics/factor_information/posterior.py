@@ -15,6 +15,7 @@ from infoscope.estimators.checks import generator_or_default
 from infoscope.metrics.pid import finite
 
 LOG_2_PI = log(2 * pi)
+RowIndex = np.ndarray | slice
 
 
 class LogTerms(NamedTuple):
@@ -36,7 +37,7 @@ class Posterior(Protocol):
     @property
     def n(self) -> int: ...
     def draw(self, rows: np.ndarray, generator: np.random.Generator | None = None) -> np.ndarray: ...
-    def log_terms(self, z: Tensor, rows: np.ndarray | slice) -> LogTerms: ...
+    def log_terms(self, z: Tensor, rows: RowIndex) -> LogTerms: ...
     def log_prior(self, z: Tensor) -> Tensor: ...
 
 
@@ -70,7 +71,7 @@ class GaussianPosterior:
         noise = generator_or_default(generator).standard_normal(mean.shape)
         return mean + self.scale[rows] * noise
 
-    def log_terms(self, z: Tensor, rows: np.ndarray | slice) -> LogTerms:
+    def log_terms(self, z: Tensor, rows: RowIndex) -> LogTerms:
         mean = like(z, self.mean[rows])
         scale = like(z, self.scale[rows])
         alone = log_normal(z, mean, scale)
@@ -113,7 +114,7 @@ class CategoricalPosterior:
         category = (cumulative <= level).sum(axis=1, keepdims=True)
         return category.astype(np.float64)
 
-    def log_terms(self, z: Tensor, rows: np.ndarray | slice) -> LogTerms:
+    def log_terms(self, z: Tensor, rows: RowIndex) -> LogTerms:
         probability = like(z, self.probability[rows])
         shape = torch.broadcast_shapes(z.shape[:-1], probability.shape[:-1])
         codes = z.long().expand(*shape, 1)
@@ -162,7 +163,7 @@ class ProductPosterior:
         generator = generator_or_default(generator)
         return np.concatenate([part.draw(rows, generator) for part in self.parts], axis=1)
 
-    def log_terms(self, z: Tensor, rows: np.ndarray | slice) -> LogTerms:
+    def log_terms(self, z: Tensor, rows: RowIndex) -> LogTerms:
         terms = [part.log_terms(columns, rows) for part, columns in zip(self.parts, self.split(z))]
         others = []
         for term in terms:  # sums, not differences: log 0 cannot be subtracted

@@ -21,6 +21,8 @@ from infoscope.metrics.pid import ROUNDING
 from infoscope.metrics.report import Report, ReportRow, blocks_and_widths
 from infoscope.notebook import axes, intervals
 
+Codes = NDArray[np.int64]
+
 _DIFFERENCES = [
     "quantity",
     "a",
@@ -89,9 +91,9 @@ class NullTest:
 class Items(NamedTuple):
     """Which items were evaluated: codes of labels and groups, each [n]."""
 
-    y: NDArray[np.int64]
-    d: NDArray[np.int64]
-    groups: NDArray[np.int64]
+    y: Codes
+    d: Codes
+    groups: Codes
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -38,15 +38,6 @@ def others(blocks: Names, *without: str) -> Names:
     return tuple(name for name in blocks if name not in without)
 
 
-def co_information(block: str) -> Linear:
-    """I(block; Y) + I(block; D) - I(block; Y,D): positive is redundancy, negative is synergy."""
-    return {
-        Term((block,), "y"): 1.0,
-        Term((block,), "d"): 1.0,
-        Term((block,), "yd"): -1.0,
-    }
-
-
 def _quantities(blocks: Names) -> dict[str, Linear | str]:
     """Every quantity by its name; for absent blocks the reason why it is undefined."""
     quantities: dict[str, Linear | str] = {}
@@ -60,7 +51,9 @@ def _quantities(blocks: Names) -> dict[str, Linear | str]:
     for block in BLOCKS:
         terms = [Term((block,), target, given) for target, given in _ASPECTS]
         of_block: dict[str, Linear | str] = {term.name: {term: 1.0} for term in terms}
-        of_block[f"co-information({block};Y;D)"] = co_information(block)
+        about_y, about_d, *_, about_both = terms
+        # Positive co-information is redundancy, negative is synergy.
+        of_block[f"co-information({block};Y;D)"] = {about_y: 1.0, about_d: 1.0, about_both: -1.0}
         of_block[f"chain-rule gap of {block}"] = dict(zip(terms, (1.0, -1.0, -1.0, 1.0)))
         if block not in blocks:
             of_block = dict.fromkeys(of_block, _not_applicable(block))

@@ -24,6 +24,8 @@ from infoscope.estimators.uncertainty.subsampling import Resamples, leave_one_ou
 from infoscope.estimators.variables import Variable
 from infoscope.metrics.pid.terms import ROUNDING, Decomposition, finite
 
+Values = NDArray[np.float64]
+
 EPS = float(np.finfo(np.float64).eps)
 
 
@@ -43,7 +45,7 @@ def gaussian(covariance: ArrayLike, a: ArrayLike, b: ArrayLike, target: ArrayLik
 
 def _with_branches(
     covariance: ArrayLike, a: ArrayLike, b: ArrayLike, target: ArrayLike
-) -> tuple[Decomposition, NDArray[np.float64]]:
+) -> tuple[Decomposition, Values]:
     """The decomposition, and its terms with the first k directions of the target given to a, the others to b [., 4]."""
     correlation, (a, b, target) = _checked(covariance, a=a, b=b, target=target)
     basis = _whitening(correlation[np.ix_(target, target)])
@@ -112,7 +114,7 @@ def gaussian_from_arrays(
     return _jackknifed(rows, places, plan, method)
 
 
-def _checked(covariance: ArrayLike, **rows: ArrayLike) -> tuple[NDArray[np.float64], list[NDArray[np.int64]]]:
+def _checked(covariance: ArrayLike, **rows: ArrayLike) -> tuple[Values, list[NDArray[np.int64]]]:
     """Correlations [d, d], 0 for constant variables, and the indices of each name."""
     (sigma,) = finite(covariance=covariance)
     if sigma.ndim != 2 or sigma.shape[0] != sigma.shape[1]:
@@ -136,7 +138,7 @@ def _checked(covariance: ArrayLike, **rows: ArrayLike) -> tuple[NDArray[np.float
     return correlation, places
 
 
-def _whitening(block: NDArray[np.float64]) -> NDArray[np.float64]:
+def _whitening(block: Values) -> Values:
     """w [d, rank] with w' block w = 1, without directions of no variance."""
     values, vectors = np.linalg.eigh(block)
     largest = max(values.max(initial=0.0), EPS)
@@ -163,7 +165,7 @@ def _is_typed(values: Any) -> bool:
 
 
 def _jackknifed(
-    rows: NDArray[np.float64],
+    rows: Values,
     places: Sequence[NDArray[np.int64]],
     plan: Resamples,
     method: str,
@@ -173,7 +175,7 @@ def _jackknifed(
     include every plausible branch at kinks.
     """
 
-    def branches_of(chosen: NDArray[np.bool_]) -> tuple[NDArray[np.float64], float]:
+    def branches_of(chosen: NDArray[np.bool_]) -> tuple[Values, float]:
         covariance = np.cov(rows[chosen], rowvar=False)
         terms, branches = _with_branches(covariance, *places)
         return np.vstack([terms[:4], branches]), terms.gap
