@@ -256,8 +256,9 @@ class FactorInformation:
 
     def _deviations(self, pointwise: np.ndarray | None, mean: np.ndarray) -> np.ndarray:
         """Deviations by independent group [g, ...] of a mean [...] of pointwise values [n, ...]."""
-        if pointwise is None:  # a closed form (n None) has no error, other sources an unknown one
-            error = 0.0 if self.n is None else np.nan
+        if pointwise is None:
+            is_closed_form = self.n is None
+            error = 0.0 if is_closed_form else np.nan
             return np.full((1, *mean.shape), error)
         sums = pointwise - mean
         if self.clusters is not None:
@@ -266,8 +267,9 @@ class FactorInformation:
             np.add.at(by_cluster, codes, sums)
             sums = by_cluster
         groups = len(sums)
-        # The sandwich variance of a mean over clusters (Liang & Zeger 1986); unknown for one group.
-        scale = np.sqrt(groups / (groups - 1.0)) / self.n if groups > 1 else np.nan
+        scale = np.nan  # unknown for one group
+        if groups > 1:  # the sandwich variance of a mean over clusters (Liang & Zeger 1986)
+            scale = np.sqrt(groups / (groups - 1.0)) / self.n
         return sums * scale
 
     def _normalised(self, value: np.ndarray, deviation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -130,7 +130,9 @@ def ratio(over: tuple, under: tuple, alpha: float) -> np.ndarray:
     """(over[0] + alpha^2 over[1]) / (under[0] + alpha^2 under[1]), also in the limit of infinite alpha."""
     if alpha == inf:
         return np.asarray(over[1] / under[1])
-    return np.asarray((over[0] + alpha**2 * over[1]) / (under[0] + alpha**2 * under[1]))
+    numerator = over[0] + alpha**2 * over[1]
+    denominator = under[0] + alpha**2 * under[1]
+    return np.asarray(numerator / denominator)
 
 
 def _half_log(x: np.ndarray | float) -> np.ndarray:
