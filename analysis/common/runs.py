@@ -8,7 +8,8 @@ import pandas as pd
 
 def latest(runs: pd.DataFrame, fields: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
     """The runs of the version and the values of these fields that were started last, and a note on the others."""
-    values = runs[["version", *fields]].astype(object).map(str)  # also of missing values
+    values = runs[["version", *fields]].astype(object)
+    values = values.map(str)  # also of missing values
     settings = values.agg(" ".join, axis=1)
     latest_run = runs["start"].idxmax()
     selected = runs[settings == settings[latest_run]]
@@ -37,9 +38,11 @@ def ordered(frame: pd.DataFrame, by: Sequence[str], **orders: Iterable[Any]) -> 
     def places(column: pd.Series) -> pd.Series:
         if column.name not in orders:
             return column
-        values = pd.Index(list(orders[column.name])).drop_duplicates()
+        values = pd.Index(list(orders[column.name]))
+        values = values.drop_duplicates()
         numbers = values.get_indexer(column)
-        return pd.Series(numbers, column.index).replace(-1, len(values))
+        numbers[numbers < 0] = len(values)
+        return pd.Series(numbers, column.index)
 
     return frame.sort_values(list(by), key=places, kind="stable")
 
