@@ -54,12 +54,12 @@ def measured(pairs: Pairs, chosen: Sequence[Method], seed: int) -> list[Answer]:
     for method in chosen:
         began = time.monotonic()
         try:
-            found = estimate_pairs(method, pairs, np.random.default_rng(seed))
+            information = estimate_pairs(method, pairs, np.random.default_rng(seed)).bits
         except ValueError as error:
-            found = undefined(str(error), n=pairs.n, method=method.name)
-        took = time.monotonic() - began
-        print(f"{method.name}: {found.bits!r}, {took:.1f} s", file=sys.stderr, flush=True)
-        answers.append(Answer(method.name, found.bits, took))
+            information = undefined(str(error), n=pairs.n, method=method.name).bits
+        seconds = time.monotonic() - began
+        print(f"{method.name}: {information!r}, {seconds:.1f} s", file=sys.stderr, flush=True)
+        answers.append(Answer(method.name, information, seconds))
     return answers
 
 
@@ -124,15 +124,14 @@ def table(found: Sequence[Answer], data: OwnData, pairs: Pairs, name: str) -> Re
 
 def _whole_numbers(data: OwnData, pairs: Pairs) -> list[str]:
     """What to give where a column of whole numbers was taken as categories."""
-    sides = zip((data.x, data.y), (pairs.x.kind, pairs.y.kind), data.variables)
-    whole = [
-        names[0]
-        for values, kind, names in sides
-        if kind == "discrete" and isinstance(values, pd.Series) and values.dtype.kind in "iu"
-    ]
-    names = ",".join(whole)
-    told = f"{names}: whole numbers, taken as categories; CONTINUOUS={names} takes them as counts or levels."
-    return [told] if whole else []
+    columns = []
+    for values, variable, names in zip((data.x, data.y), (pairs.x, pairs.y), data.variables):
+        if variable.kind == "discrete" and isinstance(values, pd.Series) and values.dtype.kind in "iu":
+            columns.append(names[0])
+    if not columns:
+        return []
+    names = ",".join(columns)
+    return [f"{names}: whole numbers, taken as categories; CONTINUOUS={names} takes them as counts or levels."]
 
 
 def _figures(answer: Answer) -> dict[str, Any]:
@@ -259,14 +258,14 @@ def main(given: SimpleNamespace) -> None:
         chosen = []
         if not data.conditions:
             chosen = [as_method(name) for name in listed(given.methods) or defaults(pairs)]
-        found = readings(data, pairs, series, given.seed)
+        reading_answers = readings(data, pairs, series, given.seed)
     except ValueError as error:
         raise InvalidInput(str(error)) from error
-    measures = [*found, *measured(pairs, chosen, given.seed)]
-    first = found[0].estimate
+    measures = [*reading_answers, *measured(pairs, chosen, given.seed)]
+    first = reading_answers[0].estimate
     path = Path(given.data)
     result = table(measures, data, pairs, path.name)
-    page = page_of(path.name, data, found)
+    page = page_of(path.name, data, reading_answers)
     params = {
         "n": pairs.n, "x": ",".join(data.variables[0]), "y": ",".join(data.variables[1]),
         "given": ",".join(data.conditions), "x_kind": pairs.x.kind, "y_kind": pairs.y.kind,

@@ -56,19 +56,21 @@ def result(found: Screen, name: str, digest: str) -> Result:
     return Result("screen", found.table, text, caption, lambda *paths: save(found.plot().figure, paths, 150))
 
 
-def metrics(found: Screen) -> dict[tuple[str, ...], float]:
+def metrics(screened: Screen) -> dict[tuple[str, ...], float]:
     """The number of dependent columns or pairs, then bits and q of those that the table to read shows.
 
     A run in MLflow takes a thousand figures at once.
     """
-    rows = found.table.head(len(found.text)).to_dict("records")
-    names = ("column",) if found.target else ("column", "with")
-    found = {("dependent_columns" if found.target else "dependent_pairs",): int(found.table["dependent"].sum())}
+    rows = screened.table.head(len(screened.text)).to_dict("records")
+    names = ["column"] if screened.target else ["column", "with"]
+    counted = "dependent_columns" if screened.target else "dependent_pairs"
+    values = {(counted,): int(screened.table["dependent"].sum())}
     for of in ("bits", "q"):
         for row in rows:
+            columns = [row[name] for name in names]
             if not math.isnan(row[of]):
-                found[of, *(row[name] for name in names)] = float(row[of])
-    return found
+                values[of, *columns] = float(row[of])
+    return values
 
 
 def main(given: SimpleNamespace) -> None:
@@ -89,24 +91,24 @@ def main(given: SimpleNamespace) -> None:
         )
         announce(given, data.understood)
         require_writable(stem)
-        found = screen(
+        screened = screen(
             data.columns, given.target or None, data.groups, given=data.conditions, level=given.level, rows=given.rows,
             generator=np.random.default_rng(given.seed) if given.seed else None, progress=progress(),
         )  # fmt: skip
     except ValueError as error:
         how = " X= chooses columns." if isinstance(error, WrongType) else ""
         raise InvalidInput(f"{error}{how}") from error
-    of = f"which columns depend on {found.target}" if found.target else "which columns depend on each other"
-    of += found.beyond
-    first = f"The first {len(found.text)} of {len(found.table):,}"
-    details = {name: content for name, content in found.details.items() if name != "What to doubt"}
-    page = Page(f"{path.name}: {of}, in bits (n = {found.n:,})", found.answers, details | {first: found.text})
+    of = f"which columns depend on {screened.target}" if screened.target else "which columns depend on each other"
+    of += screened.beyond
+    first = f"The first {len(screened.text)} of {len(screened.table):,}"
+    details = {name: content for name, content in screened.details.items() if name != "What to doubt"}
+    page = Page(f"{path.name}: {of}, in bits (n = {screened.n:,})", screened.answers, details | {first: screened.text})
     params = {
-        "n": found.n, "rows": given.rows, "level": given.level, "x": given.x, "target": given.target,
-        "given": ",".join(found.given), "compared": len(found.table),
+        "n": screened.n, "rows": given.rows, "level": given.level, "x": given.x, "target": given.target,
+        "given": ",".join(screened.given), "compared": len(screened.table),
     }  # fmt: skip
-    conclude(EXPERIMENT, given, page, [result(found, path.name, data.digest)], data, params, metrics(found),
-             {"columns_to_keep": ", ".join(found.chosen)} if found.chosen else {})  # fmt: skip
+    conclude(EXPERIMENT, given, page, [result(screened, path.name, data.digest)], data, params, metrics(screened),
+             {"columns_to_keep": ", ".join(screened.chosen)} if screened.chosen else {})  # fmt: skip
 
 
 COMMAND = command("screen", main, [

@@ -23,7 +23,8 @@ _CONTEXTS = {"train": "training"}  # other names of parts in MLflow
 
 def part(record: Any, kind: type[Made]) -> Made:
     """The fields of a cell or profile that a class of cells has, as an instance of it."""
-    return kind(**{field.name: getattr(record, field.name) for field in fields(kind)})
+    values = {field.name: getattr(record, field.name) for field in fields(kind)}
+    return kind(**values)
 
 
 def cached_by(kind: type[Cell], maxsize: int | None = None) -> Callable[[Callable], Callable]:
@@ -79,5 +80,6 @@ def content(dataset: Items) -> Mapping[str, Any]:
 def byte_blocks(dataset: data.DomainDataset | data.FactorDataset) -> Iterator[np.ndarray]:
     """All images in blocks, uint8 [b, C, H, W]."""
     for begin in range(0, len(dataset), _BLOCK):
-        rows = np.arange(begin, min(begin + _BLOCK, len(dataset)))
-        yield (255 * dataset.images(rows)).round().byte().numpy()
+        end = min(begin + _BLOCK, len(dataset))
+        images = dataset.images(np.arange(begin, end))
+        yield (255 * images).round().byte().numpy()

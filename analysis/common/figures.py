@@ -35,9 +35,12 @@ def grid_panels(figures: pd.DataFrame, row: str, column: str, draw: Any, ylabel:
     small = {"lines.markersize": 3, "lines.linewidth": 1.2}
     places = itertools.product(rows, columns)
     with sheet(paths, len(rows), len(columns), size, 120) as axes, matplotlib.rc_context(small):
-        for axis, (first, second) in zip(axes.flat, places):
-            part = figures[(figures[row] == first) & (figures[column] == second)]
-            axis.set_title(f"{_titled(column, second)}, {_titled(row, first)}", fontsize="small")
+        for axis, (row_value, column_value) in zip(axes.flat, places):
+            in_row = figures[row] == row_value
+            in_column = figures[column] == column_value
+            part = figures[in_row & in_column]
+            title = f"{_titled(column, column_value)}, {_titled(row, row_value)}"
+            axis.set_title(title, fontsize="small")
             axis.tick_params(labelsize="x-small")
             if part.empty:
                 axis.text(0.5, 0.5, "no runs", transform=axis.transAxes, ha="center", fontsize="small")
@@ -50,26 +53,32 @@ def grid_panels(figures: pd.DataFrame, row: str, column: str, draw: Any, ylabel:
 
 
 def _titled(field: str, value: Any) -> str:
-    return f"{field} {value:g}" if isinstance(value, Number) else str(value)
+    if isinstance(value, Number):
+        return f"{field} {value:g}"
+    return str(value)
 
 
 def finish(axis: Any) -> None:
     """Names the lines of a panel that cannot be seen; an axis of one place has one tick."""
-    drawn = {}
-    for handle, name in zip(*axis.get_legend_handles_labels()):
-        line = getattr(handle, "lines", (handle,))[0]
-        drawn[name] = line
-    drawn = {name: line for name, line in drawn.items() if line.get_transform() == axis.transData}  # not all across
-    values = {name: np.asarray(line.get_ydata(), float) for name, line in drawn.items()}
-    is_drawn = [np.isfinite(y).any() for y in values.values()]
-    if not any(is_drawn):
+    handles, names = axis.get_legend_handles_labels()
+    lines_by_name = {}
+    for handle, name in zip(handles, names):
+        lines_by_name[name] = getattr(handle, "lines", (handle,))[0]
+    values = {}
+    places = set()
+    for name, line in lines_by_name.items():
+        if line.get_transform() == axis.transData:  # does not span the panel
+            values[name] = np.asarray(line.get_ydata(), float)
+            places.update(line.get_xdata(orig=False))
+    if not any(np.isfinite(y).any() for y in values.values()):
         axis.set_yscale("linear")
     low, high = axis.get_ylim()
     unseen = []
-    for (name, y), is_finite in zip(values.items(), is_drawn):
-        if not is_finite:
+    for name, y in values.items():
+        is_inside = (low <= y) & (y <= high)
+        if not np.isfinite(y).any():
             unseen.append(f"{name}: no finite figure")
-        elif not ((low <= y) & (y <= high)).any():
+        elif not is_inside.any():
             unseen.append(f"{name}: outside, {np.nanmedian(y):,.4g}")
     if unseen:
         text = "\n".join(unseen)
@@ -77,9 +86,6 @@ def finish(axis: Any) -> None:
             0.5, 0.97, text, in_layout=False, transform=axis.transAxes, ha="center", va="top", fontsize="x-small",
             zorder=0,
         )  # fmt: skip
-    places = set()
-    for line in drawn.values():
-        places.update(line.get_xdata(orig=False))
     ticks = list(places)
     if len(ticks) == 1 and ticks != list(axis.get_xticks()):  # the present tick may have a name
         axis.set_xticks(ticks)
@@ -113,8 +119,10 @@ def draw_estimates(
 def draw_truths(axis: Any, rows: pd.DataFrame) -> None:
     """Both truths by true MI."""
     truth = rows.drop_duplicates("true_bits")
-    draw_level(axis, truth["true_bits"], truth["true_bits"], color="black", label="nominal MI")
-    draw_level(axis, truth["true_bits"], truth["decodable_bits"], color="black", linestyle=":", label="decodable MI")
+    nominal = truth["true_bits"]
+    decodable = truth["decodable_bits"]
+    draw_level(axis, nominal, nominal, color="black", label="nominal MI")
+    draw_level(axis, nominal, decodable, color="black", linestyle=":", label="decodable MI")
     axis.set(xlabel="true MI (bits)")
 
 

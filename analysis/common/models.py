@@ -84,8 +84,8 @@ def candidate_at(address: str) -> Candidate:
 def source_run(address: str) -> str | None:
     """The run that logged the model at an MLflow address, or of a run id. LookupError where there is no such model."""
     client = connect(tracking_uri())
-    scheme, _, rest = address.partition(":/")
-    name, _, version = rest.strip("/").partition("/")
+    scheme, _, path = address.partition(":/")
+    name, _, version = path.strip("/").partition("/")
     try:
         if scheme == "runs":
             return name

@@ -158,22 +158,24 @@ SIDES = {
 
 def options(sides: Mapping[str, str] = SIDES) -> list[click.Option]:
     """The options that say where the data are and what they hold."""
-    told = "columns that return to their start after a period: orientation:180, phase:2pi, hour:24 (or PREFIX*:PERIOD)"
+    angles = (
+        "columns that return to their start after a period: orientation:180, phase:2pi, hour:24 (or PREFIX*:PERIOD)"
+    )
     names = {
         **{side: f"columns, with commas between ({which})" for side, which in sides.items()},
         "continuous": "columns that are numbers (or PREFIX*)",
         "discrete": "columns that are categories (or PREFIX*)",
     }
-    found = [
+    data_options = [
         option("data", default="", help="a .csv, .xlsx, .parquet or .npz, or examples/NAME: genes, spikes, survey"),
         *(option(name, default="", metavar="NAMES", help=text) for name, text in names.items()),
         option("groups", default="", metavar="NAME", help="column: rows of equal value depend on another"),
-        option("angles", default="", metavar="NAME:PERIOD", help=told),
+        option("angles", default="", metavar="NAME:PERIOD", help=angles),
     ]
     if "targets" not in sides:  # represent reads no order of rows
-        found.append(option("shuffle", is_flag=True, help="row order is arbitrary; skip the time-series check"))
+        data_options.append(option("shuffle", is_flag=True, help="row order is arbitrary; skip the time-series check"))
     return [
-        *found,
+        *data_options,
         option("missing", type=click.Choice(["drop", REFUSE]), default="drop", help="what to do with incomplete rows"),
         option("header", type=click.IntRange(0), metavar="LINE", help="number of the line with the names; 0: none"),
         option("decimal", type=click.Choice([".", ","]), help="sign before decimals"),
@@ -209,11 +211,11 @@ def given_data(given: SimpleNamespace) -> tuple[OwnData, Pairs, bool]:
     names = {option: listed(getattr(given, option)) for option in ("x", "y", "given", *TYPES)}
     data = read(Path(given.data), **names, groups=given.groups, shuffle=given.shuffle, options=read_options(given))
     announce(given, data.understood)
-    found = diagnose(data.x, data.y, groups=data.groups)
-    if found.serial is not None:
+    diagnosis = diagnose(data.x, data.y, groups=data.groups)
+    if diagnosis.serial is not None:
         print("warning: rows follow one another like a series: TIME=t or SERIES=yes reads them as series; GROUPS= "
               "names groups; ARGS=--shuffle says that the file was only sorted", file=sys.stderr)  # fmt: skip
-    return data, found.pairs, found.serial is not None
+    return data, diagnosis.pairs, diagnosis.serial is not None
 
 
 def series_options() -> list[click.Option]:
@@ -404,15 +406,15 @@ def read_representation(
     arrays = table.columns
     if not targets:
         raise UnknownName(f"{named} must name the variables that blocks may carry, among {_some(arrays)}, got nothing.")
-    taken = {*targets, domain, groups}
-    words = x or [name for name in arrays if name not in taken]
+    other_names = {*targets, domain, groups}
+    words = x or [name for name in arrays if name not in other_names]
     chosen = _x_names(table, words, **{named: targets}, DOMAIN=domain, GROUPS=groups)
     wrappers = _wrappers(table, (*targets, *chosen), (*targets, *chosen), f"{named} or X", **types)
     arrays, _, understood = _complete(table, (*targets, *chosen, domain, groups), options)
     numbers = {name: _numbers(name, arrays[name], wrappers.get(name)) for name in chosen}
     parts: dict[str, list[np.ndarray]] = {}
     for word in words:
-        for name in _named([word], table.columns, taken):
+        for name in _named([word], table.columns, other_names):
             is_column = table.is_table and np.ndim(arrays[name]) == 1 and not word.endswith("*")
             block = "x" if is_column else word.removesuffix("*").rstrip("_.-")
             parts.setdefault(name if each else block or "x", []).append(numbers[name])
@@ -567,12 +569,12 @@ def _wrappers(
     """The wrapper of every column that CONTINUOUS, DISCRETE or ANGLES names; `of`: the options that hold `names`.
     WrongType, with all problems, unless required columns hold numbers or categories or are named in DISCRETE.
     """
-    given = [("CONTINUOUS", word, Continuous) for word in continuous]
-    given += [("DISCRETE", word, Discrete) for word in discrete]
-    given += [("ANGLES", *_angle(word)) for word in angles]
-    words = {word for _, word, _ in given}
+    typed = [("CONTINUOUS", word, Continuous) for word in continuous]
+    typed += [("DISCRETE", word, Discrete) for word in discrete]
+    typed += [("ANGLES", *_angle(word)) for word in angles]
+    words = {word for _, word, _ in typed}
     wrappers: dict[str, Wrapper] = {}
-    for option_name, word, wrapper in given:
+    for option_name, word, wrapper in typed:
         for name in _named([word], names, words):
             if name not in names:
                 raise UnknownName(f"{option_name} must name columns of {of}, got {name!r}.")
@@ -589,12 +591,12 @@ def _wrappers(
 def _angle(word: str) -> tuple[str, Wrapper]:
     """The name and the wrapper that NAME:PERIOD gives; the period is a number or a multiple of pi, such as 2pi."""
     name, _, period = word.rpartition(":")
-    factor, pi, rest = period.partition("pi")
+    factor, pi, after_pi = period.partition("pi")
     try:
         value = float(factor or bool(pi)) * (math.pi if pi else 1)
     except ValueError:
         value = math.nan
-    if not name or rest or not 0 < value < math.inf:
+    if not name or after_pi or not 0 < value < math.inf:
         raise OutOfRange(f"ANGLES must be NAME:PERIOD, a period above 0, such as axis:180 or phase:2pi, got {word!r}.")
     return name, partial(Angle, period=value)
 
@@ -603,26 +605,28 @@ def _named(words: Sequence[str], names: Collection[str], taken: Collection[str])
     """The columns that words name: PREFIX* those that begin so and are not `taken`, any other word itself."""
     chosen = []
     for word in words:
-        others = []
+        matching = []
         if word.endswith("*") and word not in names:
-            others = [name for name in names if name.startswith(word[:-1]) and name not in taken]
-        chosen += others or [word]
+            matching = [name for name in names if name.startswith(word[:-1]) and name not in taken]
+        chosen += matching or [word]
     return chosen
 
 
 def _x_names(table: FileTable, x: Sequence[str], **others: str | Sequence[str]) -> list[str]:
     """The columns that X names. UnknownName: none, one that is not there, or that another option names too."""
-    taken = {name for names in others.values() for name in _as_list(names)}
-    names = _named(x, table.columns, taken)
+    other_names = set()
+    for option_names in others.values():
+        other_names.update(_as_list(option_names))
+    names = _named(x, table.columns, other_names)
     _require(table, X=names, **others)
-    doubled = ", ".join(name for name in names if name in taken)
+    doubled = ", ".join(name for name in names if name in other_names)
     if doubled or not names:
         raise UnknownName(f"X must name columns that no other option names, got {doubled or 'nothing'}.")
     return names
 
 
 def _as_list(names: str | Sequence[str]) -> Sequence[str]:
-    """The names of an option; that of a single one is empty where it is not given."""
+    """The names of an option; an empty text is no name."""
     if isinstance(names, str):
         return [names] if names else []
     return names

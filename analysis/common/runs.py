@@ -1,4 +1,4 @@
-"""The runs of a table: those of the setting that was started last; and their code."""
+"""The runs of a table, from the setting that was started last, and the versions of their code."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -8,10 +8,11 @@ import pandas as pd
 
 def latest(runs: pd.DataFrame, fields: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
     """The runs of the version and the values of these fields that were started last, and a note on the others."""
-    values = runs[["version", *fields]].astype(object).map(str)  # also of missing values
+    values = runs[["version", *fields]].astype(object)
+    values = values.map(str)  # also of missing values
     settings = values.agg(" ".join, axis=1)
-    last = runs["start"].idxmax()
-    selected = runs[settings == settings[last]]
+    latest_run = runs["start"].idxmax()
+    selected = runs[settings == settings[latest_run]]
     return selected, older(runs, selected)
 
 
@@ -25,10 +26,10 @@ def newest(runs: pd.DataFrame, cell: Sequence[str], fields: Sequence[str] = ()) 
 
 def older(runs: pd.DataFrame, selected: pd.DataFrame, what: str = "runs") -> list[str]:
     """The note on the runs that are not selected; none where all are."""
-    left = len(runs) - len(selected)
-    if not left:
+    count = len(runs) - len(selected)
+    if not count:
         return []
-    return [f"Note: {left} older {what} with other settings are left out."]
+    return [f"Note: {count} older {what} with other settings are left out."]
 
 
 def ordered(frame: pd.DataFrame, by: Sequence[str], **orders: Iterable[Any]) -> pd.DataFrame:
@@ -37,17 +38,19 @@ def ordered(frame: pd.DataFrame, by: Sequence[str], **orders: Iterable[Any]) -> 
     def places(column: pd.Series) -> pd.Series:
         if column.name not in orders:
             return column
-        values = pd.Index(list(orders[column.name])).drop_duplicates()
+        values = pd.Index(list(orders[column.name]))
+        values = values.drop_duplicates()
         numbers = values.get_indexer(column)
-        return pd.Series(numbers, column.index).replace(-1, len(values))
+        numbers[numbers < 0] = len(values)
+        return pd.Series(numbers, column.index)
 
     return frame.sort_values(list(by), key=places, kind="stable")
 
 
 def versions(runs: pd.DataFrame) -> str:
     """The versions of the code that made the runs."""
-    names = {tags.get("infoscope.code", "unknown") for tags in runs["tags"]}
-    return ", ".join(sorted(names))
+    names = [tags.get("infoscope.code", "unknown") for tags in runs["tags"]]
+    return ", ".join(sorted(set(names)))
 
 
 def profiles(runs: pd.DataFrame) -> str:

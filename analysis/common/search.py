@@ -11,26 +11,30 @@ from analysis.common.tables import ERROR, Cells, Result, plus_minus_column, text
 from infoscope import tracking
 
 FRACTION = "progress/fraction"  # when a search decided last
-COMPLETE, STOPPED = "complete", "stopped"  # outcomes of a trial
+COMPLETE = "complete"  # outcome of a trial
+STOPPED = "stopped"
 SHOWN = 10
 
 
 def trials_of(experiment: str, profile: str, newest: pd.Series, same: Sequence[str]) -> pd.DataFrame:
     """The trials of a run's search, those stopped early included. same: fields equal in all of them."""
     trials = tracking.runs(experiment, profile, finished=False)
-    settings = trials[[*same]].astype(object).map(str)
-    setting = [str(newest[name]) for name in same]
-    is_same = (settings == setting).all(axis="columns")
+    settings = trials[list(same)].astype(object).map(str)
+    newest_setting = [str(newest[name]) for name in same]
+    is_same = (settings == newest_setting).all(axis="columns")
     has_ended = trials["outcome"].isin([COMPLETE, STOPPED])
-    return trials[is_same & has_ended].reset_index(drop=True)
+    selected = trials[is_same & has_ended]
+    return selected.reset_index(drop=True)
 
 
 def ranked(trials: pd.DataFrame, *by: str, ascending: bool = False) -> pd.DataFrame:
     """The trials with their `rank` by these columns, those that were stopped early after the others."""
-    trials = trials.assign(stopped=trials["outcome"] == STOPPED)
+    is_stopped = trials["outcome"] == STOPPED
+    trials = trials.assign(stopped=is_stopped)
     orders = [True] + [ascending] * len(by)
     trials = trials.sort_values(["stopped", *by], ascending=orders, kind="stable")
-    return trials.assign(rank=range(1, len(trials) + 1))
+    ranks = range(1, len(trials) + 1)
+    return trials.assign(rank=ranks)
 
 
 def best_trials(

@@ -37,13 +37,13 @@ def printed(score: str, attack: str, factors: int, noise: float, alpha: float) -
         return total
     if attack == "synergy":
         return 0.5 * math.log(1 + 1 / (alpha**2 + noise**2))
-    kept = noise**2
+    variance = noise**2
     if score == "mig":
-        kept += 1 - (1 - 2 / factors) ** 2
+        variance += 1 - (1 - 2 / factors) ** 2
     if math.isinf(alpha):
-        share = kept / (1 + noise**2)
+        share = variance / (1 + noise**2)
     else:
-        share = (1 + alpha**2 * kept) / (1 + alpha**2 * (1 + noise**2))
+        share = (1 + alpha**2 * variance) / (1 + alpha**2 * (1 + noise**2))
     return total + 0.5 * math.log(share)
 
 

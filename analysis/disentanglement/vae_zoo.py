@@ -182,13 +182,13 @@ def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
                 high = members[f"{prefix}{term}_high"]
                 parts.append(members.assign(where=where, term=term, low=low, high=high, excess=low - high))
     figures = summarise(pd.concat(parts), ["name", "where", "term"], ["low", "high", "excess", *WHOLE])
-    whole = {title: column for column, title in WHOLE.items()}
-    rows = text_of(figures, ["name", "where", "term"], whole, "-")
+    columns = {title: column for column, title in WHOLE.items()}
+    rows = text_of(figures, ["name", "where", "term"], columns, "-")
     excess = [crossed(value, error) for value, error in zip(figures["excess"], figures["excess_error"])]
     lows = plus_minus_column(figures, "low")
     highs = plus_minus_column(figures, "high")
     cells = [f"{low} to {high}{crossing}" for low, high, crossing in zip(lows, highs, excess)]
-    text = spread(rows, ["name", "where", *whole], "term", cells, order=TERMS)
+    text = spread(rows, ["name", "where", *columns], "term", cells, order=TERMS)
     text = text.rename(columns={"name": "model", "where": "latent"})
     unique = figures[(figures["term"] == "unique") & (figures["where"] == figures["where"].iloc[0])]
     best = unique.loc[unique["low"].idxmax()]

@@ -156,8 +156,8 @@ def latest_setting(runs: pd.DataFrame, axes: Sequence[str] = ()) -> tuple[pd.Dat
         return runs, []
     settings = joined_values(runs, [name for name in SETTING if name not in axes])
     kinds = joined_values(runs, KIND)
-    last = runs["start"].groupby(kinds).transform("idxmax")
-    selected = runs[settings == settings.loc[last].to_numpy()]
+    latest_run = runs["start"].groupby(kinds).transform("idxmax")
+    selected = runs[settings == settings.loc[latest_run].to_numpy()]
     return selected, older(runs, selected)
 
 

@@ -17,8 +17,11 @@ CELL = ("bound", "true_bits")  # fields of a cell whose figures are compared wit
 
 def relative_error(rows: pd.DataFrame, estimate: str = "second_half_mean_bits", truth: str = "true_bits") -> pd.Series:
     """|estimate / truth - 1|; infinite where the estimate diverged, missing where the truth is."""
-    error = (rows[estimate] / rows[truth] - 1).abs()
-    return error.mask(rows[estimate].isna(), np.inf).mask(rows[truth].isna())
+    estimates = rows[estimate]
+    truths = rows[truth]
+    error = (estimates / truths - 1).abs()
+    error = error.mask(estimates.isna(), np.inf)
+    return error.mask(truths.isna())
 
 
 def by_data_set(rows: pd.DataFrame, field: str = "domain") -> Iterator[tuple[str, pd.DataFrame]]:
@@ -28,13 +31,16 @@ def by_data_set(rows: pd.DataFrame, field: str = "domain") -> Iterator[tuple[str
     """
     for (value, pool), part in rows.groupby([field, "pool"], sort=False):
         pools = rows.loc[rows[field] == value, "pool"].nunique()
-        yield (value if pools == 1 else f"{value} ({pool})"), part
+        name = value if pools == 1 else f"{value} ({pool})"
+        yield name, part
 
 
 def paired_difference(rows: pd.DataFrame, field: str, first: Any, second: Any, figure: str) -> Estimate | None:
     """The paired difference of a figure between two values of a field, over common seeds; None without any."""
-    first_mean = _mean_by_seed(rows[rows[field] == first], figure)
-    second_mean = _mean_by_seed(rows[rows[field] == second], figure)
+    first_rows = rows[rows[field] == first]
+    second_rows = rows[rows[field] == second]
+    first_mean = _mean_by_seed(first_rows, figure)
+    second_mean = _mean_by_seed(second_rows, figure)
     seeds = first_mean.index.intersection(second_mean.index)
     if seeds.empty:
         return None
@@ -54,8 +60,12 @@ def paired_changes(
     """The paired differences of a figure between two values of a field, of each value of `by` and data set that has
     both.
     """
-    changes = {name: paired_difference(part, field, first, second, figure) for name, part in by_data_set(rows, by)}
-    return {name: change for name, change in changes.items() if change is not None}
+    changes = {}
+    for name, part in by_data_set(rows, by):
+        change = paired_difference(part, field, first, second, figure)
+        if change is not None:
+            changes[name] = change
+    return changes
 
 
 def paired_claim(statement: str, rows: pd.DataFrame, field: str, first: Any, second: Any, figure: str = "mse_bits2"):
@@ -89,8 +99,10 @@ def limit_claim(statement: str, values: Sequence[float], limit: float, what: str
     if infinite:
         evidence = f"not finite in {infinite} of {len(values)} runs"
     else:
-        evidence = with_interval(replicated(values), form=shown.strip("{}:"))
-    return Claim(statement, verdict_below(values, limit), f"{what}: {evidence}; limit {shown.format(limit)}.")
+        mean = replicated(values)
+        evidence = with_interval(mean, form=shown.strip("{}:"))
+    verdict = verdict_below(values, limit)
+    return Claim(statement, verdict, f"{what}: {evidence}; limit {shown.format(limit)}.")
 
 
 def log_ratios(
@@ -100,7 +112,7 @@ def log_ratios(
 
     Diverged figures are infinite; cells with only one value, or two diverged ones, are left out. May be empty.
     """
-    filled = rows.assign(**{figure: rows[figure].fillna(np.inf)})
+    filled = rows.fillna({figure: np.inf})
     wide = filled.pivot_table(index=["seed", *cell], columns=field, values=figure, aggfunc="mean")
     if first not in wide or second not in wide:
         return pd.Series(dtype=float)
@@ -137,18 +149,21 @@ def every_claim(statement: str, rows: pd.DataFrame, fields: Sequence[str], figur
     cells: dict[str, list[str]] = {"confirmed": [], "contradicted": [], "undecided": []}
     for values_of_cell, part in rows.groupby(list(fields), sort=False):
         values = part[figure].to_numpy(float)
-        mean = f"{values.mean():.0%}" if np.isfinite(values).all() else "diverged"
-        names = [_named(field, value) for field, value in zip(fields, values_of_cell)]
+        mean = "diverged"
+        if np.isfinite(values).all():
+            mean = f"{values.mean():.0%}"
+        names = map(_named, fields, values_of_cell)
         verdict = verdict_below(values, limit)
         cells[verdict].append(f"{' '.join(names)} ({mean})")
-    total = sum(len(members) for members in cells.values())
+    total = sum(map(len, cells.values()))
     counts = ", ".join(f"{len(members)} {verdict}" for verdict, members in cells.items())
     evidence = f"within {limit:.0%} by 95 % interval over runs, {total} cells: {counts}"
     contradicted = cells["contradicted"]
     if contradicted:
         more = "; ..." if len(contradicted) > 4 else ""
         evidence += f"; not: {'; '.join(contradicted[:4])}{more}"
-    overall = verdict_of_all([verdict for verdict, members in cells.items() if members])
+    verdicts = [verdict for verdict, members in cells.items() if members]
+    overall = verdict_of_all(verdicts)
     return Claim(statement, overall, f"{evidence}.")
 
 
@@ -156,4 +171,6 @@ def _named(field: str, value: Any) -> str:
     """A value of a field in words."""
     if isinstance(value, str):
         return value
-    return f"{value:g} bits" if field == "true_bits" else f"{field} {value:g}"
+    if field == "true_bits":
+        return f"{value:g} bits"
+    return f"{field} {value:g}"

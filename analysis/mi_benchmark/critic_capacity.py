@@ -131,14 +131,14 @@ def correlations(runs: pd.DataFrame, comparable: bool) -> list[Claim]:
         statement = f"Accuracy does not rise with depth, {domain} ({pool})."
         wide = members.pivot(index="seed", columns="depth", values="mse_bits2")
         wide = wide.dropna(axis="columns", how="all")
-        whole = wide.dropna()
-        short = len(wide) - len(whole)
+        complete = wide.dropna()
+        short = len(wide) - len(complete)
         short = f", {short} runs left out, diverged or not run at some depth" if short else ""
-        if whole.empty or whole.shape[1] < 3:
+        if complete.empty or complete.shape[1] < 3:
             claims.append(Claim(statement, "undecided", f"it needs three depths with finite MSE{short}."))
             continue
-        r = correlation(whole.columns.to_numpy(float), -whole.to_numpy())
-        evidence = f"correlation of depth and -MSE {with_interval(r, form='+.2f')}, {whole.shape[1]} depths{short}"
+        r = correlation(complete.columns.to_numpy(float), -complete.to_numpy())
+        evidence = f"correlation of depth and -MSE {with_interval(r, form='+.2f')}, {complete.shape[1]} depths{short}"
         if comparable and domain in of_theirs:
             evidence += f"; from the paper's own table (joint critic, one run) {of_theirs[domain]:+.2f}"
         claims.append(Claim(statement, verdict(r.low, r.high), f"{evidence}."))

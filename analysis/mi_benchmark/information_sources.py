@@ -166,12 +166,12 @@ def reliable_up_to(errors: pd.Series) -> float:
     unreliable = np.flatnonzero(values >= REASONABLE)
     if not len(unreliable):
         return places[-1]
-    first = unreliable[0]
-    if first == 0:
+    above = unreliable[0]
+    if above == 0:
         return places[0]
-    last = first - 1
-    share = (REASONABLE - values[last]) / (values[first] - values[last])  # 0 for an infinite error
-    return places[last] + share * (places[first] - places[last])
+    below = above - 1
+    share = (REASONABLE - values[below]) / (values[above] - values[below])  # 0 for an infinite error
+    return places[below] + share * (places[above] - places[below])
 
 
 def gaussian_comparison(panel: str, domain: str, truth: str, errors: dict[str, pd.DataFrame]) -> Claim:

@@ -43,13 +43,15 @@ def tables(evidence: Evidence) -> Sequence[Result]:
     """The invertible networks, the layers where there are some, and the estimates on unseen pairs."""
     results = []
     is_layer = evidence.rows["encoder"] == "resnet"
-    whole = evidence.rows[~is_layer]
+    whole_networks = evidence.rows[~is_layer]
     layers = evidence.rows[is_layer]
-    if not whole.empty:
-        results.append(invertible_table(replace(evidence, rows=add_change(whole))))
-        results.append(replace(evidence, rows=whole).unseen(WHOLE, remarks=[ANOTHER_MAP]))
+    if not whole_networks.empty:
+        results.append(invertible_table(replace(evidence, rows=add_change(whole_networks))))
+        results.append(replace(evidence, rows=whole_networks).unseen(WHOLE, remarks=[ANOTHER_MAP]))
     if not layers.empty:
-        of_data = whole[(whole["encoder"] == "identity") & whole["domain"].isin(layers["domain"])]
+        of_data = whole_networks[
+            (whole_networks["encoder"] == "identity") & whole_networks["domain"].isin(layers["domain"])
+        ]
         of_data = of_data.assign(layer="(data)", layer_index=-1)
         all_layers = pd.concat([of_data, layers], ignore_index=True)
         results.append(layer_table(replace(evidence, rows=all_layers)))
@@ -156,16 +158,16 @@ def accuracy_claim(place: str, rows: pd.DataFrame, truth: str, column: str) -> C
     rows = rows.assign(relative=relative_error(rows, ESTIMATE, column))
     errors = rows.groupby(["seed", "layer_index"])["relative"].median().unstack("layer_index")
     finite = errors.where(np.isfinite(errors)).dropna(axis="columns", how="all")
-    whole = finite.dropna()
-    if len(whole) < 2 or whole.shape[1] < 3:
+    complete = finite.dropna()
+    if len(complete) < 2 or complete.shape[1] < 3:
         return Claim(statement, "undecided", "it needs three layers with finite estimates, in two runs.")
-    r = correlation(whole.columns.to_numpy(float), whole.to_numpy())
-    left_out = len(errors) - len(whole)
+    r = correlation(complete.columns.to_numpy(float), complete.to_numpy())
+    left_out = len(errors) - len(complete)
     short = f", {left_out} runs left out, diverged" if left_out else ""
     evidence = (
         f"correlation of layer and median relative error {r.value:+.2f} (95 % interval {r.low:+.2f} to {r.high:+.2f}"
     )
-    return Claim(statement, verdict(r.low, r.high), f"{evidence}, {r.n} runs of {whole.shape[1]} layers{short}).")
+    return Claim(statement, verdict(r.low, r.high), f"{evidence}, {r.n} runs of {complete.shape[1]} layers{short}).")
 
 
 def order_claim(place: str, rows: pd.DataFrame) -> Claim:

@@ -134,9 +134,9 @@ def draw_histograms(axis: Any, items: pd.DataFrame, window: tuple[float, float],
     low, high = window
     left, right = limits
     width = (right - left) / BARS
-    first = np.floor((left - low) / width)
-    last = np.ceil((right - low) / width)
-    edges = low + width * np.arange(first, last + 1)  # one of them at the bound, so that no bar is on both sides
+    begin = np.floor((left - low) / width)
+    end = np.ceil((right - low) / width)
+    edges = low + width * np.arange(begin, end + 1)  # an edge is at the bound: no bar is on both sides
     is_right = items["correct"].astype(bool)
     axis.hist(items["pvi_bits"][is_right], edges, alpha=0.6, color=BLUE, label="right")
     axis.hist(items["pvi_bits"][~is_right], edges, alpha=0.6, color=ORANGE, label="wrong")

@@ -113,8 +113,8 @@ def less_than(statement: str, difference: Figure | None, what: str) -> Claim:
 
 def shown_family(runs: pd.DataFrame, family: str | None) -> str:
     """The family asked for, else the one with most usable information. Raises ValueError for one that was not run."""
-    whole = of_study(runs, "difficulty", estimator="held-out", transformation="std")
-    levels = whole.pivot_table(index="data", columns="family", values="v_information_bits")
+    of_whole_input = of_study(runs, "difficulty", estimator="held-out", transformation="std")
+    levels = of_whole_input.pivot_table(index="data", columns="family", values="v_information_bits")
     if family is None:
         return str(levels.idxmax(axis=1).mode()[0])
     if family not in levels:
@@ -124,8 +124,8 @@ def shown_family(runs: pd.DataFrame, family: str | None) -> str:
 
 def shown_items(runs: pd.DataFrame, family: str) -> dict[str, pd.DataFrame]:
     """By data set, the held-out items of the whole input under the first seed."""
-    whole = of_study(runs, "difficulty", estimator="held-out", transformation="std", family=family)
-    first = whole.drop_duplicates("data")
+    of_whole_input = of_study(runs, "difficulty", estimator="held-out", transformation="std", family=family)
+    first = of_whole_input.drop_duplicates("data")
     return {run.data: items(run.run_id) for run in first.itertuples()}
 
 

@@ -358,8 +358,8 @@ def epochs(runs: pd.DataFrame, words: Sequence[str]) -> list[Result]:
             "training loss (bits)": (figures["training_loss"] / NATS_PER_BIT).map("{:.3f}".format),
         },
     )
-    last = text.groupby(["data", "family"], sort=False).tail(1)
-    ends = [f"{row['data']} {row['family']} {row['V-information']} bits" for _, row in last.iterrows()]
+    final_rows = text.groupby(["data", "family"], sort=False).tail(1)
+    ends = [f"{row['data']} {row['family']} {row['V-information']} bits" for _, row in final_rows.iterrows()]
     caption = [
         f"After the last epoch: {', '.join(ends)}.",
         "V-information (bits) and accuracy of held-out items after every epoch of one training, ± standard error over "
@@ -384,26 +384,26 @@ def curve_groups(figures: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
 def falls(name: str, curve: pd.DataFrame) -> list[Claim]:
     """Whether V-information ends below its best epoch, and whether it loses a larger part than accuracy does."""
     best = curve.loc[curve["v_information_bits"].idxmax()]
-    last = curve.iloc[-1]
+    final = curve.iloc[-1]
     statement = f"{name}: V-information falls again with over-fitting (figure 2)."
-    if best["epoch"] == last["epoch"]:
-        return [Claim(statement, "contradicted", f"it is largest after the last of {last['epoch']} epochs.")]
-    bits = last["v_information_bits"] - best["v_information_bits"]
-    bits_error = float(np.hypot(best["v_information_bits_error"], last["v_information_bits_error"]))
-    accuracy = last["accuracy"] - best["accuracy"]
-    accuracy_error = float(np.hypot(best["accuracy_error"], last["accuracy_error"]))
-    share = bits / last["H_yb"]
+    if best["epoch"] == final["epoch"]:
+        return [Claim(statement, "contradicted", f"it is largest after the last of {final['epoch']} epochs.")]
+    bits = final["v_information_bits"] - best["v_information_bits"]
+    bits_error = float(np.hypot(best["v_information_bits_error"], final["v_information_bits_error"]))
+    accuracy = final["accuracy"] - best["accuracy"]
+    accuracy_error = float(np.hypot(best["accuracy_error"], final["accuracy_error"]))
+    share = bits / final["H_yb"]
     difference = share - accuracy
-    margin = Z95 * float(np.hypot(bits_error / last["H_yb"], accuracy_error))
+    margin = Z95 * float(np.hypot(bits_error / final["H_yb"], accuracy_error))
     low = difference - margin
     high = difference + margin
-    epochs = f"from epoch {best['epoch']} to {last['epoch']}"
+    epochs = f"from epoch {best['epoch']} to {final['epoch']}"
     evidence = (
         f"{epochs} V-information changes by {share:+.1%} of H(Y), accuracy by "
         f"{accuracy:+.1%} of the items; 95 % interval of the difference {low:+.1%} to "
         f"{high:+.1%}."
     )
-    fall = Figure(bits, bits_error, int(last["n"]), int(last["runs"]))
+    fall = Figure(bits, bits_error, int(final["n"]), int(final["runs"]))
     sensitive = f"{name}: V-information is more sensitive to over-fitting than accuracy (figure 2)."
     return [less_than(statement, fall, epochs), Claim(sensitive, verdict(low, high), evidence)]
 

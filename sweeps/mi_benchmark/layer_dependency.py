@@ -61,9 +61,9 @@ PROFILES = {
 
 def cells(profile: LayerProfile) -> Iterator[PairCell]:
     """One cell per domain, encoder, use of its statistics or layer, estimator and seed."""
-    whole = dict(layer="", layer_index=0)
+    no_layer = dict(layer="", layer_index=0)
     for domain in profile.domains:
-        yield from training_cells(profile, domain, encoder="identity", statistics="none", **whole)
+        yield from training_cells(profile, domain, encoder="identity", statistics="none", **no_layer)
         yield from decoding_cells(profile, domain)
         yield from training_cells(
             profile,
@@ -71,7 +71,7 @@ def cells(profile: LayerProfile) -> Iterator[PairCell]:
             encoder=list(profile.encoders),
             statistics=list(profile.statistics),
             encoder_size=profile.encoder_size,
-            **whole,
+            **no_layer,
         )
         if domain == "images":
             network = dict(

@@ -223,11 +223,11 @@ def nested(config: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of a model as its class takes them; the inverse of `config_of`."""
     settings: dict[str, Any] = {}
     for name, value in config.items():
-        *path, last = name.split(".")
+        *path, field = name.split(".")
         place = settings
         for step in path:
             place = place.setdefault(step, {})
-        place[last] = value
+        place[field] = value
     return settings
 
 

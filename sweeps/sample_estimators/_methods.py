@@ -120,8 +120,8 @@ def estimate_by(method: str, case: Case, variables: Sequence[Any], generator: np
     """The estimate of a case's information by a method, nats. ValueError: the method does not accept the variables."""
     if method in FORMULAS:
         return _formula(method, *variables)
-    x, y, *rest = variables
-    groups = rest[0] if case.grouped else None
+    x, y, *groups_or_none = variables
+    groups = groups_or_none[0] if case.grouped else None
     return estimate(*_typed(case, x, y), method, groups, generator)
 
 

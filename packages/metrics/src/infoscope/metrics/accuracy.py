@@ -58,11 +58,13 @@ def batch_means_error(values: np.ndarray, batches: int = 20) -> float:
     """Standard error of the mean of a dependent series [steps], by `batches` block means (Law & Kelton 1984); NaN if
     too short.
     """
+    values = np.asarray(values, dtype=np.float64)
     length = len(values) // batches
     if length < 2:
         return float("nan")
-    blocks = np.asarray(values, dtype=np.float64)[-batches * length :].reshape(batches, length).mean(axis=1)
-    return float(blocks.std(ddof=1) / np.sqrt(batches))
+    blocks = values[-batches * length :].reshape(batches, length)
+    means = blocks.mean(axis=1)
+    return float(means.std(ddof=1) / np.sqrt(batches))
 
 
 def replicated(values: Sequence[float], unit: str = "") -> Estimate:
@@ -80,14 +82,17 @@ def correlation(x: np.ndarray, y: np.ndarray) -> Estimate:
 
     ValueError for unequal lengths, fewer than three points, or a constant x.
     """
-    x, y = np.asarray(x, dtype=np.float64), np.atleast_2d(np.asarray(y, dtype=np.float64))
+    x = np.asarray(x, dtype=np.float64)
+    y = np.atleast_2d(np.asarray(y, dtype=np.float64))
     if y.shape[1] != x.size or x.size < 3:
         raise WrongLength(f"x and y must have the same number of points, at least 3, got {x.size} and {y.shape[1]}.")
     if x.min() == x.max():
         raise NoVariation(f"x must vary for a correlation, got the constant {x[0]}.")
     spread = y.std(axis=1)
     centred = y - y.mean(axis=1, keepdims=True)
-    r = np.where(spread > 0, centred @ (x - x.mean()) / (x.size * x.std() * np.where(spread > 0, spread, 1.0)), np.nan)
-    z = replicated(np.arctanh(np.clip(r, -1 + 1e-12, 1 - 1e-12)))
+    spread[spread == 0] = np.nan  # no correlation of a constant
+    r = centred @ (x - x.mean()) / (x.size * x.std() * spread)
+    r = np.clip(r, -1 + 1e-12, 1 - 1e-12)
+    z = replicated(np.arctanh(r))
     value, low, high = np.tanh([z.value, z.low, z.high]).tolist()
     return Estimate(value, unit="", n=z.n, method="Fisher's z over runs", interval=(low, high))

@@ -236,9 +236,13 @@ def decodable_information(
         slope_x = calibrated_slope([x for x, _ in others])
         slope_y = calibrated_slope([y for _, y in others])
         agreements.append((decoded_x.agreement(slope_x), decoded_y.agreement(slope_y)))
-    correct = [[(agreement > 0).mean() for agreement in pair] for pair in agreements]
-    log_losses = [[-np.log((1 + agreement) / 2).mean() for agreement in pair] for pair in agreements]
-    accuracy = replicated([np.mean(shares) for shares in correct])
+    correct = []
+    log_losses = []
+    for of_x, of_y in agreements:
+        correct.append(np.mean([(of_x > 0).mean(), (of_y > 0).mean()]))
+        log_losses.append(-np.log((1 + of_x) / 2).mean())
+        log_losses.append(-np.log((1 + of_y) / 2).mean())
+    accuracy = replicated(correct)
     information = []
     for crossover in crossovers:
         information.append(information_of_folds(held_out_pairs, agreements, crossover, sources))
@@ -246,7 +250,7 @@ def decodable_information(
         information=tuple(information),
         accuracy=accuracy.value,
         accuracy_standard_error=accuracy.standard_error,
-        log_loss=float(np.mean(np.concatenate(log_losses))),
+        log_loss=float(np.mean(log_losses)),
         n=samples * len(folds),
     )
 
@@ -362,8 +366,10 @@ def information_of_source(
         x = x_classes[label]
         y_same = y_classes[label]
         y_other = y_classes[1 - label]
-        log_ratio += (1 - crossover) / 2 * log_factor_sums(x, y_same, contrast).mean() / len(y_same)
-        log_ratio += crossover / 2 * log_factor_sums(x, -y_other, contrast).mean() / len(y_other)
+        same_label = log_factor_sums(x, y_same, contrast)
+        other_label = log_factor_sums(x, -y_other, contrast)
+        log_ratio += (1 - crossover) / 2 * same_label.mean() / len(y_same)
+        log_ratio += crossover / 2 * other_label.mean() / len(y_other)
     u = (x_classes[1].mean() - x_classes[0].mean()) / 2
     v = (y_classes[1].mean() - y_classes[0].mean()) / 2
     log_normaliser = math.log1p(contrast * u * v)

@@ -29,9 +29,9 @@ class ReportRow:
     """One number of a report.
 
     what      the measure: "information", "MIG", "wrong labels"
-    estimate  its value with interval, unit, n and notes
-    of        what it is of, by kind: {"block": "z_y", "target": "digit"}
-    meaning   what it says, in a word or a sentence
+    estimate  value with interval, unit, n and notes
+    of        the object of the measure, by kind: {"block": "z_y", "target": "digit"}
+    meaning   interpretation in a word or a sentence
 
     >>> row = ReportRow("MIG", Estimate(0.5, 0.1, "share of H(y)", 90), {"factor": "size"})
     >>> row.cells()["value (95 %)"]
@@ -46,35 +46,43 @@ class ReportRow:
     @property
     def shown(self) -> Estimate:
         """The estimate as it is printed: information in bits."""
-        return self.estimate.bits if self.estimate.unit == NATS else self.estimate
+        if self.estimate.unit == NATS:
+            return self.estimate.bits
+        return self.estimate
 
     @property
     def codes(self) -> list[str]:
-        """The codes of its notes, for programs."""
+        """The codes of the notes, for programs."""
         codes = [getattr(note, "code", "") for note in self.estimate.notes]
         return list(dict.fromkeys(filter(None, codes)))
 
     def figures(self) -> dict[str, object]:
-        """Its line in the file: what, of what, `COLUMNS`, codes, what it says."""
-        return {"what": self.what, **self.of, **row(self.shown), "codes": "; ".join(self.codes), "says": self.meaning}
+        """The line in the file: what, of what, `COLUMNS`, codes, meaning."""
+        codes = "; ".join(self.codes)
+        return {"what": self.what, **self.of, **row(self.shown), "codes": codes, "says": self.meaning}
 
     def cells(self) -> dict[str, str]:
-        """Its line in the table to read."""
-        unit = self.shown.unit
-        return {"what": self.what, **self.of, "value (95 %)": cell(self.shown), "unit": unit, "says": self.meaning}
+        """The line in the table to read."""
+        return {
+            "what": self.what,
+            **self.of,
+            "value (95 %)": cell(self.shown),
+            "unit": self.shown.unit,
+            "says": self.meaning,
+        }
 
 
 class Report(InNotebook):
-    """What every report can do with its rows and sentences; a subclass has at least `answers`, `record` and `n`.
+    """Table, sentences and page of a report; a subclass has at least `answers`, `record` and `n`.
 
     n, groups  rows of the data, and groups of dependent ones (0 or n: rows are independent)
     answers    sentences, the verdict first
     record     every number
     caption    what the table shows, in a line
     text       the table to read first; default: a line for each number
-    further    tables to read after it, by title
-    details    what is beyond answers and text, by title: tables and lines
-    doubts     what was not measured, and what to doubt
+    further    tables to read after `text`, by title
+    details    tables and lines beyond answers and text, by title
+    doubts     missing measurements, and reasons to doubt
     lists      tables of items by name, each a file of its own
 
     >>> class Mean(Report):
@@ -102,13 +110,14 @@ class Report(InNotebook):
     def size(self) -> str:
         """The number of rows, and of groups where rows depend on one another."""
         count = getattr(self, "groups", 0)
-        groups = f" in {count:,} groups" if 0 < count < self.n else ""
-        return f"{self.n:,} rows{groups}"
+        if 0 < count < self.n:
+            return f"{self.n:,} rows in {count:,} groups"
+        return f"{self.n:,} rows"
 
     @property
     def table(self) -> pd.DataFrame:
         """Every number, a line each, information in bits: the file of the report."""
-        lines = pd.DataFrame([one.figures() for one in self.record])
+        lines = pd.DataFrame([line.figures() for line in self.record])
         ends = [*COLUMNS, "codes", "says"]
         kinds = [name for name in lines if name not in ("what", *ends)]
         return lines[["what", *kinds, *ends]].fillna(dict.fromkeys(kinds, ""))
@@ -116,19 +125,20 @@ class Report(InNotebook):
     @property
     def text(self) -> pd.DataFrame:
         """The table to read first."""
-        return pd.DataFrame([one.cells() for one in self.record]).fillna("")
+        lines = pd.DataFrame([line.cells() for line in self.record])
+        return lines.fillna("")
 
     @property
     def details(self) -> Details:
-        """What is beyond `answers` and `text`, by title: tables and lines."""
+        """Tables and lines beyond `answers` and `text`, by title."""
         details = {**self.more, DOUBTS: list(self.doubts)}
         return {title: content for title, content in details.items() if len(content)}
 
     def find(self, what: str, **of: str) -> Estimate:
-        """A number by its measure and what it is of. KeyError: there is none."""
-        for one in self.record:
-            if one.what == what and of.items() <= dict(one.of).items():
-                return one.estimate
+        """A number by its measure and the object of the measure. KeyError: there is none."""
+        for line in self.record:
+            if line.what == what and of.items() <= dict(line.of).items():
+                return line.estimate
         raise KeyError((what, *of.values()))
 
     def __str__(self) -> str:
@@ -151,30 +161,37 @@ def draw_map(ax: Any, cells: Mapping[tuple[str, str], Estimate], title: str, sha
 
     shares: the colours, from 0 to 1, by row and column; default: the values. Many rows have their values only.
     """
-    rows, columns = (list(dict.fromkeys(names)) for names in zip(*cells))
-    many = len(rows) > MAX_INTERVALS
+    rows = list(dict.fromkeys(name for name, _ in cells))
+    columns = list(dict.fromkeys(name for _, name in cells))
+    has_intervals = len(rows) <= MAX_INTERVALS
     colours = np.full((len(rows), len(columns)), np.nan)
-    texts = [["" for _ in columns] for _ in rows]
-    for (name, column), one in cells.items():
-        place = rows.index(name), columns.index(column)
-        colours[place] = one.value if shares is None else shares[name, column]
-        interval = "" if many else f"\n{one.low:z.2f} to {one.high:z.2f}"
-        texts[place[0]][place[1]] = f"{one.value:z.2f}{interval}"
+    texts = [[""] * len(columns) for _ in rows]
+    for name, estimate in cells.items():
+        row = rows.index(name[0])
+        column = columns.index(name[1])
+        colours[row, column] = estimate.value if shares is None else shares[name]
+        text = f"{estimate.value:z.2f}"
+        if has_intervals:
+            text += f"\n{estimate.low:z.2f} to {estimate.high:z.2f}"
+        texts[row][column] = text
     longest = max(map(len, rows))
-    ax = axes(ax, (1.3 * len(columns) + 0.7 + 0.08 * longest, (0.22 if many else 0.5) * len(rows) + 0.9))
-    heat(ax, colours, texts, rows, columns, 1.0, 7 if many else 9)
+    row_height = 0.5 if has_intervals else 0.22  # inches
+    font_size = 9 if has_intervals else 7
+    width = 1.3 * len(columns) + 0.7 + 0.08 * longest
+    ax = axes(ax, (width, row_height * len(rows) + 0.9))
+    heat(ax, colours, texts, rows, columns, 1.0, font_size)
     ax.set_title(title, fontsize=9)
     return ax
 
 
-def cell(one: Estimate, places: int = 2) -> str:
+def cell(estimate: Estimate, places: int = 2) -> str:
     """An estimate in a table: 0.48 (0.40 to 0.56); "none" where there is no value."""
-    if math.isnan(one.value):
+    if math.isnan(estimate.value):
         return "none"
-    value = f"{one.value:z,.{places}f}"
-    if not math.isfinite(one.low) or one.low == one.high:
+    value, low, high = [f"{number:z,.{places}f}" for number in (estimate.value, estimate.low, estimate.high)]
+    if not math.isfinite(estimate.low) or estimate.low == estimate.high:
         return value
-    return f"{value} ({one.low:z,.{places}f} to {one.high:z,.{places}f})"
+    return f"{value} ({low} to {high})"
 
 
 def percent(share: Estimate) -> str:
@@ -182,10 +199,14 @@ def percent(share: Estimate) -> str:
     return f"{100 * share.value:z.0f} %"
 
 
-def share(one: Estimate, of: str = "") -> str:
+def share(estimate: Estimate, of: str = "") -> str:
     """A share in a sentence: 48 % of H(size) (95 %: 40 to 56)."""
-    interval = f" (95 %: {100 * one.low:z.0f} to {100 * one.high:z.0f})" if math.isfinite(one.low) else ""
-    return f"{percent(one)}{f' of {of}' if of else ''}{interval}"
+    text = percent(estimate)
+    if of:
+        text += f" of {of}"
+    if math.isfinite(estimate.low):
+        text += f" (95 %: {100 * estimate.low:z.0f} to {100 * estimate.high:z.0f})"
+    return text
 
 
 def listed(names: Iterable[str], most: int = 8) -> str:
@@ -193,12 +214,16 @@ def listed(names: Iterable[str], most: int = 8) -> str:
     names = list(names)
     if len(names) > most:
         return f"{', '.join(names[:most])} and {len(names) - most:,} more"
-    return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def row(one: Estimate) -> dict[str, object]:
+def row(estimate: Estimate) -> dict[str, object]:
     """The values of `COLUMNS`, notes as one text."""
-    return {name: getattr(one, name) for name in COLUMNS} | {"notes": " ".join(one.notes)}
+    values = {name: getattr(estimate, name) for name in COLUMNS}
+    values["notes"] = " ".join(estimate.notes)
+    return values
 
 
 def blocks_and_widths(blocks: dict[str, int]) -> str:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Collection
 from typing import Protocol
 
+import numpy as np
 from scipy.special import betaincinv, stdtrit
 
 from infoscope.errors import OutOfRange
@@ -24,9 +25,13 @@ class Share(Protocol):
 def clopper_pearson(successes: float, count: float, level: float = LEVEL) -> tuple[float, float]:
     """The exact interval of a share of `count` independent items (Clopper & Pearson 1934)."""
     tail = (1 - level) / 2
-    low = betaincinv(successes, count - successes + 1, tail) if successes else 0.0
-    high = betaincinv(successes + 1, count - successes, 1 - tail) if successes < count else 1.0
-    return float(low), float(high)
+    low = 0.0
+    high = 1.0
+    if successes:
+        low = float(betaincinv(successes, count - successes + 1, tail))
+    if successes < count:
+        high = float(betaincinv(successes + 1, count - successes, 1 - tail))
+    return low, high
 
 
 def share_interval(share: Share, level: float = LEVEL) -> tuple[float, float]:
@@ -34,18 +39,21 @@ def share_interval(share: Share, level: float = LEVEL) -> tuple[float, float]:
 
     (0, 1) for several items of one group; NaN for a value of NaN.
     """
-    value, n, clusters = share.value, share.n, share.clusters
+    value = share.value
+    n = share.n
+    clusters = share.clusters
     if math.isnan(value):
         return math.nan, math.nan
     if clusters < min(n, 2):
         return 0.0, 1.0
-    count: float = n
+    count: float = n  # effective
     if clusters < n and value in (0.0, 1.0):
         count = clusters
     elif clusters < n and share.standard_error > 0:
         tail = (1 - level) / 2
         ratio = stdtrit(n - 1, tail) / stdtrit(clusters - 1, tail)
-        count = min(n, value * (1 - value) * (ratio / share.standard_error) ** 2)
+        variance = value * (1 - value)
+        count = min(n, variance * (ratio / share.standard_error) ** 2)
     return clopper_pearson(value * count, count, level)
 
 
@@ -53,5 +61,6 @@ def least_interval(shares: Collection[Share]) -> tuple[float, float]:
     """The 95 % interval of the least of k true shares, from intervals of all at 1 - .05 / k (Bonferroni)."""
     if not shares:
         raise OutOfRange("shares must be one or more, got none.")
-    lows, highs = zip(*(share_interval(share, 1 - (1 - LEVEL) / len(shares)) for share in shares))
-    return (math.nan, math.nan) if any(map(math.isnan, lows)) else (min(lows), min(highs))
+    level = 1 - (1 - LEVEL) / len(shares)
+    lows, highs = np.transpose([share_interval(share, level) for share in shares])
+    return float(lows.min()), float(highs.min())

@@ -41,15 +41,15 @@ class TigramiteTest(CondIndTest):
         """The information of x, y and z: the rows of array [columns, n] where xyz [columns] is 0, 1 and 2."""
         if self.reading:
             return self._information(*_variables(array, xyz, data_type))
-        found = self._test(array, xyz, data_type)
-        return 0.0 if found is None else float(found.observed)
+        test = self._test(array, xyz, data_type)
+        return 0.0 if test is None else float(test.observed)
 
     def get_shuffle_significance(
         self, array: np.ndarray, xyz: np.ndarray, value: float, data_type: np.ndarray | None = None
     ) -> float:
         """The p-value; columns as in `get_dependence_measure`."""
-        found = self._test(array, xyz, data_type)
-        return 1.0 if found is None else float(np.nan_to_num(found.p_value, nan=0.0))
+        test = self._test(array, xyz, data_type)
+        return 1.0 if test is None else float(np.nan_to_num(test.p_value, nan=0.0))
 
     def _test(self, array: Any, xyz: Any, data_type: Any) -> IndependenceTest | None:
         """The test; None where a variable is constant."""

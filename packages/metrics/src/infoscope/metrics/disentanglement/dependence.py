@@ -1,5 +1,4 @@
-"""What single columns and pairs hold of a factor: by themselves, or because factors depend on one another; and what
-they could hold where nothing is found."""
+"""Information of single columns and pairs about a factor, beyond the dependence of factors on one another."""
 
 from __future__ import annotations
 
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chndtrinc
 from scipy.stats import chi2_contingency
+from scipy.stats.contingency import crosstab
 from sklearn.metrics import mutual_info_score
 
 from infoscope.estimators import classifier
@@ -19,6 +19,8 @@ from infoscope.estimators.result import LEVEL, Estimate, mean_of, quantile
 from infoscope.metrics.factor_information.arrays import Latents
 from infoscope.metrics.factor_information.inputs import Factors, parts_of
 from infoscope.metrics.factor_information.result import OF_ENTROPY
+
+Codes = NDArray[np.int64]
 
 FAMILY = ("logistic", Logistic(0.01), "knn")  # chosen by fold: many columns need a penalty, many values little
 FOLDS = 3
@@ -36,7 +38,7 @@ class BeyondFactor:
 
     latents: Latents
     known: Factors
-    clusters: NDArray[np.int64] | None
+    clusters: Codes | None
     least: float
 
     @property
@@ -49,17 +51,19 @@ class BeyondFactor:
         """The most that each column could hold of each factor [K, L], nats, at 95 % for all of them at once.
 
         2 n times the information of a column in ten parts is noncentral chi-squared, n the number of independent rows;
-        a sample of less than an independent column is expected to have counts as one of that.
+        a statistic below the expectation of an independent column is raised to this expectation.
         """
-        units = self.known.n if self.clusters is None else len(np.unique(self.clusters))
+        groups = self.known.n if self.clusters is None else len(np.unique(self.clusters))
         limits = np.empty((self.known.count, self.latents.count))
         level = (1.0 - LEVEL) / limits.size
         for column, values in enumerate(self.latents.codes.T):
             parts = parts_of(values[:, None])
             for k, y in enumerate(self.known.codes.T):
                 degrees = max(1, int(parts.max() * y.max()))
-                statistic = max(2 * units * mutual_info_score(y, parts), degrees)
-                limits[k, column] = chndtrinc(statistic, degrees, level) / (2 * units)
+                information = mutual_info_score(y, parts)
+                statistic = max(2 * groups * information, degrees)
+                largest = chndtrinc(statistic, degrees, level)
+                limits[k, column] = largest / (2 * groups)
         return limits
 
     def pair_of(self, k: int) -> tuple[tuple[int, int], Estimate] | None:
@@ -71,32 +75,43 @@ class BeyondFactor:
             return None
         y = self.known.codes[:, k]
         pairs = list(combinations(range(self.latents.count), 2))
-        shared = [mutual_info_score(y, parts_of(self.latents.codes[:, pair])) for pair in pairs]
-        pair = pairs[int(np.argmax(shared))]
+        informations = []
+        for pair in pairs:
+            parts = parts_of(self.latents.codes[:, pair])
+            informations.append(mutual_info_score(y, parts))
+        pair = pairs[int(np.argmax(informations))]
         block = np.hstack([self.latents.inputs(column) for column in pair])
         fit = classifier.cross_fit({"pair": block}, {"y": y}, self.clusters, FAMILY, FOLDS)
         entropy = mean_of(self.known.surprisal[:, k], self.clusters)
-        share = mean_of(fit.pointwise("pair", "y"), self.clusters, method=fit.family).share_of(entropy, OF_ENTROPY)
-        level = 1.0 - (1.0 - LEVEL) / (len(pairs) * self.known.count)
-        is_sure = share.value - quantile(share.degrees, level) * share.standard_error > self.least
-        return (pair, share) if is_sure else None
+        information = mean_of(fit.pointwise("pair", "y"), self.clusters, method=fit.family)
+        share = information.share_of(entropy, OF_ENTROPY)
+        tests = len(pairs) * self.known.count
+        level = 1.0 - (1.0 - LEVEL) / tests
+        low = share.value - quantile(share.degrees, level) * share.standard_error
+        if low <= self.least:
+            return None
+        return pair, share
 
     def __call__(self, k: int, column: int, other: int) -> bool:
         """Whether the column carries more of factor k than the other factor does. True for independent factors."""
-        y, m = self.known.codes[:, k], self.known.codes[:, other]
-        counts = np.histogram2d(y, m, (y.max() + 1, m.max() + 1))[0]
+        y = self.known.codes[:, k]
+        m = self.known.codes[:, other]
+        counts = crosstab(y, m).count
         test = chi2_contingency(counts, correction=False, lambda_="log-likelihood")
         pairs = self.known.count * (self.known.count - 1) / 2
         if test.pvalue * pairs > 1.0 - LEVEL:
             return True
-        shared = test.statistic / (2 * self.known.n)
-        remaining = float(self.known.surprisal[:, k].mean()) - shared
+        information = test.statistic / (2 * self.known.n)
+        entropy = float(self.known.surprisal[:, k].mean())
+        remaining = entropy - information
         gain = mean_of(self._gains(y, m, column), self.clusters)
         return gain.low > self.least * remaining
 
-    def _gains(self, y: NDArray[np.int64], m: NDArray[np.int64], column: int) -> NDArray[np.float64]:
+    def _gains(self, y: Codes, m: Codes, column: int) -> NDArray[np.float64]:
         """The reduction of the log loss of y by the column, the other factor being known [n], nats."""
-        blocks = {"column": self.latents.inputs(column), "other": np.eye(m.max() + 1)[m]}
-        both, other = ("column", "other"), ("other",)
+        indicators = np.eye(m.max() + 1)[m]
+        blocks = {"column": self.latents.inputs(column), "other": indicators}
+        both = ("column", "other")
+        other = ("other",)
         fit = classifier.cross_fit(blocks, {"y": y}, self.clusters, FAMILY, FOLDS, [both, other])
         return fit.pointwise(both, "y") - fit.pointwise(other, "y")

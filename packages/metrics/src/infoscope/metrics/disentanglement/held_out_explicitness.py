@@ -48,21 +48,22 @@ def explicitness(
     values that are not finite, fewer than two folds.
     """
     generator = generator_or_default(generator)
-    known = as_factors(factors, numbers=True)
-    codes = as_array(representation, known.n)
-    rows = np.sort(random_items(known.n, items, generator))
+    all_factors = as_factors(factors, numbers=True)
+    codes = as_array(representation, all_factors.n)
+    rows = np.sort(random_items(all_factors.n, items, generator))
     latents = Latents(codes[rows], categorical_mask(categorical, codes.shape[1]))
-    known = known.take(rows)
-    known.require_items(2, "a second fold")
+    sample = all_factors.take(rows)
+    sample.require_items(2, "a second fold")
     x = np.hstack([latents.inputs(latent) for latent in latents.subsets()[-1]])
     x = (x - x.mean(axis=0)) / x.std(axis=0)
-    groups = np.arange(known.n)
-    gains, further, whole = np.empty((3, known.n, known.count))
-    for k, y in enumerate(known.codes.T):
-        if known.numbers[k]:
-            values = known.values[:, k]
-            splits = fold_splits(Outcome(values[:, None], None), groups, folds, generator)
-            gains[:, k], further[:, k], whole[:, k] = squares(x, values, splits, generator)
+    groups = np.arange(sample.n)
+    gains, further, null_loss = np.empty((3, sample.n, sample.count))
+    for k, y in enumerate(sample.codes.T):
+        if sample.numbers[k]:
+            values = sample.values[:, k]
+            outcome = Outcome(values[:, None], None)
+            splits = fold_splits(outcome, groups, folds, generator)
+            gains[:, k], further[:, k], null_loss[:, k] = squares(x, values, splits, generator)
             continue
         outcome = Outcome(y, np.unique(y))
         splits = fold_splits(outcome, groups, folds, generator)
@@ -71,17 +72,17 @@ def explicitness(
             full, half = predictions(LINEAR, x, outcome, splits, groups, generator)
         gains[:, k] = full.informed - full.null
         further[:, k] = gains[:, k] + GAINS * (full.informed - half.informed)
-        whole[:, k] = -full.null
+        null_loss[:, k] = -full.null
         if progress is not None:
-            progress((k + 1) / known.count)
-    models = np.unique(np.where(known.numbers, "linear", "logistic"))
-    how = f"usable by {' and '.join(models)} regression, {folds} folds, {known.n} items; over items"
-    share = Term(
-        mean_share(gains, whole, OF_ENTROPY, how),
-        mean_share(further, whole, OF_ENTROPY, how),
-    ).estimate
+            progress((k + 1) / sample.count)
+    models = np.unique(np.where(sample.numbers, "linear", "logistic"))
+    method = f"usable by {' and '.join(models)} regression, {folds} folds, {sample.n} items; over items"
+    measured = mean_share(gains, null_loss, OF_ENTROPY, method)
+    extrapolated = mean_share(further, null_loss, OF_ENTROPY, method)
+    share = Term(measured, extrapolated).estimate
     most = max(1.0, share.value)
-    return replace(share, interval=(share.low, min(share.high, most)))
+    high = min(share.high, most)
+    return replace(share, interval=(share.low, high))
 
 
 def squares(
@@ -95,8 +96,10 @@ def squares(
         rows = generator.permutation(np.flatnonzero(training))
         error = (y[held_out] - y[training].mean()) ** 2
         gains = []
-        for some in (rows, rows[: len(rows) // 2]):
-            fit = LinearRegression().fit(x[some], y[some])
-            gains.append(error - (y[held_out] - fit.predict(x[held_out])) ** 2)
-        reductions[:, held_out] = gains[0], 2 * gains[0] - gains[1], error
+        for rows_of_fit in (rows, rows[: len(rows) // 2]):
+            fit = LinearRegression().fit(x[rows_of_fit], y[rows_of_fit])
+            residual = y[held_out] - fit.predict(x[held_out])
+            gains.append(error - residual**2)
+        gain, gain_of_half = gains
+        reductions[:, held_out] = gain, 2 * gain - gain_of_half, error
     return reductions

@@ -33,7 +33,10 @@ from infoscope.metrics.factor_information.inputs import (
     varies,
 )
 
-Labelled = tuple[NDArray, NDArray[np.int64]]
+Values = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+Labelled = tuple[NDArray, Codes]
 """Features of votes (or the latent that varies least), and their shared factors [votes]."""
 
 
@@ -69,27 +72,33 @@ def beta_vae_score(
 
     ValueError: fewer than two factors, a factor of one value, a value of one item, other shapes.
     """
-    protocol, generator = protocol_of(preset), generator_or_default(generator)
-    known = as_factors(factors, least=2)
-    known.require_items(2, "a pair")
-    draw, latents, what = protocol_draws(representation, known.n, protocol, generator)
-    discrete, sizes = categorical_mask(categorical, latents, representation), protocol.beta
+    protocol = protocol_of(preset)
+    generator = generator_or_default(generator)
+    truth = as_factors(factors, least=2)
+    truth.require_items(2, "a pair")
+    draw, latents, description = protocol_draws(representation, truth.n, protocol, generator)
+    are_categories = categorical_mask(categorical, latents, representation)
+    sizes = protocol.beta
 
     def votes(count: int) -> Labelled:
-        shared = generator.integers(known.count, size=count)
-        shown = np.empty((count, latents))
+        shared = generator.integers(truth.count, size=count)
+        features = np.empty((count, latents))
         for part in parts(count, 2 * sizes.group * latents):
-            first = generator.integers(known.n, size=(len(shared[part]), sizes.group))
-            pairs = np.stack([first, partners(known, shared[part], first, generator)])
-            one, other = drawn(draw, pairs, latents)
-            shown[part] = np.where(discrete, one != other, np.abs(one - other)).mean(axis=1)
-        return shown, shared
+            first = generator.integers(truth.n, size=(len(shared[part]), sizes.group))
+            second = partners(truth, shared[part], first, generator)
+            z_first, z_second = drawn(draw, np.stack([first, second]), latents)
+            distance = np.where(are_categories, z_first != z_second, np.abs(z_first - z_second))
+            features[part] = distance.mean(axis=1)
+        return features, shared
 
-    training, test = votes(training or sizes.training), votes(sizes.test)
-    adagrad = protocol.classifier == "adagrad"
-    predict = fit_adagrad(*training) if adagrad else LogisticRegression(max_iter=1000).fit(*training).predict
-    how = f"{protocol.name}, {sizes.group} pairs a vote, {what}, {protocol.classifier} classifier"
-    return vote_score(predict, training, test, how, known.count, np.ones(latents, bool))
+    training_votes = votes(training or sizes.training)
+    test_votes = votes(sizes.test)
+    if protocol.classifier == "adagrad":
+        predict = fit_adagrad(*training_votes)
+    else:
+        predict = LogisticRegression(max_iter=1000).fit(*training_votes).predict
+    method = f"{protocol.name}, {sizes.group} pairs a vote, {description}, {protocol.classifier} classifier"
+    return vote_score(predict, training_votes, test_votes, method, truth.count, np.ones(latents, bool))
 
 
 @aligns("representation", "factors")
@@ -105,42 +114,48 @@ def factor_vae_score(
     Variances are relative to global ones; for categories, Gini's. Arguments as in `beta_vae_score`. NaN, with a note,
     where no latent varies enough to vote. ValueError: as there, and a value with fewer items than a group.
     """
-    protocol, generator = protocol_of(preset), generator_or_default(generator)
-    sizes, known = protocol.factor, as_factors(factors, least=2)
-    known.require_items(sizes.group, "a group")
-    draw, latents, what = protocol_draws(representation, known.n, protocol, generator)
-    discrete = categorical_mask(categorical, latents, representation)
-    sample = draw(random_items(known.n, protocol.scale_items, generator))
-    scale = variances(sample[None], discrete)[0]
-    varying = varies(np.sqrt(scale), np.abs(sample).max(axis=0))
-    active = varying & (discrete | (np.sqrt(scale) >= protocol.least_deviation))
-    how = f"{protocol.name}, {sizes.group} items a vote, {what}, {active.sum()} of {latents} columns active"
+    protocol = protocol_of(preset)
+    generator = generator_or_default(generator)
+    sizes = protocol.factor
+    truth = as_factors(factors, least=2)
+    truth.require_items(sizes.group, "a group")
+    draw, latents, description = protocol_draws(representation, truth.n, protocol, generator)
+    are_categories = categorical_mask(categorical, latents, representation)
+    items = random_items(truth.n, protocol.scale_items, generator)
+    sample = draw(items)
+    scale = variances(sample[None], are_categories)[0]
+    deviation = np.sqrt(scale)
+    varying = varies(deviation, np.abs(sample).max(axis=0))
+    active = varying & (are_categories | (deviation >= protocol.least_deviation))
+    method = f"{protocol.name}, {sizes.group} items a vote, {description}, {active.sum()} of {latents} columns active"
     if not active.any():
         note = f"No column is active: every global standard deviation is 0 or below {protocol.least_deviation:g}."
         return VoteScore(
             np.nan,
             unit="share of test votes",
             n=sizes.test,
-            method=how,
+            method=method,
             notes=(note,),
-            chance=1 / known.count,
+            chance=1 / truth.count,
             active=(False,) * latents,
         )
 
     def votes(count: int) -> Labelled:
-        shared = generator.integers(known.count, size=count)
+        shared = generator.integers(truth.count, size=count)
         least = np.empty(count, np.int64)
         for part in parts(count, sizes.group * latents):
-            items = members(known, shared[part], sizes.group, generator)
-            local = variances(drawn(draw, items, latents)[..., active], discrete[active])
-            least[part] = np.argmin(local / scale[active], axis=1)
+            items = members(truth, shared[part], sizes.group, generator)
+            z = drawn(draw, items, latents)
+            variance = variances(z[..., active], are_categories[active])
+            least[part] = np.argmin(variance / scale[active], axis=1)
         return least, shared
 
-    training, test = votes(sizes.training), votes(sizes.test)
-    table = np.zeros((active.sum(), known.count), np.int64)
-    np.add.at(table, training, 1)
-    answers = table.argmax(axis=1)
-    return vote_score(lambda shown: answers[shown], training, test, how, known.count, active)
+    training_votes = votes(sizes.training)
+    test_votes = votes(sizes.test)
+    counts = np.zeros((active.sum(), truth.count), np.int64)
+    np.add.at(counts, training_votes, 1)
+    factor_of_latent = counts.argmax(axis=1)
+    return vote_score(factor_of_latent.__getitem__, training_votes, test_votes, method, truth.count, active)
 
 
 def protocol_draws(
@@ -151,14 +166,16 @@ def protocol_draws(
         return as_draws(representation, n, generator)
     require_rows(representation, n)
     means = typical_codes(representation)
-    return (lambda items: means[items]), means.shape[1], "posterior means"
+    return means.__getitem__, means.shape[1], "posterior means"
 
 
 def protocol_of(preset: str | Protocol) -> Protocol:
     """The protocol of a name, or the given one; ValueError for an unknown name or classifier."""
-    if isinstance(preset, str) and preset not in PROTOCOLS:
-        raise UnknownName(f"preset must be one of {list(PROTOCOLS)} or a Protocol, got {preset!r}.")
-    protocol = PROTOCOLS[preset] if isinstance(preset, str) else preset
+    protocol = preset
+    if isinstance(preset, str):
+        if preset not in PROTOCOLS:
+            raise UnknownName(f"preset must be one of {list(PROTOCOLS)} or a Protocol, got {preset!r}.")
+        protocol = PROTOCOLS[preset]
     one_of("classifier", protocol.classifier, ("adagrad", "logistic"))
     return protocol
 
@@ -167,23 +184,28 @@ def vote_score(
     predict: Callable[[NDArray], NDArray],
     training: Labelled,
     test: Labelled,
-    how: str,
+    method: str,
     factors: int,
     active: NDArray[np.bool_],
 ) -> VoteScore:
     """The shares of training and test votes that are predicted correctly."""
-    correct, n = int((predict(test[0]) == test[1]).sum()), len(test[1])
-    interval = binomtest(correct, n).proportion_ci(LEVEL, method="wilson")
+    features, factor_of_vote = training
+    training_share = np.mean(predict(features) == factor_of_vote)
+    method = f"{method}, {len(factor_of_vote)} training votes"
+    features, factor_of_vote = test
+    n = len(factor_of_vote)
+    correct = int(np.sum(predict(features) == factor_of_vote))
+    low, high = binomtest(correct, n).proportion_ci(LEVEL, method="wilson")
     share = correct / n
     return VoteScore(
         value=share,
         standard_error=float(np.sqrt(share * (1 - share) / n)),
-        interval=(float(interval.low), float(interval.high)),
+        interval=(float(low), float(high)),
         unit="share of test votes",
         n=n,
-        method=f"{how}, {len(training[1])} training votes",
+        method=method,
         chance=1 / factors,
-        training_share=float((predict(training[0]) == training[1]).mean()),
+        training_share=float(training_share),
         active=tuple(active.tolist()),
     )
 
@@ -191,56 +213,67 @@ def vote_score(
 def parts(count: int, numbers_of_one: int) -> Iterator[slice]:
     """Slices of `count` votes with at most `NUMBERS_AT_ONCE` numbers, given the numbers of one vote."""
     step = max(1, NUMBERS_AT_ONCE // numbers_of_one)
-    return (slice(start, min(start + step, count)) for start in range(0, count, step))
+    for start in range(0, count, step):
+        yield slice(start, min(start + step, count))
 
 
-def partners(
-    known: Factors, shared: NDArray[np.int64], items: NDArray[np.int64], generator: np.random.Generator
-) -> NDArray[np.int64]:
+def partners(known: Factors, shared: Codes, items: Codes, generator: np.random.Generator) -> Codes:
     """For items [votes, m], a random other item with the same value of the vote's shared factor [votes]."""
     factor = shared[:, None]
-    start, count = known.first[factor, items], known.alike[factor, items]
+    start = known.first[factor, items]
+    count = known.alike[factor, items]
     place = known.place[factor, items] - start
-    return known.order[factor, start + (place + generator.integers(1, count)) % count]
+    place = (place + generator.integers(1, count)) % count
+    return known.order[factor, start + place]
 
 
-def members(known: Factors, shared: NDArray[np.int64], group: int, generator: np.random.Generator) -> NDArray[np.int64]:
+def members(known: Factors, shared: Codes, group: int, generator: np.random.Generator) -> Codes:
     """Items [votes, group] drawn independently among those with a random item's value of the shared factor [votes]."""
-    chosen = generator.integers(known.n, size=len(shared))
-    start, count = known.first[shared, chosen], known.alike[shared, chosen]
-    return known.order[shared[:, None], start[:, None] + generator.integers(0, count[:, None], (len(shared), group))]
+    item = generator.integers(known.n, size=len(shared))
+    start = known.first[shared, item]
+    count = known.alike[shared, item]
+    place = generator.integers(0, count[:, None], (len(shared), group))
+    return known.order[shared[:, None], start[:, None] + place]
 
 
-def drawn(draw: Draws, items: NDArray[np.int64], latents: int) -> NDArray[np.float64]:
+def drawn(draw: Draws, items: Codes, latents: int) -> Values:
     """The representation of items [...] as [..., L]."""
     return draw(items.ravel()).reshape(*items.shape, latents)
 
 
-def variances(codes: NDArray[np.float64], discrete: NDArray[np.bool_]) -> NDArray[np.float64]:
+def variances(codes: Values, discrete: NDArray[np.bool_]) -> Values:
     """Unbiased variance of every latent in groups [groups, items, L]; for categories the share of unequal pairs."""
-    found = np.empty((len(codes), codes.shape[2]))
-    found[:, ~discrete] = codes[..., ~discrete].var(axis=1, ddof=1)
-    items = codes.shape[1]
+    groups, items, latents = codes.shape
+    variance = np.empty((groups, latents))
+    variance[:, ~discrete] = codes[..., ~discrete].var(axis=1, ddof=1)
     for latent in np.flatnonzero(discrete):
-        counts = np.stack([(codes[..., latent] == value).sum(axis=1) for value in np.unique(codes[..., latent])])
-        found[:, latent] = (items**2 - (counts**2).sum(axis=0)) / (items * (items - 1))
-    return found
+        column = codes[..., latent]
+        equal_pairs = 0
+        for value in np.unique(column):
+            count = (column == value).sum(axis=1)
+            equal_pairs += count**2
+        variance[:, latent] = (items**2 - equal_pairs) / (items * (items - 1))
+    return variance
 
 
-def fit_adagrad(
-    shown: NDArray[np.float64], shared: NDArray[np.int64], rate: float = 1.0, batch: int = 10
-) -> Callable[[NDArray], NDArray]:
+def fit_adagrad(shown: Values, shared: Codes, rate: float = 1.0, batch: int = 10) -> Callable[[NDArray], NDArray]:
     """A linear softmax classifier, trained by Adagrad (torch's epsilon) in one pass over the votes."""
     features = np.column_stack([shown, np.ones(len(shown))])
     classes = np.eye(int(shared.max()) + 1)[shared]
     weights = np.zeros((features.shape[1], classes.shape[1]))
     squares = np.zeros_like(weights)
     for start in range(0, len(shown), batch):
-        votes, wanted = features[start : start + batch], classes[start : start + batch]
+        votes = features[start : start + batch]
         scores = votes @ weights
-        shares = np.exp(scores - scores.max(axis=1, keepdims=True))
-        shares /= shares.sum(axis=1, keepdims=True)
-        gradient = votes.T @ (shares - wanted) / len(votes)
+        probability = np.exp(scores - scores.max(axis=1, keepdims=True))
+        probability /= probability.sum(axis=1, keepdims=True)
+        residual = probability - classes[start : start + batch]
+        gradient = votes.T @ residual / len(votes)
         squares += gradient**2
         weights -= rate * gradient / (np.sqrt(squares) + 1e-10)
-    return lambda new: np.argmax(new @ weights[:-1] + weights[-1], axis=1)
+
+    def predict(features: NDArray) -> NDArray:
+        scores = features @ weights[:-1] + weights[-1]
+        return np.argmax(scores, axis=1)
+
+    return predict

@@ -53,12 +53,14 @@ class Inputs:
 
     def __post_init__(self) -> None:
         self.has_density = hasattr(self.representation, "draw")
-        known = as_factors(self.factors, self.factor_names, least=2, numbers=True)
-        n, self.numbers = known.n, [name for name, number in zip(known.names, known.numbers) if number]
-        self.codes: NDArray[np.float64] = as_array(
-            typical_codes(self.representation) if self.has_density else self.representation, n
-        )
-        self.categorical = categorical_latents(self.representation) if self.has_density else list(self.categorical)
+        factors = as_factors(self.factors, self.factor_names, least=2, numbers=True)
+        self.numbers = np.array(factors.names)[factors.numbers].tolist()
+        codes = self.representation
+        if self.has_density:
+            codes = typical_codes(self.representation)
+            self.categorical = categorical_latents(self.representation)
+        self.codes: NDArray[np.float64] = as_array(codes, factors.n)
+        self.categorical = list(self.categorical)
         self._known: dict[str, Any] = {}
 
     def once(self, name: str, compute: Callable[[], Any]) -> Any:
@@ -84,21 +86,25 @@ class Inputs:
             )  # fmt: skip
         from infoscope.metrics.factor_information import exact  # with torch, which takes seconds
 
-        known = as_factors(self.factors, self.factor_names)
+        factors = as_factors(self.factors, self.factor_names)
         return exact.measure(
-            self.representation, known.codes, self.draws, generator, known.names, device=self.device,
+            self.representation, factors.codes, self.draws, generator, factors.names, device=self.device,
             progress=lambda done, total: self.tell(done / total),
         )  # fmt: skip
 
     @property
     def information(self) -> FactorInformation:
         """Information of latents about factors, nats."""
-        return self._measured if isinstance(self._measured, FactorInformation) else self._measured.factors
+        if isinstance(self._measured, FactorInformation):
+            return self._measured
+        return self._measured.factors
 
     @property
     def latents(self) -> exact.LatentInformation | None:
         """Information of a posterior about x; None without a density."""
-        return None if isinstance(self._measured, FactorInformation) else self._measured.latents
+        if isinstance(self._measured, FactorInformation):
+            return None
+        return self._measured.latents
 
 
 def measure_scores(
@@ -109,8 +115,12 @@ def measure_scores(
     progress: called with the share done and the last title. A score that cannot be computed is NaN, with a note.
     ValueError: other shapes, values that are not finite, information that cannot be estimated.
     """
-    specs = [spec for spec in SCORES.values() if not spec.extra] if specs is None else list(specs)
-    done, total, found = 0.0, sum(spec.cost for spec in specs), {}
+    if specs is None:
+        specs = [spec for spec in SCORES.values() if not spec.extra]
+    specs = list(specs)
+    total = sum(spec.cost for spec in specs)
+    done = 0.0
+    scores = {}
     for spec in specs:
         title = titled(spec, inputs)
 
@@ -121,18 +131,18 @@ def measure_scores(
         inputs.tell = tell
         if inputs.numbers and not spec.numbers and spec.takes != "information":
             why = f"It needs classes (integers), got numbers for {', '.join(inputs.numbers)}: bin them into classes."
-            found[spec.key] = undefined(why, spec.unit, 0)
+            scores[spec.key] = undefined(why, spec.unit, 0)
             continue
         if spec.takes in ("information", "latents"):
             inputs.information  # noqa: B018 (raises its errors, without which no score is computed)
         if spec.takes != "latents" or inputs.latents is not None:
             try:
-                found[spec.key] = spec.compute(inputs)
+                scores[spec.key] = spec.compute(inputs)
             except ValueError as error:
-                found[spec.key] = undefined(str(error), spec.unit, 0)
+                scores[spec.key] = undefined(str(error), spec.unit, 0)
         tell(1.0)
         done += spec.cost
-    return found
+    return scores
 
 
 def streams_of(generator: np.random.Generator) -> Callable[[str], np.random.Generator]:

@@ -28,13 +28,16 @@ from infoscope.metrics.factor_information.inputs import (
 )
 from infoscope.notes import Note
 
+Values = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
 TREES = 50
 MIN_LEAF_ITEMS = 10
 UNUSED = "In some half, the predictors use no column."
 TEST_SHARE = 1 / 3  # of the items of SAP: 5,000 of 15,000, as in disentanglement_lib
 
 
-Split = tuple[NDArray[np.int64], NDArray[np.int64]]
+Split = tuple[Codes, Codes]
 """Indices of training items and of held-out items."""
 
 
@@ -51,8 +54,8 @@ class Dci:
     disentanglement: Estimate
     completeness: Estimate
     informativeness: Estimate
-    importance: NDArray[np.float64] = field(repr=False)
-    accuracy: NDArray[np.float64] = field(repr=False)
+    importance: Values = field(repr=False)
+    accuracy: Values = field(repr=False)
 
 
 @aligns("representation", "factors")
@@ -130,12 +133,12 @@ def half_splits(n: int, halvings: int, generator: np.random.Generator) -> Iterat
 
 
 def train_predictors(
-    codes: NDArray[np.float64],
+    codes: Values,
     factors: Factors,
     splits: Iterable[Split],
     generator: np.random.Generator,
     progress: Callable[[float], None] | None = None,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Values, Values]:
     """Importances by split [splits, L, K]; shares of correct predictions of held-out items [n, K]."""
     jobs = []
     for split, (training, held_out) in enumerate(splits):
@@ -172,7 +175,7 @@ def train_predictors(
     return importance, correct / count
 
 
-def concentration(importance: NDArray[np.float64]) -> float:
+def concentration(importance: Values) -> float:
     """Mean over rows, weighted by their sums, of 1 - entropy (base: length) of a row's shares; NaN if all are 0."""
     weights = importance.sum(axis=1)
     used = weights > 0
@@ -207,7 +210,7 @@ class Sap(Estimate):
     code with one exact latent for each factor, where known.
     """
 
-    matrix: NDArray[np.float64]
+    matrix: Values
     perfect: float = np.nan
 
 
@@ -278,9 +281,7 @@ def sap(
     return Sap(value, error, unit, len(gaps), method, notes, matrix=matrix, perfect=perfect)
 
 
-def single_accuracies(
-    codes: NDArray[np.float64], factors: Factors, chosen: NDArray[np.int64], thresholds: bool
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def single_accuracies(codes: Values, factors: Factors, chosen: Codes, thresholds: bool) -> tuple[Values, Values]:
     """Whether a test item is predicted correctly from one latent [test, L, K], and the accuracies [L, K].
 
     By a support-vector machine, 1 or 0; or by thresholds, weighted so that every value of a factor counts the same.
@@ -310,7 +311,7 @@ def single_accuracies(
     return correct, correct.mean(axis=0)
 
 
-def correlations(codes: NDArray[np.float64], values: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def correlations(codes: Values, values: NDArray[Any]) -> tuple[Values, Values]:
     """Influence of each item on the squared correlations [n, L, K], and these [L, K]."""
     u = standardised(codes)[:, :, None]
     v = standardised(values)[:, None, :]
@@ -319,7 +320,7 @@ def correlations(codes: NDArray[np.float64], values: NDArray[Any]) -> tuple[NDAr
     return influence, r**2
 
 
-def standardised(columns: NDArray[Any]) -> NDArray[np.float64]:
+def standardised(columns: NDArray[Any]) -> Values:
     """Columns with mean 0 and standard deviation 1; constant ones are 0."""
     centred = columns - columns.mean(axis=0)
     deviation = centred.std(axis=0)

@@ -121,15 +121,22 @@ class ScoreSpec:
             function = getattr(import_module(f"infoscope.metrics.disentanglement.{module}"), name)
         if not self.stream:
             return function(inputs, *self.arguments)
-        given = {"items": inputs.items, "categorical": inputs.categorical, "progress": inputs.tell}
-        given |= {"training": inputs.votes.get(self.protocol)}
-        given = {name: value for name, value in given.items() if name in signature(function).parameters}
+        settings = {
+            "items": inputs.items,
+            "categorical": inputs.categorical,
+            "progress": inputs.tell,
+            "training": inputs.votes.get(self.protocol),
+        }
+        accepted = signature(function).parameters
+        settings = {name: value for name, value in settings.items() if name in accepted}
+        settings |= self.settings
         codes = inputs.representation if self.takes == "representation" else inputs.codes
-        found = inputs.once(
-            self.stream,
-            lambda: function(codes, inputs.factors, **given | self.settings, generator=inputs.stream(self.stream)),
-        )
-        return getattr(found, self.part) if self.part else found
+
+        def compute() -> Any:
+            return function(codes, inputs.factors, **settings, generator=inputs.stream(self.stream))
+
+        score = inputs.once(self.stream, compute)
+        return getattr(score, self.part) if self.part else score
 
 
 def _votes() -> list[ScoreSpec]:

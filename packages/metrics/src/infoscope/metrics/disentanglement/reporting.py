@@ -29,6 +29,8 @@ from infoscope.metrics.factor_information.result import FactorInformation
 from infoscope.metrics.report import Report, ReportRow, cell, draw_map, listed, percent, share
 from infoscope.notes import Note
 
+Values = NDArray[np.float64]
+
 if TYPE_CHECKING:
     from infoscope.metrics.factor_information import exact
 
@@ -72,7 +74,7 @@ class DisentanglementReport(Report):
     groups: int = 0
     attacked: Sequence[ReportRow] = ()
     read: Mapping[str, str] = field(default_factory=dict)
-    limits: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    limits: Mapping[str, Values] = field(default_factory=dict)
     pairs: bool = False
 
     @property
@@ -354,7 +356,7 @@ def _measured(
     )
 
 
-def _places(inputs: Inputs, groups: ArrayLike | None) -> tuple[list[Place], dict[str, NDArray[np.float64]], bool]:
+def _places(inputs: Inputs, groups: ArrayLike | None) -> tuple[list[Place], dict[str, Values], bool]:
     """The place of each factor, limits of those found nowhere, whether pairs of columns were searched."""
     information = inputs.information
     if not (information.entropy > 0).all():
@@ -402,7 +404,7 @@ def _specs(scores: Collection[str] | None) -> list[ScoreSpec]:
     return [SCORES[key] for key in scores]
 
 
-def _of_classes(codes: NDArray[np.float64], factors: Any, factor_names: Sequence[str], **settings: Any) -> Any:
+def _of_classes(codes: Values, factors: Any, factor_names: Sequence[str], **settings: Any) -> Any:
     """`from_arrays` of factors whose numbers are cut into parts, more latents with no less information."""
     classes = as_factors(factors, factor_names, numbers=True).as_classes.codes
     information = from_arrays(codes, classes, factor_names=factor_names, **settings)

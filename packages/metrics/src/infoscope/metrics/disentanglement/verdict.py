@@ -17,6 +17,9 @@ from infoscope.estimators.result import LEVEL, Estimate, quantile, root_sum_squa
 from infoscope.metrics.factor_information.result import OF_ENTROPY, FactorInformation
 from infoscope.metrics.report import listed, percent
 
+Values = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
 HOLDS = 0.1  # share of a factor's bits beyond which a column holds it
 WHOLLY = 0.95  # share from which a factor is wholly in a column
 MOSTLY = 0.5
@@ -122,15 +125,15 @@ def places_of(information: FactorInformation, beyond: Beyond = lambda k, column,
 class _Shares:
     """Shares of one factor's bits [2 L + 1], deviations [g, 2 L + 1], and the half-width of intervals in errors."""
 
-    values: NDArray[np.float64]
-    deviations: NDArray[np.float64]
+    values: Values
+    deviations: Values
     errors: float
 
     @property
     def count(self) -> int:
         return len(self.values) // 2
 
-    def surely(self, weights: NDArray[np.float64], least: float = HOLDS) -> bool:
+    def surely(self, weights: Values, least: float = HOLDS) -> bool:
         """Whether the interval of a weighted sum of the shares lies above a value."""
         value = self.values @ weights
         margin = self.errors * root_sum_squares(self.deviations @ weights)
@@ -142,7 +145,7 @@ class _Shares:
         return Estimate(float(self.values[column]), error, OF_ENTROPY, information.n, information.method)
 
 
-def _kind(part: _Shares, holds: NDArray[np.bool_], through: bool) -> tuple[str, Sequence[int]]:
+def _kind(part: _Shares, holds: Mask, through: bool) -> tuple[str, Sequence[int]]:
     """The kind of a place and its columns."""
     count = part.count
     alone = part.values[:count]
@@ -171,9 +174,7 @@ def _simultaneous_errors(groups: int, tests: int) -> float:
     return quantile(degrees, 1.0 - (1.0 - LEVEL) / tests)
 
 
-def _held(
-    alone: NDArray[np.float64], holds: NDArray[np.bool_], beyond: Beyond
-) -> tuple[NDArray[np.bool_], dict[int, dict[int, int]]]:
+def _held(alone: Values, holds: Mask, beyond: Beyond) -> tuple[Mask, dict[int, dict[int, int]]]:
     """Which column holds which factor [K, L], without what follows from another factor; by factor, column -> other."""
     holds = holds.copy()
     through: dict[int, dict[int, int]] = {}

@@ -34,10 +34,12 @@ from infoscope.metrics.factor_information.inputs import (
 from infoscope.metrics.factor_information.result import FactorInformation
 from infoscope.metrics.v_information.usable import Local, with_ignorance
 
+Values = NDArray[np.float64]
+
 MIXTURE_FOLDS = 3  # whose rows share the weights of a mixture
-_Term = Callable[[tuple[int, ...], int], NDArray[np.float64]]
+_Term = Callable[[tuple[int, ...], int], Values]
 """Indices of latents, index of a factor -> pointwise information [n], nats."""
-Terms = tuple[NDArray[np.float64], str]
+Terms = tuple[Values, str]
 """Pointwise values [n, K, 2 L + 1] and a description of the method."""
 
 
@@ -128,7 +130,7 @@ def from_arrays(
 class Latents:
     """A representation [n, L] and which of its columns are categories."""
 
-    codes: NDArray[np.float64]
+    codes: Values
     discrete: NDArray[np.bool_]
 
     @property
@@ -142,11 +144,11 @@ class Latents:
         if not varying:
             raise NoVariation(f"representation must vary, got {self.count} constant columns.")
         alone = []
-        rest = []
+        others = []
         for latent in range(self.count):
             alone.append((latent,) if latent in varying else ())
-            rest.append(tuple(other for other in varying if other != latent))
-        return [*alone, *rest, tuple(varying)]
+            others.append(tuple(other for other in varying if other != latent))
+        return [*alone, *others, tuple(varying)]
 
     def columns(self, members: tuple[int, ...]) -> list[Continuous | Discrete]:
         """Some latents as `Continuous` and `Discrete` columns."""
@@ -156,7 +158,7 @@ class Latents:
             columns.append(kind(self.codes[:, latent]))
         return columns
 
-    def inputs(self, latent: int) -> NDArray[np.float64]:
+    def inputs(self, latent: int) -> Values:
         """A latent as the input of a classifier [n, d]: a number, or a one-hot category."""
         column = self.codes[:, latent]
         if not self.discrete[latent]:
@@ -165,7 +167,7 @@ class Latents:
         return np.eye(len(values))[codes]
 
 
-def _all_terms(latents: Latents, factors: int, term: _Term) -> NDArray[np.float64]:
+def _all_terms(latents: Latents, factors: int, term: _Term) -> Values:
     """Pointwise values [n, K, 2 L + 1]; 0 for no latents, and one estimate for equal subsets."""
     pointwise = np.zeros((len(latents.codes), factors, 2 * latents.count + 1))
     places = {}
@@ -196,7 +198,7 @@ def _knn_terms(
     methods = []
     terms_with_notes = 0
 
-    def term(members: tuple[int, ...], factor: int) -> NDArray[np.float64]:
+    def term(members: tuple[int, ...], factor: int) -> Values:
         nonlocal terms_with_notes
         x = as_variable("representation", latents.columns(members))
         y = factors.variable(factor)
@@ -252,7 +254,7 @@ def classifier_terms(
         )
         fits.append(fit)
 
-    def term(members: tuple[int, ...], factor: int) -> NDArray[np.float64]:
+    def term(members: tuple[int, ...], factor: int) -> Values:
         return fits[factor].pointwise(tuple(map(str, members)), "y")
 
     pointwise = _all_terms(latents, factors.count, term)
@@ -269,8 +271,8 @@ def mixed_with_subsets(information: FactorInformation, generator: np.random.Gene
     latents = [str(latent) for latent in range(count)]
     everything = frozenset(latents)
     alone = [frozenset([latent]) for latent in latents]
-    rest = [everything - members for members in alone]
-    sets = [*alone, *rest, everything]
+    others = [everything - members for members in alone]
+    sets = [*alone, *others, everything]
     clusters = information.clusters
     if clusters is None:
         clusters = np.arange(information.n)

@@ -19,12 +19,15 @@ from infoscope.metrics.factor_information.posterior import (
     GaussianPosterior,
     LogTerms,
     ProductPosterior,
+    RowIndex,
     like,
     log_normal,
     matrix,
     without,
 )
 from infoscope.metrics.factor_information.result import added
+
+ALL_ROWS = slice(None)
 
 
 def redundancy_attack(z: Any, alpha: float, generator: np.random.Generator | None = None) -> Any:
@@ -65,7 +68,8 @@ class AttackedGaussian:
 
     def __init__(self, base: GaussianPosterior, alpha: float) -> None:
         self.base = base
-        self.alpha, self.mixing = checked(alpha, len(base.latents))
+        self.dim = len(base.latents)
+        self.alpha, self.mixing = checked(alpha, self.dim)
         self.latents = added(base.latents)
 
     @property
@@ -76,7 +80,8 @@ class AttackedGaussian:
         """One attacked z for each of `rows` [m]: [m, 2 L]."""
         generator = generator_or_default(generator)
         z = self.base.draw(rows, generator)
-        return self.mixed(z, generator.standard_normal(z.shape), self.alpha, self.mixing)
+        noise = generator.standard_normal(z.shape)
+        return self.mixed(z, noise, self.alpha, self.mixing)
 
     def log_prior(self, z: Tensor) -> Tensor:
         return self.base.log_prior(z)
@@ -92,37 +97,41 @@ class RedundantGaussian(AttackedGaussian):
 
     @staticmethod
     def mixed(z: np.ndarray, noise: np.ndarray, alpha: float, mixing: np.ndarray) -> np.ndarray:
-        return np.hstack([z, alpha * z @ mixing.T + noise])
+        added_latents = alpha * z @ mixing.T + noise
+        return np.hstack([z, added_latents])
 
-    def added_rows(self, rows: np.ndarray | slice = slice(None)) -> tuple[np.ndarray, np.ndarray]:
+    def added_rows(self, rows: RowIndex = ALL_ROWS) -> tuple[np.ndarray, np.ndarray]:
         """Marginal mean and scale of the added latents."""
         mean = self.alpha * self.base.mean[rows] @ self.mixing.T
-        return mean, np.sqrt(1 + self.alpha**2 * self.base.scale[rows] ** 2 @ self.mixing.T**2)
+        variance = 1 + self.alpha**2 * self.base.scale[rows] ** 2 @ self.mixing.T**2
+        return mean, np.sqrt(variance)
 
-    def removed_rows(self, rows: np.ndarray | slice = slice(None)) -> tuple[np.ndarray, np.ndarray]:
+    def removed_rows(self, rows: RowIndex = ALL_ROWS) -> tuple[np.ndarray, np.ndarray]:
         """Marginal mean and scale of U' (added latents) = alpha z + noise."""
-        return self.alpha * self.base.mean[rows], np.sqrt(1 + self.alpha**2 * self.base.scale[rows] ** 2)
+        mean = self.alpha * self.base.mean[rows]
+        variance = 1 + self.alpha**2 * self.base.scale[rows] ** 2
+        return mean, np.sqrt(variance)
 
-    def log_terms(self, z: Tensor, rows: np.ndarray | slice) -> LogTerms:
-        """See Posterior. Without an added latent the density is that of the rest; without z_l, alpha z_l + noise_l is
-        known.
+    def log_terms(self, z: Tensor, rows: RowIndex) -> LogTerms:
+        """See Posterior. The others of an added latent are z and the other added ones; the others of z_l include
+        alpha z_l + noise_l.
         """
-        dim = len(self.base.latents)
-        original = z[..., :dim]
-        second = z[..., dim:]
+        original = z[..., : self.dim]
+        added_latents = z[..., self.dim :]
         mixing = like(z, self.mixing)
-        turned = second @ mixing
+        turned = added_latents @ mixing
         alone, _, joint = self.base.log_terms(original, rows)
-        added_mean, added_scale = self.added_rows(rows)
-        added_alone = log_normal(second, like(z, added_mean), like(z, added_scale))
+        mean, scale = self.added_rows(rows)
+        added_alone = log_normal(added_latents, like(z, mean), like(z, scale))
         noise = log_normal(turned, self.alpha * original, torch.ones_like(turned))
         joint = joint + noise.sum(-1)
-        removed_mean, removed_scale = self.removed_rows(rows)
-        removed = log_normal(turned, like(z, removed_mean), like(z, removed_scale))
-        added_given_others = log_normal(second, self.alpha * original @ mixing.T, torch.ones_like(second))
-        rest = joint[..., None] - alone - noise + removed
-        rest_of_added = joint[..., None] - added_given_others
-        return LogTerms(_cat_last(alone, added_alone), _cat_last(rest, rest_of_added), joint)
+        mean, scale = self.removed_rows(rows)
+        removed = log_normal(turned, like(z, mean), like(z, scale))
+        mean = self.alpha * original @ mixing.T
+        added_given_others = log_normal(added_latents, mean, torch.ones_like(added_latents))
+        others = joint[..., None] - alone - noise + removed
+        others_of_added = joint[..., None] - added_given_others
+        return LogTerms(_cat_last(alone, added_alone), _cat_last(others, others_of_added), joint)
 
 
 class SynergisticGaussian(AttackedGaussian):
@@ -130,45 +139,52 @@ class SynergisticGaussian(AttackedGaussian):
 
     @staticmethod
     def mixed(z: np.ndarray, noise: np.ndarray, alpha: float, mixing: np.ndarray) -> np.ndarray:
-        return np.hstack([z + alpha * noise @ mixing.T, noise])
+        masked = z + alpha * noise @ mixing.T
+        return np.hstack([masked, noise])
 
-    def masked_scale(self, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
+    def masked_scale(self, rows: RowIndex = ALL_ROWS) -> np.ndarray:
         """Marginal scale of z + alpha U noise."""
-        return np.sqrt(self.base.scale[rows] ** 2 + self.alpha**2)
+        variance = self.base.scale[rows] ** 2 + self.alpha**2
+        return np.sqrt(variance)
 
     def unmasked(self, z: Any) -> Any:
         """z of attacked latents [..., 2 L], array or tensor."""
-        dim = len(self.base.latents)
         mixing = self.mixing if isinstance(z, np.ndarray) else like(z, self.mixing)
-        return z[..., :dim] - self.alpha * z[..., dim:] @ mixing.T
+        noise = z[..., self.dim :]
+        return z[..., : self.dim] - self.alpha * noise @ mixing.T
 
-    def noise_precision(self, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
+    def noise_precision(self, rows: RowIndex = ALL_ROWS) -> np.ndarray:
         """(S^-1)_ll of the noise latents: 1 + alpha^2 sum_j U_jl^2 / variance_j."""
-        return 1 + self.alpha**2 * self.base.scale[rows] ** -2.0 @ self.mixing**2
+        precision = self.base.scale[rows] ** -2.0
+        return 1 + self.alpha**2 * precision @ self.mixing**2
 
-    def log_terms(self, z: Tensor, rows: np.ndarray | slice) -> LogTerms:
-        """See Posterior. All latents determine z; without z_l, the other elements of z; without noise_l, a quadratic
-        form.
+    def log_terms(self, z: Tensor, rows: RowIndex) -> LogTerms:
+        """See Posterior. All latents determine z; all but z_l determine the other elements of z; the density of all but
+        noise_l is a quadratic form.
         """
-        dim = len(self.base.latents)
-        noise = z[..., dim:]
+        noise = z[..., self.dim :]
         original = self.unmasked(z)
         mean = like(z, self.base.mean[rows])
         scale = like(z, self.base.scale[rows])
         noise_alone = log_normal(noise, 0.0, torch.ones_like(noise))
         alone, _, joint = self.base.log_terms(original, rows)
         joint = joint + noise_alone.sum(-1)
-        masked = log_normal(z[..., :dim], mean, like(z, self.masked_scale(rows)))
-        v = noise - self.alpha * ((original - mean) / scale**2) @ like(z, self.mixing)
-        rest_of_noise = without(joint, v, like(z, self.noise_precision(rows)))
-        rest = _cat_last(joint[..., None] - alone, rest_of_noise)
-        return LogTerms(_cat_last(masked, noise_alone), rest, joint)
+        masked_scale = like(z, self.masked_scale(rows))
+        masked_alone = log_normal(z[..., : self.dim], mean, masked_scale)
+        residual = (original - mean) / scale**2
+        v = noise - self.alpha * residual @ like(z, self.mixing)
+        precision = like(z, self.noise_precision(rows))
+        others_of_masked = joint[..., None] - alone
+        others_of_noise = without(joint, v, precision)
+        return LogTerms(_cat_last(masked_alone, noise_alone), _cat_last(others_of_masked, others_of_noise), joint)
 
 
 def _cat_last(first: Tensor, second: Tensor) -> Tensor:
     """Concatenation along the last axis, after broadcasting the other axes."""
     shape = torch.broadcast_shapes(first.shape[:-1], second.shape[:-1])
-    return torch.cat([first.expand(*shape, -1), second.expand(*shape, -1)], -1)
+    first = first.expand(*shape, -1)
+    second = second.expand(*shape, -1)
+    return torch.cat([first, second], -1)
 
 
 def checked(alpha: float, dim: int) -> tuple[float, np.ndarray]:

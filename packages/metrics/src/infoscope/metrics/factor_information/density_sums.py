@@ -55,7 +55,8 @@ def sum_densities(
             block = slice(start, min(start + width, n))
             terms = log_ratios(here, block).exp_()
             same = (labels[block] == of_draws).double()
-            masks = torch.cat([torch.ones_like(terms[..., :1]), same], -1)
+            all_rows = torch.ones_like(terms[..., :1])
+            masks = torch.cat([all_rows, same], -1)
             sums[here] += masks.transpose(1, 2) @ terms
         if progress is not None:
             progress(min(begin + step, draws), draws)
@@ -77,12 +78,14 @@ def latent_sums(
 ) -> np.ndarray:
     """`sum_densities` [m, 1 + K, 2 L + 1] of draws z [m, L]: of every latent alone, of all others, and of all."""
     draws = torch.as_tensor(z, device=device)
-    own = concatenated(posterior.log_terms(draws, rows))
+    at_own_row = concatenated(posterior.log_terms(draws, rows))
+    columns = at_own_row.shape[1]
 
     def log_ratios(here: slice, data: slice) -> torch.Tensor:
-        return concatenated(posterior.log_terms(draws[here, None], data)).sub_(own[here, None])
+        terms = posterior.log_terms(draws[here, None], data)
+        return concatenated(terms).sub_(at_own_row[here, None])
 
-    return sum_densities(log_ratios, own.shape[1], rows, codes, device, progress)
+    return sum_densities(log_ratios, columns, rows, codes, device, progress)
 
 
 def concatenated(terms: LogTerms) -> torch.Tensor:

@@ -16,12 +16,17 @@ from infoscope.estimators.column_types import as_variable
 from infoscope.estimators.columns import Continuous, Discrete, as_matrix, categorical, columns
 from infoscope.estimators.variables import joint_codes
 
+Codes = NDArray[np.int64]
+
+Values = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
 MAX_PARTS = 10  # of about equally many rows, into which numbers are cut where classes are needed
 NUMBERS_AT_ONCE = 1 << 20  # float64 values of a representation held at a time: 8 MiB
 CODING = "Code other labels column by column with numpy.unique(labels, return_inverse=True)[1]."
 NUMBERS = "SAP, DCI, InfoE and factor_information.from_arrays with method 'knn' take numbers."
 
-Draws = Callable[[NDArray[np.int64]], Any]
+Draws = Callable[[Codes], Any]
 """Item indices [m] -> one draw of each item's representation [m, L]; a repeated item is drawn again."""
 
 
@@ -34,13 +39,13 @@ class Factors:
     """
 
     names: tuple[str, ...]
-    codes: NDArray[np.int64]
-    order: NDArray[np.int64]
-    place: NDArray[np.int64]
-    first: NDArray[np.int64]
-    alike: NDArray[np.int64]
-    numbers: NDArray[np.bool_]
-    values: NDArray[np.float64]
+    codes: Codes
+    order: Codes
+    place: Codes
+    first: Codes
+    alike: Codes
+    numbers: Mask
+    values: Values
 
     @property
     def n(self) -> int:
@@ -51,7 +56,7 @@ class Factors:
         return self.codes.shape[1]
 
     @property
-    def surprisal(self) -> NDArray[np.float64]:
+    def surprisal(self) -> Values:
         """-log of the frequency of each item's value [N, K], nats, whose mean is the entropy; NaN for numbers."""
         return np.where(self.numbers, np.nan, np.log(self.n / self.alike.T))
 
@@ -69,7 +74,7 @@ class Factors:
             codes[:, k] = parts_of(self.values[:, [k]])
         return as_factors(codes, self.names)
 
-    def take(self, rows: NDArray[np.int64]) -> Factors:
+    def take(self, rows: Codes) -> Factors:
         """The factors of some items. ValueError for a factor with one value among them."""
         selected = []
         for k in range(self.count):
@@ -169,14 +174,14 @@ def _typed_columns(factors: Any, least: int) -> list[tuple[type, Any]]:
     return [(kind, column) for kind, column, _ in typed]
 
 
-def parts_of(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+def parts_of(numbers: Values) -> Codes:
     """Codes [n] of at most ten parts of numbers [n, d]: 10 of one column, 3 x 3, 2 x 2 x 2; one part beyond."""
     columns = numbers.T
     parts = int(MAX_PARTS ** (1 / len(columns)))
     return joint_codes([_cut(column, parts) for column in columns])[0]
 
 
-def _cut(numbers: NDArray[np.float64], most: int) -> NDArray[np.int64]:
+def _cut(numbers: Values, most: int) -> Codes:
     """Codes [n] of at most so many ordered parts of numbers [n] of about equal size; equal numbers share a part."""
     _, codes, counts = np.unique(numbers, return_inverse=True, return_counts=True)
     if len(counts) <= most:
@@ -186,7 +191,7 @@ def _cut(numbers: NDArray[np.float64], most: int) -> NDArray[np.int64]:
     return np.unique(part, return_inverse=True)[1][codes]
 
 
-def as_array(representation: Any, n: int, least: int = 1) -> NDArray[np.float64]:
+def as_array(representation: Any, n: int, least: int = 1) -> Values:
     """A representation as finite numbers [N, L]; ValueError unless it is, with N = n and at least `least` latents."""
     if callable(representation) or not hasattr(representation, "__len__"):
         raise WrongType(
@@ -209,13 +214,13 @@ def as_draws(representation: Any, n: int, generator: np.random.Generator) -> tup
         require_rows(representation, n)
         description = "posterior draws"
 
-        def draw(items: NDArray[np.int64]) -> Any:
+        def draw(items: Codes) -> Any:
             return representation.draw(items, generator)
 
     first = np.arange(min(n, 2))
     latents = _checked_codes(draw(first), len(first)).shape[1]
 
-    def checked_draw(items: NDArray[np.int64]) -> NDArray[np.float64]:
+    def checked_draw(items: Codes) -> Values:
         return _checked_codes(draw(items), len(items), latents)
 
     return checked_draw, latents, description
@@ -227,7 +232,7 @@ def require_rows(posterior: Any, n: int) -> None:
         raise WrongLength(f"representation must have a row for each of the {n} items, got {posterior.n} rows.")
 
 
-def _checked_codes(values: Any, n: int, least: int = 1) -> NDArray[np.float64]:
+def _checked_codes(values: Any, n: int, least: int = 1) -> Values:
     """Finite numbers [n, L]; ValueError otherwise."""
     array = as_matrix("representation", values)
     if len(array) != n or array.shape[1] < least or np.ndim(values) == 1:
@@ -236,12 +241,12 @@ def _checked_codes(values: Any, n: int, least: int = 1) -> NDArray[np.float64]:
     return array
 
 
-def varies(deviation: NDArray[np.float64], size: NDArray[np.float64]) -> NDArray[np.bool_]:
+def varies(deviation: Values, size: Values) -> Mask:
     """Whether a column of this standard deviation and largest absolute value varies by more than rounding."""
     return deviation > 1e-12 * size
 
 
-def categorical_mask(categorical: Sequence[int], latents: int, representation: Any = None) -> NDArray[np.bool_]:
+def categorical_mask(categorical: Sequence[int], latents: int, representation: Any = None) -> Mask:
     """Which latents [L] are categories: those of these indices and those of a posterior. ValueError: other indices."""
     mask = np.zeros(latents, bool)
     for latent in [*categorical, *categorical_latents(representation)]:
@@ -266,7 +271,7 @@ def categorical_latents(representation: Any) -> list[int]:
     return np.flatnonzero(mask).tolist()
 
 
-def typical_codes(posterior: Any) -> NDArray[np.float64]:
+def typical_codes(posterior: Any) -> Values:
     """The posterior means [N, L]; for categories the most probable one."""
     columns = []
     for block in _blocks_of(posterior):
@@ -281,7 +286,7 @@ def typical_codes(posterior: Any) -> NDArray[np.float64]:
     return np.hstack(columns)
 
 
-def random_items(n: int, most: int | None, generator: np.random.Generator) -> NDArray[np.int64]:
+def random_items(n: int, most: int | None, generator: np.random.Generator) -> Codes:
     """All n item indices in random order, or `most` of them."""
     order = generator.permutation(n)
     if most is None:

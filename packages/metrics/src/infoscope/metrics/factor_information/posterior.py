@@ -15,6 +15,7 @@ from infoscope.estimators.checks import generator_or_default
 from infoscope.metrics.pid import finite
 
 LOG_2_PI = log(2 * pi)
+RowIndex = np.ndarray | slice
 
 
 class LogTerms(NamedTuple):
@@ -36,7 +37,7 @@ class Posterior(Protocol):
     @property
     def n(self) -> int: ...
     def draw(self, rows: np.ndarray, generator: np.random.Generator | None = None) -> np.ndarray: ...
-    def log_terms(self, z: Tensor, rows: np.ndarray | slice) -> LogTerms: ...
+    def log_terms(self, z: Tensor, rows: RowIndex) -> LogTerms: ...
     def log_prior(self, z: Tensor) -> Tensor: ...
 
 
@@ -52,8 +53,9 @@ class GaussianPosterior:
         if self.mean.shape != self.scale.shape:
             raise WrongShape(f"scale must have the shape of mean, {self.mean.shape}, got {self.scale.shape}.")
         if not (self.scale > 0).all():
+            count = np.sum(self.scale <= 0)
             raise OutOfRange(
-                f"scale must be above 0, got {np.sum(self.scale <= 0)} values that are not (least "
+                f"scale must be above 0, got {count} values that are not (least "
                 f"{self.scale.min():g}). A deterministic code has no density: pass it as an array to "
                 "infoscope.metrics.disentanglement."
             )
@@ -65,15 +67,17 @@ class GaussianPosterior:
 
     def draw(self, rows: np.ndarray, generator: np.random.Generator | None = None) -> np.ndarray:
         """One z for each of `rows` [m]: [m, L]."""
-        noise = generator_or_default(generator).standard_normal((len(rows), self.mean.shape[1]))
-        return self.mean[rows] + self.scale[rows] * noise
+        mean = self.mean[rows]
+        noise = generator_or_default(generator).standard_normal(mean.shape)
+        return mean + self.scale[rows] * noise
 
-    def log_terms(self, z: Tensor, rows: np.ndarray | slice) -> LogTerms:
+    def log_terms(self, z: Tensor, rows: RowIndex) -> LogTerms:
         mean = like(z, self.mean[rows])
         scale = like(z, self.scale[rows])
         alone = log_normal(z, mean, scale)
         joint = alone.sum(-1)
-        return LogTerms(alone, joint[..., None] - alone, joint)
+        others = joint[..., None] - alone
+        return LogTerms(alone, others, joint)
 
     def log_prior(self, z: Tensor) -> Tensor:
         return log_normal(z, 0.0, torch.ones_like(z))
@@ -105,14 +109,17 @@ class CategoricalPosterior:
     def draw(self, rows: np.ndarray, generator: np.random.Generator | None = None) -> np.ndarray:
         """One category for each of `rows` [m]: [m, 1]."""
         cumulative = self.probability[rows].cumsum(axis=1)
-        level = generator_or_default(generator).random((len(rows), 1)) * cumulative[:, -1:]
-        return (cumulative <= level).sum(axis=1, keepdims=True).astype(np.float64)
+        uniform = generator_or_default(generator).random((len(rows), 1))
+        level = uniform * cumulative[:, -1:]
+        category = (cumulative <= level).sum(axis=1, keepdims=True)
+        return category.astype(np.float64)
 
-    def log_terms(self, z: Tensor, rows: np.ndarray | slice) -> LogTerms:
+    def log_terms(self, z: Tensor, rows: RowIndex) -> LogTerms:
         probability = like(z, self.probability[rows])
         shape = torch.broadcast_shapes(z.shape[:-1], probability.shape[:-1])
         codes = z.long().expand(*shape, 1)
-        alone = probability.expand(*shape, -1).gather(-1, codes).log()
+        probability = probability.expand(*shape, -1).gather(-1, codes)
+        alone = probability.log()
         return LogTerms(alone, torch.zeros_like(alone), alone[..., 0])
 
     def log_prior(self, z: Tensor) -> Tensor:
@@ -145,42 +152,51 @@ class ProductPosterior:
 
     def split(self, z: np.ndarray | Tensor) -> list:
         """The columns of z [..., L] that belong to each part."""
-        return [z[..., end - len(part.latents) : end] for part, end in zip(self.parts, self.ends, strict=True)]
+        columns = []
+        for part, end in zip(self.parts, self.ends, strict=True):
+            start = end - len(part.latents)
+            columns.append(z[..., start:end])
+        return columns
 
     def draw(self, rows: np.ndarray, generator: np.random.Generator | None = None) -> np.ndarray:
         """One z for each of `rows` [m]: [m, L]."""
         generator = generator_or_default(generator)
         return np.concatenate([part.draw(rows, generator) for part in self.parts], axis=1)
 
-    def log_terms(self, z: Tensor, rows: np.ndarray | slice) -> LogTerms:
-        terms = [part.log_terms(columns, rows) for part, columns in zip(self.parts, self.split(z), strict=True)]
-        rest = []
-        for i, term in enumerate(terms):  # sums, not differences: log 0 cannot be subtracted
-            others = terms[:i] + terms[i + 1 :]
-            joint_of_others = sum((other.joint for other in others), torch.zeros_like(term.joint))
-            rest.append(term.rest + joint_of_others[..., None])
+    def log_terms(self, z: Tensor, rows: RowIndex) -> LogTerms:
+        terms = [part.log_terms(columns, rows) for part, columns in zip(self.parts, self.split(z))]
+        others = []
+        for term in terms:  # sums, not differences: log 0 cannot be subtracted
+            joint_of_others = torch.zeros_like(term.joint)
+            for other in terms:
+                if other is not term:
+                    joint_of_others = joint_of_others + other.joint
+            others.append(term.rest + joint_of_others[..., None])
         alone = torch.cat([term.alone for term in terms], -1)
         joint = sum(term.joint for term in terms)
-        return LogTerms(alone, torch.cat(rest, -1), joint)
+        return LogTerms(alone, torch.cat(others, -1), joint)
 
     def log_prior(self, z: Tensor) -> Tensor:
-        log_priors = [part.log_prior(columns) for part, columns in zip(self.parts, self.split(z), strict=True)]
+        log_priors = [part.log_prior(columns) for part, columns in zip(self.parts, self.split(z))]
         return torch.cat(log_priors, -1)
 
 
 def log_normal(z: Tensor, mean: Tensor | float, scale: Tensor) -> Tensor:
     """log N(z; mean, scale^2), nats."""
-    return -0.5 * (((z - mean) / scale) ** 2 + LOG_2_PI) - scale.log()
+    residual = (z - mean) / scale
+    return -0.5 * (residual**2 + LOG_2_PI) - scale.log()
 
 
 def without(joint: Tensor, v: Tensor, diagonal: Tensor) -> Tensor:
-    """Log density of all Gaussian latents but one [..., L], from that of all [...], v = S^-1 (z - mean), diag S^-1."""
-    return joint[..., None] + 0.5 * (v**2 / diagonal + LOG_2_PI - diagonal.log())
+    """Log density of all Gaussian latents but one [..., L], from the joint [...], v = S^-1 (z - mean), diag S^-1."""
+    quadratic = v**2 / diagonal
+    return joint[..., None] + 0.5 * (quadratic + LOG_2_PI - diagonal.log())
 
 
 def like(z: Tensor, array: np.ndarray) -> Tensor:
     """An array as a tensor of the type and device of z."""
-    return torch.as_tensor(np.ascontiguousarray(array), dtype=z.dtype, device=z.device)
+    contiguous = np.ascontiguousarray(array)
+    return torch.as_tensor(contiguous, dtype=z.dtype, device=z.device)
 
 
 def matrix(name: str, values: np.ndarray) -> np.ndarray:
@@ -190,7 +206,9 @@ def matrix(name: str, values: np.ndarray) -> np.ndarray:
     (array,) = finite(**{name: values})
     if array.ndim != 2 or 0 in array.shape:
         raise WrongShape(f"{name} must have shape [rows of data, columns], got {array.shape}.")
-    return array if array.flags.writeable else array.copy()  # torch warns of the read-only arrays of pandas
+    if not array.flags.writeable:  # as in pandas: torch warns of such arrays
+        array = array.copy()
+    return array
 
 
 def names(latents: Sequence[str] | None, width: int | None) -> tuple[str, ...]:

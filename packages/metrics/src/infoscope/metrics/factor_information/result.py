@@ -89,7 +89,9 @@ class FactorInformation:
         """Standard errors of alone [K, L], rest [K, L] and joint [K], nats."""
         count = len(self.latents)
         errors = root_sum_squares(self.deviations)
-        return errors[:, :count], errors[:, count : 2 * count], errors[:, 2 * count]
+        alone = errors[:, :count]
+        others = errors[:, count:-1]
+        return alone, others, errors[:, -1]
 
     def shares(self) -> tuple[np.ndarray, np.ndarray]:
         """`parts` as shares of H(y_k) [K, 2 L + 1], with their deviations by independent group [g, K, 2 L + 1]."""
@@ -112,12 +114,12 @@ class FactorInformation:
         values = []
         errors = []
         for coefficients in ((1, 0, 0), (0, 1, 0), (-1, 0, 1), (0, -1, 1)):
+            deviation = self._branch(coefficients, self.deviations)
             values.append(self._branch(coefficients, self.parts))
-            errors.append(root_sum_squares(self._branch(coefficients, self.deviations)))
-        values = np.stack(values)
-        smallest = values.argmin(axis=0)[None]
-        value = -np.take_along_axis(values, smallest, 0)[0]
-        error = np.take_along_axis(np.stack(errors), smallest, 0)[0]
+            errors.append(root_sum_squares(deviation))
+        smallest = np.argmin(values, axis=0)
+        value = -np.choose(smallest, values)
+        error = np.choose(smallest, errors)
         return Estimates(value, error, self.n, NATS, self.method)
 
     def aggregated(self, latent: str | None = None, normalised: bool = True) -> Bounds:
@@ -147,8 +149,10 @@ class FactorInformation:
             error = root_sum_squares(deviation_low - deviation_high)
             note = crossing_note(float(low - high), error, unit)
             notes = (note,) if note else ()
-            bounds[f"{term}_low"] = replace(self._estimate(low, deviation_low, normalised), notes=notes)
-            bounds[f"{term}_high"] = replace(self._estimate(high, deviation_high, normalised), notes=notes)
+            estimate_low = self._estimate(low, deviation_low, normalised)
+            estimate_high = self._estimate(high, deviation_high, normalised)
+            bounds[f"{term}_low"] = replace(estimate_low, notes=notes)
+            bounds[f"{term}_high"] = replace(estimate_high, notes=notes)
         return Bounds(**bounds)
 
     def best_latent(self) -> np.ndarray:
@@ -189,7 +193,9 @@ class FactorInformation:
         share, deviation = self._shares_alone()
         factors = np.arange(len(self.factors))
         best = self.best_latent()
-        return self._estimate(share[factors, best].mean(), deviation[:, factors, best].mean(axis=1), True)
+        value = share[factors, best].mean()
+        deviation = deviation[:, factors, best].mean(axis=1)
+        return self._estimate(value, deviation, True)
 
     def modularity(self) -> Estimate:
         """InfoM: 1 if each latent carries information about one factor only, 0 if equally about all (Hsu et al. 2023).
@@ -242,15 +248,17 @@ class FactorInformation:
         largest = max(float(self.alone.max()), ROUNDING)
         for (k, latent), value in np.ndenumerate(self.alone):
             name = self.latents[latent], self.factors[k]
-            whole = self.entropy[k] if self.entropy[k] > 0 else largest  # numbers have no entropy
+            entropy = self.entropy[k]
+            full_colour = entropy if entropy > 0 else largest  # numbers have no entropy
             cells[name] = estimates[k, latent].bits
-            shares[name] = value / whole
+            shares[name] = value / full_colour
         return draw_map(ax, cells, "bits about the factor, 95 % interval; colour: share of H(factor)", shares)
 
     def _deviations(self, pointwise: np.ndarray | None, mean: np.ndarray) -> np.ndarray:
         """Deviations by independent group [g, ...] of a mean [...] of pointwise values [n, ...]."""
-        if pointwise is None:  # a closed form (n None) has no error, other sources an unknown one
-            error = 0.0 if self.n is None else np.nan
+        if pointwise is None:
+            is_closed_form = self.n is None
+            error = 0.0 if is_closed_form else np.nan
             return np.full((1, *mean.shape), error)
         sums = pointwise - mean
         if self.clusters is not None:
@@ -259,8 +267,9 @@ class FactorInformation:
             np.add.at(by_cluster, codes, sums)
             sums = by_cluster
         groups = len(sums)
-        # The sandwich variance of a mean over clusters (Liang & Zeger 1986); unknown for one group.
-        scale = np.sqrt(groups / (groups - 1.0)) / self.n if groups > 1 else np.nan
+        scale = np.nan  # unknown for one group
+        if groups > 1:  # the sandwich variance of a mean over clusters (Liang & Zeger 1986)
+            scale = np.sqrt(groups / (groups - 1.0)) / self.n
         return sums * scale
 
     def _normalised(self, value: np.ndarray, deviation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -298,7 +307,10 @@ class FactorInformation:
         """A linear term in (a, b, t) of parts [..., K, 2 L + 1]: [..., K, L]."""
         a, b, t = coefficients
         count = len(self.latents)
-        return a * parts[..., :count] + b * parts[..., count:-1] + t * parts[..., -1:]
+        alone = parts[..., :count]
+        others = parts[..., count:-1]
+        joint = parts[..., -1:]
+        return a * alone + b * others + t * joint
 
     def _bound(self, name: str, normalised: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Value, standard error [K, L] and deviations [g, K, L] of one bound."""
@@ -324,7 +336,8 @@ class FactorInformation:
         else:
             best = value.argmax(axis=1)
         factors = np.arange(len(self.factors))
-        return value[factors, best].mean(), deviation[:, factors, best].mean(axis=1)
+        mean = value[factors, best].mean()
+        return mean, deviation[:, factors, best].mean(axis=1)
 
     def _concentration(self, axis: int, argument: str) -> Estimate:
         """The largest share along an axis (0: factors, 1: latents) over the sum of shares; see `modularity`."""
@@ -348,13 +361,16 @@ class FactorInformation:
             chosen = np.expand_dims(chosen_by.argmax(axis=axis), axis)
             read = share + 2 * deviation[reading].sum(axis=0)
             largest += np.take_along_axis(read, chosen, axis).sum() / 2
-            groups = np.take_along_axis(deviation[reading], chosen[None], axis + 1).sum(axis=(1, 2))
-            if len(groups) > 1:
-                groups = groups - groups.mean()
-            deviation_largest[reading] = groups
+            deviations = np.take_along_axis(deviation[reading], chosen[None], axis + 1)
+            of_groups = deviations.sum(axis=(1, 2))
+            if len(of_groups) > 1:
+                of_groups = of_groups - of_groups.mean()
+            deviation_largest[reading] = of_groups
         ratio = largest / total
         deviation_ratio = (deviation_largest - ratio * deviation_total) / total
-        score = self._estimate((count * ratio - 1) / (count - 1), count / (count - 1) * deviation_ratio)
+        value = (count * ratio - 1) / (count - 1)
+        scale = count / (count - 1)
+        score = self._estimate(value, scale * deviation_ratio)
         return replace(score, unit=SHARE)
 
 
@@ -373,7 +389,7 @@ def clark_maximum(
     certain = np.where(x >= y, np.inf, -np.inf)
     gap = np.divide(x - y, error_difference, out=certain, where=error_difference > 0)
     x_larger = ndtr(gap)
-    density = np.where(np.isfinite(gap), np.exp(-(gap**2) / 2.0) / np.sqrt(2 * np.pi), 0.0)
+    density = np.exp(-(gap**2) / 2.0) / np.sqrt(2 * np.pi)
     larger = np.maximum(x, y)
     x0 = x - larger  # relative to the larger, against cancellation
     y0 = y - larger
@@ -382,7 +398,8 @@ def clark_maximum(
     square_y = (y0**2 + error_y**2) * (1 - x_larger)
     square = square_x + square_y + (x0 + y0) * error_difference * density
     error = np.sqrt(np.maximum(square - mean**2, 0.0))
-    active = np.where((x >= y) & (error_x > 0) | (error_y == 0), deviation_x, deviation_y)
+    use_x = (x >= y) & (error_x > 0) | (error_y == 0)
+    active = np.where(use_x, deviation_x, deviation_y)
     size = root_sum_squares(active)
     scale = np.divide(error, size, out=np.zeros_like(error), where=size > 0)
     return larger, error, active * scale
@@ -390,4 +407,5 @@ def clark_maximum(
 
 def added(latents: tuple[str, ...]) -> tuple[str, ...]:
     """Names of attacked and added latents."""
-    return (*latents, *[f"{name} added" for name in latents])
+    new = [f"{name} added" for name in latents]
+    return (*latents, *new)

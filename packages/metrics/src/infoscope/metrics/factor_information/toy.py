@@ -33,25 +33,27 @@ def exact(attack: str, factors: int, noise: float, alpha: float = 0.0) -> Factor
     diagonal = np.eye(factors, dtype=bool)  # whether latent l is the one of factor k
     mixed = np.where(diagonal, (1 - 2 / factors) ** 2, 4 / factors**2)  # U_kl^2
     alone = np.where(diagonal, total, 0.0)
-    rest = np.where(diagonal, 0.0, total)
+    others = np.where(diagonal, 0.0, total)
     if attack == "redundancy":
         copied = _half_log(ratio((1, 1 + variance), (1, variance), alpha))
         added_alone = _half_log(ratio((1, 1 + variance), (1, 1 + variance - mixed), alpha))
         alone = np.hstack([alone, added_alone])
-        rest = np.hstack([np.where(diagonal, copied, total), np.full_like(rest, total)])
+        without_copied = np.where(diagonal, copied, total)
+        others = np.hstack([without_copied, np.full_like(others, total)])
     elif attack == "synergy":
         masked = _half_log(ratio((1 + variance, 1), (variance, 1), alpha))
         high = (1 + variance) * (1 + variance)
         low = variance * (1 + variance)
         unmixed = _half_log(ratio((high, 1 + variance), (low, variance + mixed), alpha))
-        alone = np.hstack([np.where(diagonal, masked, 0.0), np.zeros_like(rest)])
-        rest = np.hstack([rest, unmixed])
+        masked_alone = np.where(diagonal, masked, 0.0)
+        alone = np.hstack([masked_alone, np.zeros_like(others)])
+        others = np.hstack([others, unmixed])
     return FactorInformation(
         factors=tuple(f"y{k}" for k in range(factors)),
         latents=latent_names(attack, factors),
         entropy=np.full(factors, np.nan),
         alone=alone,
-        rest=rest,
+        rest=others,
         joint=np.full(factors, total),
         n=None,
         method="closed form",
@@ -128,7 +130,9 @@ def ratio(over: tuple, under: tuple, alpha: float) -> np.ndarray:
     """(over[0] + alpha^2 over[1]) / (under[0] + alpha^2 under[1]), also in the limit of infinite alpha."""
     if alpha == inf:
         return np.asarray(over[1] / under[1])
-    return np.asarray((over[0] + alpha**2 * over[1]) / (under[0] + alpha**2 * under[1]))
+    numerator = over[0] + alpha**2 * over[1]
+    denominator = under[0] + alpha**2 * under[1]
+    return np.asarray(numerator / denominator)
 
 
 def _half_log(x: np.ndarray | float) -> np.ndarray:

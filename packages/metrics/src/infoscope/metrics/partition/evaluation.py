@@ -164,20 +164,23 @@ def _null_tests(
             continue
         columns = stacked(blocks, term.blocks)
         target = labels[term.target]
-        given = labels.get(term.given)
+        condition = labels.get(term.given)
         try:
             if not columns.size:
                 raise ValueError("the block is constant.")
-            test = uncertainty.permutation_test(columns, target, given, k, permutations, groups, generator)
+            test = uncertainty.permutation_test(columns, target, condition, k, permutations, groups, generator)
         except ValueError as error:
             p_values[term.name] = np.nan
             notes[term.name] = str(error)
             continue
-        condition = f" of equal {term.given.upper()}" if term.given else ""
+        note = f"{term.target.upper()} among {test.exchanged}"
+        if term.given:
+            note += f" of equal {term.given.upper()}"
         p_values[term.name] = test.p_value
-        notes[term.name] = f"{term.target.upper()} among {test.exchanged}{condition}"
+        notes[term.name] = note
     tests = {}
-    for (name, p), adjusted in zip(p_values.items(), holm(list(p_values.values()))):
+    adjusted_p_values = holm(list(p_values.values()))
+    for (name, p), adjusted in zip(p_values.items(), adjusted_p_values):
         tests[name] = NullTest(p, float(adjusted), notes[name])
     return tests
 

@@ -29,36 +29,42 @@ def posterior_route(
     """Every term from draws of all blocks, errors robust to groups. ValueError where a density ratio overflows."""
     terms = list(terms)
     codes = np.column_stack([joint(labels, name) for name in ("y", "d", "yd")])
-    rows = stratified_rows(np.lexsort((labels["d"], labels["y"])), draws, generator)
+    order = np.lexsort((labels["d"], labels["y"]))
+    rows = stratified_rows(order, draws, generator)
     ratios = {name: _LogRatios(posterior, rows, generator) for name, posterior in posteriors.items()}
     subsets = list(dict.fromkeys(term.blocks for term in terms if term.blocks))
 
     def log_ratios(here: slice, data: slice) -> Tensor:
         by_block = {name: block_ratios(here, data) for name, block_ratios in ratios.items()}
-        by_subset = [sum(by_block[name] for name in subset) for subset in subsets]
+        by_subset = []
+        for subset in subsets:
+            ratios_of_blocks = [by_block[name] for name in subset]
+            by_subset.append(sum(ratios_of_blocks))
         return torch.stack(by_subset).movedim(0, -1)
 
     sums = sum_densities(log_ratios, len(subsets), rows, codes)
-    counts = np.column_stack([np.full(draws, len(codes)), count_equal(codes, rows)])
+    n = len(codes)
+    all_rows = np.full(draws, n)
+    counts = np.column_stack([all_rows, count_equal(codes, rows)])
     log_means = np.log(sums / counts[:, :, None])
-    log_shares = np.log(counts / len(codes))
+    log_shares = np.log(counts / n)
     places = {"": 0, "y": 1, "d": 2, "yd": 3}
     groups_of_draws = np.unique(groups[rows], return_inverse=True)[1]
     route = {}
     for term in terms:
-        labels_and_given = "".join(name for name in "yd" if name in term.target + term.given)
-        both = places[labels_and_given]
-        given = places[term.given]
-        local = log_shares[:, given] - log_shares[:, both]
+        both = places["yd" if term.given else term.target]
+        condition = places[term.given]
         if term.blocks:
-            log_mean = log_means[:, :, subsets.index(term.blocks)]
-            local = log_mean[:, both] - log_mean[:, given]
+            subset = subsets.index(term.blocks)
+            local = log_means[:, both, subset] - log_means[:, condition, subset]
+        else:
+            local = log_shares[:, condition] - log_shares[:, both]
         route[term] = mean_of(local, groups_of_draws, method="exact log-marginals")
     return route
 
 
 class _LogRatios:
-    """For draws of a block at `rows` [m]: log q(z | x) minus that at the own row, by two matrix products."""
+    """For draws of a block at `rows` [m]: log q(z | x) minus log q(z | x of the draw's row), by two matrix products."""
 
     def __init__(self, posterior: GaussianPosterior, rows: NDArray[np.int64], generator: np.random.Generator) -> None:
         mean = torch.as_tensor(posterior.mean)
@@ -68,7 +74,9 @@ class _LogRatios:
         self.precision = scale**-2.0
         self.z = torch.as_tensor(posterior.draw(rows, generator)) - centre
         self.linear = mean * self.precision
-        self.level = -0.5 * (mean * self.linear).sum(dim=1) - scale.log().sum(dim=1)
+        quadratic = (mean * self.linear).sum(dim=1)
+        log_scale = scale.log().sum(dim=1)
+        self.level = -0.5 * quadratic - log_scale
         terms = self.z * (self.linear[rows] - 0.5 * self.z * self.precision[rows])
         self.own_row = self.level[rows] + terms.sum(dim=1)
 

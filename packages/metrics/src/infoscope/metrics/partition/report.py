@@ -21,6 +21,8 @@ from infoscope.metrics.pid import ROUNDING
 from infoscope.metrics.report import Report, ReportRow, blocks_and_widths
 from infoscope.notebook import axes, intervals
 
+Codes = NDArray[np.int64]
+
 _DIFFERENCES = [
     "quantity",
     "a",
@@ -89,9 +91,9 @@ class NullTest:
 class Items(NamedTuple):
     """Which items were evaluated: codes of labels and groups, each [n]."""
 
-    y: NDArray[np.int64]
-    d: NDArray[np.int64]
-    groups: NDArray[np.int64]
+    y: Codes
+    d: Codes
+    groups: Codes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -244,11 +246,11 @@ def compare(reports: Mapping[str, PartitionReport]) -> pd.DataFrame:
     """
     if len(reports) < 2:
         raise OutOfRange(f"reports must be at least two, got {len(reports)}.")
-    first, *rest = reports
+    first, *others = reports
     for name, report in reports.items():
         if report.items is None or CLASSIFIER not in report.figures:
             raise InvalidInput(f"report {name!r} must have the classifier route, got {list(report.routes)}.")
-    for name in rest:
+    for name in others:
         if not all(map(np.array_equal, reports[first].items, reports[name].items)):
             raise Conflict(f"reports must be of the same rows, but labels or groups of {name!r} differ from {first!r}.")
         for setting in ("family", "folds"):

@@ -38,11 +38,6 @@ def others(blocks: Names, *without: str) -> Names:
     return tuple(name for name in blocks if name not in without)
 
 
-def co_information(block: str) -> Linear:
-    """I(block; Y) + I(block; D) - I(block; Y,D): positive is redundancy, negative is synergy."""
-    return {Term((block,), "y"): 1.0, Term((block,), "d"): 1.0, Term((block,), "yd"): -1.0}
-
-
 def _quantities(blocks: Names) -> dict[str, Linear | str]:
     """Every quantity by its name; for absent blocks the reason why it is undefined."""
     quantities: dict[str, Linear | str] = {}
@@ -55,20 +50,21 @@ def _quantities(blocks: Names) -> dict[str, Linear | str]:
     quantities["I(Y;D)"] = _SHARED
     for block in BLOCKS:
         terms = [Term((block,), target, given) for target, given in _ASPECTS]
-        for term in terms:
-            add(term)
-        quantities[f"co-information({block};Y;D)"] = co_information(block)
-        quantities[f"chain-rule gap of {block}"] = dict(zip(terms, (1.0, -1.0, -1.0, 1.0)))
+        of_block: dict[str, Linear | str] = {term.name: {term: 1.0} for term in terms}
+        about_y, about_d, *_, about_both = terms
+        # Positive co-information is redundancy, negative is synergy.
+        of_block[f"co-information({block};Y;D)"] = {about_y: 1.0, about_d: 1.0, about_both: -1.0}
+        of_block[f"chain-rule gap of {block}"] = dict(zip(terms, (1.0, -1.0, -1.0, 1.0)))
         if block not in blocks:
-            names = [term.name for term in terms] + [f"co-information({block};Y;D)", f"chain-rule gap of {block}"]
-            quantities |= dict.fromkeys(names, _not_applicable(block))
+            of_block = dict.fromkeys(of_block, _not_applicable(block))
+        quantities |= of_block
     for target, given in _ASPECTS[2:]:
         add(Term(blocks, target, given))
     for target, given in _CONDITIONAL:
-        rests = [others(blocks, block) for block in blocks]
-        rests.append(others(blocks, _OWNER[target], "z_dy"))
-        for rest in filter(None, rests):
-            add(Term(rest, target, given))
+        complements = [others(blocks, block) for block in blocks]
+        complements.append(others(blocks, _OWNER[target], "z_dy"))
+        for complement in filter(None, complements):
+            add(Term(complement, target, given))
     return quantities
 
 
@@ -89,7 +85,10 @@ def figures(route: Route, blocks: Names) -> dict[str, Estimate]:
     """Every quantity by its name, from the estimates of a route."""
     estimates = {}
     for name, terms in _quantities(blocks).items():
-        estimates[name] = undefined(terms) if isinstance(terms, str) else linear(route, terms)
+        if isinstance(terms, str):
+            estimates[name] = undefined(terms)
+        else:
+            estimates[name] = linear(route, terms)
     return estimates
 
 
@@ -99,8 +98,10 @@ def scores(route: Route, blocks: Names) -> dict[str, Estimate]:
     estimates["seed_ceiling"] = scaled(linear(route, {_H_YD: 1.0}), 1.0 / _SEED_SCALE)
     estimates |= unique(route, blocks, "")
     if "z_dy" in blocks:
-        estimates |= unique(route, others(blocks, "z_dy"), "_without_z_dy")
-    estimates["sufficiency"] = ratio(route, {Term(blocks, "yd"): 1.0}, {_H_YD: 1.0})
+        without_joint = others(blocks, "z_dy")
+        estimates |= unique(route, without_joint, "_without_z_dy")
+    all_blocks = Term(blocks, "yd")
+    estimates["sufficiency"] = ratio(route, {all_blocks: 1.0}, {_H_YD: 1.0})
     return estimates
 
 
@@ -108,11 +109,13 @@ def scaled(figure: Estimate, factor: float) -> Estimate:
     """An estimate times a number, as a share."""
     if figure.influence is None:
         return undefined("; ".join(figure.notes), SHARE)
-    return as_share(figure, factor * figure.value, factor * figure.influence, figure.notes)
+    value = factor * figure.value
+    influence = factor * figure.influence
+    return as_share(figure, value, influence, figure.notes)
 
 
 def seed_parts(blocks: Names) -> list[tuple[float, Linear]]:
-    """The terms of the seed score with their signs; those of absent blocks are left out."""
+    """The terms of the seed score with their signs, without terms of absent blocks."""
     y, d, y_given_d, d_given_y = _ASPECTS[:4]
     parts: list[tuple[float, str, Mapping[tuple[str, str], float]]] = [
         (1.0, "z_y", {y_given_d: 1.0}),
@@ -124,9 +127,12 @@ def seed_parts(blocks: Names) -> list[tuple[float, Linear]]:
     ]
     signed = []
     for sign, block, factors in parts:
-        if block in blocks:
-            terms = {Term((block,), target, given): factor for (target, given), factor in factors.items()}
-            signed.append((sign, terms))
+        if block not in blocks:
+            continue
+        terms = {}
+        for (target, given), factor in factors.items():
+            terms[Term((block,), target, given)] = factor
+        signed.append((sign, terms))
     return signed
 
 
@@ -152,7 +158,8 @@ def _partition_quality(route: Route, blocks: Names, units: float) -> Estimate:
         if part.value <= 0.0:
             continue
         for term, factor in terms.items():
-            total[term] = total.get(term, 0.0) + sign * factor
+            total.setdefault(term, 0.0)
+            total[term] += sign * factor
     if not total:
         note = "every term was clipped at 0: the error is unknown."
         return Estimate(0.0, unit=SHARE, n=part.n, method=part.method, notes=(note,))
@@ -165,10 +172,11 @@ def clipped(raw: Estimate, most: float = np.inf) -> Estimate:
     if raw.influence is None:
         return raw
     value, low, high = np.clip([raw.value, raw.low, raw.high], 0.0, most).tolist()
-    if (low, high) == (raw.low, raw.high):
+    if low == raw.low and high == raw.high:
         return raw
     note = "clipped, or the interval contains the limit: no standard error; see the raw value and the interval."
-    return Estimate(value, np.nan, raw.unit, raw.n, raw.method, (*raw.notes, note), interval=(low, high))
+    notes = (*raw.notes, note)
+    return Estimate(value, np.nan, raw.unit, raw.n, raw.method, notes, interval=(low, high))
 
 
 def unique(route: Route, blocks: Names, suffix: str) -> dict[str, Estimate]:
@@ -176,13 +184,14 @@ def unique(route: Route, blocks: Names, suffix: str) -> dict[str, Estimate]:
     estimates = {}
     for (target, given), entropy in zip(_CONDITIONAL, (_H_Y_GIVEN_D, _H_D_GIVEN_Y), strict=True):
         owner = _OWNER[target]
-        raw = undefined(_not_applicable(owner), SHARE)
         if owner in blocks:
-            rest = others(blocks, owner)
             difference = {Term((owner,), target, given): 1.0}
-            if rest:
-                difference[Term(rest, target, given)] = -1.0
+            complement = others(blocks, owner)
+            if complement:
+                difference[Term(complement, target, given)] = -1.0
             raw = ratio(route, difference, {entropy: 1.0})
+        else:
+            raw = undefined(_not_applicable(owner), SHARE)
         estimates[f"unique_{target}_raw{suffix}"] = raw
         estimates[f"unique_{target}{suffix}"] = clipped(raw)
     raw_y = estimates[f"unique_y_raw{suffix}"]
@@ -192,7 +201,7 @@ def unique(route: Route, blocks: Names, suffix: str) -> dict[str, Estimate]:
 
 
 def _geometric_mean(a: Estimate, b: Estimate) -> Estimate:
-    """sqrt(max(0, a) max(0, b)); interval over the joint 95 % rectangle, delta-method error unless one has 0."""
+    """sqrt(max(0, a) max(0, b)); interval over the joint 95 % rectangle, delta error unless an interval has 0."""
     notes = tuple(dict.fromkeys((*a.notes, *b.notes)))
     if a.influence is None or b.influence is None:
         return undefined("; ".join(notes), SHARE)
@@ -204,9 +213,10 @@ def _geometric_mean(a: Estimate, b: Estimate) -> Estimate:
         return sqrt(max(0.0, value_a) * max(0.0, value_b))
 
     value = mean_at(0.0)
-    interval = mean_at(-margin), mean_at(margin)
+    interval = (mean_at(-margin), mean_at(margin))
     if a.low <= 0.0 or b.low <= 0.0:
-        notes = (*notes, Note("A factor is not significantly above 0: there is no standard error.", "no error"))
-        return Estimate(value, np.nan, SHARE, a.n, a.method, notes, interval=interval)
+        note = Note("A factor is not significantly above 0: there is no standard error.", "no error")
+        return Estimate(value, np.nan, SHARE, a.n, a.method, (*notes, note), interval=interval)
     influence = 0.5 * (b.value * a.influence + a.value * b.influence) / value
-    return replace(as_share(a, value, influence, notes), interval=interval)
+    estimate = as_share(a, value, influence, notes)
+    return replace(estimate, interval=interval)

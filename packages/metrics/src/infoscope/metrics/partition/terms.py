@@ -72,14 +72,14 @@ def as_share(part: Estimate, value: float, influence: NDArray[np.float64], notes
 def ratio(route: Route, numerator: Linear, denominator: Linear) -> Estimate:
     """A ratio of linear combinations, error by the delta method; undefined unless the denominator is above 0."""
     part = linear(route, numerator)
-    whole = linear(route, denominator)
-    if part.influence is None or whole.influence is None:
-        return undefined("; ".join((*part.notes, *whole.notes)), SHARE)
-    if whole.value <= ROUNDING:
+    total = linear(route, denominator)
+    if part.influence is None or total.influence is None:
+        return undefined("; ".join((*part.notes, *total.notes)), SHARE)
+    if total.value <= ROUNDING:
         names = ", ".join(term.name for term in denominator)
-        return undefined(f"{names} is {whole.value:.4f}, not above 0: a share of it is undefined.", SHARE)
-    value = part.value / whole.value
-    influence = (part.influence - value * whole.influence) / whole.value
+        return undefined(f"{names} is {total.value:.4f}, not above 0: a share of it is undefined.", SHARE)
+    value = part.value / total.value
+    influence = (part.influence - value * total.influence) / total.value
     return as_share(part, value, influence, part.notes)
 
 
@@ -98,14 +98,14 @@ def knn_route(
     route = {}
     for term in terms:
         target = joint(labels, term.target)
-        given = joint(labels, term.given)
+        condition = joint(labels, term.given)
         x = stacked(blocks, term.blocks) if term.blocks else target
         value = 0.0
         influence = np.zeros(plan.count)
         notes: tuple[str, ...] = (CONSTANT_BLOCK,)
         if x.size:
             try:
-                estimate = uncertainty.subsample(x, target, given, k, plan)
+                estimate = uncertainty.subsample(x, target, condition, k, plan)
             except ValueError as error:
                 route[term] = undefined(str(error))
                 continue
@@ -167,12 +167,13 @@ def classifier_route(information: Information, terms: Iterable[Term]) -> Route:
     route = {}
     for term in terms:
         target = tuple(term.target)
-        given = tuple(term.given)
+        condition = tuple(term.given)
         if term.blocks:
-            local = information.pointwise(term.blocks, target, given)
+            local = information.pointwise(term.blocks, target, condition)
         else:
-            local = information.pointwise_entropy(target, given)
-        route[term] = to_zero(mean_of(local, information.row_groups, method=information.family))
+            local = information.pointwise_entropy(target, condition)
+        mean = mean_of(local, information.row_groups, method=information.family)
+        route[term] = to_zero(mean)
     return route
 
 

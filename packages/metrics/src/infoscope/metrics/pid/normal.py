@@ -24,6 +24,8 @@ from infoscope.estimators.uncertainty.subsampling import Resamples, leave_one_ou
 from infoscope.estimators.variables import Variable
 from infoscope.metrics.pid.terms import ROUNDING, Decomposition, finite
 
+Values = NDArray[np.float64]
+
 EPS = float(np.finfo(np.float64).eps)
 
 
@@ -43,12 +45,12 @@ def gaussian(covariance: ArrayLike, a: ArrayLike, b: ArrayLike, target: ArrayLik
 
 def _with_branches(
     covariance: ArrayLike, a: ArrayLike, b: ArrayLike, target: ArrayLike
-) -> tuple[Decomposition, NDArray[np.float64]]:
+) -> tuple[Decomposition, Values]:
     """The decomposition, and its terms with the first k directions of the target given to a, the others to b [., 4]."""
     correlation, (a, b, target) = _checked(covariance, a=a, b=b, target=target)
     basis = _whitening(correlation[np.ix_(target, target)])
     residuals = []  # covariances of the whitened target given a, b, and both
-    spectra = []
+    whitened = []
     informations = []
     gap = 0.0
     for name, source in (("a", a), ("b", b), ("a and b", np.concatenate([a, b]))):
@@ -58,7 +60,8 @@ def _with_branches(
         values, vectors = np.linalg.eigh(residual)
         least = values.min(initial=1.0)
         # The residual covariance is v' correlation v, v the basis and minus the coefficients of the source.
-        rounding = len(correlation) * EPS * (_norm(basis) + _norm(whitening @ shared.T)) ** 2
+        norm = np.linalg.norm(basis) + np.linalg.norm(whitening @ shared.T)
+        rounding = float(len(correlation) * EPS * norm**2)
         if least <= rounding:
             raise NoVariation(
                 f"target must not be determined by {name}, got a share of {least:.2g} of unexplained variance, "
@@ -67,13 +70,12 @@ def _with_branches(
         gap += float(len(shared) * rounding / least)
         informations.append(-0.5 * float(np.log(values).sum()))
         residuals.append(residual)
-        spectra.append((values, vectors))
+        whitened.append(vectors / np.sqrt(values))
     i_a, _, i_both = informations
-    values, vectors = spectra[0]
-    whitened_by_a = vectors / np.sqrt(values)
+    whitened_by_a = whitened[0]
     relative = np.linalg.eigvalsh(whitened_by_a.T @ residuals[1] @ whitened_by_a)
     logs = 0.5 * np.log(relative)[::-1]
-    unique_a = np.concatenate([[0.0], np.cumsum(logs)])
+    unique_a = np.append(0.0, np.cumsum(logs))
     unique_b = unique_a - unique_a[-1]
     branches = np.stack([unique_a, unique_b, i_a - unique_a, i_both - i_a - unique_b], axis=1)
     terms = branches[np.sum(logs > 0)]
@@ -106,22 +108,26 @@ def gaussian_from_arrays(
     ends = np.cumsum([variable.dim for variable in variables])
     places = np.split(np.arange(ends[-1]), ends[:-1])
     plan = leave_one_out(len(rows), blocks, generator_or_default(generator), groups)
-    method = "Gaussian PID, rank-normal margins" if margins == "rank" else "Gaussian PID"
+    method = "Gaussian PID"
+    if margins == "rank":
+        method += ", rank-normal margins"
     return _jackknifed(rows, places, plan, method)
 
 
-def _checked(covariance: ArrayLike, **rows: ArrayLike) -> tuple[NDArray[np.float64], list[NDArray[np.int64]]]:
+def _checked(covariance: ArrayLike, **rows: ArrayLike) -> tuple[Values, list[NDArray[np.int64]]]:
     """Correlations [d, d], 0 for constant variables, and the indices of each name."""
     (sigma,) = finite(covariance=covariance)
     if sigma.ndim != 2 or sigma.shape[0] != sigma.shape[1]:
         raise WrongShape(f"covariance must be square, got shape {sigma.shape}.")
-    scale = np.sqrt(np.abs(np.diag(sigma)))
+    variances = np.diag(sigma)
+    scale = np.sqrt(np.abs(variances))
     scales = np.outer(scale, scale)
     correlation = np.divide(sigma, scales, out=np.zeros_like(sigma), where=scales > 0)
-    if np.abs(correlation - correlation.T).max(initial=0.0) > np.sqrt(EPS):
+    asymmetry = np.abs(correlation - correlation.T)
+    if asymmetry.max(initial=0.0) > np.sqrt(EPS):
         raise Conflict("covariance must be symmetric, got different entries across the diagonal.")
     least = np.linalg.eigvalsh(correlation).min(initial=0.0)
-    if least < -np.sqrt(EPS) or (np.diag(sigma) < 0).any() or sigma[scale == 0].any():
+    if least < -np.sqrt(EPS) or (variances < 0).any() or sigma[scale == 0].any():
         raise OutOfRange(
             f"covariance must be positive semidefinite, got a correlation with an eigenvalue of {least:g}."
         )
@@ -132,21 +138,18 @@ def _checked(covariance: ArrayLike, **rows: ArrayLike) -> tuple[NDArray[np.float
     return correlation, places
 
 
-def _whitening(block: NDArray[np.float64]) -> NDArray[np.float64]:
+def _whitening(block: Values) -> Values:
     """w [d, rank] with w' block w = 1, without directions of no variance."""
     values, vectors = np.linalg.eigh(block)
-    varying = values > 10 * len(block) * EPS * max(values.max(initial=0.0), EPS)
+    largest = max(values.max(initial=0.0), EPS)
+    varying = values > 10 * len(block) * EPS * largest
     return vectors[:, varying] / np.sqrt(values[varying])
 
 
-def _norm(matrix: NDArray[np.float64]) -> float:
-    return float(np.linalg.norm(matrix))
-
-
-def as_numbers(groups: ArrayLike | None = None, /, **given: ArrayLike | Variable) -> tuple[list[Variable], Any]:
+def as_numbers(groups: ArrayLike | None = None, /, **blocks: ArrayLike | Variable) -> tuple[list[Variable], Any]:
     """Checked variables of numbers (also untyped integers) of one length, and the codes of groups [n] or None."""
     wrapped = {}
-    for name, values in given.items():
+    for name, values in blocks.items():
         wrapped[name] = values if _is_typed(values) else Continuous(values)
     variables, codes = as_variables(groups, **wrapped)
     for name, variable in variables.items():
@@ -162,7 +165,7 @@ def _is_typed(values: Any) -> bool:
 
 
 def _jackknifed(
-    rows: NDArray[np.float64],
+    rows: Values,
     places: Sequence[NDArray[np.int64]],
     plan: Resamples,
     method: str,
@@ -172,14 +175,14 @@ def _jackknifed(
     include every plausible branch at kinks.
     """
 
-    def branches_of(chosen: NDArray[np.bool_]) -> tuple[NDArray[np.float64], float]:
+    def branches_of(chosen: NDArray[np.bool_]) -> tuple[Values, float]:
         covariance = np.cov(rows[chosen], rowvar=False)
         terms, branches = _with_branches(covariance, *places)
         return np.vstack([terms[:4], branches]), terms.gap
 
     count = plan.count
     degrees = count - 1
-    whole, gap = branches_of(np.ones(len(rows), bool))  # [1 + B, 4]: the decomposition, then every branch
+    of_all_rows, gap = branches_of(np.ones(len(rows), bool))  # [1 + B, 4]: the decomposition, then every branch
     without = []  # of each block
     gaps = []
     for others in plan.weights.T > 0:
@@ -187,13 +190,15 @@ def _jackknifed(
         without.append(branches)
         gaps.append(gap_without)
     mean = np.mean(without, axis=0)
-    values = count * whole - degrees * mean
+    values = count * of_all_rows - degrees * mean
     influence = sqrt(degrees / count) * (mean - np.array(without))
     errors = np.sqrt(np.sum(influence**2, axis=0))
     margin = quantile(degrees)
-    active = np.flatnonzero(np.abs(whole - whole[0]).max(axis=1) <= gap + ROUNDING)[-1]
+    distance = np.abs(of_all_rows - of_all_rows[0]).max(axis=1)
+    active = np.flatnonzero(distance <= gap + ROUNDING)[-1]
     difference = influence[:, :, 0] - influence[:, active, None, 0]
-    limit = margin * np.sqrt(np.sum(difference**2, axis=0)) + gap + ROUNDING
+    error_of_difference = np.sqrt(np.sum(difference**2, axis=0))
+    limit = margin * error_of_difference + gap + ROUNDING
     plausible = np.abs(values[:, 0] - values[active, 0]) <= limit
     plausible[0] = True
     lows = (values - margin * errors)[plausible].min(axis=0)

@@ -18,7 +18,10 @@ def discrete_information(table: ArrayLike) -> tuple[float, float, float]:
     ValueError: not three axes, negative entries, a sum that is not 1 (to 1e-9).
     """
     p = distribution(table)
-    return shared(p.sum(axis=2)), shared(p.sum(axis=1)), shared(p.reshape(len(p), -1))
+    about_a = shared(p.sum(axis=2))
+    about_b = shared(p.sum(axis=1))
+    about_both = shared(p.reshape(len(p), -1))
+    return about_a, about_b, about_both
 
 
 def williams_beer(table: ArrayLike) -> Decomposition:
@@ -40,9 +43,12 @@ def discrete_shared_exclusion(table: ArrayLike) -> Decomposition:
     Local value log p(t, a or b) / (p(t) p(a or b)). table and errors as in discrete_information.
     """
     p = distribution(table)
-    either = p.sum(axis=2, keepdims=True) + p.sum(axis=1, keepdims=True) - p
+    with_a = p.sum(axis=2, keepdims=True)
+    with_b = p.sum(axis=1, keepdims=True)
+    either = with_a + with_b - p
     product = p.sum(axis=(1, 2), keepdims=True) * either.sum(axis=0)
-    redundancy = float((xlogy(p, either) - xlogy(p, product)).sum())
+    local = xlogy(p, either) - xlogy(p, product)
+    redundancy = float(local.sum())
     return from_redundancy(discrete_information(p), redundancy)
 
 
@@ -75,7 +81,9 @@ def _least_joint_information(p: np.ndarray, tolerance: float) -> tuple[float, fl
     possible = p_target.ravel() > 0
     p = p[possible]
     p_target = p_target[possible]
-    start = p.sum(axis=2, keepdims=True) * p.sum(axis=1, keepdims=True) / p_target
+    with_a = p.sum(axis=2, keepdims=True)
+    with_b = p.sum(axis=1, keepdims=True)
+    start = with_a * with_b / p_target
     cells = np.flatnonzero(start)
     target, a, b = np.unravel_index(cells, p.shape)
     q = start.ravel()[cells]
@@ -90,12 +98,14 @@ def _least_joint_information(p: np.ndarray, tolerance: float) -> tuple[float, fl
         for _ in range(50):
             q_pair = pair.T @ (pair @ q)
             gradient = q * np.log(q / q_pair / q_target) - weight
-            curvature = np.diag(q + weight) - (q[:, None] * q / q_pair) * (pair.T @ pair)
+            coupling = (q[:, None] * q / q_pair) * (pair.T @ pair)
+            curvature = np.diag(q + weight) - coupling
             step = _newton_step(curvature, gradient, margins * q)
             decrement = -float(step @ gradient)
             if decrement < 1e-3 * weight:
                 break
-            q = q * (1 + step * _step_length(q, step, pair, weight, decrement))
+            length = _step_length(q, step, pair, weight, decrement)
+            q = q * (1 + step * length)
         reduced = (weight - curvature @ step) / q
         gap = float(reduced @ q - reduced.min())
         weight *= 0.2
@@ -106,9 +116,11 @@ def _least_joint_information(p: np.ndarray, tolerance: float) -> tuple[float, fl
 
 def _newton_step(curvature: np.ndarray, gradient: np.ndarray, constraints: np.ndarray) -> np.ndarray:
     """The minimiser of gradient.u + u' curvature u / 2 with constraints @ u = 0."""
-    free = null_space(constraints / constraints.sum(axis=1, keepdims=True))
+    scale = constraints.sum(axis=1, keepdims=True)
+    free = null_space(constraints / scale)
     factor = cho_factor(free.T @ curvature @ free)
-    return -free @ cho_solve(factor, free.T @ gradient)
+    solution = cho_solve(factor, free.T @ gradient)
+    return -free @ solution
 
 
 def _step_length(q: np.ndarray, step: np.ndarray, pair: np.ndarray, weight: float, decrement: float) -> float:
@@ -142,13 +154,15 @@ def distribution(table: ArrayLike) -> np.ndarray:
     (p,) = finite(table=table)
     if p.ndim != 3:
         raise WrongShape(f"table must have shape [target, a, b], got {p.shape}.")
-    if (p < 0).any() or abs(p.sum() - 1) > 1e-9:
+    total = p.sum()
+    if (p < 0).any() or abs(total - 1) > 1e-9:
         raise OutOfRange(
-            f"table must be at least 0 and sum to 1, got a least entry of {p.min():g} and a sum of {p.sum():.12g}."
+            f"table must be at least 0 and sum to 1, got a least entry of {p.min():g} and a sum of {total:.12g}."
         )
     return p
 
 
 def one_hot(codes: np.ndarray) -> np.ndarray:
     """[classes, n], 1 where an element is of a class."""
-    return (np.unique(codes)[:, None] == codes).astype(np.float64)
+    classes = np.unique(codes)[:, None]
+    return (classes == codes).astype(np.float64)

@@ -83,8 +83,11 @@ def bounds(i_target_a: ArrayLike, i_target_b: ArrayLike, i_target_ab: ArrayLike)
 
 def bound(name: str, terms: list[np.ndarray]) -> np.ndarray:
     """One bound of (a, b, t), by its name."""
-    one, other = [sum(c * term for c, term in zip(row, terms, strict=True)) for row in getattr(BRANCHES, name)]
-    return np.maximum(one, other) if is_low(name) else np.minimum(one, other)
+    a, b, t = terms
+    branches = [sum([p * a, q * b, r * t]) for p, q, r in getattr(BRANCHES, name)]
+    if is_low(name):
+        return np.maximum(*branches)
+    return np.minimum(*branches)
 
 
 def crossing_note(excess: float, error: float, unit: str) -> str:
@@ -95,18 +98,24 @@ def crossing_note(excess: float, error: float, unit: str) -> str:
     if not excess > ROUNDING:
         return ""
     if unit == NATS:
-        excess, error, unit = excess / NATS_PER_BIT, error / NATS_PER_BIT, BITS
-    known = np.isfinite(error) and error > 0
-    by = f"{excess:.3g} ± {error:.2g} {unit}, {excess / error:.1f} standard errors" if known else f"{excess:.3g} {unit}"
+        unit = BITS
+        excess = excess / NATS_PER_BIT
+        error = error / NATS_PER_BIT
+    by = f"{excess:.3g} {unit}"
+    if np.isfinite(error) and error > 0:
+        by = f"{excess:.3g} ± {error:.2g} {unit}, {excess / error:.1f} standard errors"
     return Note(f"The lower bound is above the upper one by {by}: {APART}.", "crossed bounds")
 
 
 def finite(**values: ArrayLike) -> list[np.ndarray]:
     """The values as float64 arrays; ValueError naming the first that has a NaN or an infinity."""
-    arrays = [np.asarray(value, dtype=np.float64) for value in values.values()]
-    for name, array in zip(values, arrays, strict=True):
-        if not np.isfinite(array).all():
-            raise MissingValues(f"{name} must be finite, got {np.sum(~np.isfinite(array))} values that are not.")
+    arrays = []
+    for name, value in values.items():
+        array = np.asarray(value, dtype=np.float64)
+        bad = np.sum(~np.isfinite(array))
+        if bad:
+            raise MissingValues(f"{name} must be finite, got {bad} values that are not.")
+        arrays.append(array)
     return arrays
 
 
@@ -122,8 +131,10 @@ class Decomposition(NamedTuple):  # a tuple cannot inherit InNotebook
     @property
     def informations(self) -> tuple[float, float, float]:
         """I(target; a), I(target; b) and I(target; a, b), as `bounds` takes them."""
-        a, b = self.unique_a + self.redundant, self.unique_b + self.redundant
-        return a, b, a + self.unique_b + self.synergistic
+        a = self.unique_a + self.redundant
+        b = self.unique_b + self.redundant
+        both = a + self.unique_b + self.synergistic
+        return a, b, both
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -140,35 +151,45 @@ class Decomposition(NamedTuple):  # a tuple cannot inherit InNotebook
     @property
     def table(self) -> pd.DataFrame:
         """A row for each term, in bits: its value, standard error, ends of the 95 % interval, unit, n and method."""
-        rows = [{"term": name} | row(as_estimate(one).bits) for name, one in zip(self._fields[:4], self)]
-        return pd.DataFrame(rows).drop(columns="notes")
+        table = pd.DataFrame([row(estimate) for estimate in self._bits])
+        table.insert(0, "term", self._fields[:4])
+        return table.drop(columns="notes")
+
+    @property
+    def _bits(self) -> list[Estimate]:
+        """The four terms as Estimates in bits."""
+        return [as_estimate(term).bits for term in self[:4]]
 
     def _repr_html_(self) -> str:
         return as_html([self._total(), *self.notes], self.table)
 
     def __str__(self) -> str:
-        terms = [f"  {name}: {as_estimate(value).bits!r}" for name, value in zip(self._fields[:4], self)]
+        terms = [f"  {name}: {bits!r}" for name, bits in zip(self._fields, self._bits)]
         return "\n".join([self._total(), *terms, *self.notes])
 
     def _total(self) -> str:
-        return f"I(target; a, b) = {float(sum(self[:4])) / NATS_PER_BIT:z.3f} bits, the sum of four terms"
+        total = float(sum(self[:4])) / NATS_PER_BIT
+        return f"I(target; a, b) = {total:z.3f} bits, the sum of four terms"
 
     def plot(self, ax: Any = None) -> Any:
         """Draws the four terms, bits, with 95 % intervals where known; returns the axes."""
         ax = axes(ax, (6.4, 2.4))
-        intervals(ax, self._fields[:4], [as_estimate(one).bits for one in self[:4]])
+        intervals(ax, self._fields[:4], self._bits)
         return ax
 
 
 def as_estimate(value: float) -> Estimate:
     """An Estimate unchanged; a number (nats) as an Estimate without error."""
-    return value if isinstance(value, Estimate) else Estimate(float(value), 0.0)
+    if isinstance(value, Estimate):
+        return value
+    return Estimate(float(value), 0.0)
 
 
 def from_redundancy(informations: tuple[float, float, float], redundant: float, gap: float = 0.0) -> Decomposition:
     """The decomposition with this redundancy: the other terms follow from the three mutual informations."""
     a, b, t = informations
-    return Decomposition(a - redundant, b - redundant, redundant, t - a - b + redundant, gap)
+    synergistic = t - a - b + redundant
+    return Decomposition(a - redundant, b - redundant, redundant, synergistic, gap)
 
 
 def either_specific(

@@ -40,6 +40,8 @@ from infoscope.metrics.v_information.predictions import Predictions, as_groups, 
 from infoscope.metrics.v_information.usable import Local, Term, predictions, thinned, with_ignorance
 from infoscope.notes import Note
 
+Codes = NDArray[np.int64]
+
 WHOLE = "representation"  # the block of an array without names
 CONSTANT = Note("Constant in all rows: it carries exactly 0.", "constant block")
 RICHER = GradientBoosting(rounds=20, leaves=7, learning_rate=0.2, components=32)
@@ -153,7 +155,7 @@ class _Data:
 
     blocks: Mapping[str, NDArray[np.float64]]
     aims: Mapping[str, _Aim]
-    codes: NDArray[np.int64]
+    codes: Codes
     is_grouped: bool
     labels: Sequence[str]
 
@@ -170,7 +172,7 @@ class _Data:
                 notes.append(Note(note.rstrip("."), getattr(note, "code", "target type"), name))
         return notes
 
-    def groups(self, rows: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    def groups(self, rows: Codes) -> Codes | None:
         """The groups of some rows; None if rows are independent."""
         return self.codes[rows] if self.is_grouped else None
 
@@ -210,7 +212,7 @@ class _Aim:
     role: str
 
     @property
-    def values(self) -> NDArray[np.int64]:
+    def values(self) -> Codes:
         """Codes [n] of its values, or of the parts that numbers are cut into."""
         if self.outcome.classes is None:
             return parts_of(self.outcome.values)
@@ -267,7 +269,7 @@ def _require_another_domain(aims: Mapping[str, _Aim]) -> None:
             )
 
 
-def _require_classes(outcome: Outcome, groups: NDArray[np.int64]) -> None:
+def _require_classes(outcome: Outcome, groups: Codes) -> None:
     """ValueError for one class only, and for one that some training set must be without."""
     if outcome.classes is None:
         return
@@ -290,7 +292,7 @@ def _require_classes(outcome: Outcome, groups: NDArray[np.int64]) -> None:
     )
 
 
-def _some_rows(codes: NDArray[np.int64], most: int, generator: np.random.Generator) -> NDArray[np.int64]:
+def _some_rows(codes: Codes, most: int, generator: np.random.Generator) -> Codes:
     """Rows of random groups, at most about `most`, in their order."""
     all_rows = np.ones(len(codes), bool)
     splits = thinned([(all_rows, all_rows)], codes, min(most, len(codes)), generator)
@@ -311,7 +313,7 @@ class _Measure:
     """What all targets share: the data, rows for readings, families and settings."""
 
     data: _Data
-    few: NDArray[np.int64]
+    few: Codes
     richer: Family
     rows: int
     folds: int
@@ -374,8 +376,8 @@ class _Measure:
             linear = fits.linear[names].term(codes, f"usable by a mixture of {fits.methods[1]} and no input")
             shared = {}
             if names != everything:
-                rest = fits.richer[everything - names]
-                shared = sharing(fits.richer[names], rest, fits.richer[everything], aim.values, codes)
+                others = fits.richer[everything - names]
+                shared = sharing(fits.richer[names], others, fits.richer[everything], aim.values, codes)
             row = Row(
                 block=ALL if len(names) > 1 else next(iter(names)),
                 columns=sum(self.data.blocks[member].shape[1] for member in names),
@@ -448,9 +450,7 @@ def _local(full: Predictions, half: Predictions) -> Local:
     return Local(full.informed - full.null, half.informed - half.null)
 
 
-def sharing(
-    alone: Local, rest: Local, joint: Local, values: NDArray[np.int64], groups: NDArray[np.int64]
-) -> dict[str, Estimate]:
+def sharing(alone: Local, rest: Local, joint: Local, values: Codes, groups: Codes) -> dict[str, Estimate]:
     """Unique, redundant and synergistic information of a block and all others about a target, nats: the six bounds by
     their names in `pid.Bounds`, and the terms by Williams & Beer 2010, from local values.
 
@@ -526,7 +526,7 @@ def _with_upper_limit(term: Term, reading: Estimate, ceiling: Estimate | None) -
 
 
 def _partition(
-    data: _Data, few: NDArray[np.int64], settings: Mapping[str, Any]
+    data: _Data, few: Codes, settings: Mapping[str, Any]
 ) -> tuple[partition.PartitionReport | None, list[Note]]:
     """The scores of a partition into z_y, z_d, z_dy and z_x, or why there are none."""
     if not set(data.blocks) <= set(BLOCKS):

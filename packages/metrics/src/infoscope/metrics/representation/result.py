@@ -100,16 +100,18 @@ class Row:
     @property
     def information(self) -> Estimate:
         """The reading's best guess with the interval `between`."""
-        one = self.reading
-        return Estimate(one.value, n=one.n or self.richer.n, method=one.method, notes=one.notes, interval=self.between)
+        reading = self.reading
+        n = reading.n or self.richer.n
+        return Estimate(reading.value, n=n, method=reading.method, notes=reading.notes, interval=self.between)
 
     def record(self, target: str) -> list[ReportRow]:
         """Every number, the target by this name; information, what is usable, H(target), and what blocks share."""
         estimates = {"information": self.information, "linear": self.linear, "richer": self.richer}
         if self.ceiling is not None:
             estimates["H(target)"] = self.ceiling
+        estimates |= self.sharing
         of = {"block": self.block, "target": target}
-        return [ReportRow(what, one, of) for what, one in (estimates | dict(self.sharing)).items()]
+        return [ReportRow(what, estimate, of) for what, estimate in estimates.items()]
 
     def brief(self, target: str) -> dict[str, str]:
         """What a reader needs first, bits."""
@@ -160,8 +162,12 @@ class RepresentationReport(Report):
     @property
     def record(self) -> list[ReportRow]:
         """Every number: of each block and target, then of the partition."""
-        found = [one for row in self.rows for one in row.record(self._called(row.target))]
-        return found if self.partition is None else [*found, *self.partition.record]
+        record = []
+        for row in self.rows:
+            record += row.record(self._called(row.target))
+        if self.partition is not None:
+            record += self.partition.record
+        return record
 
     @property
     def text(self) -> pd.DataFrame:
@@ -235,51 +241,64 @@ class RepresentationReport(Report):
         """The first sentences: what could not be measured, what leaks, and where the information on each target is."""
         missing = [f"Not measured: {self._called(name)}: {why}" for name, why in self.unanswered.items()]
         targets = dict.fromkeys(row.target for row in self.rows)
-        where = [self._where([row for row in self.rows if row.target == target]) for target in targets]
+        where = []
+        for target in targets:
+            rows = [row for row in self.rows if row.target == target]
+            where.append(self._where(rows))
         return [*missing, *self.leaks, *where]
 
     def _where(self, rows: Sequence[Row]) -> str:
         """Where the usable information on one target is, given the rows of all blocks."""
-        whole = next((row for row in rows if row.block == ALL), rows[0])
-        blocks = sorted((row for row in rows if row is not whole), key=lambda row: -float(row.richer))
-        about = f"{self._called(whole.target)}: "
+        together = next((row for row in rows if row.block == ALL), rows[0])
+        blocks = [row for row in rows if row is not together]
+        blocks.sort(key=lambda row: -float(row.richer))
+        about = f"{self._called(together.target)}: "
         used = [row for row in blocks if row.richer.low > 0.0]
-        if not used and whole.richer.low > 0.0:
-            used = [whole]
+        if not used and together.richer.low > 0.0:
+            used = [together]
         if not used:
-            return f"{about}none is detected; {at_most(whole.richer.bits)} are in {whole.block}."
+            return f"{about}none is detected; {at_most(together.richer.bits)} are in {together.block}."
         first, *others = used
         most = None if first.ceiling is None else first.ceiling.bits
-        said = [f"{about}predictors use {amount(first.richer.bits, most)} in {first.block}{_only_there(first)}."]
+        sentences = [f"{about}predictors use {amount(first.richer.bits, most)} in {first.block}{_only_there(first)}."]
         unwanted = self._unwanted
         leaking = [row.block for row in blocks if row.detected and row in unwanted]
         if first.block in leaking:
             leaking = []  # the first sentences name the leaks
-        if others := [f"{row.block} {amount(row.richer.bits)}" for row in others if row.block not in leaking]:
-            said.append(f"Also in {listed(others)}.")
+        also = [f"{row.block} {amount(row.richer.bits)}" for row in others if row.block not in leaking]
+        if also:
+            sentences.append(f"Also in {listed(also)}.")
         if leaking:
-            said.append(f"{listed(leaking)} leak{'s' * (len(leaking) == 1)} it.")
-        if first is not whole and whole.richer.low > first.richer.high:
-            said.append(f"All blocks together carry {amount(whole.richer.bits)}.")
-        rest = [row for row in blocks if row.richer.low <= 0.0 and row.block not in leaking]
-        if rest:
-            each = [f"{row.block}{'' if place else ' carries'} {at_most(row.richer.bits)}"
-                    for place, row in enumerate(rest)]  # fmt: skip
-            said.append(f"{listed(each)}.")
-        return " ".join(said)
+            verb = "leaks" if len(leaking) == 1 else "leak"
+            sentences.append(f"{listed(leaking)} {verb} it.")
+        if first is not together and together.richer.low > first.richer.high:
+            sentences.append(f"All blocks together carry {amount(together.richer.bits)}.")
+        verb = " carries"  # only in the first part
+        limits = []
+        for row in blocks:
+            if row.richer.low <= 0.0 and row.block not in leaking:
+                limits.append(f"{row.block}{verb} {at_most(row.richer.bits)}")
+                verb = ""
+        if limits:
+            sentences.append(f"{listed(limits)}.")
+        return " ".join(sentences)
 
     def plot(self, ax: Any = None) -> Any:
         """Draws block x target: what the richer family can use, bits, with its 95 % interval; the matplotlib axes.
 
         Colours are shares of H(target); of numbers, which have none, shares of the largest value of their column.
         """
-        cells, shares = {}, {}
+        cells = {}
+        shares = {}
         for row in self.rows:
             place = row.block, self._called(row.target)
-            largest = max(float(other.richer) for other in self.rows if other.target == row.target)
-            whole = max(largest, ROUNDING) if row.ceiling is None else float(row.ceiling)
+            if row.ceiling is None:
+                of_target = [float(other.richer) for other in self.rows if other.target == row.target]
+                full_colour = max(*of_target, ROUNDING)
+            else:
+                full_colour = float(row.ceiling)
             cells[place] = row.richer.bits
-            shares[place] = float(row.richer) / whole
+            shares[place] = float(row.richer) / full_colour
         return draw_map(ax, cells, "usable information (bits), 95 % interval\ncolour: share of H(target)", shares)
 
     @property
@@ -295,15 +314,17 @@ class RepresentationReport(Report):
         every = []
         for row in self.rows:
             record = row.record(self._called(row.target))
-            every.append({**record[0].of, **{one.what: cell(one.shown, 3) for one in record}})
-        found: dict[str, pd.DataFrame | list[str]] = {
+            cells = {line.what: cell(line.shown, 3) for line in record}
+            every.append({**record[0].of, **cells})
+        tables: dict[str, pd.DataFrame | list[str]] = {
             "What the numbers mean": [*_MEANING, f"Blocks (columns): {blocks_and_widths(self.blocks)}. {settings}."],
             "Every measure (bits, 95 % intervals)": pd.DataFrame(every).fillna(""),
         }
         if self.partition is not None:
-            found["Partition, by conditional information"] = self.partition.text
-            found |= {f"Partition: {title}": content for title, content in self.partition.details.items()}
-        return found
+            tables["Partition, by conditional information"] = self.partition.text
+            for title, content in self.partition.details.items():
+                tables[f"Partition: {title}"] = content
+        return tables
 
 
 def _only_there(row: Row) -> str:
@@ -312,5 +333,9 @@ def _only_there(row: Row) -> str:
     if unique is None or math.isnan(unique.value):
         return ""
     share = float(unique) / float(row.richer)
-    part = "almost all" if share > _ALMOST else f"{unique.bits.value:z.2f}" if share > 1 - _ALMOST else "almost none"
+    part = f"{unique.bits.value:z.2f}"
+    if share > _ALMOST:
+        part = "almost all"
+    elif not share > 1 - _ALMOST:
+        part = "almost none"
     return f", {part} of it only there"

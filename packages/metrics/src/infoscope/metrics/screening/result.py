@@ -14,7 +14,7 @@ import pandas as pd
 from infoscope.estimators.reading.sentences import SERIES_HEADLINE
 from infoscope.estimators.result import BITS, Estimate
 from infoscope.estimators.units import NATS_PER_BIT
-from infoscope.metrics.report import amount, listed
+from infoscope.metrics.report import DOUBTS, amount, listed
 from infoscope.names import in_figure
 from infoscope.notebook import InNotebook, as_html, axes, heat, intervals
 
@@ -62,18 +62,30 @@ class Screen(InNotebook):
     @property
     def beyond(self) -> str:
         """The conditions in words: " given age and sex"; empty without any."""
-        return f" given {listed(self.given)}" if self.given else ""
+        if not self.given:
+            return ""
+        return f" given {listed(self.given)}"
+
+    @property
+    def _dependent(self) -> pd.DataFrame:
+        """The rows of `table` that are called dependent."""
+        return self.table[self.table["dependent"]]
 
     @property
     def relevant(self) -> list[str]:
         """Columns that depend on the target, or on any other."""
-        found = self.table[self.table["dependent"]]
-        return list(dict.fromkeys([*found["column"], *([] if self.target else found["with"])]))
+        names = list(self._dependent["column"])
+        if not self.target:
+            names += list(self._dependent["with"])
+        return list(dict.fromkeys(names))
 
     @property
     def chosen(self) -> list[str]:
         """Of a target: the columns that each add something to the others, in the order of the choice."""
-        return list(self.table.dropna(subset="chosen").sort_values("chosen")["column"]) if self.target else []
+        if not self.target:
+            return []
+        chosen = self.table.dropna(subset="chosen")
+        return list(chosen.sort_values("chosen")["column"])
 
     def matrix(self, value: str = "bits") -> pd.DataFrame:
         """A column of `table` as a matrix of every column by every other (or by the target), nan where there is none;
@@ -81,67 +93,82 @@ class Screen(InNotebook):
         """
         if self.target:
             return self.table.set_index("column")[[value]].rename(columns={value: self.target})
-        names = [name for cluster in self._clusters(2.0) for name in cluster]
-        found = pd.DataFrame(np.nan, names, names, float if pd.api.types.is_float_dtype(self.table[value]) else object)
-        for first, second, one in self.table[["column", "with", value]].itertuples(index=False):
-            found.loc[first, second] = found.loc[second, first] = one
-        return found
+        names = sum(self._clusters(2.0), [])
+        dtype = float if pd.api.types.is_float_dtype(self.table[value]) else object
+        matrix = pd.DataFrame(np.nan, names, names, dtype)
+        for x, y, entry in self.table[["column", "with", value]].itertuples(index=False):
+            matrix.loc[x, y] = entry
+            matrix.loc[y, x] = entry
+        return matrix
 
     @property
     def clusters(self) -> list[list[str]]:
         """Of every pair: groups of columns that share as much as normal variables of correlation 0.5 on average."""
-        return [] if self.target else [names for names in self._clusters(1 - CLUSTER_CORRELATION) if len(names) > 1]
+        if self.target:
+            return []
+        return [names for names in self._clusters(1 - CLUSTER_CORRELATION) if len(names) > 1]
 
     def _clusters(self, distance: float) -> list[list[str]]:
         from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
 
         names = list(dict.fromkeys([*self.table["column"], *self.table["with"]]))
-        apart = pd.DataFrame(1.0, names, names)
-        for row in self.table[self.table["dependent"]].to_dict("records"):
-            close = math.sqrt(-math.expm1(-2 * max(0.0, row["bits"]) * NATS_PER_BIT))  # nan, where not read: 0
-            apart.loc[row["column"], row["with"]] = apart.loc[row["with"], row["column"]] = 1 - close
+        distances = pd.DataFrame(1.0, names, names)
+        for row in self._dependent.to_dict("records"):
+            information = max(0.0, row["bits"]) * NATS_PER_BIT  # 0 for nan, where there is no reading
+            correlation = math.sqrt(-math.expm1(-2 * information))
+            x, y = row["column"], row["with"]
+            distances.loc[x, y] = 1 - correlation
+            distances.loc[y, x] = 1 - correlation
         if len(names) < 3:
             return [names]
-        tree = linkage(apart.to_numpy()[np.triu_indices(len(names), 1)], "average", optimal_ordering=True)
+        above_diagonal = np.triu_indices(len(names), 1)
+        tree = linkage(distances.to_numpy()[above_diagonal], "average", optimal_ordering=True)
         cluster = fcluster(tree, distance, "distance")
-        found: dict[int, list[str]] = {}
+        clusters: dict[int, list[str]] = {}
         for place in leaves_list(tree):
-            found.setdefault(cluster[place], []).append(names[place])
-        return list(found.values())
+            clusters.setdefault(cluster[place], []).append(names[place])
+        return list(clusters.values())
 
     @property
     def answers(self) -> list[str]:
         """The first sentences: how many columns depend, which share most, and which to keep."""
         what = f"on {self.target or 'each other'}{self.beyond}"
-        found = self.table[self.table["dependent"]]
+        dependent = self._dependent
         unit = "columns depend" if self.target else "pairs of columns depend"
-        rows = f"n = {self.n:,}{f' in {self.groups:,} groups' if self.groups else ''}"
-        rate = f"{self.level:.0%}".replace("%", " %")
+        rows = f"n = {self.n:,}"
+        if self.groups:
+            rows += f" in {self.groups:,} groups"
+        rate = f"{100 * self.level:.0f} %"
         others = len(self.table) - self.series
-        counted = f"{len(found):,} of {others:,} {unit} {what} at a false discovery rate of {rate} ({rows})"
+        counted = f"{len(dependent):,} of {others:,} {unit} {what} at a false discovery rate of {rate} ({rows})"
         if self.series and others:
             counted = f"{SERIES_HEADLINE} for {self.series:,} of {len(self.table):,}; of the others, {counted}"
         elif self.series:
             each = "column" if self.target else "pair"
             counted = f"{SERIES_HEADLINE}: no {each} is called dependent or independent ({rows})"
-        known = (found if others else self.table).dropna(subset="bits")
-        if known.empty:
+        candidates = dependent if others else self.table
+        readings = candidates.dropna(subset="bits")
+        if readings.empty:
             return [f"{counted}."]
-        top = known.iloc[0]
+        top = readings.iloc[0]
         most = Estimate(top["bits"], unit=BITS, interval=(top["low_bits"], top["high_bits"]))
         first = f"{top['column']} shares" if self.target else f"{top['column']} and {top['with']} share"
         lines = [f"{counted}; {first} most, {amount(most)}, grade {top['grade']}."]
         if self.chosen:
-            lines.append(f"Keep {listed(self.chosen)}: each adds information to the others.")
-            if spare := list(self.table.dropna(subset="like")["column"]):
-                lines[-1] += f" {listed(spare)} add{'s' * (len(spare) == 1)} nothing detectable to these."
-        if self.clusters:
-            lines.append(f"Groups of columns that share most: {'; '.join(map(listed, self.clusters[:8]))}.")
+            sentence = f"Keep {listed(self.chosen)}: each adds information to the others."
+            redundant = list(self.table.dropna(subset="like")["column"])
+            if redundant:
+                verb = "adds" if len(redundant) == 1 else "add"
+                sentence += f" {listed(redundant)} {verb} nothing detectable to these."
+            lines.append(sentence)
+        clusters = [listed(names) for names in self.clusters[:8]]
+        if clusters:
+            lines.append(f"Groups of columns that share most: {'; '.join(clusters)}.")
         return lines
 
     @property
     def details(self) -> dict[str, Any]:
-        """What the figures mean and what to doubt, by title."""
+        """The meaning of the numbers and reasons to doubt, by title."""
         meaning = [
             f"Bits: the best guess of the information that both share{self.beyond}, with a 95 % interval for the true "
             "value; grade A: narrow, B: wide, C: the data differ from everything simulated.",
@@ -160,25 +187,29 @@ class Screen(InNotebook):
                 "one. Adds: information beyond the (other) chosen columns, as of normal variables; columns are chosen "
                 "by a test, so this interval may begin below 0."
             )
-        return {"What the numbers mean": meaning} | ({"What to doubt": list(self.notes)} if self.notes else {})
+        details = {"What the numbers mean": meaning}
+        if self.notes:
+            details[DOUBTS] = list(self.notes)
+        return details
 
     @property
     def text(self) -> pd.DataFrame:
         """The first rows of `table` to read, at most 60: bits with 95 % intervals, of a target with what is chosen."""
-        shown, target = self.table.head(MAX_ROWS), bool(self.target)
-        columns: dict[str, Any] = {
-            "column": shown["column"],
-            **({"type": shown["kind"]} if target else {"with": shown["with"]}),
-            "bits (95 %)": _with_intervals(shown, "bits"),
-            "grade": shown["grade"],
-            **({"n": shown["n"].map("{:,}".format)} if (self.table["n"] < self.n).any() else {}),
-            "q": shown["q"].map(lambda q: "" if math.isnan(q) else f"{q:.2g}"),
-        }
-        if target:
-            columns["chosen"] = [
-                f"{place:.0f}" if place > 0 else f"like {like}" if isinstance(like, str) else ""
-                for place, like in zip(shown["chosen"], shown["like"])
-            ]
+        shown = self.table.head(MAX_ROWS)
+        columns: dict[str, Any] = {"column": shown["column"]}
+        if self.target:
+            columns["type"] = shown["kind"]
+        else:
+            columns["with"] = shown["with"]
+        columns["bits (95 %)"] = _with_intervals(shown, "bits")
+        columns["grade"] = shown["grade"]
+        if (self.table["n"] < self.n).any():
+            columns["n"] = shown["n"].map("{:,}".format)
+        columns["q"] = shown["q"].map(lambda q: "" if math.isnan(q) else f"{q:.2g}")
+        if self.target:
+            similar = shown["like"].map("like {}".format, na_action="ignore").fillna("")
+            places = shown["chosen"].map("{:.0f}".format)
+            columns["chosen"] = places.where(shown["chosen"].notna(), similar)
             columns["adds bits (95 %)"] = _with_intervals(shown, "adds_bits", "adds_")
         return pd.DataFrame(columns)
 
@@ -195,29 +226,32 @@ class Screen(InNotebook):
         if self.target:
             return self._bars(ax)
         matrix = self.matrix()
-        names, values = list(matrix), matrix.to_numpy()
-        few = len(names) <= MAX_WRITTEN
-        size = max(4.0, (0.4 if few else 0.2) * len(names) + 2)
+        names = list(matrix)
+        values = matrix.to_numpy()
+        are_finite = np.isfinite(values)
+        texts = np.full(values.shape, "", object)
+        cell_size = 0.2  # inches
+        if len(names) <= MAX_WRITTEN:
+            texts[are_finite] = [f"{bits:.2f}" for bits in values[are_finite]]
+            cell_size = 0.4
+        size = max(4.0, cell_size * len(names) + 2)
         ax = axes(ax, (size + 1, size))
-        texts = [["" if not few or math.isnan(one) else f"{one:.2f}" for one in row] for row in values]
-        known = values[np.isfinite(values)]
-        image = heat(ax, values, texts, names, names, max(float(known.max(initial=0.0)), 1e-9))
+        largest = float(values.max(initial=1e-9, where=are_finite))
+        image = heat(ax, values, texts, names, names, largest)
         ax.tick_params(axis="x", rotation=90)
         ax.figure.colorbar(image, ax=ax, label=f"information{self.beyond} (bits)", aspect=40)
         ax.set_title(f"what each pair shares; columns that share much are neighbours; n = {self.n:,}", fontsize="small")
         return ax
 
     def _bars(self, ax: Any) -> Any:
-        found = self.table
-        shown = found.head(min(MAX_BARS, int(found["dependent"].sum()) + BARS_BEYOND))
-        depends, chosen = shown["dependent"].astype(bool), shown["chosen"].notna()
+        shown = self.table.head(min(MAX_BARS, len(self._dependent) + BARS_BEYOND))
+        depends = shown["dependent"].astype(bool)
+        chosen = shown["chosen"].notna()
+        no_dependence = "not tested, rows in sequence" if self.series else "no dependence detected"
         kinds = {
             "adds to the other blue ones": ("C0", chosen),
             "depends, adds nothing detectable": ("C7", depends & ~chosen),
-            ("not tested, rows in sequence" if self.series else "no dependence detected"): (
-                "#bbbbbb",
-                ~depends & ~chosen,
-            ),
+            no_dependence: ("#bbbbbb", ~depends & ~chosen),
         }
         estimates = [
             SimpleNamespace(value=row["bits"], low=row["low_bits"], high=row["high_bits"], unit=BITS)
@@ -232,15 +266,17 @@ class Screen(InNotebook):
             if of.any():
                 ax.plot([], [], "o", color=colour, label=label)
         ax.legend(fontsize="small", loc="lower right")
-        if len(shown) < len(found):
-            ax.set_title(f"first {len(shown)} of {len(found):,} columns", fontsize="small")
+        if len(shown) < len(self.table):
+            ax.set_title(f"first {len(shown)} of {len(self.table):,} columns", fontsize="small")
         return ax
 
 
 def _with_intervals(rows: pd.DataFrame, of: str, prefix: str = "") -> list[str]:
-    """Figures of rows as 0.24 (0.15 to 0.45); no text where there is none."""
-    each = zip(rows[of], rows[f"{prefix}low_bits"], rows[f"{prefix}high_bits"])
-    return ["" if math.isnan(one) else f"{one:z.2f} ({low:z.2f} to {high:z.2f})" for one, low, high in each]
+    """Bits of rows as 0.24 (0.15 to 0.45); an empty text for nan."""
+    texts = []
+    for value, low, high in zip(rows[of], rows[f"{prefix}low_bits"], rows[f"{prefix}high_bits"]):
+        texts.append("" if math.isnan(value) else f"{value:z.2f} ({low:z.2f} to {high:z.2f})")
+    return texts
 
 
 def ordered(rows: list[Mapping[str, object]]) -> pd.DataFrame:

@@ -24,16 +24,20 @@ def information_scores(X: Any, y: ArrayLike) -> tuple[NDArray[np.float64], NDArr
     The strength is in standard deviations above that of independent columns; 0 for a constant column. InfoscopeError:
     missing values, dates, texts that are numbers, a constant y, fewer than 4 rows.
     """
-    tested = independence(*smooth_columns(single_columns("X", X), y))
-    return tested.strength[:, 0], tested.p[:, 0]
+    columns, target = smooth_columns(single_columns("X", X), y)
+    test = independence(columns, target)
+    return test.strength[:, 0], test.p[:, 0]
 
 
 def smooth_columns(columns: Sequence[Any], y: Any) -> tuple[list[Smooth], list[Smooth]]:
     """Smooth functions of the columns (0 for constant ones) and of y."""
-    of_y = smooth_column("y", y)
-    if of_y is None:
+    smooth_y = smooth_column("y", y)
+    if smooth_y is None:
         raise NoVariation("y must take two values or more; categories must repeat.")
-    found = [smooth_column("X", column) or smooth(np.zeros(of_y.n), NUMBER) for column in columns]
-    if {one.n for one in found} != {of_y.n} or of_y.n < MIN_ROWS:
-        raise WrongLength(f"X and y must have the same rows, at least {MIN_ROWS}, got {found[0].n} and {of_y.n}.")
-    return found, [of_y]
+    n = smooth_y.n
+    constant = smooth(np.zeros(n), NUMBER)
+    smooth_x = [smooth_column("X", column) or constant for column in columns]
+    lengths = {column.n for column in smooth_x}
+    if lengths != {n} or n < MIN_ROWS:
+        raise WrongLength(f"X and y must have the same rows, at least {MIN_ROWS}, got {smooth_x[0].n} and {n}.")
+    return smooth_x, [smooth_y]

@@ -32,6 +32,10 @@ from infoscope.estimators.variables import of_kept
 from infoscope.metrics.screening.result import Screen, listed, ordered
 from infoscope.notes import Note
 
+Values = NDArray[np.float64]
+Codes = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
 MIN_ROWS = 20
 MAX_MISSING = 0.2  # share of missing values of a candidate for selection, which uses complete rows
 MAX_PAIRS = 100_000
@@ -166,7 +170,7 @@ class _Question:
     target: str | None
     conditions: tuple[str, ...]
 
-    def complete_rows(self, names: Sequence[str]) -> NDArray[np.bool_]:
+    def complete_rows(self, names: Sequence[str]) -> Mask:
         """The rows [n] without a missing value in these columns and the conditions."""
         return np.all([self.columns[name].known for name in (*names, *self.conditions)], axis=0)
 
@@ -175,12 +179,12 @@ class _Question:
 class _Tests:
     """Of each pair the p-value and q-value (nan: not decided), the strength, and whether it is called dependent."""
 
-    p: NDArray[np.float64]
-    q: NDArray[np.float64]
-    strength: NDArray[np.float64]
-    dependent: NDArray[np.bool_]
+    p: Values
+    q: Values
+    strength: Values
+    dependent: Mask
 
-    def without(self, series: NDArray[np.bool_]) -> _Tests:
+    def without(self, series: Mask) -> _Tests:
         """Without the answers for pairs whose rows follow one another."""
         p = np.where(series, np.nan, self.p)
         q = np.where(series, np.nan, self.q)
@@ -223,7 +227,7 @@ def _rows_of(columns: Mapping[str, Column]) -> int:
     return lengths.pop()
 
 
-def _codes_of(n: int, groups: Any) -> NDArray[np.int64] | None:
+def _codes_of(n: int, groups: Any) -> Codes | None:
     """The number [n] of each row's group; None where each row is its own."""
     if groups is None:
         return None
@@ -265,9 +269,7 @@ def _pairs_of(question: _Question, n: int) -> tuple[list[Pair], list[Note]]:
     return enough, [Note(sentence, "pairs left out")]
 
 
-def _tested(
-    question: _Question, pairs: Sequence[Pair], codes: NDArray[np.int64] | None, level: float
-) -> tuple[_Tests, list[Note]]:
+def _tested(question: _Question, pairs: Sequence[Pair], codes: Codes | None, level: float) -> tuple[_Tests, list[Note]]:
     """Tests of the pairs, given the conditions, at a false discovery rate; and notes."""
     notes: list[Note] = []
     if question.conditions:
@@ -301,8 +303,8 @@ def _named(table: Any, groups: Any) -> tuple[dict[str, Any], Any]:
 
 
 def _tests_given(
-    question: _Question, pairs: Sequence[Pair], groups: NDArray[np.int64] | None, level: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64], list[Note]]:
+    question: _Question, pairs: Sequence[Pair], groups: Codes | None, level: float
+) -> tuple[Values, Values, list[Note]]:
     """p-values given the conditions [pairs], nan where not decided; information, nats, for their order; and notes."""
     p = np.ones(len(pairs))
     strength = np.zeros(len(pairs))
@@ -316,8 +318,8 @@ def _tests_given(
             rows = _first_rows(rows, order)
             sentence = f"Tests given conditions use {MAX_SELECTED_ROWS:,} rows, drawn at random."
             notes = [Note(sentence, "rows drawn")]
-        x, y, *given = [columns[name].smooth(rows) for name in (*pair, *question.conditions)]
-        test = beyond(x, y, given, level, of_kept(groups, rows))
+        x, y, *conditions = [columns[name].smooth(rows) for name in (*pair, *question.conditions)]
+        test = beyond(x, y, conditions, level, of_kept(groups, rows))
         p[place] = test.p
         strength[place] = test.information.value
     undecided = int(np.isnan(p).sum())
@@ -329,15 +331,13 @@ def _tests_given(
     return p, strength, notes
 
 
-def _first_rows(rows: NDArray[np.bool_], order: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _first_rows(rows: Mask, order: Codes) -> Mask:
     """The first `MAX_SELECTED_ROWS` of these rows [n] in a random order [n] of all rows."""
     drawn = order[rows[order]][:MAX_SELECTED_ROWS]
     return np.isin(np.arange(len(rows)), drawn)
 
 
-def _tests(
-    columns: Mapping[str, Column], pairs: Sequence[Pair], groups: NDArray[np.int64] | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _tests(columns: Mapping[str, Column], pairs: Sequence[Pair], groups: Codes | None) -> tuple[Values, Values]:
     """p-values and strengths [pairs]; pairs of columns without missing values are tested together."""
     n = len(next(iter(columns.values())).known)
     all_rows = np.ones(n, bool)
@@ -371,7 +371,7 @@ class _Reader:
     def __init__(
         self,
         question: _Question,
-        groups: NDArray[np.int64] | None,
+        groups: Codes | None,
         rows: int | None,
         generator: np.random.Generator | None,
         processes: int,
@@ -417,7 +417,7 @@ class _Reader:
         return delayed(_reading)(columns, of_kept(self.groups, rows), seed)
 
 
-def _reading(columns: Sequence[Any], groups: NDArray[np.int64] | None, seed: int) -> Estimate:
+def _reading(columns: Sequence[Any], groups: Codes | None, seed: int) -> Estimate:
     x, y, *conditions = columns
     generator = np.random.default_rng(seed)
     try:
@@ -476,7 +476,7 @@ def _notes_of_readings(readings: Iterable[Estimate]) -> list[Note]:
 
 
 def _select(
-    question: _Question, names: Sequence[str], groups: NDArray[np.int64] | None, level: float, reader: _Reader
+    question: _Question, names: Sequence[str], groups: Codes | None, level: float, reader: _Reader
 ) -> tuple[dict[str, dict[str, object]], list[Note]]:
     """What dependent columns, the strongest first, add to the selected ones; and notes."""
     columns = question.columns
@@ -504,8 +504,8 @@ def _select(
     def progress(share: float, what: str) -> None:
         reader.progress(reader.share + (1 - reader.share) * share, what)
 
-    given = [columns[name].smooth(rows) for name in question.conditions]
-    choice = choose(smooth, columns[target].smooth(rows), level, groups_of_rows, progress, given)
+    conditions = [columns[name].smooth(rows) for name in question.conditions]
+    choice = choose(smooth, columns[target].smooth(rows), level, groups_of_rows, progress, conditions)
     chosen = [smooth[name] for name in choice.chosen]
     additions: dict[str, dict[str, object]] = {}
     for name in names:

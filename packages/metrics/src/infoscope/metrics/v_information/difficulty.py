@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -44,39 +46,55 @@ def token_artefacts(
         raise WrongShape(
             f"codes must be one integer for each of the {len(texts)} texts, got {codes.dtype} {codes.shape}."
         )
-    split = [[*tokens(text)] for text in texts]
-    frequency = pd.Series([token for own in split for token in own], dtype=object).value_counts()
-    frequent = set(frequency.index[frequency >= require_int("least_frequency", least_frequency, 1)])
-    if not frequent:
+    split = [list(tokens(text)) for text in texts]
+    frequency = Counter(chain.from_iterable(split))
+    require_int("least_frequency", least_frequency, 1)
+    items = []
+    places = []  # of the occurrences in their texts
+    for item, words in enumerate(split):
+        for place, token in enumerate(words):
+            if frequency[token] >= least_frequency:
+                items.append(item)
+                places.append(place)
+    if not items:
+        most = max(frequency.values(), default=0)
         raise OutOfRange(
-            f"least_frequency must be at most that of the most frequent token, "
-            f"{int(frequency.max()) if len(frequency) else 0}, got {least_frequency}."
+            f"least_frequency must be at most that of the most frequent token, {most}, got {least_frequency}."
         )
-    whole_surprise = surprises(predictor, [SPACE.join(own) or SPACE for own in split], codes, batch)
-    places = [(item, place) for item, own in enumerate(split) for place, token in enumerate(own) if token in frequent]
-    items = np.array([item for item, _ in places])
-    helped = np.empty(len(places))
-    for start in range(0, len(places), batch):
+    surprise = surprises(predictor, [_text(words) for words in split], codes, batch)
+    change = np.empty(len(items))
+    for start in range(0, len(items), batch):
         part = slice(start, start + batch)
-        shorter = [SPACE.join(split[i][:p] + split[i][p + 1 :]) or SPACE for i, p in places[part]]
-        helped[part] = surprises(predictor, shorter, codes[items[part]], batch) - whole_surprise[items[part]]
-    occurrences = pd.DataFrame(
-        {"token": [split[i][p] for i, p in places], "code": codes[items], "item": items, "helped": helped}
-    )
+        shorter = []
+        for item, place in zip(items[part], places[part]):
+            words = split[item]
+            shorter.append(_text(words[:place] + words[place + 1 :]))
+        change[part] = surprises(predictor, shorter, codes[items[part]], batch) - surprise[items[part]]
+    left_out = [split[item][place] for item, place in zip(items, places)]
+    occurrences = pd.DataFrame({"token": left_out, "code": codes[items], "item": items, "bits": change})
     rows = []
-    for (token, code), found in occurrences.groupby(["token", "code"], sort=True):
-        own = np.unique(found["item"], return_inverse=True)[1]
-        bits = found["helped"].to_numpy()
-        rows.append([token, code, bits.mean(), clustered_error(bits, own), len(bits), int(own.max()) + 1])
+    for (token, code), members in occurrences.groupby(["token", "code"], sort=True):
+        groups = pd.factorize(members["item"])[0]
+        bits = members["bits"].to_numpy()
+        error = clustered_error(bits, groups)
+        rows.append([token, code, bits.mean(), error, len(bits), int(groups.max()) + 1])
     names = ["token", "code", "mean_bits", "standard_error_bits", "occurrences", "texts"]
     table = pd.DataFrame(rows, columns=names)
     return table.sort_values(["code", "mean_bits"], ascending=[True, False], kind="stable", ignore_index=True)
 
 
+def _text(tokens: Sequence[str]) -> str:
+    """The tokens as a text, which is not empty."""
+    return SPACE.join(tokens) or SPACE
+
+
 def surprises(predictor: ClassPredictor, texts: Sequence[str], codes: np.ndarray, batch: int) -> np.ndarray:
     """-log2 of the probability of every text's class [n]."""
-    parts = [slice(start, start + batch) for start in range(0, len(texts), batch)]
-    logs = np.concatenate([predictor.log_density(texts[part], codes[part]) for part in parts])
+    parts = []
+    for start in range(0, len(texts), batch):
+        part = slice(start, start + batch)
+        parts.append(predictor.log_density(texts[part], codes[part]))
+    logs = np.concatenate(parts)
     bad = int((~np.isfinite(logs)).sum())
     if bad:
         raise OutOfRange(

@@ -14,7 +14,7 @@ NOISES = ("symmetric", "pair")
 def flip_labels(
     labels: ArrayLike, share: float, generator: np.random.Generator, noise: str = "symmetric"
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Labels [n] with a random `share` replaced, and a mask [n] of those.
+    """Labels [n] with a random `share` replaced, and a mask [n] of the replaced ones.
 
     "symmetric": by any other label; "pair": by the next one (Han et al. 2018). ValueError: a share outside (0, 1), or
     of no label; one label only; an unknown noise.
@@ -28,7 +28,10 @@ def flip_labels(
         raise NoVariation(f"labels must take at least two values, got {values.tolist()!r}.")
     one_of("noise", noise, NOISES)
     flipped = np.zeros(len(labels), dtype=bool)
-    flipped[generator.choice(len(labels), count, replace=False)] = True
-    steps = generator.integers(1, len(values), count) if noise == "symmetric" else 1
+    rows = generator.choice(len(labels), count, replace=False)
+    flipped[rows] = True
+    steps = 1  # to the next label
+    if noise == "symmetric":
+        steps = generator.integers(1, len(values), count)
     codes[flipped] = (codes[flipped] + steps) % len(values)
     return values[codes], flipped

@@ -81,13 +81,16 @@ class LabelNoise:
         levels = [*self.levels, *self.even]
         evidence = np.array([level.evidence for level in levels])
         evidence[: len(self.levels)] -= PREFERENCE
-        weights = softmax(evidence)
-        return sum(weight * level.posterior for weight, level in zip(weights, levels))
+        posterior = 0
+        for weight, level in zip(softmax(evidence), levels):
+            posterior = posterior + weight * level.posterior
+        return posterior
 
     @property
     def wrong(self) -> Array:
         """The probability that each label is wrong [n]."""
-        return 1.0 - (self.posterior * self.model.given).sum(axis=1)
+        right = (self.posterior * self.model.indicators).sum(axis=1)
+        return 1.0 - right
 
     def number(self, mask: NDArray[np.bool_]) -> Estimate:
         """The number of items whose true class is in the mask [n, classes], with its 95 % interval.
@@ -102,7 +105,8 @@ class LabelNoise:
 
         def quantile(level: float) -> float:
             def excess(number: float) -> float:
-                return float((weights * ndtr((number - mean) / error)).sum()) - level
+                probability = ndtr((number - mean) / error)
+                return float((weights * probability).sum()) - level
 
             if excess(0.0) >= 0.0:
                 return 0.0
@@ -115,7 +119,8 @@ class LabelNoise:
         high = float(np.ceil(quantile(0.975)))
         centre = (weights * mean).sum()
         variance = (weights * (error**2 + (mean - centre) ** 2)).sum()
-        return Estimate(median, float(np.sqrt(variance)), LABELS, len(mask), "label noise", interval=(low, high))
+        deviation = float(np.sqrt(variance))
+        return Estimate(median, deviation, LABELS, len(mask), "label noise", interval=(low, high))
 
     def mixture(self, mask: NDArray[np.bool_]) -> tuple[Array, Array, Array]:
         """Means, standard errors and weights [rates, misfits] of normal distributions of the number in a mask."""
@@ -123,15 +128,18 @@ class LabelNoise:
         fine = np.linspace(rates[0], rates[-1], STEPS)
         moments = [self.moments(level, mask) for level in self.levels]
         mean, variance, unsure, evidence = PchipInterpolator(rates, moments)(fine).T
-        means = mean[:, None] * np.maximum(1.0 - MISFITS * unsure[:, None], 0.0)
-        errors = np.sqrt(np.maximum(variance, 1e-12))[:, None] * np.ones_like(MISFITS)
-        weights = softmax(evidence)[:, None] * np.full_like(MISFITS, 1.0 / len(MISFITS))
+        by_noise = np.maximum(1.0 - MISFITS * unsure[:, None], 0.0)
+        means = mean[:, None] * by_noise
+        error = np.sqrt(np.maximum(variance, 1e-12))
+        errors = np.broadcast_to(error[:, None], means.shape)
+        weight = softmax(evidence) * (1.0 / len(MISFITS))
+        weights = np.broadcast_to(weight[:, None], means.shape)
         return means, errors, weights
 
     def moments(self, level: Level, mask: NDArray[np.bool_]) -> tuple[float, float, float, float]:
         """Mean and variance of the number in a mask, natural mistakes by wrong labels, and evidence of one level."""
         mean, variance = self.model.moments(level, mask)
-        wrong, _ = self.model.moments(level, self.model.given == 0)
+        wrong, _ = self.model.moments(level, self.model.indicators == 0)
         return mean, variance, level.unsure / wrong, level.evidence
 
 
@@ -172,13 +180,14 @@ class NoiseModel:
         self.codes = codes
         self.share = share
         self.classes = logs.shape[1]
-        self.given = np.eye(self.classes)[codes]
+        self.indicators = np.eye(self.classes)[codes]
         self.off = ~np.eye(self.classes, dtype=bool)
         detailed = self.classes <= MAX_MATRIX
         self.mixing = self.classes**2 if detailed and self.classes > 2 else 0
         row = np.nonzero(self.off)[0]
         self.cell = np.arange(len(row)) if detailed else row  # the rate of each pair of classes
-        sizes = 1, self.classes - 1, self.mixing, int(self.cell[-1]) + 1
+        self.cells = int(self.cell[-1]) + 1
+        sizes = (1, self.classes - 1, self.mixing, self.cells)
         self.deviations = np.repeat([TEMPERATURE, SHIFT, MIXING, PAIR], sizes)
         self.ends = np.cumsum(sizes)[:-1]
 
@@ -186,10 +195,11 @@ class NoiseModel:
         """Scaled log odds [n, classes], p(true class | x) [n, classes], transitions [classes, classes]."""
         temperature, shifts, matrix, pairs = np.split(parameters, self.ends)
         scaled = np.exp(temperature) * self.odds
-        logits = scaled + np.concatenate([[0.0], shifts])
+        logits = scaled + np.append(0.0, shifts)
+        square = (self.classes, self.classes)
         if self.mixing:
-            logits = logits + self.odds @ matrix.reshape(self.classes, self.classes).T
-        rates = np.zeros((self.classes, self.classes))
+            logits = logits + self.odds @ matrix.reshape(square).T
+        rates = np.zeros(square)
         rates[self.off] = rate - np.log(self.classes - 1) + pairs[self.cell]
         transition = softmax(rates, axis=1)
         return scaled, softmax(logits, axis=1), transition
@@ -203,9 +213,11 @@ class NoiseModel:
             likelihood = joint.sum(axis=1)
             posterior = joint / likelihood[:, None]
             penalty = 0.5 * ((parameters / deviations) ** 2).sum()
+            log_likelihood = np.log(likelihood).sum()
             slope = self.slope(posterior - prior, posterior, scaled, transition)
-            value = penalty - self.share * np.log(likelihood).sum()
-            return value, parameters / deviations**2 - self.share * slope
+            value = penalty - self.share * log_likelihood
+            gradient = parameters / deviations**2 - self.share * slope
+            return value, gradient
 
         options = {"maxiter": 60, "ftol": 1e-6}
         fit = minimize(loss, start, jac=True, method="L-BFGS-B", options=options)
@@ -213,14 +225,18 @@ class NoiseModel:
         joint = prior * transition[:, self.codes].T
         posterior = joint / joint.sum(axis=1, keepdims=True)
         information = np.diag(deviations**-2.0)
-        for rows in np.array_split(np.arange(len(joint)), 1 + len(joint) // 1000):
-            slopes = self.slopes(posterior[rows] - prior[rows], posterior[rows], scaled[rows], transition, rows)
+        logits = posterior - prior
+        n = len(joint)
+        for rows in np.array_split(np.arange(n), 1 + n // 1000):
+            slopes = self.slopes(logits[rows], posterior[rows], scaled[rows], transition, rows)
             information += self.share * slopes.T @ slopes
-        determinant = np.linalg.slogdet(information * np.outer(deviations, deviations))[1]
+        relative = information * np.outer(deviations, deviations)
+        determinant = np.linalg.slogdet(relative)[1]
         evidence = -fit.fun - 0.5 * determinant
         unsure = float((1.0 - prior.max(axis=1)).sum())
         covariance = np.linalg.inv(information)
-        return fit.x, Level(rate, evidence, posterior, transition, scaled, covariance, unsure)
+        level = Level(rate, evidence, posterior, transition, scaled, covariance, unsure)
+        return fit.x, level
 
     def slope(self, logits: Array, changes: Array, scaled: Array, transition: Array) -> Array:
         """The gradient of a sum over items by the parameters.
@@ -228,22 +244,26 @@ class NoiseModel:
         logits   [n, classes], its derivative by the log odds of the true class
         changes  [n, classes], by log T[true class, label]
         """
-        pairs = changes.T @ self.given - changes.sum(axis=0)[:, None] * transition
-        parts = [[(logits * scaled).sum()], logits.sum(axis=0)[1:]]
-        if self.mixing:
-            parts.append((logits.T @ self.odds).ravel())
-        parts.append(np.bincount(self.cell, pairs[self.off]))
-        return np.concatenate(parts)
+        expected = changes.sum(axis=0)[:, None] * transition
+        pairs = changes.T @ self.indicators - expected
+        temperature = (logits * scaled).sum()
+        shifts = logits.sum(axis=0)[1:]
+        matrix = logits.T @ self.odds if self.mixing else np.empty(0)
+        by_cell = np.bincount(self.cell, pairs[self.off])
+        return np.concatenate([[temperature], shifts, matrix.ravel(), by_cell])
 
     def slopes(self, logits: Array, changes: Array, scaled: Array, transition: Array, rows: Array) -> Array:
         """The terms of `slope` of some rows [rows, parameters]."""
         n = len(rows)
-        pairs = changes[:, :, None] * (self.given[rows][:, None, :] - transition)
-        parts = [(logits * scaled).sum(axis=1, keepdims=True), logits[:, 1:]]
+        residual = self.indicators[rows][:, None, :] - transition
+        pairs = changes[:, :, None] * residual
+        temperature = (logits * scaled).sum(axis=1, keepdims=True)
+        parts = [temperature, logits[:, 1:]]
         if self.mixing:
-            parts.append((logits[:, :, None] * self.odds[rows][:, None, :]).reshape(n, -1))
+            matrix = logits[:, :, None] * self.odds[rows][:, None, :]
+            parts.append(matrix.reshape(n, -1))
         by_cell = pairs[:, self.off]
-        if len(by_cell.T) > self.cell[-1] + 1:
+        if by_cell.shape[1] > self.cells:
             by_cell = by_cell.reshape(n, self.classes, -1).sum(axis=2)
         return np.hstack([*parts, by_cell])
 
@@ -252,5 +272,6 @@ class NoiseModel:
         share = (level.posterior * mask).sum(axis=1, keepdims=True)
         changes = level.posterior * (mask - share)
         slope = self.slope(changes, changes, level.odds, level.transition)
-        variance = (share * (1.0 - share)).sum() / self.share + slope @ level.covariance @ slope
-        return float(share.sum()), float(variance)
+        of_items = (share * (1.0 - share)).sum() / self.share
+        of_parameters = slope @ level.covariance @ slope
+        return float(share.sum()), float(of_items + of_parameters)

@@ -50,6 +50,9 @@ from infoscope.metrics.v_information.predictions import (
 from infoscope.notebook import axes
 from infoscope.notes import Note
 
+Values = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
 PENALTIES = (0.1, 1.0, 10.0)  # of logistic regression; the one of least held-out loss is used
 FOLDS = 5
 MIN_ITEMS = 2  # of a class, in as many groups
@@ -96,9 +99,9 @@ class LabelReport(Report):
     """
 
     names: NDArray[Any]
-    codes: NDArray[np.int64]
-    logs: NDArray[np.float64]
-    null: NDArray[np.float64]
+    codes: Codes
+    logs: Values
+    null: Values
     noise: LabelNoise
     information: Estimate
     entropy: Estimate
@@ -121,9 +124,9 @@ class LabelReport(Report):
         return self.noise.number(np.arange(len(self.names)) != self.codes[:, None])
 
     @cached_property
-    def likely(self) -> NDArray[np.int64]:
+    def likely(self) -> Codes:
         """The most probable other class of each item [n]."""
-        others = np.where(self.noise.model.given > 0, -1.0, self.noise.posterior)
+        others = np.where(self.noise.model.indicators > 0, -1.0, self.noise.posterior)
         return others.argmax(axis=1)
 
     @cached_property
@@ -131,7 +134,7 @@ class LabelReport(Report):
         """All items, the most suspicious first: row (or `heading`), item, label, likely label, probability that the
         label is wrong, PVI and self-confidence (the held-out probability of the label).
         """
-        own = self.logs[np.arange(self.n), self.codes]
+        log_probability = self.logs[np.arange(self.n), self.codes]
         table = pd.DataFrame(
             {
                 self.heading: self.rows,
@@ -139,8 +142,8 @@ class LabelReport(Report):
                 "label": self.names[self.codes],
                 "likely": self.names[self.likely],
                 "wrong": self.noise.wrong,
-                "pvi_bits": (own - self.null) / NATS_PER_BIT,
-                "self_confidence": np.exp(own),
+                "pvi_bits": (log_probability - self.null) / NATS_PER_BIT,
+                "self_confidence": np.exp(log_probability),
             }
         )
         return table.sort_values(["wrong", "self_confidence"], ascending=[False, True], ignore_index=True)
@@ -328,15 +331,16 @@ def report(
         check_length(x, n)
         model = _from_inputs(take(x, kept), labels[kept], family, without, codes, generator, progress)
     progress(0.8, "wrong labels")
-    logs, outcome = with_floor(model.logs, FLOOR), model.outcome
-    own = logs[np.arange(len(logs)), outcome.values]
+    outcome = model.outcome
+    logs = with_floor(model.logs, FLOOR)
+    log_probability = logs[np.arange(len(logs)), outcome.values]
     return LabelReport(
         names=outcome.labels,
         codes=outcome.values,
         logs=logs,
         null=model.null,
         noise=fit_noise(model.logs, outcome.values, min(1.0, (codes.max() + 1) / len(codes))),
-        information=mean_of(own - model.null, codes, method=model.name, settings="held out"),
+        information=mean_of(log_probability - model.null, codes, method=model.name, settings="held out"),
         entropy=mean_of(-model.null, codes),
         lost=model.lost,
         family=model.name,
@@ -356,8 +360,8 @@ class _Model:
     logs, null  [n, classes] with the input, [n] of the own class without one
     """
 
-    logs: NDArray[np.float64]
-    null: NDArray[np.float64]
+    logs: Values
+    null: Values
     outcome: Outcome
     name: str
     lost: Mapping[str, Estimate]
@@ -368,20 +372,22 @@ def _percent(probability: float) -> str:
     return "> 99 %" if probability > 0.99 else f"{100 * probability:.0f} %"
 
 
-def _frequent(labels: NDArray[Any], groups: NDArray[np.int64]) -> tuple[NDArray[np.bool_], list[Note]]:
+def _frequent(labels: NDArray[Any], groups: Codes) -> tuple[NDArray[np.bool_], list[Note]]:
     """A mask of the items whose class is in `MIN_ITEMS` groups or more, and notes on others. NoVariation: one class."""
     members = pd.DataFrame({"label": labels, "group": groups}).drop_duplicates()
     counts = members["label"].value_counts()
     rare = counts.index[counts < MIN_ITEMS]
     if len(counts) - len(rare) < 2:
         raise NoVariation(f"labels must have two classes of {MIN_ITEMS} items or more, got {len(counts) - len(rare)}.")
-    kept = ~np.isin(labels, list(rare))
+    is_frequent = ~np.isin(labels, list(rare))
+    if not len(rare):
+        return is_frequent, []
     sentence = f"Classes of a single item are left out: {listed(map(str, rare))}."
-    return kept, [Note(sentence, "rare class", "labels")] if len(rare) else []
+    return is_frequent, [Note(sentence, "rare class", "labels")]
 
 
 def _from_inputs(
-    x: Any, labels: NDArray[Any], family: Any, without: Sequence[str], groups: NDArray[np.int64],
+    x: Any, labels: NDArray[Any], family: Any, without: Sequence[str], groups: Codes,
     generator: np.random.Generator, progress: Callable[[float, str], None],
 ) -> _Model:  # fmt: skip
     """The held-out predictions of a family from inputs, and from those without each of some columns."""
@@ -394,7 +400,7 @@ def _from_inputs(
 
 
 def _fitted(
-    x: Any, labels: NDArray[Any], family: Any, groups: NDArray[np.int64], generator: np.random.Generator,
+    x: Any, labels: NDArray[Any], family: Any, groups: Codes, generator: np.random.Generator,
     progress: Callable[[float, str], None],
 ) -> tuple[Predictions, str, Outcome]:  # fmt: skip
     """Held-out predictions of the family, or of the logistic regression of least loss; its name; the outcome."""
@@ -475,7 +481,7 @@ def _from_probabilities(
     return _Model(logs, frequencies[apart, codes], Outcome(codes, names), "the model", {})
 
 
-def as_logs(probabilities: Any) -> NDArray[np.float64]:
+def as_logs(probabilities: Any) -> Values:
     """Log probabilities [n, classes] of probabilities, or of log probabilities, such as those of a language model's
     options, which need not sum to 1.
 
@@ -503,7 +509,7 @@ def as_logs(probabilities: Any) -> NDArray[np.float64]:
     )
 
 
-def _cleanlab(codes: NDArray[np.int64], logs: NDArray[np.float64]) -> list[ReportRow]:
+def _cleanlab(codes: Codes, logs: Values) -> list[ReportRow]:
     """The number of wrong labels by cleanlab, where it is installed (extra `labels`)."""
     try:
         from cleanlab.count import num_label_issues

@@ -50,9 +50,11 @@ def usable_leakage(
         for block, x in blocks.items():
             for name, family in families.items():
                 same = np.random.default_rng(seed)
-                found = estimate(family, x, values, folds=folds, groups=groups, generator=same, given=given)
-                figures = (found.bits.value, found.bits.standard_error, found.null_entropy.bits.value)
-                rows.append([label, block, name, *figures, found.floored, found.n, found.units])
+                information = estimate(family, x, values, folds=folds, groups=groups, generator=same, given=given)
+                bits = information.bits
+                ceiling = information.null_entropy.bits.value
+                counts = [information.floored, information.n, information.units]
+                rows.append([label, block, name, bits.value, bits.standard_error, ceiling, *counts])
     columns = ["value_bits", "standard_error_bits", "ceiling_bits", "floored", "n", "groups"]
     return pd.DataFrame(rows, columns=["label", "block", "family", *columns])
 
@@ -115,8 +117,8 @@ def hide(
     decoder = fully_connected([size, 64, width], generator)
     adversary = against.build(size, len(labels), generator)
     frequencies = torch.bincount(targets) / len(targets)
-    own = torch.optim.Adam([*encoder.parameters(), *decoder.parameters()], lr=learning_rate)
-    other = torch.optim.Adam(adversary.parameters(), lr=3.0 * learning_rate)
+    encoder_optimizer = torch.optim.Adam([*encoder.parameters(), *decoder.parameters()], lr=learning_rate)
+    adversary_optimizer = torch.optim.Adam(adversary.parameters(), lr=3.0 * learning_rate)
 
     def minibatch() -> Tensor:
         return torch.randint(len(rows), (batch,), generator=generator)
@@ -126,16 +128,16 @@ def hide(
             chosen = minibatch()
             with torch.no_grad():
                 z = encoder(rows[chosen])
-            other.zero_grad()
+            adversary_optimizer.zero_grad()
             functional.cross_entropy(adversary(z), targets[chosen]).backward()
-            other.step()
+            adversary_optimizer.step()
         chosen = minibatch()
         z = encoder(rows[chosen])
         logs = adversary(z).log_softmax(dim=1)
         divergence = (frequencies * (frequencies.log() - logs)).sum(dim=1).mean()
-        own.zero_grad()
+        encoder_optimizer.zero_grad()
         (functional.mse_loss(decoder(z), rows[chosen]) + strength * divergence).backward()
-        own.step()
+        encoder_optimizer.step()
     encoder.eval()
     with torch.no_grad():
         z = encoder(rows)

@@ -93,15 +93,19 @@ def estimate(
     generator = generator_or_default(generator)
     codes = as_groups(groups, outcome.n)
     splits = splits_of(estimator, outcome, codes, folds, test, generator)
-    found = predict(family, x, outcome, splits, codes, floor, generator, given=given)
+    predictions = predict(family, x, outcome, splits, codes, floor, generator, given=given)
     bound = None
     if estimator == IN_SAMPLE and given is None and isinstance(family, Bounded):
         complexity = family.complexity(x, outcome.values, outcome.classes, floor, generator)
-        bound = None if complexity is None else pac_bound(complexity, outcome.n, delta)
-    estimated = summary(found, estimator, family.name, codes[found.rows], floor, bound)
-    if estimator != IN_SAMPLE and estimated.high < 0.0:
-        estimated = replace(estimated, interval=(estimated.low, 0.0), notes=(overfit_note(family.name, x, outcome.n),))
-    return estimated if given is None else replace(estimated, settings=f"{estimator}, given a condition")
+        if complexity is not None:
+            bound = pac_bound(complexity, outcome.n, delta)
+    information = summary(predictions, estimator, family.name, codes[predictions.rows], floor, bound)
+    if estimator != IN_SAMPLE and information.high < 0.0:
+        note = overfit_note(family.name, x, outcome.n)
+        information = replace(information, interval=(information.low, 0.0), notes=(note,))
+    if given is not None:
+        information = replace(information, settings=f"{estimator}, given a condition")
+    return information
 
 
 def overfit_note(family: str, x: Any, n: int) -> Note:

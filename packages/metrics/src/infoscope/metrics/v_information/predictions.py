@@ -73,11 +73,10 @@ def predict(
     if outcome.classes is not None and not 0.0 <= floor * outcome.classes < 1.0:
         raise OutOfRange(f"floor must be at least 0 and below 1 / {outcome.classes} (classes), got {floor!r}.")
     if given is not None:
-        without, found = (
-            predict(family, inputs, outcome, splits, groups, floor, generator, nulls)
-            for inputs in conditional_inputs(given, x, outcome.n)
-        )
-        return replace(found, null=without.informed, null_logs=without.logs, null_floored=without.floored)
+        condition, both = conditional_inputs(given, x, outcome.n)
+        without = predict(family, condition, outcome, splits, groups, floor, generator, nulls)
+        with_x = predict(family, both, outcome, splits, groups, floor, generator, nulls)
+        return replace(with_x, null=without.informed, null_logs=without.logs, null_floored=without.floored)
     trainings, tests = zip(*splits)
     fits = fit_each(family, x, outcome.values, trainings, outcome.classes, groups, generator)
     nulls = fit_nulls(family, outcome, trainings, groups, generator) if nulls is None else nulls
@@ -88,17 +87,18 @@ def conditional_inputs(given: Any, x: Any, n: int) -> tuple[Any, Any]:
     """`given` alone and with x, as inputs of a family: columns (indicators for classes), or a line before each text."""
     check_length(given, n, "given")
     if not hasattr(x, "shape") and all(isinstance(item, str) for item in x):
-        return [str(item) for item in given], [f"{known}\n{item}" for known, item in zip(given, x)]
-    known = np.asarray(given)
-    if known.dtype.kind == "f":
-        known = as_matrix("given", known)
+        texts = [str(item) for item in given]
+        return texts, [f"{text}\n{item}" for text, item in zip(texts, x)]
+    values = np.asarray(given)
+    if values.dtype.kind == "f":
+        condition = as_matrix("given", values)
     else:
         codes = as_codes("given", given)
         classes = codes.max() + 1
         if classes > n / 2:
             raise WrongType(f"given must be floats or repeated classes, got {classes} classes for {n} items.")
-        known = np.eye(classes)[codes]
-    return known, np.hstack([known, as_matrix("x", x)])
+        condition = np.eye(classes)[codes]
+    return condition, np.hstack([condition, as_matrix("x", x)])
 
 
 def cross_fitted(
@@ -141,7 +141,8 @@ def measured(
 ) -> Predictions:
     """Predictions of classes, with the floor, or of numbers, whose densities have a floor of their family."""
     raw = np.full((outcome.n, outcome.classes or 1), np.nan)
-    without, fold = raw.copy(), np.full(outcome.n, -1)
+    without = raw.copy()
+    fold = np.full(outcome.n, -1)
     for place, (rows, fit, null) in enumerate(zip(tests, fits, nulls)):
         fold[rows] = place
         if outcome.classes is None:
@@ -153,10 +154,13 @@ def measured(
     rows = np.flatnonzero(fold >= 0)
     if outcome.classes is None:
         return Predictions(rows, fold[rows], without[rows, 0], raw[rows, 0], None, None, 0, 0, None)
-    own = np.arange(len(rows)), outcome.values[rows]
-    logs, null_logs = with_floor(raw[rows], floor), with_floor(without[rows], floor)
-    null, informed = finite(null_logs[own]), finite(logs[own])
-    error = expected_calibration_error(logs, own[1])
+    codes = outcome.values[rows]
+    of_label = (np.arange(len(rows)), codes)
+    logs = with_floor(raw[rows], floor)
+    null_logs = with_floor(without[rows], floor)
+    null = finite(null_logs[of_label])
+    informed = finite(logs[of_label])
+    error = expected_calibration_error(logs, codes)
     return Predictions(
         rows=rows,
         fold=fold[rows],
@@ -164,15 +168,17 @@ def measured(
         informed=informed,
         logs=logs,
         null_logs=null_logs,
-        floored=below(raw[rows][own], floor),
-        null_floored=below(without[rows][own], floor),
-        calibration=Calibration(error, temperature(logs, own[1])),
+        floored=below(raw[rows][of_label], floor),
+        null_floored=below(without[rows][of_label], floor),
+        calibration=Calibration(error, temperature(logs, codes)),
     )
 
 
 def with_floor(logs: np.ndarray, floor: float) -> np.ndarray:
     """Log probabilities [n, classes] mixed with the uniform distribution, so that none is below `floor`."""
-    return floored(logs, floor) if floor > 0.0 else logs
+    if floor > 0.0:
+        return floored(logs, floor)
+    return logs
 
 
 def below(logs: np.ndarray, floor: float) -> int:
@@ -194,10 +200,12 @@ def temperature(logs: np.ndarray, classes: np.ndarray) -> float:
     logs = np.maximum(logs, -700.0)  # without a floor there may be -inf, which no temperature changes
 
     def loss(log_temperature: float) -> float:
-        return -float(log_softmax(logs / math.exp(log_temperature), axis=1)[rows, classes].mean())
+        log_probabilities = log_softmax(logs / math.exp(log_temperature), axis=1)
+        return -float(log_probabilities[rows, classes].mean())
 
-    bounds = math.log(0.02), math.log(50.0)
-    return math.exp(float(minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-4}).x))
+    bounds = (math.log(0.02), math.log(50.0))
+    best = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-4})
+    return math.exp(float(best.x))
 
 
 def fold_splits(outcome: Outcome, groups: np.ndarray, folds: int, generator: np.random.Generator) -> list[Split]:

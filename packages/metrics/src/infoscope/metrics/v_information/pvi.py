@@ -46,26 +46,29 @@ def pointwise(
     family = as_family(family)
     outcome = as_outcome(family, y)
     generator = generator_or_default(generator)
-    return table(cross_fitted(family, x, outcome, folds, groups, floor, generator, given), outcome)
+    predictions = cross_fitted(family, x, outcome, folds, groups, floor, generator, given)
+    return table(predictions, outcome)
 
 
-def table(found: Predictions, outcome: Outcome) -> pd.DataFrame:
+def table(predictions: Predictions, outcome: Outcome) -> pd.DataFrame:
     """Predictions as a table, a row for each predicted item."""
-    without, with_input = -found.null / NATS_PER_BIT, -found.informed / NATS_PER_BIT
+    without = -predictions.null / NATS_PER_BIT
+    with_input = -predictions.informed / NATS_PER_BIT
     columns: dict[str, Any] = {
         "pvi_bits": without - with_input,
         "H_yb": without,
         "H_yxb": with_input,
-        "fold": found.fold,
+        "fold": predictions.fold,
     }
     if outcome.labels is not None:
-        own = outcome.values[found.rows]
-        predicted = found.logs.argmax(axis=1)
-        labels = {"label": outcome.labels[own]}
-        columns = labels | columns | {"predicted": outcome.labels[predicted], "correct": predicted == own}
+        codes = outcome.values[predictions.rows]
+        predicted = predictions.logs.argmax(axis=1)
+        columns = {"label": outcome.labels[codes], **columns}
+        columns["predicted"] = outcome.labels[predicted]
+        columns["correct"] = predicted == codes
     elif outcome.values.shape[1] == 1:
-        columns = {"label": outcome.values[found.rows, 0]} | columns
-    return pd.DataFrame(columns, index=pd.RangeIndex(len(found.rows)))
+        columns = {"label": outcome.values[predictions.rows, 0], **columns}
+    return pd.DataFrame(columns, index=pd.RangeIndex(len(predictions.rows)))
 
 
 class Window(NamedTuple):
@@ -86,7 +89,9 @@ def threshold_window(null_entropy_bits: ArrayLike, classes: int) -> Window:
     entropy = np.asarray(null_entropy_bits, dtype=np.float64)
     if not (entropy >= 0.0).all():
         raise OutOfRange(f"null_entropy_bits must be at least 0, got {null_entropy_bits!r}.")
-    return Window((entropy - math.log2(classes))[()], (entropy - 1.0)[()])
+    lowest_right = entropy - math.log2(classes)
+    highest_wrong = entropy - 1.0
+    return Window(lowest_right[()], highest_wrong[()])
 
 
 @aligns("table", "groups")
@@ -104,8 +109,11 @@ def slices(
     codes = np.arange(len(table)) if groups is None else coded("groups", groups, len(table))
     rows = []
     places = pd.Series(np.arange(len(table)), index=table.index)
-    for value, members in places.groupby([table[column] for column in columns], observed=True, dropna=False):
-        bits = table["pvi_bits"].to_numpy()[members]
-        own = np.unique(codes[members], return_inverse=True)[1]
-        rows.append([*value, len(bits), bits.mean(), clustered_error(bits, own)])
+    pvi_bits = table["pvi_bits"].to_numpy()
+    by_columns = [table[column] for column in columns]
+    for value, members in places.groupby(by_columns, observed=True, dropna=False):
+        bits = pvi_bits[members]
+        groups_of_members = np.unique(codes[members], return_inverse=True)[1]
+        error = clustered_error(bits, groups_of_members)
+        rows.append([*value, len(bits), bits.mean(), error])
     return pd.DataFrame(rows, columns=[*columns, "n", "mean_bits", "standard_error_bits"]).set_index(columns)

@@ -6,7 +6,6 @@ Chow & Liu 1968. A tree is an array of parents [m]; -1 for the root.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -41,16 +40,19 @@ def maximum_arborescence(weights: ArrayLike, root: int | None = None) -> np.ndar
     np.fill_diagonal(weights, -np.inf)
     if np.isnan(weights).any() or (weights == np.inf).any():
         raise WrongType("weights must be numbers, or -inf for no edge, got NaN or +inf.")
-    if root is not None and (isinstance(root, bool) or not isinstance(root, int | np.integer) or not 0 <= root < m):
-        raise OutOfRange(f"root must be None or a node from 0 to {m - 1}, got {root!r}.")
     if root is not None:
+        is_whole = isinstance(root, int | np.integer) and not isinstance(root, bool)
+        if not is_whole or not 0 <= root < m:
+            raise OutOfRange(f"root must be None or a node from 0 to {m - 1}, got {root!r}.")
         weights[:, root] = -np.inf
     # Exact fractions, raised so far that one more edge outweighs any choice among the others: the best branching is
     # then a spanning arborescence, if there is one (networkx's own function raises floats by a fixed amount).
-    edges = [(i, j, Fraction(weights[i, j])) for i, j in np.argwhere(np.isfinite(weights)).tolist()]
-    raised = 1 + 2 * m * max((abs(weight) for *_, weight in edges), default=0)
+    edges = np.argwhere(np.isfinite(weights)).tolist()
+    fractions = [Fraction(weights[i, j]) for i, j in edges]
+    raised = 1 + 2 * m * max(map(abs, fractions), default=0)
     graph = nx.DiGraph()
-    graph.add_weighted_edges_from((i, j, raised + weight) for i, j, weight in edges)
+    for (i, j), weight in zip(edges, fractions):
+        graph.add_edge(i, j, weight=raised + weight)
     parents = np.full(m, -1)
     for parent, child in nx.maximum_branching(graph).edges:
         parents[child] = parent
@@ -84,34 +86,43 @@ def weights_by(
     """
     if isinstance(variables, pd.DataFrame):
         columns = [variables[name] for name in variables]
+    elif isinstance(variables, np.ndarray) and variables.ndim == 2:
+        columns = list(variables.T)
     else:
-        columns = list(variables.T if isinstance(variables, np.ndarray) and variables.ndim == 2 else variables)
-    families = [as_family(own) for own in (family if is_several(family) else [family] * len(columns))]
+        columns = list(variables)
+    families = family if is_several(family) else [family] * len(columns)
+    families = list(map(as_family, families))
     if len(columns) < 2 or len(families) != len(columns):
         raise OutOfRange(f"variables must be at least 2, with one family each, got {len(columns)} and {len(families)}.")
     one_of("estimator", estimator, ESTIMATORS)
     generator = generator_or_default(generator)
-    n, m = len(columns[0]), len(columns)
+    n = len(columns[0])
+    m = len(columns)
     codes = np.arange(n)
-    value, error = np.full((m, m), -np.inf), np.full((m, m), np.nan)
+    value = np.full((m, m), -np.inf)
+    error = np.full((m, m), np.nan)
     seed = int(generator.integers(2**63))
-    for j, own in enumerate(families):
-        outcome = as_outcome(own, columns[j])
+    for j, family_of_j in enumerate(families):
+        outcome = as_outcome(family_of_j, columns[j])
         splits = splits_of(estimator, outcome, codes, folds, None, np.random.default_rng(seed))
-        nulls = fit_nulls(own, outcome, [training for training, _ in splits], codes, generator)
-        for i in range(m):
-            check_length(columns[i], n)
-            if i != j:
-                found = predict(own, columns[i], outcome, splits, codes, floor, generator, nulls)
-                term = summary(found, estimator, own.name, codes[found.rows], floor, None)
-                value[i, j] = term.value
-                error[i, j] = math.nan if term.standard_error is None else term.standard_error
+        trainings = [training for training, _ in splits]
+        nulls = fit_nulls(family_of_j, outcome, trainings, codes, generator)
+        for i, x in enumerate(columns):
+            check_length(x, n)
+            if i == j:
+                continue
+            held_out = predict(family_of_j, x, outcome, splits, codes, floor, generator, nulls)
+            information = summary(held_out, estimator, family_of_j.name, codes[held_out.rows], floor, None)
+            value[i, j] = information.value
+            if information.standard_error is not None:
+                error[i, j] = information.standard_error
     return Weights(value, error)
 
 
 def wrong_edges(parents: ArrayLike, truth: ArrayLike, directed: bool = True) -> float:
     """The share of the tree's m - 1 edges that are not in the true tree; undirected: in neither direction."""
-    edges, expected = edges_of("parents", parents), edges_of("truth", truth)
+    edges = edges_of("parents", parents)
+    expected = edges_of("truth", truth)
     if len(edges) != len(expected):
         raise WrongLength(
             f"parents and truth must be trees of the same size, got {len(edges) + 1} and {len(expected) + 1} nodes."

@@ -19,6 +19,9 @@ from infoscope.estimators.families.stacked import Stacked, maximum_likelihood_we
 from infoscope.estimators.result import Estimate, mean_of
 from infoscope.metrics.v_information.predictions import FLOOR, Predictions, Split, fit_nulls, measured
 
+Values = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
 GAINS = 1.0 / (np.sqrt(2.0) - 1.0)  # remaining gain over that of the last doubling of rows, for a loss c / sqrt(n)
 
 
@@ -47,16 +50,18 @@ class Term:
 class Local:
     """Local values [n], nats, from fits to all training rows, and to half of them."""
 
-    full: NDArray[np.float64]
-    half: NDArray[np.float64]
+    full: Values
+    half: Values
 
-    def term(self, groups: NDArray[np.int64], method: str = "") -> Term:
+    def term(self, groups: Codes, method: str = "") -> Term:
         """The means, with errors robust to groups (codes [n])."""
         further = self.full + GAINS * (self.full - self.half)
-        return Term(mean_of(self.full, groups, method=method), mean_of(further, groups, method=method))
+        measured = mean_of(self.full, groups, method=method)
+        extrapolated = mean_of(further, groups, method=method)
+        return Term(measured, extrapolated)
 
 
-def with_ignorance(local: Mapping[frozenset[str], Local], folds: NDArray[np.int64]) -> dict[frozenset[str], Local]:
+def with_ignorance(local: Mapping[frozenset[str], Local], folds: Codes) -> dict[frozenset[str], Local]:
     """The same sets of blocks, each mixed with its subsets and no input (optional ignorance, Xu et al. 2020, definition
     1).
 
@@ -75,23 +80,24 @@ def with_ignorance(local: Mapping[frozenset[str], Local], folds: NDArray[np.int6
     return mixtures
 
 
-def _mixed(log_ratios: list[NDArray[np.float64]], folds: NDArray[np.int64]) -> NDArray[np.float64]:
+def _mixed(log_ratios: list[Values], folds: Codes) -> Values:
     """Local values [n] of the mixture of predictions with these local values [n], and of the one without input."""
     stack = np.column_stack([np.zeros(len(folds)), *log_ratios])
     mixed = np.empty(len(folds))
     for fold in range(int(folds.max()) + 1):
         held_out = folds == fold
         log_weights = maximum_likelihood_weights(stack[~held_out])
-        mixed[held_out] = logsumexp(stack[held_out] + log_weights, axis=1)
+        log_terms = stack[held_out] + log_weights
+        mixed[held_out] = logsumexp(log_terms, axis=1)
     return mixed
 
 
 def predictions(
     family: Stacked,
-    x: NDArray[np.float64],
+    x: Values,
     outcome: Outcome,
     splits: Sequence[Split],
-    groups: NDArray[np.int64],
+    groups: Codes,
     generator: np.random.Generator,
 ) -> tuple[Predictions, ...]:
     """Held-out predictions of fits, of fits to half of the training rows, and both for the `first` part."""
@@ -109,13 +115,12 @@ def predictions(
     return tuple(held_out)
 
 
-def thinned(
-    splits: Sequence[Split], groups: NDArray[np.int64], most: int, generator: np.random.Generator
-) -> list[Split]:
+def thinned(splits: Sequence[Split], groups: Codes, most: int, generator: np.random.Generator) -> list[Split]:
     """The same splits, with training sets of random groups, about `most` rows at most."""
     thinner = []
     for training, test in splits:
         order = generator.permutation(np.unique(groups[training]))
         count = max(2, round(len(order) * most / training.sum()))
-        thinner.append((training & np.isin(groups, order[:count]), test))
+        chosen = np.isin(groups, order[:count])
+        thinner.append((training & chosen, test))
     return thinner
