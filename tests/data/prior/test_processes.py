@@ -9,7 +9,7 @@ from infoscope.data.prior.chains import Chain
 from infoscope.data.prior.dynamics import COUPLING_SHARES, Coupling
 from infoscope.data.prior.normal_processes import Autoregression, FractionalPair
 from infoscope.data.prior.processes import FAMILIES, TYPES, is_exact, process
-from infoscope.data.prior.transitions import NumberTransition
+from infoscope.data.prior.transitions import CountTransition, NumberTransition
 from infoscope.data.prior.windows import NOTHING, Truth, Window, mixture_truth
 from tests.data.common import plug_in
 from tests.refusals import refused
@@ -241,6 +241,27 @@ def test_chains_of_labels_have_the_information_of_their_tables(family, kind, see
     truth = dynamics.truth(generator())
     assert truth.transfer_entropy == pytest.approx(transfer, abs=0.006)
     assert truth.information == pytest.approx(plug_in(past_x, now), abs=0.006)
+
+
+TRANSITIONS = {
+    "two normals": NumberTransition(chain_processes.constant(1.0), chain_processes.constant(0.5), gap=1.2),
+    "Poisson": CountTransition(chain_processes.constant(3.0)),
+    "negative binomial": CountTransition(chain_processes.constant(3.0), shape=2.0),
+}
+
+
+@pytest.mark.parametrize("name", TRANSITIONS)
+def test_draws_of_a_transition_have_the_moments_of_its_densities(name):
+    """Within 5 standard errors."""
+    transition = TRANSITIONS[name]
+    present = np.zeros(100_000)
+    drawn = transition.draw(present, present, generator())
+    values = transition.values(drawn, 200)
+    weights = transition.weights(values, present[:1], present[:1])[:, 0]
+    for power in (1, 2):
+        moment = np.average(values**power, weights=weights)
+        error = np.std(drawn**power) / np.sqrt(len(drawn))
+        assert np.mean(drawn**power) == pytest.approx(moment, abs=5 * error)
 
 
 def test_a_copied_label_informs_about_all_of_y():
