@@ -237,6 +237,7 @@ class Endless:
     [
         ({"bound": [("js", "dv"), "dv"]}, "bound", "conflict"),
         ({"bound": ["dv", ()]}, "bound", "conflict"),
+        ({"bound": ["dv", ("js", "js")]}, "bound", "conflict"),
         ({"bound": ["dv"]}, "bound", "length"),
         ({"bound": "flo"}, "critic", "type"),  # which has no second scores
         ({"source": [SOURCE], "steps": [3, 3]}, "steps", "length"),
