@@ -92,7 +92,8 @@ def test_summary_is_consistent():
 
 
 @pytest.mark.parametrize(
-    ("argument", "value", "code"), [("bound", "dvv", "name"), ("batch", 1, "range"), ("source", object(), "type")]
+    ("argument", "value", "code"),
+    [("bound", "dvv", "name"), ("batch", 1, "range"), ("batches", 1, "range"), ("source", object(), "type")],
 )
 def test_bad_input(argument, value, code):
     arguments = {"source": GaussianPairs(1, mutual_information=1.0), "bound": "dv", "batch": 4, "batches": 4}
