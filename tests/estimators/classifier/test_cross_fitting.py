@@ -192,6 +192,7 @@ Y = np.arange(30) % 3
         ({"labels": np.zeros(30)}, "labels['y']", "constant"),
         ({"labels": np.arange(30) // 29}, "labels", "few"),
         ({"groups": Y, "folds": 3}, "labels", "few"),
+        ({"folds": 2}, "folds", "range"),
         ({"floor": 0.5}, "floor", "range"),
         ({"blocks": {"y": Z}}, "blocks and labels", "conflict"),
         ({"subsets": [()]}, "subsets", "invalid"),
