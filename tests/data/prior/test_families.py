@@ -115,6 +115,15 @@ def test_unordered_categories_agree_with_the_table_of_many_draws(maker):
     assert plug_in(*codes_of_variables) == pytest.approx(truth, abs=0.008 + 0.01 * truth)
 
 
+@pytest.mark.parametrize("column", [0, 1])
+def test_no_column_of_a_sum_modulo_a_number_informs_alone(column):
+    part = latent.look_up(request("categories", "categories", 0.6, (4, 1)), generator(7))
+    assert "sum of 2 x 4 levels" in part.description
+    x, y = part.draw(20_000, generator(1))
+    alone = replace(x, labels=x.labels[:, [column]])
+    assert abs(information_of_table(alone, y)) < 0.002
+
+
 def normal_pair(rho):
     """y = rho x + noise, as a distribution function and draws given the scores of x."""
     spread = np.sqrt(1 - rho**2)
