@@ -74,6 +74,7 @@ def test_compat_takes_absolute_values_as_npeet_does():
         (npeet.tc(X), knn.total_correlation(X, 3)),
         (npeet.midc(C, W), knn.mutual_information(W, C, 3)),
         (npeet.midd(W > 0, C), knn.mutual_information(W > 0, C, 1)),
+        (npeet.cmidd(C, D, W > 0), knn.conditional_mutual_information(C, D, W > 0, 1)),
     ],
 )
 def test_the_default_is_knn_in_bits(value, estimate):
@@ -88,6 +89,10 @@ def test_base():
 @pytest.mark.parametrize(
     ("part", "rest", "whole"),
     [
+        (npeet.centropy(X, Y), npeet.mi(X, Y), npeet.entropy(X)),
+        (npeet.centropyd(C, D), npeet.midd(C, D), npeet.entropyd(C)),
+        (npeet.ctcd(CD, W > 0), npeet.corexd(CD, W > 0), npeet.tcd(CD)),
+        (npeet.ctccd(W, CD), npeet.corexcd(W, CD), npeet.tc(W)),
         (npeet.centropycd(W, C), npeet.micd(W, C), npeet.entropy(W)),  # H(x | y) + I(x; y) = H(x)
         (npeet.centropydc(C, W), npeet.midc(C, W), npeet.entropyd(C)),  # NPEET's centropydc returns H(y | x)
         (npeet.ctc(X, Y), npeet.corex(X, Y), npeet.tc(X)),  # TC = TC given y + what y explains
