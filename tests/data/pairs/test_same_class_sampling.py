@@ -44,11 +44,13 @@ def test_joint_distribution_of_the_items(drawn):
     """Chi-square over all pairs of items: a fair class, uniform items, another item of the class or any of the other
     class (class frequencies, flips and partners at once); false-alarm rate 1e-6."""
     x, y = drawn
-    count = LABELS.bincount()[LABELS].double()
-    same = (LABELS[:, None] == LABELS).double()
-    partner = (1 - CROSSOVER) * same * (1 - torch.eye(ITEMS)) / (count[:, None] - 1)
-    other = CROSSOVER * (1 - same) / count
-    assert p_value(x * ITEMS + y, (partner + other) / (2 * count[:, None])) > FALSE_ALARM
+    members = LABELS.bincount()[LABELS].double()
+    is_same_class = (LABELS[:, None] == LABELS).double()
+    is_partner = is_same_class - torch.eye(ITEMS)
+    partner = (1 - CROSSOVER) * is_partner / (members - 1)
+    flipped = CROSSOVER * (1 - is_same_class) / members
+    of_x = 1 / (2 * members[:, None])
+    assert p_value(x * ITEMS + y, of_x * (partner + flipped)) > FALSE_ALARM
 
 
 def test_sources_are_independent(drawn):
