@@ -102,22 +102,6 @@ def test_integers_of_one_distribution_have_one_type(name, n):
         assert as_variable("x", values(draws(seed), n)).kind == kind
 
 
-@pytest.mark.parametrize(
-    ("values", "notes"), [(np.array([0.0, 1, 1, 0]), 1), (np.arange(100) / 1, 0), (Continuous([1, 0, 1, 0]), 0)]
-)
-def test_labels_as_floats_are_numbers_with_a_note(values, notes):
-    variable = as_variable("x", values)
-    assert variable.kind == "continuous"
-    assert len(variable.notes) == notes
-
-
-def test_constant_columns_are_left_out_with_a_note():
-    x, y = normal_pairs(300, 0.8)
-    estimated = estimate(np.column_stack([x, np.full(300, 2.5)]), y)
-    assert estimated.value == estimate(x, y).value
-    assert any("left out" in note for note in estimated.notes)
-
-
 @pytest.mark.parametrize("constant", [np.ones((60, 2)), ["a"] * 60])
 def test_a_constant_variable_is_refused(constant):
     with refused("y", "constant"):
@@ -168,7 +152,7 @@ def test_missing_labels_are_never_a_label(call, labels):
     ],
 )
 def test_numbers_and_dates_as_texts_are_refused(texts):
-    encoded = np.char.encode(texts, "utf-8")
+    encoded = [text.encode() for text in texts]
     for value in (texts, encoded, pd.DataFrame({"dose": texts})):
         with refused("x", "type") as caught:
             as_variable("x", value)
@@ -186,10 +170,7 @@ def test_names_that_hold_digits_are_categories(texts):
     ("value", "code"),
     [
         (["a", 1, "b"], "type"),
-        (np.array([1j, 2, 3], dtype=object), "type"),
-        (torch.tensor([1j, 2]), "type"),
         (list(pd.date_range("2020-01-01", periods=2).date), "type"),
-        (np.empty((0, 2)), "length"),
         (scipy.sparse.csr_matrix((1_000_000, 100)), "shape"),
         (NORMAL * 1e307, "range"),  # gave 2.083 nats with an error of 3e-17
     ],
@@ -203,13 +184,10 @@ def test_what_is_no_sample_of_numbers_or_categories_is_refused(declared, value, 
 @pytest.mark.parametrize("values", [[0.5, 1.5, 2.5], [1, 2, 1], ["a", "b", "a"]])
 def test_a_mask_is_never_forgotten(values):
     hidden = np.ma.array(values, mask=[False, True, False])
-    for value in (hidden, Discrete(hidden), [Discrete(values), Discrete(hidden)]):
-        with refused("x", "missing"):
-            as_variable("x", value)
-        with refused("x", "missing"):
-            single_columns("x", value)
-    with refused("y", "missing"):
-        as_codes("y", hidden)
+    for value in (Discrete(hidden), [Discrete(values), Discrete(hidden)]):
+        for call in (as_variable, single_columns):
+            with refused("x", "missing"):
+                call("x", value)
     assert as_variable("x", np.ma.array(values)).n == 3
 
 
@@ -264,15 +242,12 @@ def shuffled(series):
     return series.iloc[draws(2).permutation(len(series))]
 
 
-def test_pandas_rows_of_the_same_names_are_put_in_one_order():
-    """Matched by position this pair has .00 nats."""
+def test_names_of_rows_order_groups_and_declared_columns():
+    """Of x and y in tests/test_every_entry.py."""
     x, y = map(named_series, normal_pair(300, 0.8))
     exact = estimate(x, y, "ksg").value
-    other_order = shuffled(y)
-    for left, right in ((x, other_order), (x.to_frame(), [Continuous(other_order)])):
-        estimated = estimate(left, right, "ksg")
-        assert estimated.value == pytest.approx(exact, abs=1e-12)
-        assert any("y" in note and "index" in note for note in estimated.notes)
+    declared = estimate(x.to_frame(), [Continuous(shuffled(y))], "ksg")
+    assert declared.value == pytest.approx(exact, abs=1e-12)
     groups = shuffled(named_series(np.arange(300) // 3))
     assert estimate(x, y.to_numpy(), groups=groups).units == 100
 
@@ -306,10 +281,9 @@ def test_rows_with_missing_values_are_left_out_and_counted():
     y[5:10] = np.nan
     table = pd.DataFrame({"dose": x, "arm": label})
     table.loc[:3, "arm"] = np.nan  # whole numbers become floats
-    for left in (table, (Continuous(x), Discrete(label))):
-        estimated = estimate(left, y, "ksg")
-        assert estimated.n == 290
-        assert estimated.value == exact.value
+    estimated = estimate(table, y, "ksg")
+    assert estimated.n == 290
+    assert estimated.value == exact.value
     assert "'dose'" in str(estimate(table, y).notes[0])
     assert diagnose(table, y).pairs.n == 290
     with refused("x", "missing") as caught:
@@ -340,21 +314,6 @@ def test_other_lengths_are_refused(n, groups, argument):
 
 
 # Angles
-
-
-def test_an_angle_is_the_same_a_period_on():
-    """An axis of 180 degrees, of which the response knows the cosine of twice the angle."""
-    g = draws()
-    degrees = g.uniform(0, 180, 500)
-    response = np.cos(2 * np.pi * degrees / 180) + 0.5 * g.normal(size=500)
-    turns = 180 * g.integers(-3, 4, 500)
-    as_axis = estimate(Angle(degrees, 180), response, "ksg")
-    as_number = estimate(degrees, response, "ksg")
-    turned = estimate(Angle(degrees + turns, 180), response, "ksg")
-    assert turned.value == pytest.approx(as_axis.value, abs=1e-6)
-    assert abs(as_axis - as_number) > 1e-3
-    assert "Angle(values, 180)" in as_number.notes[0]
-    assert not as_axis.notes
 
 
 @pytest.mark.parametrize("period", [0, np.inf, "360"])
