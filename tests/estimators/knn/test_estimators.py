@@ -141,18 +141,6 @@ def test_ties_survive_scaling(scale):
 # Invariances
 
 
-@pytest.mark.parametrize("rename", [lambda codes: np.array(["ash", "oak", "elm"])[codes], lambda c: Discrete(c * 0.01)])
-def test_names_and_order_of_classes_do_not_matter(rename):
-    generator = np.random.default_rng(2)
-    labels = generator.integers(0, 3, 800)
-    condition = generator.integers(0, 3, 800)
-    z = generator.normal(size=(800, 12)) + labels[:, None]
-    renamed = rename(labels)
-    expected = conditional_mutual_information(z, labels, condition)
-    estimate = conditional_mutual_information(z, renamed, condition)
-    assert estimate.value == pytest.approx(expected, abs=1e-12)
-
-
 @pytest.mark.parametrize("constant", [np.ones((500, 2)), ["a"] * 500])
 def test_given_a_constant_it_is_the_information_without_it(constant):
     x, y = normal_pair(500, 0.7)
@@ -168,10 +156,8 @@ def test_scales_do_not_matter(scale):
     x = generator.normal(size=(500, 5))
     y = x[:, 0] + generator.normal(size=500)
     labels = generator.integers(0, 3, 500)
-    of_numbers = mutual_information(x, y)
     of_labels = conditional_mutual_information(x, labels, y)
     for scaled in (x * [scale, 1, 1, 1, 1], -x * scale):
-        assert mutual_information(scaled, y).value == pytest.approx(of_numbers, abs=1e-12)
         estimate = conditional_mutual_information(scaled, labels, y * scale)
         assert estimate.value == pytest.approx(of_labels, abs=1e-12)
     assert entropy(x * scale).value == pytest.approx(entropy(x) + 5 * np.log(scale), abs=1e-9)
