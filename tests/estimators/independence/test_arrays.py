@@ -83,7 +83,6 @@ def test_residuals_of_constants_are_independent():
     [
         (np.ones(N), W, "x", "constant"),
         (E, W[:-1], "x and y", "length"),
-        (E, np.where(W > 1, np.nan, W), "y", "missing"),
         (E, [f"row {place}" for place in range(N)], "y", "constant"),
         (E[:3], W[:3], "x and y", "few"),
     ],
