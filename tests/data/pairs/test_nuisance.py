@@ -65,6 +65,17 @@ def test_without_nuisance_nothing_changes(channels):
     assert torch.equal(plain.expand(-1, -1, 3, -1, -1), pairs(patches(), 0.0, 3, None))
 
 
+def stacked(pool: ImagePool, eta: float) -> torch.Tensor:
+    """Images x, then y, of three sources as three channels."""
+    source = ImagePairs(pool, (3, 1, 1), 12, 0.1, eta, SCENES)
+    return torch.cat(source.sample(30, generator()))
+
+
+def test_stacked_channels_lie_over_the_three_of_the_scene():
+    expected = stacked(patches(), 0.0) + 0.5 * stacked(BLACK, 1.0)
+    torch.testing.assert_close(stacked(patches(), 0.5), expected.clamp(max=1.0))
+
+
 def test_the_generator_advances_alike_at_every_strength():
     states = []
     for eta in (0.0, 1.0):
@@ -77,9 +88,10 @@ def test_the_generator_advances_alike_at_every_strength():
 def test_scenes_are_drawn_uniformly_and_apart():
     """Chi-square of the scenes of x and y together, of a batch and the next, and beside a label, over 60 batches whose
     streams branch off one generator; family-wise false-alarm rate 1e-6."""
-    grey = torch.arange(10, dtype=torch.uint8).view(-1, 1, 1, 1).expand(-1, 1, 1, 3)
-    numbers = ImagePool(grey, torch.zeros(10, dtype=torch.int64), "numbers")
-    source = ImagePairs(BLACK, (1, 1, 1), 1, 0.1, 1.0, numbers)
+    numbers = torch.arange(10, dtype=torch.uint8)
+    grey = numbers.view(-1, 1, 1, 1).expand(-1, 1, 1, 3)
+    scenes = ImagePool(grey, torch.zeros(10, dtype=torch.int64), "numbers")
+    source = ImagePairs(BLACK, (1, 1, 1), 1, 0.1, 1.0, scenes)
     shared = generator()
     batches = []
     for _ in range(60):
