@@ -5,6 +5,8 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
 
 from infoscope.data.tasks.difficult import DIFFICULT
 from tests.data.common import plug_in
@@ -58,7 +60,8 @@ def test_angles_have_the_entropy_of_a_wrapped_normal(degrees):
 @pytest.mark.parametrize("strength", [1, 3, 8, 20])
 def test_a_weak_table_shifts_the_test_by_its_strength(strength):
     """The statistic of 1,000 rows, less its degree of freedom, has the strength as its mean."""
-    name, generator = f"weak-table-{strength}", np.random.default_rng(0)
+    name = f"weak-table-{strength}"
+    generator = np.random.default_rng(0)
     assert truth(name) == pytest.approx(strength / 2000, rel=1e-6)
     statistics = []
     for _ in range(400):
@@ -71,10 +74,12 @@ def test_a_weak_table_shifts_the_test_by_its_strength(strength):
 @pytest.mark.parametrize("name", ["embeddings-32-32", "embeddings-128-16"])
 def test_embeddings_have_the_information_of_their_correlations(name):
     x, y = drawn(name)
-    x, y = x - x.mean(axis=0), y - y.mean(axis=0)
-    squared = np.linalg.svd(np.linalg.qr(x)[0].T @ np.linalg.qr(y)[0], compute_uv=False) ** 2
+    basis_x, _ = np.linalg.qr(x - x.mean(axis=0))
+    basis_y, _ = np.linalg.qr(y - y.mean(axis=0))
+    correlations = np.linalg.svd(basis_x.T @ basis_y, compute_uv=False)
+    nats = -0.5 * np.log1p(-(correlations**2)).sum()
     bias = x.shape[1] * y.shape[1] / (2 * ROWS)
-    assert -0.5 * np.log1p(-squared).sum() - bias == pytest.approx(truth(name), abs=0.015)
+    assert nats - bias == pytest.approx(truth(name), abs=0.015)
 
 
 def test_the_score_explains_its_share():
@@ -85,10 +90,7 @@ def test_the_score_explains_its_share():
 
 def test_a_linear_classifier_loses_the_entropy_of_the_label_given_the_columns():
     """The optimal classifier is linear; fitted to half of the rows it loses little more."""
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.metrics import log_loss
-
     x, y = DIFFICULT["label-of-50-columns"].sample(40_000, np.random.default_rng(2))
-    fitted = LogisticRegression().fit(x[:20_000], y[:20_000])
-    loss = log_loss(y[20_000:], fitted.predict_proba(x[20_000:]))
+    classifier = LogisticRegression().fit(x[:20_000], y[:20_000])
+    loss = log_loss(y[20_000:], classifier.predict_proba(x[20_000:]))
     assert math.log(5) - loss == pytest.approx(truth("label-of-50-columns"), abs=0.02)
