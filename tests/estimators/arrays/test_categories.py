@@ -7,7 +7,7 @@ from scipy.special import entr, gammaln, polygamma, rel_entr
 from infoscope.estimators import discrete, knn
 from infoscope.estimators.arrays import estimate
 from infoscope.estimators.columns import Discrete
-from tests.estimators.samples import draws
+from tests.estimators.samples import covering, draws, mean_standard_error
 from tests.refusals import refused
 
 NAMES = ("plug-in", "miller-madow", "grassberger", "chao-shen", "shrinkage", "nsb")
@@ -112,10 +112,8 @@ def test_intervals_cover_and_errors_are_the_spread_of_estimates(method):
     """40 samples of 600 rows: 95 % covered; fewer than 32 in one of 5,000 runs. The spread is known to an eighth."""
     truth = information(TABLE)
     estimates = [estimate(*sample(600, seed), method) for seed in range(40)]
-    covered = [estimated.low <= truth <= estimated.high for estimated in estimates]
-    assert sum(covered) >= 32
-    errors = [estimated.standard_error for estimated in estimates]
-    assert np.mean(errors) == pytest.approx(np.std(estimates), rel=0.45)
+    assert covering(estimates, truth) >= 32
+    assert mean_standard_error(estimates) == pytest.approx(np.std(estimates), rel=0.45)
 
 
 @pytest.mark.parametrize("method", ["nsb", "shrinkage"])
