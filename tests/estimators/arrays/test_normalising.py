@@ -8,6 +8,7 @@ from scipy.stats import entropy
 
 from infoscope.estimators.arrays import estimate, normalised
 from infoscope.estimators.columns import Discrete
+from tests.estimators.samples import covering, mean_standard_error
 from tests.refusals import refused
 
 
@@ -30,10 +31,8 @@ INFORMATION = ENTROPY_X + ENTROPY_Y - ENTROPY
 def test_intervals_cover_the_closed_form_and_errors_are_those_of_new_samples(by, truth):
     """60 samples: 51 to 60 intervals of 95 % hold it but in 1 of 1,000 cases; the spread's own error is a tenth."""
     shares = [normalised(*channel(400, seed), by, "miller-madow") for seed in range(60)]
-    covered = [share.low <= truth <= share.high for share in shares]
-    assert sum(covered) >= 51
-    errors = [share.standard_error for share in shares]
-    assert np.mean(errors) == pytest.approx(np.std(shares, ddof=1), rel=1 / 3)
+    assert covering(shares, truth) >= 51
+    assert mean_standard_error(shares) == pytest.approx(np.std(shares, ddof=1), rel=1 / 3)
 
 
 def test_numbers_have_no_entropy_to_be_a_share_of():
