@@ -6,7 +6,14 @@ import pytest
 from infoscope.estimators import knn
 from infoscope.estimators.arrays import estimate
 from infoscope.estimators.columns import Continuous
-from tests.estimators.samples import draws, normal_information, normal_pair, normal_pairs
+from tests.estimators.samples import (
+    covering,
+    draws,
+    mean_standard_error,
+    normal_information,
+    normal_pair,
+    normal_pairs,
+)
 
 
 @pytest.mark.parametrize(("name", "form"), [("ksg", "ksg1"), ("ksg-2", "ksg2")])
@@ -35,11 +42,8 @@ def test_the_interval_is_that_of_new_samples(method, correlation):
     values of rows alone is 0.7 to 0.8 of it.
     """
     estimates = [estimate(*normal_pairs(300, correlation, seed=seed), method) for seed in range(30)]
-    expectation = np.mean(estimates)
-    covered = [estimated.low <= expectation <= estimated.high for estimated in estimates]
-    assert sum(covered) >= 24
-    standard_errors = [estimated.standard_error for estimated in estimates]
-    assert 0.75 < np.mean(standard_errors) / np.std(estimates, ddof=1) < 1.4
+    assert covering(estimates, np.mean(estimates)) >= 24
+    assert 0.75 < mean_standard_error(estimates) / np.std(estimates, ddof=1) < 1.4
 
 
 @pytest.mark.parametrize(("correlation", "variable"), [(0.9, "x"), (0.0, "y")])
