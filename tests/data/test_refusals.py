@@ -76,6 +76,7 @@ PAIRS = [
     *wrong(hidden, "shape", backgrounds=GREY, grid=(2, 1, 1)),
     *wrong(texts_of, "invalid", pool=vectors_of(0, 1, 2, 2)),
     *wrong(texts_of, "few", pool=vectors_of(0, 1, 1, 1)),
+    *wrong(mixed, "range", crossover=0.7, grid=(2, 5), size=0),
     *wrong(mixed, "shape", images=RGB),
     *wrong(mixed, "few", images=ImagePool(GREY.images, torch.tensor([0, 1, 1, 1]), "few")),
     *wrong(mixed, "invalid", texts=vectors_of(0, 1, 2, 2)),
@@ -110,7 +111,7 @@ TWELVE = np.zeros((12, 3, 6, 5), np.uint8)
 Y, D = [2, 2, 0, 0, 2, 0] * 2, ["b", "a", "a", "b", "b", "a"] * 2
 of_arrays = partial(DomainDataset.of_arrays, **{"x": TWELVE, "y": Y, "d": D})
 DOMAINS = of_arrays()
-CROSSED = of_arrays(x=np.zeros((180, 1)), y=[0, 1] * 90, d=[0] * 60 + [1] * 60 + [2] * 60)
+CROSSED = of_arrays(x=np.zeros((180, 1)), y=[0, 1] * 90, d=np.repeat([0, 1, 2], 60))
 NAMESAKES = of_arrays(x=np.zeros((180, 1)), y=CROSSED.y, d=CROSSED.d, domain_names=("up", "up", "down"))
 FEW = of_arrays(x=np.zeros((4, 1)), y=[0] * 4, d=[0] * 4, groups=[1, 1, 2, 2])
 split = partial(CROSSED.split, **{"held_out": 0, "validation": 0.2, "generator": generator()})
@@ -138,7 +139,7 @@ ITEMS = [
     *wrong(turned, "range", per_class=0),
 ]
 
-ROWS = np.array([(a, b, c) for a in range(2) for b in range(3) for c in range(2)])
+ROWS = np.array(list(np.ndindex(2, 3, 2)))
 PIXELS = torch.zeros(12, 1, 4, 6)
 factors = partial(FactorDataset, **{"images": PIXELS, "factors": ROWS, "factor_names": ("colour", "size", "side")})
 two = partial(FactorDataset, **{"images": PIXELS[:2], "factors": [[0], [1]], "factor_names": ["f"]})
