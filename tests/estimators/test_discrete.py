@@ -55,6 +55,7 @@ COIN = draws().integers(0, 2, 1000)
     [
         lambda: entropy(Discrete(IDS)),
         lambda: mutual_information([f"row {i}" for i in IDS], COIN),
+        lambda: mutual_information(COIN, Discrete(IDS)),
         lambda: conditional_mutual_information(COIN, COIN[::-1], Discrete(IDS)),
         lambda: total_correlation([Discrete(IDS), COIN]),
         lambda: uncertainty.subsample(Discrete(IDS), COIN),
