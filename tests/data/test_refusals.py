@@ -19,6 +19,7 @@ from infoscope.data import (
     LabelledTexts,
     MixedPairs,
     TextPairs,
+    channel_information,
     cifar10,
     cola,
     crmnist,
@@ -30,12 +31,13 @@ from infoscope.data import (
     mnist,
     nli,
     rotated_mnist,
+    sentences,
     sprites,
     sst2,
     textures,
     transformations,
 )
-from infoscope.data.tasks import catalogue, independence
+from infoscope.data.tasks import beyond_normal, catalogue, independence
 from tests.data.common import generator, wrong
 from tests.refusals import refused
 
@@ -62,6 +64,7 @@ texts_of = partial(TextPairs, sources=2)
 PAIRS = [
     (partial(crossover_for, -1e-9, 10), "mutual_information", "range"),
     *wrong(partial(ChannelPairs, 10), "range", crossover=0.7),
+    (partial(channel_information, -0.01, 10), "crossover", "range"),
     *wrong(ChannelPairs, "range", sources=0),
     (partial(GaussianPairs, 10, -0.1), "mutual_information", "range"),
     (partial(GaussianPairs, 0, 0.1), "dim", "range"),
@@ -93,6 +96,7 @@ folds = partial(EIGHT.folds, generator=generator())
 generated = partial(textures, **{"n": 3, "generator": generator()})
 POOLS = [
     *wrong(image_pool, "shape", images=GREY.images.float()),
+    *wrong(image_pool, "shape", images=GREY.images[:0]),
     *wrong(image_pool, "length", labels=BITS[:3]),
     *wrong(vector_pool, "shape", vectors=torch.ones(4)),
     *wrong(vector_pool, "missing", vectors=torch.full((4, 2), NAN)),
@@ -119,9 +123,11 @@ coloured = partial(crmnist, **{"base": "digits"})
 turned = partial(rotated_mnist, **{"base": NOISE})
 ITEMS = [
     *wrong(of_arrays, "shape", x=np.zeros((12, 28, 28, 3), np.uint8)),
+    *wrong(of_arrays, "shape", x=np.zeros(12)),
     *wrong(of_arrays, "type", x="twelve images"),
     *wrong(of_arrays, "missing", x=np.full((12, 2), NAN)),
     *wrong(of_arrays, "range", x=np.full((12, 4, 4), 2.0)),
+    *wrong(of_arrays, "range", x=np.zeros((12, 4, 4), np.int64)),
     *wrong(of_arrays, "length", y=[0, 1], d=[0, 1], groups=[0, 1]),
     (partial(of_arrays, class_names=("zero", "one")), "y", "length"),
     *wrong(DOMAINS.images, "shape", index=[12]),
@@ -150,6 +156,7 @@ FACTOR_SETS = [
     *wrong(two, "length", factor_values=[["a"], ["b"]]),
     (partial(two, factors=[[0], [2]], factor_values=[["a", "b"]]), "factors", "range"),
     *wrong(FACTORS.images, "range", index=[0, 12]),
+    *wrong(partial(FACTORS.sample, generator=generator()), "range", n=0),
     *wrong(FACTORS.images, "shape", index=[0.5]),
     *wrong(FACTORS.resized, "range", size=0),
     (partial(FACTORS.thinned, {"size": 0}), "every['size']", "range"),
@@ -167,6 +174,7 @@ TEXTS = [
     (lambda: texts().premises, "texts", "invalid"),
     *wrong(texts().take, "shape", rows=[True]),
     *wrong(nli, "name", name="anli"),
+    *wrong(partial(sentences, generator=generator()), "range", per_class=0),
     *wrong(inference, "range", n=0, artefact=-0.1),
     (partial(transformations.transformed, "upside-down", ["a"], generator()), "name", "name"),
 ]
@@ -174,6 +182,7 @@ for of_pairs in ("hypothesis_only", "premise_only", "raw_overlap", "overlap_leve
     TEXTS.append((partial(getattr(transformations, of_pairs), ["a b", "c"]), "pairs", "invalid"))
 DISTRIBUTIONS = [
     (partial(catalogue.case, "gaussian-3"), "distribution", "name"),
+    (partial(beyond_normal.case, "gaussian-3"), "distribution", "name"),
     (partial(independence.setting, "gaussian-3"), "setting", "name"),
 ]
 
