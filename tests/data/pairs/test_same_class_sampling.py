@@ -63,7 +63,8 @@ def test_sources_are_independent(drawn):
 
 def test_any_two_labels_serve_as_the_bit():
     """The lower label is 0 and the higher 1, whatever their names."""
-    pool = EmbeddingPool(torch.tensor([[7.0], [3.0], [7.0], [3.0]]), torch.tensor([7, 3, 7, 3]), "named")
+    labels = torch.tensor([7, 3, 7, 3])
+    pool = EmbeddingPool(labels.float().view(-1, 1), labels, "named")
     x, y = TextPairs(pool, 50).sample(20, torch.Generator().manual_seed(0))
     bits, _ = ChannelPairs(50).sample(20, torch.Generator().manual_seed(0))
     assert torch.equal(x, y)
