@@ -31,7 +31,8 @@ def test_joint_distribution_of_the_items():
     false-alarm rate 1e-6."""
     numbers = ImagePool(torch.arange(5, dtype=torch.uint8).view(-1, 1, 1), IMAGE_LABELS, "numbers")
     rows = EmbeddingPool(torch.arange(7.0).view(-1, 1), TEXT_LABELS, "numbers")
-    x, y = MixedPairs(numbers, rows, (1, 2, 3), crossover=0.2, size=(2, 3)).sample(4000, generator(3))
+    source = MixedPairs(numbers, rows, (1, 2, 3), crossover=0.2, size=(2, 3))
+    x, y = source.sample(4000, generator(3))
     counts = (7 * (255 * x).round() + y).long().flatten().bincount(minlength=35)
     class_x = (IMAGE_LABELS == 8).long()
     class_y = TEXT_LABELS
