@@ -59,7 +59,8 @@ def test_labels_hospitals_slides_and_patches(root):
     patient_names = data.extra_names["patient"]
     assert [patient_names[code] for code in data.extra["patient"]] == list(patients)
     assert data.image_shape == (3, 96, 96)
-    np.testing.assert_allclose(data.images([8, 1]), PIXELS[[8, 1]].transpose(0, 3, 1, 2) / 255.0)
+    pixels = PIXELS[[8, 1]].transpose(0, 3, 1, 2)
+    np.testing.assert_allclose(data.images([8, 1]), pixels / 255.0)
 
 
 # Training and in-domain validation as the table says; hospitals 1 and 2 are out of domain, whatever it says.
