@@ -98,7 +98,9 @@ def test_bimodal_columns_have_the_stated_margins():
 
 def of_mixed_columns(x, y):
     means = pd.Series({"a": -2.0, "b": 0.0, "c": 1.5})
-    marginal = stats.norm.pdf(np.asarray(y)[:, None], means.to_numpy(), np.hypot(0.8, 0.7)).mean(axis=1)
+    spread = np.hypot(0.8, 0.7)
+    densities = stats.norm.pdf(y[:, None], means.to_numpy(), spread)
+    marginal = densities.mean(axis=1)
     centre = means[x["kind"]].to_numpy() + 0.8 * x["size"]
     return stats.norm.logpdf(y, centre, 0.7) - np.log(marginal)
 
@@ -114,7 +116,8 @@ def test_the_mean_log_density_ratio_of_draws_is_the_truth(name, ratio):
     """Within 4.5 standard errors, a false alarm of 7e-6, and a thousandth for the grids of the densities."""
     n = 50_000
     local = ratio(*drawn(name, n))
-    assert local.mean() == pytest.approx(truth(name), abs=4.5 * local.std() / math.sqrt(n) + 1e-3)
+    error = local.std() / math.sqrt(n)
+    assert local.mean() == pytest.approx(truth(name), abs=4.5 * error + 1e-3)
 
 
 # --- correlations, tables and symmetries ---
