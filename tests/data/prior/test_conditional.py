@@ -44,7 +44,9 @@ def test_a_number_gives_the_same_triple(triples):
     again = conditional_distribution(7)
     assert again.truth == triples[7].truth
     assert again.description == triples[7].description
-    for variable, same in zip(again.sample(40, generator(1)), triples[7].sample(40, generator(1))):
+    sample = triples[7].sample(40, generator(1))
+    same_sample = again.sample(40, generator(1))
+    for variable, same in zip(sample, same_sample):
         np.testing.assert_array_equal(variable.numbers, same.numbers)
         np.testing.assert_array_equal(variable.labels, same.labels)
 
