@@ -19,7 +19,8 @@ from infoscope.data.tasks.catalogue import case
 from tests.data.common import generator
 
 POOL = EmbeddingPool(torch.arange(80.0).view(-1, 1), torch.arange(80) % 2, "numbers")
-CROSSED = DomainDataset.of_arrays(np.zeros((180, 1)), np.arange(180) % 4, np.arange(180) // 60, np.arange(180) % 60)
+ITEMS = np.arange(180)
+CROSSED = DomainDataset.of_arrays(np.zeros((180, 1)), y=ITEMS % 4, d=ITEMS // 60, groups=ITEMS % 60)
 
 
 def coloured(g):

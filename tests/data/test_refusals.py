@@ -63,13 +63,12 @@ mixed = partial(MixedPairs, **{"images": GREY, "texts": VECTORS})
 texts_of = partial(TextPairs, sources=2)
 PAIRS = [
     (partial(crossover_for, -1e-9, 10), "mutual_information", "range"),
-    (partial(channel_information, -0.01, 10), "crossover", "range"),
     *wrong(partial(ChannelPairs, 10), "range", crossover=0.7),
+    (partial(channel_information, -0.01, 10), "crossover", "range"),
     *wrong(ChannelPairs, "range", sources=0),
     (partial(GaussianPairs, 10, -0.1), "mutual_information", "range"),
     (partial(GaussianPairs, 0, 0.1), "dim", "range"),
     *wrong(images, "range", crossover=0.7, grid=(2, 5), size=0),
-    (partial(images, grid=(1, 0, 5)), "grid[1]", "range"),
     (partial(images, size=(64, 0)), "size[1]", "range"),
     *wrong(images, "shape", pool=RGB),
     *wrong(images, "invalid", pool=ImagePool(GREY.images, BITS * 0, "one")),
@@ -116,15 +115,15 @@ TWELVE = np.zeros((12, 3, 6, 5), np.uint8)
 Y, D = [2, 2, 0, 0, 2, 0] * 2, ["b", "a", "a", "b", "b", "a"] * 2
 of_arrays = partial(DomainDataset.of_arrays, **{"x": TWELVE, "y": Y, "d": D})
 DOMAINS = of_arrays()
-CROSSED = of_arrays(x=np.zeros((180, 1)), y=[0, 1] * 90, d=[0] * 60 + [1] * 60 + [2] * 60)
+CROSSED = of_arrays(x=np.zeros((180, 1)), y=[0, 1] * 90, d=np.repeat([0, 1, 2], 60))
 NAMESAKES = of_arrays(x=np.zeros((180, 1)), y=CROSSED.y, d=CROSSED.d, domain_names=("up", "up", "down"))
 FEW = of_arrays(x=np.zeros((4, 1)), y=[0] * 4, d=[0] * 4, groups=[1, 1, 2, 2])
 split = partial(CROSSED.split, **{"held_out": 0, "validation": 0.2, "generator": generator()})
 coloured = partial(crmnist, **{"base": "digits"})
 turned = partial(rotated_mnist, **{"base": NOISE})
 ITEMS = [
-    *wrong(of_arrays, "shape", x=np.zeros(12)),
     *wrong(of_arrays, "shape", x=np.zeros((12, 28, 28, 3), np.uint8)),
+    *wrong(of_arrays, "shape", x=np.zeros(12)),
     *wrong(of_arrays, "type", x="twelve images"),
     *wrong(of_arrays, "missing", x=np.full((12, 2), NAN)),
     *wrong(of_arrays, "range", x=np.full((12, 4, 4), 2.0)),
@@ -132,7 +131,6 @@ ITEMS = [
     *wrong(of_arrays, "length", y=[0, 1], d=[0, 1], groups=[0, 1]),
     (partial(of_arrays, class_names=("zero", "one")), "y", "length"),
     *wrong(DOMAINS.images, "shape", index=[12]),
-    *wrong(DOMAINS.images, "shape", index=[-1]),
     *wrong(DOMAINS.subset, "few", index=[]),
     *wrong(CROSSED.resized, "invalid", size=8),
     *wrong(split, "name", held_out="c"),
@@ -147,7 +145,7 @@ ITEMS = [
     *wrong(turned, "range", per_class=0),
 ]
 
-ROWS = np.array([(a, b, c) for a in range(2) for b in range(3) for c in range(2)])
+ROWS = np.array(list(np.ndindex(2, 3, 2)))
 PIXELS = torch.zeros(12, 1, 4, 6)
 factors = partial(FactorDataset, **{"images": PIXELS, "factors": ROWS, "factor_names": ("colour", "size", "side")})
 two = partial(FactorDataset, **{"images": PIXELS[:2], "factors": [[0], [1]], "factor_names": ["f"]})
@@ -158,12 +156,11 @@ FACTOR_SETS = [
     *wrong(two, "length", factor_values=[["a"], ["b"]]),
     (partial(two, factors=[[0], [2]], factor_values=[["a", "b"]]), "factors", "range"),
     *wrong(FACTORS.images, "range", index=[0, 12]),
-    *wrong(FACTORS.images, "range", index=[-1]),
-    *wrong(FACTORS.images, "shape", index=[0.5]),
     *wrong(partial(FACTORS.sample, generator=generator()), "range", n=0),
+    *wrong(FACTORS.images, "shape", index=[0.5]),
+    *wrong(FACTORS.resized, "range", size=0),
     (partial(FACTORS.thinned, {"size": 0}), "every['size']", "range"),
     (partial(FACTORS.thinned, {"hue": 2}), "factor", "name"),
-    *wrong(FACTORS.resized, "range", size=0),
     *wrong(dsprites, "name", part="test"),
     *wrong(sprites, "range", shapes=4, scales=0, orientations=41, positions=33, resolution=15),
 ]
@@ -172,7 +169,6 @@ texts = partial(LabelledTexts, **{"texts": ["a", "b"], "labels": BITS[1:3], "cla
 inference = partial(generated_nli, **{"n": 9, "generator": generator()})
 TEXTS = [
     *wrong(texts, "length", labels=BITS, ids=["x"]),
-    (partial(texts, texts=[], labels=BITS[:0]), "labels", "length"),
     *wrong(texts, "range", labels=torch.tensor([0, 2])),
     *wrong(texts, "invalid", texts=["a", ("b", "c")]),
     (lambda: texts().premises, "texts", "invalid"),

@@ -29,3 +29,12 @@ def normal_information(correlation, dim=1):
 def sample_of(*variables):
     """x, y and perhaps z as the checked sample that `uncertainty` measures."""
     return Sample.of(*variables)[0]
+
+
+def covering(estimates, truth):
+    """The number of estimates whose interval covers the true value."""
+    return sum(estimate.low <= truth <= estimate.high for estimate in estimates)
+
+
+def mean_standard_error(estimates):
+    return np.mean([estimate.standard_error for estimate in estimates])

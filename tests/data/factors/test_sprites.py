@@ -35,8 +35,10 @@ def test_images_depend_on_their_index_only():
     dataset = sprites(resolution=32)
     some = np.random.default_rng(1).choice(len(dataset), 2000)
     images = dataset.images(some)
-    assert torch.equal(images, sprites(resolution=32).images(some[::-1].copy()).flip(0))
-    assert torch.equal(images[:20], torch.cat([dataset.images([place]) for place in some[:20]]))
+    backwards = sprites(resolution=32).images(some[::-1].copy())
+    assert torch.equal(images, backwards.flip(0))
+    for place, image in zip(some[:20], images):
+        assert torch.equal(dataset.images([place])[0], image)
 
 
 def plain(codes: np.ndarray, dataset: FactorDataset) -> np.ndarray:
@@ -44,7 +46,8 @@ def plain(codes: np.ndarray, dataset: FactorDataset) -> np.ndarray:
 
     In sides of the image. The heart's curve has the area 180 pi and the width 32, in units of 0.3 / 29.
     """
-    scale, turn, x, y = (float(values[code]) for values, code in zip(dataset.factor_values[1:], codes[1:]))
+    values = [values[code] for values, code in zip(dataset.factor_values, codes)]
+    scale, turn, x, y = map(float, values[1:])
     side = dataset.image_shape[1]
     centres = (np.arange(side) + 0.5) / side - 0.25
     offset = centres - 0.5 * x + 1j * (centres[:, None] - 0.5 * y)
@@ -57,7 +60,8 @@ def plain(codes: np.ndarray, dataset: FactorDataset) -> np.ndarray:
     t = np.linspace(0, 2 * np.pi, 721)
     up = 13 * np.cos(t) - 5 * np.cos(2 * t) - 2 * np.cos(3 * t) - np.cos(4 * t)
     curve = np.stack([0.15 * np.sin(t) ** 3, 0.3 / 29 * up + 0.0225], 1)
-    return Path(curve).contains_points(np.stack([across, -down], -1).reshape(-1, 2)).reshape(side, side)
+    points = np.stack([across.ravel(), -down.ravel()], 1)
+    return Path(curve).contains_points(points).reshape(side, side)
 
 
 def test_images_are_those_of_a_plain_rendering():
@@ -78,13 +82,15 @@ def test_the_grid_is_that_of_dsprites(part, turns, positions):
 
     The worst overlap is a square at orientation 0 whose edge lies on pixel centres.
     """
-    real, ours = dsprites(part=part), sprites(3, 6, turns, positions)
+    real = dsprites(part=part)
+    ours = sprites(3, 6, turns, positions)
     assert ours.factor_names == real.factor_names
     assert ours.factor_sizes == real.factor_sizes
     for values, expected in zip(ours.factor_values[1:], real.factor_values[1:]):
         np.testing.assert_allclose(values, expected, atol=1e-9)
     some = np.random.default_rng(5).choice(len(real), 500, replace=False)
-    a, b = ours.images(places_of(ours, real.factors[some])) > 0, real.images(some) > 0
-    overlap = (a & b).sum((1, 2, 3)) / (a | b).sum((1, 2, 3))
+    is_white = real.images(some) > 0
+    is_rendered = ours.images(places_of(ours, real.factors[some])) > 0
+    overlap = (is_white & is_rendered).sum((1, 2, 3)) / (is_white | is_rendered).sum((1, 2, 3))
     assert overlap.mean() > 0.998
     assert overlap.min() > 0.8

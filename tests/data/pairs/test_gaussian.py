@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from scipy.stats import multivariate_normal, norm
@@ -31,7 +32,7 @@ def test_x_is_the_first_half_of_one_draw():
 def test_log_ratio_is_the_ratio_of_densities():
     source = correlated(2, 0.7)
     x, y = (variable.double() for variable in source.sample(6, generator()))
-    joint = multivariate_normal(cov=[[1, 0, 0.7, 0], [0, 1, 0, 0.7], [0.7, 0, 1, 0], [0, 0.7, 0, 1]])
+    covariance = np.kron([[1, 0.7], [0.7, 1]], np.eye(2))
     every = torch.cat([x[:, None].expand(6, 6, 2), y.expand(6, 6, 2)], 2).numpy()
-    expected = joint.logpdf(every) - norm.logpdf(every).sum(2)
+    expected = multivariate_normal(cov=covariance).logpdf(every) - norm.logpdf(every).sum(2)
     assert source.log_ratio(x, y).numpy() == pytest.approx(expected, abs=1e-9)

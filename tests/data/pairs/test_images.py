@@ -42,13 +42,14 @@ def test_images_agree_with_pillow(images, grid, size):
     height, width = images.shape[1:]
     numbers = torch.arange(100, dtype=torch.uint8).view(-1, 1, 1)
     items = drawn(numbers, (channels * rows * columns, 1, 1), 1).round().astype(int)
-    canvases = images.numpy()[items].reshape(-1, rows, columns, height, width).swapaxes(2, 3)
+    patches = images.numpy()[items].reshape(-1, rows, columns, height, width)
+    canvases = patches.swapaxes(2, 3).reshape(-1, rows * height, columns * width)
     resized = []
-    for canvas in canvases.reshape(-1, rows * height, columns * width):
-        resized.append(np.asarray(Image.fromarray(canvas).resize(size[::-1], Image.Resampling.BICUBIC)))
-    theirs = np.stack(resized).reshape(64, -1).astype(float)
-    ours = drawn(images, grid, size)
-    assert np.abs(ours - ours.round()).max() < 1e-4  # every value is a multiple of 1/255
-    off = np.abs(ours.round() - theirs)
-    assert off.max() <= 1
-    assert off.mean() < 2e-3
+    for canvas in canvases:
+        resized.append(Image.fromarray(canvas).resize(size[::-1], Image.Resampling.BICUBIC))
+    expected = np.stack(resized).reshape(64, -1).astype(float)
+    levels = drawn(images, grid, size)
+    assert np.abs(levels - levels.round()).max() < 1e-4  # every value is a multiple of 1/255
+    difference = np.abs(levels.round() - expected)
+    assert difference.max() <= 1
+    assert difference.mean() < 2e-3

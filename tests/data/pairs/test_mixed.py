@@ -31,12 +31,17 @@ def test_joint_distribution_of_the_items():
     false-alarm rate 1e-6."""
     numbers = ImagePool(torch.arange(5, dtype=torch.uint8).view(-1, 1, 1), IMAGE_LABELS, "numbers")
     rows = EmbeddingPool(torch.arange(7.0).view(-1, 1), TEXT_LABELS, "numbers")
-    x, y = MixedPairs(numbers, rows, (1, 2, 3), crossover=0.2, size=(2, 3)).sample(4000, generator(3))
+    source = MixedPairs(numbers, rows, (1, 2, 3), crossover=0.2, size=(2, 3))
+    x, y = source.sample(4000, generator(3))
     counts = (7 * (255 * x).round() + y).long().flatten().bincount(minlength=35)
-    class_x, class_y = (IMAGE_LABELS == 8).long(), TEXT_LABELS
-    flips = torch.tensor([0.8, 0.2], dtype=torch.float64)[class_x[:, None] ^ class_y]
-    members = class_x.bincount()[class_x][:, None] * class_y.bincount()[class_y]
-    assert chisquare(counts, (flips / 2 / members).flatten() * 24_000).pvalue > FALSE_ALARM
+    class_x = (IMAGE_LABELS == 8).long()
+    class_y = TEXT_LABELS
+    of_flip = torch.tensor([0.8, 0.2], dtype=torch.float64)
+    of_classes = of_flip[class_x[:, None] ^ class_y] / 2
+    members_x = class_x.bincount()[class_x]
+    members_y = class_y.bincount()[class_y]
+    expected = 24_000 * of_classes / (members_x[:, None] * members_y)
+    assert chisquare(counts, expected.flatten()).pvalue > FALSE_ALARM
 
 
 @pytest.mark.parametrize("size", [30, (7, 11)])

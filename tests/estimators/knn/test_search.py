@@ -42,49 +42,56 @@ def samples(kind, n, dim, generator):
 KINDS = ["normal", "grid", "scales", "heavy tails", "far away", "tiny"]
 
 
+SIZES = ((700, 1, 3), (900, 3, 5), (600, 13, 4), (300, 26, 1), (6, 2, 5))  # rows, columns, k
+
+
+def compare_with_the_distance_matrix(points, k, codes, groups):
+    distances = distance_matrix(points, codes, groups)
+    expected = np.sort(distances, axis=1)[:, :k]
+    neighbours = nearest(points, k, codes, groups=groups)
+    np.testing.assert_array_equal(neighbours.distances, expected)
+    radius = expected[:, -1]
+    has_k = np.isfinite(radius)
+    within = (distances <= radius[:, None]).sum(axis=1)
+    np.testing.assert_array_equal(neighbours.ties[has_k], within[has_k] - k)
+    for i, ids in enumerate(neighbours.ids):
+        ids = ids[ids >= 0]
+        assert len(set(ids)) == len(ids) == np.isfinite(expected[i]).sum()
+        np.testing.assert_array_equal(distances[i, ids], expected[i, : len(ids)])
+    for factor in (0, 0.5, 1, 2.5):
+        radius = factor * np.where(has_k, expected[:, -1], 1.0)
+        inside = (distances < radius[:, None]).sum(axis=1)
+        np.testing.assert_array_equal(count_within(points, radius, codes, groups=groups), inside)
+
+
 @pytest.mark.parametrize("stratified", [False, True])
 @pytest.mark.parametrize(("kind", "grouped"), [*((kind, False) for kind in KINDS), ("normal", True), ("grid", True)])
 def test_exactly_those_of_the_distance_matrix(kind, grouped, stratified):
-    compare_with_the_distance_matrix(kind, grouped, stratified, 0.8)
+    generator = np.random.default_rng(len(kind))
+    for n, dim, k in SIZES:
+        points = samples(kind, n, dim, generator)
+        codes = generator.integers(0, 7, n) if stratified else None
+        groups = generator.integers(0, max(3, n // 10), n) if grouped else None
+        compare_with_the_distance_matrix(points, k, codes, groups)
 
 
 @pytest.mark.parametrize("kind", ["grid", "scales", "far away"])
 def test_leaves_of_few_points_change_nothing(kind, monkeypatch):
     """Most points are then decided by their distance in steps of a byte."""
     monkeypatch.setattr(_numba, "leaf_size", lambda dim: 50)
-    compare_with_the_distance_matrix(kind, False, True, 0.5)
-
-
-def compare_with_the_distance_matrix(kind, grouped, stratified, share):
-    """Of a share of the rows: those that numba's trees divide are many."""
     generator = np.random.default_rng(len(kind))
-    for n, dim, k in ((700, 1, 3), (900, 3, 5), (600, 13, 4), (300, 26, 1), (6, 2, 5)):
-        n = max(6, int(share * n))
+    for n, dim, k in SIZES:
         points = samples(kind, n, dim, generator)
-        codes = generator.integers(0, 7, n) if stratified else None
-        groups = generator.integers(0, max(3, n // 10), n) if grouped else None
-        distances = distance_matrix(points, codes, groups)
-        expected = np.sort(distances, axis=1)[:, :k]
-        found = nearest(points, k, codes, groups=groups)
-        assert np.array_equal(found.distances, expected)
-        whole = np.isfinite(expected[:, -1])
-        assert np.array_equal(found.ties[whole], (distances <= expected[:, -1:]).sum(axis=1)[whole] - k)
-        for i, ids in enumerate(found.ids):
-            there = ids[ids >= 0]
-            assert len(set(there)) == len(there) == np.isfinite(expected[i]).sum()
-            assert np.array_equal(distances[i, there], expected[i, : len(there)])
-        for factor in (0, 0.5, 1, 2.5):
-            radius = factor * np.where(whole, expected[:, -1], 1.0)
-            inside = (distances < radius[:, None]).sum(axis=1)
-            assert np.array_equal(count_within(points, radius, codes, groups=groups), inside)
+        compare_with_the_distance_matrix(points, k, generator.integers(0, 7, n), None)
 
 
 def test_a_count_on_a_line_is_not_fooled_by_the_rounding_of_the_edge():
     """0.3 - 0.1 < 0.2 is true in float64, though 0.3 < 0.1 + 0.2 is too and 0.1 < 0.3 - 0.2 is not."""
     values = np.array([0.1, 0.3, 0.7])[:, None]
     for radius in (0.2, 0.3 - 0.1, 0.7 - 0.3, 0.4, 0.6):
-        expected = (np.abs(values - values.T) < radius).sum(axis=1) - 1
-        assert np.array_equal(count_within(values, np.full(3, radius)), expected)
+        inside = np.abs(values - values.T) < radius
+        counts = count_within(values, np.full(3, radius))
+        np.testing.assert_array_equal(counts, inside.sum(axis=1) - 1)
 
 
 def test_memory_is_linear():
@@ -94,7 +101,7 @@ def test_memory_is_linear():
     tracemalloc.start()
     radius = nearest(points, 5).distances[:, -1]
     count_within(points, radius)
-    peak = tracemalloc.get_traced_memory()[1]
+    _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 20e6
 
@@ -119,6 +126,4 @@ def test_neighbours_that_rounding_cannot_tell_apart_are_found_beside_their_own_g
     """Two clusters so far apart that float32 distances within one are alike; half of the rows are of the own group."""
     generator = np.random.default_rng(seed)
     points = 3 * generator.normal(size=(40, 1)) + 1e7 * generator.integers(0, 2, (40, 1))
-    groups = generator.integers(0, 2, 40)
-    expected = np.sort(distance_matrix(points, None, groups), axis=1)[:, :5]
-    np.testing.assert_array_equal(nearest(points, 5, None, groups).distances, expected)
+    compare_with_the_distance_matrix(points, 5, None, generator.integers(0, 2, 40))

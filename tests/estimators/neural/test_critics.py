@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 import torch
 from torch.testing import assert_close
@@ -23,16 +21,12 @@ def inputs(*shape: int, seed: int = 0) -> torch.Tensor:
     return torch.randn(*shape, dtype=torch.float64, generator=seeded(seed))
 
 
-def perceptron(layers, h: torch.Tensor) -> torch.Tensor:
-    """A perceptron of weights and biases, by plain torch."""
-    *hidden, (weight, bias) = layers
-    for w, b in hidden:
-        h = torch.relu(h @ w.T + b)
-    return h @ weight.T + bias
-
-
-def weights_of(maps) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    return [(layer.weight[0], layer.bias[0]) for layer in maps]
+def perceptron(layers, values: torch.Tensor) -> torch.Tensor:
+    """A perceptron of layers of one member, by plain torch."""
+    *hidden, last = layers
+    for layer in hidden:
+        values = torch.relu(values @ layer.weight[0].T + layer.bias[0])
+    return values @ last.weight[0].T + last.bias[0]
 
 
 def inner_score(critic, x, y):
@@ -40,20 +34,19 @@ def inner_score(critic, x, y):
 
 
 def bilinear_score(critic, x, y):
-    return x @ perceptron(weights_of([critic.map_y]), y)
+    return x @ perceptron([critic.map_y], y)
 
 
 def separable_score(critic, x, y):
     """Rows are x, unlike the published code."""
-    g = perceptron(weights_of(critic.embed_x.layers), x)
-    h = perceptron(weights_of(critic.embed_y.layers), y)
-    return g @ h
+    return perceptron(critic.embed_x.layers, x) @ perceptron(critic.embed_y.layers, y)
 
 
 def joint_score(critic, x, y):
-    first = torch.cat([critic.first_x.weight[0], critic.first_y.weight[0]], dim=1)
-    later = weights_of([*critic.hidden, critic.last])
-    return perceptron([(first, critic.first_y.bias[0]), *later], torch.cat([x, y])).squeeze()
+    of_x = critic.first_x.weight[0] @ x
+    of_y = critic.first_y.weight[0] @ y + critic.first_y.bias[0]
+    hidden = torch.relu(of_x + of_y)
+    return perceptron([*critic.hidden, critic.last], hidden).squeeze()
 
 
 @pytest.mark.parametrize("batched", [False, True])
@@ -74,19 +67,34 @@ def test_scores_are_those_of_one_pair_at_a_time(kind, depth, score, batched):
     critic = make_critic(kind, DIM, dim_y, depth=depth, width=8, embed=5, generator=seeded(3)).double()
     x = inputs(N, DIM)
     y = inputs(M, dim_y, seed=1)
-    scores = critic(x[None], y[None])[0] if batched else critic(x, y)
-    rows = [torch.stack([score(critic, a, b) for b in y]) for a in x]
-    assert_close(scores, torch.stack(rows), rtol=1e-12, atol=1e-14)
+    if batched:
+        (scores,) = critic(x[None], y[None])
+    else:
+        scores = critic(x, y)
+    expected = torch.empty(N, M, dtype=torch.float64)
+    for i in range(N):
+        for j in range(M):
+            expected[i, j] = score(critic, x[i], y[j])
+    assert_close(scores, expected, rtol=1e-12, atol=1e-14)
 
 
-def test_layer_counts_of_the_paper():
-    """Depth L has L + 1 hidden layers: L + 2 maps, the first counted once though it is kept in two blocks."""
-    depth = 2
-    joint = make_critic("joint", 10, 10, depth=depth)
-    assert sum(p.numel() for p in joint.parameters()) == 20 * 256 + 256 + depth * (256 * 256 + 256) + 257
-    separable = make_critic("separable", 10, 10, depth=depth)
-    one = 10 * 256 + 256 + depth * (256 * 256 + 256) + 32 * 256 + 32
-    assert sum(p.numel() for p in separable.parameters()) == 2 * one
+def parameters_of(*widths):
+    """Weights and biases of a perceptron of these widths."""
+    count = 0
+    for width, following in zip(widths, widths[1:]):
+        count += width * following + following
+    return count
+
+
+def test_depth_counts_hidden_layers_after_the_first():
+    """As in the paper; the first layer of a joint critic is counted once, though it is kept in two blocks."""
+    joint = make_critic("joint", 10, 10, depth=2)
+    separable = make_critic("separable", 10, 10, depth=2)
+    for critic, count in (
+        (joint, parameters_of(20, 256, 256, 256, 1)),
+        (separable, 2 * parameters_of(10, 256, 256, 256, 32)),
+    ):
+        assert sum(parameter.numel() for parameter in critic.parameters()) == count
 
 
 FAN_IN = {"map_y": 60, "embed_x.layers.0": 40, "embed_y.layers.0": 60, "first_x": 100, "first_y": 100}
@@ -105,8 +113,8 @@ def test_initial_distribution_is_that_of_torch_linear(kind):
         assert parameter.square().mean().item() == pytest.approx(limit**2 / 3, rel=tolerance)
 
 
-def same_weights(a, b) -> bool:
-    return all(torch.equal(one, other) for one, other in zip(a.parameters(), b.parameters(), strict=True))
+def flat_weights(critic) -> torch.Tensor:
+    return torch.cat([parameter.flatten() for parameter in critic.parameters()])
 
 
 @pytest.mark.parametrize("kind", ["bilinear", "separable", "joint"])
@@ -115,11 +123,11 @@ def test_a_member_is_the_critic_made_with_its_generator(kind):
     stacked = make_critic(kind, DIM, DIM, width=8, members=3, generator=[seeded(seed) for seed in seeds])
     for k, seed in enumerate(seeds):
         single = make_critic(kind, DIM, DIM, width=8, generator=seeded(seed))
-        assert same_weights(stacked.member(k), single)
+        assert torch.equal(flat_weights(stacked.member(k)), flat_weights(single))
     shared = make_critic(kind, DIM, DIM, width=8, members=2, generator=seeded(5))
-    first, second = shared.member(0), shared.member(1)
-    assert same_weights(first, stacked.member(0))
-    assert not any(torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters()))
+    first = flat_weights(shared.member(0))
+    assert torch.equal(first, flat_weights(stacked.member(0)))
+    assert (first != flat_weights(shared.member(1))).all()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -132,10 +140,9 @@ def test_members_score_as_they_do_alone(kind):
     assert of_shared.shape == of_members.shape == (3, N, M)
     for k in range(3):
         member = critic.member(k)
-        x, y = (values[k] for values in per_member)
+        own_scores = member(per_member[0][k], per_member[1][k])
         assert_close(of_shared[k], member(*shared), rtol=1e-12, atol=1e-14)
-        assert_close(of_members[k], member(x, y), rtol=1e-12, atol=1e-14)
-        assert member(x[None], y[None]).shape == (1, N, M)
+        assert_close(of_members[k], own_scores, rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("kind", ["bilinear", "separable", "joint"])
@@ -146,29 +153,29 @@ def test_a_second_network_scores_pairs_only(kind):
     plain = make_critic(kind, DIM, DIM, **sizes).double()
     plain.load_state_dict(critic.second.member(1).state_dict())
     x, y = inputs(2, N, DIM)
-    per_member = inputs(2, N, DIM, seed=2)
-    for arguments, of_member in (((x, y), (x, y)), ((per_member, per_member), (per_member[1], per_member[1]))):
-        expected = plain(*of_member).diagonal()
-        assert_close(critic.second_scores(*arguments)[1], expected, rtol=1e-12, atol=1e-14)
-    configuration = json.loads(json.dumps(critic.config))
-    rebuilt = type(critic)(**configuration).double()
+    expected = plain(x, y).diagonal()
+    shared = critic.second_scores(x, y)
+    assert_close(shared[1], expected, rtol=1e-12, atol=1e-14)
+    per_member = critic.second_scores(torch.stack([y, x]), torch.stack([x, y]))
+    assert_close(per_member[1], expected, rtol=1e-12, atol=1e-14)
+    assert plain.second_scores(x, y) is None
+    rebuilt = type(critic)(**critic.config).double()
     rebuilt.load_state_dict(critic.state_dict())
     assert torch.equal(rebuilt(x, y), critic(x, y))
-    assert torch.equal(rebuilt.second_scores(x, y), critic.second_scores(x, y))
-    assert plain.second_scores(x, y) is None
+    assert torch.equal(rebuilt.second_scores(x, y), shared)
 
 
 def test_member_copies_and_share_does_not():
     critic = make_critic("joint", DIM, DIM, width=8, members=2)
-    copied, shared = critic.member(1), critic.share(1)
+    copied = critic.member(1)
+    shared = critic.share(1)
+    assert copied.config == shared.config == {**critic.config, "members": 1}
     before = critic.first_x.weight[1].clone()
     with torch.no_grad():
         copied.first_x.weight += 1
-    assert torch.equal(critic.first_x.weight[1], before)
-    with torch.no_grad():
+        assert torch.equal(critic.first_x.weight[1], before)
         shared.first_x.weight += 1
-    assert torch.equal(critic.first_x.weight[1], before + 1)
-    assert copied.config == shared.config == {**critic.config, "members": 1}
+        assert torch.equal(critic.first_x.weight[1], before + 1)
 
 
 @pytest.mark.parametrize(
@@ -189,7 +196,12 @@ def test_bad_arguments(arguments, argument, code):
 
 @pytest.mark.parametrize("x, y", [((5, 3), (5, 4)), ((3, 5, 4), (3, 5, 4))])
 def test_bad_shapes(x, y):
+    critic = make_critic("joint", 4, 4, width=4, members=2)
     with refused(code="shape"):
-        make_critic("joint", 4, 4, width=4, members=2)(torch.zeros(x), torch.zeros(y))
+        critic(torch.zeros(x), torch.zeros(y))
+
+
+def test_a_member_that_is_not_there_is_refused():
+    critic = make_critic("joint", 4, 4, members=2)
     with refused("k", "name"):
-        make_critic("joint", 4, 4, members=2).member(2)
+        critic.member(2)

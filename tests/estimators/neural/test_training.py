@@ -16,8 +16,19 @@ from infoscope.estimators.neural.bounds import split
 from tests.refusals import refused
 
 SOURCE = GaussianPairs(2, mutual_information=0.7)
-MIXED = ["dv", ("js", "smile-1", "smile-inf"), "mine", ("smile-1", "smile-5"), "infonce", "mine-one-step", "nwj", "flo",
-         ("infonce-anchor",), "dime-hellinger"]  # fmt: skip
+MIXED = [
+    "dv",
+    ("js", "smile-1", "smile-inf"),
+    "mine",
+    ("smile-1", "smile-5"),
+    "infonce",
+    "mine-one-step",
+    "nwj",
+    "flo",
+    ("infonce-anchor",),
+    "dime-hellinger",
+]
+needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
 
 
 def seeded(seed):
@@ -26,12 +37,14 @@ def seeded(seed):
 
 def critic_of(members=1, kind="joint", width=8, dtype=torch.float64, second=False):
     generators = [seeded(100 + k) for k in range(members)]
-    return make_critic(kind, 2, 2, width=width, embed=4, members=members, generator=generators, second=second).to(dtype)
+    sizes = {"width": width, "embed": 4, "members": members}
+    critic = make_critic(kind, 2, 2, **sizes, generator=generators, second=second)
+    return critic.to(dtype)
 
 
-def same_weights(a, b, **tolerance):
-    for one, other in zip(a.parameters(), b.parameters(), strict=True):
-        torch.testing.assert_close(one, other, **tolerance)
+def assert_same_weights(critic, other, atol=0.0):
+    for parameter, expected in zip(critic.parameters(), other.parameters(), strict=True):
+        torch.testing.assert_close(parameter, expected, rtol=0, atol=atol)
 
 
 @pytest.mark.parametrize("name", list(BOUNDS))
@@ -48,7 +61,8 @@ def test_a_training_is_the_plain_loop(name):
     memory = None
     expected = []
     for _ in range(8):
-        x, y = (variable.double() for variable in SOURCE.sample(8, stream))
+        x, y = SOURCE.sample(8, stream)
+        x, y = x.double(), y.double()
         scores = split(plain(x, y), plain.second_scores(x, y))
         expected.append(bound.estimate(scores).item())
         if memory is None:
@@ -58,7 +72,12 @@ def test_a_training_is_the_plain_loop(name):
         (-value).backward()
         optimiser.step()
     np.testing.assert_allclose(trace.of(name), expected, rtol=0, atol=1e-10)
-    same_weights(trained, plain, rtol=0, atol=1e-9)
+    assert_same_weights(trained, plain, atol=1e-9)
+
+
+MEMBERS = len(MIXED)
+SEEDS = {"one": [3] * MEMBERS, "two": [3, 4] * (MEMBERS // 2), "own": list(range(3, 3 + MEMBERS))}
+SETTINGS = {"steps": 12, "batch": 8, "learning_rate": 3e-3}
 
 
 @pytest.mark.parametrize(("kind", "streams"), [("joint", "one"), ("joint", "two"), ("separable", "own")])
@@ -66,33 +85,33 @@ def test_packed_sequential_and_alone_agree(kind, streams):
     """In float64 to 1e-9, whether members see the same batches or not; weights to 2e-6, because flo leaves a function
     of x open, along which Adam follows the rounding of a gradient that is zero.
     """
-    count = len(MIXED)
-    steps = 12
-    seeds = {"one": [3] * count, "own": range(3, 3 + count), "two": [3 + k % 2 for k in range(count)]}[streams]
-    settings = {"batch": 8, "learning_rate": 3e-3}
+    seeds = SEEDS[streams]
 
-    def trained(packed):
-        critic = critic_of(count, kind, second=True)
+    def train(packed):
+        critic = critic_of(MEMBERS, kind, second=True)
         generators = {seed: seeded(seed) for seed in seeds}  # one for all members of a seed
-        generator = generators[3] if streams == "one" else [generators[seed] for seed in seeds]
-        return critic, fit_critic(SOURCE, critic, MIXED, steps, generator=generator, packed=packed, **settings)
+        generator = [generators[seed] for seed in seeds]
+        if streams == "one":
+            generator = generator[0]
+        trace = fit_critic(SOURCE, critic, MIXED, generator=generator, packed=packed, **SETTINGS)
+        return critic, trace
 
-    packed, together = trained(True)
-    sequential, in_turn = trained(False)
-    assert together.reports == in_turn.reports
-    np.testing.assert_allclose(together.values, in_turn.values, rtol=0, atol=1e-9)
-    same_weights(packed, sequential, rtol=0, atol=2e-6)
+    packed, of_packed = train(True)
+    sequential, of_sequential = train(False)
+    assert of_packed.reports == of_sequential.reports
+    np.testing.assert_allclose(of_packed.values, of_sequential.values, rtol=0, atol=1e-9)
+    assert_same_weights(packed, sequential, atol=2e-6)
     for k in (1, 2, 7, 9):
-        single = critic_of(count, kind, second=True).member(k)
-        alone = fit_critic(SOURCE, single, [MIXED[k]], steps, generator=seeded(seeds[k]), **settings)
+        single = critic_of(MEMBERS, kind, second=True).member(k)
+        alone = fit_critic(SOURCE, single, [MIXED[k]], generator=seeded(seeds[k]), **SETTINGS)
         for _, name in alone.reports:
-            np.testing.assert_allclose(together.of(name, k), alone.of(name), rtol=0, atol=1e-9)
+            np.testing.assert_allclose(of_packed.of(name, k), alone.of(name), rtol=0, atol=1e-9)
         tolerance = 2e-6 if MIXED[k] == "flo" else 1e-9
-        same_weights(packed.member(k), single, rtol=0, atol=tolerance)
+        assert_same_weights(packed.member(k), single, atol=tolerance)
 
 
 def test_bounds_that_share_a_training_report_what_they_would_alone():
-    group = ("js", "smile-1", "smile-5", "smile-inf", "smile-0.5")
+    group = ("js", "smile-1", "smile-inf", "smile-0.5")
     shared = fit_critic(SOURCE, critic_of(), [group], 10, batch=8, generator=seeded(2))
     for name in group:
         alone = fit_critic(SOURCE, critic_of(), name, 10, batch=8, generator=seeded(2))
@@ -110,21 +129,24 @@ def test_interrupted_training_ends_bit_identical(packed):
         sources = [SOURCE, GaussianPairs(2, mutual_information=2.0)]
         return Training(sources, critic, bounds, [9, 8], batch=8, generator=streams, packed=packed)
 
-    whole, first, second = training(5), training(5), training(6)
+    whole = training(5)
     whole.advance(100)
-    first.advance(4)
-    first.advance(3)
+    interrupted = training(5)
+    interrupted.advance(4)
+    interrupted.advance(3)
     saved = io.BytesIO()
-    torch.save(first.state_dict(), saved)
-    first.advance(5)  # what happens after a snapshot does not reach it
+    torch.save(interrupted.state_dict(), saved)
+    interrupted.advance(5)  # what happens after a snapshot does not reach it
     saved.seek(0)
-    second.load_state_dict(torch.load(saved, weights_only=True))
-    assert (second.done, second.total) == (7, 17)
-    second.advance(10)
-    np.testing.assert_array_equal(second.trace.values, whole.trace.values)
-    same_weights(second.critic, whole.critic, rtol=0, atol=0)
+    resumed = training(6)
+    resumed.load_state_dict(torch.load(saved, weights_only=True))
+    assert (resumed.done, resumed.total) == (7, 17)
+    resumed.advance(10)
+    np.testing.assert_array_equal(resumed.trace.values, whole.trace.values)
+    assert_same_weights(resumed.critic, whole.critic)
+    other = Training(SOURCE, critic_of(), "dv", 5, batch=8)
     with refused("state", "conflict"):
-        Training(SOURCE, critic_of(), "dv", 5, batch=8).load_state_dict(first.state_dict())
+        other.load_state_dict(interrupted.state_dict())
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="limits of glibc")
@@ -134,7 +156,8 @@ def test_a_step_reuses_the_memory_of_the_one_before():
     training.advance(7)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
     training.advance(7)
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before < 7 * 300
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    assert after - before < 7 * 300
 
 
 def test_a_schedule_runs_through_one_critic():
@@ -142,11 +165,11 @@ def test_a_schedule_runs_through_one_critic():
     low, high = GaussianPairs(2, mutual_information=0.5), GaussianPairs(2, mutual_information=1.5)
     trace = fit_critic([low, high], critic_of(), "dv", [3, 4], batch=8)
     np.testing.assert_allclose(trace.truth, [0.5] * 3 + [1.5] * 4)
-    cut, uncut = critic_of(), critic_of()
-    one = fit_critic([low, low], cut, "dv", [3, 4], batch=8)
-    other = fit_critic(low, uncut, "dv", 7, batch=8)
-    np.testing.assert_array_equal(one.values, other.values)
-    same_weights(cut, uncut, rtol=0, atol=0)
+    critic, uncut_critic = critic_of(), critic_of()
+    cut = fit_critic([low, low], critic, "dv", [3, 4], batch=8)
+    uncut = fit_critic(low, uncut_critic, "dv", 7, batch=8)
+    np.testing.assert_array_equal(cut.values, uncut.values)
+    assert_same_weights(critic, uncut_critic)
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -175,33 +198,33 @@ def test_every_bound_learns_one_bit():
     settings = {"batch": 48, "learning_rate": 6e-3, "generator": seeded(4), "packed": True}
     trace = fit_critic(source, critic, groups, 250, **settings)
     assert trace.nonfinite.sum() == 0
-    untrained = {"js": -1 / math.e, "nwj": -1 / math.e}
-    bias = {"js": -1 / math.e}
     for member, name in trace.reports:
         values = trace.of(name, member)
-        assert values[-100:].mean() == pytest.approx(bit + bias.get(name, 0.0), abs=0.2 * bit), name
-        assert values[0] == pytest.approx(untrained.get(name, 0.0), abs=0.3), name
+        bias = -1 / math.e if name == "js" else 0.0
+        untrained = -1 / math.e if name in ("js", "nwj") else 0.0
+        assert values[-100:].mean() == pytest.approx(bit + bias, abs=0.2 * bit), name
+        assert values[0] == pytest.approx(untrained, abs=0.3), name
 
 
 def test_a_trace_is_drawn_with_the_truth_and_summed_up_in_a_table():
     trace = fit_critic(SOURCE, critic_of(2), [("js", "smile-5"), "dv"], 20, batch=4)
     assert trace.reports == ((0, "js"), (0, "smile-5"), (1, "dv"))
-    assert trace.values.shape == (3, 20) and trace.values.dtype == trace.truth.dtype == np.float64
+    assert trace.values.shape == (3, 20)
     np.testing.assert_array_equal(trace.of(BOUNDS["dv"], member=1), trace.values[2])
     with refused("(member, bound)", "name"):
         trace.of("dv")
-    lines = trace.plot(Figure().subplots()).lines
-    np.testing.assert_array_equal([line.get_ydata() for line in lines[:-1:2]], trace.values / np.log(2))
-    np.testing.assert_array_equal(lines[-1].get_ydata(), trace.truth / np.log(2))
-    np.testing.assert_allclose(trace.table["last tenth (bits)"], trace.values[:, -2:].mean(axis=1) / np.log(2))
+    bits = trace.values / np.log(2)
+    *lines, truth = trace.plot(Figure().subplots()).lines
+    np.testing.assert_array_equal([line.get_ydata() for line in lines[::2]], bits)
+    np.testing.assert_array_equal(truth.get_ydata(), trace.truth / np.log(2))
+    np.testing.assert_allclose(trace.table["last tenth (bits)"], bits[:, -2:].mean(axis=1))
 
 
-def test_one_bound_for_all_members_and_a_critic_without_parameters():
-    trace = fit_critic(SOURCE, critic_of(3), "dv", 3, batch=4)
-    assert trace.reports == ((0, "dv"), (1, "dv"), (2, "dv"))
-    inner = fit_critic(SOURCE, make_critic("inner", 2, 2), "dv", 3, batch=4, generator=seeded(1))
+def test_a_critic_without_parameters_is_evaluated():
+    trace = fit_critic(SOURCE, make_critic("inner", 2, 2), "dv", 3, batch=4, generator=seeded(1))
     x, y = SOURCE.sample(4, seeded(1))
-    assert inner.of("dv")[0] == pytest.approx(BOUNDS["dv"].estimate(x @ y.T).item(), abs=1e-6)
+    expected = BOUNDS["dv"].estimate(x @ y.T)
+    assert trace.of("dv")[0] == pytest.approx(expected.item(), abs=1e-6)
 
 
 class Endless:
@@ -233,29 +256,33 @@ def test_bad_input(change, argument, code):
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+@needs_gpu
 def test_gpu_agrees_with_cpu():
     """Packed on CUDA, one after another on the CPU, the same CPU generator: float64 to 1e-9."""
-    members = len(MIXED)
-    on_gpu, on_cpu = critic_of(members, second=True), critic_of(members, second=True)
-    there = Training(SOURCE, on_gpu, MIXED, 20, batch=8, generator=seeded(3), device="cuda")
-    assert there.packed
-    there.advance(20)
-    here = fit_critic(SOURCE, on_cpu, MIXED, 20, batch=8, generator=seeded(3))
-    np.testing.assert_allclose(there.trace.values, here.values, rtol=0, atol=1e-9)
-    same_weights(on_gpu.cpu(), on_cpu, rtol=0, atol=2e-6)  # see test_packed_sequential_and_alone_agree
+    on_gpu = critic_of(MEMBERS, second=True)
+    on_cpu = critic_of(MEMBERS, second=True)
+    training = Training(SOURCE, on_gpu, MIXED, 20, batch=8, generator=seeded(3), device="cuda")
+    assert training.packed
+    training.advance(20)
+    of_cpu = fit_critic(SOURCE, on_cpu, MIXED, 20, batch=8, generator=seeded(3))
+    np.testing.assert_allclose(training.trace.values, of_cpu.values, rtol=0, atol=1e-9)
+    assert_same_weights(on_gpu.cpu(), on_cpu, atol=2e-6)  # see test_packed_sequential_and_alone_agree
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+@needs_gpu
 @pytest.mark.parametrize("kind", ["joint", "separable", "bilinear"])
 def test_bf16_on_a_gpu_is_near_float32(kind):
     """Packed, the same pairs and weights: the first estimates to the rounding of factors, the last by their level."""
-    traces = [
-        fit_critic(SOURCE, critic_of(2, kind, 64, torch.float32), "smile-5", 200, generator=seeded(3), device="cuda",
-                   precision=precision).values
-        for precision in ("float32", "bf16")
-    ]  # fmt: skip
-    np.testing.assert_allclose(traces[1][:, 0], traces[0][:, 0], rtol=0, atol=0.01)
-    assert (traces[0] != traces[1]).any()
-    np.testing.assert_allclose(traces[1][:, 100:].mean(1), traces[0][:, 100:].mean(1), rtol=0, atol=0.1)
+
+    def values_in(precision):
+        critic = critic_of(2, kind, 64, torch.float32)
+        settings = {"generator": seeded(3), "device": "cuda", "precision": precision}
+        return fit_critic(SOURCE, critic, "smile-5", 200, **settings).values
+
+    exact = values_in("float32")
+    rounded = values_in("bf16")
+    np.testing.assert_allclose(rounded[:, 0], exact[:, 0], rtol=0, atol=0.01)
+    assert (exact != rounded).any()
+    level = exact[:, 100:].mean(axis=1)
+    np.testing.assert_allclose(rounded[:, 100:].mean(axis=1), level, rtol=0, atol=0.1)
