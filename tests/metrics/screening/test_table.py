@@ -142,14 +142,6 @@ def test_every_pair_is_tested_and_read_given_the_conditions():
     assert (row["bits"], row["low_bits"], row["high_bits"]) == (bits.value, bits.low, bits.high)
 
 
-def test_conditions_of_any_type_without_a_target():
-    site = TABLE["site"].where(ROW % 5 != 0)
-    screening = screened(TABLE[["a", "b", "site", "hour", "y"]].assign(site=site), None, given=["site", "hour"])
-    assert len(screening.table) == 3
-    assert (screening.table["n"] == 4 * N // 5).all()
-    assert set(screening.relevant) == {"a", "b", "y"}
-
-
 def test_a_pair_that_is_not_decided_has_no_p_value_and_a_note(monkeypatch):
     a, y = (smooth(TABLE[name].to_numpy(), NUMBER) for name in "ay")
     undecided = replace(beyond(a, y, [], 0.05), p=np.nan)
@@ -282,16 +274,6 @@ def test_more_pairs_than_can_be_read_are_refused(monkeypatch):
     monkeypatch.setattr("infoscope.metrics.screening.table.MAX_PAIRS", 2)
     with refused("table", "range"):
         screened(TABLE[["a", "b", "y"]], None, angles=None)
-
-
-def test_a_generator_draws_rows_and_readings_but_no_p_value():
-    tables = []
-    for seed in (1, 1, 2):
-        screening = screened(FEW[["a", "y"]], angles=None, generator=default_rng(seed))
-        tables.append(screening.table)
-    pd.testing.assert_frame_equal(tables[0], tables[1])
-    assert (tables[0]["bits"] != tables[2]["bits"]).any()
-    assert (tables[0]["p"] == tables[2]["p"]).all()
 
 
 KINDS_OF_COLUMNS = "continuous, discrete and angles"
