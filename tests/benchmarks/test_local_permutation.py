@@ -6,6 +6,7 @@ a fifth of the rows as neighbours, x taken from five near rows, one tree of ever
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
 from scipy.spatial import cKDTree
 from scipy.special import digamma
 from scipy.stats import rankdata
@@ -79,10 +80,10 @@ def test_size_and_power_beside_the_plain_algorithm(name):
 @pytest.mark.parametrize("rows, permutations", [(200, 199), (500, 199), (2000, 19)])
 def test_time_beside_the_plain_algorithm(rows, permutations):
     """Processor time, three columns of z."""
-    x, y, z = setting("linear-3").sample(rows, np.random.default_rng(0), True)
-    ours(x, y, z, 1, np.random.default_rng(0))  # compiles
+    x, y, z = setting("linear-3").sample(rows, default_rng(0), True)
+    ours(x, y, z, 1, default_rng(0))  # compiles
     took, plainly = (
-        seconds(lambda: test(x, y, z, permutations, np.random.default_rng(1)))  # noqa: B023
+        seconds(lambda: test(x, y, z, permutations, default_rng(1)))  # noqa: B023
         for test in (ours, plain)
     )
     show(f"{rows} rows", permutations=permutations, ours=took, plain=plainly, ratio=plainly / took)

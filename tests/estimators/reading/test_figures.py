@@ -6,6 +6,8 @@ import warnings
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
+from pytest import approx
 
 from infoscope.estimators.columns import Continuous, Discrete
 from infoscope.estimators.discrete import plug_in
@@ -17,14 +19,14 @@ from infoscope.estimators.reading.figures_neighbours import neighbours
 def figures_of(x, y, groups=None, seed=0):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        values = figures(as_pairs(x, y, groups), np.random.default_rng(seed))
+        values = figures(as_pairs(x, y, groups), default_rng(seed))
     assert values.dtype == np.float64 and values.shape == (len(NAMES),) and not np.isinf(values).any()
     return dict(zip(NAMES, values))
 
 
 def normal(n, columns=1):
     """x [n, columns], and y [n] with correlation .8 with the first column."""
-    x, noise = np.random.default_rng(0).normal(size=(2, n, columns))
+    x, noise = default_rng(0).normal(size=(2, n, columns))
     return x, 0.8 * x[:, 0] + 0.6 * noise[:, 0]
 
 
@@ -48,13 +50,13 @@ def test_units_and_increasing_maps_change_nothing():
 
 def test_normal_pair_has_its_closed_form():
     found = figures_of(*normal(6000))  # two parts
-    assert found["log_rows"] == pytest.approx(np.log(3000))
+    assert found["log_rows"] == approx(np.log(3000))
     for name in ("ksg_3", "gaussian", "canonical_1", "heldout_first", "component_ksg_1", "tree_ksg_more", "best_pair"):
         assert abs(found[name] + np.log(0.6)) < 0.08, name
 
 
 def test_label_of_normal_classes():
-    rng = np.random.default_rng(0)
+    rng = default_rng(0)
     label = rng.integers(0, 2, 2000)
     found = figures_of(rng.normal(size=(2000, 3)) + 10 * label[:, None], Discrete(label))
     for name in ("ksg_3", "gaussian", "label_linear", "label_quadratic", "label_trees", "component_ksg_1"):
@@ -73,13 +75,13 @@ def test_plug_in_of_categories_by_hand():
 def test_copies_in_groups_give_the_estimates_without_copies():
     x, y = normal(500, 2)
     once, twice = figures_of(x, y), figures_of(np.repeat(x, 2, 0), np.repeat(y, 2), np.repeat(np.arange(500), 2))
-    assert twice["log_rows_per_group"] == pytest.approx(np.log(2)) and once["log_rows_per_group"] == 0
+    assert twice["log_rows_per_group"] == approx(np.log(2)) and once["log_rows_per_group"] == 0
     for name in ("ksg_10", "gaussian", "heldout_gaussian", "component_ksg_1", "ksg_10_permuted", "ksg_error"):
         assert abs(once[name] - twice[name]) < 0.1, name
 
 
 def awkward():
-    rng = np.random.default_rng(0)
+    rng = default_rng(0)
     n, x, y, many = 30, rng.normal(size=30), rng.normal(size=(30, 2)), rng.normal(size=(30, 512))
     rare, half, own = Discrete(np.arange(n) == 3), np.where(np.arange(n) < 15, 0.0, x), Discrete(np.arange(n))
     tied = (np.arange(n) == 0) * 1.0
@@ -109,7 +111,7 @@ SIDES = {
 @pytest.mark.parametrize("y", ["numbers", "both"])
 @pytest.mark.parametrize("n", [12, 200])
 def test_search_in_the_order_of_a_column_finds_what_a_pass_over_all_pairs_finds(x, y, n):
-    draws = np.random.default_rng(n)
+    draws = default_rng(n)
     variables = SIDES[x](n, draws), SIDES[y](n, draws)
     for ks, near in (((1, 3, 20), 10), ((5,), 0)):
         quick = neighbours(*variables, None, ks, near)
@@ -120,7 +122,7 @@ def test_search_in_the_order_of_a_column_finds_what_a_pass_over_all_pairs_finds(
 
 def test_kurtosis_is_none_for_normal_scores_and_some_for_a_hidden_dependence():
     """Jointly normal scores have 0; two columns of one length are not jointly normal, though each column is normal."""
-    generator = np.random.default_rng(0)
+    generator = default_rng(0)
     x, y = generator.normal(size=(2, 4000, 3))
     found = figures_of(x, 0.6 * x + 0.8 * y)
     assert all(abs(found[f"kurtosis_{which}"]) < 0.05 for which in ("joint", "more", "fewer"))
@@ -132,7 +134,7 @@ def test_kurtosis_is_none_for_normal_scores_and_some_for_a_hidden_dependence():
 
 def test_a_wide_linear_signal_is_approached_with_more_rows():
     """R² = .64 in 60 columns: never above log(1 / .6), and nearer with more training rows."""
-    draws = np.random.default_rng(2)
+    draws = default_rng(2)
     x, noise = draws.normal(size=(2000, 60)), draws.normal(size=2000)
     found = figures_of(x, 0.8 * x.sum(axis=1) / np.sqrt(60) + 0.6 * noise)
     curve = [found[name] for name in ("ridge_quarter", "ridge_half", "ridge", "ridge_ksg")]
@@ -142,7 +144,7 @@ def test_a_wide_linear_signal_is_approached_with_more_rows():
 
 
 def test_the_columns_that_tell_classes_apart_are_found_among_many():
-    draws = np.random.default_rng(3)
+    draws = default_rng(3)
     label = draws.integers(0, 2, 600)
     x = draws.normal(size=(600, 300))
     x[:, :3] += 2.5 * label[:, None]
@@ -152,7 +154,7 @@ def test_the_columns_that_tell_classes_apart_are_found_among_many():
 
 
 def test_a_circle_is_a_surface_and_a_plane_is_none():
-    draws = np.random.default_rng(4)
+    draws = default_rng(4)
     angle, plane = draws.uniform(0, 2 * np.pi, 1000), draws.normal(size=(1000, 2))
     found = figures_of(np.stack([np.cos(angle), np.sin(angle), angle**2], axis=1), plane)
     assert found["surface_more"] < -3 < -0.5 < found["surface_fewer"]
@@ -160,7 +162,7 @@ def test_a_circle_is_a_surface_and_a_plane_is_none():
 
 @pytest.mark.parametrize(("strength", "low", "high"), [(0.0, -2.0, 2.3), (0.1, 2.5, 6.0)])
 def test_statistics_of_tests_are_large_for_weak_dependence(strength, low, high):
-    draws = np.random.default_rng(5)
+    draws = default_rng(5)
     x = draws.integers(0, 3, 4000)
     y = np.where(draws.random(4000) < strength, x, draws.integers(0, 3, 4000))
     found = figures_of(Discrete(x), Discrete(y))

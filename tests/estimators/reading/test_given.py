@@ -6,6 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.random import default_rng
+from pytest import approx
 
 from infoscope.estimators import Angle, Discrete, estimate
 from infoscope.estimators.independence import independence_test
@@ -16,7 +18,7 @@ from infoscope.estimators.reading.sentences import NOT_DECIDED_HEADLINE, has_not
 from tests.refusals import refused
 
 N, SETS = 240, 300
-RNG = np.random.default_rng(0)
+RNG = default_rng(0)
 Z = RNG.normal(size=N)
 X, Y = Z + RNG.normal(size=N), Z + RNG.normal(size=N)
 
@@ -33,13 +35,13 @@ def trained(tmp_path_factory):
     })  # fmt: skip
     sets = simulated.Simulated(facts, rows.astype(np.float32), given=True)
     path = tmp_path_factory.mktemp("reader") / "reader.npz"
-    training.train(sets, np.random.default_rng(0))[0].save(path)
+    training.train(sets, default_rng(0))[0].save(path)
     return reader.load(path)
 
 
 def test_a_reader_of_triples_reads_them(trained):
     assert trained.given and trained.kind is figures_conditional
-    reading = read_given(as_triples(X, Y, Z), np.random.default_rng(0), trained)
+    reading = read_given(as_triples(X, Y, Z), default_rng(0), trained)
     assert reading.low <= reading.value <= reading.high and reading.n == N
     assert reading.variables == "1 numeric column against 1 numeric column given 1 condition"
     assert set(reading.table["figure"]) <= set(figures_conditional.NAMES)
@@ -48,8 +50,8 @@ def test_a_reader_of_triples_reads_them(trained):
 
 def test_of_every_group_a_row_is_read(trained):
     groups = np.arange(N) // 2
-    reading = read_given(as_triples(X, Y, Z, groups), np.random.default_rng(0), trained)
-    assert reading.units == N // 2 and reading.figures["log_rows"] == pytest.approx(np.log(N // 2))
+    reading = read_given(as_triples(X, Y, Z, groups), default_rng(0), trained)
+    assert reading.units == N // 2 and reading.figures["log_rows"] == approx(np.log(N // 2))
 
 
 def test_every_column_of_z_has_its_own_type():
@@ -76,8 +78,8 @@ def test_a_condition_that_does_not_vary_is_refused():
 
 def test_the_p_value_is_that_of_the_test_given_z(trained):
     triples = as_triples(X, Y, Z)
-    reading = with_p_value(read_given(triples, np.random.default_rng(0), trained), triples)
-    assert reading.p_value == pytest.approx(independence_test(X, Y, Z).p_value)
+    reading = with_p_value(read_given(triples, default_rng(0), trained), triples)
+    assert reading.p_value == approx(independence_test(X, Y, Z).p_value)
 
 
 def test_a_test_that_is_not_decided_says_so(trained, monkeypatch):
@@ -87,7 +89,7 @@ def test_a_test_that_is_not_decided_says_so(trained, monkeypatch):
     monkeypatch.setattr(
         "infoscope.estimators.independence.arrays.conditional_test", lambda *_: replace(test, p=math.nan)
     )
-    reading = replace(read_given(triples, np.random.default_rng(0), trained), interval=(0.0, 0.2))
+    reading = replace(read_given(triples, default_rng(0), trained), interval=(0.0, 0.2))
     reading = with_p_value(reading, triples)
     assert math.isnan(reading.p_value) and has_note(reading, "not decided")
     assert headline(reading, reading.p_value) == NOT_DECIDED_HEADLINE

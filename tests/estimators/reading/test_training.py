@@ -4,6 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from numpy.random import default_rng
+from numpy.testing import assert_allclose
+from pytest import approx
 
 from infoscope.estimators.reading import figures, reader, simulated, training
 from infoscope.estimators.reading.module import ReaderModule
@@ -16,7 +19,7 @@ SETS = 450
 
 def of_known_error(noise=0.05, sets=SETS, seed=0):
     """Data sets whose figures are the true information with noise."""
-    generator = np.random.default_rng(seed)
+    generator = default_rng(seed)
     truth = generator.gamma(1.0, 0.6, sets) * (generator.random(sets) > 0.15)
     rows = generator.normal(size=(sets, len(figures.NAMES)))
     rows[:, figures.NAMES.index(reader.BASELINE)] = truth * (1 + noise * generator.normal(size=sets)) + 0.002
@@ -31,30 +34,30 @@ def of_known_error(noise=0.05, sets=SETS, seed=0):
 
 @pytest.fixture(scope="module")
 def trained():
-    return training.train(of_known_error(), np.random.default_rng(0))
+    return training.train(of_known_error(), default_rng(0))
 
 
 def test_a_network_has_the_components_of_its_members_in_numpy():
-    generator = np.random.default_rng(0)
+    generator = default_rng(0)
     rows = generator.normal(size=(300, 6))
     rows[generator.random(rows.shape) < 0.1] = np.nan
     target = np.nan_to_num(rows[:, 0])
     wanted = np.stack([target, target > 1], axis=1)
-    network = training.fitted(rows, wanted, 2, np.random.default_rng(1))
+    network = training.fitted(rows, wanted, 2, default_rng(1))
     predicted = network(rows)
     mean = (predicted.weights * predicted.centres).sum(axis=1)
     some = target <= 1
     assert np.corrcoef(mean[some], target[some])[0, 1] > 0.9
     members = [Networks(network.inputs, [(w[[at]], b[[at]]) for w, b in network.layers])(rows) for at in range(2)]
-    np.testing.assert_allclose(predicted.centres, np.hstack([member.centres for member in members]), atol=1e-5)
-    np.testing.assert_allclose(predicted.weights.sum(axis=1), 1.0)
-    np.testing.assert_allclose(predicted.nothing, np.mean([member.nothing for member in members], axis=0), atol=1e-5)
-    again = training.fitted(rows, wanted, 2, np.random.default_rng(1))(rows)
-    np.testing.assert_allclose(predicted.centres, again.centres, atol=1e-4)  # the same generator
+    assert_allclose(predicted.centres, np.hstack([member.centres for member in members]), atol=1e-5)
+    assert_allclose(predicted.weights.sum(axis=1), 1.0)
+    assert_allclose(predicted.nothing, np.mean([member.nothing for member in members], axis=0), atol=1e-5)
+    again = training.fitted(rows, wanted, 2, default_rng(1))(rows)
+    assert_allclose(predicted.centres, again.centres, atol=1e-4)  # the same generator
 
 
 def test_quantiles_follow_the_noise_above_and_below_and_the_frequency_of_no_information():
-    generator = np.random.default_rng(0)
+    generator = default_rng(0)
     rows = generator.normal(size=(2000, 3))
     noise = np.abs(generator.normal(size=2000))
     above = generator.random(2000) < 0.5
@@ -77,16 +80,16 @@ def of_components(nothing, rows=1):
 @pytest.mark.parametrize("nothing", [0.0, 0.2, 0.9])
 @pytest.mark.parametrize("log_odds", [-3.0, 0.0, 3.0])
 def test_quantiles_are_those_of_draws(nothing, log_odds):
-    generator = np.random.default_rng(0)
+    generator = default_rng(0)
     predicted, least = of_components(nothing), np.array([-9.0])
     component = generator.choice(2, 200_000, p=predicted.weights[0])
     draws = generator.logistic(predicted.centres[0, component], predicted.scales[0, component])
     draws = np.where(generator.random(len(draws)) < nothing, -9.0, draws)
     share = 1 / (1 + np.exp(-log_odds))
     quantile = predicted.quantile(log_odds, least)
-    assert np.mean(draws <= quantile) == pytest.approx(max(share, nothing), abs=0.004)
+    assert np.mean(draws <= quantile) == approx(max(share, nothing), abs=0.004)
     if share > nothing:
-        assert predicted.log_odds(quantile) == pytest.approx(log_odds, abs=1e-6)
+        assert predicted.log_odds(quantile) == approx(log_odds, abs=1e-6)
 
 
 def test_the_likelihood_is_that_of_the_mixture_and_of_nothing():
@@ -95,9 +98,9 @@ def test_the_likelihood_is_that_of_the_mixture_and_of_nothing():
     wanted = torch.tensor(np.stack([places, np.zeros_like(places)], axis=1))
     densities = torch.exp(-torch.stack([training.negative_log_likelihood(outputs, row[None]) for row in wanted[::4]]))
     something = 1 - 1 / (1 + np.exp(1.0))
-    assert float(densities.sum() * step * 4) == pytest.approx(something, abs=1e-4)
+    assert float(densities.sum() * step * 4) == approx(something, abs=1e-4)
     nothing = training.negative_log_likelihood(outputs, torch.tensor([[5.0, 1.0]]))
-    assert float(torch.exp(-nothing)) == pytest.approx(1 - something, abs=1e-6)
+    assert float(torch.exp(-nothing)) == approx(1 - something, abs=1e-6)
 
 
 def test_where_nothing_is_more_probable_the_estimate_is_zero():
@@ -107,7 +110,7 @@ def test_where_nothing_is_more_probable_the_estimate_is_zero():
     value, low, high = some
     assert (low > 0).all() and (low < value).all() and (value < high).all()
     assert none[0].max() == none[1].max() == 0 and (none[2] > 0).all()
-    np.testing.assert_allclose(reader.log_ratio(rows, value), of_components(0.01, 2).quantile(0.0, np.full(2, -9.0)))
+    assert_allclose(reader.log_ratio(rows, value), of_components(0.01, 2).quantile(0.0, np.full(2, -9.0)))
     wider = reader.interval(rows, of_components(0.01, 2), (0.5, 1.0), level=0.999)
     assert (wider[1] < low).all() and (wider[2] > high).all()
 
@@ -140,7 +143,7 @@ def test_figures_far_from_all_simulated_are_grade_c(trained):
 
 
 def test_the_conformal_quantile_covers_with_confidence():
-    scores = np.sort(np.random.default_rng(0).random(2000))
+    scores = np.sort(default_rng(0).random(2000))
     found = training.upper_quantile(scores, np.nan)
     assert 0.975 < found < 0.987 and found in scores
     assert training.upper_quantile(scores[:10], 3.0) == 3.0  # too few for a quantile of their own
@@ -174,7 +177,7 @@ def test_saved_and_logged_readers_read_alike(trained, tmp_path):
     for row, value in zip(new.figures, values):
         found = of.read(row, "numbers")
         assert found == reader.load(tmp_path / "reader.npz").read(row, "numbers")
-        np.testing.assert_allclose(value, [found.value, found.low, found.high])
+        assert_allclose(value, [found.value, found.low, found.high])
     with refused("type", "range"):
         again(torch.as_tensor(new.figures), torch.tensor([9]))
 
@@ -184,7 +187,7 @@ def test_files_of_simulated_data_sets(tmp_path):
     of.save(tmp_path / "a.parquet")
     of.where(np.arange(20) < 10).save(tmp_path / "b.parquet")
     found = simulated.load([tmp_path / "a.parquet", tmp_path / "b.parquet"])
-    np.testing.assert_allclose(found.figures, of.figures, rtol=2**-simulated.BITS)  # rounded
+    assert_allclose(found.figures, of.figures, rtol=2**-simulated.BITS)  # rounded
     assert found.families == of.families and len(found) == 20
 
 

@@ -44,6 +44,18 @@ CODES = {
         "2 of 3 factors are in one column: shape wholly in z0 (100 %) and scale wholly in z1 (100 %); hue is found in "
         "no column.",
     ),
+    "trace": (
+        [[1, 0], [0.05, 0]],
+        [[0, 1], [0, 0.05]],
+        [1, 0.05],
+        "1 of 2 factors is in one column: shape wholly in z0 (100 %); only 5 % of scale is found.",
+    ),
+    "in part": (
+        [[0.5, 0.0, 0.0]],
+        [[0.05, 1, 1]],
+        [1],
+        "No factor is in one column: shape is spread over z0 (50 %) and other columns, 100 % in all columns together.",
+    ),
     "shared": (
         [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0.4, 0.3]],
         [[0, 1, 1, 1], [1, 0, 1, 1], [1, 1, 0.3, 0.4]],

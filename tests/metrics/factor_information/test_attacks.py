@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose
 
 from infoscope.metrics.factor_information import exact
 from infoscope.metrics.factor_information.attacks import redundancy_attack, synergy_attack
@@ -51,8 +52,8 @@ def test_the_covariance_is_the_paper_s(attack):
         expected = np.block([[s + alpha**2 * np.eye(3), alpha * u], [alpha * u.T, np.eye(3)]])
         mean = np.concatenate([posterior.mean[1], np.zeros(3)])
     full = attacked_in_full(attack(posterior, alpha))
-    np.testing.assert_allclose(full.covariance[1], expected, atol=1e-12)
-    np.testing.assert_allclose(full.mean[1], mean, atol=1e-12)
+    assert_allclose(full.covariance[1], expected, atol=1e-12)
+    assert_allclose(full.mean[1], mean, atol=1e-12)
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
@@ -74,12 +75,12 @@ def test_an_attack_keeps_the_joint_information(attack):
     before = exact.factor_information(posterior, y, 200, generator(1))
     for alpha in (0.0, 3.0):
         after = exact.factor_information(attack(posterior, alpha), y, 200, generator(1))
-        np.testing.assert_allclose(after.pointwise[:, :, -1], before.pointwise[:, :, -1], atol=1e-5)
+        assert_allclose(after.pointwise[:, :, -1], before.pointwise[:, :, -1], atol=1e-5)
         if attack is redundancy_attack:
             copies = after.rest[:, 3:]
             np.testing.assert_array_equal(copies, np.broadcast_to(after.joint[:, None], copies.shape))
         else:
-            np.testing.assert_allclose(after.alone[:, 3:], 0, atol=1e-12)
+            assert_allclose(after.alone[:, 3:], 0, atol=1e-12)
 
 
 def test_categories_pass_through():
@@ -89,6 +90,4 @@ def test_categories_pass_through():
         attacked = attack(ProductPosterior(category, posterior), 1.0)
         assert attacked.latents[0] == "category" and len(attacked.latents) == 7
         alone = exact.factor_information(ProductPosterior(category, posterior), y, 100, generator(1)).alone[:, 0]
-        np.testing.assert_allclose(
-            exact.factor_information(attacked, y, 100, generator(1)).alone[:, 0], alone, atol=1e-6
-        )
+        assert_allclose(exact.factor_information(attacked, y, 100, generator(1)).alone[:, 0], alone, atol=1e-6)

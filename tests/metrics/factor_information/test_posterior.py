@@ -1,9 +1,10 @@
 """Densities of subsets of latents against scipy's, draws against the densities, and what is refused."""
 
 import numpy as np
-import pytest
 import torch
+from pytest import approx
 from scipy.stats import multivariate_normal
+from torch.testing import assert_close
 
 from infoscope.metrics.factor_information.posterior import (
     CategoricalPosterior,
@@ -34,13 +35,13 @@ def test_gaussian_subsets():
     for row, scale in enumerate(posterior.scale):
         mean, covariance = posterior.mean[row], np.diag(scale**2)
         for m in range(4):
-            assert joint[m, row] == pytest.approx(multivariate_normal(mean, covariance).logpdf(z[m]))
+            assert joint[m, row] == approx(multivariate_normal(mean, covariance).logpdf(z[m]))
             for i in range(dim):
                 others = [j for j in range(dim) if j != i]
                 density = multivariate_normal(mean[others], covariance[np.ix_(others, others)])
-                assert rest[m, row, i] == pytest.approx(density.logpdf(z[m, others]))
+                assert rest[m, row, i] == approx(density.logpdf(z[m, others]))
                 one = multivariate_normal(mean[i], covariance[i, i])
-                assert alone[m, row, i] == pytest.approx(one.logpdf(z[m, i]))
+                assert alone[m, row, i] == approx(one.logpdf(z[m, i]))
 
 
 def test_pairs_are_the_diagonal_of_all_pairs():
@@ -50,7 +51,7 @@ def test_pairs_are_the_diagonal_of_all_pairs():
     z = torch.as_tensor(posterior.draw(rows, generator(2)))
     every = posterior.log_terms(z[:, None], slice(None))
     for own, of_all in zip(posterior.log_terms(z, rows), every, strict=True):
-        torch.testing.assert_close(own, of_all[np.arange(3), rows])
+        assert_close(own, of_all[np.arange(3), rows])
 
 
 def test_a_product_adds_its_parts():
@@ -60,10 +61,10 @@ def test_a_product_adds_its_parts():
     alone, rest, joint = both.log_terms(z[:, None], slice(None))
     of_gauss = gauss.log_terms(z[:, None, 1:], slice(None))
     expected = torch.tensor([0, 0.5, 0, 1.0], dtype=torch.float64).log()
-    torch.testing.assert_close(alone[0, :, 0], expected)
-    torch.testing.assert_close(rest[0, :, 0], of_gauss.joint[0])
-    torch.testing.assert_close(joint[0], of_gauss.joint[0] + expected)
-    torch.testing.assert_close(rest[0, :, 1:], of_gauss.rest[0] + expected[:, None])
+    assert_close(alone[0, :, 0], expected)
+    assert_close(rest[0, :, 0], of_gauss.joint[0])
+    assert_close(joint[0], of_gauss.joint[0] + expected)
+    assert_close(rest[0, :, 1:], of_gauss.rest[0] + expected[:, None])
     assert both.latents == ("category", "z0", "z1", "z2") and both.n == 4
 
 

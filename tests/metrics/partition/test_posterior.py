@@ -1,7 +1,8 @@
 """A partition of latents with posterior densities: against the engine for single latents, and known answers."""
 
 import numpy as np
-import pytest
+from numpy.random import default_rng
+from pytest import approx
 
 from infoscope.metrics.factor_information import exact
 from infoscope.metrics.factor_information.posterior import GaussianPosterior
@@ -10,7 +11,7 @@ from infoscope.metrics.partition.evaluation import evaluate_posterior
 
 def encoded(n, seed, columns=1):
     """Means and scales of three blocks for y in 3, d in 2: of y, of d, of neither."""
-    rng = np.random.default_rng(seed)
+    rng = default_rng(seed)
     y, d = rng.integers(0, 3, n), rng.integers(0, 2, n)
     means = {name: np.repeat(of[:, None], columns, axis=1) + 0.3 * rng.normal(size=(n, columns)) for name, of in (
         ("z_y", y), ("z_d", 2.0 * d), ("z_x", 0.0 * y),
@@ -24,12 +25,12 @@ def test_as_the_engine_for_single_latents():
     names = ("z_y", "z_x", "z_d")
     figures = evaluate_posterior(means, scales, y, d, draws=4000).figures["posterior"]
     posterior = GaussianPosterior(*[np.hstack([side[name] for name in names]) for side in (means, scales)], names)
-    theirs = exact.factor_information(posterior, np.column_stack([y, d, 2 * y + d]), 4000, np.random.default_rng(1))
+    theirs = exact.factor_information(posterior, np.column_stack([y, d, 2 * y + d]), 4000, default_rng(1))
     for k, label in enumerate(("Y", "D", "Y,D")):
         for i, name in enumerate(names):
             figure, error = figures[f"I({name};{label})"], theirs.pointwise[:, k, i].std() / np.sqrt(theirs.n)
             within = 4.5 * np.hypot(figure.standard_error, error)
-            assert figure.value == pytest.approx(theirs.alone[k, i], abs=within), (name, label)
+            assert figure.value == approx(theirs.alone[k, i], abs=within), (name, label)
     both = figures["I(z_y,z_x,z_d;Y|D)"].value
     assert both > figures["I(z_y;Y|D)"].value > 0.2
 
@@ -39,12 +40,12 @@ def test_equal_posteriors_have_no_information():
     _, _, y, d = encoded(120, 3)
     flat = {name: np.ones((120, 2)) for name in ("z_y", "z_d")}
     report = evaluate_posterior(flat, flat, y, d, draws=200)
-    assert report.figures["posterior"]["I(z_y,z_d;Y,D)"].value == pytest.approx(0, abs=1e-12)
+    assert report.figures["posterior"]["I(z_y,z_d;Y,D)"].value == approx(0, abs=1e-12)
     sharp = evaluate_posterior(
         {"z_y": y[:, None].astype(float), "z_d": d[:, None].astype(float)},
         {name: np.full((120, 1), 1e-3) for name in flat}, y, d, draws=200,
     )  # fmt: skip
-    assert sharp.scores()["unique"].value == pytest.approx(1, abs=1e-9)
+    assert sharp.scores()["unique"].value == approx(1, abs=1e-9)
     assert "the population" in str(sharp) and "do not overlap" in str(sharp)
 
 
@@ -52,13 +53,13 @@ def test_error_is_that_of_the_draws_where_rows_are_many():
     """As many draws as rows: the spread of 40 sets of them, whose relative error is 1 / sqrt(78), within 4 of it."""
     means, scales, y, d = encoded(300, 5)
     found = [
-        evaluate_posterior(means, scales, y, d, draws=300, generator=np.random.default_rng(seed)).figures["posterior"]
+        evaluate_posterior(means, scales, y, d, draws=300, generator=default_rng(seed)).figures["posterior"]
         for seed in range(40)
     ]
     for name in ("I(z_y;Y|D)", "I(z_d;Y,D)"):
         influence = np.std([figures[name].value for figures in found], ddof=1)
         error = np.mean([figures[name].standard_error for figures in found])
-        assert error == pytest.approx(influence, rel=4 / np.sqrt(78))
+        assert error == approx(influence, rel=4 / np.sqrt(78))
 
 
 def test_copies_of_rows_are_no_more_draws():

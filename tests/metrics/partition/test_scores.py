@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
+from pytest import approx
 
 from infoscope.estimators.result import Estimate
 from infoscope.metrics.partition.scores import figures, terms_of
@@ -23,7 +25,7 @@ def distributions():
     y, d = grid(3, 4)
     return {
         "balanced": (*grid(10, 6), None),
-        "dependent": (y, d, np.random.default_rng(0).dirichlet(np.full(12, 0.5))),
+        "dependent": (y, d, default_rng(0).dirichlet(np.full(12, 0.5))),
     }
 
 
@@ -41,9 +43,9 @@ def test_unique_is_one_for_the_ideal_partition(distribution):
     nothing = np.zeros_like(y)
     report = enumerate_outcomes({"z_y": y, "z_d": d, "z_x": nothing, "z_dy": nothing}, y, d, p)
     for name in ("unique", "unique_y", "unique_d", "unique_without_z_dy", "sufficiency"):
-        assert score(report, name) == pytest.approx(1)
+        assert score(report, name) == approx(1)
     for name in ("I(z_y;D|Y)", "I(z_d;Y|D)", "I(z_x;Y,D)", "I(z_dy;Y,D)"):
-        assert quantity(report, name) == pytest.approx(0, abs=1e-12)
+        assert quantity(report, name) == approx(0, abs=1e-12)
 
 
 @pytest.mark.parametrize("distribution", ["balanced", "dependent"])
@@ -66,8 +68,8 @@ def test_duplicated_blocks_count_only_where_they_are_counted():
     """z_dy repeats the labels that z_y and z_d hold: nothing is unique with it, everything without it."""
     y, d = grid(10, 6)
     report = enumerate_outcomes({"z_y": y, "z_d": d, "z_dy": y * 6 + d}, y, d)
-    assert score(report, "unique") == pytest.approx(0, abs=1e-7)
-    assert score(report, "unique_without_z_dy") == pytest.approx(1)
+    assert score(report, "unique") == approx(0, abs=1e-7)
+    assert score(report, "unique_without_z_dy") == approx(1)
 
 
 @pytest.mark.parametrize(("classes", "domains", "nats"), [(10, 6, 0.546), (2, 3, 0.239)])
@@ -75,9 +77,9 @@ def test_seed_score_of_the_ideal_partition(classes, domains, nats):
     """CRMNIST: .546, or .788 with terms in bits. Two labels and three hospitals, Camelyon17: .24. Never 1."""
     y, d = grid(classes, domains)
     report = enumerate_outcomes({"z_y": y, "z_d": d, "z_x": 0 * y, "z_dy": 0 * y}, y, d)
-    assert score(report, "seed") == pytest.approx(nats, abs=5e-4)
-    assert score(report, "seed") == pytest.approx(score(report, "seed_ceiling"))
-    assert score(report, "seed_bits") == pytest.approx(nats / BIT, abs=1e-3)
+    assert score(report, "seed") == approx(nats, abs=5e-4)
+    assert score(report, "seed") == approx(score(report, "seed_ceiling"))
+    assert score(report, "seed_bits") == approx(nats / BIT, abs=1e-3)
 
 
 @pytest.mark.parametrize(("gate", "bits"), [
@@ -88,13 +90,13 @@ def test_sign_of_co_information(gate, bits):
     y, d = grid(2, 2) if gate != "copy" else (np.arange(2), np.arange(2))
     z = {"xor": y ^ d, "copy": y, "and": y & d, "nothing": 0 * y}[gate]
     report = enumerate_outcomes({"z_dy": z}, y, d)
-    assert quantity(report, "co-information(z_dy;Y;D)") / BIT == pytest.approx(bits, abs=1e-6)
+    assert quantity(report, "co-information(z_dy;Y;D)") / BIT == approx(bits, abs=1e-6)
     assert "co-information(z_dy;Y;D)" in set(report.text["what"])
 
 
 def random_distribution(seed):
     """A random joint distribution of y, d and four blocks."""
-    rng = np.random.default_rng(seed)
+    rng = default_rng(seed)
     y, d, *blocks = grid(3, 2, 2, 3, 2, 2)
     names = ("z_y", "z_x", "z_dy", "z_d")
     return enumerate_outcomes(dict(zip(names, blocks, strict=True)), y, d, rng.dirichlet(np.full(len(y), 0.1)))
@@ -106,9 +108,9 @@ def test_identities_that_hold_for_every_distribution(seed):
     low = -min(quantity(report, "H(Y|D)"), quantity(report, "H(D|Y)"))
     for block in ("z_y", "z_x", "z_dy", "z_d"):
         assert low - 1e-9 <= quantity(report, f"co-information({block};Y;D)") <= quantity(report, "I(Y;D)") + 1e-9
-        assert quantity(report, f"chain-rule gap of {block}") == pytest.approx(0, abs=1e-12)
+        assert quantity(report, f"chain-rule gap of {block}") == approx(0, abs=1e-12)
         both = quantity(report, f"I({block};Y)") + quantity(report, f"I({block};D|Y)")
-        assert both == pytest.approx(quantity(report, f"I({block};Y,D)"))
+        assert both == approx(quantity(report, f"I({block};Y,D)"))
     for name in ("unique", "unique_y", "unique_d", "sufficiency", "seed"):
         assert 0 <= score(report, name) <= 1
     assert score(report, "unique_without_z_dy") >= score(report, "unique")
@@ -117,12 +119,12 @@ def test_identities_that_hold_for_every_distribution(seed):
 def test_an_absent_block_is_not_applicable_never_zero():
     y, d = grid(10, 6)
     report = enumerate_outcomes({"z_y": y, "z_d": d, "z_dy": None}, y, d)
-    assert score(report, "unique") == pytest.approx(1) and "unique_without_z_dy" not in report.scores()
+    assert score(report, "unique") == approx(1) and "unique_without_z_dy" not in report.scores()
     table = report.table.set_index("what")
     for name in ("I(z_dy;Y)", "co-information(z_dy;Y;D)", "I(z_x;Y,D)"):
         assert np.isnan(table.loc[name, "value"]) and "no z_" in table.loc[name, "notes"]
     alone = enumerate_outcomes({"z_y": y}, y, d)
-    assert np.isnan(score(alone, "unique")) and score(alone, "unique_y") == pytest.approx(1)
+    assert np.isnan(score(alone, "unique")) and score(alone, "unique_y") == approx(1)
 
 
 def test_an_interval_of_information_reaches_zero():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from pytest import approx
 
 from infoscope.metrics import pid
 
@@ -53,9 +54,9 @@ def test_shared_exclusions_of_gates(name):
     table = table_of(*every(GATES[name][0]))
     a, b, t = pid.discrete_information(table)
     found = pid.discrete_shared_exclusion(table)
-    assert found.redundant == pytest.approx(SHARED[name] * BIT, abs=1e-12)
-    assert found[:2] == pytest.approx((a - found.redundant, b - found.redundant), abs=1e-12)
-    assert sum(found[:4]) == pytest.approx(t, abs=1e-12) and found.gap == 0
+    assert found.redundant == approx(SHARED[name] * BIT, abs=1e-12)
+    assert found[:2] == approx((a - found.redundant, b - found.redundant), abs=1e-12)
+    assert sum(found[:4]) == approx(t, abs=1e-12) and found.gap == 0
     assert len(found.notes) == sum(term < -1e-9 for term in found[:4])  # said, not clipped
 
 
@@ -83,7 +84,7 @@ ERRS = [0, 0, 0, 1, 1, 1, 1, 0]
 )
 def test_shared_exclusions_of_pointwise_gates(a, b, target, terms, notes):
     found = pid.discrete_shared_exclusion(table_of(*map(np.array, (a, b, target))))
-    assert found[:4] == pytest.approx(terms, abs=1e-12)
+    assert found[:4] == approx(terms, abs=1e-12)
     assert [(note.code, note.argument) for note in found.notes] == notes
 
 
@@ -96,6 +97,6 @@ def test_shared_exclusions_item_by_item():
         same = target == target[row]
         ratio = (either & same).mean() / either.mean() / same.mean()
         expected += np.log(ratio) / 60
-    assert pid.discrete_shared_exclusion(table_of(a, b, target)).redundant == pytest.approx(expected, abs=1e-12)
+    assert pid.discrete_shared_exclusion(table_of(a, b, target)).redundant == approx(expected, abs=1e-12)
     twice = pid.discrete_shared_exclusion(table_of(a, a, target))
-    assert twice[:4] == pytest.approx([0, 0, twice.informations[0], 0], abs=1e-12)
+    assert twice[:4] == approx([0, 0, twice.informations[0], 0], abs=1e-12)

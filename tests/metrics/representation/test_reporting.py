@@ -5,6 +5,8 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.random import default_rng
+from pytest import approx
 
 from infoscope.estimators.families import GradientBoosting, Logistic
 from infoscope.metrics import pid
@@ -88,7 +90,7 @@ def toy_model(attack, n, rng):
 
 @pytest.fixture(scope="module")
 def ideal():
-    blocks, targets, domain, truths = partition("ideal", 300, np.random.default_rng(0))
+    blocks, targets, domain, truths = partition("ideal", 300, default_rng(0))
     return report(blocks, targets, domain, **QUICK), truths
 
 
@@ -107,14 +109,14 @@ def assert_closed_forms(result, truths):
 def test_an_ideal_partition_has_its_closed_forms(ideal):
     result, truths = ideal
     assert_closed_forms(result, truths)
-    assert result.row("z_y", "y").ceiling.value == pytest.approx(np.log(2), abs=0.01)
+    assert result.row("z_y", "y").ceiling.value == approx(np.log(2), abs=0.01)
     assert result.row("z_d", "domain").role == DOMAIN
     assert is_near(result.partition.scores()["unique_y_raw"], SIGN / np.log(2))
 
 
 @pytest.mark.parametrize(("example", "kind"), [(partition, "constant"), (toy_model, "none")])
 def test_constants_and_numbers_have_their_closed_forms(example, kind):
-    blocks, targets, _, truths = example(kind, 300, np.random.default_rng(1))
+    blocks, targets, _, truths = example(kind, 300, default_rng(1))
     result = report(blocks, targets, **LINES)
     without_domain = {place: truth for place, truth in truths.items() if place[1] in targets}
     assert_closed_forms(result, without_domain)
@@ -139,8 +141,8 @@ def test_intervals_cover_the_truth(example, kind):
     """
     hits = {}
     for seed in range(100):
-        blocks, targets, domain, truths = example(kind, 500, np.random.default_rng(100 + seed))
-        settings = QUICK | {"resamples": 20, "generator": np.random.default_rng(seed)}
+        blocks, targets, domain, truths = example(kind, 500, default_rng(100 + seed))
+        settings = QUICK | {"resamples": 20, "generator": default_rng(seed)}
         result = report(blocks, targets, domain, **settings)
         for (block, target), informations in truths.items():
             alone = informations[0]
@@ -171,7 +173,7 @@ def test_a_page_begins_with_the_leak_and_has_values_in_bits_and_no_nan(ideal):
     assert page.index(result.leaks[0]) < page.index("<table")
     row = result.table.set_index(["what", "block", "target"]).loc[("richer", "z_y", "y")]
     bits = result.row("z_y", "y").richer.bits
-    assert (row["value"], row["low"], row["high"]) == pytest.approx((bits.value, bits.low, bits.high))
+    assert (row["value"], row["low"], row["high"]) == approx((bits.value, bits.low, bits.high))
     assert row["unit"] == "bits"
     text = f"{bits.value:.2f} ({bits.low:.2f} to {bits.high:.2f})"
     assert text in result.text.to_string()  # a value stands beside its own interval only
@@ -179,7 +181,7 @@ def test_a_page_begins_with_the_leak_and_has_values_in_bits_and_no_nan(ideal):
 
 def test_a_richer_family_uses_what_lines_cannot():
     """The exclusive or of two exact signs: trees find most of log 2."""
-    rng = np.random.default_rng(3)
+    rng = default_rng(3)
     signs = rng.integers(0, 2, (300, 2))
     noisy = 2 * signs - 1 + 0.1 * rng.normal(size=(300, 2))
     trees = GradientBoosting(rounds=30, leaves=7, learning_rate=0.3)
@@ -189,7 +191,7 @@ def test_a_richer_family_uses_what_lines_cannot():
 
 
 def test_factors_are_referred_to_the_report_of_disentanglement():
-    factors = np.random.default_rng(5).integers(0, 3, (60, 2))
+    factors = default_rng(5).integers(0, 3, (60, 2))
     names = np.array([f"item {i}" for i in range(60)])
     result = report(factors + 0.1, {"shape": factors[:, 0], "missing": names}, **LINES)
     assert not result.row("representation", "shape").sharing
@@ -198,14 +200,14 @@ def test_factors_are_referred_to_the_report_of_disentanglement():
 
 
 def test_equal_seeds_give_equal_values():
-    y = np.random.default_rng(6).integers(0, 2, 200)
-    z = 2.0 * y + 0.1 * np.random.default_rng(7).normal(size=200)
+    y = default_rng(6).integers(0, 2, 200)
+    z = 2.0 * y + 0.1 * default_rng(7).normal(size=200)
     first, second = (report(z, y, rows=100, **QUICK) for _ in range(2))
     pd.testing.assert_frame_equal(first.table, second.table)
 
 
 def test_copies_of_rows_add_no_information():
-    rng = np.random.default_rng(9)
+    rng = default_rng(9)
     y = rng.integers(0, 2, 100)
     rows = np.repeat(np.arange(100), 4)
     z = 2 * y - 1 + rng.normal(size=100)
@@ -227,7 +229,7 @@ def test_intervals_cover_the_terms_of_two_blocks_of_nearly_equal_information():
     joint_ratio = np.log(2 * table / table.sum(axis=0))
     hits = dict.fromkeys(TERMS, 0)
     for seed in range(40):
-        outcome = np.random.default_rng(seed).choice(8, 500, p=table.ravel())
+        outcome = default_rng(seed).choice(8, 500, p=table.ravel())
         y, a, b = np.unravel_index(outcome, table.shape)
         ratio_a = np.log(2 * channels[0][y, a])
         ratio_b = np.log(2 * channels[1][y, b])
@@ -244,12 +246,12 @@ def test_blocks_that_inform_about_different_values_share_nothing():
     ratios = (values == 0).astype(float), (values == 1).astype(float), np.ones(400)
     parts = [Local(ratio, ratio) for ratio in ratios]
     terms = sharing(*parts, values, np.arange(400))
-    assert [float(terms[name]) for name in TERMS] == pytest.approx([0.5, 0.0, 0.0])
+    assert [float(terms[name]) for name in TERMS] == approx([0.5, 0.0, 0.0])
 
 
 def test_equal_numbers_share_a_part_whatever_the_order_of_rows():
     """Cut by their position, rows of equal numbers had other terms when they were sorted."""
-    rng = np.random.default_rng(11)
+    rng = default_rng(11)
     plain = rng.normal(size=(997, 1))
     assert np.ptp(np.bincount(parts_of(plain))) <= 1
     for numbers in (rng.integers(0, 5, (1000, 1)) / 4.0, np.round(plain, 1)):
@@ -264,7 +266,7 @@ def test_equal_numbers_share_a_part_whatever_the_order_of_rows():
 
 @pytest.mark.parametrize(("columns", "count"), [(2, 9), (4, 1)])
 def test_no_column_of_a_target_is_preferred(columns, count):
-    numbers = np.random.default_rng(12).normal(size=(900, columns))
+    numbers = default_rng(12).normal(size=(900, columns))
     parts = parts_of(numbers)
     reversed_parts = parts_of(numbers[:, ::-1])
     assert parts.max() + 1 == reversed_parts.max() + 1 == count
@@ -275,14 +277,14 @@ def test_no_column_of_a_target_is_preferred(columns, count):
 @pytest.mark.parametrize("count", [5, 2])
 def test_a_rare_class_has_its_values(count):
     """Of 100 rows, of which a third is held out."""
-    rng = np.random.default_rng(13)
+    rng = default_rng(13)
     y = (rng.permutation(100) < count).astype(int)
     result = report(2 * y + rng.normal(size=100), y, **QUICK)
     (row,) = result.rows
     share = count / 100
     entropy = -share * np.log(share) - (1 - share) * np.log(1 - share)
     assert not result.unanswered
-    assert row.ceiling == pytest.approx(entropy)
+    assert row.ceiling == approx(entropy)
     assert np.isfinite([row.richer.low, row.richer.high, row.linear.low, row.linear.high]).all()
     assert row.richer <= entropy
 
@@ -290,7 +292,7 @@ def test_a_rare_class_has_its_values(count):
 def test_a_class_of_one_row_or_of_all_rows_is_named_with_its_count():
     rows = np.arange(60)
     targets = {"y": rows % 2, "site": np.where(rows < 1, "far", "near"), "only": np.zeros(60, int)}
-    result = report(np.random.default_rng(0).normal(size=60), targets, **LINES)
+    result = report(default_rng(0).normal(size=60), targets, **LINES)
     assert {row.target for row in result.rows} == {"y"}
     assert "'far' has 1 of 60" in result.unanswered["site"]
     assert "all 60 rows" in result.unanswered["only"]
@@ -298,7 +300,7 @@ def test_a_class_of_one_row_or_of_all_rows_is_named_with_its_count():
 
 def test_more_columns_than_rows():
     """Classes and numbers have their values in the time of the rows."""
-    rng = np.random.default_rng(14)
+    rng = default_rng(14)
     y, shape = rng.integers(0, 2, (2, 90))
     z = rng.normal(size=(90, 120))
     z[:, 0] += 10 * y
@@ -319,7 +321,7 @@ def test_one_of_many_columns_is_within_the_interval():
     """
     hits = 0
     for seed in range(7):
-        x = np.random.default_rng(seed).normal(size=(200, 31))
+        x = default_rng(seed).normal(size=(200, 31))
         (row,) = report(x[:, :30], x[:, 3] + x[:, 30], **LINES).rows
         hits += covers(row.linear, math.log(2) / 2)
     assert hits >= 5
@@ -327,13 +329,13 @@ def test_one_of_many_columns_is_within_the_interval():
 
 def test_an_interval_is_limited_by_the_entropy():
     """A sign in 30 columns and 90 rows, where the second half of the rows improves the prediction much."""
-    rng = np.random.default_rng(1)
+    rng = default_rng(1)
     y = rng.integers(0, 2, 90)
     x = rng.normal(size=(90, 30)) + (2 * y - 1)[:, None]
     (row,) = report(x, y, **QUICK).rows
     for high in (row.linear.high, row.richer.high, row.between[1]):
         assert high <= row.ceiling.high
-    ratio = np.random.default_rng(2).normal(-0.05, 0.01, 300)
+    ratio = default_rng(2).normal(-0.05, 0.01, 300)
     part = Local(ratio, ratio)
     terms = sharing(part, part, part, np.arange(300) % 2, np.arange(300))
     for name in pid.Bounds._fields:
@@ -360,7 +362,7 @@ SMALL_GROUP = np.where(ROWS < 3, 0, ROWS)
     ],
 )
 def test_bad_input_is_refused(change, argument, code):
-    normal = np.random.default_rng(0).normal(size=(40, 2))
+    normal = default_rng(0).normal(size=(40, 2))
     arguments = {"representation": normal, "targets": ROWS % 2} | change
     with refused(argument, code):
         report(**arguments)

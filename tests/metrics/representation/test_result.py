@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from pytest import approx
 
 from infoscope.estimators.result import Estimate
 from infoscope.metrics.representation.reporting import sharing
@@ -91,8 +92,8 @@ def test_crossed_bounds_have_a_note_with_a_code():
     for together, crossed in ((noisy, True), (good, False)):
         parts = Local(good, good), Local(good, good), Local(together, together)
         terms = sharing(*parts, np.arange(900) % 4, np.arange(900))
-        assert terms["redundant"] == pytest.approx(good.mean())
-        assert terms["unique"] == pytest.approx(0.0)
+        assert terms["redundant"] == approx(good.mean())
+        assert terms["unique"] == approx(0.0)
         assert any("upper one" in note for note in terms["unique_low"].notes) == crossed
         record = Row(**{**vars(row), "sharing": terms}).record("digit")
         (bound,) = (one for one in record if one.what == "unique_low")

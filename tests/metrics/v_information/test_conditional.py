@@ -4,6 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
+from numpy.testing import assert_allclose
+from pytest import approx
 
 from infoscope.estimators.families import Gaussian, Logistic, NearestNeighbours, Table, tfidf_logistic
 from infoscope.metrics.v_information import pvi
@@ -16,7 +19,7 @@ LN2 = math.log(2.0)
 def linear(n, seed, columns=1):
     """x, c, y of y_j = x + j c + noise of variance 1/2, x and c of correlation .6; I(x; y | c) in nats: beyond c, x
     has the variance .64, and the mean over y's columns of x + noise is sufficient for it."""
-    rng = np.random.default_rng(seed)
+    rng = default_rng(seed)
     c = rng.normal(size=n)
     x = 0.6 * c + 0.8 * rng.normal(size=n)
     y = x[:, None] + np.arange(1, columns + 1) * c[:, None] + math.sqrt(0.5) * rng.normal(size=(n, columns))
@@ -31,10 +34,10 @@ def test_linear_gaussian_information_has_its_closed_form(estimator, columns):
     found = estimate(Gaussian(), x, y, estimator, given=c)
     error = np.std(found.local) / math.sqrt(found.n)
     assert abs(found.value - truth) < 4 * error + 0.003
-    assert found.value == pytest.approx(found.null_entropy - found.conditional_entropy)
+    assert found.value == approx(found.null_entropy - found.conditional_entropy)
     assert found.bound is None and "given" in found.settings
     if estimator != "in-sample":
-        assert found.standard_error == pytest.approx(error, rel=0.01) and found.low < found.value < found.high
+        assert found.standard_error == approx(error, rel=0.01) and found.low < found.value < found.high
 
 
 def test_intervals_cover_the_truth():
@@ -42,7 +45,7 @@ def test_intervals_cover_the_truth():
     held = 0
     for seed in range(60):
         x, c, y, truth = linear(400, seed)
-        found = estimate(Gaussian(), x, y, given=c, generator=np.random.default_rng(seed))
+        found = estimate(Gaussian(), x, y, given=c, generator=default_rng(seed))
         held += found.low <= truth <= found.high
     assert held >= 51
 
@@ -50,7 +53,7 @@ def test_intervals_cover_the_truth():
 def test_a_parity_needs_both_variables():
     """y = x xor c, flipped with probability .1: ln 2 - h(.1) = .368 nats beyond c, nothing without it; nothing either
     for a family that only adds the effects of x and c."""
-    rng = np.random.default_rng(1)
+    rng = default_rng(1)
     x, c = rng.integers(2, size=(2, 3000))
     y = x ^ c ^ (rng.random(3000) < 0.1)
     truth = LN2 + 0.1 * math.log(0.1) + 0.9 * math.log(0.9)
@@ -69,32 +72,32 @@ def test_the_chain_rule_holds_item_by_item(kind):
     family = Gaussian() if kind == "numbers" else Logistic()
     y = y[:, 0] if kind == "numbers" else (y[:, 0] > 0).astype(int)
     both, first, beyond = (
-        pvi.pointwise(family, inputs, y, folds=4, generator=np.random.default_rng(0), given=given)
+        pvi.pointwise(family, inputs, y, folds=4, generator=default_rng(0), given=given)
         for inputs, given in ((np.column_stack([c, x]), None), (c, None), (x, c))
     )
-    np.testing.assert_allclose(both["pvi_bits"], first["pvi_bits"] + beyond["pvi_bits"], atol=1e-9)
-    np.testing.assert_allclose(beyond["H_yb"], first["H_yxb"])
-    whole = estimate(family, x, y, folds=4, generator=np.random.default_rng(0), given=c)
-    assert beyond["pvi_bits"].mean() == pytest.approx(whole.bits.value)
+    assert_allclose(both["pvi_bits"], first["pvi_bits"] + beyond["pvi_bits"], atol=1e-9)
+    assert_allclose(beyond["H_yb"], first["H_yxb"])
+    whole = estimate(family, x, y, folds=4, generator=default_rng(0), given=c)
+    assert beyond["pvi_bits"].mean() == approx(whole.bits.value)
 
 
 def test_conditioning_classes_are_names_and_not_numbers():
     """Whatever their names, the information of a class is measured, and not the correlation of its number with y."""
-    rng = np.random.default_rng(4)
+    rng = default_rng(4)
     c = rng.integers(4, size=2000)
     x = rng.normal(size=2000) + np.array([0.0, 3.0, 1.0, -2.0])[c]
     y = (np.array([0.1, 0.9, 0.5, 0.2])[c] > rng.random(2000)).astype(int)  # x tells of y what it tells of c
     names = [c, np.array([7, 0, 2, 1])[c], np.array(["north", "east", "south", "west"])[c], [f"s{one}" for one in c]]
-    found = [estimate("logistic", x, y, given=name, generator=np.random.default_rng(0)) for name in names]
+    found = [estimate("logistic", x, y, given=name, generator=default_rng(0)) for name in names]
     for one in found:
-        assert abs(one.value) < 4 * one.standard_error + 0.001 and one.value == pytest.approx(found[0].value, abs=1e-6)
+        assert abs(one.value) < 4 * one.standard_error + 0.001 and one.value == approx(found[0].value, abs=1e-6)
     leaked = usable_leakage({"z": x}, {"y": y}, {"linear": "logistic"}, given=c)
     assert abs(leaked["value_bits"][0]) < 4 * leaked["standard_error_bits"][0] + 0.002
 
 
 def test_texts_are_conditioned_on_texts_and_classes():
     """A word of x and one of c add up in the log odds; given c, x has the information of its own word."""
-    rng = np.random.default_rng(5)
+    rng = default_rng(5)
     words, given = rng.integers(2, size=(2, 500))
     y = (rng.random(500) < 1 / (1 + np.exp(2 - 4 * words))).astype(int)
     x = [("dull", "bright")[word] for word in words]

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from pytest import approx
 
 from infoscope.estimators.families.distributions import Categorical
 from infoscope.metrics.v_information.difficulty import TOKENS, token_artefacts
@@ -19,8 +20,8 @@ TABLE = pd.DataFrame({"pvi_bits": [1.0, 3.0, -2.0, 0.0, 4.0], "label": list("aab
 def test_slices_are_means_with_standard_errors():
     found = slices(TABLE, "label")
     assert found.index.tolist() == ["a", "b"] and found["n"].tolist() == [3, 2]
-    assert found["mean_bits"].tolist() == pytest.approx([8 / 3, -1.0])
-    assert found["standard_error_bits"].tolist() == pytest.approx([np.std([1, 3, 4], ddof=1) / 3**0.5, 1.0])
+    assert found["mean_bits"].tolist() == approx([8 / 3, -1.0])
+    assert found["standard_error_bits"].tolist() == approx([np.std([1, 3, 4], ddof=1) / 3**0.5, 1.0])
     missing = slices(TABLE.assign(kind=["x", None, "x", None, "x"]), "kind")
     assert missing["n"].sum() == len(TABLE)  # a slice of their own
 
@@ -30,7 +31,7 @@ def test_slices_by_two_columns_and_with_groups():
     assert both.loc[("a", 5), "mean_bits"] == 3.0 and math.isnan(both.loc[("a", 5), "standard_error_bits"])
     copies = pd.concat([TABLE, TABLE], ignore_index=True)
     grouped, once = slices(copies, "label", groups=np.tile(np.arange(5), 2)), slices(TABLE, "label")
-    assert grouped["standard_error_bits"].tolist() == pytest.approx(once["standard_error_bits"].tolist())
+    assert grouped["standard_error_bits"].tolist() == approx(once["standard_error_bits"].tolist())
 
 
 def counting_predictor(weights):
@@ -52,10 +53,10 @@ def test_a_token_helps_by_what_its_absence_costs():
     one, two = (math.log2(1 + math.exp(-odds)) for odds in (2, 4))
     good = found[(found["token"] == "good")].iloc[0]
     helped = [1 - one, 1 - one, one - two, one - two]
-    assert good["mean_bits"] == pytest.approx(np.mean(helped))
+    assert good["mean_bits"] == approx(np.mean(helped))
     assert (good["code"], good["occurrences"], good["texts"]) == (1, 4, 3)
     sums = np.array([helped[0], helped[1], helped[2] + helped[3]]) - np.mean(helped) * np.array([1, 1, 2])
-    assert good["standard_error_bits"] == pytest.approx(math.sqrt(1.5 * (sums**2).sum()) / 4)
+    assert good["standard_error_bits"] == approx(math.sqrt(1.5 * (sums**2).sum()) / 4)
     assert (found[found["token"] == "x"]["mean_bits"] == 0.0).all()
     same = token_artefacts(counting_predictor({"good": 2.0, "bad": -1.0}), texts, codes, least_frequency=4, batch=2)
     pd.testing.assert_frame_equal(found, same)

@@ -6,8 +6,10 @@ from dataclasses import asdict
 
 import pytest
 import torch
+from pytest import approx
 from torch.distributions import Categorical, Normal
 from torch.nn.functional import cross_entropy, one_hot
+from torch.testing import assert_close
 
 from infoscope.models.domain import (
     DANN,
@@ -78,7 +80,7 @@ def log_ratios(model, items, z):
 def close(value, expected, rel=1e-5):
     value = torch.as_tensor(value)
     expected = torch.as_tensor(expected, dtype=torch.float64)
-    return value.item() == pytest.approx(expected.item(), rel=rel)
+    return value.item() == approx(expected.item(), rel=rel)
 
 
 def test_block_spec_lays_out_what_exists():
@@ -101,7 +103,7 @@ def test_every_model_answers_from_its_blocks_alone(name):
         assert block.mean.shape == (12, getattr(model.blocks_spec, key))
         assert (block.scale is not None) == (name in ("nvae", "diva"))
         assert block.scale is None or (block.scale > 0).all()
-    torch.testing.assert_close(model(x).sum(1), torch.ones(12))
+    assert_close(model(x).sum(1), torch.ones(12))
     domains = model.domain_logits(x)
     if name in ("irm", "erm"):
         assert domains is None
@@ -131,12 +133,12 @@ def test_categorical_loss_belongs_to_its_own_pixel():
     logits = 60.0 * one_hot(levels, 256).movedim(-1, 1).float()  # [1, 256, 2, 3, 4]
     model.decoder.forward = lambda codes: logits.flatten(1, 2)
     z = {"z_y": torch.ones(1, 1), "z_d": torch.ones(1, 1)}
-    assert model.reconstruction(levels / 255, z).item() == pytest.approx(0, abs=1e-4)
+    assert model.reconstruction(levels / 255, z).item() == approx(0, abs=1e-4)
     for axis in (1, 2, 3):
         other = levels.flip(axis)
         nats = 60 * (other != levels).sum()
         assert close(model.reconstruction(other / 255, z), nats, rel=1e-3)
-    torch.testing.assert_close(model.decode(z), levels / 255)
+    assert_close(model.decode(z), levels / 255)
     with refused("x", "range"):
         model.reconstruction(levels / 255 * 2, z)
 
@@ -177,9 +179,9 @@ def test_unknown_classes_are_summed_over():
     q = logits.softmax(1)
     for name in z:
         expected = sum(q[:, label] * of_class[name] for label, of_class in enumerate(of_classes))
-        torch.testing.assert_close(of_unknown[name], expected, rtol=1e-4, atol=1e-5)
+        assert_close(of_unknown[name], expected, rtol=1e-4, atol=1e-5)
         halves = torch.cat([of_labelled[name][:6], of_unknown[name][6:]])
-        torch.testing.assert_close(of_both[name], halves)
+        assert_close(of_both[name], halves)
 
 
 def test_the_loss_of_unknown_classes_has_their_entropy_and_no_class_term():
@@ -191,7 +193,7 @@ def test_the_loss_of_unknown_classes_has_their_entropy_and_no_class_term():
     divergences = model.divergences(unknown, model.blocks(items.x), z, logits)
     terms = model.losses(unknown, 0.5, generator(2))
     entropy = Categorical(logits=logits).entropy().mean()
-    assert terms["class_prior"].item() == pytest.approx(math.log(4) - entropy.item(), abs=1e-5)
+    assert terms["class_prior"].item() == approx(math.log(4) - entropy.item(), abs=1e-5)
     assert "class" not in terms
     kl = {name: values.mean() for name, values in divergences.items()}
     total = terms["reconstruction"] + 0.5 * kl["z_y"] + kl["z_x"] + kl["z_dy"] + kl["z_d"]
@@ -264,8 +266,8 @@ def test_dann_encoder_climbs_what_the_adversary_descends():
     by_class = torch.autograd.grad(cross_entropy(model.class_head(z), items.y), first, retain_graph=True)[0]
     by_domain, own = torch.autograd.grad(cross_entropy(model.adversary(z), items.d), (first, head))
     model.losses(items, 0.3, generator())["objective"].backward()
-    torch.testing.assert_close(first.grad, by_class - weight * by_domain)
-    torch.testing.assert_close(head.grad, own)
+    assert_close(first.grad, by_class - weight * by_domain)
+    assert_close(head.grad, own)
 
 
 def test_alternating_dann_takes_turns():
@@ -321,9 +323,9 @@ def test_augmented_dann_turns_each_adversary_against_its_own_block():
     by_readers, *expected = torch.autograd.grad(readers, [first, *own])
     model.losses(items, 0.3, generator())["objective"].backward()
     ramp = math.tanh(2.0 * 0.3)
-    torch.testing.assert_close(first.grad, by_heads - 0.6 * ramp * by_readers)
+    assert_close(first.grad, by_heads - 0.6 * ramp * by_readers)
     for weight, gradient in zip(own, expected):
-        torch.testing.assert_close(weight.grad, 0.6 * gradient)
+        assert_close(weight.grad, 0.6 * gradient)
 
 
 def blocks_of_50(**dimensions):
@@ -431,5 +433,5 @@ def test_backbones_are_torchvisions(kind, last):
         value.copy_(weight)
     x = batch((3, 64, 64)).x[:2]
     with torch.no_grad():
-        torch.testing.assert_close(ours(x), theirs(x), rtol=0, atol=1e-4)
+        assert_close(ours(x), theirs(x), rtol=0, atol=1e-4)
         assert NVAE(**setting, generator=generator()).eval()(x).shape == (2, 2)

@@ -2,9 +2,10 @@
 
 import math
 
-import pytest
 import torch
+from pytest import approx
 from torch import nn
+from torch.testing import assert_close
 
 from infoscope.models.domain import ERM, NVAE, DomainData, accuracies, extract_blocks, posteriors
 from tests.data.common import generator
@@ -43,11 +44,11 @@ def test_accuracies_by_hand():
     assert result.worst == last
     assert result.by_slice == {(1, 0): first, (1, 4): last}
     assert result.worst_slice == (1, 4)
-    assert result.overall.standard_error == pytest.approx(math.sqrt(0.5 * 0.5 / 7))
-    assert first.standard_error == pytest.approx(math.sqrt(0.75 * 0.25 / 3))
+    assert result.overall.standard_error == approx(math.sqrt(0.5 * 0.5 / 7))
+    assert first.standard_error == approx(math.sqrt(0.75 * 0.25 / 3))
     # independent domains of four items each: half the root of the sum of their variances, with 8 items for 4 in n - 1
     within = 2 * 0.75 * 0.25 / 4
-    assert result.average.standard_error == pytest.approx(0.5 * math.sqrt(within * 8 / 7))
+    assert result.average.standard_error == approx(0.5 * math.sqrt(within * 8 / 7))
 
 
 def test_slices_are_of_each_class_in_each_domain():
@@ -63,10 +64,10 @@ def test_standard_errors_account_for_groups():
     in each of two domains, right in the one where wrong in the other, have no error in the average."""
     single = accuracies(reader(), answers([1, 0, 1, 1], [0] * 4)).overall
     copied = accuracies(reader(), answers([1, 0, 1, 1] * 3, [0] * 12, [5, 6, 7, 9] * 3)).overall
-    assert copied.standard_error == pytest.approx(single.standard_error)
+    assert copied.standard_error == approx(single.standard_error)
     assert (copied.clusters, copied.n) == (4, 12)
     paired = accuracies(reader(), answers([1, 0, 0, 1], [0, 0, 1, 1], [1, 2, 1, 2]))
-    assert paired.average.standard_error == pytest.approx(0.0, abs=1e-12)
+    assert paired.average.standard_error == approx(0.0, abs=1e-12)
     one = accuracies(reader(), answers([1, 0], [0, 0], [3, 3])).overall
     assert math.isnan(one.standard_error)
     assert (one.clusters, one.value) == (1, 0.5)
@@ -109,7 +110,7 @@ def test_blocks_of_a_data_set():
     assert tuple(whole) == tuple(blocks) == ("z_y", "z_x", "z_dy", "z_d")
     for name, values in whole.items():
         assert not values.requires_grad
-        torch.testing.assert_close(values, blocks[name].mean)
+        assert_close(values, blocks[name].mean)
 
 
 def test_draws_have_the_posteriors_mean_and_scale():
@@ -121,7 +122,7 @@ def test_draws_have_the_posteriors_mean_and_scale():
     again = extract_blocks(model, x, batch=50, generator=generator(2))
     scaled = []
     for name, block in posteriors(model, x).items():
-        torch.testing.assert_close(draws[name], again[name])
+        assert_close(draws[name], again[name])
         scaled.append((draws[name] - block.mean) / block.scale)
     normal = torch.cat(scaled)
     assert abs(normal.mean()) < 5 / math.sqrt(8000)

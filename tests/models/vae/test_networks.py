@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 from torch import nn
+from torch.testing import assert_close
 
 from infoscope.models import VAE, AutoEncoder, Encoding, LatentSpec, encode_all, traverse
 from tests.data.common import generator
@@ -75,7 +76,7 @@ BINARY = (images(9) > 0.5).to(torch.uint8)
 def test_all_kinds_of_images_are_the_same_images(same):
     model = VAE(**SMALL_VAE, generator=generator())
     expected = model.encode(BINARY.float()).mean.detach()
-    torch.testing.assert_close(encode_all(model, same, batch=4).mean, expected)
+    assert_close(encode_all(model, same, batch=4).mean, expected)
 
 
 def test_traversals_change_one_latent_only():
@@ -89,10 +90,10 @@ def test_traversals_change_one_latent_only():
     moved[1] = 0.5
     category[2:] = torch.tensor([0.0, 1.0, 0.0])
     expected = model.decode(torch.stack([moved, category])).sigmoid().detach()
-    torch.testing.assert_close(torch.stack([rows["z2"][1], rows["c1"][1]]), expected)
+    assert_close(torch.stack([rows["z2"][1], rows["c1"][1]]), expected)
     of_code = traverse(model, code, (-1.5, 0.5))
     for name, row in rows.items():
-        torch.testing.assert_close(of_code[name], row)
+        assert_close(of_code[name], row)
 
 
 N = 20_000
@@ -116,7 +117,7 @@ def test_relaxed_categories_fall_as_often_as_they_should():
     model = VAE(**SMALL_VAE, latents=LatentSpec(0, (3,)))
     nothing = torch.zeros(N, 0)
     codes = model.sample(Encoding(nothing, nothing, (p.log().expand(N, 3),)), generator(3))
-    torch.testing.assert_close(codes.sum(1), torch.ones(N))
+    assert_close(codes.sum(1), torch.ones(N))
     shares = codes.argmax(1).bincount() / N
     assert ((shares - p).abs() < 5 * (p * (1 - p) / N).sqrt()).all()
     assert ((codes > 0.01) & (codes < 0.99)).any()

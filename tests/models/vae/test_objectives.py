@@ -5,9 +5,11 @@ import math
 
 import pytest
 import torch
+from pytest import approx
 from torch import nn
 from torch.distributions import Categorical, Normal, kl_divergence
 from torch.nn.functional import log_softmax
+from torch.testing import assert_close
 
 from infoscope.models import OBJECTIVES, VAE, Encoding, LatentSpec
 from infoscope.models.vae.densities import categorical_kl, gaussian_kl, kl_parts, log_normal, stratified_log_weights
@@ -37,11 +39,11 @@ def prepared(name, model, **weights):
 def test_divergences_are_those_of_torch():
     mean, scale, _ = posteriors(7, 3)
     theirs = kl_divergence(Normal(mean, scale), Normal(torch.zeros_like(mean), torch.ones_like(scale)))
-    torch.testing.assert_close(gaussian_kl(mean, scale), theirs)
-    torch.testing.assert_close(log_normal(mean + 1, mean, scale), Normal(mean, scale).log_prob(mean + 1))
+    assert_close(gaussian_kl(mean, scale), theirs)
+    assert_close(log_normal(mean + 1, mean, scale), Normal(mean, scale).log_prob(mean + 1))
     logits = 3 * torch.randn(7, 4, generator=generator(), dtype=torch.float64)
     theirs = kl_divergence(Categorical(logits=logits), Categorical(logits=torch.zeros(7, 4)))
-    torch.testing.assert_close(categorical_kl(log_softmax(logits, 1)), theirs, check_dtype=False)
+    assert_close(categorical_kl(log_softmax(logits, 1)), theirs, check_dtype=False)
 
 
 @pytest.mark.parametrize("batch", [2, 4])
@@ -62,7 +64,7 @@ def test_stratified_weights_give_an_unbiased_density(batch):
                 information = kl_parts(z[rows, columns], mean[rows, columns], scale[rows, columns], log_weights)[0]
                 densities.append((own - information[place]).exp())
             truth = exact[:, columns].sum(1).exp().mean()
-            torch.testing.assert_close(torch.stack(densities).mean(), truth, rtol=1e-10, atol=0)
+            assert_close(torch.stack(densities).mean(), truth, rtol=1e-10, atol=0)
 
 
 def test_stratified_weights_as_published():
@@ -70,8 +72,8 @@ def test_stratified_weights_as_published():
     weights = stratified_log_weights(4, 10).exp()
     expected = sorted([1 / 10, (10 - 3) / (10 * 3), 1 / 3, 1 / 3])
     for row in range(4):
-        assert weights[row, row].item() == pytest.approx(1 / 10)
-        assert sorted(weights[row].tolist()) == pytest.approx(expected)
+        assert weights[row, row].item() == approx(1 / 10)
+        assert sorted(weights[row].tolist()) == approx(expected)
 
 
 COPIED = [[-1.0, -1.0], [1.0, 1.0]]
@@ -90,7 +92,7 @@ def test_parts_of_an_aggregate_posterior_that_is_known(bits, shared):
     information, correlation, dimensions = kl_parts(z, mean, scale, equal)
     divergence = (log_normal(z, mean, scale) - log_normal(z, 0.0, torch.ones_like(z))).sum(1)
     for part, expected in ((information, nats), (correlation, shared), (dimensions, divergence - nats - shared)):
-        torch.testing.assert_close(part, torch.as_tensor(expected).double().expand(len(bits)), rtol=1e-6, atol=1e-6)
+        assert_close(part, torch.as_tensor(expected).double().expand(len(bits)), rtol=1e-6, atol=1e-6)
 
 
 def test_beta_tcvae_with_weights_of_one_is_the_evidence_bound():
@@ -103,16 +105,16 @@ def test_beta_tcvae_with_weights_of_one_is_the_evidence_bound():
     ratio = log_normal(z, encoding.mean, encoding.scale) - log_normal(z, 0.0, torch.ones_like(z))
     divergence = ratio.sum(1).mean()
     reconstruction = negative_log_likelihood(model.decode(z), x)
-    torch.testing.assert_close(losses["loss"], reconstruction + divergence)
-    torch.testing.assert_close(losses["kl"], divergence)
+    assert_close(losses["loss"], reconstruction + divergence)
+    assert_close(losses["kl"], divergence)
     weighted = prepared("beta-tcvae", model, alpha=2.0, beta=3.0, gamma=5.0).losses(model, x, generator(4), 100, 1)
     parts = 2 * losses["mutual_information"] + 3 * losses["total_correlation"] + 5 * losses["dimension_wise_kl"]
-    torch.testing.assert_close(weighted["loss"], reconstruction + parts)
+    assert_close(weighted["loss"], reconstruction + parts)
 
 
 def test_reconstruction_of_zero_logits_is_ln_2_per_pixel():
     x = images(3)
-    assert negative_log_likelihood(torch.zeros_like(x), x).item() == pytest.approx(256 * math.log(2), rel=1e-5)
+    assert negative_log_likelihood(torch.zeros_like(x), x).item() == approx(256 * math.log(2), rel=1e-5)
     binary = (x > 0.5).float()
     assert negative_log_likelihood(200 * (binary - 0.5), binary).item() < 1e-6
 
@@ -122,10 +124,10 @@ def test_beta_vae_weighs_the_divergence(name, beta):
     model = VAE(**SMALL_VAE, latents=LatentSpec(2, (3,)), generator=generator())
     x = images(8)
     losses = prepared(name, model).losses(model, x, generator(4), 100, 1)
-    torch.testing.assert_close(losses["loss"], losses["reconstruction"] + beta * losses["kl"])
+    assert_close(losses["loss"], losses["reconstruction"] + beta * losses["kl"])
     encoding = model.encode(x)
     divergence = gaussian_kl(encoding.mean, encoding.scale).sum(1) + categorical_kl(encoding.log_probabilities[0])
-    torch.testing.assert_close(losses["kl"], divergence.mean())
+    assert_close(losses["kl"], divergence.mean())
 
 
 @pytest.mark.parametrize(
@@ -137,10 +139,10 @@ def test_joint_vae_follows_its_capacities(step, real, categorical):
     model = VAE(**SMALL_VAE, latents=LatentSpec(5, (3,)), generator=generator())
     x = images(8)
     losses = prepared("joint-vae", model).losses(model, x, generator(4), 100, step)
-    assert losses["capacity_real"].item() == pytest.approx(real, rel=1e-5)
-    assert losses["capacity_categorical"].item() == pytest.approx(categorical, rel=1e-5)
+    assert losses["capacity_real"].item() == approx(real, rel=1e-5)
+    assert losses["capacity_categorical"].item() == approx(categorical, rel=1e-5)
     away = (losses["kl_real"] - real).abs() + (losses["kl_categorical"] - categorical).abs()
-    torch.testing.assert_close(losses["loss"], losses["reconstruction"] + 150 * away)
+    assert_close(losses["loss"], losses["reconstruction"] + 150 * away)
 
 
 class Given(VAE):
@@ -171,7 +173,7 @@ def test_the_discriminator_learns_the_total_correlation():
         objective.losses(model, correlated(256), g, 10**6, 1)
         objective.after(model, correlated(256), g)
     estimate = objective.losses(model, correlated(20_000), g, 10**6, 1)["total_correlation"]
-    assert estimate.item() == pytest.approx(-0.5 * math.log(0.19), abs=0.3)
+    assert estimate.item() == approx(-0.5 * math.log(0.19), abs=0.3)
 
 
 def test_the_published_discriminator():
@@ -203,7 +205,7 @@ def test_factor_vae_trains_model_and_discriminator_separately():
     for old, parameter in zip(before, model.parameters()):
         assert torch.equal(old, parameter.grad)
     assert losses["total_correlation"].item() == 0.0
-    assert after["discriminator"].item() == pytest.approx(math.log(2), rel=1e-6)
+    assert after["discriminator"].item() == approx(math.log(2), rel=1e-6)
     assert any(parameter.grad.any() for parameter in objective.discriminator.parameters())
 
 
@@ -229,7 +231,7 @@ def test_factor_vae_weighs_the_total_correlation():
     x = images(8)
     losses = prepared("factor-vae", model).losses(model, x, generator(4), 100, 1)
     expected = losses["reconstruction"] + losses["kl"] + 35 * losses["total_correlation"]
-    torch.testing.assert_close(losses["loss"], expected)
+    assert_close(losses["loss"], expected)
 
 
 FACTOR = {"gamma": 35.0, "width": 1000, "depth": 6, "discriminator_learning_rate": 1e-4}
