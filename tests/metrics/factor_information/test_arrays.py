@@ -34,16 +34,6 @@ def test_xor_is_synergy(options):
     assert bounds.unique_low.value == approx(0.0, abs=0.01)
 
 
-@pytest.mark.parametrize("options", METHODS)
-def test_and_gate(options):
-    """I(y; one) = H(1/4) - H(1/2) / 2 = 0.3113 bits, I(y; both) = H(1/4) = 0.8113 bits."""
-    z, y = two_bits(1600, np.bitwise_and)
-    found = from_arrays(z, y, categorical=(0, 1), **options)
-    assert found.alone / LN2 == approx(np.full((1, 2), 0.3113), abs=0.01)
-    assert found.joint / LN2 == approx([0.8113], abs=0.01)
-    assert found.entropy / LN2 == approx([0.8113], abs=1e-4)
-
-
 def readable_bit(n, seed):
     """A fair bit with noise, N(+-1, 1), in the first of three latents; the others are noise and a constant."""
     rng = default_rng(seed)

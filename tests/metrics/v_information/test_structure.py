@@ -9,12 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.random import default_rng
 from pytest import approx
-from sklearn.metrics import mutual_info_score, roc_auc_score
+from sklearn.metrics import mutual_info_score
 
 from infoscope.data.tasks.simulators import (
     discrete_star,
-    discretised_logistic,
-    gene_network,
 )
 from infoscope.estimators.families.closed_form import Gaussian, Table
 from infoscope.metrics.v_information.measures import estimate
@@ -122,22 +120,6 @@ def test_weights_are_the_estimates_of_every_pair():
     truth = mutual_info_score(discrete[:, 1], discrete[:, 2])  # of the frequencies, nats
     assert tables.value[1, 2] == approx(truth)
     assert np.isnan(tables.standard_error).all()
-
-
-def test_trees_are_found_again():
-    """2,000 rows, six variables; a wrong edge needs two weights several errors apart to change places."""
-    discrete = discretised_logistic(2000, 6, 5, 0.5, default_rng(0))
-    weights = weights_by(Table(), discrete.variables, folds=3).value
-    assert wrong_edges(maximum_arborescence(weights), discrete.parents, directed=False) == 0.0
-
-
-def test_edges_of_gene_networks_are_detectable():
-    """Cubic Gaussians distinguish edges from other pairs: over networks the AUC is 0.72 with a standard deviation of
-    0.065, so that the one of a network falls below 0.52 once in 1,000 times.
-    """
-    expression, graph = gene_network(660, default_rng(0))
-    weights, pairs = weights_by(Gaussian(degree=3), expression, "in-sample").value, ~np.eye(len(graph), dtype=bool)
-    assert roc_auc_score(graph[pairs] != 0, weights[pairs]) > 0.52
 
 
 def test_wrong_edges_are_counted():
