@@ -28,6 +28,20 @@ SEPARATE = np.zeros((4, 2, 2))  # the target is both of two independent bits
 SEPARATE[[0, 1, 2, 3], [0, 0, 1, 1], [0, 1, 0, 1]] = 0.25
 
 
+COPY_OF_A = np.zeros((2, 2, 2))
+COPY_OF_A[0, 0] = COPY_OF_A[1, 1] = 0.25
+AND = np.zeros((2, 2, 2))
+AND[[0, 0, 0, 1], [0, 0, 1, 1], [0, 1, 0, 1]] = 0.25
+
+
+@pytest.mark.parametrize(
+    ("table", "bits"),
+    [(COPY_OF_A, (1, 0, 1)), (SAME, (1, 1, 1)), (AND, (0.311278, 0.311278, 0.811278))],
+)
+def test_informations_of_gates(table, bits):
+    assert_allclose(discrete_information(table), np.array(bits) * BIT, atol=1e-6)
+
+
 def random_tables(seed, count):
     rng = default_rng(seed)
     for number in range(count):
