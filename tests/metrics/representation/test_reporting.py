@@ -15,7 +15,7 @@ from infoscope.metrics.factor_information.inputs import parts_of
 from infoscope.metrics.representation import report, reporting
 from infoscope.metrics.representation.reporting import TERMS, sharing
 from infoscope.metrics.representation.result import ALL, DOMAIN, MEASURES
-from infoscope.metrics.v_information.usable import Local
+from infoscope.metrics.v_information.usable import Local, with_ignorance
 from tests.metrics.closed_forms import sign_information
 from tests.refusals import refused
 
@@ -217,6 +217,18 @@ def test_copies_of_rows_add_no_information():
     ratio = grouped.rows[0].richer.standard_error / single.rows[0].richer.standard_error
     assert grouped.groups == 100
     assert 1.5 < ratio < 2.7
+
+
+def test_more_blocks_never_have_less_information():
+    """Block informations that are smaller only by noise are raised."""
+    rng = default_rng(10)
+    good = rng.normal(0.3, 1, 900)
+    noisy = rng.normal(-0.5, 1, 900)
+    a = frozenset("a")
+    ab = frozenset("ab")
+    local = {a: Local(good, good), ab: Local(noisy, noisy)}
+    mixed = with_ignorance(local, np.arange(900) % 3)
+    assert mixed[ab].full.mean() > mixed[a].full.mean() - 0.01
 
 
 def test_intervals_cover_the_terms_of_two_blocks_of_nearly_equal_information():
