@@ -22,7 +22,7 @@ RNG = default_rng(0)
 A = RNG.normal(size=N)
 B = RNG.normal(size=N)
 EFFECT = np.abs(A) + np.abs(B) + 0.3 * RNG.normal(size=N)  # uncorrelated with either cause
-LABEL = np.where(EFFECT > np.median(EFFECT), 1.0, 0.0)
+LABEL = np.where(np.median(EFFECT) < EFFECT, 1.0, 0.0)
 GROUPS = np.arange(N) // 2
 XYZ = np.array([0, 1, 2])
 
