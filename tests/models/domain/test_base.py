@@ -18,6 +18,7 @@ from infoscope.models.domain import (
     NVAE,
     AugmentedDANN,
     Batch,
+    BlockSpec,
     invariance_penalty,
 )
 from infoscope.models.domain.adversarial import covariance_norms, mean_squared_correlation
@@ -76,6 +77,13 @@ def close(value, expected, rel=1e-5):
     value = torch.as_tensor(value)
     expected = torch.as_tensor(expected, dtype=torch.float64)
     return value.item() == approx(expected.item(), rel=rel)
+
+
+def test_blocks_have_consecutive_columns():
+    spec = BlockSpec(3, None, 2, 4)
+    assert spec.dim == 9
+    assert spec.slices == {"z_y": slice(0, 3), "z_dy": slice(3, 5), "z_d": slice(5, 9)}
+    assert BlockSpec.from_dict({"z_y": 3, "z_dy": 2, "z_d": 4}) == spec
 
 
 @pytest.mark.parametrize("name", MODELS)
