@@ -12,6 +12,7 @@ from math import log
 import numpy as np
 import pytest
 import torch
+from numpy.random import default_rng
 
 from infoscope.metrics.factor_information import exact
 from infoscope.metrics.factor_information.posterior import GaussianPosterior
@@ -27,7 +28,7 @@ SIZES = ((3, 6, 10, 4, 4), (3, 6, 10, 8, 8))
 def example(size):
     """A grid of factors and six latents: rotated factors, scales as of a trained encoder, and one that is unused."""
     y = np.stack(np.meshgrid(*map(np.arange, size), indexing="ij"), axis=-1).reshape(-1, len(size))
-    g = np.random.default_rng(0)
+    g = default_rng(0)
     unit = (y / np.array(size) - 0.5) * 3.4
     mean = np.column_stack([unit @ np.linalg.qr(g.normal(size=(5, 5)))[0], np.zeros(len(y))])
     return GaussianPosterior(mean, np.tile([0.1, 0.1, 0.15, 0.05, 0.05, 1.0], (len(y), 1))), y
@@ -82,7 +83,7 @@ def test_one_sweep_against_one_for_every_subset(size):
     exact.factor_information(posterior, y, 2)  # compiles
     results = []
     tracemalloc.start()
-    ours = seconds(lambda: results.append(exact.factor_information(posterior, y, DRAWS, np.random.default_rng(0))))
+    ours = seconds(lambda: results.append(exact.factor_information(posterior, y, DRAWS, default_rng(0))))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     plain = seconds(lambda: results.append(separately(posterior, y)))

@@ -22,7 +22,7 @@ MINIMUM = 5
 CLOSE = 1e-6 * np.log(2)  # nats
 
 
-def told(s, h_a, h_b):
+def information(s, h_a, h_b):
     """I(target; a, b) where the noises have the covariance s, and its gradient."""
     h = np.vstack([h_a, h_b])
     noise = np.block([[np.eye(len(h_a)), s], [s.T, np.eye(len(h_b))]]) + RIDGE * np.eye(len(h))
@@ -39,7 +39,7 @@ def by_sign_gradients(h_a, h_b):
     before = np.zeros(s.shape)
     values = []
     while len(values) < ITERATIONS:
-        value, slope = told(s, h_a, h_b)
+        value, slope = information(s, h_a, h_b)
         values.append(value)
         if len(values) > PATIENCE and np.ptp(values[-PATIENCE - 1 :]) < CLOSE:
             break
@@ -53,15 +53,18 @@ def contraction(s):
     """As published: the covariance of both noises without its negative part, each noise white again, with as much of a
     ridge as makes it a contraction.
     """
-    own = len(s)
-    values, vectors = np.linalg.eigh(np.block([[np.eye(own), s], [s.T, np.eye(s.shape[1])]]))
+    first = len(s)
+    covariance = np.block([[np.eye(first), s], [s.T, np.eye(s.shape[1])]])
+    values, vectors = np.linalg.eigh(covariance)
     if values.min() > 0:
         return s
     noise = (vectors * np.maximum(values, 0.0)) @ vectors.T
-    roots = sqrtm(noise[:own, :own]).real, sqrtm(noise[own:, own:]).real
+    root_a = sqrtm(noise[:first, :first]).real
+    root_b = sqrtm(noise[first:, first:]).real
     for ridge in 10.0 ** np.arange(-12, 1):
-        left, right = (root + ridge * np.eye(len(root)) for root in roots)
-        s = np.linalg.solve(left, np.linalg.solve(right, noise[own:, :own]).T)
+        left = root_a + ridge * np.eye(len(root_a))
+        right = root_b + ridge * np.eye(len(root_b))
+        s = np.linalg.solve(left, np.linalg.solve(right, noise[first:, :first]).T)
         if np.linalg.norm(s, 2) < 1:
             break
     return s
@@ -75,12 +78,12 @@ def test_the_closed_form_against_sign_gradients(dims):
     h_b = g.normal(size=(len(b), len(target)))
     h = np.vstack([h_a, h_b])
     covariance = np.block([[np.eye(len(target)), h.T], [h, h @ h.T + np.eye(len(h))]])
-    found = pid.gaussian(covariance, a, b, target)  # imports
+    terms = pid.gaussian(covariance, a, b, target)  # imports
     ours = seconds(lambda: pid.gaussian(covariance, a, b, target), 50)
     unions = []
     plain = seconds(lambda: unions.append(by_sign_gradients(h_a, h_b)))
     ((union, iterations),) = unions
-    off = float(union - (found.unique_a + found.unique_b + found.redundant))
+    off = float(union - (terms.unique_a + terms.unique_b + terms.redundant))
     show(str(dims), ms=1e3 * ours, plain_s=plain, iterations=iterations, ratio=plain / ours, off_nats=off)
     assert abs(off) < 1e-5
     assert plain / ours >= MINIMUM

@@ -7,6 +7,7 @@ interleaved; the verdict is the median of their ratios of processor time. The nu
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
 from scipy.special import digamma
 from sklearn.neighbors import BallTree, KDTree
 
@@ -47,7 +48,7 @@ def ratio(what, plain, ours):
 
 @pytest.mark.parametrize("dim, least", [(5, 3.5), (12, 9), (24, 25)])
 def test_mutual_information(dim, least):
-    generator = np.random.default_rng(dim)
+    generator = default_rng(dim)
     x = generator.normal(size=(N, dim))
     y = x[:, :1] + generator.normal(size=(N, 1))
     x = x / x.std(axis=0)
@@ -60,7 +61,7 @@ def test_mutual_information(dim, least):
 
 def test_conditional_on_a_class():
     """z is 12-dimensional, y has 10 classes, d has 6. The baseline takes their codes for numbers."""
-    generator = np.random.default_rng(0)
+    generator = default_rng(0)
     y = generator.integers(0, 10, N)
     d = generator.integers(0, 6, N)
     z = generator.normal(size=(10, 12))[y] + generator.normal(size=(6, 12))[d] + generator.normal(size=(N, 12))

@@ -6,6 +6,7 @@ a fifth of the rows as neighbours, x taken from five near rows, one tree of ever
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
 from scipy.spatial import cKDTree
 from scipy.special import digamma
 from scipy.stats import rankdata
@@ -29,9 +30,11 @@ def information(x, y, z, k):
     """I(x; y | z) by counts within the distance of the k-th neighbour in all (Frenzel & Pompe 2007), columns [n, d]."""
     whole = np.hstack([x, y, z])
     radius = np.nextafter(cKDTree(whole).query(whole, [k + 1], p=np.inf)[0][:, 0], 0)
-    counts = [cKDTree(space).query_ball_point(space, radius, p=np.inf, return_length=True)
-              for space in (z, np.hstack([x, z]), np.hstack([y, z]))]  # fmt: skip
-    of_z, of_xz, of_yz = (digamma(count).mean() for count in counts)
+    means = []
+    for space in (z, np.hstack([x, z]), np.hstack([y, z])):
+        counts = cKDTree(space).query_ball_point(space, radius, p=np.inf, return_length=True)
+        means.append(digamma(counts).mean())
+    of_z, of_xz, of_yz = means
     return float(digamma(k) + of_z - of_xz - of_yz)
 
 
@@ -41,9 +44,12 @@ def plain(x, y, z, permutations, generator):
     k = int(0.2 * len(x))
     observed = information(x, y, z, k)
     near = cKDTree(z).query(z, NEAR, p=np.inf)[1]
-    null = [information(x[published(generator.permutation(len(x)), generator.permuted(near, axis=1))], y, z, k)
-            for _ in range(permutations)]  # fmt: skip
-    return (1 + sum(value >= observed for value in null)) / (1 + permutations)
+    exceeding = 0
+    for _ in range(permutations):
+        order = generator.permutation(len(x))
+        rows = published(order, generator.permuted(near, axis=1))
+        exceeding += information(x[rows], y, z, k) >= observed
+    return (1 + exceeding) / (1 + permutations)
 
 
 def ours(x, y, z, permutations, generator):
@@ -52,11 +58,13 @@ def ours(x, y, z, permutations, generator):
 
 def rejected(name, dependent, sets, test, permutations=39):
     """In how many data sets independence is rejected."""
-    of = setting(name)
+    distribution = setting(name)
+    rows = distribution.rows
     count = 0
     for seed in sets:
-        generator = draws(seed, f"{name} {int(dependent)}", of.rows)
-        count += test(*of.sample(of.rows, generator, dependent), permutations, generator) <= LEVEL
+        generator = draws(seed, f"{name} {int(dependent)}", rows)
+        sample = distribution.sample(rows, generator, dependent)
+        count += test(*sample, permutations, generator) <= LEVEL
     return count
 
 
@@ -67,22 +75,25 @@ def share(count, of):
 
 @pytest.mark.parametrize("name", LAWS)
 def test_size_and_power_beside_the_plain_algorithm(name):
-    found = {of: [rejected(name, dependent, range(SETS), of) for dependent in (False, True)] for of in (ours, plain)}
-    told = {of.__name__: " / ".join(share(count, SETS) for count in counts) for of, counts in found.items()}
-    show(name, rows=setting(name).rows, sets=SETS, **told)
-    size, power = found[ours]
+    counts = {}
+    for test in (ours, plain):
+        size, power = (rejected(name, dependent, range(SETS), test) for dependent in (False, True))
+        counts[test] = size, power
+        show(f"{name}, {test.__name__}", sets=SETS, size=share(size, SETS), power=share(power, SETS))
+    size, power = counts[ours]
     assert clopper_pearson(size, SETS, 0.95)[0] <= LEVEL
-    low, high = (clopper_pearson(count, SETS, 0.95) for count in (power, found[plain][1]))
-    assert low[1] >= high[0]  # else the power is clearly below that of the plain algorithm
+    highest = clopper_pearson(power, SETS, 0.95)[1]
+    lowest_of_plain = clopper_pearson(counts[plain][1], SETS, 0.95)[0]
+    assert highest >= lowest_of_plain  # else the power is clearly below that of the plain algorithm
 
 
 @pytest.mark.parametrize("rows, permutations", [(200, 199), (500, 199), (2000, 19)])
 def test_time_beside_the_plain_algorithm(rows, permutations):
     """Processor time, three columns of z."""
-    x, y, z = setting("linear-3").sample(rows, np.random.default_rng(0), True)
-    ours(x, y, z, 1, np.random.default_rng(0))  # compiles
+    x, y, z = setting("linear-3").sample(rows, default_rng(0), True)
+    ours(x, y, z, 1, default_rng(0))  # compiles
     took, plainly = (
-        seconds(lambda: test(x, y, z, permutations, np.random.default_rng(1)))  # noqa: B023
+        seconds(lambda: test(x, y, z, permutations, default_rng(1)))  # noqa: B023
         for test in (ours, plain)
     )
     show(f"{rows} rows", permutations=permutations, ours=took, plain=plainly, ratio=plainly / took)

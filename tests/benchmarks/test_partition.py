@@ -9,6 +9,7 @@ what was reached (see the printout), with a margin for a busy machine.
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
 from scipy.spatial import cKDTree
 from scipy.special import digamma
 
@@ -25,7 +26,7 @@ BOOTSTRAPS = 100
 
 def sample(n):
     """10 classes in 6 domains; blocks of 12 columns for the class with some domain, both, the domain, and little."""
-    g = np.random.default_rng(0)
+    g = default_rng(0)
     y = g.integers(0, 10, n)
     d = g.integers(0, 6, n)
     of_y = g.normal(size=(10, DIM))
@@ -42,7 +43,7 @@ def sample(n):
 
 def plain_information(x, y, z=None):
     """KSG 1, or Frenzel-Pompe given z, as they are usually written; nats."""
-    g = np.random.default_rng(0)
+    g = default_rng(0)
     x, y = (side + 1e-10 * g.random(side.shape) for side in (x, y))
     margins = [x, y] if z is None else [np.hstack([x, z]), np.hstack([y, z]), z]
     everything = np.hstack([x, y] if z is None else [x, y, z])
@@ -67,7 +68,7 @@ def plain_pass(blocks, y, d):
 def test_evaluation_against_the_way_of_the_seed():
     blocks, y, d = sample(ROWS)
     evaluate(*sample(600))  # compiles
-    rows = np.random.default_rng(1).integers(0, ROWS, ROWS)
+    rows = default_rng(1).integers(0, ROWS, ROWS)
     resample = {name: block[rows] for name, block in blocks.items()}, y[rows], d[rows]
     once = seconds(lambda: plain_pass(blocks, y, d))
     again = seconds(lambda: plain_pass(*resample))

@@ -7,6 +7,7 @@ is not reached where the least alone takes as long.
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
 
 from infoscope.estimators import knn
 from infoscope.estimators.knn.search import count_within, nearest
@@ -28,7 +29,7 @@ MOST = 1.5  # estimates that 100 half-subsamples may cost
 
 @pytest.fixture(scope="module")
 def data():
-    g = np.random.default_rng(0)
+    g = default_rng(0)
     labels = g.integers(0, CLASSES, N)
     z = 0.5 * g.normal(size=(CLASSES, DIM))[labels] + g.normal(size=(N, DIM))
     return {"z": z, "labels": labels, "domain": g.integers(0, 5, N), "y": z[:, 0] + g.normal(size=N)}
@@ -36,7 +37,7 @@ def data():
 
 def ratio(what, variables, plain):
     """Median of our time over that of one estimate; prints the least time over ours, too."""
-    plan = half_samples(N, HALVES, np.random.default_rng(1))
+    plan = half_samples(N, HALVES, default_rng(1))
     weights = np.hstack([np.ones((N, 1), np.uint8), plan.weights])
     sample, _ = Sample.of(*variables)
     engine = Engine(sample)

@@ -10,6 +10,7 @@ one undisturbed thread.
 """
 
 import random
+from functools import partial
 
 import numpy as np
 import pytest
@@ -54,8 +55,10 @@ class TiledStep:
     """A training step as one would write it first: every x beside every y, through one perceptron."""
 
     def __init__(self, critic):
-        maps = [(torch.cat([critic.first_x.weight[0], critic.first_y.weight[0]], 1), critic.first_y.bias[0])]
-        maps += [(layer.weight[0], layer.bias[0]) for layer in (*critic.hidden, critic.last)]
+        first_weight = torch.cat([critic.first_x.weight[0], critic.first_y.weight[0]], 1)
+        maps = [(first_weight, critic.first_y.bias[0])]
+        for layer in (*critic.hidden, critic.last):
+            maps.append((layer.weight[0], layer.bias[0]))
         modules = []
         for weight, bias in maps:
             linear = nn.Linear(weight.shape[1], weight.shape[0])
@@ -66,7 +69,9 @@ class TiledStep:
 
     def __call__(self, x, y):
         n = len(x)
-        pairs = torch.cat([x.unsqueeze(1).repeat(1, n, 1), y.unsqueeze(0).repeat(n, 1, 1)], dim=-1)
+        every_x = x.unsqueeze(1).repeat(1, n, 1)
+        every_y = y.unsqueeze(0).repeat(n, 1, 1)
+        pairs = torch.cat([every_x, every_y], dim=-1)
         scores = self.critic(pairs.view(n * n, -1)).view(n, n)
         value, _ = BOUND.objective(scores, BOUND.objective.start(scores))
         self.optimiser.zero_grad()
@@ -88,8 +93,8 @@ class Least:
         self.hidden = torch.randn(WIDTH, WIDTH).to(kind)
         parameters = [nn.Parameter(torch.randn(WIDTH, side.shape[1])) for side, _ in self.sides]
         parameters += [nn.Parameter(torch.randn(WIDTH, WIDTH)) for _ in range(DEPTH)]
-        for one in parameters:
-            one.grad = torch.randn_like(one)
+        for parameter in parameters:
+            parameter.grad = torch.randn_like(parameter)
         self.adam = torch.optim.Adam(parameters, lr=1e-9, fused=True)
 
     def products(self):
@@ -104,8 +109,8 @@ class Least:
                 flow.T @ below
 
     def passes(self):
-        for one in (*self.outputs, *self.flows):
-            one.abs_()
+        for values in (*self.outputs, *self.flows):
+            values.abs_()
 
     def step(self):
         self.products()
@@ -115,11 +120,11 @@ class Least:
 
 def in_turns(calls):
     """Processor seconds of every call, by rounds in which they take turns."""
-    found = {name: [] for name in calls}
-    for _ in range(ROUNDS):
+    times = {name: np.empty(ROUNDS) for name in calls}
+    for number in range(ROUNDS):
         for name, call in calls.items():
-            found[name].append(seconds(call))
-    return {name: np.array(of) for name, of in found.items()}
+            times[name][number] = seconds(call)
+    return times
 
 
 def shares(domain, source, load):
@@ -141,8 +146,10 @@ def shares(domain, source, load):
             trainings[name].advance(1)
         least = Least(source.dim_x, source.dim_y, precision)
         least.step()
-        calls = {name: lambda one=one: one.advance(STEPS_OF_ROUND) for name, one in trainings.items()}
-        took = in_turns(calls | {"products": least.products, "least": least.step, "loop": lambda: tiled(*load())})
+        calls = {"products": least.products, "least": least.step, "loop": lambda: tiled(*load())}
+        for name, training in trainings.items():
+            calls[name] = partial(training.advance, STEPS_OF_ROUND)
+        took = in_turns(calls)
         step, data, eight = (took[name] / STEPS_OF_ROUND for name in kinds)
         if rest is None:
             rest = max(0.0, float(np.median(step - took["least"])))  # of calls, in float32: the same in bf16
@@ -150,10 +157,15 @@ def shares(domain, source, load):
         else:
             expected = took["least"] + rest
         shared = len(share_training(ESTIMATORS)) * step / eight
-        of = {"share": expected / step, "products": took["products"] / step, "with data": step / data,
-              "shared": shared, "loop / ours": took["loop"] / data,
-              "8 loops / ours": 8 * took["loop"] / eight}  # fmt: skip
-        median = {name: float(np.median(values)) for name, values in of.items()}
+        ratios = {
+            "share": expected / step,
+            "products": took["products"] / step,
+            "with data": step / data,
+            "shared": shared,
+            "loop / ours": took["loop"] / data,
+            "8 loops / ours": 8 * took["loop"] / eight,
+        }
+        median = {name: float(np.median(values)) for name, values in ratios.items()}
         show(f"{domain}, {precision}", ms=1e3 * float(np.median(step)), **median)
         assert median["share"] >= STEP_SHARE
         assert min(median["with data"], median["shared"]) >= DATA_SHARE
@@ -172,8 +184,13 @@ def labelled_files(choose, files):
 
 
 def both_sides(choose, files, load):
-    pairs = [labelled_files(choose, files) for _ in range(BATCH)]
-    return tuple(torch.from_numpy(np.stack([load(pair[side]) for pair in pairs])) for side in (0, 1))
+    x = []
+    y = []
+    for _ in range(BATCH):
+        left, right = labelled_files(choose, files)
+        x.append(load(left))
+        y.append(load(right))
+    return torch.from_numpy(np.stack(x)), torch.from_numpy(np.stack(y))
 
 
 def composed(patches):
@@ -241,6 +258,9 @@ def test_shares_of_text(embeddings, tmp_path):
         files[label].append(tmp_path / f"{k}.npy")
         np.save(files[label][-1], vector)
     choose = random.Random(1)
-    load = lambda paths: np.concatenate([np.load(path) for path in paths])  # noqa: E731
+
+    def load(paths):
+        return np.concatenate([np.load(path) for path in paths])
+
     source = TextPairs(embeddings, SOURCES, CROSSOVER)
     shares("text", source, lambda: both_sides(choose, files, load))

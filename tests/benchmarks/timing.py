@@ -23,14 +23,14 @@ def ratios(above, below, rounds, repeat=1):
 
 def show(what, **measured):
     """Prints a line; numbers with three digits."""
-    told = (
-        f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}" for name, value in measured.items()
-    )
-    print(f"\n{what:24} {', '.join(told)}", end="")
+    parts = []
+    for name, value in measured.items():
+        parts.append(f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}")
+    print(f"\n{what:24} {', '.join(parts)}", end="")
 
 
-def median(what, of):
+def median(what, values):
     """The median of some ratios, printed with the least and the greatest."""
-    found = float(np.median(of))
-    show(what, ratio=found, least=float(of.min()), most=float(of.max()))
-    return found
+    middle = float(np.median(values))
+    show(what, ratio=middle, least=float(values.min()), most=float(values.max()))
+    return middle

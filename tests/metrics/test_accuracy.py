@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
+from pytest import approx
 from scipy import signal, stats
 
 from infoscope.metrics import batch_means_error, correlation, errors, replicated
@@ -9,9 +11,9 @@ from infoscope.metrics import batch_means_error, correlation, errors, replicated
 
 def test_errors_closed_form():
     result = errors(np.array([1.0, 2.0, 3.0]), truth=2.5)
-    assert result.bias == pytest.approx(-0.5)  # too low
-    assert result.variance == pytest.approx(2 / 3)
-    assert result.mse == pytest.approx((2.25 + 0.25 + 0.25) / 3)
+    assert result.bias == approx(-0.5)  # too low
+    assert result.variance == approx(2 / 3)
+    assert result.mse == approx((2.25 + 0.25 + 0.25) / 3)
     assert (result.steps, result.nonfinite) == (3, 0)
     assert np.isnan(result.mean_standard_error)  # too short to say
 
@@ -29,7 +31,7 @@ def test_batch_means_allow_for_dependence():
     Over 200 series the mean ratio has a standard deviation of about 0.035; the bounds are more than 6 of them away
     (false alarms < 1e-8).
     """
-    noise = np.random.default_rng(1).normal(size=(200, 4200))
+    noise = default_rng(1).normal(size=(200, 4200))
     ratios = [
         batch_means_error(series) / (series.std() / np.sqrt(len(series)))
         for series in signal.lfilter([1.0], [1.0, -0.8], noise)[:, 200:]
@@ -41,7 +43,7 @@ def test_replicated_interval_covers():
     """Student t intervals of 4 normal runs cover the mean in 95 % of 2,000 repetitions; a binomial count outside the
     bounds has chance < 1e-6.
     """
-    rng = np.random.default_rng(2)
+    rng = default_rng(2)
     covered = sum(r.low <= 5.0 <= r.high for r in (replicated(rng.normal(5.0, 2.0, 4)) for _ in range(2000)))
     low, high = stats.binom.ppf([5e-7, 1 - 5e-7], 2000, 0.95)
     assert low <= covered <= high
@@ -54,9 +56,9 @@ def test_one_run_has_no_error_and_a_diverged_one_shows():
 
 
 def test_correlation_agrees_with_scipy_and_averages_in_fisher_z():
-    x, y = np.arange(5.0), np.random.default_rng(3).normal(size=(4, 5))
+    x, y = np.arange(5.0), default_rng(3).normal(size=(4, 5))
     r = [stats.pearsonr(x, row).statistic for row in y]
     result = correlation(x, y)
-    assert result.value == pytest.approx(np.tanh(np.mean(np.arctanh(r))))
+    assert result.value == approx(np.tanh(np.mean(np.arctanh(r))))
     assert result.low < result.value < result.high
-    assert correlation(x, np.stack([2 * x + 1, 3 * x])).value == pytest.approx(1.0)
+    assert correlation(x, np.stack([2 * x + 1, 3 * x])).value == approx(1.0)

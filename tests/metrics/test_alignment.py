@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
 
 from infoscope.estimators.families import Gaussian, Logistic, Network, tfidf_logistic
 from infoscope.metrics import disentanglement
@@ -58,7 +59,7 @@ def rows():
 def test_rows_in_another_order_give_the_same_figures(name):
     z, targets = rows()
     plain, shuffled = (PAIRED[name](z, given) for given in (targets, targets.sample(frac=1, random_state=1)))
-    np.testing.assert_allclose(figures(shuffled), figures(plain), rtol=1e-9, atol=1e-12)
+    assert_allclose(figures(shuffled), figures(plain), rtol=1e-9, atol=1e-12)
     paired_wrongly = PAIRED[name](z, targets.sample(frac=1, random_state=1).reset_index(drop=True))
     with pytest.raises(AssertionError):
-        np.testing.assert_allclose(figures(paired_wrongly), figures(plain), rtol=1e-6)
+        assert_allclose(figures(paired_wrongly), figures(plain), rtol=1e-6)

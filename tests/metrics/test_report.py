@@ -5,6 +5,7 @@ import math
 
 import pandas as pd
 import pytest
+from pytest import approx
 
 from infoscope.estimators.result import Estimate, undefined
 from infoscope.metrics import report
@@ -30,7 +31,7 @@ class Two(Report):
 def test_the_file_has_bits_and_codes():
     table = Two().table
     assert list(table) == ["what", "block", "factor", *COLUMNS, "codes", "says"]
-    assert table["value"][0] == pytest.approx(1) and table["high"][0] == pytest.approx(1.196, abs=1e-3)
+    assert table["value"][0] == approx(1) and table["high"][0] == approx(1.196, abs=1e-3)
     assert table["unit"].tolist() == ["bits", "share of H(y)"] and table["codes"].tolist() == ["series", "few"]
     assert table["block"].tolist() == ["z", ""] and math.isnan(table["value"][1])
 

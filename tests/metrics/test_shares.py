@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
-import pytest
+from pytest import approx
 
 from infoscope.metrics.shares import clopper_pearson, least_interval, share_interval
 from tests.refusals import refused
@@ -23,10 +23,10 @@ def share(right):
 
 
 def test_clopper_pearson_of_all_none_and_half():
-    assert clopper_pearson(10, 10) == (pytest.approx(0.025 ** (1 / 10)), 1.0)
-    assert clopper_pearson(0, 20, 0.99) == (0.0, pytest.approx(1 - 0.005 ** (1 / 20)))
+    assert clopper_pearson(10, 10) == (approx(0.025 ** (1 / 10)), 1.0)
+    assert clopper_pearson(0, 20, 0.99) == (0.0, approx(1 - 0.005 ** (1 / 20)))
     low, high = clopper_pearson(5, 10)  # the published 95 % interval of 5 of 10
-    assert (low, high) == (pytest.approx(0.1871, abs=1e-4), pytest.approx(0.8129, abs=1e-4))
+    assert (low, high) == (approx(0.1871, abs=1e-4), approx(0.8129, abs=1e-4))
 
 
 def test_dependent_items_in_groups_widen_the_interval():
@@ -40,7 +40,7 @@ def test_dependent_items_in_groups_widen_the_interval():
     assert share_interval(Share(1.0, 0.0, 100, 20)) == clopper_pearson(20, 20)
     assert share_interval(Share(0.6, 0.0, 100, 20)) == clopper_pearson(60, 100)  # no more than there are
     assert share_interval(Share(0.6, np.nan, 5, 1)) == (0.0, 1.0)
-    assert share_interval(Share(1.0, np.nan, 1, 1)) == (pytest.approx(0.025), 1.0)
+    assert share_interval(Share(1.0, np.nan, 1, 1)) == (approx(0.025), 1.0)
     assert np.isnan(share_interval(Share(np.nan, np.nan, 5, 5))).all()
 
 

@@ -5,6 +5,8 @@ import math
 import pytest
 import torch
 import torchvision
+from pytest import approx
+from torch.testing import assert_close
 
 from infoscope.models import LayerEncoder, ResNet, fit_resnet
 from tests.data.common import generator
@@ -51,7 +53,7 @@ def test_weights_are_spread_as_torchvisions():
     for module in model.modules():
         if isinstance(module, torch.nn.Conv2d) and module.weight.numel() >= 9000:
             fan_out = module.out_channels * module.kernel_size[0] ** 2
-            assert module.weight.std().item() == pytest.approx(math.sqrt(2 / fan_out), rel=0.0375)
+            assert module.weight.std().item() == approx(math.sqrt(2 / fan_out), rel=0.0375)
             checked += 1
     assert checked >= 18
 
@@ -73,7 +75,7 @@ def test_losses_of_equal_logits(task, nats):
     model = ResNet(GREY, labels=3, task=task, depth=18, width=4)
     torch.nn.init.zeros_(model.fc.weight)
     torch.nn.init.zeros_(model.fc.bias)
-    assert model.loss(images(6), truth).item() == pytest.approx(nats, rel=1e-5)
+    assert model.loss(images(6), truth).item() == approx(nats, rel=1e-5)
 
 
 def test_a_combination_has_the_same_number_in_training_and_prediction():
@@ -106,8 +108,8 @@ def test_a_layer_is_a_fixed_map_without_gradients():
     places = model.until("layer2.1", x)
     assert places.shape == (5, 8, 4, 4)
     assert encoder.features == 8 * 4 * 4
-    torch.testing.assert_close(code, places.flatten(1))
+    assert_close(code, places.flatten(1))
     assert not code.requires_grad
     encoder.train()
     assert not encoder.model.training
-    torch.testing.assert_close(encoder(x[:3].flatten(1)), code[:3])
+    assert_close(encoder(x[:3].flatten(1)), code[:3])

@@ -2,6 +2,9 @@
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
+from numpy.testing import assert_allclose
+from pytest import approx
 
 from infoscope.estimators.column_types import as_variable
 from infoscope.estimators.columns import Discrete
@@ -20,7 +23,7 @@ from infoscope.estimators.reading.figures_conditional import (
 from infoscope.estimators.variables import Variable
 
 N = 400
-RNG = np.random.default_rng(0)
+RNG = default_rng(0)
 Z = RNG.normal(size=(N, 2))
 X = np.sin(2 * Z[:, 0]) + RNG.normal(size=N)
 Y = np.sin(2 * Z[:, 0]) + 0.5 * RNG.normal(size=N)
@@ -28,7 +31,7 @@ Y = np.sin(2 * Z[:, 0]) + 0.5 * RNG.normal(size=N)
 
 def figures_of(x, y, *conditions):
     columns = [as_variable("z", each) for each in conditions]
-    values = figures(Triples(as_pairs(x, y), as_conditions(columns)), np.random.default_rng(0))
+    values = figures(Triples(as_pairs(x, y), as_conditions(columns)), default_rng(0))
     return dict(zip(NAMES, values))
 
 
@@ -42,13 +45,13 @@ def test_a_common_cause_is_in_the_regressions_and_not_in_the_residuals():
 def test_dependence_given_z_is_gained_beyond_z():
     values = figures_of(X + Y, Y, Z[:, 0], Z[:, 1])
     truth = np.log(1.25) / 2
-    assert values["residual_smooth"] == pytest.approx(truth, abs=0.06)
-    assert values["gain_smooth_more"] == pytest.approx(truth, abs=0.06)
+    assert values["residual_smooth"] == approx(truth, abs=0.06)
+    assert values["gain_smooth_more"] == approx(truth, abs=0.06)
 
 
 def test_increasing_maps_of_columns_change_nothing():
     plain, moved = figures_of(X, Y, Z[:, 0]), figures_of(np.exp(X), 3 * Y - 1, Z[:, 0] ** 3)
-    np.testing.assert_allclose(list(plain.values()), list(moved.values()), rtol=1e-6, atol=1e-9)
+    assert_allclose(list(plain.values()), list(moved.values()), rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +81,7 @@ def test_residuals_are_of_rows_left_out():
         hat = away @ np.linalg.solve(matrix, away.T) + 1 / N
         errors.append((wanted - hat @ wanted) / (1 - np.diag(hat))[:, None])
     best = min(errors, key=lambda error: (error**2).mean())
-    np.testing.assert_allclose(residuals, best, atol=1e-9)
+    assert_allclose(residuals, best, atol=1e-9)
 
 
 def test_the_figures_that_a_reader_uses_by_itself_are_in_the_places_of_those_of_pairs():
@@ -88,10 +91,10 @@ def test_the_figures_that_a_reader_uses_by_itself_are_in_the_places_of_those_of_
 
 def test_closed_forms():
     bits = RNG.integers(2, size=(3, 4_000))
-    assert table_information(bits[0], bits[0], bits[2]) == pytest.approx(np.log(2), abs=0.002)
-    assert table_information(bits[0], bits[0] ^ bits[2], bits[2]) == pytest.approx(np.log(2), abs=0.002)
+    assert table_information(bits[0], bits[0], bits[2]) == approx(np.log(2), abs=0.002)
+    assert table_information(bits[0], bits[0] ^ bits[2], bits[2]) == approx(np.log(2), abs=0.002)
     columns = RNG.normal(size=(50, 2))
-    assert explained(columns, columns / 2) == pytest.approx(2 * np.log(2), abs=0.03)
+    assert explained(columns, columns / 2) == approx(2 * np.log(2), abs=0.03)
 
 
 def test_conditions_are_numbers_together_and_each_category():

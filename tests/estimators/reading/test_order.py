@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
 
 from infoscope.estimators import Continuous, Discrete, estimate
 from infoscope.estimators.arrays import as_pairs
@@ -11,7 +12,7 @@ N = 160
 
 
 def samples():
-    generator = np.random.default_rng(3)
+    generator = default_rng(3)
     z = generator.normal(size=N)
     numbers = z[:, None] + generator.normal(size=(N, 2))
     counts = generator.poisson(np.exp(z)).astype(float)
@@ -53,7 +54,7 @@ def answer(x, y, groups=None):
 def test_the_order_of_rows_and_names_do_not_matter(name, grouped):
     x, y = samples()[name]
     groups = np.arange(N) // 4 if grouped else None
-    rows = np.random.default_rng(1).permutation(N)
+    rows = default_rng(1).permutation(N)
     other_groups = None if groups is None else (np.max(groups) - groups)[rows]
     other = renamed(moved(x, rows)), renamed(moved(y, rows))
     np.testing.assert_array_equal(answer(*other, other_groups), answer(x, y, groups))
@@ -61,10 +62,10 @@ def test_the_order_of_rows_and_names_do_not_matter(name, grouped):
 
 def test_rows_are_in_random_order():
     """Of sorted rows, halves are alike; another seed gives another order."""
-    x = np.sort(np.random.default_rng(0).normal(size=2000))
+    x = np.sort(default_rng(0).normal(size=2000))
     orders = []
     for seed in (0, 1):
-        pairs, _ = in_canonical_order(as_pairs(x, x), np.random.default_rng(seed))
+        pairs, _ = in_canonical_order(as_pairs(x, x), default_rng(seed))
         orders.append(pairs.x.continuous[:, 0])
         assert abs(orders[-1][:1000].mean()) < 0.1 and abs(np.corrcoef(orders[-1], np.arange(2000))[0, 1]) < 0.1
     assert np.mean(orders[0] == orders[1]) < 0.01

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
+from pytest import approx
 from scipy.optimize import brentq
 
 from infoscope.estimators import Continuous, Discrete, Estimate, estimate
@@ -22,22 +24,20 @@ def found():
 def test_a_reading_contains_the_truth_of_two_normal_columns(found):
     assert isinstance(found, Reading) and isinstance(found, Estimate)
     assert found.low <= normal_information(0.8) <= found.high
-    assert found.value == pytest.approx(normal_information(0.8), abs=0.15) and found.grade in "AB"
+    assert found.value == approx(normal_information(0.8), abs=0.15) and found.grade in "AB"
 
 
 def test_bits_are_those_of_nats(found):
     bits = found.bits
     assert isinstance(bits, Reading) and bits.unit == "bits" and repr(bits) == repr(found)
-    assert np.array([bits.value, bits.low, bits.high]) * np.log(2) == pytest.approx(
-        [found.value, found.low, found.high]
-    )
+    assert np.array([bits.value, bits.low, bits.high]) * np.log(2) == approx([found.value, found.low, found.high])
 
 
 def test_the_table_has_what_the_reader_saw(found):
     """Information in bits, other figures as they are."""
     table = found.table.set_index("figure")
-    assert table.loc["ksg_3", "value"] == pytest.approx(normal_information(0.8) / np.log(2), abs=0.2)
-    assert table.loc["log_rows", "value"] == pytest.approx(np.log(600))
+    assert table.loc["ksg_3", "value"] == approx(normal_information(0.8) / np.log(2), abs=0.2)
+    assert table.loc["log_rows", "value"] == approx(np.log(600))
     assert set(figures.NAMES) > figures.INFORMATION and "local_skewness" not in figures.INFORMATION
     assert set(table.index) <= set(figures.NAMES) and (table["meaning"].str.len() > 5).all()
 
@@ -67,7 +67,7 @@ def test_every_type_of_pair_has_a_reading(x, y, type):
 
 
 def test_estimates_are_not_negative_and_zero_without_information():
-    generator = np.random.default_rng(4)
+    generator = default_rng(4)
     for columns in (1, 6):
         read = estimate(generator.normal(size=(800, columns)), generator.normal(size=800))
         assert read.low == 0.0 and read.value < 0.1
@@ -81,7 +81,7 @@ def test_rows_of_a_group_are_counted():
 
 @pytest.mark.parametrize(("classes", "columns", "n"), [(2, 60, 60), (8, 5, 200)])
 def test_no_reading_is_above_what_a_label_can_carry(classes, columns, n):
-    generator = np.random.default_rng(classes)
+    generator = default_rng(classes)
     label = generator.integers(0, classes, n)
     z = generator.normal(size=(n, columns))
     z[:, 0] += 4 * label
@@ -92,7 +92,7 @@ def test_no_reading_is_above_what_a_label_can_carry(classes, columns, n):
 
 def test_a_skewed_label_carries_less_than_the_log_of_its_categories():
     """H of 3 % is 0.135 nats."""
-    generator = np.random.default_rng(0)
+    generator = default_rng(0)
     label = np.arange(400) < 12
     answer = estimate(generator.normal(size=(400, 30)) + 5 * label[:, None], label)
     assert answer.value <= answer.high < 0.25
@@ -101,8 +101,8 @@ def test_a_skewed_label_carries_less_than_the_log_of_its_categories():
 def test_the_grade_is_that_of_the_limited_interval():
     wide = Read(1.2, 0.6, 2.0, "B")
     label = Discrete(np.arange(200) % 2)
-    answer = capped(wide, as_pairs(np.random.default_rng(0).normal(size=200), label))
-    assert (answer.value, answer.high) == pytest.approx((np.log(2), np.log(2))) and answer.grade == "A"
+    answer = capped(wide, as_pairs(default_rng(0).normal(size=200), label))
+    assert (answer.value, answer.high) == approx((np.log(2), np.log(2))) and answer.grade == "A"
     assert capped(replace(wide, grade="C"), as_pairs(np.arange(200.0), label)).grade == "C"
 
 
@@ -114,7 +114,7 @@ def weak_labels(information, n, seed):
 
     share = brentq(excess, 0, 0.99)
     cells = np.array([[1 + share, 1 - share, 1], [1 - share, 1 + share, 1]]).ravel() / 6
-    drawn = np.random.default_rng(seed).choice(6, n, p=cells)
+    drawn = default_rng(seed).choice(6, n, p=cells)
     return as_pairs(Discrete(drawn // 3), Discrete(drawn % 3))
 
 

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
+from pytest import approx
 
 from infoscope.estimators import estimate
 from infoscope.estimators.independence import independence_test
@@ -60,20 +62,20 @@ def test_a_certain_weak_dependence_is_not_called_none():
 
 def test_the_p_value_is_that_of_the_test():
     x, y = normal_pairs(300, 0.1)
-    assert estimate(x, y).p_value == pytest.approx(independence_test(x, y).p_value)
+    assert estimate(x, y).p_value == approx(independence_test(x, y).p_value)
     groups = np.arange(300) // 2
-    assert estimate(x, y, groups=groups).p_value == pytest.approx(independence_test(x, y, groups=groups).p_value)
+    assert estimate(x, y, groups=groups).p_value == approx(independence_test(x, y, groups=groups).p_value)
 
 
 def test_more_columns_than_a_test_of_all_functions_takes():
-    generator = np.random.default_rng(0)
+    generator = default_rng(0)
     x = generator.normal(size=(200, 150))
     assert estimate(x, generator.normal(size=200)).p_value > 0.01
     assert estimate(x, x[:, 3] + generator.normal(size=200)).p_value < 1e-6
 
 
 def test_a_series_has_neither_p_value_nor_verdict():
-    answer = estimate(*np.cumsum(np.random.default_rng(0).normal(size=(2, 400)), axis=1))
+    answer = estimate(*np.cumsum(default_rng(0).normal(size=(2, 400)), axis=1))
     assert np.isnan(answer.p_value) and repr(answer).startswith(SERIES_HEADLINE)
     codes = {note.code for note in answer.notes if isinstance(note, Note)}
     assert {"series", "rows in sequence"} <= codes and "No dependence" not in str(answer)

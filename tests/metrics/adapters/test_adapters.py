@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
 
 from infoscope.estimators import Continuous, Discrete
 from infoscope.estimators.independence import independence_test
@@ -17,47 +18,52 @@ from infoscope.estimators.series import read_rows
 from infoscope.metrics import adapters
 
 N = 200
-RNG = np.random.default_rng(0)
+RNG = default_rng(0)
 A = RNG.normal(size=N)
 B = RNG.normal(size=N)
 EFFECT = np.abs(A) + np.abs(B) + 0.3 * RNG.normal(size=N)  # uncorrelated with either cause
-LABEL = np.repeat([0.0, 1.0], N // 2)[EFFECT.argsort().argsort()]
-COLUMNS = np.column_stack([A, B, EFFECT, LABEL])
+LABEL = np.where(np.median(EFFECT) < EFFECT, 1.0, 0.0)
+GROUPS = np.arange(N) // 2
+XYZ = np.array([0, 1, 2])
 
 
 class Base:
-    """What the adapters need of a base class of tigramite: where settings are kept."""
+    """What the adapters need of a base class of tigramite: where settings are stored."""
 
     def __init__(self, significance, sig_samples=19, seed=0):
-        self.sig_samples, self.random_state = sig_samples, np.random.default_rng(seed)
+        self.sig_samples = sig_samples
+        self.random_state = default_rng(seed)
 
 
 class Cached:
     """The same of causal-learn."""
 
     def __init__(self, data, cache_path=None):
-        self.data, self.pvalue_cache = data, {}
+        self.data = data
+        self.pvalue_cache = {}
 
     def check_cache_method_consistent(self, name, settings):
-        self.settings_named = name, settings
+        pass
 
     def get_formatted_XYZ_and_cachekey(self, x, y, z):
         return [x], [y], sorted(z or ()), f"{x};{y}|{z}"
 
 
+LIBRARIES = {
+    "tigramite": ("tigramite.independence_tests.independence_tests_base", {"CondIndTest": Base}),
+    "causal_learn": ("causallearn.utils.cit", {"CIT_Base": Cached, "register_ci_test": lambda *_: None}),
+}
+
+
 @pytest.fixture
 def stand_in(monkeypatch):
     """An adapter on a stand-in of its library, by name."""
-    places = {
-        "tigramite": ("tigramite.independence_tests.independence_tests_base", {"CondIndTest": Base}),
-        "causal_learn": ("causallearn.utils.cit", {"CIT_Base": Cached, "register_ci_test": lambda *_: None}),
-    }
 
     def load(name):
-        path, contents = places[name]
+        path, contents = LIBRARIES[name]
         parts = path.split(".")
-        for depth in range(1, len(parts) + 1):
-            monkeypatch.setitem(sys.modules, ".".join(parts[:depth]), types.ModuleType(parts[depth - 1]))
+        for depth, part in enumerate(parts, start=1):
+            monkeypatch.setitem(sys.modules, ".".join(parts[:depth]), types.ModuleType(part))
         vars(sys.modules[path]).update(contents)
         module = f"infoscope.metrics.adapters.{name}"
         monkeypatch.delitem(sys.modules, module, raising=False)
@@ -69,65 +75,71 @@ def stand_in(monkeypatch):
 
 def test_tigramite_gets_the_numbers_of_the_test(stand_in):
     test = stand_in("tigramite").TigramiteTest()
-    array, xyz = COLUMNS.T[[0, 2, 1]], np.array([0, 1, 2])
+    array = np.stack([A, EFFECT, B])
     expected = independence_test(A, EFFECT, B)
-    assert test.get_dependence_measure(array, xyz) == expected.observed
-    assert test.get_shuffle_significance(array, xyz, value=0.0) == expected.p_value
+    assert test.get_dependence_measure(array, XYZ) == expected.observed
+    assert test.get_shuffle_significance(array, XYZ, value=0.0) == expected.p_value
 
 
 def test_tigramite_names_categories(stand_in):
     test = stand_in("tigramite").TigramiteTest()
-    array, xyz = COLUMNS.T[[0, 1, 3]], np.array([0, 0, 1])
+    array = np.stack([A, B, LABEL])
+    xxy = np.array([0, 0, 1])
     kinds = np.zeros(array.shape, int)
     kinds[2] = 1
-    both = [Continuous(A), Continuous(B)]
-    expected = independence_test(both, Discrete(LABEL)).observed
-    assert test.get_dependence_measure(array, xyz, kinds) == expected
-    assert test.get_dependence_measure(array, xyz) == independence_test(both, Continuous(LABEL)).observed
+    x = [Continuous(A), Continuous(B)]
+    expected = independence_test(x, Discrete(LABEL)).observed
+    assert test.get_dependence_measure(array, xxy, kinds) == expected
+    as_numbers = independence_test(x, Continuous(LABEL)).observed
+    assert test.get_dependence_measure(array, xxy) == as_numbers
 
 
 def test_tigramite_gets_readings_of_series(stand_in):
     test = stand_in("tigramite").TigramiteTest(reading=True)
-    array, xyz = COLUMNS.T[[0, 2, 1]], np.array([0, 1, 2])
+    array = np.stack([A, EFFECT, B])
     triples = as_triples(Continuous(A), Continuous(EFFECT), Continuous(B))
     order = np.zeros(N, int)
     rows = Lagged(triples.pairs, triples.conditions, order)
-    assert test.get_dependence_measure(array, xyz) == float(read_rows(rows, True, np.random.default_rng(0)))
-    assert test.get_shuffle_significance(array, xyz, value=0.0) == independence_test(A, EFFECT, B).p_value
+    assert test.get_dependence_measure(array, XYZ) == float(read_rows(rows, True, default_rng(0)))
+    assert test.get_shuffle_significance(array, XYZ, value=0.0) == independence_test(A, EFFECT, B).p_value
     array[2] = 1.0  # a constant condition
-    alone = Lagged(triples.pairs, (), order)
-    assert test.get_dependence_measure(array, xyz) == float(read_rows(alone, False, np.random.default_rng(0)))
+    unconditional = Lagged(triples.pairs, (), order)
+    assert test.get_dependence_measure(array, XYZ) == float(read_rows(unconditional, False, default_rng(0)))
     array[0] = 1.0
-    assert test.get_dependence_measure(array, xyz) == 0.0
+    assert test.get_dependence_measure(array, XYZ) == 0.0
 
 
 def test_causal_learn_gets_the_numbers_of_the_test(stand_in):
-    test = stand_in("causal_learn").CausalLearnTest(COLUMNS, discrete=[3], groups=np.arange(N) // 2)
-    given = {"groups": np.arange(N) // 2}
-    assert test(0, 2) == independence_test(A, EFFECT, **given).p_value
-    assert test(0, 1, [2, 3]) == independence_test(A, B, [EFFECT, Discrete(LABEL)], **given).p_value
-    assert test(0, 3, [1]) == independence_test(A, Discrete(LABEL), B, **given).p_value
+    columns = np.column_stack([A, B, EFFECT, LABEL])
+    test = stand_in("causal_learn").CausalLearnTest(columns, discrete=[3], groups=GROUPS)
+    label = Discrete(LABEL)
+    assert test(0, 2) == independence_test(A, EFFECT, groups=GROUPS).p_value
+    assert test(0, 1, [2, 3]) == independence_test(A, B, [EFFECT, label], groups=GROUPS).p_value
+    assert test(0, 3, [1]) == independence_test(A, label, B, groups=GROUPS).p_value
     test.groups = "none, as nothing is tested twice"
     assert test(0, 2) == test.pvalue_cache["0;2|None"]
 
 
 def test_an_edge_that_is_not_decided_stays(stand_in, monkeypatch):
     undecided = replace(independence_test(A, EFFECT, B), p_value=math.nan)
-    causal_learn, tigramite = stand_in("causal_learn"), stand_in("tigramite")
+    causal_learn = stand_in("causal_learn")
+    tigramite = stand_in("tigramite")
     for module in (causal_learn, tigramite):
-        monkeypatch.setattr(module, "independence_test", lambda *variables, **settings: undecided)
-    assert causal_learn.CausalLearnTest(COLUMNS)(0, 2, [1]) == 0.0
+        monkeypatch.setattr(module, "independence_test", lambda *_, **__: undecided)
+    assert causal_learn.CausalLearnTest(np.column_stack([A, B, EFFECT]))(0, 2, [1]) == 0.0
     test = tigramite.TigramiteTest()
-    array, xyz = COLUMNS.T[[0, 2, 1]], np.array([0, 1, 2])
-    assert test.get_shuffle_significance(array, xyz, value=0.0) == 0.0
-    assert test.get_dependence_measure(array, xyz) == undecided.observed
+    array = np.stack([A, EFFECT, B])
+    assert test.get_shuffle_significance(array, XYZ, value=0.0) == 0.0
+    assert test.get_dependence_measure(array, XYZ) == undecided.observed
 
 
 @pytest.mark.parametrize(("name", "library"), [("TigramiteTest", "tigramite"), ("CausalLearnTest", "causallearn")])
 def test_a_library_that_is_not_installed_is_named(monkeypatch, name, library):
-    for module in [one for one in sys.modules if one.startswith((library, "infoscope.metrics.adapters."))]:
-        monkeypatch.delitem(sys.modules, module)
-    monkeypatch.setattr(sys, "path", [place for place in sys.path if "site-packages" not in place])
+    for module in list(sys.modules):
+        if module.startswith((library, "infoscope.metrics.adapters.")):
+            monkeypatch.delitem(sys.modules, module)
+    without_packages = [place for place in sys.path if "site-packages" not in place]
+    monkeypatch.setattr(sys, "path", without_packages)
     importlib.invalidate_caches()
     with pytest.raises(ModuleNotFoundError, match=rf"needs {library}, .*infoscope\[causal\]"):
         getattr(adapters, name)
@@ -139,11 +151,13 @@ def test_pcmci_finds_a_nonlinear_cause():
     from tigramite.data_processing import DataFrame
     from tigramite.pcmci import PCMCI
 
-    noise = np.random.default_rng(0).normal(size=(301, 2))
-    x, y = noise[:-1, 0], np.abs(np.r_[0.0, noise[:-2, 0]]) + 0.4 * noise[:-1, 1]
+    x, noise = default_rng(0).normal(size=(2, 300))
+    before = np.r_[0.0, x[:-1]]
+    y = np.abs(before) + 0.4 * noise
     search = PCMCI(DataFrame(np.column_stack([x, y])), adapters.TigramiteTest(), verbosity=0)
-    found = search.run_pcmci(tau_max=1, pc_alpha=0.2)["p_matrix"][:, :, 1]
-    assert found[0, 1] < 0.01 and found[1, 0] > 0.01
+    p_values = search.run_pcmci(tau_max=1, pc_alpha=0.2)["p_matrix"][:, :, 1]
+    assert p_values[0, 1] < 0.01
+    assert p_values[1, 0] > 0.01
 
 
 def test_pc_finds_two_nonlinear_causes():
@@ -152,5 +166,6 @@ def test_pc_finds_two_nonlinear_causes():
     assert adapters.CausalLearnTest
     from causallearn.search.ConstraintBased.PC import pc
 
-    found = pc(COLUMNS[:, :3], alpha=0.05, indep_test="infoscope", show_progress=False).G.graph
-    np.testing.assert_array_equal(found, [[0, 0, -1], [0, 0, -1], [1, 1, 0]])
+    columns = np.column_stack([A, B, EFFECT])
+    graph = pc(columns, alpha=0.05, indep_test="infoscope", show_progress=False).G.graph
+    np.testing.assert_array_equal(graph, [[0, 0, -1], [0, 0, -1], [1, 1, 0]])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
 
 from infoscope.metrics.disentanglement.intervention_based import (
     PROTOCOLS,
@@ -17,7 +18,7 @@ SMALL = Protocol("small", Votes(20, 600, 400), Votes(20, 600, 400), "logistic", 
 
 @pytest.fixture
 def factors():
-    return np.random.default_rng(0).integers((3, 4), size=(600, 2))
+    return default_rng(0).integers((3, 4), size=(600, 2))
 
 
 def test_protocols_are_the_published_ones():
@@ -30,7 +31,7 @@ def test_protocols_are_the_published_ones():
 
 
 def test_partners_share_the_value_are_others_and_are_uniform(factors):
-    known, generator = as_factors(factors), np.random.default_rng(1)
+    known, generator = as_factors(factors), default_rng(1)
     shared = generator.integers(2, size=200)
     items = generator.integers(600, size=(200, 50))
     found = partners(known, shared, items, generator)
@@ -47,8 +48,8 @@ def test_partners_share_the_value_are_others_and_are_uniform(factors):
 @pytest.mark.parametrize("preset", ["uni-bound", "disentanglement-lib"])
 def test_collapsed_latents(preset):
     """A constant (0.1 has no exact mean in binary) never votes; a small one only where the protocol keeps it."""
-    factors = np.random.default_rng(0).integers((3, 4), size=(3000, 2))
-    noise = np.random.default_rng(1).standard_normal(3000)
+    factors = default_rng(0).integers((3, 4), size=(3000, 2))
+    noise = default_rng(1).standard_normal(3000)
     codes = np.column_stack([factors, np.full(3000, 0.1), 0.01 * noise])
     found = factor_vae_score(codes, factors, preset)
     assert found.active == (True, True, False, preset == "uni-bound")
@@ -75,14 +76,14 @@ def test_a_category_counts_by_disagreement(factors):
 
 def test_fresh_draws_hide_what_one_draw_for_each_item_would_not(factors):
     """A group of one item drawn many times varies by the posterior's noise."""
-    rng = np.random.default_rng(0)
+    rng = default_rng(0)
     hidden = factor_vae_score(lambda items: rng.standard_normal((len(items), 3)), factors, SMALL)
     assert abs(hidden.value - 0.5) < 4 * hidden.standard_error  # 6 in 100,000 by chance
 
 
 def test_the_error_is_that_of_the_test_votes(factors):
     """Votes drawn again, training and all, vary by little more than the binomial error: within a factor of 2."""
-    codes = factors + 0.7 * np.random.default_rng(0).standard_normal(factors.shape)
-    found = [factor_vae_score(codes, factors, SMALL, generator=np.random.default_rng(s)) for s in range(40)]
+    codes = factors + 0.7 * default_rng(0).standard_normal(factors.shape)
+    found = [factor_vae_score(codes, factors, SMALL, generator=default_rng(s)) for s in range(40)]
     spread = np.std([score.value for score in found], ddof=1)
     assert 0.5 < found[0].standard_error / spread < 2.0

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.random import default_rng
 
 from infoscope.estimators.columns import Continuous, Discrete
 from infoscope.metrics.disentanglement import dci, explicitness, mig, report, sap
@@ -17,7 +18,7 @@ NOISE = 0.5
 @pytest.fixture(scope="module")
 def angle_and_kind():
     """A normal number and a class of three, each in a latent of its own with noise, and a latent of noise."""
-    rng = np.random.default_rng(0)
+    rng = default_rng(0)
     angle, kind = rng.standard_normal(1500), rng.integers(3, size=1500)
     codes = np.column_stack([angle + NOISE * rng.standard_normal(1500), kind + 0.1 * rng.standard_normal(1500)])
     return np.hstack([codes, rng.standard_normal((1500, 1))]), angle, kind
@@ -26,7 +27,7 @@ def angle_and_kind():
 def test_scores_of_two_numbers_have_their_closed_forms(angle_and_kind):
     """R2 of a number on itself and noise is 1 / (1 + noise^2), its information half of -log(1 - R2)."""
     codes, angle, _ = angle_and_kind
-    rng = np.random.default_rng(1)
+    rng = default_rng(1)
     other = rng.standard_normal(1500)
     codes = np.column_stack([codes[:, 0], other + NOISE * rng.standard_normal(1500), codes[:, 2]])
     factors, truth = np.column_stack([angle, other]), 1 / (1 + NOISE**2)

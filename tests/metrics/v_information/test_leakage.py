@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
 
 from infoscope.estimators.families.local import NearestNeighbours
 from infoscope.estimators.families.logistic import Logistic
@@ -13,7 +14,7 @@ from infoscope.metrics.v_information.leakage import hide, usable_leakage
 
 def circles(n, seed):
     """Class 1 lies outside of class 0: no information for a line, all for a curve. Three further columns of noise."""
-    rng = np.random.default_rng(seed)
+    rng = default_rng(seed)
     u = np.arange(n) % 2
     angle, radius = rng.uniform(0, 2 * math.pi, n), 1.0 + 1.5 * u + 0.2 * rng.normal(size=n)
     return np.column_stack([radius * np.cos(angle), radius * np.sin(angle), rng.normal(size=(n, 3))]), u
@@ -37,7 +38,7 @@ def test_the_table_shows_which_block_leaks_to_which_family():
 def test_features_hide_a_label_and_keep_the_rest():
     """u is the sign of one column of six: hidden from lines it leaves at most a quarter of what it was, while most of
     the other columns' variance stays."""
-    rng = np.random.default_rng(2)
+    rng = default_rng(2)
     x = rng.normal(size=(600, 6))
     u = (x[:, 0] > 0).astype(int)
     train = np.arange(600) < 375

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
+from pytest import approx
 
 from infoscope.estimators.families.logistic import Logistic
 from infoscope.estimators.families.scikit import tfidf_logistic
@@ -19,7 +21,7 @@ needs_data = pytest.mark.skipif(
 
 
 def noisy_classes(n, classes, seed):
-    rng = np.random.default_rng(seed)
+    rng = default_rng(seed)
     x = rng.normal(size=(n, 4))
     scores = x[:, :1] * np.arange(classes) + rng.gumbel(size=(n, classes))
     return x, scores.argmax(axis=1)
@@ -27,11 +29,11 @@ def noisy_classes(n, classes, seed):
 
 def test_the_mean_is_the_v_information_of_the_same_folds():
     x, y = noisy_classes(400, 3, 0)
-    table = pvi.pointwise(Logistic(), x, y, folds=5, generator=np.random.default_rng(1))
-    whole = estimate(Logistic(), x, y, folds=5, generator=np.random.default_rng(1))
-    assert table["pvi_bits"].mean() == pytest.approx(whole.bits.value)
-    assert table["H_yb"].mean() == pytest.approx(whole.null_entropy.bits.value)
-    assert table["H_yxb"].mean() == pytest.approx(whole.conditional_entropy.bits.value)
+    table = pvi.pointwise(Logistic(), x, y, folds=5, generator=default_rng(1))
+    whole = estimate(Logistic(), x, y, folds=5, generator=default_rng(1))
+    assert table["pvi_bits"].mean() == approx(whole.bits.value)
+    assert table["H_yb"].mean() == approx(whole.null_entropy.bits.value)
+    assert table["H_yxb"].mean() == approx(whole.conditional_entropy.bits.value)
     assert (table["pvi_bits"] == table["H_yb"] - table["H_yxb"]).all()
     assert (table["label"] == y).all() and (table["correct"] == (table["predicted"] == y)).all()
     assert sorted(table["fold"].unique()) == list(range(5))
@@ -46,7 +48,7 @@ def test_every_item_is_measured_without_its_group():
     rest = (table["fold"] != 1).to_numpy()
     fit = Logistic(5.0).fit(x[rows][rest], y[rows][rest], 2)
     own = fit.log_density(x[rows][~rest], y[rows][~rest])
-    assert table["H_yxb"][~rest].to_numpy() == pytest.approx(-own / math.log(2), abs=1e-3)
+    assert table["H_yxb"][~rest].to_numpy() == approx(-own / math.log(2), abs=1e-3)
 
 
 def test_the_window_is_the_one_of_the_published_figures():
@@ -54,10 +56,10 @@ def test_the_window_is_the_one_of_the_published_figures():
     and right ones go down to 0.058; on CoLA the classes' H_yb are 1.797 and 0.4896, and wrong and right meet between
     0.765 and 0.851, and between -0.524 and -0.449."""
     three = threshold_window(math.log2(3), 3)
-    assert three.lowest_right == pytest.approx(0.0) and three.highest_wrong == pytest.approx(0.585, abs=1e-3)
+    assert three.lowest_right == approx(0.0) and three.highest_wrong == approx(0.585, abs=1e-3)
     assert three.highest_wrong >= 0.576 and three.lowest_right <= 0.058
     cola = threshold_window([1.797, 0.4896], 2)
-    assert cola.lowest_right == pytest.approx(cola.highest_wrong)
+    assert cola.lowest_right == approx(cola.highest_wrong)
     for meet, wrong, right in zip(cola.highest_wrong, (0.765, -0.524), (0.851, -0.449)):
         assert wrong <= meet <= right
 
@@ -88,5 +90,5 @@ def test_a_large_set_of_embeddings_has_its_known_information():
     more with the penalty that suits it. 1 bit is all there is."""
     found = np.load(Path(os.environ["INFOSCOPE_DATA"]) / "imdb_embeddings" / "bert.npz")
     table = pvi.pointwise(Logistic(100.0), found["x"], found["y"])
-    assert table["correct"].mean() == pytest.approx(0.988, abs=0.002)
+    assert table["correct"].mean() == approx(0.988, abs=0.002)
     assert 0.89 < table["pvi_bits"].mean() < 1.0

@@ -1,13 +1,13 @@
 """The domain models' parts: blocks, priors, divergences, penalties, adversaries, and their way through JSON."""
 
-import json
 import math
-from dataclasses import asdict
 
 import pytest
 import torch
+from pytest import approx
 from torch.distributions import Categorical, Normal
 from torch.nn.functional import cross_entropy, one_hot
+from torch.testing import assert_close
 
 from infoscope.models.domain import (
     DANN,
@@ -16,14 +16,12 @@ from infoscope.models.domain import (
     IRM,
     MODELS,
     NVAE,
-    PUBLISHED,
     AugmentedDANN,
     Batch,
     BlockSpec,
     invariance_penalty,
 )
 from infoscope.models.domain.adversarial import covariance_norms, mean_squared_correlation
-from infoscope.models.domain.variational import absolute_values
 from tests.data.common import generator
 from tests.refusals import refused
 
@@ -78,16 +76,13 @@ def log_ratios(model, items, z):
 def close(value, expected, rel=1e-5):
     value = torch.as_tensor(value)
     expected = torch.as_tensor(expected, dtype=torch.float64)
-    return value.item() == pytest.approx(expected.item(), rel=rel)
+    return value.item() == approx(expected.item(), rel=rel)
 
 
-def test_block_spec_lays_out_what_exists():
+def test_blocks_have_consecutive_columns():
     spec = BlockSpec(3, None, 2, 4)
-    assert spec.names == ("z_y", "z_dy", "z_d")
     assert spec.dim == 9
     assert spec.slices == {"z_y": slice(0, 3), "z_dy": slice(3, 5), "z_d": slice(5, 9)}
-    assert BlockSpec(3, 0, 2, 4) == spec
-    assert BlockSpec.from_dict(json.loads(json.dumps(asdict(spec)))) == spec
     assert BlockSpec.from_dict({"z_y": 3, "z_dy": 2, "z_d": 4}) == spec
 
 
@@ -101,7 +96,7 @@ def test_every_model_answers_from_its_blocks_alone(name):
         assert block.mean.shape == (12, getattr(model.blocks_spec, key))
         assert (block.scale is not None) == (name in ("nvae", "diva"))
         assert block.scale is None or (block.scale > 0).all()
-    torch.testing.assert_close(model(x).sum(1), torch.ones(12))
+    assert_close(model(x).sum(1), torch.ones(12))
     domains = model.domain_logits(x)
     if name in ("irm", "erm"):
         assert domains is None
@@ -109,8 +104,10 @@ def test_every_model_answers_from_its_blocks_alone(name):
         assert domains.shape == (12, 3)
 
 
-@pytest.mark.parametrize("shape", [(1, 16, 16), (2, 19, 32), (7,)])
-@pytest.mark.parametrize("reconstruction", ["squared", "categorical", "bernoulli"])
+@pytest.mark.parametrize(
+    ("shape", "reconstruction"),
+    [((1, 16, 16), "categorical"), ((2, 19, 32), "bernoulli"), ((7,), "squared")],
+)
 def test_decoders_give_items_of_any_shape(shape, reconstruction):
     blocks = {"z_y": 2, "z_d": 2}
     model = DIVA(**SETTING | {"shape": shape}, reconstruction=reconstruction, blocks=blocks)
@@ -131,12 +128,12 @@ def test_categorical_loss_belongs_to_its_own_pixel():
     logits = 60.0 * one_hot(levels, 256).movedim(-1, 1).float()  # [1, 256, 2, 3, 4]
     model.decoder.forward = lambda codes: logits.flatten(1, 2)
     z = {"z_y": torch.ones(1, 1), "z_d": torch.ones(1, 1)}
-    assert model.reconstruction(levels / 255, z).item() == pytest.approx(0, abs=1e-4)
+    assert model.reconstruction(levels / 255, z).item() == approx(0, abs=1e-4)
     for axis in (1, 2, 3):
         other = levels.flip(axis)
         nats = 60 * (other != levels).sum()
         assert close(model.reconstruction(other / 255, z), nats, rel=1e-3)
-    torch.testing.assert_close(model.decode(z), levels / 255)
+    assert_close(model.decode(z), levels / 255)
     with refused("x", "range"):
         model.reconstruction(levels / 255 * 2, z)
 
@@ -177,9 +174,9 @@ def test_unknown_classes_are_summed_over():
     q = logits.softmax(1)
     for name in z:
         expected = sum(q[:, label] * of_class[name] for label, of_class in enumerate(of_classes))
-        torch.testing.assert_close(of_unknown[name], expected, rtol=1e-4, atol=1e-5)
+        assert_close(of_unknown[name], expected, rtol=1e-4, atol=1e-5)
         halves = torch.cat([of_labelled[name][:6], of_unknown[name][6:]])
-        torch.testing.assert_close(of_both[name], halves)
+        assert_close(of_both[name], halves)
 
 
 def test_the_loss_of_unknown_classes_has_their_entropy_and_no_class_term():
@@ -191,19 +188,12 @@ def test_the_loss_of_unknown_classes_has_their_entropy_and_no_class_term():
     divergences = model.divergences(unknown, model.blocks(items.x), z, logits)
     terms = model.losses(unknown, 0.5, generator(2))
     entropy = Categorical(logits=logits).entropy().mean()
-    assert terms["class_prior"].item() == pytest.approx(math.log(4) - entropy.item(), abs=1e-5)
+    assert terms["class_prior"].item() == approx(math.log(4) - entropy.item(), abs=1e-5)
     assert "class" not in terms
     kl = {name: values.mean() for name, values in divergences.items()}
     total = terms["reconstruction"] + 0.5 * kl["z_y"] + kl["z_x"] + kl["z_dy"] + kl["z_d"]
     total = total + terms["class_prior"] + 3.0 * terms["domain"] + 2.0 * z["z_dy"].abs().sum(1).mean()
     assert close(terms["objective"], total)
-
-
-def test_l1_has_the_form_of_its_name():
-    """The batch pays the mean over items and dimensions once, or every item the sum of its dimensions."""
-    z = torch.tensor([[1.0, -2.0, 3.0], [0.0, 4.0, -2.0]])
-    assert close(absolute_values(z, "batch-mean"), 12 / 6 / 2)
-    assert close(absolute_values(z, "item-sum"), 12 / 2)
 
 
 def test_nvae_is_the_published_sum_over_a_batch():
@@ -213,7 +203,8 @@ def test_nvae_is_the_published_sum_over_a_batch():
     items = batch()
     objective = model.losses(items, 0.5, generator(2))["objective"]
     z = drawn(model, items)
-    total = (items.x - model.decode(z)).square().sum() + log_ratios(model, items, z)
+    total = (items.x - model.decode(z)).square().sum()
+    total = total + log_ratios(model, items, z)
     for head, own, label in ((model.class_head, "z_y", items.y), (model.domain_head, "z_d", items.d)):
         read = head(torch.cat([z[own], z["z_dy"]], 1))
         total = total + 150.0 * cross_entropy(read, label, reduction="sum")
@@ -264,8 +255,8 @@ def test_dann_encoder_climbs_what_the_adversary_descends():
     by_class = torch.autograd.grad(cross_entropy(model.class_head(z), items.y), first, retain_graph=True)[0]
     by_domain, own = torch.autograd.grad(cross_entropy(model.adversary(z), items.d), (first, head))
     model.losses(items, 0.3, generator())["objective"].backward()
-    torch.testing.assert_close(first.grad, by_class - weight * by_domain)
-    torch.testing.assert_close(head.grad, own)
+    assert_close(first.grad, by_class - weight * by_domain)
+    assert_close(head.grad, own)
 
 
 def test_alternating_dann_takes_turns():
@@ -311,19 +302,21 @@ def test_augmented_dann_turns_each_adversary_against_its_own_block():
     model = flat(AugmentedDANN, adversary={"weight": 0.6, "gamma": 4.0}, l1={})
     items = batch()
     z = means(model, items)
-    heads = cross_entropy(model.class_logits(items.x), items.y) + cross_entropy(model.domain_logits(items.x), items.d)
-    read_d = model.domain_adversary(torch.cat([z["z_y"], one_hot(items.y, 4)], 1))
-    read_y = model.class_adversary(torch.cat([z["z_d"], one_hot(items.d, 3)], 1))
-    readers = cross_entropy(read_d, items.d) + cross_entropy(read_y, items.y)
+    class_loss = cross_entropy(model.class_logits(items.x), items.y)
+    domain_loss = cross_entropy(model.domain_logits(items.x), items.d)
+    class_and_z_y = torch.cat([z["z_y"], one_hot(items.y, 4)], 1)
+    domain_and_z_d = torch.cat([z["z_d"], one_hot(items.d, 3)], 1)
+    domain_read = cross_entropy(model.domain_adversary(class_and_z_y), items.d)
+    class_read = cross_entropy(model.class_adversary(domain_and_z_d), items.y)
     first = next(model.encoder.parameters())
     own = [model.domain_adversary[0].weight, model.class_adversary[0].weight]
-    by_heads = torch.autograd.grad(heads, first, retain_graph=True)[0]
-    by_readers, *expected = torch.autograd.grad(readers, [first, *own])
+    by_heads = torch.autograd.grad(class_loss + domain_loss, first, retain_graph=True)[0]
+    by_readers, *expected = torch.autograd.grad(domain_read + class_read, [first, *own])
     model.losses(items, 0.3, generator())["objective"].backward()
     ramp = math.tanh(2.0 * 0.3)
-    torch.testing.assert_close(first.grad, by_heads - 0.6 * ramp * by_readers)
+    assert_close(first.grad, by_heads - 0.6 * ramp * by_readers)
     for weight, gradient in zip(own, expected):
-        torch.testing.assert_close(weight.grad, 0.6 * gradient)
+        assert_close(weight.grad, 0.6 * gradient)
 
 
 def blocks_of_50(**dimensions):
@@ -350,28 +343,19 @@ def test_decorrelation_is_the_frobenius_norm_of_the_covariance():
     assert close(covariance_norms({"z_y": pair, "z_dy": 2 * pair}), 2.0)
 
 
-@pytest.mark.parametrize("term", [covariance_norms, mean_squared_correlation])
-def test_decorrelation_of_a_constant_has_no_gradient(term):
-    constant = {"z_y": torch.zeros(5, 2, requires_grad=True), "z_dy": torch.randn(5, 1, generator=generator())}
-    value = term(constant)
-    value.backward()
-    assert value == 0
-    assert torch.equal(constant["z_y"].grad, torch.zeros(5, 2))
-
-
 FORMS = {"covariance": covariance_norms, "correlation": mean_squared_correlation}
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_decorrelation_is_added_in_the_form_that_is_named(form):
+def test_decorrelation_has_the_form_that_is_named_and_no_gradient_at_a_constant(form):
     items = batch()
     model = flat(AugmentedDANN, decorrelation=0.7, decorrelation_form=form)
-    terms = losses(model, items)
-    term = FORMS[form](means(model, items))
-    assert term > 0
-    assert close(terms["decorrelation"], term)
     without = losses(flat(AugmentedDANN), items)
-    assert close(terms["objective"] - without["objective"], 0.7 * term, rel=1e-4)
+    term = FORMS[form](means(model, items))
+    assert close(losses(model, items)["objective"] - without["objective"], 0.7 * term, rel=1e-4)
+    constant = torch.zeros(5, 2, requires_grad=True)
+    FORMS[form]({"z_y": constant, "z_dy": torch.randn(5, 1, generator=generator())}).backward()
+    assert not constant.grad.any()
 
 
 def test_invariance_penalty_is_the_slope_by_a_scalar_weight():
@@ -409,13 +393,6 @@ def test_irm_averages_domains_and_switches():
     assert flat(ERM).restart(20) is None
 
 
-@pytest.mark.parametrize("name", PUBLISHED)
-def test_published_settings_are_settings(name):
-    kind, settings = PUBLISHED[name]
-    config = MODELS[kind].Config.from_dict({"shape": (3, 96, 96), "classes": 2, "domains": 3} | settings)
-    assert MODELS[kind].Config.from_dict(json.loads(json.dumps(config.to_dict()))) == config
-
-
 @pytest.mark.slow  # torchvision's import and a DenseNet-121: 10 s
 @pytest.mark.parametrize("kind, last", [("densenet121", "classifier"), ("resnet18", "fc")])
 def test_backbones_are_torchvisions(kind, last):
@@ -431,5 +408,5 @@ def test_backbones_are_torchvisions(kind, last):
         value.copy_(weight)
     x = batch((3, 64, 64)).x[:2]
     with torch.no_grad():
-        torch.testing.assert_close(ours(x), theirs(x), rtol=0, atol=1e-4)
+        assert_close(ours(x), theirs(x), rtol=0, atol=1e-4)
         assert NVAE(**setting, generator=generator()).eval()(x).shape == (2, 2)

@@ -2,8 +2,8 @@
 
 import math
 
-import pytest
 import torch
+from pytest import approx
 from torch import nn
 
 from infoscope.models.domain import ERM, NVAE, DomainData, accuracies, extract_blocks, posteriors
@@ -19,72 +19,84 @@ class Swapped(nn.Linear):
         return values.flip(1)
 
 
-def reader():
-    """A classifier that predicts class 1 where the first value is above the second."""
+def classifier():
+    """Predicts class 1 where the first value is above the second."""
     model = ERM(**SETTING, blocks={"z_y": 2})
-    model.encoder, model.class_head = nn.Identity(), Swapped(2, 2)
+    model.encoder = nn.Identity()
+    model.class_head = Swapped(2, 2)
     return model
 
 
-def answers(right, d, groups=None):
-    """Items of class 1 that the classifier gets right (1) or wrong (0), or for which it is not finite (2)."""
-    values = {1: [1.0, 0.0], 0: [0.0, 1.0], 2: [math.nan, 0.0]}
-    return DomainData(torch.tensor([values[one] for one in right]), [1] * len(right), d, groups)
+VALUES = {"right": [1.0, 0.0], "wrong": [0.0, 1.0], "nan": [math.nan, 0.0]}
+
+
+def items(answers, d, groups=None):
+    """Items of class 1 that the classifier gets right or wrong, or for which it is not finite."""
+    x = torch.tensor([VALUES[answer] for answer in answers])
+    return DomainData(x, [1] * len(answers), d, groups)
 
 
 def test_accuracies_by_hand():
-    result = accuracies(reader(), answers([1, 1, 1, 0, 1, 0, 0, 0], [0, 0, 0, 0, 4, 4, 4, 4]), batch=3)
-    assert result.overall.n == result.overall.clusters == 8
-    assert result.overall.value == result.average.value == 0.5
+    answers = ["right", "right", "right", "wrong", "right", "wrong", "wrong", "wrong"]
+    result = accuracies(classifier(), items(answers, [0] * 4 + [4] * 4), batch=3)
     first = result.by_domain[0]
     last = result.by_domain[4]
+    assert result.overall.n == result.overall.clusters == 8
+    assert result.overall.value == result.average.value == 0.5
     assert (first.value, last.value) == (0.75, 0.25)
     assert result.worst_domain == 4
     assert result.worst == last
     assert result.by_slice == {(1, 0): first, (1, 4): last}
     assert result.worst_slice == (1, 4)
-    assert result.overall.standard_error == pytest.approx(math.sqrt(0.5 * 0.5 / 7))
-    assert first.standard_error == pytest.approx(math.sqrt(0.75 * 0.25 / 3))
+    assert result.overall.standard_error == approx(math.sqrt(0.5 * 0.5 / 7))
+    assert first.standard_error == approx(math.sqrt(0.75 * 0.25 / 3))
     # independent domains of four items each: half the root of the sum of their variances, with 8 items for 4 in n - 1
     within = 2 * 0.75 * 0.25 / 4
-    assert result.average.standard_error == pytest.approx(0.5 * math.sqrt(within * 8 / 7))
+    assert result.average.standard_error == approx(0.5 * math.sqrt(within * 8 / 7))
 
 
 def test_slices_are_of_each_class_in_each_domain():
     """All items are classified as 1: right for class 1 of both domains, one of which has a single item."""
-    x = torch.tensor([[1.0, 0.0]] * 6)
-    slices = accuracies(reader(), DomainData(x, [1, 0, 1, 1, 0, 0], [2, 2, 5, 5, 5, 5])).by_slice
-    expected = {(0, 2): (0.0, 1), (0, 5): (0.0, 2), (1, 2): (1.0, 1), (1, 5): (1.0, 2)}
-    assert {key: (accuracy.value, accuracy.n) for key, accuracy in slices.items()} == expected
+    x = torch.tensor([VALUES["right"]] * 6)
+    slices = accuracies(classifier(), DomainData(x, [1, 0, 1, 1, 0, 0], [2, 2, 5, 5, 5, 5])).by_slice
+    counts = {key: (accuracy.value, accuracy.n) for key, accuracy in slices.items()}
+    assert counts == {(0, 2): (0.0, 1), (0, 5): (0.0, 2), (1, 2): (1.0, 1), (1, 5): (1.0, 2)}
 
 
 def test_standard_errors_account_for_groups():
     """Copies of an item add nothing: 4 groups of 3 copies have the standard error of 4 items. Groups that have one item
     in each of two domains, right in the one where wrong in the other, have no error in the average."""
-    single = accuracies(reader(), answers([1, 0, 1, 1], [0] * 4)).overall
-    copied = accuracies(reader(), answers([1, 0, 1, 1] * 3, [0] * 12, [5, 6, 7, 9] * 3)).overall
-    assert copied.standard_error == pytest.approx(single.standard_error)
+    answers = ["right", "wrong", "right", "right"]
+    single = accuracies(classifier(), items(answers, [0] * 4)).overall
+    copied = accuracies(classifier(), items(answers * 3, [0] * 12, [5, 6, 7, 9] * 3)).overall
+    assert copied.standard_error == approx(single.standard_error)
     assert (copied.clusters, copied.n) == (4, 12)
-    paired = accuracies(reader(), answers([1, 0, 0, 1], [0, 0, 1, 1], [1, 2, 1, 2]))
-    assert paired.average.standard_error == pytest.approx(0.0, abs=1e-12)
-    one = accuracies(reader(), answers([1, 0], [0, 0], [3, 3])).overall
-    assert math.isnan(one.standard_error)
-    assert (one.clusters, one.value) == (1, 0.5)
+    opposite = items(["right", "wrong", "wrong", "right"], [0, 0, 1, 1], [1, 2, 1, 2])
+    assert accuracies(classifier(), opposite).average.standard_error == approx(0.0, abs=1e-12)
+    one_group = accuracies(classifier(), items(["right", "wrong"], [0, 0], [3, 3])).overall
+    assert math.isnan(one_group.standard_error)
+    assert (one_group.clusters, one_group.value) == (1, 0.5)
 
 
 def test_a_model_predicts_one_domain_at_a_time(monkeypatch):
     """In batches of equal size, so that none is a remainder of a few items."""
-    asked = []
-    model = reader()
-    monkeypatch.setattr(model, "class_logits", lambda x: asked.append(x[:, 1].tolist()) or x[:, :1] * x.new_ones(3))
-    x = torch.tensor([[1.0, d] for d in (0, 1, 0, 0, 1, 0, 0)])
-    measured = accuracies(model, DomainData(x, torch.zeros(7, dtype=torch.int64), x[:, 1].long()), batch=4)
-    assert asked == [[0.0] * 3, [0.0] * 2, [1.0] * 2]
-    assert measured.overall.n == 7
+    batches = []
+    model = classifier()
+
+    def class_logits(x):
+        batches.append(x[:, 1].tolist())
+        return torch.zeros(len(x), 2)
+
+    monkeypatch.setattr(model, "class_logits", class_logits)
+    d = torch.tensor([0, 1, 0, 0, 1, 0, 0])
+    x = torch.stack([torch.ones(7), d.float()], 1)
+    result = accuracies(model, DomainData(x, 0 * d, d), batch=4)
+    assert batches == [[0.0] * 3, [0.0] * 2, [1.0] * 2]
+    assert result.overall.n == 7
 
 
 def test_accuracy_with_predictions_that_are_not_finite_is_undefined():
-    result = accuracies(reader(), answers([1, 2, 1, 1], [0, 0, 1, 1]))
+    result = accuracies(classifier(), items(["right", "nan", "right", "right"], [0, 0, 1, 1]))
     assert math.isnan(result.overall.value)
     assert math.isnan(result.average.value)
     assert result.worst_domain == 0
@@ -92,9 +104,10 @@ def test_accuracy_with_predictions_that_are_not_finite_is_undefined():
 
 
 def test_unknown_classes_are_not_counted():
-    data = answers([1, 0, 1], [0, 0, 0])
+    data = items(["right", "wrong", "right"], [0, 0, 0])
     data.y[1] = -1
-    assert accuracies(reader(), data).overall == accuracies(reader(), answers([1, 1], [0, 0])).overall
+    labelled = accuracies(classifier(), items(["right", "right"], [0, 0]))
+    assert accuracies(classifier(), data).overall == labelled.overall
 
 
 def test_blocks_of_a_data_set():
@@ -102,12 +115,12 @@ def test_blocks_of_a_data_set():
     model = NVAE(**SETTING, generator=generator()).train()
     x = torch.rand(7, 2, generator=generator(1))
     reported = []
-    blocks = posteriors(model, x, batch=3, progress=lambda done, n: reported.append((done, n)))
+    blocks = posteriors(model, x, batch=3, progress=lambda done, n: reported.append(done))
     assert model.training
-    assert reported == [(3, 7), (6, 7), (7, 7)]
-    whole = extract_blocks(model, DomainData(x.numpy(), [0] * 7, [0] * 7))
-    assert tuple(whole) == tuple(blocks) == ("z_y", "z_x", "z_dy", "z_d")
-    for name, values in whole.items():
+    assert reported == [3, 6, 7]
+    means = extract_blocks(model, DomainData(x.numpy(), [0] * 7, [0] * 7))
+    assert tuple(means) == tuple(blocks) == ("z_y", "z_x", "z_dy", "z_d")
+    for name, values in means.items():
         assert not values.requires_grad
         torch.testing.assert_close(values, blocks[name].mean)
 
@@ -126,11 +139,11 @@ def test_draws_have_the_posteriors_mean_and_scale():
     normal = torch.cat(scaled)
     assert abs(normal.mean()) < 5 / math.sqrt(8000)
     assert abs(normal.var() - 1) < 5 * math.sqrt(2 / 8000)
-    assert torch.equal(extract_blocks(reader(), x, generator=generator())["z_y"], x)
+    assert torch.equal(extract_blocks(classifier(), x, generator=generator())["z_y"], x)
 
 
 def test_items_from_bytes():
     images = (torch.rand(4, 1, 3, 3, generator=generator()) * 255).byte()
-    labels = [0, 1, 0, 1]
     index = torch.tensor([2, 0])
-    assert torch.equal(DomainData(images, labels, labels).images(index), images[index] / 255)
+    data = DomainData(images, [0, 1, 0, 1], [0, 1, 0, 1])
+    assert torch.equal(data.images(index), images[index] / 255)

@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from pytest import approx
 
 from infoscope.data import crmnist
 from infoscope.models.domain import (
@@ -24,23 +25,20 @@ from tests.refusals import refused
 
 FLAT = {"shape": (6,), "classes": 3, "domains": 2, "network": {"width": 16}}
 FAST = {"learning_rate": 5e-3, "batch": 24}
+BALANCED = FAST | {"balanced": True, "batch": 10}
 
 
-def items(n=240, seed=1, size=3.0):
-    """Class in the first three coordinates, domain in the fourth, of this size; standard normal noise in all."""
-    y = torch.arange(n) % 3
-    d = torch.arange(n) // 3 % 2
+def items(n=240, seed=1):
+    """Class in the first three coordinates, domain in the fourth, of size 3; standard normal noise in all."""
+    number = torch.arange(n)
+    y = number % 3
+    d = number // 3 % 2
     signal = torch.cat([torch.eye(3)[y], d[:, None].float(), torch.zeros(n, 2)], 1)
-    return DomainData(size * signal + torch.randn(n, 6, generator=generator(seed)), y, d, groups=torch.arange(n) // 6)
+    noise = torch.randn(n, 6, generator=generator(seed))
+    return DomainData(3 * signal + noise, y, d, groups=number // 6)
 
 
 UNSEEN = items(seed=2)
-
-
-def model(name="erm", **settings):
-    return MODELS[name](**FLAT | {"optimisation": FAST} | settings, generator=generator())
-
-
 ALTERNATING = {"adversary": {"method": "alternating", "gradient_penalty": 0.1, "gamma": None}}
 SETTINGS = {
     "nvae": {},
@@ -53,8 +51,10 @@ SETTINGS = {
 }
 
 
-def case(name, **settings):
-    return model(name.split()[0], **SETTINGS[name] | settings)
+def model(name="erm", **settings):
+    kind = MODELS[name.split()[0]]
+    settings = {"optimisation": FAST} | SETTINGS[name] | settings
+    return kind(**FLAT, **settings, generator=generator())
 
 
 @pytest.mark.parametrize("name", SETTINGS)
@@ -62,16 +62,18 @@ def test_every_model_learns_the_class(name):
     """From a third right to more than four fifths of unseen items, with every term of the loss finite throughout; and
     the domain, where it is predicted from a block of its own."""
     n = 200 if name == "augmented-dann" else 100
-    fit = fit_domain(case(name), items(), UNSEEN, steps=n, generator=generator(1), every=n // 4)
+    fit = fit_domain(model(name), items(), UNSEEN, steps=n, generator=generator(1), every=n // 4)
     assert fit.ended == "done"
     assert fit.steps_done == fit.step == n
     assert not fit.model.training
     assert [row["step"] for row in fit.curve] == [n // 4, n // 2, 3 * n // 4, n]
     for row in fit.curve:
         assert all(map(math.isfinite, row.values()))
-    assert fit.curve[-1]["class"] < 0.8 * fit.curve[0]["class"]
-    assert fit.curve[-1]["validation/average"] > 0.8
-    assert fit.curve[-1]["validation/overall"] == accuracies(fit.model, UNSEEN).overall.value
+    first = fit.curve[0]
+    last = fit.curve[-1]
+    assert last["class"] < 0.8 * first["class"]
+    assert last["validation/average"] > 0.8
+    assert last["validation/overall"] == accuracies(fit.model, UNSEEN).overall.value
     if name in ("nvae", "diva", "augmented-dann"):
         assert accuracies(fit.model, items(seed=3), of="domain").overall.value > 0.8
 
@@ -81,28 +83,32 @@ def test_few_labels_are_enough_for_a_vae_that_takes_unlabelled_items():
     data = items(300)
     data.y[60:] = -1
     fit = fit_domain(model("nvae"), data, UNSEEN, steps=80, generator=generator(1))
-    assert fit.curve[-1]["validation/average"] > 0.6
-    assert 0 <= fit.curve[-1]["class_prior"] <= math.log(3) + 1e-5
+    last = fit.curve[-1]
+    assert last["validation/average"] > 0.6
+    assert 0 <= last["class_prior"] <= math.log(3) + 1e-5
 
 
 @pytest.mark.parametrize("name", ["nvae", "dann alternating", "irm"])
 def test_a_stopped_training_continues_with_the_same_numbers(name):
     """Bit for bit: weights, curve, generator; the state passes through a file that is read without pickled code."""
     states = []
-    data = items(), UNSEEN
     arguments = {"steps": 13, "every": 5, "rule": "training-domain-validation"}
-    started = case(name, optimisation=FAST | {"balanced": True, "batch": 10})
+    started = model(name, optimisation=BALANCED)
     config = started.config
-    save = {"save": lambda make: states.append(reread(make()))}
-    whole = fit_domain(started, *data, generator=generator(1), **save, **arguments)
+
+    def save(make):
+        states.append(reread(make()))
+
+    whole = fit_domain(started, items(), UNSEEN, generator=generator(1), save=save, **arguments)
     for stop in (1, 8, 13):
         state = states[stop - 1]
         other = type(started)(**config, generator=generator(77))
-        again = fit_domain(other, *data, generator=generator(78), state=state, **arguments)
-        assert again.curve == whole.curve
-        assert again.step == whole.step
+        resumed = fit_domain(other, items(), UNSEEN, generator=generator(78), state=state, **arguments)
+        assert resumed.curve == whole.curve
+        assert resumed.step == whole.step
+        weights = resumed.model.state_dict()
         for key, value in whole.model.state_dict().items():
-            assert torch.equal(value, again.model.state_dict()[key])
+            assert torch.equal(value, weights[key])
     with refused("state", "conflict"):
         fit_domain(other, items(), steps=30, generator=generator(), state=state)
 
@@ -111,7 +117,8 @@ def test_a_stopped_training_continues_with_the_same_numbers(name):
 def test_each_player_has_its_own_optimiser(own):
     """Betas of both, and the adversary's rate and decay; only the weights of the one whose turn it is move."""
     rest = {"learning_rate": 1e-2, "momentum": 0.5, "second_momentum": 0.9, "weight_decay": 0.3, "batch": 24}
-    dann = model("dann", optimisation=rest, adversary={"method": "alternating", "gamma": None, "steps": 1} | own)
+    adversary = {"method": "alternating", "gamma": None, "steps": 1} | own
+    dann = model("dann", optimisation=rest, adversary=adversary)
     training = _Training(dann, items(), 10, "last", generator(1))
     for player, expected in (("adversary", rest | own), ("rest", rest)):
         (group,) = training.optimisers[player].param_groups
@@ -138,28 +145,33 @@ def test_domainbed_s_dann_has_its_defaults():
     assert adversary.hidden == (256, 256)
 
 
-CURVE = [{"step": step, "validation/average": value, "test domain/average": 0.1 * step, "training/average": 1.0}
-         for step, value in ((1, 0.5), (2, math.nan), (3, 0.9), (4, 0.9), (5, 0.7))]  # fmt: skip
+CURVE = [
+    {"step": 1, "validation/average": 0.5, "test domain/average": 0.1, "training/average": 1.0},
+    {"step": 2, "validation/average": math.nan, "test domain/average": 0.2, "training/average": 1.0},
+    {"step": 3, "validation/average": 0.9, "test domain/average": 0.3, "training/average": 1.0},
+    {"step": 4, "validation/average": 0.9, "test domain/average": 0.4, "training/average": 1.0},
+]
 
 
 @pytest.mark.parametrize(
-    "rule, step, criterion",
+    ("rule", "step", "criterion"),
     [
-        ("last", 5, math.nan),
+        ("last", 4, math.nan),
         ("training-domain-validation", 3, 0.9),
         ("training", 1, 1.0),
-        ("oracle (test-domain)", 5, 0.5),
+        ("oracle (test-domain)", 4, 0.4),
     ],
 )
 def test_rules_of_selection(rule, step, criterion):
-    assert select_step(CURVE, rule) == (step, pytest.approx(criterion, nan_ok=True))
+    assert select_step(CURVE, rule) == (step, approx(criterion, nan_ok=True))
 
 
 def nearest_mean(z, codes):
     """The share of items whose code has the mean that is nearest to their values in a block."""
     codes = torch.as_tensor(codes)
     means = torch.stack([z[codes == code].mean(0) for code in codes.unique()])
-    return (torch.cdist(z, means).argmin(1) == codes).float().mean().item()
+    nearest = torch.cdist(z, means).argmin(1)
+    return (nearest == codes).float().mean().item()
 
 
 @pytest.mark.slow  # 10 s of convolutions
@@ -204,20 +216,21 @@ def test_irm_starts_its_optimiser_afresh_at_the_switch():
 
 
 def test_irm_without_its_penalty_is_risk_minimisation_on_the_same_batches():
-    balanced = {"optimisation": FAST | {"balanced": True, "batch": 10}}
-    trained = []
-    for plain in (model("irm", **balanced, weight=0.0, weight_before=0.0, switch=0.0), model("erm", **balanced)):
+    without_penalty = {"weight": 0.0, "weight_before": 0.0, "switch": 0.0}
+    logits = []
+    for name, settings in (("irm", without_penalty), ("erm", {})):
+        plain = model(name, optimisation=BALANCED, **settings)
         fit = fit_domain(plain, items(), steps=20, generator=generator(1))
-        trained.append(fit.model.class_logits(items().images(slice(None))))
-    torch.testing.assert_close(*trained)
+        logits.append(fit.model.class_logits(items().images(slice(None))))
+    torch.testing.assert_close(*logits)
 
 
 def test_the_selected_weights_are_those_of_the_selected_step():
     """A training that is spoilt after its first half ends with the weights of the best evaluation, not the last."""
-    seen = {}
+    scores = {}
 
     def spoil(step, terms):
-        seen[step] = terms.get("validation/average", 0.0)
+        scores[step] = terms.get("validation/average", 0.0)
         if step == 60:
             torch.nn.init.zeros_(erm.class_head[0].weight)
             erm.requires_grad_(False)
@@ -228,7 +241,8 @@ def test_the_selected_weights_are_those_of_the_selected_step():
     fit = fit_domain(erm, items(), UNSEEN, steps=200, generator=generator(), report=spoil, **arguments)
     assert fit.ended == "patience"
     assert fit.steps_done == fit.step + 2 * 20 < 200
-    assert fit.criterion == max(seen.values()) == seen[fit.step] > 0.8 > seen[80]
+    assert fit.criterion == max(scores.values()) == scores[fit.step]
+    assert fit.criterion > 0.8 > scores[80]
     assert accuracies(fit.model, UNSEEN).average.value == fit.criterion
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch.testing import assert_close
 
 from infoscope.models import IRevNet, MaskedAutoregressiveFlow, RealNVP
 from infoscope.models.invertible.flows import Autoregressive, Coupling
@@ -21,7 +22,8 @@ def samples(n, features, seed=1):
     if features > 16:
         return torch.rand(n, features, generator=generator(seed), dtype=torch.float64)
     draws = torch.randn(n, features, generator=generator(seed), dtype=torch.float64)
-    return draws.cumsum(1) * torch.linspace(0.5, 2.0, features) + 1.0
+    scales = torch.linspace(0.5, 2.0, features)
+    return draws.cumsum(1) * scales + 1.0
 
 
 def made(kind, statistics="fixed", features=None, **settings):
@@ -56,9 +58,9 @@ def test_a_flow_has_its_inverse_and_the_determinant_of_its_jacobian(kind, featur
     x = samples(20, features, seed=2)
     code = flow(x)
     assert not torch.allclose(code, x, atol=0.1)
-    torch.testing.assert_close(flow.inverse(code), x, rtol=1e-10, atol=1e-10)
+    assert_close(flow.inverse(code), x, rtol=1e-10, atol=1e-10)
     volumes = torch.stack([log_volume(jacobian_at(flow, row)) for row in x[:4]])
-    torch.testing.assert_close(flow.log_det(x[:4]), volumes, rtol=1e-9, atol=1e-9)
+    assert_close(flow.log_det(x[:4]), volumes, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("features, hidden", SIZES)
@@ -69,7 +71,7 @@ def test_made_is_autoregressive(features, hidden):
     jacobian = jacobian_at(layer, x[0])
     assert not jacobian.triu(1).any()
     assert (jacobian.diagonal() > 0).all()
-    torch.testing.assert_close(jacobian.diagonal().log().sum(), layer(x)[1][0])
+    assert_close(jacobian.diagonal().log().sum(), layer(x)[1][0])
 
 
 def test_made_conditions_on_as_many_features_as_hidden_units():
@@ -91,7 +93,7 @@ def test_coupling_keeps_every_second_feature(first_kept):
     kept = torch.arange(5) % 2 == first_kept
     assert torch.equal(y[:, kept], x[:, kept])
     assert (y[:, ~kept] != x[:, ~kept]).all()
-    torch.testing.assert_close(log_det[0], log_volume(jacobian_at(coupling, x[0])))
+    assert_close(log_det[0], log_volume(jacobian_at(coupling, x[0])))
 
 
 @pytest.mark.parametrize("kind", SETTINGS)
@@ -102,16 +104,16 @@ def test_fixed_statistics_make_a_code_a_function_of_its_sample_and_those_of_the_
     batchwise = made(kind, "batch")
     fixed.calibrate(x)
     code = fixed(x)
-    torch.testing.assert_close(batchwise(x), code, rtol=1e-10, atol=1e-10)
-    torch.testing.assert_close(fixed(x[:5]), code[:5], rtol=1e-11, atol=1e-11)
+    assert_close(batchwise(x), code, rtol=1e-10, atol=1e-10)
+    assert_close(fixed(x[:5]), code[:5], rtol=1e-11, atol=1e-11)
     assert (batchwise(x[:32]) - code[:32]).abs().max() > 0.01
 
 
 @pytest.mark.parametrize("kind", FLOWS)
 def test_a_batch_is_coded_with_mean_0_and_variance_1(kind):
     code = made(kind, "batch")(samples(500, 7))
-    torch.testing.assert_close(code.mean(0), torch.zeros(7).double())
-    torch.testing.assert_close(code.var(0, correction=0), torch.ones(7).double(), rtol=0.01, atol=0)
+    assert_close(code.mean(0), torch.zeros(7).double())
+    assert_close(code.var(0, correction=0), torch.ones(7).double(), rtol=0.01, atol=0)
 
 
 def test_published_size_of_the_autoregressive_flow():
@@ -127,7 +129,7 @@ def test_the_irevnet_has_its_inverse(features):
     code = encoder(x)
     assert code.shape == (6, 192)
     assert (encoder.features, encoder.code_features) == (features, 192)
-    torch.testing.assert_close(encoder.inverse(code), x, rtol=1e-10, atol=1e-10)
+    assert_close(encoder.inverse(code), x, rtol=1e-10, atol=1e-10)
     with refused("code", "shape"):
         encoder.inverse(samples(3, 100))
 
@@ -136,13 +138,13 @@ def test_the_full_size_irevnet_is_onto():
     """What no image was encoded to has an original."""
     encoder = calibrated(IRevNet, 192)
     code = torch.randn(4, 192, generator=generator(3), dtype=torch.float64)
-    torch.testing.assert_close(encoder(encoder.inverse(code)), code, rtol=1e-10, atol=1e-10)
+    assert_close(encoder(encoder.inverse(code)), code, rtol=1e-10, atol=1e-10)
 
 
 def test_the_irevnet_keeps_volumes_and_mixes():
     encoder = calibrated(IRevNet, 16, shape=(1, 4, 4), blocks=(3,), bottleneck=2)
     jacobian = jacobian_at(encoder, samples(1, 16)[0])
-    torch.testing.assert_close(log_volume(jacobian), jacobian.new_zeros(()))
+    assert_close(log_volume(jacobian), jacobian.new_zeros(()))
     assert (jacobian != 0).sum() > 3 * 16  # more than a permutation
 
 
@@ -163,8 +165,9 @@ def test_published_shapes_of_the_irevnet():
 def test_space_to_depth_orders_channels_by_place():
     """A 4 x 4 image of two channels: the first two new channels are the upper left pixels of the 2 x 2 cells."""
     image = torch.arange(32).view(1, 2, 4, 4)
-    corners = [image[0, :, ::2, ::2], image[0, :, ::2, 1::2], image[0, :, 1::2, ::2], image[0, :, 1::2, 1::2]]
-    assert torch.equal(space_to_depth(image)[0], torch.cat(corners))
+    even, odd = image[:, :, ::2], image[:, :, 1::2]
+    corners = torch.cat([even[..., ::2], even[..., 1::2], odd[..., ::2], odd[..., 1::2]], 1)
+    assert torch.equal(space_to_depth(image), corners)
     assert torch.equal(depth_to_space(space_to_depth(image)), image)
 
 
@@ -176,7 +179,7 @@ def test_batch_statistics_are_those_of_torch():
     for layer in residual:
         norm = torch.nn.BatchNorm2d(6, dtype=torch.float64)
         h = norm(h) if type(layer).__name__ == "Normalisation" else layer(h)
-    torch.testing.assert_close(residual(half), h)
+    assert_close(residual(half), h)
 
 
 @pytest.mark.parametrize("kind", FLOWS)

@@ -5,6 +5,8 @@ import math
 
 import pytest
 import torch
+from pytest import approx
+from torch.testing import assert_close
 
 from infoscope.models import ClassifierTraining, SequenceClassifier, fine_tune, small_encoder
 from tests.data.common import generator, on_gpu
@@ -38,7 +40,7 @@ def model():
 
 def test_probabilities_are_of_the_classes(model):
     log_probabilities = model.log_probabilities(HELD_OUT)
-    torch.testing.assert_close(log_probabilities.exp().sum(1), torch.ones(200))
+    assert_close(log_probabilities.exp().sum(1), torch.ones(200))
     assert (log_probabilities.argmax(1) == TRUTH).sum() >= 150  # a guess: 5e-13
 
 
@@ -47,7 +49,7 @@ def test_a_texts_probabilities_do_not_depend_on_the_others(model):
     variants = ["The film", "The old film", "The old film was dull"]
     together = model.log_probabilities([HELD_OUT[1], *variants, LONGER], batch=4)[1:-1]
     alone = torch.cat([model.log_probabilities([variant]) for variant in variants])
-    torch.testing.assert_close(together, alone, rtol=1e-4, atol=1e-5)
+    assert_close(together, alone, rtol=1e-4, atol=1e-5)
     assert (alone - alone[0]).abs().max() > 1e-3
 
 
@@ -61,7 +63,7 @@ def test_draws_do_not_depend_on_the_global_generator():
             tuned(small(), epochs=1, progress=lambda step, loss: losses.append(loss))
             assert torch.equal(torch.get_rng_state(), before)
     assert losses[:10] == losses[10:]  # 160 texts in batches of 16
-    assert losses[0] == pytest.approx(math.log(2), abs=0.5)  # two classes, nothing learnt yet
+    assert losses[0] == approx(math.log(2), abs=0.5)  # two classes, nothing learnt yet
 
 
 def test_progress_may_end_the_training():
@@ -112,7 +114,7 @@ def test_a_null_model_predicts_the_class_frequencies():
     texts = [" "] * 100
     encoder = small_encoder(texts, "bert", generator(), **SMALL_TEXT)
     null = fine_tune(texts, labels, encoder, generator(), epochs=10, batch=20, learning_rate=3e-3)
-    assert null.log_probabilities([" "]).exp()[0].tolist() == pytest.approx([0.8, 0.2], abs=0.05)
+    assert null.log_probabilities([" "]).exp()[0].tolist() == approx([0.8, 0.2], abs=0.05)
 
 
 def test_a_state_of_other_settings_is_refused():
@@ -128,7 +130,7 @@ def test_forward_gives_logits_and_drops_out_only_while_training(model):
     tokens = model.encoder.tokenize(HELD_OUT[:7])
     with torch.no_grad():
         logits = model(**tokens)
-    torch.testing.assert_close(logits.log_softmax(1), model.log_probabilities(HELD_OUT[:7]), rtol=1e-4, atol=1e-5)
+    assert_close(logits.log_softmax(1), model.log_probabilities(HELD_OUT[:7]), rtol=1e-4, atol=1e-5)
     trained = copy.deepcopy(model).train()
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         assert not torch.equal(trained(**tokens), trained(**tokens))
@@ -150,4 +152,4 @@ def test_a_gpu_trains_resumes_and_reads_out():
     resumed.load_state_dict(begun.state_dict())
     loss = resumed.advance(5)["loss"]
     whole.advance(3)
-    assert loss == pytest.approx(whole.advance(5)["loss"], rel=1e-3)
+    assert loss == approx(whole.advance(5)["loss"], rel=1e-3)

@@ -5,6 +5,7 @@ import json
 import pytest
 import torch
 from tokenizers import Tokenizer
+from torch.testing import assert_close
 from transformers import PreTrainedTokenizerFast
 
 from infoscope.models import TextEncoder, pretrained_encoder
@@ -23,8 +24,8 @@ def model(request):
 def test_an_embedding_depends_on_its_text_only(model):
     """Not on the order of the texts, the batch it is in, or the padding that takes."""
     alone = torch.cat([model.embed([text]) for text in TEXTS[:8]])
-    torch.testing.assert_close(model.embed(TEXTS[:8], batch=8), alone, rtol=1e-4, atol=1e-5)
-    torch.testing.assert_close(model.embed(TEXTS[7::-1], batch=3), alone.flip(0), rtol=1e-4, atol=1e-5)
+    assert_close(model.embed(TEXTS[:8], batch=8), alone, rtol=1e-4, atol=1e-5)
+    assert_close(model.embed(TEXTS[7::-1], batch=3), alone.flip(0), rtol=1e-4, atol=1e-5)
     assert alone.shape == (8, model.hidden) == (8, 32)
     assert len(alone.unique(dim=0)) == len(set(TEXTS[:8]))
 
@@ -55,8 +56,8 @@ def test_poolings_of_the_same_model():
     with torch.no_grad():
         states = mean.transformer(**tokens).last_hidden_state
         length = int(tokens["attention_mask"][0].sum())
-        torch.testing.assert_close(mean(**tokens)[0], states[0, :length].mean(0))
-        torch.testing.assert_close(cls(**tokens), states[:, 0])
+        assert_close(mean(**tokens)[0], states[0, :length].mean(0))
+        assert_close(cls(**tokens), states[:, 0])
         assert pooler(**tokens).abs().max() <= 1  # a tanh
 
 
@@ -83,7 +84,7 @@ def saved(encoder, folder):
 def test_a_folder_of_the_hubs_format_is_loaded(tmp_path, kind, pooling):
     encoder = small(kind, pooling)
     loaded = pretrained_encoder(saved(encoder, tmp_path), pooling=pooling, max_length=32)
-    torch.testing.assert_close(loaded.embed(TEXTS[:6]), encoder.embed(TEXTS[:6]))
+    assert_close(loaded.embed(TEXTS[:6]), encoder.embed(TEXTS[:6]))
     rebuilt = TextEncoder(**json.loads(json.dumps(loaded.config)))
     rebuilt.load_state_dict(loaded.state_dict())
 
