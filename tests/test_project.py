@@ -51,16 +51,6 @@ def test_one_version_and_date():
     assert described["name"] in citation["title"]
 
 
-def test_the_distribution_describes_itself():
-    """A summary of one line, and a Markdown description whose Python runs."""
-    text = (REPOSITORY / PROJECT["readme"]["file"]).read_text()
-    assert len(PROJECT["description"]) < 100
-    assert PROJECT["keywords"]
-    assert text.startswith("# ")
-    for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
-        exec(compile(code, "description", "exec"), {})
-
-
 def test_the_conda_recipe_requires_what_the_distribution_requires():
     recipe = yaml.safe_load((REPOSITORY / "infra" / "conda" / "recipe.yaml").read_text())
     wanted = {*PROJECT["dependencies"], f"python{PROJECT['requires-python']}"}
