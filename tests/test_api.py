@@ -27,13 +27,15 @@ def test_every_public_name_has_a_first_sentence():
 def test_every_public_function_and_method_is_typed():
     for package, name, thing in NAMES:
         methods = vars(thing).items() if inspect.isclass(thing) else ()
-        own = [(of, one) for of, one in methods if inspect.isfunction(one) and of == one.__name__ and of[0] != "_"]
+        own = []
+        for of, one in methods:
+            if inspect.isfunction(one) and of == one.__name__ and (of[0] != "_"):
+                own.append((of, one))
         for of, function in [(name, thing)] * inspect.isfunction(thing) + own:
-            missing = [
-                one.name
-                for one in inspect.signature(function).parameters.values()
-                if one.annotation is one.empty and one.name != "self"
-            ]
+            missing = []
+            for one in inspect.signature(function).parameters.values():
+                if one.annotation is one.empty and one.name != "self":
+                    missing.append(one.name)
             assert not missing and "return" in inspect.get_annotations(function), (package, name, of, missing)
 
 
@@ -73,5 +75,8 @@ def test_types_are_those_that_the_pages_use(tmp_path):
     stubs = sorted(REPOSITORY.glob("packages/*/src/infoscope/**/*.pyi"))
     words = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, *stubs, *sorted(tmp_path.glob("*.py"))]
     done = subprocess.run(list(map(str, words)), cwd=REPOSITORY, capture_output=True, text=True)
-    errors = [line for line in done.stdout.splitlines() if " error: " in line and OF_CRITICS not in line]
+    errors = []
+    for line in done.stdout.splitlines():
+        if " error: " in line and OF_CRITICS not in line:
+            errors.append(line)
     assert not errors and " warning" in done.stdout, (errors, done.stdout[-500:], done.stderr, list(shown))

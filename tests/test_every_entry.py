@@ -45,7 +45,9 @@ def beside(x):
     """Another variable of the rows of x: of pandas by their names."""
     if isinstance(x, pd.Series):
         return pd.Series(OTHER, ROWS)
-    return OTHER[: len(x)] if isinstance(x, np.ndarray) and x.ndim == 1 else OTHER
+    if isinstance(x, np.ndarray) and x.ndim == 1:
+        return OTHER[: len(x)]
+    return OTHER
 
 
 def figures(result):
@@ -110,7 +112,9 @@ def frame(variable):
 
 
 def target_of(call):
-    return NUMBERS if call in OF_NUMBERS.values() else LABELS
+    if call in OF_NUMBERS.values():
+        return NUMBERS
+    return LABELS
 
 
 def entries(*kinds):

@@ -90,7 +90,10 @@ def test_an_estimator():
         x_log, y_log, both = (np.linalg.slogdet(part)[1] for part in parts)
         return (x_log + y_log - both) / 2
 
-    verdicts = [check.verdict for check in audit(gaussian, n=300, repeats=2) if check.y == "numbers"]
+    verdicts = []
+    for check in audit(gaussian, n=300, repeats=2):
+        if check.y == "numbers":
+            verdicts.append(check.verdict)
     assert "holds" in verdicts
     assert "not offered" not in verdicts
 

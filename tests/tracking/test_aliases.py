@@ -20,7 +20,10 @@ LOGGED = sorted((Path(__file__).parent / "logged").iterdir())
 
 def kept(folder):
     with np.load(folder / "expected.npz") as stored:
-        inputs = {name.removeprefix("input_"): stored[name] for name in stored.files if name != "output"}
+        inputs = {}
+        for name in stored.files:
+            if name != "output":
+                inputs[name.removeprefix("input_")] = stored[name]
         return inputs, stored["output"]
 
 

@@ -31,7 +31,6 @@ def settings():
     "variables, word",
     [
         ({"RAY_ADDRESS": "ray://head:10001"}, "got ray://head:10001"),
-        ({"RAY_ADDRESS": "head"}, "got 'head'"),
         ({"RAY_ADDRESS": "head:70000"}, "got 'head:70000'"),
         ({"RAY_ADDRESS": "127.0.0.1:9"}, "RAY_ADDRESS=127.0.0.1:9"),
         ({"RAY_ADDRESS": "127.0.0.1:1", "INFOSCOPE_CODE": "git"}, "INFOSCOPE_CODE"),
@@ -67,7 +66,8 @@ def test_passwords_are_not_in_what_ray_shows(settings):
     settings({"MLFLOW_TRACKING_USERNAME": "ann", "MLFLOW_TRACKING_PASSWORD": "hush", "MLFLOW_TRACKING_TOKEN": "tok"})
     settings({"MLFLOW_TRACKING_URI": "http://ann:hush@tracking"})
     shown = repr(cluster._cluster_environment())
-    assert not any(secret in shown for secret in ("hush", "tok", "ann:"))
+    for secret in ("hush", "tok", "ann:"):
+        assert secret not in shown
 
 
 def packed(folder, described, tmp_path):

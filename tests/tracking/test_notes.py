@@ -17,7 +17,8 @@ def test_the_page_of_a_sweep_links_to_its_cells_and_tables():
     assert "Which one?" in note
     assert "`make sweep-demo`" in note
     assert "1 were already recorded" in note
-    run, kind = "#/experiments/7/runs/parent", "?workflowType=machine_learning"
+    run = "#/experiments/7/runs/parent"
+    kind = "?workflowType=machine_learning"
     assert links(note)["Tables and figures"] == f"{run}/artifacts/analysis{kind}"
     assert links(note)["3 cells"].startswith(f"#/experiments/7/runs{kind}&searchFilter=tags.%60mlflow.parentRunId")
 

@@ -70,7 +70,9 @@ def test_nothing_to_add_to_is_an_error_that_says_so(store):
 
 def test_curves_and_constants_are_columns_by_their_plain_names_in_old_runs_and_new(store):
     parent = invocation(store, "laptop", 1000, "FINISHED")
-    old, new, both = (cell(store, key, "laptop", parent) for key in ("old", "new", "both"))
+    old = cell(store, "old", "laptop", parent)
+    new = cell(store, "new", "laptop", parent)
+    both = cell(store, "both", "laptop", parent)
     for step, value in ((1, 0.5), (2, 1.5)):
         store.client.log_metric(old, "train/loss", value, step=step)
         store.client.log_metric(both, "train/loss", -value, step=step)

@@ -53,7 +53,8 @@ def explore(search, trials):
 
 
 def test_one_trial_at_a_time_is_reproducible():
-    first, again = (explore(CellSearch(sweep(SQUARE), Profile()), 15) for _ in range(2))
+    first = explore(CellSearch(sweep(SQUARE), Profile()), 15)
+    again = explore(CellSearch(sweep(SQUARE), Profile()), 15)
     assert first == again
     assert explore(CellSearch(sweep(SQUARE, seed=1), Profile()), 1) != first[:1]
 
@@ -70,7 +71,8 @@ def test_typed_cells_are_searched_as_dicts_are():
     of_dicts = CellSearch(sweep(SQUARE), Profile())
     typed = CellSearch(sweep(SQUARE, cells=(Point(),)), Profile())
     for trial in "abc":
-        (key, values), (same_key, point) = suggestion(of_dicts, trial), suggestion(typed, trial)
+        key, values = suggestion(of_dicts, trial)
+        same_key, point = suggestion(typed, trial)
         assert key == same_key
         assert point == Point(**values)
 
@@ -110,7 +112,8 @@ def test_configurations_that_cannot_be_run_are_not_suggested():
             raise ValueError("too large")
 
     exploration = CellSearch(sweep(SQUARE, check=check), Profile())
-    assert all(cell["a"] <= 0.2 for cell in explore(exploration, 20))
+    for cell in explore(exploration, 20):
+        assert cell["a"] <= 0.2
 
 
 def impossible(cell):
@@ -121,13 +124,9 @@ def impossible(cell):
     "space, settings, words",
     [
         ({}, {}, "got {}"),
-        ({"rate": 0.1}, {}, "rate .* got 0.1"),
         ({"rate": tune.grid_search([1, 2])}, {}, "for rate"),
         ({"seed": IntDistribution(0, 3)}, {}, "fixed at 0"),
-        ({"kind": tune.choice([(1, 2), (3,)])}, {}, r"choices, got \(1, 2\)"),
-        ({"a(b)": IntDistribution(0, 3)}, {}, r"got 'a\(b\)'"),
         ({"kind": tune.choice(["x", "\ud800"])}, {}, "value kind"),
-        (SQUARE, {"trials": 0}, "trials must"),
         (SQUARE, {"cells": ({"seed": 0}, {"seed": 1})}, "got 2"),
         (SQUARE, {"check": impossible}, "impossible"),
     ],
@@ -141,7 +140,6 @@ OUTCOMES = [  # the last result, whether Tune saw an error, Optuna's state and v
     ({"ended": (("key", COMPLETE, ""),), JUDGED: 0.5}, False, TrialState.COMPLETE, 0.5),
     ({"ended": (("key", FAILED, "why"),), JUDGED: 0.5}, False, TrialState.FAIL, None),
     ({"ended": (("key", COMPLETE, ""),), JUDGED: math.nan}, False, TrialState.PRUNED, 0.7),
-    ({"ended": (("key", COMPLETE, ""),), JUDGED: math.inf}, False, TrialState.PRUNED, 0.7),
     ({JUDGED: 0.5}, False, TrialState.PRUNED, 0.7),
     ({JUDGED: 0.5}, True, TrialState.FAIL, None),
     (None, True, TrialState.FAIL, None),
@@ -157,7 +155,9 @@ def test_optuna_receives_the_outcome_of_a_trial(last, error, state, value):
     search.on_trial_result("a", {"training_iteration": 4})
     search.on_trial_complete("a", last, error)
     (trial,) = search._ot_study.trials
-    assert (trial.state, trial.value, trial.intermediate_values) == (state, value, {3: 0.7})
+    assert trial.state == state
+    assert trial.value == value
+    assert trial.intermediate_values == {3: 0.7}
 
 
 @pytest.fixture
@@ -198,7 +198,10 @@ def test_a_restarted_search_keeps_finished_cells_and_runs_unfinished_ones(store,
     plan = exploration.recall(list(store.cells()), "laptop")
     assert list(plan) == [best, stopped, elsewhere, killed, failed]
     assert all(declared.key(cell) == key for key, cell in plan.items())
-    told = {trial.params["a"]: trial for trial in exploration._ot_study.trials if trial.params}
+    told = {}
+    for trial in exploration._ot_study.trials:
+        if trial.params:
+            told[trial.params["a"]] = trial
     assert told[0.3].state is TrialState.COMPLETE
     assert told[0.3].value == 0.0
     assert told[0.9].state is TrialState.PRUNED

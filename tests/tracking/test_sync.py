@@ -99,16 +99,6 @@ def test_a_folder_from_elsewhere_is_checked(folder, tmp_path, command, rejected)
     assert "'../node'" in rejected("sync", "../node")
 
 
-def test_cells_that_cannot_be_sent_are_kept_and_named(folder):
-    cell = began(folder, "orphan", "sharer")
-    cell.append({"model": "critic", "owner": "never begun"})
-    cell.end("complete")
-    (one,) = sync()
-    assert one.published == 0
-    assert "cell never begun" in one.left["sharer"]
-    assert cell.header()
-
-
 def test_sweeps_whose_names_differ_behind_a_dot_have_locks_of_their_own(folder):
     with FileLock(folder / "reading.v2.lock"):
         assert [done.busy for done in sync(["reading.v1", "reading.v2"])] == [False, True]

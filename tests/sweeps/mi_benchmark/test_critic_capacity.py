@@ -23,7 +23,10 @@ def finished(tmp_path_factory):
     """The smoke profile on the embedded data, run twice in an empty folder; the second time in this process."""
     folder = tmp_path_factory.mktemp("main-job")
     hidden = ("INFOSCOPE_DATA", "MLFLOW_TRACKING_URI", "RAY_ADDRESS")
-    environment = {name: value for name, value in os.environ.items() if name not in hidden}
+    environment = {}
+    for name, value in os.environ.items():
+        if name not in hidden:
+            environment[name] = value
     environment["PYTHONPATH"] = str(REPOSITORY)
     for name in ("sweeps", "analysis"):
         (folder / name).symlink_to(REPOSITORY / name)

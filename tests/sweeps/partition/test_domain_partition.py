@@ -70,7 +70,9 @@ def test_what_is_logged_gives_the_reported_accuracies(model):
     """From the arrays and the model alone, as a later evaluation has them."""
     (cell,) = cells_of(models=model, items="100000")
     keeper = Keeper.ran(trial, [cell], "model")
-    (kept,), (module,), (final,) = keeper.arrays_of.values(), keeper.modules.values(), keeper.finals.values()
+    (kept,) = keeper.arrays_of.values()
+    (module,) = keeper.modules.values()
+    (final,) = keeper.finals.values()
     assert kept["x"].dtype == np.uint8
     assert kept["split_names"].tolist() == list(PARTS)
     for code, part in enumerate(("in_domain", "out_of_domain")):
@@ -78,14 +80,14 @@ def test_what_is_logged_gives_the_reported_accuracies(model):
         measured = accuracies(module, DomainData(*(kept[name][rows] for name in ("x", "y", "d", "groups"))))
         assert final[f"{part}_accuracy/overall"] == pytest.approx(measured.overall.value)
         assert final[f"{part}_accuracy/average_error"] == pytest.approx(measured.average.standard_error)
-        assert (final[f"{part}_accuracy/items"], final[f"{part}_accuracy/groups"]) == (
-            rows.sum(),
-            len(np.unique(kept["groups"][rows])),
-        )
+        assert final[f"{part}_accuracy/items"] == rows.sum()
+        assert final[f"{part}_accuracy/groups"] == len(np.unique(kept["groups"][rows]))
         slices = pd.DataFrame(keeper.tables[model, "slices"]).query("part == @part")
         assert slices["items"].sum() == rows.sum()
         assert slices["accuracy"].is_monotonic_increasing
-        worst, low, high = (final[f"{part}_accuracy/worst_slice{end}"] for end in ("", "_low", "_high"))
+        worst = final[f"{part}_accuracy/worst_slice"]
+        low = final[f"{part}_accuracy/worst_slice_low"]
+        high = final[f"{part}_accuracy/worst_slice_high"]
         assert worst == slices["accuracy"].iloc[0]
         assert low <= worst <= high
     assert final["diverged"] == 0

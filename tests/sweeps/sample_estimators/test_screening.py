@@ -17,7 +17,8 @@ cells_of = partial(planned, SWEEP)
 def test_every_table_is_screened():
     cells = cells_of("laptop")
     assert [cell.table for cell in cells] == [name for name in TABLES for _ in range(2)]
-    assert all(cell.n == TABLES[cell.table].n for cell in cells)
+    for cell in cells:
+        assert cell.n == TABLES[cell.table].n
 
 
 def test_a_cell_is_the_screen_of_its_table():

@@ -25,7 +25,8 @@ def test_what_is_hidden_shows_less_and_what_is_not_is_kept():
     neighbours still find it."""
     cells = plan(items="900", steps="150", adversary_steps="5", families="logistic,knn")
     found = {cell.against: ran(cell)[0] for cell in cells}
-    plain, hidden = (found[name]["hidden/features/logistic_bits"] for name in ("nothing", "linear"))
+    plain = found["nothing"]["hidden/features/logistic_bits"]
+    hidden = found["linear"]["hidden/features/logistic_bits"]
     assert plain > 0.25
     assert hidden < 0.5 * plain
     assert found["linear"]["hidden/features/knn_bits"] > 0.25
@@ -56,7 +57,10 @@ def logged_model(monkeypatch):
 def test_blocks_of_a_logged_model_are_read_alone_and_together(logged_model):
     model, items = logged_model
     (cell,) = plan(studies="blocks")
-    assert (cell.source, cell.model, cell.data, cell.held_out) == ("abc", "nvae", "made up", 5)
+    assert cell.source == "abc"
+    assert cell.model == "nvae"
+    assert cell.data == "made up"
+    assert cell.held_out == 5
     metrics, table = ran(cell)
     assert set(table["block"]) == {"z_y", "z_x", "z_dy", "z_d", "all blocks"}
     assert metrics["n"] == 120
