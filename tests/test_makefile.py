@@ -73,8 +73,8 @@ TASKS = {
 
 @pytest.mark.parametrize("task", TASKS)
 def test_what_a_task_runs(make, task):
-    given, words = TASKS[task]
-    code, output = make(task, *given, "ARGS=--more 'b c'")
+    variables, words = TASKS[task]
+    code, output = make(task, *variables, "ARGS=--more 'b c'")
     assert code == 0
     assert words_of(output, "--more 'b c'") == words
 

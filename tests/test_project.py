@@ -52,8 +52,8 @@ def test_the_conda_recipe_requires_what_the_distribution_requires():
 def test_the_changelog_is_kept_by_version():
     """Newest first, each but what is unreleased with a date, under the headings of keepachangelog.com and Numbers."""
     changelog = (REPOSITORY / "CHANGELOG.md").read_text().replace("## Unreleased\n", "", 1)
-    found = re.findall(r"^## (\d+)\.(\d+)\.(\d+) \((\d{4}-\d\d-\d\d)\)$", changelog, re.MULTILINE)
-    versions = [(*map(int, numbers), date) for *numbers, date in found]
+    releases = re.findall(r"^## (\d+)\.(\d+)\.(\d+) \((\d{4}-\d\d-\d\d)\)$", changelog, re.MULTILINE)
+    versions = [(*map(int, numbers), date) for *numbers, date in releases]
     assert len(versions) == len(re.findall(r"^## ", changelog, re.MULTILINE)) >= 2
     assert versions == sorted(versions, reverse=True)
     headings = set(re.findall(r"^### (.+)$", changelog, re.MULTILINE))
@@ -82,4 +82,5 @@ def test_the_paper_has_its_references():
 )
 def test_no_link_to_a_file_that_is_not_there(name):
     links = re.findall(r"\]\((?!https?:)([^)#]+)", (REPOSITORY / name).read_text())
-    assert not [link for link in links if not (REPOSITORY / link).exists()]
+    for link in links:
+        assert (REPOSITORY / link).exists()

@@ -67,12 +67,12 @@ def faults(source, name):
         if not isinstance(node, ast.Call):
             continue
         called = _dotted(node.func)
-        given = {}
+        keywords = {}
         for one in node.keywords:
             if isinstance(one.value, ast.Constant):
-                given[one.arg] = one.value.value
+                keywords[one.arg] = one.value.value
         never = called in NEVER or called.rpartition(".")[2] == "extractall"
-        without = called in ONLY_WITH and given.get(ONLY_WITH[called][0]) is not ONLY_WITH[called][1]
+        without = called in ONLY_WITH and keywords.get(ONLY_WITH[called][0]) is not ONLY_WITH[called][1]
         if never or without or called in ONLY_IN and name != ONLY_IN[called]:
             yield f"{called} in line {node.lineno}"
 

@@ -37,19 +37,19 @@ def store(made_up, monkeypatch, tmp_path, sketched):
     cells = crossed(domain="text", bound=["dv", "js"], seed=[0, 1])
     laws = [asked("a<b>|c", "ksg", 4), asked("a<b>|c", "ksg", 1, "laptop sets=1"), asked("b", "gcmi", 4)]
     laws.append(asked("c", "mine:half", 4))
-    known = {
+    runs_of_sweep = {
         "estimator-choice": made_up(cells).assign(profile="laptop; smoke"),
         "known-laws": pd.DataFrame(laws),
         "nuisance": made_up([dict(domain="text", bound="dv", seed=0)]).assign(profile="smoke"),
     }
 
     def runs(experiment, profile=None):
-        found = known.get(experiment, pd.DataFrame({"profile": []}))
+        selected = runs_of_sweep.get(experiment, pd.DataFrame({"profile": []}))
         if profile is not None:
-            found = found[[profile in labels.split("; ") for labels in found["profile"]]]
-        if found.empty:
+            selected = selected[[profile in labels.split("; ") for labels in selected["profile"]]]
+        if selected.empty:
             raise LookupError(f"no finished runs of {experiment!r}")
-        return found
+        return selected
 
     for module in (report, docs_results):
         monkeypatch.setattr(module, "runs", runs)
@@ -85,10 +85,10 @@ def row_of(store):
 def test_a_full_setting_of_which_cells_are_missing_is_not_said_to_be_run(store, monkeypatch, done, cells, told):
     """Nor is a folder of this machine, which the note may name."""
     runs = report.runs
-    found = Status("estimator-choice", {"done": done}, cells, 0, 0, "/home/me/data is gone")
+    state = Status("estimator-choice", {"done": done}, cells, 0, 0, "/home/me/data is gone")
     for module in (report, docs_results):
         monkeypatch.setattr(module, "runs", lambda *words: runs(words[0]).assign(profile="paper"))
-    monkeypatch.setattr(docs_results, "status", lambda names, profile: [found])
+    monkeypatch.setattr(docs_results, "status", lambda names, profile: [state])
     run_command(docs_results.COMMAND, ["estimator-choice"])
     page = (store / "estimator-choice.md").read_text()
     assert "## Profile paper" in page
@@ -103,10 +103,10 @@ def test_items_of_the_data_stay_out_of_pages(store, monkeypatch):
     section = report.section
 
     def quoting(module, profile):
-        found = section(module, profile)
+        original = section(module, profile)
         replace = dataclasses.replace
-        pictures = [replace(one, result=replace(one.result, quotes=True)) for one in found.pictures]
-        return replace(found, pictures=pictures)
+        pictures = [replace(one, result=replace(one.result, quotes=True)) for one in original.pictures]
+        return replace(original, pictures=pictures)
 
     monkeypatch.setattr(docs_results, "section", quoting)
     run_command(docs_results.COMMAND, ["estimator-choice"])

@@ -71,4 +71,5 @@ def test_a_command_ends_with_figure_page_table_and_run(table, capsys, task):
             for row in csv.reader(file):
                 for cell in row:
                     cells.append(cell)
-        assert not [cell for cell in cells if cell.lstrip()[:1] in ("=", "@")]
+        for cell in cells:
+            assert cell.lstrip()[:1] not in ("=", "@")

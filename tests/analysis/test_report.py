@@ -133,12 +133,12 @@ def test_one_broken_analysis_leaves_the_others(store, capsys, monkeypatch, error
 
 def test_nothing_to_show(store, capsys, monkeypatch):
     """What was never run is counted beside what was run under another profile; not a line for each of all sweeps."""
-    known = report.runs
+    runs_of_all = report.runs
 
     def runs(experiment, profile=None):
         if experiment not in store[0]:
             raise LookupError(f"{report.NEVER}{experiment!r}")
-        return known(experiment, profile)
+        return runs_of_all(experiment, profile)
 
     monkeypatch.setattr(report, "runs", runs)
     assert run_command(report.COMMAND, ["--profile", "paper"]) == 2

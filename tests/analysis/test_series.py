@@ -70,8 +70,11 @@ def test_a_screen_finds_what_leads(here, capsys):
     [
         (measure, ["--x", "rain", "--y", "level", "--time", "hour"], "TIME"),
         (measure, ["--x", "rain", "--y", "level", "--time", "day", "--given", "wind"], "GIVEN"),
+        (measure, ["--x", "rain", "--y", "level", "--series", "yes", "--methods", "ksg"], "METHODS"),
+        (screen, ["--series", "yes", "--given", "wind", "--x", "rain,level"], "GIVEN"),
         (screen, ["--time", "day", "--x", "rain"], "columns"),
         (measure, ["--x", "rain", "--y", "level", "--lags", "2"], "LAGS"),
+        (measure, ["--x", "rain", "--y", "level", "--time", "day", "--shuffle"], "SHUFFLE"),
     ],
 )
 def test_what_series_cannot_take_is_refused(here, command, words, argument, capsys):

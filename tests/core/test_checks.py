@@ -12,11 +12,15 @@ above_0 = partial(require_number, ends=False)
 share = partial(require_number, most=1)
 REFUSED = [
     (require_int, 0),
+    (require_int, True),
     (require_int, 1.5),
     (require_ints, ()),
+    (require_ints, 3),
     (partial(require_ints, length=2), [1]),
     (require_number, -1.0),
     (require_number, math.nan),
+    (require_number, math.inf),
+    (require_number, True),
     (require_number, "1"),
     (above_0, 0.0),
     (share, 1.5),

@@ -60,6 +60,7 @@ TEXTS = {
 }
 CASES = [
     *((arrays_of, "a.npz", *case) for case in ARRAYS.values()),
+    *((all_lines, "a.gz", *case) for case in TEXTS.values()),
     *((read_gzip, "a.gz", *case) for case in TEXTS.values()),
     (two_columns, "a.csv", content(b"path,label\na,\xe9\n"), "file"),
     (two_columns, "a.csv", content(b"path,label\na," + b"x" * 200_000), "file"),

@@ -76,6 +76,12 @@ def test_rows_are_added_below_those_that_are_there():
         intervals(ax, ["share"], [Estimate(0.5, 0.1, "1")])
 
 
+def test_nats_are_drawn_where_they_are_asked_for():
+    ax = axes()
+    intervals(ax, ["one"], [Estimate(0.5, 0.1, "bits")], unit="nats")
+    assert ax.get_xlabel() == "information (nats), 95 % interval"
+
+
 def test_an_interval_that_does_not_contain_its_value_is_drawn_where_it_is():
     """Intervals that were widened or shifted may lie to one side of the estimate."""
     ax = axes()

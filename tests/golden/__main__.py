@@ -42,7 +42,7 @@ def differences(before, now):
         return f"{before.shape[0]} x {before.shape[1]} before, {now.shape[0]} x {now.shape[1]} now"
     before = ordered(before)
     now = ordered(now)
-    found = []
+    texts = []
     for name in before:
         old = before[name]
         new = now[name]
@@ -52,16 +52,16 @@ def differences(before, now):
             same = (old.astype(str) == new.astype(str)).to_numpy()
         if not same.all():
             place = int(np.argmin(same))
-            found.append(f"{name}: {np.sum(~same)} of {len(old)}, such as {old[place]} -> {new[place]}")
-    return "; ".join(found)
+            texts.append(f"{name}: {np.sum(~same)} of {len(old)}, such as {old[place]} -> {new[place]}")
+    return "; ".join(texts)
 
 
 def main():
     parser = argparse.ArgumentParser(prog="python -m tests.golden", description=__doc__.splitlines()[0])
     parser.add_argument("--freeze", type=Path, metavar="FOLDER", help="write the tables of FOLDER as those of before")
-    given = parser.parse_args()
-    if given.freeze:
-        for path in sorted(given.freeze.glob("*.csv")):
+    arguments = parser.parse_args()
+    if arguments.freeze:
+        for path in sorted(arguments.freeze.glob("*.csv")):
             figures(path).to_csv(FROZEN / path.name, index=False, float_format=f"%.{DIGITS}g")
         return 0
     same = 0

@@ -38,13 +38,13 @@ def job(tmp_path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"#!/bin/sh\n{text}\n")
         path.chmod(0o755)
-    kept = {}
+    variables = {}
     for name, value in os.environ.items():
         if not name.startswith(("RAY_", "SLURM_")):
-            kept[name] = value
-    given = {"SUBMIT_DIR": str(tmp_path), "JOB_ID": "7", "JOB_NODELIST": "[one,two]", "CPUS_PER_TASK": "8"}
-    environment = kept | {f"SLURM_{name}": value for name, value in given.items()}
-    environment |= {"PATH": f"{tmp_path / 'bin'}:{kept['PATH']}", "MLFLOW_TRACKING_URI": "http://127.0.0.1:9"}
+            variables[name] = value
+    of_slurm = {"SUBMIT_DIR": str(tmp_path), "JOB_ID": "7", "JOB_NODELIST": "[one,two]", "CPUS_PER_TASK": "8"}
+    environment = variables | {f"SLURM_{name}": value for name, value in of_slurm.items()}
+    environment |= {"PATH": f"{tmp_path / 'bin'}:{variables['PATH']}", "MLFLOW_TRACKING_URI": "http://127.0.0.1:9"}
     started = []
 
     def start(*words):

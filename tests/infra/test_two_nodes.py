@@ -124,11 +124,11 @@ def test_each_cell_is_recorded_once_with_the_numbers_of_a_run_in_peace(cells, al
         if pd.api.types.is_float_dtype(peace[name]):
             measured.append(name)
     assert np.isfinite(peace[measured].to_numpy()).any(axis=0).sum() > 20
-    kept = []
+    compared = []
     for name in columns:
         if "seconds" not in name:
-            kept.append(name)
-    pd.testing.assert_frame_equal(peace[kept], cells[kept], check_exact=True)
+            compared.append(name)
+    pd.testing.assert_frame_equal(peace[compared], cells[compared], check_exact=True)
 
 
 def test_interrupted_cells_went_on_from_the_checkpoint_in_the_bucket(cells, killed, server, monkeypatch):

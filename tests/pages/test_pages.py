@@ -48,13 +48,13 @@ def test_the_ui_listens_on_this_machine_only(ui_server):
     address, server = ui_server
     process = psutil.Process(server.pid)
     everyone = [process, *process.children(recursive=True)]
-    found = []
+    addresses = []
     for each in everyone:
         for one in each.net_connections(kind="inet"):
             if one.status == "LISTEN":
-                found.append(one.laddr)
-    assert {place.ip for place in found} == {"127.0.0.1"}
-    assert urllib.parse.urlsplit(address).port in {place.port for place in found}
+                addresses.append(one.laddr)
+    assert {place.ip for place in addresses} == {"127.0.0.1"}
+    assert urllib.parse.urlsplit(address).port in {place.port for place in addresses}
 
 
 def test_a_sweep_opens_on_its_result_with_its_picture(browser, ui, recorded):
@@ -65,7 +65,8 @@ def test_a_sweep_opens_on_its_result_with_its_picture(browser, ui, recorded):
         browser.open(f"{address}/{run_id}?workflowType=machine_learning")
         browser.until_shown("infoscope.profile", "Description")
         shown = browser.text()
-        assert not [name for name in ("identity", "alive", "claim", "attempt", "cell:") if f"infoscope.{name}" in shown]
+        for name in ("identity", "alive", "claim", "attempt", "cell:"):
+            assert f"infoscope.{name}" not in shown
         if run_id == parent.info.run_id:
             browser.until(
                 "[...document.images].filter(i => i.src.includes('get-artifact'))"

@@ -107,9 +107,9 @@ def test_every_picture_says_what_it_shows_and_outputs_stand_below_their_code(sit
 def watched(browser):
     """The browser, which writes down what goes wrong on a page."""
     browser.ask("Page.enable")
-    kept = browser.ask("Page.addScriptToEvaluateOnNewDocument", source=WATCH)["identifier"]
+    script = browser.ask("Page.addScriptToEvaluateOnNewDocument", source=WATCH)["identifier"]
     yield browser
-    browser.ask("Page.removeScriptToEvaluateOnNewDocument", identifier=kept)
+    browser.ask("Page.removeScriptToEvaluateOnNewDocument", identifier=script)
     browser.ask("Page.disable")
     browser.ask("Emulation.clearDeviceMetricsOverride")
     browser.ask("Emulation.setEmulatedMedia", features=[])

@@ -42,8 +42,10 @@ def planned(sweep, settings):
 
 @functools.cache
 def logged():
-    told = {"key": "abc", "start": pd.Timestamp("2026-01-01"), "version": "1", "diverged": 0.0, "unibound": 1.0}
-    return pd.DataFrame([plain(cell) | told for cell in vae_zoo.SWEEP.plan(vae_zoo.SWEEP.profile("smoke")[1]).values()])
+    recorded = {"key": "abc", "start": pd.Timestamp("2026-01-01"), "version": "1", "diverged": 0.0, "unibound": 1.0}
+    return pd.DataFrame(
+        [plain(cell) | recorded for cell in vae_zoo.SWEEP.plan(vae_zoo.SWEEP.profile("smoke")[1]).values()]
+    )
 
 
 @pytest.fixture
@@ -78,26 +80,42 @@ def test_no_sweep_is_missed():
 
 CONFLICTING = [  # sweep, settings that a sweep of theirs alone forbids, argument, code
     ("critic_capacity", "schedule_bits=12", "mutual_information", "range"),
+    ("critic_capacity", "batch=1", "batch", "range"),
+    ("critic_capacity", "schedule_bits=,", "setting schedule_bits", "few"),
     ("dataset_difficulty", "encoders=huge-bert", "family", "name"),
+    ("dataset_difficulty", "max_length=2", "max_length", "range"),
     ("dataset_difficulty", "quick_transformations=length", "transformation", "invalid"),
+    ("dataset_difficulty", "embeddings=cola", "family", "name"),
     ("domain_partition", "base=mnist", "base", "invalid"),
+    ("domain_partition", "held_out=6", "held_out", "name"),
     ("domain_partition", "selection=last patience=3", "patience", "invalid"),
+    ("domain_partition", "sample=9999", "count", "range"),
     ("domain_partition", "sample=20", "validation and test", "few"),
     ("embedding_networks", "text=imbd", "pool of text", "name"),
+    ("entanglement_attacks", "models=factor-vae", "models", "name"),
+    ("independence", "permutations=18", "permutations", "range"),
+    ("information_sources", "panels=full,ful", "setting panels", "name"),
     ("information_sources", "panels=nats domains=text", "sweep information-sources", "few"),
+    ("information_sources", "numbers=2 domains=images", "sweep information-sources", "few"),
     ("known_laws", "laws=gaussian-3", "laws", "name"),
+    ("known_laws", "sizes=10", "n", "range"),
+    ("layer_dependency", "encoders=vae", "encoder", "name"),
+    ("structure_learning", "sets=1", "sets", "range"),
+    ("toy_model", "factors=1", "factors", "range"),
     ("tune_critic", "widths=64,16", "setting widths", "type"),
     ("usable_leakage", "studies=hiding items=10", "items", "range"),
     ("vae_zoo", "seeds=0,1,0", "setting seeds", "conflict"),
+    ("vae_zoo", "latents=1", "latents", "range"),
     ("vae_zoo", "resolution=65", "image_shape", "shape"),
+    ("vae_zoo", "resolution=68", "size", "range"),
 ]
 
 
 @pytest.mark.parametrize("name, settings, argument, code", CONFLICTING)
 def test_cells_that_cannot_be_run_are_found_before_anything_starts(name, settings, argument, code, zoo):
-    given = dict(word.split("=") for word in settings.split(" "))
+    overrides = dict(word.split("=") for word in settings.split(" "))
     with refused(argument, code):
-        planned(importlib.import_module(module_of(name)).SWEEP, given)
+        planned(importlib.import_module(module_of(name)).SWEEP, overrides)
 
 
 def test_a_range_of_one_value_is_one():

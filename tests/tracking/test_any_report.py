@@ -107,10 +107,10 @@ def test_metrics(store, reports):
     run = ended(record, store)
     assert set(run.data.metrics) == set(expected)
     for name, points in expected.items():
-        found = curve(run.info.run_id, name).to_dict()
-        assert found.keys() == points.keys()
+        recorded = curve(run.info.run_id, name).to_dict()
+        assert recorded.keys() == points.keys()
         for step in points:
-            assert same(points[step], found[step])
+            assert same(points[step], recorded[step])
         assert same(run.data.metrics[name], points[max(points)])
 
 
@@ -147,11 +147,11 @@ def test_tables_and_arrays(store, name, key, figures, texts):
     of_arrays = refused(report.arrays, cell, name, {key: figures})
     run_id = ended(record, store).info.run_id
     if not of_table:
-        found = table(run_id, name)
-        assert list(found) == list(columns)
-        assert found[f"{key} text"].tolist() == columns[f"{key} text"].tolist()
-        np.testing.assert_array_equal(found[key], columns[key])
+        stored = table(run_id, name)
+        assert list(stored) == list(columns)
+        assert stored[f"{key} text"].tolist() == columns[f"{key} text"].tolist()
+        np.testing.assert_array_equal(stored[key], columns[key])
     if not of_arrays:
-        (found,) = arrays(run_id, name).items()
-        assert found[0] == key
-        np.testing.assert_array_equal(found[1], np.array(figures))
+        (stored,) = arrays(run_id, name).items()
+        assert stored[0] == key
+        np.testing.assert_array_equal(stored[1], np.array(figures))

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from infoscope import command_line
-from infoscope.__main__ import PROGRAMS, command_of, main, own_commands
+from infoscope.__main__ import PROGRAMS, command_of, main
 from infoscope.errors import Unavailable
 from infoscope.tracking import cli
 from infoscope.tracking.registry import module_of, registered
@@ -45,9 +45,9 @@ ANSWERS = {  # words -> exit status, a part of the answer
 def test_nothing_is_loaded_before_the_words_are_checked(words):
     command = [sys.executable, "-c", CHECK, *words.split()]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=60)
-    code, told = ANSWERS[words]
+    code, part = ANSWERS[words]
     assert done.returncode == code
-    assert told in done.stdout + done.stderr
+    assert part in done.stdout + done.stderr
     assert done.stdout.splitlines()[-1] == "loaded:"
     assert code == 0 or len(done.stderr.splitlines()) == 1
 
@@ -59,18 +59,6 @@ def test_an_option_that_a_program_has_not_is_refused(words, capsys, monkeypatch)
     (said,) = capsys.readouterr().err.splitlines()
     assert "'--no-such-option'" in said
     assert f"`infoscope {' '.join(words)} --help`" in said
-
-
-def test_help_tells_of_every_task_and_table(capsys, monkeypatch):
-    monkeypatch.chdir(REPOSITORY)
-    assert main(["--help"]) == 0
-    shown = capsys.readouterr().out
-    for name in (*own_commands(), *PROGRAMS):
-        assert f"  {name} " in shown
-    assert main(["table", "--help"]) == 0
-    assert "critic-capacity" in capsys.readouterr().out
-    assert main([]) == 2
-    assert "sweep-all" in capsys.readouterr().err
 
 
 def test_further_words_are_split_as_a_shell_does(capsys):
@@ -185,10 +173,10 @@ def test_a_sweep_then_its_table(tree, capsys, of_sweep, status):
 def test_a_trial_names_the_command_for_missing_data(tree, capsys):
     """Of a sweep that did not fail; a table is named where there is one."""
     tree(0)
-    for words, told in ((["two", "--profile", "smoke"], 1), (["two"], 0), (["one", "--profile", "smoke"], 0)):
+    for words, count in ((["two", "--profile", "smoke"], 1), (["two"], 0), (["one", "--profile", "smoke"], 0)):
         main(["sweep", *words])
         said = capsys.readouterr().err
-        assert said.count(f"`make sweep-{words[0]}`") == told
+        assert said.count(f"`make sweep-{words[0]}`") == count
         assert "`make table-" not in said
 
 

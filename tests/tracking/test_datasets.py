@@ -81,11 +81,11 @@ def test_every_run_of_a_pack_has_it_once_and_a_failed_one_too(store, own_folder)
 
     cells = {"one": {"seed": 0}, "two": {"seed": 1}}
     computed(job(store, own_folder / "cells", trial, data=SWEEP.data), cells)
-    found = list(store.cells())
-    assert len(found) == 2
-    assert {run.data.tags["infoscope.outcome"] for run in found} == {"failed"}
+    recorded = list(store.cells())
+    assert len(recorded) == 2
+    assert {run.data.tags["infoscope.outcome"] for run in recorded} == {"failed"}
     expected = {(PARTS[0].entry["digest"], "training"), (PARTS[1].entry["digest"], "test")}
-    for run in found:
+    for run in recorded:
         inputs = run.inputs.dataset_inputs
         assert {(one.dataset.digest, one.tags[0].value) for one in inputs} == expected
         assert len(inputs) == 2

@@ -149,12 +149,12 @@ def test_fields_and_tags_must_not_have_reserved_names():
     for name in RESERVED:
         with refused(FIELD, "conflict"):
             Sweep("named", lambda profile, name=name: [{name: 1}], nothing, PROFILES).plan(PROFILES["smoke"])
-        taken = Search("loss", "min", lambda: None, lambda _, name=name: {name: IntDistribution(1, 100)})
+        reserved = Search("loss", "min", lambda: None, lambda _, name=name: {name: IntDistribution(1, 100)})
         with pytest.raises(ValueError, match=f"'{name}'"):
-            CellSearch(dataclasses.replace(SEARCHED, search=taken), PROFILES["smoke"])
-    taken = dataclasses.replace(SEARCHED, tags=lambda cell: {"infoscope.key": "mine"})
+            CellSearch(dataclasses.replace(SEARCHED, search=reserved), PROFILES["smoke"])
+    reserved = dataclasses.replace(SEARCHED, tags=lambda cell: {"infoscope.key": "mine"})
     with pytest.raises(ValueError, match="'infoscope.key'"):
-        taken.plan(PROFILES["smoke"])
+        reserved.plan(PROFILES["smoke"])
     described = dataclasses.replace(SEARCHED, tags=lambda cell: {"infoscope.data": "digits"})
     assert len(described.plan(PROFILES["smoke"])) == 1
 

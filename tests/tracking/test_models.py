@@ -180,12 +180,12 @@ def test_plain_mlflow_gives_the_blocks_of_a_model_beside_its_output(own_folder, 
     (output,) = store.run(run_id).outputs.model_outputs
     logged = mlflow.pyfunc.load_model(f"models:/{output.model_id}")
     images = torch.rand(3, 1, 16, 16, generator=generator()).numpy()
-    found = logged.predict({"x": images})
-    assert set(found) == {column.name for column in logged.metadata.signature.outputs} > {"output"}
+    prediction = logged.predict({"x": images})
+    assert set(prediction) == {column.name for column in logged.metadata.signature.outputs} > {"output"}
     with torch.no_grad():
-        torch.testing.assert_close(torch.from_numpy(found["output"]), module(torch.from_numpy(images)))
+        torch.testing.assert_close(torch.from_numpy(prediction["output"]), module(torch.from_numpy(images)))
         for block, values in module.blocks(torch.from_numpy(images)).items():
-            torch.testing.assert_close(torch.from_numpy(found[block]), values.mean)
+            torch.testing.assert_close(torch.from_numpy(prediction[block]), values.mean)
 
 
 @pytest.mark.parametrize(

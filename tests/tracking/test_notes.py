@@ -25,8 +25,8 @@ def test_the_page_of_a_sweep_links_to_its_cells_and_tables():
 
 @pytest.mark.parametrize("count", [0, 1, 40, 500])
 def test_a_note_is_never_longer_than_mlflow_takes(count):
-    told = notes.add_tables("q" * 9000, [("t", ["a", "b"], [["v" * 30, "w"]] * count, "caption")] * 3)
-    lengths = [len(told), len(notes.parent_note("q" * 9000, "c" * 9000, 3, 1, "7", "p"))]
+    note = notes.add_tables("q" * 9000, [("t", ["a", "b"], [["v" * 30, "w"]] * count, "caption")] * 3)
+    lengths = [len(note), len(notes.parent_note("q" * 9000, "c" * 9000, 3, 1, "7", "p"))]
     assert max(lengths) <= TAG_LENGTH
 
 

@@ -189,11 +189,11 @@ def test_a_refused_cell_is_kept_and_the_others_are_sent(tmp_path, store, monkeyp
         assert list(publish_all([good], store)[1]) == [good]
     published, left = publish_all([bad, good, hostile, lost, damaged], store)
     assert list(published) == [good]
-    told = {folder.key: str(error) for folder, error in left.items()}
-    assert "step of a metric" in told["bad"]
-    assert "'../../secret'" in told["hostile"]
-    assert "never begun" in told["lost"]
-    assert "cell.json" in told["damaged"]
+    errors = {folder.key: str(error) for folder, error in left.items()}
+    assert "step of a metric" in errors["bad"]
+    assert "'../../secret'" in errors["hostile"]
+    assert "never begun" in errors["lost"]
+    assert "cell.json" in errors["damaged"]
     assert runs(store.experiment)["level"].tolist() == [1.0]
 
 

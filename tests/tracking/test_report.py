@@ -46,6 +46,8 @@ REFUSED = {
     "a step of truth": (metric(step=True), "True"),
     "a value of text": (metric(value="1"), "'1'"),
     "a large integer": (metric(value=2**53 + 1), "9007199254740993"),
+    "a constant": (lambda report: report.constants(CELL, {"a(b)": 1.0}), "'a(b)'"),
+    "two arrays, one name": (lambda report: report.arrays(CELL, "x", {"a.npy": [1]}), "'a.npy'"),
     "no cell": (lambda report: report.metrics({"seed": 7}, {"a": 1.0}), "{'seed': 7}"),
     "an array called file": (lambda report: report.arrays(CELL, "x", {"file": [1]}), "'file'"),
     "a column of no text": (lambda report: report.table(CELL, "x", {"\ud800": [1]}), "table x"),

@@ -93,9 +93,9 @@ def test_failures_are_isolated_and_only_missing_cells_run_again(empty_folder, ag
 
     code, output = finish(start(empty_folder, "--set", "kinds=plain,dies,fails", module="inline_sweep"))
     assert code == 1 and counts(output) == {"failed": 2, "already": 4, "cells": 6}, output
-    code, _, told = again("--profile", "smoke")
+    code, _, errors = again("--profile", "smoke")
     assert code == 0
-    assert counts(told) == {"cells": 2}
+    assert counts(errors) == {"cells": 2}
     second = everything()
     complete = first["status"] == "FINISHED"
     assert second["run_id"][complete].equals(first["run_id"][complete])
@@ -114,8 +114,8 @@ def test_an_interrupted_sweep_goes_on_from_its_checkpoint(own_folder):
     settings = ("--set", "kinds=slow seeds=0 steps=200")
     variables = {"INFOSCOPE_CHECKPOINT_SECONDS": "1"}
     process = start(own_folder, *settings, **variables)
-    kept = own_folder / "runs" / "cells" / "toy"
-    wait_until(lambda: any(kept.glob("*.checkpoint")), process, "a checkpoint")
+    cells_folder = own_folder / "runs" / "cells" / "toy"
+    wait_until(lambda: any(cells_folder.glob("*.checkpoint")), process, "a checkpoint")
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to everything that runs in it, the workers included
     code, output = finish(process)
     assert code == 130 and "interrupted" in output, output

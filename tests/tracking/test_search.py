@@ -124,9 +124,13 @@ def impossible(cell):
     "space, settings, words",
     [
         ({}, {}, "got {}"),
+        ({"rate": 0.1}, {}, "rate .* got 0.1"),
         ({"rate": tune.grid_search([1, 2])}, {}, "for rate"),
         ({"seed": IntDistribution(0, 3)}, {}, "fixed at 0"),
+        ({"kind": tune.choice([(1, 2), (3,)])}, {}, r"choices, got \(1, 2\)"),
+        ({"a(b)": IntDistribution(0, 3)}, {}, r"got 'a\(b\)'"),
         ({"kind": tune.choice(["x", "\ud800"])}, {}, "value kind"),
+        (SQUARE, {"trials": 0}, "trials must"),
         (SQUARE, {"cells": ({"seed": 0}, {"seed": 1})}, "got 2"),
         (SQUARE, {"check": impossible}, "impossible"),
     ],
@@ -140,6 +144,7 @@ OUTCOMES = [  # the last result, whether Tune saw an error, Optuna's state and v
     ({"ended": (("key", COMPLETE, ""),), JUDGED: 0.5}, False, TrialState.COMPLETE, 0.5),
     ({"ended": (("key", FAILED, "why"),), JUDGED: 0.5}, False, TrialState.FAIL, None),
     ({"ended": (("key", COMPLETE, ""),), JUDGED: math.nan}, False, TrialState.PRUNED, 0.7),
+    ({"ended": (("key", COMPLETE, ""),), JUDGED: math.inf}, False, TrialState.PRUNED, 0.7),
     ({JUDGED: 0.5}, False, TrialState.PRUNED, 0.7),
     ({JUDGED: 0.5}, True, TrialState.FAIL, None),
     (None, True, TrialState.FAIL, None),
@@ -168,12 +173,12 @@ def store(own_folder):
 def record(store, folder, declared, cell, outcome, label="laptop", loss=0.5, fraction=1.0):
     """A cell's run in a real store, as a worker and a driver leave it; its key."""
     key = declared.key(cell)
-    kept = begun(folder, key, cell, **{"infoscope.profile": label})
-    kept.metrics({"progress/fraction": fraction, "progress/loss": loss}, round(1000 * fraction))
+    cell_folder = begun(folder, key, cell, **{"infoscope.profile": label})
+    cell_folder.metrics({"progress/fraction": fraction, "progress/loss": loss}, round(1000 * fraction))
     if outcome:
-        kept.end(outcome)
-    publish(kept, store)
-    kept.remove()
+        cell_folder.end(outcome)
+    publish(cell_folder, store)
+    cell_folder.remove()
     return key
 
 
@@ -198,14 +203,14 @@ def test_a_restarted_search_keeps_finished_cells_and_runs_unfinished_ones(store,
     plan = exploration.recall(list(store.cells()), "laptop")
     assert list(plan) == [best, stopped, elsewhere, killed, failed]
     assert all(declared.key(cell) == key for key, cell in plan.items())
-    told = {}
+    trial_at = {}
     for trial in exploration._ot_study.trials:
         if trial.params:
-            told[trial.params["a"]] = trial
-    assert told[0.3].state is TrialState.COMPLETE
-    assert told[0.3].value == 0.0
-    assert told[0.9].state is TrialState.PRUNED
-    assert told[0.9].intermediate_values == dict.fromkeys(range(10), 0.8)
+            trial_at[trial.params["a"]] = trial
+    assert trial_at[0.3].state is TrialState.COMPLETE
+    assert trial_at[0.3].value == 0.0
+    assert trial_at[0.9].state is TrialState.PRUNED
+    assert trial_at[0.9].intermediate_values == dict.fromkeys(range(10), 0.8)
     assert exploration._ot_study.best_params == {"a": 0.3, "b": 0.6}
 
     suggested = [suggestion(exploration, trial)[0] for trial in "abc"]

@@ -6,8 +6,7 @@ from infoscope.tracking import Sweep, grid
 from infoscope.tracking.publishing import publish
 from infoscope.tracking.status import lines, status
 from infoscope.tracking.store import Store
-from infoscope.tracking.tags import OUTCOME
-from tests.tracking.cells import Seeds, begun, closed, nothing, searched, tags_of
+from tests.tracking.cells import Seeds, begun, closed, nothing, searched
 
 
 def cells(profile):
@@ -71,19 +70,6 @@ def test_cells_are_counted_by_their_state(tmp_path, store, command):
     assert wider.cells == 4
     assert wider.counts == {"done": 3}
     assert wider.missing == 1
-
-
-def test_a_finished_cell_with_a_second_run_is_done(store):
-    """Of a store that made a run and died before it could say so."""
-    here = store("listed-cells")
-    cell = {"seed": 0, "kind": "plain"}
-    for status_of_run in ("KILLED", "FINISHED", "KILLED"):
-        outcome = {OUTCOME: "complete" if status_of_run == "FINISHED" else ""}
-        run = here.client.create_run(here.experiment_id, tags=tags_of(LISTED.key(cell), cell, **outcome))
-        here.client.set_terminated(run.info.run_id, status_of_run)
-    (counted,) = status(["listed-cells"])
-    assert counted.counts == {"done": 1}
-    assert counted.others == 0
 
 
 def test_a_search_counts_the_cells_under_its_profile(tmp_path, store):

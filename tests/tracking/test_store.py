@@ -8,7 +8,7 @@ import pytest
 from mlflow.tracking._tracking_service.registry import TrackingStoreRegistry
 
 from infoscope.errors import InvalidInput, StoreUnreachable
-from infoscope.tracking import attach, parents, runs
+from infoscope.tracking import attach, parents
 from infoscope.tracking.results import record_run
 from infoscope.tracking.store import Store, connect
 from tests.refusals import refused
@@ -95,8 +95,3 @@ def test_files_are_attached_to_the_newest_finished_invocation(tmp_path, own_fold
         attach("demo", "laptop", [report, "nothing.csv"])
     with pytest.raises(LookupError, match="'paper' has ended"):
         attach("demo", "paper", [report])
-
-
-def test_an_experiment_that_is_not_there(store):
-    with pytest.raises(LookupError, match="make sweep-nothing"):
-        runs("nothing")

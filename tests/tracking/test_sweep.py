@@ -181,8 +181,8 @@ def test_run_here_accepts_other_reports_and_names_the_protocol():
 
     sweep = Sweep("here", lambda profile: [{"a": 1}], trial, {})
     pack = Pack(({"a": 1},))
-    kept = Kept()
-    sweep.run_here(pack, kept)
-    assert kept.values == {"loss": 1.0}
+    recorder = Kept()
+    sweep.run_here(pack, recorder)
+    assert recorder.values == {"loss": 1.0}
     with pytest.raises(TypeError, match="dict without metrics"):
         sweep.run_here(pack, {})

@@ -73,10 +73,10 @@ def test_cells_from_elsewhere_get_a_parent_for_each_profile(folder, tmp_path, co
     assert set(by_label) == {"smoke", "paper"}
     assert {run.info.status for run in by_label.values()} == {"FINISHED"}
     frame = runs("far").set_index("key")
-    found = {key: tags[PARENT] for key, tags in frame["tags"].items()}
+    parent_of = {key: tags[PARENT] for key, tags in frame["tags"].items()}
     smoke = by_label["smoke"].info.run_id
     paper = by_label["paper"].info.run_id
-    assert found == {"one": smoke, "two": smoke, "three": paper, "four": "0" * 32}
+    assert parent_of == {"one": smoke, "two": smoke, "three": paper, "four": "0" * 32}
     assert [cell.key for cell in cell_folders(place / "far")] == ["five"]
 
 

@@ -40,13 +40,13 @@ def lines_of_estimators(turned):
 @pytest.fixture
 def drawn(monkeypatch, tmp_path):
     """A function: what draws at a path -> the figure as it was saved."""
-    kept = []
-    monkeypatch.setattr(Figure, "savefig", lambda self, *given, **settings: kept.append(self))
+    figures = []
+    monkeypatch.setattr(Figure, "savefig", lambda self, *given, **settings: figures.append(self))
 
     def draw(drawing):
         drawing(tmp_path / "figure.png")
-        kept[-1].draw_without_rendering()
-        return kept.pop()
+        figures[-1].draw_without_rendering()
+        return figures.pop()
 
     return draw
 
@@ -88,14 +88,14 @@ def test_the_style_of_all_figures(drawn):
     """
     figure = drawn(lines_of_estimators(False))
     turned = drawn(lines_of_estimators(True))
-    found = looks(figure)
+    look_by_label = looks(figure)
     again = looks(turned)
-    assert len(found) >= 2
-    for label in found:
-        assert len(found[label] | again.get(label, set())) == 1
-    assert len({look for looks_of in found.values() for look in looks_of}) == len(found)
+    assert len(look_by_label) >= 2
+    for label in look_by_label:
+        assert len(look_by_label[label] | again.get(label, set())) == 1
+    assert len({look for looks_of in look_by_label.values() for look in looks_of}) == len(look_by_label)
     (legend,) = figure.legends
-    assert [text.get_text() for text in legend.get_texts()] == [*found]
+    assert [text.get_text() for text in legend.get_texts()] == [*look_by_label]
     edge = figure.bbox
     for axes in figure.axes:
         assert not axes.get_legend()

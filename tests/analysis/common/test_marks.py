@@ -62,10 +62,10 @@ def test_a_picture_and_its_pdf_have_one_layout_and_a_picture_is_the_same_without
 
 def test_marks_go_by_the_name_alone():
     for of, names in marks.NAMES.items():
-        given = [marks.mark(of, name) for name in names]
-        assert len(set(given)) == len(given)
+        styles = [marks.mark(of, name) for name in names]
+        assert len(set(styles)) == len(styles)
         others = [marks.mark(of, f"other {number}") for number in range(30)]
-        assert not set(others) & set(given)
+        assert not set(others) & set(styles)
         assert others == [marks.mark(of, f"other {number}") for number in range(30)]
 
 

@@ -103,6 +103,11 @@ def test_a_prefix_names_all_columns_that_begin_so_and_that_nothing_else_names(wi
     assert read(wide, x, y, "patient", discrete=["b2"]).variables == variables
 
 
+def test_a_name_that_ends_in_a_star_is_itself(csv):
+    path = csv(FRAME.assign(**{"a*": FRAME["b"]}))
+    assert read(path, ["a*"], ["b"]).variables == (("a*",), ("b",))
+
+
 def test_a_prefix_of_no_column_is_refused(wide):
     with refused(code="name"):
         read(wide, ["q*"], ["a"])

@@ -25,10 +25,20 @@ FILES = {
         {"c1": [2, 1, 2], "c3": [38.5], "c5": [np.nan, 20, 24]},
         ["'?' taken as missing (1)"],
     ),
+    "Telco churn: blank numbers": (
+        "tenure,TotalCharges,Churn\n1,29.85,No\n0, ,No\n34,1889.5,Yes\n",
+        {"tenure": [1, 0], "TotalCharges": [29.85, np.nan], "Churn": ["No", "No", "Yes"]},
+        ["3 rows, 3 columns", "blank taken as missing (1)"],
+    ),
     "air quality: decimal commas, times with points, empty columns and rows": (
         "Date;Time;CO;T;;\n10/03/2004;18.00.00;2,6;13,6;;\n13/03/2004;19.30.00;2;-1,3;;\n;;;;;\n",
         {"Date": [0.0, 3.0], "Time": [18.0, 19.5], "CO": [2.6, 2.0], "T": [13.6, -1.3]},
         ["`Date` as days since 2004-03-10", "`Time` as hours of the day", "with decimal commas", "1 empty rows"],
+    ),
+    "car mileage: blanks, and a tab before a name": (
+        '18.0   8   307.0  1\t"chevrolet malibu"\n15.0   8   350.0  1\t"buick skylark"\n',
+        {"c1": [18.0, 15.0], "c5": ["chevrolet malibu", "buick skylark"]},
+        ["no header: columns are c1 to c5"],
     ),
     "planets: comment lines": (
         "# archive\n#\n# 3 columns\npl_name,st_mass,disc\n11 Com b,2.7,2007-11\nHD 1 b,,2009-01\n",
@@ -41,10 +51,20 @@ FILES = {
         {"column": ["item #3", "#4"], "bits": [0.5, 0.1], "dependent": [True, False]},
         [],
     ),
+    "adult income: blanks before names and values": (
+        "age, workclass, income\n39, State-gov, <=50K\n50, ?, >50K\n38, Private, <=50K\n",
+        {"age": [39, 50], "workclass": ["State-gov", None], "income": ["<=50K", ">50K"]},
+        ["'?' taken as missing (1)"],
+    ),
     "Ames: NA is a category of texts and missing among numbers": (
         "Order,Alley,Lot.Frontage\n1,NA,141\n3,Grvl,NA\n7,NA,81\n",
         {"Alley": ["NA", "Grvl", "NA"], "Lot.Frontage": [141, np.nan, 81]},
         ["`Alley` with 'NA' (2) as a category", "'NA' taken as missing (1)"],
+    ),
+    "currency codes: - among numbers": (
+        "Code,Number,Minor\nEUR,978,2\nXAU,959,-\nJPY,392,0\n",
+        {"Number": [978, 959, 392], "Minor": [2, np.nan, 0]},
+        ["'-' taken as missing (1)"],
     ),
     "a table of prices: thousands, a sign, a unit, per cent": (
         'pay,price,weight,share\n"45,000","$1,204.50",2.1 kg,45%\n"1,052,300",$3,3 kg,3%\n',
@@ -62,11 +82,19 @@ FILES = {
     "pandas: row numbers": (
         ",a,b\n0,1.5,x\n1,2.5,y\n", {"a": [1.5, 2.5], "b": ["x", "y"]}, ["1 columns without a name"],
     ),
+    "R: row names without a name": (
+        '"a" "b"\n"Mazda RX4" 21.5 6\n"Datsun 710" 22.8 4\n',
+        {"Unnamed: 0": ["Mazda RX4"], "a": [21.5], "b": [6, 4]},
+        [],
+    ),
     "a repeated name": ("x,x,y\n1,2,3\n4,5,6\n", {"x": [1, 4], "x.1": [2, 5]}, ["another 'x' is called 'x.1'"]),
+    "years as names": ("country,1990,1991,1992\nPeru,1.5,2,3\nChad,4,5,6\n", {"1990": [1.5, 4.0]}, []),
+    "bars": ("a|b\n1|2,5\n2|3,5\n", {"a": [1, 2], "b": [2.5, 3.5]}, ["`b` with decimal commas"]),
     "moments": (
         "t\n2020-01-01T10:00:00Z\n2020-01-02 11:30\n", {"t": [0.0, 25.5]}, ["as hours since 2020-01-01 10:00"],
     ),
     "a first date decides the others": ("d\n01.02.2020\n03.02.2020\n", {"d": [0.0, 2.0]}, []),
+    "line ends of an old Mac": ("a,b\r1,2\r3,4\r", {"a": [1, 3], "b": [2, 4]}, []),
     "signs of typography": ("a\n\u22121.5\n1\u00a0234.5\n", {"a": [-1.5, 1234.5]}, []),
 }  # fmt: skip
 

@@ -55,9 +55,9 @@ def test_several_trainings_are_the_unit_of_replication():
     runs = made_up(seeds=(0, 1, 2, 3))
     redundancy = runs[runs["attack"] == "redundancy"]
     assert changes(redundancy, 1.0, "unibound").n == 4
-    found = changes(redundancy[redundancy["training_seed"] == 0], 1.0, "unibound")
-    assert found.n == 3
-    assert found.value == pytest.approx(-0.3, abs=0.001)
+    change = changes(redundancy[redundancy["training_seed"] == 0], 1.0, "unibound")
+    assert change.n == 3
+    assert change.value == pytest.approx(-0.3, abs=0.001)
 
 
 def test_tables_are_saved_and_say_what_was_attacked(tmp_path):

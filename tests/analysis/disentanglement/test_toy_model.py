@@ -18,12 +18,12 @@ def made_up(largest_z=3.0, factors=(2, 5), seeds=(0, 1, 2)):
         for k in factors:
             for alpha in alphas:
                 for seed in seeds:
-                    found = exact(attack, k, 0.1, alpha)
+                    exact_values = exact(attack, k, 0.1, alpha)
                     rows.append(RUN | {
                         "attack": attack, "factors": k, "alpha": alpha, "noise": 0.1, "draws": 500, "seed": seed,
                         "compared": 100, "largest_z": largest_z, "beyond_95": 5,
                         "largest_difference_without_spread_nats": 0.0,
-                        **{f"sampled/{name}_nats": value + 0.001 * seed for name, value in found.items()},
+                        **{f"sampled/{name}_nats": value + 0.001 * seed for name, value in exact_values.items()},
                     })  # fmt: skip
     return pd.DataFrame(rows)
 
@@ -56,9 +56,9 @@ def test_the_table_says_where_it_differs_from_print():
     assert "factors 2" in table.caption
     verdicts = [claim.verdict for claim in table.claims]
     assert verdicts == ["confirmed", "confirmed", "confirmed", "contradicted"]
-    known = table.figures[np.isfinite(table.figures["alpha"])]
-    np.testing.assert_allclose(known["estimated"] - known["exact"], 0.001 / math.log(2))
-    np.testing.assert_allclose(known["estimated_error"], 0.001 / math.log(2) / math.sqrt(3))
+    finite = table.figures[np.isfinite(table.figures["alpha"])]
+    np.testing.assert_allclose(finite["estimated"] - finite["exact"], 0.001 / math.log(2))
+    np.testing.assert_allclose(finite["estimated_error"], 0.001 / math.log(2) / math.sqrt(3))
 
 
 @pytest.mark.parametrize("largest, verdict", [(3.0, "confirmed"), (5.0, "contradicted")])

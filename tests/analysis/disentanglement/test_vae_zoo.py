@@ -35,7 +35,7 @@ def made_up(models=tuple(LEVEL), seeds=(0, 1, 2, 3), redundant=0.02, noise=0.001
         of["unibound"] = level - (redundant * 10 if model == "factor-vae" else 0.01)
         for name, value in of.items():
             each = value + noise * rng.standard_normal(3)
-            row |= {f"evaluation {number}/{name}": found for number, found in enumerate(each)}
+            row |= {f"evaluation {number}/{name}": score for number, score in enumerate(each)}
             row[name] = each.mean()
         for prefix, term in itertools.product(WHERE, TERMS):
             low = level / 2 if term != "redundant" else redundant if model == "factor-vae" else 0.005 + 0.001 * seed

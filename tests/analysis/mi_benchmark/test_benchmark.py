@@ -130,8 +130,8 @@ def runs_of(start, **fields):
 @pytest.mark.parametrize("field", ["rows", "decoder"])
 def test_older_runs_of_another_setting_are_no_replicates(field):
     runs = pd.concat([runs_of("2025-01-01", **{field: 1}), runs_of("2026-01-01", **{field: 2})], ignore_index=True)
-    kept, note = latest_setting(runs)
-    assert list(kept[field]) == [2, 2]
+    latest, note = latest_setting(runs)
+    assert list(latest[field]) == [2, 2]
     assert numbers(*note) == [2]
     assert len(latest_setting(runs, axes=(field,))[0]) == 4
 
@@ -145,9 +145,9 @@ def test_kinds_of_cells_do_not_drop_each_other():
         runs_of("2026-01-04", encoder="resnet", statistics="none", network_depth=50),
         runs_of("2026-01-05", domain="text", pool="imdb-bert"),
     ], ignore_index=True)  # fmt: skip
-    kept, _ = latest_setting(runs)
-    assert kept["encoder"].fillna("").value_counts().to_dict() == {"identity": 2, "maf": 2, "resnet": 2, "": 2}
-    assert set(kept["network_depth"].dropna()) == {50}
+    latest, _ = latest_setting(runs)
+    assert latest["encoder"].fillna("").value_counts().to_dict() == {"identity": 2, "maf": 2, "resnet": 2, "": 2}
+    assert set(latest["network_depth"].dropna()) == {50}
     assert latest_setting(runs.iloc[:0])[0].empty
 
 

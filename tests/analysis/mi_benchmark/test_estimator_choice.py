@@ -40,15 +40,6 @@ def test_the_table_has_our_choice_the_oracle_and_the_paper(made_up):
     assert row["runs"] == 2
 
 
-def test_an_upward_bias_helps_against_the_nominal_truth_only(judge):
-    """SMILE-1 reports the nominal 10 bits, DV the 8.9 that can be decoded."""
-    _, verdicts = judge(
-        ANALYSIS, cells(), lambda cell, bits: (bits if cell["bound"] == "smile-1" else 0.89 * bits, 0.1), decodes=0.89
-    )
-    assert verdicts.of("smile-1 is", "nominal") == {"confirmed"}
-    assert verdicts.of("smile-1 is", "decodable") == {"contradicted"}
-
-
 DIFFERENT = best(gaussian="smile-inf", images="nwj", text="smile-1")
 THE_SAME = best(gaussian="dv", images="dv", text="dv")
 OTHERS = cells(["gaussian"], ["dv", "mine"]) + cells(["images"], ["nwj", "mine"])  # the best was not run in the other

@@ -75,13 +75,13 @@ def test_change_is_paired_within_a_seed(judge):
 
 def test_the_least_of_a_layer_is_the_greatest_above_it(judge):
     results, _ = judge(ANALYSIS, IMAGES, published)
-    (found,) = [result for result in results if result.name == "layers"]
-    rows = found.figures.query("bound == 'dv' and true_bits == 6")
+    (layer_result,) = [result for result in results if result.name == "layers"]
+    rows = layer_result.figures.query("bound == 'dv' and true_bits == 6")
     assert list(rows["layer"]) == ["(data)", *LAYERS]
     estimates = rows["second_half_mean_bits"].to_numpy()
     expected = [estimates[place + 1 :].max() for place in range(4)] + [math.nan]
     np.testing.assert_allclose(rows["least_bits"], expected)
-    shown = found.text.loc[rows.index, "below it by"].tolist()
+    shown = layer_result.text.loc[rows.index, "below it by"].tolist()
     assert [text == "-" for text in shown] == [True, False, False, False, True]
 
 

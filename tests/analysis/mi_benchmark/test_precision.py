@@ -20,9 +20,9 @@ def lower(by):
 @pytest.mark.parametrize("by, verdict", [(0.01, "confirmed"), (0.5, "contradicted")])
 def test_differences_are_paired_by_seed(judge, by, verdict):
     """A shift beyond the scatter is found."""
-    (found,), verdicts = judge(ANALYSIS, BOTH, lower(by))
-    assert np.allclose(found.figures["second_half_mean_bits_difference"], -by, atol=0.01)
-    assert list(found.figures["runs"]) == [4, 4]
+    (result,), verdicts = judge(ANALYSIS, BOTH, lower(by))
+    assert np.allclose(result.figures["second_half_mean_bits_difference"], -by, atol=0.01)
+    assert list(result.figures["runs"]) == [4, 4]
     assert set(verdicts.values()) == {verdict}
 
 
@@ -30,8 +30,8 @@ def test_runs_that_diverged_are_counted(made_up):
     runs = made_up(BOTH, lower(0.01))
     of = (runs["seed"] == 1) & (runs["bound"] == "nwj") & (runs["precision"] == "bf16")
     runs.loc[of, [name for name in runs if "mse" in name or "mean" in name]] = np.nan
-    (found,) = analysed(ANALYSIS, runs)
-    row = found.text[found.text["estimator"] == "nwj"].iloc[0]
+    (result,) = analysed(ANALYSIS, runs)
+    row = result.text[result.text["estimator"] == "nwj"].iloc[0]
     assert row["diverged (float32, bf16)"] == "0, 1"
     assert row["runs"] == 3
 

@@ -101,15 +101,15 @@ def pair(number, draws, **more):
 
 def test_draws_are_quoted_where_a_model_has_them_and_the_table_begins_with_the_finding():
     """Means of the nvae have .26, its draws .89: the draws are the channel that the decoder sees."""
-    found = []
+    trainings = []
     for number in range(3):
         for one in pair(number, 0.89, **{"I(z_y;D|Y)": 0.1}):
-            found.append(one)
-    for one in found:
+            trainings.append(one)
+    for one in trainings:
         one.report.groups = one.report.n
-    text = comparison_text(comparison(found))
+    text = comparison_text(comparison(trainings))
     assert text["model"].tolist() == ["nvae draws", "erm"]
-    first = finding(found)
+    first = finding(trainings)
     assert first.startswith("nvae draws keeps")
     assert numbers(first)[:4] == [0.9, 95, 0.88, 0.92]
     assert numbers(finding(pair(0, 0.89)[2:]))[:4] == [0.5, 95, 0.48, 0.52]

@@ -40,8 +40,8 @@ def made_up(models=("erm", "nvae"), seeds=(0, 1, 2), data="crmnist", start="2026
 @pytest.fixture(autouse=True)
 def table(monkeypatch):
     """Every run's table tells the name of its held-out domain."""
-    told = pd.DataFrame({"part": ["in_domain", "out_of_domain"], "domain": ["0 blue", "75"]})
-    monkeypatch.setattr(domain_partition, "table", lambda run_id, name: told)
+    domains = pd.DataFrame({"part": ["in_domain", "out_of_domain"], "domain": ["0 blue", "75"]})
+    monkeypatch.setattr(domain_partition, "table", lambda run_id, name: domains)
 
 
 def test_differences_are_paired_within_seeds(tmp_path):

@@ -149,9 +149,9 @@ def test_what_is_evaluated_is_not_measured_again_unless_asked(store, monkeypatch
 def test_a_kept_evaluation_is_the_measured_one(store):
     """Also for differences between models, which need the pointwise values."""
     frame = runs(partition.EXPERIMENT, "laptop")
-    found = candidates(frame, ("nvae", "erm"))
+    all_candidates = candidates(frame, ("nvae", "erm"))
     pair = []
-    for candidate in found:
+    for candidate in all_candidates:
         if candidate.seed == "0" and candidate.kind in ("nvae", "erm"):
             pair.append(candidate)
     effort = Effort(family="knn", folds=3, resamples=10, permutations=9, draws=50)
@@ -219,17 +219,17 @@ def test_ones_own_items_and_a_model_in_a_folder(store, tmp_path):
     write_model(model("augmented-dann"), {"x": items()["x"][:2]}, tmp_path / "mine")
     words = ["--model", str(tmp_path / "mine")]
     evaluated_by(words, status=2)  # no data
-    own = items(60, seed=5)
+    own_items = items(60, seed=5)
     path = tmp_path / "own.npz"
-    for labels, status in ((np.array(list("abc"))[own["y"]], 0), (own["y"][:5], 2)):
-        np.savez(path, x=own["x"], y=labels, d=own["d"])
+    for labels, status in ((np.array(list("abc"))[own_items["y"]], 0), (own_items["y"][:5], 2)):
+        np.savez(path, x=own_items["x"], y=labels, d=own_items["d"])
         evaluated_by([*words, "--data", str(path)], status)
 
 
 def test_a_model_by_its_address_is_that_of_its_run(store):
     run = store.run_of("nvae-0")
-    found = partition.candidate_at(f"models:/{run.outputs.model_outputs[0].model_id}")
-    assert found.run_id == run.info.run_id
+    candidate = partition.candidate_at(f"models:/{run.outputs.model_outputs[0].model_id}")
+    assert candidate.run_id == run.info.run_id
     with pytest.raises(LookupError, match="no model at"):
         partition.candidate_at("models:/m-0123")
 

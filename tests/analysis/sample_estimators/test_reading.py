@@ -97,11 +97,11 @@ def test_the_exam_takes_data_sets_that_all_methods_measured(monkeypatch):
     monkeypatch.setattr(reading, "runs_of", lambda _: runs)
     monkeypatch.setattr(reading, "newest", lambda runs, _: (runs, []))
     monkeypatch.setattr(reading, "table", lambda run_id, _: sets[run_id])
-    found = reading.exam()
-    assert list(found["covered"]) == [True, False]
-    assert list(found["grade"]) == ["A", "A"]
-    assert list(found["ksg"] * math.log(2)) == pytest.approx([0.3, 0.4])
-    assert len(found) == 2
+    exam = reading.exam()
+    assert list(exam["covered"]) == [True, False]
+    assert list(exam["grade"]) == ["A", "A"]
+    assert list(exam["ksg"] * math.log(2)) == pytest.approx([0.3, 0.4])
+    assert len(exam) == 2
 
 
 @pytest.mark.parametrize("names", [figures.NAMES, figures_conditional.NAMES], ids=["pairs", "triples"])

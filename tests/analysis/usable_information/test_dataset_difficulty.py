@@ -125,10 +125,10 @@ def test_published_figures_stand_beside(information):
 
 
 def test_claims_follow_from_the_figures(store, verdicts):
-    found = verdicts(results_of(store[0]).values())
+    claims = verdicts(results_of(store[0]).values())
     for words in ("hypothesis only carries", "shuffled carries", "falls again", "than accuracy"):
-        assert found.of("SNLI", words) == {"confirmed"}, words
-    assert found.of("MultiNLI", "than SNLI") == {"confirmed"} == found.of("from arithmetic")
+        assert claims.of("SNLI", words) == {"confirmed"}, words
+    assert claims.of("MultiNLI", "than SNLI") == {"confirmed"} == claims.of("from arithmetic")
 
 
 def test_an_item_that_arithmetic_forbids_is_found(store):
@@ -143,10 +143,10 @@ def test_an_item_that_arithmetic_forbids_is_found(store):
 def test_the_hardest_come_first_and_rare_tokens_are_not_shown(store):
     results = results_of(store[0])
     hardest = results["hardest"].figures
-    own = hardest[hardest["data"] == "snli"]["pvi_bits"]
-    assert len(own) == 10
-    assert own.is_monotonic_increasing
-    assert own.iloc[0] == items_of("snli", "std", 0)["pvi_bits"].min()
+    pvi = hardest[hardest["data"] == "snli"]["pvi_bits"]
+    assert len(pvi) == 10
+    assert pvi.is_monotonic_increasing
+    assert pvi.iloc[0] == items_of("snli", "std", 0)["pvi_bits"].min()
     assert set(results["artefacts"].figures["token"]) == {"nobody", "the"}
     examples = results["transformations"].figures
     assert set(examples[examples["data"] == "snli"]["transformation"]) == set(LEVELS)
@@ -154,8 +154,8 @@ def test_the_hardest_come_first_and_rare_tokens_are_not_shown(store):
 
 def test_differences_are_paired_by_item(store):
     runs, _ = store
-    own = runs[(runs["data"] == "snli") & (runs["study"] == "difficulty")]
-    inputs = [own[own["transformation"] == kind] for kind in ("hypothesis", "std")]
+    snli = runs[(runs["data"] == "snli") & (runs["study"] == "difficulty")]
+    inputs = [snli[snli["transformation"] == kind] for kind in ("hypothesis", "std")]
     difference = paired(*inputs)
     assert difference.value == pytest.approx(-0.6, abs=0.02)
     assert difference.n == 300

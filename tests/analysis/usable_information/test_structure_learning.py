@@ -47,8 +47,8 @@ def test_blocks_are_pooled_as_one_sample(store, tmp_path):
     results = results_of(runs)
     assert set(results) == {"trees", "genes", "frames"}
     row = results["trees"].figures.set_index(["n", "method"]).loc[50, "knn"]
-    own = runs[(runs["study"] == "trees") & (runs["n"] == 50) & (runs["method"] == "knn")]
-    values = np.concatenate([tables[run]["wrong"] for run in own["run_id"]])
+    knn_runs = runs[(runs["study"] == "trees") & (runs["n"] == 50) & (runs["method"] == "knn")]
+    values = np.concatenate([tables[run]["wrong"] for run in knn_runs["run_id"]])
     assert row["sets"] == 10
     assert row["wrong"] == pytest.approx(values.mean())
     assert row["wrong_error"] == pytest.approx(values.std(ddof=1) / np.sqrt(10))
@@ -58,8 +58,8 @@ def test_blocks_are_pooled_as_one_sample(store, tmp_path):
 
 def test_methods_are_compared_on_the_same_data_sets(store, verdicts):
     results = results_of(store[0])
-    found = verdicts(results.values())
+    claims = verdicts(results.values())
     for case in ("gaussian-hub", "simulated", "digits"):
-        assert found.of(f"{case}:", "nearest neighbours") == {"confirmed"}
-        assert found.of(f"{case}:", "partitioning") == {"undecided"}
+        assert claims.of(f"{case}:", "nearest neighbours") == {"confirmed"}
+        assert claims.of(f"{case}:", "partitioning") == {"undecided"}
     assert {-0.2, 20} <= {*numbers(results["trees"].claims[0].evidence)}

@@ -65,7 +65,7 @@ def test_a_matrix_for_every_label(store, tmp_path):
 
 
 def test_hiding_works_against_one_family_and_not_against_another(store, verdicts):
-    found = verdicts(results_of(store).values())
-    assert found.of("hidden from linear", "hide nothing") == {"confirmed"}
-    assert found.of("hidden from linear", "still show") == {"confirmed"}
-    assert found.of("domain in z_y", "more than logistic") == {"undecided"}
+    claims = verdicts(results_of(store).values())
+    assert claims.of("hidden from linear", "hide nothing") == {"confirmed"}
+    assert claims.of("hidden from linear", "still show") == {"confirmed"}
+    assert claims.of("domain in z_y", "more than logistic") == {"undecided"}

@@ -62,12 +62,12 @@ def test_codes_without_a_density_are_estimated(of):
 
 def test_means_over_evaluations_keep_each(of):
     measurements = [measure(posterior(noise=1.0), of, seed, FEW, predictors=False) for seed in (0, 1)]
-    found = _factor_scores.metrics(measurements)
-    both = [found["evaluation 0/mig"], found["evaluation 1/mig"]]
+    recorded = _factor_scores.metrics(measurements)
+    both = [recorded["evaluation 0/mig"], recorded["evaluation 1/mig"]]
     assert both[0] != both[1]
-    assert found["mig"] == pytest.approx(np.mean(both))
+    assert recorded["mig"] == pytest.approx(np.mean(both))
     errors = [measured.scores["mig"].standard_error for measured in measurements]
-    assert found["mig_error"] == pytest.approx(np.hypot(*errors) / 2)
+    assert recorded["mig_error"] == pytest.approx(np.hypot(*errors) / 2)
     tables = _factor_scores.tables(measurements)
     assert len(tables["bounds"]) == 2 * 2 * 2
     assert set(tables["scores"]["evaluation"]) == {0, 1}

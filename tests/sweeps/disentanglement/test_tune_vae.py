@@ -32,7 +32,7 @@ def test_a_trial_is_judged_at_every_tenth_and_measured_at_its_end(criterion):
     cell = suggested(criterion=criterion)
     check(cell)
     keeper = Keeper.ran(trial, [cell])
-    judged = [found["criterion"] for found in keeper.decided]
+    judged = [decision["criterion"] for decision in keeper.decided]
     assert len(judged) == EVALUATIONS
     assert all(map(math.isfinite, judged))
     assert keeper.fractions[-1] == 1

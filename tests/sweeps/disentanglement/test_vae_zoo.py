@@ -23,7 +23,7 @@ def test_the_paper_profile_is_the_published_setting():
     assert {cell.evaluations for cell in cells} == {6}
     assert {cell.data for cell in cells} == {"dsprites-full"}
     assert {cell.resolution for cell in cells} == {64}
-    found = {cell.model: cell for cell in cells}
+    cell_of = {cell.model: cell for cell in cells}
     published = {
         "beta-vae": (4, 5e-4),
         "factor-vae": (35, 1e-4),
@@ -31,12 +31,12 @@ def test_the_paper_profile_is_the_published_setting():
         "joint-vae": (150, 5e-4),
     }
     for name, setting in published.items():
-        assert (found[name].weight, found[name].learning_rate) == setting
-    assert found["beta-tcvae"].batch == 2048
-    assert found["beta-tcvae"].steps == 30_000
-    assert found["factor-vae"].batch == 64
-    assert found["factor-vae"].steps == 300_000
-    joint = found["joint-vae"]
+        assert (cell_of[name].weight, cell_of[name].learning_rate) == setting
+    assert cell_of["beta-tcvae"].batch == 2048
+    assert cell_of["beta-tcvae"].steps == 30_000
+    assert cell_of["factor-vae"].batch == 64
+    assert cell_of["factor-vae"].steps == 300_000
+    joint = cell_of["joint-vae"]
     assert _vaes.objective(joint) == OBJECTIVES["joint-vae"](capacity_steps=joint.steps)
     assert _vaes.untrained(joint).latents.sizes == (1, 1, 1, 1, 1, 3)
 

@@ -45,17 +45,17 @@ def test_a_schedule_is_scored_by_segment():
     for segment, bits in enumerate((2, 6)):
         part = columns["estimate_bits"][40 * segment : 40 * segment + 40]
         place = f" at {bits} bits"
-        found = {}
+        figures = {}
         for name, value in final.items():
             if name.endswith(place):
-                found[name.removesuffix(place)] = value
-        assert found["mse_bits2"] == pytest.approx(np.mean((part - bits) ** 2))
-        assert found["bias_bits"] == pytest.approx(part.mean() - bits)
-        assert found["second_half_mean_bits"] == pytest.approx(part[20:].mean())
-        assert found["training_minus_held_out_bits"] == pytest.approx(
-            part[-4:].mean() - found["held_out_same_batch_bits"]
+                figures[name.removesuffix(place)] = value
+        assert figures["mse_bits2"] == pytest.approx(np.mean((part - bits) ** 2))
+        assert figures["bias_bits"] == pytest.approx(part.mean() - bits)
+        assert figures["second_half_mean_bits"] == pytest.approx(part[20:].mean())
+        assert figures["training_minus_held_out_bits"] == pytest.approx(
+            part[-4:].mean() - figures["held_out_same_batch_bits"]
         )
-        assert found["oracle_critic_bias_bits"] == pytest.approx(
+        assert figures["oracle_critic_bias_bits"] == pytest.approx(
             -1 / math.e / math.log(2), abs=0.05
         )  # js is low by 1/e nats
     assert final["mse_bits2"] == pytest.approx(np.mean((columns["estimate_bits"] - columns["true_bits"]) ** 2))

@@ -41,9 +41,9 @@ def finished(tmp_path_factory):
             patch.delenv(name, raising=False)
         patch.setattr("infoscope.tracking.driver._Run", None)  # what would start a Ray
         patch.chdir(folder)
-        with contextlib.redirect_stderr(io.StringIO()) as told, pytest.raises(SystemExit) as ended:
+        with contextlib.redirect_stderr(io.StringIO()) as errors, pytest.raises(SystemExit) as ended:
             main(SWEEP, ["--profile", "smoke"])
-    return folder, first, (ended.value.code, told.getvalue()), run("table")
+    return folder, first, (ended.value.code, errors.getvalue()), run("table")
 
 
 def test_smoke_runs_and_the_second_time_nothing(finished):

@@ -8,7 +8,7 @@ import torch
 
 from infoscope.tracking import Pack
 from sweeps.mi_benchmark._benchmark import HELD_OUT, source_of
-from sweeps.mi_benchmark._cells import DecodingCell, TrainingCell
+from sweeps.mi_benchmark._cells import TrainingCell
 from sweeps.mi_benchmark.settings import DECODING
 from tests.sweeps.recorder import Recorder
 
@@ -77,17 +77,6 @@ def test_information_sources_are_compared_at_the_same_information():
     }
     assert bits["images"] == bits["text"] == {1.0, 2.0, 4.0}
     assert sorted(bits["gaussian"]) == pytest.approx([1.0, 2.0, 4.0, 4 / math.log(2)])  # and as published, in nats
-
-
-def test_nuisance_decodes_at_every_eta():
-    every_cell = cells("nuisance", images="digits")
-    decoded = set()
-    for c in every_cell:
-        if isinstance(c, DecodingCell):
-            decoded.add(c.nuisance)
-    assert decoded == {c.nuisance for c in trainings(every_cell)} == {round(0.1 * k, 1) for k in range(11)}
-    for c in every_cell:
-        assert c.channels == 3
 
 
 @pytest.mark.parametrize("name", ["layer_dependency", "nuisance", "embedding_networks"])

@@ -20,9 +20,9 @@ def test_the_setting_itself_is_in_the_space_and_nothing_else_changes(model):
     cell, searched, (fixed,) = (part(profile(model=model)) for part in (whole, space, cells))
     check(cell)
     values = cell.values()
-    kept = set(fixed.values())
-    assert kept | set(searched) == set(values)
-    assert not kept & set(searched)
+    fixed_names = set(fixed.values())
+    assert fixed_names | set(searched) == set(values)
+    assert not fixed_names & set(searched)
     assert fixed.replaced({name: values[name] for name in searched}) == cell
     for name, one in searched.items():
         assert one.low < values[name] < one.high

@@ -108,11 +108,11 @@ def test_formulas_get_their_usual_settings():
     law = catalogue.case("label-of-one-of-40")
     generator = np.random.default_rng(0)
     x, y = law.sample(300, generator)
-    found = estimate_by("micd", law, (x, y), generator)
-    assert float(found) == pytest.approx(npeet.micd(x, y, k=5, base=np.e, compat=True))
-    assert math.isnan(found.low)
-    found = estimate_by("labels-as-numbers", law, (x, y), generator)
-    assert float(found) == pytest.approx(npeet.mi(x, y, k=5, base=np.e, compat=True))
+    estimated = estimate_by("micd", law, (x, y), generator)
+    assert float(estimated) == pytest.approx(npeet.micd(x, y, k=5, base=np.e, compat=True))
+    assert math.isnan(estimated.low)
+    estimated = estimate_by("labels-as-numbers", law, (x, y), generator)
+    assert float(estimated) == pytest.approx(npeet.mi(x, y, k=5, base=np.e, compat=True))
 
 
 def test_what_is_refused_is_counted_with_its_reason(monkeypatch):
@@ -133,8 +133,8 @@ def test_what_is_refused_is_counted_with_its_reason(monkeypatch):
 def test_an_estimate_without_interval_neither_covers_nor_misses():
     sets = {"value": [1.0, np.nan, 3.0], "low": [np.nan, np.nan, 2.0], "high": [np.nan, np.nan, 5.0],
             "seconds": [1.0, 1.0, 4.0], "memory": [0.0, 2.0, 1.0]}  # fmt: skip
-    found = scored({name: np.array(values) for name, values in sets.items()}, truth=1.5)
-    assert found == {
+    figures = scored({name: np.array(values) for name, values in sets.items()}, truth=1.5)
+    assert figures == {
         "answered": 2, "intervals": 1, "covering_intervals": 0, "estimate_seconds": 1, "memory_mib": 2,
         "bias_nats": 0.5, "mse_nats2": (0.25 + 2.25) / 2, "mean_absolute_error_nats": 1.0, "mean_width_nats": 3.0,
     }  # fmt: skip

@@ -90,19 +90,12 @@ def test_the_paper_profile_is_the_published_setting():
 def test_what_a_family_can_use_is_below_what_there_is_and_near_it():
     """The label is told by a word in 40 % of the hypotheses; 5 standard errors: 3e-7 of false alarms."""
     metrics, tables, _ = ran(cell_of(kind="hypothesis", items=3000))
-    known = hypothesis_information(_data.ARTEFACT) / LN2
-    assert metrics["shannon_bits"] == pytest.approx(known)
+    truth = hypothesis_information(_data.ARTEFACT) / LN2
+    assert metrics["shannon_bits"] == pytest.approx(truth)
     margin = 5 * metrics["v_information_bits_error"]
-    assert 0.7 * known - margin < metrics["v_information_bits"] < known + margin
+    assert 0.7 * truth - margin < metrics["v_information_bits"] < truth + margin
     best = tables["artefacts"].sort_values("mean_bits").groupby("label")["token"].last()
     assert best.to_dict() == {"entailment": "visibly", "neutral": "reportedly", "contradiction": "allegedly"}
-
-
-def test_what_does_not_tell_the_label_is_not_used():
-    """The premise alone: no held-out V-information but for chance, of at most 5 standard errors."""
-    metrics, _, _ = ran(cell_of(kind="premise", items=600))
-    assert metrics["shannon_bits"] == 0.0
-    assert metrics["v_information_bits"] < 5 * metrics["v_information_bits_error"] + 1e-3
 
 
 @pytest.mark.parametrize("estimator", ["held-out", "cross-fitted"])
@@ -182,7 +175,7 @@ def test_a_curve_continues_at_its_last_step(monkeypatch):
     cell = next(cell for cell in cells_of(items="120") if cell.study == "epochs")
     whole = ran(cell)
     states = []
-    told = []
+    fractions = []
 
     def save(self, state):
         states.append(torch.load(io.BytesIO(stored(state())), weights_only=True))  # as a report keeps and reads it
@@ -196,11 +189,11 @@ def test_a_curve_continues_at_its_last_step(monkeypatch):
 
     with monkeypatch.context() as patched:
         patched.setattr(Tables, "save", save)
-        patched.setattr(Tables, "progress", lambda self, fraction: told.append(fraction))
+        patched.setattr(Tables, "progress", lambda self, fraction: fractions.append(fraction))
         with pytest.raises(Stopped):
             ran(cell)
     assert [row["epoch"] for row in states[-1]["curve"]] == [1]
-    assert told == sorted(told)
-    assert 0.5 < told[-1] < 1.0
+    assert fractions == sorted(fractions)
+    assert 0.5 < fractions[-1] < 1.0
     again = ran(cell, states[-1])
     pd.testing.assert_frame_equal(again[1]["epochs"], whole[1]["epochs"])

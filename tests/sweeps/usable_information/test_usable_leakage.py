@@ -24,14 +24,14 @@ def test_what_is_hidden_shows_less_and_what_is_not_is_kept():
     """Hidden from a linear network, whose own kind of family then finds less of it than where nothing is hidden, while
     neighbours still find it."""
     cells = plan(items="900", steps="150", adversary_steps="5", families="logistic,knn")
-    found = {cell.against: ran(cell)[0] for cell in cells}
-    plain = found["nothing"]["hidden/features/logistic_bits"]
-    hidden = found["linear"]["hidden/features/logistic_bits"]
+    finals = {cell.against: ran(cell)[0] for cell in cells}
+    plain = finals["nothing"]["hidden/features/logistic_bits"]
+    hidden = finals["linear"]["hidden/features/logistic_bits"]
     assert plain > 0.25
     assert hidden < 0.5 * plain
-    assert found["linear"]["hidden/features/knn_bits"] > 0.25
-    assert found["linear"]["kept/features/logistic_bits"] > 1.0
-    assert found["nothing"]["hidden/ceiling_bits"] == pytest.approx(1.0, abs=0.01)
+    assert finals["linear"]["hidden/features/knn_bits"] > 0.25
+    assert finals["linear"]["kept/features/logistic_bits"] > 1.0
+    assert finals["nothing"]["hidden/ceiling_bits"] == pytest.approx(1.0, abs=0.01)
 
 
 @pytest.fixture

@@ -65,7 +65,9 @@ REFUSED = [
     ({"key": "' or 1"}, "its key"),
     ({"run": "../x"}, "its run"),
     ({"outcome": "failed"}, "got 'failed'"),
+    ({"start": -1}, "its start"),
     ({"end": 2**60}, "its end"),
+    (tagged(**{"infoscope.cells": "1"}), "tag infoscope.cells"),
     ({"tags": {CELL: '{"seed": {}}'}}, "no cell"),
     (tagged(**{"mlflow.parentRunId": "x"}), "tag mlflow.parentRunId"),
     (tagged(**{"mlflow.note.content": "![x](http://x)"}), "tag mlflow.note.content"),
@@ -146,7 +148,7 @@ def test_runs_that_could_not_be_read_again_leave_the_file_unchanged(tmp_path):
         with pytest.raises(ValueError, match=word):
             write_archive(path, "toy", [RUN, RUN.model_copy(update={"key": "b"} | wrong)])
     assert path.read_bytes() == before
-    assert [found.name for found in tmp_path.iterdir()] == [path.name]
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
 
 def test_what_is_printed_of_a_file_has_no_control_characters():

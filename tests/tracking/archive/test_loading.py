@@ -86,8 +86,8 @@ def test_a_loaded_store_gives_the_same_table_and_the_same_file(file, enter, tmp_
 
 def curve_of(run, file):
     """As the file has it: the other store is elsewhere now."""
-    (found,) = (one for one in read_archive(file).runs if one.run == run.info.run_id)
-    points = found.metrics["Curves/loss"]
+    (saved,) = (one for one in read_archive(file).runs if one.run == run.info.run_id)
+    points = saved.metrics["Curves/loss"]
     return pd.Series({step: value for step, _, value in points}, name="loss").rename_axis("step")
 
 
@@ -122,7 +122,7 @@ def test_a_sweep_counts_the_cells_as_done(file, enter, declared):
 
 def test_finished_runs_of_the_store_are_kept_and_count_before_others(file, made):
     store = made("second")
-    kept = make(store, 1, 0, "smoke")
+    existing = make(store, 1, 0, "smoke")
     failed = make(store, 1, 1, outcome="failed", status="FAILED")
     stopped = make(store, 1, 2, outcome="stopped")
     open_one = make(store, 2, 0, outcome="", status="RUNNING")
@@ -132,7 +132,7 @@ def test_finished_runs_of_the_store_are_kept_and_count_before_others(file, made)
     frame = runs("made", finished=False).set_index("key")
     assert len(frame) == 5
     assert set(frame["status"]) == {"FINISHED"}
-    assert frame.loc[SWEEP.key({"depth": 1, "seed": 0}), ["run_id", "profile"]].tolist() == [kept, "smoke; laptop"]
+    assert frame.loc[SWEEP.key({"depth": 1, "seed": 0}), ["run_id", "profile"]].tolist() == [existing, "smoke; laptop"]
     assert not {failed, stopped, open_one} & set(frame["run_id"])
 
 
