@@ -89,6 +89,12 @@ def test_what_agents_read_names_what_is_there(path):
         assert (path.parent / link).is_file()
 
 
+def test_everything_that_is_promised_is_run():
+    assert len(SHOWN) >= 6
+    assert len(RUN) >= 7
+    assert len(PROGRAMS) >= 41
+
+
 def test_every_erratum_has_its_program():
     """One entry for each program, which checks what the entry says."""
     linked = re.findall(r"^- .*?\]\((errata/\w+\.py)\)", (REPOSITORY / "docs" / "errata.md").read_text(), re.MULTILINE)
