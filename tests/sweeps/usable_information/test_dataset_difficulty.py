@@ -197,3 +197,15 @@ def test_a_curve_continues_at_its_last_step(monkeypatch):
     assert 0.5 < fractions[-1] < 1.0
     again = ran(cell, states[-1])
     pd.testing.assert_frame_equal(again[1]["epochs"], whole[1]["epochs"])
+
+
+def test_the_cost_follows_what_is_read():
+    """Of seconds on some core only the order is sure: more epochs, longer texts and more folds cost more."""
+    short, long = (SWEEP.cost(cell_of(family="small-bert", kind=kind)) for kind in ("hypothesis", "std"))
+    once, crossed = (SWEEP.cost(cell_of(estimator=name)) for name in ("held-out", "cross-fitted"))
+    assert 0 < short < long < SWEEP.cost(cell_of(family="small-bert", epochs=3))
+    assert 0 < once < crossed
+    fitted, measured, words = _data.amount(cell_of(kind="hypothesis", items=0))
+    pairs = _data.generated_nli()
+    assert (fitted, measured) == (len(pairs) * 2 // 3, len(pairs) // 3)
+    assert words == pytest.approx(np.mean([len(text.split()) for text in pairs.hypotheses]))
