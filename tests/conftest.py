@@ -54,9 +54,13 @@ def pytest_xdist_make_scheduler(config, log):
     class Scheduling(LoadScopeScheduling):
         def _split_scope(self, nodeid):
             file = nodeid.partition("::")[0]
-            return "server" if "postgres" in nodeid or file.endswith("test_two_nodes.py") else file
+            if "postgres" in nodeid or file.endswith("test_two_nodes.py"):
+                return "server"
+            return file
 
-    return Scheduling(config, log) if config.getoption("dist") == "loadscope" else None
+    if config.getoption("dist") == "loadscope":
+        return Scheduling(config, log)
+    return None
 
 
 @pytest.fixture

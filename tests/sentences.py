@@ -34,12 +34,12 @@ def sentences(source):
             skipped.update(node.values)
         if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
             kind |= dict.fromkeys(node.exc.args, ast.unparse(node.exc.func))
-    found = [
+    listed = [
         (node.lineno, node.col_offset, kind.get(node, "-"), " ".join(text.split()))
         for node in ast.walk(tree)
         if node not in skipped and (text := template(node)) and (node in kind or len(text.split()) >= FEWEST_WORDS)
     ]
-    return [(name, text) for _, _, name, text in sorted(found)]
+    return [(name, text) for _, _, name, text in sorted(listed)]
 
 
 def listing():
@@ -47,8 +47,8 @@ def listing():
     lines = []
     for folder in ("packages", "sweeps", "analysis", "infra"):
         for path in sorted((REPOSITORY / folder).rglob("*.py")):
-            if found := sentences(path.read_text(encoding="utf-8")):
-                lines += ["", str(path.relative_to(REPOSITORY)), *(f"  {name:14} {text}" for name, text in found)]
+            if of_module := sentences(path.read_text(encoding="utf-8")):
+                lines += ["", str(path.relative_to(REPOSITORY)), *(f"  {name:14} {text}" for name, text in of_module)]
     return "\n".join(lines).lstrip() + "\n"
 
 

@@ -43,7 +43,8 @@ def arrays():
     domains = groups % 3
     factors = np.column_stack([labels, generator.integers(0, 3, n)])
     mean = factors + 0.3 * generator.normal(size=(n, 2))
-    z_y, z_d = (values[:, None] + 0.5 * generator.normal(size=(n, 1)) for values in (labels, domains))
+    z_y = labels[:, None] + 0.5 * generator.normal(size=(n, 1))
+    z_d = domains[:, None] + 0.5 * generator.normal(size=(n, 1))
     return {
         "z": mean, "labels": labels, "slide": groups, "hospital": domains, "factors": factors, "mean": mean,
         "scale": np.full((n, 2), 0.3), "z_y": z_y, "z_d": z_d, "z_x": generator.normal(size=(n, 1)), "y": labels,
@@ -71,7 +72,8 @@ def test_an_example_prints_what_stands_below_it(page, capsys):
     assert not more
     exec(compile(code, page, "exec"), {})
     number = r"-?\d[\d,]*\.?\d*"
-    shown, printed = (text.strip() for text in (output, capsys.readouterr().out))
+    shown = output.strip()
+    printed = capsys.readouterr().out.strip()
     assert re.sub(number, "#", printed) == re.sub(number, "#", shown)
     values = ([float(one.replace(",", "")) for one in re.findall(number, text)] for text in (printed, shown))
     assert next(values) == pytest.approx(next(values), rel=0.05, abs=0.02)
@@ -83,7 +85,8 @@ def test_an_example_prints_what_stands_below_it(page, capsys):
 def test_what_agents_read_names_what_is_there(path):
     links = re.findall(r"\]\((?!http)([^)#]+)", path.read_text())
     assert len(links) >= 5
-    assert not [link for link in links if not (path.parent / link).is_file()]
+    for link in links:
+        assert (path.parent / link).is_file()
 
 
 def test_everything_that_is_promised_is_run():
@@ -96,7 +99,8 @@ def test_every_erratum_has_its_program():
     """One entry for each program, which checks what the entry says."""
     linked = re.findall(r"^- .*?\]\((errata/\w+\.py)\)", (REPOSITORY / "docs" / "errata.md").read_text(), re.MULTILINE)
     assert sorted(linked) == [f"errata/{path.name}" for path in PROGRAMS]
-    assert all("\nassert " in path.read_text().replace("\n    ", "\n") for path in PROGRAMS)
+    for path in PROGRAMS:
+        assert "\nassert " in path.read_text().replace("\n    ", "\n")
 
 
 @pytest.mark.system

@@ -42,11 +42,11 @@ def made_up():
 
     def build(cells, estimates=None, decodes=0.9, accuracy=0.99, error=0.01, wobbles=0.002):
         rows = []
-        for number, given in enumerate(cells):
-            cell = TRAINING | {"seed": 0, "schedule_bits": [2.0], "pool": POOLS[given["domain"]]} | given
+        for number, fields in enumerate(cells):
+            cell = TRAINING | {"seed": 0, "schedule_bits": [2.0], "pool": POOLS[fields["domain"]]} | fields
             cell["size"] = cell.get("size", 64) if cell["domain"] == "images" else None
             row = RUN | cell | {"run_id": f"run-{number}"}
-            rng = np.random.default_rng([cell["seed"], *repr(sorted(map(str, given.items()))).encode()])
+            rng = np.random.default_rng([cell["seed"], *repr(sorted(map(str, fields.items()))).encode()])
             for bits in cell["schedule_bits"]:
                 if cell.get("kind") == "decoding":
                     figures = {"decodable_bits": decodes(cell) * bits if callable(decodes) else decodes * bits}

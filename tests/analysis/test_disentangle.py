@@ -70,10 +70,7 @@ def test_factors_are_classes_or_numbers(values, kind):
     "words, argument",
     [
         ([], "FACTORS"),
-        (["--factors", "shape,none"], "FACTORS"),
-        (["--factors", "shape", "--x", "PC*"], "FACTORS"),
         (["--factors", "shape,same", "--x", "PC*"], "factors"),
-        (["--factors", "shape,same", "--x", "PC*", "--rows", "3"], "--rows"),
     ],
 )
 def test_bad_input_writes_nothing(here, capsys, words, argument):

@@ -5,13 +5,11 @@ markup.
 import dataclasses
 import math
 import re
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from analysis import docs_results, report
-from analysis.mi_benchmark import estimator_choice
 from infoscope.command_line import run_command
 from infoscope.tracking.status import Status
 from tests.analysis.mi_benchmark.grids import crossed
@@ -19,7 +17,6 @@ from tests.analysis.pictures import numbers
 from tests.analysis.runs import RUN
 
 SWEEP = "make sweep-estimator-choice"
-PAGES = sorted((Path(__file__).parents[2] / docs_results.FOLDER).glob("*.md"))
 LAW = RUN | {
     "collection": "everyday", "n": 500, "block": 0, "true_nats": 1.0, "true_nats_error": 0.0, "bias_nats": 0.1,
     "mse_nats2": 0.02, "mean_absolute_error_nats": 0.1, "mean_width_nats": 0.4, "estimate_seconds": 0.5,
@@ -40,19 +37,19 @@ def store(made_up, monkeypatch, tmp_path, sketched):
     cells = crossed(domain="text", bound=["dv", "js"], seed=[0, 1])
     laws = [asked("a<b>|c", "ksg", 4), asked("a<b>|c", "ksg", 1, "laptop sets=1"), asked("b", "gcmi", 4)]
     laws.append(asked("c", "mine:half", 4))
-    known = {
+    runs_of_sweep = {
         "estimator-choice": made_up(cells).assign(profile="laptop; smoke"),
         "known-laws": pd.DataFrame(laws),
         "nuisance": made_up([dict(domain="text", bound="dv", seed=0)]).assign(profile="smoke"),
     }
 
     def runs(experiment, profile=None):
-        found = known.get(experiment, pd.DataFrame({"profile": []}))
+        selected = runs_of_sweep.get(experiment, pd.DataFrame({"profile": []}))
         if profile is not None:
-            found = found[[profile in labels.split("; ") for labels in found["profile"]]]
-        if found.empty:
+            selected = selected[[profile in labels.split("; ") for labels in selected["profile"]]]
+        if selected.empty:
             raise LookupError(f"no finished runs of {experiment!r}")
-        return found
+        return selected
 
     for module in (report, docs_results):
         monkeypatch.setattr(module, "runs", runs)
@@ -88,10 +85,10 @@ def row_of(store):
 def test_a_full_setting_of_which_cells_are_missing_is_not_said_to_be_run(store, monkeypatch, done, cells, told):
     """Nor is a folder of this machine, which the note may name."""
     runs = report.runs
-    found = Status("estimator-choice", {"done": done}, cells, 0, 0, "/home/me/data is gone")
+    state = Status("estimator-choice", {"done": done}, cells, 0, 0, "/home/me/data is gone")
     for module in (report, docs_results):
         monkeypatch.setattr(module, "runs", lambda *words: runs(words[0]).assign(profile="paper"))
-    monkeypatch.setattr(docs_results, "status", lambda names, profile: [found])
+    monkeypatch.setattr(docs_results, "status", lambda names, profile: [state])
     run_command(docs_results.COMMAND, ["estimator-choice"])
     page = (store / "estimator-choice.md").read_text()
     assert "## Profile paper" in page
@@ -102,28 +99,14 @@ def test_a_full_setting_of_which_cells_are_missing_is_not_said_to_be_run(store, 
     assert row_of(store)[2] == (f"paper, {said[0]}" if told else "paper")
 
 
-def test_the_list_tells_what_stands_beside_published_tables_and_what_it_took(store):
-    """Mean and largest part by which the MSEs of the made-up runs differ from table 3's, computed from the tables."""
-    run_command(docs_results.COMMAND, ["estimator-choice"])
-    text = (store / "index.md").read_text()
-    (row,) = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| table 3 |")]
-    pictures = report.section(estimator_choice, "laptop").pictures
-    (result,) = [picture.result for picture in pictures if picture.result.beside == "table3"]
-    both = result.figures.dropna(subset=["mse_bits2", "published_mse_bits2"])
-    part = (both["mse_bits2"] - both["published_mse_bits2"]).abs() / both["published_mse_bits2"]
-    assert row[1:5] == ["[estimator-choice](estimator-choice.md)", "laptop", "4", f"{len(both)} of 105"]
-    assert row[5] == f"MSE: {part.mean():.1%}"
-    assert row[6].startswith(f"{part.max():.1%} (text")
-
-
 def test_items_of_the_data_stay_out_of_pages(store, monkeypatch):
     section = report.section
 
     def quoting(module, profile):
-        found = section(module, profile)
+        original = section(module, profile)
         replace = dataclasses.replace
-        pictures = [replace(one, result=replace(one.result, quotes=True)) for one in found.pictures]
-        return replace(found, pictures=pictures)
+        pictures = [replace(one, result=replace(one.result, quotes=True)) for one in original.pictures]
+        return replace(original, pictures=pictures)
 
     monkeypatch.setattr(docs_results, "section", quoting)
     run_command(docs_results.COMMAND, ["estimator-choice"])
@@ -176,14 +159,3 @@ def test_text_of_a_store_is_no_markup(store):
     assert docs_results.escaped("a|b <script> [x](y) `c_d` e_f") == "a\\|b &lt;script&gt; \\[x](y) `c_d` e\\_f"
     run_command(docs_results.COMMAND, ["known-laws"])
     assert "a&lt;b&gt;\\|c" in (store / "known-laws.md").read_text()
-
-
-WRITTEN = [path for path in PAGES if docs_results.MADE in path.read_text()]
-
-
-@pytest.mark.parametrize("page", WRITTEN, ids=lambda path: path.stem)
-def test_a_committed_page_begins_with_a_title_and_its_finding(page):
-    title, finding, *_ = page.read_text().split("\n\n")
-    assert title.startswith("# ")
-    assert title != f"# {page.stem}"
-    assert re.fullmatch(r"\*\*.*\d.*\.\*\*", finding)

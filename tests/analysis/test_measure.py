@@ -18,7 +18,6 @@ from infoscope.command_line import run_command
 from infoscope.estimators import estimate
 from infoscope.estimators.arrays import as_pairs
 from infoscope.estimators.reading.result import Reading
-from infoscope.tracking.store import Store
 from tests.analysis.commands import assert_refused, recorded, written
 from tests.estimators.samples import normal_pair
 
@@ -44,33 +43,29 @@ def test_a_table_a_figure_and_one_run(here, capsys):
     assert second.startswith("Grade ")
     figures = written("measure-own", ".tex", ".png", ".pdf", ".html").set_index("method")
     run = recorded("measure")
+    metrics = run.data.metrics
     assert run.data.params["n"] == "200"
     assert run.data.params["x"] == "a,b"
-    (data,) = (used.dataset for used in run.inputs.dataset_inputs)
-    digest = read(Path("own.csv"), ["a"], ["y"]).digest
-    assert data.name == "own.csv"
-    assert len(data.digest) == 16
-    assert digest.startswith(data.digest)
     assert run.info.run_name == "own.csv: a, b -> y"
-    assert all(run.data.params.values())
-    assert run.data.metrics["bits_low"] <= run.data.metrics["bits"] <= run.data.metrics["bits_high"]
+    (data_input,) = run.inputs.dataset_inputs
+    digest = read(Path("own.csv"), ["a"], ["y"]).digest
+    assert data_input.dataset.name == "own.csv"
+    assert data_input.dataset.digest == digest[:16]
+    assert metrics["bits_low"] <= metrics["bits"] <= metrics["bits_high"]
     assert run.data.tags["grade"] in "ABC"
-    assert run.data.metrics["ksg/bits"] == pytest.approx(figures.loc["ksg", "bits"])
-    assert "nsb/bits" not in run.data.metrics
+    assert metrics["ksg/bits"] == pytest.approx(figures.loc["ksg", "bits"])
+    assert "nsb/bits" not in metrics
     assert math.isnan(figures.loc["nsb", "bits"])
-    experiment = Store.open("measure").client.get_experiment_by_name("measure")
-    assert experiment.tags["mlflow.note.content"].startswith("Own data: how much information do two")
 
 
 @pytest.mark.parametrize(
     "correlation, sorted_rows, first, second",
     [
         (0.0, False, "No dependence is detected", "Grade A"),
-        (0.1, False, "They depend", "Grade A"),
         (0.8, False, "0.", "Grade A"),
         (0.8, True, "Rows follow one another", "Grade C"),
     ],
-    ids=["none", "weak", "clear", "series"],
+    ids=["none", "clear", "series"],
 )
 def test_the_answer_begins_with_what_was_found(here, capsys, correlation, sorted_rows, first, second):
     x, y = normal_pair(900, correlation, seed=2)
@@ -100,7 +95,8 @@ def test_given_conditions_both_readings_are_printed_and_recorded(here, capsys):
     assert run.data.metrics["without conditions/bits"] == pytest.approx(figures.loc["reading", "bits"])
     data = read(Path("own.csv"), ["a"], ["y"], given=["age", "label"])
     expected = estimate(data.x, data.y, given=data.given, generator=np.random.default_rng(0)).bits
-    assert (conditional["low_bits"], conditional["high_bits"]) == pytest.approx((expected.low, expected.high))
+    assert conditional["low_bits"] == pytest.approx(expected.low)
+    assert conditional["high_bits"] == pytest.approx(expected.high)
 
 
 READING = Reading(0.2, 0.03, "bits", 300, interval=(0.15, 0.26), p_value=1e-6, grade="A")
@@ -154,22 +150,13 @@ def test_a_critic_is_drawn_with_its_training(here):
         (["--y", "no"], "Y"),
         (["--x", "a", "--y", "y", "--methods", "kgs"], "method"),
         (["--x", "a", "--y", "y", "--seed", "-1"], "--seed"),
-        (["--x", "a", "--y", "y", "--groups", "flat"], "GROUPS"),
         (["--x", "a", "--y", "flat"], "y"),
-        (["--x", "a", "--y", "y", "--given", "nothing"], "GIVEN"),
-        (["--x", "a", "--y", "y", "--given", "y"], "GIVEN"),
-        (["--x", "a", "--y", "y", "--given", "a"], "X"),
         (["--x", "a", "--y", "y", "--given", "age,age"], "GIVEN"),
         (["--x", "a", "--y", "y", "--given", "age", "--methods", "ksg"], "METHODS"),
     ],
 )
 def test_bad_input_writes_nothing(here, capsys, words, argument):
     assert_refused(measure.COMMAND, ["--data", "own.csv", *words], f"error: {argument} must", capsys)
-
-
-def test_the_list_of_methods_needs_no_data(capsys):
-    assert run_command(measure.COMMAND, ["--list"]) == 0
-    assert "infonce-anchor" in capsys.readouterr().out
 
 
 def test_a_wrong_column_is_answered_before_what_takes_seconds_to_import(tmp_path):

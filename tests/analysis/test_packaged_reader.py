@@ -15,10 +15,10 @@ def test_the_packaged_reader_is_that_of_the_run(tmp_path, monkeypatch):
     of, _ = training.train(of_known_error(sets=200), np.random.default_rng(0))
     monkeypatch.setattr(packaged_reader, "load_model", lambda run: ReaderModule.of(of))
     monkeypatch.setattr(result, "__file__", str(tmp_path / "result.py"))
-    told = packaged_reader.package("run")
+    message = packaged_reader.package("run")
     row = of_known_error(sets=1).figures[0]
     assert reader.load(tmp_path / result.PACKAGED).read(row, "numbers") == of.read(row, "numbers")
-    assert f"version {of.card['version']}, 200 simulated data sets" in told
+    assert f"version {of.card['version']}, 200 simulated data sets" in message
 
 
 def test_other_models_are_refused(tmp_path, monkeypatch):

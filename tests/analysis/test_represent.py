@@ -86,13 +86,8 @@ def test_blocks_by_prefix_array_or_column(here):
     "words, argument",
     [
         ([], "TARGETS"),
-        (["--targets", "none"], "TARGETS"),
-        (["--targets", "class", "--x", "q*"], "X"),
-        (["--targets", "class", "--x", "class"], "X"),
         (["--targets", "class"], "X"),  # the site is text
-        (["--targets", "class", "--x", "z*", "--seed", "-1"], "--seed"),
         (["--targets", "same", "--x", "z*"], "nothing about same"),
-        (["--targets", "class", "--row", "x"], "No such option '--row'"),
     ],
 )
 def test_bad_input_writes_nothing(here, capsys, words, argument):

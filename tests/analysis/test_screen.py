@@ -51,18 +51,6 @@ def test_every_pair_of_chosen_columns(here, capsys):
     assert {"bits/dose/size", "q/dose/size", "dependent_pairs"} < set(recorded("screen").data.metrics)
 
 
-def test_every_pair_given_conditions(here, capsys):
-    words = ["--data", "own.csv", "--target", "size", "--given", "age,sex", "--angles", "hour:24", "--rows", "60"]
-    assert run_command(screen.COMMAND, words) == 0
-    printed = capsys.readouterr().out
-    assert "of 3 columns depend on size given age and sex" in printed
-    run = recorded("screen")
-    assert run.data.params["given"] == "age,sex"
-    assert "bits/dose" in run.data.metrics
-    assert "bits/age" not in run.data.metrics
-    assert run.info.run_name == "own.csv: 4 columns -> size"
-
-
 def test_columns_keep_their_missing_values_and_types(here):
     data = read_table(here / "own.csv", ["h*", "dose"], "size", "home", discrete=["dose"], angles=["hour:24"])
     assert list(data.columns) == ["hour", "dose", "size"]  # home is named already
@@ -80,18 +68,9 @@ def test_columns_keep_their_missing_values_and_types(here):
     "words, argument",
     [
         (["--target", "sise"], "TARGET"),
-        (["--target", "home", "--groups", "home"], "X and TARGET"),
-        (["--target", "note"], "target"),
-        (["--x", "q*"], "X"),
-        (["--given", "no"], "GIVEN"),
         (["--target", "size", "--given", "size"], "GIVEN"),
-        (["--x", "dose,size", "--given", "dose"], "GIVEN"),
-        (["--given", "age,age"], "GIVEN"),
         (["--x", "dose"], "table"),
         (["--discrete", "hour", "--angles", "hour:24"], "ANGLES, CONTINUOUS and DISCRETE"),
-        (["--level", "2"], "level"),
-        (["--rows", "3"], "rows"),
-        (["--seed", "-1"], "--seed"),
         (["--missing", "refuse"], "column 'dose'"),
     ],
 )

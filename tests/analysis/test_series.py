@@ -56,7 +56,9 @@ def test_missing_values_are_gaps(here, capsys):
 def test_a_screen_finds_what_leads(here, capsys):
     assert run_command(screen.COMMAND, ["--data", "days.csv", "--time", "day", "--lags", "1"]) == 0
     first = capsys.readouterr().out.splitlines()[0]
-    assert first.startswith("1 of 6 pairs lead") and "rain adds" in first and "about level" in first
+    assert first.startswith("1 of 6 pairs lead")
+    assert "rain adds" in first
+    assert "about level" in first
     table = written("screen-days", ".tex", ".html")
     assert table.loc[0, ["cause", "effect"]].tolist() == ["rain", "level"]
     assert list(table["leads"]) == [True] + [False] * 5

@@ -18,7 +18,7 @@ def test_a_formula_is_a_text_in_a_spreadsheet(text):
     assert names.in_csv(text) == f"'{text}"
 
 
-@pytest.mark.parametrize("value", ["-", "=", "plain", "a=b", "1e-5", -0.5, None])
+@pytest.mark.parametrize("value", ["-", "a=b", "1e-5", -0.5, None])
 def test_any_other_cell_is_unchanged(value):
     assert names.in_csv(value) is value
 
@@ -27,7 +27,8 @@ def test_any_other_cell_is_unchanged(value):
 @pytest.mark.parametrize("line", ['x,"=1+1" shares', "x, =1+1", "x;+1", "x,\t=1"])
 def test_a_comment_that_is_split_has_no_formula(line, separator):
     for row in csv.reader(io.StringIO("# " + names.in_csv_comment(line)), delimiter=separator):
-        assert not [cell for cell in row if cell.lstrip()[:1] in ("=", "+", "@", "-")]
+        for cell in row:
+            assert cell.lstrip()[:1] not in ("=", "+", "@", "-")
 
 
 def test_a_label_in_a_figure_is_one_short_line():

@@ -28,7 +28,10 @@ def figures(path):
 
 def ordered(table):
     """The rows in an order that does not depend on which run was done first: by texts, then by numbers."""
-    texts = [name for name in sorted(table) if not pd.api.types.is_numeric_dtype(table[name])]
+    texts = []
+    for name in sorted(table):
+        if not pd.api.types.is_numeric_dtype(table[name]):
+            texts.append(name)
     by = [*texts, *(name for name in sorted(table) if name not in texts)]
     return table.fillna(dict.fromkeys(texts, "")).sort_values(by, ignore_index=True)
 
@@ -37,29 +40,33 @@ def differences(before, now):
     """In words, where two tables differ; empty if they do not."""
     if set(before.columns) != set(now.columns) or len(before) != len(now):
         return f"{before.shape[0]} x {before.shape[1]} before, {now.shape[0]} x {now.shape[1]} now"
-    before, now = ordered(before), ordered(now)
-    found = []
+    before = ordered(before)
+    now = ordered(now)
+    texts = []
     for name in before:
-        old, new = before[name], now[name]
+        old = before[name]
+        new = now[name]
         if pd.api.types.is_numeric_dtype(old) and pd.api.types.is_numeric_dtype(new):
             same = np.isclose(old, new, rtol=CLOSE, atol=CLOSE, equal_nan=True)
         else:
             same = (old.astype(str) == new.astype(str)).to_numpy()
         if not same.all():
             place = int(np.argmin(same))
-            found.append(f"{name}: {np.sum(~same)} of {len(old)}, such as {old[place]} -> {new[place]}")
-    return "; ".join(found)
+            texts.append(f"{name}: {np.sum(~same)} of {len(old)}, such as {old[place]} -> {new[place]}")
+    return "; ".join(texts)
 
 
 def main():
     parser = argparse.ArgumentParser(prog="python -m tests.golden", description=__doc__.splitlines()[0])
     parser.add_argument("--freeze", type=Path, metavar="FOLDER", help="write the tables of FOLDER as those of before")
-    given = parser.parse_args()
-    if given.freeze:
-        for path in sorted(given.freeze.glob("*.csv")):
+    arguments = parser.parse_args()
+    if arguments.freeze:
+        for path in sorted(arguments.freeze.glob("*.csv")):
             figures(path).to_csv(FROZEN / path.name, index=False, float_format=f"%.{DIGITS}g")
         return 0
-    same, changed, absent = 0, 0, 0
+    same = 0
+    changed = 0
+    absent = 0
     for path in sorted(FROZEN.glob("*.csv")):
         if not (TABLES / path.name).exists():
             absent += 1

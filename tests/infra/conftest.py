@@ -26,7 +26,10 @@ class Cluster:
 def plain_environment(**variables):
     """Without what would move a sweep elsewhere, and one thread per process."""
     given = ("RAY_", "MLFLOW_", "INFOSCOPE_")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(given)}
+    kept = {}
+    for name, value in os.environ.items():
+        if not name.startswith(given):
+            kept[name] = value
     return kept | {"OMP_NUM_THREADS": "1", "MLFLOW_DISABLE_TELEMETRY": "true"} | variables
 
 

@@ -12,11 +12,11 @@ EXAMPLES = [pytest.param(name, marks=pytest.mark.system if name in SLOW else ())
 
 def test_every_picture_of_the_page_is_drawn_by_it_and_small():
     shown = re.findall(r"\(gallery/(.+?)\)", PAGE.read_text())
-    kept = {path.name: path.stat().st_size for path in (PAGE.parent / "gallery").iterdir()}
+    sizes = {path.name: path.stat().st_size for path in (PAGE.parent / "gallery").iterdir()}
     assert shown == list(examples())
-    assert set(shown) == set(kept)
+    assert set(shown) == set(sizes)
     assert len(shown) == 11
-    assert max(kept.values()) < 40_000
+    assert max(sizes.values()) < 40_000
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

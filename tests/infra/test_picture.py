@@ -14,12 +14,12 @@ TRUTH = {  # bits: unique of a, redundant, synergistic
 
 
 def test_the_parts_of_coins_are_those_of_their_gates(tmp_path):
-    found = parts(tmp_path / "parts.png")
-    assert set(found) == set(TRUTH)
+    measured = parts(tmp_path / "parts.png")
+    assert set(measured) == set(TRUTH)
     assert (tmp_path / "parts.png").stat().st_size > 5_000
     for name, terms in TRUTH.items():
-        told = [getattr(found[name], term) / math.log(2) for term in ("unique_a", "redundant", "synergistic")]
-        assert told == pytest.approx(terms, abs=1e-4)
+        bits = [getattr(measured[name], term) / math.log(2) for term in ("unique_a", "redundant", "synergistic")]
+        assert bits == pytest.approx(terms, abs=1e-4)
 
 
 def test_every_tutorial_that_runs_shows_a_small_figure():

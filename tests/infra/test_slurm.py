@@ -38,10 +38,13 @@ def job(tmp_path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"#!/bin/sh\n{text}\n")
         path.chmod(0o755)
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("RAY_", "SLURM_"))}
-    given = {"SUBMIT_DIR": str(tmp_path), "JOB_ID": "7", "JOB_NODELIST": "[one,two]", "CPUS_PER_TASK": "8"}
-    environment = kept | {f"SLURM_{name}": value for name, value in given.items()}
-    environment |= {"PATH": f"{tmp_path / 'bin'}:{kept['PATH']}", "MLFLOW_TRACKING_URI": "http://127.0.0.1:9"}
+    variables = {}
+    for name, value in os.environ.items():
+        if not name.startswith(("RAY_", "SLURM_")):
+            variables[name] = value
+    of_slurm = {"SUBMIT_DIR": str(tmp_path), "JOB_ID": "7", "JOB_NODELIST": "[one,two]", "CPUS_PER_TASK": "8"}
+    environment = variables | {f"SLURM_{name}": value for name, value in of_slurm.items()}
+    environment |= {"PATH": f"{tmp_path / 'bin'}:{variables['PATH']}", "MLFLOW_TRACKING_URI": "http://127.0.0.1:9"}
     started = []
 
     def start(*words):
@@ -58,12 +61,16 @@ def job(tmp_path):
 
 def nodes(folder):
     path = folder / "nodes"
-    return [int(line) for line in path.read_text().split()] if path.exists() else []
+    if path.exists():
+        return [int(line) for line in path.read_text().split()]
+    return []
 
 
 def said(folder):
     path = folder / "said"
-    return path.read_text().splitlines() if path.exists() else []
+    if path.exists():
+        return path.read_text().splitlines()
+    return []
 
 
 def check_nothing_is_left(folder):

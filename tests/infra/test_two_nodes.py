@@ -115,11 +115,20 @@ def test_each_cell_is_recorded_once_with_the_numbers_of_a_run_in_peace(cells, al
     assert sent.published == 12 == len(peace) == len(cells)
     assert cells.index.is_unique
     assert (cells["status"] == "FINISHED").all()
-    columns = [name for name in peace if name not in ("run_id", "start", "seconds", "tags")]
-    measured = [name for name in columns if pd.api.types.is_float_dtype(peace[name])]
+    columns = []
+    for name in peace:
+        if name not in ("run_id", "start", "seconds", "tags"):
+            columns.append(name)
+    measured = []
+    for name in columns:
+        if pd.api.types.is_float_dtype(peace[name]):
+            measured.append(name)
     assert np.isfinite(peace[measured].to_numpy()).any(axis=0).sum() > 20
-    kept = [name for name in columns if "seconds" not in name]
-    pd.testing.assert_frame_equal(peace[kept], cells[kept], check_exact=True)
+    compared = []
+    for name in columns:
+        if "seconds" not in name:
+            compared.append(name)
+    pd.testing.assert_frame_equal(peace[compared], cells[compared], check_exact=True)
 
 
 def test_interrupted_cells_went_on_from_the_checkpoint_in_the_bucket(cells, killed, server, monkeypatch):
@@ -177,7 +186,8 @@ def test_a_search_stops_the_worse_and_goes_on_with_more_trials(two_nodes, tmp_pa
     assert set(first["outcome"]) == {"stopped", "complete", "failed"}
     assert set(first["profile"]) == {"smoke"}
     assert set(first.loc[first["outcome"] == "failed", "kind"]) == {"broken"}
-    stopped, complete = (first[first["outcome"] == outcome] for outcome in ("stopped", "complete"))
+    stopped = first[first["outcome"] == "stopped"]
+    complete = first[first["outcome"] == "complete"]
     assert (stopped["progress/fraction"] < 1).all()
     assert stopped["final_loss"].isna().all()
     assert (complete["progress/fraction"] == 1).all()  # none is stopped when it has everything

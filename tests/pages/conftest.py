@@ -46,7 +46,9 @@ class Browser:
         self.process = os.posix_spawn(CHROMIUM, command, os.environ, file_actions=[*quiet, *pipes], setpgroup=0)
         for end in (theirs_to_read, theirs_to_write, *theirs):
             os.close(end)
-        self.numbers, self.rest, self.session = itertools.count(1), b"", {}
+        self.numbers = itertools.count(1)
+        self.rest = b""
+        self.session = {}
         target = self.ask("Target.createTarget", url="about:blank")["targetId"]
         self.session = {"sessionId": self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]}
 

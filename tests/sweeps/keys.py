@@ -31,8 +31,8 @@ def keys(name):
 def digests(name):
     """The number of cells and a hash of their keys by profile."""
     digest = {}
-    for profile, found in keys(name).items():
-        digest[profile] = [len(found), hashlib.sha256("\n".join(found).encode()).hexdigest()[:16]]
+    for profile, cell_keys in keys(name).items():
+        digest[profile] = [len(cell_keys), hashlib.sha256("\n".join(cell_keys).encode()).hexdigest()[:16]]
     return digest
 
 

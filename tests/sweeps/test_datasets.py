@@ -28,13 +28,3 @@ def test_every_cell_has_data_sets_with_digests(name, zoo):  # noqa: F811
         assert one.entry["source"]
         assert one.endless == ("without end" in one.entry["profile"])
         assert one.endless or '"num_rows": 0' not in one.entry["profile"]
-
-
-def test_two_sweeps_that_read_the_same_have_the_same_digest():
-    from sweeps.partition import domain_partition, tune_domain
-
-    profiles = [sweep.profile("smoke")[1] for sweep in (domain_partition.SWEEP, tune_domain.SWEEP)]
-    cells = [next(iter(domain_partition.cells(profiles[0]))), tune_domain.cells(profiles[1])[0]]
-    parts = [sweep.data(cell) for sweep, cell in zip((domain_partition.SWEEP, tune_domain.SWEEP), cells)]
-    assert [one.entry["digest"] for one in parts[0]] == [one.entry["digest"] for one in parts[1]]
-    assert len({one.entry["digest"] for one in parts[0]}) == 4

@@ -42,8 +42,10 @@ def planned(sweep, settings):
 
 @functools.cache
 def logged():
-    told = {"key": "abc", "start": pd.Timestamp("2026-01-01"), "version": "1", "diverged": 0.0, "unibound": 1.0}
-    return pd.DataFrame([plain(cell) | told for cell in vae_zoo.SWEEP.plan(vae_zoo.SWEEP.profile("smoke")[1]).values()])
+    recorded = {"key": "abc", "start": pd.Timestamp("2026-01-01"), "version": "1", "diverged": 0.0, "unibound": 1.0}
+    return pd.DataFrame(
+        [plain(cell) | recorded for cell in vae_zoo.SWEEP.plan(vae_zoo.SWEEP.profile("smoke")[1]).values()]
+    )
 
 
 @pytest.fixture
@@ -111,9 +113,9 @@ CONFLICTING = [  # sweep, settings that a sweep of theirs alone forbids, argumen
 
 @pytest.mark.parametrize("name, settings, argument, code", CONFLICTING)
 def test_cells_that_cannot_be_run_are_found_before_anything_starts(name, settings, argument, code, zoo):
-    given = dict(word.split("=") for word in settings.split(" "))
+    overrides = dict(word.split("=") for word in settings.split(" "))
     with refused(argument, code):
-        planned(importlib.import_module(module_of(name)).SWEEP, given)
+        planned(importlib.import_module(module_of(name)).SWEEP, overrides)
 
 
 def test_a_range_of_one_value_is_one():

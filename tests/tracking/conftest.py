@@ -77,7 +77,8 @@ def rejected(command):
 
     def run(*arguments):
         code, output, error = command(*arguments)
-        assert (code, output) == (2, "")
+        assert code == 2
+        assert output == ""
         assert len(error.splitlines()) == 1
         return error
 

@@ -36,7 +36,10 @@ def with_moto():
     if done.returncode != 0:
         pytest.skip(f"there is no moto, which .ci/run installs: {done.stderr.strip()[-200:]}")
     path = [done.stdout.strip(), os.environ.get("PYTHONPATH", "")]
-    kept = {name: value for name, value in os.environ.items() if name != "MLFLOW_TRACKING_URI"}
+    kept = {}
+    for name, value in os.environ.items():
+        if name != "MLFLOW_TRACKING_URI":
+            kept[name] = value
     return kept | {"PYTHONPATH": os.pathsep.join(path)}
 
 
@@ -142,8 +145,11 @@ class Server:
     """A real `mlflow server`, which can be killed and started again on the same port, database and bucket."""
 
     def __init__(self, database, bucket, folder):
-        self.database, self.bucket, self.folder = database, bucket, folder
-        self.port, self.process = free_port(), None
+        self.database = database
+        self.bucket = bucket
+        self.folder = folder
+        self.port = free_port()
+        self.process = None
         self.uri = f"http://127.0.0.1:{self.port}"
 
     def start(self):

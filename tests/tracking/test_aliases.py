@@ -20,7 +20,10 @@ LOGGED = sorted((Path(__file__).parent / "logged").iterdir())
 
 def kept(folder):
     with np.load(folder / "expected.npz") as stored:
-        inputs = {name.removeprefix("input_"): stored[name] for name in stored.files if name != "output"}
+        inputs = {}
+        for name in stored.files:
+            if name != "output":
+                inputs[name.removeprefix("input_")] = stored[name]
         return inputs, stored["output"]
 
 
@@ -33,8 +36,8 @@ def test_an_earlier_model_gives_the_same_output(folder):
     inputs, output = kept(folder)
     model = load_model(str(folder))
     with torch.no_grad():
-        found = model(**{name: torch.as_tensor(values) for name, values in inputs.items()})
-    np.testing.assert_allclose(found, output, rtol=1e-5, atol=1e-6)
+        predicted = model(**{name: torch.as_tensor(values) for name, values in inputs.items()})
+    np.testing.assert_allclose(predicted, output, rtol=1e-5, atol=1e-6)
     assert type(model).__module__ == MOVED.get(module_of(folder), module_of(folder))
 
 
@@ -42,8 +45,8 @@ def test_mlflow_serves_an_earlier_model():
     """Its MLmodel names the module that reads it, which therefore has to stay where it is."""
     folder = LOGGED[0]
     inputs, output = kept(folder)
-    found = mlflow.pyfunc.load_model(str(folder), suppress_warnings=True).predict(inputs)
-    np.testing.assert_allclose(found, output, rtol=1e-5, atol=1e-6)
+    predicted = mlflow.pyfunc.load_model(str(folder), suppress_warnings=True).predict(inputs)
+    np.testing.assert_allclose(predicted, output, rtol=1e-5, atol=1e-6)
 
 
 def test_every_alias_leads_to_a_module_and_is_tried():

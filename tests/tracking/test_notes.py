@@ -17,15 +17,16 @@ def test_the_page_of_a_sweep_links_to_its_cells_and_tables():
     assert "Which one?" in note
     assert "`make sweep-demo`" in note
     assert "1 were already recorded" in note
-    run, kind = "#/experiments/7/runs/parent", "?workflowType=machine_learning"
+    run = "#/experiments/7/runs/parent"
+    kind = "?workflowType=machine_learning"
     assert links(note)["Tables and figures"] == f"{run}/artifacts/analysis{kind}"
     assert links(note)["3 cells"].startswith(f"#/experiments/7/runs{kind}&searchFilter=tags.%60mlflow.parentRunId")
 
 
 @pytest.mark.parametrize("count", [0, 1, 40, 500])
 def test_a_note_is_never_longer_than_mlflow_takes(count):
-    told = notes.add_tables("q" * 9000, [("t", ["a", "b"], [["v" * 30, "w"]] * count, "caption")] * 3)
-    lengths = [len(told), len(notes.parent_note("q" * 9000, "c" * 9000, 3, 1, "7", "p"))]
+    note = notes.add_tables("q" * 9000, [("t", ["a", "b"], [["v" * 30, "w"]] * count, "caption")] * 3)
+    lengths = [len(note), len(notes.parent_note("q" * 9000, "c" * 9000, 3, 1, "7", "p"))]
     assert max(lengths) <= TAG_LENGTH
 
 

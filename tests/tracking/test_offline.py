@@ -5,10 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from infoscope.tracking import runs
-from infoscope.tracking.cell_folder import CellFolder
 from infoscope.tracking.offline import run_offline
 from infoscope.tracking.sync import sync
 from tests.refusals import refused
@@ -32,28 +29,6 @@ def test_an_offline_run_is_published_once(own_folder, capsys):
     assert sorted(frame["seed"]) == [0, 1]
     assert frame["level"].tolist() == [seed + 0.2 for seed in frame["seed"]]
     assert not any((place / "toy").iterdir())
-
-
-def test_an_interrupted_cell_goes_on(own_folder, monkeypatch):
-    monkeypatch.setattr("infoscope.tracking.report.CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr("infoscope.tracking.report.CHECKPOINT_SHARE", 1e9)
-    saves = []
-
-    def interrupt(folder):
-        saves.append(folder)
-        if len(saves) == 5:
-            raise KeyboardInterrupt
-        return packed(folder)
-
-    packed = CellFolder.packed
-    monkeypatch.setattr(CellFolder, "packed", interrupt)
-    settings = {"kinds": "slow", "seeds": "0", "steps": "6"}
-    with pytest.raises(KeyboardInterrupt):
-        run_offline(toy_sweep.SWEEP, "smoke", own_folder / "offline", settings, "cpu")
-    assert run_offline(toy_sweep.SWEEP, "smoke", own_folder / "offline", settings, "cpu") == 0
-    assert (own_folder / "started-4").exists()
-    sync(folder=own_folder / "offline")
-    assert runs("toy")["level"].tolist() == [0.5]
 
 
 def test_a_search_needs_the_recorded_cells(tmp_path):

@@ -33,14 +33,15 @@ def test_a_promoted_model_is_loaded_by_its_alias_and_has_a_card(logged, command)
     assert (code, output.strip()) == (0, "models:/demo-critic@champion"), errors
     for address in (output.strip(), "demo-critic@champion"):
         loaded = load_model(address).state_dict()
-        assert all(torch.equal(loaded[name], values) for name, values in weights.items())
+        for name, values in weights.items():
+            assert torch.equal(loaded[name], values)
     client = Store.open("demo").client
     version = client.get_model_version_by_alias("demo-critic", "champion")
-    told = version.description
+    card = version.description
     for word in ("JointCritic", "made up (training)", "no pickle", "bits=2", f"runs/{run_id}"):
-        assert word in told
-    assert "| estimate\\_bits | 1.5 | 1.01 to 1.99 |" in told
-    assert "| loss | 0.125 |  |" in told
+        assert word in card
+    assert "| estimate\\_bits | 1.5 | 1.01 to 1.99 |" in card
+    assert "| loss | 0.125 |  |" in card
     assert promote(run_id, "challenger") == "models:/demo-critic@challenger"
     (same,) = client.search_model_versions("name = 'demo-critic'")
     assert same.version == version.version  # another alias of the same
@@ -48,11 +49,11 @@ def test_a_promoted_model_is_loaded_by_its_alias_and_has_a_card(logged, command)
 
 def test_a_model_that_cannot_be_promoted_is_refused(logged, rejected):
     run_id, _ = logged
-    for words, told in (
+    for words, part in (
         ((run_id, "--alias", "a b"), "'a b'"),
         ((run_id, "--alias", "a", "--model", "vae"), "name of one: critic"),
         ((run_id, "--alias", "a", "--name", "a/b"), "'a/b'"),
         (("nonsense", "--alias", "a"), "not found"),
     ):
-        assert told in rejected("promote", *words)
+        assert part in rejected("promote", *words)
     assert not Store.open("demo").client.search_registered_models()

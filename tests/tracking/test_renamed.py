@@ -14,15 +14,11 @@ ARCHIVES = sorted((Path(__file__).parents[2] / "docs" / "results" / "runs").glob
     "experiment, older, present",
     [
         ("critic-capacity", "at 2 bits/mse_bits2", "mse_bits2 at 2 bits"),
-        ("anything", "at 0.5 bits/held_out_same_batch_bits_error", "held_out_same_batch_bits_error at 0.5 bits"),
         ("known-laws", "truth_error", "true_nats_error"),
         ("known-laws", "covered", "covering_intervals"),
         ("reading", "covered", "coverage"),
-        ("reading", "covered/heavy tails", "coverage/heavy tails"),
         ("vae-zoo", "evaluation 2/total_correlation", "evaluation 2/total_correlation_nats"),
-        ("domain-partition", "out_of_domain/worst_slice_low", "out_of_domain_accuracy/worst_slice_low"),
         ("mine", "covered", "covered"),
-        ("mine", "truth", "truth"),
     ],
 )
 def test_an_older_name_is_translated_in_its_experiment_only(experiment, older, present):
@@ -32,7 +28,10 @@ def test_an_older_name_is_translated_in_its_experiment_only(experiment, older, p
 @pytest.mark.parametrize("path", ARCHIVES, ids=lambda path: path.name.partition(".")[0])
 def test_names_of_an_archive_stay_different_and_are_translated_once(path):
     archive = read_archive(path)
-    names = {name for run in archive.runs for name in run.metrics}
+    names = set()
+    for run in archive.runs:
+        for name in run.metrics:
+            names.add(name)
     present = present_names(archive.experiment, dict.fromkeys(names, 0))
     assert len(present) == len(names)
     assert present_names(archive.experiment, present) == present

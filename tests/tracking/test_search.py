@@ -53,7 +53,8 @@ def explore(search, trials):
 
 
 def test_one_trial_at_a_time_is_reproducible():
-    first, again = (explore(CellSearch(sweep(SQUARE), Profile()), 15) for _ in range(2))
+    first = explore(CellSearch(sweep(SQUARE), Profile()), 15)
+    again = explore(CellSearch(sweep(SQUARE), Profile()), 15)
     assert first == again
     assert explore(CellSearch(sweep(SQUARE, seed=1), Profile()), 1) != first[:1]
 
@@ -70,7 +71,8 @@ def test_typed_cells_are_searched_as_dicts_are():
     of_dicts = CellSearch(sweep(SQUARE), Profile())
     typed = CellSearch(sweep(SQUARE, cells=(Point(),)), Profile())
     for trial in "abc":
-        (key, values), (same_key, point) = suggestion(of_dicts, trial), suggestion(typed, trial)
+        key, values = suggestion(of_dicts, trial)
+        same_key, point = suggestion(typed, trial)
         assert key == same_key
         assert point == Point(**values)
 
@@ -110,7 +112,8 @@ def test_configurations_that_cannot_be_run_are_not_suggested():
             raise ValueError("too large")
 
     exploration = CellSearch(sweep(SQUARE, check=check), Profile())
-    assert all(cell["a"] <= 0.2 for cell in explore(exploration, 20))
+    for cell in explore(exploration, 20):
+        assert cell["a"] <= 0.2
 
 
 def impossible(cell):
@@ -157,7 +160,9 @@ def test_optuna_receives_the_outcome_of_a_trial(last, error, state, value):
     search.on_trial_result("a", {"training_iteration": 4})
     search.on_trial_complete("a", last, error)
     (trial,) = search._ot_study.trials
-    assert (trial.state, trial.value, trial.intermediate_values) == (state, value, {3: 0.7})
+    assert trial.state == state
+    assert trial.value == value
+    assert trial.intermediate_values == {3: 0.7}
 
 
 @pytest.fixture
@@ -168,12 +173,12 @@ def store(own_folder):
 def record(store, folder, declared, cell, outcome, label="laptop", loss=0.5, fraction=1.0):
     """A cell's run in a real store, as a worker and a driver leave it; its key."""
     key = declared.key(cell)
-    kept = begun(folder, key, cell, **{"infoscope.profile": label})
-    kept.metrics({"progress/fraction": fraction, "progress/loss": loss}, round(1000 * fraction))
+    cell_folder = begun(folder, key, cell, **{"infoscope.profile": label})
+    cell_folder.metrics({"progress/fraction": fraction, "progress/loss": loss}, round(1000 * fraction))
     if outcome:
-        kept.end(outcome)
-    publish(kept, store)
-    kept.remove()
+        cell_folder.end(outcome)
+    publish(cell_folder, store)
+    cell_folder.remove()
     return key
 
 
@@ -198,11 +203,14 @@ def test_a_restarted_search_keeps_finished_cells_and_runs_unfinished_ones(store,
     plan = exploration.recall(list(store.cells()), "laptop")
     assert list(plan) == [best, stopped, elsewhere, killed, failed]
     assert all(declared.key(cell) == key for key, cell in plan.items())
-    told = {trial.params["a"]: trial for trial in exploration._ot_study.trials if trial.params}
-    assert told[0.3].state is TrialState.COMPLETE
-    assert told[0.3].value == 0.0
-    assert told[0.9].state is TrialState.PRUNED
-    assert told[0.9].intermediate_values == dict.fromkeys(range(10), 0.8)
+    trial_at = {}
+    for trial in exploration._ot_study.trials:
+        if trial.params:
+            trial_at[trial.params["a"]] = trial
+    assert trial_at[0.3].state is TrialState.COMPLETE
+    assert trial_at[0.3].value == 0.0
+    assert trial_at[0.9].state is TrialState.PRUNED
+    assert trial_at[0.9].intermediate_values == dict.fromkeys(range(10), 0.8)
     assert exploration._ot_study.best_params == {"a": 0.3, "b": 0.6}
 
     suggested = [suggestion(exploration, trial)[0] for trial in "abc"]

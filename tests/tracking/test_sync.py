@@ -73,10 +73,10 @@ def test_cells_from_elsewhere_get_a_parent_for_each_profile(folder, tmp_path, co
     assert set(by_label) == {"smoke", "paper"}
     assert {run.info.status for run in by_label.values()} == {"FINISHED"}
     frame = runs("far").set_index("key")
-    found = {key: tags[PARENT] for key, tags in frame["tags"].items()}
+    parent_of = {key: tags[PARENT] for key, tags in frame["tags"].items()}
     smoke = by_label["smoke"].info.run_id
     paper = by_label["paper"].info.run_id
-    assert found == {"one": smoke, "two": smoke, "three": paper, "four": "0" * 32}
+    assert parent_of == {"one": smoke, "two": smoke, "three": paper, "four": "0" * 32}
     assert [cell.key for cell in cell_folders(place / "far")] == ["five"]
 
 
@@ -97,16 +97,6 @@ def test_a_folder_from_elsewhere_is_checked(folder, tmp_path, command, rejected)
         runs("remote", finished=False)
     assert "absent" in rejected("sync", "--records", tmp_path / "absent")
     assert "'../node'" in rejected("sync", "../node")
-
-
-def test_cells_that_cannot_be_sent_are_kept_and_named(folder):
-    cell = began(folder, "orphan", "sharer")
-    cell.append({"model": "critic", "owner": "never begun"})
-    cell.end("complete")
-    (one,) = sync()
-    assert one.published == 0
-    assert "cell never begun" in one.left["sharer"]
-    assert cell.header()
 
 
 def test_sweeps_whose_names_differ_behind_a_dot_have_locks_of_their_own(folder):

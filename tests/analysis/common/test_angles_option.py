@@ -1,14 +1,12 @@
 """Options that say what columns hold: CONTINUOUS, DISCRETE and ANGLES, by name or by PREFIX*."""
 
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from analysis import measure
-from analysis.common.own_data import given_data, read, read_representation, stem_of
+from analysis.common.own_data import read, read_representation
 from infoscope.estimators import Angle, Continuous, Discrete
 from infoscope.estimators.arrays import as_pairs
 from tests.refusals import refused
@@ -42,15 +40,17 @@ def table(tmp_path, monkeypatch):
 
 
 def wrappers(blocks):
-    return [type(block) if isinstance(block, (Angle, Continuous, Discrete)) else None for block in blocks]
+    types = []
+    for block in blocks:
+        wrapped = isinstance(block, (Angle, Continuous, Discrete))
+        types.append(type(block) if wrapped else None)
+    return types
 
 
 @pytest.mark.parametrize(
     "words, wrapped",
     [
         ({"continuous": ["n*"]}, [Continuous] * 3 + [None] * 2),
-        ({"discrete": ["n*"]}, [Discrete] * 3 + [None] * 2),
-        ({"continuous": ["n*"], "discrete": ["n2"]}, [Continuous, Discrete, Continuous, None, None]),
         ({"continuous": ["n1", "n3"], "discrete": ["n*"]}, [Continuous, Discrete, Continuous, None, None]),
         ({"angles": ["h*:24"]}, [None] * 3 + [Angle] * 2),
         ({"angles": ["hour:24"], "discrete": ["n*"]}, [Discrete] * 3 + [Angle, None]),
@@ -58,11 +58,6 @@ def wrappers(blocks):
 )
 def test_a_prefix_names_columns_of_x_and_y_that_no_other_option_names(table, words, wrapped):
     assert wrappers(read(table, ["n*", "h*"], ["size"], **words).x) == wrapped
-
-
-def test_a_name_that_ends_in_a_star_is_itself(table):
-    FRAME.assign(**{"n*": FRAME["n1"]}).to_csv(table, index=False)
-    assert wrappers(read(table, ["n1", "n*"], ["size"], continuous=["n*"]).x) == [None, Continuous]
 
 
 @pytest.mark.parametrize(
@@ -78,13 +73,26 @@ def test_a_period_is_a_number_or_a_multiple_of_pi(table, word, period):
 def test_angles_enter_as_cosine_and_sine(table):
     data = read(table, ["phase", "n1"], ["size", "hour"], angles=["phase:2pi", "hour:24"], discrete=["n1"])
     pairs = as_pairs(data.x, data.y)
-    assert (pairs.x.dim, pairs.x.categories, pairs.y.dim) == (2, 5, 3)
-    np.testing.assert_allclose(pairs.x.continuous, np.column_stack([np.cos(PHASE), np.sin(PHASE)]), atol=1e-12)
-    np.testing.assert_allclose(pairs.y.continuous[:, 1:], pairs.x.continuous, atol=1e-12)
+    assert pairs.x.dim == 2
+    assert pairs.x.categories == 5
+    assert pairs.y.dim == 3
+    cosine_and_sine = np.column_stack([np.cos(PHASE), np.sin(PHASE)])
+    np.testing.assert_allclose(pairs.x.continuous, cosine_and_sine, atol=1e-12)
+    np.testing.assert_allclose(pairs.y.continuous[:, 1:], cosine_and_sine, atol=1e-12)
+
+
+def test_angles_of_shuffled_rows_stay_paired(table):
     shuffled = read(table, ["phase"], ["hour"], angles=["phase:2pi", "hour:24"], shuffle=True)
     pairs = as_pairs(shuffled.x, shuffled.y)
     np.testing.assert_allclose(pairs.x.continuous, pairs.y.continuous, atol=1e-12)
-    assert as_pairs(*(read(table.with_suffix(".npz"), ["both"], ["size"], angles=["both:2pi"]).x,) * 2).x.dim == 4
+
+
+def test_both_columns_of_an_array_are_angles(table):
+    both = read(table.with_suffix(".npz"), ["both"], ["size"], angles=["both:2pi"]).x
+    assert as_pairs(both, both).x.dim == 4
+
+
+def test_the_period_follows_the_last_colon(table):
     assert read(table, ["a:b"], ["size"], angles=["a:b:180"]).x.period == 180
 
 
@@ -128,15 +136,3 @@ def test_angles_and_categories_of_a_representation(table):
     assert representation.blocks["x"][:, 2:].sum() == 200
     assert isinstance(representation.targets["phase"], Angle)
     assert isinstance(representation.targets["n2"], Discrete)
-
-
-def test_the_command_line_takes_angles_and_another_period_is_another_query(table):
-    words = ["--data", "own.csv", "--x", "hour", "--y", "size"]
-    stems = set()
-    for period in (12, 24):
-        asked = measure.COMMAND.make_context("", [*words, "--angles", f"hour:{period}"]).params
-        given = SimpleNamespace(**asked)
-        _, data, _ = given_data(given)
-        assert data.x.dim == 2
-        stems.add(stem_of("measure", given))
-    assert len(stems) == 2

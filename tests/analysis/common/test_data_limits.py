@@ -54,7 +54,6 @@ TOO_LARGE = {
     "zeros.parquet": lambda path: parquet(path, **{name: np.zeros(5 * MIB) for name in "xy"}),
     "bytes.parquet": lambda path: parquet(path, x=in_every_row(b"x" * 100_000, 2_000), y=np.zeros(2_000)),
     "short-rows.csv": lambda path: path.write_text("," * 999 + "\n1" * 10_000),
-    "old-line-ends.csv": lambda path: path.write_text("," * 999 + "\r1" * 10_000),
     "second-row.csv": lambda path: path.write_text("a\n\n \n" + "," * 20_000 + "\n1"),
     "header.csv": lambda path: path.write_text("," * 20_000 + "\n"),
 }
@@ -89,12 +88,12 @@ def larger_in_the_directory(path):
 
 LIES = {
     "shape": lambda path: archive(path, x=array((2**60,)), y=Y),
-    "axes": lambda path: archive(path, x=array((2**30, 2**30)), y=Y),
     "negative": lambda path: archive(path, x=array((-3,)), y=Y),
     "no bytes a value": lambda path: archive(path, x=array((2**40,), "<U0"), y=Y),
     "one value too many": lambda path: archive(path, x=array((3,), content=bytes(16)), y=Y),
     "fields of objects": lambda path: archive(path, x=array((1,), [("a", "|O")], pickle.dumps([1])), y=Y),
     "no array": lambda path: archive(path, x=b"x,y\n1,2\n", y=Y),
+    "noise": lambda path: path.write_bytes(bytes(range(256))),
     "bzip2": lambda path: archive(path, zipfile.ZIP_BZIP2, x=Y, y=Y),
     "smaller in the directory": smaller_in_the_directory,
     "larger in the directory": larger_in_the_directory,
@@ -111,7 +110,7 @@ def test_an_array_that_is_not_what_its_header_says_is_refused_by_both_readers(tm
         read_arrays(path, ["x"])
 
 
-@pytest.mark.parametrize("shape", [(2**40, 0), (0, 2**40), (0,), (2, 1, 1)])
+@pytest.mark.parametrize("shape", [(2**40, 0), (0,), (2, 1, 1)])
 def test_an_array_without_values_or_of_three_axes_is_no_data(tmp_path, shape):
     archive(tmp_path / "own.npz", x=array(shape, content=bytes(16)), y=Y)
     with refused("X", "name"):
@@ -119,7 +118,6 @@ def test_an_array_without_values_or_of_three_axes_is_no_data(tmp_path, shape):
 
 
 DAMAGES = {
-    "none": lambda content: b"",
     "cut": lambda content: content[:-100],
     "footer": lambda content: content[:-60] + b"\xff" * 40 + content[-20:],
     "pages": lambda content: content[:4] + b"\xff" * 56 + content[60:],

@@ -40,13 +40,13 @@ def lines_of_estimators(turned):
 @pytest.fixture
 def drawn(monkeypatch, tmp_path):
     """A function: what draws at a path -> the figure as it was saved."""
-    kept = []
-    monkeypatch.setattr(Figure, "savefig", lambda self, *given, **settings: kept.append(self))
+    figures = []
+    monkeypatch.setattr(Figure, "savefig", lambda self, *given, **settings: figures.append(self))
 
     def draw(drawing):
         drawing(tmp_path / "figure.png")
-        kept[-1].draw_without_rendering()
-        return kept.pop()
+        figures[-1].draw_without_rendering()
+        return figures.pop()
 
     return draw
 
@@ -66,13 +66,20 @@ def assert_readable(axes):
     """Logarithmic axes have two labels or more, and no labels of an axis are one over another."""
     for axis in (axes.xaxis, axes.yaxis):
         low, high = sorted(axis.get_view_interval())
-        ticks = [(place, text) for place, text in zip(axis.get_ticklocs(), axis.get_ticklabels()) if text.get_text()]
+        ticks = []
+        for place, text in zip(axis.get_ticklocs(), axis.get_ticklabels()):
+            if text.get_text():
+                ticks.append((place, text))
         if axis.get_scale() == "log" and ticks:
             assert sum(low <= place <= high for place, _ in ticks) >= 2
-        level = [text for _, text in ticks if text.get_visible() and text.get_rotation() in (0, 90)]
+        level = []
+        for _, text in ticks:
+            if text.get_visible() and text.get_rotation() in (0, 90):
+                level.append(text)
         boxes = [text.get_window_extent() for text in level]
         spans = sorted((box.x0, box.x1) if axis is axes.xaxis else (box.y0, box.y1) for box in boxes)
-        assert all(one[1] <= other[0] for one, other in itertools.pairwise(spans))
+        for one, other in itertools.pairwise(spans):
+            assert one[1] <= other[0]
 
 
 def test_the_style_of_all_figures(drawn):
@@ -81,13 +88,14 @@ def test_the_style_of_all_figures(drawn):
     """
     figure = drawn(lines_of_estimators(False))
     turned = drawn(lines_of_estimators(True))
-    found = looks(figure)
+    look_by_label = looks(figure)
     again = looks(turned)
-    assert len(found) >= 2
-    assert all(len(found[label] | again.get(label, set())) == 1 for label in found)
-    assert len({look for looks_of in found.values() for look in looks_of}) == len(found)
+    assert len(look_by_label) >= 2
+    for label in look_by_label:
+        assert len(look_by_label[label] | again.get(label, set())) == 1
+    assert len({look for looks_of in look_by_label.values() for look in looks_of}) == len(look_by_label)
     (legend,) = figure.legends
-    assert [text.get_text() for text in legend.get_texts()] == [*found]
+    assert [text.get_text() for text in legend.get_texts()] == [*look_by_label]
     edge = figure.bbox
     for axes in figure.axes:
         assert not axes.get_legend()
@@ -97,8 +105,14 @@ def test_the_style_of_all_figures(drawn):
             if text.get_text() and text.get_visible():
                 assert edge.x0 - 1 <= box.x0 and box.x1 <= edge.x1 + 1, text.get_text()
                 assert edge.y0 - 1 <= box.y0 and box.y1 <= edge.y1 + 1, text.get_text()
-    shown = {to_hex(line.get_color()) for axes in figure.axes for line in axes.lines}
-    grey = {colour for colour in shown if len(set(to_rgb(colour))) == 1}
+    shown = set()
+    for axes in figure.axes:
+        for line in axes.lines:
+            shown.add(to_hex(line.get_color()))
+    grey = set()
+    for colour in shown:
+        if len(set(to_rgb(colour))) == 1:
+            grey.add(colour)
     assert shown - grey <= {colour.lower() for colour in marks.COLOURS}
 
 
@@ -114,7 +128,10 @@ def test_rows_are_drawn_in_the_colour_of_their_own_name(drawn):
 def test_a_grid_names_its_numbers_and_its_empty_places(drawn):
     """A panel of eta 0.2 says so; a place without runs is not a title above nothing."""
     places = [("mnist", 0.0), ("mnist", 0.2), ("digits", 0.2)]
-    rows = [TRUTH | {"pool": pool, "nuisance": eta, "bound": bound} for pool, eta in places for bound in ("dv", "js")]
+    rows = []
+    for pool, eta in places:
+        for bound in ("dv", "js"):
+            rows.append(TRUTH | {"pool": pool, "nuisance": eta, "bound": bound})
     axes = drawn(drawing(pd.DataFrame(rows), draw_second_half, "bits", "pool", "nuisance")).axes
     assert [axis.get_title() for axis in axes] == [f"nuisance {eta}, {pool}" for pool in ("mnist", "digits")
                                                    for eta in ("0", "0.2")]  # fmt: skip
@@ -140,6 +157,7 @@ def test_a_panel_says_what_it_does_not_show(label, values, scale, said):
     finish(axis)
     texts = [text.get_text() for text in axis.texts]
     assert len(texts) == bool(said)
-    assert all(part in texts[0] for part in (said.split(",") if said else ()))
+    for part in said.split(",") if said else ():
+        assert part in texts[0]
     assert len(values) > 1 or axis.get_xticks().tolist() == [0.0]  # a panel of one place has one tick
     plt.close(figure)

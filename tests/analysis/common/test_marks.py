@@ -62,10 +62,10 @@ def test_a_picture_and_its_pdf_have_one_layout_and_a_picture_is_the_same_without
 
 def test_marks_go_by_the_name_alone():
     for of, names in marks.NAMES.items():
-        given = [marks.mark(of, name) for name in names]
-        assert len(set(given)) == len(given)
+        styles = [marks.mark(of, name) for name in names]
+        assert len(set(styles)) == len(styles)
         others = [marks.mark(of, f"other {number}") for number in range(30)]
-        assert not set(others) & set(given)
+        assert not set(others) & set(styles)
         assert others == [marks.mark(of, f"other {number}") for number in range(30)]
 
 
@@ -74,7 +74,10 @@ def test_a_logarithmic_axis_has_round_ticks_and_not_too_many(low, high):
     figure, axis = plt.subplots(figsize=(3, 3))
     axis.set(yscale="log", ylim=(low, high))
     marks.readable(figure)
-    ticks = [tick for tick in axis.get_yticks() if low <= tick <= high]
+    ticks = []
+    for tick in axis.get_yticks():
+        if low <= tick <= high:
+            ticks.append(tick)
     assert 2 <= len(ticks) <= 12
     written = [axis.yaxis.get_major_formatter()(tick, 0) for tick in ticks]
     assert [float(text.replace(",", "")) for text in written] == pytest.approx(ticks, rel=1e-5)

@@ -12,8 +12,8 @@ RUNS = pd.DataFrame({"version": "1", "draws": [5, 9, 9, 9], "weight": math.nan, 
 
 
 def test_older_settings_are_left_out_and_said():
-    kept, (note,) = latest(RUNS, ("draws", "weight"))  # missing values are one value
-    assert [*kept.index] == [1, 2, 3]
+    selected, (note,) = latest(RUNS, ("draws", "weight"))  # missing values are one value
+    assert [*selected.index] == [1, 2, 3]
     assert numbers(note) == [1]
     again = RUNS.assign(version=["2", "1", "1", "1"])
     assert [*latest(again, ())[0].index] == [1, 2, 3]
@@ -21,6 +21,6 @@ def test_older_settings_are_left_out_and_said():
 
 
 def test_of_every_cell_the_newest_run_is_shown():
-    kept, (note,) = newest(RUNS, ["seed"], ["draws"])
-    assert [*kept.index] == [2, 3]
+    selected, (note,) = newest(RUNS, ["seed"], ["draws"])
+    assert [*selected.index] == [2, 3]
     assert numbers(note) == [2]

@@ -28,11 +28,14 @@ def made_up(models=tuple(LEVEL), seeds=(0, 1, 2, 3), redundant=0.02, noise=0.001
         row = RUN | CELL | {"model": model, "weight": WEIGHTS[model], "seed": seed} | cell
         row |= {"run_id": f"{model} {seed}", "diverged": 0.0}
         level = LEVEL[model] + 0.05 * rng.standard_normal()
-        of = {name: level for name in SCORES if not name.endswith("_lib")}
+        of = {}
+        for name in SCORES:
+            if not name.endswith("_lib"):
+                of[name] = level
         of["unibound"] = level - (redundant * 10 if model == "factor-vae" else 0.01)
         for name, value in of.items():
             each = value + noise * rng.standard_normal(3)
-            row |= {f"evaluation {number}/{name}": found for number, found in enumerate(each)}
+            row |= {f"evaluation {number}/{name}": score for number, score in enumerate(each)}
             row[name] = each.mean()
         for prefix, term in itertools.product(WHERE, TERMS):
             low = level / 2 if term != "redundant" else redundant if model == "factor-vae" else 0.005 + 0.001 * seed
@@ -52,7 +55,8 @@ def test_scores_are_means_over_trainings_and_of_the_better_half():
     figures = analyse(runs)["scores"].figures.set_index(["name", "score", "selection"])
     trainings = runs[runs["model"] == "beta-vae"]["mig"].to_numpy()
     row = figures.loc["beta-vae", "mig", "all"]
-    assert (row["mean"], row["mean_error"]) == pytest.approx((trainings.mean(), trainings.std(ddof=1) / 2))
+    assert row["mean"] == pytest.approx(trainings.mean())
+    assert row["mean_error"] == pytest.approx(trainings.std(ddof=1) / 2)
     assert figures.loc["beta-vae", "mig", "better half"]["mean"] == pytest.approx(np.sort(trainings)[2:].mean())
 
 
@@ -90,20 +94,12 @@ def test_published_scores_say_what_differs():
     assert forests.any()
 
 
-def test_older_trainings_of_a_model_are_left_out_and_said():
-    older = made_up(models=("beta-vae",), learning_rate=1e-3).assign(start=pd.Timestamp("2025-01-01"))
-    runs = made_up(learning_rate=5e-4).assign(capacity_real=None)  # a field that only some models have
-    runs.loc[runs["model"] == "joint-vae", "capacity_real"] = 40.0
-    result = analyse(pd.concat([runs, older], ignore_index=True))["scores"]
-    assert "4 older trainings" in result.caption
-    assert (result.figures.groupby("name")["trainings"].max() == 4).all()
-
-
 def test_every_table_is_saved_with_its_figure(tmp_path):
     results = analyse(made_up(seeds=(0, 1)), "--model", "factor-vae")
     assert {name for name, result in results.items() if result.draw} == {*results} - {"scores", "elsewhere"}
     assert drawn(save(results["bounds"], tmp_path / "bounds"))
-    assert all("made up; 6 latents" in result.caption for result in results.values())
+    for result in results.values():
+        assert "made up; 6 latents" in result.caption
 
 
 def test_bounds_that_cross_say_so_in_the_table():

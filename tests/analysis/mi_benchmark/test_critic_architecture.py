@@ -1,13 +1,11 @@
 """Figures 3 and 9 on made-up runs: tables, curves, and the verdicts in both directions."""
 
-import math
-
 import pytest
 
 from analysis.common.tables import save
 from analysis.mi_benchmark.critic_architecture import ANALYSIS
 from tests.analysis.mi_benchmark.grids import crossed
-from tests.analysis.pictures import drawn, numbers
+from tests.analysis.pictures import drawn
 
 BITS = [[2.0, 6.0]]
 CRITICS = ["inner", "bilinear", "separable", "joint"]
@@ -51,47 +49,19 @@ def test_every_sentence_of_section_5_1(judge, estimates, expected):
     assert set(verdicts.values()) == {expected}
 
 
-def test_an_estimator_that_clips_upward_wins_against_the_nominal_truth_only(judge):
-    """DV finds the 0.9 bits per bit that are there, SMILE the nominal ones: which is better depends on the truth."""
-    _, verdicts = judge(
-        ANALYSIS, cells("text"), lambda cell, bits: ((0.9 if cell["bound"] == "dv" else 1.0) * bits, 0.01)
-    )
-    assert verdicts.of("No adv", "nominal") == {"contradicted"}
-    assert verdicts.of("No adv", "decodable") == {"confirmed"}
-
-
 def test_figures_have_the_oracle_and_both_truths(judge):
     (overview, *_, text, _), _ = judge(ANALYSIS, cells("gaussian", "text"), as_in_the_paper)
     oracle = overview.text["critic"] == "oracle"
     assert set(overview.text.loc[oracle, "dv"]) == {"0.080 ± 0.003"}
     row = text.figures.set_index(["critic", "bound", "true_bits"]).loc["bilinear", "dv", 6]
     assert row["bias_bits"] == pytest.approx(-3.0, abs=0.05)
-    assert (row["runs"], row["decodable_bits_error"]) == (3, 0.01)
+    assert row["runs"] == 3
+    assert row["decodable_bits_error"] == 0.01
     assert row["decodable_bits"] == pytest.approx(5.4)
     assert row["decodable_mse_bits2"] == pytest.approx(0.02 + 2.4**2, rel=0.02)
-
-
-def test_a_critic_that_diverged_is_shown_and_is_the_less_accurate(judge):
-    def broken(cell, bits):
-        return (math.nan, math.nan) if cell["critic"] == "bilinear" else as_in_the_paper(cell, bits)
-
-    results, verdicts = judge(ANALYSIS, cells("images"), broken)
-    shown = results[0].text.set_index("critic")["dv"]
-    assert set(shown["bilinear"]) == {"diverged"}
-    assert verdicts.of("notably inaccurate") == {"confirmed"}
-    assert {12, 6} <= set(numbers(results[0].caption))
 
 
 def test_curves_of_one_seed(judge, trace_of, tmp_path):
     results, _ = judge(ANALYSIS, cells("images", bounds=("dv",)))
     assert drawn(save(results[1], tmp_path / "curves"))
     assert len({run for run, _ in trace_of}) == len(trace_of) == len(CRITICS)
-
-
-def test_runs_from_a_file_without_their_steps_have_no_curves(judge, monkeypatch):
-    def absent(run_id, name):
-        raise LookupError(name)
-
-    monkeypatch.setattr("infoscope.tracking.table", absent)
-    results, _ = judge(ANALYSIS, cells("images", bounds=("dv",)))
-    assert results[1].draw is None

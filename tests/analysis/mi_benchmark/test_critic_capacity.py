@@ -4,7 +4,6 @@ import argparse
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from analysis.common.tables import save
@@ -39,7 +38,9 @@ def test_figures_errors_and_published_columns(linear):
     row = table.loc["images", 2]
     assert row["mse_bits2"] == pytest.approx(1 + 0.01 - np.mean([0.02, 0.016]))
     assert row["mse_bits2_error"] == pytest.approx(0.002)  # half the difference of two runs
-    assert (row["published_mse_bits2"], row["oracle_critic_mse_bits2"], row["runs"]) == (0.189, 0.08, 2)
+    assert row["published_mse_bits2"] == 0.189
+    assert row["oracle_critic_mse_bits2"] == 0.08
+    assert row["runs"] == 2
 
 
 def test_the_bias_of_the_paper_is_shown_with_its_sign_reversed(linear):
@@ -64,14 +65,6 @@ def test_a_claim_is_decided_by_its_interval(linear, slope, verdict):
     assert [claim.verdict for claim in claims] == [verdict] * 3
 
 
-@pytest.mark.parametrize("schedule, comparable", [([2.0, 6.0], True), ([1.0, 2.0], False)])
-def test_later_steps_of_a_schedule_do_not_matter_and_earlier_ones_do(linear, schedule, comparable):
-    runs = linear()
-    runs["schedule_bits"] = [schedule] * len(runs)
-    result = analyse(runs, argparse.Namespace(bound=None, bits=2.0))[0]
-    assert result.figures["published_mse_bits2"].notna().all() == comparable
-
-
 def test_diverged_runs_are_shown_and_counted(linear, tmp_path):
     runs = linear()
     broken = (runs["domain"] == "text") & (runs["depth"] == 3) & (runs["seed"] == 1)
@@ -89,27 +82,11 @@ def test_diverged_depths_leave_the_correlation_of_the_others(linear):
     runs.loc[runs["depth"] == 4, MSE] = math.nan
     runs.loc[(runs["depth"] == 2) & (runs["seed"] == 1), MSE] = math.nan
     claims = analyse(runs, ARGUMENTS)[0].claims
-    assert all(numbers(one.evidence)[4:7] == [2, 3, 1] for one in claims)
-
-
-def test_the_latest_setting_is_that_of_each_domain(linear):
-    """Only one domain was run again."""
-    newer = linear(domain="text", steps=800).assign(start=pd.Timestamp("2026-02-01"))
-    table = analyse(pd.concat([linear(steps=600), newer], ignore_index=True), ARGUMENTS)[0]
-    assert set(table.figures["runs"]) == {2}
-    assert "600, 800 steps" in table.caption
+    for one in claims:
+        assert numbers(one.evidence)[4:7] == [2, 3, 1]
 
 
 @pytest.mark.parametrize("asked", [{"bits": 4.0}, {"bound": "dv"}])
 def test_a_missing_setting_is_refused(linear, asked):
     with pytest.raises(ValueError, match=str([*asked.values()][0]).removesuffix(".0")):
         analyse(linear(), argparse.Namespace(**{"bound": None, "bits": None} | asked))
-
-
-def test_built_in_and_published_images_are_no_mean(linear):
-    """Deeper critics are better on one and worse on the other: the finding names both."""
-    runs = pd.concat([linear(-0.05), linear(0.05, domain="images").assign(pool="digits")], ignore_index=True)
-    finding = analyse(runs, ARGUMENTS)[0].caption.splitlines()[0]
-    assert "images (mnist) -0.0" in finding
-    assert "images (digits) +0.1" in finding
-    assert "gaussian (" not in finding

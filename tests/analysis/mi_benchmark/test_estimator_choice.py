@@ -1,13 +1,10 @@
 """Table 3 on made-up runs: our choice, the oracle's and the paper's, both truths, and claims in both directions."""
 
-import math
-
 import pytest
 
-from analysis.common.tables import published, save
+from analysis.common.tables import published
 from analysis.mi_benchmark.estimator_choice import ANALYSIS
 from tests.analysis.mi_benchmark.grids import crossed
-from tests.analysis.pictures import drawn
 from tests.analysis.runs import analysed
 
 BOUNDS = ["smile-1", "smile-inf", "dv", "nwj", "mine"]
@@ -17,7 +14,10 @@ WINNER = "No estimator is the most accurate in every domain."
 
 def cells(domains=ALL, bounds=BOUNDS):
     bits = [[2.0, 10.0]]
-    decoded = [domain for domain in domains if domain != "gaussian"]
+    decoded = []
+    for domain in domains:
+        if domain != "gaussian":
+            decoded.append(domain)
     return crossed(domain=domains, bound=bounds, seed=[0, 1, 2], schedule_bits=bits) + crossed(
         domain=decoded, kind="decoding", schedule_bits=bits
     )
@@ -40,15 +40,6 @@ def test_the_table_has_our_choice_the_oracle_and_the_paper(made_up):
     assert row["runs"] == 2
 
 
-def test_an_upward_bias_helps_against_the_nominal_truth_only(judge):
-    """SMILE-1 reports the nominal 10 bits, DV the 8.9 that can be decoded."""
-    _, verdicts = judge(
-        ANALYSIS, cells(), lambda cell, bits: (bits if cell["bound"] == "smile-1" else 0.89 * bits, 0.1), decodes=0.89
-    )
-    assert verdicts.of("smile-1 is", "nominal") == {"confirmed"}
-    assert verdicts.of("smile-1 is", "decodable") == {"contradicted"}
-
-
 DIFFERENT = best(gaussian="smile-inf", images="nwj", text="smile-1")
 THE_SAME = best(gaussian="dv", images="dv", text="dv")
 OTHERS = cells(["gaussian"], ["dv", "mine"]) + cells(["images"], ["nwj", "mine"])  # the best was not run in the other
@@ -66,13 +57,3 @@ OTHERS = cells(["gaussian"], ["dv", "mine"]) + cells(["images"], ["nwj", "mine"]
 def test_whether_there_is_a_universal_winner(runs, estimates, verdict, judge):
     _, verdicts = judge(ANALYSIS, runs, estimates)
     assert verdicts[WINNER] == verdict
-
-
-def test_diverged_runs_are_shown_without_a_verdict(judge, tmp_path):
-    def estimates(cell, bits):
-        return (math.nan if (cell["domain"], cell["bound"], bits) == ("images", "dv", 10.0) else 0.9 * bits), 0.1
-
-    results, _ = judge(ANALYSIS, cells(), estimates)
-    shown = results[0].text.set_index(["domain", "true MI (bits)", ""])["dv"]
-    assert shown["images", 10.0, "ours"] == "diverged" != shown["images", 2.0, "ours"]
-    assert drawn(save(results[0], tmp_path / "table"))

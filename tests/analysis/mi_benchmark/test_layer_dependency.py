@@ -9,7 +9,6 @@ from analysis.mi_benchmark.layer_dependency import ANALYSIS
 from tests.analysis.mi_benchmark.grids import crossed
 from tests.analysis.runs import analysed
 
-DECODABLE = "decodable MI of the data (bits)"
 LAYERS = "stem", "block 1", "block 2", "pooled"
 UPPER = "Upper layers are estimated more accurately than lower ones, against the {} MI: images (mnist)."
 BITS = [[2.0, 6.0]]
@@ -59,7 +58,8 @@ def test_kinds_of_statistics_are_kept_separate(judge):
     _, verdicts = judge(
         ANALYSIS, TEXT, lambda cell, bits: (bits * (0.6 if cell["statistics"] == "batch" else 0.97), 0.1)
     )
-    assert all((verdict == "contradicted") == ("as published" in text) for text, verdict in verdicts.items())
+    for text, verdict in verdicts.items():
+        assert (verdict == "contradicted") == ("as published" in text)
 
 
 def test_change_is_paired_within_a_seed(judge):
@@ -75,40 +75,25 @@ def test_change_is_paired_within_a_seed(judge):
 
 def test_the_least_of_a_layer_is_the_greatest_above_it(judge):
     results, _ = judge(ANALYSIS, IMAGES, published)
-    (found,) = [result for result in results if result.name == "layers"]
-    rows = found.figures.query("bound == 'dv' and true_bits == 6")
+    (layer_result,) = [result for result in results if result.name == "layers"]
+    rows = layer_result.figures.query("bound == 'dv' and true_bits == 6")
     assert list(rows["layer"]) == ["(data)", *LAYERS]
     estimates = rows["second_half_mean_bits"].to_numpy()
     expected = [estimates[place + 1 :].max() for place in range(4)] + [math.nan]
     np.testing.assert_allclose(rows["least_bits"], expected)
-    shown = found.text.loc[rows.index, "below it by"].tolist()
+    shown = layer_result.text.loc[rows.index, "below it by"].tolist()
     assert [text == "-" for text in shown] == [True, False, False, False, True]
 
 
 def test_a_layer_that_diverged_is_left_out(judge):
     def broken(cell, bits):
-        return (math.nan, math.nan) if cell["layer"] == "stem" else published(cell, bits)
+        if cell["layer"] == "stem":
+            return (math.nan, math.nan)
+        return published(cell, bits)
 
     _, verdicts = judge(ANALYSIS, IMAGES, broken)
     assert verdicts[UPPER.format("nominal")] == "confirmed"
     assert verdicts.of("data processing") == {"undecided"}
-
-
-def test_layers_that_were_not_run_are_not_needed(judge):
-    results, _ = judge(ANALYSIS, TEXT)
-    assert [result.name for result in results] == ["invertible", "unseen"]
-
-
-def test_layers_that_lose_what_cannot_be_decoded_are_accurate_against_that_truth(judge):
-    """Estimates are the decodable MI at lower layers, the nominal MI at upper ones."""
-    results, verdicts = judge(
-        ANALYSIS,
-        IMAGES + decoding("images"),
-        lambda cell, bits: ((0.5 + 0.15 * cell["layer_index"] if cell["encoder"] == "resnet" else 0.97) * bits, 0.1),
-        decodes=0.5,
-    )
-    assert (verdicts[UPPER.format("nominal")], verdicts[UPPER.format("decodable")]) == ("confirmed", "contradicted")
-    assert set(results[0].text[DECODABLE]) == {"1.000 ± 0.010", "3.000 ± 0.010"}
 
 
 def test_unseen_pairs_are_compared_at_the_batch_of_the_training(made_up):

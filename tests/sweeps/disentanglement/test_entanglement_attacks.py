@@ -57,7 +57,8 @@ def test_without_a_zoo_it_says_what_to_run(zoo):
 
 @pytest.mark.usefixtures("without_predictors")
 def test_a_pack_encodes_once_and_measures_every_attack(zoo, monkeypatch):
-    asked, encoded = [], []
+    asked = []
+    encoded = []
     (_, row), *_ = best(zoo, ("beta-vae",), 1).iterrows()
     monkeypatch.setattr(entanglement_attacks, "load_model", lambda *of: asked.append(of) or _vaes.untrained(row))
     encode = _vaes.representation

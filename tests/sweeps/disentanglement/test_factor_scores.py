@@ -21,9 +21,8 @@ def of():
     return FactorDataset(torch.zeros(len(FACTORS), 1, 4, 4), FACTORS, ("row", "column"))
 
 
-def posterior(mixing=None, noise=0.05):
+def posterior(noise=0.05):
     means = 2 * (FACTORS - 1.5)
-    means = means if mixing is None else means @ mixing
     return GaussianPosterior(means, np.full(means.shape, noise))
 
 
@@ -40,14 +39,6 @@ def test_a_latent_for_each_factor_has_every_score(of):
     assert scores["dci_disentanglement"] > 0.9
     assert scores["total_correlation"] == pytest.approx(0, abs=1e-3)
     assert scores["latent_information"] == pytest.approx(2 * np.log(4), abs=1e-3)
-
-
-def test_a_rotation_spreads_the_information(of):
-    turned = np.array([[1, 1], [-1, 1]]) / np.sqrt(2)
-    scores = values(measure(posterior(turned), of, 0, FEW, predictors=False))
-    assert scores["mig"] < 0.3
-    assert scores["unibound"] <= scores["mig"] + 1e-9
-    assert scores["informativeness"] == pytest.approx(1, abs=1e-3)
 
 
 def test_redundancy_is_seen_by_unibound_and_not_by_votes(of):
@@ -71,20 +62,12 @@ def test_codes_without_a_density_are_estimated(of):
 
 def test_means_over_evaluations_keep_each(of):
     measurements = [measure(posterior(noise=1.0), of, seed, FEW, predictors=False) for seed in (0, 1)]
-    found = _factor_scores.metrics(measurements)
-    both = [found["evaluation 0/mig"], found["evaluation 1/mig"]]
+    recorded = _factor_scores.metrics(measurements)
+    both = [recorded["evaluation 0/mig"], recorded["evaluation 1/mig"]]
     assert both[0] != both[1]
-    assert found["mig"] == pytest.approx(np.mean(both))
+    assert recorded["mig"] == pytest.approx(np.mean(both))
     errors = [measured.scores["mig"].standard_error for measured in measurements]
-    assert found["mig_error"] == pytest.approx(np.hypot(*errors) / 2)
+    assert recorded["mig_error"] == pytest.approx(np.hypot(*errors) / 2)
     tables = _factor_scores.tables(measurements)
     assert len(tables["bounds"]) == 2 * 2 * 2
     assert set(tables["scores"]["evaluation"]) == {0, 1}
-
-
-def test_an_attack_of_no_strength_changes_nothing(of):
-    before = values(measure(posterior(noise=1.0), of, 1, FEW, predictors=False))
-    after = measure(redundancy_attack(posterior(noise=1.0), 0.0), of, 1, FEW, predictors=False)
-    for name, score in after.scores.items():  # other draws: five standard errors, a false alarm in 2e6 each
-        if name in before and "latent" not in name:
-            assert abs(score.value - before[name]) < 5 * np.sqrt(2) * max(score.standard_error, 0.01), name

@@ -23,7 +23,7 @@ def test_the_paper_profile_is_the_published_setting():
     assert {cell.evaluations for cell in cells} == {6}
     assert {cell.data for cell in cells} == {"dsprites-full"}
     assert {cell.resolution for cell in cells} == {64}
-    found = {cell.model: cell for cell in cells}
+    cell_of = {cell.model: cell for cell in cells}
     published = {
         "beta-vae": (4, 5e-4),
         "factor-vae": (35, 1e-4),
@@ -31,10 +31,12 @@ def test_the_paper_profile_is_the_published_setting():
         "joint-vae": (150, 5e-4),
     }
     for name, setting in published.items():
-        assert (found[name].weight, found[name].learning_rate) == setting
-    assert (found["beta-tcvae"].batch, found["beta-tcvae"].steps) == (2048, 30_000)
-    assert (found["factor-vae"].batch, found["factor-vae"].steps) == (64, 300_000)
-    joint = found["joint-vae"]
+        assert (cell_of[name].weight, cell_of[name].learning_rate) == setting
+    assert cell_of["beta-tcvae"].batch == 2048
+    assert cell_of["beta-tcvae"].steps == 30_000
+    assert cell_of["factor-vae"].batch == 64
+    assert cell_of["factor-vae"].steps == 300_000
+    joint = cell_of["joint-vae"]
     assert _vaes.objective(joint) == OBJECTIVES["joint-vae"](capacity_steps=joint.steps)
     assert _vaes.untrained(joint).latents.sizes == (1, 1, 1, 1, 1, 3)
 
@@ -81,7 +83,8 @@ def test_an_interrupted_training_goes_on_to_the_same_weights():
     assert 0 < interrupted.state["done"] < 10
     models = [_vaes.trained(cell, keeper, "cpu", lambda *_: None) for keeper in (Resumed(), Keeper())]
     resumed, whole = (list(model.parameters()) for model in models)
-    assert all(one.equal(other) for one, other in zip(resumed, whole))
+    for one, other in zip(resumed, whole):
+        assert one.equal(other)
 
 
 def test_a_training_that_diverges_is_reported_and_not_measured(monkeypatch):

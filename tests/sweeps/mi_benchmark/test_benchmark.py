@@ -39,19 +39,23 @@ def test_packed_and_alone_give_the_same_numbers():
 def test_a_schedule_is_scored_by_segment():
     (cell,) = cells_of(bound="js", seed=0, steps=40, schedule_bits=(2.0, 6.0))
     recorder = Recorder.ran(trial, [cell], *BY)
-    (columns,), (final,) = recorder.tables.values(), recorder.finals.values()
+    (columns,) = recorder.tables.values()
+    (final,) = recorder.finals.values()
     assert columns["true_bits"].tolist() == [2.0] * 40 + [6.0] * 40
     for segment, bits in enumerate((2, 6)):
         part = columns["estimate_bits"][40 * segment : 40 * segment + 40]
         place = f" at {bits} bits"
-        found = {name.removesuffix(place): value for name, value in final.items() if name.endswith(place)}
-        assert found["mse_bits2"] == pytest.approx(np.mean((part - bits) ** 2))
-        assert found["bias_bits"] == pytest.approx(part.mean() - bits)
-        assert found["second_half_mean_bits"] == pytest.approx(part[20:].mean())
-        assert found["training_minus_held_out_bits"] == pytest.approx(
-            part[-4:].mean() - found["held_out_same_batch_bits"]
+        figures = {}
+        for name, value in final.items():
+            if name.endswith(place):
+                figures[name.removesuffix(place)] = value
+        assert figures["mse_bits2"] == pytest.approx(np.mean((part - bits) ** 2))
+        assert figures["bias_bits"] == pytest.approx(part.mean() - bits)
+        assert figures["second_half_mean_bits"] == pytest.approx(part[20:].mean())
+        assert figures["training_minus_held_out_bits"] == pytest.approx(
+            part[-4:].mean() - figures["held_out_same_batch_bits"]
         )
-        assert found["oracle_critic_bias_bits"] == pytest.approx(
+        assert figures["oracle_critic_bias_bits"] == pytest.approx(
             -1 / math.e / math.log(2), abs=0.05
         )  # js is low by 1/e nats
     assert final["mse_bits2"] == pytest.approx(np.mean((columns["estimate_bits"] - columns["true_bits"]) ** 2))
@@ -76,7 +80,9 @@ def test_the_inner_critic_is_evaluated_without_a_training():
     cells = cells_of("images", bound=["js", "infonce"], seed=0, critic="inner")
     recorder = Recorder.ran(trial, cells, *BY)
     source = pairs("images", "digits", 2.0, 10, size=16)
-    assert all(shape == (2, 2) for _, shape in recorder.models)
+    for _, shape in recorder.models:
+        assert shape == (2, 2)
     assert len(recorder.finals) == 2
-    assert all(math.isfinite(final["held_out_large_batch_bits at 2 bits"]) for final in recorder.finals.values())
+    for final in recorder.finals.values():
+        assert math.isfinite(final["held_out_large_batch_bits at 2 bits"])
     assert source.dim_x == 256

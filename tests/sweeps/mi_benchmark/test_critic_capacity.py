@@ -23,7 +23,10 @@ def finished(tmp_path_factory):
     """The smoke profile on the embedded data, run twice in an empty folder; the second time in this process."""
     folder = tmp_path_factory.mktemp("main-job")
     hidden = ("INFOSCOPE_DATA", "MLFLOW_TRACKING_URI", "RAY_ADDRESS")
-    environment = {name: value for name, value in os.environ.items() if name not in hidden}
+    environment = {}
+    for name, value in os.environ.items():
+        if name not in hidden:
+            environment[name] = value
     environment["PYTHONPATH"] = str(REPOSITORY)
     for name in ("sweeps", "analysis"):
         (folder / name).symlink_to(REPOSITORY / name)
@@ -38,9 +41,9 @@ def finished(tmp_path_factory):
             patch.delenv(name, raising=False)
         patch.setattr("infoscope.tracking.driver._Run", None)  # what would start a Ray
         patch.chdir(folder)
-        with contextlib.redirect_stderr(io.StringIO()) as told, pytest.raises(SystemExit) as ended:
+        with contextlib.redirect_stderr(io.StringIO()) as errors, pytest.raises(SystemExit) as ended:
             main(SWEEP, ["--profile", "smoke"])
-    return folder, first, (ended.value.code, told.getvalue()), run("table")
+    return folder, first, (ended.value.code, errors.getvalue()), run("table")
 
 
 def test_smoke_runs_and_the_second_time_nothing(finished):

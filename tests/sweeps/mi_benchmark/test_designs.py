@@ -8,7 +8,7 @@ import torch
 
 from infoscope.tracking import Pack
 from sweeps.mi_benchmark._benchmark import HELD_OUT, source_of
-from sweeps.mi_benchmark._cells import DecodingCell, TrainingCell
+from sweeps.mi_benchmark._cells import TrainingCell
 from sweeps.mi_benchmark.settings import DECODING
 from tests.sweeps.recorder import Recorder
 
@@ -39,8 +39,11 @@ def test_every_profile_says_which_cells_there_are(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_the_paper_profile_is_the_published_setting(name):
     paper = sweep(name).PROFILES["paper"]
-    assert (paper.batch, paper.learning_rate, paper.width) == (64, 5e-4, 256)
-    assert (paper.images, paper.text) == ("mnist", "imdb-bert")
+    assert paper.batch == 64
+    assert paper.learning_rate == 5e-4
+    assert paper.width == 256
+    assert paper.images == "mnist"
+    assert paper.text == "imdb-bert"
     single = name in ("information_sources", "representation_dimension")
     assert paper.steps == (20_000 if single else 4000)
     if not single:
@@ -54,7 +57,9 @@ def trainings(cells):
 
 
 def network(cell):
-    return (cell.encoder, cell.statistics) if isinstance(cell, TrainingCell) else (None, None)
+    if isinstance(cell, TrainingCell):
+        return (cell.encoder, cell.statistics)
+    return (None, None)
 
 
 def cells(name, profile="paper", **overrides):
@@ -72,35 +77,6 @@ def test_information_sources_are_compared_at_the_same_information():
     }
     assert bits["images"] == bits["text"] == {1.0, 2.0, 4.0}
     assert sorted(bits["gaussian"]) == pytest.approx([1.0, 2.0, 4.0, 4 / math.log(2)])  # and as published, in nats
-
-
-def test_capacity_has_depth_of_two_critics_and_width():
-    every_cell = cells("critic_capacity", bounds="dv", seeds="0")
-    assert {(c.study, c.critic, c.domain) for c in every_cell} == {
-        ("depth", "joint", "gaussian"), ("depth", "joint", "images"), ("depth", "joint", "text"),
-        ("separable-depth", "separable", "gaussian"), ("separable-depth", "separable", "images"),
-        ("width", "joint", "gaussian"), ("width", "separable", "gaussian"),
-    }  # fmt: skip
-    assert {c.width for c in every_cell if c.study == "width"} == {8, 32, 128, 512, 1024, 2048}
-    assert {c.sources for c in every_cell if c.study == "width"} == {20}
-
-
-def test_nuisance_decodes_at_every_eta():
-    every_cell = cells("nuisance", images="digits")
-    decoded = {c.nuisance for c in every_cell if isinstance(c, DecodingCell)}
-    assert decoded == {c.nuisance for c in trainings(every_cell)} == {round(0.1 * k, 1) for k in range(11)}
-    assert all(c.channels == 3 for c in every_cell)
-
-
-def test_layers_are_those_of_a_resnet_50():
-    every = cells("layer_dependency", bounds="dv", seeds="0", images="digits", text="generated-sentences")
-    found = trainings(every)
-    layers = [c.layer for c in found if c.encoder == "resnet"]
-    assert len(layers) == len(set(layers)) >= 18  # the stem, 16 blocks, the pooled features
-    invertible = {(c.encoder, c.statistics) for c in found} - {("resnet", "none")}
-    assert invertible == {("identity", "none")} | {
-        (e, s) for e in ("maf", "realnvp", "irevnet") for s in ("batch", "fixed")
-    }
 
 
 @pytest.mark.parametrize("name", ["layer_dependency", "nuisance", "embedding_networks"])

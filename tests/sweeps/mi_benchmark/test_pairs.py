@@ -8,7 +8,6 @@ import torch
 from sweeps.mi_benchmark._pairs import full_pool, labels, pairs, pool_of
 from sweeps.mi_benchmark.settings import DOMAINS
 from sweeps.streams import stream
-from tests.refusals import refused
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
@@ -32,12 +31,6 @@ def test_real_data_are_used_if_there_are_any(monkeypatch, tmp_path):
     assert [pool_of(domain, "auto", "auto") for domain in DOMAINS] == ["gaussian", "mnist", "imdb-bert"]
     with pytest.raises(FileNotFoundError):
         pairs("images", "mnist", 2.0, 10)
-
-
-@pytest.mark.parametrize("arguments", [("sound", "auto", "auto"), ("images", "svhn", "auto"), ("text", "auto", "elmo")])
-def test_unknown_domain_or_pool(arguments):
-    with refused(code="name"):
-        pool_of(*arguments)
 
 
 def test_streams_differ_by_seed_and_purpose_and_repeat():

@@ -70,29 +70,31 @@ def test_what_is_logged_gives_the_reported_accuracies(model):
     """From the arrays and the model alone, as a later evaluation has them."""
     (cell,) = cells_of(models=model, items="100000")
     keeper = Keeper.ran(trial, [cell], "model")
-    (kept,), (module,), (final,) = keeper.arrays_of.values(), keeper.modules.values(), keeper.finals.values()
-    assert kept["x"].dtype == np.uint8
-    assert kept["split_names"].tolist() == list(PARTS)
+    (arrays,) = keeper.arrays_of.values()
+    (module,) = keeper.modules.values()
+    (final,) = keeper.finals.values()
+    assert arrays["x"].dtype == np.uint8
+    assert arrays["split_names"].tolist() == list(PARTS)
     for code, part in enumerate(("in_domain", "out_of_domain")):
-        rows = kept["split"] == code
-        measured = accuracies(module, DomainData(*(kept[name][rows] for name in ("x", "y", "d", "groups"))))
+        rows = arrays["split"] == code
+        measured = accuracies(module, DomainData(*(arrays[name][rows] for name in ("x", "y", "d", "groups"))))
         assert final[f"{part}_accuracy/overall"] == pytest.approx(measured.overall.value)
         assert final[f"{part}_accuracy/average_error"] == pytest.approx(measured.average.standard_error)
-        assert (final[f"{part}_accuracy/items"], final[f"{part}_accuracy/groups"]) == (
-            rows.sum(),
-            len(np.unique(kept["groups"][rows])),
-        )
+        assert final[f"{part}_accuracy/items"] == rows.sum()
+        assert final[f"{part}_accuracy/groups"] == len(np.unique(arrays["groups"][rows]))
         slices = pd.DataFrame(keeper.tables[model, "slices"]).query("part == @part")
         assert slices["items"].sum() == rows.sum()
         assert slices["accuracy"].is_monotonic_increasing
-        worst, low, high = (final[f"{part}_accuracy/worst_slice{end}"] for end in ("", "_low", "_high"))
+        worst = final[f"{part}_accuracy/worst_slice"]
+        low = final[f"{part}_accuracy/worst_slice_low"]
+        high = final[f"{part}_accuracy/worst_slice_high"]
         assert worst == slices["accuracy"].iloc[0]
         assert low <= worst <= high
     assert final["diverged"] == 0
     assert final["selected_step"] <= 6
     table = pd.DataFrame(keeper.tables[model, "accuracies"])
     assert len(table) == 5 + 1 + 5  # classes inside and outside, domains
-    assert table.loc[table["part"] == "in_domain", "items"].sum() == 2 * (kept["split"] == 0).sum()
+    assert table.loc[table["part"] == "in_domain", "items"].sum() == 2 * (arrays["split"] == 0).sum()
 
 
 def test_patches_of_several_hospitals(monkeypatch):

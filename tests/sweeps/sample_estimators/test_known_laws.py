@@ -11,7 +11,7 @@ import pytest
 from infoscope.data.tasks import catalogue
 from infoscope.data.tasks.cases import draws
 from infoscope.estimators import estimate, npeet
-from sweeps.sample_estimators._methods import accepts, all_methods, estimate_by, peak_memory, seconds
+from sweeps.sample_estimators._methods import accepts, all_methods, estimate_by, peak_memory
 from sweeps.sample_estimators.known_laws import PROFILES, SWEEP, scored, trial
 from tests.infra.documents import REPOSITORY
 from tests.refusals import refused
@@ -39,7 +39,10 @@ def test_methods_are_asked_what_they_take(monkeypatch):
     ],
 )
 def test_methods_accept_suitable_distributions_only(law, are, are_not):
-    sitting = {method for method in all_methods() if accepts(method, law)}
+    sitting = set()
+    for method in all_methods():
+        if accepts(method, law):
+            sitting.add(method)
     assert are <= sitting
     assert not are_not & sitting
 
@@ -47,7 +50,8 @@ def test_methods_accept_suitable_distributions_only(law, are, are_not):
 def test_an_own_function_sits_and_is_run_again_where_it_changed(monkeypatch, tmp_path):
     """Before the laws of numbers; with a key of its own for every version of its file."""
     monkeypatch.syspath_prepend(tmp_path)
-    text, keys = "def half(x, y):\n    return 0.5\n", set()
+    text = "def half(x, y):\n    return 0.5\n"
+    keys = set()
     for line in ("", "# changed\n"):
         (tmp_path / "of_mine.py").write_text(text + line)
         _, profile = SWEEP.profile("laptop", {"methods": "of_mine:half", "laws": "1v1-normal-0.75,sparse-table"})
@@ -73,13 +77,6 @@ def test_laws_of_real_items_are_left_out_with_a_word_where_there_are_none(monkey
     assert {cell.law for cell in cells} == set(catalogue.EVERYDAY) - {"images-by-label", "texts-by-label"}
 
 
-def test_a_profile_omits_methods_that_take_too_long(monkeypatch):
-    cells = cells_of("laptop", collections="beyond-normal")
-    assert all(10 * seconds(cell.method, cell.law, cell.n) <= 10 for cell in cells)
-    assert "ksg" in {cell.method for cell in cells}
-    assert "smile-5" not in {cell.method for cell in cells}
-
-
 def test_figures_are_those_of_the_data_sets():
     (cell,) = cells_of(laws="1v1-normal-0.75", methods="ksg", blocks="1")
     recorder = Recorder.ran(trial, [cell])
@@ -88,14 +85,16 @@ def test_figures_are_those_of_the_data_sets():
     for seed in (3, 4, 5):
         generator = draws(seed, "1v1-normal-0.75", 500)
         by_hand.append(estimate(*law.sample(500, generator), "ksg", generator=generator))
-    (columns,), (final,) = recorder.tables.values(), recorder.finals.values()
+    (columns,) = recorder.tables.values()
+    (final,) = recorder.finals.values()
     truth = law.truth()[0]
     np.testing.assert_allclose(columns["value"], [float(one) for one in by_hand])
     np.testing.assert_allclose(columns["low"], [one.low for one in by_hand])
     assert final["bias_nats"] == pytest.approx(np.mean(by_hand) - truth)
     assert final["mse_nats2"] == pytest.approx(np.mean((np.array(by_hand, float) - truth) ** 2))
     assert final["covering_intervals"] == sum(one.low <= truth <= one.high for one in by_hand)
-    assert (final["answered"], final["intervals"]) == (3, 3)
+    assert final["answered"] == 3
+    assert final["intervals"] == 3
     assert final["estimate_seconds"] > 0
 
 
@@ -109,11 +108,11 @@ def test_formulas_get_their_usual_settings():
     law = catalogue.case("label-of-one-of-40")
     generator = np.random.default_rng(0)
     x, y = law.sample(300, generator)
-    found = estimate_by("micd", law, (x, y), generator)
-    assert float(found) == pytest.approx(npeet.micd(x, y, k=5, base=np.e, compat=True))
-    assert math.isnan(found.low)
-    found = estimate_by("labels-as-numbers", law, (x, y), generator)
-    assert float(found) == pytest.approx(npeet.mi(x, y, k=5, base=np.e, compat=True))
+    estimated = estimate_by("micd", law, (x, y), generator)
+    assert float(estimated) == pytest.approx(npeet.micd(x, y, k=5, base=np.e, compat=True))
+    assert math.isnan(estimated.low)
+    estimated = estimate_by("labels-as-numbers", law, (x, y), generator)
+    assert float(estimated) == pytest.approx(npeet.mi(x, y, k=5, base=np.e, compat=True))
 
 
 def test_what_is_refused_is_counted_with_its_reason(monkeypatch):
@@ -124,7 +123,8 @@ def test_what_is_refused_is_counted_with_its_reason(monkeypatch):
 
     monkeypatch.setattr("sweeps.sample_estimators.known_laws.estimate_by", refuse)
     recorder = Recorder.ran(trial, [cell])
-    (columns,), (final,) = recorder.tables.values(), recorder.finals.values()
+    (columns,) = recorder.tables.values()
+    (final,) = recorder.finals.values()
     assert set(columns["reason"]) == {REFUSAL}
     assert final["answered"] == 0
     assert "bias_nats" not in final
@@ -133,8 +133,8 @@ def test_what_is_refused_is_counted_with_its_reason(monkeypatch):
 def test_an_estimate_without_interval_neither_covers_nor_misses():
     sets = {"value": [1.0, np.nan, 3.0], "low": [np.nan, np.nan, 2.0], "high": [np.nan, np.nan, 5.0],
             "seconds": [1.0, 1.0, 4.0], "memory": [0.0, 2.0, 1.0]}  # fmt: skip
-    found = scored({name: np.array(values) for name, values in sets.items()}, truth=1.5)
-    assert found == {
+    figures = scored({name: np.array(values) for name, values in sets.items()}, truth=1.5)
+    assert figures == {
         "answered": 2, "intervals": 1, "covering_intervals": 0, "estimate_seconds": 1, "memory_mib": 2,
         "bias_nats": 0.5, "mse_nats2": (0.25 + 2.25) / 2, "mean_absolute_error_nats": 1.0, "mean_width_nats": 3.0,
     }  # fmt: skip

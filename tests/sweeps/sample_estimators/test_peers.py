@@ -7,9 +7,7 @@ import pytest
 
 from infoscope.estimators import estimate
 from sweeps.sample_estimators import peers
-from sweeps.sample_estimators.known_laws import SWEEP, trial
 from tests.refusals import refused
-from tests.sweeps.recorder import Recorder
 
 TRUTH = -0.5 * math.log1p(-(0.6**2))  # nats
 PACKAGES = {"npeet_plus": "npeet_plus", "infomeasure": "infomeasure", "ennemi": "ennemi", "scikit_learn": "sklearn"}
@@ -57,16 +55,3 @@ def test_columns_are_summed_and_two_of_both_sides_are_refused(name):
     assert measure(y, np.hstack([x, x])) == pytest.approx(2 * measure(x, y), abs=1e-6)
     with refused("x or y", "shape"):
         measure(np.hstack([x, y]), np.hstack([x, y]))
-
-
-def test_a_function_sits_in_the_exam_by_its_name():
-    """With distributions of numbers; 30 columns on both sides count as refused."""
-    name = "sweeps.sample_estimators.peers:scikit_learn"
-    words = {"methods": name, "laws": "1v1-normal-0.75,three-pairs-of-30,sparse-table", "sizes": "500", "sets": "2"}
-    cells = list(SWEEP.plan(SWEEP.profile("laptop", words)[1]).values())
-    assert [cell.law for cell in cells] == ["1v1-normal-0.75", "three-pairs-of-30"]
-    assert cells[0].source
-    recorder = Recorder.ran(trial, cells, "law")
-    answered = {law: final["answered"] for law, final in recorder.finals.items()}
-    assert list(answered.values()) == [2, 0]
-    assert all(final["intervals"] == 0 for final in recorder.finals.values())

@@ -17,18 +17,19 @@ cells_of = partial(planned, SWEEP)
 def test_every_table_is_screened():
     cells = cells_of("laptop")
     assert [cell.table for cell in cells] == [name for name in TABLES for _ in range(2)]
-    assert all(cell.n == TABLES[cell.table].n for cell in cells)
+    for cell in cells:
+        assert cell.n == TABLES[cell.table].n
 
 
 def test_a_cell_is_the_screen_of_its_table():
     recorder = Recorder.ran(trial, cells_of(tables=NAME), "table", "method")
     final = recorder.finals[NAME, "screen"]
-    known = TABLES[NAME]
-    table, _ = known.sample(draws(0, NAME, known.n))
-    found = screen(table, "target", angles=known.angles)
-    assert final["true_discoveries"] + final["false_discoveries"] == len(found.relevant)
+    described = TABLES[NAME]
+    table, _ = described.sample(draws(0, NAME, described.n))
+    screened = screen(table, "target", angles=described.angles)
+    assert final["true_discoveries"] + final["false_discoveries"] == len(screened.relevant)
     assert final["dependent_columns"] == 6
-    assert final["true_discoveries"] == len({*found.relevant} & {*known.relevant})
-    assert final["intervals"] == len(known.columns)
+    assert final["true_discoveries"] == len({*screened.relevant} & {*described.relevant})
+    assert final["intervals"] == len(described.columns)
     assert 0 <= final["covering_intervals"] <= final["intervals"]
-    assert final["redundant_chosen"] <= final["redundant_found"] == len({*found.relevant} & {*known.spare})
+    assert final["redundant_chosen"] <= final["redundant_found"] == len({*screened.relevant} & {*described.spare})

@@ -30,7 +30,9 @@ def test_usable_information_of_pairs_is_between_that_of_the_hypothesis_and_the_t
         )
         for change in (standard, hypothesis_only, premise_only)
     )  # fmt: skip
-    told = hypothesis_information(0.3)
-    assert claim.value == pytest.approx(told, abs=5 * claim.standard_error + 0.03)  # 0.03: what fitting costs
+    hypothesis_nats = hypothesis_information(0.3)
+    assert claim.value == pytest.approx(
+        hypothesis_nats, abs=5 * claim.standard_error + 0.03
+    )  # 0.03: what fitting costs
     assert abs(premise.value) < 0.01
-    assert told + 5 * whole.standard_error < whole.value <= np.log(3)
+    assert hypothesis_nats + 5 * whole.standard_error < whole.value <= np.log(3)

@@ -24,13 +24,14 @@ def test_what_is_hidden_shows_less_and_what_is_not_is_kept():
     """Hidden from a linear network, whose own kind of family then finds less of it than where nothing is hidden, while
     neighbours still find it."""
     cells = plan(items="900", steps="150", adversary_steps="5", families="logistic,knn")
-    found = {cell.against: ran(cell)[0] for cell in cells}
-    plain, hidden = (found[name]["hidden/features/logistic_bits"] for name in ("nothing", "linear"))
+    finals = {cell.against: ran(cell)[0] for cell in cells}
+    plain = finals["nothing"]["hidden/features/logistic_bits"]
+    hidden = finals["linear"]["hidden/features/logistic_bits"]
     assert plain > 0.25
     assert hidden < 0.5 * plain
-    assert found["linear"]["hidden/features/knn_bits"] > 0.25
-    assert found["linear"]["kept/features/logistic_bits"] > 1.0
-    assert found["nothing"]["hidden/ceiling_bits"] == pytest.approx(1.0, abs=0.01)
+    assert finals["linear"]["hidden/features/knn_bits"] > 0.25
+    assert finals["linear"]["kept/features/logistic_bits"] > 1.0
+    assert finals["nothing"]["hidden/ceiling_bits"] == pytest.approx(1.0, abs=0.01)
 
 
 @pytest.fixture
@@ -56,7 +57,10 @@ def logged_model(monkeypatch):
 def test_blocks_of_a_logged_model_are_read_alone_and_together(logged_model):
     model, items = logged_model
     (cell,) = plan(studies="blocks")
-    assert (cell.source, cell.model, cell.data, cell.held_out) == ("abc", "nvae", "made up", 5)
+    assert cell.source == "abc"
+    assert cell.model == "nvae"
+    assert cell.data == "made up"
+    assert cell.held_out == 5
     metrics, table = ran(cell)
     assert set(table["block"]) == {"z_y", "z_x", "z_dy", "z_d", "all blocks"}
     assert metrics["n"] == 120

@@ -34,9 +34,9 @@ def make(store, depth, seed, profile="laptop", outcome=COMPLETE, status="FINISHE
     parent = "0" * 32
     machine = {"infoscope.host": HOST, MLFLOW_USER: USER, "mlflow.source.name": f"{FOLDER}/sweep.py --profile laptop",
                "mlflow.source.git.repoURL": f"https://{USER}:word@git.lab/x"}  # fmt: skip
-    own = {"version.torch": "2.9", "note": f"see {FOLDER}/notes.txt", CONSTANTS: json.dumps({"truth": 1.5})}
+    further = {"version.torch": "2.9", "note": f"see {FOLDER}/notes.txt", CONSTANTS: json.dumps({"truth": 1.5})}
     about = {PROFILE: profile, PARENT: parent, MLFLOW_RUN_NAME: f"depth={depth} seed={seed}"}
-    tags = tags_of(SWEEP.key(cell), cell, **{**own_tag(), **machine, **own, **about})
+    tags = tags_of(SWEEP.key(cell), cell, **{**own_tag(), **machine, **further, **about})
     run_id = client.create_run(store.experiment_id, start_time=start, tags=tags).info.run_id
     points = [Metric("error", 0.1 * seed, start, 0), Metric("none", math.nan, start + 7, 7),
               Metric("system/cpu_utilization_percentage", 3.0, start, 0)]  # fmt: skip

@@ -67,24 +67,15 @@ REFUSED = [
     ({"outcome": "failed"}, "got 'failed'"),
     ({"start": -1}, "its start"),
     ({"end": 2**60}, "its end"),
-    ({"end": True}, "its end"),
-    ({"tags": {}}, "no cell"),
+    (tagged(**{"infoscope.cells": "1"}), "tag infoscope.cells"),
     ({"tags": {CELL: '{"seed": {}}'}}, "no cell"),
     (tagged(**{"mlflow.parentRunId": "x"}), "tag mlflow.parentRunId"),
     (tagged(**{"mlflow.note.content": "![x](http://x)"}), "tag mlflow.note.content"),
-    (tagged(**{"infoscope.cells": "1"}), "tag infoscope.cells"),
     (tagged(**{"infoscope.key": "x"}), "tag infoscope.key"),
-    (tagged(a="\ud800"), "hex escape"),
-    (tagged(a="\0"), "tag a"),
     (tagged(a="x" * 9000), "8000"),
-    ({"params": {"x": 1}}, "its params x"),
     ({"metrics": {"/x": [[0, 0, 1]]}}, "name of a metric"),
-    ({"metrics": {"x": []}}, "its metrics x: "),
-    ({"metrics": {"x": [[0, 0]]}}, "its metrics x 0 2: Field required"),
-    ({"metrics": {"x": [[0.5, 0, 1]]}}, "its metrics x 0 0: "),
     ({"metrics": {"x": [[2**60, 0, 1]]}}, "its metrics x 0 0: "),
     ({"metrics": {"x": [[0, 0, "1"]]}}, "its metrics x 0 2: "),
-    ({"metrics": {"x": [[0, 0, True]]}}, "got True"),
     ({"inputs": [{"name": "x"}]}, "its inputs 0 digest: "),
     ({"more": 1}, "its more: "),
 ]
@@ -117,11 +108,9 @@ def test_only_values_that_are_no_numbers_are_null(value):
 
 
 FOREIGN = {
-    "empty": (b"", "its format: "),
     "plain": (b"not compressed", "gzip"),
     "list": (gzip.compress(b"[1]\n"), "an object, got [1]"),
     "other": (gzip.compress(b"{}\n"), "its format: "),
-    "torn": (gzip.compress(b"{"), "Invalid JSON"),
     "deep": (gzip.compress(b"[" * 100_000), "recursion"),
     "binary": (gzip.compress(b"\xff\xfe"), "decode"),
     "bomb": (gzip.compress(b" " * (65 << 20)), "64 MiB"),
@@ -159,7 +148,7 @@ def test_runs_that_could_not_be_read_again_leave_the_file_unchanged(tmp_path):
         with pytest.raises(ValueError, match=word):
             write_archive(path, "toy", [RUN, RUN.model_copy(update={"key": "b"} | wrong)])
     assert path.read_bytes() == before
-    assert [found.name for found in tmp_path.iterdir()] == [path.name]
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
 
 def test_what_is_printed_of_a_file_has_no_control_characters():

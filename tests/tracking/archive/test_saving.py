@@ -6,7 +6,6 @@ import json
 import pytest
 from mlflow.entities import Metric
 
-from infoscope.tracking import notes
 from infoscope.tracking.archive.format import read_archive
 from infoscope.tracking.archive.saving import save
 from infoscope.tracking.tags import CURVES
@@ -83,10 +82,3 @@ def test_a_file_is_not_replaced_by_one_with_fewer_runs(made, tmp_path):
     with refused(code="file"):
         save("made", path)
     assert path.read_bytes() == b"mine"
-
-
-def test_the_description_of_loaded_runs_is_a_text_and_no_link():
-    text = notes.loaded_note("A question.", "[x](http://x) 0123", 3, "7", "parent")
-    assert "`[x](http://x) 0123`" in text
-    assert text.startswith("A question.")
-    assert "3 cells" in text
