@@ -222,14 +222,12 @@ def in_part(experiment: str) -> str:
     """How much of the full setting was run; nothing where that is all of it."""
     (cells,) = status([experiment], FULL)
     done = cells.counts.get("done", 0)
-    more = f"`{make_command(experiment, FULL)}` goes on where it stopped."
+    more = f"Run `{make_command(experiment, FULL)}` to continue."
     if cells.cells is None:  # its note may name folders of this machine
-        return (
-            f"**{IN_PART}{done:,} cells**; of how many cannot be said without all the data of the full setting. {more}"
-        )
+        return f"**{IN_PART}{done:,} cells**; the total is unknown, as the full data are not installed. {more}"
     if done >= cells.cells:
         return ""
-    return f"**{IN_PART}{done:,} of {cells.cells:,} cells** of the full setting; {more}"
+    return f"**{IN_PART}{done:,} of {cells.cells:,} cells** of the full setting. {more}"
 
 
 def table(header: Iterable[str], rows: Iterable[Sequence[object]]) -> str:

@@ -112,8 +112,8 @@ def table(found: Sequence[Answer], data: OwnData, pairs: Pairs, name: str) -> Re
     caption = [
         f"Mutual information of x ({named(data.variables[0])}) and y ({named(data.variables[1])}) of {name}, bits, "
         f"n = {pairs.n:,} rows{groups}; x is {pairs.x.kind}, y is {pairs.y.kind}.{first_row} The interval of the "
-        "reading is for the true value; that of a single estimator is for its sampling error, without bias (±: "
-        "standard error).",
+        "reading is for the true value; the interval of a single estimator is for its sampling error, without bias "
+        "(±: standard error).",
         *pairs.notes,
         *_whole_numbers(data, pairs),
         *notes,

@@ -191,7 +191,7 @@ def differences(result: Result) -> list[str]:
         sentences.append(
             f"{ours['sure'].sum()} of {with_error} figures differ from the paper's beyond sampling error (95 %, "
             f"Student's t), {len(large)} of these by more than {LARGE:.0%}{below}; the paper's "
-            "are one run each, published without error, whose scatter is taken to be that of one of our runs."
+            "are one run each, published without error, and are assumed to scatter like one of our runs."
         )
     without_error = len(ours) - with_error
     if without_error:
@@ -235,7 +235,7 @@ def reasons(rows: pd.DataFrame) -> Iterator[str]:
     """What is known to make the figures of these rows differ."""
     if "text" in set(rows["domain"]):
         yield (
-            "Text: both score a nominal truth, that of the labels; how much of it there is to find depends on the "
+            "Text: both score a nominal truth, the MI of the labels; how much of it can be found depends on the "
             "embeddings."
         )
     if {"mse_bits2", "oracle_critic_mse_bits2"} <= set(rows):

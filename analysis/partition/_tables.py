@@ -299,7 +299,7 @@ def in_range(kind: str, trainings: Sequence[Evaluation], quantity: str, low: flo
         reason = "; ".join(dict.fromkeys(notes))
         if ABSENT in reason:
             reason = ABSENT
-        return Claim(statement, "undecided", f"{reason}: there is no such block, and what is not there is not 0.")
+        return Claim(statement, "undecided", f"{reason}: there is no such block.")
     evidence = (
         f"{plus_minus(mean.value, mean.standard_error)}{unit} (95 % interval {mean.low:.3f} to {mean.high:.3f} "
         f"{within(len(trainings))}, by classifiers){as_numbers(trainings, quantity)}"

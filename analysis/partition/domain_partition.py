@@ -176,10 +176,10 @@ def described(runs: pd.DataFrame) -> list[str]:
     inside = ranged(runs["in_domain_accuracy/items"])
     outside = ranged(runs["out_of_domain_accuracy/items"])
     return [
-        "Accuracy, mean ± standard error over seeds (each draws data, split, first weights and order of training); the "
-        "difference from plain risk minimisation (erm) is paired within seeds. Mean over domains, each counting the "
-        "same. Batches of irm have as many items of each domain, those of erm are drawn from all. Domain: accuracy on "
-        "the domain (never read: the model has no such output; for dann it is the adversary's).",
+        "Accuracy, mean ± standard error over seeds (each draws data, split, first weights and order of training); "
+        "the difference from plain risk minimisation (erm) is paired within seeds. Mean over domains, each counting "
+        "the same. Batches of irm have as many items of each domain, batches of erm are drawn from all. Domain: "
+        "accuracy on the domain (never read: the model has no such output; for dann it is the adversary's).",
         "The worst of several is a minimum and so biased downwards; n: its items, mean over trainings. In brackets: "
         "each training has a 95 % interval for whichever is truly the worst, the least ends of intervals that hold "
         "together for all domains, or for every class in every domain (Bonferroni; Clopper-Pearson, of items in groups "

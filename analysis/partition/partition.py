@@ -126,7 +126,7 @@ def results(outcome: Outcome) -> list[Result]:
         "Paired differences a - b of models that were trained on the same data and evaluated on the same items, by "
         "classifiers: mean ± standard error over trainings (seeds) with a 95 % interval (Student t), and of how many "
         "single pairs of trained models the sign is sure over items (adjusted over all quantities and pairs of a seed, "
-        "Holm). Where an interval over trainings is wide, more seeds are needed, not more items. Here the pairs with "
+        "Holm). A wide interval over trainings needs more seeds, not more items. Here the pairs with "
         f"{over['a'].iloc[0]}, means with means and draws with draws; every pair and quantity is in the CSV file."
     )
     text = tables.differences_text(over, within)
@@ -144,7 +144,7 @@ def published_result(figures: pd.DataFrame, evaluations: Sequence[Evaluation]) -
     for name in ("published", AS_NUMBERS, CLASSIFIER):
         text[name] = plus_minus_column(beside, name, tables.ABSENT)
     caption = [
-        "Published figures are those of one run without errors, and not comparable with ours.",
+        "Published figures are of one run, without errors, and not comparable with ours.",
         "Bits. They are written into the code of the NVAE experiments, which differ in the estimate (labels as "
         "numbers, k = 7; ours in the same way with another k beside it), the networks, the training and the items.",
     ]

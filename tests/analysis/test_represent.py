@@ -91,7 +91,7 @@ def test_blocks_by_prefix_array_or_column(here):
         (["--targets", "class", "--x", "class"], "X"),
         (["--targets", "class"], "X"),  # the site is text
         (["--targets", "class", "--x", "z*", "--seed", "-1"], "--seed"),
-        (["--targets", "same", "--x", "z*"], "nothing about same"),
+        (["--targets", "same", "--x", "z*"], "same: the target has only one class"),
         (["--targets", "class", "--row", "x"], "No such option '--row'"),
     ],
 )

@@ -35,14 +35,14 @@ def test_a_series_is_seen_and_how_long_it_remembers(coefficient, lags):
     """Of 500 pairs the successor is nearer in 65 % (0.7) and more: over 6 standard errors on each side."""
     seen = found(autoregression(coefficient, seed=1), autoregression(coefficient, columns=3, seed=2))
     assert min(seen.errors) > 6 and lags[0] <= seen.lag <= lags[1]
-    assert f"one row in {seen.lag}" in str(seen)
+    assert f"keep every {seen.lag}" in str(seen)
     thinned = [autoregression(coefficient, n=200 * seen.lag, seed=seed)[:: seen.lag] for seed in (1, 2)]
     assert found(*thinned) is None
 
 
 def test_a_walk_is_alike_as_far_as_can_be_asked():
     seen = found(*(np.cumsum(draws(seed).standard_normal(N)) for seed in (1, 2)))
-    assert seen.lag is None and "may be kept" not in str(seen)
+    assert seen.lag is None and "keep every" not in str(seen)
 
 
 def in_turn(units, share, columns=1, n=N, seed=0):

@@ -140,7 +140,7 @@ def test_the_sentence_of_a_sample(name, sentence):
         assert one.high > 0 and one.unit == "share of H(scale)"
     if name == "dependent":
         (through,) = [line for line in found.answers if line.startswith("b informs about shape (")]
-        assert through.endswith("%) only as far as scale does.")
+        assert through.endswith("%) only because scale does.")
 
 
 def hidden(columns, seed=1, n=150):

@@ -169,8 +169,8 @@ def _ordered(points: Values, codes: Values) -> tuple[Values, Values, Values, Val
 
 @numba.njit(cache=True, nogil=True)
 def _nearest(ordered, at, named, found, ids):
-    """Fills the nearest distances to the row at a place, ascending, and their rows: of equal ones the first where they
-    are to be named, else any. Returns how many there are.
+    """Fills the ascending distances to the nearest rows, and their ids; returns their number. Ties are broken by row
+    order if ids are requested.
     """
     points, rows, _, ends = ordered
     most, held, (start, end) = len(found), 0, ends[at]

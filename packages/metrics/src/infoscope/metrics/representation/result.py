@@ -34,8 +34,8 @@ _PART = re.compile(r"z_?(dy|d|y|x)(?![a-z])", re.IGNORECASE)  # names such as z_
 _ALMOST = 0.9  # share of a block's information beyond which a sentence calls a part of it almost all
 _MEANING = (
     "Usable information is what the two families of predictors use on held-out rows, a lower bound on the information. "
-    "Its interval extends to what more training rows could add, at most to H(target), the entropy of the target; where "
-    "none is detected, to the upper limit of the information.",
+    "Its interval extends to what more training rows could add, at most to H(target), the entropy of the target; "
+    "if no information is detected, it extends to the upper limit of the reading.",
     "Information: the 95 % interval for the true value, calibrated on simulated data; grade A: narrow, B: wide, C: the "
     "data differ from everything simulated.",
     "Unique, redundant and synergistic compare a block with all others, by usable information: the value of Williams & "

@@ -33,7 +33,7 @@ COLUMNS = {  # of `table`, in bits where the name says so
     "dependent": "whether q is at most the level", "chosen": "its place among the columns that each add something",
     "adds_bits": "information beyond the (other) chosen ones", "adds_low_bits": "its 95 % interval",
     "adds_high_bits": "its other end", "p_beyond": "of independence given the (other) chosen ones",
-    "like": "the chosen column that it depends on most, where it adds nothing",
+    "like": "the chosen column that it depends on most, if it adds nothing to the chosen",
 }  # fmt: skip
 
 
@@ -150,15 +150,15 @@ class Screen(InNotebook):
         ]
         if (self.table["dependent"] & (self.table["low_bits"] <= 0)).any():
             meaning.append(
-                "An interval that begins at 0 where q is small: they depend by the test, but weakly, by at most the "
-                "upper end."
+                "An interval that begins at 0 with a small q: the test detects a weak dependence, of at most the upper "
+                "limit."
             )
         if self.chosen:
             meaning.append(
-                "Chosen: 1, 2, ... in the order of the choice; each adds information to the others. Like: it depends "
-                f"on {self.target} but adds nothing detectable to the chosen columns, of which it depends most on this "
-                "one. Adds: information beyond the (other) chosen columns, as of normal variables; columns are chosen "
-                "by a test, so this interval may begin below 0."
+                "Chosen: 1, 2, ... in the order of the choice; each adds information to the others. Like: the chosen "
+                f"column that this one depends on most; it adds nothing detectable about {self.target} to the chosen "
+                "ones. Adds: information beyond the (other) chosen columns, as of normal variables; columns are "
+                "chosen by a test, so this interval may begin below 0."
             )
         return {"What the numbers mean": meaning} | ({"What to doubt": list(self.notes)} if self.notes else {})
 

@@ -49,7 +49,7 @@ def token_artefacts(
     frequent = set(frequency.index[frequency >= require_int("least_frequency", least_frequency, 1)])
     if not frequent:
         raise OutOfRange(
-            f"least_frequency must be at most that of the most frequent token, "
+            f"least_frequency must be at most the count of the most frequent token, "
             f"{int(frequency.max()) if len(frequency) else 0}, got {least_frequency}."
         )
     whole_surprise = surprises(predictor, [SPACE.join(own) or SPACE for own in split], codes, batch)
