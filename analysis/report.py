@@ -130,7 +130,7 @@ def picture(result: Result) -> Picture:
 
 
 def compared(figures: pd.DataFrame) -> pd.DataFrame:
-    """A row for each figure beside which there is one of the paper's: `column`, `place` and `row` of the table, `ours`
+    """A row for each figure that the paper has, too: `column`, `place` and `row` of the table, `ours`
     with `error` and `runs`, the `paper`'s, the `part` of the paper's by which they differ, and whether it is `sure`.
 
     Difference / standard error has Student's t distribution with runs - 1 degrees of freedom, at equal scatter.
@@ -232,7 +232,7 @@ def _spoken(name: str) -> str:
 
 
 def reasons(rows: pd.DataFrame) -> Iterator[str]:
-    """What is known to make the figures of these rows differ."""
+    """Known reasons for differences of the figures in these rows."""
     if "text" in set(rows["domain"]):
         yield (
             "Text: both score a nominal truth, the MI of the labels; how much of it can be found depends on the "

@@ -133,7 +133,7 @@ class OwnLabels(OwnFile):
 
     @property
     def texts(self) -> list[str]:
-        """What is shown of each item: its texts, or else its row."""
+        """Text shown for each item: its texts, or else its row."""
         words = None if self.x is None else self.x.select_dtypes(exclude=["number", "bool"])
         if words is None or words.empty:
             return [f"row {row + 1}" for row in self.rows]

@@ -297,7 +297,7 @@ def elsewhere(runs: pd.DataFrame, words: list[str]) -> Result:
 
 
 def differences(row: dict, ours: pd.Series) -> Iterator[str]:
-    """In what our setting differs from that of a published figure, as far as it is stated."""
+    """Differences of our setting from a published figure's, as far as it is stated."""
     if ours["data"] != "dsprites-full" or ours["every_orientation"] > 1 or ours["every_position"] > 1:
         yield f"data ({ours['data']})"
     if ours["resolution"] != 64:

@@ -80,7 +80,7 @@ def add_change(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def invertible_table(evidence: Evidence) -> Result:
-    """Estimates behind every invertible network, and their change from that of the data."""
+    """Estimates behind every invertible network, and their change from the data's estimate."""
     titles = TITLES | CHANGES
     figures = evidence.figures(WHOLE, titles)
     changes = figures.loc[figures["encoder"] != "identity", "change_bits"].dropna()

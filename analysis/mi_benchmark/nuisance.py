@@ -96,7 +96,7 @@ def threshold_claim(truth: str, rows: pd.DataFrame) -> Claim:
 
 
 def decodable_claim(decoded: pd.DataFrame) -> Claim:
-    """Whether the decodable MI at every eta is that without nuisance, within a margin, by its 95 % intervals."""
+    """Whether the decodable MI at every eta equals the one without nuisance, within a margin, by its 95 % intervals."""
     statement = "The nuisance does not change the true MI: the decodable MI is the same with and without it."
     if decoded.empty:
         return Claim(statement, "undecided", NOT_DECODED)

@@ -132,7 +132,7 @@ def cell_text(row: pd.Series, column: str, missing: str = NO_NUMBER) -> str:
 
 
 def gains(runs: pd.DataFrame, model: str) -> np.ndarray:
-    """Accuracy on held-out domains less that of plain risk minimisation, by seed; one NaN without any."""
+    """Accuracy on held-out domains minus plain risk minimisation's, by seed; one NaN without any."""
     by_seed = runs.pivot_table("out_of_domain_accuracy/average", ["seed", "held_out"], "model")
     if model != BASELINE and BASELINE in by_seed:
         difference = (by_seed[model] - by_seed[BASELINE]).dropna()
@@ -193,7 +193,7 @@ def described(runs: pd.DataFrame) -> list[str]:
 
 
 def reference_notes(runs: pd.DataFrame) -> list[str]:
-    """In what these runs differ from those of the published figures; or that there are none."""
+    """Differences of these runs from the published ones, or a note that there are none."""
     first = runs.iloc[0]
     data = first["data"]
     accuracies = published("domain_accuracies")

@@ -91,7 +91,7 @@ def outcome(models: Sequence[Candidate], arguments: SimpleNamespace) -> Outcome:
 
 
 def evaluations_of(candidate: Candidate, effort: Effort, arguments: SimpleNamespace) -> list[Evaluation]:
-    """The evaluations of one model: of its means, and where they are asked for and it has a posterior, of draws."""
+    """The evaluations of one model: of its means and, if requested and the model has a posterior, of draws."""
     model = loaded(candidate)
     items = items_of(candidate, arguments.data, arguments.split)
     evaluations = []
@@ -152,7 +152,7 @@ def published_result(figures: pd.DataFrame, evaluations: Sequence[Evaluation]) -
 
 
 def caption(outcome: Outcome, figures: pd.DataFrame) -> list[str]:
-    """What is measured of what, with which limits."""
+    """The caption: measured quantities and their limits."""
     evaluations = outcome.evaluations
     family = evaluations[0].report.settings["family"]
     items = ranged([evaluation.report.n for evaluation in evaluations])

@@ -72,7 +72,7 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
 
 
 def information(measured: pd.DataFrame, family: str | None, words: list[str]) -> Result:
-    """V-information by data, input and family beside the published; with figure 1 of the paper."""
+    """V-information by data, input and family, next to published values; with figure 1 of the paper."""
     rows = []
     for group, members in measured.groupby(GROUP, sort=False):
         rows.append(row_of(dict(zip(GROUP, group)), members))
@@ -152,7 +152,7 @@ def papers_figure(data: str, transformation: str) -> tuple[float, float]:
 
 
 def comparability(runs: pd.DataFrame) -> str:
-    """What must be the same for the levels to compare with BERT-base's, and is not."""
+    """Differences from BERT-base's setting that prevent a comparison of levels."""
     beside = runs[runs["data"].isin(PAPERS) & (runs["estimator"] == "held-out")]
     if beside.empty:
         return "None of these data sets is in the paper: nothing to compare with."

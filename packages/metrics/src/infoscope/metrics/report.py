@@ -55,7 +55,7 @@ class ReportRow:
         return list(dict.fromkeys(filter(None, codes)))
 
     def figures(self) -> dict[str, object]:
-        """Its line in the file: what, of what, `COLUMNS`, codes, what it says."""
+        """The estimate's line in the file: measure, subject, `COLUMNS`, codes of notes, text."""
         return {"what": self.what, **self.of, **row(self.shown), "codes": "; ".join(self.codes), "says": self.meaning}
 
     def cells(self) -> dict[str, str]:
@@ -120,12 +120,12 @@ class Report(InNotebook):
 
     @property
     def details(self) -> Details:
-        """What is beyond `answers` and `text`, by title: tables and lines."""
+        """Tables and lines in addition to `answers` and `text`, by title."""
         details = {**self.more, DOUBTS: list(self.doubts)}
         return {title: content for title, content in details.items() if len(content)}
 
     def find(self, what: str, **of: str) -> Estimate:
-        """A number by its measure and what it is of. KeyError: there is none."""
+        """The number with this measure and subject. KeyError: there is none."""
         for one in self.record:
             if one.what == what and of.items() <= dict(one.of).items():
                 return one.estimate

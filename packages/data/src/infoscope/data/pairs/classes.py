@@ -17,7 +17,7 @@ from infoscope.sources import LabelledPairs, Pairs
 
 
 class _SharedClasses:
-    """Items x and y of `sources` fair classes each, of which the channel flips some."""
+    """Items x and y of `sources` fair classes each; the channel flips some classes."""
 
     def __init__(self, sources: int, crossover: float) -> None:
         self.sources = sources
@@ -118,7 +118,7 @@ class TextPairs(_SharedClasses):
 
 
 class MixedPairs(_SharedClasses):
-    """An image of patches beside a concatenation of embeddings (the benchmark, figure 9 and supplement C).
+    """An image of patches and a concatenation of embeddings (the benchmark, figure 9 and supplement C).
 
     x is composed as in ImagePairs, y as in TextPairs; patch p of x and vector p of y have the same class, or another
     with the crossover probability: sources * (ln 2 - H(crossover)) nats. x is resized to `size`, by default to as many

@@ -137,8 +137,8 @@ def parity_of_signs(columns: int, signs: int = 2, wrong: float = 0.1) -> Case:
 
 
 def sparse_table(levels: int = 40, copied: float = 0.5) -> Case:
-    """Two categories of `levels` values of uneven shares, of which one is a relabelled copy of the other, or drawn
-    anew: 1,600 cells, so that most hold a row or none.
+    """Two categories of `levels` values of uneven shares, one is a relabelled copy of the other, or drawn
+    independently: 1,600 cells, so that most hold a row or none.
     """
     shares = 1 / np.arange(1, levels + 1)
     shares /= shares.sum()

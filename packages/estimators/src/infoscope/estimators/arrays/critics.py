@@ -138,7 +138,7 @@ class CriticMethod(Described):
         return _combined(self, bound, pairs, folds)
 
     def work(self, columns: int) -> int:
-        """Multiplications that decide on the number of threads: a sixteenth of those of a layer in a step."""
+        """Multiplications that decide on the number of threads: a sixteenth of a layer's in a step."""
         return self.batch * self.width * max(self.batch, self.width, columns) // 16
 
     def _fold(self, fold: int, bound: Bound, pairs: Pairs, part: Split, generator: np.random.Generator) -> _Fold:

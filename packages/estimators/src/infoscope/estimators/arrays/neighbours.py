@@ -103,7 +103,7 @@ def _mean_of_draws(each: list[Estimate], notes: tuple[str, ...]) -> Estimate:
 
 @dataclass(frozen=True)
 class Ksg2(Ksg):
-    """KSG 2: rectangles instead of squares. Settings as those of `Ksg`."""
+    """KSG 2: rectangles instead of squares. Settings as in `Ksg`."""
 
     name: ClassVar[str] = "ksg-2"
     takes: ClassVar[str] = NUMBERS

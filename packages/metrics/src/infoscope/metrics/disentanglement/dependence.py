@@ -1,5 +1,6 @@
-"""What single columns and pairs hold of a factor: by themselves, or because factors depend on one another; and what
-they could hold where nothing is found."""
+"""Information in single columns and pairs about a factor, its part due to dependent factors, and upper limits where
+none is found.
+"""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ class PartitionReport(Report):
 
     @property
     def record(self) -> list[ReportRow]:
-        """Every quantity and score by every route; those of nearest neighbours that were tested say so."""
+        """Every quantity and score by every route; tested nearest-neighbour quantities are marked."""
         rows = []
         for route in self.routes:
             estimates = {**self.figures[route], **self.shares[route]}
@@ -148,7 +148,7 @@ class PartitionReport(Report):
 
     @property
     def answers(self) -> list[str]:
-        """What leaks and what to do about it, or the upper limits where nothing does, in sentences.
+        """Leaks and remedies in sentences, or upper limits if no leak is detected.
 
         A leak is information whose 95 % interval lies above 0.
         """
@@ -185,7 +185,7 @@ class PartitionReport(Report):
 
     @property
     def text(self) -> pd.DataFrame:
-        """The scores by the route `main`, and the tests, each with what it says."""
+        """The scores by the route `main`, and the tests, each with its meaning."""
         cells = {(row.of["route"], row.what): row.cells() for row in self.record}
         scores = [(self.main, name) for name in SAYS]
         tests = [(NEIGHBOURS, name) for name in self.tests]

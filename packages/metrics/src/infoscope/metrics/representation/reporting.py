@@ -272,7 +272,7 @@ def _require_classes(outcome: Outcome, groups: NDArray[np.int64]) -> None:
     if outcome.classes is None:
         return
     if outcome.classes == 1:
-        raise ValueError(f"the target has only one class in {outcome.n:,} rows.")
+        raise ValueError(f"the target has only one class in all {outcome.n:,} rows.")
     members = np.unique(np.stack([outcome.values, groups]), axis=1)[0]
     lone = np.flatnonzero(np.bincount(members) < 2)
     if not len(lone):

@@ -72,7 +72,7 @@ class Screen(InNotebook):
 
     @property
     def chosen(self) -> list[str]:
-        """Of a target: the columns that each add something to the others, in the order of the choice."""
+        """Columns that each add information about the target to the others, in the order of the choice."""
         return list(self.table.dropna(subset="chosen").sort_values("chosen")["column"]) if self.target else []
 
     def matrix(self, value: str = "bits") -> pd.DataFrame:
@@ -89,7 +89,7 @@ class Screen(InNotebook):
 
     @property
     def clusters(self) -> list[list[str]]:
-        """Of every pair: groups of columns that share as much as normal variables of correlation 0.5 on average."""
+        """Groups of columns that share on average as much as normal variables of correlation 0.5; for all pairs."""
         return [] if self.target else [names for names in self._clusters(1 - CLUSTER_CORRELATION) if len(names) > 1]
 
     def _clusters(self, distance: float) -> list[list[str]]:

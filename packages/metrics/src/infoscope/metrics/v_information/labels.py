@@ -215,7 +215,7 @@ class LabelReport(Report):
 
     @property
     def doubts(self) -> list[str]:
-        """What was left out, what is assumed, and whether the model can use too little."""
+        """Notes on classes left out, on assumptions, and on a model that can use too little."""
         width = self.wrong.high - self.wrong.low
         doubts = [*self.notes, ASSUMPTION]
         if width > MAX_WIDTH * self.n:
