@@ -1,6 +1,7 @@
 """In which column of a code of your own each factor is: a verdict, a map of columns and factors, scores.
 
-DATA is a table or a .npz with a row for each item. X names the columns of the code (PREFIX*: all that begin so),
+DATA is a table or a .npz with a row for each item. X names the columns of the code (PREFIX*: all columns whose names
+start with PREFIX),
 FACTORS what was varied: categories, or numbers, which are cut into ten parts. Written: a table, a figure, one page to
 send, and one run in MLflow.
 """

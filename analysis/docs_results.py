@@ -98,7 +98,7 @@ def lost_cells(path: Path, experiment: str) -> str:
 
 
 def facts_on(path: Path) -> list[dict]:
-    """What a page says of its profiles to the list of all; nothing if there is no page."""
+    """Facts of a page's profiles for the list of all pages; empty without a page."""
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     return [json.loads(facts) for facts in FACTS.findall(text)]
 
@@ -193,7 +193,7 @@ def write_files(result: Result, stem: str) -> tuple[str, str]:
 
 
 def facts(profile: str, part: Section, runs: pd.DataFrame) -> dict:
-    """What a page says of one profile to the list of all: cells, and what stands beside published tables."""
+    """Facts of one profile for the list of all pages: cells, and comparisons with published tables."""
     beside = []
     for picture in part.pictures:
         result = picture.result
@@ -222,14 +222,12 @@ def in_part(experiment: str) -> str:
     """How much of the full setting was run; nothing where that is all of it."""
     (cells,) = status([experiment], FULL)
     done = cells.counts.get("done", 0)
-    more = f"`{make_command(experiment, FULL)}` goes on where it stopped."
+    more = f"Run `{make_command(experiment, FULL)}` to continue."
     if cells.cells is None:  # its note may name folders of this machine
-        return (
-            f"**{IN_PART}{done:,} cells**; of how many cannot be said without all the data of the full setting. {more}"
-        )
+        return f"**{IN_PART}{done:,} cells**; the total is unknown, as the full data are not installed. {more}"
     if done >= cells.cells:
         return ""
-    return f"**{IN_PART}{done:,} of {cells.cells:,} cells** of the full setting; {more}"
+    return f"**{IN_PART}{done:,} of {cells.cells:,} cells** of the full setting. {more}"
 
 
 def table(header: Iterable[str], rows: Iterable[Sequence[object]]) -> str:

@@ -1,7 +1,8 @@
 """Which labels of your own data are wrong, how many, and how much of the label a model can use.
 
-DATA is a table or a .npz. X names its columns of texts, numbers or embeddings (PREFIX*: all that begin so), TARGET that
-of the labels. The model is logistic regression, of texts on TF-IDF weights; MODEL is a folder of a transformers encoder
+DATA is a table or a .npz. X names its columns of texts, numbers or embeddings (PREFIX*: all columns whose names start
+with PREFIX), TARGET the column of labels. The model is logistic regression, of texts on TF-IDF weights; MODEL is a
+folder of a transformers encoder
 instead. PROBABILITIES is a file of held-out class probabilities, or log probabilities, of a model of your own: a .npz,
 a table with a column for each class, or a .jsonl of a language model, a line for each item:
 
@@ -40,7 +41,7 @@ from infoscope.files import json_object, lines, read_arrays
 from infoscope.metrics.v_information.labels import report
 
 EXPERIMENT = "labels"
-SIDES = {"x": "PREFIX*: all that begin so; default: all other columns"}
+SIDES = {"x": "PREFIX*: all columns whose names start with PREFIX; default: all other columns"}
 UNUSED = ("continuous", "angles", "shuffle")  # options of other commands on a file
 RECORDED = ("wrong labels", "usable information", "usable share", "lost information", "wrong labels by cleanlab")
 LOG = ("label", "options", "text", "fold", "group")  # fields of a line of a .jsonl, the first two in all
@@ -63,7 +64,7 @@ def read_log(path: Path) -> dict[str, Any]:
         if not isinstance(item.get("options"), Mapping) or "label" not in item:
             raise UnreadableFile(f"{start}, got {', '.join(item)}.")
         if item["options"].keys() != (items or [item])[0]["options"].keys():
-            raise UnreadableFile(f"{start}, those of the first line, got {', '.join(item['options'])}.")
+            raise UnreadableFile(f"{start}, the same as in the first line, got {', '.join(item['options'])}.")
         items.append(item)
     if not items:
         raise UnreadableFile(f"{path} must have lines, got none.")

@@ -41,7 +41,7 @@ DEFAULTS = {"numbers": ("ksg", "gcmi"), "labels": ("ksg", "classifier"), "catego
 
 @dataclass(frozen=True)
 class Answer:
-    """What one method gave, in bits, and how long it took; no value where it could not be used, and why."""
+    """Estimate of one method in bits, and seconds; or no value, and the reason."""
 
     method: str
     estimate: Estimate
@@ -87,7 +87,7 @@ def size_of(found: Reading) -> str:
 
 
 def graded(found: Reading) -> str:
-    """What its grade means for the reader, in one sentence."""
+    """The meaning of a reading's grade, in one sentence."""
     reasons = " ".join(found.notes[-1:])
     quoted = "its upper limit" if found.low == 0 else "the value with it"
     meaning = {
@@ -112,8 +112,8 @@ def table(found: Sequence[Answer], data: OwnData, pairs: Pairs, name: str) -> Re
     caption = [
         f"Mutual information of x ({named(data.variables[0])}) and y ({named(data.variables[1])}) of {name}, bits, "
         f"n = {pairs.n:,} rows{groups}; x is {pairs.x.kind}, y is {pairs.y.kind}.{first_row} The interval of the "
-        "reading is for the true value; that of a single estimator is for its sampling error, without bias (±: "
-        "standard error).",
+        "reading is for the true value; the interval of a single estimator is for its sampling error, without bias "
+        "(±: standard error).",
         *pairs.notes,
         *_whole_numbers(data, pairs),
         *notes,

@@ -130,7 +130,7 @@ def picture(result: Result) -> Picture:
 
 
 def compared(figures: pd.DataFrame) -> pd.DataFrame:
-    """A row for each figure beside which there is one of the paper's: `column`, `place` and `row` of the table, `ours`
+    """A row for each figure that the paper has, too: `column`, `place` and `row` of the table, `ours`
     with `error` and `runs`, the `paper`'s, the `part` of the paper's by which they differ, and whether it is `sure`.
 
     Difference / standard error has Student's t distribution with runs - 1 degrees of freedom, at equal scatter.
@@ -191,7 +191,7 @@ def differences(result: Result) -> list[str]:
         sentences.append(
             f"{ours['sure'].sum()} of {with_error} figures differ from the paper's beyond sampling error (95 %, "
             f"Student's t), {len(large)} of these by more than {LARGE:.0%}{below}; the paper's "
-            "are one run each, published without error, whose scatter is taken to be that of one of our runs."
+            "are one run each, published without error, and are assumed to scatter like one of our runs."
         )
     without_error = len(ours) - with_error
     if without_error:
@@ -232,10 +232,10 @@ def _spoken(name: str) -> str:
 
 
 def reasons(rows: pd.DataFrame) -> Iterator[str]:
-    """What is known to make the figures of these rows differ."""
+    """Known reasons for differences of the figures in these rows."""
     if "text" in set(rows["domain"]):
         yield (
-            "Text: both score a nominal truth, that of the labels; how much of it there is to find depends on the "
+            "Text: both score a nominal truth, the MI of the labels; how much of it can be found depends on the "
             "embeddings."
         )
     if {"mse_bits2", "oracle_critic_mse_bits2"} <= set(rows):

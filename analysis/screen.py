@@ -1,7 +1,8 @@
 """Which columns of a table of your own depend on a target, or on each other, by how many bits, and which to keep.
 
 DATA is a table or a .npz, or examples/NAME. TARGET names the column that every other one is compared with;
-without it all pairs of columns are. X names the columns to take (PREFIX*: all that begin so; default: all).
+without it all pairs of columns are. X names the columns to take (PREFIX*: all columns whose names start with PREFIX;
+default: all).
 GIVEN=age,sex tests and reads every pair given these columns. With TIME=t or SERIES=yes the answer is which column leads
 which, in time. A missing value leaves its row out of the pairs that it is
 in; names and free texts are left out. Written: a table, a figure, one page to send, and one run in MLflow.
@@ -36,7 +37,7 @@ from infoscope.errors import InvalidInput, WrongType
 from infoscope.metrics.screening import Screen, screen
 
 EXPERIMENT = "screen"
-SIDES = {"x": "PREFIX*: all that begin so; default: all", "given": CONDITIONS}
+SIDES = {"x": "PREFIX*: all columns whose names start with PREFIX; default: all", "given": CONDITIONS}
 FEWEST = 10  # rows that are shown where nothing depends
 
 

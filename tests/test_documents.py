@@ -23,14 +23,14 @@ def blocks(path, marked):
     return re.findall(rf"```python{marked}\n(.*?)```", path.read_text(), re.DOTALL)
 
 
-PAGES = ("own-data", "python", "representation", "independence", "label-errors", "screening")
+PAGES = ("own-data", "python", "independence", "label-errors", "screening")
 SHOWN = [
     pytest.param(code, id=f"{name}-{number}")
     for name in ("README.md", *(f"docs/{page}.md" for page in PAGES))
     for number, code in enumerate(blocks(REPOSITORY / name, ""), 1)
     if name != "README.md" or "load_model" not in code  # tests/tracking/test_readme.py
 ]
-KINDS = ("angles", "counts", "classes", "images", "embeddings", "reading", "series")  # pages with one example
+KINDS = ("angles", "counts", "classes", "images", "embeddings", "reading", "series", "representation", "pid")
 RUN = [path for path in sorted((REPOSITORY / "docs").rglob("*.md")) if blocks(path, " exec.*?")]
 
 

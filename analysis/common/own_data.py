@@ -133,7 +133,7 @@ class OwnLabels(OwnFile):
 
     @property
     def texts(self) -> list[str]:
-        """What is shown of each item: its texts, or else its row."""
+        """Text shown for each item: its texts, or else its row."""
         words = None if self.x is None else self.x.select_dtypes(exclude=["number", "bool"])
         if words is None or words.empty:
             return [f"row {row + 1}" for row in self.rows]
@@ -148,9 +148,9 @@ ASKED = {  # in each experiment
     "screen": "Own data: which columns of a table depend on a target, or on each other?",
 }
 GRADES = "Grade A: narrow, B: wide, C: the data differ from everything simulated."
-CONDITIONS = "conditions: what is shared beyond them; PREFIX*: all that begin so"
+CONDITIONS = "conditions: what is shared beyond them; PREFIX*: all columns whose names start with PREFIX"
 SIDES = {
-    "x": "PREFIX*: all that begin so; default: array x, or all other columns",
+    "x": "PREFIX*: all columns whose names start with PREFIX; default: array x, or all other columns",
     "y": "default: y",
     "given": CONDITIONS,
 }
@@ -328,8 +328,9 @@ def read(
     gaps: bool = False,
     **types: Sequence[str],
 ) -> OwnData:
-    """x and y in a file, by columns of a table or arrays of a .npz; PREFIX*: all that begin so and that nothing else
-    names. Rows with missing values are left out. shuffle: in random order, the same every time. given: conditions.
+    """x and y in a file, by columns of a table or arrays of a .npz; PREFIX*: all columns whose names start with PREFIX
+    and that no other option names. Rows with missing values are left out. shuffle: in random order, the same every
+    time. given: conditions.
     time: of series. gaps: whether missing values are kept, as gaps of series. types: columns by type, as in `TYPES`.
 
     Raises InfoscopeError: an unreadable file, an unknown name, a column in two options, free text.

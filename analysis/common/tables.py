@@ -83,7 +83,7 @@ class Result:
 
     @property
     def finding(self) -> str:
-        """What the table shows, in one sentence."""
+        """The table's finding, in one sentence."""
         return self.caption.partition("\n")[0]
 
     @property
@@ -128,7 +128,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Page:
-    """What a page to send shows in addition to its results.
+    """Contents of a page to send, in addition to its results.
 
     title: the data's name, what is shown, its unit and n; answers: sentences; details: by title, tables or sentences;
     further: tables after the first, by title.

@@ -19,7 +19,7 @@ from sweeps.disentanglement.settings import TRAINING, WEIGHTS
 PUBLISHED = ("beta_vae", "factor_vae", "mig", "unibound")  # the scores of the paper
 SCORES = {key: REGISTRY[key].label for key in (*PUBLISHED, *REGISTRY) if REGISTRY[key].label}  # the paper's first
 TERMS = {"unique": "U", "redundant": "R", "synergistic": "C"}
-CROSSED = f"Where a lower bound is above its upper one, the table shows by how much: {APART}."
+CROSSED = f"The table shows by how much a lower bound is above its upper one: {APART}."
 WHOLE = {  # what is known of all latents together
     key: REGISTRY[key].title + (" (bits)" if REGISTRY[key].unit == "nats" else "")
     for key in ("informativeness", "latent_information", "total_correlation")

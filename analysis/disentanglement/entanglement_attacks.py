@@ -120,7 +120,7 @@ def redundancy_claims(where: str, runs: pd.DataFrame, strongest: float) -> list[
     for score in VOTES:
         change = changes(runs, strongest, score)
         what = change_name(SHOWN[score], strongest)
-        evidence = f"{what} {with_interval(change)}; not to fall is to fall by less than {FALL:g}."
+        evidence = f"{what} {with_interval(change)}; a fall is one of at least {FALL:g}."
         within = verdict(-change.high, -change.low, FALL)
         claims.append(Claim(f"{SHOWN[score]} does not fall ({where}).", within, evidence))
     return claims

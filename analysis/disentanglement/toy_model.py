@@ -185,8 +185,8 @@ def agreement(runs: pd.DataFrame, words: list[str]) -> Result:
         "Every mutual information of a factor and one latent, all others or all, estimated and exact: the difference "
         "in standard errors. Those of one run share their draws, so that their count is not one of independent tests.",
         f"{total:,} comparisons; by chance alone, one of them is beyond {limit:.2f} standard errors with a probability "
-        f"of at most {ALARM:.0%} (union bound, normal errors). Where an estimate has no spread (latents that are only "
-        f"noise) it is off by at most {without_spread:.1e} bits.",
+        f"of at most {ALARM:.0%} (union bound, normal errors). Estimates without spread (of latents that are only "
+        f"noise) are off by at most {without_spread:.1e} bits.",
         *words,
     ]
     verdict = "confirmed" if largest < limit else "contradicted"

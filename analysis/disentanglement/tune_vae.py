@@ -37,8 +37,8 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     measured = {name: SCORES[name] for name in MEASURED}
     data = ", ".join(sorted({tags.get("infoscope.data", newest["data"]) for tags in trials["tags"]}))
     notes = [
-        f"Judged, while training, by {LABELS[criterion]}. The scores are of the end, by other draws; ± is the error of "
-        "that measurement.",
+        f"Trials are judged during training by {LABELS[criterion]}. Scores are measured at the end by other draws; ± "
+        "is the error of this measurement.",
         f"Profile {newest['profile']}: {data}; up to {newest['steps']:,} steps; judged by {newest['judging_draws']:,} "
         f"draws, measured by {newest['draws']:,}; seed {newest['seed']}; code {versions(trials)}.",
     ]

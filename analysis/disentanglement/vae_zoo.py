@@ -57,8 +57,8 @@ from sweeps.disentanglement.settings import DATA_FIELDS, EFFORT, MODELS, WITHOUT
 SETTING = (*DATA_FIELDS, "latents", "channels", "hidden", *EFFORT)
 UNIT = "of H(y)"
 ESTIMATED = (
-    "Of the plain autoencoder (ae) MIG, UniBound and bounds are estimates by nearest neighbours: biased, and they can "
-    "contradict one another (a lower bound above its upper one), so that they do not compare with the exact ones."
+    "MIG, UniBound and bounds of the plain autoencoder (ae) are nearest-neighbour estimates: they are biased, can "
+    "contradict one another (a lower bound above its upper one), and do not compare with the exact ones."
 )
 
 
@@ -297,7 +297,7 @@ def elsewhere(runs: pd.DataFrame, words: list[str]) -> Result:
 
 
 def differences(row: dict, ours: pd.Series) -> Iterator[str]:
-    """In what our setting differs from that of a published figure, as far as it is stated."""
+    """Differences of our setting from a published figure's, as far as it is stated."""
     if ours["data"] != "dsprites-full" or ours["every_orientation"] > 1 or ours["every_position"] > 1:
         yield f"data ({ours['data']})"
     if ours["resolution"] != 64:

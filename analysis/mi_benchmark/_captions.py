@@ -75,8 +75,8 @@ def explain_oracle(runs: pd.DataFrame) -> str:
     batches = ", ".join(f"{count:,.0f}" for count in sorted(set(runs["oracle_critic_batches"])))
     return (
         f"The oracle critic is the exact log density ratio at this batch size ({batches} batches, error over batches): "
-        "the error that no training removes. Where a row scores below it, the error of an unfinished critic and that "
-        "of the estimator cancel. Infinite: some batches have no finite estimate."
+        "the error that no training removes. A row with a lower score has an unfinished critic, whose error "
+        "cancels the estimator's. Infinite: some batches have no finite estimate."
     )
 
 
@@ -86,7 +86,7 @@ def cautions(runs: pd.DataFrame) -> list[str]:
     lines = [f"Note: {EMBEDDED[pool]}." for pool in pools if pool in EMBEDDED]
     if set(runs["domain"]) - {"gaussian"}:
         lines.append(
-            "Note: the true MI of images and text is nominal, that of their labels. Items whose labels cannot be "
+            "Note: the true MI of images and text is nominal: the MI of their labels. Items whose labels cannot be "
             "decoded without error share less. The decodable MI, from posteriors of unseen items, is a lower bound of "
             "what a critic can estimate."
         )

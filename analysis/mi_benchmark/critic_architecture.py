@@ -113,9 +113,9 @@ def reliable(statement: str, rows: pd.DataFrame, critic: str) -> Claim:
 
 def structured_claims(place: str, rows: pd.DataFrame) -> list[Claim]:
     """The sentences on Gaussian pairs."""
-    stable = f"The bilinear critic is stable, {place}: its variance is below that of the joint critic."
+    stable = f"The bilinear critic is stable, {place}: its variance is lower than the joint critic's."
     biased = f"The bilinear critic is biased, {place}: more than the joint critic."
-    variable = f"The separable critic has a large variance, {place}: above that of the joint critic."
+    variable = f"The separable critic has a large variance, {place}: larger than the joint critic's."
     return [
         ratio_claim(stable, rows, "critic", "bilinear", "joint", "variance_bits2"),
         ratio_claim(biased, rows, "critic", "joint", "bilinear", "absolute_bias_bits"),
@@ -125,7 +125,7 @@ def structured_claims(place: str, rows: pd.DataFrame) -> list[Claim]:
 
 def unstructured_claims(place: str, rows: pd.DataFrame) -> list[Claim]:
     """The sentences on images, text and their mixture, SMILE's advantage against both truths."""
-    inaccurate = f"The bilinear critic is notably inaccurate, {place}: its MSE is above that of the joint critic."
+    inaccurate = f"The bilinear critic is notably inaccurate, {place}: its MSE is larger than the joint critic's."
     claims = [
         ratio_claim(inaccurate, rows, "critic", "joint", "bilinear", "mse_bits2"),
         reliable(f"The separable critic performs well: {place}.", rows, "separable"),

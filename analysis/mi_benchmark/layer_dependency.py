@@ -82,7 +82,7 @@ def add_change(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def invertible_table(evidence: Evidence) -> Result:
-    """Estimates behind every invertible network, and their change from that of the data."""
+    """Estimates behind every invertible network, and their change from the data's estimate."""
     titles = TITLES | CHANGES
     figures = evidence.figures(WHOLE, titles)
     changes = figures.loc[figures["encoder"] != "identity", "change_bits"].dropna()
@@ -127,11 +127,11 @@ def layer_table(evidence: Evidence) -> Result:
     violated = figures["missing_bits"] > 0
     text["below it by"] = figures["missing_bits"].map("{:.3f}".format).where(violated, "-")
     sentences = [
-        f"{violated.sum()} of {figures['least_bits'].notna().sum()} estimates are below that of a higher layer, which "
-        "data processing excludes (errors not considered).",
+        f"{violated.sum()} of {figures['least_bits'].notna().sum()} estimates are below the estimate of a higher "
+        "layer, against the data processing inequality (errors not considered).",
         f"Estimates by layer of the network, lowest first; (data): the images. No layer can carry more than the one "
-        f"before it. Where an estimate is below the greatest of the layers above it, one of the two is wrong, shaded "
-        f"in the figure. {CURVES_ONLY} {DECODED} It is that of the images.",
+        f"before it. An estimate below the greatest of the layers above it contradicts that one; the difference is "
+        f"shaded in the figure. {CURVES_ONLY} {DECODED} It is the decodable MI of the images.",
     ]
     draw = drawing(figures, draw_layers, "estimate (bits)", "bound", "truth")
     return evidence.result("layers", figures, text, sentences, draw, layer_claims(rows[rows["layer_index"] >= 0]))

@@ -45,7 +45,7 @@ def strength_table(evidence: Evidence) -> Result:
     figures = figures.assign(truth=figures["true_bits"].map("{:g} bits".format))
     sentences = [
         background_finding(evidence.rows),
-        f"Estimates by the strength eta of the background. {CURVES_ONLY} {DECODED} Where it falls, "
+        f"Estimates by the strength eta of the background. {CURVES_ONLY} {DECODED} If it falls, "
         "the labels are harder to decode; a perfect decoder may still find them.",
     ]
     text = figures_text(figures, PLACE, TITLES)
@@ -96,8 +96,8 @@ def threshold_claim(truth: str, rows: pd.DataFrame) -> Claim:
 
 
 def decodable_claim(decoded: pd.DataFrame) -> Claim:
-    """Whether the decodable MI at every eta is that without nuisance, within a margin, by its 95 % intervals."""
-    statement = "The nuisance does not change the true MI: the decodable MI stays what it is without nuisance."
+    """Whether the decodable MI at every eta equals the one without nuisance, within a margin, by its 95 % intervals."""
+    statement = "The nuisance does not change the true MI: the decodable MI is the same with and without it."
     if decoded.empty:
         return Claim(statement, "undecided", NOT_DECODED)
     rows = rows_by_truth(decoded)

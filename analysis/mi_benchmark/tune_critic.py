@@ -38,8 +38,8 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     trials = ranked(trials, "second_half_mse_bits2", ascending=True)
     notes = [
         f"At a true MI of {bits:g} bits. One run of one seed each: ± is its standard error over steps, and over "
-        "batches of unseen pairs. By the error on unseen pairs (batch 512) no trial was chosen. A larger batch has "
-        "less noise by itself: see the oracle critic at each trial's batch.",
+        "batches of unseen pairs. The error on unseen pairs (batch 512) is held out of the choice of trials. A larger "
+        "batch has less noise by itself: see the oracle critic at each trial's batch.",
         f"{provenance(trials)} Up to {newest['steps']:,} steps, {newest['critic']} critic, {newest['sources']} "
         f"sources. Data {newest['pool']}; seed {newest['seed']}.",
         *cautions(trials.fillna({"nonfinite_steps": 0})),

@@ -158,7 +158,7 @@ class Evaluation:
 
 
 def sums_of_numbers(figures: Mapping[str, Estimate]) -> dict[str, Estimate]:
-    """Sums of terms with labels as numbers, of which the score seed is made: I(z_x;Y,D) by the chain rule, and
+    """Sums of terms with labels as numbers, the parts of the score seed: I(z_x;Y,D) by the chain rule, and
     co-information as the mean of both formulas, which differ; for the blocks that are there.
     """
     formulas = {

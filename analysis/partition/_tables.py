@@ -51,7 +51,7 @@ def by_kind(evaluations: Sequence[Evaluation]) -> dict[str, list[Evaluation]]:
 
 
 def most(name: str) -> str | None:
-    """What a quantity cannot exceed, as a quantity or score of the same report."""
+    """Upper bound of a quantity, as a quantity or score of the same report."""
     return "seed_ceiling" if name == "seed" else QUANTITIES.get(name)
 
 
@@ -131,7 +131,7 @@ def with_interval(mean: Estimate) -> str:
 
 
 def within(trainings: int) -> str:
-    """What an interval is over."""
+    """The source of variation that an interval includes."""
     return f"over {trainings} trainings" if trainings > 1 else "over items of one training"
 
 
@@ -299,7 +299,7 @@ def in_range(kind: str, trainings: Sequence[Evaluation], quantity: str, low: flo
         reason = "; ".join(dict.fromkeys(notes))
         if ABSENT in reason:
             reason = ABSENT
-        return Claim(statement, "undecided", f"{reason}: there is no such block, and what is not there is not 0.")
+        return Claim(statement, "undecided", f"{reason}: there is no such block.")
     evidence = (
         f"{plus_minus(mean.value, mean.standard_error)}{unit} (95 % interval {mean.low:.3f} to {mean.high:.3f} "
         f"{within(len(trainings))}, by classifiers){as_numbers(trainings, quantity)}"

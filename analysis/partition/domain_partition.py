@@ -132,7 +132,7 @@ def cell_text(row: pd.Series, column: str, missing: str = NO_NUMBER) -> str:
 
 
 def gains(runs: pd.DataFrame, model: str) -> np.ndarray:
-    """Accuracy on held-out domains less that of plain risk minimisation, by seed; one NaN without any."""
+    """Accuracy on held-out domains minus plain risk minimisation's, by seed; one NaN without any."""
     by_seed = runs.pivot_table("out_of_domain_accuracy/average", ["seed", "held_out"], "model")
     if model != BASELINE and BASELINE in by_seed:
         difference = (by_seed[model] - by_seed[BASELINE]).dropna()
@@ -176,10 +176,10 @@ def described(runs: pd.DataFrame) -> list[str]:
     inside = ranged(runs["in_domain_accuracy/items"])
     outside = ranged(runs["out_of_domain_accuracy/items"])
     return [
-        "Accuracy, mean ± standard error over seeds (each draws data, split, first weights and order of training); the "
-        "difference from plain risk minimisation (erm) is paired within seeds. Mean over domains, each counting the "
-        "same. Batches of irm have as many items of each domain, those of erm are drawn from all. Domain: accuracy on "
-        "the domain (never read: the model has no such output; for dann it is the adversary's).",
+        "Accuracy, mean ± standard error over seeds (each draws data, split, first weights and order of training); "
+        "the difference from plain risk minimisation (erm) is paired within seeds. Mean over domains, each counting "
+        "the same. Batches of irm have as many items of each domain, batches of erm are drawn from all. Domain: "
+        "accuracy on the domain (never read: the model has no such output; for dann it is the adversary's).",
         "The worst of several is a minimum and so biased downwards; n: its items, mean over trainings. In brackets: "
         "each training has a 95 % interval for whichever is truly the worst, the least ends of intervals that hold "
         "together for all domains, or for every class in every domain (Bonferroni; Clopper-Pearson, of items in groups "
@@ -193,7 +193,7 @@ def described(runs: pd.DataFrame) -> list[str]:
 
 
 def reference_notes(runs: pd.DataFrame) -> list[str]:
-    """In what these runs differ from those of the published figures; or that there are none."""
+    """Differences of these runs from the published ones, or a note that there are none."""
     first = runs.iloc[0]
     data = first["data"]
     accuracies = published("domain_accuracies")

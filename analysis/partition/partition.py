@@ -91,7 +91,7 @@ def outcome(models: Sequence[Candidate], arguments: SimpleNamespace) -> Outcome:
 
 
 def evaluations_of(candidate: Candidate, effort: Effort, arguments: SimpleNamespace) -> list[Evaluation]:
-    """The evaluations of one model: of its means, and where they are asked for and it has a posterior, of draws."""
+    """The evaluations of one model: of its means and, if requested and the model has a posterior, of draws."""
     model = loaded(candidate)
     items = items_of(candidate, arguments.data, arguments.split)
     evaluations = []
@@ -126,7 +126,7 @@ def results(outcome: Outcome) -> list[Result]:
         "Paired differences a - b of models that were trained on the same data and evaluated on the same items, by "
         "classifiers: mean ± standard error over trainings (seeds) with a 95 % interval (Student t), and of how many "
         "single pairs of trained models the sign is sure over items (adjusted over all quantities and pairs of a seed, "
-        "Holm). Where an interval over trainings is wide, more seeds are needed, not more items. Here the pairs with "
+        "Holm). A wide interval over trainings needs more seeds, not more items. Here the pairs with "
         f"{over['a'].iloc[0]}, means with means and draws with draws; every pair and quantity is in the CSV file."
     )
     text = tables.differences_text(over, within)
@@ -144,7 +144,7 @@ def published_result(figures: pd.DataFrame, evaluations: Sequence[Evaluation]) -
     for name in ("published", AS_NUMBERS, CLASSIFIER):
         text[name] = plus_minus_column(beside, name, tables.ABSENT)
     caption = [
-        "Published figures are those of one run without errors, and not comparable with ours.",
+        "Published figures are of one run, without errors, and not comparable with ours.",
         "Bits. They are written into the code of the NVAE experiments, which differ in the estimate (labels as "
         "numbers, k = 7; ours in the same way with another k beside it), the networks, the training and the items.",
     ]
@@ -152,7 +152,7 @@ def published_result(figures: pd.DataFrame, evaluations: Sequence[Evaluation]) -
 
 
 def caption(outcome: Outcome, figures: pd.DataFrame) -> list[str]:
-    """What is measured of what, with which limits."""
+    """The caption: measured quantities and their limits."""
     evaluations = outcome.evaluations
     family = evaluations[0].report.settings["family"]
     items = ranged([evaluation.report.n for evaluation in evaluations])

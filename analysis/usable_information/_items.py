@@ -67,7 +67,7 @@ def right_and_wrong(tables: Tables, family: str, words: Sequence[str]) -> Result
     statement = (
         "Where predictions turn wrong (figure 3) follows from arithmetic: H(y) - log2 C to H(y) - 1 bits, by class."
     )
-    evidence = f"{beyond} of {items} items of {len(tables)} data sets are outside of what it allows."
+    evidence = f"{beyond} of {items} items of {len(tables)} data sets are outside these bounds."
     caption = [
         f"{figures['wrong'].sum():,} of {items} predictions are wrong, and {evidence}",
         f"{family}, held out; bits. H(y) = -log2 of a class's probability without an input. Whatever the family and "

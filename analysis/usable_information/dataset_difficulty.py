@@ -72,7 +72,7 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
 
 
 def information(measured: pd.DataFrame, family: str | None, words: list[str]) -> Result:
-    """V-information by data, input and family beside the published; with figure 1 of the paper."""
+    """V-information by data, input and family, next to published values; with figure 1 of the paper."""
     rows = []
     for group, members in measured.groupby(GROUP, sort=False):
         rows.append(row_of(dict(zip(GROUP, group)), members))
@@ -103,9 +103,9 @@ def information(measured: pd.DataFrame, family: str | None, words: list[str]) ->
         "Bits. ± is a standard error over items, robust to those that share a premise; where there are several "
         "trainings it includes their scatter. With one training, what another one would give is not in it. Nothing is "
         "clipped: below 0 a family predicts unseen items worse than the class frequencies do.",
-        "What a family can use is what its fit to so many items has found, a lower bound but for chance. Where less "
-        "input gives more, the fit has not learnt to ignore the rest: that tells of the family, not of the data. A "
-        "small-* transformer starts from random weights.",
+        "Usable information is what a fit to so many items has found: a lower bound, up to chance. If less input "
+        "gives more, the fit has not learnt to ignore the rest: a finding about the family, not the data. A small-* "
+        "transformer starts from random weights.",
         "calibration error: mean |share right - top probability| over 15 bins; about sqrt(15 / items) of it is noise. "
         "Shannon: the mutual information of the input and the class, known of generated data only.",
         comparability(measured),
@@ -152,7 +152,7 @@ def papers_figure(data: str, transformation: str) -> tuple[float, float]:
 
 
 def comparability(runs: pd.DataFrame) -> str:
-    """What must be the same for the levels to compare with BERT-base's, and is not."""
+    """Differences from BERT-base's setting that prevent a comparison of levels."""
     beside = runs[runs["data"].isin(PAPERS) & (runs["estimator"] == "held-out")]
     if beside.empty:
         return "None of these data sets is in the paper: nothing to compare with."
@@ -281,7 +281,7 @@ def examples(runs: pd.DataFrame, words: Sequence[str]) -> Result:
     )
     caption = [
         f"{figures['transformation'].nunique()} transformations of one item of each data set (examples: no error).",
-        "What each transformation leaves of an item; the information of what is left is that of a family fitted to it.",
+        "What each transformation leaves of an item; its information is what a family fitted to the rest can use.",
         *words,
     ]
     return Result("transformations", figures, text, caption, quotes=True)

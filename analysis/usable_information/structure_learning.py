@@ -1,6 +1,6 @@
 """Which weights find the structure behind variables?
 
-After Xu et al. 2020, section 6, but for sizes and networks, so that no published figure stands beside.
+After Xu et al. 2020, section 6, with other sizes and networks: there are no published figures to compare with.
 """
 
 import functools

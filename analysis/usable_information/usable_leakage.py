@@ -45,9 +45,9 @@ TRAINING = {  # figures of the training of hidden features
     "adversary_log_loss": "adversary's log loss (bits)",
 }
 WEAK = (
-    "The error of reconstruction is the mean squared one, 1 if nothing is kept: hiding costs what else there is. Where "
-    "the family that was hidden from still finds much, its adversary was too weak in training: the features are not "
-    "hidden, and nothing follows for other families."
+    "The error of reconstruction is the mean squared error (1 if nothing is kept): the cost of hiding. If the family "
+    "that the features were hidden from still finds much, the adversary was too weak in training: nothing is hidden, "
+    "and nothing follows for other families."
 )
 SELECTED = "In the claims the family that still finds most is chosen by these figures, which favours `confirmed`."
 CELL = ["study", "source", "representation", "against", "seed"]

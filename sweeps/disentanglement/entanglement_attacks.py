@@ -101,7 +101,7 @@ def zoo_runs(label: str | None) -> pd.DataFrame:
     try:
         return runs(vae_zoo.SWEEP.name, label)
     except LookupError as error:
-        raise ValueError(f"the models to attack are those of the sweep vae-zoo, but {error.args[0]}") from None
+        raise ValueError(f"the models to attack come from the sweep vae-zoo, but {error.args[0]}") from None
 
 
 def best(zoo: pd.DataFrame, models: tuple[str, ...], count: int) -> pd.DataFrame:

@@ -141,7 +141,7 @@ def block_cells(profile: LeakageProfile) -> Iterator[BlocksCell]:
         trainings = logged(profile.source.replace("+", " "))
     except LookupError as error:
         if tuple(profile.studies) == ("blocks",):
-            raise ValueError(f"the blocks are those of the sweep domain-partition, but {error.args[0]}") from None
+            raise ValueError(f"the blocks come from the sweep domain-partition, but {error.args[0]}") from None
         print(f"note: there are no latent blocks: {error.args[0]}", file=sys.stderr)
         return
     for _, run in trainings.iterrows():

@@ -87,7 +87,7 @@ def test_blocks_by_prefix_array_or_column(here):
     [
         ([], "TARGETS"),
         (["--targets", "class"], "X"),  # the site is text
-        (["--targets", "same", "--x", "z*"], "nothing about same"),
+        (["--targets", "same", "--x", "z*"], "same: the target has only one class"),
     ],
 )
 def test_bad_input_writes_nothing(here, capsys, words, argument):

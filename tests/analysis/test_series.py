@@ -31,7 +31,7 @@ def test_measure_answers_both_ways(here, words, capsys):
     assert run_command(measure.COMMAND, [*words, "--x", "rain", "--y", "level", "--lags", "1"]) == 0
     both, forth, back, *_ = capsys.readouterr().out.splitlines()
     assert both.startswith("The past of rain adds ")
-    assert "the past of level adds nothing that is detected" in both
+    assert "the past of level adds no detected information" in both
     assert forth.startswith("rain carries most information about level one step later")
     assert back.startswith("At each lag level carries at most")
     stem = words[1].removesuffix(".csv")

@@ -45,7 +45,7 @@ def test_a_series_is_seen_and_how_long_it_remembers(coefficient, lags):
     serial = dependence(autoregression(coefficient, seed=1), autoregression(coefficient, columns=3, seed=2))
     assert min(serial.errors) > 6
     assert lags[0] <= serial.lag <= lags[1]
-    assert f"one row in {serial.lag}" in str(serial)
+    assert f"keep every {serial.lag}" in str(serial)
     x = autoregression(coefficient, n=200 * serial.lag, seed=1)
     y = autoregression(coefficient, n=200 * serial.lag, seed=2)
     assert dependence(x[:: serial.lag], y[:: serial.lag]) is None

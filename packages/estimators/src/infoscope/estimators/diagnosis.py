@@ -1,4 +1,6 @@
-"""What may mislead about a sample: copies of rows, rows that follow one another, columns computed from others."""
+"""Properties of a sample that may mislead: copies of rows, rows that follow one another, columns computed from
+others.
+"""
 
 from __future__ import annotations
 

@@ -105,16 +105,16 @@ class Estimate(InNotebook, float):
 
     @property
     def bits(self) -> Estimate:
-        """The same in bits. InvalidInput for shares, which have no such unit."""
+        """The estimate in bits. InvalidInput for shares, which have no such unit."""
         return self.as_unit(BITS)
 
     @property
     def nats(self) -> Estimate:
-        """The same in nats. InvalidInput for shares, which have no such unit."""
+        """The estimate in nats. InvalidInput for shares, which have no such unit."""
         return self.as_unit(NATS)
 
     def as_unit(self, unit: str) -> Estimate:
-        """The same in nats or bits. InvalidInput for another unit, and for shares, which have none."""
+        """The estimate in nats or bits. InvalidInput for another unit, and for shares, which have none."""
         if unit not in (NATS, BITS) or self.unit not in (NATS, BITS):
             raise InvalidInput(f"unit must be nats or bits, from nats or bits, got {unit!r} from {self.unit!r}.")
         if unit == self.unit:

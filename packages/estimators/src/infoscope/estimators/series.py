@@ -74,9 +74,9 @@ def as_series(x: Any, y: Any, time: Any = None, groups: ArrayLike | None = None)
 
     x, y     values [n] or [n, d], numbers or categories as in `estimate`; rows in the order of time, or by `time`
     time     moments [n], numbers or dates; where a step is 1.5 times longer than 9 of 10 steps, another series begins
-    groups   names [n] of units (a panel), each with its own series; numbers are taken relative to the unit's mean
+    groups   names [n] of groups (a panel), each with its own series; numbers are taken relative to the group's mean
 
-    Raises WrongLength, WrongType, NoVariation as `estimate`; InvalidInput: a moment that occurs twice in a unit;
+    Raises WrongLength, WrongType, NoVariation as `estimate`; InvalidInput: a moment that occurs twice in a group;
     TooFew: fewer than 50 rows.
     """
     values, notes = aligned(x=x, y=y, time=time, groups=groups)
@@ -98,7 +98,7 @@ def as_series(x: Any, y: Any, time: Any = None, groups: ArrayLike | None = None)
     variables, _ = as_variables(**{name: take_rows(value, order) for name, value in values.items()})
     if groups is not None:
         variables = {name: within_units(name, variable, names[order]) for name, variable in variables.items()}
-        notes.append(Note("Numbers are taken relative to the mean of their unit.", "unit means", "groups"))
+        notes.append(Note("Numbers are taken relative to the mean of their group.", "unit means", "groups"))
     gaps = len(np.unique(units)) - len(np.unique(names[order]))
     if gaps:
         sentence = f"{gaps:,} gaps in time or missing values: another series begins after each."
@@ -109,13 +109,15 @@ def as_series(x: Any, y: Any, time: Any = None, groups: ArrayLike | None = None)
 
 
 def within_units(name: str, variable: Variable, names: NDArray[np.intp]) -> Variable:
-    """The variable with the mean of each unit (codes [n]) taken from its numbers. NoVariation: nothing else varies."""
+    """The variable with its numbers relative to the mean of each group (codes [n]). NoVariation: constant within
+    groups.
+    """
     if not variable.dim:
         return variable
     means = pd.DataFrame(variable.continuous).groupby(names).transform("mean").to_numpy()
     numbers = variable.continuous - means
     if not (np.ptp(numbers, axis=0) > 0).all():
-        raise NoVariation(f"{name} must vary within units, got columns that are constant in each of them.")
+        raise NoVariation(f"{name} must vary within groups, got columns that are constant in each group.")
     return replace(variable, continuous=numbers)
 
 
@@ -139,14 +141,15 @@ def as_moments(time: Any, n: int) -> NDArray[np.float64]:
 def units_in_order(names: NDArray[np.intp], moments: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[np.intp]:
     """The series [n] of sorted rows: another one begins with a name, after a gap, and after a row with missing values.
 
-    InvalidInput: a moment that occurs twice in a unit.
+    InvalidInput: a moment that occurs twice in a group.
     """
     same = names[1:] == names[:-1]
     steps = np.diff(moments)
     repeated = same & (steps == 0)
     if repeated.any():
         raise InvalidInput(
-            f"time must not repeat within a series, got {moments[1:][repeated][0]:g} twice: groups name the units."
+            f"time must not repeat within a series, got {moments[1:][repeated][0]:g} twice: give a series of its own "
+            "to each group (groups=)."
         )
     usual = pd.Series(steps[same]).groupby(names[1:][same]).transform(lambda unit: unit.quantile(USUAL))
     begins = ~same | missing[:-1]
@@ -386,4 +389,4 @@ def _adds(reading: Reading, cause: str, effect: str) -> str:
         return f"whether the past of {cause} adds to the next value of {effect} is not decided, {at_most(answer)}"
     if reading.p_value <= 0.05:
         return f"the past of {cause} adds little about the next value of {effect}, {at_most(answer)}"
-    return f"the past of {cause} adds nothing that is detected about the next value of {effect}, {at_most(answer)}"
+    return f"the past of {cause} adds no detected information about the next value of {effect}, {at_most(answer)}"

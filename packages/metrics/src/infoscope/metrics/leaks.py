@@ -1,4 +1,4 @@
-"""What blocks of a representation carry although they should not: the first sentences of reports."""
+"""Leaks, information that blocks of a representation should not carry: the first sentences of reports."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def leaks(unwanted: Sequence[Unwanted], columns: Collection[str] = (), each_colu
         return [
             f"Leak: {named}{more}.",
             f"What to do: penalise information about {first.variable} in {first.block} during training, or drop "
-            f"{part}. Part of the leak is expected where {first.variable} depends on what {first.block} is meant for.",
+            f"{part}. Some leak is expected if {first.variable} depends on the target of {first.block}.",
         ]
     weak = [one for one in unwanted if one.p_value * len(unwanted) <= LEVEL]  # Bonferroni
     if weak:

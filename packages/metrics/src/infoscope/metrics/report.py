@@ -57,7 +57,7 @@ class ReportRow:
         return list(dict.fromkeys(filter(None, codes)))
 
     def figures(self) -> dict[str, object]:
-        """The line in the file: what, of what, `COLUMNS`, codes, meaning."""
+        """The estimate's line in the file: measure, subject, `COLUMNS`, codes of notes, text."""
         codes = "; ".join(self.codes)
         return {"what": self.what, **self.of, **row(self.shown), "codes": codes, "says": self.meaning}
 
@@ -130,12 +130,12 @@ class Report(InNotebook):
 
     @property
     def details(self) -> Details:
-        """Tables and lines beyond `answers` and `text`, by title."""
+        """Tables and lines in addition to `answers` and `text`, by title."""
         details = {**self.more, DOUBTS: list(self.doubts)}
         return {title: content for title, content in details.items() if len(content)}
 
     def find(self, what: str, **of: str) -> Estimate:
-        """A number by its measure and the object of the measure. KeyError: there is none."""
+        """The number with this measure and subject. KeyError: there is none."""
         for line in self.record:
             if line.what == what and of.items() <= dict(line.of).items():
                 return line.estimate

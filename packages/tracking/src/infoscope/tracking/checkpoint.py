@@ -1,6 +1,6 @@
 """The checkpoint of a pack: the state of its trial and everything that its cells have reported before it, in one file.
 
-It lies beside the folders of the cells, or under INFOSCOPE_STORAGE, a folder or an address such as s3://bucket/path
+It lies next to the folders of the cells, or under INFOSCOPE_STORAGE, a folder or an address such as s3://bucket/path
 that all machines of a cluster can reach. Without that a cell begins anew when it moves to another machine.
 """
 

@@ -151,7 +151,7 @@ def require_free_name(what: str, name: str, taken: Iterable[str] = ()) -> str:
             f"{what} must be none of {', '.join(COLUMNS)}, which every run has with another meaning, got {name!r}"
         )
     if name in taken:
-        raise InvalidInput(f"{what} must not be that of a field of the cell, got {name!r}")
+        raise InvalidInput(f"{what} must not be the name of a field of the cell, got {name!r}")
     return name
 
 

@@ -192,7 +192,7 @@ def _artifact(run_id: str, kind: str, file: str, read: Callable[[str], Content])
             path = client.download_artifacts(run_id, file, folder)
         except (MlflowException, FileNotFoundError) as error:
             raise LookupError(
-                f"run {run_id} has no {kind} {Path(file).stem!r}, as all runs that were loaded from a file: "
+                f"run {run_id} has no {kind} {Path(file).stem!r}, like all runs that were loaded from a file: "
                 f"{first_line(error)}"
             ) from None
         try:

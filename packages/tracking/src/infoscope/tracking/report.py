@@ -50,7 +50,7 @@ _ADVICE = {  # on metrics whose names begin like those that are recorded otherwi
 
 
 class RecordedReport(Report):
-    """Writes the reports of a pack to the folders of its cells, and tells the driver of progress.
+    """Writes the reports of a pack to the folders of its cells, and reports progress to the driver.
 
     cells, folders: by key. send: passes a dict to the driver. metric: of the search. after: called after every report,
     with the folders.

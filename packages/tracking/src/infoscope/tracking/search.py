@@ -167,7 +167,9 @@ class CellSearch(OptunaSearch):
             super().on_trial_result(trial_id, result)
 
     def on_trial_complete(self, trial_id: str, result: Mapping[str, Any] | None = None, error: bool = False) -> None:
-        """Tells Optuna of a trial; what was stopped early, or has no finite metric, is ranked by how far it came."""
+        """Reports a trial to Optuna; trials that stopped early, or have no finite metric, are ranked by their
+        progress.
+        """
         last = result or {}
         outcomes = [outcome for _, outcome, _ in last.get("ended", ())]  # only the last report of a trial has it
         is_complete = outcomes == [COMPLETE] and math.isfinite(last.get(JUDGED, math.nan))

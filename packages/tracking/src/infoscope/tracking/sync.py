@@ -23,7 +23,7 @@ from infoscope.tracking.tags import CELLS, PARENT, PROFILE, RUN_NAME
 
 @dataclass
 class Synced:
-    """What was published of a sweep. left: by key, why a cell is not in MLflow; busy: skipped, because it runs."""
+    """Published cells of a sweep. left: by key, why a cell is not in MLflow; busy: skipped, because it runs."""
 
     sweep: str
     published: int = 0

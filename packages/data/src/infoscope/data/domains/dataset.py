@@ -368,7 +368,7 @@ def coded(
         return codes.astype(np.int64), tuple(map(str, distinct.tolist()))
     if values.dtype.kind == "U" or values.min() < 0 or values.max() >= len(names):
         got = f"{values.min()} to {values.max()}"
-        raise WrongLength(f"{argument} must be codes from 0 to {len(names) - 1}, places in the given names, got {got}.")
+        raise WrongLength(f"{argument} must be integers from 0 to {len(names) - 1}, indexing `names`, got {got}.")
     return values.astype(np.int64), tuple(map(str, names))
 
 

@@ -126,7 +126,7 @@ def _bit_reader(path: Path, n: int) -> Reader:
             content = stream.read(count * area)
             pixels = np.frombuffer(content, np.uint8).reshape(count, area)
             if pixels.max() > 1:
-                raise UnreadableFile(f"imgs has the value {pixels.max()} and not only 0 and 1")
+                raise UnreadableFile(f"imgs must contain only 0 and 1, got {pixels.max()}")
             bits[start : start + count] = np.packbits(pixels, axis=1)
 
     def read(index):

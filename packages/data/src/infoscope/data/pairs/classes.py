@@ -18,7 +18,7 @@ from infoscope.sources import LabelledPairs, Pairs
 
 
 class _SharedClasses:
-    """Items x and y of `sources` fair classes each, of which the channel flips some."""
+    """Items x and y of `sources` fair classes each; the channel flips some classes."""
 
     def __init__(self, sources: int, crossover: float) -> None:
         self.sources = sources

@@ -180,7 +180,7 @@ def _with_z_alone(wanted: Wanted, place: int, g: Generator) -> Part:
 
 
 def shared(wanted: Wanted, family: str, g: Generator) -> Part:
-    """A pair beside independent columns of z; the subsystem comes with others that x or y share with z."""
+    """A pair and independent columns of z; the subsystem comes with others that x or y share with z."""
     pair = _pair_wanted(wanted, g)
     conditions = Conditions(g, wanted.conditions)
 

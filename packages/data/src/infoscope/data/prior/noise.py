@@ -244,7 +244,7 @@ def open_uniform(size: int, g: Generator) -> Array:
 
 
 def projected_predictor(g: Generator, most: int) -> Predictor:
-    """Normal columns of which one projection, or their distance from the origin, is the score."""
+    """Normal columns; the score is one projection of them, or their distance from the origin."""
     columns = log_uniform_int(g, 2, min(MAX_COMBINED, max(2, most)))
     if g.random() < 0.3:
         return _radius(columns)

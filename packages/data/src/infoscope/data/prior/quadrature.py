@@ -61,7 +61,7 @@ class Observation:
 
 
 def draw_observation(g: Generator, pilot: Array, kind: str | None = None) -> Observation:
-    """A random observation of a column of which `pilot` has some draws."""
+    """A random observation of a column; `pilot` has some draws of the column."""
     kind = kind or pick(g, KINDS)
     if kind == "levels":
         return draw_levels(g, pilot)

@@ -46,7 +46,7 @@ class Window:
 
     @classmethod
     def of(cls, x: int, y: int, width: int, history: int) -> Window:
-        """The window of `width` series, of which the first are `x` columns of x and then `y` columns of y."""
+        """The window of `width` series: the first `x` columns are of x, the next `y` columns of y."""
         starts = width * np.arange(history)[:, None]
         of_x = np.arange(x)
         of_y = np.arange(x, x + y)

@@ -103,7 +103,7 @@ def _dense(dim: int, correlation: float) -> NDArray:
 
 
 def _sparse(dim: int, pairs: int, strength: float) -> NDArray:
-    """The covariance of x and y, `dim` columns each, of which the first `pairs` are correlated one to one."""
+    """The covariance of x and y, `dim` columns each; the first `pairs` columns are correlated one to one."""
     covariance = np.eye(2 * dim)
     correlation = strength**2 / (1 + strength**2)
     for pair in range(pairs):

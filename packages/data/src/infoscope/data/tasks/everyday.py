@@ -150,8 +150,8 @@ def parity_of_signs(columns: int, signs: int = 2, wrong: float = 0.1) -> Case:
 
 
 def sparse_table() -> Case:
-    """Two categories of `levels` values of uneven shares, of which one is a relabelled copy of the other, or drawn
-    anew: 1,600 cells, so that most hold a row or none.
+    """Two categories of `levels` values of uneven shares, one is a relabelled copy of the other, or drawn
+    independently: 1,600 cells, so that most hold a row or none.
     """
     levels = 40
     copied = 0.5

@@ -1,4 +1,4 @@
-"""Labelled items paired so that their information is that of a chosen coupling of labels (Gowri et al. 2024).
+"""Labelled items paired so that they share the information of a chosen coupling of labels (Gowri et al. 2024).
 
 Labels (a, b) are drawn, then items x of class a and y of class b: X - A - B - Y, so I(X; Y) = I(A; B).
 """

@@ -28,7 +28,7 @@ class Classifier(Described):
     name: ClassVar[str] = "classifier"
     takes: ClassVar[str] = LABELS
     use: ClassVar[str] = "labels of few classes with many rows each, against many columns"
-    cost: ClassVar[str] = "that of 15 fits; 1 s"
+    cost: ClassVar[str] = "15 fits; 1 s"
     source: ClassVar[str] = "Xu et al. 2020, definition 2"
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:

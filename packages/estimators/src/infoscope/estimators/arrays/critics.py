@@ -138,7 +138,7 @@ class CriticMethod(Described):
         return _combined(self, bound, pairs, folds)
 
     def work(self, columns: int) -> int:
-        """Multiplications that decide on the number of threads: a sixteenth of those of a layer in a step."""
+        """Multiplications that decide on the number of threads: a sixteenth of a layer's in a step."""
         return self.batch * self.width * max(self.batch, self.width, columns) // 16
 
     def _fold(self, fold: int, bound: Bound, pairs: Pairs, part: Split, generator: np.random.Generator) -> _Fold:
@@ -290,7 +290,7 @@ def _independent_batches(
         usable += [part for part in parts if len(part) >= _MIN_UNITS]
     if sum(map(len, usable)) < 0.9 * len(units):
         raise InvalidInput(
-            f"groups must be many and of like sizes for a critic, whose batches hold one row of a group: got "
+            f"groups must be many and of similar size for a critic (a batch has one row of each group), got "
             f"{codes.max() + 1} groups for {len(units)} rows; use a method without negatives, such as ksg."
         )
     return [(x[rows], y[rows], rows) for rows in usable]
@@ -461,8 +461,8 @@ def _notes(bound: Bound, values: NDArray[np.float64], largest: int, folds: list[
     idle = sum(not fold.was_trained for fold in folds)
     if idle:
         sentence = (
-            f"In {idle} of {len(folds)} folds training found no dependence that holds on unseen rows, and the first "
-            "weights were kept: the dependence is too weak, or the rows are too few, for critics."
+            f"In {idle} of {len(folds)} folds training did not improve on the initial weights, which are used: the "
+            "dependence is too weak, or the rows are too few, for critics."
         )
         notes.append(Note(sentence, "not trained"))
     if bound.name == "js":

@@ -85,7 +85,7 @@ def _with_noise_in_steps(
     if knn.rounded_variables({"x": draws[0].x, "y": draws[0].y}):  # ties that are no rounding
         return [pairs], ()
     sentence = (
-        f"Values of {coarse[0]} are rounded, those of the other variable are not: ties are broken by uniform noise "
+        f"Only the values of {coarse[0]} are rounded: ties are broken by uniform noise "
         f"within a step (the mean of {count} draws), which changes no information."
     )
     return draws, (Note(sentence, "rounded values", coarse[0]),)
@@ -103,7 +103,7 @@ def _mean_of_draws(each: list[Estimate], notes: tuple[str, ...]) -> Estimate:
 
 @dataclass(frozen=True)
 class Ksg2(Ksg):
-    """KSG 2: rectangles instead of squares. Settings as those of `Ksg`."""
+    """KSG 2: rectangles instead of squares. Settings as in `Ksg`."""
 
     name: ClassVar[str] = "ksg-2"
     takes: ClassVar[str] = NUMBERS

@@ -77,7 +77,7 @@ class Described:
                 require_int(field.name, value, self.least.get(field.name, 1))
 
     def with_settings(self, settings: Mapping[str, Any]) -> Described:
-        """The same with some settings changed. ValueError for a setting that it does not have."""
+        """The method with some settings changed. ValueError for an unknown setting."""
         names = [field.name for field in fields(self)]
         for name in settings:
             if name not in names:
@@ -86,7 +86,7 @@ class Described:
         return replace(self, **settings)
 
     def require(self, pairs: Pairs) -> None:
-        """ValueError where it does not take pairs of these types."""
+        """Raises ValueError if the method does not accept pairs of these types."""
         kinds = pairs.x.kind, pairs.y.kind
         if not takes_kinds(self.takes, *kinds):
             raise WrongType(

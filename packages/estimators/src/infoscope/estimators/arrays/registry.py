@@ -85,7 +85,7 @@ class OwnFunction(Described):
 
 
 TWO_ANGLES = Note(
-    "x and y are angles: the estimate is that of ksg, and its interval is for the sampling error only, not calibrated.",
+    "x and y are angles: the estimate is by ksg, and its interval is for the sampling error only, not calibrated.",
     "two angles",
 )
 NO_INTERVAL = Note(

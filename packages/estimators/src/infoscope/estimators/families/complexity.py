@@ -40,7 +40,7 @@ class Complexity:
 
 @dataclass(frozen=True)
 class PacBound:
-    """With this confidence the in-sample estimate is within `width` (nats) of the V-information.
+    """Bound `width` (nats) on the in-sample estimate's distance from the V-information, with a confidence.
 
     The complexity's value + 2 standard errors is used; that error is not in the confidence.
     """

@@ -83,7 +83,7 @@ class _Means:
         self._index = neighbors.NearestNeighbors(n_neighbors=k).fit(inputs)
 
     def at(self, rows: np.ndarray) -> np.ndarray:
-        """At new rows [m, d]."""
+        """Predictions at new rows [m, d]."""
         k = self._k
         distances, places = self._index.kneighbors(rows, k + 1)
         sums = self._targets[places[:, :k]].sum(axis=1)
@@ -94,7 +94,7 @@ class _Means:
         return (sums + self._prior) / (k + 1.0)
 
     def without_own_group(self, groups: np.ndarray) -> np.ndarray:
-        """At the training rows, from rows of other groups [n]."""
+        """Predictions at the training rows, from rows of other groups [n]."""
         n = len(self._targets)
         largest_group = int(np.bincount(groups).max())
         count = min(self._k + largest_group, n)

@@ -28,7 +28,7 @@ from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Predictor
 
 @dataclass(frozen=True)
 class Sklearn:
-    """A scikit-learn classifier with predict_proba, or a regressor, cloned and fitted anew for every training set.
+    """A scikit-learn classifier with predict_proba, or a regressor, cloned and fitted for every training set.
 
     Seeds of a `random_state` are drawn from the generator. A regressor predicts the mean of a normal distribution with
     the covariance of five-fold cross-validated residuals, mixed as in `local`. Without input, or with one class, class

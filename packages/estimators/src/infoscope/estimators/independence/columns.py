@@ -47,7 +47,7 @@ class Column:
     wrap: Callable[[pd.Series], Any]
 
     def smooth(self, rows: NDArray[np.bool_]) -> Smooth:
-        """Functions of the values in some of the rows, none of which may be missing."""
+        """Functions of the values in some of the rows, all without missing values."""
         return smooth(self.values[rows], self.kind)
 
     def labels(self, rows: NDArray[np.bool_]) -> NDArray[np.intp]:

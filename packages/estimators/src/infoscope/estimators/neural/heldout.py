@@ -96,7 +96,7 @@ def held_out(
 
 
 def reading(critic: Critic, bound: Bound) -> tuple[float, tuple[str, ...]]:
-    """Constant offset that turns a one-member critic's scores into those of this bound's optimum, nats, and notes.
+    """Constant offset that turns the critic's scores into log density ratios for this bound, nats, and notes.
 
     ValueError: `held_out`'s.
     """

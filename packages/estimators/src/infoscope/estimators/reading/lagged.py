@@ -43,7 +43,7 @@ class Lagged:
 
 
 def lagged(x: Variable, y: Variable, lags: Sequence[int], units: NDArray[np.intp]) -> Lagged:
-    """The values of x and y at some lags (1: one step ago) beside y now; units [n] is the series of each row."""
+    """The values of x and y at some lags (1: one step ago), and y now; units [n] is the series of each row."""
     earlier, now = rows_before(units, lags)
     x_past = join(*(x.take(rows) for rows in earlier))
     numbers = Variable(y.continuous, None, 1)

@@ -75,7 +75,7 @@ def _ranks(variable: Variable) -> Codes:
 
 
 def _skewness(first: Codes, second: Codes) -> int:
-    """A sum over rows that tells x from y, whichever is given first."""
+    """A sum over rows that distinguishes x from y in either order."""
     return int((first * first) @ second)
 
 

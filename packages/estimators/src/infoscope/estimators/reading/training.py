@@ -226,7 +226,7 @@ def surroundings(rows: NDArray[np.float64], generator: np.random.Generator) -> S
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """What the factors of data sets [m] are found from.
+    """Data from which the inflation factors of data sets [m] are computed.
 
     truth, families, far    nats, the number of the family that was held out, and whether the data set is grade C
     nested                  the cells of each data set, the narrowest first (`nested_cells`)
@@ -286,7 +286,7 @@ class Calibration:
         return factors
 
     def factors(self, among: NDArray[np.intp], wider: Factors) -> Factors:
-        """The factors by grade from some data sets that share something; those of `wider` for a grade with too few.
+        """Inflation factors by grade from data sets with information above 0; `wider` replaces a grade with too few.
 
         Where nothing is shared an interval nearly always contains 0, which would hide misses elsewhere.
         """

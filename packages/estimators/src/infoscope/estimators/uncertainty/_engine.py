@@ -157,7 +157,7 @@ class Radii:
     """The radius of each row in each subsample.
 
     distances [n, K]; position [n, B] of the k-th neighbour; least and greatest [n] positions; own [n, B]: whose counts
-    are summed; member [n, B]: who is counted.
+    are summed; member [n, B]: counted rows.
     """
 
     distances: NDArray[np.float64]

@@ -1,4 +1,6 @@
-"""Information of single columns and pairs about a factor, beyond the dependence of factors on one another."""
+"""Information in single columns and pairs about a factor, its part due to dependent factors, and upper limits where
+none is found.
+"""
 
 from __future__ import annotations
 

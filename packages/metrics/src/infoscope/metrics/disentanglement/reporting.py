@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 ALL = "all columns"
 SHARE = "share of H"  # of a factor, in a column
 ATTACKED = ("unibound", "mig", "dci_disentanglement", "dci_completeness", "sap_thresholds", "sap")
-NO_LIMIT = Note("Nothing is found; what all columns together could hold has no known upper limit.", "no limit")
+NO_LIMIT = Note(
+    "No dependence is detected; there is no known upper limit on the information in all columns together.", "no limit"
+)
 MAIN = "unibound"
 HEADLINES = (
     MAIN,
@@ -81,7 +83,7 @@ class DisentanglementReport(Report):
     def answers(self) -> list[str]:
         """The verdict in a sentence, what qualifies it, and what "holds" means."""
         if not self.places:
-            return ["No verdict: factors of numbers have no entropy, of which columns could hold a share."]
+            return ["No verdict: it needs factors that are categories, as shares are of the entropy of a factor."]
         sentences = [verdict(self.places), *self._through()]
         weak = [place.factor for place in self.places if place.kind in (MISSING, TRACE)]
         if weak:
@@ -94,7 +96,7 @@ class DisentanglementReport(Report):
         for place in self.places:
             for column, other in place.through.items():
                 about = f"{place.factor} ({percent(place.shares[column])})"
-                sentences.append(f"{column} informs about {about} only as far as {other} does.")
+                sentences.append(f"{column} informs about {about} only because {other} does.")
         return sentences
 
     def _main(self) -> list[str]:
@@ -103,8 +105,8 @@ class DisentanglementReport(Report):
         for row in self.scores:
             if row.what == SCORES[MAIN].title and math.isfinite(row.estimate.value):
                 sentences.append(
-                    f"Main score: {row.what}, {cell(row.estimate)}: the bits in one column and in no other, which "
-                    "copies and mixtures both lower; 1 is perfect."
+                    f"Main score: {row.what}, {cell(row.estimate)}: the bits in one column and in no other; "
+                    "copies and mixtures lower it, and 1 is perfect."
                 )
         return sentences
 

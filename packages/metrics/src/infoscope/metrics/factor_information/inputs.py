@@ -247,7 +247,7 @@ def varies(deviation: Values, size: Values) -> Mask:
 
 
 def categorical_mask(categorical: Sequence[int], latents: int, representation: Any = None) -> Mask:
-    """Which latents [L] are categories: those of these indices and those of a posterior. ValueError: other indices."""
+    """Mask [L] of categorical latents: by these indices, and of a posterior. ValueError: other indices."""
     mask = np.zeros(latents, bool)
     for latent in [*categorical, *categorical_latents(representation)]:
         if latent not in range(latents):

@@ -39,7 +39,7 @@ _DIFFERENCES = [
 _UNWANTED = (("z_y", "D given Y", "D|Y"), ("z_d", "Y given D", "Y|D"), ("z_x", "Y and D", "Y,D"))
 _COMPARED = ("I(z_y;Y|D)", "I(z_y;D|Y)", "I(z_d;D|Y)", "I(z_d;Y|D)", "I(z_x;Y,D)", "I(z_dy;Y,D)")
 OLD_SUM = "old sum"  # how the score "seed" is printed, where a seed would be taken for a random one
-SAYS = {  # score -> what it says, in a few words
+SAYS = {  # score -> its meaning, in a few words
     "unique": "each label by its own block alone and nothing else: 0 to 1",
     "unique_y_raw": "of Y, not clipped at 0",
     "unique_d_raw": "of D, not clipped at 0",
@@ -55,20 +55,20 @@ SEED_LIMITS = (
     "co-information, which cannot exceed I(Y;D); it ignores Y or D alone in z_dy, and counts an absent block as 0."
 )
 _POSTERIOR_LIMITS = (
-    "Not shown: what predictors that see finite means could use. Where the posteriors of rows do not overlap, a draw "
-    "identifies its row, and every block carries everything. Other rows: these are the population, so chance "
-    "differences between classes count as information, and a block without any is above 0 here. Errors include the "
-    "draw of rows, too, and so are larger than those of the draws alone."
+    "Not shown: what predictors that see finite means could use. A draw identifies its row if the posteriors of rows "
+    "do not overlap; every block then carries everything. Other rows: these are the population, so chance differences "
+    "between classes are information, and a block without any is above 0 here. Errors also include the sampling of "
+    "rows, and so are larger than errors over draws alone."
 )
 _LIMITS = (
     "the bias of nearest-neighbour quantities. It is larger for wide blocks than for narrow ones, which raises the "
     "score unique. Use the classifier's.",
-    "what another family could use. Where an encoder is a deterministic function, Shannon information is all or "
-    "nothing, and leakage here means what this family can use.",
+    "what another family could use. The Shannon information of a deterministic encoder is all or nothing; "
+    "leakage here is the information that this family can use.",
     "what more training rows would add. Learning w weights from m rows or groups costs up to .72 w / m bits "
     "(Akaike 1974): scores by the classifier can be too low by that, and their intervals do not include it.",
-    "the chance in the training sets of the classifiers. Where a block carries next to nothing, errors by the "
-    "classifier can be 40 % too small: use the permutation tests there.",
+    "the chance in the training sets of the classifiers. Errors by the classifier can be 40 % too small for a "
+    "block that carries next to nothing: use the permutation tests there.",
     "anything about other trainings of this model: errors are over rows, for one trained model. Compare models by "
     "`compare`, not by whether intervals overlap.",
 )
@@ -137,7 +137,7 @@ class PartitionReport(Report):
 
     @property
     def record(self) -> list[ReportRow]:
-        """Every quantity and score by every route; those of nearest neighbours that were tested say so."""
+        """Every quantity and score by every route; tested nearest-neighbour quantities are marked."""
         rows = []
         for route in self.routes:
             estimates = {**self.figures[route], **self.shares[route]}
@@ -150,7 +150,7 @@ class PartitionReport(Report):
 
     @property
     def answers(self) -> list[str]:
-        """What leaks and what to do about it, or the upper limits where nothing does, in sentences.
+        """Leaks and remedies in sentences, or upper limits if no leak is detected.
 
         A leak is information whose 95 % interval lies above 0.
         """
@@ -187,7 +187,7 @@ class PartitionReport(Report):
 
     @property
     def text(self) -> pd.DataFrame:
-        """The scores by the route `main`, and the tests, each with what it says."""
+        """The scores by the route `main`, and the tests, each with its meaning."""
         cells = {(row.of["route"], row.what): row.cells() for row in self.record}
         scores = [(self.main, name) for name in SAYS]
         tests = [(NEIGHBOURS, name) for name in self.tests]

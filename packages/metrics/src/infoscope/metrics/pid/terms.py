@@ -42,7 +42,7 @@ class Bounds(NamedTuple):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Where bounds cross, and by how much."""
+        """Notes on lower bounds above their upper bounds, with the size of the crossing."""
         excess = self.excess
         crossed = int((excess > ROUNDING).sum())
         if not crossed:
@@ -67,7 +67,7 @@ BRANCHES = Bounds(
 
 
 def is_low(name: str) -> bool:
-    """Whether a bound is a lower one, and so the larger of its two branches."""
+    """Whether a bound is a lower bound, the larger of its two branches."""
     return name.endswith("_low")
 
 
@@ -91,7 +91,7 @@ def bound(name: str, terms: list[np.ndarray]) -> np.ndarray:
 
 
 def crossing_note(excess: float, error: float, unit: str) -> str:
-    """A note that a lower bound exceeds its upper one, by how many standard errors, and why; "" where it does not.
+    """A note that a lower bound exceeds its upper one, by how many standard errors, and why; "" if it does not.
 
     Of nats, the note is in bits.
     """

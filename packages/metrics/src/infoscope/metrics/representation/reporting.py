@@ -274,7 +274,7 @@ def _require_classes(outcome: Outcome, groups: Codes) -> None:
     if outcome.classes is None:
         return
     if outcome.classes == 1:
-        raise ValueError(f"it is one class in all {outcome.n:,} rows, about which there is nothing to tell.")
+        raise ValueError(f"the target has only one class in all {outcome.n:,} rows.")
     members = np.unique(np.stack([outcome.values, groups]), axis=1)[0]
     lone = np.flatnonzero(np.bincount(members) < 2)
     if not len(lone):
@@ -288,7 +288,7 @@ def _require_classes(outcome: Outcome, groups: Codes) -> None:
         more = f" (as {len(lone) - 1:,} more of its {outcome.classes:,} classes)"
     raise ValueError(
         f"its class {str(outcome.labels[lone[0]])!r} has {rows:,} of {outcome.n:,} rows, in a single group{more}; "
-        f"each must be in at least 2 groups (or rows) to be both learnt and asked: merge or drop it{numbers}."
+        f"training and validation need each class in at least 2 groups (or rows): merge or drop it{numbers}."
     )
 
 
@@ -333,10 +333,10 @@ class _Measure:
         """Notes on rows that were drawn."""
         notes = []
         if self.rows < self.data.n * (self.folds - 1) / self.folds:
-            what = f"what families learn from more than {self.rows:,} rows, which were drawn at random (rows=)."
+            what = f"predictors trained on more than {self.rows:,} rows (rows=), which were drawn at random."
             notes.append(Note(what, "rows drawn", "rows"))
         if len(self.few) < self.data.n:
-            what = f"readings, tests and scores are of {len(self.few):,} rows, drawn at random."
+            what = f"readings, tests and scores on more than {len(self.few):,} rows, which were drawn at random."
             notes.append(Note(what, "rows drawn"))
         return notes
 
@@ -356,7 +356,7 @@ class _Measure:
                 unanswered[name] = str(error)
         if not rows:
             name, why = next(iter(unanswered.items()))
-            raise InvalidInput(f"targets must be measurable, got none that is: nothing about {name}: {why}")
+            raise InvalidInput(f"targets must include one that can be measured, got none: {name}: {why}")
         return rows, unanswered
 
     def rows_of(self, name: str, generator: np.random.Generator, progress: Progress) -> list[Row]:
@@ -530,7 +530,7 @@ def _partition(
 ) -> tuple[partition.PartitionReport | None, list[Note]]:
     """The scores of a partition into z_y, z_d, z_dy and z_x, or why there are none."""
     if not set(data.blocks) <= set(BLOCKS):
-        return None, [Note(f"scores of a partition, which are of blocks called {', '.join(BLOCKS)}.", "partition")]
+        return None, [Note(f"scores of a partition, which need blocks called {', '.join(BLOCKS)}.", "partition")]
     if "domain" not in data.aims or len(data.labels) != 1:
         domain = "a" if "domain" in data.aims else "no"
         got = f"{len(data.labels)} labels and {domain} domain"

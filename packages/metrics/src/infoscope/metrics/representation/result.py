@@ -34,8 +34,8 @@ _PART = re.compile(r"z_?(dy|d|y|x)(?![a-z])", re.IGNORECASE)  # names such as z_
 _ALMOST = 0.9  # share of a block's information beyond which a sentence calls a part of it almost all
 _MEANING = (
     "Usable information is what the two families of predictors use on held-out rows, a lower bound on the information. "
-    "Its interval extends to what more training rows could add, at most to H(target), the entropy of the target; where "
-    "none is detected, to the upper limit of the information.",
+    "Its interval extends to what more training rows could add, at most to H(target), the entropy of the target; "
+    "if no information is detected, it extends to the upper limit of the reading.",
     "Information: the 95 % interval for the true value, calibrated on simulated data; grade A: narrow, B: wide, C: the "
     "data differ from everything simulated.",
     "Unique, redundant and synergistic compare a block with all others, by usable information: the value of Williams & "
@@ -77,7 +77,7 @@ class Row:
 
     @property
     def quoted(self) -> Estimate:
-        """What sentences quote: the reading, or usable information where the reading detects none."""
+        """The estimate that sentences quote: the reading, or usable information if the reading detects none."""
         only_usable = math.isnan(self.reading.value) or self.reading.low <= 0.0 < self.richer.low
         return self.richer if only_usable else self.reading
 
@@ -94,7 +94,7 @@ class Row:
 
     @property
     def share(self) -> float:
-        """Of the ceiling, what the richer family can use; nan where there is none."""
+        """Share of the ceiling that the richer family can use; nan without a ceiling."""
         return math.nan if self.ceiling is None else float(self.richer) / float(self.ceiling)
 
     @property
@@ -114,7 +114,7 @@ class Row:
         return [ReportRow(what, estimate, of) for what, estimate in estimates.items()]
 
     def brief(self, target: str) -> dict[str, str]:
-        """What a reader needs first, bits."""
+        """The main numbers, bits."""
         unique = self.sharing.get("unique", Estimate(math.nan))
         return {
             "block": self.block,
@@ -171,7 +171,7 @@ class RepresentationReport(Report):
 
     @property
     def text(self) -> pd.DataFrame:
-        """What a reader needs first of each block and target, bits, with 95 % intervals; `details` has all."""
+        """The main numbers of each block and target, bits, with 95 % intervals; `details` has all."""
         return pd.DataFrame([row.brief(self._called(row.target)) for row in self.rows])
 
     @property
@@ -226,7 +226,7 @@ class RepresentationReport(Report):
 
     @property
     def leaks(self) -> list[str]:
-        """What leaks and what to do about it, or the upper limits where nothing does, in sentences."""
+        """Leaks and remedies in sentences, or upper limits if no leak is detected."""
         unwanted = []
         for row in self._unwanted:
             usable = None if row.quoted is row.richer else row.richer.bits

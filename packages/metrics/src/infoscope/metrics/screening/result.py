@@ -33,7 +33,7 @@ COLUMNS = {  # of `table`, in bits where the name says so
     "dependent": "whether q is at most the level", "chosen": "its place among the columns that each add something",
     "adds_bits": "information beyond the (other) chosen ones", "adds_low_bits": "its 95 % interval",
     "adds_high_bits": "its other end", "p_beyond": "of independence given the (other) chosen ones",
-    "like": "the chosen column that it depends on most, where it adds nothing",
+    "like": "the chosen column that it depends on most, if it adds nothing to the chosen",
 }  # fmt: skip
 
 
@@ -81,7 +81,7 @@ class Screen(InNotebook):
 
     @property
     def chosen(self) -> list[str]:
-        """Of a target: the columns that each add something to the others, in the order of the choice."""
+        """Columns that each add information about the target to the others, in the order of the choice."""
         if not self.target:
             return []
         chosen = self.table.dropna(subset="chosen")
@@ -103,7 +103,7 @@ class Screen(InNotebook):
 
     @property
     def clusters(self) -> list[list[str]]:
-        """Of every pair: groups of columns that share as much as normal variables of correlation 0.5 on average."""
+        """Groups of columns that share on average as much as normal variables of correlation 0.5; for all pairs."""
         if self.target:
             return []
         return [names for names in self._clusters(1 - CLUSTER_CORRELATION) if len(names) > 1]
@@ -177,15 +177,15 @@ class Screen(InNotebook):
         ]
         if (self.table["dependent"] & (self.table["low_bits"] <= 0)).any():
             meaning.append(
-                "An interval that begins at 0 where q is small: they depend by the test, but weakly, by at most the "
-                "upper end."
+                "An interval that begins at 0 with a small q: the test detects a weak dependence, of at most the upper "
+                "limit."
             )
         if self.chosen:
             meaning.append(
-                "Chosen: 1, 2, ... in the order of the choice; each adds information to the others. Like: it depends "
-                f"on {self.target} but adds nothing detectable to the chosen columns, of which it depends most on this "
-                "one. Adds: information beyond the (other) chosen columns, as of normal variables; columns are chosen "
-                "by a test, so this interval may begin below 0."
+                "Chosen: 1, 2, ... in the order of the choice; each adds information to the others. Like: the chosen "
+                f"column that this one depends on most; it adds nothing detectable about {self.target} to the chosen "
+                "ones. Adds: information beyond the (other) chosen columns, as of normal variables; columns are "
+                "chosen by a test, so this interval may begin below 0."
             )
         details = {"What the numbers mean": meaning}
         if self.notes:

@@ -454,7 +454,7 @@ def _row(question: _Question, pair: Pair, reading: Estimate) -> dict[str, object
 
 
 def _notes_of_readings(readings: Iterable[Estimate]) -> list[Note]:
-    """Notes of readings, each once, with its number of pairs; not of unusual data, which are grade C."""
+    """Notes of readings, each once, with its number of pairs; except notes on grade-C readings."""
     counts: Counter[str] = Counter()
     for reading in readings:
         counts.update(dict.fromkeys(reading.notes, 1))

@@ -59,7 +59,7 @@ def token_artefacts(
     if not items:
         most = max(frequency.values(), default=0)
         raise OutOfRange(
-            f"least_frequency must be at most that of the most frequent token, {most}, got {least_frequency}."
+            f"least_frequency must be at most the count of the most frequent token, {most}, got {least_frequency}."
         )
     surprise = surprises(predictor, [_text(words) for words in split], codes, batch)
     change = np.empty(len(items))

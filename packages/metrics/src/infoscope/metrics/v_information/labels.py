@@ -62,18 +62,19 @@ SHOWN = 30  # suspects on a page
 WIDTH = 160  # characters of an item there
 SENTENCE_PAIRS = 3  # confused pairs in a sentence
 ASSUMPTION = (
-    "A label counts as wrong where the model is certain of another class and would hardly ever meet this label if it "
-    "were right. Labels of items whose class the model leaves open are not counted. Errors are taken to depend on the "
+    "A label is counted as wrong if the model is certain of another class, and this label would be very unlikely "
+    "under the model. Items whose class the model leaves open are not counted. Errors are assumed to depend on the "
     "class, not on the item. In tests the interval contained the number of flipped labels in 86 to 100 % of the sets."
 )
 WEAK = Note(
-    "The model can use little of the label, so the number of wrong labels is hardly known: other features, or a model "
-    "of your own (probabilities), narrow it.",
+    "The model can use little of the label, so the number of wrong labels is very uncertain: other features, or a "
+    "model of your own (probabilities), narrow it.",
     "weak model",
     "x",
 )
 WORSE = Note(
-    "The model predicts labels worse than their frequencies. Are its rows those of the labels, is it over-confident?",
+    "The model predicts labels worse than their frequencies. Check that its rows match the labels, and that it is not "
+    "over-confident.",
     "negative information",
     "probabilities",
 )
@@ -217,7 +218,7 @@ class LabelReport(Report):
 
     @property
     def doubts(self) -> list[str]:
-        """What was left out, what is assumed, and whether the model can use too little."""
+        """Notes on classes left out, on assumptions, and on a model that can use too little."""
         width = self.wrong.high - self.wrong.low
         doubts = [*self.notes, ASSUMPTION]
         if width > MAX_WIDTH * self.n:
@@ -429,7 +430,7 @@ def _without(x: Any, column: str) -> pd.DataFrame:
         names = listed(map(str, getattr(x, "columns", [])))
         raise UnknownName(f"without must name columns of a data frame x, {names or 'which it is not'}, got {column!r}.")
     if len(x.columns) < 2:
-        raise TooFew(f"without must leave a column of x, got {column!r}, the only one.")
+        raise TooFew(f"without must leave a column of x, got {column!r}, the only column.")
     return x.drop(columns=column)
 
 

@@ -182,7 +182,7 @@ def with_floor(logs: np.ndarray, floor: float) -> np.ndarray:
 
 
 def below(logs: np.ndarray, floor: float) -> int:
-    """The number of log probabilities below that of the floor."""
+    """The number of log probabilities below the floor's."""
     return int((logs < math.log(floor)).sum()) if floor > 0.0 else 0
 
 

@@ -272,7 +272,7 @@ class DomainConfig(Settings):
         values = dict(values)
         written = require_int("version", values.pop("version", VERSION))
         if written > VERSION:
-            raise OutOfRange(f"version must be at most {VERSION}, that of this code, got {written}.")
+            raise OutOfRange(f"version must be at most {VERSION}, the version of this code, got {written}.")
         for version in range(written + 1, VERSION + 1):
             for name, value in cls.EARLIER.get(version, {}).items():
                 _set_missing(values, name.split("."), value)
