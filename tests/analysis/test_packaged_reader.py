@@ -6,17 +6,17 @@ import torch
 from analysis import packaged_reader
 from infoscope.estimators.reading import reader, result, training
 from infoscope.estimators.reading.module import ReaderModule
-from tests.estimators.reading.test_training import of_known_error
+from tests.estimators.reading.test_training import simulated_sets
 from tests.refusals import refused
 
 
 def test_the_packaged_reader_is_that_of_the_run(tmp_path, monkeypatch):
     monkeypatch.setattr(training, "EPOCHS", 1)
-    of, _ = training.train(of_known_error(sets=200), np.random.default_rng(0))
+    of, _ = training.train(simulated_sets(sets=200), np.random.default_rng(0))
     monkeypatch.setattr(packaged_reader, "load_model", lambda run: ReaderModule.of(of))
     monkeypatch.setattr(result, "__file__", str(tmp_path / "result.py"))
     message = packaged_reader.package("run")
-    row = of_known_error(sets=1).figures[0]
+    row = simulated_sets(sets=1).figures[0]
     assert reader.load(tmp_path / result.PACKAGED).read(row, "numbers") == of.read(row, "numbers")
     assert f"version {of.card['version']}, 200 simulated data sets" in message
 

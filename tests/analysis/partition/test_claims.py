@@ -72,7 +72,7 @@ def test_what_the_labels_cannot_give_does_not_hold_whatever_was_estimated():
 def test_an_absent_block_is_not_zero():
     claim = in_range("diva", [training("diva")], "co-information(z_dy;Y;D)", 0.0, 0.0)
     assert claim.verdict == "undecided"
-    assert "not there" in claim.evidence
+    assert "no such block" in claim.evidence
 
 
 @pytest.mark.parametrize("gap, verdict", [(0.1, "confirmed"), (-0.1, "contradicted")])

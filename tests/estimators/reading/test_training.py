@@ -251,7 +251,7 @@ def test_other_files_are_refused(read, tmp_path):
     ("series of numbers", (0.09, 3.0), True),
 ])  # fmt: skip
 def test_weak_and_strong_estimates_of_rows_share_only_the_widest_cell(pair, estimates, shared):
-    rows = of_known_error(sets=2).figures.astype(float)
+    rows = simulated_sets(sets=2).figures.astype(float)
     weak, strong = reader.nested_cells(rows, [pair, pair], np.array(estimates))
     assert weak[-1] == strong[-1]
     assert (weak[-2] == strong[-2]) is shared

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from sweeps.sample_estimators import reading
-from tests.estimators.reading.test_training import FAMILIES, of_known_error
+from tests.estimators.reading.test_training import FAMILIES, simulated_sets
 from tests.refusals import refused
 from tests.sweeps.recorder import Recorder
 
@@ -16,7 +16,7 @@ def cell_of(folder, sets):
 
 @pytest.fixture
 def made_up(monkeypatch):
-    of = of_known_error(sets=200)
+    of = simulated_sets(sets=200)
     monkeypatch.setattr(reading.training, "EPOCHS", 1)
     monkeypatch.setattr(reading.training, "WIDTH", 16)
     monkeypatch.setattr(reading, "collection", lambda folder, most: of)
