@@ -67,6 +67,7 @@ def sum_of_answers(g, n):
 NOTED = {  # values, kind, and code of the note
     "100 classes": (lambda g: g.integers(0, 100, 1000), "discrete", []),
     "two of large numbers": (lambda g: g.choice([201, 999], 100), "discrete", []),
+    "two floats": (lambda g: g.choice([0.2, 1.7], 100), "discrete", []),
     "some of large numbers": (lambda g: g.choice([3, 17, 201, 404, 999], 100), "continuous", ["repeated values"]),
     "row numbers": (lambda g: np.arange(1000), "continuous", ["different whole numbers"]),
     "sex and age": (lambda g: np.c_[g.integers(0, 2, 1000), ages(g, 1000)], "mixed", ["repeated values"]),

@@ -1,7 +1,8 @@
 """Values of any kind as variables: every column is given its type, checked, or left out where it is constant.
 
-Types are given by wrapping (`columns.Continuous`, `Discrete`, `Angle`) or inferred: floats are continuous; booleans,
-strings and pandas categories discrete; integers discrete where they look like class labels, else numbers with ties.
+Types are given by wrapping (`columns.Continuous`, `Discrete`, `Angle`) or inferred: floats of more than two values are
+continuous; booleans, strings and pandas categories discrete; integers discrete where they look like class labels, else
+numbers with ties.
 """
 
 from __future__ import annotations

@@ -179,7 +179,7 @@ def _has_parts(value: Any) -> bool:
 
 
 def columns(name: str, value: Any) -> list[tuple[type, _Column, bool]]:
-    """(Continuous, Discrete or, of untyped whole numbers, int; values [n]; whether it was wrapped) of every column."""
+    """(Continuous, Discrete or int; values [n]; whether it was wrapped) of every column; int: values decide."""
     if isinstance(value, (list, tuple)) and any(isinstance(block, (Continuous, Discrete, Angle)) for block in value):
         return [column for block in value for column in columns(name, block)]
     if isinstance(value, Angle):
@@ -274,12 +274,15 @@ def require_unmasked(name: str, value: Any) -> None:
 
 
 def _inferred(name: str, column: _Column, place: str) -> type:
-    """Continuous, Discrete or int, from the column's type; `place` is its name in errors."""
+    """Continuous, Discrete or int, from the column's type; `place` is its name in errors.
+
+    Two values are int, be they floats: a flag with missing values is a column of floats in pandas.
+    """
     if isinstance(column, pd.Categorical):
         return Discrete
     letter = column.dtype.kind
     if letter == "f":
-        return Continuous
+        return int if pd.Series(column).nunique() == 2 else Continuous
     if letter == "b":
         return Discrete
     if letter in "iu":

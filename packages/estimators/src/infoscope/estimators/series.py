@@ -112,11 +112,12 @@ def within_units(name: str, variable: Variable, names: NDArray[np.intp]) -> Vari
     """The variable with its numbers relative to the mean of each group (codes [n]). NoVariation: constant within
     groups.
     """
-    if not variable.dim:
-        return variable
     means = pd.DataFrame(variable.continuous).groupby(names).transform("mean").to_numpy()
     numbers = variable.continuous - means
-    if not (np.ptp(numbers, axis=0) > 0).all():
+    varies = np.ptp(numbers, axis=0) > 0
+    if variable.codes is not None:
+        varies = np.append(varies, pd.Series(variable.codes).groupby(names).nunique().max() > 1)
+    if not varies.all():
         raise NoVariation(f"{name} must vary within groups, got columns that are constant in each group.")
     return replace(variable, continuous=numbers)
 
