@@ -270,7 +270,8 @@ def index(modules: dict[str, ModuleType]) -> Iterator[str]:
         for page in facts_on(path):
             for row in page["beside"]:
                 table_name = escaped(row["table"].replace("table", "table "))
-                deviating.append(f"{table_name} by {row['mean']:.1%} on average and {row['largest']:.1%} at most")
+                deviation = f"by {row['mean']:.1%} on average and {row['largest']:.1%} at most"
+                deviating.append(f"{table_name} ({page['profile']}) {deviation}")
                 beside.append(
                     f"| {table_name} | [{name}]({name}.md) | {page['profile']} | {page['cells']:,} | "
                     f"{row['figures']} of {row['of']} | {row['kind']}: {row['mean']:.1%} | "
