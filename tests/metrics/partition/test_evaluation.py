@@ -291,3 +291,14 @@ def test_a_leak_has_an_interval_above_0(report, low, near, p, leak):
 def test_holm():
     """By hand: .005 x 4, .01 x 3, .03 x 2, and .04 no less than the one before. NaN is no test."""
     assert_allclose(holm([0.01, 0.04, np.nan, 0.03, 0.005]), [0.03, 0.06, np.nan, 0.06, 0.02])
+
+
+def test_a_leak_of_z_x_that_only_neighbours_detect_is_reported():
+    """y is the exclusive or of two signs in z_x: a linear classifier finds nothing."""
+    rng = default_rng(0)
+    signs = rng.integers(0, 2, (400, 2))
+    y = signs[:, 0] ^ signs[:, 1]
+    d = rng.integers(0, 2, 400)
+    blocks = {"z_y": rng.normal(size=(400, 1)), "z_x": signs + 0.1 * rng.normal(size=(400, 2))}
+    answers = evaluate(blocks, y, d, resamples=10, permutations=99).answers
+    assert any(line.startswith("Leak: z_x") for line in answers)

@@ -123,3 +123,8 @@ def test_html_is_escaped(of_target):
     assert "<best>" not in html
     assert "like &lt;best&gt;" in html
     assert "x &lt; y is a note." in html
+
+
+@pytest.mark.parametrize(("bits", "clusters"), [(0.0, []), (0.5, [["a", "b"]])])
+def test_two_columns_are_a_cluster_if_they_depend(bits, clusters):
+    assert screen_of([row("a", "b", bits)], target="").clusters == clusters

@@ -37,6 +37,7 @@ _DIFFERENCES = [
     "p_value",
 ]
 _UNWANTED = (("z_y", "D given Y", "D|Y"), ("z_d", "Y given D", "Y|D"), ("z_x", "Y and D", "Y,D"))
+_PARTS = {"I(z_x;Y,D)": ("I(z_x;Y)", "I(z_x;D|Y)")}  # its parts by the chain rule, which are tested
 _COMPARED = ("I(z_y;Y|D)", "I(z_y;D|Y)", "I(z_d;D|Y)", "I(z_d;Y|D)", "I(z_x;Y,D)", "I(z_dy;Y,D)")
 OLD_SUM = "old sum"  # how the score "seed" is printed, where a seed would be taken for a random one
 SAYS = {  # score -> its meaning, in a few words
@@ -177,9 +178,9 @@ class PartitionReport(Report):
         if information.low > ROUNDING:
             return information.bits
         neighbours = self.figures.get(NEIGHBOURS, {}).get(name, information)
-        test = self.tests.get(name)
+        tests = [self.tests[part] for part in _PARTS.get(name, (name,)) if part in self.tests]
         errors = quantile(neighbours.degrees, 1.0 - (1.0 - LEVEL) / (2 * len(_UNWANTED)))
-        rejected = test is not None and test.p_holm < 1.0 - LEVEL
+        rejected = any(test.p_holm < 1.0 - LEVEL for test in tests)
         if rejected and neighbours.value > errors * neighbours.standard_error:
             return neighbours.bits
         high = max(information.high, neighbours.high)

@@ -172,7 +172,7 @@ def clipped(raw: Estimate, most: float = np.inf) -> Estimate:
     if raw.influence is None:
         return raw
     value, low, high = np.clip([raw.value, raw.low, raw.high], 0.0, most).tolist()
-    if low == raw.low and high == raw.high:
+    if np.array_equal([low, high], [raw.low, raw.high], equal_nan=True):
         return raw
     note = "clipped, or the interval contains the limit: no standard error; see the raw value and the interval."
     notes = (*raw.notes, note)

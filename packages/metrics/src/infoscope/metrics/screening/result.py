@@ -119,7 +119,7 @@ class Screen(InNotebook):
             x, y = row["column"], row["with"]
             distances.loc[x, y] = 1 - correlation
             distances.loc[y, x] = 1 - correlation
-        if len(names) < 3:
+        if len(names) < 2:
             return [names]
         above_diagonal = np.triu_indices(len(names), 1)
         tree = linkage(distances.to_numpy()[above_diagonal], "average", optimal_ordering=True)
