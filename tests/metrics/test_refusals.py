@@ -15,6 +15,7 @@ from infoscope.estimators.families.networks import Network
 from infoscope.metrics import audit, correlation, errors, pid
 from infoscope.metrics.decodable import decodable_information, decodable_information_of_items
 from infoscope.metrics.disentanglement import beta_vae_score, dci, factor_vae_score, sap
+from infoscope.metrics.disentanglement import reporting as disentanglement
 from infoscope.metrics.factor_information import exact, toy
 from infoscope.metrics.factor_information.arrays import from_arrays
 from infoscope.metrics.factor_information.attacks import redundancy_attack
@@ -61,6 +62,7 @@ SERIES = [
     (partial(of_pairs, samples=1), "held-out labels", "invalid"),
 ]
 
+GAUSSIAN = GaussianPosterior(Z[:5], np.ones((5, 2)))
 FACTORS = RNG.integers((3, 4), size=(600, 2))
 RARE = np.vstack([[9, 0], FACTORS[1:]])
 CODES = FACTORS.astype(float)
@@ -76,10 +78,10 @@ DISENTANGLEMENT = [
     (partial(beta, FACTORS, categorical=(2,)), "categorical", "range"),
     (partial(sap, CODES[:, :1], FACTORS), "representation", "shape"),
     (partial(dci, len, FACTORS), "representation", "type"),
+    (partial(disentanglement.report, GAUSSIAN, FACTORS[:5], attack=1.0), "attack", "conflict"),
 ]
 
 ONE = np.ones((3, 2))
-GAUSSIAN = GaussianPosterior(Z[:5], np.ones((5, 2)))
 NAMED = GaussianPosterior(Z[:5], np.ones((5, 2)), ("a", "b"))
 ATTACKED = redundancy_attack(GAUSSIAN, 1.0)
 CATEGORICAL = CategoricalPosterior(np.full((4, 2), 0.5))

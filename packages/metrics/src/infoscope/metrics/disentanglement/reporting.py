@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from infoscope.errors import UnknownName
+from infoscope.errors import Conflict, UnknownName
 from infoscope.estimators.alignment import aligns
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.result import Estimate
@@ -314,8 +314,11 @@ def report(
     latent_names = None
     if isinstance(representation, pd.DataFrame):
         latent_names = [str(name) for name in representation]
+    is_posterior = hasattr(representation, "draw")
+    if attack and is_posterior:
+        raise Conflict(f"attack must be 0 for a posterior, got {attack}: give the means or draws as an array.")
     measure = from_arrays
-    if method == "classifier" and not hasattr(representation, "draw"):
+    if method == "classifier" and not is_posterior:
         measure = _of_classes
     inputs = Inputs(
         representation=representation,
