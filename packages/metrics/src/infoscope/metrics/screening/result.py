@@ -247,7 +247,9 @@ class Screen(InNotebook):
         shown = self.table.head(min(MAX_BARS, len(self._dependent) + BARS_BEYOND))
         depends = shown["dependent"].astype(bool)
         chosen = shown["chosen"].notna()
-        no_dependence = "not tested, rows in sequence" if self.series else "no dependence detected"
+        no_dependence = "no dependence detected"
+        if self.series:
+            no_dependence += ", or not tested (rows in sequence)"
         kinds = {
             "adds to the other blue ones": ("C0", chosen),
             "depends, adds nothing detectable": ("C7", depends & ~chosen),
