@@ -47,7 +47,8 @@ def log_odds_parts(logs: Array, prior: Array, joint: JointLabels) -> Array:
     parts: dict[frozenset[str], Array] = {}
     for names, codes in label_sets(joint).items():
         indicators = np.eye(int(codes.max()) + 1)[codes]
-        log_odds = np.log(probabilities @ indicators) - np.log(frequencies @ indicators)
+        log_probabilities = np.log(probabilities @ indicators)
+        log_odds = log_probabilities - np.log(frequencies @ indicators)
         subset_parts = [part for subset, part in parts.items() if subset < names]
         parts[names] = log_odds[:, codes] - sum(subset_parts)
     return np.stack(list(parts.values()))
@@ -73,7 +74,8 @@ def calibrating_slopes(parts: Array, prior: Array, classes: NDArray[np.int64]) -
     observed = np.take_along_axis(parts, classes[None, :, None], axis=2).mean(axis=(1, 2))
 
     def loss_and_gradient(slopes: Array) -> tuple[float, Array]:
-        scores = prior + (slopes.astype(np.float32) @ features).reshape(m, count)
+        log_odds = slopes.astype(np.float32) @ features
+        scores = prior + log_odds.reshape(m, count)
         scores -= scores.max(axis=1, keepdims=True)
         odds = np.exp(scores)
         totals = odds.sum(axis=1)
@@ -179,11 +181,10 @@ def cross_fit(
         with threads_for(x.size * joint.count):
             logs, calibrations = task.posteriors(x, np.random.default_rng(seed))
         log_marginals[subset] = row_marginals(logs, joint)
-        calibration[subset] = Calibration(
-            expected_calibration_error(logs, joint.classes),
-            tuple(np.concatenate([fold.slopes for fold in calibrations]).tolist()),
-            tuple(fold.family.name for fold in calibrations),
-        )
+        slopes = np.concatenate([fold.slopes for fold in calibrations])
+        names = tuple(fold.family.name for fold in calibrations)
+        error = expected_calibration_error(logs, joint.classes)
+        calibration[subset] = Calibration(error, tuple(slopes.tolist()), names)
         if progress is not None:
             progress(number / len(distinct_subsets), f"classifier: {', '.join(sorted(subset))}")
     return Information(
@@ -275,7 +276,8 @@ class Task:
 
     def predicted_parts(self, fit: ClassPredictor, x: np.ndarray, prior: np.ndarray) -> Array:
         """Parts of the log odds that a fit predicts for rows of x."""
-        return log_odds_parts(floored(fit.log_probabilities(x), self.floor), prior, self.joint)
+        logs = floored(fit.log_probabilities(x), self.floor)
+        return log_odds_parts(logs, prior, self.joint)
 
     def fits(
         self, family: Family, x: np.ndarray, trainings: Sequence[np.ndarray], generator: np.random.Generator
@@ -294,7 +296,8 @@ class Task:
 
 def floored(logs: np.ndarray, floor: float) -> np.ndarray:
     """Log probabilities [..., classes] mixed with the uniform distribution, so that none is below `floor`."""
-    return np.log((1.0 - logs.shape[-1] * floor) * np.exp(logs) + floor)
+    weight = 1.0 - logs.shape[-1] * floor
+    return np.log(weight * np.exp(logs) + floor)
 
 
 def row_marginals(logs: np.ndarray, joint: JointLabels) -> dict[frozenset[str], np.ndarray]:

@@ -132,9 +132,9 @@ class Information:
 
     def pointwise_co_information(self, a: Names, b: Names, target: Names, given: Names = ()) -> np.ndarray:
         """The co-information of every row [n], nats."""
-        both = (*as_tuple(a), *as_tuple(b))
+        names = (*as_tuple(a), *as_tuple(b))
         separate = self.pointwise(a, target, given) + self.pointwise(b, target, given)
-        return separate - self.pointwise(both, target, given)
+        return separate - self.pointwise(names, target, given)
 
     def estimate(self, values: np.ndarray) -> Estimate:
         """The mean of pointwise values [n] with its interval. ValueError unless each row has one finite value."""

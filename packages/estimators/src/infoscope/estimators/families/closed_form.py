@@ -133,7 +133,9 @@ class Ridge:
         features = Features.of(inputs, 1)
         left, sizes, right = np.linalg.svd(features(inputs), full_matrices=False)
         is_spanned = sizes > MIN_SINGULAR_VALUE * sizes.max(initial=0.0)
-        left, sizes, right = left[:, is_spanned], sizes[is_spanned], right[is_spanned]
+        left = left[:, is_spanned]
+        sizes = sizes[is_spanned]
+        right = right[is_spanned]
         centre = y.mean(axis=0)
         projections = left.T @ (y - centre)
 
@@ -147,4 +149,5 @@ class Ridge:
         weights = right.T @ ((shrinkage / sizes)[:, None] * projections)
         leverage = (left**2) @ shrinkage
         free = 1.0 - 1.0 / len(y) - leverage
-        return normal_around(mean, y, (y - mean(inputs)) / free[:, None])
+        residuals = y - mean(inputs)
+        return normal_around(mean, y, residuals / free[:, None])

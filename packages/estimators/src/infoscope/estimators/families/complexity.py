@@ -77,13 +77,15 @@ def table_on_sample(
 
     def supremum(signs: np.ndarray) -> float:
         sums = np.bincount(cells, weights=signs, minlength=inputs * classes).reshape(inputs, classes)
-        return float((sums * np.log(best_rows(sums, floor))).sum()) / len(cells)
+        log_probabilities = np.log(best_rows(sums, floor))
+        return float((sums * log_probabilities).sum()) / len(cells)
 
     suprema = []
     for _ in range(draws):
         signs = generator.choice((-1.0, 1.0), len(cells))
         suprema.append(max(supremum(signs), supremum(-signs)))
-    return float(np.mean(suprema)), float(np.std(suprema, ddof=1)) / math.sqrt(draws)
+    error = float(np.std(suprema, ddof=1)) / math.sqrt(draws)
+    return float(np.mean(suprema)), error
 
 
 def best_rows(sums: np.ndarray, floor: float) -> np.ndarray:

@@ -41,7 +41,8 @@ class Normal:
     def log_density(self, x: Any | None, y: np.ndarray) -> np.ndarray:
         residuals = y - self.mean(x)
         factor = cholesky(self.covariance, lower=True)
-        distances = np.einsum("nq,qn->n", residuals, cho_solve((factor, True), residuals.T))
+        whitened = cho_solve((factor, True), residuals.T)
+        distances = np.einsum("nq,qn->n", residuals, whitened)
         half_log_determinant = float(np.log(np.diag(factor)).sum())
         return -0.5 * (distances + len(factor) * math.log(2.0 * math.pi)) - half_log_determinant
 

@@ -105,7 +105,8 @@ class _Means:
             is_neighbour = groups[places] != groups[part, None]
             is_neighbour &= is_neighbour.cumsum(axis=1) <= self._k
             sums = (self._targets[places] * is_neighbour[:, :, None]).sum(axis=1)
-            means[part] = (sums + self._prior) / (is_neighbour.sum(axis=1, keepdims=True) + 1.0)
+            counts = is_neighbour.sum(axis=1, keepdims=True)
+            means[part] = (sums + self._prior) / (counts + 1.0)
         return means
 
 

@@ -102,15 +102,19 @@ class Network:
         generator: torch.Generator,
     ) -> None:
         """Trains on the other rows; the network ends with the weights of least loss on the validation rows."""
-        x_training, targets_training = x[~validation], targets[~validation]
-        x_validation, targets_validation = x[validation], targets[validation]
+        x_training = x[~validation]
+        x_validation = x[validation]
+        targets_training = targets[~validation]
+        targets_validation = targets[validation]
         optimiser = torch.optim.AdamW(network.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay)
-        best_loss, best_state = float("inf"), None
+        best_loss = float("inf")
+        best_state = None
         epochs_since_best = 0
         for _ in range(self.epochs):
             for rows in torch.randperm(len(x_training), generator=generator).split(self.batch):
                 optimiser.zero_grad()
-                loss(network(x_training[rows]), targets_training[rows]).backward()
+                predicted = network(x_training[rows])
+                loss(predicted, targets_training[rows]).backward()
                 optimiser.step()
             with torch.no_grad():
                 validation_loss = loss(network(x_validation), targets_validation).item()

@@ -117,6 +117,7 @@ def maximum_likelihood_weights(logs: NDArray[np.float64]) -> NDArray[np.float64]
     weights = np.full(logs.shape[1], 1 / logs.shape[1])
     if len(ratios):
         for _ in range(EM_STEPS):
-            weights = weights * (ratios.T @ (1 / (ratios @ weights))) / len(ratios)
+            mixture = ratios @ weights
+            weights = weights * (ratios.T @ (1 / mixture)) / len(ratios)
     with np.errstate(divide="ignore"):
         return np.log(weights)

@@ -35,8 +35,8 @@ class StackedLinear(nn.Module):
     def initialise(self, member: int, generator: torch.Generator) -> None:
         """Draws one member's weight, then its bias."""
         for parameter in self.parameters():
-            drawn = torch.empty(parameter.shape[1:], dtype=parameter.dtype, device=generator.device)
-            parameter.data[member] = drawn.uniform_(-self.limit, self.limit, generator=generator)
+            values = torch.empty(parameter.shape[1:], dtype=parameter.dtype, device=generator.device)
+            parameter.data[member] = values.uniform_(-self.limit, self.limit, generator=generator)
 
     def forward(self, h: Tensor) -> Tensor:
         """h [n, in] shared by all or [members, n, in] -> [members, n, out]; [n, out] for one member and 2-d h."""

@@ -237,11 +237,12 @@ def _ksg_among(sample: Sample, rows: Values, ks: tuple[int, ...]) -> Values:
 def _knn(sample: Sample) -> Figures:
     variables = sample.variables
     x, y = ((variable.near, variable.codes) for variable in variables)
-    around = local_information(x, y, sample.groups, KS, DIMENSION_NEIGHBOURS)
-    values = {f"ksg_{k}": value for k, value in zip(KS, mean_of_rows(around.local))}
+    neighbours = local_information(x, y, sample.groups, KS, DIMENSION_NEIGHBOURS)
+    values = {f"ksg_{k}": value for k, value in zip(KS, mean_of_rows(neighbours.local))}
     halves = [np.flatnonzero(sample.half), np.flatnonzero(~sample.half)]
-    of_halves = np.mean([_ksg_among(sample, rows, (3, 10)) for rows in halves], axis=0)
-    values["ksg_3_half"], values["ksg_10_half"] = of_halves
+    values["ksg_3_half"], values["ksg_10_half"] = np.mean(
+        [_ksg_among(sample, rows, (3, 10)) for rows in halves], axis=0
+    )
     values["ksg_3_quarter"] = np.mean([_ksg_among(sample, rows[: len(rows) // 2], (3,)) for rows in halves])
     values["ksg_3_permuted"], values["ksg_10_permuted"] = _permuted(sample)
     values["ksg_5_tied"] = values["ksg_5"]
@@ -257,7 +258,8 @@ def _knn(sample: Sample) -> Figures:
             indicators = variable.linear[:, variable.scores.shape[1] :] > 0
             searched.append((np.hstack([variable.near, indicators]), None))
         values["ksg_5_soft"] = _ksg_of_part(sample, searched)
-    return values | _local_values(sample, around.local[:, KS.index(5)]) | _dimensions(sample, around)
+    values |= _local_values(sample, neighbours.local[:, KS.index(5)])
+    return values | _dimensions(sample, neighbours)
 
 
 def _ksg_of_part(sample: Sample, variables: list[tuple[Values, Values | None]]) -> float:
@@ -269,7 +271,9 @@ def _ksg_of_part(sample: Sample, variables: list[tuple[Values, Values | None]]) 
 
 def _permuted(sample: Sample) -> Values:
     """KSG, k = 3 and 10, of one row of each group (at most 2,000) with y taken from another."""
-    rows = np.arange(sample.n) if sample.groups is None else np.unique(sample.groups, return_index=True)[1]
+    rows = np.arange(sample.n)
+    if sample.groups is not None:
+        _, rows = np.unique(sample.groups, return_index=True)
     if len(rows) < MIN_ESTIMATE_ROWS:
         return np.full(2, np.nan)
     rows = sample.generator.permutation(rows)[:MAX_EXTRA_ROWS]
@@ -302,9 +306,9 @@ def _local_values(sample: Sample, local: Values) -> Figures:
     }
 
 
-def _dimensions(sample: Sample, around: Neighbours) -> Figures:
+def _dimensions(sample: Sample, neighbours: Neighbours) -> Figures:
     """Intrinsic dimensions of both variables together and of each that has numbers."""
-    joint, *margins = (_log_dimension(distances) for distances in around.distances)
+    joint, *margins = (_log_dimension(distances) for distances in neighbours.distances)
     of_numbers = [margin for variable, margin in zip(sample.variables, margins) if not variable.is_label]
     return {"intrinsic_joint": joint, **in_order("intrinsic", of_numbers)}
 

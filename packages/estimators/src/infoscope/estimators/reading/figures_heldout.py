@@ -143,9 +143,9 @@ class Fold:
         if not len(ids):
             return {}
         dim = u.shape[1]
-        around = np.hstack([u, v])[ids]
-        around -= around.mean(axis=1, keepdims=True)
-        covariance = np.einsum("rki,rkj->rij", around, around) / LOCAL_NEAR
+        deviations = np.hstack([u, v])[ids]
+        deviations -= deviations.mean(axis=1, keepdims=True)
+        covariance = np.einsum("rki,rkj->rij", deviations, deviations) / LOCAL_NEAR
         variance = np.einsum("rii->r", covariance) / (2 * dim)
         variance = np.where(variance > 0, variance, 1)
         covariance = covariance / variance[:, None, None] + 1e-6 * np.eye(2 * dim)
@@ -191,7 +191,7 @@ class Fold:
             count = target.shape[1]
             gaussian.append(gaussian_information(predicted[:, :count], target[self.test]))
             searched = np.empty((self.sample.n, 2))
-            searched[self.test] = predicted[:, [0, count]] if count == 1 else predicted[:, :2]
+            searched[self.test] = predicted[:, :2]  # of one target the predictions of its value and of its square
             ksg.append(self.ksg((searched, None), (target[:, :2], None)))
         return features | in_order("tree_prediction", gaussian) | in_order("tree_ksg", ksg)
 
@@ -214,16 +214,19 @@ class Fold:
 
     def _tree_predictions(self, columns: Values, target: Values) -> Values:
         """Mean predictions of trees [held-out rows, targets]."""
-        wanted = target[self.train]
-        covariances = columns[self.train].T @ (wanted - wanted.mean(axis=0))
-        inputs = columns[:, strongest(np.abs(covariances).max(axis=1), MAX_TREE_COLUMNS)]
+        targets = target[self.train]
+        covariances = columns[self.train].T @ (targets - targets.mean(axis=0))
+        strength = np.abs(covariances).max(axis=1)
+        inputs = columns[:, strongest(strength, MAX_TREE_COLUMNS)]
         draws = tree_draws(self.sample.generator, TREE_COUNT)
-        return summed_trees(inputs[self.train], wanted, inputs[self.test], TREE_COUNT, draws) / TREE_COUNT
+        total = summed_trees(inputs[self.train], targets, inputs[self.test], TREE_COUNT, draws)
+        return total / TREE_COUNT
 
     def _label_gains(self, place: int) -> Figures:
         """Entropy of a label less held-out cross-entropies of predictions from the other variable."""
         codes, prior = self.frequent(self.sample.variables[place])
-        linear, quadratic = (self.v, self.v2) if place == 0 else (self.u, self.u2)
+        linear = (self.v, self.u)[place]
+        quadratic = (self.v2, self.u2)[place]
         predicted = self._tree_predictions(self.linear[1 - place], np.eye(len(prior))[codes])
         return {
             "label_linear": self._discriminant(linear, codes, prior, True),
@@ -271,8 +274,9 @@ def screening(variables: tuple[PreparedVariable, PreparedVariable], rows: Values
     x, y = (variable.linear if variable.is_label else variable.scores for variable in variables)
     x = x[rows]
     y = y[rows]
-    pairs = [(x, y), (x**2, y**2), (x, y**2), (x**2, y)]
-    return np.max([np.abs(_unit(a).T @ _unit(b)) for a, b in pairs], axis=0)
+    columns_x = (_unit(x), _unit(x**2))
+    columns_y = (_unit(y), _unit(y**2))
+    return np.max([np.abs(a.T @ b) for a in columns_x for b in columns_y], axis=0)
 
 
 def _unit(columns: Values) -> Values:

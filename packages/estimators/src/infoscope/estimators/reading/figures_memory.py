@@ -89,7 +89,9 @@ def log_inflation(x: Values, y: Values) -> float:
 
     The sum ends where the product is within its noise for the first time; of several columns the slowest are taken.
     """
-    product = np.abs(x).max(axis=0)[1:] * np.abs(y).max(axis=0)[1:]
+    slowest_x = np.abs(x).max(axis=0)
+    slowest_y = np.abs(y).max(axis=0)
+    product = slowest_x[1:] * slowest_y[1:]
     noise = 4 / (2 * len(product))  # two standard errors, squared, of about 2 x lags rows
     below = np.flatnonzero(product < noise)
     ends = int(below[0]) if len(below) else len(product)
@@ -130,9 +132,10 @@ def drift(columns: Values, units: Values) -> float:
             continue
         values = columns[series] - columns[series].mean(axis=0)
         for part in np.array_split(values, BLOCKS):
-            between += len(part) * part.mean(axis=0) ** 2 if len(part) else 0.0
+            between += len(part) * part.mean(axis=0) ** 2
         total += (values**2).sum(axis=0)
-    return float((between / np.maximum(total, np.finfo(float).tiny)).max())
+    shares = between / np.maximum(total, np.finfo(float).tiny)
+    return float(shares.max())
 
 
 def series_of(units: Values) -> list[Values]:
@@ -146,7 +149,8 @@ def shifted_rows(units: Values, generator: np.random.Generator) -> Values:
     rows = np.empty(len(units), np.intp)
     for series in series_of(units):
         least = max(1, len(series) // 10)
-        shift = int(generator.integers(least, max(least + 1, len(series) - least)))
+        end = max(least + 1, len(series) - least)
+        shift = int(generator.integers(least, end))
         rows[series] = np.roll(series, shift)
     return rows
 

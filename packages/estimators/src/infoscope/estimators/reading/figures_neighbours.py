@@ -43,19 +43,23 @@ def neighbours(x: Numbers, y: Numbers, groups: Values | None, ks: tuple[int, ...
     ids = np.full((n, near), -1, np.int32)
     distances = [np.full((n, near), np.inf, np.float32) for _ in range(3)]
     counts = np.zeros((n, len(ks), 4), np.int32)
+    searched_ks = np.array(ks)
     if groups is None and max(map(len, points)) == 1:
-        both = _ordered(np.vstack(points), joint_codes(codes)[0])
+        joint = _ordered(np.vstack(points), joint_codes(codes)[0])
         variables = [_ordered(*variable) for variable in zip(points, codes)]
-        _search(both, *variables, np.array(ks), counts, ids, *distances)
+        _search(joint, *variables, searched_ks, counts, ids, *distances)
     else:
         units = np.arange(n) if groups is None else groups
-        _scan(*points, *codes, units.astype(np.int32), np.array(ks), counts, ids, *distances)
+        _scan(*points, *codes, units.astype(np.int32), searched_ks, counts, ids, *distances)
     psi = digamma(np.maximum(np.arange(n + 2), 1))
-    everyone = n if groups is None else (n - np.bincount(groups)[groups] + 1)[:, None]
+    candidates = n
+    if groups is not None:
+        group_sizes = np.bincount(groups)[groups]
+        candidates = (n - group_sizes + 1)[:, None]
     inside, in_x, in_y, closed = np.moveaxis(counts, 2, 0)
     in_x = in_x + ((closed == 0) | (len(points[0]) == 0))
     in_y = in_y + ((closed == 0) | (len(points[1]) == 0))
-    local = psi[inside] + psi[everyone] - psi[in_x] - psi[in_y]
+    local = psi[inside] + psi[candidates] - psi[in_x] - psi[in_y]
     local[inside == 0] = np.nan
     return Neighbours(local, ids, tuple(distances))
 
@@ -77,8 +81,10 @@ def local_information(x: Numbers, y: Numbers, groups: Values | None, ks: tuple[i
         """Digamma of the number of rows in each row's category."""
         return digamma(class_sizes(Variable(none, codes, 1), groups))
 
-    local = psi(cells) + psi(np.zeros(n, np.intp)) - (psi(x[1]) + psi(y[1]))
-    return Neighbours(np.repeat(local[:, None], len(ks), axis=1), none, (none,) * 3)
+    psi_marginals = psi(x[1]) + psi(y[1])
+    local = psi(cells) + psi(np.zeros(n, np.intp)) - psi_marginals
+    repeated = np.repeat(local[:, None], len(ks), axis=1)
+    return Neighbours(repeated, none, (none, none, none))
 
 
 def mean_of_rows(local: Values) -> Values:
@@ -90,35 +96,40 @@ def mean_of_rows(local: Values) -> Values:
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
-def _distances(points, codes, units, i, found):
+def _distances(points, codes, units, i, distances):
     """Distance of every row to row i; infinite to other categories and to its group."""
     dim, n = points.shape
-    found[:] = 0
+    distances[:] = 0
     for column in range(dim):
-        at, values = points[column, i], points[column]
+        values = points[column]
+        value = values[i]
         for j in range(n):
-            found[j] = max(found[j], abs(values[j] - at))
-    code, group = codes[i], units[i]
+            distances[j] = max(distances[j], abs(values[j] - value))
+    code = codes[i]
+    group = units[i]
     for j in range(n):
-        found[j] = found[j] if (codes[j] == code) & (units[j] != group) else np.float32(np.inf)
+        distances[j] = distances[j] if (codes[j] == code) & (units[j] != group) else np.float32(np.inf)
 
 
 @numba.njit(cache=True, nogil=True)
-def _smallest(values, found, ids):
+def _smallest(values, smallest, ids):
     """The smallest finite values in ascending order, with their rows; returns how many there are."""
-    most, held = len(found), 0
+    size = len(smallest)
+    count = 0
     limit = np.float32(np.inf)
     for j in range(len(values)):
         if values[j] < limit:
-            place = held if held < most else most - 1
-            while place > 0 and found[place - 1] > values[j]:
-                found[place], ids[place] = found[place - 1], ids[place - 1]
+            place = min(count, size - 1)
+            while place > 0 and smallest[place - 1] > values[j]:
+                smallest[place] = smallest[place - 1]
+                ids[place] = ids[place - 1]
                 place -= 1
-            found[place], ids[place] = values[j], j
-            held = min(held + 1, most)
-            if held == most:
-                limit = found[most - 1]
-    return held
+            smallest[place] = values[j]
+            ids[place] = j
+            count = min(count + 1, size)
+            if count == size:
+                limit = smallest[size - 1]
+    return count
 
 
 @numba.njit(cache=True, nogil=True)
@@ -135,34 +146,39 @@ def _count(values, limit, closed):
 
 
 @numba.njit(cache=True, nogil=True)
-def _scan(x, y, x_codes, y_codes, units, ks, counts, joint_ids, joint_found, x_found, y_found):
+def _scan(x, y, x_codes, y_codes, units, ks, counts, joint_ids, joint_distances, x_distances, y_distances):
     """Fills counts [n, ks, (joint, x, y, closed)], ids and distances."""
-    n, near, most = x.shape[1], joint_ids.shape[1], ks.max()
-    in_x, in_y, both = np.empty(n, np.float32), np.empty(n, np.float32), np.empty(n, np.float32)
-    found, ids = np.empty(max(most, near), np.float32), np.empty(max(most, near), np.int32)
+    n = x.shape[1]
+    near = joint_ids.shape[1]
+    size = max(ks.max(), near)
+    in_x = np.empty(n, np.float32)
+    in_y = np.empty(n, np.float32)
+    joint = np.empty(n, np.float32)
+    nearest = np.empty(size, np.float32)
+    ids = np.empty(size, np.int32)
     for i in range(n):
         _distances(x, x_codes, units, i, in_x)
         _distances(y, y_codes, units, i, in_y)
         for j in range(n):
-            both[j] = max(in_x[j], in_y[j])
-        held = _smallest(both, found, ids)
-        count = min(held, near)
-        joint_found[i, :count] = found[:count]
+            joint[j] = max(in_x[j], in_y[j])
+        available = _smallest(joint, nearest, ids)
+        count = min(available, near)
+        joint_distances[i, :count] = nearest[:count]
         joint_ids[i, :count] = ids[:count]
         if near:
-            _smallest(in_x, x_found[i], ids)
-            _smallest(in_y, y_found[i], ids)
-        if held == 0:
+            _smallest(in_x, x_distances[i], ids)
+            _smallest(in_y, y_distances[i], ids)
+        if available == 0:
             continue
-        for which in range(len(ks)):
-            k = min(ks[which], held)
-            radius = found[k - 1]
-            inside = _count(both, radius, True)
+        for column in range(len(ks)):
+            k = min(ks[column], available)
+            radius = nearest[k - 1]
+            inside = _count(joint, radius, True)
             closed = inside > k or radius == 0
-            counts[i, which, 0] = inside if closed else k
-            counts[i, which, 1] = _count(in_x, radius, closed)
-            counts[i, which, 2] = _count(in_y, radius, closed)
-            counts[i, which, 3] = closed
+            counts[i, column, 0] = inside if closed else k
+            counts[i, column, 1] = _count(in_x, radius, closed)
+            counts[i, column, 2] = _count(in_y, radius, closed)
+            counts[i, column, 3] = closed
 
 
 def _ordered(points: Values, codes: Values) -> tuple[Values, Values, Values, Values]:
@@ -175,18 +191,24 @@ def _ordered(points: Values, codes: Values) -> tuple[Values, Values, Values, Val
     places[rows] = np.arange(len(rows))
     ends = np.cumsum(np.bincount(codes))
     starts = np.concatenate([[0], ends[:-1]])
-    return np.ascontiguousarray(points[:, rows]), rows, places, np.stack([starts, ends], axis=1)[codes[rows]]
+    limits = np.stack([starts, ends], axis=1)
+    ordered_points = np.ascontiguousarray(points[:, rows])
+    return ordered_points, rows, places, limits[codes[rows]]
 
 
 @numba.njit(cache=True, nogil=True)
-def _nearest(ordered, at, named, found, ids):
+def _nearest(ordered, at, named, distances, ids):
     """Fills the nearest distances to the row at a place, ascending, and their rows; returns how many there are.
 
     Ties are broken by row order if `named`.
     """
     points, rows, _, ends = ordered
-    most, held, (start, end) = len(found), 0, ends[at]
-    below, above, limit = at - 1, at + 1, np.float32(np.inf)
+    start, end = ends[at]
+    size = len(distances)
+    count = 0
+    below = at - 1
+    above = at + 1
+    limit = np.float32(np.inf)
     while below >= start or above < end:
         before = abs(points[0, at] - points[0, below]) if below >= start else np.float32(np.inf)
         after = abs(points[0, above] - points[0, at]) if above < end else np.float32(np.inf)
@@ -202,17 +224,23 @@ def _nearest(ordered, at, named, found, ids):
         for column in range(1, len(points)):
             distance = max(distance, abs(points[column, other] - points[column, at]))
         row = rows[other]
-        if distance > limit or (held == most and distance == limit and row > ids[most - 1]):
+        if distance > limit or (count == size and distance == limit and row > ids[size - 1]):
             continue
-        place = held if held < most else most - 1
-        while place > 0 and (found[place - 1] > distance or (found[place - 1] == distance and ids[place - 1] > row)):
-            found[place], ids[place] = found[place - 1], ids[place - 1]
+        place = min(count, size - 1)
+        while place > 0:
+            previous = distances[place - 1]
+            is_later = previous > distance or (previous == distance and ids[place - 1] > row)
+            if not is_later:
+                break
+            distances[place] = previous
+            ids[place] = ids[place - 1]
             place -= 1
-        found[place], ids[place] = distance, row
-        held = min(held + 1, most)
-        if held == most:
-            limit = found[most - 1]
-    return held
+        distances[place] = distance
+        ids[place] = row
+        count = min(count + 1, size)
+        if count == size:
+            limit = distances[size - 1]
+    return count
 
 
 @numba.njit(cache=True, nogil=True)
@@ -249,24 +277,30 @@ def _tied(ordered, at, limit):
 
 
 @numba.njit(cache=True, nogil=True)
-def _search(both, in_x, in_y, ks, counts, ids, found, x_found, y_found):
+def _search(joint, in_x, in_y, ks, counts, ids, distances, x_distances, y_distances):
     """Fills what `_scan` does, of rows in order (`_ordered`): counts [n, ks, (joint, x, y, closed)], ids, distances."""
     near = ids.shape[1]
-    most = max(ks.max(), near) + 1  # with the next one, which shows ties
-    nearest, names, ignored = np.empty(most, np.float32), np.empty(most, np.int32), np.empty(near, np.int32)
-    for at, i in enumerate(both[1]):
-        held = _nearest(both, at, True, nearest, names)
-        count = min(held, near)
-        found[i, :count] = nearest[:count]
-        ids[i, :count] = names[:count]
+    size = max(ks.max(), near) + 1  # with the next one, which shows ties
+    nearest = np.empty(size, np.float32)
+    nearest_ids = np.empty(size, np.int32)
+    ignored = np.empty(near, np.int32)
+    for at, i in enumerate(joint[1]):
+        place_x = in_x[2][i]
+        place_y = in_y[2][i]
+        available = _nearest(joint, at, True, nearest, nearest_ids)
+        count = min(available, near)
+        distances[i, :count] = nearest[:count]
+        ids[i, :count] = nearest_ids[:count]
         if near:
-            _nearest(in_x, in_x[2][i], False, x_found[i], ignored)
-            _nearest(in_y, in_y[2][i], False, y_found[i], ignored)
-        for which in range(len(ks) if held else 0):
-            k = min(ks[which], held)
+            _nearest(in_x, place_x, False, x_distances[i], ignored)
+            _nearest(in_y, place_y, False, y_distances[i], ignored)
+        if available == 0:
+            continue
+        for column in range(len(ks)):
+            k = min(ks[column], available)
             radius = nearest[k - 1]
-            closed = radius == 0 or (held > k and nearest[k] == radius)
-            counts[i, which, 0] = _tied(both, at, radius) if closed else k
-            counts[i, which, 1] = _within(in_x, in_x[2][i], radius, closed)
-            counts[i, which, 2] = _within(in_y, in_y[2][i], radius, closed)
-            counts[i, which, 3] = closed
+            closed = radius == 0 or (available > k and nearest[k] == radius)
+            counts[i, column, 0] = _tied(joint, at, radius) if closed else k
+            counts[i, column, 1] = _within(in_x, place_x, radius, closed)
+            counts[i, column, 2] = _within(in_y, place_y, radius, closed)
+            counts[i, column, 3] = closed

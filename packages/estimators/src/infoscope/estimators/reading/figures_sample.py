@@ -52,11 +52,14 @@ class PreparedVariable:
 
     def quadratic(self) -> Values:
         """The linear columns and squares, and products of few columns."""
-        scores, count = self.scores, self.scores.shape[1]
+        count = self.scores.shape[1]
         if not 0 < count <= 60:  # columns for squares
             return self.linear
-        first, second = np.triu_indices(count) if count <= 8 else (np.arange(count),) * 2  # 8 columns for products
-        return np.hstack([self.linear, scaled(scores[:, first] * scores[:, second])])
+        first = second = np.arange(count)
+        if count <= 8:  # columns for products
+            first, second = np.triu_indices(count)
+        products = self.scores[:, first] * self.scores[:, second]
+        return np.hstack([self.linear, scaled(products)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,8 +114,9 @@ def prepare(pairs: Pairs, generator: np.random.Generator) -> Sample:
         half = half & (np.bincount(units, ~half)[units] == 0)
         if not half.any():
             half = units == units.max()
-    variables = sorted((prepared(variable) for variable in (pairs.x, pairs.y)), key=_order)
-    return Sample(tuple(_dithered(variable, generator) for variable in variables), groups, half, generator)
+    first, second = sorted([prepared(pairs.x), prepared(pairs.y)], key=_order)
+    variables = (_dithered(first, generator), _dithered(second, generator))
+    return Sample(variables, groups, half, generator)
 
 
 def _order(variable: PreparedVariable) -> tuple[float, ...]:
@@ -125,9 +129,11 @@ def prepared(variable: Variable) -> PreparedVariable:
     numbers = variable.continuous
     if variable.dim:
         numbers = numbers[:, numbers.min(axis=0) < numbers.max(axis=0)]
-    codes, categories = variable.codes, variable.categories
+    codes = variable.codes
+    categories = variable.categories
     if not numbers.shape[1] and codes is None:
-        codes, categories = np.zeros(variable.n, np.intp), 1
+        codes = np.zeros(variable.n, np.intp)
+        categories = 1
     scores = numbers
     if numbers.shape[1]:
         scores = Variable(numbers, None, 1).rank_normal().continuous
@@ -155,8 +161,10 @@ def untied(columns: Values, generator: np.random.Generator) -> Values:
     n = len(columns)
     ranks = np.empty(columns.shape, np.intp)
     for place, column in enumerate(columns.T):
-        ranks[np.lexsort((generator.random(n), column)), place] = np.arange(n)
-    return ndtri((np.arange(n) + 1) / (n + 1))[ranks]
+        order = np.lexsort((generator.random(n), column))
+        ranks[order, place] = np.arange(n)
+    scores = ndtri((np.arange(n) + 1) / (n + 1))
+    return scores[ranks]
 
 
 def _indicators(codes: Values) -> Values:
@@ -172,11 +180,11 @@ def _levels(scores: Values, codes: Values | None) -> Values | None:
     """Codes of distinct rows where these are few, or of categories alone."""
     if not scores.shape[1]:
         return codes
-    most = min(100, len(scores) // 3)  # 100 levels, three rows per level
-    if len(np.unique(scores[:, 0])) > most:
+    max_levels = min(100, len(scores) // 3)  # 100 levels, three rows per level
+    if len(np.unique(scores[:, 0])) > max_levels:
         return None
     levels = row_codes(Variable(scores, codes, 1))
-    return levels if levels.max() < most else None
+    return levels if levels.max() < max_levels else None
 
 
 def scaled(values: Values) -> Values:
@@ -193,8 +201,10 @@ def leading(columns: Values, count: int) -> Values:
         return columns
     if p > n:
         values, vectors = np.linalg.eigh(columns @ columns.T)
-        return (vectors * np.sqrt(np.maximum(values, 0)))[:, -count:]
-    return columns @ np.linalg.eigh(columns.T @ columns)[1][:, -count:]
+        components = vectors * np.sqrt(np.maximum(values, 0))
+        return components[:, -count:]
+    _, vectors = np.linalg.eigh(columns.T @ columns)
+    return columns @ vectors[:, -count:]
 
 
 def gaussian_information(u: Values, v: Values) -> float:
@@ -203,9 +213,10 @@ def gaussian_information(u: Values, v: Values) -> float:
     q = v.shape[1]
     if n < 2 * (p + q) + 3 or not p * q:
         return np.nan
-    both = scaled(np.hstack([u, v]))
-    correlation = both.T @ both / n + CORRELATION_RIDGE * np.eye(p + q)
-    psi = np.cumsum(digamma((n - np.arange(1, p + q + 1)) / 2))
+    joint = scaled(np.hstack([u, v]))
+    correlation = joint.T @ joint / n + CORRELATION_RIDGE * np.eye(p + q)
+    degrees = n - np.arange(1, p + q + 1)
+    psi = np.cumsum(digamma(degrees / 2))
     bias = (psi[p - 1] + psi[q - 1] - psi[-1]) / 2
     log_det_x = np.linalg.slogdet(correlation[:p, :p])[1]
     log_det_y = np.linalg.slogdet(correlation[p:, p:])[1]
@@ -216,7 +227,8 @@ def gaussian_information(u: Values, v: Values) -> float:
 def canonical(x: Values, y: Values, generator: np.random.Generator) -> tuple[Values, Values, Values]:
     """Weights [p, m] and [q, m] of ridge-regularised canonical components (Hotelling 1936), and correlations [m]."""
     n = len(x)
-    left, right = _whitener(x), _whitener(y)
+    left = _whitener(x)
+    right = _whitener(y)
     cross = solve_triangular(left, x.T @ y / n, lower=True)
     cross = solve_triangular(right, cross.T, lower=True).T
     count = min(*cross.shape, MAX_COMPONENTS)

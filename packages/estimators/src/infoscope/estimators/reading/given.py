@@ -98,8 +98,8 @@ def with_p_value(reading: Reading, triples: Triples) -> Reading:
         return reading
     n = triples.pairs.n
     if n > MAX_ROWS:
-        drawn = np.random.default_rng(0).permutation(n)[:MAX_ROWS]
-        triples = triples.take(np.sort(drawn))
+        rows = np.random.default_rng(0).permutation(n)[:MAX_ROWS]
+        triples = triples.take(np.sort(rows))
     pairs = triples.pairs
     test = conditional_test(pairs.x, pairs.y, triples.conditions, pairs.groups)
     if test is None:
@@ -118,7 +118,8 @@ def is_series(triples: Triples) -> bool:
     if pairs.groups is not None:
         return False
     z = np.hstack([prepared(condition).linear for condition in triples.conditions])
-    x, y = prepared(pairs.x).linear, prepared(pairs.y).linear
+    x = prepared(pairs.x).linear
+    y = prepared(pairs.y).linear
     residuals = []
     for target, other in ((x, y), (y, x)):
         columns = left_out(np.hstack([z, other]), target)[0]

@@ -51,5 +51,9 @@ class ReaderModule(nn.Module):
         place = int(type.reshape(-1)[0])
         if not 0 <= place < len(types):
             raise OutOfRange(f"type must be the index of one of {', '.join(types)}, got {place}.")
-        found = [self.reader.read(row, types[place]) for row in figures.double().numpy()]
-        return torch.tensor([[one.value, one.low, one.high] for one in found], dtype=torch.float64)
+        reader = self.reader
+        limits = []
+        for row in figures.double().numpy():
+            reading = reader.read(row, types[place])
+            limits.append([reading.value, reading.low, reading.high])
+        return torch.tensor(limits, dtype=torch.float64)

@@ -15,6 +15,7 @@ LOG_SCALES = (-5.0, 3.0)  # limits of predicted log scales
 BISECTIONS = 40  # of a quantile
 LINEAR_BELOW = 0.05  # figures far below it are linear under asinh
 MAX_INPUT = 4.0  # standard deviations at which inputs are clipped
+Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,23 +31,26 @@ class Inputs:
     flagged: NDArray[np.int16]
 
     @classmethod
-    def of(cls, rows: NDArray[np.float64]) -> Inputs:
+    def of(cls, rows: Values) -> Inputs:
         """Fitted to rows [m, columns]."""
-        known = np.isfinite(rows)
-        scaled = np.where(known, np.arcsinh(np.where(known, rows, 0.0) / LINEAR_BELOW), 0.0)
-        count = np.maximum(known.sum(axis=0), 1)
-        centre = scaled.sum(axis=0) / count
-        spread = np.sqrt((np.where(known, scaled - centre, 0.0) ** 2).sum(axis=0) / count)
-        flagged = np.flatnonzero(known.any(axis=0) & ~known.all(axis=0))
-        spread = np.where(spread > 0, spread, 1.0)
+        is_finite = np.isfinite(rows)
+        scaled = np.arcsinh(np.where(is_finite, rows, 0.0) / LINEAR_BELOW)
+        count = is_finite.sum(axis=0)
+        centre = scaled.sum(axis=0) / np.maximum(count, 1)
+        deviations = np.where(is_finite, scaled - centre, 0.0)
+        variance = (deviations**2).sum(axis=0) / np.maximum(count, 1)
+        spread = np.where(variance > 0, np.sqrt(variance), 1.0)
+        flagged = np.flatnonzero((count > 0) & (count < len(rows)))
         return cls(centre.astype(np.float32), spread.astype(np.float32), flagged.astype(np.int16))
 
-    def __call__(self, rows: NDArray[np.float64]) -> NDArray[np.float32]:
+    def __call__(self, rows: Values) -> NDArray[np.float32]:
         """The inputs [m, columns + f] of rows [m, columns]."""
-        known = np.isfinite(rows)
-        scaled = (np.arcsinh(np.where(known, rows, 0.0) / LINEAR_BELOW) - self.centre) / self.spread
-        bounded = np.where(known, np.clip(scaled, -MAX_INPUT, MAX_INPUT), 0.0)
-        return np.hstack([bounded, ~known[:, self.flagged]]).astype(np.float32)
+        is_finite = np.isfinite(rows)
+        scaled = np.arcsinh(np.where(is_finite, rows, 0.0) / LINEAR_BELOW)
+        standardised = (scaled - self.centre) / self.spread
+        clipped = np.clip(standardised, -MAX_INPUT, MAX_INPUT)
+        bounded = np.where(is_finite, clipped, 0.0)
+        return np.hstack([bounded, ~is_finite[:, self.flagged]]).astype(np.float32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,25 +61,27 @@ class Prediction:
     nothing                   float64 [m], the probability that the information is exactly 0
     """
 
-    weights: NDArray[np.float64]
-    centres: NDArray[np.float64]
-    scales: NDArray[np.float64]
-    nothing: NDArray[np.float64]
+    weights: Values
+    centres: Values
+    scales: Values
+    nothing: Values
 
     def __getitem__(self, rows: Any) -> Prediction:
         return Prediction(*(part[rows] for part in vars(self).values()))
 
-    def log_odds(self, log_ratio: NDArray[np.float64]) -> NDArray[np.float64]:
+    def log_odds(self, log_ratio: Values) -> Values:
         """The log odds [m] that the information is at most that of the log ratios [m]."""
-        away = (log_ratio[:, None] - self.centres) / self.scales
+        standardised = (log_ratio[:, None] - self.centres) / self.scales
         log_weights = np.log(self.weights)
-        below = logsumexp(log_weights + log_expit(away), axis=1)
-        above = logsumexp(log_weights + log_expit(-away), axis=1)
+        below = logsumexp(log_weights + log_expit(standardised), axis=1)
+        above = logsumexp(log_weights + log_expit(-standardised), axis=1)
         with np.errstate(divide="ignore"):
-            log_nothing, log_something = np.log(self.nothing), np.log1p(-self.nothing)
-        return np.logaddexp(log_nothing, log_something + below) - (log_something + above)
+            log_nothing = np.log(self.nothing)
+            log_something = np.log1p(-self.nothing)
+        log_below = np.logaddexp(log_nothing, log_something + below)
+        return log_below - (log_something + above)
 
-    def quantile(self, log_odds: float, least: NDArray[np.float64]) -> NDArray[np.float64]:
+    def quantile(self, log_odds: float, least: Values) -> Values:
         """The log ratios [m] with these log odds, by bisection, at least `least` [m], those of no information."""
         low = least
         high = np.maximum(least, (self.centres + self.scales * log_odds).max(axis=1))
@@ -99,7 +105,7 @@ class Networks:
     inputs: Inputs
     layers: Sequence[tuple[NDArray[np.float32], NDArray[np.float32]]]
 
-    def __call__(self, rows: NDArray[np.float64]) -> Prediction:
+    def __call__(self, rows: Values) -> Prediction:
         """The prediction for rows [m, columns], with the components of all networks; nan is a missing value.
 
         Networks differ where training data are few (deep ensembles: Lakshminarayanan et al. 2017).
@@ -113,19 +119,24 @@ class Networks:
         logits, centres, log_scales = np.split(outputs[..., :-1], 3, axis=-1)
         weights = softmax(logits, axis=-1) / len(outputs)
         scales = np.exp(np.clip(log_scales, *LOG_SCALES))
-        components = (np.concatenate(list(part), axis=1) for part in (weights, centres, scales))
+        components = [np.concatenate(list(part), axis=1) for part in (weights, centres, scales)]
         return Prediction(*components, expit(outputs[..., -1]).mean(axis=0))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Its arrays by `network/part`."""
-        found = {f"network/{part}": value for part, value in vars(self.inputs).items()}
+        arrays = {f"network/{part}": value for part, value in vars(self.inputs).items()}
         for place, (weights, biases) in enumerate(self.layers):
-            found |= {f"network/weights{place}": weights, f"network/biases{place}": biases}
-        return found
+            arrays[f"network/weights{place}"] = weights
+            arrays[f"network/biases{place}"] = biases
+        return arrays
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Networks:
         """The networks whose `arrays` these are."""
         inputs = Inputs(*(arrays[f"network/{part}"] for part in Inputs.__dataclass_fields__))
-        depth = sum(key.startswith("network/weights") for key in arrays)
-        return cls(inputs, [(arrays[f"network/weights{at}"], arrays[f"network/biases{at}"]) for at in range(depth)])
+        layers = []
+        while f"network/weights{len(layers)}" in arrays:
+            weights = arrays[f"network/weights{len(layers)}"]
+            biases = arrays[f"network/biases{len(layers)}"]
+            layers.append((weights, biases))
+        return cls(inputs, layers)

@@ -32,6 +32,7 @@ NEAREST = 5  # simulated data sets whose mean distance measures how unusual a sa
 MOST_LOG_RATIO = 20.0  # of an upper limit
 PREDICTION = "mixture"  # what the networks of a reader file predict
 MAX_DISTANCE = 5.0  # standard deviations that a single figure can add to a distance
+Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -59,27 +60,31 @@ class Surroundings:
     centre: NDArray[np.float32]
     spread: NDArray[np.float32]
     points: NDArray[np.float16]
-    limit: NDArray[np.float64]
+    limit: Values
 
-    def scaled(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    def scaled(self, rows: Values) -> Values:
         """Figures [m, p] in standard deviations [m, c], bounded; what is missing is at the mean."""
-        found = (rows[:, self.columns] - self.centre) / self.spread
-        return np.clip(np.nan_to_num(found), -MAX_DISTANCE, MAX_DISTANCE)
+        scaled = (rows[:, self.columns] - self.centre) / self.spread
+        return np.clip(np.nan_to_num(scaled), -MAX_DISTANCE, MAX_DISTANCE)
 
-    def distances(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    def distances(self, rows: Values) -> Values:
         """Mean distance [m] to the nearest simulated data sets; a row that is one of these is not its own neighbour."""
-        points, found = self.points.astype(np.float32), []
+        points = self.points.astype(np.float32)
+        means = []
         for row in self.scaled(rows).astype(np.float32):
-            distance = np.sqrt(np.mean((points - row) ** 2, axis=1))
-            found.append(float(np.sort(distance[distance > 1e-3])[:NEAREST].mean()))
-        return np.array(found)
+            distances = np.sqrt(np.mean((points - row) ** 2, axis=1))
+            others = np.sort(distances[distances > 1e-3])
+            means.append(float(others[:NEAREST].mean()))
+        return np.array(means)
 
-    def unusual(self, row: NDArray[np.float64], names: Sequence[str], count: int = 3) -> tuple[str, ...]:
+    def unusual(self, row: Values, names: Sequence[str], count: int = 3) -> tuple[str, ...]:
         """The `names` of the figures in which a sample is farthest from the nearest simulated data sets."""
         scaled = self.scaled(row[None])[0]
-        nearest = np.argsort(np.mean((self.points - scaled) ** 2, axis=1))[:NEAREST]
-        apart = np.abs(self.points[nearest].astype(float).mean(axis=0) - scaled)
-        return tuple(names[self.columns[place]] for place in np.argsort(-apart)[:count])
+        distances = np.mean((self.points - scaled) ** 2, axis=1)
+        nearest = np.argsort(distances)[:NEAREST]
+        centre = self.points[nearest].astype(float).mean(axis=0)
+        farthest = np.argsort(-np.abs(centre - scaled))[:count]
+        return tuple(names[column] for column in self.columns[farthest])
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,14 +113,13 @@ class Reader:
         """The module of its figures."""
         return kind_of(self.given)
 
-    def read(self, row: NDArray[np.float64], type: str, grade: str | None = None, level: float = LEVEL) -> Read:
+    def read(self, row: Values, type: str, grade: str | None = None, level: float = LEVEL) -> Read:
         """The reading of one sample, by its figures [p] and the type of the pair.
 
         grade   whose interval is given; None: by how narrow and how unusual it is
         level   of the interval
         """
-        row = np.asarray(row, np.float32).astype(np.float64)
-        rows = row[None]
+        rows = np.asarray(row, np.float32).astype(np.float64)[None]
         predicted = self.network(rows)
         (cell,) = cells(rows, [type], self.given)
         around = self.around.get(cell)
@@ -126,16 +130,14 @@ class Reader:
             grades = [C]
         if grade is not None:
             grades = [grade]
-        for candidate in grades:
-            (value,), (low,), (high,) = interval(rows, predicted, factors[candidate])
-            if candidate != A or is_narrow(value, low, high):
-                break
-        if level != LEVEL:
-            (value,), (low,), (high,) = interval(rows, predicted, factors[candidate], level)
-        unusual = around.unusual(row, self.kind.NAMES) if far and around else ()
-        return Read(float(value), float(low), float(high), candidate, unusual)
+        grade = grades[0]
+        if len(grades) > 1 and not is_narrow(*interval(rows, predicted, factors[A])):
+            grade = B
+        value, low, high = (limit.item() for limit in interval(rows, predicted, factors[grade], level))
+        unusual = around.unusual(rows[0], self.kind.NAMES) if far and around else ()
+        return Read(value, low, high, grade, unusual)
 
-    def factors_of(self, rows: NDArray[np.float64], type: str, predicted: Prediction) -> Mapping[str, Sequence[float]]:
+    def factors_of(self, rows: Values, type: str, predicted: Prediction) -> Mapping[str, Sequence[float]]:
         """The factors of the narrowest cell of a sample, figures [1, p], that was calibrated."""
         (nested,) = nested_cells(rows, [type], median(rows, predicted), self.given)
         return next(self.factors[cell] for cell in nested if cell in self.factors)
@@ -173,9 +175,9 @@ def of_parts(text: str, arrays: Mapping[str, NDArray[Any]]) -> Reader:
     version = kind_of(facts["card"].get("given")).VERSION
     if facts["figures"] != version:
         raise UnreadableFile(f"path must be a reader of figures of version {version}, got {facts['figures']}.")
-    names = list(Surroundings.__dataclass_fields__)
-    known = dict.fromkeys(name.split("/")[1] for name in arrays if name.startswith("around/"))
-    around = {cell: Surroundings(*(arrays[f"around/{cell}/{name}"] for name in names)) for cell in known}
+    parts = list(Surroundings.__dataclass_fields__)
+    cell_names = dict.fromkeys(name.split("/")[1] for name in arrays if name.startswith("around/"))
+    around = {cell: Surroundings(*(arrays[f"around/{cell}/{part}"] for part in parts)) for cell in cell_names}
     return Reader(Networks.of_arrays(arrays), around, facts["factors"], facts["card"])
 
 
@@ -184,52 +186,52 @@ def kind_of(given: bool) -> ModuleType:
     return figures_conditional if given else figures
 
 
-def baseline(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+def baseline(rows: Values) -> Values:
     """The figure that the reader corrects [m], nats: the largest of the plain estimates."""
     return np.maximum(np.nan_to_num(rows[:, figures.NAMES.index(BASELINE)]), 0.0)
 
 
-def relative_above(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+def relative_above(rows: Values) -> Values:
     """The information [m], nats, above which the errors of samples are relative: it falls with their rows."""
     least = np.log(RELATIVE_ROWS) - log_rows(rows)
     return np.exp(np.clip(least, *np.log(RELATIVE_ABOVE)))
 
 
-def log_rows(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+def log_rows(rows: Values) -> Values:
     """The log [m] of the number of rows of each sample."""
     return np.nan_to_num(rows[:, figures.NAMES.index("log_rows")])
 
 
-def log_ratio(rows: NDArray[np.float64], information: NDArray[np.float64]) -> NDArray[np.float64]:
+def log_ratio(rows: Values, information: Values) -> Values:
     """The log ratio [m] of information, nats, to the baseline: what the networks predict."""
     least = relative_above(rows)
     return np.log((information + least) / (baseline(rows) + least))
 
 
-def columns_of(rows: NDArray[np.float64], given: bool = False) -> NDArray[np.float64]:
+def columns_of(rows: Values, given: bool = False) -> Values:
     """The number of numeric columns of x and y together [m]; of triples, with the columns of z."""
     names = ["numbers_more", "numbers_fewer"]
     if given:
         names.append("conditions")
     places = [kind_of(given).NAMES.index(name) for name in names]
-    return np.rint(np.expm1(np.nan_to_num(rows[:, places]))).sum(axis=1)
+    log_counts = np.nan_to_num(rows[:, places])
+    return np.rint(np.expm1(log_counts)).sum(axis=1)
 
 
-def cells(rows: NDArray[np.float64], types: Sequence[str], given: bool = False) -> list[str]:
+def cells(rows: Values, types: Sequence[str], given: bool = False) -> list[str]:
     """The cell of the surroundings of each sample [m]: the type of the pair, and few or many columns."""
     words = np.where(columns_of(rows, given) <= FEW_COLUMNS, "few", "many")
     return [f"{type}, {word} columns" for type, word in zip(types, words)]
 
 
-def nested_cells(
-    rows: NDArray[np.float64], types: Sequence[str], estimates: NDArray[np.float64], given: bool = False
-) -> list[tuple[str, ...]]:
+def nested_cells(rows: Values, types: Sequence[str], estimates: Values, given: bool = False) -> list[tuple[str, ...]]:
     """The cells of the calibration of each sample [m], the narrowest first: by type, columns, rows and estimate, nats.
 
     The last cell but one is by the estimate alone: strong dependence never has the factors of grade A of other samples.
     Strong series are too few for cells of their own.
     """
-    columns, count = columns_of(rows, given), log_rows(rows)
+    columns = columns_of(rows, given)
+    count = log_rows(rows)
     of_columns = np.select([columns <= FEW_COLUMNS, columns <= MANY_COLUMNS], ["few", "many"], "very many")
     of_rows = np.select([count <= np.log(FEW_ROWS), count <= np.log(SOME_ROWS)], ["few", "some"], "many")
     of_estimate = np.where(estimates > STRONG, "strong", "not strong")
@@ -246,14 +248,15 @@ def nested_cells(
     return nested
 
 
-def median(rows: NDArray[np.float64], predicted: Prediction) -> NDArray[np.float64]:
+def median(rows: Values, predicted: Prediction) -> Values:
     """The predicted median [m], nats, of samples with figures [m, p]: the estimate."""
-    return information(rows, predicted.quantile(0.0, log_ratio(rows, np.zeros(len(rows)))))
+    nothing = log_ratio(rows, np.zeros(len(rows)))
+    return information(rows, predicted.quantile(0.0, nothing))
 
 
 def interval(
-    rows: NDArray[np.float64], predicted: Prediction, factors: Sequence[float], level: float = LEVEL
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    rows: Values, predicted: Prediction, factors: Sequence[float], level: float = LEVEL
+) -> tuple[Values, Values, Values]:
     """Estimate and limits [m], nats, of samples with figures [m, p].
 
     They are the predicted median, and the quantiles with the log odds of a central interval of this level x factors
@@ -262,8 +265,11 @@ def interval(
     central = central_log_odds(level)
     nothing = log_ratio(rows, np.zeros(len(rows)))
     below, above = factors
-    quantiles = (predicted.quantile(log_odds, nothing) for log_odds in (0.0, -below * central, above * central))
-    value, low, high = (information(rows, quantile) for quantile in quantiles)
+    limits = []
+    for log_odds in (0.0, -below * central, above * central):
+        log_ratios = predicted.quantile(log_odds, nothing)
+        limits.append(information(rows, log_ratios))
+    value, low, high = limits
     return value, low, high
 
 
@@ -272,12 +278,13 @@ def central_log_odds(level: float) -> float:
     return math.log((1 + level) / (1 - level))
 
 
-def information(rows: NDArray[np.float64], log_ratios: NDArray[np.float64]) -> NDArray[np.float64]:
+def information(rows: Values, log_ratios: Values) -> Values:
     """The information [m], nats, of log ratios to the baseline: the inverse of `log_ratio`."""
     least = relative_above(rows)
     start = baseline(rows) + least
-    above = start * np.exp(np.minimum(log_ratios, MOST_LOG_RATIO)) - least
-    return np.where(log_ratios > np.log(least / start), np.maximum(above, 0.0), 0.0)
+    values = start * np.exp(np.minimum(log_ratios, MOST_LOG_RATIO)) - least
+    is_positive = log_ratios > np.log(least / start)
+    return np.where(is_positive, np.maximum(values, 0.0), 0.0)
 
 
 def is_narrow(value: Any, low: Any, high: Any) -> Any:

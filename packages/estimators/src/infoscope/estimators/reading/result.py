@@ -133,8 +133,11 @@ def read(pairs: Pairs, generator: np.random.Generator, series: bool = False, rea
     groups = 0 if pairs.groups is None else int(pairs.groups.max()) + 1
     bare, generator = in_canonical_order(without_copies(pairs), generator)
     few = bare.groups is not None and groups < MIN_GROUPS
-    drawn = [bare] if few or bare.groups is None else [one_row_each(bare, generator) for _ in range(GROUP_DRAWS)]
-    row: NDArray[np.float64] = figures.mean_of_known(np.array([figures.figures(one, generator) for one in drawn]))
+    samples = [bare]
+    if bare.groups is not None and not few:
+        samples = [one_row_each(bare, generator) for _ in range(GROUP_DRAWS)]
+    rows = [figures.figures(sample, generator) for sample in samples]
+    row: NDArray[np.float64] = figures.mean_of_known(np.array(rows))
     doubts = [SERIES] * series + [FEW_GROUPS] * few
     reading = answered(row, reader, bare, doubts)
     p = math.nan if series else p_value(bare)
@@ -180,11 +183,11 @@ def answered(
     )
 
 
-def at_least_tested(found: Read, pairs: Pairs) -> Read:
+def at_least_tested(reading: Read, pairs: Pairs) -> Read:
     """The reading, with an upper limit that is at least `limit_of_test`."""
-    high = max(found.high, limit_of_test(pairs))
-    grade = B if found.grade == A and not is_narrow(found.value, found.low, high) else found.grade
-    return replace(found, high=high, grade=grade)
+    high = max(reading.high, limit_of_test(pairs))
+    grade = B if reading.grade == A and not is_narrow(reading.value, reading.low, high) else reading.grade
+    return replace(reading, high=high, grade=grade)
 
 
 def limit_of_test(pairs: Pairs) -> float:
@@ -205,19 +208,21 @@ def limit_of_test(pairs: Pairs) -> float:
     return max(float(chndtrinc(statistic, free, (1 - LEVEL) / 2)), 0.0) / (2 * n)
 
 
-def capped(found: Read, pairs: Pairs) -> Read:
+def capped(reading: Read, pairs: Pairs) -> Read:
     """The reading, at most the entropy of x and of y where these are categories: limits at most its limits."""
-    value, low, high = found.value, found.low, found.high
+    value = reading.value
+    low = reading.low
+    high = reading.high
     for variable in (pairs.x, pairs.y):
         if not variable.dim and variable.codes is not None:
             entropy = label_entropy(variable.codes, pairs.groups)
             value = min(value, entropy.value)
             low = min(low, max(entropy.low, 0.0))
             high = min(high, entropy.high)
-    grade = found.grade
-    if high < found.high and grade != C:
+    grade = reading.grade
+    if high < reading.high and grade != C:
         grade = A if is_narrow(value, low, high) else B
-    return replace(found, value=value, low=low, high=high, grade=grade)
+    return replace(reading, value=value, low=low, high=high, grade=grade)
 
 
 def p_value(pairs: Pairs) -> float:

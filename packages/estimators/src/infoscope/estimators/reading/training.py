@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -55,6 +55,10 @@ WIDTH, DROPOUT, EPOCHS, LEARNING_RATE = 192, 0.25, 30, 3e-3  # of a network and 
 MEMBERS = 5  # networks of a reader
 MIN_CELL = 400  # data sets of a cell that has factors of its own
 Progress = Callable[[float, str], None]
+Values = NDArray[np.float64]
+Places = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+Names = NDArray[np.str_]
 Factors = dict[str, tuple[float, float]]  # below and above, by grade
 Layer = tuple[torch.Tensor, torch.Tensor]  # weights [members, in, out] and biases [members, 1, out]
 
@@ -68,160 +72,177 @@ def train(
     covered, and baseline.
     """
     rows = simulated.figures.astype(np.float64)
-    truth, held_out = simulated.facts["truth"].to_numpy(), held_out_family(simulated)
-    wanted = np.stack([log_ratio(rows, truth), truth == 0], axis=1)
-    predictions, far = [], np.ones(len(rows), bool)
+    truth = simulated.facts["truth"].to_numpy()
+    targets = np.stack([log_ratio(rows, truth), truth == 0], axis=1)
+    cell_of = cells_of(simulated)
+    cell_names = np.unique(cell_of).tolist()
+    held_out = held_out_family(simulated)
     families = np.unique(held_out)
-    groups = [families[place::GROUPS] for place in range(min(GROUPS, len(families)))]
-    for done, group in enumerate(groups):
-        tested = np.isin(held_out, group)
-        trained = without(simulated, group) & ~tested
-        networks = fitted(rows[trained], wanted[trained], MEMBERS, generator)
-        predictions.append((np.flatnonzero(tested), networks(rows[tested])))
-        for _, of_cell in by_cell(simulated):
-            of_both, known = tested & of_cell, trained & of_cell
-            if of_both.any() and known.sum() > NEAREST:
-                around = surroundings(rows[known], generator)
-                far[of_both] = around.distances(rows[of_both]) > around.limit
-        progress((done + 1) / (len(groups) + 1), f"held out: {', '.join(group)}")
+    groups = [families[start::GROUPS] for start in range(min(GROUPS, len(families)))]
+    predictions = []
+    far = np.ones(len(rows), bool)
+    for number, group in enumerate(groups, start=1):
+        test = np.isin(held_out, group)
+        training = without(simulated, group) & ~test
+        networks = fitted(rows[training], targets[training], MEMBERS, generator)
+        predictions.append((np.flatnonzero(test), networks(rows[test])))
+        for cell in cell_names:
+            test_cell = test & (cell_of == cell)
+            training_cell = training & (cell_of == cell)
+            if test_cell.any() and training_cell.sum() > NEAREST:
+                references = surroundings(rows[training_cell], generator)
+                far[test_cell] = references.distances(rows[test_cell]) > references.limit
+        progress(number / (len(groups) + 1), f"held out: {', '.join(group)}")
     predicted = in_order(predictions)
     calibration = Calibration.of(simulated, predicted, far)
     factors = calibration.by_cell(np.ones(len(rows), bool))
-    reader = Reader(
-        fitted(rows, wanted, MEMBERS, generator),
-        {cell: surroundings(rows[own], generator) for cell, own in by_cell(simulated) if own.sum() > NEAREST},
-        factors,
-        card_of(simulated),
-    )
+    networks = fitted(rows, targets, MEMBERS, generator)
+    around = {}
+    for cell in cell_names:
+        in_cell = cell_of == cell
+        if in_cell.sum() > NEAREST:
+            around[cell] = surroundings(rows[in_cell], generator)
+    reader = Reader(networks, around, factors, card_of(simulated))
     return reader, held_out_readings(simulated, predicted, calibration)
 
 
-def fitted(rows: NDArray[Any], wanted: NDArray[Any], members: int, generator: np.random.Generator) -> Networks:
+def fitted(rows: NDArray[Any], targets: NDArray[Any], members: int, generator: np.random.Generator) -> Networks:
     """Networks trained on rows, each with its own initial weights, batches and validation rows.
 
-    `wanted` [m, 2] is the log ratio of the information to the baseline, and whether there is no information.
+    `targets` [m, 2] are the log ratio of the information to the baseline, and whether there is no information.
     """
     inputs = Inputs.of(rows)
-    values, target = torch.from_numpy(inputs(rows)), torch.from_numpy(wanted.astype(np.float32))
-    drawn = torch.Generator().manual_seed(int(generator.integers(2**31)))
-    layers = _trained(values, target, members, drawn)
+    values = torch.from_numpy(inputs(rows))
+    seed = int(generator.integers(2**31))
+    torch_generator = torch.Generator().manual_seed(seed)
+    layers = _trained(values, torch.from_numpy(targets.astype(np.float32)), members, torch_generator)
     return Networks(inputs, [(weights.numpy(), biases.numpy()) for weights, biases in layers])
 
 
-def _trained(values: torch.Tensor, wanted: torch.Tensor, members: int, drawn: torch.Generator) -> list[Layer]:
+def _trained(values: torch.Tensor, targets: torch.Tensor, members: int, generator: torch.Generator) -> list[Layer]:
     """The layers of several networks, each at its best epoch; they are trained side by side."""
-    orders = torch.stack([torch.randperm(len(values), generator=drawn) for _ in range(members)])
-    held_out = max(1, len(values) // 10)
-    validation, rows = orders[:, :held_out], orders[:, held_out:]
+    orders = torch.stack([torch.randperm(len(values), generator=generator) for _ in range(members)])
+    validation_count = max(1, len(values) // 10)
+    validation = orders[:, :validation_count]
+    rows = orders[:, validation_count:]
     sizes = (values.shape[1], WIDTH, WIDTH, 3 * COMPONENTS + 1)
-    layers = [_initial(members, into, out, drawn) for into, out in itertools.pairwise(sizes)]
-    parameters = [part for layer in layers for part in layer]
+    layers = [_initial(members, inputs, outputs, generator) for inputs, outputs in itertools.pairwise(sizes)]
+    parameters = list(itertools.chain(*layers))
     optimiser = torch.optim.AdamW(parameters, LEARNING_RATE, weight_decay=1e-2, fused=True)
     count = rows.shape[1]
     batch = min(256, max(32, count // 100))  # largest 256, smallest 32: few data sets have enough steps
-    steps = EPOCHS * -(-count // batch)
+    steps = EPOCHS * math.ceil(count / batch)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, LEARNING_RATE, total_steps=steps)
-    best = torch.full((members,), math.inf)
-    best_layers = [tuple(part.detach().clone() for part in layer) for layer in layers]
+    least_losses = torch.full((members,), math.inf)
+    best_layers = [(weights.detach().clone(), biases.detach().clone()) for weights, biases in layers]
+    best_parameters = list(itertools.chain(*best_layers))
     for _ in range(EPOCHS):
-        shuffled = torch.stack([order[torch.randperm(count, generator=drawn)] for order in rows])
-        for some in shuffled.split(batch, dim=1):
+        shuffled = torch.stack([order[torch.randperm(count, generator=generator)] for order in rows])
+        for batch_rows in shuffled.split(batch, dim=1):
             optimiser.zero_grad()
-            outputs = _outputs(layers, values[some], drawn)
-            negative_log_likelihood(outputs, wanted[some]).sum().backward()
+            outputs = _outputs(layers, values[batch_rows], generator)
+            losses = negative_log_likelihood(outputs, targets[batch_rows])
+            losses.sum().backward()
             optimiser.step()
             schedule.step()
         with torch.no_grad():
-            losses = negative_log_likelihood(_outputs(layers, values[validation]), wanted[validation])
-        better = losses < best
-        best = torch.where(better, losses, best)
-        for layer, best_layer in zip(layers, best_layers):
-            for part, best_part in zip(layer, best_layer):
-                best_part[better] = part.detach()[better]
+            outputs = _outputs(layers, values[validation])
+            losses = negative_log_likelihood(outputs, targets[validation])
+        better = losses < least_losses
+        least_losses = torch.where(better, losses, least_losses)
+        for parameter, best_parameter in zip(parameters, best_parameters):
+            best_parameter[better] = parameter.detach()[better]
     return best_layers
 
 
-def _initial(members: int, into: int, out: int, drawn: torch.Generator) -> Layer:
-    """Uniform weights [members, into, out] of variance 1 / (3 into), and biases [members, 1, out] of 0."""
-    limit = 1 / math.sqrt(into)
-    weights = (2 * torch.rand(members, into, out, generator=drawn) - 1) * limit
-    return weights.requires_grad_(), torch.zeros(members, 1, out, requires_grad=True)
+def _initial(members: int, inputs: int, outputs: int, generator: torch.Generator) -> Layer:
+    """Uniform weights [members, inputs, outputs] of variance 1 / (3 inputs), and biases [members, 1, outputs] of 0."""
+    limit = 1 / math.sqrt(inputs)
+    uniform = torch.rand(members, inputs, outputs, generator=generator)
+    weights = (2 * uniform - 1) * limit
+    biases = torch.zeros(members, 1, outputs, requires_grad=True)
+    return weights.requires_grad_(), biases
 
 
-def _outputs(layers: Sequence[Layer], values: torch.Tensor, drawn: torch.Generator | None = None) -> torch.Tensor:
+def _outputs(layers: Sequence[Layer], values: torch.Tensor, generator: torch.Generator | None = None) -> torch.Tensor:
     """Outputs [members, m, out] for values [members, m, in]; with a generator, hidden units are dropped."""
     for weights, biases in layers[:-1]:
         values = torch.baddbmm(biases, values, weights).relu()
-        if drawn is not None:
-            there = torch.rand(values.shape, generator=drawn) >= DROPOUT
-            values = values * there / (1 - DROPOUT)
+        if generator is not None:
+            is_active = torch.rand(values.shape, generator=generator) >= DROPOUT
+            values = values * is_active / (1 - DROPOUT)
     weights, biases = layers[-1]
     return torch.baddbmm(biases, values, weights)
 
 
-def negative_log_likelihood(outputs: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
-    """Mean losses [...] of outputs [..., m, 3 k + 1] (`Networks`) for `wanted` [..., m, 2] (`fitted`)."""
+def negative_log_likelihood(outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """Mean losses [...] of outputs [..., m, 3 k + 1] (`Networks`) for `targets` [..., m, 2] (`fitted`)."""
     logits, centres, log_scales = outputs[..., :-1].chunk(3, dim=-1)
-    log_ratio, is_nothing = wanted[..., :1], wanted[..., 1]
     log_scales = log_scales.clamp(*LOG_SCALES)
-    away = (log_ratio - centres) / log_scales.exp()
-    log_densities = logsigmoid(away) + logsigmoid(-away) - log_scales
-    log_likelihood = torch.logsumexp(log_softmax(logits, dim=-1) + log_densities, dim=-1)
-    of_nothing = binary_cross_entropy_with_logits(outputs[..., -1], is_nothing, reduction="none")
-    return (of_nothing - (1 - is_nothing) * log_likelihood).mean(dim=-1)
+    standardised = (targets[..., :1] - centres) / log_scales.exp()
+    log_densities = logsigmoid(standardised) + logsigmoid(-standardised) - log_scales
+    log_weights = log_softmax(logits, dim=-1)
+    log_likelihood = torch.logsumexp(log_weights + log_densities, dim=-1)
+    is_nothing = targets[..., 1]
+    loss_of_nothing = binary_cross_entropy_with_logits(outputs[..., -1], is_nothing, reduction="none")
+    losses = loss_of_nothing - (1 - is_nothing) * log_likelihood
+    return losses.mean(dim=-1)
 
 
 def card_of(simulated: Simulated) -> dict[str, Any]:
     """Facts about the training data: version (number and digest of figures and truths), types, families."""
-    digest = hashlib.sha256(simulated.figures.tobytes() + simulated.facts["truth"].to_numpy().tobytes()).hexdigest()
+    truth = simulated.facts["truth"].to_numpy()
+    digest = hashlib.sha256(simulated.figures.tobytes() + truth.tobytes()).hexdigest()
     return {
         "version": f"{len(simulated)}-{digest[:8]}",
         "sets": len(simulated),
         "given": simulated.given,
         "types": sorted(set(simulated.facts["type"])),
-        "families": sorted({family for of in simulated.families for family in of}),
+        "families": sorted(set().union(*simulated.families)),
     }
 
 
-def own_family(simulated: Simulated) -> NDArray[np.str_]:
+def own_family(simulated: Simulated) -> Names:
     """The family [m] of each data set: one of those that it consists of, chosen by its number."""
-    return np.array([of[number % len(of)] for of, number in zip(simulated.families, simulated.facts["number"])])
+    numbers = simulated.facts["number"]
+    return np.array([names[number % len(names)] for names, number in zip(simulated.families, numbers)])
 
 
-def held_out_family(simulated: Simulated) -> NDArray[np.str_]:
+def held_out_family(simulated: Simulated) -> Names:
     """The family [m] with which each data set is held out; those without information are divided by their numbers."""
-    own = own_family(simulated)
-    families = np.array(sorted(set(own) - {NOTHING}))
-    return np.where(own == NOTHING, families[simulated.facts["number"].to_numpy() % len(families)], own)
+    family = own_family(simulated)
+    names = np.array(sorted(set(family) - {NOTHING}))
+    numbers = simulated.facts["number"].to_numpy()
+    return np.where(family == NOTHING, names[numbers % len(names)], family)
 
 
-def without(simulated: Simulated, left_out: Sequence[str]) -> NDArray[np.bool_]:
+def without(simulated: Simulated, left_out: Sequence[str]) -> Mask:
     """Which data sets contain none of some families [m]."""
-    return np.array([set(of).isdisjoint(left_out) for of in simulated.families])
+    return np.array([set(families).isdisjoint(left_out) for families in simulated.families])
 
 
-def by_cell(simulated: Simulated) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-    """The calibration cells that occur, and the data sets of each."""
-    own = cells_of(simulated)
-    for cell in np.unique(own).tolist():
-        yield cell, own == cell
-
-
-def cells_of(simulated: Simulated) -> NDArray[np.str_]:
+def cells_of(simulated: Simulated) -> Names:
     """The calibration cell of each data set [m]."""
     return np.array(cells(simulated.figures.astype(np.float64), simulated.facts["type"], simulated.given))
 
 
-def surroundings(rows: NDArray[np.float64], generator: np.random.Generator) -> Surroundings:
+def surroundings(rows: Values, generator: np.random.Generator) -> Surroundings:
     """The simulated data sets of one cell, with the limit of the distances among them."""
     columns = np.flatnonzero(np.isfinite(rows).mean(axis=0) > 0.5)
-    centre, spread = np.nanmean(rows[:, columns], axis=0), np.nanstd(rows[:, columns], axis=0)
-    columns, centre, spread = (part[spread > 0] for part in (columns, centre, spread))
-    kept = rows[generator.permutation(len(rows))[:REFERENCES]]
-    around = Surroundings(columns.astype(np.int16), centre.astype(np.float32), spread.astype(np.float32),
-                          np.empty((0, len(columns)), np.float16), np.float64(math.inf))  # fmt: skip
-    around = replace(around, points=around.scaled(kept).astype(np.float16))
-    return replace(around, limit=np.float64(np.quantile(around.distances(kept), UNUSUAL_QUANTILE)))
+    spread = np.nanstd(rows[:, columns], axis=0)
+    columns = columns[spread > 0]
+    references = Surroundings(
+        columns.astype(np.int16),
+        np.nanmean(rows[:, columns], axis=0).astype(np.float32),
+        spread[spread > 0].astype(np.float32),
+        np.empty((0, len(columns)), np.float16),
+        np.float64(math.inf),
+    )
+    drawn_rows = rows[generator.permutation(len(rows))[:REFERENCES]]
+    points = references.scaled(drawn_rows).astype(np.float16)
+    references = replace(references, points=points)
+    limit = np.quantile(references.distances(drawn_rows), UNUSUAL_QUANTILE)
+    return replace(references, limit=np.float64(limit))
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,36 +255,37 @@ class Calibration:
     value, lows, highs      the estimate, and by FACTORS the limits of intervals
     """
 
-    truth: NDArray[np.float64]
-    families: NDArray[np.intp]
-    far: NDArray[np.bool_]
+    truth: Values
+    families: Places
+    far: Mask
     nested: list[tuple[str, ...]]
-    below: NDArray[np.float64]
-    above: NDArray[np.float64]
-    value: NDArray[np.float64]
-    lows: list[NDArray[np.float64]]
-    highs: list[NDArray[np.float64]]
+    below: Values
+    above: Values
+    value: Values
+    lows: list[Values]
+    highs: list[Values]
 
     @classmethod
-    def of(cls, simulated: Simulated, predicted: Prediction, far: NDArray[np.bool_]) -> Calibration:
+    def of(cls, simulated: Simulated, predicted: Prediction, far: Mask) -> Calibration:
         """From the predictions of data sets by networks that have not seen their families."""
-        rows, truth = simulated.figures.astype(np.float64), simulated.facts["truth"].to_numpy()
+        rows = simulated.figures.astype(np.float64)
+        truth = simulated.facts["truth"].to_numpy()
         families = np.unique(held_out_family(simulated), return_inverse=True)[1]
         central = central_log_odds(LEVEL)
-        away = predicted.log_odds(log_ratio(rows, truth)) / central
-        above = np.where(truth > 0, away, -math.inf)  # no upper limit is below 0
+        factor_to_truth = predicted.log_odds(log_ratio(rows, truth)) / central
+        above = np.where(truth > 0, factor_to_truth, -math.inf)  # no upper limit is below 0
         nothing = log_ratio(rows, np.zeros(len(rows)))
 
-        def quantile(log_odds: float) -> NDArray[np.float64]:
-            return information(rows, predicted.quantile(log_odds, nothing))
+        def limit(factor: float) -> Values:
+            return information(rows, predicted.quantile(factor * central, nothing))
 
         value = median(rows, predicted)
         nested = nested_cells(rows, simulated.facts["type"], value, simulated.given)
-        lows = [quantile(-factor * central) for factor in FACTORS]
-        highs = [quantile(factor * central) for factor in FACTORS]
-        return cls(truth, families, far, nested, -away, above, value, lows, highs)
+        lows = [limit(-factor) for factor in FACTORS]
+        highs = [limit(factor) for factor in FACTORS]
+        return cls(truth, families, far, nested, -factor_to_truth, above, value, lows, highs)
 
-    def by_cell(self, used: NDArray[np.bool_]) -> dict[str, Factors]:
+    def by_cell(self, used: Mask) -> dict[str, Factors]:
         """The factors of the limits by cell and grade, from the data sets that are used [m].
 
         Cells are nested: one with fewer than MIN_CELL data sets has no factors of its own, except those by the estimate
@@ -281,96 +303,115 @@ class Calibration:
         for cell in sorted(members, key=lambda cell: -len(members[cell])):  # a wider cell has at least as many
             parent = wider[cell]
             by_estimate_alone = wider[parent] == parent
-            if by_estimate_alone or len(members[cell]) >= MIN_CELL:
-                factors[cell] = self.factors(np.array(members[cell]), factors.get(parent, {}))
+            rows = np.array(members[cell])
+            if by_estimate_alone or len(rows) >= MIN_CELL:
+                factors[cell] = self.factors(rows, factors.get(parent, {}))
         return factors
 
-    def factors(self, among: NDArray[np.intp], wider: Factors) -> Factors:
+    def factors(self, among: Places, wider: Factors) -> Factors:
         """Inflation factors by grade from data sets with information above 0; `wider` replaces a grade with too few.
 
         Where nothing is shared an interval nearly always contains 0, which would hide misses elsewhere.
         """
-        near = among[~self.far[among]]
+        is_far = self.far[among]
+        near = among[~is_far]
         factors, narrow = self._narrowest(near)
-        wide = np.setdiff1d(near, narrow)
-        for grade, rows in ((B, wide), (C, among[self.far[among]])):
+        for grade, rows in ((B, np.setdiff1d(near, narrow)), (C, among[is_far])):
             below, above = wider.get(grade, (self.below.max(), self.above.max()))
-            some = rows[self.truth[rows] > 0]
-            factors[grade] = upper_quantile(self.below[some], below), upper_quantile(self.above[some], above)
+            informative = rows[self.truth[rows] > 0]
+            below = upper_quantile(self.below[informative], below)
+            above = upper_quantile(self.above[informative], above)
+            factors[grade] = (below, above)
         return factors
 
-    def _narrowest(self, near: NDArray[np.intp]) -> tuple[Factors, NDArray[np.intp]]:
+    def _narrowest(self, near: Places) -> tuple[Factors, Places]:
         """The factors of grade A, with the most narrow intervals that assuredly cover, and the data sets of these.
 
         Of the data sets that share something, too, at least the share LEVEL is covered.
         """
         factors: Factors = {}
-        most = np.array([], np.intp)
+        accepted = np.array([], np.intp)
         for below, low in zip(FACTORS, self.lows):
             for above, high in zip(FACTORS, self.highs):
                 narrow = near[is_narrow(self.value[near], low[near], high[near])]
-                if len(narrow) <= len(most):
+                if len(narrow) <= len(accepted):
                     continue
                 truth = self.truth[narrow]
                 inside = (low[narrow] <= truth) & (truth <= high[narrow])
-                some = truth > 0
-                missed_where_some = some.any() and inside[some].mean() < LEVEL
-                if covers(inside, self.families[narrow]) and not missed_where_some:
-                    factors[A], most = (below, above), narrow
-        return factors, most
+                inside_informative = inside[truth > 0]
+                if len(inside_informative) and inside_informative.mean() < LEVEL:
+                    continue
+                if covers(inside, self.families[narrow]):
+                    factors[A] = (below, above)
+                    accepted = narrow
+        return factors, accepted
 
 
-def in_order(predictions: Sequence[tuple[NDArray[np.intp], Prediction]]) -> Prediction:
+def in_order(predictions: Sequence[tuple[Places, Prediction]]) -> Prediction:
     """One prediction of all data sets from those of some places each."""
     order = np.argsort(np.concatenate([places for places, _ in predictions]))
     parts = zip(*(vars(predicted).values() for _, predicted in predictions))
     return Prediction(*(np.concatenate(part)[order] for part in parts))
 
 
-def covers(inside: NDArray[np.bool_], families: NDArray[np.intp]) -> bool:
+def covers(inside: Mask, families: Places) -> bool:
     """Whether, with CONFIDENCE, intervals cover at least the share LEVEL: of further data sets of these families
     (Clopper & Pearson 1934), and of further families, whose data sets are covered or missed together.
     """
     covered, count = int(inside.sum()), len(inside)
     if not covered or beta.ppf(1 - CONFIDENCE, covered, count - covered + 1) < LEVEL:
         return False
+    share = covered / count
     sizes = np.bincount(families)
-    excess = (np.bincount(families, inside) - sizes * covered / count)[sizes > 0]
-    others = len(excess) - 1
-    if not others:
+    excess = np.bincount(families, inside) - sizes * covered / count
+    excess = excess[sizes > 0]
+    degrees = len(excess) - 1
+    if not degrees:
         return False
-    error = math.sqrt((excess**2).sum() * len(excess) / others) / count
-    return covered / count - t.ppf(CONFIDENCE, others) * error >= LEVEL
+    variance = (excess**2).sum() * len(excess) / degrees
+    error = math.sqrt(variance) / count
+    return share - t.ppf(CONFIDENCE, degrees) * error >= LEVEL
 
 
-def upper_quantile(scores: NDArray[np.float64], fallback: float) -> float:
+def upper_quantile(scores: Values, fallback: float) -> float:
     """The least score that, with CONFIDENCE, new ones exceed in at most (1 - LEVEL) / 2; `fallback` for too few."""
     ranks = np.arange(1, len(scores) + 1)
-    enough = beta.ppf(1 - CONFIDENCE, ranks, len(scores) + 1 - ranks) >= (1 + LEVEL) / 2
-    return float(np.sort(scores)[np.argmax(enough)]) if enough.any() else float(fallback)
+    lower_limits = beta.ppf(1 - CONFIDENCE, ranks, len(scores) + 1 - ranks)
+    enough = np.flatnonzero(lower_limits >= (1 + LEVEL) / 2)
+    if not len(enough):
+        return float(fallback)
+    return float(np.sort(scores)[enough[0]])
 
 
 def held_out_readings(simulated: Simulated, predicted: Prediction, calibration: Calibration) -> pd.DataFrame:
     """The table of `train`: each family by networks, and with factors, from the others alone."""
-    figures, truth = simulated.figures.astype(np.float64), simulated.facts["truth"].to_numpy()
-    value, low, high = (np.empty(len(truth)) for _ in range(3))
-    far, nested = calibration.far, np.array(calibration.nested)
-    grade, held_out = np.where(far, C, B), held_out_family(simulated)
+    figures = simulated.figures.astype(np.float64)
+    truth = simulated.facts["truth"].to_numpy()
+    readings = np.empty((3, len(truth)))  # value, low, high
+    far = calibration.far
+    grade = np.where(far, C, B)
+    held_out = held_out_family(simulated)
     for family in np.unique(held_out):
-        factors = calibration.by_cell(without(simulated, [family]) & (held_out != family))
-        tested = held_out == family
-        used = np.array([next(cell for cell in cells if cell in factors) for cells in nested[tested]])
-        for cell in np.unique(used):
-            of_cell = np.flatnonzero(tested)[used == cell]
+        test = held_out == family
+        factors = calibration.by_cell(without(simulated, [family]) & ~test)
+        rows_of_cell: dict[str, list[int]] = {}
+        for row in np.flatnonzero(test):
+            cell = next(cell for cell in calibration.nested[row] if cell in factors)
+            rows_of_cell.setdefault(cell, []).append(row)
+        for cell, cell_rows in rows_of_cell.items():
             for candidate in (C, B, A):
-                rows = of_cell[far[of_cell] if candidate == C else ~far[of_cell]]
                 if candidate not in factors[cell]:
                     continue
-                limits = interval(figures[rows], predicted[rows], factors[cell][candidate])
-                answered = is_narrow(*limits) if candidate == A else np.ones(len(rows), bool)
-                rows = rows[answered]
-                value[rows], low[rows], high[rows] = (part[answered] for part in limits)
+                rows = np.array(cell_rows)
+                rows = rows[far[rows] == (candidate == C)]
+                limits = np.stack(interval(figures[rows], predicted[rows], factors[cell][candidate]))
+                if candidate == A:
+                    narrow = is_narrow(*limits)
+                    rows = rows[narrow]
+                    limits = limits[:, narrow]
+                readings[:, rows] = limits
                 grade[rows] = candidate
+    value, low, high = readings
     return simulated.facts.assign(
         family=own_family(simulated),
         baseline=baseline(figures),
