@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from infoscope.data.information import bisected, table_information
@@ -92,7 +93,7 @@ def clusters(request: Request, g: Generator) -> Part:
             centres = grid.astype(float)
         emission = draw_emission(g, kind, centres, nats, tied)
         emissions.append(emission)
-    return latent_part("clusters", "clusters", table, *emissions, request.tied)
+    return latent_part("clusters", "clusters", table, *emissions, tied=request.tied)
 
 
 def labelled_clusters(request: Request, g: Generator) -> Part:
@@ -141,7 +142,7 @@ def rings_and_tori(request: Request, g: Generator) -> Part:
         emission = draw_emission(g, kind, centres, nats, tied, coarse=True)
         emissions.append(emission)
     text = f"angles, winding {winding}, concentration {concentration:.2g}"
-    return latent_part("rings_and_tori", text, table, *emissions, request.tied)
+    return latent_part("rings_and_tori", text, table, *emissions, tied=request.tied)
 
 
 def von_mises_information(concentration: float) -> float:
@@ -208,7 +209,7 @@ def shared_factors(request: Request, g: Generator) -> Part:
         centres = np.sin(angles + phases)
         emission = draw_emission(g, kind, centres, nats, tied, coarse=True)
         emissions.append(emission)
-    return latent_part("shared_factors", "curves of one position", table, *emissions, request.tied)
+    return latent_part("shared_factors", "curves of one position", table, *emissions, tied=request.tied)
 
 
 def _grid(points: int) -> Array:
@@ -238,7 +239,7 @@ def _images(request: Request, g: Generator) -> Part:
         coordinates = positions[:, : request.columns[1]]
         y = draw_emission(g, request.y, coordinates, nats, tied)
     else:
-        classes = g.integers(2, 7)
+        classes = int(g.integers(2, 7))
         projection = positions @ g.normal(size=2)
         rank = np.argsort(np.argsort(projection))
         class_of_position = rank * classes // count
@@ -286,7 +287,7 @@ def questionnaires(request: Request, g: Generator) -> Part:
         loadings = g.uniform(0.3, 1.5, columns)
         emission = draw_emission(g, kind, a * loadings, nats, tied, coarse=True)
         emissions.append(emission)
-    return latent_part("ordered_levels", "items of a trait", table, *emissions, ties)
+    return latent_part("ordered_levels", "items of a trait", table, *emissions, tied=ties)
 
 
 # --- channels between categories -------------------------------------------------------------------------------------
@@ -436,7 +437,7 @@ def hidden_classes(request: Request, g: Generator) -> Part:
             columns = draw_columns(g, centres, request.nats + 0.6, tied)
             emission = Several(columns, emission)
         emissions.append(emission)
-    return latent_part("hidden_classes", "hidden classes", table, *emissions, request.tied)
+    return latent_part("hidden_classes", "hidden classes", table, *emissions, tied=request.tied)
 
 
 def look_up(request: Request, g: Generator) -> Part:
@@ -475,7 +476,7 @@ def look_up(request: Request, g: Generator) -> Part:
     return latent_part("look_up", text, table, x, y, request.tied)
 
 
-def _draw_states(levels: Array, sizes: list[int], g: Generator) -> tuple[str, Array]:
+def _draw_states(levels: NDArray, sizes: list[int], g: Generator) -> tuple[str, NDArray]:
     """The kind of a look-up table, and the state [cells] of y that it gives to each cell of levels."""
     kind = pick(g, ("sum", "sum", "conjunction", "random"))
     if kind == "sum":
@@ -490,7 +491,7 @@ def _draw_states(levels: Array, sizes: list[int], g: Generator) -> tuple[str, Ar
     return kind, codes
 
 
-def _emitted_levels(codes: Array, channels: tuple[Array, ...], request: Request, g: Generator) -> Emission:
+def _emitted_levels(codes: NDArray, channels: tuple[Array, ...], request: Request, g: Generator) -> Emission:
     """Levels [cells, count] as categories, as numbers, or some as numbers and the others as categories."""
     if request.x == "categories":
         return Labels(channels)

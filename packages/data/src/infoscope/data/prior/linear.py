@@ -169,7 +169,7 @@ def linear_factors(request: Request, g: Generator) -> Part:
 def factors_part(family: str, p: int, q: int, nats: float, g: Generator) -> Part:
     """Noisy linear images of the same factors in p and q columns, with an information of `nats`."""
     most = max(2, min(p, q, 8))
-    factors = g.integers(1, most + 1)
+    factors = int(g.integers(1, most + 1))
     loadings_x = g.normal(size=(p, factors))
     loadings_y = g.normal(size=(q, factors))
     noise_x = g.uniform(0.5, 1.5, p)
