@@ -56,16 +56,19 @@ class ChainPair:
     def draw(self, n: int, g: Generator) -> tuple[Array, Array]:
         """n values of x and y after a burn-in."""
         x = y = np.int64(0)
-        series = np.empty((n, 2))
+        series_x = np.empty(n)
+        series_y = np.empty(n)
         for t in range(-LONGEST_BURN_IN, n):
             x, y = self.step(x, y, g)
             if t >= 0:
-                series[t] = x, y
+                series_x[t] = x
+                series_y[t] = y
         if self.emission is not None:
-            labels = series[:, 0].astype(int)
-            below = np.cumsum(self.emission, axis=0)[:-1, labels]
-            series[:, 0] = (g.random(n) > below).sum(axis=0)
-        return column(series[:, 0]), column(series[:, 1])
+            labels = series_x.astype(int)
+            levels = np.cumsum(self.emission, axis=0)
+            above = g.random(n) > levels[:-1, labels]
+            series_x[:] = above.sum(axis=0)
+        return column(series_x), column(series_y)
 
 
 def _probabilities(weights: Array) -> Array:
@@ -78,17 +81,21 @@ def _dynamics(text: str, pair: ChainPair, coupling: Coupling, history: int, g: G
     """The process of a pair with its truth for a history."""
     pilot = pair.pilot(g)
     kinds = (pair.x.kind, pair.y.kind)
-    fine, memory = pair.chain(FINE, pilot).truth(history)
+    chain = pair.chain(FINE, pilot)
+    fine, memory = chain.truth(history)
+    transfer = fine.transfer_entropy
+    shared = fine.information
     transfer_error = shared_error = 0.0
     if "numbers" in kinds:
-        coarse, _ = pair.chain(COARSE, pilot).truth(history)
-        transfer_error = abs(fine.transfer_entropy - coarse.transfer_entropy)
-        shared_error = abs(fine.information - coarse.information)
-    result = Truth(fine.transfer_entropy, fine.information, transfer_error, shared_error)
+        coarse_chain = pair.chain(COARSE, pilot)
+        coarse, _ = coarse_chain.truth(history)
+        transfer_error = abs(transfer - coarse.transfer_entropy)
+        shared_error = abs(shared - coarse.information)
+    if coupling.kind == "backward":
+        transfer = transfer_error = 0.0
+    result = Truth(transfer, shared, transfer_error, shared_error)
     if coupling.kind == "none":
         result = NOTHING
-    elif coupling.kind == "backward":
-        result = Truth(0.0, fine.information, 0.0, shared_error)
 
     def truth(_):
         return result
@@ -100,7 +107,8 @@ def constant(value: float) -> Response:
     """A parameter that does not depend on the present."""
 
     def parameter(own, other):
-        return np.full(np.broadcast(own, other).shape, value)
+        shape = np.broadcast(own, other).shape
+        return np.full(shape, value)
 
     return parameter
 
@@ -155,13 +163,18 @@ def threshold(coupling: Coupling, g: Generator) -> Dynamics:
         jump = g.uniform(0, 0.7)
 
         def own(v):
-            return np.where(v > 0, slope_above * v - jump, slope_below * v + jump)
+            above = slope_above * v - jump
+            below = slope_below * v + jump
+            return np.where(v > 0, above, below)
 
         def other(v):
             bounded = 2 * np.tanh(v / 2)
-            return np.where(v > 0, response_above * bounded + 0.5, response_below * bounded - 0.5)
+            above = response_above * bounded + 0.5
+            below = response_below * bounded - 0.5
+            return np.where(v > 0, above, below)
 
-        return NumberTransition(_sum(own, other, strength), constant(1.0))
+        mean = _sum(own, other, strength)
+        return NumberTransition(mean, constant(1.0))
 
     pair = ChainPair(regime(coupling.onto_x), regime(coupling.onto_y))
     return _dynamics("threshold autoregressions of order 1", pair, coupling, _history(g), g)
@@ -179,8 +192,14 @@ def nonlinear(coupling: Coupling, g: Generator) -> Dynamics:
         effect = draw_shape(g, other_name)
         rate = g.uniform(0.2, 1.0)
         scale = g.uniform(0.4, 1.0)
-        gap = g.uniform(0.8, 1.6) if g.random() < 0.3 else 0.0
-        mean = _sum(lambda v: rate * response(v), effect, strength * scale)
+        gap = 0.0
+        if g.random() < 0.3:
+            gap = g.uniform(0.8, 1.6)
+
+        def own(v):
+            return rate * response(v)
+
+        mean = _sum(own, effect, strength * scale)
         return NumberTransition(mean, constant(scale), gap)
 
     if g.random() < 0.5:
@@ -204,9 +223,12 @@ def volatility(coupling: Coupling, g: Generator) -> Dynamics:
             return phi * own
 
         def scale(own, other):
-            argument = np.abs(other) - 1 if even else other
+            argument = other
+            if even:
+                argument = np.abs(other) - 1
             by_own = own_rate * np.tanh(np.abs(own) - 1)
-            return np.exp(by_own + 0.7 * strength * np.tanh(argument))
+            by_other = 0.7 * strength * np.tanh(argument)
+            return np.exp(by_own + by_other)
 
         return NumberTransition(mean, scale)
 
@@ -223,12 +245,16 @@ def _count_transition(g: Generator, score: Map, strength: float) -> CountTransit
     """Counts whose log rate follows the own count and a score of the other series."""
     level = g.uniform(-0.7, 1.5)
     phi = g.uniform(0, 0.8)
-    shape = np.inf if g.random() < 0.5 else log_uniform(g, 2.0, 10.0)
+    shape = np.inf
+    if g.random() >= 0.5:
+        shape = log_uniform(g, 2.0, 10.0)
     anchor = np.log1p(np.exp(level))
 
     def rate(own, other):
-        own_score = np.log1p(np.minimum(own, 40)) - anchor
-        log_rate = level + phi * own_score + 0.7 * strength * score(other)
+        bounded = np.minimum(own, 40)
+        own_score = np.log1p(bounded) - anchor
+        other_score = 0.7 * strength * score(other)
+        log_rate = level + phi * own_score + other_score
         return np.minimum(np.exp(log_rate), MAX_RATE)
 
     return CountTransition(rate, shape)
@@ -265,7 +291,9 @@ def by_number(slopes: Array) -> Map:
 
 def label_transition(own: Array, other: Map, strength: float) -> LabelTransition:
     """Labels with logits own[own label] + strength * other(value of the other series)."""
-    return LabelTransition(_sum(by_label(own), other, strength), own.shape[1])
+    logits = _sum(by_label(own), other, strength)
+    labels = own.shape[1]
+    return LabelTransition(logits, labels)
 
 
 def events(coupling: Coupling, g: Generator) -> Dynamics:
@@ -297,7 +325,8 @@ def labels(coupling: Coupling, g: Generator) -> Dynamics:
     strength = coupling.onto_y
     if coupling.driven:
         error = g.uniform(0.05, 0.4)
-        emission = (1 - error) * np.eye(sizes[0]) + error / sizes[0]
+        states = sizes[0]
+        emission = (1 - error) * np.eye(states) + error / states
         strength = coupling.strength
     x = label_transition(own_x, by_label(onto_x), coupling.onto_x)
     y = label_transition(own_y, by_label(onto_y), strength)

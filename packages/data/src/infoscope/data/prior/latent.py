@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from infoscope.data.information import bisected, table_information
@@ -31,27 +32,40 @@ def draw_table(g: Generator, x_states: int, y_states: int, nats: float) -> Array
     kind = pick(g, ("one to one", "one to one", "band", "random"))
     a = np.arange(x_states)[:, None]
     b = np.arange(y_states)
+    size = x_states * y_states
     if kind == "one to one":
-        table = (a % y_states == b % x_states).astype(float)
-        low, high = (0, 0.25) if nats > 0.3 else (0.1, 0.6)
-        noise = g.uniform(low, high)
-        table = (1 - noise) * table / table.sum() + noise / table.size
+        matches = a % y_states == b % x_states
+        noise_range = (0.1, 0.6)
+        if nats > 0.3:
+            noise_range = (0, 0.25)
+        noise = g.uniform(*noise_range)
+        table = (1 - noise) * matches / matches.sum()
+        table += noise / size
     elif kind == "band":
         distance = a / x_states - b / y_states
         width = g.uniform(0.05, 0.3)
-        table = np.exp(-0.5 * (distance / width) ** 2)
+        table = _bell(distance / width)
     else:
-        size = x_states * y_states
         concentration = min(1.0, 4 / np.sqrt(size))
-        table = g.dirichlet(np.full(size, concentration)).reshape(x_states, y_states)
-    table = table * g.dirichlet(np.full(x_states, 4.0))[:, None]
+        weights = np.full(size, concentration)
+        cells = g.dirichlet(weights)
+        table = cells.reshape(x_states, y_states)
+    row_weights = np.full(x_states, 4.0)
+    table *= g.dirichlet(row_weights)[:, None]
     return table / table.sum()
+
+
+def _bell(score: Array) -> Array:
+    """The standard normal density over its maximum."""
+    return np.exp(-0.5 * score**2)
 
 
 def _draw_informative_columns(g: Generator, most: int) -> int:
     """The number of informative columns: few, or the largest allowed."""
     most = max(1, most)
-    return log_uniform_int(g, 1, most) if g.random() < 0.6 else most
+    if g.random() < 0.6:
+        return log_uniform_int(g, 1, most)
+    return most
 
 
 def _least_states(nats: float, limit: float, factor: float) -> int:
@@ -63,58 +77,72 @@ def _least_states(nats: float, limit: float, factor: float) -> int:
 def clusters(request: Request, g: Generator) -> Part:
     """Mixtures and grids of clusters in x and y with a joint table of the components' probabilities."""
     least = _least_states(request.nats, 2.3, 1.2)
-    x_states, y_states = g.integers(least, max(14, least + 2), size=2)
-    table = draw_table(g, int(x_states), int(y_states), request.nats)
+    end = max(14, least + 2)
+    x_states, y_states = g.integers(least, end, size=2)
+    table = draw_table(g, x_states, y_states, request.nats)
+    nats = request.nats + 0.6
     emissions = []
     for states, (kind, most, tied) in zip(table.shape, request.sides):
         columns = _draw_informative_columns(g, min(most, 12))
         centres = g.normal(size=(states, columns))
         if g.random() < 0.3:
             side = int(np.ceil(np.sqrt(states)))
-            rows_and_columns = np.divmod(g.permutation(states), side)
-            centres = np.stack(rows_and_columns[:columns], axis=1).astype(float)
-        emissions.append(draw_emission(g, kind, centres, request.nats + 0.6, tied))
-    return latent_part("clusters", "clusters", table, *emissions, request.tied)
+            places = g.permutation(states)
+            coordinates = np.divmod(places, side)
+            grid = np.stack(coordinates[:columns], axis=1)
+            centres = grid.astype(float)
+        emission = draw_emission(g, kind, centres, nats, tied)
+        emissions.append(emission)
+    return latent_part("clusters", "clusters", table, *emissions, tied=request.tied)
 
 
 def labelled_clusters(request: Request, g: Generator) -> Part:
     """A class label and columns whose density depends on the class; few of many columns, or many, inform."""
     least = _least_states(request.nats, 2.5, 1.3)
-    classes = int(g.integers(least, max(9, least + 3)))
+    end = max(9, least + 3)
+    classes = int(g.integers(least, end))
     concentration = log_uniform(g, 0.8, 20.0)
-    prior = g.dirichlet(np.full(classes, concentration)) + 0.01
+    weights = np.full(classes, concentration)
+    prior = g.dirichlet(weights) + 0.01
     tied = request.tied[0]
-    most = min(request.columns[0], 12 if tied else 128)
+    limit = 12 if tied else 128
+    most = min(request.columns[0], limit)
     columns = _draw_informative_columns(g, most)
     centres = g.normal(size=(classes, columns))
     counts = g.random() < 0.15
     x = draw_emission(g, request.x, centres, request.nats, tied, counts)
     table = np.diag(prior / prior.sum())
-    return latent_part("labelled_clusters", "classes", table, x, exact_labels(classes), request.tied)
+    y = exact_labels(classes)
+    return latent_part("labelled_clusters", "classes", table, x, y, request.tied)
 
 
 def on_circle(angles: Array) -> Array:
     """Points of the unit circle [n, 2]."""
-    return np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    coordinates = (np.cos(angles), np.sin(angles))
+    return np.stack(coordinates, axis=1)
 
 
 def rings_and_tori(request: Request, g: Generator) -> Part:
     """Angles on circles: y's angle is a multiple of x's plus noise, both with noise in the plane."""
-    turns = int(g.integers(1, 4))
-    winding = turns * int(g.choice([-1, 1]))
+    turns = g.integers(1, 4)
+    winding = turns * g.choice([-1, 1])
     concentration = log_uniform(g, 0.5, 60.0)
     differences = ANGLES - winding * ANGLES[:, None]
-    table = np.exp(concentration * (np.cos(differences) - 1))
+    exponents = np.cos(differences) - 1
+    table = np.exp(concentration * exponents)
     table /= table.sum()
+    nats = request.nats + 0.7
     emissions = []
     for kind, most, tied in request.sides:
         centres = on_circle(ANGLES)[:, :most]
         if most > 3 and g.random() < 0.4:
-            multiple = int(g.integers(2, 4))
-            centres = np.hstack([centres, on_circle(multiple * ANGLES)])
-        emissions.append(draw_emission(g, kind, centres, request.nats + 0.7, tied, coarse=True))
+            multiple = g.integers(2, 4)
+            overtone = on_circle(multiple * ANGLES)
+            centres = np.hstack([centres, overtone])
+        emission = draw_emission(g, kind, centres, nats, tied, coarse=True)
+        emissions.append(emission)
     text = f"angles, winding {winding}, concentration {concentration:.2g}"
-    return latent_part("rings_and_tori", text, table, *emissions, request.tied)
+    return latent_part("rings_and_tori", text, table, *emissions, tied=request.tied)
 
 
 def von_mises_information(concentration: float) -> float:
@@ -130,60 +158,73 @@ def tori(request: Request, g: Generator) -> Part:
     if most_x < 4 or most_y < 2 or any(request.tied):
         return rings_and_tori(request, g)
     most = min(3, most_x // 2)
-    angles = int(g.integers(2, most + 1))
+    angles = g.integers(2, most + 1)
     spread = g.uniform(0.02, 0.4)
 
     def below(log_concentration):
-        return von_mises_information(np.exp(log_concentration)) < request.nats
+        nats = von_mises_information(np.exp(log_concentration))
+        return nats < request.nats
 
     log_concentration, _ = bisected(below, np.log(0.05), np.log(3000.0), 40)
     concentration = float(np.exp(log_concentration))
 
     def circle(angle, g):
-        radii = np.exp(spread * g.normal(size=(len(angle), 1)))
+        size = (len(angle), 1)
+        radii = np.exp(spread * g.normal(size=size))
         return radii * on_circle(angle)
 
     def draw(n, g):
         turns = g.uniform(0, 2 * np.pi, (n, angles))
-        total = turns.sum(axis=1) + g.vonmises(0, concentration, n)
+        total = turns.sum(axis=1)
+        total += g.vonmises(0, concentration, n)
         y = circle(total, g)
-        x = [circle(turn, g) for turn in turns.T]
-        return numbers(np.hstack(x)), numbers(y)
+        circles = [circle(turn, g) for turn in turns.T]
+        x = np.hstack(circles)
+        return numbers(x), numbers(y)
 
     text = f"the sum of {angles} angles, concentration {concentration:.3g}"
-    return Part("rings_and_tori", text, draw, exactly(von_mises_information(concentration)))
+    nats = von_mises_information(concentration)
+    return Part("rings_and_tori", text, draw, exactly(nats))
 
 
 def shared_factors(request: Request, g: Generator) -> Part:
     """One latent position, observed twice: curves in many columns, images of a bump, its coordinates or class."""
-    has_pixels = request.columns[0] >= IMAGE_SIZES[0] ** 2 and request.x != "categories"
+    least_pixels = IMAGE_SIZES[0] ** 2
+    has_pixels = request.columns[0] >= least_pixels and request.x != "categories"
     if has_pixels and g.random() < 0.6:
         return _images(request, g)
     position = np.linspace(-1, 1, CURVE_STATES)
-    prior = np.exp(-0.5 * (position * g.uniform(0, 2.5)) ** 2)
+    rate = g.uniform(0, 2.5)
+    prior = _bell(position * rate)
     table = np.diag(prior / prior.sum())
+    nats = request.nats + 0.5
     emissions = []
     for kind, most, tied in request.sides:
-        columns = _draw_informative_columns(g, min(most, 12 if tied else 96))
+        limit = 12 if tied else 96
+        columns = _draw_informative_columns(g, min(most, limit))
         largest = log_uniform(g, 0.6, 4.0)
         frequencies = g.uniform(0.3, largest, columns)
         phases = g.uniform(0, 2 * np.pi, columns)
-        centres = np.sin(np.pi * frequencies * position[:, None] + phases)
-        emissions.append(draw_emission(g, kind, centres, request.nats + 0.5, tied, coarse=True))
-    return latent_part("shared_factors", "curves of one position", table, *emissions, request.tied)
+        angles = np.pi * frequencies * position[:, None]
+        centres = np.sin(angles + phases)
+        emission = draw_emission(g, kind, centres, nats, tied, coarse=True)
+        emissions.append(emission)
+    return latent_part("shared_factors", "curves of one position", table, *emissions, tied=request.tied)
 
 
 def _grid(points: int) -> Array:
     """The points [points^2, 2] of a square grid on the unit square."""
     along = np.linspace(0, 1, points)
     first, second = np.meshgrid(along, along)
-    return np.stack([first.ravel(), second.ravel()], axis=1)
+    coordinates = (first.ravel(), second.ravel())
+    return np.stack(coordinates, axis=1)
 
 
 def _images(request: Request, g: Generator) -> Part:
     """An image of a bump against the coordinates or the class of its position."""
     least, largest = IMAGE_SIZES
-    most = min(largest, int(np.sqrt(request.columns[0])))
+    fitting = int(np.sqrt(request.columns[0]))
+    most = min(largest, fitting)
     side = int(g.integers(least, most + 1))
     positions = _grid(IMAGE_POSITIONS)
     steps = positions[:, None] - _grid(side)
@@ -192,21 +233,26 @@ def _images(request: Request, g: Generator) -> Part:
     bumps = np.exp(-squared_distances / 2 / width**2)
     nats = request.nats + 0.6
     x = draw_emission(g, request.x, bumps, nats, False)
+    tied = request.tied[1]
+    count = len(positions)
     if request.y != "categories":
-        coordinates = positions[:, : min(2, request.columns[1])]
-        y = draw_emission(g, request.y, coordinates, nats, request.tied[1])
+        coordinates = positions[:, : request.columns[1]]
+        y = draw_emission(g, request.y, coordinates, nats, tied)
     else:
         classes = int(g.integers(2, 7))
         projection = positions @ g.normal(size=2)
         rank = np.argsort(np.argsort(projection))
-        class_of_position = rank * classes // len(rank)
-        y = Labels((np.eye(classes)[class_of_position],))
-    table = np.eye(len(positions)) / len(positions)
-    return latent_part("shared_factors", f"{side} x {side} image of a position", table, x, y, (False, request.tied[1]))
+        class_of_position = rank * classes // count
+        channel = np.eye(classes)[class_of_position]
+        y = Labels((channel,))
+    table = np.eye(count) / count
+    text = f"{side} x {side} image of a position"
+    return latent_part("shared_factors", text, table, x, y, (False, tied))
 
 
 def tuned_counts(request: Request, g: Generator) -> Part:
     """Count columns (neurons) tuned to an angle, against that angle, its sector or other neurons."""
+    nats = request.nats + 0.5
     emissions = []
     are_neurons = (True, g.random() < 0.4)  # columns of x and of y
     for neurons, (kind, most, _) in zip(are_neurons, request.sides):
@@ -216,8 +262,10 @@ def tuned_counts(request: Request, g: Generator) -> Part:
         centres = np.cos(ANGLES[:, None] - preferred) * gains
         if not neurons:
             centres = on_circle(ANGLES)[:, :most]
-        emissions.append(draw_emission(g, kind, centres, request.nats + 0.5, False, counts=neurons, coarse=True))
-    table = np.eye(len(ANGLES)) / len(ANGLES)
+        emission = draw_emission(g, kind, centres, nats, False, neurons, coarse=True)
+        emissions.append(emission)
+    states = len(ANGLES)
+    table = np.eye(states) / states
     return latent_part("counts", "tuning to an angle", table, *emissions)
 
 
@@ -226,16 +274,20 @@ def questionnaires(request: Request, g: Generator) -> Part:
     trait = np.linspace(-3, 3, CURVE_STATES)
     rho = np.sqrt(-np.expm1(-2 * (request.nats + 0.2)))
     a = trait[:, None]
-    squares = a**2 + trait**2 - 2 * rho * a * trait
-    table = np.exp(-squares / 2 / (1 - rho**2))
+    products = 2 * rho * a * trait
+    squares = a**2 + trait**2 - products
+    variance = 1 - rho**2
+    table = np.exp(-squares / 2 / variance)
     table /= table.sum()
     ties = (True, request.tied[1])
+    nats = request.nats + 1.0
     emissions = []
     for tied, (kind, most, _) in zip(ties, request.sides):
         columns = _draw_informative_columns(g, min(most, 24))
         loadings = g.uniform(0.3, 1.5, columns)
-        emissions.append(draw_emission(g, kind, a * loadings, request.nats + 1.0, tied, coarse=True))
-    return latent_part("ordered_levels", "items of a trait", table, *emissions, ties)
+        emission = draw_emission(g, kind, a * loadings, nats, tied, coarse=True)
+        emissions.append(emission)
+    return latent_part("ordered_levels", "items of a trait", table, *emissions, tied=ties)
 
 
 # --- channels between categories -------------------------------------------------------------------------------------
@@ -247,19 +299,22 @@ def draw_margin(g: Generator, size: int) -> Array:
     if kind == "random":
         shares = g.dirichlet(np.full(size, 3.0))
     else:
-        shares = np.arange(1.0, size + 1) ** -g.uniform(0.6, 1.6)
+        ranks = np.arange(1.0, size + 1)
+        shares = ranks ** -g.uniform(0.6, 1.6)
     return shares / shares.sum()
 
 
 def weakened(table: Array, nats: float) -> Array:
     """The mixture of a table and the product of its margins with `nats` in common; the table where it has fewer."""
-    product = table.sum(axis=1, keepdims=True) * table.sum(axis=0)
+    x_margin = table.sum(axis=1, keepdims=True)
+    product = x_margin * table.sum(axis=0)
 
     def mixture(noise):
         return (1 - noise) * table + noise * product
 
     def informs(noise):
-        return table_information(mixture(noise)) > nats
+        mixed = mixture(noise)
+        return table_information(mixed) > nats
 
     noise, _ = bisected(informs, 0.0, 1.0, 30)
     return mixture(noise)
@@ -268,26 +323,33 @@ def weakened(table: Array, nats: float) -> Array:
 def draw_channel(g: Generator, nats: float) -> tuple[str, Array]:
     """A joint table of two categories with about `nats` in common where it can have them."""
     least = _least_states(nats, 4.5, 1.0)
-    most = MAX_CATEGORIES if g.random() < 0.35 else max(12, 3 * least)
+    most = max(12, 3 * least)
+    if g.random() < 0.35:
+        most = MAX_CATEGORIES
     x_size = log_uniform_int(g, least, most)
     y_size = x_size
     if g.random() >= 0.4:
-        y_size = log_uniform_int(g, 2, max(12, x_size))
+        most_y = max(12, x_size)
+        y_size = log_uniform_int(g, 2, most_y)
     kind = pick(g, ("function", "neighbours", "random table"))
     margin = draw_margin(g, x_size)[:, None]
     if kind == "function":
         image = g.permutation(np.arange(x_size) % y_size)
         table = margin * np.eye(y_size)[image]
     elif kind == "neighbours":
-        distance = np.arange(x_size)[:, None] / x_size - np.arange(y_size) / y_size
+        place_x = np.arange(x_size) / x_size
+        place_y = np.arange(y_size) / y_size
+        distance = place_x[:, None] - place_y
         width = g.uniform(0.01, 0.25)
-        band = np.exp(-0.5 * (distance / width) ** 2) + 1e-12
+        band = _bell(distance / width) + 1e-12
         table = margin * band / band.sum(axis=1, keepdims=True)
     else:
-        weights = np.full(y_size, log_uniform(g, 0.02, 1.0))
+        concentration = log_uniform(g, 0.02, 1.0)
+        weights = np.full(y_size, concentration)
         table = margin * g.dirichlet(weights, size=x_size)
     table /= table.sum()
-    return f"{kind} of {x_size} in {y_size} categories", weakened(table, nats)
+    text = f"{kind} of {x_size} in {y_size} categories"
+    return text, weakened(table, nats)
 
 
 def discrete_channel(request: Request, g: Generator) -> Part:
@@ -302,14 +364,19 @@ def discrete_channel(request: Request, g: Generator) -> Part:
     def shown(codes, kind, values):
         if kind == "categories":
             return categories(codes)
-        return numbers(codes.astype(float) if whole_numbers else values[codes])
+        if whole_numbers:
+            return numbers(codes)
+        return numbers(values[codes])
 
     def draw(n, g):
-        x, y = draw_cells(n, g)
-        return shown(x, request.x, values_x), shown(y, request.y, values_y)
+        codes_x, codes_y = draw_cells(n, g)
+        x = shown(codes_x, request.x, values_x)
+        y = shown(codes_y, request.y, values_y)
+        return x, y
 
     tied = (request.x != "categories", request.y != "categories")
-    return Part("discrete_channel", text, draw, exactly(table_information(table)), tied)
+    nats = table_information(table)
+    return Part("discrete_channel", text, draw, exactly(nats), tied)
 
 
 def associations(request: Request, g: Generator) -> Part:
@@ -320,21 +387,28 @@ def associations(request: Request, g: Generator) -> Part:
     y_size = log_uniform_int(g, least, most)
     x_margin = draw_margin(g, x_size)
     y_margin = draw_margin(g, y_size)
-    scores = int(g.integers(1, 5))
+    scores = g.integers(1, 5)
     scores_x = g.normal(size=(x_size, scores))
     products = scores_x @ g.normal(size=(scores, y_size))
 
     def table_of(log_strength):
-        logs = np.exp(log_strength) * products + np.log(y_margin)
-        weights = np.exp(logs - logs.max(axis=1, keepdims=True))
-        return x_margin[:, None] * weights / weights.sum(axis=1, keepdims=True)
+        strength = np.exp(log_strength)
+        logs = strength * products + np.log(y_margin)
+        largest = logs.max(axis=1, keepdims=True)
+        weights = np.exp(logs - largest)
+        totals = weights.sum(axis=1, keepdims=True)
+        return x_margin[:, None] * weights / totals
 
     def below(log_strength):
-        return table_information(table_of(log_strength)) < request.nats
+        table = table_of(log_strength)
+        return table_information(table) < request.nats
 
     log_strength, _ = bisected(below, np.log(0.01), np.log(30.0), 30)
     text = f"{scores} scores of {x_size} and {y_size} categories"
-    return latent_part("associations", text, table_of(log_strength), exact_labels(x_size), exact_labels(y_size))
+    table = table_of(log_strength)
+    x = exact_labels(x_size)
+    y = exact_labels(y_size)
+    return latent_part("associations", text, table, x, y)
 
 
 def hidden_classes(request: Request, g: Generator) -> Part:
@@ -342,8 +416,9 @@ def hidden_classes(request: Request, g: Generator) -> Part:
     probabilities in every class, and the classes of x and y have a table.
     """
     least = _least_states(request.nats, 2.3, 1.3)
-    x_classes, y_classes = g.integers(least, max(9, least + 3), size=2)
-    table = draw_table(g, int(x_classes), int(y_classes), request.nats)
+    end = max(9, least + 3)
+    x_classes, y_classes = g.integers(least, end, size=2)
+    table = draw_table(g, x_classes, y_classes, request.nats)
     table = weakened(table, 2 * request.nats)
     emissions = []
     for classes, (kind, most, tied) in zip(table.shape, request.sides):
@@ -353,14 +428,16 @@ def hidden_classes(request: Request, g: Generator) -> Part:
             levels = log_uniform_int(g, least, 24)
             concentration = log_uniform(g, 0.02, 1.0) * levels
             weights = concentration * draw_margin(g, levels)
-            channels.append(g.dirichlet(weights + 0.01, size=classes))
+            channel = g.dirichlet(weights + 0.01, size=classes)
+            channels.append(channel)
         emission: Emission = Labels(tuple(channels))
         if kind == "both":
-            centres = g.normal(size=(classes, _draw_informative_columns(g, most)))
+            count = _draw_informative_columns(g, most)
+            centres = g.normal(size=(classes, count))
             columns = draw_columns(g, centres, request.nats + 0.6, tied)
             emission = Several(columns, emission)
         emissions.append(emission)
-    return latent_part("hidden_classes", "hidden classes", table, *emissions, request.tied)
+    return latent_part("hidden_classes", "hidden classes", table, *emissions, tied=request.tied)
 
 
 def look_up(request: Request, g: Generator) -> Part:
@@ -383,19 +460,23 @@ def look_up(request: Request, g: Generator) -> Part:
     state_count = states.max() + 1
     table = of_cells[:, None] * np.eye(state_count)[states]
     table = weakened(table, request.nats * 1.3)
-    codes, channels = [], []
+    codes = []
+    channels = []
     for size, column in zip(sizes, cells):
         recoded = g.permutation(size)[column]
         codes.append(recoded)
         channels.append(np.eye(size)[recoded])
     x = _emitted_levels(np.stack(codes, axis=1), tuple(channels), request, g)
-    columns = _draw_informative_columns(g, min(request.columns[1], 12))
+    most = min(request.columns[1], 12)
+    columns = _draw_informative_columns(g, most)
     centres = g.normal(size=(state_count, columns))
     y = draw_emission(g, request.y, centres, request.nats + 1.0, request.tied[1])
-    return latent_part("look_up", f"{kind} of {' x '.join(map(str, sizes))} levels", table, x, y, request.tied)
+    shape = " x ".join(map(str, sizes))
+    text = f"{kind} of {shape} levels"
+    return latent_part("look_up", text, table, x, y, request.tied)
 
 
-def _draw_states(levels: Array, sizes: list[int], g: Generator) -> tuple[str, Array]:
+def _draw_states(levels: NDArray, sizes: list[int], g: Generator) -> tuple[str, NDArray]:
     """The kind of a look-up table, and the state [cells] of y that it gives to each cell of levels."""
     kind = pick(g, ("sum", "sum", "conjunction", "random"))
     if kind == "sum":
@@ -410,14 +491,16 @@ def _draw_states(levels: Array, sizes: list[int], g: Generator) -> tuple[str, Ar
     return kind, codes
 
 
-def _emitted_levels(codes: Array, channels: tuple[Array, ...], request: Request, g: Generator) -> Emission:
+def _emitted_levels(codes: NDArray, channels: tuple[Array, ...], request: Request, g: Generator) -> Emission:
     """Levels [cells, count] as categories, as numbers, or some as numbers and the others as categories."""
     if request.x == "categories":
         return Labels(channels)
-    count = len(channels)
-    numeric = count if request.x == "numbers" else int(g.integers(1, count))
+    numeric = count = len(channels)
+    if request.x == "both":
+        numeric = g.integers(1, count)
     centres = codes[:, :numeric].astype(float)
-    columns = draw_columns(g, centres, log_uniform(g, 4.0, 30.0), request.tied[0])
+    nats = log_uniform(g, 4.0, 30.0)
+    columns = draw_columns(g, centres, nats, request.tied[0])
     if numeric == count:
         return columns
     return Several(columns, Labels(channels[numeric:]))

@@ -23,8 +23,9 @@ TRUTH_BATCHES = 12  # of BATCH rows, for the truth of a softmax
 def split(g: Generator, nats: float, most: int) -> Array:
     """Information of each canonical pair: in one, a few (low rank), all equal (dense), or decaying."""
     kind = pick(g, ("one", "few", "dense", "decaying"))
-    few = int(g.integers(1, 6))
-    rank = min({"one": 1, "few": few}.get(kind, most), most)
+    few = g.integers(1, 6)
+    ranks = {"one": 1, "few": min(few, most)}
+    rank = ranks.get(kind, most)
     if kind == "decaying":
         rate = g.uniform(0.1, 1.0)
         weights = np.exp(-rate * np.arange(rank))
@@ -56,7 +57,8 @@ class CanonicalPairs:
     @property
     def nats(self) -> float:
         """The information of x and y."""
-        return float(-0.5 * np.log1p(-(self.correlations**2)).sum())
+        logs = np.log1p(-(self.correlations**2))
+        return float(-0.5 * logs.sum())
 
     def draw(self, n: int, g: Generator) -> tuple[Array, Array]:
         """x and y of n rows before they are mixed."""
@@ -76,21 +78,25 @@ def _draw_canonical(sizes: list[int], nats: float, g: Generator) -> CanonicalPai
     """Canonical pairs with an information of about `nats`, and random mixing maps."""
     nats_of_pairs = split(g, nats, min(sizes))
     rho = np.sqrt(-np.expm1(-2 * nats_of_pairs))
+    rho = np.minimum(rho, MAX_CORRELATION)
     mix_x, mix_y = (draw_mixing(size, g) for size in sizes)
-    return CanonicalPairs(sizes, np.minimum(rho, MAX_CORRELATION), mix_x, mix_y)
+    return CanonicalPairs(sizes, rho, mix_x, mix_y)
 
 
 def normal(request: Request, g: Generator) -> Part:
     """A multivariate normal with given canonical correlations, x and y each mixed by an invertible matrix."""
     rounded = any(request.tied)
-    if rounded and (max(request.columns) == 1 or g.random() < 0.4):
-        return normal_scores(request, g, "normal")
+    if rounded:
+        is_single = max(request.columns) == 1
+        if is_single or g.random() < 0.4:
+            return normal_scores(request, g, "normal")
     p, q = sizes = _draw_sizes(request, g)
     pairs = _draw_canonical(sizes, request.nats, g)
     rho = pairs.correlations
 
     def draw(n, g):
-        return pairs.mixed(*pairs.draw(n, g))
+        x, y = pairs.draw(n, g)
+        return pairs.mixed(x, y)
 
     text = f"{p} + {q} normal with {len(rho)} canonical correlations, the largest {rho.max():.2g}"
     if not rounded:
@@ -102,9 +108,9 @@ def normal(request: Request, g: Generator) -> Part:
 
     def draw_rounded(n, g):
         x, y = draw(n, g)
-        rounded_x = np.round(x.numbers / steps_x) * steps_x
-        rounded_y = np.round(y.numbers / steps_y) * steps_y
-        return numbers(rounded_x), numbers(rounded_y)
+        counts_x = np.round(x.numbers / steps_x)
+        counts_y = np.round(y.numbers / steps_y)
+        return numbers(counts_x * steps_x), numbers(counts_y * steps_y)
 
     def truth(g):
         return pairs.nats - loss, 0.1 * loss
@@ -122,11 +128,9 @@ def _rounding(mixing: Array, rho: Array, step: float) -> tuple[Array, float]:
     variance_given_y = np.ones(len(mixing))
     variance_given_y[: len(rho)] -= rho**2
     unmixing = np.linalg.inv(mixing)
-    precisions = []
-    for variance in (np.ones(len(mixing)), variance_given_y):
-        scaled = unmixing / variance
-        precisions.append(np.diag(unmixing @ scaled.T))
-    precision, precision_given_y = precisions
+    unmixing_given_y = unmixing / variance_given_y
+    precision = np.diag(unmixing @ unmixing.T)
+    precision_given_y = np.diag(unmixing @ unmixing_given_y.T)
     spread = np.sqrt((mixing**2).sum(axis=0))
     widest = 0.6 / np.sqrt(precision_given_y)  # of a standard deviation given y and all other columns
     steps = np.minimum(step * spread, widest)
@@ -141,15 +145,19 @@ def student(request: Request, g: Generator) -> Part:
         return normal_scores(request, g, "student", dof)
     p, q = sizes = _draw_sizes(request, g)
     nats_of_scale = student_information(p, q, dof)
-    pairs = _draw_canonical(sizes, max(request.nats - nats_of_scale, 0.0), g)
+    nats_of_pairs = max(request.nats - nats_of_scale, 0.0)
+    pairs = _draw_canonical(sizes, nats_of_pairs, g)
 
     def draw(n, g):
         x, y = pairs.draw(n, g)
-        scale = np.sqrt(g.chisquare(dof, size=(n, 1)) / dof)
+        squares = g.chisquare(dof, size=(n, 1))
+        scale = np.sqrt(squares / dof)
         return pairs.mixed(x / scale, y / scale)
 
-    text = f"{p} + {q} Student t({dof:.2g}), largest canonical correlation {pairs.correlations.max():.2g}"
-    return Part("student", text, draw, exactly(nats_of_scale + pairs.nats))
+    largest = pairs.correlations.max()
+    text = f"{p} + {q} Student t({dof:.2g}), largest canonical correlation {largest:.2g}"
+    nats = nats_of_scale + pairs.nats
+    return Part("student", text, draw, exactly(nats))
 
 
 def linear_factors(request: Request, g: Generator) -> Part:
@@ -160,23 +168,27 @@ def linear_factors(request: Request, g: Generator) -> Part:
 
 def factors_part(family: str, p: int, q: int, nats: float, g: Generator) -> Part:
     """Noisy linear images of the same factors in p and q columns, with an information of `nats`."""
-    most = min(p, q, 8)
-    factors = int(g.integers(1, max(2, most) + 1))
+    most = max(2, min(p, q, 8))
+    factors = int(g.integers(1, most + 1))
     loadings_x = g.normal(size=(p, factors))
     loadings_y = g.normal(size=(q, factors))
     noise_x = g.uniform(0.5, 1.5, p)
     noise_y = g.uniform(0.5, 1.5, q)
 
+    scaled_x = loadings_x / noise_x[:, None] ** 2
+    scaled_y = loadings_y / noise_y[:, None] ** 2
+
     def information(strength):
-        precision_x = strength * (loadings_x / noise_x[:, None] ** 2).T @ loadings_x
-        precision_y = strength * (loadings_y / noise_y[:, None] ** 2).T @ loadings_y
-        logs = []
-        for precision in (precision_x, precision_y, precision_x + precision_y):
-            logs.append(np.linalg.slogdet(np.eye(factors) + precision)[1])
-        return 0.5 * float(logs[0] + logs[1] - logs[2])
+        precision_x = strength * scaled_x.T @ loadings_x
+        precision_y = strength * scaled_y.T @ loadings_y
+        precisions = np.stack([precision_x, precision_y, precision_x + precision_y])
+        _, logs = np.linalg.slogdet(np.eye(factors) + precisions)
+        log_ratio = logs[0] + logs[1] - logs[2]
+        return 0.5 * float(log_ratio)
 
     def below(log_strength):
-        return information(np.exp(log_strength)) < nats
+        strength = np.exp(log_strength)
+        return information(strength) < nats
 
     log_strength, _ = bisected(below, -16.0, 8.0, 40)
     strength = float(np.exp(log_strength))
@@ -188,7 +200,8 @@ def factors_part(family: str, p: int, q: int, nats: float, g: Generator) -> Part
         return numbers(x), numbers(y)
 
     text = f"{factors} linear factors in {p} + {q} columns, variance {strength:.2g}"
-    return Part(family, text, draw, exactly(information(strength)))
+    truth = exactly(information(strength))
+    return Part(family, text, draw, truth)
 
 
 BENDS = {
@@ -204,22 +217,26 @@ def softmax_of_several(request: Request, g: Generator) -> Part:
         return label_of_numbers(request, g)
     most = min(request.columns[0], draws.MAX_COMBINED)
     columns = log_uniform_int(g, 2, most)
-    classes = int(g.integers(2, 9))
-    features = int(g.integers(2, 6))
+    classes = g.integers(2, 9)
+    features = g.integers(2, 6)
     bend = pick(g, tuple(BENDS))
     weights = g.normal(size=(columns, features))
     weights *= g.random(weights.shape) < g.uniform(0.2, 1)
-    weights /= np.maximum(np.linalg.norm(weights, axis=0), 0.3)
+    lengths = np.linalg.norm(weights, axis=0)
+    weights /= np.maximum(lengths, 0.3)
     to_logits = g.normal(size=(features, classes))
     offsets = g.normal(0, 0.7, classes)
 
     def probabilities(x, strength):
-        of_features = BENDS[bend](x @ weights)
-        return special.softmax(strength * of_features @ to_logits + offsets, axis=1)
+        bent = BENDS[bend](x @ weights)
+        logits = strength * bent @ to_logits + offsets
+        return special.softmax(logits, axis=1)
 
     def divergences(chances):
         """KL [n] of the label's distribution in each row from its margin."""
-        return special.rel_entr(chances, chances.mean(axis=0)).sum(axis=1)
+        margin = chances.mean(axis=0)
+        terms = special.rel_entr(chances, margin)
+        return terms.sum(axis=1)
 
     pilot = g.normal(size=(PILOT_ROWS, columns))
 
@@ -232,7 +249,8 @@ def softmax_of_several(request: Request, g: Generator) -> Part:
 
     def draw(n, g):
         x = g.normal(size=(n, columns))
-        levels = np.cumsum(probabilities(x, strength), axis=1)[:, :-1]
+        chances = probabilities(x, strength)
+        levels = np.cumsum(chances, axis=1)[:, :-1]
         above = g.random((n, 1)) > levels
         return numbers(x), categories(above.sum(axis=1))
 
@@ -241,7 +259,8 @@ def softmax_of_several(request: Request, g: Generator) -> Part:
         for _ in range(TRUTH_BATCHES):
             x = g.normal(size=(BATCH, columns))
             batches.append(probabilities(x, strength))
-        return mean_and_error(divergences(np.concatenate(batches)))
+        chances = np.concatenate(batches)
+        return mean_and_error(divergences(chances))
 
     text = f"{classes} classes by softmax of {features} {bend} features of {columns} columns, strength {strength:.2g}"
     return Part("label_of_numbers", text, draw, truth)

@@ -37,7 +37,11 @@ from infoscope.data.tasks.everyday import parity_of_signs
 # --- a function and noise ------------------------------------------------------------------------------------------
 def normal_noise(draw: Draw, signal: Map, noise: float, values: NDArray, weights: NDArray) -> Case:
     """y = signal(x) + noise * normal; values of the signal with their weights."""
-    return response(draw, plus_noise(signal, noise), lambda: through_noise(noise, values, weights))
+
+    def truth():
+        return through_noise(noise, values, weights)
+
+    return response(draw, plus_noise(signal, noise), truth)
 
 
 def squared_length(dim: int) -> Case:
@@ -57,12 +61,16 @@ def largest_of(dim: int) -> Case:
     noise = 0.1
     values = middles(0, 30)
     below = -np.expm1(-values)
-    weights = np.exp(-values) * below ** (dim - 1)
+    others_below = below ** (dim - 1)
+    weights = np.exp(-values) * others_below
 
     def draw(n, g):
         return g.exponential(size=(n, dim))
 
-    return normal_noise(draw, lambda x: x.max(axis=1), noise, values, weights)
+    def signal(x):
+        return x.max(axis=1)
+
+    return normal_noise(draw, signal, noise, values, weights)
 
 
 def surface(noise: float = 0.005) -> Case:
@@ -86,13 +94,18 @@ def zero_or_gamma() -> Case:
     zeros = 0.4
     x = middles(0, 30)
     density = stats.gamma.pdf(x, 2)
-    weights = np.append((1 - zeros) * density / density.sum(), zeros)
+    of_positive = (1 - zeros) * density / density.sum()
+    weights = np.append(of_positive, zeros)
+    values = np.append(x, 0)
 
     def draw(n, g):
         positive = g.random(n) >= zeros
         return positive * g.gamma(2, size=n)
 
-    return normal_noise(draw, lambda x: x, 0.5, np.append(x, 0), weights)
+    def signal(x):
+        return x
+
+    return normal_noise(draw, signal, 0.5, values, weights)
 
 
 def product_among(dim: int) -> Case:
@@ -115,13 +128,18 @@ def growing_noise() -> Case:
     x = middles(0, 3)
     spread = 0.1 + x / 2
 
+    def draw(n, g):
+        return 3 * g.random(n)
+
     def respond(x, g):
-        return x + (0.1 + x / 2) * g.normal(size=len(x))
+        spread = 0.1 + x / 2
+        return x + spread * g.normal(size=len(x))
 
     def truth():
-        return through_noise(stats.gmean(spread), x, 1.0, spread)
+        mean_spread = stats.gmean(spread)
+        return through_noise(mean_spread, x, 1.0, spread)
 
-    return response(lambda n, g: 3 * g.random(n), respond, truth)
+    return response(draw, respond, truth)
 
 
 def product_noise() -> Case:
@@ -152,11 +170,14 @@ def moving_correlation() -> Case:
         x1 = g.normal(size=n)
         x2 = g.uniform(-1, 1, n)
         r = largest * np.sin(np.pi * x2)
-        y = r * x1 + np.sqrt(1 - r**2) * g.normal(size=n)
+        scale = np.sqrt(1 - r**2)
+        y = r * x1 + scale * g.normal(size=n)
         return np.column_stack([x1, x2]), y
 
-    r = largest * np.sin(np.pi * middles(-1, 1))
-    return with_truth(sample, -0.5 * np.log1p(-(r**2)).mean())
+    x2 = middles(-1, 1)
+    r = largest * np.sin(np.pi * x2)
+    logs = np.log1p(-(r**2))
+    return with_truth(sample, -0.5 * logs.mean())
 
 
 def crossed_corners() -> Case:
@@ -172,9 +193,11 @@ def crossed_corners() -> Case:
         return apart * signs + g.normal(size=(n, 4))
 
     def truth():
-        values = draw(DRAWS, np.random.default_rng(7))
+        g = np.random.default_rng(7)
+        values = draw(DRAWS, g)
         agreement = np.tanh(apart * values).prod(axis=1)
-        return mean_of_draws(np.log1p(agreement))
+        log_ratios = np.log1p(agreement)
+        return mean_of_draws(log_ratios)
 
     return split_columns(draw, 2, truth)
 
@@ -192,18 +215,24 @@ def both_censored() -> Case:
 
     def truth():
         nodes, weights = np.polynomial.legendre.leggauss(200)
-        v = limit + (nodes + 1) * (9 - limit) / 2
-        weights = weights * (9 - limit) / 2
+        width = 9 - limit
+        v = limit + (nodes + 1) * width / 2
+        weights = weights * width / 2
         below = stats.norm.cdf(limit)
-        other_below = stats.norm.cdf((limit - correlation * v) / noise)  # the other is below, given v
-        log_given_other = stats.norm.logpdf(v[:, None], correlation * v, noise)
-        log_ratio = log_given_other - stats.norm.logpdf(v)[:, None]
+        mean = correlation * v  # of the other, given v
+        other_below = stats.norm.cdf((limit - mean) / noise)
+        log_given_other = stats.norm.logpdf(v[:, None], mean, noise)
+        log_density = stats.norm.logpdf(v)
+        log_ratio = log_given_other - log_density[:, None]
         inside = weights * stats.norm.pdf(v)
-        joint = np.exp(log_ratio) * np.outer(inside, inside)
+        product = np.outer(inside, inside)
+        joint = np.exp(log_ratio) * product
         of_none = (joint * log_ratio).sum()
-        of_one = inside @ special.xlogy(other_below, other_below / below)
+        terms = special.xlogy(other_below, other_below / below)
+        of_one = inside @ terms
         both_below = below - inside @ other_below
-        of_both = both_below * np.log(both_below / below**2)
+        ratio = both_below / below**2
+        of_both = both_below * np.log(ratio)
         return of_none + 2 * of_one + of_both
 
     return with_truth(sample, truth)
@@ -223,14 +252,20 @@ def shared_volatility(dim: int, spread: float) -> Case:
         density = others.sum() * normal_mixture(length, 0.0, others, np.exp(logs))
         half = columns / 2
         log_surface = math.log(2) + half * math.log(math.pi) - special.gammaln(half)
-        shells = np.exp(log_surface + columns * np.log(length))
-        return -np.trapezoid(shells * special.xlogy(density, density), np.log(length))
+        log_length = np.log(length)
+        shells = np.exp(log_surface + columns * log_length)
+        terms = special.xlogy(density, density)
+        return -np.trapezoid(shells * terms, log_length)
 
     def draw(n, g):
-        volatility = np.exp(spread * g.normal(size=(n, 1)))
+        logs = spread * g.normal(size=(n, 1))
+        volatility = np.exp(logs)
         return volatility * g.normal(size=(n, 2 * dim))
 
-    return split_columns(draw, dim, lambda: 2 * entropy(dim) - entropy(2 * dim))
+    def truth():
+        return 2 * entropy(dim) - entropy(2 * dim)
+
+    return split_columns(draw, dim, truth)
 
 
 # --- copulas and shares --------------------------------------------------------------------------------------------
@@ -239,16 +274,21 @@ def gamma_frailty(dim_x: int, dim_y: int, theta: float, then: Map) -> Case:
     map. Closed form: 1 / (1 + sum) is a beta, so E log c is in digammas; for two columns log(1 + t) - t / (1 + t).
     """
 
+    shape = 1 / theta
+    columns = dim_x + dim_y
+
     def of_copula(dim):
-        log_sum = special.digamma(1 / theta + dim) - special.digamma(1 / theta)
+        log_sum = special.digamma(shape + dim) - special.digamma(shape)
         log_factors = np.log1p(theta * np.arange(dim))
-        return log_factors.sum() + (theta + 1) * dim - (dim + 1 / theta) * log_sum
+        linear = (theta + 1) * dim
+        return log_factors.sum() + linear - (dim + shape) * log_sum
 
     def draw(n, g):
-        hazards = g.exponential(size=(n, dim_x + dim_y))
-        return then(hazards / g.gamma(1 / theta, size=(n, 1)))
+        hazards = g.exponential(size=(n, columns))
+        frailty = g.gamma(shape, size=(n, 1))
+        return then(hazards / frailty)
 
-    truth = of_copula(dim_x + dim_y) - of_copula(dim_x) - of_copula(dim_y)
+    truth = of_copula(columns) - of_copula(dim_x) - of_copula(dim_y)
     return split_columns(draw, dim_x, truth)
 
 
@@ -265,13 +305,17 @@ def gumbel_laplace() -> Case:
         return x, y
 
     def term(a):
-        density = np.exp(-a) * (1 - 1 / theta + a / theta)
+        factor = 1 - 1 / theta + a / theta
+        density = np.exp(-a) * factor
         return density * np.log(a + theta - 1)
 
     def truth():
         shifted, _ = integrate.quad(term, 0, np.inf)
         of_log = -np.euler_gamma + 1 / theta
-        return 2 - (1 + 1 / theta) - 2 * (theta - 1) * np.euler_gamma + (1 - 2 * theta) * of_log + shifted
+        of_a = 1 + 1 / theta
+        of_margins = 2 * (theta - 1) * np.euler_gamma
+        of_density = (1 - 2 * theta) * of_log
+        return 2 - of_a - of_margins + of_density + shifted
 
     return with_truth(sample, truth)
 
@@ -281,7 +325,8 @@ def frank_draws(n: int, g: Generator, theta: float) -> Pair:
     full = -math.expm1(-theta)
     u, w = g.random((2, n))
     scale = w + (1 - w) * np.exp(-theta * u)
-    return u, -np.log1p(-w * full / scale) / theta
+    logs = np.log1p(-w * full / scale)
+    return u, -logs / theta
 
 
 def frank_log_density(u: NDArray, v: NDArray, theta: float) -> NDArray:
@@ -298,7 +343,9 @@ def frank_information(theta: float) -> float:
     nodes, weights = np.polynomial.legendre.leggauss(200)
     v = (nodes + 1) / 2
     log_density = frank_log_density(v[:, None], v, theta)
-    return float(weights @ (np.exp(log_density) * log_density) @ weights / 4)
+    terms = np.exp(log_density) * log_density
+    integral = weights @ terms @ weights
+    return float(integral / 4)
 
 
 def frank(theta: float, quantile_x: Map, quantile_y: Map) -> Case:
@@ -308,7 +355,10 @@ def frank(theta: float, quantile_x: Map, quantile_y: Map) -> Case:
         u, v = frank_draws(n, g, theta)
         return quantile_x(u), quantile_y(v)
 
-    return with_truth(sample, lambda: frank_information(theta))
+    def truth():
+        return frank_information(theta)
+
+    return with_truth(sample, truth)
 
 
 def composition() -> Case:
@@ -321,7 +371,8 @@ def composition() -> Case:
         return stats.dirichlet([*of_parts, remainder]).entropy()
 
     def draw(n, g):
-        return g.dirichlet([*weights, other_weight], n)[:, :4]
+        parts = g.dirichlet([*weights, other_weight], n)
+        return parts[:, :4]
 
     truth = entropy(weights[:2]) + entropy(weights[2:]) - entropy(weights)
     return split_columns(draw, 2, truth)
@@ -337,7 +388,8 @@ def angles(concentration: float = 3.0) -> Case:
         return x, np.angle(np.exp(1j * turned))
 
     ratio = special.i1e(concentration) / special.i0e(concentration)
-    return with_truth(sample, concentration * ratio - math.log(special.i0(concentration)))
+    log_norm = math.log(special.i0(concentration))
+    return with_truth(sample, concentration * ratio - log_norm)
 
 
 def circle_draws(n: int, g: Generator, noise: float) -> Pair:
@@ -350,23 +402,35 @@ def circle_draws(n: int, g: Generator, noise: float) -> Pair:
 
 def circle_information(noise: float) -> float:
     """Twice the entropy of a coordinate less that of the point, whose radius is a Rice variable; quadratures."""
+    variance = noise**2
     coordinates = np.cos(np.pi * middles(0, 1))
-    of_coordinate = through_noise(noise, coordinates, 1.0) + NOISE + np.log(noise)
+    nats = through_noise(noise, coordinates, 1.0)
+    of_coordinate = nats + NOISE + np.log(noise)
     r = np.linspace(0, 1 + 10 * noise, 20_001)
-    near = np.exp(-((r - 1) ** 2) / (2 * noise**2))
-    density = special.ive(0, r / noise**2) * near / (2 * np.pi * noise**2)
-    of_point = -radial_integral(special.xlogy(density, density), r)
+    near = np.exp(-((r - 1) ** 2) / (2 * variance))
+    bessel = special.ive(0, r / variance)
+    density = bessel * near / (2 * np.pi * variance)
+    terms = special.xlogy(density, density)
+    of_point = -radial_integral(terms, r)
     return 2 * of_coordinate - of_point
 
 
 def radial_integral(values: NDArray, radii: NDArray) -> float:
     """The integral over the plane of a function of the radius."""
-    return float(np.trapezoid(2 * np.pi * radii * values, radii))
+    shells = 2 * np.pi * radii * values
+    return float(np.trapezoid(shells, radii))
 
 
 def circle(noise: float = 0.2) -> Case:
     """The coordinates of a point on a circle, each with normal noise."""
-    return with_truth(lambda n, g: circle_draws(n, g, noise), lambda: circle_information(noise))
+
+    def sample(n, g):
+        return circle_draws(n, g, noise)
+
+    def truth():
+        return circle_information(noise)
+
+    return with_truth(sample, truth)
 
 
 def complex_square(noise: float = 0.01) -> Case:
@@ -381,15 +445,19 @@ def complex_square(noise: float = 0.01) -> Case:
         return x, y + noise * g.normal(size=(n, 2))
 
     def truth():
+        variance = noise**2
         modulus = middles(0, 1, 600)
         radii = np.linspace(0, 1 + 9 * noise, 1501)
         means = []
         for radius in radii:
-            near = np.exp(-((radius - modulus) ** 2) / (2 * noise**2))
-            bessel = special.ive(0, radius * modulus / noise**2)
-            means.append((bessel * near).mean())
-        density = np.array(means) / (2 * np.pi * noise**2)
-        entropy = -radial_integral(special.xlogy(density, density), radii)
+            squared_distance = (radius - modulus) ** 2
+            near = np.exp(-squared_distance / (2 * variance))
+            bessel = special.ive(0, radius * modulus / variance)
+            density = bessel * near
+            means.append(density.mean())
+        density = np.array(means) / (2 * np.pi * variance)
+        terms = special.xlogy(density, density)
+        entropy = -radial_integral(terms, radii)
         return entropy - 2 * NOISE - 2 * np.log(noise)
 
     return with_truth(sample, truth)
@@ -405,7 +473,8 @@ def woven(dim: int, pairs: int, pair: Draw, truth: Callable[[], float]) -> Case:
         columns_x, columns_y = zip(*[pair(n, g) for _ in range(dim)])
         x = np.column_stack(columns_x)
         y = np.column_stack(columns_y)
-        y[:, pairs:] = y[g.permutation(n), pairs:]
+        order = g.permutation(n)
+        y[:, pairs:] = y[order, pairs:]
         return x @ rotation_x, y @ rotation_y
 
     return with_truth(sample, lambda: pairs * truth())
@@ -424,12 +493,15 @@ def coarse_and_fine() -> Case:
         cell = g.integers(0, cells, n)
         place = g.random(n)
         is_copied = g.random(n) < copied
-        other = np.where(is_copied, cell, g.integers(0, cells, n))
-        moved = (place + window * g.random(n)) % 1
+        redrawn = g.integers(0, cells, n)
+        other = np.where(is_copied, cell, redrawn)
+        shift = window * g.random(n)
+        moved = (place + shift) % 1
         return cell + place, other + moved
 
-    joint = (copied * np.eye(cells) + (1 - copied) / cells) / cells
-    return with_truth(sample, table_information(joint) - np.log(window))
+    other_given_cell = copied * np.eye(cells) + (1 - copied) / cells
+    of_cells = table_information(other_given_cell / cells)
+    return with_truth(sample, of_cells - np.log(window))
 
 
 def rare_event() -> Case:
@@ -440,7 +512,8 @@ def rare_event() -> Case:
     def sample(n, g):
         event = g.random(n) < share
         x, y = g.random((2, n))
-        y = np.where(event, (x + window * y) % 1, y)
+        near_x = (x + window * y) % 1
+        y = np.where(event, near_x, y)
         return x + 2 * event, y + 2 * event
 
     entropy = special.entr([share, 1 - share]).sum()
@@ -454,14 +527,16 @@ def classes_on_a_ring() -> Case:
 
     def sample(n, g):
         y = g.integers(0, 3, n)
-        angle = g.vonmises(0, concentration, n) + 2 * np.pi * y / 3
+        deviation = g.vonmises(0, concentration, n)
+        angle = deviation + 2 * np.pi * y / 3
         radius = 1 + 0.1 * g.normal(size=n)
         direction = np.column_stack([np.cos(angle), np.sin(angle)])
         return radius[:, None] * direction, y
 
     angle = middles(0, 2 * np.pi)
     centres = 2 * np.pi * np.arange(3) / 3
-    joint = np.exp(concentration * np.cos(angle[:, None] - centres))
+    cosine = np.cos(angle[:, None] - centres)
+    joint = np.exp(concentration * cosine)
     return with_truth(sample, table_information(joint / joint.sum()), "labels")
 
 
@@ -469,7 +544,8 @@ def label_of_score(weights: tuple[float, ...], cuts: tuple[float, ...], curve: M
     """An ordered label of normal columns x: P(y <= j) = curve(cut j - weights x); H(y) - H(y | score), quadrature."""
 
     def below(score):
-        return np.column_stack([curve(cut - score) for cut in cuts])
+        levels = [curve(cut - score) for cut in cuts]
+        return np.column_stack(levels)
 
     def label(x, g):
         score = x @ np.array(weights)
@@ -478,9 +554,10 @@ def label_of_score(weights: tuple[float, ...], cuts: tuple[float, ...], curve: M
 
     def truth():
         z = middles(-9, 9)
-        scores = float(np.linalg.norm(weights)) * z
+        scores = np.linalg.norm(weights) * z
         shares = np.diff(below(scores), axis=1, prepend=0, append=1)
-        joint = shares * stats.norm.pdf(z)[:, None]
+        density = stats.norm.pdf(z)
+        joint = shares * density[:, None]
         return table_information(joint / joint.sum())
 
     return response(normals(len(weights)), label, truth, "labels")
@@ -497,7 +574,8 @@ def successes() -> Case:
         x = stats.beta.ppf(middles(0, 1, 20_000), shape, shape)
         of_y_given_x = stats.binom.pmf(counts, trials, x[:, None])
         entropies = special.entr(of_y_given_x).sum(axis=1)
-        return special.entr(of_y).sum() - entropies.mean()
+        entropy = special.entr(of_y).sum()
+        return entropy - entropies.mean()
 
     def draw(n, g):
         return g.beta(shape, shape, n)
