@@ -32,6 +32,7 @@ def settings():
     [
         ({"RAY_ADDRESS": "ray://head:10001"}, "got ray://head:10001"),
         ({"RAY_ADDRESS": "head:70000"}, "got 'head:70000'"),
+        ({"RAY_ADDRESS": "head:0"}, "got 'head:0'"),
         ({"RAY_ADDRESS": "127.0.0.1:9"}, "RAY_ADDRESS=127.0.0.1:9"),
         ({"RAY_ADDRESS": "127.0.0.1:1", "INFOSCOPE_CODE": "git"}, "INFOSCOPE_CODE"),
     ],

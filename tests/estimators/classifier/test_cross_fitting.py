@@ -216,3 +216,12 @@ def test_bad_input(arguments, argument, code):
 def test_bad_terms(fitted, name, terms, argument, code):
     with refused(argument, code):
         getattr(fitted, name)(*terms)
+
+
+def test_equal_confidences_share_the_bin_of_their_middle():
+    """Bins of two rows: three wrong rows of 0.6 are in the first bin, the right one of 0.7 is alone in the second."""
+    confidence = np.repeat([0.6, 0.7, 1 - 1e-9], [3, 1, 26])
+    logs = np.log(np.stack([confidence, 1 - confidence], axis=1))
+    classes = np.repeat([1, 0], [3, 27])
+    error = cross_fitting.expected_calibration_error(logs, classes)
+    assert error == pytest.approx((3 * 0.6 + 0.3) / 30)

@@ -9,7 +9,7 @@ from numpy.random import default_rng
 from pytest import approx
 from scipy import integrate, stats
 
-from infoscope.metrics.factor_information.arrays import from_arrays
+from infoscope.metrics.factor_information.arrays import from_arrays, mixed_with_subsets
 
 LN2 = np.log(2)
 METHODS = ({"method": "knn", "resamples": None}, {"method": "classifier", "family": "knn"})
@@ -32,6 +32,16 @@ def test_xor_is_synergy(options):
     bounds = found.aggregated()
     assert bounds.synergistic_low.value == approx(1.0, abs=0.03)
     assert bounds.unique_low.value == approx(0.0, abs=0.01)
+
+
+@pytest.mark.parametrize("gate, rest, joint", ((np.bitwise_xor, 0.0, LN2), (np.bitwise_and, 0.2158, 0.5623)))
+def test_a_mixture_with_subsets_has_the_information_of_the_gate(gate, rest, joint):
+    """AND: the entropy of a quarter, and less half a bit of doubt in a half of the rows."""
+    z, y = two_bits(1000, gate)
+    information = from_arrays(z, y, "knn", resamples=None, categorical=(0, 1))
+    mixed = mixed_with_subsets(information, default_rng(0))
+    assert mixed.rest[0] == approx(rest, abs=0.01)
+    assert mixed.joint[0] == approx(joint, abs=0.01)
 
 
 def readable_bit(n, seed):

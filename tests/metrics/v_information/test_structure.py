@@ -11,17 +11,10 @@ from numpy.random import default_rng
 from pytest import approx
 from sklearn.metrics import mutual_info_score
 
-from infoscope.data.tasks.simulators import (
-    discrete_star,
-)
+from infoscope.data.tasks.simulators import discrete_star
 from infoscope.estimators.families.closed_form import Gaussian, Table
 from infoscope.metrics.v_information.measures import estimate
-from infoscope.metrics.v_information.structure import (
-    edges_of,
-    maximum_arborescence,
-    weights_by,
-    wrong_edges,
-)
+from infoscope.metrics.v_information.structure import edges_of, maximum_arborescence, weights_by, wrong_edges
 from tests.refusals import refused
 
 
@@ -120,6 +113,15 @@ def test_weights_are_the_estimates_of_every_pair():
     truth = mutual_info_score(discrete[:, 1], discrete[:, 2])  # of the frequencies, nats
     assert tables.value[1, 2] == approx(truth)
     assert np.isnan(tables.standard_error).all()
+
+
+def test_a_row_of_weights_is_of_the_predictor():
+    """A number 0 to 3 determines its parity; a line explains one fifth of the number's variance by parity."""
+    number = np.arange(40.0) % 4
+    parity = number % 2
+    weights = weights_by([Gaussian(), Table()], [number, parity], "in-sample", floor=0.0)
+    assert weights.value[0, 1] == approx(np.log(2))
+    assert weights.value[1, 0] == approx(-np.log(0.8) / 2)
 
 
 def test_wrong_edges_are_counted():
