@@ -56,7 +56,8 @@ def test_a_column_of_categories_is_one_column(here, capsys):
 @pytest.mark.parametrize(
     "values, kind",
     [
-        (np.tile([0.5, 0.6], 30), Continuous),
+        (np.tile([0.5, 0.6, 0.7], 20), Continuous),
+        (np.tile([0.5, 0.6], 30), Discrete),
         (np.tile([1, 2], 30), Discrete),
         (np.arange(60), Continuous),  # a value in each row
         (np.tile(["a", "b"], 30), Discrete),

@@ -36,7 +36,7 @@ def test_xor_is_synergy(options):
 
 @pytest.mark.parametrize("gate, rest, joint", ((np.bitwise_xor, 0.0, LN2), (np.bitwise_and, 0.2158, 0.5623)))
 def test_a_mixture_with_subsets_has_the_information_of_the_gate(gate, rest, joint):
-    """AND: the entropy of a quarter, and less half a bit of doubt in a half of the rows."""
+    """AND: the entropy of a quarter, and less a bit of doubt in a half of the rows."""
     z, y = two_bits(1000, gate)
     information = from_arrays(z, y, "knn", resamples=None, categorical=(0, 1))
     mixed = mixed_with_subsets(information, default_rng(0))
