@@ -50,7 +50,7 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
 
 def result(study: str, runs: pd.DataFrame, words: Sequence[str]) -> Result:
     """The scores of every method by case and size."""
-    score, what, _ = STUDIES[study]
+    score, what, is_error = STUDIES[study]
     directed = [name for name in DIRECTED if name in runs and runs[name].notna().any()]
     figures = pooled(runs, [score, *directed])
     figures = ordered(figures, ["case", "n", "method"], method=NAMES)
@@ -60,10 +60,13 @@ def result(study: str, runs: pd.DataFrame, words: Sequence[str]) -> Result:
     for name in directed:
         text[DIRECTED[name]] = plus_minus_column(figures, name)
     most = figures["n"].max()
-    largest = text[text["n"] == most]
-    scores = [f"{row['case']}, {row['method']} {row[what]}" for _, row in largest.iterrows()]
+    best_first = figures[figures["n"] == most].sort_values(score, ascending=is_error).index
+    rankings = []
+    for case, rows in text.loc[best_first].groupby("case", sort=False):
+        scores = rows["method"] + " " + rows[what]
+        rankings.append(f"{case}: {', '.join(scores)}")
     caption = [
-        f"With {most:,} rows, {what}: {'; '.join(scores)}.",
+        f"With {most:,} rows the methods rank, best first, by {what}: {'; '.join(rankings)}.",
         f"{what[0].upper()}{what[1:]}, by method, case and sample size.",
         *cautions(study, figures, score),
         *words,

@@ -106,11 +106,8 @@ def matrix(study: str, label: str, rows: pd.DataFrame, words: Sequence[str]) -> 
         claims = transfers(rows)
     elif label == "domain":
         claims = leaks(rows)
-    most = figures.loc[figures["value_bits"].idxmax()]
     caption = [
-        f"{most['family']} finds most about {LABELS[label]}: "
-        f"{plus_minus(most['value_bits'], most['value_bits_error'])} of {most['ceiling_bits']:.3f} bits in "
-        f"{most['block']} of {most['of']}.",
+        finding(is_hiding, label, figures),
         f"What every family (columns) can use about {LABELS[label]}, bits, cross-fitted on unseen items; of at most "
         f"{figures['ceiling_bits'].mean():.3f} bits. ± is over items, and over trainings where there are several. "
         "Nothing is clipped: 0 within its error, or less: that family detects none; others may. "
@@ -122,6 +119,20 @@ def matrix(study: str, label: str, rows: pd.DataFrame, words: Sequence[str]) -> 
         caption.append(SELECTED)
     draw_matrix = functools.partial(draw, figures, study, label)
     return Result(f"{study}-{label}", figures, text, [*caption, *words], draw_matrix, claims)
+
+
+def finding(is_hiding: bool, label: str, figures: pd.DataFrame) -> str:
+    """How much the best family finds, of features that are hidden from each network, or of all models and blocks."""
+    places = figures["value_bits"].idxmax()
+    if is_hiding:
+        places = figures.groupby("of", sort=False)["value_bits"].idxmax()
+    parts = []
+    for _, row in figures.loc[np.atleast_1d(places)].iterrows():
+        bits = plus_minus(row["value_bits"], row["value_bits_error"])
+        where = f"features hidden from {row['of']}" if is_hiding else f"{row['block']} of {row['of']}"
+        parts.append(f"{bits} in {where} ({row['family']})")
+    ceiling = figures["ceiling_bits"].mean()
+    return f"Of {ceiling:.3f} bits about {LABELS[label]}, the family that finds most finds {'; '.join(parts)}."
 
 
 def pooled(rows: pd.DataFrame, costs: Iterable[str]) -> pd.DataFrame:
