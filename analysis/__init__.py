@@ -1,7 +1,9 @@
-"""What tables are made from runs: a module each, by its name, which is that of its sweep where it has one.
+"""What tables are made from runs: a module each, by its name, which is that of its
+sweep where it has one.
 
-In this order reports and the list of results show them: the papers', one after the other, then our own. A new table is
-a module with `ANALYSIS = Analysis(...)` and a line here.
+In this order reports and the list of results show them: the papers', one after the
+other, then our own. A new table is a module with `ANALYSIS = Analysis(...)` and a line
+here.
 """
 
 TABLES = {

@@ -1,9 +1,10 @@
-"""In which column of a code of your own each factor is: a verdict, a map of columns and factors, scores.
+"""In which column of a code of your own each factor is: a verdict, a map of columns and
+factors, scores.
 
-DATA is a table or a .npz with a row for each item. X names the columns of the code (PREFIX*: all columns whose names
-start with PREFIX),
-FACTORS what was varied: categories, or numbers, which are cut into ten parts. Written: a table, a figure, one page to
-send, and one run in MLflow.
+DATA is a table or a .npz with a row for each item. X names the columns of the code
+(PREFIX*: all columns whose names start with PREFIX), FACTORS what was varied:
+categories, or numbers, which are cut into ten parts. Written: a table, a figure, one
+page to send, and one run in MLflow.
 """
 
 from pathlib import Path
@@ -41,7 +42,9 @@ STRENGTH = 4.0  # of both attacks, the largest of Tokui & Sato 2021
 
 
 def factor(name: str, values: Any) -> Continuous | Discrete:
-    """A factor as numbers or as classes; whole numbers are classes unless a value is rare."""
+    """A factor as numbers or as classes; whole numbers are classes unless a value is
+    rare.
+    """
     variable = as_variable(f"factor {name!r}", values)
     if variable.kind != "discrete":
         return Continuous(variable.continuous)
@@ -52,7 +55,9 @@ def factor(name: str, values: Any) -> Continuous | Discrete:
 
 
 def column(block: np.ndarray) -> np.ndarray:
-    """A column of a code: its numbers, or the codes of categories given as a 0 or 1 for each."""
+    """A column of a code: its numbers, or the codes of categories given as a 0 or 1 for
+    each.
+    """
     return block[:, 0] if block.shape[1] == 1 else block.argmax(axis=1)
 
 
@@ -78,7 +83,11 @@ def main(arguments: SimpleNamespace) -> None:
         require_writable(stem_of(EXPERIMENT, arguments))
         factors = [factor(name, values) for name, values in data.targets.items()]
         numbers = any(isinstance(values, Continuous) for values in factors)
-        categories = [place for place, block in enumerate(data.blocks.values()) if block.shape[1] > 1]
+        categories = [
+            place
+            for place, block in enumerate(data.blocks.values())
+            if block.shape[1] > 1
+        ]
         result = report(
             pd.DataFrame({name: column(block) for name, block in data.blocks.items()}),
             factors,
@@ -100,7 +109,9 @@ def main(arguments: SimpleNamespace) -> None:
         "factors": arguments.factors,
         "attack": arguments.attack,
     }
-    conclude_report(EXPERIMENT, arguments, "where each factor is, and scores", result, data, params)
+    conclude_report(
+        EXPERIMENT, arguments, "where each factor is, and scores", result, data, params
+    )
 
 
 COMMAND = command("disentangle", main, [

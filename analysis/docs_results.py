@@ -1,7 +1,9 @@
-"""The pages of docs/results, from what MLflow holds: `make docs-results`, of some analyses with ARGS="known-laws".
+"""The pages of docs/results, from what MLflow holds: `make docs-results`, of some
+analyses with ARGS="known-laws".
 
-A page for every analysis that has finished runs, with long tables as CSV files beside it, and the list of all pages.
-Pages of analyses without runs in this store stay as they are.
+A page for every analysis that has finished runs, with long tables as CSV files beside
+it, and the list of all pages. Pages of analyses without runs in this store stay as they
+are.
 """
 
 import contextlib
@@ -20,7 +22,16 @@ import click
 import pandas as pd
 
 from analysis.common.tables import Result, file_name, published, render, write_csv
-from analysis.report import ORDER, Section, compared, deviations, make_command, name_of, section, title_of
+from analysis.report import (
+    ORDER,
+    Section,
+    compared,
+    deviations,
+    make_command,
+    name_of,
+    section,
+    title_of,
+)
 from infoscope.checks import one_of
 from infoscope.command_line import FAILED, command
 from infoscope.tracking import runs
@@ -34,7 +45,8 @@ FULL = "paper"  # the published setting, or all of it where nothing is published
 HEADING = "## Profile "
 IN_PART = "Run in part: "
 MAX_PAGE_ROWS = 100  # of a table; a longer one is a CSV file beside the page
-FACTS = re.compile(r"^<!-- facts: (.*) -->$", re.M)  # of a profile, for the list of all pages
+# of a profile, for the list of all pages
+FACTS = re.compile(r"^<!-- facts: (.*) -->$", re.M)
 MADE = "<!-- written by `make docs-results`: not to be edited -->\n"
 BESIDE = (
     "Deviation: the absolute difference of ours from the paper's figure, as a part of it; the paper's figures are one "
@@ -42,7 +54,8 @@ BESIDE = (
 )
 
 
-KINDS = {"mse_bits2": "MSE", "mean_bits": "mean"}  # columns that are compared with published tables, the first there is
+# columns that are compared with published tables, the first there is
+KINDS = {"mse_bits2": "MSE", "mean_bits": "mean"}
 COMPARED_HEADER = (
     "| published | analysis | profile | cells run | published figures beside ours | "
     "mean deviation from the paper's | largest |\n|---|---|---|---|---|---|---|"
@@ -50,7 +63,9 @@ COMPARED_HEADER = (
 
 
 def main(arguments: SimpleNamespace) -> int:
-    """Writes the pages and prints their paths; the exit status: 1 where an analysis failed."""
+    """Writes the pages and prints their paths; the exit status: 1 where an analysis
+    failed.
+    """
     modules = {name_of(module): module for module in ORDER}
     for name in arguments.names:
         one_of("an analysis", name, modules)
@@ -59,11 +74,15 @@ def main(arguments: SimpleNamespace) -> int:
     for name in arguments.names or modules:
         module = modules[name]
         experiment = module.ANALYSIS.experiment
-        sections = {profile: section(module, profile) for profile in profiles_of(experiment)}
+        sections = {
+            profile: section(module, profile) for profile in profiles_of(experiment)
+        }
         for profile, part in sections.items():
             if part.problem:
                 problems += part.failed
-                print(f"error: {name}, profile {profile}: {part.problem}", file=sys.stderr)
+                print(
+                    f"error: {name}, profile {profile}: {part.problem}", file=sys.stderr
+                )
         if not any(part.pictures for part in sections.values()):
             continue
         path = FOLDER / f"{name}.md"
@@ -84,7 +103,9 @@ def write(path: Path, text: str) -> Path:
 
 
 def lost_cells(path: Path, experiment: str) -> str:
-    """Why a page would lose cells that it shows if it were written from this store; empty if it would not."""
+    """Why a page would lose cells that it shows if it were written from this store;
+    empty if it would not.
+    """
     stored = cells_of(experiment)
     for facts in facts_on(path):
         profile = facts["profile"]
@@ -118,7 +139,9 @@ def cells_of(experiment: str) -> Counter[str]:
 
 
 def profiles_of(experiment: str) -> list[str]:
-    """The labels under which an experiment has finished runs: the full setting, then those with the most runs."""
+    """The labels under which an experiment has finished runs: the full setting, then
+    those with the most runs.
+    """
     cells = cells_of(experiment)
     profiles = [label for label in sorted(cells) if label.split()[0] != UNTRIED]
     return sorted(profiles, key=lambda label: (label != FULL, -cells[label]))
@@ -129,7 +152,11 @@ def page(module: ModuleType, sections: Mapping[str, Section]) -> str:
     name = name_of(module)
     experiment = module.ANALYSIS.experiment
     archive = archive_of(experiment)
-    findings = [picture.result.finding for part in sections.values() for picture in part.pictures]
+    findings = [
+        picture.result.finding
+        for part in sections.values()
+        for picture in part.pictures
+    ]
     is_full = FULL in sections
     return render(
         "results.jinja",
@@ -142,13 +169,18 @@ def page(module: ModuleType, sections: Mapping[str, Section]) -> str:
         not_run="" if is_full else make_command(experiment, FULL),
         in_part=in_part(experiment) if is_full else "",
         archive=archive.as_posix() if archive.exists() else "",
-        parts=[profile_part(name, experiment, profile, part) for profile, part in sections.items()],
+        parts=[
+            profile_part(name, experiment, profile, part)
+            for profile, part in sections.items()
+        ],
         escaped=escaped,
         table=table,
     )
 
 
-def profile_part(name: str, experiment: str, profile: str, part: Section) -> dict[str, Any]:
+def profile_part(
+    name: str, experiment: str, profile: str, part: Section
+) -> dict[str, Any]:
     """What a page shows of one profile; its figures are drawn."""
     if part.problem:
         return {"profile": profile, "problem": part.problem}
@@ -177,7 +209,8 @@ def profile_part(name: str, experiment: str, profile: str, part: Section) -> dic
 
 
 def write_files(result: Result, stem: str) -> tuple[str, str]:
-    """Writes the figure of a result and its table, if it is long; the names of both files, empty where there is none.
+    """Writes the figure of a result and its table, if it is long; the names of both
+    files, empty where there is none.
 
     Nothing is written of a result that quotes items of the data.
     """
@@ -193,7 +226,9 @@ def write_files(result: Result, stem: str) -> tuple[str, str]:
 
 
 def facts(profile: str, part: Section, runs: pd.DataFrame) -> dict:
-    """Facts of one profile for the list of all pages: cells, and comparisons with published tables."""
+    """Facts of one profile for the list of all pages: cells, and comparisons with
+    published tables.
+    """
     beside = []
     for picture in part.pictures:
         result = picture.result
@@ -241,7 +276,9 @@ def table(header: Iterable[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def escaped(text: str) -> str:
-    """A text as Markdown that shows it: what comes from a store is neither a tag nor the end of a cell."""
+    """A text as Markdown that shows it: what comes from a store is neither a tag nor
+    the end of a cell.
+    """
     parts = re.split(r"(`[^`|]*`)", " ".join(text.split()))
     for place in range(0, len(parts), 2):  # between them is code, which stays
         plain = html.escape(parts[place], quote=False)
@@ -250,7 +287,9 @@ def escaped(text: str) -> str:
 
 
 def index(modules: dict[str, ModuleType]) -> Iterator[str]:
-    """How far ours are from published tables, every analysis with its finding, and what was not run."""
+    """How far ours are from published tables, every analysis with its finding, and what
+    was not run.
+    """
     rows = ["| analysis | finding | run |", "|---|---|---|"]
     missing = []
     beside = []
@@ -259,18 +298,24 @@ def index(modules: dict[str, ModuleType]) -> Iterator[str]:
         path = FOLDER / f"{name}.md"
         title = escaped(title_of(module))
         if not path.exists():
-            missing.append(f"- {title}: `{make_command(module.ANALYSIS.experiment, FULL)}`")
+            missing.append(
+                f"- {title}: `{make_command(module.ANALYSIS.experiment, FULL)}`"
+            )
             continue
         text = path.read_text(encoding="utf-8")
         profiles = re.findall(rf"^{HEADING}(.*)$", text, re.M)
         part = re.search(rf"^\*\*{IN_PART}(.*)\*\*", text, re.M)
         finding = re.search(r"^\*\*(.*)\*\*$", text, re.M)
         run = f"{profiles[0]}, {part[1]}" if part else ", ".join(profiles)
-        rows.append(f"| [{title}]({name}.md) | {finding[1] if finding else '-'} | {run} |")
+        rows.append(
+            f"| [{title}]({name}.md) | {finding[1] if finding else '-'} | {run} |"
+        )
         for page in facts_on(path):
             for row in page["beside"]:
                 table_name = escaped(row["table"].replace("table", "table "))
-                deviation = f"by {row['mean']:.1%} on average and {row['largest']:.1%} at most"
+                deviation = (
+                    f"by {row['mean']:.1%} on average and {row['largest']:.1%} at most"
+                )
                 deviating.append(f"{table_name} ({page['profile']}) {deviation}")
                 beside.append(
                     f"| {table_name} | [{name}]({name}.md) | {page['profile']} | {page['cells']:,} | "

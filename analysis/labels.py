@@ -1,10 +1,12 @@
-"""Which labels of your own data are wrong, how many, and how much of the label a model can use.
+"""Which labels of your own data are wrong, how many, and how much of the label a model
+can use.
 
-DATA is a table or a .npz. X names its columns of texts, numbers or embeddings (PREFIX*: all columns whose names start
-with PREFIX), TARGET the column of labels. The model is logistic regression, of texts on TF-IDF weights; MODEL is a
-folder of a transformers encoder
-instead. PROBABILITIES is a file of held-out class probabilities, or log probabilities, of a model of your own: a .npz,
-a table with a column for each class, or a .jsonl of a language model, a line for each item:
+DATA is a table or a .npz. X names its columns of texts, numbers or embeddings (PREFIX*:
+all columns whose names start with PREFIX), TARGET the column of labels. The model is
+logistic regression, of texts on TF-IDF weights; MODEL is a folder of a transformers
+encoder instead. PROBABILITIES is a file of held-out class probabilities, or log
+probabilities, of a model of your own: a .npz, a table with a column for each class, or
+a .jsonl of a language model, a line for each item:
 
     {"text": "Refund?", "label": "billing", "options": {"billing": -0.1, "bug": -2.4}}
     {"text": "It hangs.", "label": "billing", "options": {"billing": -3.0, "bug": -0.2}}
@@ -41,16 +43,27 @@ from infoscope.files import json_object, lines, read_arrays
 from infoscope.metrics.v_information.labels import report
 
 EXPERIMENT = "labels"
-SIDES = {"x": "PREFIX*: all columns whose names start with PREFIX; default: all other columns"}
+SIDES = {
+    "x": "PREFIX*: all columns whose names start with PREFIX; default: all other columns"
+}
 UNUSED = ("continuous", "angles", "shuffle")  # options of other commands on a file
-RECORDED = ("wrong labels", "usable information", "usable share", "lost information", "wrong labels by cleanlab")
-LOG = ("label", "options", "text", "fold", "group")  # fields of a line of a .jsonl, the first two in all
+RECORDED = (
+    "wrong labels",
+    "usable information",
+    "usable share",
+    "lost information",
+    "wrong labels by cleanlab",
+)
+# fields of a line of a .jsonl, the first two in all
+LOG = ("label", "options", "text", "fold", "group")
 
 
 def read_log(path: Path) -> dict[str, Any]:
-    """The arrays of a .jsonl, by name as in a .npz: probabilities, classes, and the fields of `LOG` of all lines.
+    """The arrays of a .jsonl, by name as in a .npz: probabilities, classes, and the
+    fields of `LOG` of all lines.
 
-    UnreadableFile: a line that is no JSON object, lacks a label or options, or has other options than the first.
+    UnreadableFile: a line that is no JSON object, lacks a label or options, or has
+    other options than the first.
     """
     items: list[dict[str, Any]] = []
     for number, line in enumerate(lines(path), 1):
@@ -64,19 +77,25 @@ def read_log(path: Path) -> dict[str, Any]:
         if not isinstance(item.get("options"), Mapping) or "label" not in item:
             raise UnreadableFile(f"{start}, got {', '.join(item)}.")
         if item["options"].keys() != (items or [item])[0]["options"].keys():
-            raise UnreadableFile(f"{start}, the same as in the first line, got {', '.join(item['options'])}.")
+            raise UnreadableFile(
+                f"{start}, the same as in the first line, got {', '.join(item['options'])}."
+            )
         items.append(item)
     if not items:
         raise UnreadableFile(f"{path} must have lines, got none.")
     fields = pd.DataFrame(items).reindex(columns=LOG).dropna(axis=1)
     answers = pd.DataFrame(fields.pop("options").tolist())
     arrays = {name: fields[name].to_numpy() for name in fields}
-    return arrays | {"probabilities": answers.to_numpy(dtype=float), "classes": list(answers)}
+    return arrays | {
+        "probabilities": answers.to_numpy(dtype=float),
+        "classes": list(answers),
+    }
 
 
 def read_probabilities(path: Path, target: str) -> dict[str, Any]:
-    """The arrays of a file of probabilities, by name: probabilities, and if it has them classes, label, text, fold,
-    group. In a table each column but these, and that of the labels, is a class.
+    """The arrays of a file of probabilities, by name: probabilities, and if it has them
+    classes, label, text, fold, group. In a table each column but these, and that of the
+    labels, is a class.
     """
     if path.suffix == ".jsonl":
         return read_log(path)
@@ -88,12 +107,18 @@ def read_probabilities(path: Path, target: str) -> dict[str, Any]:
         arrays["label"] = columns.pop(target)
     frame = pd.DataFrame(columns)
     numbers = frame.select_dtypes("number")
-    return arrays | {"probabilities": numbers.to_numpy(dtype=float), "classes": list(numbers)}
+    return arrays | {
+        "probabilities": numbers.to_numpy(dtype=float),
+        "classes": list(numbers),
+    }
 
 
-def joined(data: OwnLabels | None, path: Path, target: str) -> tuple[OwnLabels, dict[str, Any]]:
-    """Labels and what is shown of the items, of DATA or of the file of probabilities itself; and the latter's arguments
-    of `report`. WrongLength: other numbers of rows. UnknownName: labels are nowhere.
+def joined(
+    data: OwnLabels | None, path: Path, target: str
+) -> tuple[OwnLabels, dict[str, Any]]:
+    """Labels and what is shown of the items, of DATA or of the file of probabilities
+    itself; and the latter's arguments of `report`. WrongLength: other numbers of rows.
+    UnknownName: labels are nowhere.
     """
     arrays = read_probabilities(path, target)
     values = np.asarray(arrays["probabilities"])
@@ -106,13 +131,21 @@ def joined(data: OwnLabels | None, path: Path, target: str) -> tuple[OwnLabels, 
     folds = arrays.get("fold")
     if folds is not None:
         folds = np.asarray(folds)[data.rows]
-    return data, {"probabilities": values[data.rows], "classes": arrays.get("classes"), "folds": folds}
+    return data, {
+        "probabilities": values[data.rows],
+        "classes": arrays.get("classes"),
+        "folds": folds,
+    }
 
 
 def labels_of_log(arrays: dict[str, Any], path: Path, n: int) -> OwnLabels:
-    """The labels and texts that a file of n rows of probabilities has itself. UnknownName: it has no labels."""
+    """The labels and texts that a file of n rows of probabilities has itself.
+    UnknownName: it has no labels.
+    """
     if "label" not in arrays:
-        raise UnknownName(f"TARGET must name the labels in {path.name}, or in DATA=, got none.")
+        raise UnknownName(
+            f"TARGET must name the labels in {path.name}, or in DATA=, got none."
+        )
     rows = np.arange(n)
     text = None
     names = []
@@ -122,14 +155,29 @@ def labels_of_log(arrays: dict[str, Any], path: Path, n: int) -> OwnLabels:
     labels = np.asarray(arrays["label"])
     understood = f"{n:,} rows of probabilities"
     columns = (names, ["label"])
-    return OwnLabels(arrays.get("group"), digest_of(path), understood, columns, labels, text, rows, n, ROW, rows + 1)
+    return OwnLabels(
+        arrays.get("group"),
+        digest_of(path),
+        understood,
+        columns,
+        labels,
+        text,
+        rows,
+        n,
+        ROW,
+        rows + 1,
+    )
 
 
 def encoder(folder: str) -> Any:
-    """The model and the tokenizer of a folder, for `report`; only safetensors are read, nothing is downloaded."""
+    """The model and the tokenizer of a folder, for `report`; only safetensors are read,
+    nothing is downloaded.
+    """
     from transformers import AutoModel, AutoTokenizer  # takes seconds
 
-    model = AutoModel.from_pretrained(folder, local_files_only=True, use_safetensors=True)
+    model = AutoModel.from_pretrained(
+        folder, local_files_only=True, use_safetensors=True
+    )
     return model, AutoTokenizer.from_pretrained(folder, local_files_only=True)
 
 
@@ -154,9 +202,13 @@ def main(settings: SimpleNamespace) -> None:
                 read_options(settings),
             )
         if settings.probabilities:
-            data, arguments = joined(data, Path(settings.probabilities), settings.target)
+            data, arguments = joined(
+                data, Path(settings.probabilities), settings.target
+            )
         if data is None:
-            raise UnknownName("DATA must name a file with the labels, or PROBABILITIES one with both, got nothing.")
+            raise UnknownName(
+                "DATA must name a file with the labels, or PROBABILITIES one with both, got nothing."
+            )
         announce(source, data.understood)
         require_writable(stem_of(EXPERIMENT, source))
         result = report(
@@ -178,7 +230,9 @@ def main(settings: SimpleNamespace) -> None:
         "n": result.n, "x": settings.x, "target": settings.target, "model": result.family, "without": settings.without,
         "probabilities": settings.probabilities,
     }  # fmt: skip
-    conclude_report(EXPERIMENT, source, "which labels are wrong", result, data, params, RECORDED)
+    conclude_report(
+        EXPERIMENT, source, "which labels are wrong", result, data, params, RECORDED
+    )
 
 
 COMMAND = command("labels", main, [

@@ -1,10 +1,13 @@
-"""How much information x and y share: the reading and single estimators, each with a 95 % interval.
+"""How much information x and y share: the reading and single estimators, each with a 95
+% interval.
 
-DATA is a table (.csv, .xlsx, .parquet) whose columns X and Y name, or a .npz with arrays x and y. The interval of the
-reading is for the true value, calibrated on simulated data; those of single estimators are for sampling error only.
-With GIVEN=age,sex the answer is what x and y share given these conditions, then the reading without them.
-With TIME=t, or SERIES=yes for rows in the order of time, the answer is the information of each past about the other.
-Written: a table, a figure, one page to send, and one run in MLflow.
+DATA is a table (.csv, .xlsx, .parquet) whose columns X and Y name, or a .npz with
+arrays x and y. The interval of the reading is for the true value, calibrated on
+simulated data; those of single estimators are for sampling error only. With
+GIVEN=age,sex the answer is what x and y share given these conditions, then the reading
+without them. With TIME=t, or SERIES=yes for rows in the order of time, the answer is
+the information of each past about the other. Written: a table, a figure, one page to
+send, and one run in MLflow.
 """
 
 import math
@@ -20,11 +23,26 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.marks import COLOURS, sheet
-from analysis.common.own_data import OwnData, conclude, given_data, listed, options, series_options, stem_of
+from analysis.common.own_data import (
+    OwnData,
+    conclude,
+    given_data,
+    listed,
+    options,
+    series_options,
+    stem_of,
+)
 from analysis.common.tables import Page, Result, require_writable
 from infoscope.command_line import command, option
 from infoscope.errors import Conflict, InvalidInput
-from infoscope.estimators.arrays import Method, Pairs, as_method, estimate, estimate_pairs, methods
+from infoscope.estimators.arrays import (
+    Method,
+    Pairs,
+    as_method,
+    estimate,
+    estimate_pairs,
+    methods,
+)
 from infoscope.estimators.arrays.registry import read_pairs
 from infoscope.estimators.reading.reader import NARROW, NARROW_SHARE
 from infoscope.estimators.reading.result import Reading
@@ -36,7 +54,11 @@ from infoscope.notebook import intervals
 
 EXPERIMENT = "measure"
 WITHOUT = "without conditions"
-DEFAULTS = {"numbers": ("ksg", "gcmi"), "labels": ("ksg", "classifier"), "categories": ("chao-shen", "nsb")}
+DEFAULTS = {
+    "numbers": ("ksg", "gcmi"),
+    "labels": ("ksg", "classifier"),
+    "categories": ("chao-shen", "nsb"),
+}
 
 
 @dataclass(frozen=True)
@@ -54,22 +76,34 @@ def measured(pairs: Pairs, chosen: Sequence[Method], seed: int) -> list[Answer]:
     for method in chosen:
         began = time.monotonic()
         try:
-            information = estimate_pairs(method, pairs, np.random.default_rng(seed)).bits
+            information = estimate_pairs(
+                method, pairs, np.random.default_rng(seed)
+            ).bits
         except ValueError as error:
             information = undefined(str(error), n=pairs.n, method=method.name).bits
         seconds = time.monotonic() - began
-        print(f"{method.name}: {information!r}, {seconds:.1f} s", file=sys.stderr, flush=True)
+        print(
+            f"{method.name}: {information!r}, {seconds:.1f} s",
+            file=sys.stderr,
+            flush=True,
+        )
         answers.append(Answer(method.name, information, seconds))
     return answers
 
 
 def answers(found: Reading, between: str) -> list[str]:
-    """The information in one sentence, and in the second what its grade means for the reader."""
+    """The information in one sentence, and in the second what its grade means for the
+    reader.
+    """
     return [finding(found, found.p_value, between, size_of(found)), graded(found)]
 
 
-def answers_given(conditional: Reading, plain: Reading, between: str, conditions: Sequence[str]) -> list[str]:
-    """The information given the conditions, what its grade means, and the information without conditions."""
+def answers_given(
+    conditional: Reading, plain: Reading, between: str, conditions: Sequence[str]
+) -> list[str]:
+    """The information given the conditions, what its grade means, and the information
+    without conditions.
+    """
     names = named(conditions)
     without = f"Without {names} they share {amount(plain)}, grade {plain.grade}."
     if conditional.high < plain.low:
@@ -99,12 +133,18 @@ def graded(found: Reading) -> str:
 
 
 def table(found: Sequence[Answer], data: OwnData, pairs: Pairs, name: str) -> Result:
-    """One row a method, the reading first: bits with a 95 % interval; notes and failures below."""
+    """One row a method, the reading first: bits with a 95 % interval; notes and
+    failures below.
+    """
     figures = pd.DataFrame([_figures(answer) for answer in found])
     text = pd.DataFrame([_words(answer) for answer in found])
     notes = []
     for answer in found:
-        notes += [f"{answer.method}: {note}" for note in answer.estimate.notes if note not in pairs.notes]
+        notes += [
+            f"{answer.method}: {note}"
+            for note in answer.estimate.notes
+            if note not in pairs.notes
+        ]
     groups = "" if pairs.groups is None else f" in {pairs.groups.max() + 1:,} groups"
     first_row = ""
     if data.conditions:
@@ -125,13 +165,21 @@ def table(found: Sequence[Answer], data: OwnData, pairs: Pairs, name: str) -> Re
 def _whole_numbers(data: OwnData, pairs: Pairs) -> list[str]:
     """What to give where a column of whole numbers was taken as categories."""
     columns = []
-    for values, variable, names in zip((data.x, data.y), (pairs.x, pairs.y), data.variables):
-        if variable.kind == "discrete" and isinstance(values, pd.Series) and values.dtype.kind in "iu":
+    for values, variable, names in zip(
+        (data.x, data.y), (pairs.x, pairs.y), data.variables
+    ):
+        if (
+            variable.kind == "discrete"
+            and isinstance(values, pd.Series)
+            and values.dtype.kind in "iu"
+        ):
             columns.append(names[0])
     if not columns:
         return []
     names = ",".join(columns)
-    return [f"{names}: whole numbers, taken as categories; CONTINUOUS={names} takes them as counts or levels."]
+    return [
+        f"{names}: whole numbers, taken as categories; CONTINUOUS={names} takes them as counts or levels."
+    ]
 
 
 def _figures(answer: Answer) -> dict[str, Any]:
@@ -148,7 +196,8 @@ def _figures(answer: Answer) -> dict[str, Any]:
 
 
 def metrics(found: Sequence[Answer]) -> dict[tuple[str, ...], float]:
-    """The answer as `bits`, `bits_low`, `bits_high`, then the other methods as METHOD/bits and so on.
+    """The answer as `bits`, `bits_low`, `bits_high`, then the other methods as
+    METHOD/bits and so on.
 
     Beside a reading given conditions, that without them is `without conditions/bits`.
     """
@@ -186,23 +235,38 @@ def draw(answers: Sequence[Answer], *paths: Path) -> None:
     curves = [answer for answer in usable if hasattr(answer.estimate, "curve")]
     size = (10 if curves else 5, 1.0 + 0.35 * max(3, len(usable)))
     with sheet(paths, 1, 2 if curves else 1, size, 120, legend_at="") as (axes,):
-        intervals(axes[0], [answer.method for answer in usable], [answer.estimate for answer in usable], COLOURS)
+        intervals(
+            axes[0],
+            [answer.method for answer in usable],
+            [answer.estimate for answer in usable],
+            COLOURS,
+        )
         axes[0].set(xlabel="mutual information (bits), 95 % interval")
         for answer in curves:
-            answer.estimate.plot_curve(axes[1], color=COLOURS[usable.index(answer) % len(COLOURS)])
+            answer.estimate.plot_curve(
+                axes[1], color=COLOURS[usable.index(answer) % len(COLOURS)]
+            )
 
 
 def defaults(pairs: Pairs) -> tuple[str, ...]:
     """Quick methods for variables of these types, shown next to the reading."""
     kinds = {pairs.x.kind, pairs.y.kind}
-    return DEFAULTS["numbers" if kinds == {"continuous"} else "categories" if kinds == {"discrete"} else "labels"]
+    return DEFAULTS[
+        "numbers"
+        if kinds == {"continuous"}
+        else "categories"
+        if kinds == {"discrete"}
+        else "labels"
+    ]
 
 
 def read_conditional(data: OwnData, seed: int) -> Answer:
     """The reading given the conditions, in bits."""
     began = time.monotonic()
     generator = np.random.default_rng(seed)
-    reading = estimate(data.x, data.y, groups=data.groups, generator=generator, given=data.given)
+    reading = estimate(
+        data.x, data.y, groups=data.groups, generator=generator, given=data.given
+    )
     name = f"{reading.method} given {named(data.conditions)}"
     return Answer(name, reading.bits, time.monotonic() - began)
 
@@ -222,7 +286,9 @@ def readings(data: OwnData, pairs: Pairs, series: bool, seed: int) -> list[Answe
 def page_of(name: str, data: OwnData, found: Sequence[Answer]) -> Page:
     """The page to send: the answers, and what the grades mean."""
     first = found[0].estimate
-    between = " and ".join(f"({named(names)})" if len(names) > 1 else names[0] for names in data.variables)
+    between = " and ".join(
+        f"({named(names)})" if len(names) > 1 else names[0] for names in data.variables
+    )
     title = f"information that {between} share"
     sentences = answers(first, between)
     if data.conditions:
@@ -243,7 +309,8 @@ def main(given: SimpleNamespace) -> None:
         print(methods())
         return
     if given.time or given.series:
-        from analysis.series import measure_series  # imports scipy.stats, which takes two seconds
+        # imports scipy.stats, which takes two seconds
+        from analysis.series import measure_series
 
         measure_series(given)
         return
@@ -257,7 +324,9 @@ def main(given: SimpleNamespace) -> None:
         require_writable(stem_of("measure", given))
         chosen = []
         if not data.conditions:
-            chosen = [as_method(name) for name in listed(given.methods) or defaults(pairs)]
+            chosen = [
+                as_method(name) for name in listed(given.methods) or defaults(pairs)
+            ]
         reading_answers = readings(data, pairs, series, given.seed)
     except ValueError as error:
         raise InvalidInput(str(error)) from error
@@ -271,7 +340,16 @@ def main(given: SimpleNamespace) -> None:
         "given": ",".join(data.conditions), "x_kind": pairs.x.kind, "y_kind": pairs.y.kind,
         **{f"settings/{answer.method}": answer.estimate.settings for answer in measures}, "reader": first.reader,
     }  # fmt: skip
-    conclude(EXPERIMENT, given, page, [result], data, params, metrics(measures), {"grade": first.grade})
+    conclude(
+        EXPERIMENT,
+        given,
+        page,
+        [result],
+        data,
+        params,
+        metrics(measures),
+        {"grade": first.grade},
+    )
 
 
 COMMAND = command("measure", main, [

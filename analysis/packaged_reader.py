@@ -1,6 +1,8 @@
-"""Makes a logged reader the one that `estimate` uses: `make promote ARGS="RUN --alias champion --package"`.
+"""Makes a logged reader the one that `estimate` uses: `make promote ARGS="RUN --alias
+champion --package"`.
 
-Writes its arrays into the package `infoscope.estimators.reading`, and says what it was trained on.
+Writes its arrays into the package `infoscope.estimators.reading`, and says what it was
+trained on.
 """
 
 from pathlib import Path
@@ -12,10 +14,14 @@ from infoscope.tracking import load_model
 
 
 def package(run_id: str) -> str:
-    """Writes the reader of a run into the package; what it is, in a line. WrongType: a run of another model."""
+    """Writes the reader of a run into the package; what it is, in a line. WrongType: a
+    run of another model.
+    """
     module = load_model(run_id)
     if not isinstance(module, ReaderModule):
-        raise WrongType(f"RUN must be a run of the sweep reading, got one of {type(module).__name__}.")
+        raise WrongType(
+            f"RUN must be a run of the sweep reading, got one of {type(module).__name__}."
+        )
     name = given.PACKAGED if module.reader.given else result.PACKAGED
     path = Path(result.__file__).parent / name
     module.reader.save(path)

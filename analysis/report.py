@@ -1,7 +1,9 @@
-"""The report: one page with every analysis that has runs under a profile, and all claims with their verdicts.
+"""The report: one page with every analysis that has runs under a profile, and all
+claims with their verdicts.
 
-Where figures differ from the published ones by more than sampling error, the page shows by how much and why. Pictures
-are embedded, and text from the store is escaped. Sections link to their runs in the MLflow UI.
+Where figures differ from the published ones by more than sampling error, the page shows
+by how much and why. Pictures are embedded, and text from the store is escaped. Sections
+link to their runs in the MLflow UI.
 """
 
 import contextlib
@@ -22,7 +24,16 @@ from mlflow.exceptions import MlflowException
 from scipy.special import stdtrit
 
 from analysis import TABLES
-from analysis.common.tables import ERROR, PAPERS, Claim, Picture, Result, base64_of, file_name, plus_minus
+from analysis.common.tables import (
+    ERROR,
+    PAPERS,
+    Claim,
+    Picture,
+    Result,
+    base64_of,
+    file_name,
+    plus_minus,
+)
 from analysis.common.tables import render as render_page
 from infoscope.command_line import BAD_INPUT, FAILED, command, profile_option
 from infoscope.tracking import attach, parents, runs
@@ -39,12 +50,15 @@ NEVER = "no runs of "  # begins what the record says of an experiment that was n
 MARKS = {"confirmed": "✓", "contradicted": "✗", "undecided": "?"}
 
 COMMON = ("smoke", "laptop", "paper")  # the profiles that every sweep has
-BROKEN = (ValueError, LookupError, TypeError, AttributeError, MlflowException, OSError)  # what one analysis may raise
+# what one analysis may raise
+BROKEN = (ValueError, LookupError, TypeError, AttributeError, MlflowException, OSError)
 
 
 @dataclass(frozen=True)
 class Section:
-    """An analysis on the page: its pictures, or the reason why there are none and the command that makes them."""
+    """An analysis on the page: its pictures, or the reason why there are none and the
+    command that makes them.
+    """
 
     experiment: str
     title: str
@@ -75,7 +89,12 @@ def section(module: ModuleType, profile: str) -> Section:
         pictures = [picture(result) for result in results]
     except BROKEN as error:
         kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
-        return Section(analysis.experiment, title, problem=f"the analysis failed: {kind}{error}", failed=True)
+        return Section(
+            analysis.experiment,
+            title,
+            problem=f"the analysis failed: {kind}{error}",
+            failed=True,
+        )
     return Section(analysis.experiment, title, pictures, page=page)
 
 
@@ -90,16 +109,25 @@ def title_of(module: ModuleType) -> str:
 
 
 def missing(experiment: str, title: str, profile: str, problem: str) -> Section:
-    """An analysis without runs, with the command that makes them where the sweep surely has the profile."""
+    """An analysis without runs, with the command that makes them where the sweep surely
+    has the profile.
+    """
     name = profile.split(" ")[0]
     if name in COMMON:
-        return Section(experiment, title, problem=problem, command=make_command(experiment, profile))
+        return Section(
+            experiment,
+            title,
+            problem=problem,
+            command=make_command(experiment, profile),
+        )
     only = f"{name!r} is not of the profiles that every sweep has, {', '.join(COMMON)}"
     return Section(experiment, title, problem=f"{problem}; {only}")
 
 
 def make_command(experiment: str, profile: str) -> str:
-    """What makes the runs of an experiment under a profile's label: the profile's name and replaced settings."""
+    """What makes the runs of an experiment under a profile's label: the profile's name
+    and replaced settings.
+    """
     name, *settings = profile.split()
     command = f"make sweep-{experiment} PROFILE={shlex.quote(name)}"
     if settings:
@@ -108,7 +136,9 @@ def make_command(experiment: str, profile: str) -> str:
 
 
 def sweep_page(experiment: str, profile: str) -> str:
-    """The address of the newest invocation under a label, or of all runs where none has it; empty without a store."""
+    """The address of the newest invocation under a label, or of all runs where none has
+    it; empty without a store.
+    """
     try:
         invocations = parents(experiment, profile) or parents(experiment)
     except LookupError:
@@ -130,12 +160,18 @@ def picture(result: Result) -> Picture:
 
 
 def compared(figures: pd.DataFrame) -> pd.DataFrame:
-    """A row for each figure that the paper has, too: `column`, `place` and `row` of the table, `ours`
-    with `error` and `runs`, the `paper`'s, the `part` of the paper's by which they differ, and whether it is `sure`.
+    """A row for each figure that the paper has, too: `column`, `place` and `row` of the
+    table, `ours` with `error` and `runs`, the `paper`'s, the `part` of the paper's by
+    which they differ, and whether it is `sure`.
 
-    Difference / standard error has Student's t distribution with runs - 1 degrees of freedom, at equal scatter.
+    Difference / standard error has Student's t distribution with runs - 1 degrees of
+    freedom, at equal scatter.
     """
-    parts = [pd.DataFrame(columns=["column", "place", "row", "ours", "error", "runs", "paper"])]
+    parts = [
+        pd.DataFrame(
+            columns=["column", "place", "row", "ours", "error", "runs", "paper"]
+        )
+    ]
     for name in figures:
         if PAPERS + name not in figures or name + ERROR not in figures:
             continue
@@ -161,7 +197,9 @@ def compared(figures: pd.DataFrame) -> pd.DataFrame:
 
 
 def deviations(beside: pd.DataFrame) -> pd.DataFrame:
-    """By column of `compared`: of `n` figures the `mean` and the `largest` part that differs, and its `place`."""
+    """By column of `compared`: of `n` figures the `mean` and the `largest` part that
+    differs, and its `place`.
+    """
     finite = beside[np.isfinite(beside["ours"])]
     least = finite.groupby("column")["paper"].transform("min")
     finite = finite[least > 0]  # a bias is small or of either sign
@@ -171,7 +209,9 @@ def deviations(beside: pd.DataFrame) -> pd.DataFrame:
 
 
 def differences(result: Result) -> list[str]:
-    """Where our figures differ from the paper's beyond sampling error (95 %), by how much, and the known reasons."""
+    """Where our figures differ from the paper's beyond sampling error (95 %), by how
+    much, and the known reasons.
+    """
     beside = compared(result.figures)
     if beside.empty:
         return []
@@ -195,16 +235,22 @@ def differences(result: Result) -> list[str]:
         )
     without_error = len(ours) - with_error
     if without_error:
-        sentences.append(f"For {without_error} figures chance cannot be excluded: one run, its scatter is unknown.")
+        sentences.append(
+            f"For {without_error} figures chance cannot be excluded: one run, its scatter is unknown."
+        )
     diverged = len(beside) - len(ours)
     if diverged:
-        sentences.append(f"{diverged} further figures diverged here, and not in the paper.")
+        sentences.append(
+            f"{diverged} further figures diverged here, and not in the paper."
+        )
     lines = [" ".join(sentences)]
     if len(large):
         lines += reasons(result.figures.loc[sorted(set(large["row"]))])
     for row in large.head(LISTED).itertuples():
         figure = plus_minus(row.ours, row.error)
-        lines.append(f"{row.place}: {_spoken(row.column)} {figure}, paper {row.paper:.3f}")
+        lines.append(
+            f"{row.place}: {_spoken(row.column)} {figure}, paper {row.paper:.3f}"
+        )
     left = len(large) - LISTED
     if left > 0:
         lines.append(f"and {left} more")
@@ -258,13 +304,25 @@ def render(sections: Sequence[Section], profile: str) -> str:
     if claims:
         counts = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in MARKS)
         tested = f"{len(claims)} claims of papers are tested: {counts}."
-    answers = [tested, f"{len(shown)} of {len(sections)} analyses have runs; Details has the commands for the others."]
+    answers = [
+        tested,
+        f"{len(shown)} of {len(sections)} analyses have runs; Details has the commands for the others.",
+    ]
     title = f"Infoscope report: profile {profile}"
-    return render_page("report.html", title=title, answers=answers, sections=sections, claims=claims, marks=MARKS)
+    return render_page(
+        "report.html",
+        title=title,
+        answers=answers,
+        sections=sections,
+        claims=claims,
+        marks=MARKS,
+    )
 
 
 def finished() -> list[str]:
-    """The labels of profiles under which anything that the page shows has finished, that of the most sweeps first."""
+    """The labels of profiles under which anything that the page shows has finished,
+    that of the most sweeps first.
+    """
     sweeps: Counter[str] = Counter()
     for experiment in dict.fromkeys(module.ANALYSIS.experiment for module in ORDER):
         with contextlib.suppress(LookupError):
@@ -274,11 +332,13 @@ def finished() -> list[str]:
 
 
 def main(arguments: SimpleNamespace) -> int:
-    """Writes the page and adds it to the newest runs; the exit status: 1 if an analysis failed, 2 if nothing can be
-    shown.
+    """Writes the page and adds it to the newest runs; the exit status: 1 if an analysis
+    failed, 2 if nothing can be shown.
     """
     profile = arguments.profile
-    sections = [replace(section(module, profile), name=name_of(module)) for module in ORDER]
+    sections = [
+        replace(section(module, profile), name=name_of(module)) for module in ORDER
+    ]
     shown = [part for part in sections if part.pictures]
     if not shown:
         explain_nothing(profile, sections)
@@ -302,7 +362,9 @@ def explain_nothing(profile: str, sections: Sequence[Section]) -> None:
     """Prints why nothing can be shown under a profile, and which profiles have runs."""
     others = [f"`make report PROFILE={shlex.quote(label)}`" for label in finished()]
     instead = f"; {' or '.join(others)} would show what there is" if others else ""
-    print(f"error: nothing to show under profile {profile!r}{instead}:", file=sys.stderr)
+    print(
+        f"error: nothing to show under profile {profile!r}{instead}:", file=sys.stderr
+    )
     never = 0
     for part in sections:
         if part.problem.startswith(NEVER):
@@ -310,7 +372,12 @@ def explain_nothing(profile: str, sections: Sequence[Section]) -> None:
         else:
             print(f"  {part.name}: {part.problem}", file=sys.stderr)
     if never:
-        print(f"  {never} others: never run; `make help` lists the sweeps", file=sys.stderr)
+        print(
+            f"  {never} others: never run; `make help` lists the sweeps",
+            file=sys.stderr,
+        )
 
 
-COMMAND = command("report", main, [profile_option("the profile whose runs to show")], __doc__)
+COMMAND = command(
+    "report", main, [profile_option("the profile whose runs to show")], __doc__
+)

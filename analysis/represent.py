@@ -1,8 +1,10 @@
-"""What each block of a representation of your own carries, and what leaks: a heat map in bits, with 95 % intervals.
+"""What each block of a representation of your own carries, and what leaks: a heat map
+in bits, with 95 % intervals.
 
-DATA is a table or a .npz. X names its columns: PREFIX* is the block of the columns that begin so, and plain names
-are one block; in a .npz each array is a block. TARGETS are the variables that blocks may carry, DOMAIN the one
-that they should not. Written: tables, a figure, one page to send, and one run in MLflow.
+DATA is a table or a .npz. X names its columns: PREFIX* is the block of the columns that
+begin so, and plain names are one block; in a .npz each array is a block. TARGETS are
+the variables that blocks may carry, DOMAIN the one that they should not. Written:
+tables, a figure, one page to send, and one run in MLflow.
 """
 
 import sys
@@ -35,11 +37,14 @@ SIDES = {
     "x": "PREFIX* or columns (default: all that nothing else names)", "targets": "variables that blocks may carry",
     "domain": "column: what blocks should not carry",
 }  # fmt: skip
-RECORDED = ("information", "linear", "richer", "unique_low", "unique_high")  # metrics of a run, with their intervals
+# metrics of a run, with their intervals
+RECORDED = ("information", "linear", "richer", "unique_low", "unique_high")
 
 
 def main(arguments: SimpleNamespace) -> int:
-    """Prints, writes and records; the exit status: 1 where a target or the domain could not be measured."""
+    """Prints, writes and records; the exit status: 1 where a target or the domain could
+    not be measured.
+    """
     path = Path(arguments.data)
     try:
         require_int("--seed", arguments.seed, 0)
@@ -68,15 +73,28 @@ def main(arguments: SimpleNamespace) -> int:
     except ValueError as error:
         raise InvalidInput(str(error)) from error
     result = replace(
-        result, domain=arguments.domain or result.domain, each_column="the same command with ARGS=--each shows which"
+        result,
+        domain=arguments.domain or result.domain,
+        each_column="the same command with ARGS=--each shows which",
     )
     params = {
         "n": result.n, "rows": limit_of_rows(arguments.rows, result.n), "x": ",".join(result.blocks),
         "targets": arguments.targets, "domain": arguments.domain,
     }  # fmt: skip
-    conclude_report(EXPERIMENT, arguments, "what each block carries, in bits", result, data, params, RECORDED)
+    conclude_report(
+        EXPERIMENT,
+        arguments,
+        "what each block carries, in bits",
+        result,
+        data,
+        params,
+        RECORDED,
+    )
     for name, why in result.unanswered.items():
-        print(f"error: nothing was measured about {name}: {printable(why)}", file=sys.stderr)
+        print(
+            f"error: nothing was measured about {name}: {printable(why)}",
+            file=sys.stderr,
+        )
     return FAILED if result.unanswered else 0
 
 

@@ -1,11 +1,13 @@
-"""Which columns of a table of your own depend on a target, or on each other, by how many bits, and which to keep.
+"""Which columns of a table of your own depend on a target, or on each other, by how
+many bits, and which to keep.
 
-DATA is a table or a .npz, or examples/NAME. TARGET names the column that every other one is compared with;
-without it all pairs of columns are. X names the columns to take (PREFIX*: all columns whose names start with PREFIX;
-default: all).
-GIVEN=age,sex tests and reads every pair given these columns. With TIME=t or SERIES=yes the answer is which column leads
-which, in time. A missing value leaves its row out of the pairs that it is
-in; names and free texts are left out. Written: a table, a figure, one page to send, and one run in MLflow.
+DATA is a table or a .npz, or examples/NAME. TARGET names the column that every other
+one is compared with; without it all pairs of columns are. X names the columns to take
+(PREFIX*: all columns whose names start with PREFIX; default: all). GIVEN=age,sex tests
+and reads every pair given these columns. With TIME=t or SERIES=yes the answer is which
+column leads which, in time. A missing value leaves its row out of the pairs that it is
+in; names and free texts are left out. Written: a table, a figure, one page to send, and
+one run in MLflow.
 """
 
 import math
@@ -37,16 +39,25 @@ from infoscope.errors import InvalidInput, WrongType
 from infoscope.metrics.screening import Screen, screen
 
 EXPERIMENT = "screen"
-SIDES = {"x": "PREFIX*: all columns whose names start with PREFIX; default: all", "given": CONDITIONS}
+SIDES = {
+    "x": "PREFIX*: all columns whose names start with PREFIX; default: all",
+    "given": CONDITIONS,
+}
 FEWEST = 10  # rows that are shown where nothing depends
 
 
 def result(found: Screen, name: str, digest: str) -> Result:
-    """The table: all of it as a file, to read its dependent rows, or the first ones where none is; and its figure."""
+    """The table: all of it as a file, to read its dependent rows, or the first ones
+    where none is; and its figure.
+    """
     groups = f" in {found.groups:,} groups" if found.groups else ""
     of, dependent = len(found.table), int(found.table["dependent"].sum())
     text = found.text.head(dependent or FEWEST)
-    what = f"each column of {name} shares with {found.target}" if found.target else f"pairs of columns of {name} share"
+    what = (
+        f"each column of {name} shares with {found.target}"
+        if found.target
+        else f"pairs of columns of {name} share"
+    )
     caption = [
         f"How many bits {what}{found.beyond}, n = {found.n:,} rows{groups}, with 95 % intervals for the true value. "
         f"{GRADES} q: false discovery rate; dependent: at most {found.level:g}. {len(text)} of {of:,} are shown; the "
@@ -54,11 +65,18 @@ def result(found: Screen, name: str, digest: str) -> Result:
         *found.notes,
         f"SHA-256 of the data: {digest}.",
     ]
-    return Result("screen", found.table, text, caption, lambda *paths: save(found.plot().figure, paths, 150))
+    return Result(
+        "screen",
+        found.table,
+        text,
+        caption,
+        lambda *paths: save(found.plot().figure, paths, 150),
+    )
 
 
 def metrics(screened: Screen) -> dict[tuple[str, ...], float]:
-    """The number of dependent columns or pairs, then bits and q of those that the table to read shows.
+    """The number of dependent columns or pairs, then bits and q of those that the table
+    to read shows.
 
     A run in MLflow takes a thousand figures at once.
     """
@@ -88,7 +106,14 @@ def main(given: SimpleNamespace) -> None:
         file_options = read_options(given)
         conditions = listed(given.given)
         data = read_table(
-            path, listed(given.x), given.target, given.groups, given.shuffle, file_options, conditions, **types
+            path,
+            listed(given.x),
+            given.target,
+            given.groups,
+            given.shuffle,
+            file_options,
+            conditions,
+            **types,
         )
         announce(given, data.understood)
         require_writable(stem)
@@ -99,11 +124,23 @@ def main(given: SimpleNamespace) -> None:
     except ValueError as error:
         how = " X= chooses columns." if isinstance(error, WrongType) else ""
         raise InvalidInput(f"{error}{how}") from error
-    of = f"which columns depend on {screened.target}" if screened.target else "which columns depend on each other"
+    of = (
+        f"which columns depend on {screened.target}"
+        if screened.target
+        else "which columns depend on each other"
+    )
     of += screened.beyond
     first = f"The first {len(screened.text)} of {len(screened.table):,}"
-    details = {name: content for name, content in screened.details.items() if name != "What to doubt"}
-    page = Page(f"{path.name}: {of}, in bits (n = {screened.n:,})", screened.answers, details | {first: screened.text})
+    details = {
+        name: content
+        for name, content in screened.details.items()
+        if name != "What to doubt"
+    }
+    page = Page(
+        f"{path.name}: {of}, in bits (n = {screened.n:,})",
+        screened.answers,
+        details | {first: screened.text},
+    )
     params = {
         "n": screened.n, "rows": given.rows, "level": given.level, "x": given.x, "target": given.target,
         "given": ",".join(screened.given), "compared": len(screened.table),

@@ -1,6 +1,8 @@
-"""Series of your own: information of the past of one about another, by lag (measure), and which leads which (screen).
+"""Series of your own: information of the past of one about another, by lag (measure),
+and which leads which (screen).
 
-TIME=t names the column with the times, SERIES=yes says that rows are in their order; LAGS=3 sets the past values.
+TIME=t names the column with the times, SERIES=yes says that rows are in their order;
+LAGS=3 sets the past values.
 """
 
 import functools
@@ -59,15 +61,28 @@ def measure_series(given: SimpleNamespace) -> None:
         longest = lags_of_curve(int(np.bincount(checked.units).max()))
         generator = np.random.default_rng(given.seed)
         curve = series.lag_curve(
-            data.x, data.y, longest, time=data.time, groups=data.groups, names=names, generator=generator
+            data.x,
+            data.y,
+            longest,
+            time=data.time,
+            groups=data.groups,
+            names=names,
+            generator=generator,
         )
     except ValueError as error:
         raise InvalidInput(str(error)) from error
     file = Path(given.data).name
-    forward, backward = (reading for (what, _), reading in readings.items() if what == TRANSFER)
-    answers = [series.direction(forward, backward, names), *str(curve).splitlines(), *graded(readings)]
+    forward, backward = (
+        reading for (what, _), reading in readings.items() if what == TRANSFER
+    )
+    answers = [
+        series.direction(forward, backward, names),
+        *str(curve).splitlines(),
+        *graded(readings),
+    ]
     heading = (
-        f"{file}: information of the past of {names[0]} about {names[1]}, and the reverse, in bits (n = {forward.n:,})"
+        f"{file}: information of the past of {names[0]} about {names[1]}, and the "
+        f"reverse, in bits (n = {forward.n:,})"
     )
     page = Page(heading, answers, {"What the numbers mean": [MEANING]})
     results = [table(readings, curve, file, data.digest), curve_table(curve, file)]
@@ -83,16 +98,27 @@ def measure_series(given: SimpleNamespace) -> None:
         metrics[*name, "bits"] = reading.value
         metrics[*name, "bits_low"] = reading.low
         metrics[*name, "bits_high"] = reading.high
-    conclude(MEASURE, given, page, results, data, params, metrics, {"grade": forward.grade})
+    conclude(
+        MEASURE, given, page, results, data, params, metrics, {"grade": forward.grade}
+    )
 
 
 def series_data(given: SimpleNamespace) -> OwnData:
-    """The series that the command line names, with their times. Conflict: GIVEN or METHODS with them."""
+    """The series that the command line names, with their times. Conflict: GIVEN or
+    METHODS with them.
+    """
     require_int("--seed", given.seed, 0)
     require_alone(given, "given", "methods", "shuffle")
     names = {option: listed(getattr(given, option)) for option in ("x", "y", *TYPES)}
     path = Path(given.data)
-    data = read(path, **names, groups=given.groups, time=given.time, gaps=True, options=read_options(given))
+    data = read(
+        path,
+        **names,
+        groups=given.groups,
+        time=given.time,
+        gaps=True,
+        options=read_options(given),
+    )
     announce(given, data.understood)
     return data
 
@@ -101,7 +127,9 @@ def require_alone(given: SimpleNamespace, *options: str) -> None:
     """Conflict where one of these options is given with series."""
     for option in options:
         if getattr(given, option):
-            raise Conflict(f"{option.upper()} must be left out of series, got {getattr(given, option)!r}.")
+            raise Conflict(
+                f"{option.upper()} must be left out of series, got {getattr(given, option)!r}."
+            )
 
 
 def lags_of_curve(moments: int) -> int:
@@ -109,19 +137,35 @@ def lags_of_curve(moments: int) -> int:
     return max(1, min(MOST_LAGS, moments // ROWS_A_LAG))
 
 
-def both_ways(data: OwnData, names: tuple[str, str], history: int | None, seed: int) -> Readings:
-    """Transfer entropy and information of each series about the other, in bits; a line as it comes."""
+def both_ways(
+    data: OwnData, names: tuple[str, str], history: int | None, seed: int
+) -> Readings:
+    """Transfer entropy and information of each series about the other, in bits; a line
+    as it comes.
+    """
     sides = {names[0]: data.x, names[1]: data.y}
-    functions = {TRANSFER: series.transfer_entropy, "information of the past": series.information}
+    functions = {
+        TRANSFER: series.transfer_entropy,
+        "information of the past": series.information,
+    }
     readings = {}
     for what, function in functions.items():
         for cause, effect in (names, names[::-1]):
             generator = np.random.default_rng(seed)
             reading = function(
-                sides[cause], sides[effect], history, time=data.time, groups=data.groups, generator=generator
+                sides[cause],
+                sides[effect],
+                history,
+                time=data.time,
+                groups=data.groups,
+                generator=generator,
             )
             readings[what, f"{cause} to {effect}"] = reading.bits
-            print(f"{what}, {cause} to {effect}: {reading.bits!r}", file=sys.stderr, flush=True)
+            print(
+                f"{what}, {cause} to {effect}: {reading.bits!r}",
+                file=sys.stderr,
+                flush=True,
+            )
     return readings
 
 
@@ -141,8 +185,21 @@ def table(readings: Readings, curve: series.LagCurve, file: str, digest: str) ->
     rows, words = [], []
     for (what, which), reading in readings.items():
         name = f"{what}, {which}"
-        row = {"what": name, "bits": reading.value, "low_bits": reading.low, "high_bits": reading.high}
-        rows.append(row | {"p": reading.p_value, "grade": reading.grade, "history": reading.history, "n": reading.n})
+        row = {
+            "what": name,
+            "bits": reading.value,
+            "low_bits": reading.low,
+            "high_bits": reading.high,
+        }
+        rows.append(
+            row
+            | {
+                "p": reading.p_value,
+                "grade": reading.grade,
+                "history": reading.history,
+                "n": reading.n,
+            }
+        )
         words.append({
             "what": name,
             "bits": f"{reading.value:.3f}",
@@ -150,19 +207,34 @@ def table(readings: Readings, curve: series.LagCurve, file: str, digest: str) ->
             "grade": reading.grade,
             "history": reading.history,
         })  # fmt: skip
-    notes = dict.fromkeys(note for reading in readings.values() for note in reading.notes)
+    notes = dict.fromkeys(
+        note for reading in readings.values() for note in reading.notes
+    )
     caption = [
         f"Bits between series of {file}; intervals are for the true value, in the figure by lag for all lags together.",
         *notes,
         f"SHA-256 of the data: {digest}.",
     ]
-    return Result("measure", pd.DataFrame(rows), pd.DataFrame(words), caption, functools.partial(draw, curve))
+    return Result(
+        "measure",
+        pd.DataFrame(rows),
+        pd.DataFrame(words),
+        caption,
+        functools.partial(draw, curve),
+    )
 
 
 def curve_table(curve: series.LagCurve, file: str) -> Result:
     """The lag curve as a table."""
-    words = curve.table.assign(**{name: curve.table[name].map("{:.3f}".format) for name in ("bits", "low", "high")})
-    caption = [f"Bits that one series of {file} shares with the other some steps later; 95 % for all lags together."]
+    words = curve.table.assign(
+        **{
+            name: curve.table[name].map("{:.3f}".format)
+            for name in ("bits", "low", "high")
+        }
+    )
+    caption = [
+        f"Bits that one series of {file} shares with the other some steps later; 95 % for all lags together."
+    ]
     return Result("lags", curve.table, words, caption)
 
 
@@ -197,13 +269,29 @@ def screen_own_series(given: SimpleNamespace) -> None:
     file = Path(given.data).name
     n = int(answer.table["n"].max())
     page = Page(
-        f"{file}: which series lead which, in bits (n = {n:,})", answer.answers, {"What the numbers mean": [MEANING]}
+        f"{file}: which series lead which, in bits (n = {n:,})",
+        answer.answers,
+        {"What the numbers mean": [MEANING]},
     )
-    params = {"n": n, "level": given.level, "x": given.x, "target": given.target, "compared": len(answer.table)}
+    params = {
+        "n": n,
+        "level": given.level,
+        "x": given.x,
+        "target": given.target,
+        "compared": len(answer.table),
+    }
     metrics = {("leading_pairs",): int(answer.table["leads"].sum())}
     for row in answer.table[answer.table["leads"]].head(MOST_RECORDED).itertuples():
         metrics["bits", row.cause, row.effect] = float(row.bits)
-    conclude(SCREEN, given, page, [screen_table(answer, file, data.digest)], data, params, metrics)
+    conclude(
+        SCREEN,
+        given,
+        page,
+        [screen_table(answer, file, data.digest)],
+        data,
+        params,
+        metrics,
+    )
 
 
 def screen_table(answer: SeriesScreen, file: str, digest: str) -> Result:

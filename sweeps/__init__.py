@@ -1,6 +1,7 @@
 """The sweeps, one module each, by the names under which they run.
 
-A new sweep is a module with `SWEEP = Sweep(...)` and a line here. The last ones load models that others log.
+A new sweep is a module with `SWEEP = Sweep(...)` and a line here. The last ones load
+models that others log.
 """
 
 SWEEPS = {

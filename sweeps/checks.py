@@ -9,7 +9,9 @@ from infoscope.tracking.sweep import AnyCell, plain
 
 
 def require_minimum(cell: AnyCell, minimum: Mapping[str, float]) -> None:
-    """Raises OutOfRange unless every named field is at least its minimum; missing fields and None are skipped."""
+    """Raises OutOfRange unless every named field is at least its minimum; missing
+    fields and None are skipped.
+    """
     values = plain(cell)
     for name, least in minimum.items():
         value = values.get(name)

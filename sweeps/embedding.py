@@ -16,28 +16,40 @@ from infoscope.tracking.checks import undamaged
 from infoscope.tracking.home import made_home
 from sweeps.streams import stream
 
-TRANSFORMERS = ("small-bert", "small-roberta", "small-distilbert")  # built from a configuration, nothing downloaded
-WORDS = "generated-sentences"  # for a bag-of-words encoder, which is trained within seconds
+# built from a configuration, nothing downloaded
+TRANSFORMERS = ("small-bert", "small-roberta", "small-distilbert")
+# for a bag-of-words encoder, which is trained within seconds
+WORDS = "generated-sentences"
 SENTENCES = 1000  # generated per class for a transformer
 VERSION = 2  # of the method; with a new one the vectors are made again
 HUB = "hub:"  # prefix of a name on the Hugging Face hub, or of a folder
 
 
 def embed(pool: str) -> data.EmbeddingPool:
-    """The vectors and labels of a pool: generated-sentences, small-<architecture> or hub:<model> (of IMDB reviews).
+    """The vectors and labels of a pool: generated-sentences, small-<architecture> or
+    hub:<model> (of IMDB reviews).
 
-    Made once per working folder and node. Raises ValueError for another name, FileNotFoundError when the reviews are
-    missing.
+    Made once per working folder and node. Raises ValueError for another name,
+    FileNotFoundError when the reviews are missing.
     """
     name = f"{pool.replace(':', '-').replace('/', '-')}-{digest(pool)}"
-    path = stored_tensors(name, lambda: dict(zip(("vectors", "labels"), fine_tuned(pool))))
+    path = stored_tensors(
+        name, lambda: dict(zip(("vectors", "labels"), fine_tuned(pool)))
+    )
     with undamaged(path, "vectors and their labels (delete it to make it again)"):
         stored = load_file(path)
-        return data.EmbeddingPool(stored["vectors"], stored["labels"], pool, synthetic=not pool.startswith(HUB))
+        return data.EmbeddingPool(
+            stored["vectors"],
+            stored["labels"],
+            pool,
+            synthetic=not pool.startswith(HUB),
+        )
 
 
 def stored_tensors(name: str, make: Callable[[], dict[str, torch.Tensor]]) -> Path:
-    """The file with the tensors that `make` returns; made by the first process of a working folder that needs it."""
+    """The file with the tensors that `make` returns; made by the first process of a
+    working folder that needs it.
+    """
     path = made_home() / "encoders" / f"{name}.safetensors"
     path.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(path.with_suffix(".lock")):
@@ -48,7 +60,9 @@ def stored_tensors(name: str, make: Callable[[], dict[str, torch.Tensor]]) -> Pa
 
 
 def digest(pool: str) -> str:
-    """A hash of a pool's name and version: file names cannot have all characters of the name."""
+    """A hash of a pool's name and version: file names cannot have all characters of the
+    name.
+    """
     return sha256(f"{pool}|{VERSION}".encode()).hexdigest()[:8]
 
 
@@ -62,7 +76,9 @@ def fine_tuned(pool: str) -> tuple[torch.Tensor, torch.Tensor]:
     if pool == WORDS:
         generator = stream(0, "sentences")
         texts, labels = data.sentences(generator=generator)
-        return models.fit_sentence_encoder(texts, labels, generator).encode(texts), labels
+        return models.fit_sentence_encoder(texts, labels, generator).encode(
+            texts
+        ), labels
     generator = stream(0, f"embedding {pool}")
     if pool in TRANSFORMERS:
         texts, labels = data.sentences(SENTENCES, generator=generator)
@@ -79,5 +95,7 @@ def fine_tuned(pool: str) -> tuple[torch.Tensor, torch.Tensor]:
             f"pool must be one of {', '.join((WORDS, *TRANSFORMERS))}, {HUB}<model> for texts, got {pool!r}"
         )
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    trained = models.fine_tune(texts, labels, encoder, generator, device=device, **settings)
+    trained = models.fine_tune(
+        texts, labels, encoder, generator, device=device, **settings
+    )
     return trained.encoder.embed(texts).float(), labels

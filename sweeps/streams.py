@@ -12,7 +12,9 @@ def draws(seed: int, purpose: str) -> np.random.Generator:
 
 
 def stream(seed: int, purpose: str) -> torch.Generator:
-    """An independent PyTorch random stream for each purpose ("pairs", "critic", ...) of a seed."""
+    """An independent PyTorch random stream for each purpose ("pairs", "critic", ...) of
+    a seed.
+    """
     sequence = np.random.SeedSequence([seed, *purpose.encode()])
     high, low = sequence.generate_state(2, np.uint32).tolist()
     return torch.Generator().manual_seed(high << 31 | low >> 1)

@@ -1,5 +1,6 @@
-"""Settings of every test: one thread, because threads of several processes wait for one another on two cores, and a
-store of runs in the working folder; and one server for all system tests.
+"""Settings of every test: one thread, because threads of several processes wait for one
+another on two cores, and a store of runs in the working folder; and one server for all
+system tests.
 """
 
 import pytest
@@ -32,7 +33,9 @@ def empty_folder(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory):
-    """An `mlflow server` on PostgreSQL and an S3-like bucket: skipped where one of these is missing."""
+    """An `mlflow server` on PostgreSQL and an S3-like bucket: skipped where one of
+    these is missing.
+    """
     from tests.tracking.servers import Bucket, Server, postgres
 
     folder = tmp_path_factory.mktemp("server")
@@ -48,7 +51,9 @@ def server(tmp_path_factory):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Tests stay together by file, those that need the server in one process: there is one of it."""
+    """Tests stay together by file, those that need the server in one process: there is
+    one of it.
+    """
     from xdist.scheduler import LoadScopeScheduling
 
     class Scheduling(LoadScopeScheduling):
@@ -65,7 +70,9 @@ def pytest_xdist_make_scheduler(config, log):
 
 @pytest.fixture
 def scores_in_order():
-    """For a test that takes scores away, named before `monkeypatch`: those that come back would stand last."""
+    """For a test that takes scores away, named before `monkeypatch`: those that come
+    back would stand last.
+    """
     from infoscope.metrics.disentanglement.registry import SCORES
 
     before = dict(SCORES)

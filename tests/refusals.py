@@ -1,4 +1,6 @@
-"""How tests assert that input is refused: by kind and argument; the sentences stand in `sentences.txt`."""
+"""How tests assert that input is refused: by kind and argument; the sentences stand in
+`sentences.txt`.
+"""
 
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,11 +12,15 @@ from infoscope.errors import InfoscopeError
 
 @contextmanager
 def refused(argument=None, code=None):
-    """Whether the block raises an InfoscopeError about this argument, of this code; None: about any, of any."""
+    """Whether the block raises an InfoscopeError about this argument, of this code;
+    None: about any, of any.
+    """
     with pytest.raises(InfoscopeError) as caught:
         yield caught
     error = caught.value
-    assert argument in (None, error.argument), f"{error.argument!r} is refused, not {argument!r}: {error}"
+    assert argument in (None, error.argument), (
+        f"{error.argument!r} is refused, not {argument!r}: {error}"
+    )
     assert code in (None, error.code), f"code {error.code!r}, not {code!r}: {error}"
 
 

@@ -1,7 +1,9 @@
-"""Every sentence that infoscope can print, from its source, in one file: `python -m tests.sentences` writes it.
+"""Every sentence that infoscope can print, from its source, in one file: `python -m
+tests.sentences` writes it.
 
-A reader goes through `sentences.txt` from top to bottom; no test pins a sentence elsewhere. An error is listed with its
-class, whatever else has five words or more with a dash: notes, captions, help.
+A reader goes through `sentences.txt` from top to bottom; no test pins a sentence
+elsewhere. An error is listed with its class, whatever else has five words or more with
+a dash: notes, captions, help.
 """
 
 import ast
@@ -13,11 +15,18 @@ FEWEST_WORDS = 5
 
 
 def template(node):
-    """The text of a string, or of an f-string with its expressions in braces; None of anything else."""
+    """The text of a string, or of an f-string with its expressions in braces; None of
+    anything else.
+    """
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     if isinstance(node, ast.JoinedStr):
-        parts = (one.value if isinstance(one, ast.Constant) else f"{{{ast.unparse(one.value)}}}" for one in node.values)
+        parts = (
+            one.value
+            if isinstance(one, ast.Constant)
+            else f"{{{ast.unparse(one.value)}}}"
+            for one in node.values
+        )
         return "".join(parts)
     return None
 
@@ -37,7 +46,9 @@ def sentences(source):
     listed = [
         (node.lineno, node.col_offset, kind.get(node, "-"), " ".join(text.split()))
         for node in ast.walk(tree)
-        if node not in skipped and (text := template(node)) and (node in kind or len(text.split()) >= FEWEST_WORDS)
+        if node not in skipped
+        and (text := template(node))
+        and (node in kind or len(text.split()) >= FEWEST_WORDS)
     ]
     return [(name, text) for _, _, name, text in sorted(listed)]
 
@@ -48,7 +59,11 @@ def listing():
     for folder in ("packages", "sweeps", "analysis", "infra"):
         for path in sorted((REPOSITORY / folder).rglob("*.py")):
             if of_module := sentences(path.read_text(encoding="utf-8")):
-                lines += ["", str(path.relative_to(REPOSITORY)), *(f"  {name:14} {text}" for name, text in of_module)]
+                lines += [
+                    "",
+                    str(path.relative_to(REPOSITORY)),
+                    *(f"  {name:14} {text}" for name, text in of_module),
+                ]
     return "\n".join(lines).lstrip() + "\n"
 
 

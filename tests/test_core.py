@@ -1,4 +1,6 @@
-"""What `pip install infoscope` brings is of use without torch, Ray and MLflow, and says what brings them."""
+"""What `pip install infoscope` brings is of use without torch, Ray and MLflow, and says
+what brings them.
+"""
 
 import shutil
 import subprocess
@@ -46,7 +48,12 @@ for what in (lambda: estimate(x, y, "smile-5"), lambda: __import__("infoscope.es
 
 
 def without_torch(program):
-    done = subprocess.run([sys.executable, "-c", WITHOUT + program], cwd=REPOSITORY, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT + program],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -57,16 +64,33 @@ def test_it_answers_without_torch():
 
 def test_what_needs_torch_says_which_extra_brings_it():
     first, second = without_torch(ASKED).splitlines()
-    assert first.endswith("needs torch, which is not installed: pip install 'infoscope[torch]'.")
-    assert second.endswith("make_critic needs torch, which is not installed: pip install 'infoscope[torch]'")
+    assert first.endswith(
+        "needs torch, which is not installed: pip install 'infoscope[torch]'."
+    )
+    assert second.endswith(
+        "make_critic needs torch, which is not installed: pip install 'infoscope[torch]'"
+    )
 
 
 def test_the_wheel_has_every_module(tmp_path):
     """Built from a copy without git."""
-    shutil.copytree(REPOSITORY / "packages", tmp_path / "packages", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        REPOSITORY / "packages",
+        tmp_path / "packages",
+        ignore=shutil.ignore_patterns("__pycache__"),
+    )
     for name in ("pyproject.toml", "LICENSE"):
         shutil.copy(REPOSITORY / name, tmp_path)
-    builder = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    builder = [
+        sys.executable,
+        "-m",
+        "hatchling",
+        "build",
+        "-t",
+        "wheel",
+        "-d",
+        str(tmp_path),
+    ]
     done = subprocess.run(builder, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     [wheel] = tmp_path.glob("*.whl")
@@ -75,7 +99,9 @@ def test_the_wheel_has_every_module(tmp_path):
         if name.startswith("infoscope/"):
             packed.add(name)
     files = tmp_path.glob("packages/*/src/infoscope/**/*.*")
-    assert packed == {"infoscope/" + str(file).partition("/src/infoscope/")[2] for file in files}
+    assert packed == {
+        "infoscope/" + str(file).partition("/src/infoscope/")[2] for file in files
+    }
 
 
 def test_only_extras_bring_torch():

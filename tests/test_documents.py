@@ -1,5 +1,6 @@
-"""The Python of README and docs/, run once: README's kind here, on simulated arrays of the shapes that it names;
-tutorials and errata while the site is built (tests/pages/test_site.py), or here where the site cannot be built.
+"""The Python of README and docs/, run once: README's kind here, on simulated arrays of
+the shapes that it names; tutorials and errata while the site is built
+(tests/pages/test_site.py), or here where the site cannot be built.
 """
 
 import importlib.util
@@ -16,7 +17,9 @@ REPOSITORY = Path(__file__).parents[1]
 LOGGED = Path(__file__).parent / "tracking" / "logged"
 PROGRAMS = sorted((REPOSITORY / "docs" / "errata").glob("*.py"))
 SMALLER = {"steps=500": "steps=5", "draws=10_000": "draws=1_000"}
-without_site = pytest.mark.skipif(importlib.util.find_spec("mkdocs") is not None, reason="the site build runs them")
+without_site = pytest.mark.skipif(
+    importlib.util.find_spec("mkdocs") is not None, reason="the site build runs them"
+)
 
 
 def blocks(path, marked):
@@ -30,12 +33,28 @@ SHOWN = [
     for number, code in enumerate(blocks(REPOSITORY / name, ""), 1)
     if name != "README.md" or "load_model" not in code  # tests/tracking/test_readme.py
 ]
-KINDS = ("angles", "counts", "classes", "images", "embeddings", "reading", "series", "representation", "pid")
-RUN = [path for path in sorted((REPOSITORY / "docs").rglob("*.md")) if blocks(path, " exec.*?")]
+KINDS = (
+    "angles",
+    "counts",
+    "classes",
+    "images",
+    "embeddings",
+    "reading",
+    "series",
+    "representation",
+    "pid",
+)
+RUN = [
+    path
+    for path in sorted((REPOSITORY / "docs").rglob("*.md"))
+    if blocks(path, " exec.*?")
+]
 
 
 def arrays():
-    """Latents of 240 rows in 60 groups that carry information about a class, a domain and two factors."""
+    """Latents of 240 rows in 60 groups that carry information about a class, a domain
+    and two factors.
+    """
     generator = np.random.default_rng(0)
     n = 240
     labels = generator.integers(0, 2, n)
@@ -58,7 +77,10 @@ def arrays():
 @pytest.mark.parametrize("code", SHOWN)
 def test_what_is_shown_runs(code, monkeypatch):
     """A row of what a sweep has recorded is made up: it names a logged critic."""
-    monkeypatch.setattr("infoscope.tracking.runs", lambda *_: pd.DataFrame({"run_id": [str(LOGGED / "joint-critic")]}))
+    monkeypatch.setattr(
+        "infoscope.tracking.runs",
+        lambda *_: pd.DataFrame({"run_id": [str(LOGGED / "joint-critic")]}),
+    )
     for shown, smaller in SMALLER.items():
         code = code.replace(shown, smaller)
     exec(compile(code, "what is shown", "exec"), arrays())
@@ -68,19 +90,26 @@ def test_what_is_shown_runs(code, monkeypatch):
 def test_an_example_prints_what_stands_below_it(page, capsys):
     """The words exactly, the numbers to a few per cent: machines round differently."""
     text = (REPOSITORY / "docs" / f"{page}.md").read_text()
-    (code, output), *more = re.findall(r"```python\n((?:(?!```).)*)```\n\n```text\n(.*?)```", text, re.DOTALL)
+    (code, output), *more = re.findall(
+        r"```python\n((?:(?!```).)*)```\n\n```text\n(.*?)```", text, re.DOTALL
+    )
     assert not more
     exec(compile(code, page, "exec"), {})
     number = r"-?\d[\d,]*\.?\d*"
     shown = output.strip()
     printed = capsys.readouterr().out.strip()
     assert re.sub(number, "#", printed) == re.sub(number, "#", shown)
-    values = ([float(one.replace(",", "")) for one in re.findall(number, text)] for text in (printed, shown))
+    values = (
+        [float(one.replace(",", "")) for one in re.findall(number, text)]
+        for text in (printed, shown)
+    )
     assert next(values) == pytest.approx(next(values), rel=0.05, abs=0.02)
 
 
 @pytest.mark.parametrize(
-    "path", [REPOSITORY / "AGENTS.md", REPOSITORY / "docs" / "llms.txt"], ids=lambda path: path.name
+    "path",
+    [REPOSITORY / "AGENTS.md", REPOSITORY / "docs" / "llms.txt"],
+    ids=lambda path: path.name,
 )
 def test_what_agents_read_names_what_is_there(path):
     links = re.findall(r"\]\((?!http)([^)#]+)", path.read_text())
@@ -97,7 +126,11 @@ def test_everything_that_is_promised_is_run():
 
 def test_every_erratum_has_its_program():
     """One entry for each program, which checks what the entry says."""
-    linked = re.findall(r"^- .*?\]\((errata/\w+\.py)\)", (REPOSITORY / "docs" / "errata.md").read_text(), re.MULTILINE)
+    linked = re.findall(
+        r"^- .*?\]\((errata/\w+\.py)\)",
+        (REPOSITORY / "docs" / "errata.md").read_text(),
+        re.MULTILINE,
+    )
     assert sorted(linked) == [f"errata/{path.name}" for path in PROGRAMS]
     for path in PROGRAMS:
         assert "\nassert " in path.read_text().replace("\n    ", "\n")

@@ -1,6 +1,6 @@
-"""Every public function that takes a user's arrays, asked the same: rows of pandas in another order, tables of other
-libraries, bad input, few rows, other types and units. Each gives the number it should, or an InfoscopeError that names
-an argument.
+"""Every public function that takes a user's arrays, asked the same: rows of pandas in
+another order, tables of other libraries, bad input, few rows, other types and units.
+Each gives the number it should, or an InfoscopeError that names an argument.
 """
 
 import warnings
@@ -29,7 +29,13 @@ from infoscope.estimators import (
     npeet,
     uncertainty,
 )
-from infoscope.metrics import disentanglement, factor_information, partition, pid, representation
+from infoscope.metrics import (
+    disentanglement,
+    factor_information,
+    partition,
+    pid,
+    representation,
+)
 from infoscope.metrics.v_information import labels, measures, pvi
 
 N = 120
@@ -68,17 +74,25 @@ def blocks_of(x):
 OF_NUMBERS = {
     "estimate": estimate,
     "estimate gcmi": partial(estimate, method="gcmi"),
-    "diagnose": lambda x, y: knn.mutual_information(diagnose(x, y).pairs.x, diagnose(x, y).pairs.y),
+    "diagnose": lambda x, y: knn.mutual_information(
+        diagnose(x, y).pairs.x, diagnose(x, y).pairs.y
+    ),
     "knn.mutual_information": knn.mutual_information,
     "knn.conditional": lambda x, y: knn.conditional_mutual_information(x, y, beside(x)),
     "knn.total_correlation": lambda x, y: knn.total_correlation([x, y]),
     "knn.co_information": lambda x, y: knn.co_information(x, beside(x), y),
     "subsample": lambda x, y: uncertainty.subsample(x, y, resamples=10),
-    "permutation_test": lambda x, y: uncertainty.permutation_test(x, y, permutations=9).observed,
+    "permutation_test": lambda x, y: (
+        uncertainty.permutation_test(x, y, permutations=9).observed
+    ),
     "independence_test": lambda x, y: independence.independence_test(x, y).observed,
-    "independence_test given": lambda x, y: independence.independence_test(x, y, beside(x)).observed,
+    "independence_test given": lambda x, y: (
+        independence.independence_test(x, y, beside(x)).observed
+    ),
     "npeet.mi": npeet.mi,
-    "pid.gaussian": lambda x, y: tuple(pid.gaussian_from_arrays(x, beside(x), y, blocks=8))[:4],
+    "pid.gaussian": lambda x, y: tuple(
+        pid.gaussian_from_arrays(x, beside(x), y, blocks=8)
+    )[:4],
 }
 # Of numbers x and labels y.
 OF_LABELS = {
@@ -86,7 +100,9 @@ OF_LABELS = {
     "normalised": normalised,
     "cross_fit": lambda x, y: classifier.cross_fit(x, y, folds=3).information("z", "y"),
     "partition": lambda x, y: tuple(
-        partition.evaluate(blocks_of(x), y, y, resamples=10, permutations=0, folds=3).figures["neighbours"].values()
+        partition.evaluate(blocks_of(x), y, y, resamples=10, permutations=0, folds=3)
+        .figures["neighbours"]
+        .values()
     ),
     "pvi": lambda x, y: pvi.pointwise("logistic", x, y, folds=3).pvi_bits.mean(),
     "v_information": lambda x, y: measures.estimate("logistic", x, y, folds=3),
@@ -95,12 +111,18 @@ OF_LABELS = {
 # Slow ones, of which bad input alone is asked in full.
 REPORTS = {
     "representation.report": lambda x, y: (
-        representation.report({"z": x}, {"y": y}, folds=3, resamples=10, permutations=0).table
+        representation.report(
+            {"z": x}, {"y": y}, folds=3, resamples=10, permutations=0
+        ).table
     ),
     "factor_information": lambda x, y: tuple(
-        factor_information.from_arrays(frame(x), frame(y), method="knn", resamples=None).joint
+        factor_information.from_arrays(
+            frame(x), frame(y), method="knn", resamples=None
+        ).joint
     ),
-    "disentanglement.report": lambda x, y: disentanglement.report(frame(x), frame(y), method="knn").table,
+    "disentanglement.report": lambda x, y: (
+        disentanglement.report(frame(x), frame(y), method="knn").table
+    ),
 }
 
 
@@ -118,7 +140,9 @@ def target_of(call):
 
 
 def entries(*kinds):
-    return [pytest.param(call, id=name) for kind in kinds for name, call in kind.items()]
+    return [
+        pytest.param(call, id=name) for kind in kinds for name, call in kind.items()
+    ]
 
 
 @pytest.mark.parametrize("call", entries(OF_NUMBERS, OF_LABELS, REPORTS))
@@ -128,16 +152,22 @@ def test_rows_of_pandas_are_paired_by_their_index(call):
     y = pd.Series(target_of(call), ROWS)
     expected = figures(call(x, y))
     shuffled = y.sample(frac=1, random_state=3)
-    np.testing.assert_allclose(figures(call(x, shuffled)), expected, rtol=1e-9, equal_nan=True)
+    np.testing.assert_allclose(
+        figures(call(x, shuffled)), expected, rtol=1e-9, equal_nan=True
+    )
 
 
 LIBRARIES = {
     "polars": lambda one: pl.from_pandas(one, include_index=False),
     "pyarrow": lambda one: (
-        pa.Table.from_pandas(one, preserve_index=False) if one.ndim == 2 else pa.chunked_array([pa.array(one)])
+        pa.Table.from_pandas(one, preserve_index=False)
+        if one.ndim == 2
+        else pa.chunked_array([pa.array(one)])
     ),
     "record batch": lambda one: (
-        pa.RecordBatch.from_pandas(one, preserve_index=False) if one.ndim == 2 else pa.array(one)
+        pa.RecordBatch.from_pandas(one, preserve_index=False)
+        if one.ndim == 2
+        else pa.array(one)
     ),
 }
 
@@ -149,17 +179,25 @@ def test_columns_of_other_libraries_are_taken(call, library):
     converted = LIBRARIES[library]
     x_column = converted(pd.Series(X))
     y_column = converted(pd.Series(y))
-    np.testing.assert_array_equal(figures(call(x_column, y_column)), figures(call(X, y)))
+    np.testing.assert_array_equal(
+        figures(call(x_column, y_column)), figures(call(X, y))
+    )
 
 
 def test_rows_without_an_index_are_paired_by_position():
-    """Also with a pandas object whose index is another order of 0, 1, ...: it says nothing about them."""
+    """Also with a pandas object whose index is another order of 0, 1, ...: it says
+    nothing about them.
+    """
     order = pd.Index(RNG.permutation(N))
     for call in (OF_NUMBERS["estimate gcmi"], OF_LABELS["pvi"], OF_LABELS["cross_fit"]):
         y = target_of(call)
         expected = figures(call(X, y))
-        np.testing.assert_allclose(figures(call(pd.Series(X, order), pl.Series(y))), expected, rtol=1e-9)
-        np.testing.assert_allclose(figures(call(pl.Series(X), pd.Series(y, order))), expected, rtol=1e-9)
+        np.testing.assert_allclose(
+            figures(call(pd.Series(X, order), pl.Series(y))), expected, rtol=1e-9
+        )
+        np.testing.assert_allclose(
+            figures(call(pl.Series(X), pd.Series(y, order))), expected, rtol=1e-9
+        )
 
 
 COLUMNS = {
@@ -168,9 +206,13 @@ COLUMNS = {
     "float32": lambda rng: rng.normal(size=N).astype(np.float32),
     "booleans": lambda rng: rng.normal(size=N) > 0,
     "texts": lambda rng: np.array(["b", "a", "c"])[rng.integers(0, 3, N)],
-    "categories": lambda rng: pd.Categorical(np.array(["b", "a", "c"])[rng.integers(0, 3, N)]),
+    "categories": lambda rng: pd.Categorical(
+        np.array(["b", "a", "c"])[rng.integers(0, 3, N)]
+    ),
     "constant": lambda rng: np.ones(N),
-    "numbers as texts": lambda rng: np.array([f"{value:.3f}" for value in rng.normal(size=N)]),
+    "numbers as texts": lambda rng: np.array(
+        [f"{value:.3f}" for value in rng.normal(size=N)]
+    ),
     "times": lambda rng: pd.date_range("2020-01-01", periods=N, unit="us"),
 }
 
@@ -182,9 +224,13 @@ COLUMNS = {
     library=st.sampled_from(list(LIBRARIES)),
     seed=st.integers(0, 2**16),
 )
-def test_a_table_of_any_library_gives_the_same_estimate_or_refusal(kinds, missing, library, seed):
+def test_a_table_of_any_library_gives_the_same_estimate_or_refusal(
+    kinds, missing, library, seed
+):
     rng = np.random.default_rng(seed)
-    table = pd.DataFrame({f"{place} {kind}": COLUMNS[kind](rng) for place, kind in enumerate(kinds)})
+    table = pd.DataFrame(
+        {f"{place} {kind}": COLUMNS[kind](rng) for place, kind in enumerate(kinds)}
+    )
     if missing:
         table[table.columns[0]] = table[table.columns[0]].where(np.arange(N) != missing)
 
@@ -196,7 +242,9 @@ def test_a_table_of_any_library_gives_the_same_estimate_or_refusal(kinds, missin
         return estimated.value, estimated.low, estimated.high, estimated.notes
 
     y = pd.Series(NUMBERS, name="y")
-    assert outcome(LIBRARIES[library](table), LIBRARIES[library](y)) == outcome(table, y)
+    assert outcome(LIBRARIES[library](table), LIBRARIES[library](y)) == outcome(
+        table, y
+    )
 
 
 BAD = {
@@ -219,7 +267,9 @@ BAD = {
     "repeated names": pa.table([X, X], names=["a", "a"]),
 }
 MISSING = ("NaN", "missing")
-LEAVES_ROWS_OUT = [OF_NUMBERS[name] for name in ("estimate", "estimate gcmi", "diagnose")]
+LEAVES_ROWS_OUT = [
+    OF_NUMBERS[name] for name in ("estimate", "estimate gcmi", "diagnose")
+]
 LEAVES_ROWS_OUT += [OF_LABELS[name] for name in ("estimate labels", "normalised")]
 
 
@@ -282,37 +332,54 @@ def typed(values, kind):
 
 
 @settings(max_examples=25, deadline=None)
-@given(method=st.sampled_from(QUICK), kind=st.sampled_from(TYPES), seed=st.integers(0, 2**16))
+@given(
+    method=st.sampled_from(QUICK),
+    kind=st.sampled_from(TYPES),
+    seed=st.integers(0, 2**16),
+)
 def test_types_and_the_order_of_rows_change_nothing(method, kind, seed):
     x = np.asarray(X, np.float32).astype(float)
     y = np.asarray(NUMBERS, np.float32).astype(float)
     expected = estimate(x, y, method, generator=np.random.default_rng(0))
-    estimated = estimate(typed(x, kind), typed(y, kind), method, generator=np.random.default_rng(0))
+    estimated = estimate(
+        typed(x, kind), typed(y, kind), method, generator=np.random.default_rng(0)
+    )
     assert estimated.value == pytest.approx(expected.value, abs=1e-9)
     order = np.random.default_rng(seed).permutation(N)
     moved = estimate(x[order], y[order], method, generator=np.random.default_rng(0))
-    tolerance = 1e-9 if method != "student-copula" else 0.15  # its folds are drawn by place
+    # its folds are drawn by place
+    tolerance = 1e-9 if method != "student-copula" else 0.15
     assert moved.value == pytest.approx(expected.value, abs=tolerance)
 
 
 @settings(max_examples=25, deadline=None)
 @given(
-    method=st.sampled_from(QUICK), unit=st.floats(-120, 120).map(lambda power: 10.0**power), shift=st.floats(-10, 10)
+    method=st.sampled_from(QUICK),
+    unit=st.floats(-120, 120).map(lambda power: 10.0**power),
+    shift=st.floats(-10, 10),
 )
 def test_the_unit_of_a_column_changes_nothing(method, unit, shift):
     expected = estimate(X, NUMBERS, method, generator=np.random.default_rng(0))
-    rescaled = estimate(X, (NUMBERS + shift) * unit, method, generator=np.random.default_rng(0))
+    rescaled = estimate(
+        X, (NUMBERS + shift) * unit, method, generator=np.random.default_rng(0)
+    )
     assert rescaled.value == pytest.approx(expected.value, abs=1e-6)
     assert rescaled.low == pytest.approx(expected.low, abs=1e-6)
 
 
 @settings(max_examples=25, deadline=None)
-@given(names=st.permutations(["a", "b", "c"]), period=st.sampled_from([180.0, 360.0, 24.0]), turns=st.integers(-3, 3))
+@given(
+    names=st.permutations(["a", "b", "c"]),
+    period=st.sampled_from([180.0, 360.0, 24.0]),
+    turns=st.integers(-3, 3),
+)
 def test_names_of_categories_and_turns_of_angles_change_nothing(names, period, turns):
     classes = np.digitize(X, [0.2, 0.8])
     for y in (NUMBERS, LABELS):
         expected = knn.mutual_information(Discrete(classes), y)
-        assert knn.mutual_information(np.array(names)[classes], y) == pytest.approx(expected, abs=1e-12)
+        assert knn.mutual_information(np.array(names)[classes], y) == pytest.approx(
+            expected, abs=1e-12
+        )
     angles = 100 * X
     expected = knn.mutual_information(Angle(angles, period), NUMBERS)
     turned = knn.mutual_information(Angle(angles + turns * period, period), NUMBERS)

@@ -1,4 +1,6 @@
-"""What ARCHITECTURE.md says of adding things, done from outside of the packages; what is accepted, and what is not."""
+"""What ARCHITECTURE.md says of adding things, done from outside of the packages; what
+is accepted, and what is not.
+"""
 
 from dataclasses import dataclass
 
@@ -7,7 +9,14 @@ import pytest
 import torch
 
 from infoscope.data import generated_reviews
-from infoscope.estimators import Bound, Critic, Objective, fit_critic, held_out, make_critic
+from infoscope.estimators import (
+    Bound,
+    Critic,
+    Objective,
+    fit_critic,
+    held_out,
+    make_critic,
+)
 from infoscope.estimators.families import tfidf_logistic
 from infoscope.estimators.result import mean_of
 from infoscope.metrics import audit, v_information
@@ -47,20 +56,32 @@ class Cosine(Critic):
 
 
 def chi_square(scores):
-    """A bound, looser than nwj: mean d - (mean exp(2 o) + 1) / 4 - log 2 / 2, at most I / 2 - 3 / 4."""
+    """A bound, looser than nwj: mean d - (mean exp(2 o) + 1) / 4 - log 2 / 2, at most I
+    / 2 - 3 / 4.
+    """
     squared_ratio = (2.0 * scores.product).exp()
     penalty = squared_ratio.mean((-2, -1)) + 1.0
     return scores.joint - penalty / 4.0 - np.log(2) / 2
 
 
 def test_a_bound_and_a_source():
-    """exp(o - 1) <= (exp(2 o) + 1) / 4 + log 2 / 2 for every o, so it is below nwj, and greatest at log(2 r) / 2."""
+    """exp(o - 1) <= (exp(2 o) + 1) / 4 + log 2 / 2 for every o, so it is below nwj, and
+    greatest at log(2 r) / 2.
+    """
     o = torch.linspace(-9, 4, 2001)
     assert ((2 * o).exp() / 4 + 0.25 + np.log(2) / 2 >= (o - 1).exp()).all()
     objective = Objective("chi", lambda scores, state: (chi_square(scores), state))
     bound = Bound("chi", objective, chi_square)
     critic = make_critic("joint", 1, 1, depth=0, width=32, generator=seeded())
-    trace = fit_critic(Doubled(), critic, bound, steps=300, batch=64, learning_rate=1e-2, generator=seeded(1))
+    trace = fit_critic(
+        Doubled(),
+        critic,
+        bound,
+        steps=300,
+        batch=64,
+        learning_rate=1e-2,
+        generator=seeded(1),
+    )
     assert trace.of(bound)[-1] > trace.of(bound)[0]
     estimated = held_out(Doubled(), critic, bound, 256, 20, seeded(2))["chi"]
     assert estimated.value == pytest.approx(np.log(2) / 2 - 0.75, abs=0.05)
@@ -72,7 +93,15 @@ def test_a_bound_and_a_source():
 def test_a_critic():
     torch.manual_seed(0)
     critic = Cosine(1, 1, embed=8)
-    fit_critic(Doubled(), critic, "infonce", steps=300, batch=64, learning_rate=1e-2, generator=seeded())
+    fit_critic(
+        Doubled(),
+        critic,
+        "infonce",
+        steps=300,
+        batch=64,
+        learning_rate=1e-2,
+        generator=seeded(),
+    )
     estimated = held_out(Doubled(), critic, "infonce", 256, 20, seeded(1))["infonce"]
     assert 0.3 < estimated.value < np.log(2) + 5 * estimated.standard_error
     with refused("critic", "type"):
@@ -80,13 +109,19 @@ def test_a_critic():
 
 
 def test_an_estimator():
-    """The Gaussian formula is unbiased where x and y are Gaussian, and invariant to scale; it takes no labels."""
+    """The Gaussian formula is unbiased where x and y are Gaussian, and invariant to
+    scale; it takes no labels.
+    """
 
     def gaussian(x, y):
         if y.dtype.kind != "f":
             raise ValueError("y")
         covariance = np.cov(np.hstack([x, y]).T)
-        parts = (covariance[: x.shape[1], : x.shape[1]], covariance[x.shape[1] :, x.shape[1] :], covariance)
+        parts = (
+            covariance[: x.shape[1], : x.shape[1]],
+            covariance[x.shape[1] :, x.shape[1] :],
+            covariance,
+        )
         x_log, y_log, both = (np.linalg.slogdet(part)[1] for part in parts)
         return (x_log + y_log - both) / 2
 
@@ -100,7 +135,9 @@ def test_an_estimator():
 
 def test_a_text_data_set():
     texts = generated_reviews(120, generator=seeded())
-    estimated = v_information.estimate(tfidf_logistic(), list(texts.texts), texts.label_names, folds=3)
+    estimated = v_information.estimate(
+        tfidf_logistic(), list(texts.texts), texts.label_names, folds=3
+    )
     assert estimated.n == len(texts)
     assert estimated.value > 0
 
@@ -114,7 +151,9 @@ def test_an_autoencoder():
             terms["loss"] = terms["reconstruction"] + self.beta * terms["kl"] ** 2
             return terms
 
-    model = VAE((1, 32, 32), LatentSpec(3), channels=(4, 4, 4, 4), hidden=8, generator=seeded())
+    model = VAE(
+        (1, 32, 32), LatentSpec(3), channels=(4, 4, 4, 4), hidden=8, generator=seeded()
+    )
     images = torch.rand(32, 1, 32, 32, generator=seeded(1))
     trace = fit_vae(model, SquaredVAE(), images, steps=3, batch=8, generator=seeded(2))
     assert len(trace["loss"])
@@ -129,7 +168,11 @@ def test_a_score(scores_in_order, monkeypatch):
 
     for key in list(SCORES):
         monkeypatch.delitem(SCORES, key)
-    monkeypatch.setitem(SCORES, "varying", ScoreSpec("varying", "varying latents", spread, "codes", "none", "share"))
+    monkeypatch.setitem(
+        SCORES,
+        "varying",
+        ScoreSpec("varying", "varying latents", spread, "codes", "none", "share"),
+    )
     draws = np.random.default_rng(0)
     codes = np.hstack([draws.normal(size=(50, 3)), np.ones((50, 1))])
     factors = draws.integers(0, 2, (50, 2))

@@ -13,23 +13,33 @@ PYTHON = """#!/bin/sh
 for word; do printf '%s\\n' "$word"; done
 """
 
-pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+pytestmark = pytest.mark.skipif(
+    shutil.which("make") is None, reason="make is not installed"
+)
 
 
 def made(folder, *arguments):
     """The exit status and the output of make in a folder."""
     command = ["make", "--no-print-directory", *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=60
+    )
     return done.returncode, done.stdout + done.stderr
 
 
 @pytest.fixture
 def make(tmp_path):
-    """(arguments) -> exit status and output of make in a folder with two sweeps, where Python only says its words."""
+    """(arguments) -> exit status and output of make in a folder with two sweeps, where
+    Python only says its words.
+    """
     shutil.copy(REPOSITORY / "Makefile", tmp_path)
     (tmp_path / "sweeps").mkdir()
-    lines = [f'    "{name}": "sweeps.work.{name}",\n' for name in ("first-one", "second")]
-    (tmp_path / "sweeps" / "__init__.py").write_text("SWEEPS = {\n" + "".join(lines) + "}\n")
+    lines = [
+        f'    "{name}": "sweeps.work.{name}",\n' for name in ("first-one", "second")
+    ]
+    (tmp_path / "sweeps" / "__init__.py").write_text(
+        "SWEEPS = {\n" + "".join(lines) + "}\n"
+    )
     stand_in = tmp_path / "python"
     stand_in.write_text(PYTHON)
     stand_in.chmod(0o755)
@@ -88,15 +98,25 @@ def test_a_mistyped_variable_is_refused(make, word):
 
 
 def test_a_variable_of_another_task_is_handed_on_and_refused_there(make):
-    assert words_of(make("represent", "DATA=a.csv", "Y=y")[1]) == ["represent", "--data", "a.csv", "--y", "y"]
+    assert words_of(make("represent", "DATA=a.csv", "Y=y")[1]) == [
+        "represent",
+        "--data",
+        "a.csv",
+        "--y",
+        "y",
+    ]
     assert words_of(make("table-measures", "SET=a=1")[1])[-2:] == ["--set", "a=1"]
 
 
 def test_the_environment_names_no_columns(make, monkeypatch):
-    """It may hold a Y of anybody's; settings of Ray and MLflow may be written behind make, too."""
+    """It may hold a Y of anybody's; settings of Ray and MLflow may be written behind
+    make, too.
+    """
     monkeypatch.setenv("Y", "yes")
     monkeypatch.setenv("GROUPS", "wheel")
-    code, output = make("measure", "DATA=a.csv", "X=b", "RAY_ADDRESS=auto", "INFOSCOPE_DATA=/data")
+    code, output = make(
+        "measure", "DATA=a.csv", "X=b", "RAY_ADDRESS=auto", "INFOSCOPE_DATA=/data"
+    )
     assert code == 0
     assert words_of(output) == ["measure", "--data", "a.csv", "--x", "b"]
 
@@ -110,31 +130,69 @@ INJECTIONS = (
 @pytest.mark.parametrize("text", INJECTIONS)
 def test_what_is_given_is_no_program(make, text):
     """Neither make nor a shell reads it."""
-    _, output = make("sweep-first-one", f"PROFILE={text}", f"SET={text}", f"ARGS={text}")
-    assert words_of(output, text) == ["sweep", "first-one", "--profile", text, "--set", text]
-    on_file = ["DATA", "X", "Y", "GROUPS", "CONTINUOUS", "DISCRETE", "ANGLES", "METHODS", "TARGET", "TARGETS", "DOMAIN"]
+    _, output = make(
+        "sweep-first-one", f"PROFILE={text}", f"SET={text}", f"ARGS={text}"
+    )
+    assert words_of(output, text) == [
+        "sweep",
+        "first-one",
+        "--profile",
+        text,
+        "--set",
+        text,
+    ]
+    on_file = [
+        "DATA",
+        "X",
+        "Y",
+        "GROUPS",
+        "CONTINUOUS",
+        "DISCRETE",
+        "ANGLES",
+        "METHODS",
+        "TARGET",
+        "TARGETS",
+        "DOMAIN",
+    ]
     for task in ("disentangle", "labels", "measure", "represent", "screen"):
         words = words_of(make(task, *(f"{name}={text}" for name in on_file))[1])
         assert words[0] == task
         assert words.count(text) == len(on_file)
         assert len(words) == 1 + 2 * len(on_file)
-    assert words_of(make(f"table-{text}")[1])[:2] == ["table", text] or "*" in text or "=" in text
+    assert (
+        words_of(make(f"table-{text}")[1])[:2] == ["table", text]
+        or "*" in text
+        or "=" in text
+    )
 
 
 def test_make_help_lists_tasks_and_sweeps(make):
     code, output = make("help")
     assert code == 0
-    assert ["sweeps:", "first-one", "second"] in [line.split() for line in output.splitlines()]
+    assert ["sweeps:", "first-one", "second"] in [
+        line.split() for line in output.splitlines()
+    ]
     tasks = set()
     for line in output.splitlines():
         if line.startswith("  make "):
             tasks.add(line.split()[1])
-    assert {"sweep-%", "sweep-all", "sweep-status", "table-%", "report", "test", "test-system", "promote"} <= tasks
+    assert {
+        "sweep-%",
+        "sweep-all",
+        "sweep-status",
+        "table-%",
+        "report",
+        "test",
+        "test-system",
+        "promote",
+    } <= tasks
 
 
 @pytest.fixture
 def cleaning(tmp_path):
-    """(arguments) -> exit status and output of make in a folder with the Makefile alone."""
+    """(arguments) -> exit status and output of make in a folder with the Makefile
+    alone.
+    """
     shutil.copy(REPOSITORY / "Makefile", tmp_path)
     (tmp_path / "sweeps" / "work").mkdir(parents=True)
     (tmp_path / "sweeps" / "work" / "one.py").touch()
@@ -142,7 +200,9 @@ def cleaning(tmp_path):
 
 
 @pytest.mark.parametrize("arguments", [["VENV={}"], ["-e"], ["VENV={}", "-e"]])
-def test_clean_deletes_no_folder_that_it_is_given(cleaning, tmp_path, monkeypatch, arguments):
+def test_clean_deletes_no_folder_that_it_is_given(
+    cleaning, tmp_path, monkeypatch, arguments
+):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "pyvenv.cfg").touch()

@@ -1,4 +1,6 @@
-"""What comes from users or from a store stays data: it reaches no shell, no pickle and no path of its own choosing."""
+"""What comes from users or from a store stays data: it reaches no shell, no pickle and
+no path of its own choosing.
+"""
 
 import ast
 import contextlib
@@ -11,7 +13,16 @@ import pandas as pd
 import pytest
 
 from analysis import report as page
-from analysis.common.tables import LONGEST_NAME, Analysis, Claim, Result, file_name, printable, save, show
+from analysis.common.tables import (
+    LONGEST_NAME,
+    Analysis,
+    Claim,
+    Result,
+    file_name,
+    printable,
+    save,
+    show,
+)
 from infoscope.errors import StoreUnreachable
 from infoscope.tracking import Sweep, arrays, log_results
 from infoscope.tracking import cli as commands
@@ -24,7 +35,9 @@ from tests.tracking.cells import begun
 
 REPOSITORY = Path(__file__).parents[1]
 FOLDERS = ("packages", "sweeps", "analysis", "infra")
-SOURCES = sorted(path for folder in FOLDERS for path in (REPOSITORY / folder).rglob("*.py"))
+SOURCES = sorted(
+    path for folder in FOLDERS for path in (REPOSITORY / folder).rglob("*.py")
+)
 HOSTILE = (
     "../outside",
     "a/b",
@@ -50,7 +63,8 @@ ONLY_WITH = {
     "numpy.load": ("allow_pickle", False),
 }
 ONLY_IN = {
-    "pickle.loads": "dispatch.py",  # of what the driver itself pickled, which Ray carries in a pickle of its own
+    # of what the driver itself pickled, which Ray carries in a pickle of its own
+    "pickle.loads": "dispatch.py",
     "exec": "documents.py",  # the code of our own pages, which draws their figures
     "compile": "documents.py",
     "torch.export.load": None,
@@ -62,7 +76,11 @@ ONLY_IN = {
 def faults(source, name):
     """What a module calls that could execute what it is given, with the line."""
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.keyword) and node.arg in ("shell", "trust_remote_code") and not _is_false(node.value):
+        if (
+            isinstance(node, ast.keyword)
+            and node.arg in ("shell", "trust_remote_code")
+            and not _is_false(node.value)
+        ):
             yield f"{node.arg} in line {node.value.lineno}"
         if not isinstance(node, ast.Call):
             continue
@@ -72,13 +90,18 @@ def faults(source, name):
             if isinstance(one.value, ast.Constant):
                 keywords[one.arg] = one.value.value
         never = called in NEVER or called.rpartition(".")[2] == "extractall"
-        without = called in ONLY_WITH and keywords.get(ONLY_WITH[called][0]) is not ONLY_WITH[called][1]
+        without = (
+            called in ONLY_WITH
+            and keywords.get(ONLY_WITH[called][0]) is not ONLY_WITH[called][1]
+        )
         if never or without or called in ONLY_IN and name != ONLY_IN[called]:
             yield f"{called} in line {node.lineno}"
 
 
 def _dotted(node):
-    """The name that is called, such as torch.load; of what is no plain name the last part."""
+    """The name that is called, such as torch.load; of what is no plain name the last
+    part.
+    """
     if isinstance(node, ast.Attribute):
         return f"{_dotted(node.value)}.{node.attr}"
     if isinstance(node, ast.Name):
@@ -110,7 +133,12 @@ def test_nothing_executes_what_it_is_given():
 )
 def test_what_would_be_found(source):
     assert list(faults(source, "any.py"))
-    assert not list(faults("torch.load(p, weights_only=True); np.load(p, allow_pickle=False); m.eval()", "any.py"))
+    assert not list(
+        faults(
+            "torch.load(p, weights_only=True); np.load(p, allow_pickle=False); m.eval()",
+            "any.py",
+        )
+    )
 
 
 @pytest.fixture
@@ -118,7 +146,9 @@ def report(tmp_path):
     cell = {"a": 1}
     folder = begun(tmp_path / "cells", "key", cell)
     checkpoint = Checkpoint(str(tmp_path), "x", ["key"])
-    return RecordedReport({"key": cell}, {"key": folder}, checkpoint, lambda told: None), cell
+    return RecordedReport(
+        {"key": cell}, {"key": folder}, checkpoint, lambda told: None
+    ), cell
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -142,12 +172,25 @@ def test_the_name_of_a_sweep_is_no_path(name):
 
 
 @pytest.mark.parametrize(
-    "text", ["../../etc/passwd", "..", "/etc/passwd", "", "a\0b\n", "x" * 1000, "laptop data=/a/../b"]
+    "text",
+    [
+        "../../etc/passwd",
+        "..",
+        "/etc/passwd",
+        "",
+        "a\0b\n",
+        "x" * 1000,
+        "laptop data=/a/../b",
+    ],
 )
 def test_what_is_saved_stays_in_its_folder(tmp_path, text):
     frame = pd.DataFrame({"a": [1]})
     result = Result(text, frame, frame, "")
-    stem = tmp_path / "tables" / Analysis("demo", lambda runs, options: []).stem(text, result)
+    stem = (
+        tmp_path
+        / "tables"
+        / Analysis("demo", lambda runs, options: []).stem(text, result)
+    )
     for path in save(result, stem):
         assert path.parent.resolve() == (tmp_path / "tables").resolve()
         assert path.exists()
@@ -169,7 +212,8 @@ def test_a_table_from_a_store_is_printed_as_it_is(capsys):
     shown = capsys.readouterr().out
     assert "\x1b" not in shown
     assert "\x07" not in shown
-    title, cell = shown.replace("\n", " ").split("─", 1)  # a title may have a word a line
+    # a title may have a word a line
+    title, cell = shown.replace("\n", " ").split("─", 1)
     for words in (" ".join(title.split()), cell):
         assert "[red]a[/b] :smile: \\input{/etc/passwd}" in words
     assert printable("±² [bits²]\n–") == "±² [bits²]\n–"
@@ -177,17 +221,32 @@ def test_a_table_from_a_store_is_printed_as_it_is(capsys):
 
 def test_a_table_in_latex_has_no_commands_from_a_store(tmp_path):
     frame = pd.DataFrame({HOSTILE_TEXT: [HOSTILE_TEXT]})
-    written = save(Result("demo", frame, frame, HOSTILE_TEXT, claims=[Claim("a", "confirmed", "b")]), tmp_path / "t")
+    written = save(
+        Result(
+            "demo", frame, frame, HOSTILE_TEXT, claims=[Claim("a", "confirmed", "b")]
+        ),
+        tmp_path / "t",
+    )
     text = written.tex.read_text(encoding="utf-8")
     assert "\\input" not in text
     assert "\\write18" not in text
-    assert text.count(r"\textbackslash{}input\{/etc/passwd\} \$\textbackslash{}write18\{id\}\$") == 4
+    assert (
+        text.count(
+            r"\textbackslash{}input\{/etc/passwd\} \$\textbackslash{}write18\{id\}\$"
+        )
+        == 4
+    )
 
 
 @pytest.mark.parametrize("text", INJECTIONS)
 def test_a_command_that_a_page_shows_can_be_pasted(text):
     shown = page.make_command("nuisance", f"laptop {text} steps=40")
-    assert shlex.split(shown) == ["make", "sweep-nuisance", "PROFILE=laptop", f"SET={' '.join(text.split())} steps=40"]
+    assert shlex.split(shown) == [
+        "make",
+        "sweep-nuisance",
+        "PROFILE=laptop",
+        f"SET={' '.join(text.split())} steps=40",
+    ]
     for word in "`$;|&>":
         assert word not in shown.split("'")[0]
 
@@ -224,10 +283,14 @@ CLOSING_QUOTE = "b' or tags.`infoscope.key` != '"
 
 
 def test_a_key_does_not_leave_its_filter(store):
-    """Neither another cell nor all of them: a key that closes the quotes is found nowhere."""
+    """Neither another cell nor all of them: a key that closes the quotes is found
+    nowhere.
+    """
     from mlflow.exceptions import MlflowException
 
-    store.client.create_run(store.experiment_id, tags={"infoscope.key": "a", "mlflow.infoscope.cell": "{}"})
+    store.client.create_run(
+        store.experiment_id, tags={"infoscope.key": "a", "mlflow.infoscope.cell": "{}"}
+    )
     assert store.run_of("a").data.tags["infoscope.key"] == "a"
     with contextlib.suppress(MlflowException):
         assert store.run_of(CLOSING_QUOTE) is None
@@ -260,22 +323,35 @@ def served(monkeypatch):
     return start
 
 
-def test_the_ui_listens_to_this_machine_only_and_runs_no_shell(store, served, monkeypatch):
-    for name in ("MLFLOW_ENABLE_ASSISTANT_SANDBOX", "MLFLOW_ENABLE_AI_GATEWAY", "MLFLOW_SERVER_ENABLE_JOB_EXECUTION"):
+def test_the_ui_listens_to_this_machine_only_and_runs_no_shell(
+    store, served, monkeypatch
+):
+    for name in (
+        "MLFLOW_ENABLE_ASSISTANT_SANDBOX",
+        "MLFLOW_ENABLE_AI_GATEWAY",
+        "MLFLOW_SERVER_ENABLE_JOB_EXECUTION",
+    ):
         monkeypatch.delenv(name, raising=False)
     words, environment = served(5001)
     assert words[words.index("--host") + 1] == "127.0.0.1"
     assert "--app-name" not in words
     assert environment["MLFLOW_BACKEND_STORE_URI"] == store.uri
     assert environment["MLFLOW_ENABLE_ASSISTANT_SANDBOX"] == "true"
-    assert environment["MLFLOW_ENABLE_AI_GATEWAY"] == environment["MLFLOW_SERVER_ENABLE_JOB_EXECUTION"] == "false"
+    assert (
+        environment["MLFLOW_ENABLE_AI_GATEWAY"]
+        == environment["MLFLOW_SERVER_ENABLE_JOB_EXECUTION"]
+        == "false"
+    )
 
 
 def test_a_password_is_on_no_command_line(served, monkeypatch, capsys):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "postgresql://me:secret@127.0.0.1/runs")
     words, environment = served(5001)
     assert "secret" not in " ".join(words) + capsys.readouterr().out
-    assert environment["MLFLOW_BACKEND_STORE_URI"] == "postgresql://me:secret@127.0.0.1/runs"
+    assert (
+        environment["MLFLOW_BACKEND_STORE_URI"]
+        == "postgresql://me:secret@127.0.0.1/runs"
+    )
 
 
 def test_a_password_is_in_no_message(monkeypatch, capsys):

@@ -9,7 +9,9 @@ REPOSITORY = Path(__file__).parents[1]
 
 def test_import_contract():
     program = Path(sys.executable).with_name("lint-imports")
-    done = subprocess.run([program, "--no-cache"], cwd=REPOSITORY, capture_output=True, text=True)
+    done = subprocess.run(
+        [program, "--no-cache"], cwd=REPOSITORY, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -17,8 +17,11 @@ from analysis.common.marks import lines, panel_by_panel, sheet
 def panels(figures: pd.DataFrame, draw: Any, ylabel: str, *paths: Path) -> None:
     """One panel per domain and pool, with one legend: `draw(axis, rows)` draws it."""
     groups = figures.groupby(["domain", "pool"], sort=False)
-    below = {"across": 1, "legend_at": "outside lower center", "ncols": 3}  # legible on a phone
-    for axis, (names, rows) in panel_by_panel(paths, groups, (5.0, 2.8), (0, 0.6), ylabel=ylabel, **below):
+    # legible on a phone
+    below = {"across": 1, "legend_at": "outside lower center", "ncols": 3}
+    for axis, (names, rows) in panel_by_panel(
+        paths, groups, (5.0, 2.8), (0, 0.6), ylabel=ylabel, **below
+    ):
         domain, pool = names
         draw(axis, rows)
         axis.set(title=domain if domain == pool else f"{domain} ({pool})")
@@ -27,14 +30,21 @@ def panels(figures: pd.DataFrame, draw: Any, ylabel: str, *paths: Path) -> None:
             axis.set_ylim(bottom=0)
 
 
-def grid_panels(figures: pd.DataFrame, row: str, column: str, draw: Any, ylabel: str, *paths: Path) -> None:
-    """A panel for every value of two fields, with one legend, drawn by `draw(axis, rows)`."""
+def grid_panels(
+    figures: pd.DataFrame, row: str, column: str, draw: Any, ylabel: str, *paths: Path
+) -> None:
+    """A panel for every value of two fields, with one legend, drawn by `draw(axis,
+    rows)`.
+    """
     rows = figures[row].unique()
     columns = figures[column].unique()
     size = (2.6 * len(columns) + 1.6, 2.2 * len(rows) + 0.6)
     small = {"lines.markersize": 3, "lines.linewidth": 1.2}
     places = itertools.product(rows, columns)
-    with sheet(paths, len(rows), len(columns), size, 120) as axes, matplotlib.rc_context(small):
+    with (
+        sheet(paths, len(rows), len(columns), size, 120) as axes,
+        matplotlib.rc_context(small),
+    ):
         for axis, (row_value, column_value) in zip(axes.flat, places):
             in_row = figures[row] == row_value
             in_column = figures[column] == column_value
@@ -43,7 +53,14 @@ def grid_panels(figures: pd.DataFrame, row: str, column: str, draw: Any, ylabel:
             axis.set_title(title, fontsize="small")
             axis.tick_params(labelsize="x-small")
             if part.empty:
-                axis.text(0.5, 0.5, "no runs", transform=axis.transAxes, ha="center", fontsize="small")
+                axis.text(
+                    0.5,
+                    0.5,
+                    "no runs",
+                    transform=axis.transAxes,
+                    ha="center",
+                    fontsize="small",
+                )
                 continue
             draw(axis, part)
             finish(axis)
@@ -59,7 +76,9 @@ def _titled(field: str, value: Any) -> str:
 
 
 def finish(axis: Any) -> None:
-    """Names the lines of a panel that cannot be seen; an axis of one place has one tick."""
+    """Names the lines of a panel that cannot be seen; an axis of one place has one
+    tick.
+    """
     handles, names = axis.get_legend_handles_labels()
     lines_by_name = {}
     for handle, name in zip(handles, names):
@@ -87,31 +106,48 @@ def finish(axis: Any) -> None:
             zorder=0,
         )  # fmt: skip
     ticks = list(places)
-    if len(ticks) == 1 and ticks != list(axis.get_xticks()):  # the present tick may have a name
+    # the present tick may have a name
+    if len(ticks) == 1 and ticks != list(axis.get_xticks()):
         axis.set_xticks(ticks)
 
 
 def draw_level(axis: Any, places: pd.Series, values: pd.Series, **style: Any) -> None:
-    """A line that has no marker; of a single place, all across the panel, where it can be seen."""
+    """A line that has no marker; of a single place, all across the panel, where it can
+    be seen.
+    """
     if len(places) == 1:
         axis.axhline(values.iloc[0], **style)
     else:
         axis.plot(places, values, **style)
 
 
-def drawing(figures: pd.DataFrame, draw: Any, ylabel: str, *grid: str) -> Callable[..., None]:
-    """A figure, to be saved at paths: a panel per domain and pool, or for every value of the two fields of `grid`."""
+def drawing(
+    figures: pd.DataFrame, draw: Any, ylabel: str, *grid: str
+) -> Callable[..., None]:
+    """A figure, to be saved at paths: a panel per domain and pool, or for every value
+    of the two fields of `grid`.
+    """
     if grid:
         return functools.partial(grid_panels, figures, *grid, draw, ylabel)
     return functools.partial(panels, figures, draw, ylabel)
 
 
 def draw_estimates(
-    axis: Any, rows: pd.DataFrame, x: str, y: str, of: str = "bound", capsize: float = 2, published: str = ""
+    axis: Any,
+    rows: pd.DataFrame,
+    x: str,
+    y: str,
+    of: str = "bound",
+    capsize: float = 2,
+    published: str = "",
 ) -> None:
-    """A line with standard errors for every name of a kind, and the paper's figures (their column) dashed."""
+    """A line with standard errors for every name of a kind, and the paper's figures
+    (their column) dashed.
+    """
     for name, line, mark in lines(rows, of):
-        axis.errorbar(line[x], line[y], line[y + "_error"], capsize=capsize, label=name, **mark)
+        axis.errorbar(
+            line[x], line[y], line[y + "_error"], capsize=capsize, label=name, **mark
+        )
         if published:
             axis.plot(line[x], line[published], "--", color=mark["color"], alpha=0.5)
 
@@ -122,7 +158,9 @@ def draw_truths(axis: Any, rows: pd.DataFrame) -> None:
     nominal = truth["true_bits"]
     decodable = truth["decodable_bits"]
     draw_level(axis, nominal, nominal, color="black", label="nominal MI")
-    draw_level(axis, nominal, decodable, color="black", linestyle=":", label="decodable MI")
+    draw_level(
+        axis, nominal, decodable, color="black", linestyle=":", label="decodable MI"
+    )
     axis.set(xlabel="true MI (bits)")
 
 

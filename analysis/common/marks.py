@@ -1,8 +1,10 @@
-"""How names are drawn: one colour and one marker for each, the same in every panel of every figure.
+"""How names are drawn: one colour and one marker for each, the same in every panel of
+every figure.
 
-A mark goes by the name alone, never by the order of rows or by what else was run. The colours are those of Okabe & Ito
-2008 (without yellow, and black for truths), with three of Tol 2021 that stay apart from them for the colour-blind;
-markers differ as well, for figures in grey.
+A mark goes by the name alone, never by the order of rows or by what else was run. The
+colours are those of Okabe & Ito 2008 (without yellow, and black for truths), with three
+of Tol 2021 that stay apart from them for the colour-blind; markers differ as well, for
+figures in grey.
 """
 
 import math
@@ -22,7 +24,14 @@ T = TypeVar("T")
 matplotlib.use("Agg")  # figures go to files: no analysis needs a screen
 matplotlib.rcParams["pdf.fonttype"] = 42  # TrueType: text stays text, as journals ask
 
-BLUE, ORANGE, GREEN, VERMILLION, SKY, PURPLE = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7"
+BLUE, ORANGE, GREEN, VERMILLION, SKY, PURPLE = (
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#D55E00",
+    "#56B4E9",
+    "#CC79A7",
+)
 WINE, OLIVE, INDIGO = "#882255", "#999933", "#332288"  # of Tol's muted scheme
 COLOURS = (BLUE, ORANGE, GREEN, VERMILLION, SKY, PURPLE, WINE, OLIVE, INDIGO)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", "*", ">", "d")
@@ -52,12 +61,15 @@ class Mark(NamedTuple):
 
 
 def mark(of: str, name: Any) -> Mark:
-    """The mark of a name among those of one kind, a key of `NAMES`; unlisted names get one by their hash."""
+    """The mark of a name among those of one kind, a key of `NAMES`; unlisted names get
+    one by their hash.
+    """
     listed = NAMES[of]
     if name in listed:
         number = listed.index(name)
     else:
-        pairs = len(COLOURS) * len(MARKERS)  # all of them differ, for the lengths have no common factor
+        # all of them differ, for the lengths have no common factor
+        pairs = len(COLOURS) * len(MARKERS)
         checksum = zlib.crc32(str(name).encode())
         number = len(listed) + checksum % (pairs - len(listed))
     return Mark(COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)])
@@ -72,14 +84,20 @@ def style(of: str, name: Any) -> str:
 
 
 def in_order(of: str, names: Any) -> list[Any]:
-    """Different names in the order in which figures show them: as listed, then others sorted."""
+    """Different names in the order in which figures show them: as listed, then others
+    sorted.
+    """
     names = set(names)
     listed = [name for name in NAMES[of] if name in names]
     return listed + sorted(names.difference(listed), key=str)
 
 
-def lines(rows: pd.DataFrame, of: str, column: str | None = None) -> Iterator[tuple[Any, pd.DataFrame, dict[str, str]]]:
-    """Each name of a column (default: named as its kind) with its rows and its mark, as arguments of a drawing."""
+def lines(
+    rows: pd.DataFrame, of: str, column: str | None = None
+) -> Iterator[tuple[Any, pd.DataFrame, dict[str, str]]]:
+    """Each name of a column (default: named as its kind) with its rows and its mark, as
+    arguments of a drawing.
+    """
     column = column or of
     for name in in_order(of, rows[column]):
         yield name, rows[rows[column] == name], mark(of, name)._asdict()
@@ -97,12 +115,15 @@ def sheet(
     title: str = "",
     **how: Any,
 ) -> Iterator[np.ndarray]:
-    """The axes [rows, columns] of a figure, `size` in inches, to draw on; saved at the paths at the end, panels without
-    data blank, with one legend of all panels, of `ncols` columns, unless `legend_at` is empty, and a title above.
+    """The axes [rows, columns] of a figure, `size` in inches, to draw on; saved at the
+    paths at the end, panels without data blank, with one legend of all panels, of
+    `ncols` columns, unless `legend_at` is empty, and a title above.
     """
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, **{"layout": "constrained"} | how)
+    figure, axes = plt.subplots(
+        rows, columns, figsize=size, squeeze=False, **{"layout": "constrained"} | how
+    )
     if title:
         figure.suptitle(title, fontsize=9)
     yield axes
@@ -123,7 +144,8 @@ def panel_by_panel(
     ylabel: str = "",
     **settings: Any,
 ) -> Iterator[tuple[Any, T]]:
-    """The axis of a panel with every group, to draw it; when all are drawn, the figure is saved at the paths.
+    """The axis of a panel with every group, to draw it; when all are drawn, the figure
+    is saved at the paths.
 
     each      inches of a panel
     more      inches of the figure beside panels
@@ -155,7 +177,9 @@ def legend(figure: Any, loc: str = "outside right upper", **settings: Any) -> No
 
 
 def save(figure: Any, paths: Sequence[Path], dpi: int, **settings: Any) -> None:
-    """Writes a figure at each path in the format of its suffix, and closes it; PDFs have no date."""
+    """Writes a figure at each path in the format of its suffix, and closes it; PDFs
+    have no date.
+    """
     import matplotlib.pyplot as plt
 
     readable(figure)
@@ -164,7 +188,9 @@ def save(figure: Any, paths: Sequence[Path], dpi: int, **settings: Any) -> None:
         if number:
             figure.set_layout_engine("none")  # all is where the first has put it
         if path.suffix == ".pdf":
-            figure.savefig(path, dpi=PRINTED, metadata={"CreationDate": None}, **settings)
+            figure.savefig(
+                path, dpi=PRINTED, metadata={"CreationDate": None}, **settings
+            )
         else:
             figure.savefig(path, dpi=dpi, **settings)
     plt.close(figure)
@@ -184,4 +210,6 @@ def readable(figure: Any) -> None:
         low, high = sorted(axis.get_view_interval())
         digits = (1, 2, 5) if high < 1000 * low else (1,)
         axis.set_major_locator(LogLocator(subs=digits))
-        axis.set_major_formatter(lambda value, place: f"{value:,.10g}" if value >= 1 else f"{value:g}")
+        axis.set_major_formatter(
+            lambda value, place: f"{value:,.10g}" if value >= 1 else f"{value:g}"
+        )

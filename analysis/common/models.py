@@ -27,15 +27,26 @@ from infoscope.tracking.tags import CELL
 T = TypeVar("T")
 EXAMPLES_AT_ONCE = 512
 RECORD = "evaluation"  # file of what an evaluation keeps with a run
-BROKEN = (LookupError, ValueError, TypeError, AttributeError, RuntimeError, OSError, MlflowException, SafetensorError)
-APART = ("seed", "model")  # fields of a cell that do not make another kind of model, and the one that is its name
+BROKEN = (
+    LookupError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    RuntimeError,
+    OSError,
+    MlflowException,
+    SafetensorError,
+)
+# fields of a cell that do not make another kind of model, and the one that is its name
+APART = ("seed", "model")
 
 
 @dataclass(frozen=True)
 class Candidate:
     """A trained model to be evaluated.
 
-    kind: such as "nvae"; seed: of the training; address: for `load_model`; run_id: None for a folder.
+    kind: such as "nvae"; seed: of the training; address: for `load_model`; run_id: None
+    for a folder.
     """
 
     kind: str
@@ -51,7 +62,8 @@ class Candidate:
 def candidates(runs: pd.DataFrame, order: Sequence[str] = ()) -> list[Candidate]:
     """The models of these runs, by the order of models.
 
-    Each model is a kind, and so is each other setting in which runs of that model differ.
+    Each model is a kind, and so is each other setting in which runs of that model
+    differ.
     """
     cells = [json.loads(tags[CELL]) for tags in runs["tags"]]
     models = []
@@ -74,7 +86,9 @@ def candidates(runs: pd.DataFrame, order: Sequence[str] = ()) -> list[Candidate]
 
 
 def candidate_at(address: str) -> Candidate:
-    """The model of a run id, at an MLflow address (models:/..., runs:/..., NAME@ALIAS) or in a folder."""
+    """The model of a run id, at an MLflow address (models:/..., runs:/..., NAME@ALIAS)
+    or in a folder.
+    """
     if Path(address).is_dir():
         return Candidate(address, "", address, None)
     address = address_of(address)
@@ -82,7 +96,9 @@ def candidate_at(address: str) -> Candidate:
 
 
 def source_run(address: str) -> str | None:
-    """The run that logged the model at an MLflow address, or of a run id. LookupError where there is no such model."""
+    """The run that logged the model at an MLflow address, or of a run id. LookupError
+    where there is no such model.
+    """
     client = connect(tracking_uri())
     scheme, _, path = address.partition(":/")
     name, _, version = path.strip("/").partition("/")
@@ -97,7 +113,9 @@ def source_run(address: str) -> str | None:
             return client.get_model_version_by_alias(*name.split("@", 1)).run_id
         return client.get_model_version(name, version).run_id
     except MlflowException as error:
-        raise LookupError(f"there is no model at {address!r}: {error.message}") from None
+        raise LookupError(
+            f"there is no model at {address!r}: {error.message}"
+        ) from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +147,9 @@ def codes_of(model: torch.nn.Module, x: np.ndarray) -> Codes:
     _require_images(x)
     kind = type(model).__name__
     if not callable(getattr(model, "blocks", None)):
-        raise ValueError(f"a {kind} makes no latent blocks to evaluate (no method blocks)")
+        raise ValueError(
+            f"a {kind} makes no latent blocks to evaluate (no method blocks)"
+        )
     device = "cuda" if torch.cuda.is_available() else "cpu"
     model.to(device).eval()
     batches = []
@@ -181,11 +201,15 @@ def _joined(parts: Sequence[torch.Tensor]) -> np.ndarray:
 
 
 def arrays_of(path: Path) -> dict[str, np.ndarray]:
-    """The arrays of an .npz file by name. UnreadableFile: none, damaged; OutOfRange: too large (`files`)."""
+    """The arrays of an .npz file by name. UnreadableFile: none, damaged; OutOfRange:
+    too large (`files`).
+    """
     try:
         return read_arrays(path)
     except OSError as error:
-        raise UnreadableFile(f"{path} must be a file that can be read, but: {error.strerror}.") from None
+        raise UnreadableFile(
+            f"{path} must be a file that can be read, but: {error.strerror}."
+        ) from None
 
 
 def evaluation_set(name: str, **arrays: np.ndarray | None) -> DataSet:
@@ -205,8 +229,15 @@ def key_of(model: torch.nn.Module, *settings: Any) -> str:
     return digest.hexdigest()[:16]
 
 
-def recorded(candidate: Candidate, folder: str, again: bool, read: Callable[[Mapping[str, np.ndarray]], T]) -> T | None:
-    """What an earlier evaluation kept with a run, as `read` makes it of arrays; None where there is nothing whole."""
+def recorded(
+    candidate: Candidate,
+    folder: str,
+    again: bool,
+    read: Callable[[Mapping[str, np.ndarray]], T],
+) -> T | None:
+    """What an earlier evaluation kept with a run, as `read` makes it of arrays; None
+    where there is nothing whole.
+    """
     if candidate.run_id is None or again:
         return None
     try:
@@ -224,14 +255,23 @@ def record(
     items: DataSet,
     scores: Collection[str] = (),
 ) -> None:
-    """Adds an evaluation to a model's run and model: metrics, `words` (a file's name and text), arrays for later."""
+    """Adds an evaluation to a model's run and model: metrics, `words` (a file's name
+    and text), arrays for later.
+    """
     name, text = words
     with tempfile.TemporaryDirectory() as place:
         report = Path(place) / name
         report.write_text(text, encoding="utf-8")
         arrays_file = Path(place) / f"{RECORD}.npz"
         np.savez_compressed(arrays_file, **values)
-        log_results(candidate.run_id, metrics, (report, arrays_file), folder, items.input, scores)
+        log_results(
+            candidate.run_id,
+            metrics,
+            (report, arrays_file),
+            folder,
+            items.input,
+            scores,
+        )
 
 
 def loaded(candidate: Candidate):
@@ -251,16 +291,28 @@ def sentence(error: BaseException) -> str:
     return " ".join(text.split())[:300]
 
 
-def each(models: Sequence[Candidate], evaluate: Callable[[Candidate], Iterable[T]]) -> tuple[list[T], list[str]]:
-    """The results for every model, and a sentence for each that failed; names on stderr, with a bar on a terminal."""
+def each(
+    models: Sequence[Candidate], evaluate: Callable[[Candidate], Iterable[T]]
+) -> tuple[list[T], list[str]]:
+    """The results for every model, and a sentence for each that failed; names on
+    stderr, with a bar on a terminal.
+    """
     results: list[T] = []
     failures = []
     console = Console(stderr=True)
-    bar = track(models, console=console, transient=True, disable=not console.is_terminal)
+    bar = track(
+        models, console=console, transient=True, disable=not console.is_terminal
+    )
     for number, candidate in enumerate(bar, 1):
-        console.print(f"evaluating {number} of {len(models)}: {candidate.name}", soft_wrap=True, highlight=False)
+        console.print(
+            f"evaluating {number} of {len(models)}: {candidate.name}",
+            soft_wrap=True,
+            highlight=False,
+        )
         try:
             results += evaluate(candidate)
         except BROKEN as error:
-            failures.append(f"{candidate.name} ({candidate.address}): {sentence(error)}")
+            failures.append(
+                f"{candidate.name} ({candidate.address}): {sentence(error)}"
+            )
     return results, failures

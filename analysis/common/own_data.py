@@ -1,4 +1,6 @@
-"""What the options of the command line mean for a user's own data; their results, printed, saved and recorded."""
+"""What the options of the command line mean for a user's own data; their results,
+printed, saved and recorded.
+"""
 
 import csv
 import hashlib
@@ -37,7 +39,13 @@ from infoscope.estimators.classifier.inputs import as_blocks
 from infoscope.estimators.column_types import as_variable
 from infoscope.estimators.columns import as_floats, bare_columns, columns
 from infoscope.estimators.diagnosis import diagnose
-from infoscope.tracking.checks import NAME_LENGTH, PARAM_LENGTH, clipped, safe_metric_names, storable_text
+from infoscope.tracking.checks import (
+    NAME_LENGTH,
+    PARAM_LENGTH,
+    clipped,
+    safe_metric_names,
+    storable_text,
+)
 from infoscope.tracking.datasets import DIGEST_LENGTH
 
 TYPES = ("continuous", "discrete", "angles")  # options that say what columns hold
@@ -81,7 +89,8 @@ class OwnFile:
 
 @dataclass(frozen=True, eq=False)
 class OwnData(OwnFile):
-    """x, y and the conditions, if any, as `infoscope.estimators.estimate` takes them; names of the conditions.
+    """x, y and the conditions, if any, as `infoscope.estimators.estimate` takes them;
+    names of the conditions.
 
     time   [n], of series: the column with the times, or the number of the row
     """
@@ -95,7 +104,9 @@ class OwnData(OwnFile):
 
 @dataclass(frozen=True, eq=False)
 class OwnRepresentation(OwnFile):
-    """Blocks (name -> [n, d]) and targets as `infoscope.metrics.representation.report` takes them."""
+    """Blocks (name -> [n, d]) and targets as `infoscope.metrics.representation.report`
+    takes them.
+    """
 
     blocks: dict[str, np.ndarray]
     targets: dict[str, Any]
@@ -104,7 +115,8 @@ class OwnRepresentation(OwnFile):
 
 @dataclass(frozen=True, eq=False)
 class OwnTable(OwnFile):
-    """Columns by name, with their missing values, as `infoscope.metrics.screen` takes them; names of the conditions.
+    """Columns by name, with their missing values, as `infoscope.metrics.screen` takes
+    them; names of the conditions.
 
     time   [n], of series: the column with the times, or the number of the row
     """
@@ -116,7 +128,8 @@ class OwnTable(OwnFile):
 
 @dataclass(frozen=True, eq=False)
 class OwnLabels(OwnFile):
-    """Labels [n] and a data frame of columns x [n, columns] or None, as `metrics.labels.report` takes them.
+    """Labels [n] and a data frame of columns x [n, columns] or None, as
+    `metrics.labels.report` takes them.
 
     rows            places of the items in the file
     n               number of rows in the file
@@ -134,7 +147,9 @@ class OwnLabels(OwnFile):
     @property
     def texts(self) -> list[str]:
         """Text shown for each item: its texts, or else its row."""
-        words = None if self.x is None else self.x.select_dtypes(exclude=["number", "bool"])
+        words = (
+            None if self.x is None else self.x.select_dtypes(exclude=["number", "bool"])
+        )
         if words is None or words.empty:
             return [f"row {row + 1}" for row in self.rows]
         return words.agg(" | ".join, axis=1).tolist()
@@ -159,29 +174,74 @@ SIDES = {
 def options(sides: Mapping[str, str] = SIDES) -> list[click.Option]:
     """The options that say where the data are and what they hold."""
     angles = (
-        "columns that return to their start after a period: orientation:180, phase:2pi, hour:24 (or PREFIX*:PERIOD)"
+        "columns that return to their start after a period: orientation:180, "
+        "phase:2pi, hour:24 (or PREFIX*:PERIOD)"
     )
     names = {
-        **{side: f"columns, with commas between ({which})" for side, which in sides.items()},
+        **{
+            side: f"columns, with commas between ({which})"
+            for side, which in sides.items()
+        },
         "continuous": "columns that are numbers (or PREFIX*)",
         "discrete": "columns that are categories (or PREFIX*)",
     }
     data_options = [
-        option("data", default="", help="a .csv, .xlsx, .parquet or .npz, or examples/NAME: genes, spikes, survey"),
-        *(option(name, default="", metavar="NAMES", help=text) for name, text in names.items()),
-        option("groups", default="", metavar="NAME", help="column: rows of equal value depend on another"),
+        option(
+            "data",
+            default="",
+            help="a .csv, .xlsx, .parquet or .npz, or examples/NAME: genes, spikes, survey",
+        ),
+        *(
+            option(name, default="", metavar="NAMES", help=text)
+            for name, text in names.items()
+        ),
+        option(
+            "groups",
+            default="",
+            metavar="NAME",
+            help="column: rows of equal value depend on another",
+        ),
         option("angles", default="", metavar="NAME:PERIOD", help=angles),
     ]
     if "targets" not in sides:  # represent reads no order of rows
-        data_options.append(option("shuffle", is_flag=True, help="row order is arbitrary; skip the time-series check"))
+        data_options.append(
+            option(
+                "shuffle",
+                is_flag=True,
+                help="row order is arbitrary; skip the time-series check",
+            )
+        )
     return [
         *data_options,
-        option("missing", type=click.Choice(["drop", REFUSE]), default="drop", help="what to do with incomplete rows"),
-        option("header", type=click.IntRange(0), metavar="LINE", help="number of the line with the names; 0: none"),
+        option(
+            "missing",
+            type=click.Choice(["drop", REFUSE]),
+            default="drop",
+            help="what to do with incomplete rows",
+        ),
+        option(
+            "header",
+            type=click.IntRange(0),
+            metavar="LINE",
+            help="number of the line with the names; 0: none",
+        ),
         option("decimal", type=click.Choice([".", ","]), help="sign before decimals"),
-        option("dates", type=click.Choice(["day", "month"]), help="what comes first in 3/4/2020"),
-        option("marks", default="", metavar="TEXTS", help="the texts that are missing values, such as '?,NA'"),
-        option("strict", is_flag=True, help="UTF-8, commas, names in the first line, no missing values"),
+        option(
+            "dates",
+            type=click.Choice(["day", "month"]),
+            help="what comes first in 3/4/2020",
+        ),
+        option(
+            "marks",
+            default="",
+            metavar="TEXTS",
+            help="the texts that are missing values, such as '?,NA'",
+        ),
+        option(
+            "strict",
+            is_flag=True,
+            help="UTF-8, commas, names in the first line, no missing values",
+        ),
     ]
 
 
@@ -202,14 +262,26 @@ def read_options(given: SimpleNamespace) -> ReadOptions:
 
 def announce(given: SimpleNamespace, understood: str) -> None:
     """Prints how the file was read."""
-    print(f"{Path(given.data).name}: {printable(understood)}", file=sys.stderr, flush=True)
+    print(
+        f"{Path(given.data).name}: {printable(understood)}", file=sys.stderr, flush=True
+    )
 
 
 def given_data(given: SimpleNamespace) -> tuple[OwnData, Pairs, bool]:
-    """The data that the command line names, as `diagnose` checks them, whether rows are a series; errors alike."""
+    """The data that the command line names, as `diagnose` checks them, whether rows are
+    a series; errors alike.
+    """
     require_int("--seed", given.seed, 0)
-    names = {option: listed(getattr(given, option)) for option in ("x", "y", "given", *TYPES)}
-    data = read(Path(given.data), **names, groups=given.groups, shuffle=given.shuffle, options=read_options(given))
+    names = {
+        option: listed(getattr(given, option)) for option in ("x", "y", "given", *TYPES)
+    }
+    data = read(
+        Path(given.data),
+        **names,
+        groups=given.groups,
+        shuffle=given.shuffle,
+        options=read_options(given),
+    )
     announce(given, data.understood)
     diagnosis = diagnose(data.x, data.y, groups=data.groups)
     if diagnosis.serial is not None:
@@ -221,9 +293,22 @@ def given_data(given: SimpleNamespace) -> tuple[OwnData, Pairs, bool]:
 def series_options() -> list[click.Option]:
     """The options of two or more series."""
     return [
-        option("time", default="", metavar="NAME", help="column with the times of series (GROUPS: one series each)"),
-        option("series", type=click.Choice(["yes"]), help="rows are series in the order of time"),
-        option("lags", type=click.IntRange(1), help="past values of each series (default: as many as help to predict)"),
+        option(
+            "time",
+            default="",
+            metavar="NAME",
+            help="column with the times of series (GROUPS: one series each)",
+        ),
+        option(
+            "series",
+            type=click.Choice(["yes"]),
+            help="rows are series in the order of time",
+        ),
+        option(
+            "lags",
+            type=click.IntRange(1),
+            help="past values of each series (default: as many as help to predict)",
+        ),
     ]
 
 
@@ -240,10 +325,19 @@ def progress() -> Callable[[float, str], None]:
 
 
 def stem_of(task: str, given: SimpleNamespace) -> Path:
-    """The path of a task's files without suffix: it ends in a hash of the data's path and of the query."""
+    """The path of a task's files without suffix: it ends in a hash of the data's path
+    and of the query.
+    """
     path = Path(given.data)
-    query = [str(path.resolve()), *(f"{name}={getattr(given, name, '')}" for name in QUERY)]
-    query += [f"{name}={getattr(given, name)}" for name in QUERY_OF_SOME if getattr(given, name, "")]
+    query = [
+        str(path.resolve()),
+        *(f"{name}={getattr(given, name, '')}" for name in QUERY),
+    ]
+    query += [
+        f"{name}={getattr(given, name)}"
+        for name in QUERY_OF_SOME
+        if getattr(given, name, "")
+    ]
     digest = hashlib.sha256("\n".join(query).encode()).hexdigest()[:8]
     return FOLDER / file_name(f"{task}-{path.stem}-{digest}")
 
@@ -252,23 +346,37 @@ def conclude(
     experiment: str, given: SimpleNamespace, page: Page, results: Sequence[Result], data: Any,
     params: Mapping[str, object], metrics: Mapping[tuple[str, ...], float], tags: Mapping[str, str] | None = None,
 ) -> None:  # fmt: skip
-    """Prints and saves the results with a page to send, and records one run in MLflow, which begins with the answers.
+    """Prints and saves the results with a page to send, and records one run in MLflow,
+    which begins with the answers.
 
-    data: an OwnData, OwnLabels, OwnRepresentation or OwnTable. Later results have files that end in their name.
-    params: `n`, the number of rows, and others; empty ones are left out. metrics: by the parts of their names
-    (`safe_metric_names`). tags: results in words.
+    data: an OwnData, OwnLabels, OwnRepresentation or OwnTable. Later results have files
+    that end in their name. params: `n`, the number of rows, and others; empty ones are
+    left out. metrics: by the parts of their names (`safe_metric_names`). tags: results
+    in words.
     """
-    from infoscope.tracking.results import record_run  # MLflow takes two seconds to import
+    # MLflow takes two seconds to import
+    from infoscope.tracking.results import record_run
     from infoscope.tracking.ui import shown_at
 
     stem = stem_of(experiment, given)
-    page = replace(page, details={**page.details, "How the file was read": [data.understood]})
+    page = replace(
+        page, details={**page.details, "How the file was read": [data.understood]}
+    )
     paths = present(
-        results, lambda one: stem if one is results[0] else stem.with_name(f"{stem.name}-{one.name}"), stem, page
+        results,
+        lambda one: (
+            stem if one is results[0] else stem.with_name(f"{stem.name}-{one.name}")
+        ),
+        stem,
+        page,
     )
     answers = page.title, ["answer"], [[line] for line in page.answers], ""
     options = {name: getattr(given, name) for name in ("seed", "groups", *TYPES)}
-    params = {name: value for name, value in (params | options).items() if value not in ("", None, False)}
+    params = {
+        name: value
+        for name, value in (params | options).items()
+        if value not in ("", None, False)
+    }
     names = safe_metric_names(metrics)
     recorded = {names[parts]: value for parts, value in metrics.items()}
     tables = [answers, *(result.words for result in results)]
@@ -277,7 +385,10 @@ def conclude(
         run = record_run(experiment, run_name(file["name"], *data.variables), params, recorded, tables, paths,
                          ASKED[experiment], file, tags or {})  # fmt: skip
     except (StoreUnreachable, OSError) as error:
-        print(f"not recorded in MLflow: {printable(error).splitlines()[0]}", file=sys.stderr)
+        print(
+            f"not recorded in MLflow: {printable(error).splitlines()[0]}",
+            file=sys.stderr,
+        )
         return
     print(f"recorded in MLflow: {shown_at(run)}")
 
@@ -303,7 +414,9 @@ def run_name(file: str, x: Sequence[str], y: Sequence[str]) -> str:
 
 
 def file_entry(name: str, data: Any, rows: int) -> dict[str, str]:
-    """The file as a data set of a run, as in `infoscope.tracking.datasets.DataSet.entry`; without its folder."""
+    """The file as a data set of a run, as in
+    `infoscope.tracking.datasets.DataSet.entry`; without its folder.
+    """
     profile = {"num_rows": rows, "read": data.understood}
     return {
         "name": clipped(storable_text(name), NAME_LENGTH),
@@ -328,18 +441,22 @@ def read(
     gaps: bool = False,
     **types: Sequence[str],
 ) -> OwnData:
-    """x and y in a file, by columns of a table or arrays of a .npz; PREFIX*: all columns whose names start with PREFIX
-    and that no other option names. Rows with missing values are left out. shuffle: in random order, the same every
-    time. given: conditions.
-    time: of series. gaps: whether missing values are kept, as gaps of series. types: columns by type, as in `TYPES`.
+    """x and y in a file, by columns of a table or arrays of a .npz; PREFIX*: all
+    columns whose names start with PREFIX and that no other option names. Rows with
+    missing values are left out. shuffle: in random order, the same every time. given:
+    conditions. time: of series. gaps: whether missing values are kept, as gaps of
+    series. types: columns by type, as in `TYPES`.
 
-    Raises InfoscopeError: an unreadable file, an unknown name, a column in two options, free text.
+    Raises InfoscopeError: an unreadable file, an unknown name, a column in two options,
+    free text.
     """
     table = read_file(path, options)
     arrays = table.columns
     y = list(y) or ["y"] * ("y" in arrays)
     if not y:
-        raise UnknownName(f"Y must name what x is measured against, among {_some(arrays)}, got nothing.")
+        raise UnknownName(
+            f"Y must name what x is measured against, among {_some(arrays)}, got nothing."
+        )
     y = _named(y, arrays, {groups, time, *x, *given})
     conditions = _named(given, arrays, {groups, time, *x, *y})
     others = [name for name in arrays if name not in {groups, time, *y, *conditions}]
@@ -352,19 +469,27 @@ def read(
     names = (*x, *y, *conditions)
     wrappers = _wrappers(table, names, names, "X, Y or GIVEN", **types)
     if gaps:
-        complete, rows, understood = _with_gaps(table, names, [name for name in (groups, time) if name], options)
+        complete, rows, understood = _with_gaps(
+            table, names, [name for name in (groups, time) if name], options
+        )
     else:
-        complete, rows, understood = _complete(table, (*names, groups, time), options, shuffle)
+        complete, rows, understood = _complete(
+            table, (*names, groups, time), options, shuffle
+        )
     sides = [_side(part, complete, wrappers) for part in (x, y)]
     if conditions:
         sides.append(_side(conditions, complete, wrappers))
     variables = (tuple(x), tuple(y))
-    data = OwnData(_groups(complete, groups), table.digest, understood, variables, *sides)
+    data = OwnData(
+        _groups(complete, groups), table.digest, understood, variables, *sides
+    )
     moments = np.asarray(complete[time]) if time else rows
     return replace(data, conditions=tuple(conditions), time=moments)
 
 
-def _side(names: Sequence[str], complete: Mapping[str, Any], wrappers: Mapping[str, Wrapper]) -> Any:
+def _side(
+    names: Sequence[str], complete: Mapping[str, Any], wrappers: Mapping[str, Wrapper]
+) -> Any:
     """The columns of a variable: one block, blocks with wrappers, or a data frame."""
     blocks = [_block(name, complete[name], wrappers.get(name)) for name in names]
     if len(blocks) == 1:
@@ -379,7 +504,9 @@ def _require_apart(conditions: Sequence[str], **others: str | Sequence[str]) -> 
     for option_name, names in others.items():
         for name in _as_list(names):
             if name in conditions:
-                raise Conflict(f"GIVEN must name columns that {option_name} does not name, got {name!r}.")
+                raise Conflict(
+                    f"GIVEN must name columns that {option_name} does not name, got {name!r}."
+                )
     repeated = [name for name in conditions if conditions.count(name) > 1]
     if repeated:
         raise Conflict(f"GIVEN must name each column once, got {repeated[0]!r} twice.")
@@ -396,48 +523,69 @@ def read_representation(
     options: ReadOptions = LENIENT,
     **types: Sequence[str],
 ) -> OwnRepresentation:
-    """A representation in a file. x: columns of the block x, or arrays of a .npz, each a block of its own; PREFIX*: the
-    block of the columns or arrays that begin so; default: all that nothing else names. Categories in x become a 0 or 1
-    for each. each: every column is a block. named: the option that names the targets. Rows with missing values are
-    left out.
+    """A representation in a file. x: columns of the block x, or arrays of a .npz, each
+    a block of its own; PREFIX*: the block of the columns or arrays that begin so;
+    default: all that nothing else names. Categories in x become a 0 or 1 for each.
+    each: every column is a block. named: the option that names the targets. Rows with
+    missing values are left out.
 
     Raises InfoscopeError as `read`, and for columns of x that are no numbers.
     """
     table = read_file(path, options)
     arrays = table.columns
     if not targets:
-        raise UnknownName(f"{named} must name the variables that blocks may carry, among {_some(arrays)}, got nothing.")
+        raise UnknownName(
+            f"{named} must name the variables that blocks may carry, among {_some(arrays)}, got nothing."
+        )
     other_names = {*targets, domain, groups}
     words = x or [name for name in arrays if name not in other_names]
     chosen = _x_names(table, words, **{named: targets}, DOMAIN=domain, GROUPS=groups)
-    wrappers = _wrappers(table, (*targets, *chosen), (*targets, *chosen), f"{named} or X", **types)
-    arrays, _, understood = _complete(table, (*targets, *chosen, domain, groups), options)
-    numbers = {name: _numbers(name, arrays[name], wrappers.get(name)) for name in chosen}
+    wrappers = _wrappers(
+        table, (*targets, *chosen), (*targets, *chosen), f"{named} or X", **types
+    )
+    arrays, _, understood = _complete(
+        table, (*targets, *chosen, domain, groups), options
+    )
+    numbers = {
+        name: _numbers(name, arrays[name], wrappers.get(name)) for name in chosen
+    }
     parts: dict[str, list[np.ndarray]] = {}
     for word in words:
         for name in _named([word], table.columns, other_names):
-            is_column = table.is_table and np.ndim(arrays[name]) == 1 and not word.endswith("*")
+            is_column = (
+                table.is_table and np.ndim(arrays[name]) == 1 and not word.endswith("*")
+            )
             block = "x" if is_column else word.removesuffix("*").rstrip("_.-")
             parts.setdefault(name if each else block or "x", []).append(numbers[name])
-    blocks = as_blocks({block: np.column_stack(columns) for block, columns in parts.items()})
+    blocks = as_blocks(
+        {block: np.column_stack(columns) for block, columns in parts.items()}
+    )
     if each and not table.is_table:
-        blocks = {column: values[:, None] for name, block in blocks.items() for column, values in _split(name, block)}
+        blocks = {
+            column: values[:, None]
+            for name, block in blocks.items()
+            for column, values in _split(name, block)
+        }
     aims = {name: _block(name, arrays[name], wrappers.get(name)) for name in targets}
     site = np.asarray(arrays[domain]) if domain else None
     variables = list(blocks), list(aims)
-    return OwnRepresentation(_groups(arrays, groups), table.digest, understood, variables, blocks, aims, site)
+    return OwnRepresentation(
+        _groups(arrays, groups), table.digest, understood, variables, blocks, aims, site
+    )
 
 
 def _numbers(name: str, values: Any, wrapper: Wrapper | None) -> Any:
-    """A column as numbers [n] or [n, d]: a 0 or 1 for each category, cosine and sine of an angle. UnknownName: texts
-    without a wrapper.
+    """A column as numbers [n] or [n, d]: a 0 or 1 for each category, cosine and sine of
+    an angle. UnknownName: texts without a wrapper.
     """
     if wrapper is not None:
         return as_variable(f"column {name!r}", wrapper(values)).as_numbers()
     if not pd.api.types.is_numeric_dtype(values.dtype):
         first = np.asarray(values)[0]
         how = "leave it out, or name it in DISCRETE="
-        raise UnknownName(f"X must name columns of numbers, got {name!r}, whose first row is {first}: {how}.")
+        raise UnknownName(
+            f"X must name columns of numbers, got {name!r}, whose first row is {first}: {how}."
+        )
     return values
 
 
@@ -452,8 +600,9 @@ def read_table(
     time: str = "",
     **types: Sequence[str],
 ) -> OwnTable:
-    """The columns of a table, or of the arrays of a .npz, with their missing values. x: names or PREFIX*; default: all
-    that hold numbers or categories. shuffle, given, time: as in `read`.
+    """The columns of a table, or of the arrays of a .npz, with their missing values. x:
+    names or PREFIX*; default: all that hold numbers or categories. shuffle, given,
+    time: as in `read`.
 
     Raises InfoscopeError: an unreadable file, an unknown name, a column in two options.
     """
@@ -471,25 +620,48 @@ def read_table(
     _require(table, TARGET=target, GROUPS=groups, GIVEN=conditions, X=names, TIME=time)
     _require_apart(conditions, X=chosen, TARGET=target, GROUPS=groups)
     if groups in names:
-        raise UnknownName(f"X and TARGET must name columns that are not in GROUPS, got {groups}.")
-    wrappers = _wrappers(table, names, [*chosen, *targets, *conditions], "X, TARGET or GIVEN", **types)
-    unclear = [name for name in names if name in table.problems and wrappers.get(name) is not Discrete]
+        raise UnknownName(
+            f"X and TARGET must name columns that are not in GROUPS, got {groups}."
+        )
+    wrappers = _wrappers(
+        table, names, [*chosen, *targets, *conditions], "X, TARGET or GIVEN", **types
+    )
+    unclear = [
+        name
+        for name in names
+        if name in table.problems and wrappers.get(name) is not Discrete
+    ]
     names = [name for name in names if name not in unclear]
     understood += [f"left out: {table.problem(name)}" for name in unclear]
     used = [*names, *filter(None, (groups, time))]
     gaps = _gaps(columns, used, options.refuse_missing)
     if gaps.size:
-        counts = ", ".join(f"`{name}` ({count:,})" for name, count in gaps.sum().items())
-        understood.append(f"rows with missing values are left out of the pairs of {counts}")
+        counts = ", ".join(
+            f"`{name}` ({count:,})" for name, count in gaps.sum().items()
+        )
+        understood.append(
+            f"rows with missing values are left out of the pairs of {counts}"
+        )
     nowhere = pd.Series(False, gaps.index)
     has_place = ~gaps.get(groups, nowhere) & ~gaps.get(time, nowhere)
     rows = np.flatnonzero(has_place)
     columns = _rows_of(columns, used, rows, shuffle)
-    typed = {name: wrappers[name](columns[name]) if name in wrappers else columns[name] for name in names}
+    typed = {
+        name: wrappers[name](columns[name]) if name in wrappers else columns[name]
+        for name in names
+    }
     variables = [name for name in typed if name not in (target, *conditions)], targets
     groups_of_rows = _groups(columns, groups)
     moments = np.asarray(columns[time]) if time else rows
-    return OwnTable(groups_of_rows, table.digest, "; ".join(understood), variables, typed, tuple(conditions), moments)
+    return OwnTable(
+        groups_of_rows,
+        table.digest,
+        "; ".join(understood),
+        variables,
+        typed,
+        tuple(conditions),
+        moments,
+    )
 
 
 def read_labels(
@@ -501,15 +673,18 @@ def read_labels(
     has_model: bool = False,
     options: ReadOptions = LENIENT,
 ) -> OwnLabels:
-    """Labels and columns of texts and numbers in a file, whose rows with missing values are left out. x: names or
-    PREFIX*; default: all others, or none with a model of the user's own. discrete: numbers that are categories.
+    """Labels and columns of texts and numbers in a file, whose rows with missing values
+    are left out. x: names or PREFIX*; default: all others, or none with a model of the
+    user's own. discrete: numbers that are categories.
 
     Raises InfoscopeError: an unreadable file, an unknown name, the same column twice.
     """
     table = read_file(path, options)
     arrays = table.columns
     if not target:
-        raise UnknownName(f"TARGET must name the column of labels, among {_some(arrays)}, got nothing.")
+        raise UnknownName(
+            f"TARGET must name the column of labels, among {_some(arrays)}, got nothing."
+        )
     names: list[str] = []
     if x or not has_model:
         words = x or [name for name in arrays if name not in {target, groups}]
@@ -528,11 +703,17 @@ def read_labels(
     )  # fmt: skip
 
 
-def _names_of_items(arrays: Mapping[str, Any], used: set[str], rows: np.ndarray) -> tuple[str, np.ndarray]:
-    """The heading and the names [n] of items: a column of texts or whole numbers without repeats, or the rows."""
+def _names_of_items(
+    arrays: Mapping[str, Any], used: set[str], rows: np.ndarray
+) -> tuple[str, np.ndarray]:
+    """The heading and the names [n] of items: a column of texts or whole numbers
+    without repeats, or the rows.
+    """
     for name in arrays:
         values = pd.Series(list(arrays[name]))
-        is_name = pd.api.types.is_string_dtype(values) or pd.api.types.is_integer_dtype(values)
+        is_name = pd.api.types.is_string_dtype(values) or pd.api.types.is_integer_dtype(
+            values
+        )
         if name in used or not is_name or not values.is_unique:
             continue
         if values.astype(str).str.len().max() <= MAX_NAME:
@@ -552,7 +733,9 @@ def _groups(arrays: Mapping[str, Any], name: str) -> np.ndarray | None:
 
 
 def _split(name: str, values: np.ndarray) -> list[tuple[str, np.ndarray]]:
-    """The columns of an array [n, d], by its name and their number; any other array under its name."""
+    """The columns of an array [n, d], by its name and their number; any other array
+    under its name.
+    """
     if values.ndim != 2:
         return [(name, values)]
     return [(f"{name} {place}", column) for place, column in enumerate(values.T)]
@@ -567,8 +750,9 @@ def _wrappers(
     discrete: Sequence[str] = (),
     angles: Sequence[str] = (),
 ) -> dict[str, Wrapper]:
-    """The wrapper of every column that CONTINUOUS, DISCRETE or ANGLES names; `of`: the options that hold `names`.
-    WrongType, with all problems, unless required columns hold numbers or categories or are named in DISCRETE.
+    """The wrapper of every column that CONTINUOUS, DISCRETE or ANGLES names; `of`: the
+    options that hold `names`. WrongType, with all problems, unless required columns
+    hold numbers or categories or are named in DISCRETE.
     """
     typed = [("CONTINUOUS", word, Continuous) for word in continuous]
     typed += [("DISCRETE", word, Discrete) for word in discrete]
@@ -578,11 +762,19 @@ def _wrappers(
     for option_name, word, wrapper in typed:
         for name in _named([word], names, words):
             if name not in names:
-                raise UnknownName(f"{option_name} must name columns of {of}, got {name!r}.")
+                raise UnknownName(
+                    f"{option_name} must name columns of {of}, got {name!r}."
+                )
             if name in wrappers:
-                raise Conflict(f"ANGLES, CONTINUOUS and DISCRETE must name different columns, got {name!r} twice.")
+                raise Conflict(
+                    f"ANGLES, CONTINUOUS and DISCRETE must name different columns, got {name!r} twice."
+                )
             wrappers[name] = wrapper
-    unclear = [name for name in required if name in table.problems and wrappers.get(name) is not Discrete]
+    unclear = [
+        name
+        for name in required
+        if name in table.problems and wrappers.get(name) is not Discrete
+    ]
     if unclear:
         problems = "; ".join(map(table.problem, unclear))
         raise WrongType(f"{problems}; or DISCRETE= takes texts as categories.")
@@ -590,7 +782,9 @@ def _wrappers(
 
 
 def _angle(word: str) -> tuple[str, Wrapper]:
-    """The name and the wrapper that NAME:PERIOD gives; the period is a number or a multiple of pi, such as 2pi."""
+    """The name and the wrapper that NAME:PERIOD gives; the period is a number or a
+    multiple of pi, such as 2pi.
+    """
     name, _, period = word.rpartition(":")
     factor, pi, after_pi = period.partition("pi")
     try:
@@ -598,23 +792,37 @@ def _angle(word: str) -> tuple[str, Wrapper]:
     except ValueError:
         value = math.nan
     if not name or after_pi or not 0 < value < math.inf:
-        raise OutOfRange(f"ANGLES must be NAME:PERIOD, a period above 0, such as axis:180 or phase:2pi, got {word!r}.")
+        raise OutOfRange(
+            f"ANGLES must be NAME:PERIOD, a period above 0, such as axis:180 or phase:2pi, got {word!r}."
+        )
     return name, partial(Angle, period=value)
 
 
-def _named(words: Sequence[str], names: Collection[str], taken: Collection[str]) -> list[str]:
-    """The columns that words name: PREFIX* those that begin so and are not `taken`, any other word itself."""
+def _named(
+    words: Sequence[str], names: Collection[str], taken: Collection[str]
+) -> list[str]:
+    """The columns that words name: PREFIX* those that begin so and are not `taken`, any
+    other word itself.
+    """
     chosen = []
     for word in words:
         matching = []
         if word.endswith("*") and word not in names:
-            matching = [name for name in names if name.startswith(word[:-1]) and name not in taken]
+            matching = [
+                name
+                for name in names
+                if name.startswith(word[:-1]) and name not in taken
+            ]
         chosen += matching or [word]
     return chosen
 
 
-def _x_names(table: FileTable, x: Sequence[str], **others: str | Sequence[str]) -> list[str]:
-    """The columns that X names. UnknownName: none, one that is not there, or that another option names too."""
+def _x_names(
+    table: FileTable, x: Sequence[str], **others: str | Sequence[str]
+) -> list[str]:
+    """The columns that X names. UnknownName: none, one that is not there, or that
+    another option names too.
+    """
     other_names = set()
     for option_names in others.values():
         other_names.update(_as_list(option_names))
@@ -622,7 +830,9 @@ def _x_names(table: FileTable, x: Sequence[str], **others: str | Sequence[str]) 
     _require(table, X=names, **others)
     doubled = ", ".join(name for name in names if name in other_names)
     if doubled or not names:
-        raise UnknownName(f"X must name columns that no other option names, got {doubled or 'nothing'}.")
+        raise UnknownName(
+            f"X must name columns that no other option names, got {doubled or 'nothing'}."
+        )
     return names
 
 
@@ -642,11 +852,17 @@ def _require(table: FileTable, **given: str | Sequence[str]) -> None:
             got = ", ".join(map(repr, unknown))
             how = f" ({table.summary})" if table.understood else ""
             meant = nearest(unknown[0], arrays)
-            raise UnknownName(f"{option_name} must name columns among {_some(arrays)}, got {got}{how}{meant}")
+            raise UnknownName(
+                f"{option_name} must name columns among {_some(arrays)}, got {got}{how}{meant}"
+            )
         for name in _as_list(names):
             shape = np.shape(arrays[name])
             if len(shape) not in (1, 2) or 0 in shape:
-                images = f": give features of the images, or {name}.reshape(len({name}), -1)" if len(shape) > 2 else ""
+                images = (
+                    f": give features of the images, or {name}.reshape(len({name}), -1)"
+                    if len(shape) > 2
+                    else ""
+                )
                 raise UnknownName(f"{option_name} must name arrays with rows, got {name!r}, which has shape {shape} "
                                   f"and not [n] or [n, d]{images}.")  # fmt: skip
 
@@ -654,8 +870,8 @@ def _require(table: FileTable, **given: str | Sequence[str]) -> None:
 def _complete(
     table: FileTable, names: Sequence[str], options: ReadOptions, shuffle: bool = False
 ) -> tuple[dict[str, Any], np.ndarray, str]:
-    """Columns without the rows in which one is missing, the places of their rows, and how the file was read. Empty
-    names are those of options that are not given.
+    """Columns without the rows in which one is missing, the places of their rows, and
+    how the file was read. Empty names are those of options that are not given.
     """
     names = [name for name in names if name]
     gaps = _gaps(table.columns, names, options.strict or options.refuse_missing)
@@ -672,18 +888,28 @@ def _complete(
 def _with_gaps(
     table: FileTable, names: Sequence[str], places: Sequence[str], options: ReadOptions
 ) -> tuple[dict[str, Any], np.ndarray, str]:
-    """As `_complete`, with the missing values of `names`, without rows in which a column of `places` is missing."""
-    gaps = _gaps(table.columns, [*names, *places], options.strict or options.refuse_missing)
+    """As `_complete`, with the missing values of `names`, without rows in which a
+    column of `places` is missing.
+    """
+    gaps = _gaps(
+        table.columns, [*names, *places], options.strict or options.refuse_missing
+    )
     has_place = ~gaps[gaps.columns.intersection(places)].any(axis=1)
     rows = np.flatnonzero(has_place)
     return _rows_of(table.columns, [*names, *places], rows, False), rows, table.summary
 
 
-def _gaps(arrays: Mapping[str, Any], names: Sequence[str], refuse: bool) -> pd.DataFrame:
-    """Whether a row has a missing value, of columns that have any [n, columns]. MissingValues: any, if refused."""
+def _gaps(
+    arrays: Mapping[str, Any], names: Sequence[str], refuse: bool
+) -> pd.DataFrame:
+    """Whether a row has a missing value, of columns that have any [n, columns].
+    MissingValues: any, if refused.
+    """
     lengths = {len(arrays[name]) for name in names}
     if len(lengths) != 1:
-        raise InvalidInput(f"{', '.join(names)} must have one number of rows, got {sorted(lengths)}.")
+        raise InvalidInput(
+            f"{', '.join(names)} must have one number of rows, got {sorted(lengths)}."
+        )
     gaps = pd.DataFrame(index=range(*lengths))
     for name in names:
         is_missing = np.reshape(pd.isna(arrays[name]), (len(gaps), -1)).any(axis=1)
@@ -692,19 +918,27 @@ def _gaps(arrays: Mapping[str, Any], names: Sequence[str], refuse: bool) -> pd.D
     if refuse and gaps.size:
         counts = [f"column {name!r} must have no missing values, got {count:,} of {len(gaps):,}"
                   for name, count in gaps.sum().items()]  # fmt: skip
-        raise MissingValues(f"{'; '.join(counts)}: leave out these rows, or columns that lack many values.")
+        raise MissingValues(
+            f"{'; '.join(counts)}: leave out these rows, or columns that lack many values."
+        )
     return gaps
 
 
-def _rows_of(arrays: Mapping[str, Any], names: Sequence[str], rows: np.ndarray, shuffle: bool) -> dict[str, Any]:
-    """Some rows of columns by name, if shuffled in a random order that is the same every time."""
+def _rows_of(
+    arrays: Mapping[str, Any], names: Sequence[str], rows: np.ndarray, shuffle: bool
+) -> dict[str, Any]:
+    """Some rows of columns by name, if shuffled in a random order that is the same
+    every time.
+    """
     if shuffle:
         rows = np.random.default_rng(0).permutation(rows)
     return {name: _taken(arrays[name], rows) for name in names}
 
 
 def _taken(values: Any, rows: np.ndarray) -> Any:
-    """Some rows of a column or an array; whole numbers are such again where none is missing."""
+    """Some rows of a column or an array; whole numbers are such again where none is
+    missing.
+    """
     if isinstance(values, np.ndarray):
         return values[rows]
     values = values.iloc[rows].reset_index(drop=True)
@@ -712,14 +946,25 @@ def _taken(values: Any, rows: np.ndarray) -> Any:
 
 
 def _block(name: str, values: Any, wrapper: Wrapper | None) -> Any:
-    """A column or an array without missing values in its wrapper, if any. InfoscopeError: dates, or free text."""
+    """A column or an array without missing values in its wrapper, if any.
+    InfoscopeError: dates, or free text.
+    """
     if isinstance(values, np.ndarray):
-        values = pd.Series(values, name=name) if values.ndim == 1 else pd.DataFrame(values).add_prefix(f"{name} ")
+        values = (
+            pd.Series(values, name=name)
+            if values.ndim == 1
+            else pd.DataFrame(values).add_prefix(f"{name} ")
+        )
     for column in bare_columns(f"column {name!r}", values):
         if wrapper not in (None, Discrete):
             as_floats(f"column {name!r}", column)
-        elif wrapper is None and not isinstance(column, pd.Categorical) and column.dtype.kind not in "biufc":
-            columns("DATA", pd.Series(column, name=name))  # refuses dates, and numbers as texts
+        elif (
+            wrapper is None
+            and not isinstance(column, pd.Categorical)
+            and column.dtype.kind not in "biufc"
+        ):
+            # refuses dates, and numbers as texts
+            columns("DATA", pd.Series(column, name=name))
             distinct = pd.Series(column).nunique()
             if distinct > MAX_DISTINCT_TEXTS * len(column):
                 raise Conflict(f"column {name!r} must hold numbers or categories, got {distinct:,} different texts in "
@@ -729,4 +974,6 @@ def _block(name: str, values: Any, wrapper: Wrapper | None) -> Any:
 
 def _some(names: dict[str, Any]) -> str:
     shown = list(names)[:12]
-    return ", ".join(shown) + (f" and {len(names) - len(shown)} more" if len(names) > len(shown) else "")
+    return ", ".join(shown) + (
+        f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
+    )

@@ -1,8 +1,8 @@
 """Users' files become columns, with a few words on what was understood.
 
-A text takes five steps: bytes, text (its encoding), layout (comment lines, separator), cells and names, typed columns
-(`own_columns`). A workbook becomes text first. Columns of .parquet and .npz files are typed already, but for their
-texts and dates.
+A text takes five steps: bytes, text (its encoding), layout (comment lines, separator),
+cells and names, typed columns (`own_columns`). A workbook becomes text first. Columns
+of .parquet and .npz files are typed already, but for their texts and dates.
 """
 
 import codecs
@@ -21,15 +21,30 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.common.own_columns import MAX_SAMPLE, Conventions, decimal_signs, measurable, typed
+from analysis.common.own_columns import (
+    MAX_SAMPLE,
+    Conventions,
+    decimal_signs,
+    measurable,
+    typed,
+)
 from infoscope import examples
 from infoscope.errors import Conflict, InfoscopeError, InvalidInput, UnreadableFile
-from infoscope.files import read_arrays, read_content, read_parquet, reading, require_size, require_table_size
+from infoscope.files import (
+    read_arrays,
+    read_content,
+    read_parquet,
+    reading,
+    require_size,
+    require_table_size,
+)
 
 ARRAYS, PARQUET, WORKBOOK = ".npz", ".parquet", ".xlsx"
 TEXTS = (".csv", ".tsv", ".txt", ".dat", ".data")  # also with .gz
-EXAMPLES = Path("examples")  # before the name of a table of `infoscope.examples`, in the place of a file
-SEPARATORS = (";", "|", "\t", ",", " ")  # of columns, by preference: commas may be decimal, and blanks part of a text
+# before the name of a table of `infoscope.examples`, in the place of a file
+EXAMPLES = Path("examples")
+# of columns, by preference: commas may be decimal, and blanks part of a text
+SEPARATORS = (";", "|", "\t", ",", " ")
 MAX_LINES = 200  # of a text, from which its separator is found
 MIN_ALIKE = 0.9  # of these lines, with as many fields as most
 MIN_SEQUENCE = 3  # equally spaced numbers that are names of columns, such as years
@@ -58,7 +73,8 @@ LENIENT = ReadOptions()
 
 @dataclass(frozen=True, eq=False)
 class FileTable:
-    """The columns of a table, Series [n] or arrays [n, d], or the arrays of a .npz, by name.
+    """The columns of a table, Series [n] or arrays [n, d], or the arrays of a .npz, by
+    name.
 
     digest      SHA-256 of the file
     understood  what was assumed, in a few words each
@@ -86,7 +102,9 @@ class FileTable:
 
 
 def read_file(path: Path, options: ReadOptions = LENIENT) -> FileTable:
-    """The columns of a file or an example. InfoscopeError: a damaged, ambiguous, empty or too large file."""
+    """The columns of a file or an example. InfoscopeError: a damaged, ambiguous, empty
+    or too large file.
+    """
     if path.parent == EXAMPLES and not path.suffix:
         frame = examples.load(path.name)
         text = frame.to_csv(index=False)
@@ -97,7 +115,9 @@ def read_file(path: Path, options: ReadOptions = LENIENT) -> FileTable:
         value = "nothing" if path == Path() else repr(str(path))
         tables = ", ".join(f"{EXAMPLES}/{name}" for name in examples.TABLES)
         endings = ", ".join([ARRAYS, *TEXTS, WORKBOOK, PARQUET])
-        raise UnreadableFile(f"DATA must be a file ending in {endings}, or one of {tables}, got {value}.")
+        raise UnreadableFile(
+            f"DATA must be a file ending in {endings}, or one of {tables}, got {value}."
+        )
     content = "numpy arrays" if kind == ARRAYS else "columns"
     start = f"DATA must hold {content}, got {str(path)!r}"
     understood: list[str] = []
@@ -112,13 +132,19 @@ def read_file(path: Path, options: ReadOptions = LENIENT) -> FileTable:
                 columns, understood, decimal = _text_columns(path, kind, options)
         digest = digest_of(path)
     except OSError as error:
-        raise UnreadableFile(f"DATA must be a file that can be read, got {str(path)!r}: {error.strerror}.") from None
+        raise UnreadableFile(
+            f"DATA must be a file that can be read, got {str(path)!r}: {error.strerror}."
+        ) from None
     first_column = next(iter(columns.values()), [])
     if kind != ARRAYS and len(first_column) == 0:
-        raise InvalidInput(f"DATA must have rows, got none in {str(path)!r}, only {len(columns)} names of columns.")
+        raise InvalidInput(
+            f"DATA must have rows, got none in {str(path)!r}, only {len(columns)} names of columns."
+        )
     problems: dict[str, str] = {}
     if not options.strict:
-        columns, assumed, problems = _typed_columns(columns, options.conventions, decimal)
+        columns, assumed, problems = _typed_columns(
+            columns, options.conventions, decimal
+        )
         understood += assumed
     return FileTable(columns, kind != ARRAYS, digest, understood, problems)
 
@@ -129,8 +155,12 @@ def digest_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _text_columns(path: Path, kind: str, options: ReadOptions) -> tuple[dict[str, Any], list[str], str]:
-    """The columns of a text or a workbook, of texts if not strict; what was assumed; and the usual decimal sign."""
+def _text_columns(
+    path: Path, kind: str, options: ReadOptions
+) -> tuple[dict[str, Any], list[str], str]:
+    """The columns of a text or a workbook, of texts if not strict; what was assumed;
+    and the usual decimal sign.
+    """
     if kind == WORKBOOK:
         text, understood = _workbook_text(path)
     else:
@@ -166,14 +196,18 @@ def _text_columns(path: Path, kind: str, options: ReadOptions) -> tuple[dict[str
 
 
 def _decoded(content: bytes, strict: bool) -> tuple[str, list[str]]:
-    """A text in UTF-8, UTF-16 with a mark, or else in the encoding of Windows; and which, if it is the last."""
+    """A text in UTF-8, UTF-16 with a mark, or else in the encoding of Windows; and
+    which, if it is the last.
+    """
     has_mark = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
         return content.decode("utf-16" if has_mark else "utf-8-sig"), []
     except UnicodeDecodeError:
         if strict:
             raise
-        return content.decode("cp1252", errors="replace"), ["read as cp1252, since it is not UTF-8"]
+        return content.decode("cp1252", errors="replace"), [
+            "read as cp1252, since it is not UTF-8"
+        ]
 
 
 def _workbook_text(path: Path) -> tuple[str, list[str]]:
@@ -207,12 +241,16 @@ def _strict_columns(path: Path, text: str) -> dict[str, Any]:
     _widths(path, text, ",")
     names = [name for name in next(_fields(text, ",")) if name]
     if len(set(names)) < len(names):
-        raise Conflict(f"columns must have different names, but {mode(names)!r} is there more than once")
+        raise Conflict(
+            f"columns must have different names, but {mode(names)!r} is there more than once"
+        )
     return dict(pd.read_csv(io.StringIO(text)).items())
 
 
 def _separator(lines: Sequence[str]) -> str:
-    """What is between the columns of lines, the first of which may have names; a comma if nothing is."""
+    """What is between the columns of lines, the first of which may have names; a comma
+    if nothing is.
+    """
     text = "\n".join(lines)
     fields: dict[str, int] = {}
     same_as_first: dict[str, int] = {}
@@ -226,7 +264,8 @@ def _separator(lines: Sequence[str]) -> str:
                 same_as_first[separator] = usual
     candidates = same_as_first or fields
     separator = next(iter(candidates), ",")
-    if separator == "\t" and candidates.get(" ", 0) > candidates["\t"]:  # a tab before the last of many numbers
+    # a tab before the last of many numbers
+    if separator == "\t" and candidates.get(" ", 0) > candidates["\t"]:
         return " "
     return separator
 
@@ -240,7 +279,9 @@ def _fields(text: str, separator: str) -> Iterator[list[str]]:
 
 
 def _widths(path: Path, text: str, separator: str) -> list[int]:
-    """The number of fields of every line that is not blank. UnreadableFile: none. OutOfRange: too large a table."""
+    """The number of fields of every line that is not blank. UnreadableFile: none.
+    OutOfRange: too large a table.
+    """
     widths = [len(row) for row in _fields(text, separator)]
     if not widths:
         raise UnreadableFile("it has no rows")
@@ -249,7 +290,9 @@ def _widths(path: Path, text: str, separator: str) -> list[int]:
 
 
 def _cells(path: Path, text: str, separator: str) -> tuple[pd.DataFrame, list[int]]:
-    """Stripped texts [rows, columns], "" where a row is short, and the number of fields of every row."""
+    """Stripped texts [rows, columns], "" where a row is short, and the number of fields
+    of every row.
+    """
     widths = _widths(path, text, separator)
     if separator == " ":
         lines = [" ".join(line.split()) for line in text.split("\n")]
@@ -294,17 +337,25 @@ def _is_header(cells: pd.DataFrame) -> bool:
         return recurring <= texts / 2
     if texts and not recurring and not are_many:
         how = "ARGS='--header 1' or ARGS='--header 0'"
-        raise UnreadableFile(f"its first line, with {numbers[0]}, may hold names or be a row: {how} decides")
+        raise UnreadableFile(
+            f"its first line, with {numbers[0]}, may hold names or be a row: {how} decides"
+        )
     return False
 
 
-def _named(names: list[str], rows: pd.DataFrame) -> tuple[dict[str, pd.Series], list[str]]:
-    """Columns by name, where names and rows may differ by separators at the end or a column of row numbers."""
+def _named(
+    names: list[str], rows: pd.DataFrame
+) -> tuple[dict[str, pd.Series], list[str]]:
+    """Columns by name, where names and rows may differ by separators at the end or a
+    column of row numbers.
+    """
     assumed = []
     beyond = rows.iloc[:, len(names) :]
     is_longer = (beyond != "").any(axis=1)
     first = pd.to_numeric(rows[0], errors="coerce")
-    names_rows = rows[0].is_unique and (first.isna().all() or _is_empty_or_numbering(rows[0]))
+    names_rows = rows[0].is_unique and (
+        first.isna().all() or _is_empty_or_numbering(rows[0])
+    )
     if beyond.shape[1] == 1 and is_longer.all() and names_rows:
         names = ["", *names]
         assumed.append("the first column, without a name, names rows")
@@ -327,7 +378,9 @@ def _named(names: list[str], rows: pd.DataFrame) -> tuple[dict[str, pd.Series], 
             assumed.append(f"another {name!r} is called {unique!r}")
         columns[unique] = texts
     if unnamed:
-        assumed.append(f"{unnamed} columns without a name, empty or row numbers, are left out")
+        assumed.append(
+            f"{unnamed} columns without a name, empty or row numbers, are left out"
+        )
     return columns, assumed
 
 
@@ -338,7 +391,9 @@ def _is_empty_or_numbering(texts: pd.Series) -> bool:
 
 
 def _parquet_columns(path: Path) -> tuple[dict[str, Any], list[str]]:
-    """The columns and the named index of a .parquet file; lists of one length as arrays [n, d]."""
+    """The columns and the named index of a .parquet file; lists of one length as arrays
+    [n, d].
+    """
     frame = read_parquet(path).to_pandas(integer_object_nulls=True)
     if frame.index.names != [None]:
         frame = frame.reset_index()
@@ -364,9 +419,11 @@ def _parquet_columns(path: Path) -> tuple[dict[str, Any], list[str]]:
 def _typed_columns(
     columns: Mapping[str, Any], conventions: Conventions, decimal: str
 ) -> tuple[dict[str, Any], list[str], dict[str, str]]:
-    """Columns of texts and dates with types, what was assumed, and their problems; other columns as they are.
+    """Columns of texts and dates with types, what was assumed, and their problems;
+    other columns as they are.
 
-    decimal: the sign of columns that can be read in two ways, where no other column decides; "": it is not known.
+    decimal: the sign of columns that can be read in two ways, where no other column
+    decides; "": it is not known.
     """
     texts = {}
     for name, values in columns.items():
@@ -388,7 +445,9 @@ def _typed_columns(
             sign = decimal
             if len(signs[name]) == 1:
                 (sign,) = signs[name]
-            column = typed(texts[name], replace(conventions, decimal=conventions.decimal or sign))
+            column = typed(
+                texts[name], replace(conventions, decimal=conventions.decimal or sign)
+            )
             converted[name] = column.values.rename(name)
             assumption = column.understood
             marks.update(column.missing.to_dict())
@@ -409,7 +468,10 @@ def _typed_columns(
 
 def _is_text(values: Any) -> bool:
     """Whether a column has texts and nothing else but missing values."""
-    return np.ndim(values) == 1 and pd.api.types.infer_dtype(values, skipna=True) == "string"
+    return (
+        np.ndim(values) == 1
+        and pd.api.types.infer_dtype(values, skipna=True) == "string"
+    )
 
 
 def _listed(names: Sequence[str]) -> str:

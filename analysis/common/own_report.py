@@ -1,4 +1,6 @@
-"""A report on a user's own data: printed, saved as one CSV, a figure and a page, and recorded as one run."""
+"""A report on a user's own data: printed, saved as one CSV, a figure and a page, and
+recorded as one run.
+"""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -23,16 +25,22 @@ def conclude_report(
     params: Mapping[str, object],
     measures: Collection[str] = (),
 ) -> None:
-    """Prints, saves and records a report as `conclude` does; each of its lists has a file of its own.
+    """Prints, saves and records a report as `conclude` does; each of its lists has a
+    file of its own.
 
     title     what is shown of the data, and in which unit
     measures  names of the numbers that the run has as metrics; default: all
     """
     heading = f"{Path(arguments.data).name}: {title} (n = {report.n:,})"
-    details = {name: content for name, content in report.details.items() if name != DOUBTS}  # in the caption
+    # in the caption
+    details = {
+        name: content for name, content in report.details.items() if name != DOUBTS
+    }
     page = Page(heading, report.answers, details, report.further)
     results = results_of(experiment, report, data.digest)
-    conclude(experiment, arguments, page, results, data, params, metrics_of(report, measures))
+    conclude(
+        experiment, arguments, page, results, data, params, metrics_of(report, measures)
+    )
 
 
 def results_of(experiment: str, report: Report, digest: str) -> list[Result]:
@@ -41,7 +49,11 @@ def results_of(experiment: str, report: Report, digest: str) -> list[Result]:
     def draw(*paths: Path) -> None:
         save(report.plot().figure, paths, 150)
 
-    caption = [f"{report.caption} {report.size}.", *report.doubts, f"SHA-256 of the data: {digest}."]
+    caption = [
+        f"{report.caption} {report.size}.",
+        *report.doubts,
+        f"SHA-256 of the data: {digest}.",
+    ]
     results = [Result(experiment, report.table, report.text, caption, draw)]
     for name, items in report.lists.items():
         if len(items):
@@ -49,9 +61,12 @@ def results_of(experiment: str, report: Report, digest: str) -> list[Result]:
     return results
 
 
-def metrics_of(report: Report, measures: Collection[str] = ()) -> dict[tuple[str, ...], float]:
-    """Value and interval of each number, by what it is of and its name: (..., "MIG"), (..., "MIG_low"); in bits,
-    (..., "richer_bits"), (..., "richer_low_bits"). None of a number without a value.
+def metrics_of(
+    report: Report, measures: Collection[str] = ()
+) -> dict[tuple[str, ...], float]:
+    """Value and interval of each number, by what it is of and its name: (..., "MIG"),
+    (..., "MIG_low"); in bits, (..., "richer_bits"), (..., "richer_low_bits"). None of a
+    number without a value.
     """
     metrics = {}
     for row in report.record:

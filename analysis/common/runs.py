@@ -1,4 +1,6 @@
-"""The runs of a table, from the setting that was started last, and the versions of their code."""
+"""The runs of a table, from the setting that was started last, and the versions of
+their code.
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -7,7 +9,9 @@ import pandas as pd
 
 
 def latest(runs: pd.DataFrame, fields: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
-    """The runs of the version and the values of these fields that were started last, and a note on the others."""
+    """The runs of the version and the values of these fields that were started last,
+    and a note on the others.
+    """
     values = runs[["version", *fields]].astype(object)
     values = values.map(str)  # also of missing values
     settings = values.agg(" ".join, axis=1)
@@ -16,8 +20,12 @@ def latest(runs: pd.DataFrame, fields: Sequence[str]) -> tuple[pd.DataFrame, lis
     return selected, older(runs, selected)
 
 
-def newest(runs: pd.DataFrame, cell: Sequence[str], fields: Sequence[str] = ()) -> tuple[pd.DataFrame, list[str]]:
-    """Of the latest runs the one of every cell that was started last, and a note on the others."""
+def newest(
+    runs: pd.DataFrame, cell: Sequence[str], fields: Sequence[str] = ()
+) -> tuple[pd.DataFrame, list[str]]:
+    """Of the latest runs the one of every cell that was started last, and a note on the
+    others.
+    """
     selected, _ = latest(runs, fields)
     selected = selected.sort_values("start", kind="stable")
     selected = selected.drop_duplicates(list(cell), keep="last")
@@ -32,8 +40,12 @@ def older(runs: pd.DataFrame, selected: pd.DataFrame, what: str = "runs") -> lis
     return [f"Note: {count} older {what} with other settings are left out."]
 
 
-def ordered(frame: pd.DataFrame, by: Sequence[str], **orders: Iterable[Any]) -> pd.DataFrame:
-    """The rows sorted by columns; those in `orders` are sorted by their place there, with other values last."""
+def ordered(
+    frame: pd.DataFrame, by: Sequence[str], **orders: Iterable[Any]
+) -> pd.DataFrame:
+    """The rows sorted by columns; those in `orders` are sorted by their place there,
+    with other values last.
+    """
 
     def places(column: pd.Series) -> pd.Series:
         if column.name not in orders:

@@ -1,4 +1,6 @@
-"""The table of a search: its trials in their order, those that were stopped early included."""
+"""The table of a search: its trials in their order, those that were stopped early
+included.
+"""
 
 import functools
 from collections.abc import Mapping, Sequence
@@ -16,8 +18,12 @@ STOPPED = "stopped"
 SHOWN = 10
 
 
-def trials_of(experiment: str, profile: str, newest: pd.Series, same: Sequence[str]) -> pd.DataFrame:
-    """The trials of a run's search, those stopped early included. same: fields equal in all of them."""
+def trials_of(
+    experiment: str, profile: str, newest: pd.Series, same: Sequence[str]
+) -> pd.DataFrame:
+    """The trials of a run's search, those stopped early included. same: fields equal in
+    all of them.
+    """
     trials = tracking.runs(experiment, profile, finished=False)
     settings = trials[list(same)].astype(object).map(str)
     newest_setting = [str(newest[name]) for name in same]
@@ -28,7 +34,9 @@ def trials_of(experiment: str, profile: str, newest: pd.Series, same: Sequence[s
 
 
 def ranked(trials: pd.DataFrame, *by: str, ascending: bool = False) -> pd.DataFrame:
-    """The trials with their `rank` by these columns, those that were stopped early after the others."""
+    """The trials with their `rank` by these columns, those that were stopped early
+    after the others.
+    """
     is_stopped = trials["outcome"] == STOPPED
     trials = trials.assign(stopped=is_stopped)
     orders = [True] + [ascending] * len(by)
@@ -59,7 +67,9 @@ def best_trials(
         columns += [name, name + ERROR]
     figures = trials.reindex(columns=list(dict.fromkeys(columns)))
     top = figures.head(SHOWN)
-    cells: dict[str, Cells] = {title: top[name].map(_setting_text) for name, title in settings.items()}
+    cells: dict[str, Cells] = {
+        title: top[name].map(_setting_text) for name, title in settings.items()
+    }
     cells["steps"] = _steps_done(top)
     cells["judged"] = (judged, "{:.3f}")
     is_stopped = top["outcome"] == STOPPED
@@ -77,7 +87,14 @@ def best_trials(
     if settings:
         draw = functools.partial(_scatter, trials, settings, judged, yscale)
     text = text_of(top, ["rank"], cells)
-    return Result("best", figures, text, [finding, explanation, *notes], draw, title="The best trials")
+    return Result(
+        "best",
+        figures,
+        text,
+        [finding, explanation, *notes],
+        draw,
+        title="The best trials",
+    )
 
 
 def _setting_text(value: object) -> str:
@@ -92,19 +109,41 @@ def _steps_done(trials: pd.DataFrame) -> pd.Series:
     return text.mask(trials["outcome"] == STOPPED, text + " (stopped)")
 
 
-def _scatter(trials: pd.DataFrame, settings: Mapping[str, str], judged: str, yscale: str, *paths: Path) -> None:
-    """The search criterion by each setting: complete (filled) or stopped early (open). Numbers but the depth are on
-    logarithmic axes.
+def _scatter(
+    trials: pd.DataFrame,
+    settings: Mapping[str, str],
+    judged: str,
+    yscale: str,
+    *paths: Path,
+) -> None:
+    """The search criterion by each setting: complete (filled) or stopped early (open).
+    Numbers but the depth are on logarithmic axes.
     """
     ended = trials["outcome"] == COMPLETE
     size = (max(3, 4 / len(settings)), 3.4)
     ylabel = "criterion at the last judgement"
-    for axis, (column, title) in panel_by_panel(paths, settings.items(), size, ylabel=ylabel, dpi=120, sharey=True):
+    for axis, (column, title) in panel_by_panel(
+        paths, settings.items(), size, ylabel=ylabel, dpi=120, sharey=True
+    ):
         names = in_order(column, trials[column]) if column in NAMES else []
-        places = trials[column].map(names.index) if names else trials[column].astype(float)
-        axis.plot(places[ended], trials.loc[ended, judged], "o", color=BLUE, fillstyle="full", label="to the end")
+        places = (
+            trials[column].map(names.index) if names else trials[column].astype(float)
+        )
         axis.plot(
-            places[~ended], trials.loc[~ended, judged], "o", color=ORANGE, fillstyle="none", label="stopped early"
+            places[ended],
+            trials.loc[ended, judged],
+            "o",
+            color=BLUE,
+            fillstyle="full",
+            label="to the end",
+        )
+        axis.plot(
+            places[~ended],
+            trials.loc[~ended, judged],
+            "o",
+            color=ORANGE,
+            fillstyle="none",
+            label="stopped early",
         )
         is_linear = names or column == "depth"
         axis.set(xlabel=title, yscale=yscale, xscale="linear" if is_linear else "log")

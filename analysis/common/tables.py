@@ -1,4 +1,6 @@
-"""Tables of every analysis: printed with their captions, saved as CSV, LaTeX and a figure, and shown on one page."""
+"""Tables of every analysis: printed with their captions, saved as CSV, LaTeX and a
+figure, and shown on one page.
+"""
 
 import base64
 import csv
@@ -39,7 +41,8 @@ PICTURE = ".png", ".pdf"  # to look at, for papers
 LONGEST_NAME = 200  # of a file, which systems limit to 255 with its suffix
 WIDEST = 250  # characters of a line that is printed
 LONGEST = 1e5  # from here on figures are printed with an exponent
-NUMBER = r"[-+]?\d[\d,.]*(?!\w|-[a-z])"  # what a cell of numbers begins with; names such as 1v1-normal do not
+# what a cell of numbers begins with; names such as 1v1-normal do not
+NUMBER = r"[-+]?\d[\d,.]*(?!\w|-[a-z])"
 FOLDED = 40  # rows beyond which a table of a page is folded
 NO_VALUE = "no value"  # in a cell: not recorded, or not finite
 ERROR = "_error"  # suffix of the column that holds a column's standard error
@@ -59,12 +62,14 @@ class Claim(NamedTuple):
 
 @dataclass(frozen=True)
 class Result:
-    """One table: figures (with `NAME_error` columns), text, caption (its lines), a function that draws it, and claims.
+    """One table: figures (with `NAME_error` columns), text, caption (its lines), a
+    function that draws it, and claims.
 
-    The first line of the caption is the finding: one plain sentence with its uncertainty, which stands before the table
-    wherever it is printed, saved or shown. The other lines explain the table.
-    quotes: rows quote items of the data. beside: the published table to compare with, a name that `published` takes.
-    title: the heading of the table (default: its name).
+    The first line of the caption is the finding: one plain sentence with its
+    uncertainty, which stands before the table wherever it is printed, saved or shown.
+    The other lines explain the table. quotes: rows quote items of the data. beside: the
+    published table to compare with, a name that `published` takes. title: the heading
+    of the table (default: its name).
     """
 
     name: str
@@ -103,7 +108,9 @@ class Result:
 
     @cached_property
     def header(self) -> list[tuple[str, bool]]:
-        """The title of each column, and whether it is right-aligned: any of its cells begins with a number."""
+        """The title of each column, and whether it is right-aligned: any of its cells
+        begins with a number.
+        """
         columns = []
         for title, cells in self.text.T.iterrows():
             has_numbers = cells.astype(str).str.match(NUMBER).any()
@@ -130,8 +137,8 @@ class Result:
 class Page:
     """Contents of a page to send, in addition to its results.
 
-    title: the data's name, what is shown, its unit and n; answers: sentences; details: by title, tables or sentences;
-    further: tables after the first, by title.
+    title: the data's name, what is shown, its unit and n; answers: sentences; details:
+    by title, tables or sentences; further: tables after the first, by title.
     """
 
     title: str
@@ -151,7 +158,9 @@ class Picture:
 
 @dataclass(frozen=True)
 class Saved:
-    """The files of a result, and when gone through, those there are: a result that cannot be drawn has no figure."""
+    """The files of a result, and when gone through, those there are: a result that
+    cannot be drawn has no figure.
+    """
 
     csv: Path
     tex: Path
@@ -165,9 +174,11 @@ class Saved:
 
 @dataclass(frozen=True)
 class Analysis:
-    """The tables of one experiment. options: of its command line, in addition to the profile.
+    """The tables of one experiment. options: of its command line, in addition to the
+    profile.
 
-    analyse: (runs, options) -> results; raises ValueError or LookupError when there is nothing to show.
+    analyse: (runs, options) -> results; raises ValueError or LookupError when there is
+    nothing to show.
     """
 
     experiment: str
@@ -178,7 +189,9 @@ class Analysis:
         """The command that prints and saves the tables; `text`: its help."""
         options = [
             profile_option("the profile whose runs to read, as recorded"),
-            set_option("only the cells of these settings, in files of their own: 'depths=1,2 seeds=0,1'"),
+            set_option(
+                "only the cells of these settings, in files of their own: 'depths=1,2 seeds=0,1'"
+            ),
             *self.options,
         ]
         return command(self.experiment, functools.partial(main, self), options, text)
@@ -201,7 +214,9 @@ def require_writable(stem: Path) -> None:
 
 
 def main(analysis: Analysis, arguments: SimpleNamespace) -> None:
-    """Prints and saves the results of an analysis; of cells chosen by --set, in files whose names hold the settings."""
+    """Prints and saves the results of an analysis; of cells chosen by --set, in files
+    whose names hold the settings.
+    """
     from infoscope.tracking import runs  # MLflow takes two seconds to import
 
     profile = arguments.profile
@@ -211,14 +226,24 @@ def main(analysis: Analysis, arguments: SimpleNamespace) -> None:
         frame = runs(analysis.experiment, profile)
     results = _analysed(analysis, frame, arguments)
     page = Page(f"{analysis.experiment}, profile {profile}")
-    page_stem = FOLDER / file_name("-".join([analysis.experiment, *profile.split(), "tables"]))
-    paths = present(results, lambda result: FOLDER / analysis.stem(profile, result), page_stem, page)
-    if not arguments.set:  # a part of the cells must not replace the table of all in the description of their run
+    page_stem = FOLDER / file_name(
+        "-".join([analysis.experiment, *profile.split(), "tables"])
+    )
+    paths = present(
+        results, lambda result: FOLDER / analysis.stem(profile, result), page_stem, page
+    )
+    # a part of the cells must not replace the table of all in the description of their
+    # run
+    if not arguments.set:
         _publish(analysis.experiment, profile, frame, results, paths)
 
 
-def _runs_of_settings(experiment: str, profile: str, settings: Mapping[str, str]) -> tuple[str, pd.DataFrame]:
-    """The name of a profile with replaced settings, and the finished runs of its cells. LookupError if none has."""
+def _runs_of_settings(
+    experiment: str, profile: str, settings: Mapping[str, str]
+) -> tuple[str, pd.DataFrame]:
+    """The name of a profile with replaced settings, and the finished runs of its cells.
+    LookupError if none has.
+    """
     from infoscope.tracking import runs
     from infoscope.tracking.status import planned
 
@@ -233,8 +258,12 @@ def _runs_of_settings(experiment: str, profile: str, settings: Mapping[str, str]
     return name, frame
 
 
-def _analysed(analysis: Analysis, runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
-    """The results of an analysis. Raises UnknownName for a metric or field that no run has."""
+def _analysed(
+    analysis: Analysis, runs: pd.DataFrame, arguments: SimpleNamespace
+) -> Sequence[Result]:
+    """The results of an analysis. Raises UnknownName for a metric or field that no run
+    has.
+    """
     try:
         return analysis.analyse(runs, arguments)
     except KeyError as error:
@@ -248,11 +277,16 @@ def _analysed(analysis: Analysis, runs: pd.DataFrame, arguments: SimpleNamespace
 
 
 def present(
-    results: Sequence[Result], stem: Callable[[Result], Path], page_stem: Path | None = None, page: Page | None = None
+    results: Sequence[Result],
+    stem: Callable[[Result], Path],
+    page_stem: Path | None = None,
+    page: Page | None = None,
 ) -> list[Path]:
-    """Prints the answers of a page and its results, saves each result at its `stem`, and the page; returns the paths.
+    """Prints the answers of a page and its results, saves each result at its `stem`,
+    and the page; returns the paths.
 
-    With answers only the first result is printed and shown, and `page.further`; `page.details` has the others.
+    With answers only the first result is printed and shown, and `page.further`;
+    `page.details` has the others.
     """
     page = page or Page("")
     for line in page.answers:
@@ -274,8 +308,12 @@ def present(
     return paths
 
 
-def print_result(result: Result, further: Mapping[str, pd.DataFrame] = MappingProxyType({})) -> None:
-    """Prints the finding of a table, the table and further ones, what explains it, and its claims."""
+def print_result(
+    result: Result, further: Mapping[str, pd.DataFrame] = MappingProxyType({})
+) -> None:
+    """Prints the finding of a table, the table and further ones, what explains it, and
+    its claims.
+    """
     print(printable(result.finding))
     show(result.text)
     for title, table in further.items():
@@ -285,8 +323,16 @@ def print_result(result: Result, further: Mapping[str, pd.DataFrame] = MappingPr
         print(printable(line))
 
 
-def _publish(experiment: str, profile: str, runs: pd.DataFrame, results: Sequence[Result], paths: list[Path]) -> None:
-    """Adds tables and their files to the run of the sweep, and prints its address or why it cannot."""
+def _publish(
+    experiment: str,
+    profile: str,
+    runs: pd.DataFrame,
+    results: Sequence[Result],
+    paths: list[Path],
+) -> None:
+    """Adds tables and their files to the run of the sweep, and prints its address or
+    why it cannot.
+    """
     from mlflow.exceptions import MlflowException
 
     from infoscope.tracking import publish
@@ -302,8 +348,12 @@ def _publish(experiment: str, profile: str, runs: pd.DataFrame, results: Sequenc
         print(f"added to the run of the sweep in MLflow: {shown_at(page)}")
 
 
-def readable(results: Sequence[tuple[Result, Path | None]], stem: Path, page: Page) -> Path:
-    """Writes a page to send, STEM.html, of results with their figures; returns its path."""
+def readable(
+    results: Sequence[tuple[Result, Path | None]], stem: Path, page: Page
+) -> Path:
+    """Writes a page to send, STEM.html, of results with their figures; returns its
+    path.
+    """
     pictures = []
     for result, path in results:
         image = base64_of(path) if path else ""
@@ -354,12 +404,19 @@ def base64_of(picture: Path) -> str:
 def render(template: str, **values: object) -> str:
     """A page of analysis/TEMPLATE; in HTML whatever comes from a store is escaped."""
     folder = FileSystemLoader(Path(__file__).parents[1])
-    environment = Environment(loader=folder, autoescape=select_autoescape(), trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(
+        loader=folder,
+        autoescape=select_autoescape(),
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     return environment.get_template(template).render(values)
 
 
 def show(text: pd.DataFrame) -> None:
-    """Prints a table with every cell as it is; its titles have a word a line where the terminal is narrower."""
+    """Prints a table with every cell as it is; its titles have a word a line where the
+    terminal is narrower.
+    """
     console = Console(width=WIDEST, highlight=False, markup=False, emoji=False)
     table = _printed(text, " ")
     if console.measure(table).maximum > shutil.get_terminal_size((WIDEST, 24)).columns:
@@ -376,7 +433,9 @@ def _printed(text: pd.DataFrame, space: str) -> Table:
 
 
 def file_name(text: str) -> str:
-    """A text as a file name: other signs become dashes, and a hash replaces the rest of a long text."""
+    """A text as a file name: other signs become dashes, and a hash replaces the rest of
+    a long text.
+    """
     name = re.sub(r"[^A-Za-z0-9.,_-]+", "-", text).lstrip(".") or "-"
     if len(name) <= LONGEST_NAME:
         return name
@@ -384,11 +443,15 @@ def file_name(text: str) -> str:
 
 
 def save(result: Result, stem: Path) -> Saved:
-    """Writes STEM.csv, STEM.tex and, of a result that can be drawn, STEM.png and for papers STEM.pdf."""
+    """Writes STEM.csv, STEM.tex and, of a result that can be drawn, STEM.png and for
+    papers STEM.pdf.
+    """
     if home() in stem.absolute().parents:
         made_home()
     stem.parent.mkdir(parents=True, exist_ok=True)
-    cells, tex, png, pdf = (stem.parent / (stem.name + suffix) for suffix in (".csv", ".tex", *PICTURE))
+    cells, tex, png, pdf = (
+        stem.parent / (stem.name + suffix) for suffix in (".csv", ".tex", *PICTURE)
+    )
     lines = write_csv(result, cells)
     comments = "".join(f"% {in_latex(line)}\n" for line in lines)
     text = result.text.astype(str).map(in_latex)
@@ -402,7 +465,9 @@ def save(result: Result, stem: Path) -> Saved:
 
 
 def write_csv(result: Result, path: Path) -> list[str]:
-    """Writes the figures of a result, its caption and claims as comments before them; returns those lines."""
+    """Writes the figures of a result, its caption and claims as comments before them;
+    returns those lines.
+    """
     claims = [str(claim) for claim in result.claims]
     lines = "\n".join([result.caption, *claims]).splitlines()
     comments = "".join(f"# {in_csv_comment(line)}\n" for line in lines)
@@ -415,8 +480,12 @@ def write_csv(result: Result, path: Path) -> list[str]:
     return lines
 
 
-def summarise(frame: pd.DataFrame, by: Sequence[str], columns: Sequence[str]) -> pd.DataFrame:
-    """Mean over runs (seeds) of every column and its standard error, by group, with the number of runs."""
+def summarise(
+    frame: pd.DataFrame, by: Sequence[str], columns: Sequence[str]
+) -> pd.DataFrame:
+    """Mean over runs (seeds) of every column and its standard error, by group, with the
+    number of runs.
+    """
     rows = []
     for group, members in frame.groupby(list(by), sort=False, dropna=False):
         row = dict(zip(by, group)) | {"runs": len(members)}
@@ -433,11 +502,15 @@ def with_error(column: str, estimate: Estimate) -> dict[str, float]:
 
 def published(name: str) -> pd.DataFrame:
     """A published table, as committed with its source under analysis/published."""
-    return pd.read_csv(Path(__file__).parents[1] / "published" / f"{name}.csv", comment="#")
+    return pd.read_csv(
+        Path(__file__).parents[1] / "published" / f"{name}.csv", comment="#"
+    )
 
 
 def verdict(low: float, high: float, limit: float = 0.0) -> str:
-    """Whether a figure is below a limit, by its interval; undecided if that contains it or is NaN."""
+    """Whether a figure is below a limit, by its interval; undecided if that contains it
+    or is NaN.
+    """
     if high < limit:
         return "confirmed"
     if low > limit:
@@ -453,11 +526,17 @@ def verdict_of_all(verdicts: Collection[str]) -> str:
     return "confirmed"
 
 
-def difference_claim(statement: str, difference: Estimate, what: str, unit: str) -> Claim:
+def difference_claim(
+    statement: str, difference: Estimate, what: str, unit: str
+) -> Claim:
     """A claim that a paired difference is negative, decided by its 95 % interval."""
     if not math.isfinite(difference.value):
         return Claim(statement, "undecided", f"{what} is not finite in some run.")
-    return Claim(statement, verdict(difference.low, difference.high), f"{what} {with_interval(difference, unit)}.")
+    return Claim(
+        statement,
+        verdict(difference.low, difference.high),
+        f"{what} {with_interval(difference, unit)}.",
+    )
 
 
 def with_interval(mean: Estimate, unit: str = "", form: str = "+.3f") -> str:
@@ -470,17 +549,24 @@ def with_interval(mean: Estimate, unit: str = "", form: str = "+.3f") -> str:
     return f"{value} (95 %: {mean.low:{form}} to {mean.high:{form}}, {mean.n} runs)"
 
 
-def changes_text(changes: Mapping[str, Estimate], unit: str = "", form: str = "+.3f") -> str:
+def changes_text(
+    changes: Mapping[str, Estimate], unit: str = "", form: str = "+.3f"
+) -> str:
     """Changes by name with their unit and 95 % intervals over runs, in words."""
     if all(change.n == 1 for change in changes.values()):
         values = [f"{name} {change.value:{form}}" for name, change in changes.items()]
         text = f"{', '.join(values)} {unit}".rstrip()
         return f"{text} (one run each, no interval)"
-    return "; ".join(f"{name} {with_interval(change, unit, form)}" for name, change in changes.items())
+    return "; ".join(
+        f"{name} {with_interval(change, unit, form)}"
+        for name, change in changes.items()
+    )
 
 
 def plus_minus(value: float, error: float, missing: str = NO_VALUE) -> str:
-    """A figure with its standard error; `missing` if it is not a number, and no error where one run gives none."""
+    """A figure with its standard error; `missing` if it is not a number, and no error
+    where one run gives none.
+    """
     if not math.isfinite(value):
         return missing
     form = ".3f" if abs(value) < LONGEST else ".2e"
@@ -489,7 +575,9 @@ def plus_minus(value: float, error: float, missing: str = NO_VALUE) -> str:
     return f"{value:{form}} ± {error:{form}}"
 
 
-def share_text(hits: int, n: int, form: str = ".0f", missing: str = "no interval") -> str:
+def share_text(
+    hits: int, n: int, form: str = ".0f", missing: str = "no interval"
+) -> str:
     """A share of data sets in per cent, with its 95 % Clopper-Pearson interval."""
     if not n:
         return missing
@@ -497,8 +585,12 @@ def share_text(hits: int, n: int, form: str = ".0f", missing: str = "no interval
     return f"{100 * hits / n:{form}} % ({100 * low:.0f} to {100 * high:.0f})"
 
 
-def plus_minus_column(figures: pd.DataFrame, column: str, missing: str = NO_VALUE) -> list[str]:
-    """The figures of a column with their standard errors (its `NAME_error`), where there are some, to read."""
+def plus_minus_column(
+    figures: pd.DataFrame, column: str, missing: str = NO_VALUE
+) -> list[str]:
+    """The figures of a column with their standard errors (its `NAME_error`), where
+    there are some, to read.
+    """
     values = figures[column]
     errors = figures.get(column + ERROR, [math.nan] * len(values))
     return [plus_minus(value, error, missing) for value, error in zip(values, errors)]
@@ -508,16 +600,24 @@ Cells = str | tuple[str, str] | tuple[str, str, str] | Sequence[Any]
 
 
 def text_of(
-    figures: pd.DataFrame, names: Sequence[str], columns: Mapping[str, Cells], missing: str = NO_VALUE
+    figures: pd.DataFrame,
+    names: Sequence[str],
+    columns: Mapping[str, Cells],
+    missing: str = NO_VALUE,
 ) -> pd.DataFrame:
-    """A table to read: columns of figures as they are, then by title a column, with its standard errors if there
-    are some; a name with a format, and perhaps what stands for a figure that is not finite; or cells.
+    """A table to read: columns of figures as they are, then by title a column, with its
+    standard errors if there are some; a name with a format, and perhaps what stands for
+    a figure that is not finite; or cells.
     """
     text = figures[list(names)].copy()
     for title, cells in columns.items():
         if isinstance(cells, str):
             has_errors = cells + ERROR in figures
-            text[title] = plus_minus_column(figures, cells, missing) if has_errors else figures[cells]
+            text[title] = (
+                plus_minus_column(figures, cells, missing)
+                if has_errors
+                else figures[cells]
+            )
         elif isinstance(cells, tuple):
             name, form, *absent = cells
             values = figures[name]
@@ -537,7 +637,8 @@ def spread(
     missing: str = "-",
     order: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
-    """A table with a column for every value of `columns`, its rows in the order in which `figures` has them.
+    """A table with a column for every value of `columns`, its rows in the order in
+    which `figures` has them.
 
     values  a column, or cells
     order   the values of `columns` that are shown, with their titles
@@ -545,7 +646,9 @@ def spread(
     if not isinstance(values, str):
         figures = figures.assign(_cells=values)
         values = "_cells"
-    wide = figures.pivot(index=list(index), columns=columns, values=values).fillna(missing)
+    wide = figures.pivot(index=list(index), columns=columns, values=values).fillna(
+        missing
+    )
     if order is not None:
         wide = wide[list(order)].rename(columns=order)
     rows = figures[list(index)].drop_duplicates()

@@ -1,4 +1,6 @@
-"""Shared by the analyses of disentanglement: names of scores, values of every evaluation, variance components."""
+"""Shared by the analyses of disentanglement: names of scores, values of every
+evaluation, variance components.
+"""
 
 import math
 import re
@@ -17,23 +19,31 @@ from infoscope.metrics.pid import APART, ROUNDING
 from sweeps.disentanglement.settings import TRAINING, WEIGHTS
 
 PUBLISHED = ("beta_vae", "factor_vae", "mig", "unibound")  # the scores of the paper
-SCORES = {key: REGISTRY[key].label for key in (*PUBLISHED, *REGISTRY) if REGISTRY[key].label}  # the paper's first
+# the paper's first
+SCORES = {
+    key: REGISTRY[key].label for key in (*PUBLISHED, *REGISTRY) if REGISTRY[key].label
+}
 TERMS = {"unique": "U", "redundant": "R", "synergistic": "C"}
 CROSSED = f"The table shows by how much a lower bound is above its upper one: {APART}."
 WHOLE = {  # what is known of all latents together
     key: REGISTRY[key].title + (" (bits)" if REGISTRY[key].unit == "nats" else "")
     for key in ("informativeness", "latent_information", "total_correlation")
 }
-WHERE = {prefix: where for prefix, (_, where) in PLACES.items()}  # of which latent a bound is, by its prefix
+# of which latent a bound is, by its prefix
+WHERE = {prefix: where for prefix, (_, where) in PLACES.items()}
 
 
 def crossed(excess: float, error: float) -> str:
-    """By how much a lower bound is above its upper one, in brackets; "" where it is not."""
+    """By how much a lower bound is above its upper one, in brackets; "" where it is
+    not.
+    """
     return f" (cross by {plus_minus(excess, error)})" if excess > ROUNDING else ""
 
 
 def latest_trainings(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Of each model the trainings of the setting (but for the weight) started last, and a note on the others."""
+    """Of each model the trainings of the setting (but for the weight) started last, and
+    a note on the others.
+    """
     fields = [name for name in TRAINING if name in runs]
     parts = []
     for _, members in runs.groupby("model", sort=False):
@@ -44,7 +54,9 @@ def latest_trainings(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 
 
 def in_bits(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs with the figures of `WHOLE` that are recorded in nats in bits; NaN where they were not measured."""
+    """The runs with the figures of `WHOLE` that are recorded in nats in bits; NaN where
+    they were not measured.
+    """
     converted = {}
     for name in WHOLE:
         is_in_nats = REGISTRY[name].unit == "nats"
@@ -68,7 +80,9 @@ def named(runs: pd.DataFrame) -> pd.Series:
 
 
 def evaluations(runs: pd.DataFrame, score: str) -> np.ndarray:
-    """A score in every evaluation of every run [runs, evaluations]; NaN of a training that diverged."""
+    """A score in every evaluation of every run [runs, evaluations]; NaN of a training
+    that diverged.
+    """
     numbers = []
     for name in runs:
         match = re.fullmatch(rf"evaluation (\d+)/{re.escape(score)}", name)
@@ -79,12 +93,16 @@ def evaluations(runs: pd.DataFrame, score: str) -> np.ndarray:
 
 
 def scores_of(runs: pd.DataFrame) -> dict[str, str]:
-    """The scores that were measured, with their titles; "lib" is the protocol of disentanglement_lib."""
+    """The scores that were measured, with their titles; "lib" is the protocol of
+    disentanglement_lib.
+    """
     return {score: title for score, title in SCORES.items() if score in runs}
 
 
 def better_half(values: np.ndarray) -> np.ndarray:
-    """The rows of [runs, evaluations] with the highest means, half of them (rounded up); those that diverged last."""
+    """The rows of [runs, evaluations] with the highest means, half of them (rounded
+    up); those that diverged last.
+    """
     means = np.nan_to_num(values.mean(axis=1), nan=-np.inf)
     order = np.argsort(-means, kind="stable")
     count = math.ceil(len(values) / 2)
@@ -95,7 +113,9 @@ def made_of(runs: pd.DataFrame) -> str:
     """Data, training, measurement and code behind figures, in a sentence or two."""
     newest = runs.loc[runs["start"].idxmax()]
     steps = " or ".join(f"{count:,}" for count in sorted(set(runs["steps"].dropna())))
-    data = ", ".join(sorted({tags.get("infoscope.data", newest["data"]) for tags in runs["tags"]}))
+    data = ", ".join(
+        sorted({tags.get("infoscope.data", newest["data"]) for tags in runs["tags"]})
+    )
     return (
         f"Profile {newest['profile']}: {data}; {newest['latents']} latents, {steps} steps. Exact "
         f"log-marginals over all images, {newest['draws']:,} draws; BetaVAE by {newest['votes']:,} training votes; "
@@ -105,8 +125,9 @@ def made_of(runs: pd.DataFrame) -> str:
 
 @dataclass(frozen=True)
 class Components:
-    """Variance between trainings and between evaluations (one-way random effects), and the share of the first with its
-    95 % interval (exact for normal effects; Searle 1971). NaN with fewer than two of either.
+    """Variance between trainings and between evaluations (one-way random effects), and
+    the share of the first with its 95 % interval (exact for normal effects; Searle
+    1971). NaN with fewer than two of either.
     """
 
     training: float
@@ -118,7 +139,11 @@ class Components:
     @property
     def verdict(self) -> str:
         """Whether the trainings are more than half of it."""
-        return verdict(-self.high, -self.low, -0.5) if math.isfinite(self.share) else "undecided"
+        return (
+            verdict(-self.high, -self.low, -0.5)
+            if math.isfinite(self.share)
+            else "undecided"
+        )
 
 
 def components(values: np.ndarray) -> Components:

@@ -1,6 +1,8 @@
-"""Figure 3d of Tokui & Sato 2021: which scores fall when a representation is entangled on purpose?
+"""Figure 3d of Tokui & Sato 2021: which scores fall when a representation is entangled
+on purpose?
 
-The evaluations of a training draw the same votes and noise at every strength, so that differences are paired.
+The evaluations of a training draw the same votes and noise at every strength, so that
+differences are paired.
 """
 
 import functools
@@ -25,12 +27,24 @@ from analysis.common.tables import (
     with_error,
     with_interval,
 )
-from analysis.disentanglement._scores import CROSSED, PUBLISHED, SCORES, TERMS, WHERE, WHOLE, crossed, made_of, named
+from analysis.disentanglement._scores import (
+    CROSSED,
+    PUBLISHED,
+    SCORES,
+    TERMS,
+    WHERE,
+    WHOLE,
+    crossed,
+    made_of,
+    named,
+)
 from infoscope.estimators.result import Estimate
 from infoscope.metrics import replicated
 from sweeps.disentanglement.settings import DATA_FIELDS, EFFORT
 
-SHOWN = {name: SCORES[name] for name in PUBLISHED} | {"informativeness": WHOLE["informativeness"]}
+SHOWN = {name: SCORES[name] for name in PUBLISHED} | {
+    "informativeness": WHOLE["informativeness"]
+}
 VOTES = ("beta_vae", "factor_vae")
 SOURCE = ["name", "training_seed", "attack"]
 PLACE = [*SOURCE, "alpha"]
@@ -43,9 +57,14 @@ UNIT = "of the score"
 def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """Scores and bounds by the strength of the attack."""
     runs, left_out = latest(runs, (*DATA_FIELDS, *EFFORT))
-    runs = runs.assign(name=named(runs)).sort_values([*PLACE, "evaluation"], kind="stable")
+    runs = runs.assign(name=named(runs)).sort_values(
+        [*PLACE, "evaluation"], kind="stable"
+    )
     sources = runs[["name", "training_seed"]].drop_duplicates()
-    models = ", ".join(f"{row.name} (seed {row.training_seed})" for row in sources.itertuples(index=False))
+    models = ", ".join(
+        f"{row.name} (seed {row.training_seed})"
+        for row in sources.itertuples(index=False)
+    )
     words = [
         f"Attacked: the best by UniBound of the trainings of vae-zoo, {models}. "
         "Their scores before the attack are biased upwards, for they are the best.",
@@ -56,7 +75,9 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
 
 
 def over_evaluations(runs: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
-    """Mean and standard error over evaluations, a row per training, attack, strength and column."""
+    """Mean and standard error over evaluations, a row per training, attack, strength
+    and column.
+    """
     rows = []
     for group, members in runs.groupby(PLACE, sort=False):
         for column in columns:
@@ -69,7 +90,9 @@ def over_evaluations(runs: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame
 def scores(runs: pd.DataFrame, words: list[str]) -> Result:
     """Figure 3d."""
     figures = over_evaluations(runs, list(SHOWN))
-    text = spread(figures, PLACE, "score", plus_minus_column(figures, "mean"), order=SHOWN).rename(columns=TITLES)
+    text = spread(
+        figures, PLACE, "score", plus_minus_column(figures, "mean"), order=SHOWN
+    ).rename(columns=TITLES)
     falls = {}
     for (name, attack), part in runs.groupby(["name", "attack"], sort=False):
         strongest = part["alpha"].max()
@@ -87,7 +110,9 @@ def scores(runs: pd.DataFrame, words: list[str]) -> Result:
 
 
 def claims(runs: pd.DataFrame) -> list[Claim]:
-    """The paper's claims on figure 3d, for every model, between no and the strongest attack."""
+    """The paper's claims on figure 3d, for every model, between no and the strongest
+    attack.
+    """
     strongest = runs["alpha"].max()
     if runs["alpha"].min() > 0 or strongest == 0:
         return []
@@ -95,11 +120,17 @@ def claims(runs: pd.DataFrame) -> list[Claim]:
     runs = runs.assign(unibound_minus_mig=runs["unibound"] - runs["mig"])
     for (name, attack), members in runs.groupby(["name", "attack"], sort=False):
         where = f"{name}, {attack} attack"
-        falling = ("unibound",) if attack == "redundancy" else (*VOTES, "mig", "unibound")
+        falling = (
+            ("unibound",) if attack == "redundancy" else (*VOTES, "mig", "unibound")
+        )
         for score in falling:
             statement = f"{SHOWN[score]} falls ({where})."
             change = changes(members, strongest, score)
-            claims.append(difference_claim(statement, change, change_name(SHOWN[score], strongest), UNIT))
+            claims.append(
+                difference_claim(
+                    statement, change, change_name(SHOWN[score], strongest), UNIT
+                )
+            )
         if attack == "redundancy":
             claims += redundancy_claims(where, members, strongest)
         change = changes(members, strongest, "informativeness")
@@ -113,16 +144,24 @@ def claims(runs: pd.DataFrame) -> list[Claim]:
 
 
 def redundancy_claims(where: str, runs: pd.DataFrame, strongest: float) -> list[Claim]:
-    """Whether MIG falls less than UniBound under the redundancy attack, and the votes do not fall."""
+    """Whether MIG falls less than UniBound under the redundancy attack, and the votes
+    do not fall.
+    """
     less = changes(runs, strongest, "unibound_minus_mig")
     what = change_name("UniBound - MIG", strongest)
-    claims = [difference_claim(f"MIG falls less than UniBound ({where}).", less, what, UNIT)]
+    claims = [
+        difference_claim(f"MIG falls less than UniBound ({where}).", less, what, UNIT)
+    ]
     for score in VOTES:
         change = changes(runs, strongest, score)
         what = change_name(SHOWN[score], strongest)
-        evidence = f"{what} {with_interval(change)}; a fall is one of at least {FALL:g}."
+        evidence = (
+            f"{what} {with_interval(change)}; a fall is one of at least {FALL:g}."
+        )
         within = verdict(-change.high, -change.low, FALL)
-        claims.append(Claim(f"{SHOWN[score]} does not fall ({where}).", within, evidence))
+        claims.append(
+            Claim(f"{SHOWN[score]} does not fall ({where}).", within, evidence)
+        )
     return claims
 
 
@@ -132,8 +171,12 @@ def change_name(what: str, strongest: float) -> str:
 
 
 def changes(runs: pd.DataFrame, alpha: float, column: str) -> Estimate:
-    """A column at a strength less that at 0, over trainings, or over the evaluations of the only one."""
-    by_strength = runs.pivot(index=["training_seed", "evaluation"], columns="alpha", values=column)
+    """A column at a strength less that at 0, over trainings, or over the evaluations of
+    the only one.
+    """
+    by_strength = runs.pivot(
+        index=["training_seed", "evaluation"], columns="alpha", values=column
+    )
     differences = (by_strength[alpha] - by_strength[0.0]).dropna()
     per_training = differences.groupby(level="training_seed").mean()
     if len(per_training) > 1:
@@ -142,7 +185,9 @@ def changes(runs: pd.DataFrame, alpha: float, column: str) -> Estimate:
 
 
 def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
-    """The bounds of unique, redundant and synergistic information by the strength of the attack."""
+    """The bounds of unique, redundant and synergistic information by the strength of
+    the attack.
+    """
     titles = {}
     columns = []
     for prefix, where in WHERE.items():
@@ -154,13 +199,21 @@ def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
             columns += [f"{bound}_low", f"{bound}_high", f"{bound}_excess"]
     figures = over_evaluations(runs, columns)
     is_excess = figures["score"].str.endswith("_excess")
-    crossings = [crossed(excess, error) for excess, error in zip(figures["mean"], figures["mean_error"])]
+    crossings = [
+        crossed(excess, error)
+        for excess, error in zip(figures["mean"], figures["mean_error"])
+    ]
     means = pd.Series(plus_minus_column(figures, "mean"), figures.index)
     cells = figures.assign(cell=means.mask(is_excess, crossings))
     wide = cells.pivot(index=PLACE, columns="score", values="cell")
     text = pd.DataFrame(index=wide.index)
     for bound, title in titles.items():
-        text[title] = wide[f"{bound}_low"] + " to " + wide[f"{bound}_high"] + wide[f"{bound}_excess"]
+        text[title] = (
+            wide[f"{bound}_low"]
+            + " to "
+            + wide[f"{bound}_high"]
+            + wide[f"{bound}_excess"]
+        )
     text = text.reset_index().rename(columns=TITLES)
     strongest = runs["alpha"].max()
     first = next(iter(titles))
@@ -176,14 +229,24 @@ def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
 
 
 def draw_scores(figures: pd.DataFrame, *paths: Path) -> None:
-    """Scores by the strength of the attack, ± standard error over evaluations; a panel per training and attack."""
+    """Scores by the strength of the attack, ± standard error over evaluations; a panel
+    per training and attack.
+    """
     groups = figures.groupby(SOURCE, sort=False)
     across = figures["attack"].nunique()
-    panels = panel_by_panel(paths, groups, (4.4, 3), (1.2, 0), across, "score", dpi=130, sharey=True)
+    panels = panel_by_panel(
+        paths, groups, (4.4, 3), (1.2, 0), across, "score", dpi=130, sharey=True
+    )
     for axis, ((name, seed, attack), part) in panels:
         for score, line, mark in lines(part, "score"):
             axis.errorbar(
-                line["alpha"], line["mean"], line["mean_error"], markersize=4, capsize=2, label=SHOWN[score], **mark
+                line["alpha"],
+                line["mean"],
+                line["mean_error"],
+                markersize=4,
+                capsize=2,
+                label=SHOWN[score],
+                **mark,
             )
         axis.set_title(f"{name} (seed {seed}), {attack}", fontsize="medium")
         axis.set(xlabel="alpha", ylim=(-0.02, 1.02))

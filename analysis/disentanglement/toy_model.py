@@ -1,7 +1,8 @@
 """Table 1 of Tokui & Sato 2021: are its printed formulas right?
 
-Two of the printed formulas are wrong: MIG under the redundancy attack for two and three factors, and the upper bound of
-the unique information under the synergy attack. The exact values follow from Eq. 7; estimates check them.
+Two of the printed formulas are wrong: MIG under the redundancy attack for two and three
+factors, and the upper bound of the unique information under the synergy attack. The
+exact values follow from Eq. 7; estimates check them.
 """
 
 import functools
@@ -72,15 +73,21 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
 
 
 def table1(runs: pd.DataFrame, words: list[str]) -> Result:
-    """One row per score, attack, number of factors and strength: printed, exact and estimated; bits."""
+    """One row per score, attack, number of factors and strength: printed, exact and
+    estimated; bits.
+    """
     rows = []
     for (attack, factors, alpha, noise), members in runs.groupby(CELL, sort=False):
         rows += compared(attack, int(factors), float(noise), float(alpha), members)
-    attacked = runs.loc[runs["attack"] != "none", ["attack", "factors", "noise"]].drop_duplicates()
+    attacked = runs.loc[
+        runs["attack"] != "none", ["attack", "factors", "noise"]
+    ].drop_duplicates()
     for attack, factors, noise in attacked.itertuples(index=False, name=None):
         rows += compared(attack, int(factors), float(noise), math.inf, runs[:0])
     figures = pd.DataFrame(rows)
-    figures = ordered(figures, ["score", "attack", "factors", "alpha"], attack=ATTACKS).reset_index(drop=True)
+    figures = ordered(
+        figures, ["score", "attack", "factors", "alpha"], attack=ATTACKS
+    ).reset_index(drop=True)
     error = figures["printed"] - figures["exact"]
     is_wrong = error.abs() > NOTHING
     strongest = figures.loc[np.isfinite(figures["alpha"]), "alpha"].max()
@@ -90,7 +97,9 @@ def table1(runs: pd.DataFrame, words: list[str]) -> Result:
         "alpha": ("alpha", "{:g}"),
         "printed": ("printed", "{:.3f}"),
         "exact": ("exact", "{:.3f}"),
-        "printed - exact": error[shown.index].map("{:+.3f}".format).where(is_wrong, "-"),
+        "printed - exact": error[shown.index]
+        .map("{:+.3f}".format)
+        .where(is_wrong, "-"),
         "estimated": "estimated",
     }
     text = text_of(shown, ["score", "attack", "factors"], columns, "-")
@@ -105,13 +114,25 @@ def table1(runs: pd.DataFrame, words: list[str]) -> Result:
     ]
     for (score, attack), members in wrong.groupby(["score", "attack"]):
         factors = ", ".join(str(count) for count in sorted(set(members["factors"])))
-        caption.append(f"Printed and exact differ: {SCORES[score]} under the {attack} attack, factors {factors}.")
+        caption.append(
+            f"Printed and exact differ: {SCORES[score]} under the {attack} attack, factors {factors}."
+        )
     draw_scores = functools.partial(draw, figures)
     title = "Printed and exact values"
-    return Result("table1", figures, text, [*caption, *words], draw_scores, claims(figures), title=title)
+    return Result(
+        "table1",
+        figures,
+        text,
+        [*caption, *words],
+        draw_scores,
+        claims(figures),
+        title=title,
+    )
 
 
-def compared(attack: str, factors: int, noise: float, alpha: float, runs: pd.DataFrame) -> list[dict]:
+def compared(
+    attack: str, factors: int, noise: float, alpha: float, runs: pd.DataFrame
+) -> list[dict]:
     """The rows of one setting."""
     rows = []
     for score, value in exact(attack, factors, noise, alpha).items():
@@ -138,26 +159,61 @@ def claims(figures: pd.DataFrame) -> list[Claim]:
     """The paper's claims on table 1, decided by exact values."""
     limits = figures[np.isinf(figures["alpha"])]
 
-    def claim(score: str, attack: str, falls: bool, statement: str, least: int = 2) -> list[Claim]:
-        is_meant = (limits["score"] == score) & (limits["attack"] == attack) & (limits["factors"] >= least)
+    def claim(
+        score: str, attack: str, falls: bool, statement: str, least: int = 2
+    ) -> list[Claim]:
+        is_meant = (
+            (limits["score"] == score)
+            & (limits["attack"] == attack)
+            & (limits["factors"] >= least)
+        )
         rows = limits[is_meant]
         if rows.empty:
             return []
         has_fallen = rows["exact"] < NOTHING
         verdict = "confirmed" if (has_fallen == falls).all() else "contradicted"
-        values = ", ".join(f"{row.exact:.3f} (K = {row.factors})" for row in rows.itertuples())
-        return [Claim(statement, verdict, f"exact limit of alpha to infinity, bits: {values}.")]
+        values = ", ".join(
+            f"{row.exact:.3f} (K = {row.factors})" for row in rows.itertuples()
+        )
+        return [
+            Claim(
+                statement, verdict, f"exact limit of alpha to infinity, bits: {values}."
+            )
+        ]
 
     return [
-        *claim("unique_low", "redundancy", True, "UniBound falls to 0 under the redundancy attack."),
-        *claim("unique_low", "synergy", True, "UniBound falls to 0 under the synergy attack."),
-        *claim("mig", "redundancy", False, "MIG of more than two latents stays above 0 under redundancy.", least=3),
-        *claim("unique_high", "synergy", False, "The upper bound of unique information is fooled by synergy."),
+        *claim(
+            "unique_low",
+            "redundancy",
+            True,
+            "UniBound falls to 0 under the redundancy attack.",
+        ),
+        *claim(
+            "unique_low",
+            "synergy",
+            True,
+            "UniBound falls to 0 under the synergy attack.",
+        ),
+        *claim(
+            "mig",
+            "redundancy",
+            False,
+            "MIG of more than two latents stays above 0 under redundancy.",
+            least=3,
+        ),
+        *claim(
+            "unique_high",
+            "synergy",
+            False,
+            "The upper bound of unique information is fooled by synergy.",
+        ),
     ]
 
 
 def agreement(runs: pd.DataFrame, words: list[str]) -> Result:
-    """By attack and number of factors, how far estimates are from closed forms, in standard errors."""
+    """By attack and number of factors, how far estimates are from closed forms, in
+    standard errors.
+    """
     rows = []
     for (attack, factors), members in runs.groupby(["attack", "factors"], sort=False):
         compared = members["compared"].sum()
@@ -169,7 +225,9 @@ def agreement(runs: pd.DataFrame, words: list[str]) -> Result:
                 "compared": int(compared),
                 "largest_z": members["largest_z"].max(),
                 "beyond_95": members["beyond_95"].sum() / compared,
-                "largest_without_spread": members["largest_difference_without_spread_nats"].max(),
+                "largest_without_spread": members[
+                    "largest_difference_without_spread_nats"
+                ].max(),
             }
         )
     figures = pd.DataFrame(rows)
@@ -177,7 +235,10 @@ def agreement(runs: pd.DataFrame, words: list[str]) -> Result:
     limit = -float(ndtri(ALARM / 2 / total))
     largest = figures["largest_z"].max()
     without_spread = figures["largest_without_spread"].max() / NATS_PER_BIT
-    columns = {"largest |z|": ("largest_z", "{:.2f}"), "|z| above 1.96": ("beyond_95", "{:.1%}")}
+    columns = {
+        "largest |z|": ("largest_z", "{:.2f}"),
+        "|z| above 1.96": ("beyond_95", "{:.1%}"),
+    }
     text = text_of(figures, ["attack", "factors", "runs", "compared"], columns)
     evidence = f"the largest of {total:,} differences is {largest:.2f} standard errors (limit {limit:.2f})."
     caption = [
@@ -190,22 +251,35 @@ def agreement(runs: pd.DataFrame, words: list[str]) -> Result:
         *words,
     ]
     verdict = "confirmed" if largest < limit else "contradicted"
-    statement = "Monte Carlo estimates by exact log-marginals agree with the closed forms."
-    return Result("agreement", figures, text, caption, None, [Claim(statement, verdict, evidence)])
+    statement = (
+        "Monte Carlo estimates by exact log-marginals agree with the closed forms."
+    )
+    return Result(
+        "agreement", figures, text, caption, None, [Claim(statement, verdict, evidence)]
+    )
 
 
 def decomposition(runs: pd.DataFrame, words: list[str]) -> Result:
-    """By setting the six bounds and the Gaussian decomposition within them, exact; bits."""
+    """By setting the six bounds and the Gaussian decomposition within them, exact;
+    bits.
+    """
     settings = ordered(runs[CELL].drop_duplicates(), CELL, attack=ATTACKS)
     rows = []
     for attack, factors, alpha, noise in settings.itertuples(index=False, name=None):
-        terms = gaussian(attack, int(factors), float(noise), float(alpha)) / NATS_PER_BIT
+        terms = (
+            gaussian(attack, int(factors), float(noise), float(alpha)) / NATS_PER_BIT
+        )
         model = toy.exact(attack, int(factors), float(noise), float(alpha))
         bounds = np.stack([bound.value for bound in model.bounds()]) / NATS_PER_BIT
         low = bounds[::2]
         high = bounds[1::2]
         outside = np.maximum(low - terms, terms - high)
-        row = {"attack": attack, "factors": factors, "alpha": alpha, "outside": outside.max()}
+        row = {
+            "attack": attack,
+            "factors": factors,
+            "alpha": alpha,
+            "outside": outside.max(),
+        }
         best = (np.arange(int(factors)), model.best_latent())
         for number, term in enumerate(TERMS):
             row[f"{term}_low"] = low[number][best].mean()
@@ -218,10 +292,14 @@ def decomposition(runs: pd.DataFrame, words: list[str]) -> Result:
     for term, letter in TERMS.items():
         values = shown[[f"{term}_low", f"{term}_high", f"{term}_gaussian"]]
         values = values.round(9) + 0.0  # no -0.000
-        text[letter] = [f"{low:.3f} to {high:.3f}: {value:.3f}" for low, high, value in values.to_numpy()]
+        text[letter] = [
+            f"{low:.3f} to {high:.3f}: {value:.3f}"
+            for low, high, value in values.to_numpy()
+        ]
     worst = figures["outside"].max()
     evidence = (
-        f"over all pairs of factor and latent in {len(figures)} settings the terms are outside by {worst:.1e} bits."
+        f"over all pairs of factor and latent in {len(figures)} settings the terms "
+        f"are outside by {worst:.1e} bits."
     )
     caption = [
         f"The Gaussian decomposition and the six bounds: {evidence}",
@@ -233,11 +311,20 @@ def decomposition(runs: pd.DataFrame, words: list[str]) -> Result:
     ]
     verdict = "confirmed" if worst < NOTHING else "contradicted"
     statement = "The Gaussian decomposition lies within the six bounds."
-    return Result("decomposition", figures, text, caption, None, [Claim(statement, verdict, evidence)])
+    return Result(
+        "decomposition",
+        figures,
+        text,
+        caption,
+        None,
+        [Claim(statement, verdict, evidence)],
+    )
 
 
 def gaussian(attack: str, factors: int, noise: float, alpha: float) -> np.ndarray:
-    """Unique, redundant and synergistic [3, K, L] of each latent against all others, nats, by the covariance."""
+    """Unique, redundant and synergistic [3, K, L] of each latent against all others,
+    nats, by the covariance.
+    """
     covariance = toy.covariance(attack, factors, noise, alpha)
     latents = np.arange(factors, len(covariance))
     terms = np.empty((3, factors, len(latents)))
@@ -245,19 +332,27 @@ def gaussian(attack: str, factors: int, noise: float, alpha: float) -> np.ndarra
         for place, latent in enumerate(latents):
             others = latents[latents != latent]
             parts = pid.gaussian(covariance, latent, others, factor)
-            terms[:, factor, place] = (parts.unique_a, parts.redundant, parts.synergistic)
+            terms[:, factor, place] = (
+                parts.unique_a,
+                parts.redundant,
+                parts.synergistic,
+            )
     return terms
 
 
 def draw(figures: pd.DataFrame, *paths: Path) -> None:
-    """Scores by attack strength, a panel per attack and score: exact (line), estimated (points), printed (dotted)."""
+    """Scores by attack strength, a panel per attack and score: exact (line), estimated
+    (points), printed (dotted).
+    """
     attacked = figures[(figures["attack"] != "none") & np.isfinite(figures["alpha"])]
     if attacked.empty:
         attacked = figures[figures["attack"] == "none"]
     title = "line: exact; points: estimated ± standard error over seeds; dotted: as printed, where that differs"
     groups = itertools.product(attacked["attack"].unique(), SCORES)
     settings = {"title": title, "dpi": 130, "sharey": True}
-    for axis, (attack, score) in panel_by_panel(paths, groups, (3.6, 2.8), (0, 0.4), len(SCORES), "bits", **settings):
+    for axis, (attack, score) in panel_by_panel(
+        paths, groups, (3.6, 2.8), (0, 0.4), len(SCORES), "bits", **settings
+    ):
         part = attacked[(attacked["attack"] == attack) & (attacked["score"] == score)]
         for factors, line, mark in lines(part, "factors"):
             alpha = line["alpha"]

@@ -1,4 +1,6 @@
-"""Which weight and learning rate disentangle best? The trials of a search, those that were stopped early included."""
+"""Which weight and learning rate disentangle best? The trials of a search, those that
+were stopped early included.
+"""
 
 from collections.abc import Sequence
 from types import SimpleNamespace
@@ -32,10 +34,14 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     by = criterion if criterion in MEASURED else JUDGED
     trials = ranked(trials, by, JUDGED)
     settings = {"weight": "weight", "learning_rate": "learning rate"}
-    searched = [name for name in settings if name in trials and trials[name].nunique() > 1] or ["learning_rate"]
+    searched = [
+        name for name in settings if name in trials and trials[name].nunique() > 1
+    ] or ["learning_rate"]
     settings = {name: settings[name] for name in searched}
     measured = {name: SCORES[name] for name in MEASURED}
-    data = ", ".join(sorted({tags.get("infoscope.data", newest["data"]) for tags in trials["tags"]}))
+    data = ", ".join(
+        sorted({tags.get("infoscope.data", newest["data"]) for tags in trials["tags"]})
+    )
     notes = [
         f"Trials are judged during training by {LABELS[criterion]}. Scores are measured at the end by other draws; ± "
         "is the error of this measurement.",

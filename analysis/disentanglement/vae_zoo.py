@@ -1,4 +1,5 @@
-"""Figures 3a to 3c of Tokui & Sato 2021: which autoencoder disentangles best, and is that due to training?
+"""Figures 3a to 3c of Tokui & Sato 2021: which autoencoder disentangles best, and is
+that due to training?
 
 Also: scores published elsewhere.
 """
@@ -73,13 +74,17 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
         words.append(ESTIMATED)
     diverged = runs[runs["diverged"] > 0]
     if len(diverged) == len(runs):
-        raise ValueError(f"all {len(runs)} trainings diverged; there are no scores to show")
+        raise ValueError(
+            f"all {len(runs)} trainings diverged; there are no scores to show"
+        )
     if len(diverged):
         names = ", ".join(sorted(set(diverged["name"])))
         words.append(f"{len(diverged)} trainings diverged ({names}): no figure.")
     models = list(runs["model"].unique())
     if arguments.model not in models:
-        raise InvalidInput(f"model is {arguments.model!r}; there are runs of {', '.join(models)}")
+        raise InvalidInput(
+            f"model is {arguments.model!r}; there are runs of {', '.join(models)}"
+        )
     return [
         scores(runs, words),
         bounds(runs, words),
@@ -89,18 +94,25 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
 
 
 def with_exact_scores(runs: pd.DataFrame) -> pd.DataFrame:
-    """The trainings whose scores are exact: of models with a density, those that did not diverge."""
+    """The trainings whose scores are exact: of models with a density, those that did
+    not diverge.
+    """
     return runs[~runs["model"].isin(WITHOUT_DENSITY) & (runs["diverged"] == 0)]
 
 
 def scores(runs: pd.DataFrame, words: list[str]) -> Result:
-    """Figure 3a: every score by model, over all trainings and over the better half of them, chosen score by score."""
+    """Figure 3a: every score by model, over all trainings and over the better half of
+    them, chosen score by score.
+    """
     titles = scores_of(runs)
     rows = []
     for name, members in runs.groupby("name", sort=False):
         for score in titles:
             values = evaluations(members, score)
-            for selection, chosen in (("all", values), ("better half", better_half(values))):
+            for selection, chosen in (
+                ("all", values),
+                ("better half", better_half(values)),
+            ):
                 low, median, high = np.percentile(chosen, (25, 50, 75))
                 row = {"name": name, "score": score, "selection": selection}
                 row |= {"trainings": len(chosen), "evaluations": chosen.size}
@@ -109,12 +121,19 @@ def scores(runs: pd.DataFrame, words: list[str]) -> Result:
                 rows.append(row)
     figures = pd.DataFrame(rows)
     means = plus_minus_column(figures, "mean", "-")
-    text = spread(figures, ["name", "selection", "trainings"], "score", means, order=titles)
+    text = spread(
+        figures, ["name", "selection", "trainings"], "score", means, order=titles
+    )
     text["trainings"] = text["trainings"].astype(str) + " (" + text["selection"] + ")"
     text = text.drop(columns="selection").rename(columns={"name": "model"})
-    unibound = figures[(figures["score"] == "unibound") & (figures["selection"] == "all")]
+    unibound = figures[
+        (figures["score"] == "unibound") & (figures["selection"] == "all")
+    ]
     unibound = unibound.dropna(subset="mean").sort_values("mean", ascending=False)
-    ranked = [f"{row['name']} {plus_minus(row['mean'], row['mean_error'])}" for _, row in unibound.iterrows()]
+    ranked = [
+        f"{row['name']} {plus_minus(row['mean'], row['mean_error'])}"
+        for _, row in unibound.iterrows()
+    ]
     caption = [
         f"UniBound, the uniquely held share of H(y), by model: {', '.join(ranked)} (± over trainings).",
         "Mean over trainings ± its standard error. Better half: each score is the mean of its better half of "
@@ -122,7 +141,13 @@ def scores(runs: pd.DataFrame, words: list[str]) -> Result:
         "which diverged or whose latents carry no information.",
         *words,
     ]
-    return Result("scores", figures, text, caption, claims=claims_of_scores(with_exact_scores(runs)))
+    return Result(
+        "scores",
+        figures,
+        text,
+        caption,
+        claims=claims_of_scores(with_exact_scores(runs)),
+    )
 
 
 def claims_of_scores(runs: pd.DataFrame) -> list[Claim]:
@@ -130,14 +155,25 @@ def claims_of_scores(runs: pd.DataFrame) -> list[Claim]:
     if runs.empty:
         return []
     gap = replicated((runs["unibound"] - runs["mig"]).to_numpy())
-    claims = [difference_claim("UniBound is at most MIG.", gap, "UniBound - MIG", UNIT), trend(runs)]
+    claims = [
+        difference_claim("UniBound is at most MIG.", gap, "UniBound - MIG", UNIT),
+        trend(runs),
+    ]
     mig = versus(runs, "factor-vae", "mig")
     if mig is not None:
         statement = "MIG puts FactorVAE above the other models."
-        claims.append(difference_claim(statement, mig, "MIG of the others (mean) - FactorVAE", UNIT))
+        claims.append(
+            difference_claim(
+                statement, mig, "MIG of the others (mean) - FactorVAE", UNIT
+            )
+        )
         unibound = versus(runs, "factor-vae", "unibound", sign=-1.0)
         statement = "UniBound puts FactorVAE below the other models."
-        claims.append(difference_claim(statement, unibound, "UniBound of FactorVAE - the others (mean)", UNIT))
+        claims.append(
+            difference_claim(
+                statement, unibound, "UniBound of FactorVAE - the others (mean)", UNIT
+            )
+        )
     return claims
 
 
@@ -145,10 +181,15 @@ def trend(runs: pd.DataFrame) -> Claim:
     """Spearman's correlation of MIG and UniBound over trainings."""
     statement = "The trend of MIG and UniBound is similar over models and trainings."
     if len(runs) < 4:
-        return Claim(statement, "undecided", f"{len(runs)} trainings are too few for a correlation.")
+        return Claim(
+            statement,
+            "undecided",
+            f"{len(runs)} trainings are too few for a correlation.",
+        )
     ranks = runs[["mig", "unibound"]].rank()
     rho = np.corrcoef(ranks, rowvar=False)[0, 1]
-    margin = 1.96 * 1.03 / math.sqrt(len(runs) - 3)  # of Fisher's z of a rank correlation (Fieller et al. 1957)
+    # of Fisher's z of a rank correlation (Fieller et al. 1957)
+    margin = 1.96 * 1.03 / math.sqrt(len(runs) - 3)
     z = np.arctanh(min(rho, 1 - 1e-9))
     low = np.tanh(z - margin)
     high = np.tanh(z + margin)
@@ -159,8 +200,16 @@ def trend(runs: pd.DataFrame) -> Claim:
     return Claim(statement, verdict(-high, -low, -0.5), evidence)
 
 
-def versus(runs: pd.DataFrame, model: str, column: str, sign: float = 1.0, other: str | None = None) -> Estimate | None:
-    """The mean of the other models (or one) less this one, times sign, paired by seed; None if missing."""
+def versus(
+    runs: pd.DataFrame,
+    model: str,
+    column: str,
+    sign: float = 1.0,
+    other: str | None = None,
+) -> Estimate | None:
+    """The mean of the other models (or one) less this one, times sign, paired by seed;
+    None if missing.
+    """
     by_seed = runs.pivot_table(index="seed", columns="model", values=column)
     others = [name for name in by_seed if name != model and other in (None, name)]
     if model not in by_seed or not others:
@@ -173,24 +222,39 @@ def versus(runs: pd.DataFrame, model: str, column: str, sign: float = 1.0, other
 
 
 def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
-    """Figure 3b: bounds of unique, redundant and synergistic information, shares of H(y)."""
+    """Figure 3b: bounds of unique, redundant and synergistic information, shares of
+    H(y).
+    """
     parts = []
     for _, members in runs.groupby("name", sort=False):
         for prefix, where in WHERE.items():
             for term in TERMS:
                 low = members[f"{prefix}{term}_low"]
                 high = members[f"{prefix}{term}_high"]
-                parts.append(members.assign(where=where, term=term, low=low, high=high, excess=low - high))
-    figures = summarise(pd.concat(parts), ["name", "where", "term"], ["low", "high", "excess", *WHOLE])
+                parts.append(
+                    members.assign(
+                        where=where, term=term, low=low, high=high, excess=low - high
+                    )
+                )
+    figures = summarise(
+        pd.concat(parts), ["name", "where", "term"], ["low", "high", "excess", *WHOLE]
+    )
     columns = {title: column for column, title in WHOLE.items()}
     rows = text_of(figures, ["name", "where", "term"], columns, "-")
-    excess = [crossed(value, error) for value, error in zip(figures["excess"], figures["excess_error"])]
+    excess = [
+        crossed(value, error)
+        for value, error in zip(figures["excess"], figures["excess_error"])
+    ]
     lows = plus_minus_column(figures, "low")
     highs = plus_minus_column(figures, "high")
-    cells = [f"{low} to {high}{crossing}" for low, high, crossing in zip(lows, highs, excess)]
+    cells = [
+        f"{low} to {high}{crossing}" for low, high, crossing in zip(lows, highs, excess)
+    ]
     text = spread(rows, ["name", "where", *columns], "term", cells, order=TERMS)
     text = text.rename(columns={"name": "model", "where": "latent"})
-    unique = figures[(figures["term"] == "unique") & (figures["where"] == figures["where"].iloc[0])]
+    unique = figures[
+        (figures["term"] == "unique") & (figures["where"] == figures["where"].iloc[0])
+    ]
     best = unique.loc[unique["low"].idxmax()]
     caption = [
         f"{best['name']} holds most uniquely: at least {plus_minus(best['low'], best['low_error'])} and at most "
@@ -206,7 +270,9 @@ def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
         caption.append(CROSSED)
     caption += words
     claims = claims_of_bounds(with_exact_scores(runs))
-    return Result("bounds", figures, text, caption, functools.partial(draw_bars, figures), claims)
+    return Result(
+        "bounds", figures, text, caption, functools.partial(draw_bars, figures), claims
+    )
 
 
 def claims_of_bounds(runs: pd.DataFrame) -> list[Claim]:
@@ -221,12 +287,18 @@ def claims_of_bounds(runs: pd.DataFrame) -> list[Claim]:
         improved = versus(runs, "beta-tcvae", f"{term}_low", other="beta-vae")
         if improved is not None:
             what = f"lower bound of {TERMS[term]} of beta-VAE - beta-TCVAE"
-            claims.append(difference_claim(f"Beta-TCVAE has more {word} than beta-VAE.", improved, what, UNIT))
+            claims.append(
+                difference_claim(
+                    f"Beta-TCVAE has more {word} than beta-VAE.", improved, what, UNIT
+                )
+            )
     return claims
 
 
 def trainings(runs: pd.DataFrame, model: str, words: list[str]) -> Result:
-    """Figure 3c: scores of every training of one model, and how much of their variance is training."""
+    """Figure 3c: scores of every training of one model, and how much of their variance
+    is training.
+    """
     chosen = runs[runs["model"] == model]
     titles = scores_of(runs)
     rows = []
@@ -236,7 +308,13 @@ def trainings(runs: pd.DataFrame, model: str, words: list[str]) -> Result:
             row = {"name": name, "seed": seed, "score": score, "evaluations": mean.n}
             rows.append(row | with_error("mean", mean))
     figures = pd.DataFrame(rows)
-    text = spread(figures, ["name", "seed"], "score", plus_minus_column(figures, "mean", "-"), order=titles)
+    text = spread(
+        figures,
+        ["name", "seed"],
+        "score",
+        plus_minus_column(figures, "mean", "-"),
+        order=titles,
+    )
     text = text.rename(columns={"name": "model"}).astype(str)
     parts = {score: components(evaluations(chosen, score)) for score in titles}
     shares = [percent(part.share) for part in parts.values()]
@@ -244,7 +322,9 @@ def trainings(runs: pd.DataFrame, model: str, words: list[str]) -> Result:
     of_paper = {score: part for score, part in parts.items() if score in PUBLISHED}
     intervals = []
     for score, part in of_paper.items():
-        intervals.append(f"{SCORES[score]} {percent(part.share)} ({percent(part.low)} to {percent(part.high)})")
+        intervals.append(
+            f"{SCORES[score]} {percent(part.share)} ({percent(part.low)} to {percent(part.high)})"
+        )
     evidence = "; ".join(intervals)
     caption = [
         f"Share of the variance that is due to training, 95 % interval: {evidence}.",
@@ -262,7 +342,9 @@ def trainings(runs: pd.DataFrame, model: str, words: list[str]) -> Result:
 
 
 def elsewhere(runs: pd.DataFrame, words: list[str]) -> Result:
-    """Scores on dSprites published elsewhere, and ours of the same model with what differs."""
+    """Scores on dSprites published elsewhere, and ours of the same model with what
+    differs.
+    """
     scores = published("dsprites")
     rows = []
     for row in scores[scores["model"].isin(runs["model"])].to_dict("records"):
@@ -276,11 +358,15 @@ def elsewhere(runs: pd.DataFrame, words: list[str]) -> Result:
         rows.append(row | {"runs": len(ours)})
     figures = pd.DataFrame(rows, columns=[*scores, "differs", "ours", "ours_error"])
     is_same = figures["differs"] == ""
-    comparable = ("no: differs in " + figures["differs"]).mask(is_same, "as far as it is stated")
+    comparable = ("no: differs in " + figures["differs"]).mask(
+        is_same, "as far as it is stated"
+    )
     columns = {
         "weight": ("weight", "{:g}", "not stated"),
         "score": figures["score"].map(SCORES),
-        "published": plus_minus_column(figures.rename(columns={"std": "value_error"}), "value"),
+        "published": plus_minus_column(
+            figures.rename(columns={"std": "value_error"}), "value"
+        ),
         "ours": plus_minus_column(figures, "ours", "-"),
         "comparable": comparable,
         "not stated": figures["not_stated"],
@@ -298,7 +384,11 @@ def elsewhere(runs: pd.DataFrame, words: list[str]) -> Result:
 
 def differences(row: dict, ours: pd.Series) -> Iterator[str]:
     """Differences of our setting from a published figure's, as far as it is stated."""
-    if ours["data"] != "dsprites-full" or ours["every_orientation"] > 1 or ours["every_position"] > 1:
+    if (
+        ours["data"] != "dsprites-full"
+        or ours["every_orientation"] > 1
+        or ours["every_position"] > 1
+    ):
         yield f"data ({ours['data']})"
     if ours["resolution"] != 64:
         yield f"resolution ({ours['resolution']})"
@@ -309,7 +399,9 @@ def differences(row: dict, ours: pd.Series) -> Iterator[str]:
 
 
 def draw_bars(figures: pd.DataFrame, *paths: Path) -> None:
-    """Bounds of U, R and C by model: grey up to the lower one, orange from there to the upper one."""
+    """Bounds of U, R and C by model: grey up to the lower one, orange from there to the
+    upper one.
+    """
     places = figures["where"].unique()
     names = list(figures["name"].unique())
     size = (max(7.5, 1.5 * len(names) * len(places) + 1.5), 3.8)
@@ -322,7 +414,12 @@ def draw_bars(figures: pd.DataFrame, *paths: Path) -> None:
                     place = number + 0.27 * (side - 1)
                     draw_bar(axis, place, bars.loc[name, term])
                     axis.annotate(
-                        TERMS[term], (place, 0), (0, -10), textcoords="offset points", ha="center", fontsize=7
+                        TERMS[term],
+                        (place, 0),
+                        (0, -10),
+                        textcoords="offset points",
+                        ha="center",
+                        fontsize=7,
                     )
             axis.set_title(where, fontsize="medium")
             axis.set_xticks(range(len(names)), labels=names, rotation=25, ha="right")
@@ -338,7 +435,15 @@ def draw_bar(axis: Any, place: float, bounds: pd.Series) -> None:
     axis.bar(place, bounds["high"] - low, 0.25, bottom=low, color=ORANGE)
     ends = bounds[["low", "high"]].astype(float)
     errors = bounds[["low_error", "high_error"]].astype(float)
-    axis.errorbar([place - 0.05, place + 0.05], ends, errors, fmt="none", color="black", capsize=1.5, linewidth=0.8)
+    axis.errorbar(
+        [place - 0.05, place + 0.05],
+        ends,
+        errors,
+        fmt="none",
+        color="black",
+        capsize=1.5,
+        linewidth=0.8,
+    )
 
 
 def draw_trainings(runs: pd.DataFrame, *paths: Path) -> None:
@@ -346,10 +451,14 @@ def draw_trainings(runs: pd.DataFrame, *paths: Path) -> None:
     labels = "seed " + runs["seed"].astype(str)
     if runs["name"].nunique() > 1:
         labels = runs["name"] + ", " + labels
-    for axis, score in panel_by_panel(paths, PUBLISHED, (3.2, 3.2), ylabel="score", dpi=130):
+    for axis, score in panel_by_panel(
+        paths, PUBLISHED, (3.2, 3.2), ylabel="score", dpi=130
+    ):
         for place, values in enumerate(evaluations(runs, score)):
             finite = values[np.isfinite(values)]
-            axis.boxplot(finite, positions=[place], widths=0.5, medianprops={"color": "black"})
+            axis.boxplot(
+                finite, positions=[place], widths=0.5, medianprops={"color": "black"}
+            )
         axis.set_title(SCORES[score], fontsize="medium")
         axis.set_xticks(range(len(runs)), labels=labels, rotation=40, ha="right")
         axis.set_ylim(0, 1.02)
@@ -358,5 +467,11 @@ def draw_trainings(runs: pd.DataFrame, *paths: Path) -> None:
 ANALYSIS = Analysis(
     "vae-zoo",
     analyse,
-    [option("model", default="beta-tcvae", help="whose trainings to show (default: beta-tcvae)")],
+    [
+        option(
+            "model",
+            default="beta-tcvae",
+            help="whose trainings to show (default: beta-tcvae)",
+        )
+    ],
 )

@@ -1,4 +1,6 @@
-"""The tables of the neural benchmark: which runs a table is made of, and what its parts have in common."""
+"""The tables of the neural benchmark: which runs a table is made of, and what its parts
+have in common.
+"""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -9,7 +11,14 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.runs import older
-from analysis.common.tables import PAPERS, Claim, Result, plus_minus_column, published, summarise
+from analysis.common.tables import (
+    PAPERS,
+    Claim,
+    Result,
+    plus_minus_column,
+    published,
+    summarise,
+)
 from analysis.mi_benchmark._captions import (
     PUBLISHED,
     cautions,
@@ -22,8 +31,10 @@ from analysis.mi_benchmark._terms import CONSTANT, FIELD_TITLES, GROUP
 from infoscope.errors import InvalidInput
 from sweeps.mi_benchmark.settings import DECODING
 
-KIND = (*GROUP, "encoder", "statistics", "study")  # cells that differ in these need not have the same other fields
-AT_TRUTH = re.compile(" at [^ ]+ bits$")  # in names of metrics: at one true mutual information
+# cells that differ in these need not have the same other fields
+KIND = (*GROUP, "encoder", "statistics", "study")
+# in names of metrics: at one true mutual information
+AT_TRUTH = re.compile(" at [^ ]+ bits$")
 # fields that do not place a cell in a table
 SETTING = (
     "version", "schedule_bits", "steps", "critic", "depth", "width", "batch", "learning_rate", "precision", "sources",
@@ -42,8 +53,8 @@ UNSEEN = {
 class Evidence:
     """The runs behind the tables of one experiment.
 
-    trained, decoded: runs of one setting. rows: those of a table. comparison: notes on how their setting differs from
-    the paper's. left_out: notes on older runs.
+    trained, decoded: runs of one setting. rows: those of a table. comparison: notes on
+    how their setting differs from the paper's. left_out: notes on older runs.
     """
 
     trained: pd.DataFrame
@@ -52,16 +63,30 @@ class Evidence:
     comparison: Sequence[str] = ()
     left_out: Sequence[str] = ()
 
-    def figures(self, by: Sequence[str], columns: Sequence[str], constant: Sequence[str] = CONSTANT) -> pd.DataFrame:
-        """Means by the fields `by` over seeds with standard errors, then the fields of `constant`."""
+    def figures(
+        self,
+        by: Sequence[str],
+        columns: Sequence[str],
+        constant: Sequence[str] = CONSTANT,
+    ) -> pd.DataFrame:
+        """Means by the fields `by` over seeds with standard errors, then the fields of
+        `constant`.
+        """
         constant = [name for name in constant if name in self.rows]
-        averaged = [name for name in columns if name not in constant and not name.startswith(PAPERS)]
+        averaged = [
+            name
+            for name in columns
+            if name not in constant and not name.startswith(PAPERS)
+        ]
         groups = self.rows.groupby(list(by), as_index=False, sort=False)
         means = summarise(self.rows, by, averaged)
         return means.merge(groups[constant].first(), on=list(by), how="left")
 
-    def add_published(self, figures: pd.DataFrame, name: str, on: Sequence[str], **same: object) -> pd.DataFrame:
-        """The figures with those of a published table, matched on `on`; its bias as mean - truth.
+    def add_published(
+        self, figures: pd.DataFrame, name: str, on: Sequence[str], **same: object
+    ) -> pd.DataFrame:
+        """The figures with those of a published table, matched on `on`; its bias as
+        mean - truth.
 
         NaN where the setting of the runs is not the paper's.
         """
@@ -87,8 +112,9 @@ class Evidence:
         beside: str = "",
         title: str = "",
     ) -> Result:
-        """A table. sentences: its finding, then what it has. Its caption also explains ± and the oracle critic,
-        and ends with setting, differences and cautions."""
+        """A table. sentences: its finding, then what it has. Its caption also explains
+        ± and the oracle critic, and ends with setting, differences and cautions.
+        """
         caption = [*sentences, explain_errors(figures)]
         if has_oracle:
             caption.append(explain_oracle(self.rows))
@@ -97,7 +123,9 @@ class Evidence:
         caption += self.comparison
         caption += cautions(self.trained)
         caption += self.left_out
-        return Result(name, figures, text, caption, draw, claims, beside=beside, title=title)
+        return Result(
+            name, figures, text, caption, draw, claims, beside=beside, title=title
+        )
 
     def unseen(self, by: Sequence[str], remarks: Sequence[str] = ()) -> Result:
         """Estimates on unseen pairs and the gap to the training batches."""
@@ -112,7 +140,14 @@ class Evidence:
             "part of the estimate that is due to having trained on the items.",
         ]
         return self.result(
-            "unseen", figures, text, sentences, None, has_oracle=False, remarks=remarks, title="Unseen pairs"
+            "unseen",
+            figures,
+            text,
+            sentences,
+            None,
+            has_oracle=False,
+            remarks=remarks,
+            title="Unseen pairs",
         )
 
 
@@ -120,9 +155,10 @@ class Evidence:
 class Benchmark:
     """How the runs of an experiment become its tables.
 
-    tables: evidence -> results. order: fields by which rows are sorted. axes: fields that differ within a table.
-    decoded_by: fields, besides domain, pool and true MI, of the decoding. setting: the paper's, field -> values.
-    derive: rows -> rows with further fields.
+    tables: evidence -> results. order: fields by which rows are sorted. axes: fields
+    that differ within a table. decoded_by: fields, besides domain, pool and true MI, of
+    the decoding. setting: the paper's, field -> values. derive: rows -> rows with
+    further fields.
     """
 
     tables: Callable[[Evidence], Sequence[Result]]
@@ -132,12 +168,19 @@ class Benchmark:
     setting: Mapping[str, set] = field(default_factory=lambda: PUBLISHED)
     derive: Callable[[pd.DataFrame], pd.DataFrame] = lambda rows: rows
 
-    def __call__(self, runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
+    def __call__(
+        self, runs: pd.DataFrame, arguments: SimpleNamespace
+    ) -> Sequence[Result]:
         """The tables of the runs. Raises ValueError when no run trained a critic."""
         recorded = runs.reindex(columns=["kind", "bound"])
-        is_decoding = (recorded["kind"] == DECODING) | (recorded["bound"] == "posterior")  # before cells had a kind
+        # before cells had a kind
+        is_decoding = (recorded["kind"] == DECODING) | (
+            recorded["bound"] == "posterior"
+        )
         if is_decoding.all():
-            raise InvalidInput(f"kind must not be {DECODING} in all {len(runs)} runs; some must have trained a critic.")
+            raise InvalidInput(
+                f"kind must not be {DECODING} in all {len(runs)} runs; some must have trained a critic."
+            )
         trained, left_out = latest_setting(runs[~is_decoding], self.axes)
         decoded, _ = latest_setting(runs[is_decoding], self.axes)
         rows = rows_by_truth(trained)
@@ -148,9 +191,11 @@ class Benchmark:
         return self.tables(Evidence(trained, decoded, rows, comparison, left_out))
 
 
-def latest_setting(runs: pd.DataFrame, axes: Sequence[str] = ()) -> tuple[pd.DataFrame, list[str]]:
-    """The runs of the setting started last for each kind of cell, and a note on the others. axes: fields that may
-    differ.
+def latest_setting(
+    runs: pd.DataFrame, axes: Sequence[str] = ()
+) -> tuple[pd.DataFrame, list[str]]:
+    """The runs of the setting started last for each kind of cell, and a note on the
+    others. axes: fields that may differ.
     """
     if runs.empty:
         return runs, []
@@ -175,7 +220,9 @@ def true_levels(runs: pd.DataFrame) -> list[float]:
 
 
 def rows_by_truth(runs: pd.DataFrame) -> pd.DataFrame:
-    """One row per run and true MI of its schedule: `true_bits`, and the figures at that truth as columns."""
+    """One row per run and true MI of its schedule: `true_bits`, and the figures at that
+    truth as columns.
+    """
     at_one_truth = [name for name in runs if AT_TRUTH.search(name)]
     parts = []
     for bits in true_levels(runs):
@@ -187,20 +234,28 @@ def rows_by_truth(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def figures_at(runs: pd.DataFrame, bits: float) -> pd.DataFrame:
-    """The runs with the figures of one true MI as columns (`mse_bits2`, ...). Raises ValueError when there are none."""
+    """The runs with the figures of one true MI as columns (`mse_bits2`, ...). Raises
+    ValueError when there are none.
+    """
     ending = f" at {bits:g} bits"
     names = {name: name.removesuffix(ending) for name in runs if name.endswith(ending)}
     if not names:
         levels = ", ".join(f"{value:g}" for value in true_levels(runs))
-        raise ValueError(f"bits must be a true MI of these runs, {levels} bits, got {bits:g} bits.")
+        raise ValueError(
+            f"bits must be a true MI of these runs, {levels} bits, got {bits:g} bits."
+        )
     others = runs.drop(columns=list(names.values()), errors="ignore")
     return others.rename(columns=names)
 
 
-def add_decodable(rows: pd.DataFrame, decoded: pd.DataFrame, on: Sequence[str] = ()) -> pd.DataFrame:
-    """Rows by true MI with the decodable MI of their data (`decodable_bits`, its error) and the error against it.
+def add_decodable(
+    rows: pd.DataFrame, decoded: pd.DataFrame, on: Sequence[str] = ()
+) -> pd.DataFrame:
+    """Rows by true MI with the decodable MI of their data (`decodable_bits`, its error)
+    and the error against it.
 
-    on: further fields of the decoding. Gaussian pairs have an exact truth; NaN where no labels were decoded.
+    on: further fields of the decoding. Gaussian pairs have an exact truth; NaN where no
+    labels were decoded.
     """
     keys = [*GROUP, "true_bits", *on]
     columns = ["decodable_bits", "decodable_bits_error"]
@@ -218,8 +273,12 @@ def add_decodable(rows: pd.DataFrame, decoded: pd.DataFrame, on: Sequence[str] =
     return rows.assign(decodable_mse_bits2=rows["variance_bits2"] + bias**2)
 
 
-def figures_text(figures: pd.DataFrame, by: Sequence[str], titles: Mapping[str, str]) -> pd.DataFrame:
-    """The table to read: the fields of a row, its runs, and figures with their standard errors under their titles."""
+def figures_text(
+    figures: pd.DataFrame, by: Sequence[str], titles: Mapping[str, str]
+) -> pd.DataFrame:
+    """The table to read: the fields of a row, its runs, and figures with their standard
+    errors under their titles.
+    """
     text = figures[[*by, "runs"]].rename(columns=FIELD_TITLES)
     for column, title in titles.items():
         text[title] = figure_text(figures, column)
@@ -227,7 +286,9 @@ def figures_text(figures: pd.DataFrame, by: Sequence[str], titles: Mapping[str, 
 
 
 def figure_text(figures: pd.DataFrame, column: str) -> list[str]:
-    """The figures of a column with their standard errors, where there are some, to read."""
+    """The figures of a column with their standard errors, where there are some, to
+    read.
+    """
     missing = "diverged"
     if column.startswith(PAPERS):
         missing = "-"
@@ -238,15 +299,21 @@ def figure_text(figures: pd.DataFrame, column: str) -> list[str]:
     return plus_minus_column(figures, column, missing)
 
 
-def spread_estimators(long: pd.DataFrame, index: Sequence[str], missing: str) -> pd.DataFrame:
-    """A table with a column for every estimator, from rows with `cell`, sorted by all but the last of `index`."""
+def spread_estimators(
+    long: pd.DataFrame, index: Sequence[str], missing: str
+) -> pd.DataFrame:
+    """A table with a column for every estimator, from rows with `cell`, sorted by all
+    but the last of `index`.
+    """
 
     def places(values: pd.Series) -> pd.Series:
         if values.name != index[0]:
             return values
         return pd.Series(pd.factorize(values)[0], values.index)
 
-    wide = long.pivot_table(index=index, columns="bound", values="cell", aggfunc="first", sort=False)
+    wide = long.pivot_table(
+        index=index, columns="bound", values="cell", aggfunc="first", sort=False
+    )
     rows = long[index].drop_duplicates()
     rows = rows.sort_values(index[:-1], kind="stable", key=places)
     return wide.fillna(missing).reindex(pd.MultiIndex.from_frame(rows)).reset_index()

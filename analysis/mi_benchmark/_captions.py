@@ -13,16 +13,20 @@ EMBEDDED = {
     "digits": "the images are scikit-learn's digits (embedded default), not the published data",
     "generated-sentences": "the text is synthetic, sentences and encoder (embedded default), not the published data",
 }
-TEXT_POOLS = {  # pattern in the name of a pool of texts -> how its items were used before
+# pattern in the name of a pool of texts -> how its items were used before
+TEXT_POOLS = {
     "imdb-(bert|roberta)":
         "20 % of the published embeddings are held out of the training; the paper trains on all of them",
     "generated-sentences|small-|hub:":
         "the encoder of the texts was fine-tuned on the labels of all items, so 'unseen' means unseen by the critic "
         "and by the decoder",
 }  # fmt: skip
-CURVES_ONLY = "The paper prints curves only, so there are no published figures to compare with."
+CURVES_ONLY = (
+    "The paper prints curves only, so there are no published figures to compare with."
+)
 DECODED = (
-    "The decodable MI is a lower bound of what a critic can estimate; its ± is the standard error of the decoding."
+    "The decodable MI is a lower bound of what a critic can estimate; its ± is the "
+    "standard error of the decoding."
 )
 PUBLISHED = {
     "steps": {4000}, "width": {256}, "batch": {64}, "learning_rate": {5e-4}, "sources": {10}, "size": {64},
@@ -34,7 +38,10 @@ def describe_setting(runs: pd.DataFrame) -> str:
     """Profile, training, data and code of the runs, in two sentences."""
 
     def values(name: str) -> str:
-        texts = [f"{value:g}" if isinstance(value, float) else str(value) for value in sorted(set(runs[name]))]
+        texts = [
+            f"{value:g}" if isinstance(value, float) else str(value)
+            for value in sorted(set(runs[name]))
+        ]
         return ", ".join(texts)
 
     is_rounded = "precision" in runs and (runs["precision"] == "bf16").all()
@@ -58,7 +65,9 @@ def explain_errors(figures: pd.DataFrame) -> str:
 
 
 def least_error(figures: pd.DataFrame, by: str, fields: Sequence[str]) -> str:
-    """The least MSE for each value of `by` and the fields that have it, as a sentence: the finding of a table."""
+    """The least MSE for each value of `by` and the fields that have it, as a sentence:
+    the finding of a table.
+    """
     finite = figures.dropna(subset="mse_bits2")
     best = finite.groupby(by, sort=False)["mse_bits2"].idxmin()
     least = []
@@ -72,7 +81,9 @@ def least_error(figures: pd.DataFrame, by: str, fields: Sequence[str]) -> str:
 
 def explain_oracle(runs: pd.DataFrame) -> str:
     """The meaning of the column of the oracle critic."""
-    batches = ", ".join(f"{count:,.0f}" for count in sorted(set(runs["oracle_critic_batches"])))
+    batches = ", ".join(
+        f"{count:,.0f}" for count in sorted(set(runs["oracle_critic_batches"]))
+    )
     return (
         f"The oracle critic is the exact log density ratio at this batch size ({batches} batches, error over batches): "
         "the error that no training removes. A row with a lower score has an unfinished critic, whose error "
@@ -81,7 +92,9 @@ def explain_oracle(runs: pd.DataFrame) -> str:
 
 
 def cautions(runs: pd.DataFrame) -> list[str]:
-    """Notes on runs that trained a critic: embedded data, a nominal truth, diverged steps."""
+    """Notes on runs that trained a critic: embedded data, a nominal truth, diverged
+    steps.
+    """
     pools = sorted(set(runs["pool"]))
     lines = [f"Note: {EMBEDDED[pool]}." for pool in pools if pool in EMBEDDED]
     if set(runs["domain"]) - {"gaussian"}:
@@ -96,12 +109,18 @@ def cautions(runs: pd.DataFrame) -> list[str]:
     steps = int(runs["nonfinite_steps"].sum())
     if steps:
         affected = int((runs["nonfinite_steps"] > 0).sum())
-        lines.append(f"Note: {steps} steps of {affected} runs were not finite; their rows read 'diverged'.")
+        lines.append(
+            f"Note: {steps} steps of {affected} runs were not finite; their rows read 'diverged'."
+        )
     return lines
 
 
-def setting_differences(runs: pd.DataFrame, setting: Mapping[str, set] = PUBLISHED) -> list[str]:
-    """A note on how the runs differ from the paper's; empty if they do not. Shorter schedules are comparable."""
+def setting_differences(
+    runs: pd.DataFrame, setting: Mapping[str, set] = PUBLISHED
+) -> list[str]:
+    """A note on how the runs differ from the paper's; empty if they do not. Shorter
+    schedules are comparable.
+    """
     differing = []
     for name, published in setting.items():
         comparable = set(published)
@@ -112,7 +131,9 @@ def setting_differences(runs: pd.DataFrame, setting: Mapping[str, set] = PUBLISH
         ours = {tuple(value) if isinstance(value, list) else value for value in values}
         others = ours - comparable
         if others:
-            differing.append(f"{name.replace('_', ' ')} {listed(others)} (paper: {listed(published)})")
+            differing.append(
+                f"{name.replace('_', ' ')} {listed(others)} (paper: {listed(published)})"
+            )
     if not differing:
         return []
     return [f"Note: not comparable with the paper: {'; '.join(differing)}."]

@@ -7,16 +7,29 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.common.tables import Claim, difference_claim, verdict, verdict_of_all, with_interval
+from analysis.common.tables import (
+    Claim,
+    difference_claim,
+    verdict,
+    verdict_of_all,
+    with_interval,
+)
 from analysis.mi_benchmark._terms import NOT_DECODED
 from infoscope.estimators.result import Estimate
 from infoscope.metrics import replicated
 
-CELL = ("bound", "true_bits")  # fields of a cell whose figures are compared within a seed
+# fields of a cell whose figures are compared within a seed
+CELL = ("bound", "true_bits")
 
 
-def relative_error(rows: pd.DataFrame, estimate: str = "second_half_mean_bits", truth: str = "true_bits") -> pd.Series:
-    """|estimate / truth - 1|; infinite where the estimate diverged, missing where the truth is."""
+def relative_error(
+    rows: pd.DataFrame,
+    estimate: str = "second_half_mean_bits",
+    truth: str = "true_bits",
+) -> pd.Series:
+    """|estimate / truth - 1|; infinite where the estimate diverged, missing where the
+    truth is.
+    """
     estimates = rows[estimate]
     truths = rows[truth]
     error = (estimates / truths - 1).abs()
@@ -24,10 +37,14 @@ def relative_error(rows: pd.DataFrame, estimate: str = "second_half_mean_bits", 
     return error.mask(truths.isna())
 
 
-def by_data_set(rows: pd.DataFrame, field: str = "domain") -> Iterator[tuple[str, pd.DataFrame]]:
-    """The rows of each value of a field and each data set, by that value, and the data set where there are several.
+def by_data_set(
+    rows: pd.DataFrame, field: str = "domain"
+) -> Iterator[tuple[str, pd.DataFrame]]:
+    """The rows of each value of a field and each data set, by that value, and the data
+    set where there are several.
 
-    A store may hold runs of built-in and of published data under one profile; no figure is a mean over both.
+    A store may hold runs of built-in and of published data under one profile; no figure
+    is a mean over both.
     """
     for (value, pool), part in rows.groupby([field, "pool"], sort=False):
         pools = rows.loc[rows[field] == value, "pool"].nunique()
@@ -35,8 +52,12 @@ def by_data_set(rows: pd.DataFrame, field: str = "domain") -> Iterator[tuple[str
         yield name, part
 
 
-def paired_difference(rows: pd.DataFrame, field: str, first: Any, second: Any, figure: str) -> Estimate | None:
-    """The paired difference of a figure between two values of a field, over common seeds; None without any."""
+def paired_difference(
+    rows: pd.DataFrame, field: str, first: Any, second: Any, figure: str
+) -> Estimate | None:
+    """The paired difference of a figure between two values of a field, over common
+    seeds; None without any.
+    """
     first_rows = rows[rows[field] == first]
     second_rows = rows[rows[field] == second]
     first_mean = _mean_by_seed(first_rows, figure)
@@ -55,10 +76,15 @@ def _mean_by_seed(rows: pd.DataFrame, figure: str) -> pd.Series:
 
 
 def paired_changes(
-    rows: pd.DataFrame, field: str, first: Any, second: Any, figure: str, by: str = "domain"
+    rows: pd.DataFrame,
+    field: str,
+    first: Any,
+    second: Any,
+    figure: str,
+    by: str = "domain",
 ) -> dict[str, Estimate]:
-    """The paired differences of a figure between two values of a field, of each value of `by` and data set that has
-    both.
+    """The paired differences of a figure between two values of a field, of each value
+    of `by` and data set that has both.
     """
     changes = {}
     for name, part in by_data_set(rows, by):
@@ -68,19 +94,34 @@ def paired_changes(
     return changes
 
 
-def paired_claim(statement: str, rows: pd.DataFrame, field: str, first: Any, second: Any, figure: str = "mse_bits2"):
-    """A claim that a figure is lower at the first value of a field than at the second, by pairs of runs."""
+def paired_claim(
+    statement: str,
+    rows: pd.DataFrame,
+    field: str,
+    first: Any,
+    second: Any,
+    figure: str = "mse_bits2",
+):
+    """A claim that a figure is lower at the first value of a field than at the second,
+    by pairs of runs.
+    """
     if figure.startswith("decodable") and rows["decodable_bits"].isna().all():
         return Claim(statement, "undecided", NOT_DECODED)
     difference = paired_difference(rows, field, first, second, figure)
     if difference is None:
-        return Claim(statement, "undecided", f"{first} and {second} were not both run with the same seed.")
+        return Claim(
+            statement,
+            "undecided",
+            f"{first} and {second} were not both run with the same seed.",
+        )
     unit = "bits²" if figure.endswith("bits2") else "bits"
     return difference_claim(statement, difference, f"{first} minus {second}", unit)
 
 
 def verdict_below(values: Sequence[float], limit: float) -> str:
-    """Whether the mean over runs is below a limit, by its 95 % interval; infinite figures: all runs must agree."""
+    """Whether the mean over runs is below a limit, by its 95 % interval; infinite
+    figures: all runs must agree.
+    """
     values = np.asarray(values, dtype=float)
     if len(values) < 2 or np.isnan(values).any():
         return "undecided"
@@ -90,11 +131,21 @@ def verdict_below(values: Sequence[float], limit: float) -> str:
     return verdict(values.min(), values.max(), limit)
 
 
-def limit_claim(statement: str, values: Sequence[float], limit: float, what: str, shown: str = "{:.3f}") -> Claim:
+def limit_claim(
+    statement: str,
+    values: Sequence[float],
+    limit: float,
+    what: str,
+    shown: str = "{:.3f}",
+) -> Claim:
     """A claim that a figure, given once per run (seed), is below a limit."""
     values = np.asarray(values, dtype=float)
     if not len(values) or np.isnan(values).any():
-        return Claim(statement, "undecided", f"{what}: not run, or one of the two is not finite, in some run.")
+        return Claim(
+            statement,
+            "undecided",
+            f"{what}: not run, or one of the two is not finite, in some run.",
+        )
     infinite = np.isinf(values).sum()
     if infinite:
         evidence = f"not finite in {infinite} of {len(values)} runs"
@@ -102,18 +153,29 @@ def limit_claim(statement: str, values: Sequence[float], limit: float, what: str
         mean = replicated(values)
         evidence = with_interval(mean, form=shown.strip("{}:"))
     verdict = verdict_below(values, limit)
-    return Claim(statement, verdict, f"{what}: {evidence}; limit {shown.format(limit)}.")
+    return Claim(
+        statement, verdict, f"{what}: {evidence}; limit {shown.format(limit)}."
+    )
 
 
 def log_ratios(
-    rows: pd.DataFrame, field: str, first: Any, second: Any, figure: str, cell: Sequence[str] = CELL
+    rows: pd.DataFrame,
+    field: str,
+    first: Any,
+    second: Any,
+    figure: str,
+    cell: Sequence[str] = CELL,
 ) -> pd.Series:
-    """By seed, the median over cells of log10(figure at `first` / figure at `second` of a field).
+    """By seed, the median over cells of log10(figure at `first` / figure at `second` of
+    a field).
 
-    Diverged figures are infinite; cells with only one value, or two diverged ones, are left out. May be empty.
+    Diverged figures are infinite; cells with only one value, or two diverged ones, are
+    left out. May be empty.
     """
     filled = rows.fillna({figure: np.inf})
-    wide = filled.pivot_table(index=["seed", *cell], columns=field, values=figure, aggfunc="mean")
+    wide = filled.pivot_table(
+        index=["seed", *cell], columns=field, values=figure, aggfunc="mean"
+    )
     if first not in wide or second not in wide:
         return pd.Series(dtype=float)
     both = wide[[first, second]].dropna()
@@ -133,17 +195,25 @@ def ratio_claim(
     cell: Sequence[str] = CELL,
     at_most: float = 1.0,
 ) -> Claim:
-    """A claim that a figure at `first` is below `at_most` times that at `second`, in the median over cells."""
+    """A claim that a figure at `first` is below `at_most` times that at `second`, in
+    the median over cells.
+    """
     ratios = log_ratios(rows, field, first, second, figure, cell)
     if ratios.empty:
-        return Claim(statement, "undecided", f"{first} and {second} have no cell in common.")
+        return Claim(
+            statement, "undecided", f"{first} and {second} have no cell in common."
+        )
     name = figure.split("_bits")[0].replace("_", " ")
     what = f"log10 of {name}, {first} over {second}, median over cells"
     return limit_claim(statement, ratios, math.log10(at_most), what, "{:+.3f}")
 
 
-def every_claim(statement: str, rows: pd.DataFrame, fields: Sequence[str], figure: str, limit: float) -> Claim:
-    """A claim that a relative figure is below a limit in every cell (combination of fields), by intervals over runs."""
+def every_claim(
+    statement: str, rows: pd.DataFrame, fields: Sequence[str], figure: str, limit: float
+) -> Claim:
+    """A claim that a relative figure is below a limit in every cell (combination of
+    fields), by intervals over runs.
+    """
     if not rows.size:
         return Claim(statement, "undecided", "not run.")
     cells: dict[str, list[str]] = {"confirmed": [], "contradicted": [], "undecided": []}
@@ -156,7 +226,9 @@ def every_claim(statement: str, rows: pd.DataFrame, fields: Sequence[str], figur
         verdict = verdict_below(values, limit)
         cells[verdict].append(f"{' '.join(names)} ({mean})")
     total = sum(map(len, cells.values()))
-    counts = ", ".join(f"{len(members)} {verdict}" for verdict, members in cells.items())
+    counts = ", ".join(
+        f"{len(members)} {verdict}" for verdict, members in cells.items()
+    )
     evidence = f"within {limit:.0%} by 95 % interval over runs, {total} cells: {counts}"
     contradicted = cells["contradicted"]
     if contradicted:

@@ -1,13 +1,24 @@
-"""Columns of the tables of the neural benchmark with their titles, and the limits of claims."""
+"""Columns of the tables of the neural benchmark with their titles, and the limits of
+claims.
+"""
 
 GROUP = ["domain", "pool"]
-ORACLE = ["oracle_critic_mean_bits", "oracle_critic_mse_bits2", "oracle_critic_mse_bits2_error"]
-CONSTANT = (*ORACLE, "decodable_bits", "decodable_bits_error")  # figures that do not vary over seeds
+ORACLE = [
+    "oracle_critic_mean_bits",
+    "oracle_critic_mse_bits2",
+    "oracle_critic_mse_bits2_error",
+]
+# figures that do not vary over seeds
+CONSTANT = (*ORACLE, "decodable_bits", "decodable_bits_error")
 TRUTHS = {"nominal": "true_bits", "decodable": "decodable_bits"}
-SCORES = {"nominal": "mse_bits2", "decodable": "decodable_mse_bits2"}  # the error against each truth
-OFF_BY_DEFINITION = "js"  # reports NWJ's formula at the log density ratio: 1/e nat (0.53 bits) too low even there
-REASONABLE = 0.25  # relative error up to which an estimate is called reliable; the paper gives no number
-NOT_DECODED = "no labels were decoded."  # why a claim against the decodable truth is undecided
+# the error against each truth
+SCORES = {"nominal": "mse_bits2", "decodable": "decodable_mse_bits2"}
+# reports NWJ's formula at the log density ratio: 1/e nat (0.53 bits) too low even there
+OFF_BY_DEFINITION = "js"
+# relative error up to which an estimate is called reliable; the paper gives no number
+REASONABLE = 0.25
+# why a claim against the decodable truth is undecided
+NOT_DECODED = "no labels were decoded."
 TITLES = {
     "mean_bits": "mean (bits)",
     "second_half_mean_bits": "mean, 2nd half",

@@ -49,21 +49,29 @@ OTHERS = "Note: the paper has these figures only for smile-inf with a joint crit
 
 
 def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
-    """The published table by depth for joint and separable critics, and the MSE of all by depth and width."""
+    """The published table by depth for joint and separable critics, and the MSE of all
+    by depth and width.
+    """
     levels = [arguments.bits] if arguments.bits else true_levels(runs)
     bounds = sorted(set(runs["bound"]))
     default = PUBLISHED_BOUND if PUBLISHED_BOUND in bounds else bounds[0]
     bound = arguments.bound or default
     if bound not in bounds:
-        raise ValueError(f"bound must be an estimator of these runs, {', '.join(bounds)}, got {bound!r}.")
+        raise ValueError(
+            f"bound must be an estimator of these runs, {', '.join(bounds)}, got {bound!r}."
+        )
     results = []
     for study in runs["study"].unique():
         size = "width" if study == "width" else "depth"
         prefix = "" if study == "depth" else f"{study}-"
-        of_study, left_out = latest_setting(runs[runs["study"] == study], axes=(size, "critic"))
+        of_study, left_out = latest_setting(
+            runs[runs["study"] == study], axes=(size, "critic")
+        )
         for bits in levels:
             rows = figures_at(of_study, bits)
-            rows = rows.sort_values([*GROUP, "critic", size, "bound", "seed"], kind="stable")
+            rows = rows.sort_values(
+                [*GROUP, "critic", size, "bound", "seed"], kind="stable"
+            )
             evidence = Evidence(rows, rows.iloc[:0], rows, left_out=left_out)
             if size == "depth" and bits == levels[0]:
                 results.append(depth_table(evidence, bound, bits, prefix))
@@ -72,15 +80,29 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
 
 
 def depth_table(evidence: Evidence, bound: str, bits: float, prefix: str) -> Result:
-    """Table 2 with standard errors, the second half, the oracle critic and the published figures."""
+    """Table 2 with standard errors, the second half, the oracle critic and the
+    published figures.
+    """
     runs = evidence.rows[evidence.rows["bound"] == bound]
-    is_published = bound == PUBLISHED_BOUND and bits == 2 and set(runs["critic"]) == {"joint"}
-    differing = setting_differences(truncate_schedules(runs, bits)) if is_published else [OTHERS]
+    is_published = (
+        bound == PUBLISHED_BOUND and bits == 2 and set(runs["critic"]) == {"joint"}
+    )
+    differing = (
+        setting_differences(truncate_schedules(runs, bits))
+        if is_published
+        else [OTHERS]
+    )
     figures = summarise(runs, [*GROUP, "study", "depth"], TITLES)
     oracles = runs.groupby(GROUP, as_index=False)[ORACLE].first()
     figures = figures.merge(oracles, on=GROUP)
-    figures = replace(evidence, comparison=differing).add_published(figures, "table2", ["domain", "depth"])
-    text = figures_text(figures, [*GROUP, "depth"], TITLES | {"oracle_critic_mse_bits2": "oracle critic"})
+    figures = replace(evidence, comparison=differing).add_published(
+        figures, "table2", ["domain", "depth"]
+    )
+    text = figures_text(
+        figures,
+        [*GROUP, "depth"],
+        TITLES | {"oracle_critic_mse_bits2": "oracle critic"},
+    )
     if not differing:
         for column, title in PRINTED.items():
             text[f"paper: {title}"] = figures[PAPERS + column].map("{:.3f}".format)
@@ -89,7 +111,9 @@ def depth_table(evidence: Evidence, bound: str, bits: float, prefix: str) -> Res
         f"Error of {bound} by critic depth at a true MI of {bits:g} bits; bias = mean estimate - truth.",
         "All steps are included, from the first one on, as in the paper; the second half is the trained critic.",
     ]
-    of_bound = replace(evidence, trained=runs, rows=runs, comparison=differing or [ONE_RUN])
+    of_bound = replace(
+        evidence, trained=runs, rows=runs, comparison=differing or [ONE_RUN]
+    )
     return of_bound.result(
         f"{prefix}{bound}-{bits:g}bits",
         figures,
@@ -103,7 +127,9 @@ def depth_table(evidence: Evidence, bound: str, bits: float, prefix: str) -> Res
 
 
 def depth_finding(runs: pd.DataFrame) -> str:
-    """By how much the MSE of the deepest critic differs from that of the shallowest, paired by seed, in a sentence."""
+    """By how much the MSE of the deepest critic differs from that of the shallowest,
+    paired by seed, in a sentence.
+    """
     deep, shallow = runs["depth"].max(), runs["depth"].min()
     changes = paired_changes(runs, "depth", deep, shallow, "mse_bits2")
     better = sum(change.high < 0 for change in changes.values())
@@ -123,9 +149,14 @@ def truncate_schedules(runs: pd.DataFrame, bits: float) -> pd.DataFrame:
 
 
 def correlations(runs: pd.DataFrame, comparable: bool) -> list[Claim]:
-    """By domain, the paper's sentence judged by the Pearson correlation of depth and accuracy (-MSE) over seeds."""
+    """By domain, the paper's sentence judged by the Pearson correlation of depth and
+    accuracy (-MSE) over seeds.
+    """
     theirs = published("table2").groupby("domain")
-    of_theirs = {domain: np.corrcoef(rows["depth"], -rows["mse_bits2"])[0, 1] for domain, rows in theirs}
+    of_theirs = {
+        domain: np.corrcoef(rows["depth"], -rows["mse_bits2"])[0, 1]
+        for domain, rows in theirs
+    }
     claims = []
     for (domain, pool), members in runs.groupby(GROUP, sort=False):
         statement = f"Accuracy does not rise with depth, {domain} ({pool})."
@@ -133,9 +164,19 @@ def correlations(runs: pd.DataFrame, comparable: bool) -> list[Claim]:
         wide = wide.dropna(axis="columns", how="all")
         complete = wide.dropna()
         short = len(wide) - len(complete)
-        short = f", {short} runs left out, diverged or not run at some depth" if short else ""
+        short = (
+            f", {short} runs left out, diverged or not run at some depth"
+            if short
+            else ""
+        )
         if complete.empty or complete.shape[1] < 3:
-            claims.append(Claim(statement, "undecided", f"it needs three depths with finite MSE{short}."))
+            claims.append(
+                Claim(
+                    statement,
+                    "undecided",
+                    f"it needs three depths with finite MSE{short}.",
+                )
+            )
             continue
         r = correlation(complete.columns.to_numpy(float), -complete.to_numpy())
         evidence = f"correlation of depth and -MSE {with_interval(r, form='+.2f')}, {complete.shape[1]} depths{short}"
@@ -146,48 +187,92 @@ def correlations(runs: pd.DataFrame, comparable: bool) -> list[Claim]:
 
 
 def estimator_table(evidence: Evidence, size: str, bits: float, prefix: str) -> Result:
-    """The MSE of every estimator by the size of the critic (depth or width), with the oracle critic's."""
+    """The MSE of every estimator by the size of the critic (depth or width), with the
+    oracle critic's.
+    """
     rows = [*GROUP, "critic", "bound"]
     figures = summarise(evidence.rows, [*rows, size], ["mse_bits2"])
     oracles = evidence.rows.groupby(rows, as_index=False, sort=False)[ORACLE].first()
     sizes = {value: f"{size} {value}" for value in sorted(set(figures[size]))}
-    text = spread(figures, rows, size, figure_text(figures, "mse_bits2"), "not run", sizes)
+    text = spread(
+        figures, rows, size, figure_text(figures, "mse_bits2"), "not run", sizes
+    )
     text = text.rename(columns={"pool": "data", "bound": "estimator"})
     text["oracle critic"] = figure_text(oracles, "oracle_critic_mse_bits2")
     sentences = [
-        least_error(figures.assign(size=size), "domain", ["critic", "bound", "size", size]),
+        least_error(
+            figures.assign(size=size), "domain", ["critic", "bound", "size", size]
+        ),
         f"MSE (bits²) of every estimator by critic {size} at a true MI of {bits:g} bits, all steps.",
     ]
     draw = drawing(figures, functools.partial(draw_estimators, size), "MSE (bits²)")
     name = f"{prefix}all-{bits:g}bits"
     title = f"All estimators by critic {size} at {bits:g} bits"
     figures = figures.merge(oracles, on=rows)
-    return evidence.result(name, figures, text, sentences, draw, has_oracle=False, title=title)
+    return evidence.result(
+        name, figures, text, sentences, draw, has_oracle=False, title=title
+    )
 
 
 def draw_depths(axis: Any, rows: pd.DataFrame) -> None:
     """MSE by depth: ours, the second half, published, oracle."""
-    parts = (("mse_bits2", "o", VERMILLION, "all steps"), ("second_half_mse_bits2", "s", GREEN, "second half"))
+    parts = (
+        ("mse_bits2", "o", VERMILLION, "all steps"),
+        ("second_half_mse_bits2", "s", GREEN, "second half"),
+    )
     for column, marker, colour, label in parts:
         error = rows[column + "_error"]
-        axis.errorbar(rows["depth"], rows[column], error, marker=marker, color=colour, capsize=3, label=label)
+        axis.errorbar(
+            rows["depth"],
+            rows[column],
+            error,
+            marker=marker,
+            color=colour,
+            capsize=3,
+            label=label,
+        )
     if rows["published_mse_bits2"].notna().any():
-        axis.plot(rows["depth"], rows["published_mse_bits2"], "k--", marker="x", label="paper (one run)")
-    axis.axhline(rows["oracle_critic_mse_bits2"].iloc[0], color="grey", linestyle=":", label="oracle critic")
+        axis.plot(
+            rows["depth"],
+            rows["published_mse_bits2"],
+            "k--",
+            marker="x",
+            label="paper (one run)",
+        )
+    axis.axhline(
+        rows["oracle_critic_mse_bits2"].iloc[0],
+        color="grey",
+        linestyle=":",
+        label="oracle critic",
+    )
     axis.set(xlabel="critic depth", xticks=rows["depth"])
 
 
 def draw_estimators(size: str, axis: Any, rows: pd.DataFrame) -> None:
-    """MSE by size, one line per critic (its style) and estimator (its mark), on a logarithmic axis."""
+    """MSE by size, one line per critic (its style) and estimator (its mark), on a
+    logarithmic axis.
+    """
     critics = in_order("critic", rows["critic"])
     for critic in critics:
         linestyle = style("critic", critic)
         for bound, line, mark in lines(rows[rows["critic"] == critic], "bound"):
             name = bound if len(critics) == 1 else f"{critic} {bound}"
             errors = line["mse_bits2_error"]
-            axis.errorbar(line[size], line["mse_bits2"], errors, label=name, capsize=3, linestyle=linestyle, **mark)
+            axis.errorbar(
+                line[size],
+                line["mse_bits2"],
+                errors,
+                label=name,
+                capsize=3,
+                linestyle=linestyle,
+                **mark,
+            )
     sizes = sorted(set(rows[size]))
-    axis.set(xlabel=f"critic {size}", yscale="log", xscale="log" if size == "width" else "linear")
+    axis.set(
+        xlabel=f"critic {size}",
+        yscale="log",
+        xscale="log" if size == "width" else "linear",
+    )
     axis.set_xticks(sizes, labels=sizes, minor=False)
 
 
@@ -195,7 +280,14 @@ ANALYSIS = Analysis(
     "critic-capacity",
     analyse,
     [
-        option("bound", help="estimator of the first table (default: smile-inf, the paper's)"),
-        option("bits", type=float, help="true MI, in bits (default: all, and the lowest in the first table)"),
+        option(
+            "bound",
+            help="estimator of the first table (default: smile-inf, the paper's)",
+        ),
+        option(
+            "bits",
+            type=float,
+            help="true MI, in bits (default: all, and the lowest in the first table)",
+        ),
     ],
 )

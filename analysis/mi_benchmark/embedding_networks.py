@@ -10,12 +10,21 @@ from analysis.common.tables import Analysis, Claim, Result
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence, figures_text
 from analysis.mi_benchmark._captions import CURVES_ONLY, DECODED, PUBLISHED, least_error
 from analysis.mi_benchmark._claims import every_claim, limit_claim, relative_error
-from analysis.mi_benchmark._terms import GROUP, NOT_DECODED, OFF_BY_DEFINITION, REASONABLE, TRUTHS, titled
+from analysis.mi_benchmark._terms import (
+    GROUP,
+    NOT_DECODED,
+    OFF_BY_DEFINITION,
+    REASONABLE,
+    TRUTHS,
+    titled,
+)
 
 REFERENCE = "imdb-bert"
 MARGIN = 0.1  # share of the true MI; smaller differences between networks are ignored
 ESTIMATE = "second_half_mean_bits"
-PUBLISHED_SETTING = PUBLISHED | {"pool": {"imdb-bert", "imdb-roberta", "hub:distilbert-base-uncased"}}
+PUBLISHED_SETTING = PUBLISHED | {
+    "pool": {"imdb-bert", "imdb-roberta", "hub:distilbert-base-uncased"}
+}
 PLACE = [*GROUP, "critic", "true_bits", "bound"]
 TITLES = titled(
     "second_half_mean_bits", "decodable_bits", "mse_bits2", "decodable_mse_bits2", "oracle_critic_mse_bits2",
@@ -39,7 +48,9 @@ def network_table(evidence: Evidence) -> Result:
     ]
     text = figures_text(figures, PLACE, TITLES)
     draw = drawing(figures, draw_second_half, "estimate (bits)", "pool", "critic")
-    return evidence.result("networks", figures, text, sentences, draw, claims(evidence.rows))
+    return evidence.result(
+        "networks", figures, text, sentences, draw, claims(evidence.rows)
+    )
 
 
 def claims(rows: pd.DataFrame) -> list[Claim]:
@@ -53,24 +64,41 @@ def claims(rows: pd.DataFrame) -> list[Claim]:
             claims.append(Claim(statement, "undecided", NOT_DECODED))
             continue
         relative = relative_error(scored, ESTIMATE, column)
-        scored = scored.assign(relative=relative, ratio=scored[ESTIMATE] / scored[column])
+        scored = scored.assign(
+            relative=relative, ratio=scored[ESTIMATE] / scored[column]
+        )
         for pool, part in scored.groupby("pool", sort=False):
             statement = f"All estimators and critics work well for {pool}, against the {truth} MI."
-            claims.append(every_claim(statement, part, ["critic", "bound", "true_bits"], "relative", REASONABLE))
+            claims.append(
+                every_claim(
+                    statement,
+                    part,
+                    ["critic", "bound", "true_bits"],
+                    "relative",
+                    REASONABLE,
+                )
+            )
         claims += same_estimate_claims(truth, scored)
     return claims
 
 
 def same_estimate_claims(truth: str, rows: pd.DataFrame) -> list[Claim]:
-    """Whether estimate / truth equals that of the reference network, where the latter is reliable."""
+    """Whether estimate / truth equals that of the reference network, where the latter
+    is reliable.
+    """
     pools = list(rows["pool"].unique())
     reference = REFERENCE if REFERENCE in pools else pools[0]
     pools.remove(reference)
     cells = ["seed", "critic", "bound", "true_bits"]
-    ratios = {pool: part.set_index(cells)["ratio"].fillna(np.inf) for pool, part in rows.groupby("pool")}
+    ratios = {
+        pool: part.set_index(cells)["ratio"].fillna(np.inf)
+        for pool, part in rows.groupby("pool")
+    }
     claims = []
     for pool in pools:
-        both = pd.concat([ratios[pool], ratios[reference]], axis=1, keys=["here", "there"]).dropna()
+        both = pd.concat(
+            [ratios[pool], ratios[reference]], axis=1, keys=["here", "there"]
+        ).dropna()
         is_reliable = (both["there"] - 1).abs() <= REASONABLE
         both = both[is_reliable]
         change = (both["here"] - both["there"]).abs()
@@ -81,4 +109,7 @@ def same_estimate_claims(truth: str, rows: pd.DataFrame) -> list[Claim]:
     return claims
 
 
-ANALYSIS = Analysis("embedding-networks", Benchmark(tables, order=PLACE, axes=("critic",), setting=PUBLISHED_SETTING))
+ANALYSIS = Analysis(
+    "embedding-networks",
+    Benchmark(tables, order=PLACE, axes=("critic",), setting=PUBLISHED_SETTING),
+)

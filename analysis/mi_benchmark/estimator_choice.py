@@ -9,7 +9,13 @@ import pandas as pd
 from analysis.common.figures import draw_estimates, drawing
 from analysis.common.figures import draw_truths as draw_both
 from analysis.common.tables import Analysis, Claim, Result, summarise
-from analysis.mi_benchmark._benchmark import Benchmark, Evidence, figure_text, figures_text, spread_estimators
+from analysis.mi_benchmark._benchmark import (
+    Benchmark,
+    Evidence,
+    figure_text,
+    figures_text,
+    spread_estimators,
+)
 from analysis.mi_benchmark._captions import DECODED, least_error
 from analysis.mi_benchmark._claims import paired_claim, paired_difference
 from analysis.mi_benchmark._terms import FIELD_TITLES, GROUP, ORACLE, SCORES, titled
@@ -23,7 +29,9 @@ TITLES = titled(
 
 
 def add_rank(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows with the rank of their estimator in the paper's order; other estimators come last."""
+    """The rows with the rank of their estimator in the paper's order; other estimators
+    come last.
+    """
     ranks = pd.Series(range(len(ESTIMATORS)), list(ESTIMATORS))
     return rows.assign(rank=rows["bound"].map(ranks).fillna(len(ESTIMATORS)))
 
@@ -36,8 +44,12 @@ def tables(evidence: Evidence) -> Sequence[Result]:
 def table_3(evidence: Evidence) -> Result:
     """MSE by estimator: ours, the oracle critic's, the paper's."""
     columns = ["bias_bits", "variance_bits2", "mse_bits2", "second_half_mse_bits2"]
-    figures = evidence.figures(PLACE, columns, constant=(*ORACLE, "oracle_critic_batches"))
-    figures = evidence.add_published(figures, "table3", ["domain", "true_bits", "bound"])
+    figures = evidence.figures(
+        PLACE, columns, constant=(*ORACLE, "oracle_critic_batches")
+    )
+    figures = evidence.add_published(
+        figures, "table3", ["domain", "true_bits", "bound"]
+    )
     shown = {"ours": "mse_bits2", "oracle critic": "oracle_critic_mse_bits2"}
     remarks = []
     beside = ""
@@ -48,7 +60,9 @@ def table_3(evidence: Evidence) -> Result:
     without_error = figures.drop(columns="oracle_critic_mse_bits2_error")
     parts = []
     for source, column in shown.items():
-        parts.append(figures[PLACE].assign(of=source, cell=figure_text(without_error, column)))
+        parts.append(
+            figures[PLACE].assign(of=source, cell=figure_text(without_error, column))
+        )
     text = spread_estimators(pd.concat(parts), [*GROUP, "true_bits", "of"], "-")
     text = text.rename(columns=FIELD_TITLES | {"of": ""})
     place = figures["domain"] + " at " + figures["true_bits"].map("{:g} bits".format)
@@ -72,7 +86,9 @@ def table_3(evidence: Evidence) -> Result:
 def both_truths(evidence: Evidence) -> Result:
     """The estimates of all steps against the nominal and against the decodable truth."""
     figures = summarise(evidence.rows, PLACE, TITLES)
-    errors = evidence.rows.groupby(PLACE, as_index=False, sort=False)["decodable_bits_error"].first()
+    errors = evidence.rows.groupby(PLACE, as_index=False, sort=False)[
+        "decodable_bits_error"
+    ].first()
     figures = figures.drop(columns="decodable_bits_error").merge(errors, on=PLACE)
     change = (figures["decodable_mse_bits2"] - figures["mse_bits2"]).dropna()
     sentences = [
@@ -82,7 +98,15 @@ def both_truths(evidence: Evidence) -> Result:
     ]
     text = figures_text(figures, PLACE, TITLES)
     draw = drawing(figures, draw_truths, "estimate (bits)")
-    return evidence.result("both-truths", figures, text, sentences, draw, truth_claims(evidence.rows), has_oracle=False)
+    return evidence.result(
+        "both-truths",
+        figures,
+        text,
+        sentences,
+        draw,
+        truth_claims(evidence.rows),
+        has_oracle=False,
+    )
 
 
 def claims(rows: pd.DataFrame) -> list[Claim]:
@@ -97,7 +121,9 @@ def claims(rows: pd.DataFrame) -> list[Claim]:
             statement = f"In images at a large MI ({bits:g} bits), {bound} is more accurate than SMILE-inf."
             claims.append(paired_claim(statement, images, "bound", bound, "smile-inf"))
     if len(gaussian):
-        statement = f"SMILE-inf is more accurate than DV for Gaussian pairs at {bits:g} bits."
+        statement = (
+            f"SMILE-inf is more accurate than DV for Gaussian pairs at {bits:g} bits."
+        )
         claims.append(paired_claim(statement, gaussian, "bound", "smile-inf", "dv"))
     return claims
 
@@ -117,7 +143,9 @@ def truth_claims(rows: pd.DataFrame) -> list[Claim]:
 
 
 def no_universal_winner(rows: pd.DataFrame) -> Claim:
-    """Whether the most accurate estimator, over all true MI, is another one in another domain, beyond chance."""
+    """Whether the most accurate estimator, over all true MI, is another one in another
+    domain, beyond chance.
+    """
     statement = "No estimator is the most accurate in every domain."
     undecided = functools.partial(Claim, statement, "undecided")
     keys = ["domain", "bound", "seed"]
@@ -126,24 +154,43 @@ def no_universal_winner(rows: pd.DataFrame) -> Claim:
     if rows["domain"].nunique() < 2:
         return undecided("fewer than two domains were run.")
     if mean.index.get_level_values("domain").nunique() < 2:
-        return undecided("fewer than two domains have an estimator that never diverged.")
+        return undecided(
+            "fewer than two domains have an estimator that never diverged."
+        )
     winners = {domain: bound for domain, bound in mean.groupby(level="domain").idxmin()}
-    named = ", ".join(f"{domain} {bound} ({mean[domain, bound]:.3f} bits²)" for domain, bound in winners.items())
+    named = ", ".join(
+        f"{domain} {bound} ({mean[domain, bound]:.3f} bits²)"
+        for domain, bound in winners.items()
+    )
     evidence = f"lowest mean MSE over the true MI among {by_seed['bound'].nunique()} estimators: {named}"
     has_several = len(set(winners.values())) > 1
     for domain, winner in winners.items():
         others = set(winners.values()) if has_several else set(mean[domain].index)
         for other in sorted(others - {winner}):
             pair = f"in {domain}, {winner} and {other}"
-            difference = paired_difference(by_seed[by_seed["domain"] == domain], "bound", winner, other, "mse_bits2")
+            difference = paired_difference(
+                by_seed[by_seed["domain"] == domain],
+                "bound",
+                winner,
+                other,
+                "mse_bits2",
+            )
             if difference is None:
-                return undecided(f"{evidence}; {pair} were not both run with the same seed.")
+                return undecided(
+                    f"{evidence}; {pair} were not both run with the same seed."
+                )
             if not difference.high < 0:
-                why = f"{pair} do not differ significantly in {difference.n} paired runs"
+                why = (
+                    f"{pair} do not differ significantly in {difference.n} paired runs"
+                )
                 return undecided(f"{evidence}; {why}.")
     beaten = "the others' winners" if has_several else "every other estimator"
     verdict = "confirmed" if has_several else "contradicted"
-    return Claim(statement, verdict, f"{evidence}; each beats {beaten} in its domain (95 % paired intervals).")
+    return Claim(
+        statement,
+        verdict,
+        f"{evidence}; each beats {beaten} in its domain (95 % paired intervals).",
+    )
 
 
 def _mean(values: pd.Series) -> float:
@@ -152,8 +199,12 @@ def _mean(values: pd.Series) -> float:
 
 
 def draw_mse(axis: Any, rows: pd.DataFrame) -> None:
-    """MSE by true MI, one line per estimator, ours solid and the paper's dashed, on a logarithmic axis."""
-    draw_estimates(axis, rows, "true_bits", "mse_bits2", capsize=3, published="published_mse_bits2")
+    """MSE by true MI, one line per estimator, ours solid and the paper's dashed, on a
+    logarithmic axis.
+    """
+    draw_estimates(
+        axis, rows, "true_bits", "mse_bits2", capsize=3, published="published_mse_bits2"
+    )
     beside = "; dashed: paper" if rows["published_mse_bits2"].notna().any() else ""
     axis.set(xlabel=f"true MI (bits){beside}", yscale="log")
 
@@ -165,5 +216,8 @@ def draw_truths(axis: Any, rows: pd.DataFrame) -> None:
 
 
 ANALYSIS = Analysis(
-    "estimator-choice", Benchmark(tables, order=[*GROUP, "true_bits", "rank", "bound", "seed"], derive=add_rank)
+    "estimator-choice",
+    Benchmark(
+        tables, order=[*GROUP, "true_bits", "rank", "bound", "seed"], derive=add_rank
+    ),
 )

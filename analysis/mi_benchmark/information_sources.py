@@ -11,20 +11,45 @@ import pandas as pd
 from analysis.common.figures import draw_estimates, drawing
 from analysis.common.tables import Analysis, Claim, Result, changes_text
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence, figures_text
-from analysis.mi_benchmark._captions import CURVES_ONLY, DECODED, PUBLISHED, setting_differences
-from analysis.mi_benchmark._claims import by_data_set, limit_claim, relative_error, verdict_below
-from analysis.mi_benchmark._terms import GROUP, NOT_DECODED, OFF_BY_DEFINITION, REASONABLE, TRUTHS, titled
+from analysis.mi_benchmark._captions import (
+    CURVES_ONLY,
+    DECODED,
+    PUBLISHED,
+    setting_differences,
+)
+from analysis.mi_benchmark._claims import (
+    by_data_set,
+    limit_claim,
+    relative_error,
+    verdict_below,
+)
+from analysis.mi_benchmark._terms import (
+    GROUP,
+    NOT_DECODED,
+    OFF_BY_DEFINITION,
+    REASONABLE,
+    TRUTHS,
+    titled,
+)
 from infoscope.metrics import replicated
 
 AS_PUBLISHED = "as published"
-PANELS = {"1 bit in all": lambda n: 1.0, "1/2 bit per source": lambda n: n / 2, "1 bit per source": float}
+PANELS = {
+    "1 bit in all": lambda n: 1.0,
+    "1/2 bit per source": lambda n: n / 2,
+    "1 bit per source": float,
+}
 OWN_TASK = {
     "gaussian": lambda n: n / math.log(2),
     "images": lambda n: 1.0,
     "text": float,
 }  # bits, of the published figure
-MAX_RELIABLE = {"gaussian": 4, "images": 36, "text": 64}  # sources up to which the paper calls estimates reliable
-PUBLISHED_SETTING = {name: valid for name, valid in PUBLISHED.items() if name != "schedule_bits"}  # the panel's own MI
+# sources up to which the paper calls estimates reliable
+MAX_RELIABLE = {"gaussian": 4, "images": 36, "text": 64}
+# the panel's own MI
+PUBLISHED_SETTING = {
+    name: valid for name, valid in PUBLISHED.items() if name != "schedule_bits"
+}
 PUBLISHED_SETTING |= {"steps": {20_000}, "size": {60}, "sources": set(range(1, 101))}
 PLACE = ["panel", *GROUP, "sources", "true_bits", "bound"]
 TITLES = titled(
@@ -42,7 +67,10 @@ def tables(evidence: Evidence) -> Sequence[Result]:
     if len(as_published):
         comparison = setting_differences(as_published, PUBLISHED_SETTING)
     evidence = replace(evidence, comparison=comparison)
-    return [relative_estimates(replace(evidence, rows=rows)), evidence.unseen(PLACE[1:])]
+    return [
+        relative_estimates(replace(evidence, rows=rows)),
+        evidence.unseen(PLACE[1:]),
+    ]
 
 
 def assign_panels(rows: pd.DataFrame) -> pd.DataFrame:
@@ -76,11 +104,15 @@ def relative_estimates(evidence: Evidence) -> Result:
     ]
     text = figures_text(figures, PLACE, TITLES)
     draw = drawing(figures, draw_ratio, "mean / truth", "panel", "domain")
-    return evidence.result("sources", figures, text, sentences, draw, claims(evidence.rows))
+    return evidence.result(
+        "sources", figures, text, sentences, draw, claims(evidence.rows)
+    )
 
 
 def error_by_sources(rows: pd.DataFrame) -> str:
-    """The relative error at the least and the greatest number of sources by domain, first panel, in a sentence."""
+    """The relative error at the least and the greatest number of sources by domain,
+    first panel, in a sentence.
+    """
     panel = rows["panel"].iloc[0]
     in_panel = rows[rows["panel"] == panel]
     errors = {}
@@ -93,20 +125,28 @@ def error_by_sources(rows: pd.DataFrame) -> str:
 
 
 def typical_error(rows: pd.DataFrame, truth: str) -> pd.DataFrame:
-    """The estimators' median relative error against a truth (its column): [seeds, numbers of sources]. Infinite for a
-    diverged estimate; numbers whose truth is unknown are left out.
+    """The estimators' median relative error against a truth (its column): [seeds,
+    numbers of sources]. Infinite for a diverged estimate; numbers whose truth is
+    unknown are left out.
     """
     judged = rows[rows["bound"] != OFF_BY_DEFINITION]
-    judged = judged.assign(relative=relative_error(judged, "mean_bits", truth)).dropna(subset="relative")
+    judged = judged.assign(relative=relative_error(judged, "mean_bits", truth)).dropna(
+        subset="relative"
+    )
     return judged.groupby(["seed", "sources"])["relative"].median().unstack("sources")
 
 
 def claims(rows: pd.DataFrame) -> list[Claim]:
-    """Section 5.4's sentences, in every panel, against both truths; that of Gaussian pairs is exact."""
+    """Section 5.4's sentences, in every panel, against both truths; that of Gaussian
+    pairs is exact.
+    """
     claims = []
     for panel, part in rows.groupby("panel", sort=False):
         for truth, column in TRUTHS.items():
-            errors = {domain: typical_error(members, column) for domain, members in part.groupby("domain", sort=False)}
+            errors = {
+                domain: typical_error(members, column)
+                for domain, members in part.groupby("domain", sort=False)
+            }
             for domain in errors:
                 is_repeated = domain == "gaussian" and truth == "decodable"
                 if domain in MAX_RELIABLE and not is_repeated:
@@ -118,15 +158,20 @@ def claims(rows: pd.DataFrame) -> list[Claim]:
 
 
 def threshold_claim(panel: str, domain: str, truth: str, errors: pd.DataFrame) -> Claim:
-    """The claim that estimates are reliable up to the published number of sources only, within a factor of two."""
+    """The claim that estimates are reliable up to the published number of sources only,
+    within a factor of two.
+    """
     up_to = MAX_RELIABLE[domain]
     against = "exact" if domain == "gaussian" else truth
     statement = (
-        f"Estimates become unreliable beyond about {up_to} sources: {domain}, {panel}, against the {against} MI."
+        f"Estimates become unreliable beyond about {up_to} sources: {domain}, "
+        f"{panel}, against the {against} MI."
     )
     if errors.empty:
         return Claim(statement, "undecided", why_no_error(truth))
-    verdicts = {number: verdict_below(errors[number].dropna(), REASONABLE) for number in errors}
+    verdicts = {
+        number: verdict_below(errors[number].dropna(), REASONABLE) for number in errors
+    }
     medians = []
     expected = {}
     for number in errors:
@@ -144,20 +189,34 @@ def threshold_claim(panel: str, domain: str, truth: str, errors: pd.DataFrame) -
             quality = "reliable" if number > up_to else "unreliable"
             unexpected.append(f"{number} {quality}")
     if unexpected:
-        return Claim(statement, "contradicted", f"{evidence}; by 95 % intervals over runs: {', '.join(unexpected)}.")
+        return Claim(
+            statement,
+            "contradicted",
+            f"{evidence}; by 95 % intervals over runs: {', '.join(unexpected)}.",
+        )
     sides = {verdicts[number] for number in expected}
     if sides != {"confirmed", "contradicted"}:
-        return Claim(statement, "undecided", f"{evidence}; too few runs or numbers on both sides of {up_to}.")
+        return Claim(
+            statement,
+            "undecided",
+            f"{evidence}; too few runs or numbers on both sides of {up_to}.",
+        )
     return Claim(statement, "confirmed", f"{evidence}; by 95 % intervals over runs.")
 
 
 def why_no_error(truth: str) -> str:
     """Why there is no error against a truth."""
-    return NOT_DECODED if truth == "decodable" else "none of the estimators of this claim was run."
+    return (
+        NOT_DECODED
+        if truth == "decodable"
+        else "none of the estimators of this claim was run."
+    )
 
 
 def reliable_up_to(errors: pd.Series) -> float:
-    """The log2 number of sources up to which the error stays below the limit, interpolated; NaN if there is none."""
+    """The log2 number of sources up to which the error stays below the limit,
+    interpolated; NaN if there is none.
+    """
     errors = errors.dropna().sort_index()
     if errors.empty:
         return math.nan
@@ -170,13 +229,22 @@ def reliable_up_to(errors: pd.Series) -> float:
     if above == 0:
         return places[0]
     below = above - 1
-    share = (REASONABLE - values[below]) / (values[above] - values[below])  # 0 for an infinite error
+    # 0 for an infinite error
+    share = (REASONABLE - values[below]) / (values[above] - values[below])
     return places[below] + share * (places[above] - places[below])
 
 
-def gaussian_comparison(panel: str, domain: str, truth: str, errors: dict[str, pd.DataFrame]) -> Claim:
-    """Whether estimates are reliable up to more sources than for Gaussian pairs, among the numbers run for both."""
-    label = "in the published tasks, which differ" if panel == AS_PUBLISHED else f"at the same MI, {panel}"
+def gaussian_comparison(
+    panel: str, domain: str, truth: str, errors: dict[str, pd.DataFrame]
+) -> Claim:
+    """Whether estimates are reliable up to more sources than for Gaussian pairs, among
+    the numbers run for both.
+    """
+    label = (
+        "in the published tasks, which differ"
+        if panel == AS_PUBLISHED
+        else f"at the same MI, {panel}"
+    )
     statement = f"Unstructured data allow more sources than Gaussian pairs: {domain}, {label}, against the {truth} MI."
     unstructured = errors[domain]
     if unstructured.empty:
@@ -185,7 +253,11 @@ def gaussian_comparison(panel: str, domain: str, truth: str, errors: dict[str, p
     numbers = gaussian.columns.intersection(unstructured.columns)
     seeds = gaussian.index.intersection(unstructured.index)
     if len(numbers) < 2 or seeds.empty:
-        return Claim(statement, "undecided", "fewer than two numbers of sources were run in both.")
+        return Claim(
+            statement,
+            "undecided",
+            "fewer than two numbers of sources were run in both.",
+        )
     of_gaussian = gaussian.loc[seeds, numbers].apply(reliable_up_to, axis=1)
     of_domain = unstructured.loc[seeds, numbers].apply(reliable_up_to, axis=1)
     what = "log2 of the sources up to which Gaussian pairs are reliable over those of this domain"
@@ -193,18 +265,32 @@ def gaussian_comparison(panel: str, domain: str, truth: str, errors: dict[str, p
 
 
 def draw_ratio(axis: Any, rows: pd.DataFrame) -> None:
-    """Mean over truth by number of sources: each estimator, the decodable share, and the paper's threshold."""
+    """Mean over truth by number of sources: each estimator, the decodable share, and
+    the paper's threshold.
+    """
     draw_estimates(axis, rows, "sources", "ratio")
     axis.axhline(1, color="black", linewidth=0.8)
     truth = rows.drop_duplicates("sources")
-    axis.plot(truth["sources"], truth["decodable_bits"] / truth["true_bits"], "k:", label="decodable MI")
+    axis.plot(
+        truth["sources"],
+        truth["decodable_bits"] / truth["true_bits"],
+        "k:",
+        label="decodable MI",
+    )
     domain = rows["domain"].iloc[0]
     if domain in MAX_RELIABLE:
-        axis.axvline(MAX_RELIABLE[domain], color="grey", linestyle=":", label="paper's threshold")
+        axis.axvline(
+            MAX_RELIABLE[domain], color="grey", linestyle=":", label="paper's threshold"
+        )
     axis.set(xlabel="sources", xscale="log", ylim=(0, 2))
 
 
 ANALYSIS = Analysis(
     "information-sources",
-    Benchmark(tables, order=PLACE[1:], axes=("sources", "rows", "schedule_bits"), decoded_by=("sources",)),
+    Benchmark(
+        tables,
+        order=PLACE[1:],
+        axes=("sources", "rows", "schedule_bits"),
+        decoded_by=("sources",),
+    ),
 )

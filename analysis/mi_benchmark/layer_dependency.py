@@ -1,4 +1,6 @@
-"""Figures 6 and 11: does the estimate stay the same behind an invertible network, and fall from layer to layer?"""
+"""Figures 6 and 11: does the estimate stay the same behind an invertible network, and
+fall from layer to layer?
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,13 +15,22 @@ from analysis.common.tables import Analysis, Claim, Result, verdict
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence, figures_text
 from analysis.mi_benchmark._captions import CURVES_ONLY, DECODED, PUBLISHED
 from analysis.mi_benchmark._claims import limit_claim, relative_error
-from analysis.mi_benchmark._terms import CONSTANT, GROUP, NOT_DECODED, OFF_BY_DEFINITION, REASONABLE, TRUTHS, titled
+from analysis.mi_benchmark._terms import (
+    CONSTANT,
+    GROUP,
+    NOT_DECODED,
+    OFF_BY_DEFINITION,
+    REASONABLE,
+    TRUTHS,
+    titled,
+)
 from infoscope.metrics import correlation
 
 INVERTIBLE = {"batch": "batch statistics, as published", "fixed": "one fixed map"}
 MARGIN = 0.1  # share of the true MI; smaller changes of the estimate are ignored
 ESTIMATE = "second_half_mean_bits"
-UNSEEN = "held_out_same_batch_bits"  # an encoder with batch statistics is the same map at the same batch size only
+# an encoder with batch statistics is the same map at the same batch size only
+UNSEEN = "held_out_same_batch_bits"
 PUBLISHED_SETTING = PUBLISHED | {"encoder_size": {"published"}, "network_depth": {50}}
 WHOLE = [*GROUP, "true_bits", "encoder", "statistics", "bound"]
 LAYERS = [*GROUP, "true_bits", "layer_index", "layer", "bound"]
@@ -40,17 +51,24 @@ ANOTHER_MAP = (
 
 
 def tables(evidence: Evidence) -> Sequence[Result]:
-    """The invertible networks, the layers where there are some, and the estimates on unseen pairs."""
+    """The invertible networks, the layers where there are some, and the estimates on
+    unseen pairs.
+    """
     results = []
     is_layer = evidence.rows["encoder"] == "resnet"
     whole_networks = evidence.rows[~is_layer]
     layers = evidence.rows[is_layer]
     if not whole_networks.empty:
-        results.append(invertible_table(replace(evidence, rows=add_change(whole_networks))))
-        results.append(replace(evidence, rows=whole_networks).unseen(WHOLE, remarks=[ANOTHER_MAP]))
+        results.append(
+            invertible_table(replace(evidence, rows=add_change(whole_networks)))
+        )
+        results.append(
+            replace(evidence, rows=whole_networks).unseen(WHOLE, remarks=[ANOTHER_MAP])
+        )
     if not layers.empty:
         of_data = whole_networks[
-            (whole_networks["encoder"] == "identity") & whole_networks["domain"].isin(layers["domain"])
+            (whole_networks["encoder"] == "identity")
+            & whole_networks["domain"].isin(layers["domain"])
         ]
         of_data = of_data.assign(layer="(data)", layer_index=-1)
         all_layers = pd.concat([of_data, layers], ignore_index=True)
@@ -67,8 +85,8 @@ def add_name(figures: pd.DataFrame) -> pd.DataFrame:
 
 
 def add_change(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows with the change of the estimate (bits) from that of the data themselves in the same seed, on training
-    batches and on unseen pairs at the same batch size.
+    """The rows with the change of the estimate (bits) from that of the data themselves
+    in the same seed, on training batches and on unseen pairs at the same batch size.
     """
     keys = [*GROUP, "true_bits", "bound", "seed"]
     of_data = rows.loc[rows["encoder"] == "identity", [*keys, ESTIMATE, UNSEEN]]
@@ -82,7 +100,9 @@ def add_change(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def invertible_table(evidence: Evidence) -> Result:
-    """Estimates behind every invertible network, and their change from the data's estimate."""
+    """Estimates behind every invertible network, and their change from the data's
+    estimate.
+    """
     titles = TITLES | CHANGES
     figures = evidence.figures(WHOLE, titles)
     changes = figures.loc[figures["encoder"] != "identity", "change_bits"].dropna()
@@ -95,15 +115,23 @@ def invertible_table(evidence: Evidence) -> Result:
         f"only given that batch; 'fixed': one map for all. {ANOTHER_MAP} {CURVES_ONLY} {DECODED}",
     ]
     text = figures_text(figures, WHOLE, titles)
-    draw = drawing(add_name(figures), draw_second_half, "estimate (bits)", "domain", "name")
-    return evidence.result("invertible", figures, text, sentences, draw, invertible_claims(evidence.rows))
+    draw = drawing(
+        add_name(figures), draw_second_half, "estimate (bits)", "domain", "name"
+    )
+    return evidence.result(
+        "invertible", figures, text, sentences, draw, invertible_claims(evidence.rows)
+    )
 
 
 def invertible_claims(rows: pd.DataFrame) -> list[Claim]:
-    """Whether the estimate is unchanged behind every invertible network, where that of the data is reliable."""
+    """Whether the estimate is unchanged behind every invertible network, where that of
+    the data is reliable.
+    """
     what = f"median |change| relative to the true MI, where the data's estimate is within {REASONABLE:.0%} of it"
     claims = []
-    for (domain, encoder, statistics), part in rows.groupby(["domain", "encoder", "statistics"], sort=False):
+    for (domain, encoder, statistics), part in rows.groupby(
+        ["domain", "encoder", "statistics"], sort=False
+    ):
         if statistics not in INVERTIBLE:
             continue
         statement = f"The estimate is the same behind {encoder}, {domain}: {INVERTIBLE[statistics]}."
@@ -115,17 +143,27 @@ def invertible_claims(rows: pd.DataFrame) -> list[Claim]:
 
 
 def layer_table(evidence: Evidence) -> Result:
-    """Estimates by layer with the least that data processing allows: the greatest estimate of the layers above."""
+    """Estimates by layer with the least that data processing allows: the greatest
+    estimate of the layers above.
+    """
     rows = evidence.rows
     figures = evidence.figures(LAYERS, TITLES, constant=(*CONSTANT, "truth"))
-    figures = figures.sort_values([*GROUP, "true_bits", "bound", "layer_index"], kind="stable", ignore_index=True)
-    above = figures.iloc[::-1].groupby([*GROUP, "true_bits", "bound"], sort=False)[ESTIMATE]
+    figures = figures.sort_values(
+        [*GROUP, "true_bits", "bound", "layer_index"], kind="stable", ignore_index=True
+    )
+    above = figures.iloc[::-1].groupby([*GROUP, "true_bits", "bound"], sort=False)[
+        ESTIMATE
+    ]
     figures["least_bits"] = above.transform(lambda values: values.cummax().shift())
     figures["missing_bits"] = figures["least_bits"] - figures[ESTIMATE]
     text = figures_text(figures, LAYERS, TITLES)
-    text["least by data processing"] = [f"{value:.3f}" if value == value else "-" for value in figures["least_bits"]]
+    text["least by data processing"] = [
+        f"{value:.3f}" if value == value else "-" for value in figures["least_bits"]
+    ]
     violated = figures["missing_bits"] > 0
-    text["below it by"] = figures["missing_bits"].map("{:.3f}".format).where(violated, "-")
+    text["below it by"] = (
+        figures["missing_bits"].map("{:.3f}".format).where(violated, "-")
+    )
     sentences = [
         f"{violated.sum()} of {figures['least_bits'].notna().sum()} estimates are below the estimate of a higher "
         "layer, against the data processing inequality (errors not considered).",
@@ -134,7 +172,14 @@ def layer_table(evidence: Evidence) -> Result:
         f"shaded in the figure. {CURVES_ONLY} {DECODED} It is the decodable MI of the images.",
     ]
     draw = drawing(figures, draw_layers, "estimate (bits)", "bound", "truth")
-    return evidence.result("layers", figures, text, sentences, draw, layer_claims(rows[rows["layer_index"] >= 0]))
+    return evidence.result(
+        "layers",
+        figures,
+        text,
+        sentences,
+        draw,
+        layer_claims(rows[rows["layer_index"] >= 0]),
+    )
 
 
 def layer_claims(rows: pd.DataFrame) -> list[Claim]:
@@ -150,28 +195,45 @@ def layer_claims(rows: pd.DataFrame) -> list[Claim]:
 
 
 def accuracy_claim(place: str, rows: pd.DataFrame, truth: str, column: str) -> Claim:
-    """Whether the error against a truth (a column) falls with the layer, by its correlation over seeds."""
+    """Whether the error against a truth (a column) falls with the layer, by its
+    correlation over seeds.
+    """
     statement = f"Upper layers are estimated more accurately than lower ones, against the {truth} MI: {place}."
     rows = rows.dropna(subset=column)
     if rows.empty:
         return Claim(statement, "undecided", NOT_DECODED)
     rows = rows.assign(relative=relative_error(rows, ESTIMATE, column))
-    errors = rows.groupby(["seed", "layer_index"])["relative"].median().unstack("layer_index")
+    errors = (
+        rows.groupby(["seed", "layer_index"])["relative"]
+        .median()
+        .unstack("layer_index")
+    )
     finite = errors.where(np.isfinite(errors)).dropna(axis="columns", how="all")
     complete = finite.dropna()
     if len(complete) < 2 or complete.shape[1] < 3:
-        return Claim(statement, "undecided", "it needs three layers with finite estimates, in two runs.")
+        return Claim(
+            statement,
+            "undecided",
+            "it needs three layers with finite estimates, in two runs.",
+        )
     r = correlation(complete.columns.to_numpy(float), complete.to_numpy())
     left_out = len(errors) - len(complete)
     short = f", {left_out} runs left out, diverged" if left_out else ""
     evidence = (
-        f"correlation of layer and median relative error {r.value:+.2f} (95 % interval {r.low:+.2f} to {r.high:+.2f}"
+        f"correlation of layer and median relative error {r.value:+.2f} (95 % "
+        f"interval {r.low:+.2f} to {r.high:+.2f}"
     )
-    return Claim(statement, verdict(r.low, r.high), f"{evidence}, {r.n} runs of {complete.shape[1]} layers{short}).")
+    return Claim(
+        statement,
+        verdict(r.low, r.high),
+        f"{evidence}, {r.n} runs of {complete.shape[1]} layers{short}).",
+    )
 
 
 def order_claim(place: str, rows: pd.DataFrame) -> Claim:
-    """Whether the lower half of the layers is estimated below the upper half, against data processing."""
+    """Whether the lower half of the layers is estimated below the upper half, against
+    data processing.
+    """
     statement = f"Lower layers are estimated to carry less than upper ones, against data processing: {place}."
     upper = rows["layer_index"] > rows["layer_index"].median()
     halves = rows.assign(upper=upper).pivot_table(
@@ -184,21 +246,42 @@ def order_claim(place: str, rows: pd.DataFrame) -> Claim:
     if halves.shape[1] < 2:
         return Claim(statement, "undecided", "one layer was run.")
     difference = halves[False] - halves[True]
-    by_seed = difference.groupby(level="seed").agg(lambda values: values.median(skipna=False))
-    return limit_claim(statement, by_seed, 0.0, "lower minus upper half of the layers (bits)", "{:+.3f}")
+    by_seed = difference.groupby(level="seed").agg(
+        lambda values: values.median(skipna=False)
+    )
+    return limit_claim(
+        statement,
+        by_seed,
+        0.0,
+        "lower minus upper half of the layers (bits)",
+        "{:+.3f}",
+    )
 
 
 def draw_layers(axis: Any, rows: pd.DataFrame) -> None:
-    """Estimates by layer, the nominal MI, and the least that data processing allows, shaded where it is larger."""
+    """Estimates by layer, the nominal MI, and the least that data processing allows,
+    shaded where it is larger.
+    """
     rows = rows.sort_values("layer_index")
     place = rows["layer_index"].to_numpy(float)
     estimate = rows[ESTIMATE].to_numpy(float)
     least = rows["least_bits"].to_numpy(float)
     bits = rows["true_bits"].iloc[0]
     error = rows[ESTIMATE + "_error"]
-    axis.errorbar(place, estimate, error, marker="o", markersize=3, color=BLUE, label="estimate")
-    axis.plot(place, least, "--", color=VERMILLION, linewidth=1, label="greatest of the layers above")
-    axis.fill_between(place, estimate, least, where=least > estimate, color=VERMILLION, alpha=0.3)
+    axis.errorbar(
+        place, estimate, error, marker="o", markersize=3, color=BLUE, label="estimate"
+    )
+    axis.plot(
+        place,
+        least,
+        "--",
+        color=VERMILLION,
+        linewidth=1,
+        label="greatest of the layers above",
+    )
+    axis.fill_between(
+        place, estimate, least, where=least > estimate, color=VERMILLION, alpha=0.3
+    )
     axis.axhline(bits, color="black", linewidth=0.8, label="nominal MI")
     axis.set(xlabel="layer", ylim=(0, 1.5 * bits))
     axis.set_xticks(place, labels=rows["layer"], rotation=90, fontsize="xx-small")
@@ -208,10 +291,19 @@ ANALYSIS = Analysis(
     "layer-dependency",
     Benchmark(
         tables,
-        order=[*GROUP, "true_bits", "encoded", "statistics", "encoder", "layer_index", "bound"],
+        order=[
+            *GROUP,
+            "true_bits",
+            "encoded",
+            "statistics",
+            "encoder",
+            "layer_index",
+            "bound",
+        ],
         setting=PUBLISHED_SETTING,
         derive=lambda rows: rows.assign(
-            truth=rows["true_bits"].map("{:g} bits".format), encoded=rows["encoder"] != "identity"
+            truth=rows["true_bits"].map("{:g} bits".format),
+            encoded=rows["encoder"] != "identity",
         ),
     ),
 )

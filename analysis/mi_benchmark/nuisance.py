@@ -10,13 +10,32 @@ import pandas as pd
 
 from analysis.common.figures import draw_estimates, drawing
 from analysis.common.tables import Analysis, Claim, Result, changes_text, plus_minus
-from analysis.mi_benchmark._benchmark import Benchmark, Evidence, figures_text, rows_by_truth
+from analysis.mi_benchmark._benchmark import (
+    Benchmark,
+    Evidence,
+    figures_text,
+    rows_by_truth,
+)
 from analysis.mi_benchmark._captions import CURVES_ONLY, DECODED, PUBLISHED
-from analysis.mi_benchmark._claims import every_claim, paired_changes, ratio_claim, relative_error
-from analysis.mi_benchmark._terms import CONSTANT, GROUP, NOT_DECODED, OFF_BY_DEFINITION, REASONABLE, SCORES, titled
+from analysis.mi_benchmark._claims import (
+    every_claim,
+    paired_changes,
+    ratio_claim,
+    relative_error,
+)
+from analysis.mi_benchmark._terms import (
+    CONSTANT,
+    GROUP,
+    NOT_DECODED,
+    OFF_BY_DEFINITION,
+    REASONABLE,
+    SCORES,
+    titled,
+)
 
 THRESHOLD = 0.4  # eta beyond which accuracy falls in the paper
-MAX_ETA, MIN_BITS = 0.7, 6.0  # eta and true MI (bits) between which the paper calls MINE and SMILE-inf reliable
+# eta and true MI (bits) between which the paper calls MINE and SMILE-inf reliable
+MAX_ETA, MIN_BITS = 0.7, 6.0
 MARGIN = 0.05  # share of the nominal MI; smaller losses of decodable MI are ignored
 ACCURACY = ("accuracy", "accuracy_error")
 PLACE = [*GROUP, "true_bits", "nuisance", "bound"]
@@ -35,7 +54,11 @@ def tables(evidence: Evidence) -> Sequence[Result]:
     rows = evidence.rows.drop(columns=[*ACCURACY], errors="ignore")
     rows = rows.merge(accuracies, on=keys, how="left")
     backgrounds = ", ".join(sorted(set(evidence.trained["backgrounds"].dropna())))
-    evidence = replace(evidence, rows=rows, comparison=[f"Backgrounds {backgrounds}.", *evidence.comparison])
+    evidence = replace(
+        evidence,
+        rows=rows,
+        comparison=[f"Backgrounds {backgrounds}.", *evidence.comparison],
+    )
     return [strength_table(evidence), evidence.unseen(PLACE)]
 
 
@@ -50,18 +73,26 @@ def strength_table(evidence: Evidence) -> Result:
     ]
     text = figures_text(figures, PLACE, TITLES)
     draw = drawing(figures, draw_strength, "estimate (bits)", "pool", "truth")
-    return evidence.result("strength", figures, text, sentences, draw, claims(evidence.rows, evidence.decoded))
+    return evidence.result(
+        "strength",
+        figures,
+        text,
+        sentences,
+        draw,
+        claims(evidence.rows, evidence.decoded),
+    )
 
 
 def background_finding(rows: pd.DataFrame) -> str:
-    """By how much each estimate changes from no to the strongest background, at the largest true MI, in a sentence."""
+    """By how much each estimate changes from no to the strongest background, at the
+    largest true MI, in a sentence.
+    """
     bits = rows["true_bits"].max()
     strongest = rows["nuisance"].max()
     highest = rows[rows["true_bits"] == bits]
     changes = paired_changes(highest, "nuisance", strongest, 0.0, "mean_bits", "bound")
-    return (
-        f"From no background to eta {strongest:g} estimates of {bits:g} bits change: {changes_text(changes, 'bits')}."
-    )
+    text = changes_text(changes, "bits")
+    return f"From no background to eta {strongest:g} estimates of {bits:g} bits change: {text}."
 
 
 def claims(rows: pd.DataFrame, decoded: pd.DataFrame) -> list[Claim]:
@@ -76,7 +107,9 @@ def claims(rows: pd.DataFrame, decoded: pd.DataFrame) -> list[Claim]:
 
 
 def robust_claims(truth: str, rows: pd.DataFrame, bounds: Sequence[str]) -> list[Claim]:
-    """Whether MINE is more accurate than each other estimator beyond the published threshold."""
+    """Whether MINE is more accurate than each other estimator beyond the published
+    threshold.
+    """
     beyond = rows[rows["nuisance"] > THRESHOLD]
     claims = []
     for other in bounds:
@@ -84,30 +117,48 @@ def robust_claims(truth: str, rows: pd.DataFrame, bounds: Sequence[str]) -> list
             continue
         statement = f"MINE is more robust than {other} beyond eta {THRESHOLD:g}: MSE against the {truth} MI."
         cell = ("nuisance", "true_bits")
-        claims.append(ratio_claim(statement, beyond, "bound", "mine", other, SCORES[truth], cell))
+        claims.append(
+            ratio_claim(statement, beyond, "bound", "mine", other, SCORES[truth], cell)
+        )
     return claims
 
 
 def threshold_claim(truth: str, rows: pd.DataFrame) -> Claim:
-    """Whether the error is larger beyond the published threshold than up to it, estimator by estimator."""
+    """Whether the error is larger beyond the published threshold than up to it,
+    estimator by estimator.
+    """
     side = np.where(rows["nuisance"] > THRESHOLD, "beyond", "up to it")
     statement = f"Accuracy falls beyond eta {THRESHOLD:g}: MSE against the {truth} MI is larger there than up to it."
-    return ratio_claim(statement, rows.assign(side=side), "side", "up to it", "beyond", SCORES[truth])
+    return ratio_claim(
+        statement, rows.assign(side=side), "side", "up to it", "beyond", SCORES[truth]
+    )
 
 
 def decodable_claim(decoded: pd.DataFrame) -> Claim:
-    """Whether the decodable MI at every eta equals the one without nuisance, within a margin, by its 95 % intervals."""
+    """Whether the decodable MI at every eta equals the one without nuisance, within a
+    margin, by its 95 % intervals.
+    """
     statement = "The nuisance does not change the true MI: the decodable MI is the same with and without it."
     if decoded.empty:
         return Claim(statement, "undecided", NOT_DECODED)
     rows = rows_by_truth(decoded)
-    rows = rows.assign(half_width=(rows["decodable_high_bits"] - rows["decodable_low_bits"]) / 2)
+    rows = rows.assign(
+        half_width=(rows["decodable_high_bits"] - rows["decodable_low_bits"]) / 2
+    )
     without = rows[rows["nuisance"] == 0]
-    both = rows[rows["nuisance"] > 0].merge(without, on=[*GROUP, "true_bits"], suffixes=("", "_without"))
+    both = rows[rows["nuisance"] > 0].merge(
+        without, on=[*GROUP, "true_bits"], suffixes=("", "_without")
+    )
     if both.empty:
-        return Claim(statement, "undecided", "the labels were not decoded with and without nuisance.")
+        return Claim(
+            statement,
+            "undecided",
+            "the labels were not decoded with and without nuisance.",
+        )
     loss = (both["decodable_bits_without"] - both["decodable_bits"]) / both["true_bits"]
-    margin = np.hypot(both["half_width"], both["half_width_without"]) / both["true_bits"]
+    margin = (
+        np.hypot(both["half_width"], both["half_width_without"]) / both["true_bits"]
+    )
     low = loss - margin
     high = loss + margin
     worst = loss.idxmax()
@@ -130,10 +181,15 @@ def reliable_claims(rows: pd.DataFrame) -> list[Claim]:
     claims = []
     for bound in ("mine", "smile-inf"):
         statement = (
-            f"{bound} is reliable ({REASONABLE:.0%}, second half) up to eta {MAX_ETA:g} from {MIN_BITS:g} bits on."
+            f"{bound} is reliable ({REASONABLE:.0%}, second half) up to eta "
+            f"{MAX_ETA:g} from {MIN_BITS:g} bits on."
         )
         of_bound = judged[judged["bound"] == bound]
-        claims.append(every_claim(statement, of_bound, ["nuisance", "true_bits"], "relative", REASONABLE))
+        claims.append(
+            every_claim(
+                statement, of_bound, ["nuisance", "true_bits"], "relative", REASONABLE
+            )
+        )
     return claims
 
 
@@ -143,11 +199,20 @@ def draw_strength(axis: Any, rows: pd.DataFrame) -> None:
     truth = rows.drop_duplicates("nuisance")
     eta = truth["nuisance"]
     axis.plot(eta, truth["true_bits"], "k-", label="nominal MI")
-    axis.errorbar(eta, truth["decodable_bits"], truth["decodable_bits_error"], fmt="k:", label="decodable MI")
+    axis.errorbar(
+        eta,
+        truth["decodable_bits"],
+        truth["decodable_bits_error"],
+        fmt="k:",
+        label="decodable MI",
+    )
     accuracies = [plus_minus(accuracy, math.nan, "") for accuracy in truth["accuracy"]]
     names = [f"{value:g}  {accuracy}" for value, accuracy in zip(eta, accuracies)]
     axis.set(xlabel="eta, decoding accuracy", ylim=(0, 1.5 * rows["true_bits"].max()))
     axis.set_xticks(eta, labels=names, rotation=90)
 
 
-ANALYSIS = Analysis("nuisance", Benchmark(tables, order=PLACE, decoded_by=("nuisance",), setting=PUBLISHED_SETTING))
+ANALYSIS = Analysis(
+    "nuisance",
+    Benchmark(tables, order=PLACE, decoded_by=("nuisance",), setting=PUBLISHED_SETTING),
+)

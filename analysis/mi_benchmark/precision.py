@@ -15,7 +15,10 @@ from infoscope.metrics import replicated
 from sweeps.mi_benchmark.settings import PRECISIONS
 
 PLACE = ["study", *GROUP, "true_bits", "depth", "bound"]
-FIGURES = {"mse_bits2": ("MSE (bits²)", "MSE"), "second_half_mean_bits": ("mean estimate, 2nd half (bits)", "mean")}
+FIGURES = {
+    "mse_bits2": ("MSE (bits²)", "MSE"),
+    "second_half_mean_bits": ("mean estimate, 2nd half (bits)", "mean"),
+}
 
 
 def tables(evidence: Evidence) -> Sequence[Result]:
@@ -24,12 +27,16 @@ def tables(evidence: Evidence) -> Sequence[Result]:
     figures = pd.DataFrame([differences(place, part) for place, part in groups])
     if not figures["runs"].any():
         precisions = ", ".join(sorted(set(evidence.rows["precision"])))
-        raise ValueError(f"precision must be both float32 and bf16 at a common seed, got {precisions}.")
+        raise ValueError(
+            f"precision must be both float32 and bf16 at a common seed, got {precisions}."
+        )
     text = figures[[*PLACE, "runs"]].rename(columns=FIELD_TITLES)
     for name, (title, short) in FIGURES.items():
         text[title] = plus_minus_column(figures, name, "diverged")
         columns = [f"{name}_difference", f"{name}_low", f"{name}_high"]
-        text[f"bf16 - float32, {short}"] = [change_text(*change) for change in figures[columns].to_numpy()]
+        text[f"bf16 - float32, {short}"] = [
+            change_text(*change) for change in figures[columns].to_numpy()
+        ]
     counts = figures[[f"{precision}_diverged" for precision in PRECISIONS]].astype(str)
     text["diverged (float32, bf16)"] = counts.agg(", ".join, axis=1)
     ratio = figures["mse_bits2_difference"].abs() / figures["mse_bits2_error"]
@@ -42,10 +49,21 @@ def tables(evidence: Evidence) -> Sequence[Result]:
         "Both have the same pairs and initial weights; a training amplifies any rounding, so that single runs differ.",
     ]
     compared = figures.dropna()
-    claims = [change_claim(name, title, compared) for name, (title, _) in FIGURES.items()]
+    claims = [
+        change_claim(name, title, compared) for name, (title, _) in FIGURES.items()
+    ]
     title = "bfloat16 minus float32"
     return [
-        evidence.result("differences", figures, text, sentences, None, claims, has_oracle=False, title=title),
+        evidence.result(
+            "differences",
+            figures,
+            text,
+            sentences,
+            None,
+            claims,
+            has_oracle=False,
+            title=title,
+        ),
     ]
 
 
@@ -58,7 +76,9 @@ def change_text(difference: float, low: float, high: float) -> str:
 
 
 def differences(place: Sequence[Any], rows: pd.DataFrame) -> dict[str, Any]:
-    """Of a place: figures with float32, their standard errors, the paired differences, and how many runs diverged."""
+    """Of a place: figures with float32, their standard errors, the paired differences,
+    and how many runs diverged.
+    """
     has_diverged = rows[list(FIGURES)].isna().any(axis=1)
     row = dict(zip(PLACE, place))
     finite = []
@@ -85,7 +105,9 @@ def differences(place: Sequence[Any], rows: pd.DataFrame) -> dict[str, Any]:
 
 
 def change_claim(name: str, title: str, figures: pd.DataFrame) -> Claim:
-    """Whether all differences of a figure are within its standard error; how many are beyond chance."""
+    """Whether all differences of a figure are within its standard error; how many are
+    beyond chance.
+    """
     change = figures[f"{name}_difference"].abs()
     error = figures[f"{name}_error"]
     larger = figures[change > error]
@@ -104,4 +126,7 @@ def change_claim(name: str, title: str, figures: pd.DataFrame) -> Claim:
     )
 
 
-ANALYSIS = Analysis("precision", Benchmark(tables, order=[*PLACE, "seed"], axes=("precision", "depth"), setting={}))
+ANALYSIS = Analysis(
+    "precision",
+    Benchmark(tables, order=[*PLACE, "seed"], axes=("precision", "depth"), setting={}),
+)

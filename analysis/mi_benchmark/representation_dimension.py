@@ -10,10 +10,24 @@ from analysis.common.figures import draw_estimates, drawing
 from analysis.common.tables import PAPERS, Analysis, Claim, Result, with_interval
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence, figures_text
 from analysis.mi_benchmark._captions import DECODED, PUBLISHED
-from analysis.mi_benchmark._claims import every_claim, limit_claim, paired_changes, relative_error
-from analysis.mi_benchmark._terms import GROUP, NOT_DECODED, OFF_BY_DEFINITION, REASONABLE, TRUTHS, titled
+from analysis.mi_benchmark._claims import (
+    every_claim,
+    limit_claim,
+    paired_changes,
+    relative_error,
+)
+from analysis.mi_benchmark._terms import (
+    GROUP,
+    NOT_DECODED,
+    OFF_BY_DEFINITION,
+    REASONABLE,
+    TRUTHS,
+    titled,
+)
 
-THEIRS = " The paper's figures are of one run each, and its files have no run of side 50."
+THEIRS = (
+    " The paper's figures are of one run each, and its files have no run of side 50."
+)
 MARGIN = 0.05  # share of the true MI; smaller differences are ignored
 PLACE = [*GROUP, "size", "dimension", "true_bits", "bound"]
 PUBLISHED_SETTING = PUBLISHED | {
@@ -35,23 +49,35 @@ def table_4(evidence: Evidence) -> Result:
     beside = "" if evidence.comparison else "table4"
     on = ["domain", "size", "true_bits", "bound"]
     figures = evidence.figures(PLACE, TITLES)
-    figures = evidence.add_published(figures, "table4", on, domain="images", true_bits=1.0)
+    figures = evidence.add_published(
+        figures, "table4", on, domain="images", true_bits=1.0
+    )
     sentences = [
         dimension_finding(evidence.rows),
         f"Mean estimate over all steps by the side of the images; dimension = side².{THEIRS if beside else ''} "
         f"Differences between the sides of a run below {MARGIN:.0%} of the true MI are ignored. {DECODED}",
     ]
-    titles = {column: title for column, title in TITLES.items() if beside or PAPERS not in column}
+    titles = {
+        column: title
+        for column, title in TITLES.items()
+        if beside or PAPERS not in column
+    }
     text = figures_text(figures, PLACE, titles)
     draw = drawing(figures, draw_sides, "estimate (bits)")
-    return evidence.result("mean", figures, text, sentences, draw, claims(evidence.rows), beside=beside)
+    return evidence.result(
+        "mean", figures, text, sentences, draw, claims(evidence.rows), beside=beside
+    )
 
 
 def dimension_finding(rows: pd.DataFrame) -> str:
-    """Of the estimator that differs most between the largest and the smallest side, by how much, in a sentence."""
+    """Of the estimator that differs most between the largest and the smallest side, by
+    how much, in a sentence.
+    """
     large, small = rows["size"].max(), rows["size"].min()
     changes = paired_changes(rows, "size", large, small, "mean_bits", "bound")
-    changes = {name: change for name, change in changes.items() if np.isfinite(change.value)}
+    changes = {
+        name: change for name, change in changes.items() if np.isfinite(change.value)
+    }
     if not changes:
         return "No estimator was run with two sides of the images."
     worst = max(changes, key=lambda name: abs(changes[name].value))
@@ -68,8 +94,12 @@ def claims(rows: pd.DataFrame) -> list[Claim]:
         unit = "bit" if bits == 1 else "bits"
         place = f"{pool}, {bits:g} {unit}"
         statement = f"The estimate is the same in every dimension: {place}"
-        claims.append(dimension_claim(f"{statement}, all steps, as published.", part, "mean_bits"))
-        claims.append(dimension_claim(f"{statement}, second half.", part, "second_half_mean_bits"))
+        claims.append(
+            dimension_claim(f"{statement}, all steps, as published.", part, "mean_bits")
+        )
+        claims.append(
+            dimension_claim(f"{statement}, second half.", part, "second_half_mean_bits")
+        )
         is_largest = part["size"] == part["size"].max()
         largest = part[is_largest & (part["bound"] != OFF_BY_DEFINITION)]
         for truth, column in TRUTHS.items():
@@ -78,7 +108,9 @@ def claims(rows: pd.DataFrame) -> list[Claim]:
 
 
 def accuracy_claim(place: str, truth: str, column: str, rows: pd.DataFrame) -> Claim:
-    """Whether the estimates at one side length are within the margin of a truth, given by its column."""
+    """Whether the estimates at one side length are within the margin of a truth, given
+    by its column.
+    """
     statement = (
         f"Estimates are accurate (within {MARGIN:.0%}) at the largest dimension, {place}, second half, against the "
         f"{truth} MI."
@@ -91,7 +123,9 @@ def accuracy_claim(place: str, truth: str, column: str, rows: pd.DataFrame) -> C
 
 
 def dimension_claim(statement: str, rows: pd.DataFrame, figure: str) -> Claim:
-    """Whether the largest difference between sides is below the margin; estimators far from the oracle are excluded."""
+    """Whether the largest difference between sides is below the margin; estimators far
+    from the oracle are excluded.
+    """
     if rows["size"].nunique() < 2:
         return Claim(statement, "undecided", "one side was run.")
     is_near = (rows[figure] / rows["oracle_critic_mean_bits"] - 1).abs() <= REASONABLE
@@ -100,7 +134,13 @@ def dimension_claim(statement: str, rows: pd.DataFrame, figure: str) -> Claim:
     if rows.empty:
         why = f"no estimate at any side is within {REASONABLE:.0%} of the oracle critic's."
         return Claim(statement, "undecided", why)
-    sides = rows.pivot_table(index=["seed", "bound"], columns="size", values=figure, aggfunc="mean", dropna=False)
+    sides = rows.pivot_table(
+        index=["seed", "bound"],
+        columns="size",
+        values=figure,
+        aggfunc="mean",
+        dropna=False,
+    )
     ranges = sides.max(axis=1, skipna=False) - sides.min(axis=1, skipna=False)
     ranges = ranges.unstack("bound")
     worst = "an estimator that diverged or was not run"
@@ -113,8 +153,12 @@ def dimension_claim(statement: str, rows: pd.DataFrame, figure: str) -> Claim:
 
 def draw_sides(axis: Any, rows: pd.DataFrame) -> None:
     """Mean estimates by dimension, ours solid and the paper's dashed, with both truths."""
-    draw_estimates(axis, rows, "dimension", "mean_bits", capsize=3, published="published_mean_bits")
-    axis.axhline(rows["true_bits"].iloc[0], color="black", linewidth=0.8, label="nominal MI")
+    draw_estimates(
+        axis, rows, "dimension", "mean_bits", capsize=3, published="published_mean_bits"
+    )
+    axis.axhline(
+        rows["true_bits"].iloc[0], color="black", linewidth=0.8, label="nominal MI"
+    )
     truth = rows.drop_duplicates("dimension")
     axis.plot(truth["dimension"], truth["decodable_bits"], "k:", label="decodable MI")
     beside = "; dashed: paper" if rows["published_mean_bits"].notna().any() else ""

@@ -26,10 +26,14 @@ MEASURED = {
 
 
 def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
-    """The trials with the least error in the second half, scored again on unseen pairs, and the estimator to use."""
+    """The trials with the least error in the second half, scored again on unseen pairs,
+    and the estimator to use.
+    """
     newest = runs.loc[runs["start"].idxmax()]
     bits = newest["schedule_bits"][0]
-    trials = figures_at(trials_of(ANALYSIS.experiment, arguments.profile, newest, SAME), bits)
+    trials = figures_at(
+        trials_of(ANALYSIS.experiment, arguments.profile, newest, SAME), bits
+    )
     trials = trials.assign(
         true_bits=bits,
         unseen_bias_bits=(bits - trials["held_out_large_batch_bits"]).abs(),
@@ -44,7 +48,11 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
         f"sources. Data {newest['pool']}; seed {newest['seed']}.",
         *cautions(trials.fillna({"nonfinite_steps": 0})),
     ]
-    return [best_trials(trials, TITLES, JUDGED, MEASURED, answer(trials), notes, yscale="log")]
+    return [
+        best_trials(
+            trials, TITLES, JUDGED, MEASURED, answer(trials), notes, yscale="log"
+        )
+    ]
 
 
 def answer(trials: pd.DataFrame) -> str:
@@ -56,7 +64,9 @@ def answer(trials: pd.DataFrame) -> str:
     best = complete.iloc[0]
     depth, width, batch = int(best["depth"]), int(best["width"]), int(best["batch"])
     place = f"{best['domain']} ({best['pool']}) at {best['true_bits']:g} bits"
-    unseen = plus_minus(best["held_out_large_batch_bits"], best["held_out_large_batch_bits_error"])
+    unseen = plus_minus(
+        best["held_out_large_batch_bits"], best["held_out_large_batch_bits_error"]
+    )
     rivals = equally_accurate(complete)
     others = "Every other estimator is significantly worse, by the errors within these runs of one seed"
     if rivals:
@@ -74,8 +84,12 @@ def equally_accurate(complete: pd.DataFrame) -> list[str]:
     """The estimators whose best trial is not significantly worse than the best of all."""
     best = complete.iloc[0]
     firsts = complete.drop_duplicates("bound").iloc[1:]
-    errors = np.hypot(firsts["second_half_mse_bits2_error"], best["second_half_mse_bits2_error"])
-    is_worse = (firsts["second_half_mse_bits2"] - best["second_half_mse_bits2"]) > SIGNIFICANT * errors
+    errors = np.hypot(
+        firsts["second_half_mse_bits2_error"], best["second_half_mse_bits2_error"]
+    )
+    is_worse = (
+        firsts["second_half_mse_bits2"] - best["second_half_mse_bits2"]
+    ) > SIGNIFICANT * errors
     return list(firsts.loc[~is_worse, "bound"])
 
 

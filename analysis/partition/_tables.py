@@ -1,4 +1,6 @@
-"""Evaluations of many trained models: by kind over trainings, in paired differences, and next to published ranges."""
+"""Evaluations of many trained models: by kind over trainings, in paired differences,
+and next to published ranges.
+"""
 
 import math
 from collections.abc import Collection, Sequence
@@ -18,7 +20,8 @@ from infoscope.metrics.partition.labels_as_numbers import AS_NUMBERS
 from infoscope.metrics.partition.report import OLD_SUM, compare
 from infoscope.metrics.partition.terms import CLASSIFIER, NEIGHBOURS, POSTERIOR
 
-# the evaluation's quantities, and the entropy that is the most each can be (None: see `most`)
+# the evaluation's quantities, and the entropy that is the most each can be (None: see
+# `most`)
 QUANTITIES = {
     "I(z_y;Y|D)": "H(Y|D)",
     "I(z_y;D|Y)": "H(D|Y)",
@@ -30,12 +33,15 @@ QUANTITIES = {
 }
 LEAKS = ("I(z_y;D|Y)", "I(z_d;Y|D)", "I(z_x;Y,D)")
 SCORES = ("unique", "unique_without_z_dy", "seed")
-COMPARED = ("unique", "seed", "I(z_y;D|Y)", "I(z_d;Y|D)")  # in the text of the differences
+# in the text of the differences
+COMPARED = ("unique", "seed", "I(z_y;D|Y)", "I(z_d;Y|D)")
 OF_DRAWS = f" {DRAWS}"  # ending of a kind that is evaluated by draws
 BESIDE = ("unique_y_raw", "unique_d_raw", "sufficiency")
 ROUTES = (CLASSIFIER, NEIGHBOURS, AS_NUMBERS, POSTERIOR)
 ABSENT = "not applicable"
-OVER_ITEMS = "_items_error"  # suffix: standard error over items of one trained model, root mean square of the trainings
+# suffix: standard error over items of one trained model, root mean square of the
+# trainings
+OVER_ITEMS = "_items_error"
 EXPECTATIONS = "domain_expectations"
 ROUNDING = 1e-9
 NAMES = {"nvae": "NVAE", "diva": "DIVA", "seed": f"Partition Quality ({OLD_SUM})"}
@@ -56,7 +62,9 @@ def most(name: str) -> str | None:
 
 
 def comparison(evaluations: Sequence[Evaluation]) -> pd.DataFrame:
-    """One row per kind and route: mean over trainings, its standard error (`NAME_error`) and that over items."""
+    """One row per kind and route: mean over trainings, its standard error
+    (`NAME_error`) and that over items.
+    """
     rows = []
     for kind, trainings in by_kind(evaluations).items():
         report = trainings[0].report
@@ -75,7 +83,9 @@ def comparison(evaluations: Sequence[Evaluation]) -> pd.DataFrame:
                 if not all(name in figures for figures in by_training):
                     continue
                 mean = replicated([figures[name].value for figures in by_training])
-                errors = np.array([figures[name].standard_error for figures in by_training])
+                errors = np.array(
+                    [figures[name].standard_error for figures in by_training]
+                )
                 row[name] = mean.value
                 row[name + ERROR] = mean.standard_error
                 row[name + OVER_ITEMS] = math.sqrt(np.square(errors).mean())
@@ -84,7 +94,9 @@ def comparison(evaluations: Sequence[Evaluation]) -> pd.DataFrame:
 
 
 def comparison_text(figures: pd.DataFrame) -> pd.DataFrame:
-    """What to quote of each model, by classifiers: the score, what leaks (bits), and the information of all blocks."""
+    """What to quote of each model, by classifiers: the score, what leaks (bits), and
+    the information of all blocks.
+    """
     kinds = set(figures["model"])
     quoted = [kind for kind in kinds if is_quoted(kind, kinds)]
     shown = figures[(figures["route"] == CLASSIFIER) & figures["model"].isin(quoted)]
@@ -96,16 +108,19 @@ def comparison_text(figures: pd.DataFrame) -> pd.DataFrame:
 
 
 def is_quoted(kind: str, kinds: Collection[str]) -> bool:
-    """Whether a kind of evaluation is to be quoted: draws of a model with posteriors, else its codes.
+    """Whether a kind of evaluation is to be quoted: draws of a model with posteriors,
+    else its codes.
 
-    The decoder sees draws. A mean is a deterministic function of the item, of which Shannon information is all or
-    nothing.
+    The decoder sees draws. A mean is a deterministic function of the item, of which
+    Shannon information is all or nothing.
     """
     return kind + OF_DRAWS not in kinds
 
 
 def finding(evaluations: Sequence[Evaluation]) -> str:
-    """Which model keeps label and domain apart best, by the score unique with its 95 % interval, and what leaks."""
+    """Which model keeps label and domain apart best, by the score unique with its 95 %
+    interval, and what leaks.
+    """
     kinds = by_kind(evaluations)
     scores = {}
     for kind, trainings in kinds.items():
@@ -116,7 +131,11 @@ def finding(evaluations: Sequence[Evaluation]) -> str:
         return "The score unique does not apply to these models: each lacks z_y or z_d."
     best = max(scores, key=lambda kind: scores[kind].value)
     leak = mean_of(kinds[best], "I(z_y;D|Y)")
-    start = f"{best} keeps label and domain apart best: its" if len(scores) > 1 else f"{best}: the"
+    start = (
+        f"{best} keeps label and domain apart best: its"
+        if len(scores) > 1
+        else f"{best}: the"
+    )
     return (
         f"{start} score unique is {with_interval(scores[best])} of 1, and its z_y carries {with_interval(leak)} bits "
         f"about the domain ({within(len(kinds[best]))})."
@@ -132,7 +151,9 @@ def with_interval(mean: Estimate) -> str:
 
 def within(trainings: int) -> str:
     """The source of variation that an interval includes."""
-    return f"over {trainings} trainings" if trainings > 1 else "over items of one training"
+    return (
+        f"over {trainings} trainings" if trainings > 1 else "over items of one training"
+    )
 
 
 def with_units(figures: pd.DataFrame) -> pd.DataFrame:
@@ -152,7 +173,9 @@ def cell_text(row: pd.Series, name: str) -> str:
 
 
 def same_items(evaluations: Sequence[Evaluation]) -> list[dict[str, Evaluation]]:
-    """Evaluations on the same items, by kind: those of one seed of a sweep. Of a kind that occurs twice, the first."""
+    """Evaluations on the same items, by kind: those of one seed of a sweep. Of a kind
+    that occurs twice, the first.
+    """
     groups: dict[str, dict[str, Evaluation]] = {}
     for evaluation in evaluations:
         kinds = groups.setdefault(evaluation.items, {})
@@ -161,20 +184,24 @@ def same_items(evaluations: Sequence[Evaluation]) -> list[dict[str, Evaluation]]
 
 
 def within_items(evaluations: Sequence[Evaluation]) -> pd.DataFrame:
-    """Paired differences a - b of two trained models on the same items, with errors over groups of items (see
-    `partition.compare`): a row for each quantity, pair of kinds and seed.
+    """Paired differences a - b of two trained models on the same items, with errors
+    over groups of items (see `partition.compare`): a row for each quantity, pair of
+    kinds and seed.
     """
     parts = [pd.DataFrame()]
     for kinds in same_items(evaluations):
-        differences = compare({kind: evaluation.report for kind, evaluation in kinds.items()})
+        differences = compare(
+            {kind: evaluation.report for kind, evaluation in kinds.items()}
+        )
         first = next(iter(kinds.values()))
         parts.append(differences.assign(seed=first.candidate.seed))
     return pd.concat(parts[1:] or parts, ignore_index=True)
 
 
 def over_trainings(evaluations: Sequence[Evaluation]) -> pd.DataFrame:
-    """Paired differences a - b of two kinds of model within seeds, by classifiers: mean over seeds, standard error and
-    95 % interval (Student t). NaN where one of the two has no such figure.
+    """Paired differences a - b of two kinds of model within seeds, by classifiers: mean
+    over seeds, standard error and 95 % interval (Student t). NaN where one of the two
+    has no such figure.
     """
     differences: dict[tuple[str, str, str], list[float]] = {}
     for kinds in same_items(evaluations):
@@ -205,12 +232,20 @@ def over_trainings(evaluations: Sequence[Evaluation]) -> pd.DataFrame:
 
 
 def differences_text(over: pd.DataFrame, within: pd.DataFrame) -> pd.DataFrame:
-    """Differences from the first kind to read: over trainings, and of how many single seeds the sign is sure."""
+    """Differences from the first kind to read: over trainings, and of how many single
+    seeds the sign is sure.
+    """
     titles = {"seed": OLD_SUM} | {name: f"{name} (bits)" for name in QUANTITIES}
-    shown = over[over["quantity"].isin(COMPARED) & np.isfinite(over["difference"]) & alike(over)]
+    shown = over[
+        over["quantity"].isin(COMPARED) & np.isfinite(over["difference"]) & alike(over)
+    ]
     rows = []
     for row in shown.itertuples():
-        is_same = (within["a"] == row.a) & (within["b"] == row.b) & (within["quantity"] == row.quantity)
+        is_same = (
+            (within["a"] == row.a)
+            & (within["b"] == row.b)
+            & (within["quantity"] == row.quantity)
+        )
         p_values = within.loc[is_same, "p_holm"]
         sure = "no error over items"
         if len(p_values):
@@ -229,8 +264,12 @@ def differences_text(over: pd.DataFrame, within: pd.DataFrame) -> pd.DataFrame:
 
 
 def largest_difference(over: pd.DataFrame) -> str:
-    """The largest difference in the score unique, with its 95 % interval over trainings, in a sentence."""
-    shown = over[(over["quantity"] == "unique") & over["difference"].notna() & alike(over)]
+    """The largest difference in the score unique, with its 95 % interval over
+    trainings, in a sentence.
+    """
+    shown = over[
+        (over["quantity"] == "unique") & over["difference"].notna() & alike(over)
+    ]
     if shown.empty:
         return "The score unique, which needs z_y and z_d, compares no two of these models."
     row = shown.loc[shown["difference"].abs().idxmax()]
@@ -239,7 +278,9 @@ def largest_difference(over: pd.DataFrame) -> str:
 
 
 def alike(over: pd.DataFrame) -> pd.Series:
-    """Which rows compare the first kind with others, means with means and draws with draws."""
+    """Which rows compare the first kind with others, means with means and draws with
+    draws.
+    """
     first = over["a"].iloc[0]
     kinds = {*over["a"], *over["b"]}
     with_draws = [kind for kind in kinds if kind + OF_DRAWS in kinds]
@@ -254,7 +295,9 @@ def interval(low: float, high: float) -> str:
 
 
 def beside_published(figures: pd.DataFrame) -> pd.DataFrame:
-    """Published figures of models that were evaluated, bits, compared with ours in the same way and by classifiers."""
+    """Published figures of models that were evaluated, bits, compared with ours in the
+    same way and by classifiers.
+    """
     models = figures["model"].str.split(" ").str[0]
     rows = []
     for row in published("domain_partition").itertuples():
@@ -273,19 +316,30 @@ def beside_published(figures: pd.DataFrame) -> pd.DataFrame:
 
 
 def claims(evaluations: Sequence[Evaluation]) -> list[Claim]:
-    """Every expected range and the expected order of the two models, for those of them that were evaluated."""
+    """Every expected range and the expected order of the two models, for those of them
+    that were evaluated.
+    """
     kinds = by_kind(evaluations)
     claims = []
     for row in published(EXPECTATIONS).itertuples():
-        scale = 1.0 if row.quantity in UNITS else NATS_PER_BIT  # expectations are in nats
+        # expectations are in nats
+        scale = 1.0 if row.quantity in UNITS else NATS_PER_BIT
         for kind, trainings in kinds.items():
             if kind.split(" ")[0] == row.model:
-                claims.append(in_range(kind, trainings, row.quantity, row.low / scale, row.high / scale))
+                claims.append(
+                    in_range(
+                        kind, trainings, row.quantity, row.low / scale, row.high / scale
+                    )
+                )
     return claims + order(evaluations)
 
 
-def in_range(kind: str, trainings: Sequence[Evaluation], quantity: str, low: float, high: float) -> Claim:
-    """Whether a quantity is in a range, by its 95 % interval over trainings; fails where the labels cannot reach it."""
+def in_range(
+    kind: str, trainings: Sequence[Evaluation], quantity: str, low: float, high: float
+) -> Claim:
+    """Whether a quantity is in a range, by its 95 % interval over trainings; fails
+    where the labels cannot reach it.
+    """
     model, *settings = kind.split(" ", 1)
     model = NAMES.get(model, model)
     if settings:
@@ -295,7 +349,11 @@ def in_range(kind: str, trainings: Sequence[Evaluation], quantity: str, low: flo
     statement = f"{model}: {NAMES.get(quantity, quantity)} {between}{unit}."
     mean = mean_of(trainings, quantity)
     if not math.isfinite(mean.value):
-        notes = [note for training in trainings for note in training.by_classifier[quantity].notes]
+        notes = [
+            note
+            for training in trainings
+            for note in training.by_classifier[quantity].notes
+        ]
         reason = "; ".join(dict.fromkeys(notes))
         if ABSENT in reason:
             reason = ABSENT
@@ -317,7 +375,9 @@ def in_range(kind: str, trainings: Sequence[Evaluation], quantity: str, low: flo
 
 
 def mean_of(trainings: Sequence[Evaluation], name: str) -> Estimate:
-    """Mean of a figure by classifiers and its 95 % interval over trainings; of one training, over its items."""
+    """Mean of a figure by classifiers and its 95 % interval over trainings; of one
+    training, over its items.
+    """
     figures = [training.by_classifier[name] for training in trainings]
     if len(figures) == 1:
         return replace(figures[0], n=1)
@@ -330,11 +390,15 @@ def as_numbers(trainings: Sequence[Evaluation], quantity: str) -> str:
     values = [figures[quantity].value for figures in routes if quantity in figures]
     if not values:
         return ""
-    return f"; with labels taken as numbers, as they did: {replicated(values).value:.3f}"
+    return (
+        f"; with labels taken as numbers, as they did: {replicated(values).value:.3f}"
+    )
 
 
 def most_of(trainings: Sequence[Evaluation], quantity: str) -> float:
-    """The most that a quantity can be with the labels of these items; infinite where nothing is known."""
+    """The most that a quantity can be with the labels of these items; infinite where
+    nothing is known.
+    """
     name = most(quantity)
     if name is None:
         return math.inf
@@ -344,7 +408,9 @@ def most_of(trainings: Sequence[Evaluation], quantity: str) -> float:
 
 
 def shared_labels(evaluation: Evaluation) -> float:
-    """I(Y;D) of the items themselves, bits: 0 where every class is equally frequent in every domain."""
+    """I(Y;D) of the items themselves, bits: 0 where every class is equally frequent in
+    every domain.
+    """
     items = evaluation.report.items
     return float(mutual_info_score(items.y, items.d)) / NATS_PER_BIT
 
@@ -354,19 +420,31 @@ def order(evaluations: Sequence[Evaluation]) -> list[Claim]:
     over = over_trainings(evaluations)
     if over.empty:
         return []
-    scores = over[over["quantity"].isin(("seed", "unique")) & over["difference"].notna()]
+    scores = over[
+        over["quantity"].isin(("seed", "unique")) & over["difference"].notna()
+    ]
     claims = []
     for codes in ("", OF_DRAWS):
         of_codes = f" (of{codes})" if codes else ""
-        pairs = scores[(scores["a"] == "nvae" + codes) & (scores["b"] == "diva" + codes)]
+        pairs = scores[
+            (scores["a"] == "nvae" + codes) & (scores["b"] == "diva" + codes)
+        ]
         for row in pairs.itertuples():
-            statement = f"NVAE scores higher than DIVA by the score {row.quantity}{of_codes}."
+            statement = (
+                f"NVAE scores higher than DIVA by the score {row.quantity}{of_codes}."
+            )
             difference = f"NVAE - DIVA is {row.difference:+.3f}"
             if not math.isfinite(row.low):
-                claims.append(Claim(statement, "undecided", f"{difference} (one pair of trainings)."))
+                claims.append(
+                    Claim(
+                        statement, "undecided", f"{difference} (one pair of trainings)."
+                    )
+                )
                 continue
             range_text = f"95 % interval {row.low:+.3f} to {row.high:+.3f}"
-            evidence = f"{difference}, {range_text} over {row.trainings} pairs of trainings."
+            evidence = (
+                f"{difference}, {range_text} over {row.trainings} pairs of trainings."
+            )
             claims.append(Claim(statement, verdict(-row.high, -row.low), evidence))
     return claims
 
@@ -374,8 +452,14 @@ def order(evaluations: Sequence[Evaluation]) -> list[Claim]:
 def arithmetic(evaluations: Sequence[Evaluation]) -> list[str]:
     """What follows from the labels alone, whatever the model."""
     shared = max(shared_labels(evaluation) for evaluation in evaluations)
-    ceiling = max(evaluation.by_classifier["seed_ceiling"].value for evaluation in evaluations)
-    zero = "which is 0 here, so it cannot be positive" if shared < ROUNDING else f"which is {shared:.4f} bits here"
+    ceiling = max(
+        evaluation.by_classifier["seed_ceiling"].value for evaluation in evaluations
+    )
+    zero = (
+        "which is 0 here, so it cannot be positive"
+        if shared < ROUNDING
+        else f"which is {shared:.4f} bits here"
+    )
     return [
         "By arithmetic: the co-information of a block with Y and D is I(Y;D) - I(Y;D|block), so at most I(Y;D), "
         f"{zero}. What the {OLD_SUM} adds for it is error of the estimate.",

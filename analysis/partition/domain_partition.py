@@ -1,6 +1,8 @@
-"""Accuracy of models trained on several domains: on classes in training domains and in a new one, and on domains.
+"""Accuracy of models trained on several domains: on classes in training domains and in
+a new one, and on domains.
 
-Where their latent blocks keep class and domain is the table partition: `make table-partition`.
+Where their latent blocks keep class and domain is the table partition: `make
+table-partition`.
 """
 
 import functools
@@ -42,39 +44,70 @@ NO_NUMBER = "no number"
 MISSING = {"in_domain_accuracy/domain_average": "never read"}
 WORST = ("_low", "_high", "_items")  # interval and items of the worst of several
 BASELINE = "erm"
-SAME = ("data", "base", "size", "sample", "steps", "selection", "setting")  # of one study
+# of one study
+SAME = ("data", "base", "size", "sample", "steps", "selection", "setting")
 # what the published accuracies were made with, where a sweep can match it
 PUBLISHED_WITH = {
-    "rotated-mnist": {"base": "mnist", "size": 28, "sample": 0, "selection": "training-domain-validation"},
-    "rotated-mnist-diva": {"base": "mnist", "size": 28, "sample": 0, "setting": "published"},
+    "rotated-mnist": {
+        "base": "mnist",
+        "size": 28,
+        "sample": 0,
+        "selection": "training-domain-validation",
+    },
+    "rotated-mnist-diva": {
+        "base": "mnist",
+        "size": 28,
+        "sample": 0,
+        "setting": "published",
+    },
     "camelyon17": {"size": 96, "sample": 0, "setting": "published"},
 }
 UNLIKE = {  # what always differs
     "rotated-mnist": ("the network", "a search of settings for each model"),
-    "rotated-mnist-diva": ("the digits set aside", "one set of 1,000 digits a seed instead of their ten"),
+    "rotated-mnist-diva": (
+        "the digits set aside",
+        "one set of 1,000 digits a seed instead of their ten",
+    ),
     "camelyon17": ("first weights or augmentation", "the slides set aside"),
 }
 
 
 def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
-    """Accuracies by model and held-out domain, and how far each model is from plain risk minimisation."""
+    """Accuracies by model and held-out domain, and how far each model is from plain
+    risk minimisation.
+    """
     runs, left_out = latest(runs, SAME)
     runs = ordered(runs, ["model", "held_out", "seed"], model=MODELS)
     runs = runs.assign(held_out_name=runs["held_out"].map(domain_names(runs)))
     figures = compared(runs)
-    text = figures[["model", "held_out_name", "runs"]].rename(columns={"held_out_name": "held out", "runs": "seeds"})
+    text = figures[["model", "held_out_name", "runs"]].rename(
+        columns={"held_out_name": "held out", "runs": "seeds"}
+    )
     for column, title in ACCURACIES.items():
         missing = MISSING.get(column, NO_NUMBER)
         text[title] = [cell_text(row, column, missing) for _, row in figures.iterrows()]
-    text[f"held-out domain, minus {BASELINE}"] = plus_minus_column(figures, "over_baseline", "-")
+    text[f"held-out domain, minus {BASELINE}"] = plus_minus_column(
+        figures, "over_baseline", "-"
+    )
     text["published"] = beside(figures)
     caption = [finding(figures), *described(runs)]
     diverged = int((runs["diverged"] > 0).sum())
     if diverged:
-        caption.append(f"Note: {diverged} trainings diverged; their figures are of the best weights before.")
+        caption.append(
+            f"Note: {diverged} trainings diverged; their figures are of the best weights before."
+        )
     caption += reference_notes(runs)
     caption += left_out
-    return [Result("accuracy", figures, text, caption, functools.partial(draw, runs), against(runs))]
+    return [
+        Result(
+            "accuracy",
+            figures,
+            text,
+            caption,
+            functools.partial(draw, runs),
+            against(runs),
+        )
+    ]
 
 
 def domain_names(runs: pd.DataFrame) -> dict[int, str]:
@@ -88,10 +121,16 @@ def domain_names(runs: pd.DataFrame) -> dict[int, str]:
 
 
 def compared(runs: pd.DataFrame) -> pd.DataFrame:
-    """Mean and standard error over seeds of every accuracy, and the paired difference from plain risk minimisation."""
+    """Mean and standard error over seeds of every accuracy, and the paired difference
+    from plain risk minimisation.
+    """
     columns = []
     for name in ACCURACIES:
-        columns += [column for column in (name, *(name + end for end in WORST)) if column in runs]
+        columns += [
+            column
+            for column in (name, *(name + end for end in WORST))
+            if column in runs
+        ]
     figures = summarise(runs, ["data", "model", "held_out", "held_out_name"], columns)
     differences = []
     for row in figures.itertuples():
@@ -106,7 +145,9 @@ def compared(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def finding(figures: pd.DataFrame) -> str:
-    """The largest gain over plain risk minimisation in a held-out domain, with its 95 % interval over seeds."""
+    """The largest gain over plain risk minimisation in a held-out domain, with its 95 %
+    interval over seeds.
+    """
     compared = figures[figures["over_baseline"].notna()]
     if compared.empty:
         return "Accuracies are shown alone: there is no run of plain risk minimisation to compare with."
@@ -123,8 +164,12 @@ def finding(figures: pd.DataFrame) -> str:
 
 
 def cell_text(row: pd.Series, column: str, missing: str = NO_NUMBER) -> str:
-    """An accuracy with its standard error; of the worst of several, its interval and items too."""
-    text = plus_minus(row.get(column, math.nan), row.get(column + ERROR, math.nan), missing)
+    """An accuracy with its standard error; of the worst of several, its interval and
+    items too.
+    """
+    text = plus_minus(
+        row.get(column, math.nan), row.get(column + ERROR, math.nan), missing
+    )
     low, high, items = (row.get(column + end, math.nan) for end in WORST)
     if not math.isfinite(low):
         return text
@@ -132,8 +177,12 @@ def cell_text(row: pd.Series, column: str, missing: str = NO_NUMBER) -> str:
 
 
 def gains(runs: pd.DataFrame, model: str) -> np.ndarray:
-    """Accuracy on held-out domains minus plain risk minimisation's, by seed; one NaN without any."""
-    by_seed = runs.pivot_table("out_of_domain_accuracy/average", ["seed", "held_out"], "model")
+    """Accuracy on held-out domains minus plain risk minimisation's, by seed; one NaN
+    without any.
+    """
+    by_seed = runs.pivot_table(
+        "out_of_domain_accuracy/average", ["seed", "held_out"], "model"
+    )
     if model != BASELINE and BASELINE in by_seed:
         difference = (by_seed[model] - by_seed[BASELINE]).dropna()
         if len(difference):
@@ -142,26 +191,39 @@ def gains(runs: pd.DataFrame, model: str) -> np.ndarray:
 
 
 def against(runs: pd.DataFrame) -> list[Claim]:
-    """Whether each model beats plain risk minimisation in new domains, which no algorithm does by much (DomainBed)."""
+    """Whether each model beats plain risk minimisation in new domains, which no
+    algorithm does by much (DomainBed).
+    """
     claims = []
     for model in runs["model"].unique():
         if model != BASELINE:
             statement = f"{model} gets more right in a new domain than {BASELINE}."
             difference = replicated(-gains(runs, model))
-            claims.append(difference_claim(statement, difference, f"{BASELINE} minus {model}", "of accuracy"))
+            claims.append(
+                difference_claim(
+                    statement, difference, f"{BASELINE} minus {model}", "of accuracy"
+                )
+            )
     return claims
 
 
 def beside(figures: pd.DataFrame) -> list[str]:
-    """The published accuracy of each row in shares of 1, where there is one for its data, model and domain."""
+    """The published accuracy of each row in shares of 1, where there is one for its
+    data, model and domain.
+    """
     accuracies = published("domain_accuracies")
     names = accuracies["held_out"].astype(str)
     shares = accuracies.assign(
-        value=accuracies["accuracy_percent"] / 100, value_error=accuracies["error_percent"] / 100
+        value=accuracies["accuracy_percent"] / 100,
+        value_error=accuracies["error_percent"] / 100,
     )
     cells = []
     for row in figures.itertuples():
-        is_same = (shares["data"] == row.data) & (shares["model"] == row.model) & (names == row.held_out_name)
+        is_same = (
+            (shares["data"] == row.data)
+            & (shares["model"] == row.model)
+            & (names == row.held_out_name)
+        )
         texts = plus_minus_column(shares[is_same], "value")
         cells.append("; ".join(texts) or "-")
     return cells
@@ -197,7 +259,9 @@ def reference_notes(runs: pd.DataFrame) -> list[str]:
     first = runs.iloc[0]
     data = first["data"]
     accuracies = published("domain_accuracies")
-    sources = ", ".join(sorted(set(accuracies.loc[accuracies["data"] == data, "source"])))
+    sources = ", ".join(
+        sorted(set(accuracies.loc[accuracies["data"] == data, "source"]))
+    )
     if not sources:
         return [f"There are no published accuracies on {data} to compare with."]
     differing = []
@@ -209,7 +273,9 @@ def reference_notes(runs: pd.DataFrame) -> list[str]:
 
 
 def draw(runs: pd.DataFrame, *paths: Path) -> None:
-    """Accuracy inside against outside of the training domains: every training, by model."""
+    """Accuracy inside against outside of the training domains: every training, by
+    model.
+    """
     models = list(runs["model"].unique())
     columns = {
         "in_domain_accuracy/average": ("new items, training domains", BLUE),
@@ -217,8 +283,15 @@ def draw(runs: pd.DataFrame, *paths: Path) -> None:
     }
     domains = runs["held_out_name"].unique()
     ylabel = "accuracy, 95 % interval over items"
-    settings = {"ylabel": ylabel, "legend_at": "outside lower center", "ncols": 2, "dpi": 130}
-    for axis, domain in panel_by_panel(paths, domains, (4.6, 3.8), (1.5, 0), **settings):
+    settings = {
+        "ylabel": ylabel,
+        "legend_at": "outside lower center",
+        "ncols": 2,
+        "dpi": 130,
+    }
+    for axis, domain in panel_by_panel(
+        paths, domains, (4.6, 3.8), (1.5, 0), **settings
+    ):
         in_domain = runs[runs["held_out_name"] == domain]
         for place, (_, rows) in enumerate(in_domain.groupby("model", sort=False)):
             offsets = place + 0.12 * (np.arange(len(rows)) - (len(rows) - 1) / 2)
@@ -226,7 +299,14 @@ def draw(runs: pd.DataFrame, *paths: Path) -> None:
                 reach = 1.96 * rows[column + "_error"]
                 name = label if place == 0 else None
                 axis.errorbar(
-                    offsets, rows[column], reach, fmt="o", color=colour, capsize=2, markersize=3.5, label=name
+                    offsets,
+                    rows[column],
+                    reach,
+                    fmt="o",
+                    color=colour,
+                    capsize=2,
+                    markersize=3.5,
+                    label=name,
                 )
         axis.set_xticks(range(len(models)), labels=models, rotation=25, ha="right")
         axis.set_title(f"held out: {domain}")

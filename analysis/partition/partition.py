@@ -1,7 +1,9 @@
-"""How well do trained models keep information about the class and about the domain apart?
+"""How well do trained models keep information about the class and about the domain
+apart?
 
-Evaluates logged models on the items that their run kept, by nearest neighbours, by classifiers and by exact densities
-(`infoscope.metrics.partition`). What is found is added to the runs of the models, and is not measured again.
+Evaluates logged models on the items that their run kept, by nearest neighbours, by
+classifiers and by exact densities (`infoscope.metrics.partition`). What is found is
+added to the runs of the models, and is not measured again.
 
     make table-partition ARGS="--models nvae,diva"
     make table-partition MODEL=domain-partition-domain-model@champion DATA=my_items.npz
@@ -22,7 +24,15 @@ from click import Choice
 from mlflow.exceptions import MlflowException
 
 from analysis.common.marks import mark, sheet
-from analysis.common.models import Candidate, candidate_at, candidates, each, has_posterior, loaded, sentence
+from analysis.common.models import (
+    Candidate,
+    candidate_at,
+    candidates,
+    each,
+    has_posterior,
+    loaded,
+    sentence,
+)
 from analysis.common.runs import latest
 from analysis.common.tables import (
     FOLDER,
@@ -36,7 +46,14 @@ from analysis.common.tables import (
     save,
 )
 from analysis.partition import _tables as tables
-from analysis.partition._evaluation import DRAWS, MEANS, Effort, Evaluation, evaluated, items_of
+from analysis.partition._evaluation import (
+    DRAWS,
+    MEANS,
+    Effort,
+    Evaluation,
+    evaluated,
+    items_of,
+)
 from infoscope.checks import one_of
 from infoscope.command_line import BAD_INPUT, FAILED, command, option
 from infoscope.estimators.result import Estimate
@@ -46,13 +63,23 @@ from infoscope.metrics.partition.terms import CLASSIFIER
 from infoscope.tracking import attach, runs
 from sweeps.partition.settings import IN_DOMAIN, MODELS
 
-WANTED = ("I(z_y;Y|D)", "I(z_d;D|Y)")  # what should be large; the others should be small, but for that of z_dy
-PANELS = (*tables.SCORES, "I(z_y;Y|D)", "I(z_d;D|Y)", "I(z_dy;Y,D)", "I(z_y;D|Y)", "I(z_d;Y|D)", "I(z_x;Y,D)")
+# what should be large; the others should be small, but for that of z_dy
+WANTED = ("I(z_y;Y|D)", "I(z_d;D|Y)")
+PANELS = (
+    *tables.SCORES,
+    "I(z_y;Y|D)",
+    "I(z_d;D|Y)",
+    "I(z_dy;Y,D)",
+    "I(z_y;D|Y)",
+    "I(z_d;Y|D)",
+    "I(z_x;Y,D)",
+)
 EXPERIMENT = "domain-partition"
 PUBLISHED_DATA = "crmnist"
 CODES = {"both": (MEANS, DRAWS), MEANS: (MEANS,), DRAWS: (DRAWS,)}
 OUTPUTS = FOLDER / "information_theoretic_analysis"
-EFFORTS = {"smoke": Effort(resamples=20, permutations=19, draws=300)}  # of a profile; of the others, the defaults
+# of a profile; of the others, the defaults
+EFFORTS = {"smoke": Effort(resamples=20, permutations=19, draws=300)}
 LIMITS = (
     "unique: in [0, 1]; 1 if and only if z_y and z_d each determine their label given the other and no other block "
     "carries any of it; what z_dy repeats lowers the score. unique_without_z_dy: the same as if z_dy did not exist. "
@@ -72,7 +99,9 @@ class Outcome:
 
 
 def effort_of(arguments: SimpleNamespace) -> Effort:
-    """The settings of an evaluation: those of the profile, but for what the options say."""
+    """The settings of an evaluation: those of the profile, but for what the options
+    say.
+    """
     profile = arguments.profile.split(" ")[0]
     effort = EFFORTS.get(profile, Effort())
     changes = {}
@@ -86,12 +115,18 @@ def effort_of(arguments: SimpleNamespace) -> Effort:
 def outcome(models: Sequence[Candidate], arguments: SimpleNamespace) -> Outcome:
     """Evaluates the models; the failure of one does not stop the others."""
     effort = effort_of(arguments)
-    evaluations, failures = each(models, lambda candidate: evaluations_of(candidate, effort, arguments))
+    evaluations, failures = each(
+        models, lambda candidate: evaluations_of(candidate, effort, arguments)
+    )
     return Outcome(evaluations, failures, effort)
 
 
-def evaluations_of(candidate: Candidate, effort: Effort, arguments: SimpleNamespace) -> list[Evaluation]:
-    """The evaluations of one model: of its means and, if requested and the model has a posterior, of draws."""
+def evaluations_of(
+    candidate: Candidate, effort: Effort, arguments: SimpleNamespace
+) -> list[Evaluation]:
+    """The evaluations of one model: of its means and, if requested and the model has a
+    posterior, of draws.
+    """
     model = loaded(candidate)
     items = items_of(candidate, arguments.data, arguments.split)
     evaluations = []
@@ -101,7 +136,9 @@ def evaluations_of(candidate: Candidate, effort: Effort, arguments: SimpleNamesp
             if not has_posterior(model, items.x):
                 continue
             kind = replace(candidate, kind=f"{candidate.kind} {DRAWS}")
-        evaluations.append(evaluated(kind, model, items, replace(effort, codes=codes), arguments.again))
+        evaluations.append(
+            evaluated(kind, model, items, replace(effort, codes=codes), arguments.again)
+        )
     return evaluations
 
 
@@ -130,14 +167,22 @@ def results(outcome: Outcome) -> list[Result]:
         f"{over['a'].iloc[0]}, means with means and draws with draws; every pair and quantity is in the CSV file."
     )
     text = tables.differences_text(over, within)
-    results.append(Result("differences", over, text, [tables.largest_difference(over), explanation]))
+    results.append(
+        Result(
+            "differences", over, text, [tables.largest_difference(over), explanation]
+        )
+    )
     return results
 
 
-def published_result(figures: pd.DataFrame, evaluations: Sequence[Evaluation]) -> list[Result]:
+def published_result(
+    figures: pd.DataFrame, evaluations: Sequence[Evaluation]
+) -> list[Result]:
     """Published figures of these models on the same kind of data, where there are some."""
     beside = tables.beside_published(figures)
-    is_same_data = all(evaluation.data.startswith(PUBLISHED_DATA) for evaluation in evaluations)
+    is_same_data = all(
+        evaluation.data.startswith(PUBLISHED_DATA) for evaluation in evaluations
+    )
     if beside.empty or not is_same_data:
         return []
     text = beside.copy()
@@ -178,7 +223,9 @@ def caption(outcome: Outcome, figures: pd.DataFrame) -> list[str]:
 
 
 def analyse(frame: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
-    """Evaluates the models of these runs where that is not done yet. Raises ValueError when none can be."""
+    """Evaluates the models of these runs where that is not done yet. Raises ValueError
+    when none can be.
+    """
     models, notes = of_runs(frame, arguments.models)
     evaluated = outcome(models, arguments)
     if not evaluated.evaluations:
@@ -187,7 +234,9 @@ def analyse(frame: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]
 
 
 def write(outcome: Outcome, results: Sequence[Result], folder: Path) -> list[Path]:
-    """Writes the files of the evaluation into a folder; returns the paths of those that concern all models."""
+    """Writes the files of the evaluation into a folder; returns the paths of those that
+    concern all models.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     first, *others = results
     paths = [*save(replace(first, draw=None), folder / "it_comparison_table")]
@@ -199,7 +248,11 @@ def write(outcome: Outcome, results: Sequence[Result], folder: Path) -> list[Pat
     for evaluation in outcome.evaluations:
         model = evaluation.candidate
         for report in evaluation.reports:
-            parts.append(report.table.assign(model=model.kind, seed=model.seed, run_id=model.run_id))
+            parts.append(
+                report.table.assign(
+                    model=model.kind, seed=model.seed, run_id=model.run_id
+                )
+            )
     more = {
         "trainings": pd.concat(parts),
         "differences_over_items": tables.within_items(outcome.evaluations),
@@ -221,7 +274,9 @@ def summary(outcome: Outcome, results: Sequence[Result]) -> str:
         parts += [result.text.to_string(index=False), result.caption, *claims, ""]
     for evaluation in outcome.evaluations:
         model = evaluation.candidate
-        parts.append(f"== {model.name} (run {model.run_id or 'none'}), {evaluation.data}")
+        parts.append(
+            f"== {model.name} (run {model.run_id or 'none'}), {evaluation.data}"
+        )
         parts.append(f"{evaluation.words}\n")
     return "\n".join(parts)
 
@@ -244,7 +299,11 @@ def draw_scores(evaluations: Sequence[Evaluation], *paths: Path) -> None:
 def panel(axis: Any, name: str, kinds: Mapping[str, Sequence[Evaluation]]) -> None:
     """One score or quantity of every training, by kind."""
     for place, (kind, trainings) in enumerate(kinds.items()):
-        figures = [training.by_classifier[name] for training in trainings if name in training.by_classifier]
+        figures = [
+            training.by_classifier[name]
+            for training in trainings
+            if name in training.by_classifier
+        ]
         figures = [figure for figure in figures if math.isfinite(figure.value)]
         draw_kind(axis, place, kind, figures)
     axis.set_xlim(-0.6, len(kinds) - 0.4)
@@ -258,16 +317,29 @@ def panel(axis: Any, name: str, kinds: Mapping[str, Sequence[Evaluation]]) -> No
     if name == "seed":
         title = f"{OLD_SUM} (an absent block counts 0)"
     axis.set_title(title, fontsize=10)
-    axis.set_xticks(range(len(kinds)), labels=list(kinds), rotation=25, ha="right", fontsize=8)
+    axis.set_xticks(
+        range(len(kinds)), labels=list(kinds), rotation=25, ha="right", fontsize=8
+    )
     axis.grid(axis="y", alpha=0.3)
     axis.plot([], [])  # so that a panel where nothing applies keeps its axes
 
 
 def draw_kind(axis: Any, place: int, kind: str, figures: Sequence[Estimate]) -> None:
-    """The figures of one kind of model, side by side with their intervals, and their mean."""
+    """The figures of one kind of model, side by side with their intervals, and their
+    mean.
+    """
     if not figures:
         across = axis.get_xaxis_transform()
-        axis.text(place, 0.02, "n/a", ha="center", va="bottom", color="grey", fontsize=8, transform=across)
+        axis.text(
+            place,
+            0.02,
+            "n/a",
+            ha="center",
+            va="bottom",
+            color="grey",
+            fontsize=8,
+            transform=across,
+        )
         return
     offsets = place + 0.1 * (np.arange(len(figures)) - (len(figures) - 1) / 2)
     values = np.array([figure.value for figure in figures])
@@ -289,23 +361,48 @@ def draw_kind(axis: Any, place: int, kind: str, figures: Sequence[Estimate]) -> 
 
 OPTIONS = [
     option("models", default="", help="only these models, such as nvae,diva"),
-    option("model", multiple=True, help="a model by run id, MLflow address or folder; may be repeated"),
-    option("data", help="your own items: an .npz file with x, y, d and, if rows depend, groups"),
-    option("split", default=IN_DOMAIN, help=f"which logged items: {IN_DOMAIN} (default), out-of-domain or all"),
-    option("family", help="of the classifiers: logistic (default), gradient-boosting, mlp, knn"),
+    option(
+        "model",
+        multiple=True,
+        help="a model by run id, MLflow address or folder; may be repeated",
+    ),
+    option(
+        "data",
+        help="your own items: an .npz file with x, y, d and, if rows depend, groups",
+    ),
+    option(
+        "split",
+        default=IN_DOMAIN,
+        help=f"which logged items: {IN_DOMAIN} (default), out-of-domain or all",
+    ),
+    option(
+        "family",
+        help="of the classifiers: logistic (default), gradient-boosting, mlp, knn",
+    ),
     option("folds", type=int, help="of the classifiers (default: 5)"),
     option("k", type=int, help="neighbours (default: 5)"),
-    option("resamples", type=int, help="half-samples of the neighbours' errors (default: 100)"),
+    option(
+        "resamples",
+        type=int,
+        help="half-samples of the neighbours' errors (default: 100)",
+    ),
     option("permutations", type=int, help="of each test of leakage (default: 199)"),
     option("draws", type=int, help="of the exact densities (default: 2000)"),
-    option("codes", type=Choice(tuple(CODES)), default="both", help="of posteriors: means, a draw each, or both"),
+    option(
+        "codes",
+        type=Choice(tuple(CODES)),
+        default="both",
+        help="of posteriors: means, a draw each, or both",
+    ),
     option("again", is_flag=True, help="evaluate again what is evaluated already"),
 ]
 ANALYSIS = Analysis(EXPERIMENT, analyse, OPTIONS)
 
 
 def of_runs(frame: pd.DataFrame, models: str) -> tuple[list[Candidate], list[str]]:
-    """The models of these runs, or those of the names between commas, and a note on runs of older versions."""
+    """The models of these runs, or those of the names between commas, and a note on
+    runs of older versions.
+    """
     if models:
         names = models.split(",")
         for name in names:
@@ -316,8 +413,9 @@ def of_runs(frame: pd.DataFrame, models: str) -> tuple[list[Candidate], list[str
 
 
 def asked(arguments: SimpleNamespace) -> tuple[list[Candidate], list[str], list[str]]:
-    """The models that the command line asks for, and in a sentence each, the addresses without one and what is left out
-    unasked."""
+    """The models that the command line asks for, and in a sentence each, the addresses
+    without one and what is left out unasked.
+    """
     if not arguments.model:
         models, notes = of_runs(runs(EXPERIMENT, arguments.profile), arguments.models)
         return models, [], notes
@@ -332,7 +430,9 @@ def asked(arguments: SimpleNamespace) -> tuple[list[Candidate], list[str], list[
 
 
 def main(arguments: SimpleNamespace) -> int:
-    """Evaluates and writes; the exit status: 1 when a model could not be evaluated, 2 when none could."""
+    """Evaluates and writes; the exit status: 1 when a model could not be evaluated, 2
+    when none could.
+    """
     models, missing, notes = asked(arguments)
     evaluated = outcome(models, arguments)
     failures = [*missing, *evaluated.failures]

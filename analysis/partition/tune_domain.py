@@ -1,4 +1,6 @@
-"""Which settings suit a model of data with domains? The trials of a search, those that were stopped early included."""
+"""Which settings suit a model of data with domains? The trials of a search, those that
+were stopped early included.
+"""
 
 from collections.abc import Sequence
 from types import SimpleNamespace
@@ -11,8 +13,22 @@ from analysis.partition.domain_partition import ACCURACIES
 from sweeps.partition.settings import CONFIG, CRITERION
 
 JUDGED = f"progress/{CRITERION}"  # what the search decided by
-SAME = ("version", "model", "selection", "data", "base", "size", "sample", "steps", "held_out", "seed")
-MEASURED = {name: ACCURACIES[name] for name in ("in_domain_accuracy/average", "out_of_domain_accuracy/average")}
+SAME = (
+    "version",
+    "model",
+    "selection",
+    "data",
+    "base",
+    "size",
+    "sample",
+    "steps",
+    "held_out",
+    "seed",
+)
+MEASURED = {
+    name: ACCURACIES[name]
+    for name in ("in_domain_accuracy/average", "out_of_domain_accuracy/average")
+}
 RULES = {
     "training-domain-validation": "the accuracy on unseen items of the training domains",
     "oracle": "the accuracy in the held-out domain itself, which is no fair score of generalisation",
@@ -22,7 +38,9 @@ RULES = {
 def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """The best trials, in their order."""
     newest = runs.loc[runs["start"].idxmax()]
-    trials = ranked(trials_of(ANALYSIS.experiment, arguments.profile, newest, SAME), JUDGED)
+    trials = ranked(
+        trials_of(ANALYSIS.experiment, arguments.profile, newest, SAME), JUDGED
+    )
     settings = {}
     for name in trials:
         if name.startswith(CONFIG) and trials[name].nunique() > 1:
@@ -36,7 +54,16 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
         "domain and class.",
         f"Profile {newest['profile']}: {newest['steps']:,} steps. Data {data}; seed {newest['seed']}.",
     ]
-    return [best_trials(trials, settings, JUDGED, MEASURED, f"Best for {newest['model']}: {values}.", notes)]
+    return [
+        best_trials(
+            trials,
+            settings,
+            JUDGED,
+            MEASURED,
+            f"Best for {newest['model']}: {values}.",
+            notes,
+        )
+    ]
 
 
 ANALYSIS = Analysis("tune-domain", analyse)

@@ -1,1 +1,3 @@
-"""Estimators, tests and screens on samples of distributions whose true information is known."""
+"""Estimators, tests and screens on samples of distributions whose true information is
+known.
+"""

@@ -1,6 +1,7 @@
 """Do tests of independence reject as often as they should?
 
-Size is the share of independent data sets in which independence is rejected, power the same of dependent ones.
+Size is the share of independent data sets in which independence is rejected, power the
+same of dependent ones.
 """
 
 import math
@@ -22,7 +23,12 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     for (law, test), blocks in runs.groupby(["law", "test"], sort=False):
         first = blocks.iloc[0]
         row = {"law": law, "columns": first["columns"], "n": first["n"], "test": test}
-        text = {"setting": law, "columns of z": first["columns"], "n": first["n"], "test": test}
+        text = {
+            "setting": law,
+            "columns of z": first["columns"],
+            "n": first["n"],
+            "test": test,
+        }
         for dependent, kind in enumerate(("size", "power")):
             of_kind = blocks[blocks["dependent"] == dependent]
             sets = int(of_kind["sets"].sum())
@@ -38,8 +44,12 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     for test, members in figures.groupby("test", sort=False):
         size = members["size"]
         power = members["power"].mean()
-        caption.append(f"{test}: size {size.mean():.1%} on average, at most {size.max():.1%}; power {power:.1%}.")
-    caption.append(f"Share of data sets with p <= {TEST_LEVEL}, and its 95 % interval. {provenance(runs)}")
+        caption.append(
+            f"{test}: size {size.mean():.1%} on average, at most {size.max():.1%}; power {power:.1%}."
+        )
+    caption.append(
+        f"Share of data sets with p <= {TEST_LEVEL}, and its 95 % interval. {provenance(runs)}"
+    )
     return [Result("tests", figures, pd.DataFrame(texts), [*caption, *left_out])]
 
 

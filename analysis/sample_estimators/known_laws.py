@@ -1,6 +1,8 @@
-"""Which estimator is right on known distributions? Error, coverage of the intervals, seconds and memory.
+"""Which estimator is right on known distributions? Error, coverage of the intervals,
+seconds and memory.
 
-Bias is estimate minus truth, over the data sets for which a method returned a number; refusals are counted.
+Bias is estimate minus truth, over the data sets for which a method returned a number;
+refusals are counted.
 """
 
 import functools
@@ -14,12 +16,21 @@ import pandas as pd
 
 from analysis.common.marks import sheet
 from analysis.common.runs import newest, ordered, provenance
-from analysis.common.tables import Analysis, Result, plus_minus_column, share_text, text_of
+from analysis.common.tables import (
+    Analysis,
+    Result,
+    plus_minus_column,
+    share_text,
+    text_of,
+)
 from analysis.sample_estimators import leaderboard
 
 GROUP = ["collection", "law", "n", "method"]
-PAIRED = "reduction"  # the collection of archived runs on images and texts that are paired by their labels
-MIN_COVERAGE = 0.9  # share of 95 % intervals that contain the truth, from which a distribution is called covered
+# the collection of archived runs on images and texts that are paired by their labels
+PAIRED = "reduction"
+# share of 95 % intervals that contain the truth, from which a distribution is called
+# covered
+MIN_COVERAGE = 0.9
 BITS = 1 / math.log(2)
 BEST = 3  # methods named per distribution
 
@@ -36,7 +47,9 @@ RECORDED = {  # metrics in nats, and the columns for them in bits
 
 
 def pooled(runs: pd.DataFrame) -> pd.DataFrame:
-    """A row per distribution, size and method, over the data sets of all blocks. Bits; `covered` of `intervals`."""
+    """A row per distribution, size and method, over the data sets of all blocks. Bits;
+    `covered` of `intervals`.
+    """
     runs = runs.rename(columns=RECORDED)
     for name in (
         "answered",
@@ -51,7 +64,14 @@ def pooled(runs: pd.DataFrame) -> pd.DataFrame:
         if name not in runs:
             runs[name] = np.nan
     runs["squared_error"] *= BITS**2
-    for name in ("truth", "truth_error", "bias", "absolute_error", "width", "labels_error"):
+    for name in (
+        "truth",
+        "truth_error",
+        "bias",
+        "absolute_error",
+        "width",
+        "labels_error",
+    ):
         runs[name] *= BITS
     rows = []
     for group, blocks in runs.groupby(GROUP, sort=False):
@@ -71,11 +91,15 @@ def pooled(runs: pd.DataFrame) -> pd.DataFrame:
             "intervals": int(blocks["intervals"].sum()),
             "bias": bias,
             "squared_error": squared_error,
-            "absolute_error": weighted_mean(blocks["absolute_error"], blocks["answered"]),
+            "absolute_error": weighted_mean(
+                blocks["absolute_error"], blocks["answered"]
+            ),
             "width": weighted_mean(blocks["width"], blocks["intervals"]),
             "covered": int(blocks["covered"].sum()),
             "labels_error": weighted_mean(blocks["labels_error"], blocks["sets"]),
-            "bias_error": math.hypot(scatter / math.sqrt(max(1, answered)), first["truth_error"]),
+            "bias_error": math.hypot(
+                scatter / math.sqrt(max(1, answered)), first["truth_error"]
+            ),
             "seconds": blocks["estimate_seconds"].median(),
             "memory_mib": blocks["memory_mib"].max(),
         }
@@ -84,8 +108,12 @@ def pooled(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def well_covered(laws: pd.DataFrame) -> pd.Series:
-    """Whether a method has intervals and at least `MIN_COVERAGE` of them contain the truth."""
-    return (laws["intervals"] > 0) & (laws["covered"] >= MIN_COVERAGE * laws["intervals"])
+    """Whether a method has intervals and at least `MIN_COVERAGE` of them contain the
+    truth.
+    """
+    return (laws["intervals"] > 0) & (
+        laws["covered"] >= MIN_COVERAGE * laws["intervals"]
+    )
 
 
 def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
@@ -107,8 +135,12 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
 def _laws(laws: pd.DataFrame, sources: str) -> Result:
     """The most accurate methods on each distribution and number of rows."""
     rows = []
-    for (collection, law, n), methods in laws.groupby(["collection", "law", "n"], sort=False):
-        ranked = methods[methods["answered"] > 0].sort_values("squared_error", kind="stable")
+    for (collection, law, n), methods in laws.groupby(
+        ["collection", "law", "n"], sort=False
+    ):
+        ranked = methods[methods["answered"] > 0].sort_values(
+            "squared_error", kind="stable"
+        )
         texts = [_bias_text(method) for _, method in ranked.iterrows()]
         row = {
             "collection": collection,
@@ -119,9 +151,13 @@ def _laws(laws: pd.DataFrame, sources: str) -> Result:
         for place in range(BEST):
             row[f"{place + 1}."] = texts[place] if place < len(texts) else ""
         row["worst"] = texts[-1] if len(texts) > BEST else ""
-        row["cover"] = f"{well_covered(methods).sum()} of {(methods['intervals'] > 0).sum()}"
+        row["cover"] = (
+            f"{well_covered(methods).sum()} of {(methods['intervals'] > 0).sum()}"
+        )
         rows.append(row)
-    firsts = laws.dropna(subset="squared_error").sort_values("squared_error", kind="stable")
+    firsts = laws.dropna(subset="squared_error").sort_values(
+        "squared_error", kind="stable"
+    )
     wins = firsts.drop_duplicates(["collection", "law", "n"])["method"].value_counts()
     best = wins.index[0]
     caption = [
@@ -133,11 +169,15 @@ def _laws(laws: pd.DataFrame, sources: str) -> Result:
         sources,
     ]
     draw = functools.partial(draw_biases, laws)
-    return Result("laws", laws, pd.DataFrame(rows), caption, draw, title="By distribution")
+    return Result(
+        "laws", laws, pd.DataFrame(rows), caption, draw, title="By distribution"
+    )
 
 
 def _bias_text(row: pd.Series) -> str:
-    """A method with its bias, standard error, and the share of its intervals that contain the truth."""
+    """A method with its bias, standard error, and the share of its intervals that
+    contain the truth.
+    """
     text = f"{row['method']} {row['bias']:+.3f}"
     if math.isfinite(row["bias_error"]):
         text += f" ± {row['bias_error']:.3f}"
@@ -147,7 +187,9 @@ def _bias_text(row: pd.Series) -> str:
 
 
 def _items(paired: pd.DataFrame, sources: str) -> Result:
-    paired = paired.assign(pool=paired["law"].str.replace(r"-at-[\d.]+$", "", regex=True))
+    paired = paired.assign(
+        pool=paired["law"].str.replace(r"-at-[\d.]+$", "", regex=True)
+    )
     rows = []
     for (pool, method), levels in paired.groupby(["pool", "method"], sort=False):
         errors = levels["absolute_error"].dropna()
@@ -175,13 +217,18 @@ def _items(paired: pd.DataFrame, sources: str) -> Result:
         "mean |error| (bits)": plus_minus_column(figures, "mae_bits", "nan"),
         "of the labels": ("floor_bits", "{:.3f}", "not recorded"),
         "bias (bits)": ("bias_bits", "{:+.3f}", "not recorded"),
-        "coverage": [share_text(row.covered, row.intervals) for row in figures.itertuples()],
+        "coverage": [
+            share_text(row.covered, row.intervals) for row in figures.itertuples()
+        ],
         "seconds": ("seconds", "{:.2f}", "not recorded"),
     }
     text = text_of(figures.rename(columns={"pool": "items"}), ["items"], columns)
     best = figures.dropna(subset="mae_bits").drop_duplicates("pool")
     errors = plus_minus_column(best, "mae_bits")
-    least = [f"{row.pool} {row.method} {error} bits" for row, error in zip(best.itertuples(), errors)]
+    least = [
+        f"{row.pool} {row.method} {error} bits"
+        for row, error in zip(best.itertuples(), errors)
+    ]
     caption = [
         f"Least mean error by items: {'; '.join(least)}.",
         "Mean absolute error over levels of information, bits, ± its standard error over levels, one data set each. Of "
@@ -189,29 +236,47 @@ def _items(paired: pd.DataFrame, sources: str) -> Result:
         "can be expected. No setting was chosen by the truth.",
         sources,
     ]
-    return Result("items", figures, text, caption, title="Images and texts of known information")
+    return Result(
+        "items", figures, text, caption, title="Images and texts of known information"
+    )
 
 
 def draw_biases(laws: pd.DataFrame, *paths: Path) -> None:
-    """Bias by distribution and method at the largest size, as colours; a dot where the intervals cover."""
-    laws = laws[laws["n"] == laws["n"].max()].sort_values(["collection", "law"], kind="stable")
+    """Bias by distribution and method at the largest size, as colours; a dot where the
+    intervals cover.
+    """
+    laws = laws[laws["n"] == laws["n"].max()].sort_values(
+        ["collection", "law"], kind="stable"
+    )
     distance = laws["bias"].abs().clip(upper=0.5)
     methods = distance.groupby(laws["method"]).mean().sort_values().index
     names = pd.Index(laws["law"].unique())
-    bias = laws.pivot_table(index="law", columns="method", values="bias").reindex(index=names, columns=methods)
+    bias = laws.pivot_table(index="law", columns="method", values="bias").reindex(
+        index=names, columns=methods
+    )
     covered = laws[well_covered(laws)]
     columns = methods.get_indexer(covered["method"])
     rows = names.get_indexer(covered["law"])
     label = f"at least {MIN_COVERAGE:.0%} of 95 % intervals contain the truth"
     size = (0.32 * len(methods) + 5, 0.19 * len(names) + 2.5)
     with sheet(paths, size=size, legend_at="outside upper center") as ((axis,),):
-        image = axis.imshow(bias, cmap="RdBu_r", vmin=-0.5, vmax=0.5, aspect="auto", interpolation="none")
+        image = axis.imshow(
+            bias,
+            cmap="RdBu_r",
+            vmin=-0.5,
+            vmax=0.5,
+            aspect="auto",
+            interpolation="none",
+        )
         axis.set_facecolor("lightgrey")
         axis.scatter(columns, rows, s=6, color="black", label=label)
         axis.set_xticks(range(len(methods)), methods, rotation=90, fontsize="small")
         axis.set_yticks(range(len(names)), names, fontsize="x-small")
-        axis.figure.colorbar(image, label="bias (bits)", extend="both")  # longer words do not fit beside three rows
-        axis.set_title(f"n = {laws['n'].iloc[0]:,}; grey: not run, or refused", fontsize="small")
+        # longer words do not fit beside three rows
+        axis.figure.colorbar(image, label="bias (bits)", extend="both")
+        axis.set_title(
+            f"n = {laws['n'].iloc[0]:,}; grey: not run, or refused", fontsize="small"
+        )
 
 
 def weighted_mean(values: pd.Series, weights: pd.Series) -> float:

@@ -1,7 +1,9 @@
-"""Leaderboard of estimators of mutual information on known distributions: one row per method, and a figure.
+"""Leaderboard of estimators of mutual information on known distributions: one row per
+method, and a figure.
 
-Each pair of a distribution and a number of rows counts once. Methods that answered fewer than a quarter of them (those
-for labels only, and those that take minutes) are listed below the table; their figures are in the CSV file.
+Each pair of a distribution and a number of rows counts once. Methods that answered
+fewer than a quarter of them (those for labels only, and those that take minutes) are
+listed below the table; their figures are in the CSV file.
 """
 
 import functools
@@ -16,18 +18,26 @@ from analysis.common.tables import Result, text_of
 from infoscope.estimators.result import LEVEL
 from sweeps.sample_estimators.settings import FORMULAS, PACKAGES, RECORDED_PACKAGES
 
-BASELINE = "ksg"  # every error is also given as a multiple of its error on the same data
+# every error is also given as a multiple of its error on the same data
+BASELINE = "ksg"
 MIN_SHARE = 0.25  # of the distributions that a method must have answered to be ranked
 
 
 def ranking(figures: pd.DataFrame) -> pd.DataFrame:
-    """One row per method, the smallest error relative to the baseline's first. `figures`: one row per distribution,
-    number of rows and method, as `known_laws.pooled` returns them (bits); errors are root mean squares over data sets.
+    """One row per method, the smallest error relative to the baseline's first.
+    `figures`: one row per distribution, number of rows and method, as
+    `known_laws.pooled` returns them (bits); errors are root mean squares over data
+    sets.
     """
-    figures = figures.assign(rmse=figures["squared_error"] ** 0.5, coverage=figures["covered"] / figures["intervals"])
+    figures = figures.assign(
+        rmse=figures["squared_error"] ** 0.5,
+        coverage=figures["covered"] / figures["intervals"],
+    )
     keys = ["collection", "law", "n"]
     baseline = figures[figures["method"] == BASELINE].set_index(keys)["rmse"]
-    figures["ratio"] = figures["rmse"] / figures.join(baseline.rename("baseline"), on=keys)["baseline"]
+    figures["ratio"] = (
+        figures["rmse"] / figures.join(baseline.rename("baseline"), on=keys)["baseline"]
+    )
     rows = []
     for name, of_method in figures.groupby("method", sort=False):
         answered = of_method[of_method["answered"] > 0]
@@ -53,7 +63,9 @@ def author(method: str) -> str:
 
 
 def result(figures: pd.DataFrame, sources: str, left_out: Sequence[str]) -> Result:
-    """The table and its figure; `sources`: profile and code of the runs, `left_out`: notes on runs without a row."""
+    """The table and its figure; `sources`: profile and code of the runs, `left_out`:
+    notes on runs without a row.
+    """
     asked = len(figures[["collection", "law", "n"]].drop_duplicates())
     ranked = ranking(figures)
     few = ranked["distributions"] < MIN_SHARE * asked
@@ -62,14 +74,22 @@ def result(figures: pd.DataFrame, sources: str, left_out: Sequence[str]) -> Resu
     columns = {
         "answered": [f"{count} of {asked}" for count in ranked["distributions"]],
         "error (bits)": ("rmse", "{:.3f}"),
-        "10 to 90 %": [f"{row.rmse_10:.3f} to {row.rmse_90:.3f}" for row in ranked.itertuples()],
+        "10 to 90 %": [
+            f"{row.rmse_10:.3f} to {row.rmse_90:.3f}" for row in ranked.itertuples()
+        ],
         f"error / {BASELINE}'s": ("ratio", "{:.2f}", "-"),
-        "coverage": [_coverage(row.coverage, row.coverage_error) for row in ranked.itertuples()],
+        "coverage": [
+            _coverage(row.coverage, row.coverage_error) for row in ranked.itertuples()
+        ],
         "width (bits)": ("width", "{:.3f}", "-"),
         "seconds": ("seconds", "{:.2f}"),
     }
     first = ranked.iloc[0]
-    covering = ranked.loc[ranked["coverage"].idxmax()] if ranked["coverage"].notna().any() else first
+    covering = (
+        ranked.loc[ranked["coverage"].idxmax()]
+        if ranked["coverage"].notna().any()
+        else first
+    )
     caption = [
         f"{first['method']} has the least error, {first['ratio']:.2f} of {BASELINE}'s (median), and "
         f"{covering['method']} the highest coverage, {_coverage(covering['coverage'], covering['coverage_error'])}.",
@@ -83,9 +103,15 @@ def result(figures: pd.DataFrame, sources: str, left_out: Sequence[str]) -> Resu
         *left_out,
     ]
     if others:
-        caption.append(f"Not ranked, with the distributions they answered: {', '.join(others)}.")
+        caption.append(
+            f"Not ranked, with the distributions they answered: {', '.join(others)}."
+        )
     return Result(
-        "leaderboard", ranked, text_of(ranked, ["method", "by"], columns), caption, functools.partial(draw, ranked)
+        "leaderboard",
+        ranked,
+        text_of(ranked, ["method", "by"], columns),
+        caption,
+        functools.partial(draw, ranked),
     )
 
 
@@ -97,16 +123,30 @@ def _coverage(share: float, error: float) -> str:
 
 
 def draw(ranked: pd.DataFrame, *paths: Path) -> None:
-    """Error (median, middle 80 % of distributions) and coverage of each method, in the order of the table."""
+    """Error (median, middle 80 % of distributions) and coverage of each method, in the
+    order of the table.
+    """
     ranked = ranked.iloc[::-1]
-    with sheet(paths, 1, 2, (8.5, 0.28 * len(ranked) + 1.4), sharey=True, legend_at="") as ((errors, coverage),):
+    with sheet(
+        paths, 1, 2, (8.5, 0.28 * len(ranked) + 1.4), sharey=True, legend_at=""
+    ) as ((errors, coverage),):
         places = range(len(ranked))
-        errors.hlines(places, ranked["rmse_10"], ranked["rmse_90"], color=BLUE, linewidth=1.5)
+        errors.hlines(
+            places, ranked["rmse_10"], ranked["rmse_90"], color=BLUE, linewidth=1.5
+        )
         errors.plot(ranked["rmse"], places, "o", color=BLUE)
-        errors.set(xscale="log", xlabel="error (bits): median and middle 80 %\nof distributions")
+        errors.set(
+            xscale="log",
+            xlabel="error (bits): median and middle 80 %\nof distributions",
+        )
         errors.set_yticks(places, ranked["method"])
         coverage.errorbar(
-            ranked["coverage"], places, xerr=ranked["coverage_error"], fmt="o", color=VERMILLION, capsize=2
+            ranked["coverage"],
+            places,
+            xerr=ranked["coverage_error"],
+            fmt="o",
+            color=VERMILLION,
+            capsize=2,
         )
         coverage.axvline(LEVEL, color="black", linewidth=0.8)
         coverage.set(

@@ -1,8 +1,8 @@
 """Do the intervals of a reading contain the true value, and are they narrow?
 
-Every distribution of the prior, and every process of series, is read by a reader that was trained without its family.
-Where the sweep known-laws
-was run with the method reading, a table shows its collections, on which no reader was trained.
+Every distribution of the prior, and every process of series, is read by a reader that
+was trained without its family. Where the sweep known-laws was run with the method
+reading, a table shows its collections, on which no reader was trained.
 """
 
 import functools
@@ -37,7 +37,8 @@ COMPARED = ("ksg", "gcmi")
 WIDE_COLUMNS = 12  # of x and y together; above it data are called wide
 CELL = ("type", "columns", "rows")  # the groups in which intervals are judged
 GIVEN_CELL = ("type", "columns_z")
-COLUMN_GROUPS = {"2 to 11": 0, "12 to 60": FEW_COLUMNS, "above 60": MANY_COLUMNS}  # each above a number of columns
+# each above a number of columns
+COLUMN_GROUPS = {"2 to 11": 0, "12 to 60": FEW_COLUMNS, "above 60": MANY_COLUMNS}
 ROW_GROUPS = {"100 to 300": 0, "301 to 1,000": FEW_ROWS, "1,001 to 5,000": SOME_ROWS}
 MIN_GROUP = 50  # data sets of a group that can be the worst
 HARD_FAMILIES = ("parity_and_interactions", "hidden_mechanism", "derived")
@@ -46,7 +47,8 @@ NEAR = math.sqrt(2)  # about n rows: from n / NEAR to n x NEAR
 USABLE_WIDTH, MOST_USABLE_WIDTH = 0.2 / NATS_PER_BIT, 1 / NATS_PER_BIT  # bits
 USABLE_FEW = {300: 75, 1000: 95}  # rows -> target, per cent
 USABLE_WIDE = {1000: 55, 4000: 70}
-EDGES = {  # axis of the figure -> (column, edges of its groups; none where its values are groups)
+# axis of the figure -> (column, edges of its groups; none where its values are groups)
+EDGES = {
     "rows": ("n", (100, 200, 500, 1000, 2000, 5000)),
     "columns of x and y": ("columns", (2, 4, 11, 41, 151, 1100)),
     "type of the pair": ("type", ()),
@@ -54,11 +56,20 @@ EDGES = {  # axis of the figure -> (column, edges of its groups; none where its 
     "idle columns": ("idle", (0, 1, 10, 100, 1100)),
     "true information (bits)": ("truth", (0, 1e-9, 0.1, 0.5, 1, 2, 3, 4, 15)),
 }
-Measure = tuple[str, int, int, pd.Series]  # its name, target from and to (per cent), and of which data sets it holds
+# its name, target from and to (per cent), and of which data sets it holds
+Measure = tuple[str, int, int, pd.Series]
 Edges = Mapping[str, tuple[str, tuple[float, ...]]]
 GIVEN_EDGES: Edges = {
     "columns of z": ("columns_z", (1, 2, 4, 6, 11, 60)),
-    **{name: EDGES[name] for name in ("rows", "columns of x and y", "type of the pair", "true information (bits)")},
+    **{
+        name: EDGES[name]
+        for name in (
+            "rows",
+            "columns of x and y",
+            "type of the pair",
+            "true information (bits)",
+        )
+    },
 }
 MEMORY = "lag-one correlation"
 SERIES_EDGES: Edges = {
@@ -67,16 +78,27 @@ SERIES_EDGES: Edges = {
     "type of the pair": ("type", ()),
     "true information (bits)": ("truth", (0, 1e-9, 0.01, 0.03, 0.1, 0.3, 1, 5)),
 }
-MEMORY_GROUPS = {"below 0.5": -1, "0.5 to 0.8": 0.5, "0.8 to 0.95": 0.8, "above 0.95": 0.95}
+MEMORY_GROUPS = {
+    "below 0.5": -1,
+    "0.5 to 0.8": 0.5,
+    "0.8 to 0.95": 0.8,
+    "above 0.95": 0.95,
+}
 SERIES_CELL = ("type", "memory")
-GIVEN_GROUPS = {"1": 0, "2 to 5": 1, "6 to 10": 5, "above 10": 10}  # of columns of z, each above a number
+# of columns of z, each above a number
+GIVEN_GROUPS = {"1": 0, "2 to 5": 1, "6 to 10": 5, "above 10": 10}
 
 
 def read(runs: pd.DataFrame) -> pd.DataFrame:
     """Every simulated data set with its reading, over seeds of the reader."""
-    parts = [table(run["run_id"], "left-out").assign(seed=run["seed"]) for _, run in runs.iterrows()]
+    parts = [
+        table(run["run_id"], "left-out").assign(seed=run["seed"])
+        for _, run in runs.iterrows()
+    ]
     found = pd.concat(parts, ignore_index=True)
-    nats = [name for name in ("value", "low", "high", "truth", *COMPARED) if name in found]
+    nats = [
+        name for name in ("value", "low", "high", "truth", *COMPARED) if name in found
+    ]
     found[nats] /= NATS_PER_BIT
     ties = np.where(found["tied"], "tied", "all distinct")
     return found.assign(columns=found["columns_x"] + found["columns_y"], ties=ties)
@@ -100,8 +122,13 @@ def grouped(numbers: pd.Series, groups: Mapping[str, int]) -> NDArray[np.str_]:
 
 def summarised(sets: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """Counts and errors of readings by group, with a last row of all; bits."""
-    groups = [*sets.groupby(list(by), sort=True), (("all",) + ("",) * (len(by) - 1), sets)]
-    return pd.DataFrame([dict(zip(by, group)) | _summary(rows) for group, rows in groups])
+    groups = [
+        *sets.groupby(list(by), sort=True),
+        (("all",) + ("",) * (len(by) - 1), sets),
+    ]
+    return pd.DataFrame(
+        [dict(zip(by, group)) | _summary(rows) for group, rows in groups]
+    )
 
 
 def _summary(rows: pd.DataFrame) -> dict[str, float]:
@@ -112,7 +139,8 @@ def _summary(rows: pd.DataFrame) -> dict[str, float]:
         "width_a": (narrow["high"] - narrow["low"]).median(), "rmse": _rmse(rows["value"] - truth),
     }  # fmt: skip
     known = {name: rows[name].notna() for name in COMPARED if name in rows}
-    for name, there in known.items():  # where the estimator has a value; the reading on the same data sets
+    # where the estimator has a value; the reading on the same data sets
+    for name, there in known.items():
         found[f"rmse_{name}"] = _rmse((rows[name] - truth)[there])
         found[f"rmse_beside_{name}"] = _rmse((rows["value"] - truth)[there])
     return found
@@ -127,19 +155,29 @@ def figures_text(figures: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     rows = list(figures.itertuples())
     columns = {
         "distributions": ("sets", "{:,}"),
-        "interval contains the truth": [share_text(row.covered, row.sets, ".1f") for row in rows],
+        "interval contains the truth": [
+            share_text(row.covered, row.sets, ".1f") for row in rows
+        ],
         "grade A": [f"{100 * row.grade_a / row.sets:.0f} %" for row in rows],
-        "wrong, of grade A": [share_text(row.wrong_a, row.grade_a, ".1f", "none") for row in rows],
+        "wrong, of grade A": [
+            share_text(row.wrong_a, row.grade_a, ".1f", "none") for row in rows
+        ],
         "median width, A": ("width_a", "{:.3f}", ""),
         "grade C": [f"{100 * row.grade_c / row.sets:.0f} %" for row in rows],
         "RMSE": ("rmse", "{:.3f}", ""),
     }
-    columns |= {f"RMSE of {name}": (f"rmse_{name}", "{:.3f}", "") for name in COMPARED if f"rmse_{name}" in figures}
+    columns |= {
+        f"RMSE of {name}": (f"rmse_{name}", "{:.3f}", "")
+        for name in COMPARED
+        if f"rmse_{name}" in figures
+    }
     return text_of(figures, by, columns)
 
 
 def exam() -> pd.DataFrame:
-    """Every data set of the sweep known-laws with an estimate by all of these methods; empty where it was not run."""
+    """Every data set of the sweep known-laws with an estimate by all of these methods;
+    empty where it was not run.
+    """
     key = ["collection", "law", "n", "block"]
     try:
         runs = newest(runs_of("known-laws"), [*key, "method"])[0]
@@ -148,24 +186,37 @@ def exam() -> pd.DataFrame:
     parts = []
     for _, run in runs[runs["method"].isin(("reading", *COMPARED))].iterrows():
         sets = table(run["run_id"], "sets")
-        parts.append(sets.assign(place=range(len(sets)), truth=run["true_nats"], **run[[*key, "method"]]))
+        parts.append(
+            sets.assign(
+                place=range(len(sets)), truth=run["true_nats"], **run[[*key, "method"]]
+            )
+        )
     if not parts:
         return pd.DataFrame()
     values = ["value", "low", "high", "truth"]
-    wide = pd.concat(parts).pivot_table(index=[*key, "place"], columns="method", values=values)
+    wide = pd.concat(parts).pivot_table(
+        index=[*key, "place"], columns="method", values=values
+    )
     if ("value", "reading") not in wide:
         return pd.DataFrame()
     wide = wide[wide["value"]["reading"].notna()]
     found = pd.DataFrame({name: wide[name]["reading"] for name in values})
-    found = found.assign(**{name: wide["value"][name] for name in COMPARED if name in wide["value"]}).reset_index()
+    found = found.assign(
+        **{name: wide["value"][name] for name in COMPARED if name in wide["value"]}
+    ).reset_index()
     narrow = is_narrow(found["value"], found["low"], found["high"])
     nats = [name for name in (*values, *COMPARED) if name in found]
     found[nats] /= NATS_PER_BIT
-    return found.assign(grade=np.where(narrow, A, "B"), covered=found["truth"].between(found["low"], found["high"]))
+    return found.assign(
+        grade=np.where(narrow, A, "B"),
+        covered=found["truth"].between(found["low"], found["high"]),
+    )
 
 
 def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
-    """Tables by family and by cell for pairs and for triples, and by collection of known distributions; figures."""
+    """Tables by family and by cell for pairs and for triples, and by collection of
+    known distributions; figures.
+    """
     results = []
     for _, of_data in runs.groupby("data", sort=True):
         of_content, left_out = latest(of_data, ["content"])
@@ -180,8 +231,12 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     return results
 
 
-def of_collection(sets: pd.DataFrame, code: str, left_out: Sequence[str]) -> list[Result]:
-    """The tables of one collection of simulated data sets, of pairs or of triples, and their figure."""
+def of_collection(
+    sets: pd.DataFrame, code: str, left_out: Sequence[str]
+) -> list[Result]:
+    """The tables of one collection of simulated data sets, of pairs or of triples, and
+    their figure.
+    """
     triples = "columns_z" in sets
     made = f"{len(sets):,} simulated data sets, each of a distribution of its own; code {code}."
     about = (
@@ -208,7 +263,9 @@ def of_collection(sets: pd.DataFrame, code: str, left_out: Sequence[str]) -> lis
 
 
 def of_series(sets: pd.DataFrame, code: str, left_out: Sequence[str]) -> list[Result]:
-    """The tables of pairs of series: of transfer entropies, or of the information of the past of x about y now."""
+    """The tables of pairs of series: of transfer entropies, or of the information of
+    the past of x about y now.
+    """
     transfers = "columns_z" in sets
     sets = sets.assign(type=sets["type"].str.removeprefix(SERIES_TYPE))
     name, what = "series", "information of the past of x about y now"
@@ -222,7 +279,9 @@ def of_series(sets: pd.DataFrame, code: str, left_out: Sequence[str]) -> list[Re
     made = f"{len(sets):,} simulated pairs of series, each of a process of its own; code {code}."
     measures = judged_series(sets)
     families = summarised(sets, ["family"])
-    cells = summarised(sets.assign(memory=grouped(sets["memory"], MEMORY_GROUPS)), SERIES_CELL)
+    cells = summarised(
+        sets.assign(memory=grouped(sets["memory"], MEMORY_GROUPS)), SERIES_CELL
+    )
     hits = covered_text(sets)
     return [
         Result(f"{name}-judged", measures, judged_text(measures), [hits, about, made, *left_out]),
@@ -238,11 +297,27 @@ def judged_series(sets: pd.DataFrame) -> pd.DataFrame:
     rows = of_any_reader(sets)
     of_memory = grouped(sets["memory"], MEMORY_GROUPS)
     for name in MEMORY_GROUPS:
-        rows.append((f"interval contains the truth, {MEMORY} {name}", 93, 98, covered[of_memory == name]))
+        rows.append(
+            (
+                f"interval contains the truth, {MEMORY} {name}",
+                93,
+                98,
+                covered[of_memory == name],
+            )
+        )
     called = sets["low"] > 0
     slow = (sets["truth"] == 0) & (sets["memory"] > 0.9)
-    rows.append((f"called dependent, nothing shared, {MEMORY} above 0.9", 0, 6, called[slow]))
-    rows.append(("called dependent, 0.1 bits or more shared", 0, 100, called[sets["truth"] >= 0.1]))
+    rows.append(
+        (f"called dependent, nothing shared, {MEMORY} above 0.9", 0, 6, called[slow])
+    )
+    rows.append(
+        (
+            "called dependent, 0.1 bits or more shared",
+            0,
+            100,
+            called[sets["truth"] >= 0.1],
+        )
+    )
     for size in (500, 1000, 4000):
         near = sets["n"].between(size / NEAR, size * NEAR)
         rows.append((f"usable, about {size:,} rows", 0, 100, is_usable(sets)[near]))
@@ -252,7 +327,9 @@ def judged_series(sets: pd.DataFrame) -> pd.DataFrame:
 def of_exam(tested: pd.DataFrame) -> Result:
     """The table of known distributions."""
     collections = summarised(tested, ["collection", "n"])
-    text = figures_text(collections, ["collection", "n"]).rename(columns={"distributions": "data sets"})
+    text = figures_text(collections, ["collection", "n"]).rename(
+        columns={"distributions": "data sets"}
+    )
     about = (
         "Bits. Data sets of `make sweep-known-laws`, several per distribution; the Clopper-Pearson intervals take them "
         "as independent. No reader was trained on them. A figure of joint normality was added after readings of "
@@ -263,10 +340,14 @@ def of_exam(tested: pd.DataFrame) -> Result:
 
 
 def covered_text(sets: pd.DataFrame) -> str:
-    """How often the interval contains the true value, how often it is narrow, and how often narrow ones are wrong."""
+    """How often the interval contains the true value, how often it is narrow, and how
+    often narrow ones are wrong.
+    """
     hits = share_text(sets["covered"].sum(), len(sets), ".1f")
     narrow = sets[sets["grade"] == A]
-    wrong = share_text((~narrow["covered"].astype(bool)).sum(), len(narrow), ".1f", "none")
+    wrong = share_text(
+        (~narrow["covered"].astype(bool)).sum(), len(narrow), ".1f", "none"
+    )
     share = share_text(len(narrow), len(sets))
     return (
         f"The 95 % interval contains the true value in {hits} of {len(sets):,} data sets; it is narrow (grade A) in "
@@ -288,11 +369,28 @@ def judged(sets: pd.DataFrame) -> pd.DataFrame:
     rows = [
         *of_any_reader(sets),
         (worst_cell, 88, 100, covered[is_in(cells, CELL, cell)]),
-        ("interval contains the truth, columns computed from columns", 93, 100, derived),
-        ("weak tables (2nI of 1 to 20 nats): truth above the interval", 0, 4, too_low[weak]),
+        (
+            "interval contains the truth, columns computed from columns",
+            93,
+            100,
+            derived,
+        ),
+        (
+            "weak tables (2nI of 1 to 20 nats): truth above the interval",
+            0,
+            4,
+            too_low[weak],
+        ),
     ]
     for name in HARD_FAMILIES:
-        rows.append((f"wrong, of grade A, {name}", 0, 5, ~covered[narrow & (sets["family"] == name)]))
+        rows.append(
+            (
+                f"wrong, of grade A, {name}",
+                0,
+                5,
+                ~covered[narrow & (sets["family"] == name)],
+            )
+        )
     usable = is_usable(sets)
     for which, targets, some in (
         (f"up to {FEW_COLUMNS}", USABLE_FEW, sets["columns"] <= FEW_COLUMNS),
@@ -300,21 +398,55 @@ def judged(sets: pd.DataFrame) -> pd.DataFrame:
     ):
         for size, least in targets.items():
             near = sets["n"].between(size / NEAR, size * NEAR)
-            rows.append((f"usable, {which} columns, about {size:,} rows", least, 100, usable[some & near]))
+            rows.append(
+                (
+                    f"usable, {which} columns, about {size:,} rows",
+                    least,
+                    100,
+                    usable[some & near],
+                )
+            )
     return counted(rows)
 
 
 def judged_given(sets: pd.DataFrame) -> pd.DataFrame:
-    """The measures by which a reader of triples is judged, as `counted`; ksg is that of Frenzel and Pompe."""
+    """The measures by which a reader of triples is judged, as `counted`; ksg is that of
+    Frenzel and Pompe.
+    """
     covered = sets["covered"].astype(bool)
     rows = of_any_reader(sets)
     of_z = grouped(sets["columns_z"], GIVEN_GROUPS)
     for name in GIVEN_GROUPS:
-        rows.append((f"interval contains the truth, columns of z: {name}", 93, 100, covered[of_z == name]))
+        rows.append(
+            (
+                f"interval contains the truth, columns of z: {name}",
+                93,
+                100,
+                covered[of_z == name],
+            )
+        )
     by_type = summarised(sets, ["type"]).iloc[:-1]
-    rows.append(("types with a lower RMSE than ksg", 100, 100, by_type["rmse_beside_ksg"] < by_type["rmse_ksg"]))
-    few = (sets["columns"] <= 3) & (sets["columns_z"] <= 5) & sets["n"].between(1000 / NEAR, 1000 * NEAR)
-    rows.append(("usable, 1 + 1 (to 3) columns, up to 5 of z, about 1,000 rows", 0, 100, is_usable(sets)[few]))
+    rows.append(
+        (
+            "types with a lower RMSE than ksg",
+            100,
+            100,
+            by_type["rmse_beside_ksg"] < by_type["rmse_ksg"],
+        )
+    )
+    few = (
+        (sets["columns"] <= 3)
+        & (sets["columns_z"] <= 5)
+        & sets["n"].between(1000 / NEAR, 1000 * NEAR)
+    )
+    rows.append(
+        (
+            "usable, 1 + 1 (to 3) columns, up to 5 of z, about 1,000 rows",
+            0,
+            100,
+            is_usable(sets)[few],
+        )
+    )
     return counted(rows)
 
 
@@ -326,14 +458,24 @@ def of_any_reader(sets: pd.DataFrame) -> list[Measure]:
     return [
         ("interval contains the truth", 93, 98, covered),
         (f"interval contains the truth, worst family: {family[0]}", 88, 100, of_family),
-        ("interval contains the truth, nothing shared", 95, 100, covered[sets["truth"] == 0]),
+        (
+            "interval contains the truth, nothing shared",
+            95,
+            100,
+            covered[sets["truth"] == 0],
+        ),
         ("wrong, of grade A", 0, 5, ~covered[sets["grade"] == A]),
     ]
 
 
 def counted(measures: Sequence[Measure]) -> pd.DataFrame:
-    """Measures with their target (low and high, per cent) and share: `hits` of `of` data sets."""
-    rows = [(name, low, high, int(flags.sum()), len(flags)) for name, low, high, flags in measures]
+    """Measures with their target (low and high, per cent) and share: `hits` of `of`
+    data sets.
+    """
+    rows = [
+        (name, low, high, int(flags.sum()), len(flags))
+        for name, low, high, flags in measures
+    ]
     return pd.DataFrame(rows, columns=["measure", "low", "high", "hits", "of"])
 
 
@@ -355,22 +497,30 @@ def judged_text(figures: pd.DataFrame) -> pd.DataFrame:
         {
             "measure": figures["measure"],
             "target": targets,
-            "measured (95 % interval)": [share_text(row.hits, row.of, ".1f") for row in figures.itertuples()],
+            "measured (95 % interval)": [
+                share_text(row.hits, row.of, ".1f") for row in figures.itertuples()
+            ],
             "data sets": figures["of"].map("{:,}".format),
-            "met": np.where(np.array(targets) == "none", "", np.where(met, "yes", "no")),
+            "met": np.where(
+                np.array(targets) == "none", "", np.where(met, "yes", "no")
+            ),
         }
     )
 
 
 def is_usable(sets: pd.DataFrame) -> pd.Series:
-    """Whether an answer is of grade A or B and its interval is narrow enough to act on; widths in bits."""
+    """Whether an answer is of grade A or B and its interval is narrow enough to act on;
+    widths in bits.
+    """
     width = sets["high"] - sets["low"]
     narrow = width <= np.maximum(USABLE_WIDTH, sets["value"])
     return (sets["grade"] != C) & narrow & (width <= MOST_USABLE_WIDTH)
 
 
 def worst(sets: pd.DataFrame, by: Sequence[str]) -> tuple[str, ...]:
-    """The group, of at least MIN_GROUP data sets, whose intervals contain the truth least often."""
+    """The group, of at least MIN_GROUP data sets, whose intervals contain the truth
+    least often.
+    """
     groups = sets.groupby(list(by))["covered"].agg(["mean", "size"])
     large = groups[groups["size"] >= min(MIN_GROUP, groups["size"].max())]
     return tuple(np.atleast_1d(large["mean"].idxmin()).tolist())
@@ -382,18 +532,33 @@ def is_in(sets: pd.DataFrame, by: Sequence[str], group: Sequence[str]) -> pd.Ser
 
 
 def draw(sets: pd.DataFrame, edges: Edges, *paths: Path) -> None:
-    """Share of intervals that contain the truth, their width, and the error beside ksg, by the columns of `edges`."""
+    """Share of intervals that contain the truth, their width, and the error beside ksg,
+    by the columns of `edges`.
+    """
     with sheet(paths, 3, len(edges), (2.8 * len(edges), 7.4), sharey="row") as axes:
         for place, (title, (name, ends)) in enumerate(edges.items()):
             shares, widths, errors = axes[:, place]
-            parts = sets.groupby(pd.cut(sets[name], ends, right=False) if ends else name, observed=True)
-            labels, groups = zip(*((_range_text(part) if ends else part, rows) for part, rows in parts))
+            parts = sets.groupby(
+                pd.cut(sets[name], ends, right=False) if ends else name, observed=True
+            )
+            labels, groups = zip(
+                *((_range_text(part) if ends else part, rows) for part, rows in parts)
+            )
             _draw_shares(shares, groups, lambda rows: rows["covered"], BLUE)
             _draw_shares(shares, groups, lambda rows: rows["grade"] == A, ORANGE)
             shares.axhline(0.95, color="black", linewidth=0.8, linestyle=":")
-            quartiles = [np.quantile(rows["high"] - rows["low"], [0.25, 0.5, 0.75]) for rows in groups]
+            quartiles = [
+                np.quantile(rows["high"] - rows["low"], [0.25, 0.5, 0.75])
+                for rows in groups
+            ]
             low, middle, high = np.array(quartiles).T
-            widths.errorbar(range(len(groups)), middle, yerr=[middle - low, high - middle], fmt="o", color=BLUE)
+            widths.errorbar(
+                range(len(groups)),
+                middle,
+                yerr=[middle - low, high - middle],
+                fmt="o",
+                color=BLUE,
+            )
             widths.set(yscale="log")
             with_ksg = [rows[rows["ksg"].notna()] for rows in groups]
             errors.plot(
@@ -403,7 +568,10 @@ def draw(sets: pd.DataFrame, edges: Edges, *paths: Path) -> None:
                 label="RMSE of the reading",
             )
             errors.plot(
-                [_rmse(rows["ksg"] - rows["truth"]) for rows in with_ksg], "x", color=ORANGE, label="RMSE of ksg"
+                [_rmse(rows["ksg"] - rows["truth"]) for rows in with_ksg],
+                "x",
+                color=ORANGE,
+                label="RMSE of ksg",
             )
             errors.set(xlabel=title, yscale="log")
             for axis in (shares, widths):
@@ -416,7 +584,9 @@ def draw(sets: pd.DataFrame, edges: Edges, *paths: Path) -> None:
         axes[0, 0].plot([], [], "o", color=ORANGE, label="grade A")
 
 
-def _draw_shares(axes, groups, flag: Callable[[pd.DataFrame], pd.Series], colour: str) -> None:
+def _draw_shares(
+    axes, groups, flag: Callable[[pd.DataFrame], pd.Series], colour: str
+) -> None:
     for place, rows in enumerate(groups):
         hits = int(flag(rows).sum())
         low, high = clopper_pearson(hits, len(rows))
@@ -427,7 +597,11 @@ def _draw_shares(axes, groups, flag: Callable[[pd.DataFrame], pd.Series], colour
 def _range_text(part: pd.Interval) -> str:
     if part.left == 0 and part.right in (1e-9, 1):
         return "0"
-    return f"{part.left:g} to {part.right:g}" if part.left > 1e-6 else f"below {part.right:g}"
+    return (
+        f"{part.left:g} to {part.right:g}"
+        if part.left > 1e-6
+        else f"below {part.right:g}"
+    )
 
 
 ANALYSIS = Analysis("reading", analyse)

@@ -1,7 +1,8 @@
 """Does a screen find the columns that depend on the target, and no others?
 
-Power: share of the columns that depend on the target which are found. False discoveries: share of the columns found
-which do not depend on it. Redundant columns carry nothing beyond another column. Shares are means over tables.
+Power: share of the columns that depend on the target which are found. False
+discoveries: share of the columns found which do not depend on it. Redundant columns
+carry nothing beyond another column. Shares are means over tables.
 """
 
 from collections.abc import Sequence
@@ -24,16 +25,24 @@ SHARES = {  # title -> columns of the numerator and of the denominator
 
 
 def share(runs: pd.DataFrame, part: str, whole: str) -> tuple[float, float, float]:
-    """The mean over tables of the mean share in their data sets, and its 95 % interval; tables are independent."""
+    """The mean over tables of the mean share in their data sets, and its 95 % interval;
+    tables are independent.
+    """
     shares = (runs[part] / runs[whole]).where(runs[whole] > 0)
-    if whole == "discoveries":  # a data set without discoveries has no false ones; any other share of 0 is left out
+    # a data set without discoveries has no false ones; any other share of 0 is left out
+    if whole == "discoveries":
         shares = shares.where(runs[whole] != 0, 0.0)
     by_table = shares.groupby(runs["table"]).mean().dropna()
     if by_table.empty:
         return np.nan, np.nan, np.nan
     mean = mean_of(by_table.to_numpy())
     count = int(runs.loc[shares.notna(), whole].sum())
-    items = SimpleNamespace(value=mean.value, standard_error=mean.standard_error, n=count, clusters=len(by_table))
+    items = SimpleNamespace(
+        value=mean.value,
+        standard_error=mean.standard_error,
+        n=count,
+        clusters=len(by_table),
+    )
     return mean.value, *share_interval(items)
 
 
@@ -53,13 +62,20 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
         for title, (part, whole) in SHARES.items():
             value, low, high = share(members, part, whole)
             row |= {title: value, f"{title}_low": low, f"{title}_high": high}
-            text[title] = f"{value:.1%} ({low:.1%} to {high:.1%})" if np.isfinite(value) else ""
+            text[title] = (
+                f"{value:.1%} ({low:.1%} to {high:.1%})" if np.isfinite(value) else ""
+            )
         text["seconds"] = f"{members['screen_seconds'].median():.1f}"
         rows.append(row)
         texts.append(text)
     first = texts[0]
     finding = f"{first['method']}: power {first['power']}, false discoveries {first['false discoveries']}."
-    caption = [finding, "In brackets 95 % intervals over tables.", provenance(runs), *left_out]
+    caption = [
+        finding,
+        "In brackets 95 % intervals over tables.",
+        provenance(runs),
+        *left_out,
+    ]
     return [Result("methods", pd.DataFrame(rows), pd.DataFrame(texts), caption)]
 
 

@@ -1,7 +1,8 @@
 """Which simulated data sets is the reading trained on?
 
-`--keep FOLDER` writes the data sets (figures and truths) to one file, on which the sweep reading trains its reader, and
-describes all files of the folder in `croissant.json` (Croissant 1.0, MLCommons), by which others find and load them.
+`--keep FOLDER` writes the data sets (figures and truths) to one file, on which the
+sweep reading trains its reader, and describes all files of the folder in
+`croissant.json` (Croissant 1.0, MLCommons), by which others find and load them.
 """
 
 import hashlib
@@ -54,17 +55,24 @@ CONTEXT = {
 
 def read(runs: pd.DataFrame) -> pd.DataFrame:
     """Every simulated data set once, in the order of their numbers."""
-    rows = pd.concat([table(run_id, "sets") for run_id in runs["run_id"]], ignore_index=True)
+    rows = pd.concat(
+        [table(run_id, "sets") for run_id in runs["run_id"]], ignore_index=True
+    )
     return rows.sort_values("number").drop_duplicates("number").reset_index(drop=True)
 
 
 def keep(sets: pd.DataFrame, folder: Path) -> Path:
     """Writes the data sets to a file of a folder, which is made; its path."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"simulated-{int(sets['number'].min()):07d}-{int(sets['number'].max()):07d}.parquet"
+    path = (
+        folder
+        / f"simulated-{int(sets['number'].min()):07d}-{int(sets['number'].max()):07d}.parquet"
+    )
     triples = "columns_z" in sets
     kind, facts = format_of(triples)
-    Simulated(sets[list(facts)], sets[list(kind.NAMES)].to_numpy(np.float32), triples).save(path)
+    Simulated(
+        sets[list(facts)], sets[list(kind.NAMES)].to_numpy(np.float32), triples
+    ).save(path)
     describe(folder)
     return path
 
@@ -83,7 +91,9 @@ def describe(folder: Path) -> None:
         "distribution": [_file_object(path) for path in files],
         "recordSet": [_record_set(path) for path in files],
     }
-    (folder / "croissant.json").write_text(json.dumps(text, indent=1) + "\n", encoding="utf-8")
+    (folder / "croissant.json").write_text(
+        json.dumps(text, indent=1) + "\n", encoding="utf-8"
+    )
 
 
 def _file_object(path: Path) -> Mapping[str, str]:
@@ -102,7 +112,9 @@ def _record_set(path: Path) -> Mapping[str, object]:
     """The rows of a file, with a field for each fact and figure."""
     name = path.stem
     types = {"type": "sc:Text", "families": "sc:Text", "tied": "sc:Boolean"}
-    types |= dict.fromkeys(("number", "n", "columns_x", "columns_y", "columns_z", "idle"), "sc:Integer")
+    types |= dict.fromkeys(
+        ("number", "n", "columns_x", "columns_y", "columns_z", "idle"), "sc:Integer"
+    )
     columns = pq.read_schema(path).names
     kind, _ = format_of("columns_z" in columns)
     meaning = FACT_MEANING | kind.MEANING
@@ -125,7 +137,9 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     runs, left_out = latest(runs, ())
     sets = read(runs)
     kept = [f"Kept in {keep(sets, Path(arguments.keep))}."] if arguments.keep else []
-    each = sets.assign(truth=sets["truth"] / NATS_PER_BIT, family=sets["families"].str.split("+")).explode("family")
+    each = sets.assign(
+        truth=sets["truth"] / NATS_PER_BIT, family=sets["families"].str.split("+")
+    ).explode("family")
     figures = each.groupby("family").agg(
         sets=("number", "size"), rows=("n", "median"), nothing=("truth", lambda truth: int((truth == 0).sum())),
         low=("truth", lambda truth: truth.quantile(0.05)), median=("truth", "median"),
@@ -153,5 +167,14 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
 
 
 ANALYSIS = Analysis(
-    "simulations", analyse, [option("keep", default="", metavar="FOLDER", help="write the data sets to one file there")]
+    "simulations",
+    analyse,
+    [
+        option(
+            "keep",
+            default="",
+            metavar="FOLDER",
+            help="write the data sets to one file there",
+        )
+    ],
 )

@@ -1,4 +1,6 @@
-"""Items of a data set: right and wrong predictions by PVI, the overlap of pairs, and the hardest items."""
+"""Items of a data set: right and wrong predictions by PVI, the overlap of pairs, and
+the hardest items.
+"""
 
 import functools
 import textwrap
@@ -11,7 +13,15 @@ import pandas as pd
 
 from analysis.common.marks import BLUE, ORANGE, lines, panel_by_panel, sheet
 from analysis.common.tables import Claim, Result, plus_minus_column, spread
-from analysis.usable_information._runs import NAMES, TAIL, Z95, Figure, error_of_mean, hardest_shown, less_than
+from analysis.usable_information._runs import (
+    NAMES,
+    TAIL,
+    Z95,
+    Figure,
+    error_of_mean,
+    hardest_shown,
+    less_than,
+)
 from infoscope.metrics.v_information import pvi
 from infoscope.metrics.v_information.pvi import threshold_window
 
@@ -42,7 +52,9 @@ def results(tables: Tables, family: str, words: Sequence[str]) -> list[Result]:
 
 
 def right_and_wrong(tables: Tables, family: str, words: Sequence[str]) -> Result:
-    """Figure 3: the PVI of right and wrong predictions, with the window in which both can be."""
+    """Figure 3: the PVI of right and wrong predictions, with the window in which both
+    can be.
+    """
     rows = []
     for name, table in tables.items():
         for label, items in table.groupby("label"):
@@ -58,14 +70,17 @@ def right_and_wrong(tables: Tables, family: str, words: Sequence[str]) -> Result
             "wrong up to": figures["window_high"].map("{:+.3f}".format),
             "least right": figures["least_right"].map(signed),
             "largest wrong": figures["largest_wrong"].map(signed),
-            "in the window": figures["in_window"].astype(str) + " of " + figures["n"].astype(str),
+            "in the window": figures["in_window"].astype(str)
+            + " of "
+            + figures["n"].astype(str),
             "wrong": figures["wrong"],
         }
     )
     beyond = int(figures["beyond"].sum())
     items = f"{figures['n'].sum():,}"
     statement = (
-        "Where predictions turn wrong (figure 3) follows from arithmetic: H(y) - log2 C to H(y) - 1 bits, by class."
+        "Where predictions turn wrong (figure 3) follows from arithmetic: H(y) - "
+        "log2 C to H(y) - 1 bits, by class."
     )
     evidence = f"{beyond} of {items} items of {len(tables)} data sets are outside these bounds."
     caption = [
@@ -78,7 +93,15 @@ def right_and_wrong(tables: Tables, family: str, words: Sequence[str]) -> Result
     ]
     claim = Claim(statement, "contradicted" if beyond else "confirmed", evidence)
     draw = functools.partial(draw_right, tables)
-    return Result("right-and-wrong", figures, text, caption, draw, [claim], title="PVI of right and wrong predictions")
+    return Result(
+        "right-and-wrong",
+        figures,
+        text,
+        caption,
+        draw,
+        [claim],
+        title="PVI of right and wrong predictions",
+    )
 
 
 def signed(bits: float) -> str:
@@ -117,37 +140,61 @@ def window_row(name: str, label: object, items: pd.DataFrame, classes: int) -> d
 
 
 def draw_right(tables: Tables, *paths: Path) -> None:
-    """Figure 3: a panel for each class of a data set, histograms of PVI, and the window of the class."""
+    """Figure 3: a panel for each class of a data set, histograms of PVI, and the window
+    of the class.
+    """
     across = max(table["label"].nunique() for table in tables.values())
     with sheet(paths, len(tables), across, (4.2 * across, 2.6 * len(tables))) as axes:
         for row, (name, table) in zip(axes, tables.items()):
             limits = (hardest_shown(table["pvi_bits"]), float(table["pvi_bits"].max()))
             for axis, (label, items) in zip(row, table.groupby("label")):
-                window = threshold_window(float(items["H_yb"].iloc[0]), classes_of(table))
+                window = threshold_window(
+                    float(items["H_yb"].iloc[0]), classes_of(table)
+                )
                 draw_histograms(axis, items, window, limits)
-                axis.set(title=f"{NAMES[name]}: {label}", xlim=limits, xlabel="PVI (bits)")
+                axis.set(
+                    title=f"{NAMES[name]}: {label}", xlim=limits, xlabel="PVI (bits)"
+                )
             row[0].set_ylabel(f"items, but for the hardest {100 * TAIL:g} %")
 
 
-def draw_histograms(axis: Any, items: pd.DataFrame, window: tuple[float, float], limits: tuple[float, float]) -> None:
-    """Histograms of the PVI of right and wrong predictions, with the window in which both can be."""
+def draw_histograms(
+    axis: Any,
+    items: pd.DataFrame,
+    window: tuple[float, float],
+    limits: tuple[float, float],
+) -> None:
+    """Histograms of the PVI of right and wrong predictions, with the window in which
+    both can be.
+    """
     low, high = window
     left, right = limits
     width = (right - left) / BARS
     begin = np.floor((left - low) / width)
     end = np.ceil((right - low) / width)
-    edges = low + width * np.arange(begin, end + 1)  # an edge is at the bound: no bar is on both sides
+    # an edge is at the bound: no bar is on both sides
+    edges = low + width * np.arange(begin, end + 1)
     is_right = items["correct"].astype(bool)
     axis.hist(items["pvi_bits"][is_right], edges, alpha=0.6, color=BLUE, label="right")
-    axis.hist(items["pvi_bits"][~is_right], edges, alpha=0.6, color=ORANGE, label="wrong")
+    axis.hist(
+        items["pvi_bits"][~is_right], edges, alpha=0.6, color=ORANGE, label="wrong"
+    )
     if low < high:
         axis.axvspan(low, high, color="grey", alpha=0.15, label="window")
     for bound in window:
-        axis.axvline(bound, linestyle=":", color="black", linewidth=1.0, label="H(y) - log2 C, H(y) - 1")
+        axis.axvline(
+            bound,
+            linestyle=":",
+            color="black",
+            linewidth=1.0,
+            label="H(y) - log2 C, H(y) - 1",
+        )
 
 
 def widest(figures: pd.DataFrame) -> str:
-    """The data set whose means of PVI differ most between numbers of shared tokens, and those means, in words."""
+    """The data set whose means of PVI differ most between numbers of shared tokens, and
+    those means, in words.
+    """
     ranges = figures.groupby("data")["mean_bits"].agg(np.ptp)
     part = figures[figures["data"] == ranges.idxmax()]
     part = part.assign(bits=plus_minus_column(part, "mean_bits"))
@@ -201,20 +248,33 @@ def no_overlap(name: str, table: pd.DataFrame) -> Claim:
     others = table[~is_chosen]
     difference = chosen["pvi_bits"].mean() - others["pvi_bits"].mean()
     error = np.hypot(
-        error_of_mean(chosen["pvi_bits"], chosen["group"]), error_of_mean(others["pvi_bits"], others["group"])
+        error_of_mean(chosen["pvi_bits"], chosen["group"]),
+        error_of_mean(others["pvi_bits"], others["group"]),
     )
-    return less_than(statement, Figure(difference, float(error), count, 1), "difference of means")
+    return less_than(
+        statement, Figure(difference, float(error), count, 1), "difference of means"
+    )
 
 
 def draw_overlap(figures: pd.DataFrame, title: str, *paths: Path) -> None:
     """Figure 5: a panel for each data set, a line for each class, side by side."""
     groups = figures[figures["n"] >= FEW].groupby("data", sort=False)
-    for axis, (name, rows) in panel_by_panel(paths, groups, (4.4, 3.6), ylabel="mean PVI (bits), 95 % interval"):
+    for axis, (name, rows) in panel_by_panel(
+        paths, groups, (4.4, 3.6), ylabel="mean PVI (bits), 95 % interval"
+    ):
         step = 0.01 * np.ptp(rows["overlap"])
         for number, (label, line, mark) in enumerate(lines(rows, "label")):
             place = line["overlap"] + step * (number - 1)
             reach = Z95 * line["standard_error_bits"]
-            axis.errorbar(place, line["mean_bits"], reach, markersize=4, capsize=2, label=label, **mark)
+            axis.errorbar(
+                place,
+                line["mean_bits"],
+                reach,
+                markersize=4,
+                capsize=2,
+                label=label,
+                **mark,
+            )
         axis.axhline(0, color="grey", linewidth=0.8)
         axis.set(title=NAMES[name], xlabel=title)
 
@@ -222,14 +282,20 @@ def draw_overlap(figures: pd.DataFrame, title: str, *paths: Path) -> None:
 def hardest(tables: Tables, family: str, words: Sequence[str]) -> Result:
     """Table 1: the items of least PVI of every data set."""
     columns = ["id", "text", "label", "predicted", "pvi_bits"]
-    rows = [table.nsmallest(HARDEST, "pvi_bits")[columns].assign(data=name) for name, table in tables.items()]
+    rows = [
+        table.nsmallest(HARDEST, "pvi_bits")[columns].assign(data=name)
+        for name, table in tables.items()
+    ]
     figures = pd.concat(rows, ignore_index=True)
     text = figures[["data", "text", "label", "predicted"]].assign(
         data=figures["data"].map(NAMES),
         text=figures["text"].map(shortened),
         PVI=figures["pvi_bits"].map("{:+.3f}".format),
     )
-    used = "; ".join(f"{NAMES[name]} {table['pvi_bits'].mean():.3f}" for name, table in tables.items())
+    used = "; ".join(
+        f"{NAMES[name]} {table['pvi_bits'].mean():.3f}"
+        for name, table in tables.items()
+    )
     least = figures.loc[figures["pvi_bits"].idxmin()]
     caption = [
         f"The hardest item, of {NAMES[least['data']]}, has a PVI of {least['pvi_bits']:+.3f} bits (one item).",
@@ -245,4 +311,6 @@ def shortened(text: str) -> str:
     """A text cut to about `WORDS` characters; of a pair each side to half of them."""
     sides = text.rsplit(HYPOTHESIS, 1)
     width = WORDS // len(sides)
-    return HYPOTHESIS.join(textwrap.shorten(side, width, placeholder=" ...") for side in sides)
+    return HYPOTHESIS.join(
+        textwrap.shorten(side, width, placeholder=" ...") for side in sides
+    )

@@ -1,4 +1,6 @@
-"""The runs of dataset-difficulty, their tables of items, and means over seeds and items."""
+"""The runs of dataset-difficulty, their tables of items, and means over seeds and
+items.
+"""
 
 import math
 from collections.abc import Sequence
@@ -46,11 +48,21 @@ class Figure(NamedTuple):
     seeds: int
 
 
-def newest_of(runs: pd.DataFrame, cell: Sequence[str] = CELL) -> tuple[pd.DataFrame, list[str]]:
-    """Of every cell the run that was started last, of the newest version, in order; and a note on the others."""
+def newest_of(
+    runs: pd.DataFrame, cell: Sequence[str] = CELL
+) -> tuple[pd.DataFrame, list[str]]:
+    """Of every cell the run that was started last, of the newest version, in order; and
+    a note on the others.
+    """
     selected, left_out = newest(runs, cell)
-    columns = [name for name in ("data", "family", "estimator", "transformation") if name in runs]
-    return ordered(selected, columns, data=NAMES, estimator=ESTIMATORS, transformation=INPUTS), left_out
+    columns = [
+        name
+        for name in ("data", "family", "estimator", "transformation")
+        if name in runs
+    ]
+    return ordered(
+        selected, columns, data=NAMES, estimator=ESTIMATORS, transformation=INPUTS
+    ), left_out
 
 
 def of_study(runs: pd.DataFrame, study: str, **fields: str) -> pd.DataFrame:
@@ -67,7 +79,9 @@ def items(run_id: str) -> pd.DataFrame:
 
 
 def over_seeds(values: Sequence[float], errors: Sequence[float], n: int) -> Figure:
-    """The mean over seeds. Its error has two parts: that of the items, which seeds share, and that of the trainings."""
+    """The mean over seeds. Its error has two parts: that of the items, which seeds
+    share, and that of the trainings.
+    """
     values = np.asarray(values, dtype=float)
     errors = np.asarray(errors, dtype=float)
     error_of_items = math.sqrt(float((errors**2).mean()))
@@ -85,12 +99,18 @@ def error_of_mean(values: pd.Series, groups: pd.Series) -> float:
 
 
 def paired(first: pd.DataFrame, second: pd.DataFrame) -> Figure | None:
-    """The mean difference of PVI, first less second, of the same items and seeds; None if there are none."""
-    pairs = first[["run_id", "seed"]].merge(second[["run_id", "seed"]], on="seed", suffixes=("", "_other"))
+    """The mean difference of PVI, first less second, of the same items and seeds; None
+    if there are none.
+    """
+    pairs = first[["run_id", "seed"]].merge(
+        second[["run_id", "seed"]], on="seed", suffixes=("", "_other")
+    )
     values = []
     errors = []
     for pair in pairs.itertuples():
-        both = items(pair.run_id).merge(items(pair.run_id_other), on="id", suffixes=("", "_other"))
+        both = items(pair.run_id).merge(
+            items(pair.run_id_other), on="id", suffixes=("", "_other")
+        )
         difference = both["pvi_bits"] - both["pvi_bits_other"]
         values.append(difference.to_numpy().mean())
         errors.append(error_of_mean(difference, both["group"]))
@@ -112,9 +132,15 @@ def less_than(statement: str, difference: Figure | None, what: str) -> Claim:
 
 
 def shown_family(runs: pd.DataFrame, family: str | None) -> str:
-    """The family asked for, else the one with most usable information. Raises ValueError for one that was not run."""
-    of_whole_input = of_study(runs, "difficulty", estimator="held-out", transformation="std")
-    levels = of_whole_input.pivot_table(index="data", columns="family", values="v_information_bits")
+    """The family asked for, else the one with most usable information. Raises
+    ValueError for one that was not run.
+    """
+    of_whole_input = of_study(
+        runs, "difficulty", estimator="held-out", transformation="std"
+    )
+    levels = of_whole_input.pivot_table(
+        index="data", columns="family", values="v_information_bits"
+    )
     if family is None:
         return str(levels.idxmax(axis=1).mode()[0])
     if family not in levels:
@@ -124,13 +150,17 @@ def shown_family(runs: pd.DataFrame, family: str | None) -> str:
 
 def shown_items(runs: pd.DataFrame, family: str) -> dict[str, pd.DataFrame]:
     """By data set, the held-out items of the whole input under the first seed."""
-    of_whole_input = of_study(runs, "difficulty", estimator="held-out", transformation="std", family=family)
+    of_whole_input = of_study(
+        runs, "difficulty", estimator="held-out", transformation="std", family=family
+    )
     first = of_whole_input.drop_duplicates("data")
     return {run.data: items(run.run_id) for run in first.itertuples()}
 
 
 def described(runs: pd.DataFrame) -> str:
-    """The profile, data and code behind runs; a set that was only fitted is named with the one that was measured."""
+    """The profile, data and code behind runs; a set that was only fitted is named with
+    the one that was measured.
+    """
 
     def values(tag: str) -> str:
         names = sorted({tags.get(tag, "unknown") for tags in runs["tags"]})
@@ -155,5 +185,7 @@ def cautions(runs: pd.DataFrame) -> list[str]:
 
 
 def hardest_shown(bits: pd.Series) -> float:
-    """From which PVI on figures show the items of a data set: a few very hard ones would press all others together."""
+    """From which PVI on figures show the items of a data set: a few very hard ones
+    would press all others together.
+    """
     return float(bits.quantile(TAIL)) - 0.2

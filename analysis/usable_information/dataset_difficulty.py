@@ -1,6 +1,7 @@
 """How difficult is a data set, which of its items, and why?
 
-Published figures are of BERT-base, fine-tuned on the whole training sets (Ethayarajh et al. 2022).
+Published figures are of BERT-base, fine-tuned on the whole training sets (Ethayarajh et
+al. 2022).
 """
 
 import functools
@@ -14,7 +15,14 @@ import pandas as pd
 from scipy.stats import gaussian_kde
 
 from analysis.common.marks import mark, sheet
-from analysis.common.tables import Analysis, Claim, Result, plus_minus_column, published, verdict
+from analysis.common.tables import (
+    Analysis,
+    Claim,
+    Result,
+    plus_minus_column,
+    published,
+    verdict,
+)
 from analysis.usable_information import _items
 from analysis.usable_information._items import shortened
 from analysis.usable_information._runs import (
@@ -41,7 +49,11 @@ from infoscope.estimators.units import NATS_PER_BIT
 from sweeps.usable_information.settings import FREQUENT
 
 GROUP = ["data", "transformation", "family", "estimator"]
-PAPERS = {"snli": ("snli", "test"), "mnli": ("multinli", "validation_matched"), "cola": ("cola", "id_dev")}
+PAPERS = {
+    "snli": ("snli", "test"),
+    "mnli": ("multinli", "validation_matched"),
+    "cola": ("cola", "id_dev"),
+}
 PAPERS["mnli-dev"] = PAPERS["mnli"]
 BERT = "bert-base-cased"
 TOKENS = 5  # shown for each class, the most helpful ones
@@ -52,7 +64,13 @@ MEASURED = {  # columns of the table, as the paper's code has them, with their m
     "H_yxb": "conditional_entropy_bits",
     "accuracy": "accuracy",
 }
-HARDER = (("snli", "mnli"), ("snli", "mnli-dev"), ("mnli", "cola"), ("mnli-dev", "cola"))  # the first is the easier
+# the first is the easier
+HARDER = (
+    ("snli", "mnli"),
+    ("snli", "mnli-dev"),
+    ("mnli", "cola"),
+    ("mnli-dev", "cola"),
+)
 
 
 def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
@@ -64,15 +82,25 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
         words = [*cautions(measured), described(measured), *left_out]
         results.append(information(measured, arguments.family, words))
         family = shown_family(measured, arguments.family)
-        shown = of_study(measured, "difficulty", family=family, transformation="std", estimator="held-out")
-        results += _items.results(shown_items(measured, family), family, [described(shown), *left_out])
+        shown = of_study(
+            measured,
+            "difficulty",
+            family=family,
+            transformation="std",
+            estimator="held-out",
+        )
+        results += _items.results(
+            shown_items(measured, family), family, [described(shown), *left_out]
+        )
         results += explained(measured, left_out)
     results += epochs(of_study(runs, "epochs"), left_out)
     return results
 
 
 def information(measured: pd.DataFrame, family: str | None, words: list[str]) -> Result:
-    """V-information by data, input and family, next to published values; with figure 1 of the paper."""
+    """V-information by data, input and family, next to published values; with figure 1
+    of the paper.
+    """
     rows = []
     for group, members in measured.groupby(GROUP, sort=False):
         rows.append(row_of(dict(zip(GROUP, group)), members))
@@ -87,14 +115,22 @@ def information(measured: pd.DataFrame, family: str | None, words: list[str]) ->
             "Shannon": plus_minus_column(figures, "shannon_bits", "unknown"),
             "H(Y)": plus_minus_column(figures, "H_yb"),
             "accuracy": plus_minus_column(figures, "accuracy"),
-            "calibration error": figures["expected_calibration_error"].map("{:.3f}".format),
+            "calibration error": figures["expected_calibration_error"].map(
+                "{:.3f}".format
+            ),
             "items": figures["n"].map("{:,}".format),
             "fitted to": figures["training_items"].map("{:,}".format),
             "BERT-base": plus_minus_column(figures, "paper_bits", "-"),
         }
     )
-    is_whole = (figures["transformation"] == "std") & (figures["estimator"] == "held-out")
-    best = figures[is_whole].sort_values("v_information_bits").drop_duplicates("data", keep="last")
+    is_whole = (figures["transformation"] == "std") & (
+        figures["estimator"] == "held-out"
+    )
+    best = (
+        figures[is_whole]
+        .sort_values("v_information_bits")
+        .drop_duplicates("data", keep="last")
+    )
     levels = []
     for _, row in text.loc[best.index].iterrows():
         levels.append(f"{row['data']} {row['V-information']} bits ({row['family']})")
@@ -113,13 +149,17 @@ def information(measured: pd.DataFrame, family: str | None, words: list[str]) ->
         *words,
     ]
     family = shown_family(measured, family)
-    draw = functools.partial(difficulty_densities, shown_items(measured, family), family)
+    draw = functools.partial(
+        difficulty_densities, shown_items(measured, family), family
+    )
     claims = [*claims_on_data(figures[is_whole]), *claims_on_inputs(measured)]
     return Result("information", figures, text, caption, draw, claims)
 
 
 def row_of(group: dict, runs: pd.DataFrame) -> dict:
-    """The figures of one data set, input, family and estimator, over seeds, and the published one."""
+    """The figures of one data set, input, family and estimator, over seeds, and the
+    published one.
+    """
     first = runs.iloc[0]
     row = group | {"runs": len(runs)}
     for name in ("n", "groups", "training_items"):
@@ -135,16 +175,27 @@ def row_of(group: dict, runs: pd.DataFrame) -> dict:
     row["paper_bits"] = math.nan
     row["paper_bits_error"] = math.nan
     if group["estimator"] == "held-out":
-        row["paper_bits"], row["paper_bits_error"] = papers_figure(group["data"], group["transformation"])
+        row["paper_bits"], row["paper_bits_error"] = papers_figure(
+            group["data"], group["transformation"]
+        )
     return row
 
 
 def papers_figure(data: str, transformation: str) -> tuple[float, float]:
-    """BERT-base's V-information (bits) and its error, after two epochs where several are published; NaN: none is."""
+    """BERT-base's V-information (bits) and its error, after two epochs where several
+    are published; NaN: none is.
+    """
     rows = published("vinfo")
     dataset, split = PAPERS.get(data, (None, None))
-    rows = rows[(rows["dataset"] == dataset) & (rows["split"] == split) & (rows["model"] == BERT)]
-    rows = rows[(rows["condition"] == transformation) & (rows["epochs"].isna() | (rows["epochs"] == EPOCHS))]
+    rows = rows[
+        (rows["dataset"] == dataset)
+        & (rows["split"] == split)
+        & (rows["model"] == BERT)
+    ]
+    rows = rows[
+        (rows["condition"] == transformation)
+        & (rows["epochs"].isna() | (rows["epochs"] == EPOCHS))
+    ]
     if rows.empty:
         return math.nan, math.nan
     row = rows.sort_values("epochs").iloc[0]  # those without a number come last
@@ -163,7 +214,9 @@ def comparability(runs: pd.DataFrame) -> str:
     if (beside["items"] > 0).any() or any("20k" in source for source in sources):
         differs.append("fewer training items (SNLI has 549,367 pairs)")
     if "mnli-dev" in set(beside["data"]):
-        differs.append("of MultiNLI a part of its matched development set in place of its 392,702 training pairs")
+        differs.append(
+            "of MultiNLI a part of its matched development set in place of its 392,702 training pairs"
+        )
     epochs = set(beside["epochs"].dropna())
     if epochs - {EPOCHS}:
         counts = ", ".join(f"{count:g}" for count in sorted(epochs))
@@ -189,7 +242,9 @@ def floored(figures: pd.DataFrame) -> list[str]:
 
 
 def claims_on_data(figures: pd.DataFrame) -> list[Claim]:
-    """The order of data sets, for every family that has both; figures: of whole inputs, held out."""
+    """The order of data sets, for every family that has both; figures: of whole inputs,
+    held out.
+    """
     claims = []
     for easier, harder in HARDER:
         for family in figures["family"].unique():
@@ -199,7 +254,9 @@ def claims_on_data(figures: pd.DataFrame) -> list[Claim]:
             first = of_family.loc[harder]
             second = of_family.loc[easier]
             difference = first["v_information_bits"] - second["v_information_bits"]
-            error = math.hypot(first["v_information_bits_error"], second["v_information_bits_error"])
+            error = math.hypot(
+                first["v_information_bits_error"], second["v_information_bits_error"]
+            )
             runs = min(first["runs"], second["runs"])
             figure = Figure(difference, error, int(first["n"] + second["n"]), int(runs))
             statement = f"{NAMES[harder]} has less information that {family} can use than {NAMES[easier]} (figure 1)."
@@ -212,18 +269,27 @@ def claims_on_inputs(runs: pd.DataFrame) -> list[Claim]:
     held_out = runs[runs["estimator"] == "held-out"]
     claims = []
     for (data, family), members in held_out.groupby(["data", "family"], sort=False):
-        for less, more in (("hypothesis", "shuffled"), ("shuffled", "std"), ("premise", "hypothesis")):
+        for less, more in (
+            ("hypothesis", "shuffled"),
+            ("shuffled", "std"),
+            ("premise", "hypothesis"),
+        ):
             first = members[members["transformation"] == less]
             second = members[members["transformation"] == more]
             if len(first) and len(second):
                 statement = (
-                    f"{NAMES[data]}, {family}: {INPUTS[less]} carries less usable information than {INPUTS[more]}."
+                    f"{NAMES[data]}, {family}: {INPUTS[less]} carries less usable "
+                    f"information than {INPUTS[more]}."
                 )
-                claims.append(less_than(statement, paired(first, second), "paired difference"))
+                claims.append(
+                    less_than(statement, paired(first, second), "paired difference")
+                )
     return claims
 
 
-def difficulty_densities(tables: dict[str, pd.DataFrame], family: str, *paths: Path) -> None:
+def difficulty_densities(
+    tables: dict[str, pd.DataFrame], family: str, *paths: Path
+) -> None:
     """Figure 1: the density of PVI in every data set (Scott's rule), dotted means."""
     with sheet(paths, size=(6.5, 4.0)) as ((axis,),):
         for name, table in tables.items():
@@ -231,7 +297,12 @@ def difficulty_densities(tables: dict[str, pd.DataFrame], family: str, *paths: P
             colour = mark("data", name).color
             grid = np.linspace(hardest_shown(table["pvi_bits"]), bits.max() + 0.5, 400)
             density = gaussian_kde(bits)
-            axis.plot(grid, density(grid), color=colour, label=f"{NAMES[name]} ({len(bits):,})")
+            axis.plot(
+                grid,
+                density(grid),
+                color=colour,
+                label=f"{NAMES[name]} ({len(bits):,})",
+            )
             axis.axvline(bits.mean(), linestyle=":", color=colour)
         axis.set(
             xlabel=f"PVI (bits), {family}; but for the hardest {100 * TAIL:g} %",
@@ -241,7 +312,9 @@ def difficulty_densities(tables: dict[str, pd.DataFrame], family: str, *paths: P
 
 
 def explained(runs: pd.DataFrame, words: Sequence[str]) -> list[Result]:
-    """Table 7, examples of the transformations; and the token artefacts. words: the end of their captions."""
+    """Table 7, examples of the transformations; and the token artefacts. words: the end
+    of their captions.
+    """
     measured = of_study(runs, "difficulty", estimator="held-out")
     with_text = measured[~measured["data"].str.startswith("imdb-")]
     results = []
@@ -256,11 +329,19 @@ def explained(runs: pd.DataFrame, words: Sequence[str]) -> list[Result]:
 
 
 def examples(runs: pd.DataFrame, words: Sequence[str]) -> Result:
-    """Table 7: what every transformation leaves of one item of each data set, the first that all of them measured."""
+    """Table 7: what every transformation leaves of one item of each data set, the first
+    that all of them measured.
+    """
     rows = []
     for data, members in runs.groupby("data", sort=False):
-        run_ids = members.drop_duplicates("transformation").set_index("transformation")["run_id"]
-        tables = {name: items(run_ids[name]).set_index("id") for name in INPUTS if name in run_ids}
+        run_ids = members.drop_duplicates("transformation").set_index("transformation")[
+            "run_id"
+        ]
+        tables = {
+            name: items(run_ids[name]).set_index("id")
+            for name in INPUTS
+            if name in run_ids
+        }
         first, *others = tables.values()
         shared = first.index
         for table in others:
@@ -269,7 +350,14 @@ def examples(runs: pd.DataFrame, words: Sequence[str]) -> Result:
             continue
         for name, table in tables.items():
             item = table.loc[[shared[0]]].iloc[0]
-            rows.append({"data": data, "transformation": name, "label": item["label"], "text": item["text"]})
+            rows.append(
+                {
+                    "data": data,
+                    "transformation": name,
+                    "label": item["label"],
+                    "text": item["text"],
+                }
+            )
     figures = pd.DataFrame(rows, columns=["data", "transformation", "label", "text"])
     text = pd.DataFrame(
         {
@@ -295,7 +383,14 @@ def artefacts(runs: pd.DataFrame, words: Sequence[str]) -> Result:
         frequent = table[table["occurrences"] >= FREQUENT]
         for label in table["label"].unique():
             best = frequent[frequent["label"] == label].nlargest(TOKENS, "mean_bits")
-            rows.append(best.assign(data=run.data, family=run.family, input=run.transformation, label=label))
+            rows.append(
+                best.assign(
+                    data=run.data,
+                    family=run.family,
+                    input=run.transformation,
+                    label=label,
+                )
+            )
     figures = pd.concat(rows, ignore_index=True)
     with_errors = figures.rename(columns={"standard_error_bits": "mean_bits_error"})
     shown = figures.assign(
@@ -303,8 +398,19 @@ def artefacts(runs: pd.DataFrame, words: Sequence[str]) -> Result:
         data=figures["data"].map(NAMES),
         input=figures["input"].map(INPUTS),
     )
-    shown["tokens"] = shown["token"] + " " + shown["bits"] + " (" + shown["occurrences"].astype(str) + ")"
-    text = shown.groupby(["data", "input", "family", "label"], sort=False)["tokens"].agg("; ".join).reset_index()
+    shown["tokens"] = (
+        shown["token"]
+        + " "
+        + shown["bits"]
+        + " ("
+        + shown["occurrences"].astype(str)
+        + ")"
+    )
+    text = (
+        shown.groupby(["data", "input", "family", "label"], sort=False)["tokens"]
+        .agg("; ".join)
+        .reset_index()
+    )
     most = shown.loc[figures["mean_bits"].idxmax()]
     counts = ", ".join(f"{count:,.0f}" for count in sorted(set(runs["artefact_texts"])))
     caption = [
@@ -316,11 +422,15 @@ def artefacts(runs: pd.DataFrame, words: Sequence[str]) -> Result:
         "fitted again. The largest of many: a token that leads by its error only may lead by luck.",
         *words,
     ]
-    return Result("artefacts", figures, text.rename(columns={"label": "class"}), caption)
+    return Result(
+        "artefacts", figures, text.rename(columns={"label": "class"}), caption
+    )
 
 
 def epochs(runs: pd.DataFrame, words: Sequence[str]) -> list[Result]:
-    """Figure 2: V-information and accuracy after every epoch; nothing where it was not run."""
+    """Figure 2: V-information and accuracy after every epoch; nothing where it was not
+    run.
+    """
     if runs.empty:
         return []
     curves = []
@@ -328,11 +438,16 @@ def epochs(runs: pd.DataFrame, words: Sequence[str]) -> list[Result]:
         curve = tracking.table(run.run_id, "epochs")
         curves.append(curve.assign(data=run.data, family=run.family, seed=run.seed))
     rows = []
-    for (data, family, epoch), members in pd.concat(curves).groupby(["data", "family", "epoch"], sort=False):
+    for (data, family, epoch), members in pd.concat(curves).groupby(
+        ["data", "family", "epoch"], sort=False
+    ):
         n = int(members["n"].iloc[0])
-        bits = over_seeds(members["v_information_bits"], members["standard_error_bits"], n)
+        bits = over_seeds(
+            members["v_information_bits"], members["standard_error_bits"], n
+        )
         accuracy = members["accuracy"]
-        errors = np.sqrt(accuracy * (1 - accuracy) / members["n"])  # of a share: groups change it little
+        # of a share: groups change it little
+        errors = np.sqrt(accuracy * (1 - accuracy) / members["n"])
         right = over_seeds(accuracy, errors, n)
         rows.append(
             {
@@ -355,11 +470,16 @@ def epochs(runs: pd.DataFrame, words: Sequence[str]) -> list[Result]:
         **{
             "V-information": plus_minus_column(figures, "v_information_bits"),
             "accuracy": plus_minus_column(figures, "accuracy"),
-            "training loss (bits)": (figures["training_loss"] / NATS_PER_BIT).map("{:.3f}".format),
+            "training loss (bits)": (figures["training_loss"] / NATS_PER_BIT).map(
+                "{:.3f}".format
+            ),
         },
     )
     final_rows = text.groupby(["data", "family"], sort=False).tail(1)
-    ends = [f"{row['data']} {row['family']} {row['V-information']} bits" for _, row in final_rows.iterrows()]
+    ends = [
+        f"{row['data']} {row['family']} {row['V-information']} bits"
+        for _, row in final_rows.iterrows()
+    ]
     caption = [
         f"After the last epoch: {', '.join(ends)}.",
         "V-information (bits) and accuracy of held-out items after every epoch of one training, ± standard error over "
@@ -372,7 +492,16 @@ def epochs(runs: pd.DataFrame, words: Sequence[str]) -> list[Result]:
     claims = []
     for name, curve in curve_groups(figures):
         claims += falls(name, curve)
-    return [Result("epochs", figures, text, caption, functools.partial(draw_epochs, figures), claims)]
+    return [
+        Result(
+            "epochs",
+            figures,
+            text,
+            caption,
+            functools.partial(draw_epochs, figures),
+            claims,
+        )
+    ]
 
 
 def curve_groups(figures: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
@@ -382,14 +511,24 @@ def curve_groups(figures: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
 
 
 def falls(name: str, curve: pd.DataFrame) -> list[Claim]:
-    """Whether V-information ends below its best epoch, and whether it loses a larger part than accuracy does."""
+    """Whether V-information ends below its best epoch, and whether it loses a larger
+    part than accuracy does.
+    """
     best = curve.loc[curve["v_information_bits"].idxmax()]
     final = curve.iloc[-1]
     statement = f"{name}: V-information falls again with over-fitting (figure 2)."
     if best["epoch"] == final["epoch"]:
-        return [Claim(statement, "contradicted", f"it is largest after the last of {final['epoch']} epochs.")]
+        return [
+            Claim(
+                statement,
+                "contradicted",
+                f"it is largest after the last of {final['epoch']} epochs.",
+            )
+        ]
     bits = final["v_information_bits"] - best["v_information_bits"]
-    bits_error = float(np.hypot(best["v_information_bits_error"], final["v_information_bits_error"]))
+    bits_error = float(
+        np.hypot(best["v_information_bits_error"], final["v_information_bits_error"])
+    )
     accuracy = final["accuracy"] - best["accuracy"]
     accuracy_error = float(np.hypot(best["accuracy_error"], final["accuracy_error"]))
     share = bits / final["H_yb"]
@@ -405,27 +544,49 @@ def falls(name: str, curve: pd.DataFrame) -> list[Claim]:
     )
     fall = Figure(bits, bits_error, int(final["n"]), int(final["runs"]))
     sensitive = f"{name}: V-information is more sensitive to over-fitting than accuracy (figure 2)."
-    return [less_than(statement, fall, epochs), Claim(sensitive, verdict(low, high), evidence)]
+    return [
+        less_than(statement, fall, epochs),
+        Claim(sensitive, verdict(low, high), evidence),
+    ]
 
 
 def draw_epochs(figures: pd.DataFrame, *paths: Path) -> None:
     """Figure 2: V-information above, accuracy below."""
     papers = published("vinfo")
-    papers = papers[(papers["model"] == BERT) & papers["epochs"].notna()].sort_values("epochs")
+    papers = papers[(papers["model"] == BERT) & papers["epochs"].notna()].sort_values(
+        "epochs"
+    )
     titles = {"v_information_bits": "V-information (bits)", "accuracy": "accuracy"}
     epochs = sorted(set(figures["epoch"]))
-    with sheet(paths, 2, 1, (6.0, 6.0), legend_at="outside lower center", ncols=2) as axes:
+    with sheet(
+        paths, 2, 1, (6.0, 6.0), legend_at="outside lower center", ncols=2
+    ) as axes:
         for axis, (column, title) in zip(axes.flat, titles.items()):
             for name, curve in curve_groups(figures):
                 data = curve["data"].iloc[0]
                 colour = mark("data", data).color
                 marker = mark("family", curve["family"].iloc[0]).marker
                 reach = Z95 * curve[f"{column}_error"]
-                axis.errorbar(curve["epoch"], curve[column], reach, capsize=2, color=colour, marker=marker, label=name)
+                axis.errorbar(
+                    curve["epoch"],
+                    curve[column],
+                    reach,
+                    capsize=2,
+                    color=colour,
+                    marker=marker,
+                    label=name,
+                )
                 paper = papers[papers["dataset"] == data]
                 if len(paper):
                     label = f"{NAMES[data]}, BERT-base (published)"
-                    axis.plot(paper["epochs"], paper[column], "--", color=colour, marker="x", label=label)
+                    axis.plot(
+                        paper["epochs"],
+                        paper[column],
+                        "--",
+                        color=colour,
+                        marker="x",
+                        label=label,
+                    )
             axis.set(xlabel="epoch", xticks=epochs, ylabel=title)
         top = axes[0, 0]
         top.axhline(0, color="grey", linewidth=0.8)
@@ -433,5 +594,11 @@ def draw_epochs(figures: pd.DataFrame, *paths: Path) -> None:
 
 
 ANALYSIS = Analysis(
-    "dataset-difficulty", analyse, [option("family", help="whose items are shown (default: the one that can use most)")]
+    "dataset-difficulty",
+    analyse,
+    [
+        option(
+            "family", help="whose items are shown (default: the one that can use most)"
+        )
+    ],
 )

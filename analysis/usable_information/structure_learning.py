@@ -1,6 +1,7 @@
 """Which weights find the structure behind variables?
 
-After Xu et al. 2020, section 6, with other sizes and networks: there are no published figures to compare with.
+After Xu et al. 2020, section 6, with other sizes and networks: there are no published
+figures to compare with.
 """
 
 import functools
@@ -13,7 +14,13 @@ import pandas as pd
 
 from analysis.common.marks import lines, panel_by_panel
 from analysis.common.runs import newest, ordered
-from analysis.common.tables import Analysis, Claim, Result, difference_claim, plus_minus_column
+from analysis.common.tables import (
+    Analysis,
+    Claim,
+    Result,
+    difference_claim,
+    plus_minus_column,
+)
 from analysis.usable_information._runs import Z95, described
 from infoscope import tracking
 from infoscope.metrics import replicated
@@ -60,7 +67,9 @@ def result(study: str, runs: pd.DataFrame, words: Sequence[str]) -> Result:
     for name in directed:
         text[DIRECTED[name]] = plus_minus_column(figures, name)
     most = figures["n"].max()
-    best_first = figures[figures["n"] == most].sort_values(score, ascending=is_error).index
+    best_first = (
+        figures[figures["n"] == most].sort_values(score, ascending=is_error).index
+    )
     rankings = []
     for case, rows in text.loc[best_first].groupby("case", sort=False):
         scores = rows["method"] + " " + rows[what]
@@ -71,7 +80,14 @@ def result(study: str, runs: pd.DataFrame, words: Sequence[str]) -> Result:
         *cautions(study, figures, score),
         *words,
     ]
-    return Result(study, figures, text, caption, functools.partial(draw, figures, study), claims(study, runs))
+    return Result(
+        study,
+        figures,
+        text,
+        caption,
+        functools.partial(draw, figures, study),
+        claims(study, runs),
+    )
 
 
 def cautions(study: str, figures: pd.DataFrame, score: str) -> list[str]:
@@ -88,7 +104,9 @@ def cautions(study: str, figures: pd.DataFrame, score: str) -> list[str]:
             "their root is chosen by the order of the variables or by noise."
         )
     if study == "genes":
-        lines.append("Every ordered pair counts, though only V-information can differ between its two directions.")
+        lines.append(
+            "Every ordered pair counts, though only V-information can differ between its two directions."
+        )
         cases = set(figures["case"])
         tables = sorted(cases - {SIMULATED})
         if tables:
@@ -110,7 +128,9 @@ def cautions(study: str, figures: pd.DataFrame, score: str) -> list[str]:
 
 
 def pooled(runs: pd.DataFrame, scores: Sequence[str]) -> pd.DataFrame:
-    """One row per case, size and method: means over the data sets of all blocks, with standard errors."""
+    """One row per case, size and method: means over the data sets of all blocks, with
+    standard errors.
+    """
     rows = []
     for (case, n, method), blocks in runs.groupby(["case", "n", "method"], sort=False):
         sets = blocks["sets"].to_numpy(float)
@@ -128,9 +148,15 @@ def pooled(runs: pd.DataFrame, scores: Sequence[str]) -> pd.DataFrame:
 
 
 def claims(study: str, runs: pd.DataFrame) -> list[Claim]:
-    """Whether V-information does better than each other method on the same data sets, all sizes together."""
+    """Whether V-information does better than each other method on the same data sets,
+    all sizes together.
+    """
     score, _, is_loss = STUDIES[study]
-    what = "its wrong edges less the other's" if is_loss else "the other's area less its own"
+    what = (
+        "its wrong edges less the other's"
+        if is_loss
+        else "the other's area less its own"
+    )
     claims = []
     for case, members in runs.groupby("case", sort=False):
         ours = of_sets(members[members["method"] == OURS], score)
@@ -144,9 +170,13 @@ def claims(study: str, runs: pd.DataFrame) -> list[Claim]:
                 loss = -loss
             statement = f"{case}: V-information finds the structure better than {name}."
             if loss.any():
-                claim = difference_claim(statement, replicated(loss), what, "on average")
+                claim = difference_claim(
+                    statement, replicated(loss), what, "on average"
+                )
             else:
-                claim = Claim(statement, "undecided", f"the same on all {len(shared)} data sets.")
+                claim = Claim(
+                    statement, "undecided", f"the same on all {len(shared)} data sets."
+                )
             claims.append(claim)
     return claims
 
@@ -170,7 +200,15 @@ def draw(figures: pd.DataFrame, study: str, *paths: Path) -> None:
         for number, (method, line, mark) in enumerate(lines(rows, "method")):
             place = line["n"] * 1.015**number  # side by side
             reach = Z95 * line[f"{score}_error"]
-            axis.errorbar(place, line[score], reach, markersize=4, capsize=2, label=NAMES[method], **mark)
+            axis.errorbar(
+                place,
+                line[score],
+                reach,
+                markersize=4,
+                capsize=2,
+                label=NAMES[method],
+                **mark,
+            )
         sizes = sorted(set(rows["n"]))
         axis.set(title=Path(name).name, xlabel="sample size", xscale="log")
         axis.set_xticks(sizes, [f"{n:,}" for n in sizes])

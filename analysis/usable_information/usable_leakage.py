@@ -1,6 +1,7 @@
 """Which families can still use information that was to be hidden?
 
-The blocks of logged domain models, and features trained to hide a label from one family (Xu et al. 2020, section 6.4).
+The blocks of logged domain models, and features trained to hide a label from one family
+(Xu et al. 2020, section 6.4).
 """
 
 import functools
@@ -31,9 +32,12 @@ from infoscope.notebook import heat
 from sweeps.usable_information.settings import NOTHING
 
 FEATURES = "features"
-ORDER = (NOTHING, "linear", "softplus-50", "relu-50", "relu-50x50")  # of what was hidden from; models come by name
-LINEAR, OF_CLASS = "logistic", "z_y"  # the simplest reader, and the block that should carry nothing about the domain
-READER = {"linear": "logistic"}  # the family that looks as a network does from which is hidden, where the names differ
+# of what was hidden from; models come by name
+ORDER = (NOTHING, "linear", "softplus-50", "relu-50", "relu-50x50")
+# the simplest reader, and the block that should carry nothing about the domain
+LINEAR, OF_CLASS = "logistic", "z_y"
+# the family that looks as a network does from which is hidden, where the names differ
+READER = {"linear": "logistic"}
 LABELS = {
     "class": "the class of the items",
     "domain": "the domain of the items",
@@ -67,7 +71,9 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
 
 
 def leakage(runs: pd.DataFrame) -> pd.DataFrame:
-    """The tables of all runs as one, with what each is of: `row` is a model's block, or what was hidden from."""
+    """The tables of all runs as one, with what each is of: `row` is a model's block, or
+    what was hidden from.
+    """
     tables = []
     for run in runs.to_dict("records"):
         table = tracking.table(run["run_id"], "leakage").assign(seed=run["seed"])
@@ -95,7 +101,9 @@ def matrix(study: str, label: str, rows: pd.DataFrame, words: Sequence[str]) -> 
     figures = pooled(rows, TRAINING if is_hiding else ())
     shown = figures.assign(cell=plus_minus_column(figures, "value_bits"))
     wide = spread(shown, ["of", "block"], "family", "cell")
-    text = wide[["of", "block", *figures["family"].unique()]].rename(columns={"of": first})
+    text = wide[["of", "block", *figures["family"].unique()]].rename(
+        columns={"of": first}
+    )
     if is_hiding:
         costs = figures.groupby("of")[list(TRAINING)].first()
         costs["adversary_log_loss"] /= NATS_PER_BIT
@@ -118,28 +126,40 @@ def matrix(study: str, label: str, rows: pd.DataFrame, words: Sequence[str]) -> 
     if claims:
         caption.append(SELECTED)
     draw_matrix = functools.partial(draw, figures, study, label)
-    return Result(f"{study}-{label}", figures, text, [*caption, *words], draw_matrix, claims)
+    return Result(
+        f"{study}-{label}", figures, text, [*caption, *words], draw_matrix, claims
+    )
 
 
 def finding(is_hiding: bool, label: str, figures: pd.DataFrame) -> str:
-    """How much the best family finds, of features that are hidden from each network, or of all models and blocks."""
+    """How much the best family finds, of features that are hidden from each network, or
+    of all models and blocks.
+    """
     places = figures["value_bits"].idxmax()
     if is_hiding:
         places = figures.groupby("of", sort=False)["value_bits"].idxmax()
     parts = []
     for _, row in figures.loc[np.atleast_1d(places)].iterrows():
         bits = plus_minus(row["value_bits"], row["value_bits_error"])
-        where = f"features hidden from {row['of']}" if is_hiding else f"{row['block']} of {row['of']}"
+        where = (
+            f"features hidden from {row['of']}"
+            if is_hiding
+            else f"{row['block']} of {row['of']}"
+        )
         parts.append(f"{bits} in {where} ({row['family']})")
     ceiling = figures["ceiling_bits"].mean()
     return f"Of {ceiling:.3f} bits about {LABELS[label]}, the family that finds most finds {'; '.join(parts)}."
 
 
 def pooled(rows: pd.DataFrame, costs: Iterable[str]) -> pd.DataFrame:
-    """A row per model or features, block and family: means over seeds. costs: columns of which to have the mean."""
+    """A row per model or features, block and family: means over seeds. costs: columns
+    of which to have the mean.
+    """
     figures = []
     for (of, row, family), members in rows.groupby(["of", "row", "family"], sort=False):
-        bits = over_seeds(members["value_bits"], members["standard_error_bits"], members["n"].iloc[0])
+        bits = over_seeds(
+            members["value_bits"], members["standard_error_bits"], members["n"].iloc[0]
+        )
         figure = {
             "of": of,
             "block": row,
@@ -158,8 +178,12 @@ def pooled(rows: pd.DataFrame, costs: Iterable[str]) -> pd.DataFrame:
 
 
 def transfers(rows: pd.DataFrame) -> list[Claim]:
-    """Whether hiding works against the family it was trained against, and against the one that then finds most."""
-    values = rows.pivot_table(index=["of", "seed"], columns="family", values="value_bits")
+    """Whether hiding works against the family it was trained against, and against the
+    one that then finds most.
+    """
+    values = rows.pivot_table(
+        index=["of", "seed"], columns="family", values="value_bits"
+    )
     if NOTHING not in values.index.get_level_values("of"):
         return []
     plain = values.loc[NOTHING]
@@ -172,15 +196,27 @@ def transfers(rows: pd.DataFrame) -> list[Claim]:
         seeds = hidden.index.intersection(plain.index)
         statement = f"Features hidden from {against} networks show {reader} less than features that hide nothing."
         difference = hidden.loc[seeds, reader] - plain.loc[seeds, reader]
-        claims.append(difference_claim(statement, replicated(difference.to_numpy()), "difference", "bits"))
-        claims.append(shown_to_another(f"Features hidden from {against} networks still show", hidden, reader))
+        claims.append(
+            difference_claim(
+                statement, replicated(difference.to_numpy()), "difference", "bits"
+            )
+        )
+        claims.append(
+            shown_to_another(
+                f"Features hidden from {against} networks still show", hidden, reader
+            )
+        )
     return claims
 
 
 def leaks(rows: pd.DataFrame) -> list[Claim]:
-    """Whether some family uses more about the domain in the class's block than a linear one."""
+    """Whether some family uses more about the domain in the class's block than a linear
+    one.
+    """
     of_class = rows[rows["row"] == OF_CLASS]
-    values = of_class.pivot_table(index=["of", "seed"], columns="family", values="value_bits")
+    values = of_class.pivot_table(
+        index=["of", "seed"], columns="family", values="value_bits"
+    )
     if LINEAR not in values or len(values.columns) < 2:
         return []
     claims = []
@@ -191,26 +227,38 @@ def leaks(rows: pd.DataFrame) -> list[Claim]:
 
 
 def shown_to_another(beginning: str, values: pd.DataFrame, family: str) -> Claim:
-    """Whether the family that finds most finds more than this one; values [seeds, families], bits."""
+    """Whether the family that finds most finds more than this one; values [seeds,
+    families], bits.
+    """
     best = values.drop(columns=family).mean().idxmax()
     difference = values[family] - values[best]
     statement = f"{beginning} {best} more than {family}."
-    return difference_claim(statement, replicated(difference.to_numpy()), "difference", "bits")
+    return difference_claim(
+        statement, replicated(difference.to_numpy()), "difference", "bits"
+    )
 
 
 def draw(figures: pd.DataFrame, study: str, label: str, *paths: Path) -> None:
     """The matrix in colours."""
-    wide = spread(figures, ["of", "block"], "family", "value_bits", np.nan).set_index(["of", "block"])
+    wide = spread(figures, ["of", "block"], "family", "value_bits", np.nan).set_index(
+        ["of", "block"]
+    )
     bits = wide[list(figures["family"].unique())].astype(float)
     names = [f"{of} {block}" if study == "blocks" else of for of, block in bits.index]
     size = (1.1 * bits.shape[1] + 3.5, 0.4 * len(bits) + 2.0)
     with sheet(paths, size=size) as ((axis,),):
         top = max(float(figures["ceiling_bits"].max()), 1e-9)
         texts = bits.map("{:.2f}".format)
-        image = heat(axis, bits.to_numpy(), texts.to_numpy(), names, bits.columns, top, 10)
+        image = heat(
+            axis, bits.to_numpy(), texts.to_numpy(), names, bits.columns, top, 10
+        )
         axis.tick_params(axis="x", rotation=20)
         about = LABELS[label].partition(",")[0]
-        axis.set(title=f"bits about {about}", ylabel="" if study == "blocks" else "hidden from", xlabel="read by")
+        axis.set(
+            title=f"bits about {about}",
+            ylabel="" if study == "blocks" else "hidden from",
+            xlabel="read by",
+        )
         axis.figure.colorbar(image, ax=axis, label="bits, up to H(Y)")
 
 

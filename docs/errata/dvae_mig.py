@@ -1,7 +1,8 @@
 """disentangling-vae, released code: MIG mixes the latents.
 
-Samples of the latents, [n, L], are read as [L, n] without a transpose. Each "latent" is then a mixture of all, and
-its information is that of none. Users found a MIG near 0 for models for which other code finds 0.5.
+Samples of the latents, [n, L], are read as [L, n] without a transpose. Each "latent" is
+then a mixture of all, and its information is that of none. Users found a MIG near 0 for
+models for which other code finds 0.5.
 """
 
 import math
@@ -17,7 +18,9 @@ draws = means + 0.3 * torch.randn(means.shape, generator=stream)
 
 def entropies(reading, rows):
     z = reading(draws[rows])  # [latents, n]
-    log_densities = torch.distributions.Normal(means[rows].T[:, None], 0.3).log_prob(z[:, :, None])
+    log_densities = torch.distributions.Normal(means[rows].T[:, None], 0.3).log_prob(
+        z[:, :, None]
+    )
     return -(log_densities.logsumexp(2) - math.log(int(rows.sum()))).mean(1)
 
 
@@ -26,6 +29,14 @@ def information_of(reading):
     return entropies(reading, factor >= 0) - torch.stack(within).mean(0)
 
 
-right, released = information_of(lambda z: z.T), information_of(lambda z: z.reshape(z.shape[1], len(z)))
-print("of log 3 = 1.10 nats, latent by latent:", right.numpy().round(2), "as released:", released.numpy().round(2))
+right, released = (
+    information_of(lambda z: z.T),
+    information_of(lambda z: z.reshape(z.shape[1], len(z))),
+)
+print(
+    "of log 3 = 1.10 nats, latent by latent:",
+    right.numpy().round(2),
+    "as released:",
+    released.numpy().round(2),
+)
 assert right[0] > 0.8 > 0.1 > right[1:].max() and released[0] < 0

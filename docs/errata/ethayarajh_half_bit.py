@@ -1,8 +1,10 @@
-"""Ethayarajh et al. 2022, figure 3: "below about 0.5 bits predictions are wrong" is arithmetic.
+"""Ethayarajh et al. 2022, figure 3: "below about 0.5 bits predictions are wrong" is
+arithmetic.
 
-A label that is not predicted has a probability of at most 1/2. With three equally frequent classes its PVI is at most
-log2 3 - 1 = 0.585 bits, for every model and every data set. The limit depends on the number of classes; with two
-classes it separates right from wrong without error, even for a model that has learnt nothing.
+A label that is not predicted has a probability of at most 1/2. With three equally
+frequent classes its PVI is at most log2 3 - 1 = 0.585 bits, for every model and every
+data set. The limit depends on the number of classes; with two classes it separates
+right from wrong without error, even for a model that has learnt nothing.
 """
 
 import numpy as np
@@ -17,5 +19,7 @@ for strength in (0.0, 1.0, 3.0):
     wrong = items[~items["correct"]]
     limit = threshold_window(wrong["H_yb"].to_numpy(), 3).highest_wrong
     largest = wrong["pvi_bits"].max()
-    print(f"{1 - len(wrong) / 600:.0%} right: largest wrong PVI {largest:+.3f}, limit {limit.max():.3f} bits")
+    print(
+        f"{1 - len(wrong) / 600:.0%} right: largest wrong PVI {largest:+.3f}, limit {limit.max():.3f} bits"
+    )
     assert (wrong["pvi_bits"] <= limit + 1e-9).all()

@@ -1,7 +1,8 @@
 """Partitioned latents: the IRM baseline is not IRM.
 
-Its dummy weight has the shape of the logits. It penalises the gradient of every logit even where no common factor of
-the logits would help (the penalty of IRMv1 is then 0), and it halves if the batch is twice as long.
+Its dummy weight has the shape of the logits. It penalises the gradient of every logit
+even where no common factor of the logits would help (the penalty of IRMv1 is then 0),
+and it halves if the batch is twice as long.
 """
 
 import torch
@@ -29,9 +30,13 @@ def loss():
 
 fit.step(loss)
 logits = logits * factor.detach()  # the best common factor is now 1
-scalar = penalty(logits, labels, torch.ones((), dtype=torch.float64, requires_grad=True))
+scalar = penalty(
+    logits, labels, torch.ones((), dtype=torch.float64, requires_grad=True)
+)
 for copies in (1, 2):
     many, their_labels = logits.repeat(copies, 1), labels.repeat(copies)
     released = penalty(many, their_labels, torch.ones_like(many, requires_grad=True))
     print(f"{len(many)} rows: released {released:.1e}, IRMv1 {scalar:.1e}")
-assert scalar < 1e-9 < penalty(logits, labels, torch.ones_like(logits, requires_grad=True))
+assert (
+    scalar < 1e-9 < penalty(logits, labels, torch.ones_like(logits, requires_grad=True))
+)

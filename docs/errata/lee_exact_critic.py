@@ -1,7 +1,7 @@
 """Lee & Rhee 2024: the tables compare batch noise more than critics.
 
-The exact critic cannot be improved. Its estimate from 64 pairs still has a large part of the printed squared error
-(table 3 at 2 bits: SMILE-inf 0.117 bits²).
+The exact critic cannot be improved. Its estimate from 64 pairs still has a large part
+of the printed squared error (table 3 at 2 bits: SMILE-inf 0.117 bits²).
 """
 
 import math

@@ -1,7 +1,7 @@
 """Lee & Rhee 2024: the error of InfoNCE at 8 and 10 bits is the batch size.
 
-InfoNCE cannot exceed log2 64 = 6 bits for any critic. At least 4 and 16 bits² of its printed squared errors come from
-this limit, in every domain.
+InfoNCE cannot exceed log2 64 = 6 bits for any critic. At least 4 and 16 bits² of its
+printed squared errors come from this limit, in every domain.
 """
 
 import pandas as pd

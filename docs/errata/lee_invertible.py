@@ -1,7 +1,8 @@
 """Lee & Rhee 2024: the random networks are not invertible maps of a sample.
 
-Invertible networks keep information. MAF, RealNVP and i-RevNet are random here, never trained, and normalise by the
-current batch. The code of a sample then depends on the other samples, and x and y pass through different maps.
+Invertible networks keep information. MAF, RealNVP and i-RevNet are random here, never
+trained, and normalise by the current batch. The code of a sample then depends on the
+other samples, and x and y pass through different maps.
 """
 
 import torch
@@ -9,7 +10,9 @@ import torch
 from infoscope.models.invertible import RealNVP
 
 x = torch.randn(64, 16, generator=torch.Generator().manual_seed(0))
-changed = torch.cat([x[:32], torch.randn(32, 16, generator=torch.Generator().manual_seed(1))])
+changed = torch.cat(
+    [x[:32], torch.randn(32, 16, generator=torch.Generator().manual_seed(1))]
+)
 moved = {}
 for statistics in ("batch", "fixed"):
     encoder = RealNVP(16, statistics=statistics)

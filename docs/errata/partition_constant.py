@@ -1,7 +1,8 @@
-"""Partitioned latents: a later version of the score gives 0.81 of 1 to constant latents.
+"""Partitioned latents: a later version of the score gives 0.81 of 1 to constant
+latents.
 
-Constant blocks leak nothing, so purity, independence and "theorem compliance" are full. Only the three of four blocks
-that should hold something lower the score.
+Constant blocks leak nothing, so purity, independence and "theorem compliance" are full.
+Only the three of four blocks that should hold something lower the score.
 """
 
 purity, independence, theorem = 1.0, 1.0, 1.0  # constant blocks carry no information

@@ -1,7 +1,8 @@
 """Partitioned latents: the sign of I(z; y; d).
 
-Positive values are called synergy and rewarded. The opposite is true: co-information is +1 bit for copies and -1 bit
-for XOR. The code's own test of XOR expects a positive value, and passes for every result.
+Positive values are called synergy and rewarded. The opposite is true: co-information is
++1 bit for copies and -1 bit for XOR. The code's own test of XOR expects a positive
+value, and passes for every result.
 """
 
 import math

@@ -1,7 +1,9 @@
-"""Tokui & Sato 2021, table 1: upper bound of the unique information under the synergy attack.
+"""Tokui & Sato 2021, table 1: upper bound of the unique information under the synergy
+attack.
 
-Printed is the whole information T, which the attack cannot change; the paper concludes that the attack fools the
-upper bound. The bound of Eq. 7 is the smaller of two terms, and the other term goes to 0.
+Printed is the whole information T, which the attack cannot change; the paper concludes
+that the attack fools the upper bound. The bound of Eq. 7 is the smaller of two terms,
+and the other term goes to 0.
 """
 
 import math

@@ -1,6 +1,8 @@
-"""Makes the account of the trials, without rights of administration, unless it exists: `python accounts.py`.
+"""Makes the account of the trials, without rights of administration, unless it exists:
+`python accounts.py`.
 
-MLFLOW_TRACKING_URI, _USERNAME and _PASSWORD are of the administrator, TRIALS_... of the account.
+MLFLOW_TRACKING_URI, _USERNAME and _PASSWORD are of the administrator, TRIALS_... of the
+account.
 """
 
 import os

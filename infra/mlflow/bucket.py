@@ -6,7 +6,8 @@ import boto3
 from botocore.exceptions import ClientError
 
 name = sys.argv[1]
-client = boto3.client("s3")  # address and keys: AWS_ENDPOINT_URL_S3, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY
+# address and keys: AWS_ENDPOINT_URL_S3, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY
+client = boto3.client("s3")
 try:
     client.head_bucket(Bucket=name)
 except ClientError as error:

@@ -1,4 +1,6 @@
-"""The page of public names, a line each, as the site has it: `python -m infra.site.api` prints it."""
+"""The page of public names, a line each, as the site has it: `python -m infra.site.api`
+prints it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The pictures of docs/gallery.md, each drawn by the code above it: `python -m infra.site.gallery`, in a minute."""
+"""The pictures of docs/gallery.md, each drawn by the code above it: `python -m
+infra.site.gallery`, in a minute.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +14,15 @@ from analysis.common.marks import save
 from infra.site.documents import run_code
 
 PAGE = Path(__file__).parents[2] / "docs" / "gallery.md"
-EXAMPLE = re.compile(r"```python\n((?:(?!```).)*)```\n\n!\[[^\]]*\]\(gallery/([\w-]+\.png)\)", re.DOTALL)
+EXAMPLE = re.compile(
+    r"```python\n((?:(?!```).)*)```\n\n!\[[^\]]*\]\(gallery/([\w-]+\.png)\)", re.DOTALL
+)
 
 
 def examples() -> dict[str, str]:
-    """The code of each picture by its file name; each begins with the first block of the page, the imports."""
+    """The code of each picture by its file name; each begins with the first block of
+    the page, the imports.
+    """
     text = PAGE.read_text(encoding="utf-8")
     imports = text.split("```python\n")[1].split("```")[0]
     return {name: imports + code for code, name in EXAMPLE.findall(text)}
@@ -25,7 +31,9 @@ def examples() -> dict[str, str]:
 def draw(code: str, path: Path) -> None:
     """Runs an example and saves the figure that it has drawn, in 256 colours."""
     plt.close("all")
-    with plt.rc_context({"figure.figsize": (6, 3.5), "figure.constrained_layout.use": True}):
+    with plt.rc_context(
+        {"figure.figsize": (6, 3.5), "figure.constrained_layout.use": True}
+    ):
         run_code(code, path.name)
         save(plt.gcf(), [path], 110)
     with Image.open(path) as picture:

@@ -1,6 +1,8 @@
-"""What the site adds to the pages of docs/: files that pages link to, programs of the errata, and the reference.
+"""What the site adds to the pages of docs/: files that pages link to, programs of the
+errata, and the reference.
 
-A link out of docs/ works for readers of the repository; on the site its file is a page or a text of its own.
+A link out of docs/ works for readers of the repository; on the site its file is a page
+or a text of its own.
 """
 
 from __future__ import annotations
@@ -17,10 +19,19 @@ from mkdocs.utils import get_relative_url
 from infra.site import api
 
 REPOSITORY = Path(__file__).parents[2]
-PROJECT = ("ARCHITECTURE", "CONTRIBUTING", "AGENTS", "CHANGELOG", "CODE_OF_CONDUCT", "SECURITY")  # pages from the root
+# pages from the root
+PROJECT = (
+    "ARCHITECTURE",
+    "CONTRIBUTING",
+    "AGENTS",
+    "CHANGELOG",
+    "CODE_OF_CONDUCT",
+    "SECURITY",
+)
 LINK = re.compile(r"(?<=\]\()(?!\w+:|#)([^)#\s]+)(?=[)#])")
 PACKAGES = ("data", "estimators", "models", "metrics", "tracking")
-FETCHED = re.compile(r"https://[^\"]+/iframe-worker/shim")  # the only thing that the theme would ask of the network
+# the only thing that the theme would ask of the network
+FETCHED = re.compile(r"https://[^\"]+/iframe-worker/shim")
 REFERENCE = """# Reference
 
 From the docstrings: shapes, units, errors raised, and the paper and equation of what is estimated.
@@ -28,7 +39,9 @@ From the docstrings: shapes, units, errors raised, and the paper and equation of
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Adds the project's own pages, the reference, and whatever of the repository a page links to."""
+    """Adds the project's own pages, the reference, and whatever of the repository a
+    page links to.
+    """
     texts = {}
     index = ["# The project\n"]
     for name in PROJECT:
@@ -46,7 +59,11 @@ def on_files(files: Files, config: Any) -> Files:
     for uri, text in list(texts.items()):
         for link in LINK.findall(text):
             path = _path(uri, link)
-            if path in _HOMES or path.startswith("docs/") or not (REPOSITORY / path).is_file():
+            if (
+                path in _HOMES
+                or path.startswith("docs/")
+                or not (REPOSITORY / path).is_file()
+            ):
                 continue
             texts[_home(path)] = (REPOSITORY / path).read_text()
     for uri, text in texts.items():
@@ -96,27 +113,43 @@ def reference() -> Iterator[tuple[str, str]]:
         listed.append(f"## infoscope.{package}\n")
         for path in sorted(root.iterdir()):
             source = path if path.is_file() else path / "__init__.py"
-            if path.name.startswith("_") or source.suffix != ".py" or not source.exists():
+            if (
+                path.name.startswith("_")
+                or source.suffix != ".py"
+                or not source.exists()
+            ):
                 continue
             name = f"infoscope.{package}.{path.stem}"
             first = re.match(r'"""(.+?)(?:\n\n|""")', source.read_text(), re.DOTALL)
             sentence = " ".join(first[1].split()) if first else ""
             listed.append(f"- [{name}]({name}.md): {sentence}")
-            yield f"reference/{name}.md", f"# {name}\n\n::: {name}\n    options:\n      show_root_heading: false\n"
+            yield (
+                f"reference/{name}.md",
+                f"# {name}\n\n::: {name}\n    options:\n      show_root_heading: false\n",
+            )
         listed.append("")
     yield "reference/index.md", "\n".join(listed)
 
 
 def programs() -> Iterator[tuple[str, str]]:
-    """A page for every program of the errata: its docstring, its source and what it prints."""
+    """A page for every program of the errata: its docstring, its source and what it
+    prints.
+    """
     for path in sorted((REPOSITORY / "docs" / "errata").glob("*.py")):
         _, words, code = path.read_text().split('"""', 2)
         title, _, text = words.removesuffix(".").partition(".\n")
-        shown = f'```python exec="true" source="above" result="text"\n{code.strip()}\n```'
-        yield f"errata/{path.stem}.md", f"# {title}\n\n{text.strip()}\n\n{shown}\n\n[All errata](../errata.md)\n"
+        shown = (
+            f'```python exec="true" source="above" result="text"\n{code.strip()}\n```'
+        )
+        yield (
+            f"errata/{path.stem}.md",
+            f"# {title}\n\n{text.strip()}\n\n{shown}\n\n[All errata](../errata.md)\n",
+        )
 
 
-_HOMES = {f"{name}.md": f"project/{name.lower()}.md" for name in PROJECT} | {"README.md": "index.md"}
+_HOMES = {f"{name}.md": f"project/{name.lower()}.md" for name in PROJECT} | {
+    "README.md": "index.md"
+}
 _ORIGINS = {home: path for path, home in _HOMES.items() if path != "README.md"}
 
 

@@ -1,4 +1,5 @@
-"""The figures of README, of the first page and of the concepts, by `python -m infra.site.picture`, in a minute or two.
+"""The figures of README, of the first page and of the concepts, by `python -m
+infra.site.picture`, in a minute or two.
 
 docs/trust.png   KSG and the reading of normal variables whose information is known, by columns, with their intervals
 docs/parts.png   the information of two coins about four targets, in unique, redundant and synergistic parts
@@ -28,15 +29,28 @@ GATES = {  # target -> its value for two coins; None: they do not occur together
     "a XOR b": lambda a, b: a ^ b,
     "a AND b": lambda a, b: a & b,
 }
-TERMS = {"unique_a": "unique of a", "redundant": "redundant", "synergistic": "synergistic"}
+TERMS = {
+    "unique_a": "unique of a",
+    "redundant": "redundant",
+    "synergistic": "synergistic",
+}
 
 
-def draw(path: Path, bits: tuple[float, ...] = BITS, columns: tuple[int, ...] = COLUMNS, rows: int = ROWS) -> None:
-    """A data set for each number of columns and each information: KSG with its sampling interval, and the reading."""
+def draw(
+    path: Path,
+    bits: tuple[float, ...] = BITS,
+    columns: tuple[int, ...] = COLUMNS,
+    rows: int = ROWS,
+) -> None:
+    """A data set for each number of columns and each information: KSG with its sampling
+    interval, and the reading.
+    """
     import matplotlib.pyplot as plt
 
     generator = np.random.default_rng(0)
-    figure, axes = plt.subplots(1, 2, figsize=(9.5, 4.2), sharey=True, layout="constrained")
+    figure, axes = plt.subplots(
+        1, 2, figsize=(9.5, 4.2), sharey=True, layout="constrained"
+    )
     for width, colour in zip(columns, COLOURS):
         label = f"{width} column{'s' if width > 1 else ''} each"
         shift = 0.04 * (columns.index(width) - 1)
@@ -49,9 +63,20 @@ def draw(path: Path, bits: tuple[float, ...] = BITS, columns: tuple[int, ...] = 
             for axis, method in zip(axes, ("ksg", None)):
                 reading = estimate(x, y, method).bits
                 ends = [[reading.value - reading.low], [reading.high - reading.value]]
-                axis.errorbar(truth + shift, reading.value, ends, fmt="o", color=colour, capsize=3, label=label)
+                axis.errorbar(
+                    truth + shift,
+                    reading.value,
+                    ends,
+                    fmt="o",
+                    color=colour,
+                    capsize=3,
+                    label=label,
+                )
             label = None  # once in the legend
-    for axis, title in zip(axes, ("KSG, interval of the sampling error", "reading, interval for the true value")):
+    for axis, title in zip(
+        axes,
+        ("KSG, interval of the sampling error", "reading, interval for the true value"),
+    ):
         axis.axline((0, 0), slope=1, color="black", linewidth=1, label="truth")
         axis.set(xlabel="mutual information (bits)", xlim=(0, 3.2), ylim=(0, None))
         axis.set_title(f"{title}, n = {rows:,}", fontsize="medium")
@@ -61,7 +86,9 @@ def draw(path: Path, bits: tuple[float, ...] = BITS, columns: tuple[int, ...] = 
 
 
 def parts(path: Path) -> dict[str, pid.Decomposition]:
-    """Draws the parts of the information of two coins about the targets of GATES; returns them, nats, by target."""
+    """Draws the parts of the information of two coins about the targets of GATES;
+    returns them, nats, by target.
+    """
     import matplotlib.pyplot as plt
 
     decompositions = {}
@@ -80,16 +107,33 @@ def parts(path: Path) -> dict[str, pid.Decomposition]:
             bound = term.removesuffix("_a")
             low = float(getattr(bounds, f"{bound}_low")) / NATS_PER_BIT
             high = float(getattr(bounds, f"{bound}_high")) / NATS_PER_BIT
-            axis.plot([at, at], [low, high], color="black", marker="_", linewidth=1, label=bounds_label)
+            axis.plot(
+                [at, at],
+                [low, high],
+                color="black",
+                marker="_",
+                linewidth=1,
+                label=bounds_label,
+            )
             bounds_label = None  # once in the legend
-    axis.set(xticks=range(len(GATES)), xticklabels=list(GATES), ylabel="bits", ylim=(0, 1.15))
-    axis.legend(frameon=False, fontsize="small", ncols=4, loc="upper center", bbox_to_anchor=(0.5, 1.17))
+    axis.set(
+        xticks=range(len(GATES)), xticklabels=list(GATES), ylabel="bits", ylim=(0, 1.15)
+    )
+    axis.legend(
+        frameon=False,
+        fontsize="small",
+        ncols=4,
+        loc="upper center",
+        bbox_to_anchor=(0.5, 1.17),
+    )
     save(figure, [path], 150)
     return decompositions
 
 
 def probabilities(rule: Callable[[int, int], int | None]) -> np.ndarray:
-    """p(target, a, b) [2, 2, 2] of two fair coins; where the rule gives None the two do not occur together."""
+    """p(target, a, b) [2, 2, 2] of two fair coins; where the rule gives None the two do
+    not occur together.
+    """
     table = np.zeros((2, 2, 2))
     for a, b in np.ndindex(2, 2):
         target = rule(a, b)

@@ -1,4 +1,5 @@
-"""The figures of the tutorials, drawn from what their own code computes: `python -m infra.site.tutorials`, a minute.
+"""The figures of the tutorials, drawn from what their own code computes: `python -m
+infra.site.tutorials`, a minute.
 
 Each function draws a figure from the names that the code of its page has defined.
 """
@@ -71,8 +72,16 @@ def draw_own_estimator(figure: Any, names: dict[str, Any]) -> None:
     bins = [2, 4, 8, 16, 32, 64, 128]
     bits = [names["binned"](x, y, count) / NATS_PER_BIT for count in bins]
     ax.plot(bins, bits, "o-", color=BLUE, label="binned")
-    ax.axhline(-0.5 * np.log2(1 - 0.8**2), color="black", linewidth=1, label="true value")
-    ax.set(xlabel="bins", ylabel="estimate (bits)", xscale="log", xticks=bins, xticklabels=bins)
+    ax.axhline(
+        -0.5 * np.log2(1 - 0.8**2), color="black", linewidth=1, label="true value"
+    )
+    ax.set(
+        xlabel="bins",
+        ylabel="estimate (bits)",
+        xscale="log",
+        xticks=bins,
+        xticklabels=bins,
+    )
     ax.legend(frameon=False)
 
 
@@ -95,7 +104,13 @@ def draw_sweep(figure: Any, names: dict[str, Any]) -> None:
     ax = figure.subplots()
     ax.errorbar(rows, errors.mean(1), standard_errors, fmt="o", color=BLUE, capsize=3)
     ax.axhline(0, color="black", linewidth=1)
-    ax.set(xlabel="rows", ylabel="error (nats)", xscale="log", xticks=rows, xticklabels=rows)
+    ax.set(
+        xlabel="rows",
+        ylabel="error (nats)",
+        xscale="log",
+        xticks=rows,
+        xticklabels=rows,
+    )
 
 
 FIGURES = {  # by page, with their height in inches

@@ -29,8 +29,8 @@ class Effort(Cell):
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingCell(Effort, ImagesCell):
-    """The training of an autoencoder and its evaluation. Fields that only some models have are None elsewhere, and
-    what a search has not yet suggested is None.
+    """The training of an autoencoder and its evaluation. Fields that only some models
+    have are None elsewhere, and what a search has not yet suggested is None.
     """
 
     latents: int  # dimensions
@@ -45,6 +45,7 @@ class TrainingCell(Effort, ImagesCell):
     discriminator_learning_rate: float | None = None
     capacity_real: float | None = None  # nats of all latents that are numbers
     capacity_categorical: float | None = None  # nats of all categories
-    capacity_share: float | None = None  # of the steps, until the capacities are reached
+    # of the steps, until the capacities are reached
+    capacity_share: float | None = None
     steps: int
     seed: int  # of initial weights and the order of images

@@ -1,4 +1,6 @@
-"""Scores of a representation of images with known factors, and their metrics and tables."""
+"""Scores of a representation of images with known factors, and their metrics and
+tables.
+"""
 
 from __future__ import annotations
 
@@ -22,20 +24,25 @@ from sweeps.checks import require_minimum
 from sweeps.disentanglement._cells import Effort
 from sweeps.streams import draws
 
-ARRAYS = "knn"  # estimator for codes without a density; forests of classifiers would take too long
+# estimator for codes without a density; forests of classifiers would take too long
+ARRAYS = "knn"
 MINIMUM = {"draws": 100, "votes": 10, "items": 100}
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One evaluation of a representation: its scores by name, and the estimates of information behind them."""
+    """One evaluation of a representation: its scores by name, and the estimates of
+    information behind them.
+    """
 
     scores: dict[str, Estimate]
     information: FactorInformation
 
 
 def check_effort(cell: Effort) -> None:
-    """Raises ValueError for too small numbers of draws, votes or items, or an unknown protocol."""
+    """Raises ValueError for too small numbers of draws, votes or items, or an unknown
+    protocol.
+    """
     require_minimum(cell, MINIMUM)
     for name in cell.protocols:
         one_of("protocol", name, disentanglement.PROTOCOLS)
@@ -51,8 +58,8 @@ def measure(
 ) -> Measured:
     """All scores of a posterior or, for a code without a density, of an array [N, L].
 
-    The same seed draws the same votes, items and noise, so differences are paired. predictors: whether to include the
-    scores of codes, which are slow.
+    The same seed draws the same votes, items and noise, so differences are paired.
+    predictors: whether to include the scores of codes, which are slow.
     """
     specs = []
     for spec in disentanglement.SCORES.values():
@@ -75,8 +82,9 @@ def measure(
 
 
 def metrics(measurements: Sequence[Measured]) -> dict[str, float]:
-    """The mean of each score over the evaluations, its standard error given the representation (NAME_error), and the
-    score of every evaluation (`evaluation E/NAME`).
+    """The mean of each score over the evaluations, its standard error given the
+    representation (NAME_error), and the score of every evaluation (`evaluation
+    E/NAME`).
     """
     values = {}
     for score in measurements[0].scores:
@@ -97,12 +105,18 @@ def metric_of(score: str) -> str:
 
 
 def tables(measurements: Sequence[Measured]) -> dict[str, pd.DataFrame]:
-    """The tables "scores", with a row for each evaluation and score, and "bounds", with a row for each evaluation,
-    factor and latent (nats).
+    """The tables "scores", with a row for each evaluation and score, and "bounds", with
+    a row for each evaluation, factor and latent (nats).
     """
     scores = []
     bounds = []
     for number, measured in enumerate(measurements):
-        scores += [{"evaluation": number, "score": name} | row(score) for name, score in measured.scores.items()]
+        scores += [
+            {"evaluation": number, "score": name} | row(score)
+            for name, score in measured.scores.items()
+        ]
         bounds.append(measured.information.table().assign(evaluation=number))
-    return {"scores": pd.DataFrame(scores), "bounds": pd.concat(bounds, ignore_index=True)}
+    return {
+        "scores": pd.DataFrame(scores),
+        "bounds": pd.concat(bounds, ignore_index=True),
+    }

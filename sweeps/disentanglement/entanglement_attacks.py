@@ -1,8 +1,10 @@
-"""Which score detects a deliberately entangled representation? (Tokui & Sato 2021, section 5.2, figure 3d)
+"""Which score detects a deliberately entangled representation? (Tokui & Sato 2021,
+section 5.2, figure 3d)
 
-The redundancy attack adds latents that repeat the information of the others. The synergy attack adds noise to the
-latents, and the noise as further latents. Neither changes the information of all latents together. The representations
-are those of the best trainings of the sweep vae-zoo, which must run first.
+The redundancy attack adds latents that repeat the information of the others. The
+synergy attack adds noise to the latents, and the noise as further latents. Neither
+changes the information of all latents together. The representations are those of the
+best trainings of the sweep vae-zoo, which must run first.
 """
 
 from __future__ import annotations
@@ -15,7 +17,10 @@ import pandas as pd
 
 from infoscope.checks import one_of
 from infoscope.errors import OutOfRange, UnknownName
-from infoscope.metrics.factor_information.attacks import redundancy_attack, synergy_attack
+from infoscope.metrics.factor_information.attacks import (
+    redundancy_attack,
+    synergy_attack,
+)
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid, load_model, runs
 from infoscope.tracking.sweep import plain
 from sweeps.datasets import part
@@ -26,7 +31,8 @@ from sweeps.streams import draws
 
 ATTACKS = {"redundancy": redundancy_attack, "synergy": synergy_attack}
 SELECTION_SCORE = "unibound"  # as published
-TRAINING_FIELDS = ("model", "weight", "steps", "latents")  # fields of the training in a cell, besides its data
+# fields of the training in a cell, besides its data
+TRAINING_FIELDS = ("model", "weight", "steps", "latents")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,16 +77,26 @@ LAPTOP = replace(
     protocols=("uni-bound",),
 )
 PROFILES = {
-    "smoke": replace(LAPTOP, zoo="smoke", alphas=(0.0, 2.0), evaluations=(0, 1), draws=200, votes=50, items=400),
+    "smoke": replace(
+        LAPTOP,
+        zoo="smoke",
+        alphas=(0.0, 2.0),
+        evaluations=(0, 1),
+        draws=200,
+        votes=50,
+        items=400,
+    ),
     "laptop": LAPTOP,
     "paper": PAPER,
 }
 
 
 def cells(profile: AttackProfile) -> Iterator[AttackCell]:
-    """One cell per logged training, attack, strength and evaluation. Raises ValueError without runs of vae-zoo.
+    """One cell per logged training, attack, strength and evaluation. Raises ValueError
+    without runs of vae-zoo.
 
-    zoo: the label of these runs, with + for a space. best: number of trainings of each model.
+    zoo: the label of these runs, with + for a space. best: number of trainings of each
+    model.
     """
     zoo = zoo_runs(profile.zoo.replace("+", " "))
     for _, run in best(zoo, profile.models, profile.best).iterrows():
@@ -97,22 +113,30 @@ def cells(profile: AttackProfile) -> Iterator[AttackCell]:
 
 
 def zoo_runs(label: str | None) -> pd.DataFrame:
-    """The finished trainings of vae-zoo under a profile's label; None: all. Raises ValueError when there are none."""
+    """The finished trainings of vae-zoo under a profile's label; None: all. Raises
+    ValueError when there are none.
+    """
     try:
         return runs(vae_zoo.SWEEP.name, label)
     except LookupError as error:
-        raise ValueError(f"the models to attack come from the sweep vae-zoo, but {error.args[0]}") from None
+        raise ValueError(
+            f"the models to attack come from the sweep vae-zoo, but {error.args[0]}"
+        ) from None
 
 
 def best(zoo: pd.DataFrame, models: tuple[str, ...], count: int) -> pd.DataFrame:
-    """The `count` trainings of each model with the highest UniBound, of the newest version, without diverged ones."""
+    """The `count` trainings of each model with the highest UniBound, of the newest
+    version, without diverged ones.
+    """
     if count < 1:
         raise OutOfRange(f"best must be at least 1, got {count}.")
     newest = zoo["version"] == zoo.loc[zoo["start"].idxmax(), "version"]
     zoo = zoo[newest & (zoo["diverged"] == 0)]
     missing = [model for model in models if model not in set(zoo["model"])]
     if missing:
-        raise UnknownName(f"models must have finished trainings in vae-zoo; there are none for {', '.join(missing)}")
+        raise UnknownName(
+            f"models must have finished trainings in vae-zoo; there are none for {', '.join(missing)}"
+        )
     ranked = zoo.sort_values(SELECTION_SCORE, ascending=False, kind="stable")
     return pd.concat([ranked[ranked["model"] == model].head(count) for model in models])
 
@@ -126,17 +150,24 @@ def check(cell: AttackCell) -> None:
 
 
 def trial(pack: Pack, report: Report) -> None:
-    """Encodes the images with the logged model once, then measures the representation under each attack."""
+    """Encodes the images with the logged model once, then measures the representation
+    under each attack.
+    """
     model = load_model(run_of(pack.source), vae_zoo.MODEL)
     original = _vaes.representation(model.to(pack.device), pack.cells[0])
     for done, cell in enumerate(pack.cells):
         with report.member(cell):
             dataset = _vaes.factor_set(cell)
             codes = attacked(original, cell)
-            measured = _factor_scores.measure(codes, dataset, cell.evaluation, cell, pack.device, predictors=False)
+            measured = _factor_scores.measure(
+                codes, dataset, cell.evaluation, cell, pack.device, predictors=False
+            )
             for score, estimate in measured.scores.items():
                 name = _factor_scores.metric_of(score)
-                report.metrics(cell, {name: estimate.value, f"{name}_error": estimate.standard_error})
+                report.metrics(
+                    cell,
+                    {name: estimate.value, f"{name}_error": estimate.standard_error},
+                )
             for name, columns in _factor_scores.tables([measured]).items():
                 report.table(cell, name, columns)
         report.progress((done + 1) / len(pack.cells))
@@ -149,7 +180,9 @@ def run_of(key: str) -> str:
 
 
 def attacked(original: object, cell: AttackCell) -> object:
-    """A representation under the attack of a cell. The noise of an array is that of the evaluation for every alpha."""
+    """A representation under the attack of a cell. The noise of an array is that of the
+    evaluation for every alpha.
+    """
     return ATTACKS[cell.attack](original, cell.alpha, draws(cell.evaluation, "attack"))
 
 

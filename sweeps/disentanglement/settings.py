@@ -4,9 +4,15 @@ from infoscope.models.vae.objectives import OBJECTIVES
 
 DATA_FIELDS = ("data", "resolution", "every_orientation", "every_position")  # of a cell
 EFFORT = ("draws", "votes", "items", "protocols")  # fields of an evaluation
-MODELS = tuple(name for name in OBJECTIVES if name != "vae")  # in the order of the tables; vae is beta-vae of weight 1
-WEIGHTS = {name: OBJECTIVES[name].spelt["weight"] for name in MODELS if "weight" in OBJECTIVES[name].spelt}
-WITHOUT_DENSITY = tuple(name for name in MODELS if not OBJECTIVES[name].has_density)  # their information is estimated
+# in the order of the tables; vae is beta-vae of weight 1
+MODELS = tuple(name for name in OBJECTIVES if name != "vae")
+WEIGHTS = {
+    name: OBJECTIVES[name].spelt["weight"]
+    for name in MODELS
+    if "weight" in OBJECTIVES[name].spelt
+}
+# their information is estimated
+WITHOUT_DENSITY = tuple(name for name in MODELS if not OBJECTIVES[name].has_density)
 # fields of a training besides its weight
 TRAINING = ("steps", *dict.fromkeys(
     field for name in MODELS for field in OBJECTIVES[name].settings() if field not in ("weight", "share")

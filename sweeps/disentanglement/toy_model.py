@@ -1,8 +1,10 @@
-"""Do Monte Carlo estimates of MIG and of the bounds of unique, redundant and synergistic information agree with exact
-values? (Tokui & Sato 2021, section 5.1 and table 1)
+"""Do Monte Carlo estimates of MIG and of the bounds of unique, redundant and
+synergistic information agree with exact values? (Tokui & Sato 2021, section 5.1 and
+table 1)
 
-In the toy model every mutual information has a closed form, with and without an entanglement attack. Each is also
-estimated from draws, and the difference divided by its standard error is recorded.
+In the toy model every mutual information has a closed form, with and without an
+entanglement attack. Each is also estimated from draws, and the difference divided by
+its standard error is recorded.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ from infoscope.tracking.datasets import DataSet
 from sweeps.checks import require_minimum
 from sweeps.datasets import distribution
 
-ROUNDING = 1e-9  # nats; smaller standard errors count as 0: all local values of a pure noise latent are 0
+# nats; smaller standard errors count as 0: all local values of a pure noise latent are
+# 0
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,14 +53,18 @@ class ToyProfile(Profile):
 PAPER = ToyProfile()
 LAPTOP = replace(PAPER, alphas=(0.0, 0.5, 1.0, 2.0, 3.0, 4.0), seeds=(0, 1, 2))
 PROFILES = {
-    "smoke": replace(LAPTOP, factors=(2, 5), alphas=(0.0, 3.0), draws=500, seeds=(0, 1)),
+    "smoke": replace(
+        LAPTOP, factors=(2, 5), alphas=(0.0, 3.0), draws=500, seeds=(0, 1)
+    ),
     "laptop": LAPTOP,
     "paper": PAPER,
 }
 
 
 def cells(profile: ToyProfile) -> Iterator[ToyCell]:
-    """One cell per number of factors, attack, strength and seed; without an attack the strength is 0."""
+    """One cell per number of factors, attack, strength and seed; without an attack the
+    strength is 0.
+    """
     for attack in profile.attacks:
         yield from grid(
             ToyCell,
@@ -76,7 +84,9 @@ def check(cell: ToyCell) -> None:
 
 def data_sets(cell: ToyCell) -> tuple[DataSet]:
     """The distribution of a cell."""
-    law = dict(attack=cell.attack, factors=cell.factors, noise=cell.noise, alpha=cell.alpha)
+    law = dict(
+        attack=cell.attack, factors=cell.factors, noise=cell.noise, alpha=cell.alpha
+    )
     return (distribution("Gaussian toy model (generated)", **law),)
 
 
@@ -89,16 +99,26 @@ def trial(pack: Pack, report: Report) -> None:
         generator = np.random.default_rng([cell.seed, cell.factors, *name.encode()])
         sampled = toy.sampled(*model, cell.draws, generator)
         report.table(cell, "parts", parts(exact, sampled))
-        report.metrics(cell, {f"exact/{name}_nats": estimate.value for name, estimate in scores(exact).items()})
+        report.metrics(
+            cell,
+            {
+                f"exact/{name}_nats": estimate.value
+                for name, estimate in scores(exact).items()
+            },
+        )
         for name, estimate in scores(sampled).items():
             name = f"sampled/{name}_nats"
-            report.metrics(cell, {name: estimate.value, f"{name}_error": estimate.standard_error})
+            report.metrics(
+                cell, {name: estimate.value, f"{name}_error": estimate.standard_error}
+            )
         report.metrics(cell, agreement(exact, sampled))
         report.progress((done + 1) / len(pack.cells))
 
 
 def scores(information: FactorInformation) -> dict[str, Estimate]:
-    """MIG, the six bounds at their best latents, and I(y_k; z), means over factors; nats."""
+    """MIG, the six bounds at their best latents, and I(y_k; z), means over factors;
+    nats.
+    """
     return {
         "mig": information.mig(normalised=False),
         "information": information.informativeness(normalised=False),
@@ -106,10 +126,16 @@ def scores(information: FactorInformation) -> dict[str, Estimate]:
     }
 
 
-def parts(exact: FactorInformation, sampled: FactorInformation) -> dict[str, np.ndarray]:
-    """Every mutual information, exact and estimated: one row per factor and set of latents; nats."""
+def parts(
+    exact: FactorInformation, sampled: FactorInformation
+) -> dict[str, np.ndarray]:
+    """Every mutual information, exact and estimated: one row per factor and set of
+    latents; nats.
+    """
     sets = [*exact.latents, *(f"all but {latent}" for latent in exact.latents), "all"]
-    errors = [np.reshape(part, (len(exact.factors), -1)) for part in sampled.standard_errors()]
+    errors = [
+        np.reshape(part, (len(exact.factors), -1)) for part in sampled.standard_errors()
+    ]
     return {
         "factor": np.repeat(exact.factors, len(sets)),
         "latents": np.tile(sets, len(exact.factors)),
@@ -120,7 +146,8 @@ def parts(exact: FactorInformation, sampled: FactorInformation) -> dict[str, np.
 
 
 def agreement(exact: FactorInformation, sampled: FactorInformation) -> dict[str, Any]:
-    """Agreement of estimated with exact mutual informations, in standard errors; in nats for those without spread.
+    """Agreement of estimated with exact mutual informations, in standard errors; in
+    nats for those without spread.
 
     Scores are excluded: a maximum over latents is biased if they are equal.
     """
@@ -132,7 +159,9 @@ def agreement(exact: FactorInformation, sampled: FactorInformation) -> dict[str,
         "compared": z.size,
         "largest_z": z.max(),
         "beyond_95": int((z > 1.96).sum()),
-        "largest_difference_without_spread_nats": np.abs(difference[~spread]).max(initial=0.0),
+        "largest_difference_without_spread_nats": np.abs(difference[~spread]).max(
+            initial=0.0
+        ),
     }
 
 

@@ -1,9 +1,11 @@
-"""Which weight and learning rate make a variational autoencoder disentangle my data? A search by Optuna and ASHA.
+"""Which weight and learning rate make a variational autoencoder disentangle my data? A
+search by Optuna and ASHA.
 
-There are three criteria. "unibound" and "mig" need the labels of the factors, as the searches in their papers did.
-"elbo", the evidence lower bound, needs none. It measures how well the images are described, not whether the latents are
-disentangled: use it for data without labels, at a given weight, since it prefers weights of 1. SET="model=factor-vae"
-searches another model.
+There are three criteria. "unibound" and "mig" need the labels of the factors, as the
+searches in their papers did. "elbo", the evidence lower bound, needs none. It measures
+how well the images are described, not whether the latents are disentangled: use it for
+data without labels, at a given weight, since it prefers weights of 1.
+SET="model=factor-vae" searches another model.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ class TuningProfile(vae_zoo.ZooProfile):
 
     model: str = "beta-tcvae"
     criterion: str = "unibound"
-    relative_weights: tuple[float, ...] = (0.1, 4.0)  # lowest and highest multiple of the setting's
+    # lowest and highest multiple of the setting's
+    relative_weights: tuple[float, ...] = (0.1, 4.0)
     relative_rates: tuple[float, ...] = (0.1, 3.0)
     judging_draws: int = 1000
     seed: int = 0
@@ -56,7 +59,9 @@ PROFILES = {
 
 
 def whole(profile: TuningProfile) -> TuningCell:
-    """One training with the weight and learning rate of the profile's setting, and its criterion."""
+    """One training with the weight and learning rate of the profile's setting, and its
+    criterion.
+    """
     training = _vaes.training_fields(profile.model, profile.setting, profile.steps)
     return TuningCell(
         **vae_zoo.shared_fields(profile) | training,
@@ -72,7 +77,9 @@ def cells(profile: TuningProfile) -> list[TuningCell]:
 
 
 def space(profile: TuningProfile) -> dict[str, FloatDistribution]:
-    """The search space: multiples of the setting's weight and learning rate, log-uniform."""
+    """The search space: multiples of the setting's weight and learning rate,
+    log-uniform.
+    """
     cell = whole(profile)
     ranges = {"learning_rate": profile.relative_rates}
     if profile.model in WEIGHTS:
@@ -80,7 +87,9 @@ def space(profile: TuningProfile) -> dict[str, FloatDistribution]:
     searched = {}
     for name, (low, high) in ranges.items():
         if not 0 < low < high:
-            raise OutOfRange(f"the range of {name} must be increasing and above 0, got {low} to {high}.")
+            raise OutOfRange(
+                f"the range of {name} must be increasing and above 0, got {low} to {high}."
+            )
         value = getattr(cell, name)
         searched[name] = FloatDistribution(low * value, high * value, log=True)
     return searched
@@ -89,22 +98,30 @@ def space(profile: TuningProfile) -> dict[str, FloatDistribution]:
 def check(cell: TuningCell) -> None:
     one_of("criterion", cell.criterion, CRITERIA)
     if cell.criterion != "elbo" and cell.model in WITHOUT_DENSITY:
-        raise InvalidInput(f"model must have a density unless the criterion is elbo, got {cell.model!r}.")
+        raise InvalidInput(
+            f"model must have a density unless the criterion is elbo, got {cell.model!r}."
+        )
     require_minimum(cell, {"judging_draws": _factor_scores.MINIMUM["draws"]})
     _factor_scores.check_effort(cell)
     _vaes.check_training(cell)
 
 
 def trial(pack: Pack, report: Report) -> None:
-    """Trains a cell's model, reports the criterion meanwhile, and measures it; NaN for a diverged training."""
+    """Trains a cell's model, reports the criterion meanwhile, and measures it; NaN for
+    a diverged training.
+    """
     (cell,) = pack.cells
     reported = 0
 
-    def on_point(share: float, losses: dict[str, float], model: VAE | AutoEncoder) -> None:
+    def on_point(
+        share: float, losses: dict[str, float], model: VAE | AutoEncoder
+    ) -> None:
         nonlocal reported
         if share >= 1 or math.floor(share * EVALUATIONS) > reported:
             reported = math.floor(share * EVALUATIONS)
-            report.progress(share, **{CRITERION: criterion_of(cell, losses, model, pack.device)})
+            report.progress(
+                share, **{CRITERION: criterion_of(cell, losses, model, pack.device)}
+            )
 
     try:
         model = _vaes.trained(cell, report, pack.device, on_point)
@@ -114,12 +131,18 @@ def trial(pack: Pack, report: Report) -> None:
         return
     dataset = _vaes.factor_set(cell)
     seed = 1  # other draws than the criterion's
-    measured = _factor_scores.measure(_vaes.representation(model, cell), dataset, seed, cell, pack.device)
+    measured = _factor_scores.measure(
+        _vaes.representation(model, cell), dataset, seed, cell, pack.device
+    )
     report.metrics(cell, {"diverged": 0.0} | _factor_scores.metrics([measured]))
-    report.model([cell], vae_zoo.MODEL, model.cpu(), {"images": dataset.images([0, 1]).numpy()})
+    report.model(
+        [cell], vae_zoo.MODEL, model.cpu(), {"images": dataset.images([0, 1]).numpy()}
+    )
 
 
-def criterion_of(cell: TuningCell, losses: dict[str, float], model: VAE | AutoEncoder, device: str) -> float:
+def criterion_of(
+    cell: TuningCell, losses: dict[str, float], model: VAE | AutoEncoder, device: str
+) -> float:
     """The criterion of a cell at this point of its training; larger is better."""
     if cell.criterion == "elbo":  # nats per image, over the last steps
         return -losses["reconstruction"] - losses.get("kl", 0.0)
@@ -128,8 +151,12 @@ def criterion_of(cell: TuningCell, losses: dict[str, float], model: VAE | AutoEn
     model.train()
     noise = draws(0, "judgement")
     factors = _vaes.factor_set(cell).factors
-    information = exact.factor_information(posterior, factors, cell.judging_draws, noise, device=device)
-    score = information.unibound() if cell.criterion == "unibound" else information.mig()
+    information = exact.factor_information(
+        posterior, factors, cell.judging_draws, noise, device=device
+    )
+    score = (
+        information.unibound() if cell.criterion == "unibound" else information.mig()
+    )
     return score.value
 
 
@@ -145,5 +172,12 @@ SWEEP = Sweep(
     check=check,
     version=2,  # InfoMEC and sufficiency
     cost=_vaes.cost,
-    search=Search(CRITERION, "max", scheduler=asha, space=space, trials=lambda profile: profile.trials, seed=0),
+    search=Search(
+        CRITERION,
+        "max",
+        scheduler=asha,
+        space=space,
+        trials=lambda profile: profile.trials,
+        seed=0,
+    ),
 )

@@ -1,9 +1,12 @@
-"""Which variational autoencoder disentangles best, and by which score? (Tokui & Sato 2021, section 5.2, figures 3a-c)
+"""Which variational autoencoder disentangles best, and by which score? (Tokui & Sato
+2021, section 5.2, figures 3a-c)
 
-Every model is trained several times, and every training is evaluated several times by the BetaVAE and FactorVAE scores,
-MIG, DCI, SAP and UniBound, and by bounds of the unique, redundant and synergistic information between a latent and all
-others. A plain autoencoder is included for comparison. Its code has no density, so its mutual informations are
-estimated by nearest neighbours and are not comparable with the exact ones.
+Every model is trained several times, and every training is evaluated several times by
+the BetaVAE and FactorVAE scores, MIG, DCI, SAP and UniBound, and by bounds of the
+unique, redundant and synergistic information between a latent and all others. A plain
+autoencoder is included for comparison. Its code has no density, so its mutual
+informations are estimated by nearest neighbours and are not comparable with the exact
+ones.
 """
 
 from __future__ import annotations
@@ -57,7 +60,9 @@ class ZooProfile(Profile):
 
 
 def for_laptop(profile: Settings) -> Settings:
-    """Smaller images, if there are any real ones, and networks; fewer and cheaper steps and evaluations."""
+    """Smaller images, if there are any real ones, and networks; fewer and cheaper steps
+    and evaluations.
+    """
     return replace(
         profile,
         data="auto",
@@ -99,7 +104,9 @@ PROFILES = {"smoke": for_smoke(PAPER), "laptop": for_laptop(PAPER), "paper": PAP
 
 def shared_fields(profile: ZooProfile) -> dict[str, Any]:
     """The fields of every model: its data, its network and its evaluation."""
-    network = dict(latents=profile.latents, channels=profile.channels, hidden=profile.hidden)
+    network = dict(
+        latents=profile.latents, channels=profile.channels, hidden=profile.hidden
+    )
     return plain(_vaes.images_of(profile)) | plain(part(profile, Effort)) | network
 
 
@@ -107,9 +114,15 @@ def cells(profile: ZooProfile) -> Iterator[ZooCell]:
     """One cell per model, weight and seed; the plain autoencoder has no weight."""
     shared = shared_fields(profile) | {"evaluations": profile.evaluations}
     for model in profile.models:
-        weights = profile.relative_weights if model in WEIGHTS else profile.relative_weights[:1]
+        weights = (
+            profile.relative_weights
+            if model in WEIGHTS
+            else profile.relative_weights[:1]
+        )
         for weight in weights:
-            training = _vaes.training_fields(model, profile.setting, profile.steps, weight)
+            training = _vaes.training_fields(
+                model, profile.setting, profile.steps, weight
+            )
             yield from grid(ZooCell, **shared | training, seed=list(profile.seeds))
 
 
@@ -124,7 +137,9 @@ def trial(pack: Pack, report: Report) -> None:
     """Trains the model of a cell, evaluates it and logs it."""
     (cell,) = pack.cells
 
-    def on_point(share: float, losses: dict[str, float], model: VAE | AutoEncoder) -> None:
+    def on_point(
+        share: float, losses: dict[str, float], model: VAE | AutoEncoder
+    ) -> None:
         report.progress(TRAINING_SHARE * share)
 
     try:
@@ -135,9 +150,14 @@ def trial(pack: Pack, report: Report) -> None:
     posterior = _vaes.representation(model, cell)
     measurements = []
     for evaluation in range(cell.evaluations):
-        # different draws for every training, so that the noise of evaluations averages out over trainings
+        # different draws for every training, so that the noise of evaluations averages
+        # out over trainings
         seed = cell.seed * cell.evaluations + evaluation
-        measurements.append(_factor_scores.measure(posterior, _vaes.factor_set(cell), seed, cell, pack.device))
+        measurements.append(
+            _factor_scores.measure(
+                posterior, _vaes.factor_set(cell), seed, cell, pack.device
+            )
+        )
         done = (evaluation + 1) / cell.evaluations
         report.progress(TRAINING_SHARE + (1 - TRAINING_SHARE) * done)
     report.metrics(cell, {"diverged": 0.0} | _factor_scores.metrics(measurements))
@@ -152,7 +172,9 @@ def keep(model: VAE | AutoEncoder, cell: ZooCell, report: Report) -> None:
     rows = dataset.sample(EXAMPLES, stream(0, "examples"))
     shown = dataset.images(rows)
     model = model.cpu()
-    report.arrays(cell, "examples", {"images": shown.numpy(), "factors": dataset.factors[rows]})
+    report.arrays(
+        cell, "examples", {"images": shown.numpy(), "factors": dataset.factors[rows]}
+    )
     report.model([cell], MODEL, model, {"images": shown[:2].numpy()})
 
 

@@ -1,4 +1,6 @@
-"""What a cell of the benchmark consists of, and its settings with their published values."""
+"""What a cell of the benchmark consists of, and its settings with their published
+values.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ Settings = TypeVar("Settings", bound="BenchmarkProfile")
 
 @dataclass(frozen=True, kw_only=True)
 class PairCell(Cell):
-    """The pairs of a cell. Fields that only some sweeps or domains have are None elsewhere."""
+    """The pairs of a cell. Fields that only some sweeps or domains have are None
+    elsewhere.
+    """
 
     domain: str  # gaussian, images, text or mixture (of an image and a text)
     pool: str  # the name of the items, as in `_pairs.pool_of`
@@ -32,7 +36,8 @@ class TrainingCell(PairCell):
     """The training of a critic. What a search has not yet suggested is None."""
 
     study: str | None = None  # of a sweep with several
-    encoder: str | None = None  # network before the critic: identity, resnet or one of `_encoders.INVERTIBLE`
+    # network before the critic: identity, resnet or one of `_encoders.INVERTIBLE`
+    encoder: str | None = None
     statistics: str | None = None  # by which it normalises: batch, fixed or none
     encoder_size: str | None = None  # of an invertible network: published or small
     layer: str | None = None  # of a residual network; "": the images themselves
@@ -82,15 +87,27 @@ class BenchmarkProfile(Profile):
 
 
 def at_truth(figures: Mapping[str, float], bits: float) -> dict[str, float]:
-    """Figures by the names of their metrics at one true mutual information in bits, such as `mse_bits2 at 2 bits`."""
+    """Figures by the names of their metrics at one true mutual information in bits,
+    such as `mse_bits2 at 2 bits`.
+    """
     return {f"{name} at {bits:g} bits": value for name, value in figures.items()}
 
 
 def for_laptop(profile: Settings) -> Settings:
     """A narrower critic, fewer and cheaper steps, real data if available."""
-    return replace(profile, steps=800, width=64, size=32, images="auto", text="auto", decoder_steps=1000)
+    return replace(
+        profile,
+        steps=800,
+        width=64,
+        size=32,
+        images="auto",
+        text="auto",
+        decoder_steps=1000,
+    )
 
 
 def for_smoke(profile: Settings) -> Settings:
     """The settings of `for_laptop` with steps for seconds."""
-    return replace(for_laptop(profile), steps=30, seeds=(0, 1), width=16, size=16, decoder_steps=30)
+    return replace(
+        for_laptop(profile), steps=30, seeds=(0, 1), width=16, size=16, decoder_steps=30
+    )

@@ -1,4 +1,6 @@
-"""The encoders before the critic, built once per process; trained networks are stored on disk."""
+"""The encoders before the critic, built once per process; trained networks are stored
+on disk.
+"""
 
 from __future__ import annotations
 
@@ -24,20 +26,31 @@ CALIBRATION = 1024  # samples for the statistics of a fixed map
 VERSION = 1  # of the training; with a new one the networks are trained again
 
 
-def encoded(source: data.LabelledSource, cell: TrainingCell, training: data.LabelledSource) -> data.KnownPairSource:
-    """The pairs of a source, encoded by the cell's encoder, which is trained on pairs of `training` only."""
+def encoded(
+    source: data.LabelledSource, cell: TrainingCell, training: data.LabelledSource
+) -> data.KnownPairSource:
+    """The pairs of a source, encoded by the cell's encoder, which is trained on pairs
+    of `training` only.
+    """
     name = cell.encoder
     if name == "identity":
         return source
     if name == "resnet":
         shape = (cell.channels or 1, cell.size, cell.size)
-        network = resnet(training, shape, cell.network_depth, cell.network_width, cell.network_steps)
+        network = resnet(
+            training, shape, cell.network_depth, cell.network_width, cell.network_steps
+        )
         return data.EncodedPairs(source, models.LayerEncoder(network, cell.layer))
-    return data.EncodedPairs(source, invertible(name, training, cell.pool, cell.statistics, cell.encoder_size))
+    return data.EncodedPairs(
+        source,
+        invertible(name, training, cell.pool, cell.statistics, cell.encoder_size),
+    )
 
 
 def check_encoder(cell: TrainingCell) -> None:
-    """Raises ValueError for an unknown encoder, kind of statistics or size, without building it."""
+    """Raises ValueError for an unknown encoder, kind of statistics or size, without
+    building it.
+    """
     valid = {
         "encoder": (*INVERTIBLE, "identity", "resnet"),
         "statistics": ("batch", "fixed", "none"),
@@ -50,28 +63,52 @@ def check_encoder(cell: TrainingCell) -> None:
 
 
 @functools.lru_cache(maxsize=2)
-def _untrained(name: str, features: int, pool: str, statistics: str, size: str) -> nn.Module:
+def _untrained(
+    name: str, features: int, pool: str, statistics: str, size: str
+) -> nn.Module:
     generator = stream(0, f"encoder {name}")
     if name == "irevnet":
         blocks = models.IREVNET_BLOCKS[size]
         side = 2 ** (len(blocks) + 1)
         while 3 * side**2 < features:
             side *= 2
-        return models.IRevNet(features, (3, side, side), blocks, statistics=statistics, generator=generator)
+        return models.IRevNet(
+            features,
+            (3, side, side),
+            blocks,
+            statistics=statistics,
+            generator=generator,
+        )
     flow = models.MaskedAutoregressiveFlow if name == "maf" else models.RealNVP
-    return flow(features, hidden=SIZES[size], statistics=statistics, generator=generator)
+    return flow(
+        features, hidden=SIZES[size], statistics=statistics, generator=generator
+    )
 
 
-def invertible(name: str, training: data.KnownPairSource, pool: str, statistics: str, size: str) -> nn.Module:
-    """A random invertible network; fixed statistics are those of x and y of the training pairs of its pool."""
+def invertible(
+    name: str, training: data.KnownPairSource, pool: str, statistics: str, size: str
+) -> nn.Module:
+    """A random invertible network; fixed statistics are those of x and y of the
+    training pairs of its pool.
+    """
     network = _untrained(name, training.dim_x, pool, statistics, size)
     if statistics == "fixed" and not network.calibrated:
-        network.calibrate(torch.cat(training.sample(CALIBRATION // 2, stream(0, "calibration"))))
+        network.calibrate(
+            torch.cat(training.sample(CALIBRATION // 2, stream(0, "calibration")))
+        )
     return network
 
 
-def resnet(training: data.LabelledSource, shape: tuple[int, ...], depth: int, width: int, steps: int) -> models.ResNet:
-    """A residual network trained on the patch labels of the training images, once per working folder."""
+def resnet(
+    training: data.LabelledSource,
+    shape: tuple[int, ...],
+    depth: int,
+    width: int,
+    steps: int,
+) -> models.ResNet:
+    """A residual network trained on the patch labels of the training images, once per
+    working folder.
+    """
     # without the crossover, on which neither the images nor the labels of x depend
     settings = [training.pool.name, training.grid, shape, depth, width, steps, VERSION]
 
@@ -94,8 +131,12 @@ def resnet(training: data.LabelledSource, shape: tuple[int, ...], depth: int, wi
 
 
 @functools.lru_cache(maxsize=1)
-def _stored(path: Path, shape: tuple[int, ...], labels: int, depth: int, width: int) -> models.ResNet:
+def _stored(
+    path: Path, shape: tuple[int, ...], labels: int, depth: int, width: int
+) -> models.ResNet:
     network = models.ResNet(shape, labels, depth=depth, width=width)
-    with undamaged(path, "the complete weights of a ResNet (delete it to make it again)"):
+    with undamaged(
+        path, "the complete weights of a ResNet (delete it to make it again)"
+    ):
         network.load_state_dict(load_file(path))
     return network.eval()

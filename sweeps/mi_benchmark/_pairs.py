@@ -1,4 +1,6 @@
-"""The domains of the benchmark as sources of pairs, from real data if available, otherwise from bundled data."""
+"""The domains of the benchmark as sources of pairs, from real data if available,
+otherwise from bundled data.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +28,22 @@ TRAINING, HELD_OUT = "training", "held out"  # the parts of a pool
 HELD_OUT_SHARE = 0.2  # of the items of data without a test set
 TEXTURES = 500
 # fields of a source
-DATA_FIELDS = ("domain", "pool", "sources", "size", "rows", "nuisance", "backgrounds", "channels")
+DATA_FIELDS = (
+    "domain",
+    "pool",
+    "sources",
+    "size",
+    "rows",
+    "nuisance",
+    "backgrounds",
+    "channels",
+)
 
 
 def pool_of(domain: str, images: str, text: str) -> str:
-    """The name of a domain's pool; "auto": data in INFOSCOPE_DATA or the default. ValueError: unknown name."""
+    """The name of a domain's pool; "auto": data in INFOSCOPE_DATA or the default.
+    ValueError: unknown name.
+    """
     match domain:
         case "gaussian":
             return "gaussian"
@@ -40,11 +53,15 @@ def pool_of(domain: str, images: str, text: str) -> str:
             return _chosen("text", text, TEXT_POOLS, embedded=2)
         case "mixture":
             return f"{pool_of('images', images, text)}+{pool_of('text', images, text)}"
-    raise UnknownName(f"domain must be one of {', '.join((*DOMAINS, 'mixture'))}, got {domain!r}")
+    raise UnknownName(
+        f"domain must be one of {', '.join((*DOMAINS, 'mixture'))}, got {domain!r}"
+    )
 
 
 def text_pools(names: Sequence[str]) -> list[str]:
-    """The pools of the study of embeddings; "auto" stands for all that are available without a download."""
+    """The pools of the study of embeddings; "auto" stands for all that are available
+    without a download.
+    """
     available = TRANSFORMERS if data.data_root() is None else TEXT_POOLS[:2]
     chosen = {}
     for name in names:
@@ -61,24 +78,38 @@ def _chosen(what: str, name: str, valid: Sequence[str], embedded: int) -> str:
     if name == "auto":
         return valid[0 if data.data_root() is not None else embedded]
     if name not in valid and not (what == "text" and name.startswith(HUB)):
-        raise UnknownName(f"pool of {what} must be one of auto, {', '.join(valid)}, got {name!r}")
+        raise UnknownName(
+            f"pool of {what} must be one of auto, {', '.join(valid)}, got {name!r}"
+        )
     return name
 
 
 def data_sets(cell: PairCell) -> tuple[DataSet, ...]:
-    """The distribution, or the items of the pairs with backgrounds; all items if labels are decoded."""
+    """The distribution, or the items of the pairs with backgrounds; all items if labels
+    are decoded.
+    """
     if cell.domain == "gaussian":
-        return (datasets.distribution("gaussian (generated)", dim=cell.sources, bits=cell.schedule_bits),)
+        return (
+            datasets.distribution(
+                "gaussian (generated)", dim=cell.sources, bits=cell.schedule_bits
+            ),
+        )
     pools = cell.pool.split("+")
     if cell.nuisance:
         pools.append(cell.backgrounds)
     parts = (None,) if isinstance(cell, DecodingCell) else (TRAINING, HELD_OUT)
-    return tuple(_data_set(pool, part) for pool, part in itertools.product(pools, parts))
+    return tuple(
+        _data_set(pool, part) for pool, part in itertools.product(pools, parts)
+    )
 
 
 @functools.cache
 def _data_set(pool: str, part: str | None) -> DataSet:
-    read = functools.partial(items, pool, part) if part else functools.partial(full_pool, pool)
+    read = (
+        functools.partial(items, pool, part)
+        if part
+        else functools.partial(full_pool, pool)
+    )
     if needs_fine_tuning(pool):
         synthetic = not pool.startswith(HUB)
         name = pool
@@ -91,7 +122,9 @@ def _data_set(pool: str, part: str | None) -> DataSet:
 
 
 class Fold(NamedTuple):
-    """A part of a pool for cross-fitting: one of `count` folds (held_out), or the items outside of it."""
+    """A part of a pool for cross-fitting: one of `count` folds (held_out), or the items
+    outside of it.
+    """
 
     number: int
     count: int
@@ -113,18 +146,26 @@ def pair_fields(profile: BenchmarkProfile, domain: str) -> dict[str, Any]:
     return fields
 
 
-def pairs_of(cell: PairCell, bits: float, part: str | Fold = TRAINING) -> data.KnownPairSource:
-    """The pairs of a cell with a true mutual information of `bits`, from one part of its pool.
+def pairs_of(
+    cell: PairCell, bits: float, part: str | Fold = TRAINING
+) -> data.KnownPairSource:
+    """The pairs of a cell with a true mutual information of `bits`, from one part of
+    its pool.
 
-    Raises ValueError if the sources cannot carry `bits`, FileNotFoundError for missing data.
+    Raises ValueError if the sources cannot carry `bits`, FileNotFoundError for missing
+    data.
     """
     values = plain(cell)
     fields = {name: values[name] for name in DATA_FIELDS if name in values}
     return pairs(bits=bits, part=part, **fields)
 
 
-def folds_of(cell: PairCell, count: int) -> list[tuple[data.LabelledSource, data.LabelledSource]]:
-    """For each of `count` folds, the pairs of the items outside of it and the pairs of its items."""
+def folds_of(
+    cell: PairCell, count: int
+) -> list[tuple[data.LabelledSource, data.LabelledSource]]:
+    """For each of `count` folds, the pairs of the items outside of it and the pairs of
+    its items.
+    """
     bits = cell.schedule_bits[0]
     folds = []
     for number in range(count):
@@ -147,8 +188,9 @@ def pairs(
     channels: int = 1,
     part: str | Fold = TRAINING,
 ) -> data.KnownPairSource:
-    """Pairs of a domain with a true mutual information of `bits`, carried by `sources` binary labels or Gaussian
-    components. Images are composed of rows x (sources / rows) patches and resized to size x size.
+    """Pairs of a domain with a true mutual information of `bits`, carried by `sources`
+    binary labels or Gaussian components. Images are composed of rows x (sources / rows)
+    patches and resized to size x size.
     """
     nats = bits * NATS_PER_BIT
     if domain == "gaussian":
@@ -157,17 +199,25 @@ def pairs(
     if domain == "text":
         return data.TextPairs(items(pool, part), sources, crossover)
     if sources % rows:
-        raise OutOfRange(f"sources must be a multiple of the {rows} rows of patches, got {sources}")
+        raise OutOfRange(
+            f"sources must be a multiple of the {rows} rows of patches, got {sources}"
+        )
     grid = (1, rows, sources // rows)
     if domain == "mixture":
         images, text = pool.split("+")
-        return data.MixedPairs(items(images, part), items(text, part), grid, crossover=crossover)
+        return data.MixedPairs(
+            items(images, part), items(text, part), grid, crossover=crossover
+        )
     behind = items(backgrounds, part) if nuisance else None
-    return data.ImagePairs(items(pool, part), grid, size, crossover, nuisance, behind, channels)
+    return data.ImagePairs(
+        items(pool, part), grid, size, crossover, nuisance, behind, channels
+    )
 
 
 def labels(domain: str, bits: float, sources: int) -> data.KnownPairSource:
-    """Labels with the same mutual information and exact log density ratio, for the oracle critic."""
+    """Labels with the same mutual information and exact log density ratio, for the
+    oracle critic.
+    """
     nats = bits * NATS_PER_BIT
     if domain == "gaussian":
         return data.GaussianPairs(sources, mutual_information=nats)
@@ -176,15 +226,21 @@ def labels(domain: str, bits: float, sources: int) -> data.KnownPairSource:
 
 @functools.cache
 def items(pool: str, part: str | Fold) -> data.ImagePool | data.EmbeddingPool:
-    """The items of a part of a pool. MNIST and CIFAR-10 have test sets; a fifth of the others is held out."""
+    """The items of a part of a pool. MNIST and CIFAR-10 have test sets; a fifth of the
+    others is held out.
+    """
     if isinstance(part, Fold):
         folds = full_pool(pool).folds(part.count, stream(0, f"folds of {pool}"))
         return folds[part.number][part.held_out]
     if pool == "mnist":
-        return data.mnist("train" if part == TRAINING else "test").restrict(IMAGE_CLASSES)
+        return data.mnist("train" if part == TRAINING else "test").restrict(
+            IMAGE_CLASSES
+        )
     if pool == "cifar10":
         return data.cifar10("train" if part == TRAINING else "test")
-    training, unseen = full_pool(pool).split(HELD_OUT_SHARE, stream(0, f"parts of {pool}"))
+    training, unseen = full_pool(pool).split(
+        HELD_OUT_SHARE, stream(0, f"parts of {pool}")
+    )
     return unseen if part == HELD_OUT else training
 
 

@@ -1,7 +1,8 @@
 """Which kind of critic? (the benchmark paper, section 5.1, figures 3 and 9)
 
-Compared are the inner product (which has no parameters), the bilinear, separable and joint critics, with every
-estimator, on 10 and 20 Gaussian sources, images, text, and pairs of an image and a text.
+Compared are the inner product (which has no parameters), the bilinear, separable and
+joint critics, with every estimator, on 10 and 20 Gaussian sources, images, text, and
+pairs of an image and a text.
 """
 
 from __future__ import annotations
@@ -47,9 +48,19 @@ PROFILES = {
 def cells(profile: ArchitectureProfile) -> Iterator[PairCell]:
     """One cell per domain, critic, estimator and seed."""
     for domain in profile.domains:
-        sources = list(profile.gaussian_sources) if domain == "gaussian" else profile.sources
-        yield from training_cells(profile, domain, critic=list(profile.critics), sources=sources)
+        sources = (
+            list(profile.gaussian_sources) if domain == "gaussian" else profile.sources
+        )
+        yield from training_cells(
+            profile, domain, critic=list(profile.critics), sources=sources
+        )
         yield from decoding_cells(profile, domain)
 
 
-SWEEP = sweep("critic-architecture", cells, PROFILES, axes=("critics", "gaussian_sources"), share=("critic", "sources"))
+SWEEP = sweep(
+    "critic-architecture",
+    cells,
+    PROFILES,
+    axes=("critics", "gaussian_sources"),
+    share=("critic", "sources"),
+)

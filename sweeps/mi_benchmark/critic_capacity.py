@@ -1,7 +1,9 @@
-"""Does a larger critic estimate mutual information better? (the benchmark paper, section 5.2, table 2 and D.3)
+"""Does a larger critic estimate mutual information better? (the benchmark paper,
+section 5.2, table 2 and D.3)
 
-Three studies vary one dimension of the critic each: the depth of the joint critic in every domain, the depth of the
-separable critic, and the width of both on 20 Gaussian sources. All other settings are the published ones.
+Three studies vary one dimension of the critic each: the depth of the joint critic in
+every domain, the depth of the separable critic, and the width of both on 20 Gaussian
+sources. All other settings are the published ones.
 """
 
 from __future__ import annotations
@@ -10,7 +12,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from sweeps.mi_benchmark._benchmark import sweep, training_cells
-from sweeps.mi_benchmark._cells import BenchmarkProfile, TrainingCell, for_laptop, for_smoke
+from sweeps.mi_benchmark._cells import (
+    BenchmarkProfile,
+    TrainingCell,
+    for_laptop,
+    for_smoke,
+)
 
 STUDIES = ("depth", "separable-depth", "width")
 JS_TRAINED = ("js", "smile-1", "smile-5", "smile-inf")  # one training
@@ -28,7 +35,9 @@ class CapacityProfile(BenchmarkProfile):
 PAPER = CapacityProfile()
 TABLE_2 = replace(PAPER, studies=("depth",), bounds=JS_TRAINED, seeds=(0, 1))
 PROFILES = {
-    "smoke": replace(  # two sources and a larger learning rate, so that critics are trained within a minute
+    # two sources and a larger learning rate, so that critics are trained within a
+    # minute
+    "smoke": replace(
         for_smoke(PAPER),
         studies=("depth",),
         depths=(1, 2, 3),
@@ -62,11 +71,21 @@ def cells(profile: CapacityProfile) -> Iterator[TrainingCell]:
         if "separable-depth" in profile.studies and domain != "text":
             sources = 20 if domain == "gaussian" else profile.sources
             yield from training_cells(
-                profile, domain, study="separable-depth", critic="separable", depth=depths, sources=sources
+                profile,
+                domain,
+                study="separable-depth",
+                critic="separable",
+                depth=depths,
+                sources=sources,
             )
         if "width" in profile.studies and domain == "gaussian":
             yield from training_cells(
-                profile, domain, study="width", critic=["joint", "separable"], width=widths, sources=20
+                profile,
+                domain,
+                study="width",
+                critic=["joint", "separable"],
+                width=widths,
+                sources=20,
             )
 
 

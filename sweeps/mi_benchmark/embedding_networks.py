@@ -1,8 +1,10 @@
-"""Does it matter which network embeds the text? (the benchmark paper, appendix D.1, figure 8)
+"""Does it matter which network embeds the text? (the benchmark paper, appendix D.1,
+figure 8)
 
-Compared are the published BERT and RoBERTa embeddings and those of any encoder that transformers can load. It is
-fine-tuned to classify the sentiment of reviews, and pairs are drawn from its sentence vectors. Without network access
-the encoders are small ones built from a configuration.
+Compared are the published BERT and RoBERTa embeddings and those of any encoder that
+transformers can load. It is fine-tuned to classify the sentiment of reviews, and pairs
+are drawn from its sentence vectors. Without network access the encoders are small ones
+built from a configuration.
 """
 
 from __future__ import annotations
@@ -21,7 +23,11 @@ class EmbeddingProfile(BenchmarkProfile):
     """The embeddings, names of pools or "auto", and the critics."""
 
     domains: tuple[str, ...] = ("text",)
-    embeddings: tuple[str, ...] = ("imdb-bert", "imdb-roberta", "hub:distilbert-base-uncased")
+    embeddings: tuple[str, ...] = (
+        "imdb-bert",
+        "imdb-roberta",
+        "hub:distilbert-base-uncased",
+    )
     critics: tuple[str, ...] = ("bilinear", "separable", "joint")
 
 
@@ -47,9 +53,13 @@ PROFILES = {
 
 
 def cells(profile: EmbeddingProfile) -> Iterator[PairCell]:
-    """One cell per embedding, critic, estimator and seed, and one per embedding that decodes the classes."""
+    """One cell per embedding, critic, estimator and seed, and one per embedding that
+    decodes the classes.
+    """
     for pool in text_pools(profile.embeddings):
-        yield from training_cells(profile, "text", pool=pool, critic=list(profile.critics))
+        yield from training_cells(
+            profile, "text", pool=pool, critic=list(profile.critics)
+        )
         yield from decoding_cells(profile, "text", pool=pool)
 
 

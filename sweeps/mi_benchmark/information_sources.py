@@ -1,8 +1,10 @@
-"""How many independent sources may the information be spread over? (the benchmark paper, section 5.4, figure 4)
+"""How many independent sources may the information be spread over? (the benchmark
+paper, section 5.4, figure 4)
 
-The joint critic is trained at one true mutual information (MI) on 1 to 100 sources: 1 bit in total, half a bit per
-source, and one bit per source, in every domain. The paper's figure compares Gaussian pairs with one nat per source,
-text with one bit per source and images with one bit in total; these cells are also run.
+The joint critic is trained at one true mutual information (MI) on 1 to 100 sources: 1
+bit in total, half a bit per source, and one bit per source, in every domain. The
+paper's figure compares Gaussian pairs with one nat per source, text with one bit per
+source and images with one bit in total; these cells are also run.
 """
 
 from __future__ import annotations
@@ -52,7 +54,9 @@ PROFILES = {
 
 
 def cells(profile: SourcesProfile) -> Iterator[PairCell]:
-    """One cell per domain, number of sources, true MI, estimator and seed; one per number that decodes the labels."""
+    """One cell per domain, number of sources, true MI, estimator and seed; one per
+    number that decodes the labels.
+    """
     for domain in profile.domains:
         for number in profile.numbers:
             fields = {"sources": number}
@@ -63,13 +67,19 @@ def cells(profile: SourcesProfile) -> Iterator[PairCell]:
                 fields |= {"rows": rows, "size": profile.side}
             levels = sorted(informations(profile.panels, number, domain))
             for bits in levels:
-                yield from training_cells(profile, domain, schedule_bits=(bits,), **fields)
+                yield from training_cells(
+                    profile, domain, schedule_bits=(bits,), **fields
+                )
             if levels:  # nats are for Gaussian pairs
-                yield from decoding_cells(profile, domain, schedule_bits=tuple(levels), **fields)
+                yield from decoding_cells(
+                    profile, domain, schedule_bits=tuple(levels), **fields
+                )
 
 
 def informations(panels: tuple[str, ...], number: int, domain: str) -> set[float]:
-    """The true MI (bits) of `number` sources in each panel; binary sources cannot carry a nat."""
+    """The true MI (bits) of `number` sources in each panel; binary sources cannot carry
+    a nat.
+    """
     bits = {"1-bit": 1.0, "half": number / 2, "full": float(number)}
     if domain == "gaussian":
         bits["nats"] = number / NATS_PER_BIT

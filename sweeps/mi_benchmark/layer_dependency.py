@@ -1,9 +1,11 @@
-"""Are estimates accurate for the layers of a network? (the benchmark paper, section 5.7, figures 6 and 11)
+"""Are estimates accurate for the layers of a network? (the benchmark paper, section
+5.7, figures 6 and 11)
 
-Three random invertible networks, which do not change the mutual information, are placed before the critic. They are
-normalised by the statistics of the current batch, as published, so that the code of a sample depends on its batch, or
-by fixed statistics. Then the critic is trained on every layer of a residual network that classifies the images; no
-layer can contain more information than the one before it.
+Three random invertible networks, which do not change the mutual information, are placed
+before the critic. They are normalised by the statistics of the current batch, as
+published, so that the code of a sample depends on its batch, or by fixed statistics.
+Then the critic is trained on every layer of a residual network that classifies the
+images; no layer can contain more information than the one before it.
 """
 
 from __future__ import annotations
@@ -63,7 +65,9 @@ def cells(profile: LayerProfile) -> Iterator[PairCell]:
     """One cell per domain, encoder, use of its statistics or layer, estimator and seed."""
     no_layer = dict(layer="", layer_index=0)
     for domain in profile.domains:
-        yield from training_cells(profile, domain, encoder="identity", statistics="none", **no_layer)
+        yield from training_cells(
+            profile, domain, encoder="identity", statistics="none", **no_layer
+        )
         yield from decoding_cells(profile, domain)
         yield from training_cells(
             profile,
@@ -82,9 +86,13 @@ def cells(profile: LayerProfile) -> Iterator[PairCell]:
                 network_steps=profile.network_steps,
             )
             shape = (1, profile.size, profile.size)
-            layers = ResNet(shape, depth=profile.network_depth, width=profile.network_width).layers()
+            layers = ResNet(
+                shape, depth=profile.network_depth, width=profile.network_width
+            ).layers()
             for index, layer in enumerate(layers):
-                yield from training_cells(profile, domain, layer=layer, layer_index=index, **network)
+                yield from training_cells(
+                    profile, domain, layer=layer, layer_index=index, **network
+                )
 
 
 SWEEP = sweep(

@@ -1,7 +1,9 @@
-"""What is the effect of a background without information? (the benchmark paper, section 5.6, figure 5)
+"""What is the effect of a background without information? (the benchmark paper, section
+5.6, figure 5)
 
-Random photographs, weighted by eta, are added to the composed images, and the sum is clipped. This does not change the
-mutual information as long as the classes can be distinguished, so a classifier decodes them at every eta.
+Random photographs, weighted by eta, are added to the composed images, and the sum is
+clipped. This does not change the mutual information as long as the classes can be
+distinguished, so a classifier decodes them at every eta.
 """
 
 from __future__ import annotations
@@ -50,7 +52,11 @@ PROFILES = {
 def cells(profile: NuisanceProfile) -> Iterator[PairCell]:
     """One cell per eta, estimator and seed, and one per eta that decodes the classes."""
     for domain in profile.domains:
-        added = dict(nuisance=list(profile.etas), backgrounds=backgrounds_of(profile.backgrounds), channels=3)
+        added = dict(
+            nuisance=list(profile.etas),
+            backgrounds=backgrounds_of(profile.backgrounds),
+            channels=3,
+        )
         yield from training_cells(profile, domain, **added)
         yield from decoding_cells(profile, domain, **added)
 

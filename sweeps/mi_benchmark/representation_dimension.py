@@ -1,7 +1,8 @@
-"""Does the size of the representation matter? (the benchmark paper, section 5.5, table 4)
+"""Does the size of the representation matter? (the benchmark paper, section 5.5, table
+4)
 
-One pair of images carries one bit and is resized to 10 to 100 pixels per side. The paper's table includes 50 pixels,
-but its published files do not.
+One pair of images carries one bit and is resized to 10 to 100 pixels per side. The
+paper's table includes 50 pixels, but its published files do not.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ class SizeProfile(BenchmarkProfile):
 
 PAPER = SizeProfile()
 PROFILES = {
-    "smoke": replace(for_smoke(PAPER), sides=(10, 20), bounds=("js", "smile-inf"), steps=40),
+    "smoke": replace(
+        for_smoke(PAPER), sides=(10, 20), bounds=("js", "smile-inf"), steps=40
+    ),
     "laptop": replace(for_laptop(PAPER), steps=2000),
     "paper": PAPER,
 }
@@ -41,4 +44,6 @@ def cells(profile: SizeProfile) -> Iterator[PairCell]:
         yield from decoding_cells(profile, domain, **image)
 
 
-SWEEP = sweep("representation-dimension", cells, PROFILES, axes=("sides",), share=("size",))
+SWEEP = sweep(
+    "representation-dimension", cells, PROFILES, axes=("sides",), share=("size",)
+)

@@ -1,19 +1,30 @@
-"""Which estimator should I use for data like mine? A search over estimators, critics and their training.
+"""Which estimator should I use for data like mine? A search over estimators, critics
+and their training.
 
-Optuna proposes the bound, learning rate, width, depth and batch size, and ASHA stops the worse trials early. The search
-minimises the error of the latest estimates at a known mutual information, in the domain that is most similar to your
-data: SET="domain=text bits=6".
+Optuna proposes the bound, learning rate, width, depth and batch size, and ASHA stops
+the worse trials early. The search minimises the error of the latest estimates at a
+known mutual information, in the domain that is most similar to your data:
+SET="domain=text bits=6".
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.distributions import (
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
 
 from infoscope.tracking import Search, asha
 from sweeps.mi_benchmark._benchmark import sweep, training_cells
-from sweeps.mi_benchmark._cells import BenchmarkProfile, TrainingCell, for_laptop, for_smoke
+from sweeps.mi_benchmark._cells import (
+    BenchmarkProfile,
+    TrainingCell,
+    for_laptop,
+    for_smoke,
+)
 from sweeps.mi_benchmark.settings import SEARCHED
 
 
@@ -46,7 +57,9 @@ PROFILES = {
 
 def cells(profile: TuningProfile) -> list[TrainingCell]:
     """The fields that all trials share."""
-    (cell,) = training_cells(profile, profile.domain, bound="dv", seed=0, schedule_bits=(profile.bits,))
+    (cell,) = training_cells(
+        profile, profile.domain, bound="dv", seed=0, schedule_bits=(profile.bits,)
+    )
     return [cell.replaced(dict.fromkeys(SEARCHED))]
 
 
@@ -69,6 +82,11 @@ SWEEP = sweep(
     share=(),
     ranges=("depths", "widths"),
     search=Search(
-        "recent_mse_bits2", "min", scheduler=asha, space=space, trials=lambda profile: profile.trials, seed=0
+        "recent_mse_bits2",
+        "min",
+        scheduler=asha,
+        space=space,
+        trials=lambda profile: profile.trials,
+        seed=0,
     ),
 )

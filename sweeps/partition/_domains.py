@@ -1,4 +1,6 @@
-"""Models of data with domains: the data of a cell and its parts, its model, its training and its accuracies."""
+"""Models of data with domains: the data of a cell and its parts, its model, its
+training and its accuracies.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,16 @@ from infoscope.checks import one_of
 from infoscope.data import DomainDataset
 from infoscope.errors import InvalidInput
 from infoscope.metrics.shares import least_interval
-from infoscope.models.domain import MODELS, PUBLISHED, RULES, Accuracies, Accuracy, DomainFit, DomainModel, fit_domain
+from infoscope.models.domain import (
+    MODELS,
+    PUBLISHED,
+    RULES,
+    Accuracies,
+    Accuracy,
+    DomainFit,
+    DomainModel,
+    fit_domain,
+)
 from infoscope.tracking import Cell, Report
 from infoscope.tracking.datasets import DataSet
 from sweeps import datasets
@@ -27,10 +38,20 @@ DATA = ("crmnist", "rotated-mnist", "rotated-mnist-diva", "camelyon17")
 BASES = ("mnist", "digits")
 TRAINING_HOSPITALS = (0, 3, 4)  # of Camelyon17 in WILDS
 VALIDATION_SHARE = 0.3  # of the groups outside of the held-out domain
-EVALUATION_SHARE = 0.75  # of the validation groups, for evaluating a trained model; the others select the step
+# of the validation groups, for evaluating a trained model; the others select the step
+EVALUATION_SHARE = 0.75
 IN_MEMORY = 2**30  # bytes; larger parts are not held in memory
 CURVE_POINTS = 50
-MINIMUM = {"size": 8, "sample": 0, "held_out": 0, "steps": 1, "evaluations": 1, "patience": 0, "items": 100, "seed": 0}
+MINIMUM = {
+    "size": 8,
+    "sample": 0,
+    "held_out": 0,
+    "steps": 1,
+    "evaluations": 1,
+    "patience": 0,
+    "items": 100,
+    "seed": 0,
+}
 
 # rules of model selection with one training per cell, by names without spaces
 SELECTIONS = {"last": "last", "training": "training", "training-domain-validation": "training-domain-validation",
@@ -45,8 +66,9 @@ PUBLISHED_SETTINGS = {
     ("erm", "camelyon17"): "erm-camelyon17",
     ("irm", "camelyon17"): "irm-camelyon17",
 }
-# Changes of the published settings in "quick", for 16 x 16 pixels and some thousand steps. With DomainBed's weight of
-# 100 the accuracy of IRM would fall, and every rule would select the step before its penalty begins.
+# Changes of the published settings in "quick", for 16 x 16 pixels and some thousand
+# steps. With DomainBed's weight of 100 the accuracy of IRM would fall, and every rule
+# would select the step before its penalty begins.
 _QUICK = {"network": {"width": 16}, "optimisation": {"learning_rate": 2e-3}}
 QUICK: dict[str, dict[str, Any]] = {model: _QUICK for model in MODELS} | {
     # None: the adversary's own optimiser has the same rate
@@ -59,7 +81,11 @@ QUICK: dict[str, dict[str, Any]] = {model: _QUICK for model in MODELS} | {
 }
 # "quick-item-sum": the penalty of |z_dy| in NVAE is batch x dimensions, here 512, times that of its reference
 ITEM_SUM = {"nvae": QUICK["nvae"] | {"l1_form": "item-sum"}}
-SETTINGS: dict[str, dict[str, dict[str, Any]]] = {"published": {}, "quick": QUICK, "quick-item-sum": QUICK | ITEM_SUM}
+SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
+    "published": {},
+    "quick": QUICK,
+    "quick-item-sum": QUICK | ITEM_SUM,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +113,8 @@ class TrainingCell(Cell):
     items: int  # that are logged with a model, about
     model: str  # one of MODELS
     setting: str  # one of SETTINGS
-    config: dict[str, Any]  # settings of the model by dotted names, recorded with the prefix CONFIG
+    # settings of the model by dotted names, recorded with the prefix CONFIG
+    config: dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +144,8 @@ class DomainCell(DataCell, TrainingCell):
 class Parts(NamedTuple):
     """Parts of a cell's data that share no group (except in "rotated-mnist-diva").
 
-    selection: for the choice of the step; in_domain: unseen items; out_of_domain: the held-out domain.
+    selection: for the choice of the step; in_domain: unseen items; out_of_domain: the
+    held-out domain.
     """
 
     train: DomainDataset
@@ -127,39 +155,64 @@ class Parts(NamedTuple):
 
 
 def data_fields(profile: Any) -> dict[str, Any]:
-    """The fields of a cell's data. Base "auto" is MNIST if INFOSCOPE_DATA is set, otherwise the bundled digits."""
+    """The fields of a cell's data. Base "auto" is MNIST if INFOSCOPE_DATA is set,
+    otherwise the bundled digits.
+    """
     base = one_of("base", profile.base, ("auto", *BASES))
     if profile.data == "camelyon17":
         base = None
     elif base == "auto":
         base = "digits" if data.data_root() is None else "mnist"
-    return {"data": profile.data, "base": base, "size": profile.size, "sample": profile.sample}
+    return {
+        "data": profile.data,
+        "base": base,
+        "size": profile.size,
+        "sample": profile.sample,
+    }
 
 
 def dataset(cell: DataCell) -> DomainDataset:
-    """The items of a cell: `sample` base digits at every angle (or at one each), or patches; 0: all."""
+    """The items of a cell: `sample` base digits at every angle (or at one each), or
+    patches; 0: all.
+    """
     draws = stream(cell.seed, "domain data")
     if cell.data == "camelyon17":
         patches = data.camelyon17(split=None)
         hospitals = (*TRAINING_HOSPITALS, cell.held_out)
-        patches = patches.subset(np.isin(patches.d, hospitals), f"hospital {cell.held_out}")
-        rows = torch.randperm(len(patches), generator=draws)[: cell.sample or None].sort().values
+        patches = patches.subset(
+            np.isin(patches.d, hospitals), f"hospital {cell.held_out}"
+        )
+        rows = (
+            torch.randperm(len(patches), generator=draws)[: cell.sample or None]
+            .sort()
+            .values
+        )
         return patches.subset(rows).resized(cell.size)
     if cell.base == "mnist" and data.data_root() is None:
-        raise InvalidInput("base must be 'digits' unless INFOSCOPE_DATA names a folder with MNIST, got 'mnist'")
+        raise InvalidInput(
+            "base must be 'digits' unless INFOSCOPE_DATA names a folder with MNIST, got 'mnist'"
+        )
     base = None if cell.base == "mnist" else "digits"
     if cell.data == "crmnist":
-        return data.crmnist(base=base, count=cell.sample or None, size=cell.size, generator=draws)
+        return data.crmnist(
+            base=base, count=cell.sample or None, size=cell.size, generator=draws
+        )
     one_of("data", cell.data, DATA)
     protocol = "diva" if cell.data == "rotated-mnist-diva" else "domainbed"
-    digits = data.rotated_mnist(base=base, protocol=protocol, size=cell.size, generator=draws)
+    digits = data.rotated_mnist(
+        base=base, protocol=protocol, size=cell.size, generator=draws
+    )
     if not cell.sample:
         return digits
     return thinned(digits, cell.sample / len(np.unique(digits.groups)), draws)
 
 
-def thinned(dataset: DomainDataset, share: float, generator: torch.Generator) -> DomainDataset:
-    """All items of a random share of the groups of a data set; everything for a share of 1 or more."""
+def thinned(
+    dataset: DomainDataset, share: float, generator: torch.Generator
+) -> DomainDataset:
+    """All items of a random share of the groups of a data set; everything for a share
+    of 1 or more.
+    """
     if share >= 1:
         return dataset
     groups = np.unique(dataset.groups)
@@ -173,13 +226,21 @@ def parts(cell: DataCell) -> Parts:
     """The parts of a cell's data, the same for all models of a seed."""
     draws = stream(cell.seed, "domain split")
     disjoint = cell.data != "rotated-mnist-diva"
-    split = dataset(cell).split(cell.held_out, VALIDATION_SHARE, draws, disjoint=disjoint)
+    split = dataset(cell).split(
+        cell.held_out, VALIDATION_SHARE, draws, disjoint=disjoint
+    )
     validation = split.validation.split(None, None, draws, test=EVALUATION_SHARE)
-    return Parts(*map(_in_memory, (split.train, validation.train, validation.test, split.test)))
+    return Parts(
+        *map(_in_memory, (split.train, validation.train, validation.test, split.test))
+    )
 
 
 def _in_memory(part: DomainDataset) -> DomainDataset:
-    return part.in_memory() if len(part) * math.prod(part.image_shape) <= IN_MEMORY else part
+    return (
+        part.in_memory()
+        if len(part) * math.prod(part.image_shape) <= IN_MEMORY
+        else part
+    )
 
 
 @datasets.cached_by(DataCell)
@@ -195,12 +256,18 @@ def data_sets(cell: DataCell) -> tuple[DataSet, ...]:
     name, synthetic = data_name(cell)
     sets = []
     for part in Parts._fields:
-        sets.append(datasets.items(name, lambda part=part: getattr(parts(cell), part), part, synthetic))
+        sets.append(
+            datasets.items(
+                name, lambda part=part: getattr(parts(cell), part), part, synthetic
+            )
+        )
     return tuple(sets)
 
 
 def config_of(model: str, name: str, setting: str) -> dict[str, Any]:
-    """The settings of a model by dotted names: published or default, with the changes of the setting."""
+    """The settings of a model by dotted names: published or default, with the changes
+    of the setting.
+    """
     one_of("model", model, MODELS)
     one_of("setting", setting, SETTINGS)
     published = {}
@@ -245,19 +312,27 @@ def _checked(model: str, config: Mapping[str, Any]) -> Any:
 
 
 def check(cell: DomainCell) -> None:
-    """Raises ValueError for numbers out of range, settings unknown to the model and missing data."""
+    """Raises ValueError for numbers out of range, settings unknown to the model and
+    missing data.
+    """
     require_minimum(cell, MINIMUM)
     one_of("selection", cell.selection, SELECTIONS)
     if cell.patience and not RULES[SELECTIONS[cell.selection]][1]:
-        raise InvalidInput(f"patience must be 0 for the selection {cell.selection!r}, got {cell.patience}.")
+        raise InvalidInput(
+            f"patience must be 0 for the selection {cell.selection!r}, got {cell.patience}."
+        )
     _checked(cell.model, cell.config)
     _check_parts(cell)
 
 
 @datasets.cached_by(DataCell)
 def _check_parts(cell: DataCell) -> None:
-    split = dataset(cell).split(cell.held_out, VALIDATION_SHARE, stream(cell.seed, "domain split"))
-    split.validation.split(None, None, stream(cell.seed, "domain split"), test=EVALUATION_SHARE)
+    split = dataset(cell).split(
+        cell.held_out, VALIDATION_SHARE, stream(cell.seed, "domain split")
+    )
+    split.validation.split(
+        None, None, stream(cell.seed, "domain split"), test=EVALUATION_SHARE
+    )
 
 
 def untrained(cell: DomainCell, dataset: DomainDataset) -> DomainModel:
@@ -278,10 +353,12 @@ def trained(
     device: str,
     on_point: Callable[[float, Mapping[str, float]], None],
 ) -> DomainFit:
-    """A cell's trained model with the weights selected by its rule, continued from its checkpoint.
+    """A cell's trained model with the weights selected by its rule, continued from its
+    checkpoint.
 
-    The terms of the loss (nats per item, means between points) and the accuracies of the selection are the curves
-    train/NAME. on_point(share of the steps done, terms of the last step) is called at every point.
+    The terms of the loss (nats per item, means between points) and the accuracies of
+    the selection are the curves train/NAME. on_point(share of the steps done, terms of
+    the last step) is called at every point.
     """
     steps = cell.steps
     rule = SELECTIONS[cell.selection]
@@ -293,7 +370,9 @@ def trained(
         for name, value in terms.items():
             sums.setdefault(name, []).append(value)
         if step % points == 0 or step % every == 0 or step == steps:
-            means = {f"train/{name}": float(np.mean(values)) for name, values in sums.items()}
+            means = {
+                f"train/{name}": float(np.mean(values)) for name, values in sums.items()
+            }
             report.curve(cell, means, step)
             on_point(step / steps, terms)
             sums.clear()
@@ -327,8 +406,9 @@ def outcome(fit: DomainFit) -> dict[str, float]:
 
 
 def figures(part: str, measured: Accuracies, target: str = "") -> dict[str, float]:
-    """Accuracies of a part as metrics, with standard errors over groups: the mean over domains, that over all items,
-    and those of the worst domain and of the worst slice (a class in a domain) with intervals of the true worst ones.
+    """Accuracies of a part as metrics, with standard errors over groups: the mean over
+    domains, that over all items, and those of the worst domain and of the worst slice
+    (a class in a domain) with intervals of the true worst ones.
     """
     prefix = f"{part}_accuracy/{target}"
     accuracies = {
@@ -341,7 +421,10 @@ def figures(part: str, measured: Accuracies, target: str = "") -> dict[str, floa
     for name, accuracy in accuracies.items():
         values[f"{prefix}{name}"] = accuracy.value
         values[f"{prefix}{name}_error"] = accuracy.standard_error
-    for name, every in (("worst", measured.by_domain), ("worst_slice", measured.by_slice)):
+    for name, every in (
+        ("worst", measured.by_domain),
+        ("worst_slice", measured.by_slice),
+    ):
         low, high = least_interval(every.values())
         values[f"{prefix}{name}_low"] = low
         values[f"{prefix}{name}_high"] = high
@@ -353,18 +436,26 @@ def figures(part: str, measured: Accuracies, target: str = "") -> dict[str, floa
     return values
 
 
-def rows(part: str, measured: Accuracies, target: str, names: tuple[str, ...]) -> list[dict[str, Any]]:
+def rows(
+    part: str, measured: Accuracies, target: str, names: tuple[str, ...]
+) -> list[dict[str, Any]]:
     """Accuracies by domain as rows of a table."""
     table = []
     for domain, accuracy in measured.by_domain.items():
-        table.append({"part": part, "of": target, "domain": names[domain], **_row(accuracy)})
+        table.append(
+            {"part": part, "of": target, "domain": names[domain], **_row(accuracy)}
+        )
     return table
 
 
-def slice_rows(part: str, measured: Accuracies, dataset: DomainDataset) -> list[dict[str, Any]]:
+def slice_rows(
+    part: str, measured: Accuracies, dataset: DomainDataset
+) -> list[dict[str, Any]]:
     """Accuracies by class and domain as rows of a table, the worst first."""
     table = []
-    for (y, d), accuracy in sorted(measured.by_slice.items(), key=lambda item: item[1].value):
+    for (y, d), accuracy in sorted(
+        measured.by_slice.items(), key=lambda item: item[1].value
+    ):
         names = {"class": dataset.class_names[y], "domain": dataset.domain_names[d]}
         table.append({"part": part, **names, **_row(accuracy)})
     return table

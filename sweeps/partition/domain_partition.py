@@ -1,13 +1,16 @@
-"""Which models separate information about class and domain, and do they generalise to a new domain?
+"""Which models separate information about class and domain, and do they generalise to a
+new domain?
 
-Compared are variational training (NVAE, DIVA), adversarial training (DANN, AugmentedDANN), and invariant and empirical
-risk minimisation (IRM, ERM). The data are digits that are coloured and rotated by domain, or patches from several
-hospitals. Every trial trains a model on all domains except one, measures its accuracy on unseen items inside and
-outside of the training domains, and logs it with items for the evaluation of its latent blocks (`make
-table-partition`).
+Compared are variational training (NVAE, DIVA), adversarial training (DANN,
+AugmentedDANN), and invariant and empirical risk minimisation (IRM, ERM). The data are
+digits that are coloured and rotated by domain, or patches from several hospitals. Every
+trial trains a model on all domains except one, measures its accuracy on unseen items
+inside and outside of the training domains, and logs it with items for the evaluation of
+its latent blocks (`make table-partition`).
 
-A seed draws the digits, their colours, the split, the initial weights and the order of the training, so seeds are
-independent. The models of a seed have the same data and are evaluated on the same items.
+A seed draws the digits, their colours, the split, the initial weights and the order of
+the training, so seeds are independent. The models of a seed have the same data and are
+evaluated on the same items.
 """
 
 from __future__ import annotations
@@ -52,12 +55,28 @@ class DomainProfile(Profile):
 
 def for_laptop(profile: Settings) -> Settings:
     """Fewer and smaller images, and fewer steps, with the settings of models for them."""
-    return replace(profile, size=16, sample=6000, setting="quick", steps=2000, evaluations=10, patience=0, items=6000)
+    return replace(
+        profile,
+        size=16,
+        sample=6000,
+        setting="quick",
+        steps=2000,
+        evaluations=10,
+        patience=0,
+        items=6000,
+    )
 
 
 def for_smoke(profile: Settings) -> Settings:
     """The settings of `for_laptop` with images and steps for seconds."""
-    return replace(for_laptop(profile), sample=500, steps=60, evaluations=2, items=600, seeds=(0, 1))
+    return replace(
+        for_laptop(profile),
+        sample=500,
+        steps=60,
+        evaluations=2,
+        items=600,
+        seeds=(0, 1),
+    )
 
 
 PAPER = DomainProfile()
@@ -90,7 +109,9 @@ def shared_fields(profile: DomainProfile, model: str) -> dict[str, Any]:
 
 
 def trial(pack: Pack, report: Report) -> None:
-    """Trains the model of a cell, measures its accuracies, and logs it with items for its evaluation."""
+    """Trains the model of a cell, measures its accuracies, and logs it with items for
+    its evaluation.
+    """
     (cell,) = pack.cells
     parts = _domains.parts(cell)
 
@@ -103,8 +124,12 @@ def trial(pack: Pack, report: Report) -> None:
     keep(fit.model, parts, cell, report)
 
 
-def measure(model: DomainModel, parts: _domains.Parts, cell: _domains.DomainCell, report: Report) -> None:
-    """Reports accuracies inside and outside of the training domains, and that of a model's domain classifier."""
+def measure(
+    model: DomainModel, parts: _domains.Parts, cell: _domains.DomainCell, report: Report
+) -> None:
+    """Reports accuracies inside and outside of the training domains, and that of a
+    model's domain classifier.
+    """
     table = []
     slices = []
     for part in ("in_domain", "out_of_domain"):
@@ -117,21 +142,28 @@ def measure(model: DomainModel, parts: _domains.Parts, cell: _domains.DomainCell
     if model.domain_logits(image) is not None:
         measured = accuracies(model, parts.in_domain, of="domain")
         report.metrics(cell, _domains.figures("in_domain", measured, "domain_"))
-        table += _domains.rows("in_domain", measured, "domain", parts.in_domain.domain_names)
+        table += _domains.rows(
+            "in_domain", measured, "domain", parts.in_domain.domain_names
+        )
     report.table(cell, "accuracies", pd.DataFrame(table).to_dict("list"))
     report.table(cell, "slices", pd.DataFrame(slices).to_dict("list"))
 
 
-def keep(model: DomainModel, parts: _domains.Parts, cell: _domains.DomainCell, report: Report) -> None:
+def keep(
+    model: DomainModel, parts: _domains.Parts, cell: _domains.DomainCell, report: Report
+) -> None:
     """Logs a model and the items for its evaluation."""
     report.arrays(cell, ITEMS, evaluation_items(parts, cell))
     shown = parts.in_domain.images(slice(0, EXAMPLES)).numpy()
     report.model([cell], MODEL, model.cpu(), {"x": shown})
 
 
-def evaluation_items(parts: _domains.Parts, cell: _domains.DomainCell) -> dict[str, np.ndarray]:
-    """About `items` unseen items, whole groups: x uint8 [n, C, H, W]; y, d, groups int64 [n]; split uint8 [n], a code
-    of split_names; names of the data set, classes and domains.
+def evaluation_items(
+    parts: _domains.Parts, cell: _domains.DomainCell
+) -> dict[str, np.ndarray]:
+    """About `items` unseen items, whole groups: x uint8 [n, C, H, W]; y, d, groups
+    int64 [n]; split uint8 [n], a code of split_names; names of the data set, classes
+    and domains.
     """
     share = cell.items / (len(parts.in_domain) + len(parts.out_of_domain))
     draws = stream(cell.seed, "evaluation items")
@@ -143,9 +175,13 @@ def evaluation_items(parts: _domains.Parts, cell: _domains.DomainCell) -> dict[s
         "y": np.concatenate([inside.y, outside.y]),
         "d": np.concatenate([inside.d, outside.d]),
         "groups": np.concatenate([inside.groups, outside.groups]),
-        "split": np.repeat(np.arange(len(PARTS), dtype=np.uint8), [len(inside), len(outside)]),
+        "split": np.repeat(
+            np.arange(len(PARTS), dtype=np.uint8), [len(inside), len(outside)]
+        ),
         "split_names": np.array(PARTS),
-        "name": np.array(f"{_domains.data_name(cell)[0]}, held out {names[cell.held_out]}"),
+        "name": np.array(
+            f"{_domains.data_name(cell)[0]}, held out {names[cell.held_out]}"
+        ),
         "class_names": np.array(parts.in_domain.class_names),
         "domain_names": np.array(names),
     }

@@ -1,9 +1,11 @@
-"""Which settings suit a model of data with domains? A search by Optuna and ASHA with a given selection rule.
+"""Which settings suit a model of data with domains? A search by Optuna and ASHA with a
+given selection rule.
 
-"training-domain-validation" uses the accuracy on unseen items of the training domains, which is available in practice.
-"oracle" uses the held-out domain itself, so it is no fair measure of generalisation: it shows how far the settings
-could be improved if that domain were known (Gulrajani & Lopez-Paz 2021, section 3). The accuracy in the held-out domain
-is recorded in both cases. SET="model=dann" searches another model.
+"training-domain-validation" uses the accuracy on unseen items of the training domains,
+which is available in practice. "oracle" uses the held-out domain itself, so it is no
+fair measure of generalisation: it shows how far the settings could be improved if that
+domain were known (Gulrajani & Lopez-Paz 2021, section 3). The accuracy in the held-out
+domain is recorded in both cases. SET="model=dann" searches another model.
 """
 
 from __future__ import annotations
@@ -20,13 +22,18 @@ from sweeps.partition import _domains, domain_partition
 from sweeps.partition._domains import DomainCell, setting_of
 from sweeps.partition.settings import CONFIG, CRITERION
 
-SETS = {"training-domain-validation": "validation/average", "oracle": "test domain/average"}
+SETS = {
+    "training-domain-validation": "validation/average",
+    "oracle": "test domain/average",
+}
 
 # the searched settings and their ranges, as multiples of the values in the profile
 RATE = {"optimisation.learning_rate": (0.1, 5.0)}
 RANGES: dict[str, dict[str, tuple[float, float]]] = {
-    # the L1 weight from nearly 0, as in the reference, to that of a sum over the dimensions of every item
-    "nvae": RATE | {"alpha_y": (0.1, 10.0), "alpha_d": (0.1, 10.0), "l1.z_dy": (0.02, 500.0)},
+    # the L1 weight from nearly 0, as in the reference, to that of a sum over the
+    # dimensions of every item
+    "nvae": RATE
+    | {"alpha_y": (0.1, 10.0), "alpha_d": (0.1, 10.0), "l1.z_dy": (0.02, 500.0)},
     "diva": RATE | {"alpha_y": (0.1, 10.0), "alpha_d": (0.1, 10.0)},
     "augmented-dann": RATE | {"adversary.weight": (0.1, 10.0), "l1.z_dy": (0.02, 10.0)},
     "dann": RATE | {"adversary.weight": (0.01, 100.0)},  # the range of DomainBed
@@ -70,7 +77,11 @@ def whole(profile: TuningProfile) -> DomainCell:
 def cells(profile: TuningProfile) -> list[DomainCell]:
     """The fields that all trials share."""
     cell = whole(profile)
-    fixed = {name: value for name, value in cell.config.items() if name not in RANGES[profile.model]}
+    fixed = {
+        name: value
+        for name, value in cell.config.items()
+        if name not in RANGES[profile.model]
+    }
     return [replace(cell, config=fixed)]
 
 
@@ -79,18 +90,24 @@ def space(profile: TuningProfile) -> dict[str, FloatDistribution]:
     config = whole(profile).config
     searched = {}
     for name, (low, high) in RANGES[profile.model].items():
-        searched[CONFIG + name] = FloatDistribution(low * config[name], high * config[name], log=True)
+        searched[CONFIG + name] = FloatDistribution(
+            low * config[name], high * config[name], log=True
+        )
     return searched
 
 
 def check(cell: DomainCell) -> None:
     if cell.selection not in SETS:
-        raise InvalidInput(f"selection must be {' or '.join(SETS)} in a search, got {cell.selection!r}")
+        raise InvalidInput(
+            f"selection must be {' or '.join(SETS)} in a search, got {cell.selection!r}"
+        )
     _domains.check(cell)
 
 
 def trial(pack: Pack, report: Report) -> None:
-    """Trains a cell's model, reports the criterion meanwhile, measures and logs it; NaN for a diverged training."""
+    """Trains a cell's model, reports the criterion meanwhile, measures and logs it; NaN
+    for a diverged training.
+    """
     (cell,) = pack.cells
     parts = _domains.parts(cell)
     best = math.nan
@@ -107,7 +124,9 @@ def trial(pack: Pack, report: Report) -> None:
     report.metrics(cell, _domains.outcome(fit))
     domain_partition.measure(fit.model, parts, cell, report)
     domain_partition.keep(fit.model, parts, cell, report)
-    report.progress(1.0, **{CRITERION: math.nan if fit.ended == "diverged" else fit.criterion})
+    report.progress(
+        1.0, **{CRITERION: math.nan if fit.ended == "diverged" else fit.criterion}
+    )
 
 
 def _finite(value: float) -> float:
@@ -124,6 +143,13 @@ SWEEP = Sweep(
     choices={"models": tuple(RANGES)},
     check=check,
     cost=_domains.cost,
-    search=Search(CRITERION, "max", scheduler=asha, space=space, trials=lambda profile: profile.trials, seed=0),
+    search=Search(
+        CRITERION,
+        "max",
+        scheduler=asha,
+        space=space,
+        trials=lambda profile: profile.trials,
+        seed=0,
+    ),
     version=2,
 )

@@ -1,5 +1,5 @@
-"""The methods of the sweep known-laws: all methods for arrays, formulas that treat labels as numbers, and any other as
-MODULE:NAME; the time and memory of an estimate.
+"""The methods of the sweep known-laws: all methods for arrays, formulas that treat
+labels as numbers, and any other as MODULE:NAME; the time and memory of an estimate.
 """
 
 from __future__ import annotations
@@ -57,7 +57,10 @@ NO_ERROR = Note("The formula gives no error.", "no error", "method")
 _CRITIC_SECONDS = 12.0
 _SECONDS: dict[str, tuple[float, float, float]] = {
     **dict.fromkeys(("gaussian", "gcmi", "reduced-ksg"), (0.04, 0.1, 1.0)),
-    **dict.fromkeys(("plug-in", "miller-madow", "grassberger", "chao-shen", "shrinkage"), (0.1, 0.1, 0.1)),
+    **dict.fromkeys(
+        ("plug-in", "miller-madow", "grassberger", "chao-shen", "shrinkage"),
+        (0.1, 0.1, 0.1),
+    ),
     **dict.fromkeys(FORMULAS, (0.1, 2.0, 8.0)),
     "reading": (0.3, 0.5, 2.0),
     "ksg": (0.05, 0.5, 3.0),
@@ -79,11 +82,15 @@ def require_known(word: str) -> None:
         as_method(word)
     elif word != "all" and word not in all_methods():
         names = ", ".join(all_methods())
-        raise UnknownName(f'setting methods must be "all", MODULE:NAME or one of {names}, got {word}')
+        raise UnknownName(
+            f'setting methods must be "all", MODULE:NAME or one of {names}, got {word}'
+        )
 
 
 def digest_of(method: str) -> str | None:
-    """The digest of the file of a method MODULE:NAME, so that a changed one is run again; None for others."""
+    """The digest of the file of a method MODULE:NAME, so that a changed one is run
+    again; None for others.
+    """
     if ":" not in method:
         return None
     file = Path(import_module(method.partition(":")[0]).__file__)
@@ -91,7 +98,9 @@ def digest_of(method: str) -> str | None:
 
 
 def accepts(method: str, law: str) -> bool:
-    """Whether a method accepts variables of a distribution. ValueError for an unknown method or distribution."""
+    """Whether a method accepts variables of a distribution. ValueError for an unknown
+    method or distribution.
+    """
     case = catalogue.case(law)
     x, y, _ = _kinds(law)
     if method in FORMULAS:
@@ -102,7 +111,9 @@ def accepts(method: str, law: str) -> bool:
 
 
 def seconds(method: str, law: str, n: int) -> float:
-    """The approximate duration of an estimate on one thread, interpolated from measurements on normal columns."""
+    """The approximate duration of an estimate on one thread, interpolated from
+    measurements on normal columns.
+    """
     if ":" in method:
         return 0.0  # unknown, so that no profile excludes it
     if method in (*METHODS, *FORMULAS):
@@ -116,8 +127,12 @@ def seconds(method: str, law: str, n: int) -> float:
     return float(np.exp(log_seconds)) * (n / _ROWS) ** growth
 
 
-def estimate_by(method: str, case: Case, variables: Sequence[Any], generator: np.random.Generator) -> Estimate:
-    """The estimate of a case's information by a method, nats. ValueError: the method does not accept the variables."""
+def estimate_by(
+    method: str, case: Case, variables: Sequence[Any], generator: np.random.Generator
+) -> Estimate:
+    """The estimate of a case's information by a method, nats. ValueError: the method
+    does not accept the variables.
+    """
     if method in FORMULAS:
         return _formula(method, *variables)
     x, y, *groups_or_none = variables
@@ -127,7 +142,9 @@ def estimate_by(method: str, case: Case, variables: Sequence[Any], generator: np
 
 @functools.cache
 def warm_up(method: str) -> None:
-    """Imports and compiles a method once per process, so that its measured duration does not include this."""
+    """Imports and compiles a method once per process, so that its measured duration
+    does not include this.
+    """
     case = catalogue.case("multinormal-dense-2-2-0.5")
     generator = np.random.default_rng(0)
     with contextlib.suppress(ValueError):  # it may accept only labels
@@ -138,13 +155,16 @@ def _formula(method: str, x: NDArray, y: NDArray) -> Estimate:
     """NPEET's formulas on label codes: KSG; micd is |H(x) - sum p(y) H(x | y)|."""
     formula = npeet.micd if method == "micd" else npeet.mi
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about labels treated as numbers, as intended here
+        # about labels treated as numbers, as intended here
+        warnings.simplefilter("ignore")
         value = float(formula(x, y, k=K, base=np.e, compat=True))
     return Estimate(value, math.nan, n=len(x), method=method, notes=(NO_ERROR,))
 
 
 def _typed(case: Case, x: Any, y: NDArray) -> tuple[Any, Any]:
-    """The variables of a sample with their types, as declared by somebody who knows the data."""
+    """The variables of a sample with their types, as declared by somebody who knows the
+    data.
+    """
     if isinstance(x, dict):
         x = pd.DataFrame(x)
     elif case.y == "categories":
@@ -156,7 +176,9 @@ def _typed(case: Case, x: Any, y: NDArray) -> tuple[Any, Any]:
 
 @functools.cache
 def _kinds(law: str) -> tuple[str, str, int]:
-    """The kinds of the first two variables of a distribution (`Variable.kind`), and the larger number of columns."""
+    """The kinds of the first two variables of a distribution (`Variable.kind`), and the
+    larger number of columns.
+    """
     if catalogue.pool_of(law):
         return "continuous", "continuous", _COLUMNS[-1]
     case = catalogue.case(law)
@@ -167,14 +189,18 @@ def _kinds(law: str) -> tuple[str, str, int]:
 
 @dataclass
 class Memory:
-    """mib: the largest increase of the resident size, MiB; NaN if the system does not provide it."""
+    """mib: the largest increase of the resident size, MiB; NaN if the system does not
+    provide it.
+    """
 
     mib: float = math.nan
 
 
 @contextlib.contextmanager
 def peak_memory() -> Iterator[Memory]:
-    """Measures the largest amount of memory that is added while inside, after releasing freed memory."""
+    """Measures the largest amount of memory that is added while inside, after releasing
+    freed memory.
+    """
     memory = Memory()
     with contextlib.suppress(OSError, AttributeError):  # only glibc has it
         ctypes.CDLL(None).malloc_trim(0)

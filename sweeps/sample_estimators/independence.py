@@ -1,4 +1,6 @@
-"""What are the size and the power of tests of (conditional) independence, on `infoscope.data.tasks.independence`?"""
+"""What are the size and the power of tests of (conditional) independence, on
+`infoscope.data.tasks.independence`?
+"""
 
 import time
 from collections.abc import Iterator
@@ -17,7 +19,8 @@ from sweeps import datasets
 from sweeps.checks import require_minimum
 from sweeps.sample_estimators.settings import TEST_LEVEL
 
-TESTS = {False: ("smooth", "permutation"), True: ("smooth-beyond", "local-permutation")}  # by whether there is a z
+# by whether there is a z
+TESTS = {False: ("smooth", "permutation"), True: ("smooth-beyond", "local-permutation")}
 LARGE = 1000  # rows; for at least so many the number of data sets is `large_sets`
 
 
@@ -45,7 +48,11 @@ class IndependenceProfile(Profile):
 PAPER = IndependenceProfile()
 LAPTOP = replace(PAPER, large_sets=25, permutations=39)
 PROFILES = {
-    "smoke": replace(LAPTOP, laws=("number-and-label-0", "linear-1-of-100", "mixed-condition-2"), sets=5),
+    "smoke": replace(
+        LAPTOP,
+        laws=("number-and-label-0", "linear-1-of-100", "mixed-condition-2"),
+        sets=5,
+    ),
     "laptop": LAPTOP,
     "paper": PAPER,
 }
@@ -69,7 +76,9 @@ def cells(profile: IndependenceProfile) -> Iterator[IndependenceCell]:
 
 
 def check(cell: IndependenceCell) -> None:
-    require_minimum(cell, {"sets": 2, "block": 0, "permutations": round(1 / TEST_LEVEL) - 1})
+    require_minimum(
+        cell, {"sets": 2, "block": 0, "permutations": round(1 / TEST_LEVEL) - 1}
+    )
 
 
 def p_value(cell: IndependenceCell, seed: int) -> float:
@@ -79,7 +88,9 @@ def p_value(cell: IndependenceCell, seed: int) -> float:
     condition = [pd.DataFrame(side) if isinstance(side, dict) else side for side in z]
     if cell.test.startswith("smooth"):
         return independence_test(x, y, *condition).p_value
-    return permutation_test(x, y, *condition, permutations=cell.permutations, generator=generator).p_value
+    return permutation_test(
+        x, y, *condition, permutations=cell.permutations, generator=generator
+    ).p_value
 
 
 def trial(pack: Pack, report: Report) -> None:
@@ -94,7 +105,14 @@ def trial(pack: Pack, report: Report) -> None:
         if cell.dependent and np.isfinite(information):
             report.constants(cell, {"true_nats": information})
         rejected = float((p_values <= TEST_LEVEL).sum())
-        report.metrics(cell, {"rejected": rejected, "mean_p_value": p_values.mean(), "test_seconds": seconds})
+        report.metrics(
+            cell,
+            {
+                "rejected": rejected,
+                "mean_p_value": p_values.mean(),
+                "test_seconds": seconds,
+            },
+        )
         report.progress((done + 1) / len(pack.cells))
 
 
@@ -112,6 +130,7 @@ SWEEP = Sweep(
     choices={"laws": tuple(SETTINGS)},
     data=data,
     check=check,
-    cost=lambda cell: cell.sets * (0.01 + 8e-9 * cell.n**2 * cell.permutations),  # seconds, at most
+    # seconds, at most
+    cost=lambda cell: cell.sets * (0.01 + 8e-9 * cell.n**2 * cell.permutations),
     version=2,
 )

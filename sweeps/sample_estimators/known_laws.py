@@ -1,9 +1,11 @@
-"""How accurate are estimates of mutual information, and do their intervals cover the true value?
+"""How accurate are estimates of mutual information, and do their intervals cover the
+true value?
 
-All methods for arrays estimate the information of distributions with known truth (`infoscope.data.tasks.catalogue`)
-from the same data sets: our methods, formulas of packages that treat labels as numbers, and as MODULE:NAME your own or
-a public package's (`sweeps.sample_estimators.peers`). If a method raises an error, the data set counts as refused, with
-the reason. Estimates are never clipped.
+All methods for arrays estimate the information of distributions with known truth
+(`infoscope.data.tasks.catalogue`) from the same data sets: our methods, formulas of
+packages that treat labels as numbers, and as MODULE:NAME your own or a public package's
+(`sweeps.sample_estimators.peers`). If a method raises an error, the data set counts as
+refused, with the reason. Estimates are never clipped.
 
 Durations are those of one thread. Memory is the largest amount that an estimate adds.
 """
@@ -78,13 +80,17 @@ PROFILES = {
         sets=3,
     ),
     "laptop": LAPTOP,
-    "critics": replace(PAPER, methods=("infonce-anchor", "smile-5", "infonce"), sizes=(1000,), sets=3),
+    "critics": replace(
+        PAPER, methods=("infonce-anchor", "smile-5", "infonce"), sizes=(1000,), sets=3
+    ),
     "paper": PAPER,
 }
 
 
 def cells(profile: LawProfile) -> Iterator[LawCell]:
-    """One cell per distribution, sample size, method that accepts its types, and block of data sets."""
+    """One cell per distribution, sample size, method that accepts its types, and block
+    of data sets.
+    """
     methods = all_methods() if profile.methods == ("all",) else profile.methods
     for law, collection, most in available(laws_of(profile)):
         sizes = [n for n in profile.sizes if n <= most]
@@ -99,13 +105,17 @@ def cells(profile: LawProfile) -> Iterator[LawCell]:
 
 
 def laws_of(profile: LawProfile) -> dict[str, str]:
-    """The distributions of a profile ("all": every one) with their collections. ValueError for an unknown one."""
+    """The distributions of a profile ("all": every one) with their collections.
+    ValueError for an unknown one.
+    """
     collections = {}
     for name in profile.collections:
         collections |= dict.fromkeys(catalogue.COLLECTIONS[name], name)
     for law in profile.laws:
         if law not in (*collections, "all"):
-            raise UnknownName(f"laws must be of the collections {', '.join(profile.collections)}, got {law!r}.")
+            raise UnknownName(
+                f"laws must be of the collections {', '.join(profile.collections)}, got {law!r}."
+            )
     if "all" in profile.laws:
         return collections
     return {law: name for law, name in collections.items() if law in profile.laws}
@@ -118,11 +128,15 @@ def data_sets(name: str) -> tuple[DataSet, ...]:
     pool = catalogue.pool_of(name)
     if not pool:
         return (distribution,)
-    return distribution, datasets.items(pool, resampled.POOLS[pool], "items", synthetic=False)
+    return distribution, datasets.items(
+        pool, resampled.POOLS[pool], "items", synthetic=False
+    )
 
 
 def available(collections: Mapping[str, str]) -> Iterator[tuple[str, str, float]]:
-    """Available distributions with their collection and largest number of rows; a warning lists missing ones."""
+    """Available distributions with their collection and largest number of rows; a
+    warning lists missing ones.
+    """
     left_out = set()
     missing = set()
     for law, collection in collections.items():
@@ -137,16 +151,24 @@ def available(collections: Mapping[str, str]) -> Iterator[tuple[str, str, float]
         yield law, collection, most
     if left_out:
         names = ", ".join(sorted(left_out))
-        warnings.warn(f"INFOSCOPE_DATA is not set: images and texts ({names}) are left out.", stacklevel=2)
+        warnings.warn(
+            f"INFOSCOPE_DATA is not set: images and texts ({names}) are left out.",
+            stacklevel=2,
+        )
     for reason in sorted(missing):
-        warnings.warn(f"Distributions without their data files are left out: {reason}", stacklevel=2)
+        warnings.warn(
+            f"Distributions without their data files are left out: {reason}",
+            stacklevel=2,
+        )
 
 
 def check(cell: LawCell) -> None:
     catalogue.case(cell.law)
     require_minimum(cell, {"n": 50, "sets": 1, "block": 0})
     if not accepts(cell.method, cell.law):
-        raise WrongType(f"method must accept the types of {cell.law}, got {cell.method!r}.")
+        raise WrongType(
+            f"method must accept the types of {cell.law}, got {cell.method!r}."
+        )
 
 
 def cost(cell: LawCell) -> float:
@@ -154,7 +176,9 @@ def cost(cell: LawCell) -> float:
 
 
 def trial(pack: Pack, report: Report) -> None:
-    """Estimates every data set of the cells; reports bias, variance, coverage, duration and memory."""
+    """Estimates every data set of the cells; reports bias, variance, coverage, duration
+    and memory.
+    """
     for done, cell in enumerate(pack.cells):
         distribution = catalogue.case(cell.law)
         warm_up(cell.method)
@@ -168,12 +192,24 @@ def trial(pack: Pack, report: Report) -> None:
             try:
                 with peak_memory() as memory:
                     began = time.perf_counter()
-                    estimate = estimate_by(cell.method, distribution, variables, generator)
+                    estimate = estimate_by(
+                        cell.method, distribution, variables, generator
+                    )
             except ValueError as error:  # raised by the method
                 estimate = REFUSED
                 reason = str(error)
-            row = {name: getattr(estimate, name) for name in ("value", "standard_error", "low", "high")}
-            rows.append(row | {"reason": reason, "seconds": time.perf_counter() - began, "memory": memory.mib})
+            row = {
+                name: getattr(estimate, name)
+                for name in ("value", "standard_error", "low", "high")
+            }
+            rows.append(
+                row
+                | {
+                    "reason": reason,
+                    "seconds": time.perf_counter() - began,
+                    "memory": memory.mib,
+                }
+            )
             report.progress((done + (number + 1) / cell.sets) / len(pack.cells))
         columns = {name: np.array([row[name] for row in rows]) for name in rows[0]}
         report.table(cell, "sets", columns)
@@ -182,7 +218,9 @@ def trial(pack: Pack, report: Report) -> None:
 
 
 def scored(sets: dict[str, np.ndarray], truth: float) -> dict[str, float]:
-    """The metrics of a method: counts of data sets, and errors over those with a finite estimate."""
+    """The metrics of a method: counts of data sets, and errors over those with a finite
+    estimate.
+    """
     answered = np.isfinite(sets["value"])
     bounded = np.isfinite(sets["low"])
     covered = bounded & (sets["low"] <= truth) & (truth <= sets["high"])

@@ -1,8 +1,10 @@
-"""Estimators of public packages as functions (x, y) -> nats, each with its own defaults (extra `peers`).
+"""Estimators of public packages as functions (x, y) -> nats, each with its own defaults
+(extra `peers`).
 
-`SET="methods=sweeps.sample_estimators.peers:ennemi,ksg"` compares one with ours in the sweep known-laws. Every function
-takes x [n, c] and y [n, d], float64, or labels y [n] of integers where it says so; rows are taken as independent.
-Results and exceptions of the packages are not changed.
+`SET="methods=sweeps.sample_estimators.peers:ennemi,ksg"` compares one with ours in the
+sweep known-laws. Every function takes x [n, c] and y [n, d], float64, or labels y [n]
+of integers where it says so; rows are taken as independent. Results and exceptions of
+the packages are not changed.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from infoscope.errors import WrongShape
 
 
 def npeet_plus(x: NDArray, y: NDArray) -> float:
-    """I(x; y) by Kraskov, Stögbauer & Grassberger 2004, eq. 8, k = 3; of labels |H(x) - H(x | y)| (npeet-plus).
+    """I(x; y) by Kraskov, Stögbauer & Grassberger 2004, eq. 8, k = 3; of labels |H(x) -
+    H(x | y)| (npeet-plus).
 
     Adds noise of 1e-10 from NumPy's global state.
     """
@@ -27,26 +30,32 @@ def npeet_plus(x: NDArray, y: NDArray) -> float:
 
 
 def infomeasure(x: NDArray, y: NDArray) -> float:
-    """I(x; y) by Kraskov, Stögbauer & Grassberger 2004, eq. 8, k = 4, columns not scaled (infomeasure)."""
+    """I(x; y) by Kraskov, Stögbauer & Grassberger 2004, eq. 8, k = 4, columns not
+    scaled (infomeasure).
+    """
     import infomeasure as package
 
     return float(package.mutual_information(x, y, approach="ksg", base="e"))
 
 
 def ennemi(x: NDArray, y: NDArray) -> float:
-    """The sum over columns of I(column; y), k = 3: Kraskov et al. 2004, eq. 8; of labels Ross 2014 (ennemi).
+    """The sum over columns of I(column; y), k = 3: Kraskov et al. 2004, eq. 8; of
+    labels Ross 2014 (ennemi).
 
     Raises WrongShape unless x or y is one column.
     """
     import ennemi as package
 
     columns, target = target_last(x, y)
-    each = package.estimate_mi(target, columns, discrete_y=is_labels(target), max_threads=1)
+    each = package.estimate_mi(
+        target, columns, discrete_y=is_labels(target), max_threads=1
+    )
     return float(np.sum(each))
 
 
 def scikit_learn(x: NDArray, y: NDArray) -> float:
-    """The sum over columns of I(column; y), k = 3: Kraskov et al. 2004, eq. 8; of labels Ross 2014 (scikit-learn).
+    """The sum over columns of I(column; y), k = 3: Kraskov et al. 2004, eq. 8; of
+    labels Ross 2014 (scikit-learn).
 
     Raises WrongShape unless x or y is one column.
     """

@@ -1,12 +1,15 @@
-"""The reader of `estimate(x, y)`: trained on simulated data sets, calibrated on base families that were held out.
+"""The reader of `estimate(x, y)`: trained on simulated data sets, calibrated on base
+families that were held out.
 
-The training data are the stored simulations (figures and true information, in `docs/results/reading`; more are made by
-`make sweep-simulations` and `make table-simulations`). `SET="data=docs/results/reading/triples"` trains the reader of
-`estimate(x, y, given=z)` in the same way. Series are among both (series.parquet, transfers.parquet). Every base family
-of the prior is held out in turn: networks that were not trained on a family estimate the information of its
-distributions, and the 95 % intervals are calibrated on these estimates. The run records these estimates as a table, the
-coverage by family and type as metrics, and the reader as a model. `make promote ARGS="RUN --package"` makes it the
-reader of `estimate`.
+The training data are the stored simulations (figures and true information, in
+`docs/results/reading`; more are made by `make sweep-simulations` and `make
+table-simulations`). `SET="data=docs/results/reading/triples"` trains the reader of
+`estimate(x, y, given=z)` in the same way. Series are among both (series.parquet,
+transfers.parquet). Every base family of the prior is held out in turn: networks that
+were not trained on a family estimate the information of its distributions, and the 95 %
+intervals are calibrated on these estimates. The run records these estimates as a table,
+the coverage by family and type as metrics, and the reader as a model. `make promote
+ARGS="RUN --package"` makes it the reader of `estimate`.
 """
 
 from __future__ import annotations
@@ -22,7 +25,12 @@ import pandas as pd
 from infoscope.data import prior
 from infoscope.data.prior import conditional
 from infoscope.errors import TooFew
-from infoscope.estimators.reading import figures, figures_conditional, simulated, training
+from infoscope.estimators.reading import (
+    figures,
+    figures_conditional,
+    simulated,
+    training,
+)
 from infoscope.estimators.reading.module import ReaderModule
 from infoscope.estimators.reading.reader import A
 from infoscope.tracking import Cell, Pack, Profile, Report, Sweep, grid
@@ -31,9 +39,15 @@ from sweeps.checks import require_minimum
 
 RESULTS = Path("docs") / "results" / "reading"
 MODEL = "reader"
-COMPARED = {  # whether z is given -> estimators for comparison and the memory of series, and the figure with each
+# whether z is given -> estimators for comparison and the memory of series, and the
+# figure with each
+COMPARED = {
     False: {"ksg": "ksg_3", "gcmi": "gaussian", "memory": "memory_more"},
-    True: {"ksg": "conditional_ksg_3", "gcmi": "gaussian_given", "memory": "memory_more"},
+    True: {
+        "ksg": "conditional_ksg_3",
+        "gcmi": "gaussian_given",
+        "memory": "memory_more",
+    },
 }
 ALL_SETS = 10_000_000
 
@@ -81,7 +95,9 @@ def cells(profile: ReaderProfile) -> Iterator[ReaderCell]:
 def check(cell: ReaderCell) -> None:
     require_minimum(cell, {"sets": 300, "seed": 0})
     if not files_in(cell.data):
-        raise TooFew(f"data must be a folder with simulated data sets (make sweep-simulations), got {cell.data}.")
+        raise TooFew(
+            f"data must be a folder with simulated data sets (make sweep-simulations), got {cell.data}."
+        )
 
 
 def files_in(folder: str) -> list[Path]:
@@ -101,7 +117,9 @@ def trial(pack: Pack, report: Report) -> None:
     for cell in pack.cells:
         simulations = collection(cell.data, cell.sets)
         reader, held_out = training.train(
-            simulations, np.random.default_rng(cell.seed), lambda done, _: report.progress(0.99 * done)
+            simulations,
+            np.random.default_rng(cell.seed),
+            lambda done, _: report.progress(0.99 * done),
         )
         held_out = held_out.assign(
             **{
@@ -109,13 +127,17 @@ def trial(pack: Pack, report: Report) -> None:
                 for name, figure in COMPARED[reader.given].items()
             }
         )
-        report.table(cell, "left-out", {name: held_out[name].to_numpy() for name in held_out})
+        report.table(
+            cell, "left-out", {name: held_out[name].to_numpy() for name in held_out}
+        )
         report.metrics(cell, scored(held_out))
         for family, rows in held_out.groupby("family"):
             report.metrics(cell, {f"coverage/{family}": float(rows["covered"].mean())})
         example = {
             "figures": simulations.figures[:2],
-            "type": np.array([reader.card["types"].index(simulations.facts["type"][0])]),
+            "type": np.array(
+                [reader.card["types"].index(simulations.facts["type"][0])]
+            ),
         }
         report.model([cell], MODEL, ReaderModule.of(reader), example)
 
@@ -129,7 +151,9 @@ def scored(held_out: pd.DataFrame) -> dict[str, float]:
         "grade_a_missing_share": 1 - answered["covered"].mean(),
         "grade_a_median_width_nats": (answered["high"] - answered["low"]).median(),
         "rmse_nats": np.sqrt(((held_out["value"] - held_out["truth"]) ** 2).mean()),
-        "baseline_rmse_nats": np.sqrt(((held_out["baseline"] - held_out["truth"]) ** 2).mean()),
+        "baseline_rmse_nats": np.sqrt(
+            ((held_out["baseline"] - held_out["truth"]) ** 2).mean()
+        ),
     }
     return {name: float(value) for name, value in found.items() if np.isfinite(value)}
 
@@ -137,9 +161,17 @@ def scored(held_out: pd.DataFrame) -> dict[str, float]:
 def data(cell: ReaderCell) -> tuple[DataSet, ...]:
     """The simulated data sets."""
     simulations = collection(cell.data, cell.sets)
-    facts = {name: simulations.facts[name].to_numpy() for name in ("number", "truth", "n")}
-    content = {"figures": simulations.figures, **facts, "families": list(simulations.facts["families"])}
-    return (DataSet("simulated data sets", "drawn from infoscope's prior", lambda: content),)
+    facts = {
+        name: simulations.facts[name].to_numpy() for name in ("number", "truth", "n")
+    }
+    content = {
+        "figures": simulations.figures,
+        **facts,
+        "families": list(simulations.facts["families"]),
+    }
+    return (
+        DataSet("simulated data sets", "drawn from infoscope's prior", lambda: content),
+    )
 
 
 SWEEP = Sweep(

@@ -1,4 +1,6 @@
-"""Which columns of a table depend on its target? Screens of `infoscope.data.tasks.tables`, compared with the truth."""
+"""Which columns of a table depend on its target? Screens of
+`infoscope.data.tasks.tables`, compared with the truth.
+"""
 
 import time
 from collections.abc import Iterator
@@ -40,18 +42,24 @@ PROFILES = {
 def cells(profile: ScreenProfile) -> Iterator[ScreenCell]:
     """One cell per table and data set."""
     for table in profile.tables:
-        yield from grid(ScreenCell, table=table, set=list(range(profile.sets)), n=TABLES[table].n)
+        yield from grid(
+            ScreenCell, table=table, set=list(range(profile.sets)), n=TABLES[table].n
+        )
 
 
 def compared(screened: Screen, simulated: KnownTable) -> dict[str, float]:
-    """Counts of columns found, of redundant ones chosen, and of intervals that cover the true value."""
+    """Counts of columns found, of redundant ones chosen, and of intervals that cover
+    the true value.
+    """
     truth = simulated.information()
     relevant = set(screened.relevant)
     spare = set(simulated.spare)
     covering = 0
     for row in screened.table.to_dict("records"):
         true_bits = truth.get(row["column"], 0.0) / NATS_PER_BIT
-        covering += row["low_bits"] <= true_bits + 1e-9 and true_bits <= row["high_bits"]
+        covering += (
+            row["low_bits"] <= true_bits + 1e-9 and true_bits <= row["high_bits"]
+        )
     counts = {
         "true_discoveries": len(relevant & set(truth)),
         "false_discoveries": len(relevant - set(truth)),
@@ -70,15 +78,28 @@ def trial(pack: Pack, report: Report) -> None:
         simulated = TABLES[cell.table]
         table, groups = simulated.sample(draws(cell.set, cell.table, simulated.n))
         began = time.perf_counter()
-        screened = screen(table, "target", groups, angles=simulated.angles, level=TEST_LEVEL, processes=1)
+        screened = screen(
+            table,
+            "target",
+            groups,
+            angles=simulated.angles,
+            level=TEST_LEVEL,
+            processes=1,
+        )
         seconds = time.perf_counter() - began
-        report.metrics(cell, compared(screened, simulated) | {"screen_seconds": seconds})
+        report.metrics(
+            cell, compared(screened, simulated) | {"screen_seconds": seconds}
+        )
         report.progress((done + 1) / len(pack.cells))
 
 
 def data_sets(cell: ScreenCell) -> tuple[DataSet]:
     """The distribution of a cell."""
-    return (datasets.distribution(f"{cell.table} (generated)", table=cell.table, set=cell.set),)
+    return (
+        datasets.distribution(
+            f"{cell.table} (generated)", table=cell.table, set=cell.set
+        ),
+    )
 
 
 SWEEP = Sweep(

@@ -1,15 +1,20 @@
-"""Simulated data sets with known mutual information, the training data for the reading of `estimate(x, y)`.
+"""Simulated data sets with known mutual information, the training data for the reading
+of `estimate(x, y)`.
 
-Every number is a distribution of the prior (`infoscope.data.prior`): base families in independent subsystems, idle
-columns, invertible maps and observation (rounding, limits of detection, counts, levels). From each distribution one
-data set of 100 to 5,000 rows is drawn, and its figures are computed (`infoscope.estimators.reading.figures`), without
-columns that are computed from others, as `estimate` leaves them out. Cells record figures and true values. `make
-table-simulations ARGS="--keep FOLDER"` writes them to one file, and `make sweep-reading` trains on such files. A number
-gives the same data set on every machine, so results of several runs can be combined. `SET="most_columns=11"` leaves out
-distributions with more numeric columns, including those whose first, rejected composition had more; a third of the
-prior has few columns, as most real samples do. `SET="only=categories"` keeps one type.
-`SET="only=triples"` simulates x, y and z of known I(x; y | z), `only=series` pairs of series (`data.prior.processes`)
-with the information of the past of x about y now, and `only=transfers` their transfer entropy.
+Every number is a distribution of the prior (`infoscope.data.prior`): base families in
+independent subsystems, idle columns, invertible maps and observation (rounding, limits
+of detection, counts, levels). From each distribution one data set of 100 to 5,000 rows
+is drawn, and its figures are computed (`infoscope.estimators.reading.figures`), without
+columns that are computed from others, as `estimate` leaves them out. Cells record
+figures and true values. `make table-simulations ARGS="--keep FOLDER"` writes them to
+one file, and `make sweep-reading` trains on such files. A number gives the same data
+set on every machine, so results of several runs can be combined.
+`SET="most_columns=11"` leaves out distributions with more numeric columns, including
+those whose first, rejected composition had more; a third of the prior has few columns,
+as most real samples do. `SET="only=categories"` keeps one type. `SET="only=triples"`
+simulates x, y and z of known I(x; y | z), `only=series` pairs of series
+(`data.prior.processes`) with the information of the past of x about y now, and
+`only=transfers` their transfer entropy.
 """
 
 from __future__ import annotations
@@ -41,7 +46,11 @@ from sweeps.checks import require_minimum
 ROWS = (100, 5000)  # of a data set, log-uniform
 SERIES_ROWS = (200, 10_000)  # of a pair of series
 ANY, TRIPLES, SERIES, TRANSFERS = "any type", "triples", "series", "transfers"
-PRIORS = {TRIPLES: conditional.VERSION, SERIES: processes.VERSION, TRANSFERS: processes.VERSION}
+PRIORS = {
+    TRIPLES: conditional.VERSION,
+    SERIES: processes.VERSION,
+    TRANSFERS: processes.VERSION,
+}
 ALL_COLUMNS = 8 * composition.MAX_COLUMNS  # more than any distribution has
 
 
@@ -100,19 +109,30 @@ def trial(pack: Pack, report: Report) -> None:
     for done, cell in enumerate(pack.cells):
         rows = []
         for number in range(cell.block * cell.sets, (cell.block + 1) * cell.sets):
-            with contextlib.suppress(NoVariation):  # no row has a rare class: nothing to estimate
+            # no row has a rare class: nothing to estimate
+            with contextlib.suppress(NoVariation):
                 row = data_set(number, cell.most_columns, cell.only)
                 rows += [] if row is None else [row]
-            report.progress((done + (number + 1) / cell.sets - cell.block) / len(pack.cells))
+            report.progress(
+                (done + (number + 1) / cell.sets - cell.block) / len(pack.cells)
+            )
         kind, facts = format_of(has_conditions(cell.only))
-        columns = {name: np.array([row[name] for row in rows]) for name in (*facts, *kind.NAMES)}
+        columns = {
+            name: np.array([row[name] for row in rows])
+            for name in (*facts, *kind.NAMES)
+        }
         report.table(cell, "sets", columns)
         seconds = [row["seconds"] for row in rows]
-        means = {"figures_seconds": np.mean(seconds), "mean_true_nats": np.mean(columns["truth"])}
+        means = {
+            "figures_seconds": np.mean(seconds),
+            "mean_true_nats": np.mean(columns["truth"]),
+        }
         report.metrics(cell, means)
 
 
-def data_set(number: int, most_columns: int, only: str) -> dict[str, float | str | bool] | None:
+def data_set(
+    number: int, most_columns: int, only: str
+) -> dict[str, float | str | bool] | None:
     """Facts and figures of one data set; None for another type or more columns."""
     if only == TRIPLES:
         return simulated_given(number)
@@ -121,41 +141,70 @@ def data_set(number: int, most_columns: int, only: str) -> dict[str, float | str
     return simulated(number, most_columns, only)
 
 
-def simulated(number: int, most_columns: int = ALL_COLUMNS, only: str = ANY) -> dict[str, float | str | bool] | None:
-    """Facts and figures of one data set, and the duration of computing them; None for another type or more columns."""
-    if only not in (ANY, composition.type_of(number)) or composition.first_columns(number) > most_columns:
+def simulated(
+    number: int, most_columns: int = ALL_COLUMNS, only: str = ANY
+) -> dict[str, float | str | bool] | None:
+    """Facts and figures of one data set, and the duration of computing them; None for
+    another type or more columns.
+    """
+    if (
+        only not in (ANY, composition.type_of(number))
+        or composition.first_columns(number) > most_columns
+    ):
         return None
     law = prior.distribution(number)
-    if sum(side.numbers.shape[1] for side in law.sample(2, np.random.default_rng(0))) > most_columns:
+    if (
+        sum(side.numbers.shape[1] for side in law.sample(2, np.random.default_rng(0)))
+        > most_columns
+    ):
         return None
     generator = np.random.default_rng([prior.VERSION, number, 1])
     n = round(math.exp(generator.uniform(*np.log(ROWS))))
     pairs = without_derived_columns(as_sample(*law.sample(n, generator)))
     began = time.perf_counter()
     found = figures.figures(pairs, generator)
-    return _facts(law, n) | {"seconds": time.perf_counter() - began} | dict(zip(figures.NAMES, found))
+    return (
+        _facts(law, n)
+        | {"seconds": time.perf_counter() - began}
+        | dict(zip(figures.NAMES, found))
+    )
 
 
 def simulated_given(number: int) -> dict[str, float | str | bool]:
-    """Facts and figures of one data set of x, y and z, whose truth is I(x; y | z). NoVariation as `as_pairs`."""
+    """Facts and figures of one data set of x, y and z, whose truth is I(x; y | z).
+    NoVariation as `as_pairs`.
+    """
     law = conditional.conditional_distribution(number)
     generator = np.random.default_rng([conditional.VERSION, number, 1, 1])
     n = round(math.exp(generator.uniform(*np.log(ROWS))))
     x, y, z = law.sample(n, generator)
     pairs = without_derived_columns(as_sample(x, y))
-    numbers = [Variable(column[:, None], None, 1) for column in z.numbers.T if np.ptp(column) > 0]
-    labels = [Variable(np.empty((n, 0)), *factorise(codes)) for codes in z.labels.T if np.ptp(codes) > 0]
+    numbers = [
+        Variable(column[:, None], None, 1)
+        for column in z.numbers.T
+        if np.ptp(column) > 0
+    ]
+    labels = [
+        Variable(np.empty((n, 0)), *factorise(codes))
+        for codes in z.labels.T
+        if np.ptp(codes) > 0
+    ]
     if not numbers and not labels:
         raise NoVariation("z must vary, got one value in all rows.")
     triples = Triples(pairs, as_conditions([*numbers, *labels]))
     began = time.perf_counter()
     features = figures_conditional.figures(triples, generator)
-    facts = _facts(law, n) | {"columns_z": law.columns[2], "seconds": time.perf_counter() - began}
+    facts = _facts(law, n) | {
+        "columns_z": law.columns[2],
+        "seconds": time.perf_counter() - began,
+    }
     return facts | dict(zip(figures_conditional.NAMES, features))
 
 
 def simulated_series(number: int, transfer: bool) -> dict[str, float | str | bool]:
-    """Facts and figures of two series, whose truth is the transfer entropy of x to y, or I(past of x; y now)."""
+    """Facts and figures of two series, whose truth is the transfer entropy of x to y,
+    or I(past of x; y now).
+    """
     law = processes.process(number)
     generator = np.random.default_rng([processes.VERSION, number, 1, 2])
     n = round(math.exp(generator.uniform(*np.log(SERIES_ROWS))))
@@ -206,7 +255,11 @@ def _facts(law: prior.Distribution, n: int) -> dict[str, float | str | bool]:
 def as_sample(x: prior.Sample, y: prior.Sample) -> Pairs:
     """Two simulated variables as a checked sample for estimators."""
     sides = [
-        [kind(values) for kind, values in ((Continuous, side.numbers), (Discrete, side.labels)) if values.shape[1]]
+        [
+            kind(values)
+            for kind, values in ((Continuous, side.numbers), (Discrete, side.labels))
+            if values.shape[1]
+        ]
         for side in (x, y)
     ]
     return as_pairs(*(side[0] if len(side) == 1 else side for side in sides))

@@ -21,7 +21,10 @@ from infoscope.tracking.datasets import DataSet
 from sweeps import datasets
 from sweeps.embedding import HUB, TRANSFORMERS
 from sweeps.streams import draws, stream
-from sweeps.usable_information._text_families import SequenceClassifiers, lexical_logistic
+from sweeps.usable_information._text_families import (
+    SequenceClassifiers,
+    lexical_logistic,
+)
 
 GENERATED = 6000  # pairs, or reviews
 ARTEFACT = 0.4  # share of the generated hypotheses with a word that reveals their label
@@ -29,7 +32,9 @@ ARTEFACT = 0.4  # share of the generated hypotheses with a word that reveals the
 
 @dataclass(frozen=True, kw_only=True)
 class DifficultyCell(Cell):
-    """A cell of dataset-difficulty. The settings of a training are None, and recorded as such, for quick families."""
+    """A cell of dataset-difficulty. The settings of a training are None, and recorded
+    as such, for quick families.
+    """
 
     none_is_a_value = ("epochs", "batch", "max_length", "null")
 
@@ -51,7 +56,9 @@ class DifficultyCell(Cell):
 
 @dataclass(frozen=True)
 class Source:
-    """The training and test set of a data set (test None: there is one set, which is split)."""
+    """The training and test set of a data set (test None: there is one set, which is
+    split).
+    """
 
     train: Callable[[], Any]
     test: Callable[[], Any] | None = None
@@ -65,12 +72,18 @@ def generated_nli() -> data.LabelledTexts:
 
 def generated_reviews() -> data.LabelledTexts:
     """The reviews of the generated grammar, always the same."""
-    return data.generated_reviews(GENERATED // 2, generator=stream(0, "generated reviews"))
+    return data.generated_reviews(
+        GENERATED // 2, generator=stream(0, "generated reviews")
+    )
 
 
 TEXTS = {
-    "snli": Source(lambda: data.nli("snli", "train"), lambda: data.nli("snli", "test"), pairs=True),
-    "mnli": Source(lambda: data.nli("mnli", "train"), lambda: data.nli("mnli", "dev"), pairs=True),
+    "snli": Source(
+        lambda: data.nli("snli", "train"), lambda: data.nli("snli", "test"), pairs=True
+    ),
+    "mnli": Source(
+        lambda: data.nli("mnli", "train"), lambda: data.nli("mnli", "dev"), pairs=True
+    ),
     "mnli-dev": Source(lambda: data.nli("mnli", "dev"), pairs=True),
     "cola": Source(lambda: data.cola("train"), lambda: data.cola("dev")),
     "sst2": Source(lambda: data.sst2("train"), lambda: data.sst2("test")),
@@ -78,7 +91,10 @@ TEXTS = {
     "generated-nli": Source(generated_nli, pairs=True),
     "generated-reviews": Source(generated_reviews),
 }
-EMBEDDINGS = {f"imdb-{encoder}": Source(lambda e=encoder: data.imdb_embeddings(e)) for encoder in ("bert", "roberta")}
+EMBEDDINGS = {
+    f"imdb-{encoder}": Source(lambda e=encoder: data.imdb_embeddings(e))
+    for encoder in ("bert", "roberta")
+}
 SOURCES = TEXTS | EMBEDDINGS
 AUTO = {  # by setting: with INFOSCOPE_DATA, and without
     "data": (("snli", "mnli-dev", "cola"), ("generated-nli", "generated-reviews")),
@@ -90,13 +106,19 @@ QUICK: Mapping[str, Callable[[], Family]] = {
     "lexical-logistic": lexical_logistic,
     "tfidf-logistic": functools.partial(tfidf_logistic, ngrams=2),
 }
-FOR_VECTORS = {"logistic": functools.partial(Logistic, penalty=100.0)}  # for 768 columns: the best in cross-validation
+# for 768 columns: the best in cross-validation
+FOR_VECTORS = {"logistic": functools.partial(Logistic, penalty=100.0)}
 
 
 def chosen(setting: str, names: Sequence[str]) -> list[str]:
-    """The data sets of a setting; "auto": those of INFOSCOPE_DATA or generated ones. ValueError: unknown."""
+    """The data sets of a setting; "auto": those of INFOSCOPE_DATA or generated ones.
+    ValueError: unknown.
+    """
     with_data, without_data = AUTO[setting]
-    words = {"auto": without_data if data.data_root() is None else with_data, "none": ()}
+    words = {
+        "auto": without_data if data.data_root() is None else with_data,
+        "none": (),
+    }
     unique = {}
     for name in names:
         unique |= dict.fromkeys(words.get(name, (name,)))
@@ -104,16 +126,22 @@ def chosen(setting: str, names: Sequence[str]) -> list[str]:
 
 
 def known_information(cell: DifficultyCell) -> float | None:
-    """The mutual information between the transformed input and the class, nats, if it is known."""
+    """The mutual information between the transformed input and the class, nats, if it
+    is known.
+    """
     if cell.data != "generated-nli":
         return None
-    share = {"std": 1.0, "hypothesis": ARTEFACT, "premise": 0.0, "null": 0.0}.get(cell.transformation)
+    share = {"std": 1.0, "hypothesis": ARTEFACT, "premise": 0.0, "null": 0.0}.get(
+        cell.transformation
+    )
     return None if share is None else data.hypothesis_information(share)
 
 
 @functools.lru_cache(maxsize=4)
 def loaded(name: str, part: str) -> Any:
-    """The labelled texts, or the pool of vectors, of a data set's part ("train", "test")."""
+    """The labelled texts, or the pool of vectors, of a data set's part ("train",
+    "test").
+    """
     return getattr(SOURCES[name], part)()
 
 
@@ -130,7 +158,9 @@ def data_set(name: str, part: str) -> DataSet:
 
 
 def amount(cell: DifficultyCell) -> tuple[int, int, float]:
-    """The numbers of items that a cell fits and measures, and the mean number of words of a transformed item."""
+    """The numbers of items that a cell fits and measures, and the mean number of words
+    of a transformed item.
+    """
     count, sides = size_of(cell.data, "train")
     fitted = measured = min(cell.items or count, count)
     if cell.estimator == "held-out" and SOURCES[cell.data].test is None:
@@ -145,7 +175,9 @@ def amount(cell: DifficultyCell) -> tuple[int, int, float]:
 
 @functools.cache
 def size_of(name: str, part: str) -> tuple[int, list[float]]:
-    """The number of items of a part of a data set, and the mean number of words of each text (vectors: 0)."""
+    """The number of items of a part of a data set, and the mean number of words of each
+    text (vectors: 0).
+    """
     items = loaded(name, part)
     if name in EMBEDDINGS:
         return len(items.labels), [0.0]
@@ -162,7 +194,9 @@ def is_encoder(family: str) -> bool:
 
 
 def family_of(cell: DifficultyCell) -> Family:
-    """The predictive family of a cell. ValueError for an unknown one, or one that does not accept the data."""
+    """The predictive family of a cell. ValueError for an unknown one, or one that does
+    not accept the data.
+    """
     name = cell.family
     vectors = cell.data in EMBEDDINGS
     families = FOR_VECTORS if vectors else QUICK
@@ -170,15 +204,23 @@ def family_of(cell: DifficultyCell) -> Family:
         return families[name]()
     if vectors or not is_encoder(name):
         valid = [*families] if vectors else [*families, *TRANSFORMERS, f"{HUB}<model>"]
-        raise UnknownName(f"family must be one of {', '.join(valid)} for {cell.data}, got {name!r}")
-    return SequenceClassifiers(name, epochs=cell.epochs, batch=cell.batch, max_length=cell.max_length, null=cell.null)
+        raise UnknownName(
+            f"family must be one of {', '.join(valid)} for {cell.data}, got {name!r}"
+        )
+    return SequenceClassifiers(
+        name,
+        epochs=cell.epochs,
+        batch=cell.batch,
+        max_length=cell.max_length,
+        null=cell.null,
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Items to fit and to measure: texts, pairs of texts or vectors x [n, d]; names of their classes y [n]; codes of
-    groups of dependent items [n]; ids in the data set [n]. The first `fitted` items are only fitted; 0: all are split
-    into folds.
+    """Items to fit and to measure: texts, pairs of texts or vectors x [n, d]; names of
+    their classes y [n]; codes of groups of dependent items [n]; ids in the data set
+    [n]. The first `fitted` items are only fitted; 0: all are split into folds.
     """
 
     x: Any
@@ -189,8 +231,9 @@ class Task:
 
 
 def task_of(cell: DifficultyCell) -> Task:
-    """The items of a cell: at most `items` to fit, drawn by the seed, and `measured` of the test set, the same for
-    every seed; 0: all. In cross-fitting, and without a test set, the items to fit are also measured.
+    """The items of a cell: at most `items` to fit, drawn by the seed, and `measured` of
+    the test set, the same for every seed; 0: all. In cross-fitting, and without a test
+    set, the items to fit are also measured.
     """
     train = part_of(loaded(cell.data, "train"), cell.items, cell.seed)
     if cell.estimator != "held-out" or SOURCES[cell.data].test is None:
@@ -206,13 +249,21 @@ def task_of(cell: DifficultyCell) -> Task:
 
 
 def part_of(items: Any, count: int, seed: int) -> Task:
-    """At most `count` items of labelled texts or of a pool of vectors, in their order; 0: all."""
+    """At most `count` items of labelled texts or of a pool of vectors, in their order;
+    0: all.
+    """
     places = np.arange(len(items.labels))
     if 0 < count < len(places):
         places = np.sort(draws(seed, "items").choice(places, count, replace=False))
     if isinstance(items, data.LabelledTexts):
         part = items.take(places)
-        return Task(list(part.texts), np.array(part.label_names), part.groups, np.array(part.ids, dtype=str))
+        return Task(
+            list(part.texts),
+            np.array(part.label_names),
+            part.groups,
+            np.array(part.ids, dtype=str),
+        )
     vectors = items.vectors[places].numpy().astype(np.float64)
-    groups = pd.factorize(np.array([row.tobytes() for row in vectors], dtype=object))[0]  # some reviews occur twice
+    # some reviews occur twice
+    groups = pd.factorize(np.array([row.tobytes() for row in vectors], dtype=object))[0]
     return Task(vectors, items.labels[places].numpy(), groups, places.astype(str))

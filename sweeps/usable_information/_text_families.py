@@ -1,9 +1,9 @@
-"""Predictive families of texts: fine-tuned transformers (Ethayarajh et al. 2022, algorithm 1), and logistic regression
-on the words that a pair of texts shares.
+"""Predictive families of texts: fine-tuned transformers (Ethayarajh et al. 2022,
+algorithm 1), and logistic regression on the words that a pair of texts shares.
 
-A member is a `SequenceClassifier` trained on texts and their classes; without an input it predicts the frequencies of
-the classes. Small encoders are built from a configuration and the training texts; others come from the Hugging Face hub
-or a folder.
+A member is a `SequenceClassifier` trained on texts and their classes; without an input
+it predicts the frequencies of the classes. Small encoders are built from a
+configuration and the training texts; others come from the Hugging Face hub or a folder.
 """
 
 from __future__ import annotations
@@ -51,14 +51,18 @@ class Member(Categorical):
 
 @dataclass(frozen=True)
 class SequenceClassifiers:
-    """Transformers with a linear head, fine-tuned for a number of epochs on texts or pairs of texts.
+    """Transformers with a linear head, fine-tuned for a number of epochs on texts or
+    pairs of texts.
 
-    Pairs may be given as one text in the standard form, as published. The input of the head is the last layer's first
-    vector; for a small encoder it is the mean of all vectors.
+    Pairs may be given as one text in the standard form, as published. The input of the
+    head is the last layer's first vector; for a small encoder it is the mean of all
+    vectors.
 
-    encoder: small-bert, small-roberta, small-distilbert (untrained, tokenizer of the training texts) or hub:<model>.
-    learning_rate: None: 1e-3 for small encoders, 5e-5 for others. max_length: in tokens. null: the member without an
-    input, "frequencies" of the classes or "trained" on a single space, as published. Raises ValueError otherwise.
+    encoder: small-bert, small-roberta, small-distilbert (untrained, tokenizer of the
+    training texts) or hub:<model>. learning_rate: None: 1e-3 for small encoders, 5e-5
+    for others. max_length: in tokens. null: the member without an input, "frequencies"
+    of the classes or "trained" on a single space, as published. Raises ValueError
+    otherwise.
     """
 
     encoder: str = "small-bert"
@@ -71,7 +75,9 @@ class SequenceClassifiers:
 
     def __post_init__(self) -> None:
         if self.encoder not in TRANSFORMERS and not self.encoder.startswith(HUB):
-            raise InvalidInput(f"encoder must be {', '.join(TRANSFORMERS)} or {HUB}<model>, got {self.encoder!r}.")
+            raise InvalidInput(
+                f"encoder must be {', '.join(TRANSFORMERS)} or {HUB}<model>, got {self.encoder!r}."
+            )
         if self.null not in NULLS:
             raise UnknownName(f"null must be {' or '.join(NULLS)}, got {self.null!r}.")
 
@@ -87,24 +93,45 @@ class SequenceClassifiers:
         settings = f"epochs={self.epochs}, batch={self.batch}, rate={self.rate:g}, max_length={self.max_length}"
         return f"sequence-classifier({self.encoder}, {settings}, null={self.null})"
 
-    def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None):
+    def fit(
+        self,
+        x: Any,
+        y: np.ndarray,
+        classes: int | None = None,
+        groups: Any = None,
+        generator: Any = None,
+    ):
         if x is None and self.null == "frequencies":
             return without_input(y, needed(classes))
-        training = self.training([NULL_INPUT] * len(y) if x is None else x, y, classes, generator)
+        training = self.training(
+            [NULL_INPUT] * len(y) if x is None else x, y, classes, generator
+        )
         training.advance(training.total)
         return member(training.classifier.eval(), blind=x is None)
 
     def training(
-        self, x: Texts, y: np.ndarray, classes: int | None = None, generator: np.random.Generator | None = None
+        self,
+        x: Texts,
+        y: np.ndarray,
+        classes: int | None = None,
+        generator: np.random.Generator | None = None,
     ) -> models.ClassifierTraining:
-        """The training of one member before its first step, to be advanced, saved and resumed."""
-        weights_generator = torch.Generator().manual_seed(int(generator_or_default(generator).integers(2**63)))
+        """The training of one member before its first step, to be advanced, saved and
+        resumed.
+        """
+        weights_generator = torch.Generator().manual_seed(
+            int(generator_or_default(generator).integers(2**63))
+        )
         if self.encoder.startswith(HUB):
             name = self.encoder.removeprefix(HUB)
-            encoder = models.pretrained_encoder(name, max_length=self.max_length, generator=weights_generator)
+            encoder = models.pretrained_encoder(
+                name, max_length=self.max_length, generator=weights_generator
+            )
         else:
             kind = self.encoder.removeprefix("small-")
-            encoder = models.small_encoder(x, kind, weights_generator, max_length=self.max_length, **SMALL)
+            encoder = models.small_encoder(
+                x, kind, weights_generator, max_length=self.max_length, **SMALL
+            )
         return models.ClassifierTraining(
             models.SequenceClassifier.of(encoder, needed(classes), weights_generator),
             x,
@@ -118,7 +145,9 @@ class SequenceClassifiers:
 
 
 def member(classifier: models.SequenceClassifier, blind: bool = False) -> Member:
-    """A fitted classifier as a member of the family; without an input (blind) it reads a single space."""
+    """A fitted classifier as a member of the family; without an input (blind) it reads
+    a single space.
+    """
 
     def predict(texts: Any | None) -> np.ndarray:
         read = [NULL_INPUT] if blind else list(texts)
@@ -138,14 +167,18 @@ def epoch_curve(
     floor: float = FLOOR,
     generator: np.random.Generator | None = None,
     state: Mapping[str, Any] | None = None,
-    on_steps: Callable[[float, Callable[[], dict[str, Any]]], None] = lambda done, state: None,
+    on_steps: Callable[
+        [float, Callable[[], dict[str, Any]]], None
+    ] = lambda done, state: None,
 ) -> pd.DataFrame:
-    """V-information and accuracy on test texts after every epoch of one training (figure 2, over-fitting).
+    """V-information and accuracy on test texts after every epoch of one training
+    (figure 2, over-fitting).
 
-    Without an input the member predicts class frequencies. y, test_y: codes. groups [n]: of dependent test texts.
-    floor: smallest probability of a class. on_steps: called every `STEPS` steps with the share done and a function that
-    returns the state. state: of an interrupted training with the same arguments, which is continued. Columns: epoch,
-    training_loss (nats, with dropout), and `epoch_figures`.
+    Without an input the member predicts class frequencies. y, test_y: codes. groups
+    [n]: of dependent test texts. floor: smallest probability of a class. on_steps:
+    called every `STEPS` steps with the share done and a function that returns the
+    state. state: of an interrupted training with the same arguments, which is
+    continued. Columns: epoch, training_loss (nats, with dropout), and `epoch_figures`.
     """
     training = family.training(x, y, classes, generator)
     frequencies = without_input(y, needed(classes)).log_probabilities(None)
@@ -165,16 +198,25 @@ def epoch_curve(
         steps = min(STEPS, training.per_epoch - training.done % training.per_epoch)
         loss += training.advance(steps)["loss"] * steps / training.per_epoch
         if training.done % training.per_epoch == 0:
-            logs = with_floor(member(training.classifier).log_probabilities(test_x), floor)
-            epoch = {"epoch": training.done // training.per_epoch, "training_loss": loss}
+            logs = with_floor(
+                member(training.classifier).log_probabilities(test_x), floor
+            )
+            epoch = {
+                "epoch": training.done // training.per_epoch,
+                "training_loss": loss,
+            }
             curve.append(epoch | epoch_figures(logs, null, test_y, codes))
             loss = 0.0
         on_steps(training.done / training.total, state_now)
     return pd.DataFrame(curve)
 
 
-def epoch_figures(logs: np.ndarray, null: np.ndarray, y: np.ndarray, groups: np.ndarray) -> dict[str, float]:
-    """The metrics of one epoch. logs [n, classes]: with the input; null [n]: of the true class without an input."""
+def epoch_figures(
+    logs: np.ndarray, null: np.ndarray, y: np.ndarray, groups: np.ndarray
+) -> dict[str, float]:
+    """The metrics of one epoch. logs [n, classes]: with the input; null [n]: of the
+    true class without an input.
+    """
     informed = logs[np.arange(len(y)), y]
     pvi = (informed - null) / NATS_PER_BIT
     figures = {
@@ -188,11 +230,12 @@ def epoch_figures(logs: np.ndarray, null: np.ndarray, y: np.ndarray, groups: np.
 
 
 def lexical_logistic() -> Sklearn:
-    """Logistic regression on TF-IDF weights of `features` in at least three training texts, with |weights|^2 / 2 added
-    to the summed loss, after the lexicalised classifier of Bowman et al. 2015 (section 3.2).
+    """Logistic regression on TF-IDF weights of `features` in at least three training
+    texts, with |weights|^2 / 2 added to the summed loss, after the lexicalised
+    classifier of Bowman et al. 2015 (section 3.2).
 
-    In a bag of all words the premise would dominate the hypothesis; here only words relative to the hypothesis are
-    used.
+    In a bag of all words the premise would dominate the hypothesis; here only words
+    relative to the hypothesis are used.
     """
     words = TfidfVectorizer(analyzer=features, min_df=3, sublinear_tf=True)
     steps = [("features", words), ("classifier", LogisticRegression(max_iter=1000))]
@@ -200,17 +243,26 @@ def lexical_logistic() -> Sklearn:
 
 
 def features(text: str) -> list[str]:
-    """Words and word pairs of the hypothesis, its words that are not in the premise, each of these combined with every
-    word of the premise that is not in the hypothesis, and their number.
+    """Words and word pairs of the hypothesis, its words that are not in the premise,
+    each of these combined with every word of the premise that is not in the hypothesis,
+    and their number.
     """
-    premise, hypothesis = ([token.casefold() for token in tokens(side)] for side in sides(text))
+    premise, hypothesis = (
+        [token.casefold() for token in tokens(side)] for side in sides(text)
+    )
     words = [f"word {word}" for word in hypothesis]
-    words += [f"neighbours {first} {second}" for first, second in itertools.pairwise(hypothesis)]
+    words += [
+        f"neighbours {first} {second}"
+        for first, second in itertools.pairwise(hypothesis)
+    ]
     if not premise:
         return words
     new = [word for word in hypothesis if word not in set(premise)]
     left = set(premise) - set(hypothesis)
     words += [f"new {word}" for word in new]
-    words += [f"cross {word} {other}" for word, other in itertools.product(sorted(set(new)), sorted(left))]
+    words += [
+        f"cross {word} {other}"
+        for word, other in itertools.product(sorted(set(new)), sorted(left))
+    ]
     quarters = round(4 * len(new) / max(1, len(hypothesis)))
     return [*words, f"count {min(len(new), MAX_NEW)}", f"quarters {quarters}"]

@@ -1,16 +1,19 @@
-"""How difficult is a data set, which of its items are difficult, and why? (Ethayarajh et al. 2022; Xu et al. 2020)
+"""How difficult is a data set, which of its items are difficult, and why? (Ethayarajh
+et al. 2022; Xu et al. 2020)
 
-Families of predictors, from logistic regression to fine-tuned transformers, are fitted to labelled texts and to
-transformed versions of them. The mean pointwise V-information (PVI) of unseen items is the information that a family
-can use; the PVI of an item measures its difficulty. There are two studies:
+Families of predictors, from logistic regression to fine-tuned transformers, are fitted
+to labelled texts and to transformed versions of them. The mean pointwise V-information
+(PVI) of unseen items is the information that a family can use; the PVI of an item
+measures its difficulty. There are two studies:
 
     difficulty  PVI of every item, by data set, transformation and family; tokens that help or mislead
     epochs      V-information and accuracy after every epoch, to show over-fitting
 
-Held-out members are fitted on one part of the data and measured on another (algorithm 1). In cross-fitting every
-training item is measured by a member fitted to the other folds. A seed draws the items to fit if not all are used,
-folds, shuffles and initial weights. The study of epochs, and quick families, which draw nothing, have the first seed
-only.
+Held-out members are fitted on one part of the data and measured on another (algorithm
+1). In cross-fitting every training item is measured by a member fitted to the other
+folds. A seed draws the items to fit if not all are used, folds, shuffles and initial
+weights. The study of epochs, and quick families, which draw nothing, have the first
+seed only.
 """
 
 from __future__ import annotations
@@ -27,12 +30,28 @@ import numpy as np
 from infoscope.checks import one_of
 from infoscope.data.texts import transformations
 from infoscope.errors import InvalidInput
-from infoscope.estimators.families.protocol import Family, Outcome, Predictor, as_outcome, take
+from infoscope.estimators.families.protocol import (
+    Family,
+    Outcome,
+    Predictor,
+    as_outcome,
+    take,
+)
 from infoscope.estimators.result import clustered_error
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.v_information import difficulty, measures, predictions, pvi
-from infoscope.metrics.v_information.measures import CROSS_FITTED, HELD_OUT, VInformation, summary
-from infoscope.metrics.v_information.predictions import FLOOR, Predictions, as_groups, fit_nulls
+from infoscope.metrics.v_information.measures import (
+    CROSS_FITTED,
+    HELD_OUT,
+    VInformation,
+    summary,
+)
+from infoscope.metrics.v_information.predictions import (
+    FLOOR,
+    Predictions,
+    as_groups,
+    fit_nulls,
+)
 from infoscope.tracking import Pack, Profile, Report, Sweep
 from sweeps.checks import require_minimum
 from sweeps.streams import draws, stream
@@ -49,7 +68,12 @@ from sweeps.usable_information._data import (
     known_information,
     task_of,
 )
-from sweeps.usable_information._text_families import STEPS, SequenceClassifiers, epoch_curve, member
+from sweeps.usable_information._text_families import (
+    STEPS,
+    SequenceClassifiers,
+    epoch_curve,
+    member,
+)
 from sweeps.usable_information.settings import FREQUENT
 
 PAIR_TRANSFORMATIONS = ("hypothesis", "premise", "raw_overlap", "overlap")
@@ -61,7 +85,16 @@ CURVES = {  # columns of the table of epochs, with the names of their curves
     "H_yxb": "conditional_entropy_bits",
 }
 EXCERPT = 600  # characters of a text in the table of items
-MINIMUM = {"items": 0, "measured": 0, "folds": 3, "epochs": 1, "batch": 1, "max_length": 3, "artefacts": 0, "seed": 0}
+MINIMUM = {
+    "items": 0,
+    "measured": 0,
+    "folds": 3,
+    "epochs": 1,
+    "batch": 1,
+    "max_length": 3,
+    "artefacts": 0,
+    "seed": 0,
+}
 
 
 @dataclass(frozen=True)
@@ -125,20 +158,32 @@ def cells(profile: DifficultyProfile) -> Iterator[DifficultyCell]:
     """The cells of both studies."""
     for name in chosen("data", profile.data):
         for family in named(*profile.quick, *profile.encoders):
-            kinds = profile.transformations if is_encoder(family) else profile.quick_transformations
+            kinds = (
+                profile.transformations
+                if is_encoder(family)
+                else profile.quick_transformations
+            )
             if not SOURCES[name].pairs:
                 kinds = [kind for kind in kinds if kind not in PAIR_TRANSFORMATIONS]
             for seed, kind in itertools.product(seeds_of(family, profile), kinds):
                 yield measuring(profile, name, family, HELD_OUT, kind, seed)
             if not is_encoder(family):
-                yield measuring(profile, name, family, CROSS_FITTED, "std", profile.seeds[0])
+                yield measuring(
+                    profile, name, family, CROSS_FITTED, "std", profile.seeds[0]
+                )
     for name in chosen("embeddings", profile.embeddings):
         for estimator in (HELD_OUT, CROSS_FITTED):
-            yield measuring(profile, name, "logistic", estimator, "std", profile.seeds[0])
+            yield measuring(
+                profile, name, "logistic", estimator, "std", profile.seeds[0]
+            )
     for name in chosen("curves", profile.curves):
         for encoder in named(*profile.encoders):
-            shared = measuring(profile, name, encoder, HELD_OUT, "std", profile.seeds[0])
-            yield replace(shared, study="epochs", epochs=profile.curve_epochs, artefacts=0)
+            shared = measuring(
+                profile, name, encoder, HELD_OUT, "std", profile.seeds[0]
+            )
+            yield replace(
+                shared, study="epochs", epochs=profile.curve_epochs, artefacts=0
+            )
 
 
 def named(*families: str) -> list[str]:
@@ -152,10 +197,17 @@ def seeds_of(family: str, profile: DifficultyProfile) -> tuple[int, ...]:
 
 
 def measuring(
-    profile: DifficultyProfile, name: str, family: str, estimator: str, kind: str, seed: int
+    profile: DifficultyProfile,
+    name: str,
+    family: str,
+    estimator: str,
+    kind: str,
+    seed: int,
 ) -> DifficultyCell:
     """A cell of the study of difficulty."""
-    explained = name not in EMBEDDINGS and kind == ("hypothesis" if SOURCES[name].pairs else "std")
+    explained = name not in EMBEDDINGS and kind == (
+        "hypothesis" if SOURCES[name].pairs else "std"
+    )
     trained = is_encoder(family)
     return DifficultyCell(
         study="difficulty",
@@ -179,7 +231,9 @@ def check(cell: DifficultyCell) -> None:
     require_minimum(cell, MINIMUM)
     one_of("transformation", cell.transformation, TRANSFORMATIONS)
     if cell.transformation in WORDLESS and not is_encoder(cell.family):
-        raise InvalidInput(f"transformation must leave words for {cell.family}, got {cell.transformation!r}")
+        raise InvalidInput(
+            f"transformation must leave words for {cell.family}, got {cell.transformation!r}"
+        )
     family_of(cell)
     data_sets(cell)
 
@@ -197,11 +251,15 @@ def inputs(cell: DifficultyCell, task: Task) -> Any:
     """The input of the family: transformed texts, or vectors."""
     if cell.data in EMBEDDINGS:
         return task.x
-    return transformations.transformed(cell.transformation, task.x, stream(cell.seed, "shuffle"))
+    return transformations.transformed(
+        cell.transformation, task.x, stream(cell.seed, "shuffle")
+    )
 
 
 def measure(cell: DifficultyCell, report: Report) -> None:
-    """Reports the PVI of every item, the metrics that follow from it, and influential tokens."""
+    """Reports the PVI of every item, the metrics that follow from it, and influential
+    tokens.
+    """
     task = task_of(cell)
     family = family_of(cell)
     x = inputs(cell, task)
@@ -211,13 +269,24 @@ def measure(cell: DifficultyCell, report: Report) -> None:
     informed = None
     if cell.estimator == HELD_OUT:
         ((fitted, unseen),) = splits
-        informed = fitted_member(cell, family, take(x, fitted), outcome.values[fitted], outcome.classes, report)
+        informed = fitted_member(
+            cell,
+            family,
+            take(x, fitted),
+            outcome.values[fitted],
+            outcome.classes,
+            report,
+        )
         nulls = fit_nulls(family, outcome, [fitted], task.groups, generator)
         predicted = predictions.measured(x, outcome, [unseen], [informed], nulls, FLOOR)
     else:
-        predicted = predictions.predict(family, x, outcome, splits, task.groups, FLOOR, generator)
+        predicted = predictions.predict(
+            family, x, outcome, splits, task.groups, FLOOR, generator
+        )
     report.table(cell, "items", items_table(cell, task, x, outcome, predicted))
-    estimate = summary(predicted, cell.estimator, family.name, task.groups[predicted.rows], FLOOR, None)
+    estimate = summary(
+        predicted, cell.estimator, family.name, task.groups[predicted.rows], FLOOR, None
+    )
     report.metrics(cell, figures(estimate, predicted, task, outcome))
     constants = {"training_items": int(splits[0][0].sum())}
     information = known_information(cell)
@@ -225,7 +294,9 @@ def measure(cell: DifficultyCell, report: Report) -> None:
         constants["shannon_bits"] = information / NATS_PER_BIT
     report.constants(cell, constants)
     if cell.artefacts:
-        explain(cell, informed, take(x, predicted.rows), outcome, predicted.rows, report)
+        explain(
+            cell, informed, take(x, predicted.rows), outcome, predicted.rows, report
+        )
     if is_encoder(cell.family) and informed is not None:
         example = informed.classifier.encoder.tokenize(take(x, predicted.rows[:2]))
         tensors = {name: values.numpy() for name, values in example.items()}
@@ -234,18 +305,28 @@ def measure(cell: DifficultyCell, report: Report) -> None:
 
 
 def splits_of(cell: DifficultyCell, task: Task, outcome: Outcome) -> list:
-    """Masks of the items that are fitted and measured: training and test set, or folds of whole groups, which are the
-    same for all families and transformations of a seed; held-out uses the first fold.
+    """Masks of the items that are fitted and measured: training and test set, or folds
+    of whole groups, which are the same for all families and transformations of a seed;
+    held-out uses the first fold.
     """
     codes = as_groups(task.groups, outcome.n)
     test = np.arange(outcome.n) >= task.fitted if task.fitted else None
-    return measures.splits_of(cell.estimator, outcome, codes, cell.folds, test, draws(cell.seed, "folds"))
+    return measures.splits_of(
+        cell.estimator, outcome, codes, cell.folds, test, draws(cell.seed, "folds")
+    )
 
 
 def fitted_member(
-    cell: DifficultyCell, family: Family, x: Any, y: np.ndarray, classes: int, report: Report
+    cell: DifficultyCell,
+    family: Family,
+    x: Any,
+    y: np.ndarray,
+    classes: int,
+    report: Report,
 ) -> Predictor:
-    """The fitted member; the training of a transformer is continued from its checkpoint."""
+    """The fitted member; the training of a transformer is continued from its
+    checkpoint.
+    """
     if not isinstance(family, SequenceClassifiers):
         return family.fit(x, y, classes, generator=draws(cell.seed, "fit"))
     training = family.training(x, y, classes, draws(cell.seed, "fit"))
@@ -262,9 +343,13 @@ def fitted_member(
 def items_table(
     cell: DifficultyCell, task: Task, x: Any, outcome: Outcome, predicted: Predictions
 ) -> dict[str, np.ndarray]:
-    """A row for each measured item: its PVI (bits), and for texts also its length, overlap and beginning."""
+    """A row for each measured item: its PVI (bits), and for texts also its length,
+    overlap and beginning.
+    """
     rows = predicted.rows
-    table = pvi.table(predicted, outcome).assign(id=task.ids[rows], group=task.groups[rows])
+    table = pvi.table(predicted, outcome).assign(
+        id=task.ids[rows], group=task.groups[rows]
+    )
     if cell.data not in EMBEDDINGS:
         original = take(task.x, rows)
         table["text"] = [text[:EXCERPT] for text in take(x, rows)]
@@ -275,8 +360,12 @@ def items_table(
     return {name: table[name].to_numpy() for name in table}
 
 
-def figures(estimate: VInformation, predicted: Predictions, task: Task, outcome: Outcome) -> dict[str, float]:
-    """The metrics of an estimate, bits, with standard errors that account for groups of items."""
+def figures(
+    estimate: VInformation, predicted: Predictions, task: Task, outcome: Outcome
+) -> dict[str, float]:
+    """The metrics of an estimate, bits, with standard errors that account for groups of
+    items.
+    """
     groups = task.groups[predicted.rows]
     codes = np.unique(groups, return_inverse=True)[1]
     classes = outcome.values[predicted.rows]
@@ -302,23 +391,37 @@ def figures(estimate: VInformation, predicted: Predictions, task: Task, outcome:
         name = f"class {outcome.labels[code]}"
         within = np.unique(groups[rows], return_inverse=True)[1]
         values[f"{name}/v_information_bits"] = pvi_bits[rows].mean()
-        values[f"{name}/v_information_bits_error"] = clustered_error(pvi_bits[rows], within)
+        values[f"{name}/v_information_bits_error"] = clustered_error(
+            pvi_bits[rows], within
+        )
         values[f"{name}/n"] = rows.sum()
     return values
 
 
 def explain(
-    cell: DifficultyCell, informed: Predictor, texts: list[str], outcome: Outcome, rows: np.ndarray, report: Report
+    cell: DifficultyCell,
+    informed: Predictor,
+    texts: list[str],
+    outcome: Outcome,
+    rows: np.ndarray,
+    report: Report,
 ) -> None:
-    """Reports how much the frequent tokens of the measured texts help to predict each class."""
+    """Reports how much the frequent tokens of the measured texts help to predict each
+    class.
+    """
     drawn = np.random.default_rng(0).permutation(len(texts))[: cell.artefacts]
     shown = [texts[place] for place in drawn]
-    headers = [f"{name}:" for name in (transformations.PREMISE, transformations.HYPOTHESIS)]
-    tokens = re.compile("|".join([*headers, r"\w+|[^\w\s]+"])).findall  # as published; headers are kept as tokens
+    headers = [
+        f"{name}:" for name in (transformations.PREMISE, transformations.HYPOTHESIS)
+    ]
+    # as published; headers are kept as tokens
+    tokens = re.compile("|".join([*headers, r"\w+|[^\w\s]+"])).findall
     frequency = Counter(token for text in shown for token in tokens(text))
     if max(frequency.values(), default=0) < FREQUENT:
         return
-    table = difficulty.token_artefacts(informed, shown, outcome.values[rows[drawn]], FREQUENT, tokens=tokens)
+    table = difficulty.token_artefacts(
+        informed, shown, outcome.values[rows[drawn]], FREQUENT, tokens=tokens
+    )
     table = table[~table["token"].isin(headers)]
     table = table.assign(label=outcome.labels[table["code"]])
     report.table(cell, "artefacts", {name: table[name].to_numpy() for name in table})
@@ -326,7 +429,9 @@ def explain(
 
 
 def follow(cell: DifficultyCell, report: Report) -> None:
-    """Reports V-information and accuracy after every epoch of one training, continued from its checkpoint."""
+    """Reports V-information and accuracy after every epoch of one training, continued
+    from its checkpoint.
+    """
     task = task_of(cell)
     family = family_of(cell)
     outcome = as_outcome(family, task.y)
@@ -354,8 +459,16 @@ def follow(cell: DifficultyCell, report: Report) -> None:
     for epoch, row in zip(curve["epoch"], shown.to_dict("records")):
         report.curve(cell, row, int(epoch))
     best = curve.loc[curve["v_information_bits"].idxmax()]
-    report.metrics(cell, {"best_epoch": best["epoch"], "best_v_information_bits": best["v_information_bits"]})
-    report.constants(cell, {"n": int(measured.sum()), "training_items": int(fitted.sum())})
+    report.metrics(
+        cell,
+        {
+            "best_epoch": best["epoch"],
+            "best_v_information_bits": best["v_information_bits"],
+        },
+    )
+    report.constants(
+        cell, {"n": int(measured.sum()), "training_items": int(fitted.sum())}
+    )
 
 
 def cost(cell: DifficultyCell) -> float:
@@ -365,10 +478,16 @@ def cost(cell: DifficultyCell) -> float:
     if cell.data in EMBEDDINGS:
         return 6.0 if crossed else 4.0
     if not is_encoder(cell.family):
-        return 0.2 + 3e-6 * words * (cell.folds * fitted if crossed else fitted + measured)
+        return 0.2 + 3e-6 * words * (
+            cell.folds * fitted if crossed else fitted + measured
+        )
     evaluations = cell.epochs if cell.study == "epochs" else 1
-    read = cell.epochs * fitted + (evaluations * measured + cell.artefacts * words) / 3.0  # a step costs 3 times
-    size = 1.0 if cell.family.startswith("small") else 200.0  # BERT-base has 216 times the weights between words
+    # a step costs 3 times
+    read = (
+        cell.epochs * fitted + (evaluations * measured + cell.artefacts * words) / 3.0
+    )
+    # BERT-base has 216 times the weights between words
+    size = 1.0 if cell.family.startswith("small") else 200.0
     return read * (2.4e-4 + 5.7e-5 * size * min(words, cell.max_length))
 
 

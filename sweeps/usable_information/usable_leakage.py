@@ -1,12 +1,15 @@
-"""Which predictors can still use information that a representation should hide? (Xu et al. 2020, section 6.4, fairness)
+"""Which predictors can still use information that a representation should hide? (Xu et
+al. 2020, section 6.4, fairness)
 
-Shannon's mutual information does not depend on the observer, but V-information does: information that is hidden from
-one family of predictors may be usable by another. There are two studies:
+Shannon's mutual information does not depend on the observer, but V-information does:
+information that is hidden from one family of predictors may be usable by another. There
+are two studies:
 
     blocks  the latent blocks of models logged by the sweep domain-partition, which must run first: the information
             about class and domain that every family can use in each block
     hiding  features of digits trained to hide their parity from one family of networks: the information that every
-            family can use about the parity, and about digit // 2, which is nearly independent of it and not hidden
+            family can use about the parity, and about digit // 2, which is nearly
+            independent of it and not hidden
 """
 
 from __future__ import annotations
@@ -29,7 +32,17 @@ from infoscope.estimators.families.networks import Network
 from infoscope.estimators.families.protocol import Family
 from infoscope.metrics.v_information.leakage import hide, usable_leakage
 from infoscope.models.domain import extract_blocks
-from infoscope.tracking import Cell, Pack, Profile, Report, Sweep, arrays, grid, load_model, runs
+from infoscope.tracking import (
+    Cell,
+    Pack,
+    Profile,
+    Report,
+    Sweep,
+    arrays,
+    grid,
+    load_model,
+    runs,
+)
 from infoscope.tracking.datasets import DataSet
 from sweeps import datasets
 from sweeps.checks import require_minimum
@@ -52,7 +65,14 @@ FAMILIES: Mapping[str, Family] = {
 ALL_BLOCKS = "all blocks"
 REPRESENTATIONS = ("mean", "draw")
 SIDE = 14  # width and height of resized MNIST images, pixels
-MINIMUM = {"items": 60, "folds": 3, "steps": 1, "adversary_steps": 1, "size": 1, "seed": 0}
+MINIMUM = {
+    "items": 60,
+    "folds": 3,
+    "steps": 1,
+    "adversary_steps": 1,
+    "size": 1,
+    "seed": 0,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,20 +148,25 @@ PROFILES = {"smoke": SMOKE, "laptop": LAPTOP, "paper": PAPER}
 
 
 def cells(profile: LeakageProfile) -> Iterator[LeakageCell]:
-    """One cell per logged model and representation, and one per hidden family and seed. source: label, "+" = space."""
+    """One cell per logged model and representation, and one per hidden family and seed.
+    source: label, "+" = space.
+    """
     studies = {"blocks": block_cells, "hiding": hiding_cells}
     for study in profile.studies:
         yield from studies[one_of("study", study, studies)](profile)
 
 
 def block_cells(profile: LeakageProfile) -> Iterator[BlocksCell]:
-    """Cells for the models of the newest version that did not diverge. Without any: a note on standard error, or
-    ValueError if there is no other study."""
+    """Cells for the models of the newest version that did not diverge. Without any: a
+    note on standard error, or ValueError if there is no other study.
+    """
     try:
         trainings = logged(profile.source.replace("+", " "))
     except LookupError as error:
         if tuple(profile.studies) == ("blocks",):
-            raise ValueError(f"the blocks come from the sweep domain-partition, but {error.args[0]}") from None
+            raise ValueError(
+                f"the blocks come from the sweep domain-partition, but {error.args[0]}"
+            ) from None
         print(f"note: there are no latent blocks: {error.args[0]}", file=sys.stderr)
         return
     for _, run in trainings.iterrows():
@@ -160,12 +185,16 @@ def block_cells(profile: LeakageProfile) -> Iterator[BlocksCell]:
 
 
 def logged(label: str | None) -> pd.DataFrame:
-    """The finished trainings with a label (None: any) of models that there are, of the newest version, not diverged.
-    LookupError if none.
+    """The finished trainings with a label (None: any) of models that there are, of the
+    newest version, not diverged. LookupError if none.
     """
     trainings = runs(domain_partition.SWEEP.name, label)
-    newest = trainings["version"] == trainings.loc[trainings["start"].idxmax(), "version"]
-    return trainings[newest & (trainings["diverged"] == 0) & trainings["model"].isin(MODELS)]
+    newest = (
+        trainings["version"] == trainings.loc[trainings["start"].idxmax(), "version"]
+    )
+    return trainings[
+        newest & (trainings["diverged"] == 0) & trainings["model"].isin(MODELS)
+    ]
 
 
 def hiding_cells(profile: LeakageProfile) -> Iterator[HidingCell]:
@@ -201,7 +230,9 @@ def check(cell: LeakageCell) -> None:
 
 
 def trial(pack: Pack, report: Report) -> None:
-    """Measures the information that every family can use in the representation of a cell."""
+    """Measures the information that every family can use in the representation of a
+    cell.
+    """
     (cell,) = pack.cells
     families = {name: FAMILIES[name] for name in cell.families}
     if cell.study == "blocks":
@@ -211,17 +242,30 @@ def trial(pack: Pack, report: Report) -> None:
     report.table(cell, "leakage", {name: leakage[name].to_numpy() for name in leakage})
     for row in leakage.itertuples():
         name = f"{row.label}/{row.block}/{row.family}"
-        report.metrics(cell, {f"{name}_bits": row.value_bits, f"{name}_bits_error": row.standard_error_bits})
+        report.metrics(
+            cell,
+            {
+                f"{name}_bits": row.value_bits,
+                f"{name}_bits_error": row.standard_error_bits,
+            },
+        )
     ceilings = leakage.groupby("label")["ceiling_bits"].first()
-    report.metrics(cell, {f"{label}/ceiling_bits": bits for label, bits in ceilings.items()})
+    report.metrics(
+        cell, {f"{label}/ceiling_bits": bits for label, bits in ceilings.items()}
+    )
     report.metrics(cell, {"n": leakage["n"].max()})
 
 
-def measure_blocks(cell: BlocksCell, families: Mapping[str, Family], device: str) -> pd.DataFrame:
-    """The usable information in every block and in all together, about class and domain of unseen items of the training
-    domains."""
+def measure_blocks(
+    cell: BlocksCell, families: Mapping[str, Family], device: str
+) -> pd.DataFrame:
+    """The usable information in every block and in all together, about class and domain
+    of unseen items of the training domains.
+    """
     run, items = source_of(cell.source)
-    inside = items["split"] == list(items["split_names"]).index(domain_partition.PARTS[0])
+    inside = items["split"] == list(items["split_names"]).index(
+        domain_partition.PARTS[0]
+    )
     rows = np.flatnonzero(inside & some_groups(items["groups"], inside, cell.items))
     model = load_model(run, domain_partition.MODEL).to(device)
     x = torch.from_numpy(items["x"][rows]).float() / 255.0
@@ -233,7 +277,9 @@ def measure_blocks(cell: BlocksCell, families: Mapping[str, Family], device: str
         blocks[ALL_BLOCKS] = np.concatenate(list(blocks.values()), axis=1)
     labels = {"class": items["y"][rows], "domain": items["d"][rows]}
     groups = items["groups"][rows]
-    return usable_leakage(blocks, labels, families, cell.folds, groups, generator=np.random.default_rng(0))
+    return usable_leakage(
+        blocks, labels, families, cell.folds, groups, generator=np.random.default_rng(0)
+    )
 
 
 @functools.lru_cache(maxsize=1)
@@ -248,7 +294,9 @@ def data_sets(cell: LeakageCell) -> tuple[DataSet, ...]:
     """The logged items of a training, or all digits, from which some are drawn."""
     if cell.study == "blocks":
         source = "logged by a training of domain-partition"
-        return (DataSet(cell.data, source, lambda: source_of(cell.source)[1], "evaluation"),)
+        return (
+            DataSet(cell.data, source, lambda: source_of(cell.source)[1], "evaluation"),
+        )
     return (datasets.items(cell.data, getattr(data, cell.data), synthetic=False),)
 
 
@@ -259,8 +307,12 @@ def some_groups(groups: np.ndarray, inside: np.ndarray, count: int) -> np.ndarra
     return np.isin(groups, shuffled[: max(1, round(share * len(shuffled)))])
 
 
-def measure_hidden(cell: HidingCell, families: Mapping[str, Family], report: Report) -> pd.DataFrame:
-    """The usable information in features that are trained on one half of the digits, measured on the other half."""
+def measure_hidden(
+    cell: HidingCell, families: Mapping[str, Family], report: Report
+) -> pd.DataFrame:
+    """The usable information in features that are trained on one half of the digits,
+    measured on the other half.
+    """
     x, digit = pixels(cell.data, cell.items, cell.seed)
     parity = digit % 2
     fitted = draws(cell.seed, "halves").permutation(len(x)) < len(x) // 2
@@ -274,27 +326,44 @@ def measure_hidden(cell: HidingCell, families: Mapping[str, Family], report: Rep
         adversary_steps=cell.adversary_steps,
         generator=stream(cell.seed, f"hiding from {cell.against}"),
     )
-    costs = {"reconstruction_mse": hidden.reconstruction, "adversary_log_loss_nats": hidden.adversary_log_loss}
+    costs = {
+        "reconstruction_mse": hidden.reconstruction,
+        "adversary_log_loss_nats": hidden.adversary_log_loss,
+    }
     report.metrics(cell, costs)
     report.progress(0.3)
     features = {"features": hidden.encode(x[~fitted])}
     labels = {"hidden": parity[~fitted], "kept": digit[~fitted] // 2}
-    return usable_leakage(features, labels, families, cell.folds, generator=np.random.default_rng(cell.seed))
+    return usable_leakage(
+        features,
+        labels,
+        families,
+        cell.folds,
+        generator=np.random.default_rng(cell.seed),
+    )
 
 
 def pixels(name: str, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """At most `count` digits, drawn by the seed: pixels [n, d] in [0, 1] and digits [n]."""
+    """At most `count` digits, drawn by the seed: pixels [n, d] in [0, 1] and digits
+    [n].
+    """
     pool = data.digits() if name == "digits" else data.mnist()
     images = pool.images if name == "digits" else pool.resized(SIDE, SIDE)
     rows = draws(seed, "digits").permutation(len(images))[:count]
-    return images[rows].reshape(len(rows), -1).numpy() / 255.0, pool.labels[rows].numpy()
+    return images[rows].reshape(len(rows), -1).numpy() / 255.0, pool.labels[
+        rows
+    ].numpy()
 
 
 def cost(cell: LeakageCell) -> float:
     """Approximate seconds on one core: networks by items and folds, for two labels."""
     networks = sum(name in NETWORKS for name in cell.families)
     blocks = 5 if cell.study == "blocks" else 1
-    hiding = 0.0 if cell.study == "blocks" else cell.steps * (1.5e-3 + 6e-4 * cell.adversary_steps)
+    hiding = (
+        0.0
+        if cell.study == "blocks"
+        else cell.steps * (1.5e-3 + 6e-4 * cell.adversary_steps)
+    )
     return blocks * (networks + 0.3) * cell.folds * cell.items * 4e-4 + hiding
 
 

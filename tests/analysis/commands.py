@@ -1,4 +1,6 @@
-"""What a command on a person's own file leaves in the working folder, or that it leaves nothing."""
+"""What a command on a person's own file leaves in the working folder, or that it leaves
+nothing.
+"""
 
 from pathlib import Path
 
@@ -9,7 +11,9 @@ from infoscope.tracking.store import Store
 
 
 def written(stem, *ends):
-    """The table of the only report whose name begins so; files with these endings are beside it."""
+    """The table of the only report whose name begins so; files with these endings are
+    beside it.
+    """
     for end in (".csv", *ends):
         (path,) = Path("runs/tables").glob(f"{stem}-????????{end}")
         assert path.stat().st_size > 100, end

@@ -1,4 +1,6 @@
-"""The command on a person's own code: a verdict, a map, a page and one run; or a sentence and nothing."""
+"""The command on a person's own code: a verdict, a map, a page and one run; or a
+sentence and nothing.
+"""
 
 import numpy as np
 import pandas as pd
@@ -17,7 +19,9 @@ def here(empty_folder):
     rng = np.random.default_rng(0)
     shape = rng.integers(0, 3, N)
     weight = rng.normal(70, 10, N)
-    frame = pd.DataFrame({"PC 1": shape + 0.1 * rng.normal(size=N), "PC 2": weight + rng.normal(size=N)})
+    frame = pd.DataFrame(
+        {"PC 1": shape + 0.1 * rng.normal(size=N), "PC 2": weight + rng.normal(size=N)}
+    )
     frame["body weight (kg)"] = weight.round(1)
     frame["shape"] = np.array(["disc", "heart", "square"])[shape]
     frame["same"] = 1
@@ -34,8 +38,14 @@ def test_a_verdict_a_table_a_map_a_page_and_one_run(here, capsys):
     )
     assert "as numbers in 10 parts" in printed
     assert "as 3 categories" in printed
-    assert printed.index("as 3 categories") < printed.index("\nScores:") < printed.index("DCI completeness")
-    figures = written("disentangle-codes", ".png", ".pdf", ".html").set_index(["what", "factor", "column"])
+    assert (
+        printed.index("as 3 categories")
+        < printed.index("\nScores:")
+        < printed.index("DCI completeness")
+    )
+    figures = written("disentangle-codes", ".png", ".pdf", ".html").set_index(
+        ["what", "factor", "column"]
+    )
     run = recorded("disentangle")
     assert run.data.params["factors"] == "shape,body weight (kg)"
     assert figures.loc[("share of H", "shape", "PC 1"), "low"] > 0.9
@@ -46,11 +56,22 @@ def test_a_verdict_a_table_a_map_a_page_and_one_run(here, capsys):
 
 def test_a_column_of_categories_is_one_column(here, capsys):
     frame = pd.read_csv("codes.csv")
-    frame["code"] = frame["shape"].map({"disc": 2, "heart": 0, "square": 1})  # not in the order of the shapes
+    # not in the order of the shapes
+    frame["code"] = frame["shape"].map({"disc": 2, "heart": 0, "square": 1})
     frame.to_csv("categories.csv", index=False)
-    words = ["--data", "categories.csv", "--x", "code,PC 2", "--factors", "shape,body weight (kg)"]
+    words = [
+        "--data",
+        "categories.csv",
+        "--x",
+        "code,PC 2",
+        "--factors",
+        "shape,body weight (kg)",
+    ]
     assert run_command(disentangle.COMMAND, [*words, "--discrete", "code"]) == 0
-    assert "shape wholly in code (100 %) and body weight (kg) mostly in PC 2" in capsys.readouterr().out.splitlines()[0]
+    assert (
+        "shape wholly in code (100 %) and body weight (kg) mostly in PC 2"
+        in capsys.readouterr().out.splitlines()[0]
+    )
 
 
 @pytest.mark.parametrize(
@@ -75,4 +96,6 @@ def test_factors_are_classes_or_numbers(values, kind):
     ],
 )
 def test_bad_input_writes_nothing(here, capsys, words, argument):
-    assert_refused(disentangle.COMMAND, ["--data", "codes.csv", *words], argument, capsys)
+    assert_refused(
+        disentangle.COMMAND, ["--data", "codes.csv", *words], argument, capsys
+    )

@@ -1,5 +1,5 @@
-"""The pages of docs/results on made-up runs: what is there is shown, what is not is said, what comes from a store is no
-markup.
+"""The pages of docs/results on made-up runs: what is there is shown, what is not is
+said, what comes from a store is no markup.
 """
 
 import dataclasses
@@ -26,27 +26,42 @@ LAW = RUN | {
 
 def asked(law, method, sets, profile="laptop"):
     """A run of the exam of which all but one interval hold the truth."""
-    counts = {"sets": sets, "answered": sets, "intervals": sets, "covering_intervals": sets - 1}
+    counts = {
+        "sets": sets,
+        "answered": sets,
+        "intervals": sets,
+        "covering_intervals": sets - 1,
+    }
     return LAW | counts | {"law": law, "method": method, "profile": profile}
 
 
 @pytest.fixture
 def store(made_up, monkeypatch, tmp_path, sketched):
-    """Runs of table 3 under two profiles, and of the exam, of which one was asked again with more data sets."""
+    """Runs of table 3 under two profiles, and of the exam, of which one was asked again
+    with more data sets.
+    """
     monkeypatch.chdir(tmp_path)
     cells = crossed(domain="text", bound=["dv", "js"], seed=[0, 1])
-    laws = [asked("a<b>|c", "ksg", 4), asked("a<b>|c", "ksg", 1, "laptop sets=1"), asked("b", "gcmi", 4)]
+    laws = [
+        asked("a<b>|c", "ksg", 4),
+        asked("a<b>|c", "ksg", 1, "laptop sets=1"),
+        asked("b", "gcmi", 4),
+    ]
     laws.append(asked("c", "mine:half", 4))
     runs_of_sweep = {
         "estimator-choice": made_up(cells).assign(profile="laptop; smoke"),
         "known-laws": pd.DataFrame(laws),
-        "nuisance": made_up([dict(domain="text", bound="dv", seed=0)]).assign(profile="smoke"),
+        "nuisance": made_up([dict(domain="text", bound="dv", seed=0)]).assign(
+            profile="smoke"
+        ),
     }
 
     def runs(experiment, profile=None):
         selected = runs_of_sweep.get(experiment, pd.DataFrame({"profile": []}))
         if profile is not None:
-            selected = selected[[profile in labels.split("; ") for labels in selected["profile"]]]
+            selected = selected[
+                [profile in labels.split("; ") for labels in selected["profile"]]
+            ]
         if selected.empty:
             raise LookupError(f"no finished runs of {experiment!r}")
         return selected
@@ -59,7 +74,8 @@ def store(made_up, monkeypatch, tmp_path, sketched):
 def test_what_was_run_has_a_page_and_what_was_not_is_said(store):
     assert run_command(docs_results.COMMAND, []) == 0
     written = {path.name for path in store.glob("*.md")}
-    assert written == {"index.md", "estimator-choice.md", "known-laws.md"}  # smoke only tries things
+    # smoke only tries things
+    assert written == {"index.md", "estimator-choice.md", "known-laws.md"}
     page = (store / "estimator-choice.md").read_text()
     title, finding, *_ = page.split("\n\n")
     assert title.startswith("# Table 3")
@@ -77,17 +93,29 @@ def test_what_was_run_has_a_page_and_what_was_not_is_said(store):
 
 def row_of(store):
     """The cells of an analysis' row in the list of all pages."""
-    row = next(line for line in (store / "index.md").read_text().splitlines() if "](estimator-choice.md) |" in line)
+    row = next(
+        line
+        for line in (store / "index.md").read_text().splitlines()
+        if "](estimator-choice.md) |" in line
+    )
     return row.strip("| ").split(" | ")
 
 
-@pytest.mark.parametrize("done, cells, told", [(2, 5, [2, 5]), (5, 5, []), (2, None, [2])])
-def test_a_full_setting_of_which_cells_are_missing_is_not_said_to_be_run(store, monkeypatch, done, cells, told):
+@pytest.mark.parametrize(
+    "done, cells, told", [(2, 5, [2, 5]), (5, 5, []), (2, None, [2])]
+)
+def test_a_full_setting_of_which_cells_are_missing_is_not_said_to_be_run(
+    store, monkeypatch, done, cells, told
+):
     """Nor is a folder of this machine, which the note may name."""
     runs = report.runs
-    state = Status("estimator-choice", {"done": done}, cells, 0, 0, "/home/me/data is gone")
+    state = Status(
+        "estimator-choice", {"done": done}, cells, 0, 0, "/home/me/data is gone"
+    )
     for module in (report, docs_results):
-        monkeypatch.setattr(module, "runs", lambda *words: runs(words[0]).assign(profile="paper"))
+        monkeypatch.setattr(
+            module, "runs", lambda *words: runs(words[0]).assign(profile="paper")
+        )
     monkeypatch.setattr(docs_results, "status", lambda names, profile: [state])
     run_command(docs_results.COMMAND, ["estimator-choice"])
     page = (store / "estimator-choice.md").read_text()
@@ -95,7 +123,8 @@ def test_a_full_setting_of_which_cells_are_missing_is_not_said_to_be_run(store, 
     assert "/home/me" not in page
     said = re.findall(rf"\*\*{docs_results.IN_PART}(.*?)\*\*", page)
     assert [numbers(one) for one in said] == ([told] if told else [])
-    run_command(docs_results.COMMAND, ["nuisance"])  # the list is written of the pages that are there
+    # the list is written of the pages that are there
+    run_command(docs_results.COMMAND, ["nuisance"])
     assert row_of(store)[2] == (f"paper, {said[0]}" if told else "paper")
 
 
@@ -105,7 +134,10 @@ def test_items_of_the_data_stay_out_of_pages(store, monkeypatch):
     def quoting(module, profile):
         original = section(module, profile)
         replace = dataclasses.replace
-        pictures = [replace(one, result=replace(one.result, quotes=True)) for one in original.pictures]
+        pictures = [
+            replace(one, result=replace(one.result, quotes=True))
+            for one in original.pictures
+        ]
         return replace(original, pictures=pictures)
 
     monkeypatch.setattr(docs_results, "section", quoting)
@@ -124,18 +156,24 @@ def test_a_long_table_is_a_file_beside_the_page(store, monkeypatch):
     rows = pd.read_csv(store / name, comment="#")
     assert rows["law"].tolist() == ["a<b>|c", "b", "c"]
     assert rows["answered"].tolist() == [4, 4, 4]
-    assert rows["squared_error"].tolist() == pytest.approx([0.02 / math.log(2) ** 2] * 3)
+    assert rows["squared_error"].tolist() == pytest.approx(
+        [0.02 / math.log(2) ** 2] * 3
+    )
 
 
 def test_pages_of_other_stores_stay(store):
     store.mkdir(parents=True)
     (store / "toy-model.md").write_text(f"{docs_results.HEADING}paper\n")
     run_command(docs_results.COMMAND, ["known-laws"])
-    assert re.search(r"\]\(toy-model.md\) \| - \| paper \|", (store / "index.md").read_text())
+    assert re.search(
+        r"\]\(toy-model.md\) \| - \| paper \|", (store / "index.md").read_text()
+    )
 
 
 def test_a_page_of_more_cells_stays(store, monkeypatch, capsys):
-    """As after `make sweep-NAME SET=...` in a new working copy: the command that adds the published cells is named."""
+    """As after `make sweep-NAME SET=...` in a new working copy: the command that adds
+    the published cells is named.
+    """
     assert run_command(docs_results.COMMAND, ["estimator-choice"]) == 0
     before = {path: path.read_bytes() for path in store.glob("estimator-choice*")}
     runs = report.runs
@@ -156,6 +194,9 @@ def test_an_unknown_name_writes_nothing(store):
 
 
 def test_text_of_a_store_is_no_markup(store):
-    assert docs_results.escaped("a|b <script> [x](y) `c_d` e_f") == "a\\|b &lt;script&gt; \\[x](y) `c_d` e\\_f"
+    assert (
+        docs_results.escaped("a|b <script> [x](y) `c_d` e_f")
+        == "a\\|b &lt;script&gt; \\[x](y) `c_d` e\\_f"
+    )
     run_command(docs_results.COMMAND, ["known-laws"])
     assert "a&lt;b&gt;\\|c" in (store / "known-laws.md").read_text()

@@ -1,4 +1,6 @@
-"""Every command on a person's own file with hostile names of columns: figure, page, table and run are all there."""
+"""Every command on a person's own file with hostile names of columns: figure, page,
+table and run are all there.
+"""
 
 import csv
 from pathlib import Path
@@ -40,11 +42,24 @@ def table(empty_folder):
 
 
 COMMANDS = {
-    "measure": (measure.COMMAND, ["--y", "$y_", "--groups", "/site//", "--methods", "ksg"]),
+    "measure": (
+        measure.COMMAND,
+        ["--y", "$y_", "--groups", "/site//", "--methods", "ksg"],
+    ),
     "screen": (screen.COMMAND, ["--target", "$y_"]),
     "represent": (
         represent.COMMAND,
-        ["--x", "$*,a//b,/x,..,item #3", "--each", "--targets", "$y_", "--domain", "/site//", "--rows", "100"],
+        [
+            "--x",
+            "$*,a//b,/x,..,item #3",
+            "--each",
+            "--targets",
+            "$y_",
+            "--domain",
+            "/site//",
+            "--rows",
+            "100",
+        ],
     ),
 }
 
@@ -59,7 +74,13 @@ def test_a_command_ends_with_figure_page_table_and_run(table, capsys, task):
     for sign in printed:
         assert sign.isprintable() or sign in "\n\r"
     tables = Path("runs/tables")
-    assert {path.suffix for path in tables.iterdir()} == {".csv", ".tex", ".png", ".pdf", ".html"}
+    assert {path.suffix for path in tables.iterdir()} == {
+        ".csv",
+        ".tex",
+        ".png",
+        ".pdf",
+        ".html",
+    }
     assert recorded(task).data.metrics
     for path in tables.glob("*.html"):
         assert "<script>alert" not in path.read_text()

@@ -1,4 +1,6 @@
-"""The command that finds wrong labels in a person's own files: what it reads, writes and refuses."""
+"""The command that finds wrong labels in a person's own files: what it reads, writes
+and refuses.
+"""
 
 import json
 from pathlib import Path
@@ -14,24 +16,42 @@ from infoscope.errors import InfoscopeError
 from tests.analysis.commands import recorded, written
 
 N = 240
-WORDS = {"bill": ("invoice", "refund", "card", "vat"), "bug": ("crash", "error", "screen", "slow")}
+WORDS = {
+    "bill": ("invoice", "refund", "card", "vat"),
+    "bug": ("crash", "error", "screen", "slow"),
+}
 COMMON = ("please", "help", "now", "today", "the", "my")
 
 
 @pytest.fixture
 def here(empty_folder):
-    """Tickets of two classes, 12 of them with the other label, with two empty texts, and files of probabilities."""
+    """Tickets of two classes, 12 of them with the other label, with two empty texts,
+    and files of probabilities.
+    """
     rng = np.random.default_rng(0)
     truth = rng.choice(list(WORDS), N)
-    texts = [" ".join([*rng.choice(COMMON, 4), *rng.choice(WORDS[label], rng.integers(1, 4))]) for label in truth]
+    texts = [
+        " ".join(
+            [*rng.choice(COMMON, 4), *rng.choice(WORDS[label], rng.integers(1, 4))]
+        )
+        for label in truth
+    ]
     noisy = truth.copy()
     noisy[:12] = np.where(truth[:12] == "bug", "bill", "bug")
     texts[30:32] = ["", "NULL"]
-    frame = pd.DataFrame({"text": texts, "queue": noisy, "size": (truth == "bug") + 0.1 * rng.normal(size=N)})
+    frame = pd.DataFrame(
+        {
+            "text": texts,
+            "queue": noisy,
+            "size": (truth == "bug") + 0.1 * rng.normal(size=N),
+        }
+    )
     frame.assign(author=np.arange(N) // 2).to_csv("tickets.csv", index=False)
     q = np.where(truth[:, None] == ["bill", "bug"], 0.98, 0.02)
     np.savez("p.npz", probabilities=q, classes=["bill", "bug"], fold=np.arange(N) % 4)
-    pd.DataFrame(q, columns=["bill", "bug"]).assign(queue=noisy).to_csv("p.csv", index=False)
+    pd.DataFrame(q, columns=["bill", "bug"]).assign(queue=noisy).to_csv(
+        "p.csv", index=False
+    )
     lines = [{"label": label, "text": text, "options": dict(zip(("bill", "bug"), np.log(row)))}
              for label, text, row in zip(noisy, texts, q)]  # fmt: skip
     Path("p.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n")
@@ -73,7 +93,9 @@ def test_a_table_of_suspects_a_figure_a_page_and_one_run(here, capsys):
 )
 def test_every_input_finds_the_wrong_labels(here, words, monkeypatch):
     reports = []
-    monkeypatch.setattr(labels, "conclude_report", lambda *arguments: reports.append(arguments[3]))
+    monkeypatch.setattr(
+        labels, "conclude_report", lambda *arguments: reports.append(arguments[3])
+    )
     assert run(*words) == 0
     (report,) = reports
     assert report.wrong.low <= 12 <= report.wrong.high
@@ -85,14 +107,23 @@ REFUSED = {
     "no target": (["--data", "tickets.csv"], "TARGET must name"),
     "unknown": ([*COLUMNS, "--x", "txt"], "did you mean text"),
     "target in x": ([*COLUMNS, "--x", "text,queue"], "X must name"),
-    "no column without": ([*COLUMNS, "--x", "text", "--without", "hypothesis"], "without must name"),
+    "no column without": (
+        [*COLUMNS, "--x", "text", "--without", "hypothesis"],
+        "without must name",
+    ),
     "no labels": (["--probabilities", "p.npz"], "TARGET must name"),
     "short": (
         ["--data", "p.csv", "--target", "queue", "--probabilities", "short.npz"],
         "PROBABILITIES must have a row",
     ),
-    "no options": (["--probabilities", "bad.jsonl"], "bad.jsonl, line 1, must be a JSON object"),
-    "other options": (["--probabilities", "other.jsonl"], "line 2, must be a JSON object"),
+    "no options": (
+        ["--probabilities", "bad.jsonl"],
+        "bad.jsonl, line 1, must be a JSON object",
+    ),
+    "other options": (
+        ["--probabilities", "other.jsonl"],
+        "line 2, must be a JSON object",
+    ),
     "no json": (["--probabilities", "damaged.jsonl"], "line 1, must be a JSON object"),
     "empty": (["--probabilities", "empty.jsonl"], "must have lines"),
 }
@@ -116,7 +147,9 @@ def test_bad_input_is_one_sentence(here, name, capsys):
 
 
 def test_categories_and_arrays_are_columns(here):
-    labelled = read_labels(here / "tickets.csv", ["author", "size"], "queue", discrete=["author"])
+    labelled = read_labels(
+        here / "tickets.csv", ["author", "size"], "queue", discrete=["author"]
+    )
     assert labelled.x.select_dtypes("number").columns.tolist() == ["size"]
     assert labelled.n == N
     assert labelled.texts[0] == "0"
@@ -130,17 +163,30 @@ def test_a_folder_of_an_encoder(here, monkeypatch):
     transformers = pytest.importorskip("transformers", reason="the extra `torch`")
     vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *WORDS["bug"]]
     (here / "vocab.txt").write_text("\n".join(vocabulary))
-    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8}
+    sizes = {
+        "hidden_size": 8,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 1,
+        "intermediate_size": 8,
+    }
     config = transformers.BertConfig(vocab_size=len(vocabulary), **sizes)
     transformers.BertModel(config).save_pretrained(here / "model")
-    transformers.BertTokenizerFast(str(here / "vocab.txt")).save_pretrained(here / "model")
+    transformers.BertTokenizerFast(str(here / "vocab.txt")).save_pretrained(
+        here / "model"
+    )
     model, tokenizer = labels.encoder(str(here / "model"))
     assert model.config.hidden_size == 8
     assert tokenizer("crash")["input_ids"]
 
 
 @pytest.mark.parametrize(
-    "column, heading", [(None, "row"), ("T{}", "ticket"), ("a" * 50 + "{}", "row"), ("T{}, unless 3", "row")]
+    "column, heading",
+    [
+        (None, "row"),
+        ("T{}", "ticket"),
+        ("a" * 50 + "{}", "row"),
+        ("T{}, unless 3", "row"),
+    ],
 )
 def test_a_column_without_repeats_names_the_items(here, column, heading):
     """A short one; else rows are counted from 1."""

@@ -1,4 +1,6 @@
-"""The command on a person's own data: a table, a figure and one run in MLflow, or a sentence and nothing written."""
+"""The command on a person's own data: a table, a figure and one run in MLflow, or a
+sentence and nothing written.
+"""
 
 import math
 import os
@@ -28,7 +30,9 @@ REPOSITORY = Path(__file__).parents[2]
 def here(empty_folder):
     rng = np.random.default_rng(0)
     x = rng.normal(size=(200, 2))
-    frame = pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "y": 0.8 * x[:, 0] + 0.6 * rng.normal(size=200)})
+    frame = pd.DataFrame(
+        {"a": x[:, 0], "b": x[:, 1], "y": 0.8 * x[:, 0] + 0.6 * rng.normal(size=200)}
+    )
     frame["label"] = np.where(frame["y"] > 0, "high", "low")
     frame["age"] = 0.7 * frame["y"] + 0.3 * x[:, 1] + rng.normal(size=200)
     frame.assign(flat=1.5).to_csv("own.csv", index=False)
@@ -36,12 +40,23 @@ def here(empty_folder):
 
 
 def test_a_table_a_figure_and_one_run(here, capsys):
-    words = ["--data", "own.csv", "--x", "a,b", "--y", "y", "--methods", "ksg,ksg-2,nsb"]
+    words = [
+        "--data",
+        "own.csv",
+        "--x",
+        "a,b",
+        "--y",
+        "y",
+        "--methods",
+        "ksg,ksg-2,nsb",
+    ]
     assert run_command(measure.COMMAND, words) == 0
     first, second, *_ = capsys.readouterr().out.splitlines()
     assert " bits (95 %: " in first
     assert second.startswith("Grade ")
-    figures = written("measure-own", ".tex", ".png", ".pdf", ".html").set_index("method")
+    figures = written("measure-own", ".tex", ".png", ".pdf", ".html").set_index(
+        "method"
+    )
     run = recorded("measure")
     metrics = run.data.metrics
     assert run.data.params["n"] == "200"
@@ -67,11 +82,19 @@ def test_a_table_a_figure_and_one_run(here, capsys):
     ],
     ids=["none", "clear", "series"],
 )
-def test_the_answer_begins_with_what_was_found(here, capsys, correlation, sorted_rows, first, second):
+def test_the_answer_begins_with_what_was_found(
+    here, capsys, correlation, sorted_rows, first, second
+):
     x, y = normal_pair(900, correlation, seed=2)
     order = np.argsort(x + y) if sorted_rows else np.arange(900)
     pd.DataFrame({"x": x[order], "y": y[order]}).to_csv("pair.csv", index=False)
-    assert run_command(measure.COMMAND, ["--data", "pair.csv", "--x", "x", "--y", "y", "--methods", "gcmi"]) == 0
+    assert (
+        run_command(
+            measure.COMMAND,
+            ["--data", "pair.csv", "--x", "x", "--y", "y", "--methods", "gcmi"],
+        )
+        == 0
+    )
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith(first)
     assert lines[1].startswith(second)
@@ -92,14 +115,20 @@ def test_given_conditions_both_readings_are_printed_and_recorded(here, capsys):
     assert run.data.params["given"] == "age,label"
     conditional = figures.loc["reading given age and label"]
     assert run.data.metrics["bits"] == pytest.approx(conditional["bits"])
-    assert run.data.metrics["without conditions/bits"] == pytest.approx(figures.loc["reading", "bits"])
+    assert run.data.metrics["without conditions/bits"] == pytest.approx(
+        figures.loc["reading", "bits"]
+    )
     data = read(Path("own.csv"), ["a"], ["y"], given=["age", "label"])
-    expected = estimate(data.x, data.y, given=data.given, generator=np.random.default_rng(0)).bits
+    expected = estimate(
+        data.x, data.y, given=data.given, generator=np.random.default_rng(0)
+    ).bits
     assert conditional["low_bits"] == pytest.approx(expected.low)
     assert conditional["high_bits"] == pytest.approx(expected.high)
 
 
-READING = Reading(0.2, 0.03, "bits", 300, interval=(0.15, 0.26), p_value=1e-6, grade="A")
+READING = Reading(
+    0.2, 0.03, "bits", 300, interval=(0.15, 0.26), p_value=1e-6, grade="A"
+)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +143,10 @@ READING = Reading(0.2, 0.03, "bits", 300, interval=(0.15, 0.26), p_value=1e-6, g
 def test_what_the_conditions_explain(interval, sentence):
     plain = replace(READING, interval=interval, value=sum(interval) / 2)
     lines = measure.answers_given(READING, plain, "dose and pain", ["age"])
-    assert lines[0] == "0.20 bits (95 %: 0.15 to 0.26) are shared by dose and pain given age (n = 300)."
+    assert (
+        lines[0]
+        == "0.20 bits (95 %: 0.15 to 0.26) are shared by dose and pain given age (n = 300)."
+    )
     assert lines[2].endswith(f"grade A.{sentence}")
 
 
@@ -127,16 +159,31 @@ def test_nothing_is_measured_that_cannot_be_kept(here, capsys, monkeypatch):
 def test_two_questions_have_tables_of_their_own(here):
     (here / "other").mkdir()
     shutil.copy("own.csv", "other/own.csv")
-    asked = [("own.csv", "a"), ("own.csv", "b"), ("other/own.csv", "a"), ("./own.csv", "a")]
+    asked = [
+        ("own.csv", "a"),
+        ("own.csv", "b"),
+        ("other/own.csv", "a"),
+        ("./own.csv", "a"),
+    ]
     for data, x in asked:
-        assert run_command(measure.COMMAND, ["--data", data, "--x", x, "--y", "y", "--methods", "gcmi"]) == 0
-    assert len({*(here / "runs" / "tables").glob("measure-own-*.csv")}) == 3  # the last asks what the first asked
+        assert (
+            run_command(
+                measure.COMMAND,
+                ["--data", data, "--x", x, "--y", "y", "--methods", "gcmi"],
+            )
+            == 0
+        )
+    # the last asks what the first asked
+    assert len({*(here / "runs" / "tables").glob("measure-own-*.csv")}) == 3
 
 
 def test_a_critic_is_drawn_with_its_training(here):
     data = read(Path("own.csv"), ["a"], ["y"])
     pairs = as_pairs(data.x, data.y)
-    chosen = [measure.as_method("dv", {"steps": 20, "width": 8, "folds": 2}), measure.as_method("ksg")]
+    chosen = [
+        measure.as_method("dv", {"steps": 20, "width": 8, "folds": 2}),
+        measure.as_method("ksg"),
+    ]
     answers = measure.measured(pairs, chosen, 0)
     result = measure.table(answers, data, pairs, "own.csv")
     assert result.text["95 % interval"].str.contains(" to ").all()
@@ -156,7 +203,12 @@ def test_a_critic_is_drawn_with_its_training(here):
     ],
 )
 def test_bad_input_writes_nothing(here, capsys, words, argument):
-    assert_refused(measure.COMMAND, ["--data", "own.csv", *words], f"error: {argument} must", capsys)
+    assert_refused(
+        measure.COMMAND,
+        ["--data", "own.csv", *words],
+        f"error: {argument} must",
+        capsys,
+    )
 
 
 def test_a_wrong_column_is_answered_before_what_takes_seconds_to_import(tmp_path):
@@ -167,6 +219,13 @@ code = main(["measure", "--data", "a.csv", "--y", "c"])
 print(code, sorted({"torch", "mlflow", "sklearn", "ray", "scipy.stats"} & set(sys.modules)))"""
     command = [sys.executable, "-c", script]
     environment = os.environ | {"PYTHONPATH": str(REPOSITORY)}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert done.stdout == "2 []\n"
     assert "'c'" in done.stderr

@@ -1,4 +1,6 @@
-"""A logged reader becomes the packaged one; anything else is refused and nothing is written."""
+"""A logged reader becomes the packaged one; anything else is refused and nothing is
+written.
+"""
 
 import numpy as np
 import torch
@@ -17,12 +19,16 @@ def test_the_packaged_reader_is_that_of_the_run(tmp_path, monkeypatch):
     monkeypatch.setattr(result, "__file__", str(tmp_path / "result.py"))
     message = packaged_reader.package("run")
     row = simulated_sets(sets=1).figures[0]
-    assert reader.load(tmp_path / result.PACKAGED).read(row, "numbers") == of.read(row, "numbers")
+    assert reader.load(tmp_path / result.PACKAGED).read(row, "numbers") == of.read(
+        row, "numbers"
+    )
     assert f"version {of.card['version']}, 200 simulated data sets" in message
 
 
 def test_other_models_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(packaged_reader, "load_model", lambda run: torch.nn.Linear(1, 1))
+    monkeypatch.setattr(
+        packaged_reader, "load_model", lambda run: torch.nn.Linear(1, 1)
+    )
     monkeypatch.setattr(result, "__file__", str(tmp_path / "result.py"))
     with refused("RUN", "type"):
         packaged_reader.package("run")

@@ -1,4 +1,6 @@
-"""The report on made-up runs: everything that is there is on it, what is not is said, and markup is escaped."""
+"""The report on made-up runs: everything that is there is on it, what is not is said,
+and markup is escaped.
+"""
 
 import base64
 import math
@@ -30,23 +32,39 @@ class Tags(HTMLParser):
         self.seen.append((tag, dict(attrs)))
 
     def of(self, tag, attribute):
-        return [attributes[attribute] for name, attributes in self.seen if name == tag and attribute in attributes]
+        return [
+            attributes[attribute]
+            for name, attributes in self.seen
+            if name == tag and attribute in attributes
+        ]
 
 
 @pytest.fixture
 def store(made_up, monkeypatch, tmp_path, sketched):
-    """A record with made-up runs of two sweeps, in an empty folder; gives what was attached."""
+    """A record with made-up runs of two sweeps, in an empty folder; gives what was
+    attached.
+    """
     monkeypatch.chdir(tmp_path)
     table_3 = crossed(
-        domain=["gaussian", "text"], bound=["dv", "smile-inf"], seed=[0, 1, 2], schedule_bits=[[2.0, 10.0]]
+        domain=["gaussian", "text"],
+        bound=["dv", "smile-inf"],
+        seed=[0, 1, 2],
+        schedule_bits=[[2.0, 10.0]],
     )
-    common = dict(domain="images", bound="dv", sources=1, schedule_bits=[[1.0]], steps=20_000)
+    common = dict(
+        domain="images", bound="dv", sources=1, schedule_bits=[[1.0]], steps=20_000
+    )
     table_4 = crossed(**common, size=[10, 100], seed=[0, 1, 2])
-    known = {"estimator-choice": made_up(table_3), "representation-dimension": made_up(table_4)}
+    known = {
+        "estimator-choice": made_up(table_3),
+        "representation-dimension": made_up(table_4),
+    }
 
     def runs(experiment, profile=None):
         if experiment not in known or profile not in (None, "laptop"):
-            raise LookupError(f"no finished runs of {experiment!r} under profile {profile!r}")
+            raise LookupError(
+                f"no finished runs of {experiment!r} under profile {profile!r}"
+            )
         return known[experiment]
 
     attached = []
@@ -78,9 +96,13 @@ def test_the_page_has_every_table_picture_claim_and_gap(store, capsys):
     images = tags.of("img", "src")
     assert len(images) == sum(result.draw is not None for result in results) == 3
     for source in images:
-        assert base64.b64decode(source.removeprefix("data:image/png;base64,")).startswith(b"\x89PNG")
+        assert base64.b64decode(
+            source.removeprefix("data:image/png;base64,")
+        ).startswith(b"\x89PNG")
     assert text.count("<tbody>") == 1 + len(results)
-    assert text.count('class="verdict ') == sum(len(result.claims) for result in results)
+    assert text.count('class="verdict ') == sum(
+        len(result.claims) for result in results
+    )
     shown = tags.of("section", "id")
     known = {report.name_of(module) for module in report.ORDER}
     assert shown == ["estimator-choice", "representation-dimension"]
@@ -95,7 +117,9 @@ def test_the_page_has_every_table_picture_claim_and_gap(store, capsys):
 def invocation(monkeypatch):
     """Every experiment is number 7, its newest invocation all."""
     info = SimpleNamespace(experiment_id="7", run_id="all")
-    monkeypatch.setattr(report, "parents", lambda experiment, profile=None: [SimpleNamespace(info=info)])
+    monkeypatch.setattr(
+        report, "parents", lambda experiment, profile=None: [SimpleNamespace(info=info)]
+    )
 
 
 def test_sections_link_to_their_runs(store, invocation, capsys, monkeypatch):
@@ -110,7 +134,8 @@ def test_sections_link_to_their_runs(store, invocation, capsys, monkeypatch):
 def test_what_comes_from_the_store_is_escaped(store, capsys):
     runs = store[0]["estimator-choice"]
     store[0]["estimator-choice"] = runs.assign(
-        pool="<script>alert(1)</script>", tags=[{"infoscope.code": "<img src=x onerror=alert(2)>"}] * len(runs)
+        pool="<script>alert(1)</script>",
+        tags=[{"infoscope.code": "<img src=x onerror=alert(2)>"}] * len(runs),
     )
     text, _ = written(capsys)
     assert text.count("<script") == 1
@@ -124,7 +149,11 @@ def test_one_broken_analysis_leaves_the_others(store, capsys, monkeypatch, error
     def broken(runs, arguments):
         raise error
 
-    monkeypatch.setattr(representation_dimension, "ANALYSIS", Analysis("representation-dimension", broken))
+    monkeypatch.setattr(
+        representation_dimension,
+        "ANALYSIS",
+        Analysis("representation-dimension", broken),
+    )
     text, errors = written(capsys, status=1)
     assert error.args[0] in text
     assert text.count("<img ") == 2
@@ -132,7 +161,9 @@ def test_one_broken_analysis_leaves_the_others(store, capsys, monkeypatch, error
 
 
 def test_nothing_to_show(store, capsys, monkeypatch):
-    """What was never run is counted beside what was run under another profile; not a line for each of all sweeps."""
+    """What was never run is counted beside what was run under another profile; not a
+    line for each of all sweeps.
+    """
     runs_of_all = report.runs
 
     def runs(experiment, profile=None):
@@ -153,7 +184,12 @@ def table_of(runs):
 
 
 def test_what_diverged_is_counted_apart(made_up):
-    result = table_of(made_up([dict(domain="gaussian", bound="dv")], lambda cell, bits: (math.nan, math.nan)))
+    result = table_of(
+        made_up(
+            [dict(domain="gaussian", bound="dv")],
+            lambda cell, bits: (math.nan, math.nan),
+        )
+    )
     assert report.compared(result.figures)["ours"].isna().sum() == 3
     (only,) = report.differences(result)
     assert 3 in numbers(only)
@@ -161,12 +197,31 @@ def test_what_diverged_is_counted_apart(made_up):
 
 @pytest.mark.parametrize(
     "runs, ours, error, beyond, listed",
-    # eight standard errors of the difference: within chance for two runs (12.7), beyond it for three (4.3)
-    [(2, 2.0, 1 / 8, 0, 0), (3, 2.0, 1 / 8, 1, 1), (10, 2.0, 1 / 8, 1, 1), (5, 1.2, 0.001, 1, 0)],
+    # eight standard errors of the difference: within chance for two runs (12.7), beyond
+    # it for three (4.3)
+    [
+        (2, 2.0, 1 / 8, 0, 0),
+        (3, 2.0, 1 / 8, 1, 1),
+        (10, 2.0, 1 / 8, 1, 1),
+        (5, 1.2, 0.001, 1, 0),
+    ],
 )
-def test_sampling_error_is_students_and_small_differences_are_not_listed(runs, ours, error, beyond, listed):
-    figures = pd.DataFrame({"domain": ["gaussian"], "pool": ["gaussian"], "runs": [runs], "mse_bits2": [ours]})
-    seen = report.compared(figures.assign(published_mse_bits2=1.0, mse_bits2_error=error / math.sqrt(1 + runs)))
+def test_sampling_error_is_students_and_small_differences_are_not_listed(
+    runs, ours, error, beyond, listed
+):
+    figures = pd.DataFrame(
+        {
+            "domain": ["gaussian"],
+            "pool": ["gaussian"],
+            "runs": [runs],
+            "mse_bits2": [ours],
+        }
+    )
+    seen = report.compared(
+        figures.assign(
+            published_mse_bits2=1.0, mse_bits2_error=error / math.sqrt(1 + runs)
+        )
+    )
     assert len(seen) == 1
     assert seen["sure"].sum() == beyond
     assert (seen["sure"] & (seen["part"] > report.LARGE)).sum() == listed

@@ -1,4 +1,6 @@
-"""Series of a person's own: `measure` and `screen` with TIME= or SERIES=, on files of which the answer is known."""
+"""Series of a person's own: `measure` and `screen` with TIME= or SERIES=, on files of
+which the answer is known.
+"""
 
 import numpy as np
 import pandas as pd
@@ -11,7 +13,9 @@ from tests.analysis.commands import assert_refused, recorded, written
 
 @pytest.fixture
 def here(empty_folder):
-    """Rain of a day raises the level of the next one; wind is of its own. Rows are in another order than the days."""
+    """Rain of a day raises the level of the next one; wind is of its own. Rows are in
+    another order than the days.
+    """
     generator = np.random.default_rng(0)
     rain, wind, noise = generator.normal(size=(3, 300))
     level = np.concatenate([[0.0], rain[:-1]]) + 0.7 * noise
@@ -24,11 +28,19 @@ def here(empty_folder):
 
 @pytest.mark.parametrize(
     "words",
-    [["--data", "days.csv", "--time", "day"], ["--data", "sorted.csv", "--series", "yes"]],
+    [
+        ["--data", "days.csv", "--time", "day"],
+        ["--data", "sorted.csv", "--series", "yes"],
+    ],
     ids=["time", "rows"],
 )
 def test_measure_answers_both_ways(here, words, capsys):
-    assert run_command(measure.COMMAND, [*words, "--x", "rain", "--y", "level", "--lags", "1"]) == 0
+    assert (
+        run_command(
+            measure.COMMAND, [*words, "--x", "rain", "--y", "level", "--lags", "1"]
+        )
+        == 0
+    )
     both, forth, back, *_ = capsys.readouterr().out.splitlines()
     assert both.startswith("The past of rain adds ")
     assert "the past of level adds no detected information" in both
@@ -41,20 +53,39 @@ def test_measure_answers_both_ways(here, words, capsys):
     assert forward["history"] == "1 past value"
     run = recorded("measure")
     assert run.data.params["n"] == "299"
-    assert run.data.metrics["transfer entropy/rain to level/bits"] == pytest.approx(forward["bits"])
+    assert run.data.metrics["transfer entropy/rain to level/bits"] == pytest.approx(
+        forward["bits"]
+    )
 
 
 def test_missing_values_are_gaps(here, capsys):
     table = pd.read_csv("sorted.csv")
     table.loc[::5, "level"] = np.nan
     table.to_csv("gaps.csv", index=False)
-    words = ["--data", "gaps.csv", "--x", "rain", "--y", "level", "--series", "yes", "--lags", "1"]
+    words = [
+        "--data",
+        "gaps.csv",
+        "--x",
+        "rain",
+        "--y",
+        "level",
+        "--series",
+        "yes",
+        "--lags",
+        "1",
+    ]
     assert run_command(measure.COMMAND, words) == 0
-    assert recorded("measure").data.params["n"] == "180"  # of four rows between gaps three have a past
+    # of four rows between gaps three have a past
+    assert recorded("measure").data.params["n"] == "180"
 
 
 def test_a_screen_finds_what_leads(here, capsys):
-    assert run_command(screen.COMMAND, ["--data", "days.csv", "--time", "day", "--lags", "1"]) == 0
+    assert (
+        run_command(
+            screen.COMMAND, ["--data", "days.csv", "--time", "day", "--lags", "1"]
+        )
+        == 0
+    )
     first = capsys.readouterr().out.splitlines()[0]
     assert first.startswith("1 of 6 pairs lead")
     assert "rain adds" in first
@@ -69,12 +100,24 @@ def test_a_screen_finds_what_leads(here, capsys):
     "command, words, argument",
     [
         (measure, ["--x", "rain", "--y", "level", "--time", "hour"], "TIME"),
-        (measure, ["--x", "rain", "--y", "level", "--time", "day", "--given", "wind"], "GIVEN"),
-        (measure, ["--x", "rain", "--y", "level", "--series", "yes", "--methods", "ksg"], "METHODS"),
+        (
+            measure,
+            ["--x", "rain", "--y", "level", "--time", "day", "--given", "wind"],
+            "GIVEN",
+        ),
+        (
+            measure,
+            ["--x", "rain", "--y", "level", "--series", "yes", "--methods", "ksg"],
+            "METHODS",
+        ),
         (screen, ["--series", "yes", "--given", "wind", "--x", "rain,level"], "GIVEN"),
         (screen, ["--time", "day", "--x", "rain"], "columns"),
         (measure, ["--x", "rain", "--y", "level", "--lags", "2"], "LAGS"),
-        (measure, ["--x", "rain", "--y", "level", "--time", "day", "--shuffle"], "SHUFFLE"),
+        (
+            measure,
+            ["--x", "rain", "--y", "level", "--time", "day", "--shuffle"],
+            "SHUFFLE",
+        ),
     ],
 )
 def test_what_series_cannot_take_is_refused(here, command, words, argument, capsys):

@@ -1,7 +1,8 @@
-"""What an estimate by a critic costs beside as many steps of the bare engine, in processor time of one run.
+"""What an estimate by a critic costs beside as many steps of the bare engine, in
+processor time of one run.
 
-5,000 rows, 20 columns on each side. The rest is preparation, five judgements in a hundred steps, the read-out and its
-jackknife over 20 blocks in each of 5 folds.
+5,000 rows, 20 columns on each side. The rest is preparation, five judgements in a
+hundred steps, the read-out and its jackknife over 20 blocks in each of 5 folds.
 """
 
 import numpy as np
@@ -24,7 +25,9 @@ MOST = 1.6
 @pytest.mark.parametrize("bound", ["smile-5", "infonce-anchor"])
 def test_a_critic_on_arrays_against_the_bare_engine(bound):
     pairs = GaussianPairs(DIM, mutual_information=2.0)
-    x, y = (side.numpy() for side in pairs.sample(ROWS, torch.Generator().manual_seed(0)))
+    x, y = (
+        side.numpy() for side in pairs.sample(ROWS, torch.Generator().manual_seed(0))
+    )
     settings = {"steps": STEPS, "batch": 128}
 
     def bare():
@@ -33,7 +36,9 @@ def test_a_critic_on_arrays_against_the_bare_engine(bound):
 
     estimate(x, y, bound, folds=2, **settings | {"steps": 10})  # imports and compiles
     results = {}
-    spent = seconds(lambda: results.update(estimate=estimate(x, y, bound, folds=FOLDS, **settings)))
+    spent = seconds(
+        lambda: results.update(estimate=estimate(x, y, bound, folds=FOLDS, **settings))
+    )
     steps = results["estimate"].curve.groupby("fold")["step"].max().sum()
     engine = np.median([seconds(bare) for _ in range(3)]) * steps / STEPS
     ratio = spent / engine

@@ -1,4 +1,5 @@
-"""What `estimate(x, y, method=...)` costs beside the method itself, in processor time of one run: 10,000 rows.
+"""What `estimate(x, y, method=...)` costs beside the method itself, in processor time
+of one run: 10,000 rows.
 
 The rest is typing, checking and, of nearest neighbours, half-samples for the error.
 """

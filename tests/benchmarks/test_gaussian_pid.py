@@ -1,9 +1,11 @@
-"""How much faster the closed form of the Gaussian PID is than its published algorithm, in one run on one thread.
+"""How much faster the closed form of the Gaussian PID is than its published algorithm,
+in one run on one thread.
 
-The baseline is written plainly after Venkatesh et al. 2023, with the constants of the authors' code: whitened channels,
-a start at h_a h_b^+, signs of gradients with a step of 1e-3 for each entry, times 1/0.9 or 0.9 as the sign stays or not
-and 0.999 at every iteration, a ridge of 1e-7, at most 10,000 iterations, an end once 20 values are within 1e-6 bits.
-Times are processor time; the accuracy of the baseline is printed, too.
+The baseline is written plainly after Venkatesh et al. 2023, with the constants of the
+authors' code: whitened channels, a start at h_a h_b^+, signs of gradients with a step
+of 1e-3 for each entry, times 1/0.9 or 0.9 as the sign stays or not and 0.999 at every
+iteration, a ridge of 1e-7, at most 10,000 iterations, an end once 20 values are within
+1e-6 bits. Times are processor time; the accuracy of the baseline is printed, too.
 """
 
 import numpy as np
@@ -25,7 +27,9 @@ CLOSE = 1e-6 * np.log(2)  # nats
 def information(s, h_a, h_b):
     """I(target; a, b) where the noises have the covariance s, and its gradient."""
     h = np.vstack([h_a, h_b])
-    noise = np.block([[np.eye(len(h_a)), s], [s.T, np.eye(len(h_b))]]) + RIDGE * np.eye(len(h))
+    noise = np.block([[np.eye(len(h_a)), s], [s.T, np.eye(len(h_b))]]) + RIDGE * np.eye(
+        len(h)
+    )
     solved = np.linalg.solve(noise, h)
     precision = np.eye(h.shape[1]) + h.T @ solved
     slope = -solved @ np.linalg.solve(precision, solved.T)
@@ -50,8 +54,8 @@ def by_sign_gradients(h_a, h_b):
 
 
 def contraction(s):
-    """As published: the covariance of both noises without its negative part, each noise white again, with as much of a
-    ridge as makes it a contraction.
+    """As published: the covariance of both noises without its negative part, each noise
+    white again, with as much of a ridge as makes it a contraction.
     """
     first = len(s)
     covariance = np.block([[np.eye(first), s], [s.T, np.eye(s.shape[1])]])
@@ -70,7 +74,9 @@ def contraction(s):
     return s
 
 
-@pytest.mark.parametrize("dims", [(2, 2, 2), (5, 5, 5), (10, 10, 10), (20, 20, 20), (50, 50, 50)])
+@pytest.mark.parametrize(
+    "dims", [(2, 2, 2), (5, 5, 5), (10, 10, 10), (20, 20, 20), (50, 50, 50)]
+)
 def test_the_closed_form_against_sign_gradients(dims):
     g = np.random.default_rng(0)
     target, a, b = np.split(np.arange(sum(dims)), np.cumsum(dims)[:-1])
@@ -84,6 +90,13 @@ def test_the_closed_form_against_sign_gradients(dims):
     plain = seconds(lambda: unions.append(by_sign_gradients(h_a, h_b)))
     ((union, iterations),) = unions
     off = float(union - (terms.unique_a + terms.unique_b + terms.redundant))
-    show(str(dims), ms=1e3 * ours, plain_s=plain, iterations=iterations, ratio=plain / ours, off_nats=off)
+    show(
+        str(dims),
+        ms=1e3 * ours,
+        plain_s=plain,
+        iterations=iterations,
+        ratio=plain / ours,
+        off_nats=off,
+    )
     assert abs(off) < 1e-5
     assert plain / ours >= MINIMUM

@@ -1,4 +1,6 @@
-"""How the time of estimates grows with rows, in one run on one thread: about fourfold with four times the rows."""
+"""How the time of estimates grows with rows, in one run on one thread: about fourfold
+with four times the rows.
+"""
 
 import numpy as np
 import pytest
@@ -9,7 +11,8 @@ from tests.benchmarks.timing import median, ratios
 pytestmark = pytest.mark.bench
 
 ROWS, COLUMNS = 8_000, 5
-LIMITS = {"ksg": 7.0, "gcmi": 6.0, "classifier": 6.0}  # times as long with four times the rows
+# times as long with four times the rows
+LIMITS = {"ksg": 7.0, "gcmi": 6.0, "classifier": 6.0}
 
 
 @pytest.mark.parametrize("method", LIMITS)
@@ -26,4 +29,7 @@ def test_growth_with_rows(method):
     def a_quarter():
         return estimate(x[:ROWS], y[:ROWS], method)
 
-    assert median(f"{method}, 4 x the rows", ratios(all_rows, a_quarter, 3)) < LIMITS[method]
+    assert (
+        median(f"{method}, 4 x the rows", ratios(all_rows, a_quarter, 3))
+        < LIMITS[method]
+    )

@@ -1,8 +1,10 @@
-"""How much faster nearest-neighbour estimates are than NPEET's way of computing them, in one run on one thread.
+"""How much faster nearest-neighbour estimates are than NPEET's way of computing them,
+in one run on one thread.
 
-The baseline is written plainly here: scikit-learn trees (KDTree; BallTree from 20 columns on), one query of the joint
-space and one range count per margin, labels as numbers in the conditional case, as NPEET does it. Runs of both are
-interleaved; the verdict is the median of their ratios of processor time. The numbers are compared too.
+The baseline is written plainly here: scikit-learn trees (KDTree; BallTree from 20
+columns on), one query of the joint space and one range count per margin, labels as
+numbers in the conditional case, as NPEET does it. Runs of both are interleaved; the
+verdict is the median of their ratios of processor time. The numbers are compared too.
 """
 
 import numpy as np
@@ -26,13 +28,17 @@ def tree(points):
 
 
 def mean_digamma(points, radius):
-    return digamma(tree(points).query_radius(points, np.nextafter(radius, 0), count_only=True)).mean()
+    return digamma(
+        tree(points).query_radius(points, np.nextafter(radius, 0), count_only=True)
+    ).mean()
 
 
 def plain_mi(x, y):
     joint = np.hstack([x, y])
     radius = tree(joint).query(joint, K + 1)[0][:, K]
-    return digamma(K) + digamma(len(x)) - mean_digamma(x, radius) - mean_digamma(y, radius)
+    return (
+        digamma(K) + digamma(len(x)) - mean_digamma(x, radius) - mean_digamma(y, radius)
+    )
 
 
 def plain_cmi(x, y, z):
@@ -60,12 +66,23 @@ def test_mutual_information(dim, least):
 
 
 def test_conditional_on_a_class():
-    """z is 12-dimensional, y has 10 classes, d has 6. The baseline takes their codes for numbers."""
+    """z is 12-dimensional, y has 10 classes, d has 6. The baseline takes their codes
+    for numbers.
+    """
     generator = default_rng(0)
     y = generator.integers(0, 10, N)
     d = generator.integers(0, 6, N)
-    z = generator.normal(size=(10, 12))[y] + generator.normal(size=(6, 12))[d] + generator.normal(size=(N, 12))
+    z = (
+        generator.normal(size=(10, 12))[y]
+        + generator.normal(size=(6, 12))[d]
+        + generator.normal(size=(N, 12))
+    )
     numbers = y[:, None].astype(float), d[:, None].astype(float)
     assert (
-        ratio("I(z; y | d)", lambda: plain_cmi(z, *numbers), lambda: knn.conditional_mutual_information(z, y, d)) >= 4
+        ratio(
+            "I(z; y | d)",
+            lambda: plain_cmi(z, *numbers),
+            lambda: knn.conditional_mutual_information(z, y, d),
+        )
+        >= 4
     )

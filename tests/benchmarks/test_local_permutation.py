@@ -1,7 +1,9 @@
-"""Local permutation tests of I(x; y | z) beside the published algorithm written plainly, on the same data in one run.
+"""Local permutation tests of I(x; y | z) beside the published algorithm written
+plainly, on the same data in one run.
 
-The baseline is written after Runge 2018 (1709.01447) with the settings that its authors' program has: columns as ranks,
-a fifth of the rows as neighbours, x taken from five near rows, one tree of every space built anew for each permutation.
+The baseline is written after Runge 2018 (1709.01447) with the settings that its
+authors' program has: columns as ranks, a fifth of the rows as neighbours, x taken from
+five near rows, one tree of every space built anew for each permutation.
 """
 
 import numpy as np
@@ -27,12 +29,16 @@ LAWS = ("linear-1-of-100", "sine-1", "linear-5", "one-of-10")
 
 
 def information(x, y, z, k):
-    """I(x; y | z) by counts within the distance of the k-th neighbour in all (Frenzel & Pompe 2007), columns [n, d]."""
+    """I(x; y | z) by counts within the distance of the k-th neighbour in all (Frenzel &
+    Pompe 2007), columns [n, d].
+    """
     whole = np.hstack([x, y, z])
     radius = np.nextafter(cKDTree(whole).query(whole, [k + 1], p=np.inf)[0][:, 0], 0)
     means = []
     for space in (z, np.hstack([x, z]), np.hstack([y, z])):
-        counts = cKDTree(space).query_ball_point(space, radius, p=np.inf, return_length=True)
+        counts = cKDTree(space).query_ball_point(
+            space, radius, p=np.inf, return_length=True
+        )
         means.append(digamma(counts).mean())
     of_z, of_xz, of_yz = means
     return float(digamma(k) + of_z - of_xz - of_yz)
@@ -53,7 +59,9 @@ def plain(x, y, z, permutations, generator):
 
 
 def ours(x, y, z, permutations, generator):
-    return permutation_test(x, y, z, permutations=permutations, generator=generator).p_value
+    return permutation_test(
+        x, y, z, permutations=permutations, generator=generator
+    ).p_value
 
 
 def rejected(name, dependent, sets, test, permutations=39):
@@ -77,14 +85,22 @@ def share(count, of):
 def test_size_and_power_beside_the_plain_algorithm(name):
     counts = {}
     for test in (ours, plain):
-        size, power = (rejected(name, dependent, range(SETS), test) for dependent in (False, True))
+        size, power = (
+            rejected(name, dependent, range(SETS), test) for dependent in (False, True)
+        )
         counts[test] = size, power
-        show(f"{name}, {test.__name__}", sets=SETS, size=share(size, SETS), power=share(power, SETS))
+        show(
+            f"{name}, {test.__name__}",
+            sets=SETS,
+            size=share(size, SETS),
+            power=share(power, SETS),
+        )
     size, power = counts[ours]
     assert clopper_pearson(size, SETS, 0.95)[0] <= LEVEL
     highest = clopper_pearson(power, SETS, 0.95)[1]
     lowest_of_plain = clopper_pearson(counts[plain][1], SETS, 0.95)[0]
-    assert highest >= lowest_of_plain  # else the power is clearly below that of the plain algorithm
+    # else the power is clearly below that of the plain algorithm
+    assert highest >= lowest_of_plain
 
 
 @pytest.mark.parametrize("rows, permutations", [(200, 199), (500, 199), (2000, 19)])
@@ -96,5 +112,11 @@ def test_time_beside_the_plain_algorithm(rows, permutations):
         seconds(lambda: test(x, y, z, permutations, default_rng(1)))  # noqa: B023
         for test in (ours, plain)
     )
-    show(f"{rows} rows", permutations=permutations, ours=took, plain=plainly, ratio=plainly / took)
+    show(
+        f"{rows} rows",
+        permutations=permutations,
+        ours=took,
+        plain=plainly,
+        ratio=plainly / took,
+    )
     assert took < plainly

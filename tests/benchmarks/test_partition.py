@@ -1,10 +1,13 @@
-"""What a whole evaluation of a partition costs beside the seed's way: processor seconds of both in one run.
+"""What a whole evaluation of a partition costs beside the seed's way: processor seconds
+of both in one run.
 
-The plain side is the seed's recipe written with scipy's k-d tree: class codes as numbers, 14 calls of KSG or
-Frenzel-Pompe for its ten quantities, and each of them again for 100 bootstrap resamples. It is scaled down twice: both
-sides get 3,000 rows instead of 20,000, and the plain one runs one resample instead of 100, whose time counts 100 times.
-Ours is everything `evaluate` does: both routes, all intervals, tests, and the seed's own way. What is asserted is below
-what was reached (see the printout), with a margin for a busy machine.
+The plain side is the seed's recipe written with scipy's k-d tree: class codes as
+numbers, 14 calls of KSG or Frenzel-Pompe for its ten quantities, and each of them again
+for 100 bootstrap resamples. It is scaled down twice: both sides get 3,000 rows instead
+of 20,000, and the plain one runs one resample instead of 100, whose time counts 100
+times. Ours is everything `evaluate` does: both routes, all intervals, tests, and the
+seed's own way. What is asserted is below what was reached (see the printout), with a
+margin for a busy machine.
 """
 
 import numpy as np
@@ -25,7 +28,9 @@ BOOTSTRAPS = 100
 
 
 def sample(n):
-    """10 classes in 6 domains; blocks of 12 columns for the class with some domain, both, the domain, and little."""
+    """10 classes in 6 domains; blocks of 12 columns for the class with some domain,
+    both, the domain, and little.
+    """
     g = default_rng(0)
     y = g.integers(0, 10, n)
     d = g.integers(0, 6, n)
@@ -48,9 +53,14 @@ def plain_information(x, y, z=None):
     margins = [x, y] if z is None else [np.hstack([x, z]), np.hstack([y, z]), z]
     everything = np.hstack([x, y] if z is None else [x, y, z])
     radius = cKDTree(everything).query(everything, K + 1, p=np.inf)[0][:, -1] - 1e-15
-    counts = [cKDTree(m).query_ball_point(m, radius, p=np.inf, return_length=True) for m in margins]
+    counts = [
+        cKDTree(m).query_ball_point(m, radius, p=np.inf, return_length=True)
+        for m in margins
+    ]
     means = [digamma(np.maximum(c, 1)).mean() for c in counts]
-    return digamma(K) - means[0] - means[1] + (digamma(len(x)) if z is None else means[2])
+    return (
+        digamma(K) - means[0] - means[1] + (digamma(len(x)) if z is None else means[2])
+    )
 
 
 def plain_pass(blocks, y, d):
@@ -60,9 +70,13 @@ def plain_pass(blocks, y, d):
     pairs = [(y, None), (d, None), (y, d), (d, y)]
     calls = [(b, *pair) for b in ("z_y", "z_d") for pair in pairs[2:]]
     calls += [("z_dy", *pair) for pair in pairs]  # the co-information, by both formulas
-    calls += [("z_dy", y, None), ("z_dy", d, None), ("z_dy", y, None), ("z_dy", d, y)]  # alone, and of both labels
+    # alone, and of both labels
+    calls += [("z_dy", y, None), ("z_dy", d, None), ("z_dy", y, None), ("z_dy", d, y)]
     calls += [("z_x", y, None), ("z_x", d, y)]
-    return [max(0.0, plain_information(blocks[name], label, given)) for name, label, given in calls]
+    return [
+        max(0.0, plain_information(blocks[name], label, given))
+        for name, label, given in calls
+    ]
 
 
 def test_evaluation_against_the_way_of_the_seed():
@@ -74,5 +88,12 @@ def test_evaluation_against_the_way_of_the_seed():
     again = seconds(lambda: plain_pass(*resample))
     plain = once + BOOTSTRAPS * again
     ours = seconds(lambda: evaluate(blocks, y, d))
-    show(f"{ROWS} rows", plain=plain, once=once, again=again, ours=ours, ratio=plain / ours)
+    show(
+        f"{ROWS} rows",
+        plain=plain,
+        once=once,
+        again=again,
+        ours=ours,
+        ratio=plain / ours,
+    )
     assert plain / ours > 12

@@ -1,11 +1,12 @@
-"""What it costs to record a metric: to write it down in the trial, and to carry it to MLflow in batches of a thousand.
+"""What it costs to record a metric: to write it down in the trial, and to carry it to
+MLflow in batches of a thousand.
 
-A batch is a hundred entries of ten metrics, as a trial reports them, sent by `publish`: reading the folder, the
-requests, and the note of what was sent. Once into SQLite from this process, once to a server (one worker, PostgreSQL,
-the same machine). The least processor time of several rounds counts, the server's with it; wall time is printed beside
-it.
-What is asserted is that a metric costs less than a fifth of what MLflow's own `log_metric` takes in the same run;
-what is aimed at is 0.3 ms a metric.
+A batch is a hundred entries of ten metrics, as a trial reports them, sent by `publish`:
+reading the folder, the requests, and the note of what was sent. Once into SQLite from
+this process, once to a server (one worker, PostgreSQL, the same machine). The least
+processor time of several rounds counts, the server's with it; wall time is printed
+beside it. What is asserted is that a metric costs less than a fifth of what MLflow's
+own `log_metric` takes in the same run; what is aimed at is 0.3 ms a metric.
 """
 
 import time
@@ -36,7 +37,9 @@ def store_and_clock(request, empty_folder, monkeypatch):
         workers = [process, *process.children(recursive=True)]
 
     def clock():
-        return time.process_time() + sum(sum(worker.cpu_times()[:2]) for worker in workers)
+        return time.process_time() + sum(
+            sum(worker.cpu_times()[:2]) for worker in workers
+        )
 
     return Store.open(f"bench-{empty_folder.name}", create=True), clock
 
@@ -59,11 +62,29 @@ def test_a_metric_costs_little(tmp_path, store_and_clock):
         call()
         return 1000 * (clock() - processor), 1000 * (time.perf_counter() - wall)
 
-    rounds = [(spent(write), spent(lambda: publish(folder, store))) for _ in range(ROUNDS)]
+    rounds = [
+        (spent(write), spent(lambda: publish(folder, store))) for _ in range(ROUNDS)
+    ]
     written = min(wall for (_, wall), _ in rounds) / ENTRIES
-    carried, waited = (min(carrying[kind] for _, carrying in rounds) / ENTRIES / len(NAMES) for kind in (0, 1))
-    logs = [spent(lambda: [store.client.log_metric(run_id, "x", 1.0, step=each) for each in range(20)])]
+    carried, waited = (
+        min(carrying[kind] for _, carrying in rounds) / ENTRIES / len(NAMES)
+        for kind in (0, 1)
+    )
+    logs = [
+        spent(
+            lambda: [
+                store.client.log_metric(run_id, "x", 1.0, step=each)
+                for each in range(20)
+            ]
+        )
+    ]
     plain = min(processor for processor, _ in logs) / 20
-    show(store.uri.partition(":")[0], write_ms=written, carry_ms=carried, wall_ms=waited, log_metric_ms=plain)
+    show(
+        store.uri.partition(":")[0],
+        write_ms=written,
+        carry_ms=carried,
+        wall_ms=waited,
+        log_metric_ms=plain,
+    )
     assert folder.sent == ROUNDS * ENTRIES
     assert carried < plain / 5

@@ -1,8 +1,10 @@
-"""What 100 half-subsamples cost beside what they cannot do without, and beside one plain estimate.
+"""What 100 half-subsamples cost beside what they cannot do without, and beside one
+plain estimate.
 
-The least is one search for lists as long as ours and one count in every margin within the last listed neighbour that
-counts. Processor seconds, interleaved, in one run: 20,000 rows, 12 columns, k = 5. What is asserted is the aim, which
-is not reached where the least alone takes as long.
+The least is one search for lists as long as ours and one count in every margin within
+the last listed neighbour that counts. Processor seconds, interleaved, in one run:
+20,000 rows, 12 columns, k = 5. What is asserted is the aim, which is not reached where
+the least alone takes as long.
 """
 
 import numpy as np
@@ -11,7 +13,13 @@ from numpy.random import default_rng
 
 from infoscope.estimators import knn
 from infoscope.estimators.knn.search import count_within, nearest
-from infoscope.estimators.uncertainty._engine import Engine, Sample, class_counts, list_length, resampled
+from infoscope.estimators.uncertainty._engine import (
+    Engine,
+    Sample,
+    class_counts,
+    list_length,
+    resampled,
+)
 from infoscope.estimators.uncertainty.permutation import permutation_test
 from infoscope.estimators.uncertainty.subsampling import half_samples, subsample
 from tests.benchmarks.timing import median, ratios
@@ -32,11 +40,18 @@ def data():
     g = default_rng(0)
     labels = g.integers(0, CLASSES, N)
     z = 0.5 * g.normal(size=(CLASSES, DIM))[labels] + g.normal(size=(N, DIM))
-    return {"z": z, "labels": labels, "domain": g.integers(0, 5, N), "y": z[:, 0] + g.normal(size=N)}
+    return {
+        "z": z,
+        "labels": labels,
+        "domain": g.integers(0, 5, N),
+        "y": z[:, 0] + g.normal(size=N),
+    }
 
 
 def ratio(what, variables, plain):
-    """Median of our time over that of one estimate; prints the least time over ours, too."""
+    """Median of our time over that of one estimate; prints the least time over ours,
+    too.
+    """
     plan = half_samples(N, HALVES, default_rng(1))
     weights = np.hstack([np.ones((N, 1), np.uint8), plan.weights])
     sample, _ = Sample.of(*variables)
@@ -45,7 +60,8 @@ def ratio(what, variables, plain):
     longest = list_length(np.clip(counts - 1, 0, K), counts, np.bincount(engine.codes))
     joint = engine.joint.continuous
     codes = engine.joint.codes
-    radius = nearest(joint, longest, codes).distances[:, 2 * K]  # of a half's k-th neighbour, in most halves
+    # of a half's k-th neighbour, in most halves
+    radius = nearest(joint, longest, codes).distances[:, 2 * K]
 
     def least():
         nearest(joint, longest, codes)
@@ -63,8 +79,13 @@ def test_hundred_halves_of_ross(data):
     labels = data["labels"]
     plain = lambda: knn.mutual_information(z, labels, k=K)  # noqa: E731
     assert ratio("I(z; y)", (z, labels), plain) <= MOST
-    median("I(z; y), subsample", ratios(lambda: subsample(z, labels, k=K), plain, ROUNDS))
-    median("I(z; y), permutations", ratios(lambda: permutation_test(z, labels, k=K), plain, ROUNDS))
+    median(
+        "I(z; y), subsample", ratios(lambda: subsample(z, labels, k=K), plain, ROUNDS)
+    )
+    median(
+        "I(z; y), permutations",
+        ratios(lambda: permutation_test(z, labels, k=K), plain, ROUNDS),
+    )
 
 
 def test_hundred_halves_of_stratified_ross(data):

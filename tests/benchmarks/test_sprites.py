@@ -1,7 +1,9 @@
-"""What rendering sprites in batches costs beside one image at a time in plain numpy: processor seconds in one run.
+"""What rendering sprites in batches costs beside one image at a time in plain numpy:
+processor seconds in one run.
 
-Both render the same 64 x 64 images of the full grid, to rounding. What is asserted is what was reached (4 to 5 times as
-fast for batches of 256) with a margin for a busy machine.
+Both render the same 64 x 64 images of the full grid, to rounding. What is asserted is
+what was reached (4 to 5 times as fast for batches of 256) with a margin for a busy
+machine.
 """
 
 import numpy as np
@@ -19,7 +21,9 @@ SIDE = 64
 
 def plain(codes, dataset):
     """One image, float32 [H, W], from the outlines' inequalities at every pixel."""
-    scale, turn, x, y = (values[code] for values, code in zip(dataset.factor_values[1:], codes[1:]))
+    scale, turn, x, y = (
+        values[code] for values, code in zip(dataset.factor_values[1:], codes[1:])
+    )
     centres = (np.arange(SIDE, dtype=np.float32) + 0.5) / SIDE
     across = (centres - 0.25 - 0.5 * x) / scale
     down = ((centres - 0.25 - 0.5 * y) / scale)[:, None]

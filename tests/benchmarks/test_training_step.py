@@ -1,12 +1,15 @@
-"""What a training step and its data cost beside the least they can, and beside a straightforward implementation.
+"""What a training step and its data cost beside the least they can, and beside a
+straightforward implementation.
 
-The least is measured in the same run on one thread: the step's matrix products alone, one pass over the output of every
-ReLU in each direction, and torch's own Adam on as many numbers. A step must reach 85 % of that speed (in bf16 beside
-the calls that a float32 step has, too), and 80 % of its own with its data. Straightforward is a plain perceptron on all
-tiled and concatenated pairs with torch's default Adam, images composed patch by patch with Pillow from files,
-embeddings read from one file each; batches, weights and mathematics are the same (the first estimates are compared).
-Blocks of all are interleaved; what counts is the median of their ratios of processor time, which is the wall time of
-one undisturbed thread.
+The least is measured in the same run on one thread: the step's matrix products alone,
+one pass over the output of every ReLU in each direction, and torch's own Adam on as
+many numbers. A step must reach 85 % of that speed (in bf16 beside the calls that a
+float32 step has, too), and 80 % of its own with its data. Straightforward is a plain
+perceptron on all tiled and concatenated pairs with torch's default Adam, images
+composed patch by patch with Pillow from files, embeddings read from one file each;
+batches, weights and mathematics are the same (the first estimates are compared). Blocks
+of all are interleaved; what counts is the median of their ratios of processor time,
+which is the wall time of one undisturbed thread.
 """
 
 import random
@@ -17,7 +20,13 @@ import pytest
 import torch
 from torch import nn
 
-from infoscope.data import EmbeddingPool, GaussianPairs, ImagePairs, ImagePool, TextPairs
+from infoscope.data import (
+    EmbeddingPool,
+    GaussianPairs,
+    ImagePairs,
+    ImagePool,
+    TextPairs,
+)
 from infoscope.estimators import BOUNDS, Training, make_critic, share_training
 from infoscope.estimators.neural.precision import PRECISIONS, has_bf16, products_in
 from tests.benchmarks.timing import seconds, show
@@ -35,7 +44,8 @@ ROUNDS, STEPS_OF_ROUND = 9, 5
 STEPS = 1 + ROUNDS * STEPS_OF_ROUND
 BOUND = BOUNDS["smile-inf"]
 ESTIMATORS = ("nwj", "js", "infonce", "dv", "mine", "smile-1", "smile-5", "smile-inf")
-STEP_SHARE, DATA_SHARE = 0.85, 0.8  # of the least time; of a step in a step with its data
+# of the least time; of a step in a step with its data
+STEP_SHARE, DATA_SHARE = 0.85, 0.8
 
 
 class FixedPairs:
@@ -52,10 +62,14 @@ class FixedPairs:
 
 
 class TiledStep:
-    """A training step as one would write it first: every x beside every y, through one perceptron."""
+    """A training step as one would write it first: every x beside every y, through one
+    perceptron.
+    """
 
     def __init__(self, critic):
-        first_weight = torch.cat([critic.first_x.weight[0], critic.first_y.weight[0]], 1)
+        first_weight = torch.cat(
+            [critic.first_x.weight[0], critic.first_y.weight[0]], 1
+        )
         maps = [(first_weight, critic.first_y.bias[0])]
         for layer in (*critic.hidden, critic.last):
             maps.append((layer.weight[0], layer.bias[0]))
@@ -86,12 +100,16 @@ class Least:
     def __init__(self, dim_x, dim_y, precision):
         kind = torch.bfloat16 if precision == "bf16" else torch.float32
         self.precision = precision
-        self.sides = [(torch.randn(BATCH, dim), torch.randn(WIDTH, dim)) for dim in (dim_x, dim_y)]
+        self.sides = [
+            (torch.randn(BATCH, dim), torch.randn(WIDTH, dim)) for dim in (dim_x, dim_y)
+        ]
         self.of_side = torch.randn(BATCH, WIDTH)
         self.outputs = [torch.randn(BATCH**2, WIDTH).to(kind) for _ in range(DEPTH + 1)]
         self.flows = [torch.randn(BATCH**2, WIDTH).to(kind) for _ in range(DEPTH + 1)]
         self.hidden = torch.randn(WIDTH, WIDTH).to(kind)
-        parameters = [nn.Parameter(torch.randn(WIDTH, side.shape[1])) for side, _ in self.sides]
+        parameters = [
+            nn.Parameter(torch.randn(WIDTH, side.shape[1])) for side, _ in self.sides
+        ]
         parameters += [nn.Parameter(torch.randn(WIDTH, WIDTH)) for _ in range(DEPTH)]
         for parameter in parameters:
             parameter.grad = torch.randn_like(parameter)
@@ -128,16 +146,25 @@ def in_turns(calls):
 
 
 def shares(domain, source, load):
-    """Of a step in float32 and in bf16, alone and with its data; and of eight estimators that share their trainings."""
+    """Of a step in float32 and in bf16, alone and with its data; and of eight
+    estimators that share their trainings.
+    """
     fixed = FixedPairs(*source.sample(BATCH, torch.Generator().manual_seed(0)))
     tiled = TiledStep(make_critic("joint", source.dim_x, source.dim_y))
     tiled(*load())
     rest = None
     for precision in PRECISIONS:
         if precision == "bf16" and not has_bf16(torch.device("cpu")):
-            show(f"{domain}, {precision}", limit="this processor does not multiply bfloat16 numbers")
+            show(
+                f"{domain}, {precision}",
+                limit="this processor does not multiply bfloat16 numbers",
+            )
             continue
-        kinds = {"step": (fixed, BOUND), "with data": (source, BOUND), "eight": (source, share_training(ESTIMATORS))}
+        kinds = {
+            "step": (fixed, BOUND),
+            "with data": (source, BOUND),
+            "eight": (source, share_training(ESTIMATORS)),
+        }
         trainings = {}
         for name, (pairs, bound) in kinds.items():
             members = len(bound) if isinstance(bound, list) else 1
@@ -146,13 +173,18 @@ def shares(domain, source, load):
             trainings[name].advance(1)
         least = Least(source.dim_x, source.dim_y, precision)
         least.step()
-        calls = {"products": least.products, "least": least.step, "loop": lambda: tiled(*load())}
+        calls = {
+            "products": least.products,
+            "least": least.step,
+            "loop": lambda: tiled(*load()),
+        }
         for name, training in trainings.items():
             calls[name] = partial(training.advance, STEPS_OF_ROUND)
         took = in_turns(calls)
         step, data, eight = (took[name] / STEPS_OF_ROUND for name in kinds)
         if rest is None:
-            rest = max(0.0, float(np.median(step - took["least"])))  # of calls, in float32: the same in bf16
+            # of calls, in float32: the same in bf16
+            rest = max(0.0, float(np.median(step - took["least"])))
             expected = took["least"]
         else:
             expected = took["least"] + rest
@@ -172,7 +204,9 @@ def shares(domain, source, load):
 
 
 def labelled_files(choose, files):
-    """The files of one pair: source by source a class, perhaps flipped, and two different files of the classes."""
+    """The files of one pair: source by source a class, perhaps flipped, and two
+    different files of the classes.
+    """
     left, right = [], []
     for _ in range(SOURCES):
         label = choose.randrange(2)
@@ -207,20 +241,30 @@ def composed(patches):
 
 @pytest.fixture(scope="module")
 def images():
-    """Random patches of MNIST's size: what a step costs does not depend on what they show."""
+    """Random patches of MNIST's size: what a step costs does not depend on what they
+    show.
+    """
     generator = torch.Generator().manual_seed(0)
-    pixels = torch.randint(0, 256, (200, 28, 28), dtype=torch.uint8, generator=generator)
+    pixels = torch.randint(
+        0, 256, (200, 28, 28), dtype=torch.uint8, generator=generator
+    )
     return ImagePool(pixels, torch.arange(200) % 2, "random patches", synthetic=True)
 
 
 @pytest.fixture(scope="module")
 def embeddings():
-    vectors = torch.rand(200, VECTOR, generator=torch.Generator().manual_seed(0)) * 2 - 1
-    return EmbeddingPool(vectors, torch.arange(200) % 2, "random vectors", synthetic=True)
+    vectors = (
+        torch.rand(200, VECTOR, generator=torch.Generator().manual_seed(0)) * 2 - 1
+    )
+    return EmbeddingPool(
+        vectors, torch.arange(200) % 2, "random vectors", synthetic=True
+    )
 
 
 def test_both_compute_the_same():
-    x, y = GaussianPairs(SOURCES, mutual_information=1.4).sample(BATCH, torch.Generator().manual_seed(1))
+    x, y = GaussianPairs(SOURCES, mutual_information=1.4).sample(
+        BATCH, torch.Generator().manual_seed(1)
+    )
     critic = make_critic("joint", x.shape[1], y.shape[1])
     tiled = TiledStep(critic)
     training = Training(FixedPairs(x, y), critic, BOUND, STEPS)
@@ -244,7 +288,9 @@ def test_shares_of_images(images, tmp_path):
     from PIL import Image
 
     files = [[], []]
-    for k, (pixels, label) in enumerate(zip(images.images.numpy(), images.labels.tolist())):
+    for k, (pixels, label) in enumerate(
+        zip(images.images.numpy(), images.labels.tolist())
+    ):
         files[label].append(tmp_path / f"{k}.png")
         Image.fromarray(pixels).save(files[label][-1])
     choose = random.Random(1)
@@ -254,7 +300,9 @@ def test_shares_of_images(images, tmp_path):
 
 def test_shares_of_text(embeddings, tmp_path):
     files = [[], []]
-    for k, (vector, label) in enumerate(zip(embeddings.vectors.numpy(), embeddings.labels.tolist())):
+    for k, (vector, label) in enumerate(
+        zip(embeddings.vectors.numpy(), embeddings.labels.tolist())
+    ):
         files[label].append(tmp_path / f"{k}.npy")
         np.save(files[label][-1], vector)
     choose = random.Random(1)

@@ -1,4 +1,6 @@
-"""Processor time of calls, interleaved where two are compared, and a line of what was measured."""
+"""Processor time of calls, interleaved where two are compared, and a line of what was
+measured.
+"""
 
 import time
 
@@ -14,8 +16,8 @@ def seconds(call, repeat=1):
 
 
 def ratios(above, below, rounds, repeat=1):
-    """Processor time of one call over that of another, round by round after one of each, the one below `repeat` times
-    a round.
+    """Processor time of one call over that of another, round by round after one of
+    each, the one below `repeat` times a round.
     """
     above(), below()
     return np.array([seconds(above) / seconds(below, repeat) for _ in range(rounds)])
@@ -25,7 +27,9 @@ def show(what, **measured):
     """Prints a line; numbers with three digits."""
     parts = []
     for name, value in measured.items():
-        parts.append(f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}")
+        parts.append(
+            f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
+        )
     print(f"\n{what:24} {', '.join(parts)}", end="")
 
 

@@ -1,4 +1,6 @@
-"""Checks of single arguments: what each lets through, and what it refuses of whatever calls it."""
+"""Checks of single arguments: what each lets through, and what it refuses of whatever
+calls it.
+"""
 
 import math
 from functools import partial

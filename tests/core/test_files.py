@@ -1,4 +1,6 @@
-"""Damaged files and such that grow without end: every reader names the file, in one sentence."""
+"""Damaged files and such that grow without end: every reader names the file, in one
+sentence.
+"""
 
 import gzip
 
@@ -28,7 +30,9 @@ def cut(path):
 
 def damaged(path):
     """A whole .npz with bytes of its contents changed."""
-    np.savez_compressed(path, x=np.random.default_rng(0).normal(size=(500, 3)), y=np.zeros(500))
+    np.savez_compressed(
+        path, x=np.random.default_rng(0).normal(size=(500, 3)), y=np.zeros(500)
+    )
     changed = bytearray(path.read_bytes())
     changed[300:400] = bytes(100)
     path.write_bytes(bytes(changed))
@@ -113,7 +117,9 @@ def test_complete_files_are_read(tmp_path):
     text = "één\r\ntwo".encode()
     (tmp_path / "a.gz").write_bytes(gzip.compress(text))
     (tmp_path / "a.txt").write_bytes(text)
-    assert all_lines(tmp_path / "a.gz") == all_lines(tmp_path / "a.txt") == ["één", "two"]
+    assert (
+        all_lines(tmp_path / "a.gz") == all_lines(tmp_path / "a.txt") == ["één", "two"]
+    )
     npz(x=np.arange(3), y=np.ones(2))(tmp_path / "a.npz")
     assert arrays_of(tmp_path / "a.npz")["x"].tolist() == [0, 1, 2]
     assert set(read_arrays(tmp_path / "a.npz")) == {"x", "y"}

@@ -13,7 +13,9 @@ def test_examples():
     assert doctest.testmod(names).failed == 0
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1 day", "-x", "@sum", "\n=1+1", "  =1+1", "\t1", "\r=1"])
+@pytest.mark.parametrize(
+    "text", ["=1+1", "+1 day", "-x", "@sum", "\n=1+1", "  =1+1", "\t1", "\r=1"]
+)
 def test_a_formula_is_a_text_in_a_spreadsheet(text):
     assert names.in_csv(text) == f"'{text}"
 
@@ -26,7 +28,9 @@ def test_any_other_cell_is_unchanged(value):
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
 @pytest.mark.parametrize("line", ['x,"=1+1" shares', "x, =1+1", "x;+1", "x,\t=1"])
 def test_a_comment_that_is_split_has_no_formula(line, separator):
-    for row in csv.reader(io.StringIO("# " + names.in_csv_comment(line)), delimiter=separator):
+    for row in csv.reader(
+        io.StringIO("# " + names.in_csv_comment(line)), delimiter=separator
+    ):
         for cell in row:
             assert cell.lstrip()[:1] not in ("=", "+", "@", "-")
 

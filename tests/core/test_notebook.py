@@ -1,4 +1,6 @@
-"""What every result does in a notebook: escaped HTML, and rows of estimates on one pair of axes."""
+"""What every result does in a notebook: escaped HTML, and rows of estimates on one pair
+of axes.
+"""
 
 import subprocess
 import sys
@@ -17,7 +19,9 @@ import matplotlib.pyplot as plt  # noqa: E402
 
 
 class Found(InNotebook):
-    table = pd.DataFrame({"<i>name</i>": ["a & b", "<script>"], "value": [1 / 3, np.nan]})
+    table = pd.DataFrame(
+        {"<i>name</i>": ["a & b", "<script>"], "value": [1 / 3, np.nan]}
+    )
 
     def __str__(self):
         return "x > y\n  and a <b>note</b>"
@@ -31,7 +35,11 @@ def closed():
 
 def test_text_comes_before_the_table_and_what_users_wrote_is_escaped():
     page = Found()._repr_html_()
-    assert page.index("x &gt; y") < page.index("&lt;b&gt;note&lt;/b&gt;") < page.index("<table")
+    assert (
+        page.index("x &gt; y")
+        < page.index("&lt;b&gt;note&lt;/b&gt;")
+        < page.index("<table")
+    )
     assert "a &amp; b" in page
     assert "&lt;script&gt;" in page
     assert "&lt;i&gt;name" in page
@@ -55,7 +63,11 @@ def test_a_table_may_be_a_method_or_missing():
 
 
 def test_long_tables_are_cut_and_details_open_by_a_click():
-    page = as_html(["first"], None, {"all <rows>": pd.DataFrame({"n": range(10 * MAX_ROWS)}), "nothing": []})
+    page = as_html(
+        ["first"],
+        None,
+        {"all <rows>": pd.DataFrame({"n": range(10 * MAX_ROWS)}), "nothing": []},
+    )
     assert page.count("<details>") == 1
     assert "<summary>all &lt;rows&gt;</summary>" in page
     assert page.count("<tr") < 2 * MAX_ROWS
@@ -67,10 +79,16 @@ def test_rows_are_added_below_those_that_are_there():
     assert axes(ax) is ax
     intervals(ax, ["one"], [first])
     intervals(ax, ["bare", "failed"], [Estimate(0.2), undefined("no reason")])
-    assert [text.get_text() for text in ax.get_yticklabels()] == ["one", "bare", "failed: no value"]
+    assert [text.get_text() for text in ax.get_yticklabels()] == [
+        "one",
+        "bare",
+        "failed: no value",
+    ]
     assert ax.get_xlabel() == "information (bits), 95 % interval"
     (whisker,) = ax.containers[0][2]
-    np.testing.assert_allclose(whisker.get_segments()[0][:, 0], [first.bits.low, first.bits.high])
+    np.testing.assert_allclose(
+        whisker.get_segments()[0][:, 0], [first.bits.low, first.bits.high]
+    )
     intervals(ax, ["bits"], [first.bits])
     with refused("ax", "conflict"):
         intervals(ax, ["share"], [Estimate(0.5, 0.1, "1")])
@@ -93,7 +111,9 @@ def test_an_interval_that_does_not_contain_its_value_is_drawn_where_it_is():
 def test_cells_without_a_value_are_grey():
     ax = axes()
     image = heat(ax, np.array([[0.5, np.nan]]), [["a", "b"]], ["row"], ["x", "y"])
-    assert image.cmap.get_bad().tolist() == pytest.approx([0.867, 0.867, 0.867, 1.0], abs=1e-3)
+    assert image.cmap.get_bad().tolist() == pytest.approx(
+        [0.867, 0.867, 0.867, 1.0], abs=1e-3
+    )
     assert [text.get_text() for text in ax.texts] == ["a", "b"]
 
 
@@ -103,5 +123,10 @@ def test_matplotlib_is_imported_only_to_draw_and_asked_for_by_name():
         "from infoscope.notebook import axes\n"
         "try:\n    axes()\nexcept ModuleNotFoundError as error:\n    print(error)"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "plot needs matplotlib, which is not installed: pip install 'infoscope[plots]'\n"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert (
+        done.stdout
+        == "plot needs matplotlib, which is not installed: pip install 'infoscope[plots]'\n"
+    )

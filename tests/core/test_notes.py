@@ -1,4 +1,6 @@
-"""A note is its sentence, and keeps its code through copies, pickles of workers and sets."""
+"""A note is its sentence, and keeps its code through copies, pickles of workers and
+sets.
+"""
 
 import copy
 import pickle
@@ -10,7 +12,9 @@ from infoscope.notes import Note
 NOTE = Note("x: column 2 is constant and left out.", "constant column", "x")
 
 
-@pytest.mark.parametrize("copied", [copy.copy(NOTE), copy.deepcopy(NOTE), pickle.loads(pickle.dumps(NOTE))])
+@pytest.mark.parametrize(
+    "copied", [copy.copy(NOTE), copy.deepcopy(NOTE), pickle.loads(pickle.dumps(NOTE))]
+)
 def test_a_copy_keeps_code_and_argument(copied):
     assert copied == NOTE
     assert copied.code == "constant column"

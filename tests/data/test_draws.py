@@ -1,4 +1,6 @@
-"""What is drawn follows from the generator alone: the same seed, the same items, and another seed, others."""
+"""What is drawn follows from the generator alone: the same seed, the same items, and
+another seed, others.
+"""
 
 import numpy as np
 import pytest
@@ -20,12 +22,16 @@ from tests.data.common import generator
 
 POOL = EmbeddingPool(torch.arange(80.0).view(-1, 1), torch.arange(80) % 2, "numbers")
 ITEMS = np.arange(180)
-CROSSED = DomainDataset.of_arrays(np.zeros((180, 1)), y=ITEMS % 4, d=ITEMS // 60, groups=ITEMS % 60)
+CROSSED = DomainDataset.of_arrays(
+    np.zeros((180, 1)), y=ITEMS % 4, d=ITEMS // 60, groups=ITEMS % 60
+)
 
 
 def coloured(g):
     data = crmnist(base="digits", count=100, generator=g)
-    return torch.cat([data.images(slice(None)).flatten(), torch.from_numpy(data.groups)])
+    return torch.cat(
+        [data.images(slice(None)).flatten(), torch.from_numpy(data.groups)]
+    )
 
 
 def known_truth(g, name="a", n=50):
@@ -39,7 +45,9 @@ DRAWS = {
     "reviews": lambda g: generated_reviews(50, generator=g).texts,
     "inference": lambda g: generated_nli(50, generator=g).texts,
     "coloured digits": coloured,
-    "turned digits": lambda g: rotated_mnist(base="digits", per_class=9, generator=g).groups,
+    "turned digits": lambda g: (
+        rotated_mnist(base="digits", per_class=9, generator=g).groups
+    ),
     "parts of a pool": lambda g: POOL.split(0.25, g)[1].vectors,
     "parts by domain": lambda g: CROSSED.split(1, 0.2, g).test.groups,
     "known truth": known_truth,
@@ -55,4 +63,6 @@ def test_the_same_seed_gives_the_same_draw(draw):
 
 @pytest.mark.parametrize("changed", [{"name": "b"}, {"n": 60}])
 def test_data_of_a_case_depend_on_name_and_size(changed):
-    assert not np.array_equal(known_truth(generator()), known_truth(generator(), **changed))
+    assert not np.array_equal(
+        known_truth(generator()), known_truth(generator(), **changed)
+    )

@@ -11,7 +11,8 @@ from infoscope.estimators import Angle
 from infoscope.estimators.independence import independence_test
 from tests.refusals import refused
 
-SIGNIFICANT = 0.01  # of the columns that are relevant; after Bonferroni .05 of the others
+# of the columns that are relevant; after Bonferroni .05 of the others
+SIGNIFICANT = 0.01
 
 
 @pytest.mark.parametrize("name", examples.TABLES)
@@ -21,7 +22,9 @@ def test_they_are_the_same_every_time_and_say_what_every_column_is(name):
     assert not table.equals(examples.load(name, seed=1))
     assert not table.isna().any(axis=None)
     assert set(truth.direct) <= set(truth.relevant)
-    assert {truth.target, *truth.relevant} | set(truth.groups and [truth.groups]) <= set(table)
+    assert {truth.target, *truth.relevant} | set(
+        truth.groups and [truth.groups]
+    ) <= set(table)
     described = examples.TABLES[name].__doc__
     for column in (truth.target, truth.groups, table.columns[0], table.columns[-1]):
         assert column in described
@@ -30,7 +33,11 @@ def test_they_are_the_same_every_time_and_say_what_every_column_is(name):
 @pytest.mark.parametrize("name", examples.TABLES)
 def test_relevant_columns_depend_on_the_target_and_others_do_not(name):
     table, truth = examples.load(name), examples.TRUTH[name]
-    target = Angle(table[truth.target], 180) if truth.target == "orientation" else table[truth.target]
+    target = (
+        Angle(table[truth.target], 180)
+        if truth.target == "orientation"
+        else table[truth.target]
+    )
     groups = table[truth.groups] if truth.groups else None
     others = []
     for column in set(table) - {truth.target, truth.groups}:
@@ -52,7 +59,8 @@ def test_a_survey_has_households_and_round_incomes():
     assert 0.6 < (table["income"] % 5000 == 0).mean() < 0.75
     assert table.filter(regex="^q").isin([1, 2, 3, 4, 5]).all(axis=None)
     assert table["satisfaction"].between(0, 10).all()
-    assert homes["satisfaction"].mean().var() > 2 * table["satisfaction"].var() / 4  # as it would be without households
+    # as it would be without households
+    assert homes["satisfaction"].mean().var() > 2 * table["satisfaction"].var() / 4
 
 
 @pytest.mark.parametrize("load", [examples.load, examples.relevant])
@@ -63,4 +71,6 @@ def test_an_unknown_name_is_refused(load):
 
 def test_they_need_no_torch():
     program = "import sys; from infoscope import examples; examples.genes(); print('torch' in sys.modules)"
-    assert subprocess.check_output([sys.executable, "-c", program], text=True) == "False\n"
+    assert (
+        subprocess.check_output([sys.executable, "-c", program], text=True) == "False\n"
+    )

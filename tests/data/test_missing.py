@@ -1,4 +1,6 @@
-"""Files and folders that are not there are named, by every loader, without a download of what was asked for by name."""
+"""Files and folders that are not there are named, by every loader, without a download
+of what was asked for by name.
+"""
 
 import sys
 from functools import partial

@@ -1,4 +1,6 @@
-"""What the sources and data sets refuse: one row for each fault, with the argument and the code of the error."""
+"""What the sources and data sets refuse: one row for each fault, with the argument and
+the code of the error.
+"""
 
 import math
 from functools import partial
@@ -45,7 +47,9 @@ NAN = math.nan
 BITS = torch.tensor([0, 0, 1, 1])
 GREY = ImagePool(torch.zeros(4, 3, 3, dtype=torch.uint8), BITS, "grey")
 RGB = ImagePool(torch.zeros(4, 3, 3, 3, dtype=torch.uint8), BITS, "rgb")
-NOISE = ImagePool(torch.zeros(400, 28, 28, dtype=torch.uint8), torch.arange(400) % 10, "noise")
+NOISE = ImagePool(
+    torch.zeros(400, 28, 28, dtype=torch.uint8), torch.arange(400) % 10, "noise"
+)
 VECTORS = EmbeddingPool(torch.zeros(4, 8), BITS, "blank")
 
 
@@ -54,7 +58,9 @@ def vectors_of(*labels):
 
 
 def encoded(encoder):
-    return EncodedPairs(GaussianPairs(4, mutual_information=1.0), encoder).sample(3, generator())
+    return EncodedPairs(GaussianPairs(4, mutual_information=1.0), encoder).sample(
+        3, generator()
+    )
 
 
 images = partial(ImagePairs, **{"pool": GREY})
@@ -81,16 +87,22 @@ PAIRS = [
     *wrong(texts_of, "few", pool=vectors_of(0, 1, 1, 1)),
     *wrong(mixed, "range", crossover=0.7, grid=(2, 5), size=0),
     *wrong(mixed, "shape", images=RGB),
-    *wrong(mixed, "few", images=ImagePool(GREY.images, torch.tensor([0, 1, 1, 1]), "few")),
+    *wrong(
+        mixed, "few", images=ImagePool(GREY.images, torch.tensor([0, 1, 1, 1]), "few")
+    ),
     *wrong(mixed, "invalid", texts=vectors_of(0, 1, 2, 2)),
     *wrong(encoded, "shape", encoder=lambda values: values.sum(1)),
     *wrong(encoded, "shape", encoder=lambda values: values[:1]),
     *wrong(encoded, "shape", encoder=torch.Tensor.long),
 ]
 
-image_pool = partial(ImagePool, **{"images": GREY.images, "labels": BITS, "name": "four"})
+image_pool = partial(
+    ImagePool, **{"images": GREY.images, "labels": BITS, "name": "four"}
+)
 vector_pool = partial(EmbeddingPool, **{"labels": BITS, "name": "four"})
-EIGHT = EmbeddingPool(torch.arange(8.0).view(-1, 1), torch.tensor([0] * 5 + [1] * 3), "eight")
+EIGHT = EmbeddingPool(
+    torch.arange(8.0).view(-1, 1), torch.tensor([0] * 5 + [1] * 3), "eight"
+)
 part = partial(EIGHT.split, generator=generator())
 folds = partial(EIGHT.folds, generator=generator())
 generated = partial(textures, **{"n": 3, "generator": generator()})
@@ -116,9 +128,13 @@ Y, D = [2, 2, 0, 0, 2, 0] * 2, ["b", "a", "a", "b", "b", "a"] * 2
 of_arrays = partial(DomainDataset.of_arrays, **{"x": TWELVE, "y": Y, "d": D})
 DOMAINS = of_arrays()
 CROSSED = of_arrays(x=np.zeros((180, 1)), y=[0, 1] * 90, d=np.repeat([0, 1, 2], 60))
-NAMESAKES = of_arrays(x=np.zeros((180, 1)), y=CROSSED.y, d=CROSSED.d, domain_names=("up", "up", "down"))
+NAMESAKES = of_arrays(
+    x=np.zeros((180, 1)), y=CROSSED.y, d=CROSSED.d, domain_names=("up", "up", "down")
+)
 FEW = of_arrays(x=np.zeros((4, 1)), y=[0] * 4, d=[0] * 4, groups=[1, 1, 2, 2])
-split = partial(CROSSED.split, **{"held_out": 0, "validation": 0.2, "generator": generator()})
+split = partial(
+    CROSSED.split, **{"held_out": 0, "validation": 0.2, "generator": generator()}
+)
 coloured = partial(crmnist, **{"base": "digits"})
 turned = partial(rotated_mnist, **{"base": NOISE})
 ITEMS = [
@@ -147,8 +163,14 @@ ITEMS = [
 
 ROWS = np.array(list(np.ndindex(2, 3, 2)))
 PIXELS = torch.zeros(12, 1, 4, 6)
-factors = partial(FactorDataset, **{"images": PIXELS, "factors": ROWS, "factor_names": ("colour", "size", "side")})
-two = partial(FactorDataset, **{"images": PIXELS[:2], "factors": [[0], [1]], "factor_names": ["f"]})
+factors = partial(
+    FactorDataset,
+    **{"images": PIXELS, "factors": ROWS, "factor_names": ("colour", "size", "side")},
+)
+two = partial(
+    FactorDataset,
+    **{"images": PIXELS[:2], "factors": [[0], [1]], "factor_names": ["f"]},
+)
 FACTORS = factors()
 FACTOR_SETS = [
     *wrong(factors, "shape", factors=ROWS[:, 0]),
@@ -162,10 +184,26 @@ FACTOR_SETS = [
     (partial(FACTORS.thinned, {"size": 0}), "every['size']", "range"),
     (partial(FACTORS.thinned, {"hue": 2}), "factor", "name"),
     *wrong(dsprites, "name", part="test"),
-    *wrong(sprites, "range", shapes=4, scales=0, orientations=41, positions=33, resolution=15),
+    *wrong(
+        sprites,
+        "range",
+        shapes=4,
+        scales=0,
+        orientations=41,
+        positions=33,
+        resolution=15,
+    ),
 ]
 
-texts = partial(LabelledTexts, **{"texts": ["a", "b"], "labels": BITS[1:3], "classes": ("no", "yes"), "name": "few"})
+texts = partial(
+    LabelledTexts,
+    **{
+        "texts": ["a", "b"],
+        "labels": BITS[1:3],
+        "classes": ("no", "yes"),
+        "name": "few",
+    },
+)
 inference = partial(generated_nli, **{"n": 9, "generator": generator()})
 TEXTS = [
     *wrong(texts, "length", labels=BITS, ids=["x"]),
@@ -176,10 +214,22 @@ TEXTS = [
     *wrong(nli, "name", name="anli"),
     *wrong(partial(sentences, generator=generator()), "range", per_class=0),
     *wrong(inference, "range", n=0, artefact=-0.1),
-    (partial(transformations.transformed, "upside-down", ["a"], generator()), "name", "name"),
+    (
+        partial(transformations.transformed, "upside-down", ["a"], generator()),
+        "name",
+        "name",
+    ),
 ]
-for of_pairs in ("hypothesis_only", "premise_only", "raw_overlap", "overlap_level", "overlap_lengths"):
-    TEXTS.append((partial(getattr(transformations, of_pairs), ["a b", "c"]), "pairs", "invalid"))
+for of_pairs in (
+    "hypothesis_only",
+    "premise_only",
+    "raw_overlap",
+    "overlap_level",
+    "overlap_lengths",
+):
+    TEXTS.append(
+        (partial(getattr(transformations, of_pairs), ["a b", "c"]), "pairs", "invalid")
+    )
 DISTRIBUTIONS = [
     (partial(catalogue.case, "gaussian-3"), "distribution", "name"),
     (partial(beyond_normal.case, "gaussian-3"), "distribution", "name"),

@@ -1,4 +1,6 @@
-"""Columns that others of their variable determine are left out; a column with information of its own never is."""
+"""Columns that others of their variable determine are left out; a column with
+information of its own never is.
+"""
 
 import numpy as np
 import pytest

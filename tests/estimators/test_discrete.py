@@ -20,7 +20,9 @@ LN2 = np.log(2)
 
 @pytest.mark.parametrize("entropy_of", [discrete.plug_in, discrete.chao_shen])
 def test_entropies_of_plenty_of_rows(entropy_of):
-    """They agree to about (m - 1) / n with the entropy of the shares, and a single category has none."""
+    """They agree to about (m - 1) / n with the entropy of the shares, and a single
+    category has none.
+    """
     counts = [40_000, 20_000, 10_000, 10_000]
     assert entropy_of(counts) == pytest.approx(1.75 * LN2, abs=1e-4)
     assert entropy_of([17]) == pytest.approx(0, abs=1e-12)
@@ -29,7 +31,9 @@ def test_entropies_of_plenty_of_rows(entropy_of):
         entropy_of([0.5, 1])
 
 
-@pytest.mark.parametrize("entropy_of", [discrete.shrinkage, lambda counts: discrete.nsb(counts)[0]])
+@pytest.mark.parametrize(
+    "entropy_of", [discrete.shrinkage, lambda counts: discrete.nsb(counts)[0]]
+)
 def test_fractions_of_rows_lie_between_whole_ones(entropy_of):
     assert entropy_of([80, 8]) < entropy_of([80, 8.5]) < entropy_of([80, 9])
     with refused("counts", "invalid"):
@@ -41,7 +45,8 @@ def test_entropies_by_hand():
     assert discrete.plug_in(counts) == pytest.approx(0.5 * LN2 + 2 * 0.25 * np.log(4))
     grassberger = digamma(4) - 0.5 * digamma(2) - 0.5 * digamma(1)
     assert entropy(Discrete([0, 0, 1, 2]), k=1).value == pytest.approx(grassberger)
-    shares = np.array([0.25, 0.125, 0.125])  # half of the rows are alone: half of the probability is unseen
+    # half of the rows are alone: half of the probability is unseen
+    shares = np.array([0.25, 0.125, 0.125])
     terms = shares * np.log(shares) / (1 - (1 - shares) ** 4)
     assert discrete.chao_shen(counts) == pytest.approx(-terms.sum())
 
@@ -86,7 +91,9 @@ def test_a_label_carries_at_most_what_its_categories_can(sizes, most):
 
 @pytest.mark.parametrize("rows_of_a_group", [1, 4])
 def test_the_upper_limit_covers_the_entropy(rows_of_a_group):
-    """In 97.5 % of samples, here of labels of 2 to 20 categories, also in groups of equal labels."""
+    """In 97.5 % of samples, here of labels of 2 to 20 categories, also in groups of
+    equal labels.
+    """
     generator = np.random.default_rng(0)
     groups = np.repeat(np.arange(100), rows_of_a_group)
     covered = []

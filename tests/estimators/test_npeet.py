@@ -1,7 +1,8 @@
 """NPEET's names: its numbers on request, the right ones by default.
 
-The reference numbers are those of npeet-plus 0.2.0 (MIT), NPEET's functions with additions, on `data()`; its noise of
-1e-10 is worth about 1e-9 bits. Only midc fails there: its number is micd's with the arguments exchanged.
+The reference numbers are those of npeet-plus 0.2.0 (MIT), NPEET's functions with
+additions, on `data()`; its noise of 1e-10 is worth about 1e-9 bits. Only midc fails
+there: its number is micd's with the arguments exchanged.
 """
 
 import numpy as np
@@ -14,7 +15,8 @@ LN2 = np.log(2)
 
 
 def data():
-    state = np.random.RandomState(7)  # its stream is frozen, that of newer generators is not
+    # its stream is frozen, that of newer generators is not
+    state = np.random.RandomState(7)
     x = state.normal(size=(300, 2))
     y = x @ np.array([[0.8, 0.2], [-0.3, 0.9]]) + 0.5 * state.normal(size=(300, 2))
     z = x[:, :1] + state.normal(size=(300, 1))
@@ -54,7 +56,9 @@ def test_compat_gives_npeets_numbers(call):
 
 
 def test_compat_takes_labels_for_numbers_as_npeet_does():
-    """Labels are tied, so NPEET's number there is one draw of its noise: 0.731, 0.7365 bits."""
+    """Labels are tied, so NPEET's number there is one draw of its noise: 0.731, 0.7365
+    bits.
+    """
     assert npeet.mi(W, C, compat=True) == pytest.approx(0.734, abs=0.03)
 
 
@@ -93,9 +97,12 @@ def test_base():
         (npeet.centropyd(C, D), npeet.midd(C, D), npeet.entropyd(C)),
         (npeet.ctcd(CD, W > 0), npeet.corexd(CD, W > 0), npeet.tcd(CD)),
         (npeet.ctccd(W, CD), npeet.corexcd(W, CD), npeet.tc(W)),
-        (npeet.centropycd(W, C), npeet.micd(W, C), npeet.entropy(W)),  # H(x | y) + I(x; y) = H(x)
-        (npeet.centropydc(C, W), npeet.midc(C, W), npeet.entropyd(C)),  # NPEET's centropydc returns H(y | x)
-        (npeet.ctc(X, Y), npeet.corex(X, Y), npeet.tc(X)),  # TC = TC given y + what y explains
+        # H(x | y) + I(x; y) = H(x)
+        (npeet.centropycd(W, C), npeet.micd(W, C), npeet.entropy(W)),
+        # NPEET's centropydc returns H(y | x)
+        (npeet.centropydc(C, W), npeet.midc(C, W), npeet.entropyd(C)),
+        # TC = TC given y + what y explains
+        (npeet.ctc(X, Y), npeet.corex(X, Y), npeet.tc(X)),
         (npeet.ctcdc(CD, W), npeet.corexdc(CD, W), npeet.tcd(CD)),
     ],
 )

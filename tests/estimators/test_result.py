@@ -34,13 +34,23 @@ def pairs(seed, n=400):
 
 TEXTS = [
     (
-        Estimate(0.41312, 0.0121, n=2000, method="KSG 1", settings="k = 5", notes=("Rows repeat.",)),
+        Estimate(
+            0.41312,
+            0.0121,
+            n=2000,
+            method="KSG 1",
+            settings="k = 5",
+            notes=("Rows repeat.",),
+        ),
         "0.596 ± 0.017 bits (95 %: 0.562 to 0.630, sampling error only; KSG 1, k = 5, n = 2,000)\n  Rows repeat.",
     ),
     (Estimate(1.5, 0.0, method="closed form"), "2.16 bits (exact; closed form)"),
     (Estimate(0.25, n=10), "0.361 bits (standard error not known; n = 10)"),
     (Estimate(0.5, 0.1, "1", interval=(0.2, 0.6)), "0.50 ± 0.10 (95 %: 0.20 to 0.60)"),
-    (undefined("there is no such block.", n=5), "no value (there is no such block.; n = 5)"),
+    (
+        undefined("there is no such block.", n=5),
+        "no value (there is no such block.; n = 5)",
+    ),
     (
         Estimate(2.0, 0.5, n=9, units=3, degrees=2),
         "2.89 ± 0.72 bits (95 %: -0.22 to 5.99, sampling error only; n = 9 in 3 units)",
@@ -64,7 +74,9 @@ def test_it_is_a_float():
         estimate.value = 0.0
 
 
-@pytest.mark.parametrize("copied", [copy.deepcopy, lambda estimate: pickle.loads(pickle.dumps(estimate))])
+@pytest.mark.parametrize(
+    "copied", [copy.deepcopy, lambda estimate: pickle.loads(pickle.dumps(estimate))]
+)
 def test_a_copy_is_equal(copied):
     estimate = mean_of([1.0, 2.0, 4.0])
     same = copied(estimate)
@@ -81,7 +93,9 @@ def test_units_convert_with_everything_that_has_one():
     assert bits.nats.value == pytest.approx(estimate.value, rel=1e-12)
     assert repr(bits) == repr(estimate)
     for name in ("value", "standard_error", "low", "high"):
-        assert getattr(bits, name) == pytest.approx(getattr(estimate, name) / NATS_PER_BIT, rel=1e-12)
+        assert getattr(bits, name) == pytest.approx(
+            getattr(estimate, name) / NATS_PER_BIT, rel=1e-12
+        )
     assert bits.local.mean() == pytest.approx(bits.value)
     with refused("unit", "invalid"):
         _ = Estimate(0.5, unit="share").bits
@@ -91,7 +105,12 @@ X, Y = pairs(1)
 
 
 @pytest.mark.parametrize(
-    ("estimate", "values"), [(mean_of(X) - mean_of(Y), X - Y), (mean_of(X) + mean_of(Y), X + Y), (-mean_of(X), -X)]
+    ("estimate", "values"),
+    [
+        (mean_of(X) - mean_of(Y), X - Y),
+        (mean_of(X) + mean_of(Y), X + Y),
+        (-mean_of(X), -X),
+    ],
 )
 def test_sums_on_the_same_rows_have_the_error_of_the_sum(estimate, values):
     direct = mean_of(values)
@@ -139,7 +158,9 @@ def test_groups_of_dependent_rows():
     assert (thrice.n, thrice.units) == (300, 100)
     assert thrice.standard_error == pytest.approx(once.standard_error)
     assert once.standard_error == pytest.approx(values.std(ddof=1) / 10)
-    assert clustered_error(values) == pytest.approx(root_sum_squares(mean_influence(values)))
+    assert clustered_error(values) == pytest.approx(
+        root_sum_squares(mean_influence(values))
+    )
     assert np.isnan(mean_of([3.0]).standard_error)
 
 

@@ -1,4 +1,6 @@
-"""Rows that depend on others at some lag: series and unnamed groups are seen, independent rows and sorted ones not."""
+"""Rows that depend on others at some lag: series and unnamed groups are seen,
+independent rows and sorted ones not.
+"""
 
 import warnings
 from functools import partial
@@ -26,7 +28,9 @@ def autoregression(coefficient, n=N, columns=1, seed=0):
 
 
 def in_turn(units, share, n=N, seed=0):
-    """Rows [n, 1] of `units` that take turns; the levels of units are this share of the variance."""
+    """Rows [n, 1] of `units` that take turns; the levels of units are this share of the
+    variance.
+    """
     g = draws(seed)
     levels = np.sqrt(share) * g.standard_normal((units, 1))
     return levels[np.arange(n) % units] + np.sqrt(1 - share) * g.standard_normal((n, 1))
@@ -41,8 +45,13 @@ def dependence(x, y):
 
 @pytest.mark.parametrize("coefficient, lags", [(0.7, (4, 8)), (0.95, (16, 64))])
 def test_a_series_is_seen_and_how_long_it_remembers(coefficient, lags):
-    """Of 500 pairs the successor is nearer in 65 % (0.7) and more: over 6 standard errors for either variable."""
-    serial = dependence(autoregression(coefficient, seed=1), autoregression(coefficient, columns=3, seed=2))
+    """Of 500 pairs the successor is nearer in 65 % (0.7) and more: over 6 standard
+    errors for either variable.
+    """
+    serial = dependence(
+        autoregression(coefficient, seed=1),
+        autoregression(coefficient, columns=3, seed=2),
+    )
     assert min(serial.errors) > 6
     assert lags[0] <= serial.lag <= lags[1]
     assert f"keep every {serial.lag}" in str(serial)
@@ -58,9 +67,12 @@ def test_a_walk_has_no_lag():
 
 @pytest.mark.parametrize("units", [20, 101])
 def test_units_in_turn_are_detected(units):
-    """Levels of half the variance: ranks correlate by (6 / pi) arcsin(1 / 4) = 0.48 at that lag, the root of n - lag
-    times which is the figure, but for the draw of levels."""
-    of_label = dependence(in_turn(units, 0.7, seed=1), Discrete(in_turn(units, 0.7, seed=2) > 0))
+    """Levels of half the variance: ranks correlate by (6 / pi) arcsin(1 / 4) = 0.48 at
+    that lag, the root of n - lag times which is the figure, but for the draw of levels.
+    """
+    of_label = dependence(
+        in_turn(units, 0.7, seed=1), Discrete(in_turn(units, 0.7, seed=2) > 0)
+    )
     assert of_label.every == units
     n = 40 * units
     serial = dependence(in_turn(units, 0.5, n, seed=3), in_turn(units, 0.5, n, seed=4))
@@ -84,14 +96,18 @@ def test_unnamed_groups_are_seen_in_numbers_and_labels():
     assert dependence(x, Discrete(levels[:, 0] > 0)).lag == 4
 
 
-@pytest.mark.parametrize("x", [autoregression(0.95), in_turn(20, 0.9)], ids=["series", "in turn"])
+@pytest.mark.parametrize(
+    "x", [autoregression(0.95), in_turn(20, 0.9)], ids=["series", "in turn"]
+)
 def test_a_variable_without_memory_next_to_a_series_is_no_serial_dependence(x):
     assert dependence(x, draws(1).standard_normal(N)) is None
 
 
 def test_independent_rows_are_hardly_ever_reported():
-    """A variable without memory is beyond the limit at some lag in one data set of 1,000, also beside a random walk;
-    more than two of 150 come by chance once in 2,000 times."""
+    """A variable without memory is beyond the limit at some lag in one data set of
+    1,000, also beside a random walk; more than two of 150 come by chance once in 2,000
+    times.
+    """
     g = draws(5)
     beside_walks = 0
     for _ in range(150):
@@ -136,7 +152,9 @@ def test_equal_rows_of_rounded_numbers_do_not_hide_units_in_turn():
 
 
 def test_sorted_rows_pass():
-    """The least of two tests is beyond 4.5 standard errors once in 300,000 data sets at most."""
+    """The least of two tests is beyond 4.5 standard errors once in 300,000 data sets at
+    most.
+    """
     g = draws(3)
     label = np.sort(g.integers(0, 10, N))
     images = g.standard_normal((N, 64)) + 0.3 * label[:, None]
@@ -150,7 +168,9 @@ SERIES = (autoregression(0.99, seed=1)[:, 0], autoregression(0.99, seed=2)[:, 0]
 TURNS = (in_turn(20, 0.9, seed=1)[:, 0], in_turn(20, 0.9, seed=2)[:, 0])
 
 
-@pytest.mark.parametrize(("variables", "groups", "every"), [(SERIES, ROWS // 50, 1), (TURNS, ROWS % 20, 20)])
+@pytest.mark.parametrize(
+    ("variables", "groups", "every"), [(SERIES, ROWS // 50, 1), (TURNS, ROWS % 20, 20)]
+)
 def test_diagnoses_report_it_unless_groups_explain_it(variables, groups, every):
     diagnosis = diagnose(*variables)
     assert diagnosis.serial.every == every
@@ -158,7 +178,9 @@ def test_diagnoses_report_it_unless_groups_explain_it(variables, groups, every):
     assert diagnose(*variables, groups=groups).serial is None
 
 
-@pytest.mark.parametrize("test", [partial(permutation_test, permutations=1), independence_test])
+@pytest.mark.parametrize(
+    "test", [partial(permutation_test, permutations=1), independence_test]
+)
 def test_tests_of_independence_warn(test):
     x = autoregression(0.9, 300, seed=1)
     with pytest.warns(RowsInSequence, match="one another"):

@@ -1,4 +1,6 @@
-"""Transfer entropies and information of series against closed forms of autoregressions; gaps, panels, refusals."""
+"""Transfer entropies and information of series against closed forms of autoregressions;
+gaps, panels, refusals.
+"""
 
 import numpy as np
 import pandas as pd
@@ -30,9 +32,11 @@ def coupled(n, phi, strength):
 
 
 def true_transfer(phi, strength):
-    """I(x[t-1]; y[t] | y[t-1]), nats: half the log of the variance of y given its last value over that of the noise.
+    """I(x[t-1]; y[t] | y[t-1]), nats: half the log of the variance of y given its last
+    value over that of the noise.
 
-    The joint covariance of (x[t], y[t]) solves the Lyapunov equation of the vector autoregression.
+    The joint covariance of (x[t], y[t]) solves the Lyapunov equation of the vector
+    autoregression.
     """
     step = np.array([[phi, 0.0], [strength, 0.5]])
     covariance = solve_discrete_lyapunov(step, np.eye(2))
@@ -64,7 +68,9 @@ def test_independent_slow_series_share_nothing():
 
 
 def test_labels():
-    """A label that repeats the other's last value in three of four steps: log 2 less the entropy of 1/8."""
+    """A label that repeats the other's last value in three of four steps: log 2 less
+    the entropy of 1/8.
+    """
     g = draws()
     x = g.integers(0, 2, 2000)
     y = np.where(g.random(2000) < 0.75, np.roll(x, 1), g.integers(0, 2, 2000))
@@ -157,7 +163,9 @@ def test_the_lag_curve_has_its_top_where_the_effect_is():
     effect = ("wind", "power", 2)
     assert 0 < rows["low"][effect] <= 0.5 <= rows["high"][effect]  # bits
     assert (rows["low"].drop(effect) == 0).all()
-    assert str(curve).startswith("wind carries most information about power 2 steps later")
+    assert str(curve).startswith(
+        "wind carries most information about power 2 steps later"
+    )
     assert len(curve.plot().lines) == 2
 
 

@@ -7,7 +7,9 @@ from infoscope.estimators import threads
 
 
 def test_small_work_takes_one_thread_and_leaves_no_trace():
-    """Over small products threads only wait for one another; large ones keep all of them, also after an error."""
+    """Over small products threads only wait for one another; large ones keep all of
+    them, also after an error.
+    """
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:

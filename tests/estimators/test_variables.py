@@ -1,4 +1,6 @@
-"""The one door for arrays: how columns are typed, what is refused, aligned or left out, and which rows are copies."""
+"""The one door for arrays: how columns are typed, what is refused, aligned or left out,
+and which rows are copies.
+"""
 
 import numpy as np
 import pandas as pd
@@ -9,7 +11,13 @@ import torch
 from infoscope.estimators import diagnose, estimate
 from infoscope.estimators.alignment import aligned
 from infoscope.estimators.column_types import as_variable, as_variables
-from infoscope.estimators.columns import Angle, Continuous, Discrete, as_codes, single_columns
+from infoscope.estimators.columns import (
+    Angle,
+    Continuous,
+    Discrete,
+    as_codes,
+    single_columns,
+)
 from infoscope.estimators.knn import mutual_information
 from infoscope.estimators.scales import jitter, with_repeated_values, within_steps
 from infoscope.estimators.variables import copies, join
@@ -68,16 +76,30 @@ NOTED = {  # values, kind, and code of the note
     "100 classes": (lambda g: g.integers(0, 100, 1000), "discrete", []),
     "two of large numbers": (lambda g: g.choice([201, 999], 100), "discrete", []),
     "two floats": (lambda g: g.choice([0.2, 1.7], 100), "discrete", []),
-    "some of large numbers": (lambda g: g.choice([3, 17, 201, 404, 999], 100), "continuous", ["repeated values"]),
-    "row numbers": (lambda g: np.arange(1000), "continuous", ["different whole numbers"]),
-    "sex and age": (lambda g: np.c_[g.integers(0, 2, 1000), ages(g, 1000)], "mixed", ["repeated values"]),
+    "some of large numbers": (
+        lambda g: g.choice([3, 17, 201, 404, 999], 100),
+        "continuous",
+        ["repeated values"],
+    ),
+    "row numbers": (
+        lambda g: np.arange(1000),
+        "continuous",
+        ["different whole numbers"],
+    ),
+    "sex and age": (
+        lambda g: np.c_[g.integers(0, 2, 1000), ages(g, 1000)],
+        "mixed",
+        ["repeated values"],
+    ),
     "ages as numbers": (lambda g: Continuous(ages(g, 1000)), "continuous", []),
 }
 
 
 @pytest.mark.parametrize("name", NOTED)
 def test_integers_are_labels_unless_they_look_like_numbers(name, recwarn):
-    """A note names those that a reader may want to be categories. There are no warnings."""
+    """A note names those that a reader may want to be categories. There are no
+    warnings.
+    """
     values, kind, codes = NOTED[name]
     variable = as_variable("x", values(draws()))
     assert variable.kind == kind
@@ -87,7 +109,10 @@ def test_integers_are_labels_unless_they_look_like_numbers(name, recwarn):
 
 INTEGERS = {  # integers [n] of one distribution each, and their kind at any n
     "sum of four answers": (sum_of_answers, "continuous"),
-    "wine quality": (lambda g, n: g.choice(range(3, 9), n, p=[0.01, 0.05, 0.67, 0.2, 0.05, 0.02]), "continuous"),
+    "wine quality": (
+        lambda g, n: g.choice(range(3, 9), n, p=[0.01, 0.05, 0.67, 0.2, 0.05, 0.02]),
+        "continuous",
+    ),
     "years": (lambda g, n: g.integers(2010, 2020, n), "continuous"),
     "few events": (lambda g, n: g.poisson(1, n), "discrete"),
     "genotypes": (lambda g, n: g.binomial(2, 0.3, n), "discrete"),
@@ -97,7 +122,9 @@ INTEGERS = {  # integers [n] of one distribution each, and their kind at any n
 @pytest.mark.parametrize("name", INTEGERS)
 @pytest.mark.parametrize("n", [100, 2000])
 def test_integers_of_one_distribution_have_one_type(name, n):
-    """Whatever values the sample happens to have: the score of 5 to 25 was a label in some samples."""
+    """Whatever values the sample happens to have: the score of 5 to 25 was a label in
+    some samples.
+    """
     values, kind = INTEGERS[name]
     for seed in range(8):
         assert as_variable("x", values(draws(seed), n)).kind == kind
@@ -114,7 +141,9 @@ def test_categories_of_several_columns_are_joined():
     letters = np.array(["a", "b", "a", "a", "b"])
     variable = as_variable("x", (Discrete(numbers), Discrete(letters)))
     assert variable.categories == 4
-    np.testing.assert_array_equal(same_label(variable.codes), same_label(numbers) & same_label(letters))
+    np.testing.assert_array_equal(
+        same_label(variable.codes), same_label(numbers) & same_label(letters)
+    )
     joint = join(as_variable("x", numbers), as_variable("y", letters))
     np.testing.assert_array_equal(same_label(joint.codes), same_label(variable.codes))
 
@@ -122,9 +151,12 @@ def test_categories_of_several_columns_are_joined():
 @pytest.mark.parametrize(
     ("labels", "codes"),
     [
-        (np.array([1, "1", 1, "1"], dtype=object), [0, 1, 0, 1]),  # types are compared too
-        (np.array([np.str_("a"), "a", np.str_("b"), "b"], dtype=object), [0, 0, 1, 1]),  # but not numpy's with Python's
-        (pd.cut(FLOATS, [-3, 0, 1, 2, 9])[1:], [1, 0, 2]),  # categories that do not occur are none
+        # types are compared too
+        (np.array([1, "1", 1, "1"], dtype=object), [0, 1, 0, 1]),
+        # but not numpy's with Python's
+        (np.array([np.str_("a"), "a", np.str_("b"), "b"], dtype=object), [0, 0, 1, 1]),
+        # categories that do not occur are none
+        (pd.cut(FLOATS, [-3, 0, 1, 2, 9])[1:], [1, 0, 2]),
     ],
 )
 def test_one_label_has_one_code(labels, codes):
@@ -134,7 +166,10 @@ def test_one_label_has_one_code(labels, codes):
 
 
 @pytest.mark.parametrize("call", [as_codes, as_variable])
-@pytest.mark.parametrize("labels", [["a", float("nan"), "b"], ["a", None, "b"], pd.cut([0.5, 5.0, 0.7], [0, 0.6, 1])])
+@pytest.mark.parametrize(
+    "labels",
+    [["a", float("nan"), "b"], ["a", None, "b"], pd.cut([0.5, 5.0, 0.7], [0, 0.6, 1])],
+)
 def test_missing_labels_are_never_a_label(call, labels):
     with refused("x", "missing"):
         call("x", labels)
@@ -161,7 +196,10 @@ def test_numbers_and_dates_as_texts_are_refused(texts):
     assert as_variable("x", Discrete(texts)).categories == len(set(texts))
 
 
-@pytest.mark.parametrize("texts", [["18-25", "26-40"], ["1.2.3", "1.2.4"], ["2019-20", "2020-21"], ["1", "x"]])
+@pytest.mark.parametrize(
+    "texts",
+    [["18-25", "26-40"], ["1.2.3", "1.2.4"], ["2019-20", "2020-21"], ["1", "x"]],
+)
 def test_names_that_hold_digits_are_categories(texts):
     assert as_variable("x", texts * 5).categories == 2
 
@@ -274,7 +312,9 @@ def test_names_of_rows_that_repeat_are_refused_in_another_order():
 
 
 def test_rows_with_missing_values_are_left_out_and_counted():
-    """In every form of the same sample; functions below `estimate` name the column and refuse."""
+    """In every form of the same sample; functions below `estimate` name the column and
+    refuse.
+    """
     x, y = (variable[:, 0] for variable in normal_pairs(300, 0.8))
     label = (x > 0).astype(int)
     exact = estimate((Continuous(x[10:]), Discrete(label[10:])), y[10:], "ksg")
@@ -308,7 +348,9 @@ def test_one_group_is_refused():
         estimate(NORMAL, NORMAL**3, groups=["a"] * 60)
 
 
-@pytest.mark.parametrize(("n", "groups", "argument"), [(59, None, "x and y"), (60, np.arange(59), "groups")])
+@pytest.mark.parametrize(
+    ("n", "groups", "argument"), [(59, None, "x and y"), (60, np.arange(59), "groups")]
+)
 def test_other_lengths_are_refused(n, groups, argument):
     with refused(argument, "length"):
         as_variables(groups, x=NORMAL, y=NORMAL[:n])
@@ -330,7 +372,9 @@ def cosine_and_sine(turn):
 
 @pytest.mark.parametrize("form", [lambda turn: Angle(turn, 1), cosine_and_sine])
 def test_two_angles_are_read_by_ksg(form):
-    """10 degrees apart, 1.97 nats; the reading had 2.3 to 2.5, and intervals of grade A above the true value."""
+    """10 degrees apart, 1.97 nats; the reading had 2.3 to 2.5, and intervals of grade A
+    above the true value.
+    """
     g = draws()
     turn = g.vonmises(0, 1, 600) / (2 * np.pi)
     turn_y = turn + 10 / 360 * g.normal(size=600)
@@ -365,7 +409,9 @@ ROUNDED = {
 @pytest.mark.parametrize("rounded", ROUNDED)
 @pytest.mark.parametrize("depends", [False, True])
 def test_numbers_that_repeat_by_their_resolution_are_no_copies(rounded, depends):
-    """Next to an independent label, and to one that is a function of them. 6 data sets of each."""
+    """Next to an independent label, and to one that is a function of them. 6 data sets
+    of each.
+    """
     for seed in range(6):
         g = draws(seed)
         x = as_variable("x", Continuous(ROUNDED[rounded](g, 1000)))

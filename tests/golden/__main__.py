@@ -1,9 +1,11 @@
-"""The tables of before next to those of now: `make golden` compares, `python -m tests.golden --freeze FOLDER` writes.
+"""The tables of before next to those of now: `make golden` compares, `python -m
+tests.golden --freeze FOLDER` writes.
 
-Each CSV beside this file is a table by the name that it has in runs/tables: those of the smoke profile of every sweep
-on embedded data are of commit 67b96674, those drawn from docs/results/runs of v0.1.0. Numbers are rounded to 6
-digits; columns of time and memory are left out, and so are searches, whose choices depend on which trial ends first.
-What differs on purpose is named in CHANGELOG.md with its reason.
+Each CSV beside this file is a table by the name that it has in runs/tables: those of
+the smoke profile of every sweep on embedded data are of commit 67b96674, those drawn
+from docs/results/runs of v0.1.0. Numbers are rounded to 6 digits; columns of time and
+memory are left out, and so are searches, whose choices depend on which trial ends
+first. What differs on purpose is named in CHANGELOG.md with its reason.
 """
 
 import argparse
@@ -16,7 +18,8 @@ import pandas as pd
 FROZEN = Path(__file__).parent
 TABLES = FROZEN.parents[1] / "runs" / "tables"
 DIGITS = 6
-VOLATILE = "seconds", "hour", "minute", "time", "cost", "memory", "rss"  # in names of columns that no two runs share
+# in names of columns that no two runs share
+VOLATILE = "seconds", "hour", "minute", "time", "cost", "memory", "rss"
 CLOSE = 1e-4  # relative, of float32 sums in another order
 
 
@@ -27,7 +30,9 @@ def figures(path):
 
 
 def ordered(table):
-    """The rows in an order that does not depend on which run was done first: by texts, then by numbers."""
+    """The rows in an order that does not depend on which run was done first: by texts,
+    then by numbers.
+    """
     texts = []
     for name in sorted(table):
         if not pd.api.types.is_numeric_dtype(table[name]):
@@ -52,17 +57,28 @@ def differences(before, now):
             same = (old.astype(str) == new.astype(str)).to_numpy()
         if not same.all():
             place = int(np.argmin(same))
-            texts.append(f"{name}: {np.sum(~same)} of {len(old)}, such as {old[place]} -> {new[place]}")
+            texts.append(
+                f"{name}: {np.sum(~same)} of {len(old)}, such as {old[place]} -> {new[place]}"
+            )
     return "; ".join(texts)
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="python -m tests.golden", description=__doc__.splitlines()[0])
-    parser.add_argument("--freeze", type=Path, metavar="FOLDER", help="write the tables of FOLDER as those of before")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.golden", description=__doc__.splitlines()[0]
+    )
+    parser.add_argument(
+        "--freeze",
+        type=Path,
+        metavar="FOLDER",
+        help="write the tables of FOLDER as those of before",
+    )
     arguments = parser.parse_args()
     if arguments.freeze:
         for path in sorted(arguments.freeze.glob("*.csv")):
-            figures(path).to_csv(FROZEN / path.name, index=False, float_format=f"%.{DIGITS}g")
+            figures(path).to_csv(
+                FROZEN / path.name, index=False, float_format=f"%.{DIGITS}g"
+            )
         return 0
     same = 0
     changed = 0
@@ -75,7 +91,9 @@ def main():
             print(f"{path.stem}: {text}")
         else:
             same += 1
-    print(f"{same} tables as before, {changed} that differ, {absent} that are not in {TABLES}")
+    print(
+        f"{same} tables as before, {changed} that differ, {absent} that are not in {TABLES}"
+    )
     return int(changed > 0)
 
 

@@ -1,4 +1,6 @@
-"""The Kubernetes objects of infra/kubernetes, with the pods that KubeRay would make of its own kinds."""
+"""The Kubernetes objects of infra/kubernetes, with the pods that KubeRay would make of
+its own kinds.
+"""
 
 from pathlib import Path
 
@@ -33,7 +35,9 @@ def clusters():
 
 
 def pods(document):
-    """The pod templates of a RayCluster or RayJob, as pods, with what KubeRay's schema would check around them."""
+    """The pod templates of a RayCluster or RayJob, as pods, with what KubeRay's schema
+    would check around them.
+    """
     spec = document["spec"]
     assert set(spec) <= CLUSTER_FIELDS[document["kind"]]
     spec = spec.get("rayClusterSpec", spec)
@@ -45,18 +49,33 @@ def pods(document):
         assert group["minReplicas"] <= group["replicas"] <= group["maxReplicas"]
     for number, group in enumerate([spec["headGroupSpec"], *groups]):
         metadata = group["template"].get("metadata", {}) | {"name": f"pod-{number}"}
-        yield {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": group["template"]["spec"]}
+        yield {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": metadata,
+            "spec": group["template"]["spec"],
+        }
 
 
 def objects():
     for document in documents():
-        yield from pods(document) if document["kind"] in ("RayCluster", "RayJob") else [document]
+        yield from (
+            pods(document)
+            if document["kind"] in ("RayCluster", "RayJob")
+            else [document]
+        )
 
 
 def templates():
-    """(object, its labels, the specification of its pods) of every object that runs pods."""
+    """(object, its labels, the specification of its pods) of every object that runs
+    pods.
+    """
     for item in objects():
         if item["kind"] == "Pod":
             yield item, item["metadata"].get("labels", {}), item["spec"]
         elif "template" in item["spec"]:
-            yield item, item["spec"]["template"]["metadata"]["labels"], item["spec"]["template"]["spec"]
+            yield (
+                item,
+                item["spec"]["template"]["metadata"]["labels"],
+                item["spec"]["template"]["spec"],
+            )

@@ -6,13 +6,19 @@ import pytest
 
 from infra.site.gallery import PAGE, draw, examples
 
-SLOW = {"angles.png", "counts.png", "genes.png", "reading.png", "representation.png"}  # 5 to 40 seconds
-EXAMPLES = [pytest.param(name, marks=pytest.mark.system if name in SLOW else ()) for name in examples()]
+# 5 to 40 seconds
+SLOW = {"angles.png", "counts.png", "genes.png", "reading.png", "representation.png"}
+EXAMPLES = [
+    pytest.param(name, marks=pytest.mark.system if name in SLOW else ())
+    for name in examples()
+]
 
 
 def test_every_picture_of_the_page_is_drawn_by_it_and_small():
     shown = re.findall(r"\(gallery/(.+?)\)", PAGE.read_text())
-    sizes = {path.name: path.stat().st_size for path in (PAGE.parent / "gallery").iterdir()}
+    sizes = {
+        path.name: path.stat().st_size for path in (PAGE.parent / "gallery").iterdir()
+    }
     assert shown == list(examples())
     assert set(shown) == set(sizes)
     assert len(shown) == 11

@@ -18,13 +18,18 @@ def test_the_parts_of_coins_are_those_of_their_gates(tmp_path):
     assert set(measured) == set(TRUTH)
     assert (tmp_path / "parts.png").stat().st_size > 5_000
     for name, terms in TRUTH.items():
-        bits = [getattr(measured[name], term) / math.log(2) for term in ("unique_a", "redundant", "synergistic")]
+        bits = [
+            getattr(measured[name], term) / math.log(2)
+            for term in ("unique_a", "redundant", "synergistic")
+        ]
         assert bits == pytest.approx(terms, abs=1e-4)
 
 
 def test_every_tutorial_that_runs_shows_a_small_figure():
     pages = {path.stem: path.read_text() for path in tutorials.FOLDER.glob("*.md")}
-    assert set(tutorials.FIGURES) == {name for name, text in pages.items() if "python exec" in text}
+    assert set(tutorials.FIGURES) == {
+        name for name, text in pages.items() if "python exec" in text
+    }
     for name in tutorials.FIGURES:
         assert f"]({name}.png)" in pages[name]
         assert 5_000 < (tutorials.FOLDER / f"{name}.png").stat().st_size < 60_000, name

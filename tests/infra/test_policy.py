@@ -1,4 +1,6 @@
-"""What no validator knows: nothing in infra/ lets anyone in, and everything it names is there, in the right version."""
+"""What no validator knows: nothing in infra/ lets anyone in, and everything it names is
+there, in the right version.
+"""
 
 import re
 import shutil
@@ -11,9 +13,15 @@ import yaml
 
 from tests.infra.documents import INFRA, REPOSITORY, clusters, objects, templates
 
-CONSTRAINTS = dict(line.split("==") for line in (REPOSITORY / "constraints.txt").read_text().split())
+CONSTRAINTS = dict(
+    line.split("==") for line in (REPOSITORY / "constraints.txt").read_text().split()
+)
 GUIDE = REPOSITORY / "docs" / "clusters.md"
-TEXTS = [path for path in sorted(INFRA.rglob("*")) if path.is_file() and path.suffix not in (".py", ".pyc")]
+TEXTS = [
+    path
+    for path in sorted(INFRA.rglob("*"))
+    if path.is_file() and path.suffix not in (".py", ".pyc")
+]
 TEXTS = [path for path in TEXTS if path.name != ".env"]
 SECRET = re.compile("PASSWORD|SECRET|TOKEN|ACCESS_KEY", re.IGNORECASE)
 COMPOSE = yaml.safe_load((INFRA / "mlflow" / "compose.yaml").read_text())
@@ -25,20 +33,28 @@ def test_compose_has_no_secret_of_its_own():
     """A secret is given or the server does not start."""
     secrets = []
     for service in COMPOSE["services"].values():
-        secrets += [value for name, value in service["environment"].items() if SECRET.search(name)]
+        secrets += [
+            value
+            for name, value in service["environment"].items()
+            if SECRET.search(name)
+        ]
     assert len(secrets) == 12
     for value in secrets:
         assert re.fullmatch(r"\$\{[A-Z_0-9]+:\?[^}]+\}", value)
 
 
 def test_compose_is_reached_from_this_machine_only():
-    """And its database and objects from nowhere; in a container 0.0.0.0 is the container."""
+    """And its database and objects from nowhere; in a container 0.0.0.0 is the
+    container.
+    """
     services = COMPOSE["services"]
     published = {}
     for name, service in services.items():
         if "ports" in service:
             published[name] = service["ports"]
-    assert published == {"mlflow": ["${BIND_ADDRESS:-127.0.0.1}:${MLFLOW_PORT:-5000}:5000"]}
+    assert published == {
+        "mlflow": ["${BIND_ADDRESS:-127.0.0.1}:${MLFLOW_PORT:-5000}:5000"]
+    }
     assert COMPOSE["networks"]["storage"]["internal"] is True
     for name in ("database", "objects", "bucket", "accounts"):
         assert services[name]["networks"] == ["storage"]
@@ -47,16 +63,31 @@ def test_compose_is_reached_from_this_machine_only():
 
 
 def test_the_tracking_server_asks_for_a_login_and_starts_nothing_else():
-    for text in ((INFRA / "docker" / "mlflow.Dockerfile").read_text(), (INFRA / "kubernetes/mlflow.yaml").read_text()):
+    for text in (
+        (INFRA / "docker" / "mlflow.Dockerfile").read_text(),
+        (INFRA / "kubernetes/mlflow.yaml").read_text(),
+    ):
         assert re.search(r'--app-name"?, "?basic-auth', text)
-        assert re.search(r'--workers"?, "?1', text)  # with several, every request waits 40 ms
-        assert "postgresql+psycopg2:///mlflow" in text  # SQLAlchemy 2.1 would look for another driver
-    assert "MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false" in (INFRA / "docker" / "mlflow.Dockerfile").read_text()
-    assert COMPOSE["services"]["mlflow"]["environment"]["MLFLOW_SERVER_ENABLE_JOB_EXECUTION"] == "false"
+        # with several, every request waits 40 ms
+        assert re.search(r'--workers"?, "?1', text)
+        # SQLAlchemy 2.1 would look for another driver
+        assert "postgresql+psycopg2:///mlflow" in text
+    assert (
+        "MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false"
+        in (INFRA / "docker" / "mlflow.Dockerfile").read_text()
+    )
+    assert (
+        COMPOSE["services"]["mlflow"]["environment"][
+            "MLFLOW_SERVER_ENABLE_JOB_EXECUTION"
+        ]
+        == "false"
+    )
 
 
 def test_kubernetes_takes_secrets_from_secrets():
-    """And what a worker is given is another account than the one by which the server makes its administrator."""
+    """And what a worker is given is another account than the one by which the server
+    makes its administrator.
+    """
     of_server = COMPOSE["services"]["mlflow"]["environment"]
     assert "ADMIN" in of_server["MLFLOW_AUTH_ADMIN_PASSWORD"]
     assert "MLFLOW_TRACKING_PASSWORD" not in str(of_server)
@@ -71,7 +102,9 @@ def test_kubernetes_takes_secrets_from_secrets():
             keys = [entry["valueFrom"]["secretKeyRef"]["key"] for entry in secrets]
             for entry in secrets:
                 assert "value" not in entry
-            assert any("ADMIN" in key for key in keys) == (container["name"] in ("mlflow", "accounts"))
+            assert any("ADMIN" in key for key in keys) == (
+                container["name"] in ("mlflow", "accounts")
+            )
             seen += len(secrets)
             for entry in container["env"]:
                 assert entry["name"] != "RAY_AUTH_MODE" or entry["value"] == "token"
@@ -96,19 +129,26 @@ def test_kubernetes_pods_have_no_privileges_and_a_policy(item, labels, spec):
     for rule in objects():
         if rule["kind"] == "NetworkPolicy":
             rules.append(rule["spec"])
-    assert any(rule["podSelector"]["matchLabels"].items() <= labels.items() for rule in rules)
+    assert any(
+        rule["podSelector"]["matchLabels"].items() <= labels.items() for rule in rules
+    )
 
 
 @pytest.mark.parametrize("spec", list(clusters()))
 def test_drivers_have_names_of_their_own_and_a_disk_that_outlives_them(spec):
-    """By `runs`, not by a host name that several pods might have, a new driver knows what the last one left open."""
+    """By `runs`, not by a host name that several pods might have, a new driver knows
+    what the last one left open.
+    """
     assert spec["authOptions"] == {"mode": "token", "secretName": "infoscope-ray"}
     assert spec["rayVersion"] == CONSTRAINTS["ray"]
     assert spec["headGroupSpec"]["serviceType"] == "ClusterIP"
     head = spec["headGroupSpec"]["template"]["spec"]
     assert "hostname" not in head
     assert "claimName" in str(head["volumes"])
-    mounts = {mount["name"]: mount["mountPath"] for mount in head["containers"][0]["volumeMounts"]}
+    mounts = {
+        mount["name"]: mount["mountPath"]
+        for mount in head["containers"][0]["volumeMounts"]
+    }
     assert mounts["runs"] == "/opt/infoscope/runs"
 
 
@@ -127,7 +167,11 @@ def test_kubernetes_services_stay_inside():
 def test_ray_needs_its_token_everywhere():
     commands = yaml.safe_load((INFRA / "ray" / "cluster.yaml").read_text())
     for kind in ("head", "worker"):
-        (start,) = [line for line in commands[f"{kind}_start_ray_commands"] if "ray start" in line]
+        (start,) = [
+            line
+            for line in commands[f"{kind}_start_ray_commands"]
+            if "ray start" in line
+        ]
         assert start.startswith("RAY_AUTH_MODE=token ray start")
     assert "--dashboard-host=127.0.0.1" in commands["head_start_ray_commands"][1]
     script = (INFRA / "slurm" / "sweep.sbatch").read_text()
@@ -141,31 +185,47 @@ def test_images_have_versions_and_no_host():
         for image in IMAGE.findall(path.read_text()):
             images.add(image)
     package = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
-    assert {f"infoscope:{package['version']}", f"infoscope-mlflow:{CONSTRAINTS['mlflow']}"} <= images
+    assert {
+        f"infoscope:{package['version']}",
+        f"infoscope-mlflow:{CONSTRAINTS['mlflow']}",
+    } <= images
     for image in images:
         assert re.fullmatch(r"[a-z-]+(/[a-z-]+)?:v?\d[\d.]*", image)
     assert package["requires-python"] == ">=3.11"
     for path in DOCKERFILES:
         text = path.read_text()
-        assert set(re.findall(r"^FROM (\S+)", text, re.MULTILINE)) == {"python:${PYTHON}-slim"}
+        assert set(re.findall(r"^FROM (\S+)", text, re.MULTILINE)) == {
+            "python:${PYTHON}-slim"
+        }
         assert re.search(r"^ARG PYTHON=(.*)", text, re.MULTILINE)[1] == "3.11"
 
 
 def test_versions_are_those_of_the_constraints():
     for path in (INFRA / "docker").glob("*requirements.txt"):
-        for name, version in re.findall(r"^([a-z0-9-]+)(?:\[.*\])?==(.*)", path.read_text(), re.MULTILINE):
+        for name, version in re.findall(
+            r"^([a-z0-9-]+)(?:\[.*\])?==(.*)", path.read_text(), re.MULTILINE
+        ):
             assert CONSTRAINTS[name] == version, f"{name} in {path.name}"
 
 
 def test_every_task_and_file_that_is_named_exists():
-    targets = set(re.findall(r"^([a-z-]+):", (REPOSITORY / "Makefile").read_text(), re.MULTILINE))
-    targets |= {f"sweep-{path.stem.replace('_', '-')}" for path in REPOSITORY.glob("sweeps/*/*.py")}
+    targets = set(
+        re.findall(r"^([a-z-]+):", (REPOSITORY / "Makefile").read_text(), re.MULTILINE)
+    )
+    targets |= {
+        f"sweep-{path.stem.replace('_', '-')}"
+        for path in REPOSITORY.glob("sweeps/*/*.py")
+    }
     tasks = []
     for path in [*TEXTS, GUIDE]:
         text = path.read_text()
-        tasks += re.findall(r"\bmake ((?:sweep|table|infra|setup|report|ui|check)[a-z-]*)", text)
+        tasks += re.findall(
+            r"\bmake ((?:sweep|table|infra|setup|report|ui|check)[a-z-]*)", text
+        )
         for file in re.findall(r"\b(?:infra|docs|packages)/[\w./-]*\w", text):
-            assert (REPOSITORY / file).exists() or file.endswith(".env"), f"{file} in {path.name}"
+            assert (REPOSITORY / file).exists() or file.endswith(".env"), (
+                f"{file} in {path.name}"
+            )
         assert not re.search(r"/(home|Users)/(?!ray|mlflow)", text), path
     assert len(tasks) >= 8
     assert {task.replace("table-", "sweep-") for task in tasks} <= targets | {"sweep-"}
@@ -173,7 +233,9 @@ def test_every_task_and_file_that_is_named_exists():
 
 @pytest.mark.parametrize("path", DOCKERFILES, ids=lambda path: path.name)
 def test_an_image_contains_only_the_files_it_copies(path):
-    """BuildKit reads NAME.dockerignore beside the Dockerfile: everything is left out but what is named there."""
+    """BuildKit reads NAME.dockerignore beside the Dockerfile: everything is left out
+    but what is named there.
+    """
     rules = path.with_name(f"{path.name}.dockerignore").read_text().split("\n")
     assert "*" in rules
     let_in = []
@@ -187,7 +249,9 @@ def test_an_image_contains_only_the_files_it_copies(path):
     assert copied
     for source in copied:
         assert (REPOSITORY / source).exists()
-        assert any(name == source or name.startswith(f"{source}/") for name in let_in), source
+        assert any(
+            name == source or name.startswith(f"{source}/") for name in let_in
+        ), source
 
 
 def settings(path):
@@ -217,6 +281,8 @@ def test_secrets_are_made_here_and_never_committed(tmp_path):
     before = written.read_text()
     assert subprocess.run(command, capture_output=True).returncode != 0
     assert written.read_text() == before  # what a server runs with is not overwritten
-    asked = re.findall(r"\$\{([A-Z_0-9]+):\?", (INFRA / "mlflow" / "compose.yaml").read_text())
+    asked = re.findall(
+        r"\$\{([A-Z_0-9]+):\?", (INFRA / "mlflow" / "compose.yaml").read_text()
+    )
     assert set(asked) <= set(names)
     assert ".env" in (REPOSITORY / ".gitignore").read_text().split()

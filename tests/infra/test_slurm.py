@@ -1,4 +1,6 @@
-"""What the SLURM script does with signals, with stand-ins for SLURM, Ray and make that say what they were asked."""
+"""What the SLURM script does with signals, with stand-ins for SLURM, Ray and make that
+say what they were asked.
+"""
 
 import os
 import shutil
@@ -42,9 +44,19 @@ def job(tmp_path):
     for name, value in os.environ.items():
         if not name.startswith(("RAY_", "SLURM_")):
             variables[name] = value
-    of_slurm = {"SUBMIT_DIR": str(tmp_path), "JOB_ID": "7", "JOB_NODELIST": "[one,two]", "CPUS_PER_TASK": "8"}
-    environment = variables | {f"SLURM_{name}": value for name, value in of_slurm.items()}
-    environment |= {"PATH": f"{tmp_path / 'bin'}:{variables['PATH']}", "MLFLOW_TRACKING_URI": "http://127.0.0.1:9"}
+    of_slurm = {
+        "SUBMIT_DIR": str(tmp_path),
+        "JOB_ID": "7",
+        "JOB_NODELIST": "[one,two]",
+        "CPUS_PER_TASK": "8",
+    }
+    environment = variables | {
+        f"SLURM_{name}": value for name, value in of_slurm.items()
+    }
+    environment |= {
+        "PATH": f"{tmp_path / 'bin'}:{variables['PATH']}",
+        "MLFLOW_TRACKING_URI": "http://127.0.0.1:9",
+    }
     started = []
 
     def start(*words):
@@ -86,8 +98,12 @@ def check_nothing_is_left(folder):
     [(signal.SIGUSR1, 0, ["scontrol requeue 7"]), (signal.SIGTERM, 143, [])],
     ids=["out of time", "preempted or cancelled"],
 )
-def test_a_signal_interrupts_the_sweep_and_only_the_end_of_its_time_requeues_it(job, tmp_path, number, code, then):
-    """A job that somebody has cancelled does not come back; a preempted one SLURM itself queues again."""
+def test_a_signal_interrupts_the_sweep_and_only_the_end_of_its_time_requeues_it(
+    job, tmp_path, number, code, then
+):
+    """A job that somebody has cancelled does not come back; a preempted one SLURM
+    itself queues again.
+    """
     process = job("critic-capacity", "PROFILE=paper")
     deadline = time.monotonic() + 60
     while not said(tmp_path) or len(nodes(tmp_path)) < 2:
@@ -97,7 +113,11 @@ def test_a_signal_interrupts_the_sweep_and_only_the_end_of_its_time_requeues_it(
     process.send_signal(number)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == code, errors
-    assert said(tmp_path) == ["make sweep-critic-capacity PROFILE=paper", "interrupted", *then]
+    assert said(tmp_path) == [
+        "make sweep-critic-capacity PROFILE=paper",
+        "interrupted",
+        *then,
+    ]
     check_nothing_is_left(tmp_path)
 
 

@@ -1,5 +1,6 @@
-"""Sweeps on a Ray cluster of two nodes with MLflow's server on PostgreSQL and an S3-like bucket: one that survives the
-loss of a worker, the driver's machine and the server, and a search.
+"""Sweeps on a Ray cluster of two nodes with MLflow's server on PostgreSQL and an
+S3-like bucket: one that survives the loss of a worker, the driver's machine and the
+server, and a search.
 """
 
 import shutil
@@ -29,7 +30,9 @@ AWAY_SECONDS = 30.0
 TOYS = REPOSITORY / "tests" / "tracking"
 
 
-def start(folder, environment, words=CELLS, program=f"infoscope sweep {SWEEP}", options=()):
+def start(
+    folder, environment, words=CELLS, program=f"infoscope sweep {SWEEP}", options=()
+):
     """A sweep in a folder that has nothing but what is sent to the nodes."""
     for name in ("packages", "sweeps"):
         if not (folder / name).exists():
@@ -37,8 +40,22 @@ def start(folder, environment, words=CELLS, program=f"infoscope sweep {SWEEP}", 
             shutil.copytree(REPOSITORY / name, folder / name, ignore=ignored)
     for name in ("toy_search.py", "toy_sweep.py"):
         shutil.copy(TOYS / name, folder)
-    command = [sys.executable, "-m", *program.split(), "--profile", "smoke", "--set", words, *options]
-    pipes = dict(stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    command = [
+        sys.executable,
+        "-m",
+        *program.split(),
+        "--profile",
+        "smoke",
+        "--set",
+        words,
+        *options,
+    ]
+    pipes = dict(
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
     return subprocess.Popen(command, cwd=folder, env=environment, **pipes)
 
 
@@ -65,20 +82,30 @@ def alone(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def stranger(two_nodes, tmp_path_factory):
-    """A sweep without the token, with a store and a home folder of its own, where Ray would look for a token."""
+    """A sweep without the token, with a store and a home folder of its own, where Ray
+    would look for a token.
+    """
     folder = tmp_path_factory.mktemp("stranger")
-    environment = two_nodes.settings | {"HOME": str(folder), "RAY_AUTH_MODE": "disabled"}
+    environment = two_nodes.settings | {
+        "HOME": str(folder),
+        "RAY_AUTH_MODE": "disabled",
+    }
     del environment["RAY_AUTH_TOKEN_PATH"], environment["MLFLOW_TRACKING_URI"]
     return start(folder, environment, "kinds=plain", "toy_sweep")
 
 
 @pytest.fixture(scope="module")
 def killed(two_nodes, server, alone, request):
-    """The times, in ms, at which the workers and then the driver were killed, after which the sweep was completed.
+    """The times, in ms, at which the workers and then the driver were killed, after
+    which the sweep was completed.
 
-    Meanwhile the server was away. The second driver has nothing of the disk of the first.
+    Meanwhile the server was away. The second driver has nothing of the disk of the
+    first.
     """
-    storage = {STORAGE: f"s3://{server.bucket.NAME}/checkpoints", "INFOSCOPE_CHECKPOINT_SECONDS": "0.2"}
+    storage = {
+        STORAGE: f"s3://{server.bucket.NAME}/checkpoints",
+        "INFOSCOPE_CHECKPOINT_SECONDS": "0.2",
+    }
     first = start(two_nodes.tree, two_nodes.settings | storage)
     wait_until(lambda: server.bucket.names(".checkpoint"), first, "a checkpoint")
     times = [milliseconds()]
@@ -89,8 +116,12 @@ def killed(two_nodes, server, alone, request):
     request.getfixturevalue("stranger")  # whom Ray keeps waiting for half a minute, too
     time.sleep(AWAY_SECONDS)
     server.start()
-    wait_until(lambda: server.bucket.names("/trace.parquet"), first, "a cell that has ended")
-    wait_until(lambda: server.bucket.names(".checkpoint"), first, "a checkpoint of another")
+    wait_until(
+        lambda: server.bucket.names("/trace.parquet"), first, "a cell that has ended"
+    )
+    wait_until(
+        lambda: server.bucket.names(".checkpoint"), first, "a checkpoint of another"
+    )
     times.append(milliseconds())
     first.kill()
     first.wait()
@@ -107,8 +138,12 @@ def cells(killed, two_nodes):
     return recorded(two_nodes.tree, two_nodes.settings, SWEEP)
 
 
-def test_each_cell_is_recorded_once_with_the_numbers_of_a_run_in_peace(cells, alone, monkeypatch):
-    """Every value and metric of every cell, exactly: only where and when a cell ran differs."""
+def test_each_cell_is_recorded_once_with_the_numbers_of_a_run_in_peace(
+    cells, alone, monkeypatch
+):
+    """Every value and metric of every cell, exactly: only where and when a cell ran
+    differs.
+    """
     monkeypatch.chdir(alone)
     (sent,) = sync(folder=alone / "offline")
     peace = recorded(alone, {}, SWEEP)
@@ -131,8 +166,12 @@ def test_each_cell_is_recorded_once_with_the_numbers_of_a_run_in_peace(cells, al
     pd.testing.assert_frame_equal(peace[compared], cells[compared], check_exact=True)
 
 
-def test_interrupted_cells_went_on_from_the_checkpoint_in_the_bucket(cells, killed, server, monkeypatch):
-    """Curves have every step once; some have points from before and after the loss of the workers, or of the driver."""
+def test_interrupted_cells_went_on_from_the_checkpoint_in_the_bucket(
+    cells, killed, server, monkeypatch
+):
+    """Curves have every step once; some have points from before and after the loss of
+    the workers, or of the driver.
+    """
     monkeypatch.setenv("MLFLOW_TRACKING_URI", server.uri)
     client = Store.open(SWEEP).client
     went_on = set()
@@ -163,8 +202,12 @@ def test_both_nodes_had_work(cells, two_nodes):
     assert not cell_folders(two_nodes.tree / "runs" / "cells" / SWEEP)
 
 
-def test_a_finished_sweep_is_not_run_again(cells, two_nodes, server, tmp_path, monkeypatch):
-    """From another folder, as after the loss of the machine it was started on: the store knows. No run is open."""
+def test_a_finished_sweep_is_not_run_again(
+    cells, two_nodes, server, tmp_path, monkeypatch
+):
+    """From another folder, as after the loss of the machine it was started on: the
+    store knows. No run is open.
+    """
     code, _, errors = finish(start(tmp_path, two_nodes.settings))
     assert code == 0
     assert counts(errors) == {"cells": 12}
@@ -173,14 +216,19 @@ def test_a_finished_sweep_is_not_run_again(cells, two_nodes, server, tmp_path, m
 
 
 def test_a_search_stops_the_worse_and_goes_on_with_more_trials(two_nodes, tmp_path):
-    """A third of the space fails. The first ten suggestions of a search are the same in every run, and these have some
-    of each outcome, whichever of two workers is the faster.
+    """A third of the space fails. The first ten suggestions of a search are the same in
+    every run, and these have some of each outcome, whichever of two workers is the
+    faster.
     """
     searches = []
     for trials in (6, 8):
-        code, _, errors = finish(start(tmp_path, two_nodes.settings, f"trials={trials}", "toy_search"))
+        code, _, errors = finish(
+            start(tmp_path, two_nodes.settings, f"trials={trials}", "toy_search")
+        )
         assert code == 1 and counts(errors)["cells"] == trials, errors
-        searches.append(recorded(tmp_path, two_nodes.settings, "toy-search", finished=False))
+        searches.append(
+            recorded(tmp_path, two_nodes.settings, "toy-search", finished=False)
+        )
         assert len(searches[-1]) == trials
     first, second = searches
     assert set(first["outcome"]) == {"stopped", "complete", "failed"}
@@ -190,10 +238,13 @@ def test_a_search_stops_the_worse_and_goes_on_with_more_trials(two_nodes, tmp_pa
     complete = first[first["outcome"] == "complete"]
     assert (stopped["progress/fraction"] < 1).all()
     assert stopped["final_loss"].isna().all()
-    assert (complete["progress/fraction"] == 1).all()  # none is stopped when it has everything
+    # none is stopped when it has everything
+    assert (complete["progress/fraction"] == 1).all()
     assert (complete["progress/loss"] == complete["final_loss"] + 1 / 30).all()
-    assert not list((tmp_path / "runs" / "cells" / "toy-search").iterdir())  # no checkpoint either
-    finished = first.index[first["outcome"] != "failed"]  # the failed ones are run again
+    # no checkpoint either
+    assert not list((tmp_path / "runs" / "cells" / "toy-search").iterdir())
+    # the failed ones are run again
+    finished = first.index[first["outcome"] != "failed"]
     assert counts(errors)["already"] == len(finished)
     assert second["run_id"].is_unique
     assert not second[["rate", "width", "kind"]].duplicated().any()
@@ -205,5 +256,7 @@ def test_without_the_token_nobody_gets_in(stranger, two_nodes):
     """One sentence, and no run."""
     code, output, errors = finish(stranger)
     assert code == 2 and not output, errors
-    assert f"RAY_ADDRESS={two_nodes.settings['RAY_ADDRESS']} cannot be used" in errors, errors
+    assert (
+        f"RAY_ADDRESS={two_nodes.settings['RAY_ADDRESS']} cannot be used" in errors
+    ), errors
     assert "Traceback" not in errors

@@ -1,4 +1,6 @@
-"""Errors of an estimator and figures over runs, against closed forms and simulated coverage."""
+"""Errors of an estimator and figures over runs, against closed forms and simulated
+coverage.
+"""
 
 import numpy as np
 import pytest
@@ -26,10 +28,11 @@ def test_one_diverged_step_is_counted_and_not_averaged_away(bad):
 
 
 def test_batch_means_allow_for_dependence():
-    """An AR(1) series with coefficient 0.8: the error of the mean is sqrt((1 + .8) / (1 - .8)) = 3 times the naive one.
+    """An AR(1) series with coefficient 0.8: the error of the mean is sqrt((1 + .8) / (1
+    - .8)) = 3 times the naive one.
 
-    Over 200 series the mean ratio has a standard deviation of about 0.035; the bounds are more than 6 of them away
-    (false alarms < 1e-8).
+    Over 200 series the mean ratio has a standard deviation of about 0.035; the bounds
+    are more than 6 of them away (false alarms < 1e-8).
     """
     noise = default_rng(1).normal(size=(200, 4200))
     ratios = [
@@ -40,18 +43,25 @@ def test_batch_means_allow_for_dependence():
 
 
 def test_replicated_interval_covers():
-    """Student t intervals of 4 normal runs cover the mean in 95 % of 2,000 repetitions; a binomial count outside the
-    bounds has chance < 1e-6.
+    """Student t intervals of 4 normal runs cover the mean in 95 % of 2,000 repetitions;
+    a binomial count outside the bounds has chance < 1e-6.
     """
     rng = default_rng(2)
-    covered = sum(r.low <= 5.0 <= r.high for r in (replicated(rng.normal(5.0, 2.0, 4)) for _ in range(2000)))
+    covered = sum(
+        r.low <= 5.0 <= r.high
+        for r in (replicated(rng.normal(5.0, 2.0, 4)) for _ in range(2000))
+    )
     low, high = stats.binom.ppf([5e-7, 1 - 5e-7], 2000, 0.95)
     assert low <= covered <= high
 
 
 def test_one_run_has_no_error_and_a_diverged_one_shows():
     one = replicated([3.0])
-    assert one.value == 3.0 and one.n == 1 and np.isnan([one.standard_error, one.low, one.high]).all()
+    assert (
+        one.value == 3.0
+        and one.n == 1
+        and np.isnan([one.standard_error, one.low, one.high]).all()
+    )
     assert np.isnan(replicated([1.0, np.nan, 2.0]).value)
 
 

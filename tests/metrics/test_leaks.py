@@ -1,4 +1,6 @@
-"""The first sentences of reports: what leaks, weakly or not at all, and what to do about it."""
+"""The first sentences of reports: what leaks, weakly or not at all, and what to do
+about it.
+"""
 
 import math
 
@@ -9,7 +11,14 @@ from infoscope.metrics.leaks import Unwanted, leaks
 
 
 def carried(block, low, high, p_value=math.nan):
-    return Unwanted(block, "site", Estimate((low + high) / 2, unit="bits", interval=(low, high)), None, None, p_value)
+    return Unwanted(
+        block,
+        "site",
+        Estimate((low + high) / 2, unit="bits", interval=(low, high)),
+        None,
+        None,
+        p_value,
+    )
 
 
 @pytest.mark.parametrize(
@@ -31,5 +40,8 @@ def test_the_advice_names_the_column_or_how_to_find_it():
     unwanted = [carried(name, 0.1, 0.3) for name in "abcde"]
     named, remedy = leaks(unwanted, columns=["a"])
     assert named.endswith("; and 2 more.") and "or drop a." in remedy
-    assert "drop the columns of a that carry it: ask" in leaks(unwanted, each_column="ask")[1]
+    assert (
+        "drop the columns of a that carry it: ask"
+        in leaks(unwanted, each_column="ask")[1]
+    )
     assert leaks([]) == []

@@ -1,4 +1,6 @@
-"""What the metrics refuse: one row for each fault, with the argument and the code of the error."""
+"""What the metrics refuse: one row for each fault, with the argument and the code of
+the error.
+"""
 
 import math
 from functools import partial
@@ -13,7 +15,10 @@ from infoscope.estimators.families.distributions import Categorical
 from infoscope.estimators.families.logistic import Logistic
 from infoscope.estimators.families.networks import Network
 from infoscope.metrics import audit, correlation, errors, pid
-from infoscope.metrics.decodable import decodable_information, decodable_information_of_items
+from infoscope.metrics.decodable import (
+    decodable_information,
+    decodable_information_of_items,
+)
 from infoscope.metrics.disentanglement import beta_vae_score, dci, factor_vae_score, sap
 from infoscope.metrics.disentanglement import reporting as disentanglement
 from infoscope.metrics.factor_information import exact, toy
@@ -31,7 +36,11 @@ from infoscope.metrics.v_information.label_errors import flip_labels
 from infoscope.metrics.v_information.leakage import hide, usable_leakage
 from infoscope.metrics.v_information.measures import estimate
 from infoscope.metrics.v_information.pvi import threshold_window
-from infoscope.metrics.v_information.structure import maximum_arborescence, weights_by, wrong_edges
+from infoscope.metrics.v_information.structure import (
+    maximum_arborescence,
+    weights_by,
+    wrong_edges,
+)
 from tests.metrics.test_decodable import NoisyBits
 from tests.refusals import refused
 
@@ -46,8 +55,13 @@ ONES = np.ones(100, bool)
 
 pairs = NoisyBits(2, 1.0, 0.0)
 wider_pairs = NoisyBits(2, 1.0, 0.0, dims=2)
-of_items = partial(decodable_information_of_items, Z, Y, **{"crossovers": [0.1], "sources": 2})
-of_pairs = partial(decodable_information, **{"folds": [(pairs, pairs)] * 2, "crossovers": [0.1], "steps": 2})
+of_items = partial(
+    decodable_information_of_items, Z, Y, **{"crossovers": [0.1], "sources": 2}
+)
+of_pairs = partial(
+    decodable_information,
+    **{"folds": [(pairs, pairs)] * 2, "crossovers": [0.1], "steps": 2},
+)
 SERIES = [
     (partial(errors, np.array([]), 1.0), "estimates", "shape"),
     (partial(errors, np.ones(1), np.nan), "truth", "missing"),
@@ -58,7 +72,11 @@ SERIES = [
     (partial(of_items, crossovers=[0.6]), "crossovers", "range"),
     (partial(of_items, crossovers=[math.nan]), "crossovers", "range"),
     (partial(of_pairs, decoder="tree"), "decoder", "name"),
-    (partial(of_pairs, folds=[(wider_pairs, pairs)] * 2, shared=True), "shared", "length"),
+    (
+        partial(of_pairs, folds=[(wider_pairs, pairs)] * 2, shared=True),
+        "shared",
+        "length",
+    ),
     (partial(of_pairs, samples=1), "held-out labels", "invalid"),
 ]
 
@@ -69,7 +87,11 @@ CODES = FACTORS.astype(float)
 beta = partial(beta_vae_score, CODES)
 factor = partial(factor_vae_score, CODES)
 DISENTANGLEMENT = [
-    (partial(factor_vae_score, CODES[:250], FACTORS[:250], "uni-bound"), "factors", "few"),
+    (
+        partial(factor_vae_score, CODES[:250], FACTORS[:250], "uni-bound"),
+        "factors",
+        "few",
+    ),
     (partial(beta, RARE), "factors", "few"),
     (partial(factor, FACTORS[:, :1]), "factors", "shape"),
     (partial(factor, CODES), "factors", "type"),
@@ -78,7 +100,11 @@ DISENTANGLEMENT = [
     (partial(beta, FACTORS, categorical=(2,)), "categorical", "range"),
     (partial(sap, CODES[:, :1], FACTORS), "representation", "shape"),
     (partial(dci, len, FACTORS), "representation", "type"),
-    (partial(disentanglement.report, GAUSSIAN, FACTORS[:5], attack=1.0), "attack", "conflict"),
+    (
+        partial(disentanglement.report, GAUSSIAN, FACTORS[:5], attack=1.0),
+        "attack",
+        "conflict",
+    ),
 ]
 
 ONE = np.ones((3, 2))
@@ -88,7 +114,9 @@ CATEGORICAL = CategoricalPosterior(np.full((4, 2), 0.5))
 measure = partial(exact.factor_information, GAUSSIAN)
 no_information = partial(FactorInformation.from_pointwise, ("y0", "y1"), ("z0", "z1"))
 EMPTY = no_information(np.array([1.0, 0.0]), np.zeros((9, 2, 5)), "made")
-ONE_LATENT = FactorInformation.from_pointwise(("y0",), ("z0",), np.ones(1), np.zeros((9, 1, 3)), "made")
+ONE_LATENT = FactorInformation.from_pointwise(
+    ("y0",), ("z0",), np.ones(1), np.zeros((9, 1, 3)), "made"
+)
 
 INFORMATION = [
     (partial(from_arrays, np.ones((100, 2)), Y), "representation", "constant"),
@@ -97,18 +125,38 @@ INFORMATION = [
     (partial(redundancy_attack, GAUSSIAN, -1), "alpha", "range"),
     (partial(redundancy_attack, ATTACKED, 1.0), "z", "invalid"),
     (partial(redundancy_attack, CATEGORICAL, 1.0), "z", "invalid"),
-    (partial(redundancy_attack, ProductPosterior(GAUSSIAN, NAMED), 1.0), "z", "invalid"),
+    (
+        partial(redundancy_attack, ProductPosterior(GAUSSIAN, NAMED), 1.0),
+        "z",
+        "invalid",
+    ),
     (partial(measure, np.zeros(5, int)), "factors", "shape"),
     (partial(measure, np.zeros((5, 1))), "factors", "range"),
-    (partial(measure, np.zeros((5, 1), int), factor_names=("a", "b")), "factor_names", "shape"),
-    (partial(exact.factor_information, Z[:5], np.zeros((5, 1), int)), "posterior", "type"),
+    (
+        partial(measure, np.zeros((5, 1), int), factor_names=("a", "b")),
+        "factor_names",
+        "shape",
+    ),
+    (
+        partial(exact.factor_information, Z[:5], np.zeros((5, 1), int)),
+        "posterior",
+        "type",
+    ),
     (partial(GaussianPosterior, ONE, 0 * ONE), "scale", "range"),
     (partial(GaussianPosterior, ONE, np.ones((2, 2))), "scale", "shape"),
     (partial(GaussianPosterior, ONE, ONE, ["a"]), "latents", "invalid"),
     (partial(CategoricalPosterior, [[0.5, 0.4]]), "probability", "range"),
-    (partial(ProductPosterior, GAUSSIAN, GaussianPosterior(ONE, ONE)), "parts", "invalid"),
+    (
+        partial(ProductPosterior, GAUSSIAN, GaussianPosterior(ONE, ONE)),
+        "parts",
+        "invalid",
+    ),
     (partial(ProductPosterior, GAUSSIAN, GAUSSIAN), "latents", "conflict"),
-    (partial(no_information, np.ones(2), np.full((4, 2, 5), np.nan), "made"), "alone", "missing"),
+    (
+        partial(no_information, np.ones(2), np.full((4, 2, 5), np.nan), "made"),
+        "alone",
+        "missing",
+    ),
     (EMPTY.unibound, "factor 'y1'", "range"),
     (partial(EMPTY.aggregated, "best"), "latent", "name"),
     (ONE_LATENT.mig, "latents", "few"),
@@ -120,8 +168,13 @@ INFORMATION = [
 
 BLOCKS = {"z_y": Z, "z_d": Z}
 SCALES = {"z_y": np.ones((100, 2)), "z_d": np.ones((100, 2))}
-of_samples = partial(evaluate, **{"blocks": {"z_y": Z}, "y": Y, "d": D, "resamples": 10, "permutations": 0})
-of_densities = partial(evaluate_posterior, **{"means": BLOCKS, "scales": SCALES, "y": Y, "d": D})
+of_samples = partial(
+    evaluate,
+    **{"blocks": {"z_y": Z}, "y": Y, "d": D, "resamples": 10, "permutations": 0},
+)
+of_densities = partial(
+    evaluate_posterior, **{"means": BLOCKS, "scales": SCALES, "y": Y, "d": D}
+)
 PARTITION = [
     (partial(of_samples, blocks={"z_q": Z}), "blocks", "name"),
     (partial(of_samples, blocks={"z_y": None}), "blocks", "name"),
@@ -133,7 +186,8 @@ PARTITION = [
 ]
 
 NORMAL = np.eye(3) + np.diag([0.5, 0.5], 1) + np.diag([0.5, 0.5], -1)
-SUM = [[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [1.0, 1.0, 2.0]]  # the target is a + b, without noise
+# the target is a + b, without noise
+SUM = [[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [1.0, 1.0, 2.0]]
 SAME = np.array([[[0.5, 0.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 0.5]]])
 PID = [
     (partial(pid.gaussian, SUM, 0, 1, 2), "target", "constant"),
@@ -159,7 +213,11 @@ V_INFORMATION = [
     (partial(held_out, test=ROW < 9, groups=ZEROS), "test", "range"),
     (partial(measured, y=ZEROS), "y", "constant"),
     (partial(measured, y=np.r_[ZEROS[1:], 1]), "labels", "few"),
-    (partial(measured, estimator="in-sample", family=Table(), x=Y, delta=0.5), "delta", "range"),
+    (
+        partial(measured, estimator="in-sample", family=Table(), x=Y, delta=0.5),
+        "delta",
+        "range",
+    ),
     (partial(measured, family=Gaussian(), y=np.zeros(100)), "y", "constant"),
     (partial(measured, given=A[:30]), "given", "length"),
     (partial(measured, given=ROW), "given", "type"),

@@ -31,14 +31,22 @@ class Two(Report):
 def test_the_file_has_bits_and_codes():
     table = Two().table
     assert list(table) == ["what", "block", "factor", *COLUMNS, "codes", "says"]
-    assert table["value"][0] == approx(1) and table["high"][0] == approx(1.196, abs=1e-3)
-    assert table["unit"].tolist() == ["bits", "share of H(y)"] and table["codes"].tolist() == ["series", "few"]
+    assert table["value"][0] == approx(1) and table["high"][0] == approx(
+        1.196, abs=1e-3
+    )
+    assert table["unit"].tolist() == ["bits", "share of H(y)"] and table[
+        "codes"
+    ].tolist() == ["series", "few"]
     assert table["block"].tolist() == ["z", ""] and math.isnan(table["value"][1])
 
 
 def test_a_report_begins_with_its_verdict_and_ends_with_its_doubts():
     lines = str(Two()).splitlines()
-    assert lines[0] == "z holds the size." and "90 rows in 30 groups:" in lines and lines[-1] == "One training."
+    assert (
+        lines[0] == "z holds the size."
+        and "90 rows in 30 groups:" in lines
+        and lines[-1] == "One training."
+    )
     page = Two()._repr_html_()
     assert page.index("z holds") < page.index("<table") < page.index("One training.")
     assert isinstance(Two().text, pd.DataFrame) and "nan" not in str(Two())
@@ -65,7 +73,10 @@ def test_a_cell_is_a_value_with_its_interval(one, text):
 
 def test_a_share_is_in_per_cent():
     assert percent(Estimate(0.482)) == "48 %"
-    assert share(Estimate(0.482, interval=(0.4, 0.56)), "H(size)") == "48 % of H(size) (95 %: 40 to 56)"
+    assert (
+        share(Estimate(0.482, interval=(0.4, 0.56)), "H(size)")
+        == "48 % of H(size) (95 %: 40 to 56)"
+    )
 
 
 def test_its_examples_are_true():

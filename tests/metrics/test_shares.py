@@ -1,4 +1,6 @@
-"""Intervals of shares: closed forms, what groups do to them, and how often they hold the least of several."""
+"""Intervals of shares: closed forms, what groups do to them, and how often they hold
+the least of several.
+"""
 
 from typing import NamedTuple
 
@@ -30,23 +32,27 @@ def test_clopper_pearson_of_all_none_and_half():
 
 
 def test_dependent_items_in_groups_widen_the_interval():
-    """Copies add no information: the interval of 20 groups of 5 copies is that of about 20
-    items, and wider by the t quantiles; that of all right is exactly that of 20."""
+    """Copies add no information: the interval of 20 groups of 5 copies is that of about
+    20 items, and wider by the t quantiles; that of all right is exactly that of 20.
+    """
     right = np.arange(20) % 4 > 0
     single = share(right)
     copied = Share(single.value, single.standard_error, 100, 20)
     width = np.diff(share_interval(copied)) / np.diff(share_interval(single))
     assert 1.0 < width < 1.12
     assert share_interval(Share(1.0, 0.0, 100, 20)) == clopper_pearson(20, 20)
-    assert share_interval(Share(0.6, 0.0, 100, 20)) == clopper_pearson(60, 100)  # no more than there are
+    # no more than there are
+    assert share_interval(Share(0.6, 0.0, 100, 20)) == clopper_pearson(60, 100)
     assert share_interval(Share(0.6, np.nan, 5, 1)) == (0.0, 1.0)
     assert share_interval(Share(1.0, np.nan, 1, 1)) == (approx(0.025), 1.0)
     assert np.isnan(share_interval(Share(np.nan, np.nan, 5, 5))).all()
 
 
 def test_the_interval_of_the_smallest_share_covers_it_after_selection():
-    """Twenty slices of 40 items, all with .8 or one with .7: the interval of the least covers the least true share at
-    least with its nominal probability (it is conservative); that of the lowest alone does not where all are equal."""
+    """Twenty slices of 40 items, all with .8 or one with .7: the interval of the least
+    covers the least true share at least with its nominal probability (it is
+    conservative); that of the lowest alone does not where all are equal.
+    """
     rng = np.random.default_rng(0)
     for least in (0.8, 0.7):
         truths = np.array([least] + [0.8] * 19)
@@ -63,4 +69,6 @@ def test_the_interval_of_the_smallest_share_covers_it_after_selection():
             assert np.mean(naive) < 0.9
     with refused("shares", "range"):
         least_interval([])
-    assert np.isnan(least_interval([share(np.arange(9) > 2), Share(np.nan, np.nan, 4, 4)])).all()
+    assert np.isnan(
+        least_interval([share(np.arange(9) > 2), Share(np.nan, np.nan, 4, 4)])
+    ).all()

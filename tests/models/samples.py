@@ -1,4 +1,6 @@
-"""Small data that the tests of several models share: texts of two classes, images of two labels."""
+"""Small data that the tests of several models share: texts of two classes, images of
+two labels.
+"""
 
 import io
 import random
@@ -9,9 +11,18 @@ from infoscope.models import small_encoder
 from tests.data.common import generator
 
 KINDS = (("bert", "pooler"), ("distilbert", "mean"), ("roberta", "cls"))
-SMALL_TEXT = {"vocabulary": 300, "hidden": 32, "layers": 1, "heads": 2, "max_length": 32}
+SMALL_TEXT = {
+    "vocabulary": 300,
+    "hidden": 32,
+    "layers": 1,
+    "heads": 2,
+    "max_length": 32,
+}
 SMALL_VAE = {"image_shape": (1, 16, 16), "channels": (4, 8), "hidden": 16}
-ADJECTIVES = (("dull", "weak", "awful", "boring", "poor"), ("bright", "strong", "lovely", "moving", "fine"))
+ADJECTIVES = (
+    ("dull", "weak", "awful", "boring", "poor"),
+    ("bright", "strong", "lovely", "moving", "fine"),
+)
 
 
 def corpus(n, seed):
@@ -34,10 +45,14 @@ def small(kind="bert", pooling="mean", seed=0):
 
 
 def halves(n, generator):
-    """Noisy grey images [n, 32 * 32] whose left and right halves are bright or dark, and the two labels."""
+    """Noisy grey images [n, 32 * 32] whose left and right halves are bright or dark,
+    and the two labels.
+    """
     labels = torch.rand(n, 2, generator=generator) < 0.5
     brightness = labels.float().repeat_interleave(16, 1)[:, None, None, :]
-    return (brightness + 0.3 * torch.randn(n, 1, 32, 32, generator=generator)).flatten(1), labels
+    return (brightness + 0.3 * torch.randn(n, 1, 32, 32, generator=generator)).flatten(
+        1
+    ), labels
 
 
 def reread(state):

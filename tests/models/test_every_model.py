@@ -1,4 +1,6 @@
-"""Every model draws from its own generator only, and can be rebuilt from its configuration and weights."""
+"""Every model draws from its own generator only, and can be rebuilt from its
+configuration and weights.
+"""
 
 import json
 
@@ -45,23 +47,42 @@ def text_encoder(kind, pooling):
 
 def tuned(kind, pooling):
     settings = {"epochs": 1, "batch": 16, "learning_rate": 3e-3}
-    return lambda g: fine_tune(TEXTS[:48], LABELS[:48], text_encoder(kind, pooling)(g), g, **settings)
+    return lambda g: fine_tune(
+        TEXTS[:48], LABELS[:48], text_encoder(kind, pooling)(g), g, **settings
+    )
 
 
 def domain_model(kind):
-    return lambda g: kind(shape=(1, 16, 16), classes=4, domains=3, network={"width": 4}, generator=g)
+    return lambda g: kind(
+        shape=(1, 16, 16), classes=4, domains=3, network={"width": 4}, generator=g
+    )
 
 
 # name -> how it is made from a generator, and what it is given
 CASES = {
-    "vae": (lambda g: VAE(**SMALL_VAE, latents=LatentSpec(2, (3,)), generator=g), {"images": IMAGES}),
-    "autoencoder": (lambda g: AutoEncoder(**SMALL_VAE, real=2, generator=g), {"images": IMAGES}),
+    "vae": (
+        lambda g: VAE(**SMALL_VAE, latents=LatentSpec(2, (3,)), generator=g),
+        {"images": IMAGES},
+    ),
+    "autoencoder": (
+        lambda g: AutoEncoder(**SMALL_VAE, real=2, generator=g),
+        {"images": IMAGES},
+    ),
     "resnet": (resnet, {"images": HALVES}),
     "layer": (lambda g: LayerEncoder(resnet(g), "layer2.0"), {"x": HALVES}),
-    "autoregressive": (lambda g: calibrated(MaskedAutoregressiveFlow, g, hidden=16), {"x": SAMPLES}),
+    "autoregressive": (
+        lambda g: calibrated(MaskedAutoregressiveFlow, g, hidden=16),
+        {"x": SAMPLES},
+    ),
     "realnvp": (lambda g: calibrated(RealNVP, g, hidden=16), {"x": SAMPLES}),
-    "irevnet": (lambda g: calibrated(IRevNet, g, shape=(3, 4, 4), blocks=(2,)), {"x": SAMPLES}),
-    "sentences": (lambda g: fit_sentence_encoder(TEXTS, LABELS, g, width=8, steps=5), TEXTS[:9]),
+    "irevnet": (
+        lambda g: calibrated(IRevNet, g, shape=(3, 4, 4), blocks=(2,)),
+        {"x": SAMPLES},
+    ),
+    "sentences": (
+        lambda g: fit_sentence_encoder(TEXTS, LABELS, g, width=8, steps=5),
+        TEXTS[:9],
+    ),
     **{kind: (text_encoder(kind, pooling), TEXTS[:9]) for kind, pooling in KINDS},
     **{f"tuned {kind}": (tuned(kind, pooling), TEXTS[:9]) for kind, pooling in KINDS},
     **{name: (domain_model(kind), {"x": IMAGES}) for name, kind in MODELS.items()},
@@ -71,7 +92,11 @@ CASES = {
 def answer(model, given):
     if isinstance(given, dict):
         return model(**given)
-    read = next(name for name in ("log_probabilities", "embed", "encode") if hasattr(model, name))
+    read = next(
+        name
+        for name in ("log_probabilities", "embed", "encode")
+        if hasattr(model, name)
+    )
     return getattr(model, read)(given)
 
 
@@ -79,17 +104,23 @@ def example(model, given):
     """The arguments of a call, as arrays."""
     if isinstance(given, list):
         encoder = getattr(model, "encoder", model)
-        given = {"frequencies": model.frequencies(given)} if hasattr(model, "frequencies") else encoder.tokenize(given)
+        given = (
+            {"frequencies": model.frequencies(given)}
+            if hasattr(model, "frequencies")
+            else encoder.tokenize(given)
+        )
     return {name: values.numpy() for name, values in given.items()}
 
 
 @pytest.mark.parametrize("make, given", CASES.values(), ids=CASES)
 def test_a_model_is_restored_from_its_configuration_and_weights(make, given, tmp_path):
-    """Trained or calibrated, torch's own generator is untouched; a model that was written and read by tracking has
-    bit-identical outputs.
+    """Trained or calibrated, torch's own generator is untouched; a model that was
+    written and read by tracking has bit-identical outputs.
     """
     before = torch.get_rng_state()
-    model, again, other = (make(generator(seed)).eval().requires_grad_(False) for seed in (0, 0, 1))
+    model, again, other = (
+        make(generator(seed)).eval().requires_grad_(False) for seed in (0, 0, 1)
+    )
     expected = answer(model, given)
     assert torch.equal(before, torch.get_rng_state())
     assert torch.equal(answer(again, given), expected)

@@ -1,4 +1,6 @@
-"""Inputs that models and trainings refuse: one row for each, with the argument and the code of the error."""
+"""Inputs that models and trainings refuse: one row for each, with the argument and the
+code of the error.
+"""
 
 import math
 from functools import partial
@@ -44,7 +46,15 @@ from infoscope.models.domain import (
 )
 from infoscope.models.vae.densities import stratified_log_weights
 from tests.data.common import generator, wrong
-from tests.models.samples import LABELS, SMALL_TEXT, SMALL_VAE, TEXTS, Stored, halves, small
+from tests.models.samples import (
+    LABELS,
+    SMALL_TEXT,
+    SMALL_VAE,
+    TEXTS,
+    Stored,
+    halves,
+    small,
+)
 from tests.refusals import refused
 
 DOMAIN = {"shape": (3, 16, 16), "classes": 4, "domains": 3}
@@ -85,7 +95,14 @@ CONFIGURATIONS = [
     (partial(erm, network={"kind": "vit"}), "network.kind", "name"),
     (partial(erm, network={"depht": 3}), "field of network", "name"),
     (partial(erm, shape=(7,), network={"kind": "resnet18"}), "shape", "shape"),
-    *wrong(optimised, "range", "optimisation.", learning_rate=0, momentum=1.5, second_momentum=1),
+    *wrong(
+        optimised,
+        "range",
+        "optimisation.",
+        learning_rate=0,
+        momentum=1.5,
+        second_momentum=1,
+    ),
     *wrong(irm, "range", switch=2, weight=-1.0),
     *wrong(irm, "name", penalty="vector"),
     *wrong(reversing, "name", "adversary.", method="none"),
@@ -93,8 +110,16 @@ CONFIGURATIONS = [
     *wrong(alternating, "range", "adversary.", weight_decay=-1, learning_rate=0),
     *wrong(augmented, "invalid", blocks={"z_y": 4, "z_x": 4}),
     *wrong(augmented, "name", decorrelation_form="hsic"),
-    (partial(augmented, adversary={"method": "alternating"}), "adversary.method", "invalid"),
-    (partial(augmented, decorrelation=1.0, blocks={"z_y": 4, "z_d": 4}), "decorrelation_form", "invalid"),
+    (
+        partial(augmented, adversary={"method": "alternating"}),
+        "adversary.method",
+        "invalid",
+    ),
+    (
+        partial(augmented, decorrelation=1.0, blocks={"z_y": 4, "z_d": 4}),
+        "decorrelation_form",
+        "invalid",
+    ),
     *wrong(nvae, "invalid", blocks={"z_y": 4, "z_x": 4}),
     *wrong(nvae, "name", reconstruction="l2", l1_form="item-mean"),
     (partial(nvae, l1={"z_q": 1.0}), "block of l1", "name"),
@@ -109,7 +134,8 @@ GOOD = DomainData(X, torch.arange(12) % 3, D)
 UNKNOWN = DomainData(X, [-1] * 12, D)
 ABOVE_Y = DomainData(X[:1], [3], [0])
 ABOVE_D = DomainData(X[:3], [0, 1, 2], [0, 1, 2])
-LONELY = Batch(X[:3], torch.tensor([0, 2, 1]), torch.tensor([0, 0, 1]))  # one item of a domain
+# one item of a domain
+LONELY = Batch(X[:3], torch.tensor([0, 2, 1]), torch.tensor([0, 0, 1]))
 items = partial(DomainData, **{"x": torch.zeros(2, 3), "y": [0, 1], "d": [0, 1]})
 accuracy = partial(accuracies, FLAT, GOOD)
 fit = partial(fit_domain, FLAT, **{"train": GOOD, "steps": 1, "generator": generator()})
@@ -132,7 +158,11 @@ DOMAIN_MODELS = [
     (partial(fit, train=UNKNOWN), "train.y", "range"),
     (partial(fit, train=ABOVE_D), "train.d", "range"),
     (partial(fit, validation=ABOVE_Y), "validation['validation'].y", "range"),
-    (partial(fit, validation=GOOD, rule="oracle (test-domain)"), "validation", "conflict"),
+    (
+        partial(fit, validation=GOOD, rule="oracle (test-domain)"),
+        "validation",
+        "conflict",
+    ),
     *wrong(fit, "conflict", patience=2),
     *wrong(fit, "range", steps=0),
     *wrong(selected, "name", rule="best"),
@@ -146,7 +176,9 @@ MODEL = vae()
 MIXED = vae(latents=LatentSpec(2, (3,)))
 ENCODER = AutoEncoder((1, 16, 16), 2, channels=(4, 8), hidden=16)
 encoded = partial(encode_all, MODEL)
-train_vae = partial(fit_vae, MODEL, **{"objective": "vae", "images": SQUARES, "steps": 5, "batch": 16})
+train_vae = partial(
+    fit_vae, MODEL, **{"objective": "vae", "images": SQUARES, "steps": 5, "batch": 16}
+)
 
 
 def prepared(name, model=MIXED, **weights):
@@ -183,7 +215,8 @@ VAES = [
     *wrong(train_vae, "name", objective="tc-vae"),
     *wrong(train_vae, "range", steps=0, batch=1, learning_rate=0.0, every=0),
     *wrong(train_vae, "range", batch=82),
-    *wrong(partial(train_vae, objective="factor-vae"), "range", batch=41),  # two batches a step
+    # two batches a step
+    *wrong(partial(train_vae, objective="factor-vae"), "range", batch=41),
     *wrong(train_vae, "shape", images=torch.zeros(81, 1, 8, 8)),
 ]
 
@@ -207,7 +240,9 @@ for flow in (MaskedAutoregressiveFlow, RealNVP):
     ]
 
 thin = partial(ResNet, **{"shape": (1, 32, 32), "labels": 2, "depth": 18, "width": 4})
-train_resnet = partial(fit_resnet, shape=(1, 32, 32), generator=generator(), labels=2, depth=18, width=4)
+train_resnet = partial(
+    fit_resnet, shape=(1, 32, 32), generator=generator(), labels=2, depth=18, width=4
+)
 
 
 def codes(n, generator):
@@ -225,14 +260,24 @@ RESNETS = [
     *wrong(partial(train_resnet, halves), "range", steps=0),
 ]
 
-transformer = partial(small_encoder, **{"texts": TEXTS, "architecture": "bert", "generator": generator()} | SMALL_TEXT)
-tuned = partial(fine_tune, **{"texts": TEXTS, "labels": LABELS, "encoder": small(), "generator": generator()})
+transformer = partial(
+    small_encoder,
+    **{"texts": TEXTS, "architecture": "bert", "generator": generator()} | SMALL_TEXT,
+)
+tuned = partial(
+    fine_tune,
+    **{"texts": TEXTS, "labels": LABELS, "encoder": small(), "generator": generator()},
+)
 fit_words = partial(fit_sentence_encoder, ["a", "b"], generator=generator())
 CLASSIFIER = SequenceClassifier.of(small(), 2, generator())
 train_classifier = partial(ClassifierTraining, CLASSIFIER, TEXTS, generator=generator())
 TEXT_MODELS = [
     *wrong(transformer, "name", architecture="gpt2", pooling="max"),
-    (partial(transformer, architecture="distilbert", pooling="pooler"), "pooling", "type"),
+    (
+        partial(transformer, architecture="distilbert", pooling="pooler"),
+        "pooling",
+        "type",
+    ),
     *wrong(transformer, "invalid", hidden=31),
     *wrong(transformer, "range", layers=0, vocabulary=0, max_length=2),
     *wrong(transformer, "few", texts=[]),

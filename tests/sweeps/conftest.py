@@ -1,5 +1,5 @@
-"""Data are the embedded ones; vectors that take a training are made once for all tests of a process, outside of the
-working tree.
+"""Data are the embedded ones; vectors that take a training are made once for all tests
+of a process, outside of the working tree.
 """
 
 import pytest

@@ -1,4 +1,6 @@
-"""A Recorder that keeps tables and arrays by their names, models, and lets what a member raises through."""
+"""A Recorder that keeps tables and arrays by their names, models, and lets what a
+member raises through.
+"""
 
 from tests.sweeps.recorder import Recorder
 

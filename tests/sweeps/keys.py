@@ -1,7 +1,8 @@
-"""The keys of all cells of every profile: `python -m tests.sweeps.keys` writes how many there are, and a hash of them.
+"""The keys of all cells of every profile: `python -m tests.sweeps.keys` writes how many
+there are, and a hash of them.
 
-A key names a recorded cell for good: a change makes every archive of that sweep worthless. Profiles whose cells depend
-on what is in the store have none here.
+A key names a recorded cell for good: a change makes every archive of that sweep
+worthless. Profiles whose cells depend on what is in the store have none here.
 """
 
 import hashlib
@@ -32,7 +33,10 @@ def digests(name):
     """The number of cells and a hash of their keys by profile."""
     digest = {}
     for profile, cell_keys in keys(name).items():
-        digest[profile] = [len(cell_keys), hashlib.sha256("\n".join(cell_keys).encode()).hexdigest()[:16]]
+        digest[profile] = [
+            len(cell_keys),
+            hashlib.sha256("\n".join(cell_keys).encode()).hexdigest()[:16],
+        ]
     return digest
 
 

@@ -1,4 +1,6 @@
-"""What stands in for a Report where a trial runs without Ray and MLflow, and the cells of a sweep."""
+"""What stands in for a Report where a trial runs without Ray and MLflow, and the cells
+of a sweep.
+"""
 
 import torch
 
@@ -51,5 +53,7 @@ class Recorder(Report):
         self.tables[self.key(cell)] = columns
 
     def model(self, cells, name, module, example):
-        scores = module(**{name: torch.from_numpy(value) for name, value in example.items()})
+        scores = module(
+            **{name: torch.from_numpy(value) for name, value in example.items()}
+        )
         self.models.append((len(cells), scores.shape))

@@ -7,7 +7,8 @@ import pytest
 from infoscope.tracking.registry import module_of
 from tests.sweeps.test_settings import NAMES, planned, zoo  # noqa: F401  # a fixture
 
-FROM_ELSEWHERE = {"usable-leakage": {"studies": "hiding"}}  # the other study needs models that a sweep has logged
+# the other study needs models that a sweep has logged
+FROM_ELSEWHERE = {"usable-leakage": {"studies": "hiding"}}
 MOST = 3  # data sets of a sweep whose content is read here
 
 
@@ -22,7 +23,11 @@ def test_every_cell_has_data_sets_with_digests(name, zoo):  # noqa: F811
         assert declared
         assert sweep.tags_of(cell)["infoscope.data"]
         values |= {(one.name, one.context): one for one in declared}
-    read = [one for one in values.values() if "small-" not in one.name and "sentences" not in one.name][:MOST]
+    read = [
+        one
+        for one in values.values()
+        if "small-" not in one.name and "sentences" not in one.name
+    ][:MOST]
     for one in read:
         assert len(one.entry["digest"]) == 16
         assert one.entry["source"]

@@ -1,4 +1,6 @@
-"""Every setting of every sweep, given a value that it cannot have: one sentence, before anything is recorded."""
+"""Every setting of every sweep, given a value that it cannot have: one sentence, before
+anything is recorded.
+"""
 
 import functools
 import importlib
@@ -13,8 +15,11 @@ from sweeps.disentanglement import entanglement_attacks, vae_zoo
 from tests.refusals import refused
 
 FOLDER = Path(vae_zoo.__file__).parents[1]
-NAMES = sorted(path.stem for path in FOLDER.glob("*/*.py") if "\nSWEEP = " in path.read_text())
-LABELS = ("source", "zoo")  # under which other sweeps have recorded: whatever they are called
+NAMES = sorted(
+    path.stem for path in FOLDER.glob("*/*.py") if "\nSWEEP = " in path.read_text()
+)
+# under which other sweeps have recorded: whatever they are called
+LABELS = ("source", "zoo")
 
 
 def wrong(value, is_range=False):
@@ -42,9 +47,18 @@ def planned(sweep, settings):
 
 @functools.cache
 def logged():
-    recorded = {"key": "abc", "start": pd.Timestamp("2026-01-01"), "version": "1", "diverged": 0.0, "unibound": 1.0}
+    recorded = {
+        "key": "abc",
+        "start": pd.Timestamp("2026-01-01"),
+        "version": "1",
+        "diverged": 0.0,
+        "unibound": 1.0,
+    }
     return pd.DataFrame(
-        [plain(cell) | recorded for cell in vae_zoo.SWEEP.plan(vae_zoo.SWEEP.profile("smoke")[1]).values()]
+        [
+            plain(cell) | recorded
+            for cell in vae_zoo.SWEEP.plan(vae_zoo.SWEEP.profile("smoke")[1]).values()
+        ]
     )
 
 
@@ -66,7 +80,9 @@ def test_a_value_that_a_setting_cannot_have_is_one_sentence(name, zoo):
             except ValueError as error:
                 message = str(error)
                 word = bad.split(",")[-1]
-                if len(message.splitlines()) > 1 or not (setting in message or word and word in message):
+                if len(message.splitlines()) > 1 or not (
+                    setting in message or word and word in message
+                ):
                     accepted.append(f"{setting}={bad}: {message}")
             else:
                 accepted.append(f"{setting}={bad} is taken")
@@ -95,8 +111,18 @@ CONFLICTING = [  # sweep, settings that a sweep of theirs alone forbids, argumen
     ("entanglement_attacks", "models=factor-vae", "models", "name"),
     ("independence", "permutations=18", "permutations", "range"),
     ("information_sources", "panels=full,ful", "setting panels", "name"),
-    ("information_sources", "panels=nats domains=text", "sweep information-sources", "few"),
-    ("information_sources", "numbers=2 domains=images", "sweep information-sources", "few"),
+    (
+        "information_sources",
+        "panels=nats domains=text",
+        "sweep information-sources",
+        "few",
+    ),
+    (
+        "information_sources",
+        "numbers=2 domains=images",
+        "sweep information-sources",
+        "few",
+    ),
     ("known_laws", "laws=gaussian-3", "laws", "name"),
     ("known_laws", "sizes=10", "n", "range"),
     ("layer_dependency", "encoders=vae", "encoder", "name"),
@@ -112,11 +138,16 @@ CONFLICTING = [  # sweep, settings that a sweep of theirs alone forbids, argumen
 
 
 @pytest.mark.parametrize("name, settings, argument, code", CONFLICTING)
-def test_cells_that_cannot_be_run_are_found_before_anything_starts(name, settings, argument, code, zoo):
+def test_cells_that_cannot_be_run_are_found_before_anything_starts(
+    name, settings, argument, code, zoo
+):
     overrides = dict(word.split("=") for word in settings.split(" "))
     with refused(argument, code):
         planned(importlib.import_module(module_of(name)).SWEEP, overrides)
 
 
 def test_a_range_of_one_value_is_one():
-    planned(importlib.import_module("sweeps.mi_benchmark.tune_critic").SWEEP, {"depths": "2,2", "widths": "8,16"})
+    planned(
+        importlib.import_module("sweeps.mi_benchmark.tune_critic").SWEEP,
+        {"depths": "2,2", "widths": "8,16"},
+    )

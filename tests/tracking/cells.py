@@ -27,12 +27,25 @@ def searched(profiles):
     """A search of one width in four trials."""
     space = {"width": IntDistribution(1, 100)}
     search = Search("loss", "min", lambda: None, lambda profile: space, trials=4)
-    return Sweep("searched", lambda profile: [{"kind": "searched"}], nothing, profiles, search=search)
+    return Sweep(
+        "searched",
+        lambda profile: [{"kind": "searched"}],
+        nothing,
+        profiles,
+        search=search,
+    )
 
 
 def tags_of(key, cell, **tags):
     """The tags of the run of a cell."""
-    return {KEY: key, CELL: canonical(cell), PROFILE: "smoke", VERSION: "1", RUN_NAME: key, **tags}
+    return {
+        KEY: key,
+        CELL: canonical(cell),
+        PROFILE: "smoke",
+        VERSION: "1",
+        RUN_NAME: key,
+        **tags,
+    }
 
 
 def begun(folder, key="one", cell=None, **tags):
@@ -58,9 +71,17 @@ def job(store, folder, trial, metric=None, **settings):
     """What trials of a made-up sweep have in common."""
     search = Search(metric, "min", lambda: None) if metric else None
     name = store.experiment if store else "offline"
-    sweep = Sweep(name, lambda profile: [], trial, {"smoke": Profile()}, search=search, **settings)
+    sweep = Sweep(
+        name, lambda profile: [], trial, {"smoke": Profile()}, search=search, **settings
+    )
     folder.mkdir(parents=True, exist_ok=True)
-    return Job(sweep, folder, "cpu", {PARENT: PARENT_RUN, PROFILE: "smoke", VERSION: "1"}, store)
+    return Job(
+        sweep,
+        folder,
+        "cpu",
+        {PARENT: PARENT_RUN, PROFILE: "smoke", VERSION: "1"},
+        store,
+    )
 
 
 def computed(job, cells):
@@ -72,4 +93,7 @@ def computed(job, cells):
 
 def history(store, run_id, name="level"):
     """(step, value) of every point of a metric."""
-    return [(point.step, point.value) for point in store.client.get_metric_history(run_id, name)]
+    return [
+        (point.step, point.value)
+        for point in store.client.get_metric_history(run_id, name)
+    ]

@@ -1,5 +1,5 @@
-"""Stores: an empty one on SQLite, made once (its migrations take seconds, a copy of the file does not), and a real
-`mlflow server` on PostgreSQL.
+"""Stores: an empty one on SQLite, made once (its migrations take seconds, a copy of the
+file does not), and a real `mlflow server` on PostgreSQL.
 """
 
 import shutil
@@ -14,7 +14,9 @@ from infoscope.tracking.store import Store
 
 @pytest.fixture(scope="session")
 def empty_store(tmp_path_factory):
-    """(folder) -> None: puts an empty store where a sweep that runs in that folder looks for it."""
+    """(folder) -> None: puts an empty store where a sweep that runs in that folder
+    looks for it.
+    """
     origin = tmp_path_factory.mktemp("empty")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(origin)
@@ -61,7 +63,10 @@ def declared(monkeypatch):
     """(sweeps) -> None: they are declared where a command is given."""
 
     def declare(*sweeps):
-        modules = {sweep.name: f"sweeps.somewhere.{sweep.name.replace('-', '_')}" for sweep in sweeps}
+        modules = {
+            sweep.name: f"sweeps.somewhere.{sweep.name.replace('-', '_')}"
+            for sweep in sweeps
+        }
         for sweep in sweeps:
             module = types.ModuleType(modules[sweep.name])
             module.SWEEP = sweep
@@ -73,7 +78,9 @@ def declared(monkeypatch):
 
 @pytest.fixture
 def rejected(command):
-    """The one line of the error with which `python -m infoscope ARGUMENTS` rejects them, and prints nothing."""
+    """The one line of the error with which `python -m infoscope ARGUMENTS` rejects
+    them, and prints nothing.
+    """
 
     def run(*arguments):
         code, output, error = command(*arguments)

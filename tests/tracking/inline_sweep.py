@@ -1,5 +1,6 @@
-"""The toy sweep, whose driver makes its trials itself, without Ray: `python -m inline_sweep` is a real process that
-records and closes like any driver, and starts in seconds on a busy machine.
+"""The toy sweep, whose driver makes its trials itself, without Ray: `python -m
+inline_sweep` is a real process that records and closes like any driver, and starts in
+seconds on a busy machine.
 
 INLINE: the module of another sweep to run so.
 """
@@ -19,7 +20,13 @@ def fit(self, cpus, gpus, share):
     job = self._job("cpu")
     for number, bundle in enumerate(self._bundles("cpu", 1)):
         trial = str(number)
-        run_bundle(bundle, job, lambda result, trial=trial, bundle=bundle: self.watch.report(trial, bundle, result))
+        run_bundle(
+            bundle,
+            job,
+            lambda result, trial=trial, bundle=bundle: self.watch.report(
+                trial, bundle, result
+            ),
+        )
         self.watch.close(trial, bundle)
 
 
@@ -28,4 +35,8 @@ if __name__ == "__main__":
     cluster.running = contextlib.nullcontext
     cluster.resources = lambda *asked: (1, 0)
     cluster.nodes = lambda: 1
-    main(importlib.import_module(os.environ["INLINE"]).SWEEP if "INLINE" in os.environ else toy_sweep.SWEEP)
+    main(
+        importlib.import_module(os.environ["INLINE"]).SWEEP
+        if "INLINE" in os.environ
+        else toy_sweep.SWEEP
+    )

@@ -1,4 +1,6 @@
-"""A sweep of thousands of cells that take no time: `python -m many_cells --set "count=5000"`."""
+"""A sweep of thousands of cells that take no time: `python -m many_cells --set
+"count=5000"`.
+"""
 
 import os
 import signal
@@ -10,7 +12,9 @@ from infoscope.tracking import Profile, Sweep, grid, main
 
 def cells(profile):
     """One cell per number; those listed as fatal kill their worker, whenever they run."""
-    return grid(number=list(range(profile.count)), fatal=",".join(map(str, profile.fatal)))
+    return grid(
+        number=list(range(profile.count)), fatal=",".join(map(str, profile.fatal))
+    )
 
 
 def trial(pack, report):
@@ -36,7 +40,9 @@ class ManyProfile(Profile):
 
 
 PROFILE = ManyProfile()
-SWEEP = Sweep("many", cells, trial, {"smoke": PROFILE, "laptop": PROFILE}, axes=("count",))
+SWEEP = Sweep(
+    "many", cells, trial, {"smoke": PROFILE, "laptop": PROFILE}, axes=("count",)
+)
 
 if __name__ == "__main__":
     main(SWEEP)

@@ -1,5 +1,5 @@
-"""A real `mlflow server` on a real PostgreSQL, with artifacts in an S3-like bucket, for tests: on the loopback address,
-ended by their process ids.
+"""A real `mlflow server` on a real PostgreSQL, with artifacts in an S3-like bucket, for
+tests: on the loopback address, ended by their process ids.
 """
 
 import contextlib
@@ -24,17 +24,24 @@ from tests.infra.documents import INFRA
 
 @cache
 def with_moto():
-    """The variables of a Python that finds the packages of `infra/mlflow/test-requirements.txt`, too, in uv's cache.
+    """The variables of a Python that finds the packages of
+    `infra/mlflow/test-requirements.txt`, too, in uv's cache.
 
     Skips the test where they are not there.
     """
     uv = Path(sys.executable).with_name("uv")
     command = [uv, "tool", "run", "--quiet", "--offline", "--python", sys.executable]
     command += ["--with-requirements", INFRA / "mlflow" / "test-requirements.txt"]
-    command += ["python", "-c", "import moto, pathlib; print(pathlib.Path(moto.__file__).parents[1])"]
+    command += [
+        "python",
+        "-c",
+        "import moto, pathlib; print(pathlib.Path(moto.__file__).parents[1])",
+    ]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
-        pytest.skip(f"there is no moto, which .ci/run installs: {done.stderr.strip()[-200:]}")
+        pytest.skip(
+            f"there is no moto, which .ci/run installs: {done.stderr.strip()[-200:]}"
+        )
     path = [done.stdout.strip(), os.environ.get("PYTHONPATH", "")]
     kept = {}
     for name, value in os.environ.items():
@@ -44,7 +51,9 @@ def with_moto():
 
 
 def free_port():
-    """One of those that the system gives to nobody by itself, not even while its server is down for a while."""
+    """One of those that the system gives to nobody by itself, not even while its server
+    is down for a while.
+    """
     draw = random.SystemRandom()  # tests in other processes draw, too
     while True:
         with socket.socket() as listener, contextlib.suppress(OSError):
@@ -62,11 +71,14 @@ def wait_until(ready, process, log, seconds=300):
 
 @contextlib.contextmanager
 def postgres():
-    """The address of a PostgreSQL database on the loopback address, which a fresh folder holds; a normal user runs it,
-    because it refuses root.
+    """The address of a PostgreSQL database on the loopback address, which a fresh
+    folder holds; a normal user runs it, because it refuses root.
     """
     pytest.importorskip("psycopg2", reason="psycopg2 is not installed")
-    found = [shutil.which("initdb"), *sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), reverse=True)]
+    found = [
+        shutil.which("initdb"),
+        *sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), reverse=True),
+    ]
     if not any(found):
         pytest.skip("PostgreSQL is not installed (Debian: apt-get install postgresql)")
     programs = Path(next(filter(None, found))).resolve().parent
@@ -77,7 +89,8 @@ def postgres():
         names = {entry.pw_name: entry for entry in pwd.getpwall()}
         entry = names.get("postgres") or names["nobody"]
         user = {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
-    folder = Path(tempfile.mkdtemp(prefix="infoscope-postgres-"))  # pytest's own folders are closed to other users
+    # pytest's own folders are closed to other users
+    folder = Path(tempfile.mkdtemp(prefix="infoscope-postgres-"))
     try:
         (folder / "password").write_text("only-for-this-test")
         if user:
@@ -85,7 +98,9 @@ def postgres():
                 os.chown(path, user["user"], user["group"])
         command = [programs / "initdb", "-D", folder / "data", "-U", "tester", "-A", "scram-sha-256", "--no-sync",
                    "--pwfile", folder / "password", "-E", "UTF8", "--locale", "C"]  # fmt: skip
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, **user)
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, **user
+        )
         if done.returncode != 0:
             pytest.skip(f"initdb failed: {done.stderr.strip()[-300:]}")
         port = free_port()
@@ -93,9 +108,13 @@ def postgres():
         with open(log, "w") as output:
             command = [programs / "postgres", "-D", folder / "data", "-p", str(port), "-h", "127.0.0.1", "-k", folder,
                        "-F"]  # fmt: skip
-            process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=output, **user)
+            process = subprocess.Popen(
+                command, cwd=folder, stdout=output, stderr=output, **user
+            )
         try:
-            wait_until(lambda: "ready to accept connections" in log.read_text(), process, log)
+            wait_until(
+                lambda: "ready to accept connections" in log.read_text(), process, log
+            )
             yield f"postgresql+psycopg2://tester:only-for-this-test@127.0.0.1:{port}/postgres"
         finally:
             process.send_signal(signal.SIGINT)  # its fast shutdown
@@ -123,12 +142,26 @@ class Bucket:
     def running(self):
         """While inside, it answers."""
         environment = with_moto() | self.variables
-        command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", self.address.rpartition(":")[2]]
+        command = [
+            sys.executable,
+            "-m",
+            "moto.server",
+            "-H",
+            "127.0.0.1",
+            "-p",
+            self.address.rpartition(":")[2],
+        ]
         with open(self.log, "w") as output:
-            process = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
+            process = subprocess.Popen(
+                command, env=environment, stdout=output, stderr=output
+            )
         try:
             wait_until(lambda: "Running on" in self.log.read_text(), process, self.log)
-            subprocess.run([sys.executable, INFRA / "mlflow" / "bucket.py", self.NAME], env=environment, check=True)
+            subprocess.run(
+                [sys.executable, INFRA / "mlflow" / "bucket.py", self.NAME],
+                env=environment,
+                check=True,
+            )
             yield self
         finally:
             process.kill()
@@ -136,13 +169,19 @@ class Bucket:
 
     def names(self, ending):
         """The names of the objects that end so."""
-        files = S3FileSystem(access_key="tester", secret_key="-", endpoint_override=f"http://{self.address}")
+        files = S3FileSystem(
+            access_key="tester",
+            secret_key="-",
+            endpoint_override=f"http://{self.address}",
+        )
         found = files.get_file_info(FileSelector(self.NAME, recursive=True))
         return [info.path for info in found if info.path.endswith(ending)]
 
 
 class Server:
-    """A real `mlflow server`, which can be killed and started again on the same port, database and bucket."""
+    """A real `mlflow server`, which can be killed and started again on the same port,
+    database and bucket.
+    """
 
     def __init__(self, database, bucket, folder):
         self.database = database
@@ -158,15 +197,26 @@ class Server:
                    "127.0.0.1", "--port", str(self.port), "--workers", "1",
                    "--artifacts-destination", f"s3://{self.bucket.NAME}/artifacts"]  # fmt: skip
         environment = with_moto() | self.bucket.variables
-        environment |= {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "MLFLOW_DISABLE_TELEMETRY": "true"}
+        environment |= {
+            "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
+            "MLFLOW_DISABLE_TELEMETRY": "true",
+        }
         with open(log, "w") as output:
             self.process = subprocess.Popen(
-                command, cwd=self.folder, env=environment, stdout=output, stderr=output, start_new_session=True
+                command,
+                cwd=self.folder,
+                env=environment,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
             )
         wait_until(self._healthy, self.process, log)
 
     def _healthy(self):
-        with contextlib.suppress(OSError), urllib.request.urlopen(f"{self.uri}/health", timeout=5) as answer:
+        with (
+            contextlib.suppress(OSError),
+            urllib.request.urlopen(f"{self.uri}/health", timeout=5) as answer,
+        ):
             return answer.status == 200
         return False
 

@@ -1,6 +1,8 @@
-"""Models that were logged before modules moved load and say what they said then (commits 09f4df4, 025fc24).
+"""Models that were logged before modules moved load and say what they said then
+(commits 09f4df4, 025fc24).
 
-tests/tracking/logged holds what MLflow had of them: a few weights each, and inputs with the outputs of then.
+tests/tracking/logged holds what MLflow had of them: a few weights each, and inputs with
+the outputs of then.
 """
 
 import importlib
@@ -36,16 +38,22 @@ def test_an_earlier_model_gives_the_same_output(folder):
     inputs, output = kept(folder)
     model = load_model(str(folder))
     with torch.no_grad():
-        predicted = model(**{name: torch.as_tensor(values) for name, values in inputs.items()})
+        predicted = model(
+            **{name: torch.as_tensor(values) for name, values in inputs.items()}
+        )
     np.testing.assert_allclose(predicted, output, rtol=1e-5, atol=1e-6)
     assert type(model).__module__ == MOVED.get(module_of(folder), module_of(folder))
 
 
 def test_mlflow_serves_an_earlier_model():
-    """Its MLmodel names the module that reads it, which therefore has to stay where it is."""
+    """Its MLmodel names the module that reads it, which therefore has to stay where it
+    is.
+    """
     folder = LOGGED[0]
     inputs, output = kept(folder)
-    predicted = mlflow.pyfunc.load_model(str(folder), suppress_warnings=True).predict(inputs)
+    predicted = mlflow.pyfunc.load_model(str(folder), suppress_warnings=True).predict(
+        inputs
+    )
     np.testing.assert_allclose(predicted, output, rtol=1e-5, atol=1e-6)
 
 

@@ -1,4 +1,5 @@
-"""Whatever a trial, a cell or a sweep gives is refused at once, with a sentence, or comes back equal from MLflow.
+"""Whatever a trial, a cell or a sweep gives is refused at once, with a sentence, or
+comes back equal from MLflow.
 
 Drawn by hypothesis, the same in every run; INFOSCOPE_EXAMPLES draws more.
 """
@@ -33,22 +34,64 @@ drawn = settings(
 )
 numbers = itertools.count()
 
-anything = st.text(st.characters(exclude_categories=()), max_size=12)  # half surrogate pairs and zeros, too
+# half surrogate pairs and zeros, too
+anything = st.text(st.characters(exclude_categories=()), max_size=12)
 plain = st.text("abz AZ09._-:/é²", min_size=1, max_size=6)
-long = st.builds(lambda unit, times: unit * times, st.sampled_from(["x", "é", "a/", "☃"]), st.integers(90, 300))
-paths = st.sampled_from(["a(b)", "..", ".", "/a", "a//b", "a/../b", "key", " ", "a\n", "mlflow.x"])
+long = st.builds(
+    lambda unit, times: unit * times,
+    st.sampled_from(["x", "é", "a/", "☃"]),
+    st.integers(90, 300),
+)
+paths = st.sampled_from(
+    ["a(b)", "..", ".", "/a", "a//b", "a/../b", "key", " ", "a\n", "mlflow.x"]
+)
 names = plain | anything | long | paths
-edges = st.sampled_from([2**53, 2**53 + 1, -(2**53), 2**63 - 1, 2**63, 2**70, -(2**70), 10**12, -1])
-steps = st.integers(0, 20) | edges | st.integers() | st.floats() | anything | st.booleans() | st.none()
+edges = st.sampled_from(
+    [2**53, 2**53 + 1, -(2**53), 2**63 - 1, 2**63, 2**70, -(2**70), 10**12, -1]
+)
+steps = (
+    st.integers(0, 20)
+    | edges
+    | st.integers()
+    | st.floats()
+    | anything
+    | st.booleans()
+    | st.none()
+)
 steps |= st.integers(-(2**31), 2**31 - 1).map(np.int32)
-reals = st.floats() | st.floats(width=32).map(np.float32) | st.floats(width=16).map(np.float16)
-reals |= st.sampled_from([5e-324, -0.0, 1.7976931348623157e308, math.inf, -math.inf, math.nan, np.True_])
+reals = (
+    st.floats()
+    | st.floats(width=32).map(np.float32)
+    | st.floats(width=16).map(np.float16)
+)
+reals |= st.sampled_from(
+    [5e-324, -0.0, 1.7976931348623157e308, math.inf, -math.inf, math.nan, np.True_]
+)
 wholes = edges | st.integers() | st.integers(0, 255).map(np.uint8)
-figures = reals | wholes | anything | st.none() | st.complex_numbers() | st.decimals() | st.fractions() | st.booleans()
+figures = (
+    reals
+    | wholes
+    | anything
+    | st.none()
+    | st.complex_numbers()
+    | st.decimals()
+    | st.fractions()
+    | st.booleans()
+)
 figures |= reals.map(np.asarray) | st.lists(reals, max_size=3).map(np.array)
-cell_values = reals | wholes | anything | st.text() | st.booleans() | st.none() | st.binary(max_size=3)
+cell_values = (
+    reals
+    | wholes
+    | anything
+    | st.text()
+    | st.booleans()
+    | st.none()
+    | st.binary(max_size=3)
+)
 cell_values |= st.text("aé", min_size=2000, max_size=7000)
-cell_values |= st.lists(st.integers() | anything, max_size=3).map(tuple) | st.dictionaries(plain, st.none(), max_size=1)
+cell_values |= st.lists(st.integers() | anything, max_size=3).map(
+    tuple
+) | st.dictionaries(plain, st.none(), max_size=1)
 
 
 @pytest.fixture(scope="module")
@@ -66,12 +109,19 @@ def reporting(store, cell=None, **tags):
     place = Path.cwd() / "cells"
     cell = {"seed": 0} if cell is None else cell
     folder = begun(place, key, cell, **tags)
-    report = RecordedReport({key: cell}, {key: folder}, Checkpoint(str(place), "x", [key]), lambda told: None)
+    report = RecordedReport(
+        {key: cell},
+        {key: folder},
+        Checkpoint(str(place), "x", [key]),
+        lambda told: None,
+    )
     return report, folder, cell
 
 
 def refused(act, *given):
-    """Whether something is refused as it should be: at once, by a sentence that can be shown."""
+    """Whether something is refused as it should be: at once, by a sentence that can be
+    shown.
+    """
     try:
         act(*given)
     except ValueError as error:
@@ -103,7 +153,9 @@ def test_metrics(store, reports):
     expected = {}
     for name, step, value in reports:
         if not refused(report.metrics, cell, {name: value}, step):
-            expected.setdefault(name, {})[int(step)] = float(value) if math.isfinite(value) else math.nan
+            expected.setdefault(name, {})[int(step)] = (
+                float(value) if math.isfinite(value) else math.nan
+            )
     run = ended(record, store)
     assert set(run.data.metrics) == set(expected)
     for name, points in expected.items():
@@ -115,9 +167,18 @@ def test_metrics(store, reports):
 
 
 @drawn
-@given(st.dictionaries(names, cell_values, max_size=4), st.dictionaries(names, anything | st.text() | long, max_size=3))
+@given(
+    st.dictionaries(names, cell_values, max_size=4),
+    st.dictionaries(names, anything | st.text() | long, max_size=3),
+)
 def test_cells_and_tags(store, cell, tags):
-    sweep = Sweep("any", lambda profile: [cell], None, {"smoke": Profile()}, tags=lambda cell: tags)
+    sweep = Sweep(
+        "any",
+        lambda profile: [cell],
+        None,
+        {"smoke": Profile()},
+        tags=lambda cell: tags,
+    )
     if refused(sweep.plan, Profile()) or refused(sweep.tags_of, cell):
         return
     report, record, _ = reporting(store, cell, **sweep.tags_of(cell))
@@ -139,10 +200,18 @@ def test_errors(store, first, second):
 
 
 @drawn
-@given(plain | anything, plain | anything, st.lists(reals, min_size=1, max_size=3), st.lists(st.text(), min_size=1))
+@given(
+    plain | anything,
+    plain | anything,
+    st.lists(reals, min_size=1, max_size=3),
+    st.lists(st.text(), min_size=1),
+)
 def test_tables_and_arrays(store, name, key, figures, texts):
     report, record, cell = reporting(store)
-    columns = {key: np.array(figures, float), f"{key} text": np.resize(np.array(texts, dtype=object), len(figures))}
+    columns = {
+        key: np.array(figures, float),
+        f"{key} text": np.resize(np.array(texts, dtype=object), len(figures)),
+    }
     of_table = refused(report.table, cell, name, columns)
     of_arrays = refused(report.arrays, cell, name, {key: figures})
     run_id = ended(record, store).info.run_id

@@ -8,9 +8,13 @@ from tests.refusals import refused
 from tests.tracking.cells import begun
 
 
-@pytest.mark.parametrize("torn", [b'{"step": 1, "metr', bytes(5), b'{"step": 1' + bytes(100)])
+@pytest.mark.parametrize(
+    "torn", [b'{"step": 1, "metr', bytes(5), b'{"step": 1' + bytes(100)]
+)
 def test_an_incomplete_last_line_is_left_out(tmp_path, torn):
-    """Of a process that died, or the zeros that some disks have there after a loss of power."""
+    """Of a process that died, or the zeros that some disks have there after a loss of
+    power.
+    """
     folder = begun(tmp_path)
     folder.metrics({"level": 1.0}, 0)
     with open(folder.path / "reported.jsonl", "ab") as file:
@@ -88,7 +92,12 @@ def test_the_cells_of_a_sweep_are_its_folders(tmp_path):
 def test_a_damaged_note_counts_as_none(tmp_path, name, content):
     folder = begun(tmp_path)
     (folder.path / name).write_bytes(content)
-    read = {"run": folder.run_id, "sent": folder.sent, "cell.json": folder.header(), "end.json": folder.ending()}
+    read = {
+        "run": folder.run_id,
+        "sent": folder.sent,
+        "cell.json": folder.header(),
+        "end.json": folder.ending(),
+    }
     assert not read[name]
 
 

@@ -1,4 +1,6 @@
-"""Checkpoints: a pack goes on from the last one with all that was reported before it, and nothing that came after."""
+"""Checkpoints: a pack goes on from the last one with all that was reported before it,
+and nothing that came after.
+"""
 
 import math
 
@@ -9,7 +11,12 @@ import torch
 from infoscope.estimators import make_critic
 from infoscope.tracking import curve, load_model, runs, table
 from infoscope.tracking.cell_folder import CellFolder
-from infoscope.tracking.checkpoint import STORAGE, Checkpoint, require_inside, require_storage
+from infoscope.tracking.checkpoint import (
+    STORAGE,
+    Checkpoint,
+    require_inside,
+    require_storage,
+)
 from infoscope.tracking.store import Store
 from tests.refusals import refused
 from tests.tracking.cells import computed, example, history, job
@@ -31,7 +38,9 @@ def store(own_folder, monkeypatch):
 
 
 def trial(lost_at=None, begins=None):
-    """Reports a curve, a table and a model; two steps after its last checkpoint the process is killed."""
+    """Reports a curve, a table and a model; two steps after its last checkpoint the
+    process is killed.
+    """
 
     def run(pack, report):
         state = report.restore() or {"step": 0, "level": torch.zeros(1)}
@@ -46,11 +55,15 @@ def trial(lost_at=None, begins=None):
                 report.curve(cell, {"level": float(level) + cell["seed"]}, step)
             if step == 2:
                 report.table(pack.cells[0], "early", {"step": np.arange(3)})
-                report.model(pack.cells, "critic", make_critic("inner", 2, 2), example())
+                report.model(
+                    pack.cells, "critic", make_critic("inner", 2, 2), example()
+                )
                 with report.member(pack.cells[1]):
                     raise ArithmeticError("no result")
             if lost_at is None or step < lost_at - 2:
-                report.save(lambda step=step, level=level: {"step": step + 1, "level": level})
+                report.save(
+                    lambda step=step, level=level: {"step": step + 1, "level": level}
+                )
 
     return run
 
@@ -68,11 +81,16 @@ def test_a_pack_goes_on_from_its_checkpoint(store, own_folder, monkeypatch, move
     begins = []
     heard = computed(job(store, second, trial(begins=begins)), CELLS)
     assert begins == [6]
-    assert dict(ended[:2] for ended in heard[-1]["ended"]) == {"one": "complete", "two": "failed"}
+    assert dict(ended[:2] for ended in heard[-1]["ended"]) == {
+        "one": "complete",
+        "two": "failed",
+    }
     frame = runs("pack", finished=False).set_index("key")
     for seed, key in enumerate(CELLS):
         run_id = frame.loc[key, "run_id"]
-        assert history(store, run_id, "Curves/level") == [(step, step + 1.0 + seed) for step in range(STEPS)]
+        assert history(store, run_id, "Curves/level") == [
+            (step, step + 1.0 + seed) for step in range(STEPS)
+        ]
     run_id = frame.loc["one", "run_id"]
     assert list(curve(run_id, "level").index) == list(range(STEPS))
     assert table(run_id, "early")["step"].tolist() == [0, 1, 2]
@@ -102,7 +120,9 @@ def test_a_damaged_checkpoint_is_none(tmp_path, content, caplog):
     assert "cannot be read" in caplog.text
 
 
-def test_a_checkpoint_that_cannot_be_written_keeps_the_last_one(tmp_path, monkeypatch, caplog):
+def test_a_checkpoint_that_cannot_be_written_keeps_the_last_one(
+    tmp_path, monkeypatch, caplog
+):
     made = Checkpoint(str(tmp_path), "pack", ["one"])
     made.save({"step": 1}, {"one": {}})
     (path,) = tmp_path.rglob("*.checkpoint")
@@ -134,8 +154,13 @@ def test_nothing_is_executed(tmp_path):
     assert path.exists()
 
 
-@pytest.mark.parametrize("place", ["relative/folder", "nothing://bucket/path", "/proc/nothing", "{file}/below"])
-def test_a_place_that_cannot_be_written_to_is_refused_before_anything_starts(tmp_path, monkeypatch, place):
+@pytest.mark.parametrize(
+    "place",
+    ["relative/folder", "nothing://bucket/path", "/proc/nothing", "{file}/below"],
+)
+def test_a_place_that_cannot_be_written_to_is_refused_before_anything_starts(
+    tmp_path, monkeypatch, place
+):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv(STORAGE, place.format(file=tmp_path / "file"))
     monkeypatch.delenv("RAY_ADDRESS", raising=False)

@@ -19,7 +19,17 @@ from infoscope.tracking import cli
 from infoscope.tracking.registry import module_of, registered
 
 REPOSITORY = Path(__file__).parents[2]
-HEAVY = ("torch", "mlflow", "ray", "pandas", "numpy", "numba", "sklearn", "matplotlib", "infoscope.tracking.cli")
+HEAVY = (
+    "torch",
+    "mlflow",
+    "ray",
+    "pandas",
+    "numpy",
+    "numba",
+    "sklearn",
+    "matplotlib",
+    "infoscope.tracking.cli",
+)
 CHECK = f"""import sys
 from infoscope.__main__ import main
 code = main(sys.argv[1:])
@@ -44,7 +54,9 @@ ANSWERS = {  # words -> exit status, a part of the answer
 @pytest.mark.parametrize("words", ANSWERS)
 def test_nothing_is_loaded_before_the_words_are_checked(words):
     command = [sys.executable, "-c", CHECK, *words.split()]
-    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        command, cwd=REPOSITORY, capture_output=True, text=True, timeout=60
+    )
     code, part = ANSWERS[words]
     assert done.returncode == code
     assert part in done.stdout + done.stderr
@@ -52,7 +64,9 @@ def test_nothing_is_loaded_before_the_words_are_checked(words):
     assert code == 0 or len(done.stderr.splitlines()) == 1
 
 
-@pytest.mark.parametrize("words", [["table", "toy-model"], *([name] for name in PROGRAMS)])
+@pytest.mark.parametrize(
+    "words", [["table", "toy-model"], *([name] for name in PROGRAMS)]
+)
 def test_an_option_that_a_program_has_not_is_refused(words, capsys, monkeypatch):
     monkeypatch.chdir(REPOSITORY)
     assert main([*words, "--no-such-option"]) == 2
@@ -93,7 +107,11 @@ def test_outside_a_working_tree_a_message_is_printed(tmp_path, monkeypatch, caps
     [
         (Unavailable("away"), 2, "away"),
         (KeyError("no runs yet"), 2, "no runs yet"),
-        (PermissionError(13, "Permission denied", "runs"), 2, "runs cannot be used: Permission denied"),
+        (
+            PermissionError(13, "Permission denied", "runs"),
+            2,
+            "runs cannot be used: Permission denied",
+        ),
         (ConnectionError("http://me:secret@there is\nnot"), 2, "http://there is"),
         (ValueError("a\x1b[31mb"), 2, "a\N{REPLACEMENT CHARACTER}[31mb"),
         (KeyboardInterrupt(), 130, None),
@@ -103,7 +121,10 @@ def test_expected_errors_are_one_sentence(capsys, error, status, said):
     def call(given):
         raise error
 
-    assert command_line.run_command(command_line.command("one", call, [], ""), []) == status
+    assert (
+        command_line.run_command(command_line.command("one", call, [], ""), [])
+        == status
+    )
     printed = capsys.readouterr().err.splitlines()
     assert printed == ([f"error: {said}"] if said else printed)
     assert said or not any(map(str.strip, printed))
@@ -119,7 +140,9 @@ def declared(package, pattern):
 
 
 def test_every_sweep_and_table_is_registered():
-    """By the name of its file. Those that load logged models come last of the sweeps. Every table has a command."""
+    """By the name of its file. Those that load logged models come last of the sweeps.
+    Every table has a command.
+    """
     sweeps = registered("SWEEPS")
     tables = registered("TABLES")
     assert set(sweeps.values()) == declared("sweeps", "^SWEEP = ")
@@ -133,12 +156,18 @@ def test_every_sweep_and_table_is_registered():
         assert command_of(module.__name__).help
         if hasattr(module, "ANALYSIS"):
             options = {option.name for option in command_of(module.__name__).params}
-            assert options == {"profile", "set", *(option.name for option in module.ANALYSIS.options)}
+            assert options == {
+                "profile",
+                "set",
+                *(option.name for option in module.ANALYSIS.options),
+            }
 
 
 @pytest.fixture
 def tree(tmp_path, monkeypatch):
-    """A folder with a sweep `one` that has a table and a sweep `two` that has none: what is run, with its words."""
+    """A folder with a sweep `one` that has a table and a sweep `two` that has none:
+    what is run, with its words.
+    """
     sweeps = {"one": "sweeps.work.one", "two": "sweeps.work.two"}
     listed = {"SWEEPS": sweeps, "TABLES": {"one": "analysis.work.one"}}
     monkeypatch.setattr("infoscope.tracking.registry.registered", listed.__getitem__)
@@ -151,10 +180,17 @@ def tree(tmp_path, monkeypatch):
             ran.append((module, given.profile, given.set))
             raise LookupError("no table")
 
-        return command_line.command("one", call, [command_line.profile_option(), command_line.set_option("")], "")
+        return command_line.command(
+            "one",
+            call,
+            [command_line.profile_option(), command_line.set_option("")],
+            "",
+        )
 
     def sweep(status):
-        monkeypatch.setattr(cli, "run_sweep", lambda *words: ran.append(words) or (status, "label"))
+        monkeypatch.setattr(
+            cli, "run_sweep", lambda *words: ran.append(words) or (status, "label")
+        )
         return ran
 
     monkeypatch.setattr("infoscope.__main__.command_of", table)
@@ -165,15 +201,35 @@ def tree(tmp_path, monkeypatch):
 def test_a_sweep_then_its_table(tree, capsys, of_sweep, status):
     """The table fails here; it is not asked for where the sweep could not be run."""
     ran = tree(of_sweep)
-    assert main(["sweep", "one", "--profile", "smoke", "--set", "a=1 b=2", "--gpus-per-pack", "0.5"]) == status
+    assert (
+        main(
+            [
+                "sweep",
+                "one",
+                "--profile",
+                "smoke",
+                "--set",
+                "a=1 b=2",
+                "--gpus-per-pack",
+                "0.5",
+            ]
+        )
+        == status
+    )
     assert ran[0] == ("sweeps.work.one", "smoke", {"a": "1", "b": "2"}, 0.5)
-    assert ran[1:] == ([("analysis.work.one", "smoke", {"a": "1", "b": "2"})] if of_sweep < 2 else [])
+    assert ran[1:] == (
+        [("analysis.work.one", "smoke", {"a": "1", "b": "2"})] if of_sweep < 2 else []
+    )
 
 
 def test_a_trial_names_the_command_for_missing_data(tree, capsys):
     """Of a sweep that did not fail; a table is named where there is one."""
     tree(0)
-    for words, count in ((["two", "--profile", "smoke"], 1), (["two"], 0), (["one", "--profile", "smoke"], 0)):
+    for words, count in (
+        (["two", "--profile", "smoke"], 1),
+        (["two"], 0),
+        (["one", "--profile", "smoke"], 0),
+    ):
         main(["sweep", *words])
         said = capsys.readouterr().err
         assert said.count(f"`make sweep-{words[0]}`") == count
@@ -181,11 +237,18 @@ def test_a_trial_names_the_command_for_missing_data(tree, capsys):
 
 
 def test_every_sweep_runs_though_some_fail(tree, monkeypatch, capfd):
-    monkeypatch.setattr("infoscope.__main__._run", lambda words: asked.append(words) or int(words[1] == "one"))
+    monkeypatch.setattr(
+        "infoscope.__main__._run",
+        lambda words: asked.append(words) or int(words[1] == "one"),
+    )
     asked = []
     assert main(["sweep-all", "--profile", "smoke", "--set", "a=1"]) == 1
-    assert asked == [["sweep", name, "--profile", "smoke", "--set", "a=1"] for name in ("one", "two")]
-    last = [line.split(",")[0].split() for line in capfd.readouterr().out.splitlines()[-2:]]
+    assert asked == [
+        ["sweep", name, "--profile", "smoke", "--set", "a=1"] for name in ("one", "two")
+    ]
+    last = [
+        line.split(",")[0].split() for line in capfd.readouterr().out.splitlines()[-2:]
+    ]
     assert last == [["FAILED", "one"], ["done", "two"]]
 
 
@@ -197,12 +260,16 @@ time.sleep(600)
 
 
 @pytest.mark.system
-@pytest.mark.parametrize("ending, status", [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(
+    "ending, status", [(signal.SIGTERM, 143), (signal.SIGINT, 130)]
+)
 def test_all_sweeps_end_with_the_command_that_was_told_to_end(tmp_path, ending, status):
     """SIGTERM reaches the command alone, and Ctrl-C all of it; no other sweep is begun."""
     sweeps = tmp_path / "sweeps"
     sweeps.mkdir()
-    (sweeps / "__init__.py").write_text('SWEEPS = {"one": "sweeps.one", "two": "sweeps.two"}')
+    (sweeps / "__init__.py").write_text(
+        'SWEEPS = {"one": "sweeps.one", "two": "sweeps.two"}'
+    )
     (sweeps / "one.py").write_text(WAITS)
     words = [sys.executable, "-m", "infoscope", "sweep-all"]
     process = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, text=True, start_new_session=True,

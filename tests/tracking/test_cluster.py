@@ -1,4 +1,6 @@
-"""How a sweep finds its Ray and what it sends there, without a cluster; tests/infra has one of two nodes."""
+"""How a sweep finds its Ray and what it sends there, without a cluster; tests/infra has
+one of two nodes.
+"""
 
 import os
 import signal
@@ -18,7 +20,9 @@ from infoscope.tracking import cluster
 
 @pytest.fixture
 def settings():
-    """(name=value ...) -> None: these variables and no others of a cluster; what a sweep sets is undone afterwards."""
+    """(name=value ...) -> None: these variables and no others of a cluster; what a
+    sweep sets is undone afterwards.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "environ", os.environ.copy())
         for name in list(os.environ):
@@ -46,25 +50,45 @@ def test_a_cluster_that_cannot_be_used_is_one_sentence(settings, variables, word
 
 
 def test_workers_take_over_settings_that_their_machine_does_not_have(settings):
-    """One sweep, one store; data where the machine has them; a certificate of one's own, or no request works."""
+    """One sweep, one store; data where the machine has them; a certificate of one's
+    own, or no request works.
+    """
     copied = {
         "INFOSCOPE_CHECKPOINT_SECONDS": "5",
         "MLFLOW_TRACKING_PASSWORD": "pw",
         "MLFLOW_TRACKING_INSECURE_TLS": "true",
     }
-    settings(copied | {"INFOSCOPE_DATA": "/of/the/driver", "MLFLOW_TRACKING_URI": "http://tracking"})
-    hook = ray.cloudpickle.dumps(cluster._cluster_environment()["worker_process_setup_hook"])
+    settings(
+        copied
+        | {"INFOSCOPE_DATA": "/of/the/driver", "MLFLOW_TRACKING_URI": "http://tracking"}
+    )
+    hook = ray.cloudpickle.dumps(
+        cluster._cluster_environment()["worker_process_setup_hook"]
+    )
     for name in copied:
         del os.environ[name]
-    settings({"INFOSCOPE_DATA": "/of/the/worker", "MLFLOW_TRACKING_URI": "http://another"})
+    settings(
+        {"INFOSCOPE_DATA": "/of/the/worker", "MLFLOW_TRACKING_URI": "http://another"}
+    )
     ray.cloudpickle.loads(hook)()
-    expected = copied | {"INFOSCOPE_DATA": "/of/the/worker", "MLFLOW_TRACKING_URI": "http://tracking"}
+    expected = copied | {
+        "INFOSCOPE_DATA": "/of/the/worker",
+        "MLFLOW_TRACKING_URI": "http://tracking",
+    }
     assert {name: os.environ[name] for name in expected} == expected
 
 
 def test_passwords_are_not_in_what_ray_shows(settings):
-    """Ray writes a runtime environment, except for what is pickled, to its logs and on its dashboard."""
-    settings({"MLFLOW_TRACKING_USERNAME": "ann", "MLFLOW_TRACKING_PASSWORD": "hush", "MLFLOW_TRACKING_TOKEN": "tok"})
+    """Ray writes a runtime environment, except for what is pickled, to its logs and on
+    its dashboard.
+    """
+    settings(
+        {
+            "MLFLOW_TRACKING_USERNAME": "ann",
+            "MLFLOW_TRACKING_PASSWORD": "hush",
+            "MLFLOW_TRACKING_TOKEN": "tok",
+        }
+    )
     settings({"MLFLOW_TRACKING_URI": "http://ann:hush@tracking"})
     shown = repr(cluster._cluster_environment())
     for secret in ("hush", "tok", "ann:"):
@@ -74,16 +98,41 @@ def test_passwords_are_not_in_what_ray_shows(settings):
 def packed(folder, described, tmp_path):
     """The names in the archive that Ray would send, and its bytes."""
     target = tmp_path / "package.zip"
-    create_package(str(folder), target, include_gitignore=False, excludes=list(described["excludes"]))
+    create_package(
+        str(folder),
+        target,
+        include_gitignore=False,
+        excludes=list(described["excludes"]),
+    )
     with zipfile.ZipFile(target) as archive:
-        return {name for name in archive.namelist() if not name.endswith("/")}, target.stat().st_size
+        return {
+            name for name in archive.namelist() if not name.endswith("/")
+        }, target.stat().st_size
 
 
-def test_the_working_tree_goes_along_without_runs_data_and_secrets(settings, tmp_path, monkeypatch):
+def test_the_working_tree_goes_along_without_runs_data_and_secrets(
+    settings, tmp_path, monkeypatch
+):
     tree = tmp_path / "tree"
-    wanted = {"packages/data/src/infoscope/data/a.py", "sweeps/b.py", "mine.py", "analysis/runs/c.py"}
-    left = {"runs/mlflow.db", ".venv/bin/python", ".git/HEAD", "tests/t.py", "infra/mlflow/.env", "real/mnist.gz"}
-    left |= {"sweeps/__pycache__/b.pyc", "packages/data/src/x.egg-info/PKG-INFO", ".ruff_cache/x"}
+    wanted = {
+        "packages/data/src/infoscope/data/a.py",
+        "sweeps/b.py",
+        "mine.py",
+        "analysis/runs/c.py",
+    }
+    left = {
+        "runs/mlflow.db",
+        ".venv/bin/python",
+        ".git/HEAD",
+        "tests/t.py",
+        "infra/mlflow/.env",
+        "real/mnist.gz",
+    }
+    left |= {
+        "sweeps/__pycache__/b.pyc",
+        "packages/data/src/x.egg-info/PKG-INFO",
+        ".ruff_cache/x",
+    }
     for name in wanted | left:
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         (tree / name).write_text("x")
@@ -104,8 +153,12 @@ def ray_with(monkeypatch):
     """(resources of each node) -> None: a Ray that consists of these nodes."""
 
     def set_nodes(*nodes):
-        monkeypatch.setattr(ray, "nodes", lambda: [{"Alive": True, "Resources": node} for node in nodes])
-        total = {name: sum(node.get(name, 0) for node in nodes) for name in ("CPU", "GPU")}
+        monkeypatch.setattr(
+            ray, "nodes", lambda: [{"Alive": True, "Resources": node} for node in nodes]
+        )
+        total = {
+            name: sum(node.get(name, 0) for node in nodes) for name in ("CPU", "GPU")
+        }
         monkeypatch.setattr(ray, "cluster_resources", lambda: total)
 
     return set_nodes
@@ -120,7 +173,8 @@ def test_a_trial_that_fits_on_no_machine_is_refused(settings, ray_with):
         with pytest.raises(ValueError, match=word):
             cluster.resources(*asked)
     ray_with({"CPU": 2.0})
-    assert cluster.resources(1, 2) == (2, 0)  # what a trial takes of a GPU where there are none does not matter
+    # what a trial takes of a GPU where there are none does not matter
+    assert cluster.resources(1, 2) == (2, 0)
 
 
 def test_terminate_interrupts_also_where_interrupts_are_ignored():
@@ -139,10 +193,18 @@ LATE = "The current node timed out during startup."
 
 @pytest.mark.parametrize(
     "outcomes, word",
-    [([LATE, LATE, None], None), ([LATE] * cluster.STARTS, "timed out"), (["full\nray.cc"], "full")],
+    [
+        ([LATE, LATE, None], None),
+        ([LATE] * cluster.STARTS, "timed out"),
+        (["full\nray.cc"], "full"),
+    ],
 )
-def test_ray_is_started_again_after_a_timeout(settings, monkeypatch, tmp_path, outcomes, word):
-    """As on a machine with much else to do; what the failed attempts have left does not stay. Else it is a sentence."""
+def test_ray_is_started_again_after_a_timeout(
+    settings, monkeypatch, tmp_path, outcomes, word
+):
+    """As on a machine with much else to do; what the failed attempts have left does not
+    stay. Else it is a sentence.
+    """
     left = list(outcomes)
     before = set(psutil.Process().children())
 
@@ -155,7 +217,10 @@ def test_ray_is_started_again_after_a_timeout(settings, monkeypatch, tmp_path, o
     if word is None:
         cluster._begin_local(tmp_path)
     else:
-        with pytest.raises(cluster.RayNotStarted, match=word) as raised, cluster.running():
+        with (
+            pytest.raises(cluster.RayNotStarted, match=word) as raised,
+            cluster.running(),
+        ):
             pass
         assert len(str(raised.value).splitlines()) == 1
     remaining = set(psutil.Process().children()) - before
@@ -167,9 +232,13 @@ def test_ray_is_started_again_after_a_timeout(settings, monkeypatch, tmp_path, o
 
 
 @pytest.mark.parametrize("base", ["", "of/a/very/long/path/for/temporary/files"])
-def test_no_other_user_reaches_the_sockets_of_a_local_ray(settings, monkeypatch, tmp_path, base):
+def test_no_other_user_reaches_the_sockets_of_a_local_ray(
+    settings, monkeypatch, tmp_path, base
+):
     """Ray opens its folders to everyone; a socket's path has at most 107 bytes."""
-    monkeypatch.setattr(cluster.tempfile, "tempdir", str(tmp_path / base) if base else None)
+    monkeypatch.setattr(
+        cluster.tempfile, "tempdir", str(tmp_path / base) if base else None
+    )
     folders = []
 
     def init(_temp_dir, **_):
@@ -179,7 +248,12 @@ def test_no_other_user_reaches_the_sockets_of_a_local_ray(settings, monkeypatch,
     monkeypatch.setattr("ray.init", init)
     with cluster.running():
         assert folders[0].parent.stat().st_mode & 0o077 == 0
-    socket = folders[0] / "session_2026-11-27_23-17-00_562575_4194304" / "sockets" / "plasma_store"
+    socket = (
+        folders[0]
+        / "session_2026-11-27_23-17-00_562575_4194304"
+        / "sockets"
+        / "plasma_store"
+    )
     assert len(str(socket)) < 107
     assert not folders[0].parent.exists()
 
@@ -192,7 +266,9 @@ def test_workers_start_in_a_folder_of_any_name(settings, monkeypatch, tmp_path, 
     python.symlink_to(sys.executable)
     init_arguments = {}
     monkeypatch.setattr(sys, "executable", str(python))
-    monkeypatch.setattr("ray.init", lambda **arguments: init_arguments.update(arguments))
+    monkeypatch.setattr(
+        "ray.init", lambda **arguments: init_arguments.update(arguments)
+    )
     cluster._init_local(tmp_path)
     described = init_arguments["runtime_env"] or {"py_executable": str(python)}
     assert (init_arguments["runtime_env"] is None) == (folder == "plain")
@@ -206,7 +282,9 @@ def test_workers_start_in_a_folder_of_any_name(settings, monkeypatch, tmp_path, 
 )  # fmt: skip
 def test_ray_on_this_machine_alone_has_a_token_of_its_own(monkeypatch, given, mode):
     """It listens to all networks; a cluster has the token that it was started with."""
-    environment = {name: text for name, text in os.environ.items() if not name.startswith("RAY_A")} | given
+    environment = {
+        name: text for name, text in os.environ.items() if not name.startswith("RAY_A")
+    } | given
     monkeypatch.setattr(os, "environ", environment)
     monkeypatch.delitem(sys.modules, "ray", raising=False)
     cluster.use_token()
@@ -217,7 +295,13 @@ def test_ray_on_this_machine_alone_has_a_token_of_its_own(monkeypatch, given, mo
 def test_a_process_that_has_loaded_ray_keeps_what_ray_has_read(monkeypatch):
     """Its children would ask for a token that it does not send."""
     monkeypatch.setattr(
-        os, "environ", {name: text for name, text in os.environ.items() if not name.startswith("RAY_A")}
+        os,
+        "environ",
+        {
+            name: text
+            for name, text in os.environ.items()
+            if not name.startswith("RAY_A")
+        },
     )
     monkeypatch.setitem(sys.modules, "ray", sys)
     cluster.use_token()

@@ -1,4 +1,6 @@
-"""Commands end quietly, with their work done, when nobody reads their output any more, as before `| head`."""
+"""Commands end quietly, with their work done, when nobody reads their output any more,
+as before `| head`.
+"""
 
 import os
 import subprocess
@@ -25,7 +27,13 @@ def test_a_command_whose_reader_leaves_does_its_work(tmp_path, both):
     reader, writer = os.pipe()
     os.close(reader)
     errors = writer if both else subprocess.PIPE
-    done = subprocess.run([sys.executable, "-c", SCRIPT], stdout=writer, stderr=errors, cwd=tmp_path, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        stdout=writer,
+        stderr=errors,
+        cwd=tmp_path,
+        timeout=120,
+    )
     os.close(writer)
     assert done.returncode == 0
     assert (tmp_path / "done").exists()

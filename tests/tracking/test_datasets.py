@@ -1,4 +1,6 @@
-"""Data sets: a digest of the content alone, recorded at the run once, whatever happens on the way."""
+"""Data sets: a digest of the content alone, recorded at the run once, whatever happens
+on the way.
+"""
 
 import json
 
@@ -29,20 +31,35 @@ def test_equal_content_has_one_digest_however_it_is_held():
 
 
 def test_other_content_has_another_digest():
-    values = [X, X.astype(np.float64), X.reshape(2, 6), X + 1, X[:3], ["ab", "c"], ["a", "bc"], 2]
+    values = [
+        X,
+        X.astype(np.float64),
+        X.reshape(2, 6),
+        X + 1,
+        X[:3],
+        ["ab", "c"],
+        ["a", "bc"],
+        2,
+    ]
     digests = {digest({"x": value}) for value in values}
     digests.add(digest({"z": X}))
     assert len(digests) == len(values) + 1
 
 
 def test_a_data_set_has_its_size_and_a_distribution_has_none():
-    entry = DataSet("made up", "here", lambda: {"x": iter([X, X]), "t": list("abcdefgh")}, "test").entry
+    entry = DataSet(
+        "made up", "here", lambda: {"x": iter([X, X]), "t": list("abcdefgh")}, "test"
+    ).entry
     assert json.loads(entry["profile"]) == {"num_rows": 8, "num_elements": 32}
     assert entry["context"] == "test"
-    (text, array) = json.loads(json.loads(entry["schema"])["mlflow_tensorspec"]["features"])
+    (text, array) = json.loads(
+        json.loads(entry["schema"])["mlflow_tensorspec"]["features"]
+    )
     assert array["tensor-spec"] == {"dtype": "float32", "shape": [-1, 3]}
     assert text["name"] == "t"
-    law = DataSet("normal", "a law", lambda: {"law": "normal", "bits": (2.0, 4.0)}, endless=True).entry
+    law = DataSet(
+        "normal", "a law", lambda: {"law": "normal", "bits": (2.0, 4.0)}, endless=True
+    ).entry
     assert "without end" in law["profile"]
     assert law["source_type"] == "distribution"
 
@@ -55,7 +72,12 @@ def test_anything_but_data_sets_is_refused():
 
 READ = []
 PARTS = tuple(
-    DataSet("made up", "here", lambda context=context: READ.append(context) or {"x": X * len(context)}, context)
+    DataSet(
+        "made up",
+        "here",
+        lambda context=context: READ.append(context) or {"x": X * len(context)},
+        context,
+    )
     for context in ("training", "test")
 )
 SWEEP = Sweep("reads", lambda profile: [{"seed": 0}], lambda pack, report: None, {"smoke": Profile()},
@@ -84,21 +106,31 @@ def test_every_run_of_a_pack_has_it_once_and_a_failed_one_too(store, own_folder)
     recorded = list(store.cells())
     assert len(recorded) == 2
     assert {run.data.tags["infoscope.outcome"] for run in recorded} == {"failed"}
-    expected = {(PARTS[0].entry["digest"], "training"), (PARTS[1].entry["digest"], "test")}
+    expected = {
+        (PARTS[0].entry["digest"], "training"),
+        (PARTS[1].entry["digest"], "test"),
+    }
     for run in recorded:
         inputs = run.inputs.dataset_inputs
         assert {(one.dataset.digest, one.tags[0].value) for one in inputs} == expected
         assert len(inputs) == 2
 
 
-def test_single_figures_of_a_run_are_its_models_on_the_data_of_their_name_else_of_training(store, own_folder):
+def test_single_figures_of_a_run_are_its_models_on_the_data_of_their_name_else_of_training(
+    store, own_folder
+):
     def trial(pack, report):
         (cell,) = pack.cells
         report.metrics(cell, {"test/accuracy": 0.5, "diverged": 0.0})
         report.model([cell], "critic", make_critic("inner", 2, 2), example())
 
-    computed(job(store, own_folder / "cells", trial, data=SWEEP.data), {"one": {"seed": 0}})
+    computed(
+        job(store, own_folder / "cells", trial, data=SWEEP.data), {"one": {"seed": 0}}
+    )
     (run,) = store.cells()
     (model,) = ready_models(run, store.client)
     of = {point.key: point.dataset_digest for point in model.metrics}
-    assert of == {"test/accuracy": PARTS[1].entry["digest"], "diverged": PARTS[0].entry["digest"]}
+    assert of == {
+        "test/accuracy": PARTS[1].entry["digest"],
+        "diverged": PARTS[0].entry["digest"],
+    }

@@ -1,4 +1,6 @@
-"""Foreign and incomplete runs in an experiment are skipped; names that would hide a column are refused."""
+"""Foreign and incomplete runs in an experiment are skipped; names that would hide a
+column are refused.
+"""
 
 import dataclasses
 import functools
@@ -26,7 +28,9 @@ def warned(caplog):
     caplog.set_level(logging.WARNING)
 
     def count(ids):
-        return {run_id: sum(run_id in line for line in caplog.messages) for run_id in ids}
+        return {
+            run_id: sum(run_id in line for line in caplog.messages) for run_id in ids
+        }
 
     return count
 
@@ -52,7 +56,9 @@ NO_CELLS = {
 
 
 def with_foreign_runs(experiment, plan):
-    """A store in which other programs and killed processes have left runs that are no cells; their ids by kind."""
+    """A store in which other programs and killed processes have left runs that are no
+    cells; their ids by kind.
+    """
     store = Store.open(experiment, create=True)
     made = {}
     key, cell = next(iter(plan.items()))
@@ -66,7 +72,9 @@ def with_foreign_runs(experiment, plan):
     make("another program's", "FINISHED")
     make("another program's, running", None, **{"mlflow.user": "somebody"})
     for kind, text in NO_CELLS.items():
-        tags = {KEY: key, PROFILE: "smoke", OUTCOME: "complete"} | ({} if text is None else {CELL: text})
+        tags = {KEY: key, PROFILE: "smoke", OUTCOME: "complete"} | (
+            {} if text is None else {CELL: text}
+        )
         make(f"cell: {kind}", "FINISHED", **tags)
         make(f"cell: {kind}, running", None, **tags)
     whole = {KEY: key, CELL: json.dumps(cell, sort_keys=True), PROFILE: "smoke"}
@@ -77,8 +85,14 @@ def with_foreign_runs(experiment, plan):
     elsewhere = {DRIVER: "elsewhere:/runs"}
     never = "0" * 32
     make("a parent that is gone", "KILLED", **whole, **{PARENT: never})
-    make("a parent that is gone, running", None, **whole, **elsewhere, **{PARENT: never})
-    make("a key with quotes", "FINISHED", **{KEY: "a' or '1' = `1", CELL: "{", PROFILE: "smoke", OUTCOME: "complete"})
+    make(
+        "a parent that is gone, running", None, **whole, **elsewhere, **{PARENT: never}
+    )
+    make(
+        "a key with quotes",
+        "FINISHED",
+        **{KEY: "a' or '1' = `1", CELL: "{", PROFILE: "smoke", OUTCOME: "complete"},
+    )
     make("cells: words", None, **elsewhere, **{CELLS: "many", PROFILE: "smoke"})
     return store, made
 
@@ -86,9 +100,15 @@ def with_foreign_runs(experiment, plan):
 @pytest.mark.system
 def test_a_sweep_makes_its_cells_and_nothing_else(own_folder):
     _, made = with_foreign_runs("toy", toy_sweep.SWEEP.plan(toy_sweep.PROFILE))
-    command = functools.partial(start, own_folder, "--set", "kinds=plain seeds=0,1,2", module="inline_sweep")
+    command = functools.partial(
+        start, own_folder, "--set", "kinds=plain seeds=0,1,2", module="inline_sweep"
+    )
     code, output = finish(command())
-    assert code == 0 and counts(output) == {"completed": 3, "cells": 3} and "Traceback" not in output, output
+    assert (
+        code == 0
+        and counts(output) == {"completed": 3, "cells": 3}
+        and "Traceback" not in output
+    ), output
     frame = runs("toy", "smoke").set_index("seed")
     assert frame["level"].to_dict() == {0: 0.2, 1: 1.2, 2: 2.2}
     assert set(frame["status"]) == {"FINISHED"}
@@ -112,8 +132,15 @@ def test_sync_status_and_tables_skip_foreign_runs_with_a_warning(own_folder, war
     assert "toy" in counted.note
     (synced,) = sync(["toy"])
     assert synced.left == {}
-    left = {kind: store.client.get_run(run_id).info.status for kind, run_id in made.items()}
-    assert left["another program's, running"] == left["cell: not JSON, running"] == "RUNNING"  # not ours to close
+    left = {
+        kind: store.client.get_run(run_id).info.status for kind, run_id in made.items()
+    }
+    # not ours to close
+    assert (
+        left["another program's, running"]
+        == left["cell: not JSON, running"]
+        == "RUNNING"
+    )
     assert left["cells: words"] == "RUNNING"
     assert len(parents("toy")) == 1  # as MLflow has them
     skipped = set()
@@ -121,7 +148,9 @@ def test_sync_status_and_tables_skip_foreign_runs_with_a_warning(own_folder, war
         if kind.startswith("cell: "):
             skipped.add(run_id)
     assert set(warned(skipped).values()) == {1}
-    assert set(warned({made["another program's"], made["finished by hand"]}).values()) == {0}
+    assert set(
+        warned({made["another program's"], made["finished by hand"]}).values()
+    ) == {0}
 
 
 PROFILES = {"smoke": Seeds()}
@@ -137,30 +166,57 @@ def test_a_search_recalls_its_own_cells(own_folder):
     finished(store, *list(plan.items())[1], {"progress/loss": 0.5})
     search = CellSearch(SEARCHED, PROFILES["smoke"])
     recalled = search.recall(by_key(store.cells()).values(), "smoke")
-    assert recalled == {key: plan[key] for key in reversed(plan)}  # the finished one first, the other to be run again
-    assert [trial.params for trial in search._ot_study.trials] == [{"width": 5}, {}]  # the other one waits
+    # the finished one first, the other to be run again
+    assert recalled == {key: plan[key] for key in reversed(plan)}
+    # the other one waits
+    assert [trial.params for trial in search._ot_study.trials] == [{"width": 5}, {}]
 
 
 FIELD = "the name of a cell's field"
-RESERVED = ("run_id", "key", "profile", "version", "outcome", "status", "start", "seconds", "tags")
+RESERVED = (
+    "run_id",
+    "key",
+    "profile",
+    "version",
+    "outcome",
+    "status",
+    "start",
+    "seconds",
+    "tags",
+)
 
 
 def test_fields_and_tags_must_not_have_reserved_names():
     for name in RESERVED:
         with refused(FIELD, "conflict"):
-            Sweep("named", lambda profile, name=name: [{name: 1}], nothing, PROFILES).plan(PROFILES["smoke"])
-        reserved = Search("loss", "min", lambda: None, lambda _, name=name: {name: IntDistribution(1, 100)})
+            Sweep(
+                "named", lambda profile, name=name: [{name: 1}], nothing, PROFILES
+            ).plan(PROFILES["smoke"])
+        reserved = Search(
+            "loss",
+            "min",
+            lambda: None,
+            lambda _, name=name: {name: IntDistribution(1, 100)},
+        )
         with pytest.raises(ValueError, match=f"'{name}'"):
-            CellSearch(dataclasses.replace(SEARCHED, search=reserved), PROFILES["smoke"])
-    reserved = dataclasses.replace(SEARCHED, tags=lambda cell: {"infoscope.key": "mine"})
+            CellSearch(
+                dataclasses.replace(SEARCHED, search=reserved), PROFILES["smoke"]
+            )
+    reserved = dataclasses.replace(
+        SEARCHED, tags=lambda cell: {"infoscope.key": "mine"}
+    )
     with pytest.raises(ValueError, match="'infoscope.key'"):
         reserved.plan(PROFILES["smoke"])
-    described = dataclasses.replace(SEARCHED, tags=lambda cell: {"infoscope.data": "digits"})
+    described = dataclasses.replace(
+        SEARCHED, tags=lambda cell: {"infoscope.data": "digits"}
+    )
     assert len(described.plan(PROFILES["smoke"])) == 1
 
 
 def test_a_later_result_may_not_hide_a_column(own_folder):
-    run_id = finished(Store.open("named", create=True), "one", {"width": 3}, {"level": 1.0})
+    run_id = finished(
+        Store.open("named", create=True), "one", {"width": 3}, {"level": 1.0}
+    )
     for name in (*RESERVED, "width"):
         with pytest.raises(ValueError, match=f"name of a metric must .* got '{name}'"):
             log_results(run_id, {name: 1.0}, [], "later")

@@ -1,4 +1,6 @@
-"""The folder of everything that runs leave behind: closed to other users of the machine."""
+"""The folder of everything that runs leave behind: closed to other users of the
+machine.
+"""
 
 import os
 
@@ -32,7 +34,9 @@ def test_the_home_folder_is_private(here, monkeypatch):
     assert mode(made_home()) == "0o755"  # somebody else's stays as it is
 
 
-def test_opening_the_store_and_sync_make_the_home_folder_private_and_change_no_other(here, monkeypatch, empty_store):
+def test_opening_the_store_and_sync_make_the_home_folder_private_and_change_no_other(
+    here, monkeypatch, empty_store
+):
     empty_store(here)
     for act in (lambda: Store.open("private", create=True), lambda: sync(["private"])):
         home().chmod(0o755)
@@ -40,6 +44,8 @@ def test_opening_the_store_and_sync_make_the_home_folder_private_and_change_no_o
         assert mode(home()) == "0o700"
     (here / "runs").rename(here / "shared")
     (here / "shared").chmod(0o755)
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{here / 'shared' / 'mlflow.db'}")
+    monkeypatch.setenv(
+        "MLFLOW_TRACKING_URI", f"sqlite:///{here / 'shared' / 'mlflow.db'}"
+    )
     Store.open("shared", create=True)
     assert mode(here / "shared") == "0o755"

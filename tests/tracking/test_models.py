@@ -26,14 +26,18 @@ def generator(seed=0):
 
 @pytest.fixture
 def foreign(tmp_path):
-    """(folder of a model of MLflow's PyTorch flavour, the file that appears when its pickle is read)"""
+    """(folder of a model of MLflow's PyTorch flavour, the file that appears when its
+    pickle is read)
+    """
     import mlflow.pytorch
 
     module = torch.nn.Linear(2, 1)
     trace = tmp_path / "executed"
     module.trap = Touch(trace)
     path = tmp_path / "foreign"
-    mlflow.pytorch.save_model(module, str(path), serialization_format="pickle", pip_requirements=["torch"])
+    mlflow.pytorch.save_model(
+        module, str(path), serialization_format="pickle", pip_requirements=["torch"]
+    )
     return path, trace
 
 
@@ -49,7 +53,8 @@ def test_a_foreign_model_is_refused_and_nothing_of_it_is_executed(foreign):
 @pytest.mark.parametrize(
     "module, kind",
     [
-        ("infoscope.tracking.__main__", "parser"),  # importing it would read the command line and exit
+        # importing it would read the command line and exit
+        ("infoscope.tracking.__main__", "parser"),
         ("infoscope.tracking.models", "_LoadedModel"),
         ("infoscope.tracking.models", "load_model"),
         ("infoscope.estimators", "JointCritic"),  # defined elsewhere
@@ -58,7 +63,9 @@ def test_a_foreign_model_is_refused_and_nothing_of_it_is_executed(foreign):
 )
 def test_a_configuration_names_a_model_class_by_its_own_module(tmp_path, module, kind):
     path = tmp_path / "model.json"
-    path.write_text(json.dumps({"module": module, "class": kind, "config": {"command": "true"}}))
+    path.write_text(
+        json.dumps({"module": module, "class": kind, "config": {"command": "true"}})
+    )
     with pytest.raises((TypeError, ImportError)):
         load_model(str(tmp_path))
 
@@ -83,20 +90,32 @@ def contacts(monkeypatch):
     return asked
 
 
-BACKBONE = {"backbone": "a/b", "use_pretrained_backbone": True, "use_timm_backbone": False, "backbone_config": None}
+BACKBONE = {
+    "backbone": "a/b",
+    "use_pretrained_backbone": True,
+    "use_timm_backbone": False,
+    "backbone_config": None,
+}
 
 
 @pytest.fixture
 def small(tmp_path):
     """The file that describes a small encoder of texts."""
-    encoder = small_encoder(["a text"], "bert", generator(), hidden=8, heads=1, max_length=8)
+    encoder = small_encoder(
+        ["a text"], "bert", generator(), hidden=8, heads=1, max_length=8
+    )
     write_model(encoder, encoder.tokenize(["a text"]), tmp_path)
     return tmp_path / "model.json"
 
 
 @pytest.mark.parametrize(
     "architecture",
-    [{"model_type": "detr"} | BACKBONE, {"model_type": "timm_backbone"} | BACKBONE, {"model_type": "mra"}, {"a": 1}],
+    [
+        {"model_type": "detr"} | BACKBONE,
+        {"model_type": "timm_backbone"} | BACKBONE,
+        {"model_type": "mra"},
+        {"a": 1},
+    ],
 )
 def test_loading_a_model_contacts_no_host(small, contacts, architecture):
     """Of the user's machine a hub would see the address and the token."""
@@ -108,11 +127,17 @@ def test_loading_a_model_contacts_no_host(small, contacts, architecture):
     assert not contacts
 
 
-def test_a_constructor_that_asks_the_hub_is_offline(tmp_path, small, contacts, monkeypatch):
-    """As a later version of transformers could, for an architecture that is built without a download today."""
+def test_a_constructor_that_asks_the_hub_is_offline(
+    tmp_path, small, contacts, monkeypatch
+):
+    """As a later version of transformers could, for an architecture that is built
+    without a download today.
+    """
 
     def download(*arguments, **named):
-        return huggingface_hub.hf_hub_download("a/b", "config.json", local_dir=tmp_path / "other")
+        return huggingface_hub.hf_hub_download(
+            "a/b", "config.json", local_dir=tmp_path / "other"
+        )
 
     monkeypatch.setattr("infoscope.models.text.encoder.AutoModel.from_config", download)
     before = huggingface_hub.constants.HF_HUB_OFFLINE
@@ -123,14 +148,19 @@ def test_a_constructor_that_asks_the_hub_is_offline(tmp_path, small, contacts, m
 
 
 def test_a_configuration_of_a_transformer_names_no_code_outside():
-    encoder = small_encoder(sentences(20, generator=generator())[0], "bert", generator(), hidden=16, heads=2)
+    encoder = small_encoder(
+        sentences(20, generator=generator())[0], "bert", generator(), hidden=16, heads=2
+    )
     for wrong in (
         {"attn_implementation": "somebody/kernel"},
         {"auto_map": {"AutoModel": "somebody/repository--code.Model"}},
         {"text_config": {"attn_implementation": "somebody/kernel"}},
     ):
         with refused("architecture", "invalid"):
-            type(encoder)(**encoder.config | {"architecture": encoder.config["architecture"] | wrong})
+            type(encoder)(
+                **encoder.config
+                | {"architecture": encoder.config["architecture"] | wrong}
+            )
 
 
 DOMAIN = {"shape": (1, 16, 16), "classes": 4, "domains": 3, "network": {"width": 4}}
@@ -139,16 +169,22 @@ DOMAIN = {"shape": (1, 16, 16), "classes": 4, "domains": 3, "network": {"width":
 def case(name):
     """A module and an example of one row."""
     if name == "joint":
-        critic = make_critic(name, 5, 5, depth=2, width=256, embed=8, generator=generator(1))
+        critic = make_critic(
+            name, 5, 5, depth=2, width=256, embed=8, generator=generator(1)
+        )
         return critic, example(5, 5)
     image = torch.rand(1, 1, 16, 16, generator=generator()).numpy()
     if name == "vae":
-        return VAE((1, 16, 16), LatentSpec(2, (3,)), generator=generator()), {"images": image}
+        return VAE((1, 16, 16), LatentSpec(2, (3,)), generator=generator()), {
+            "images": image
+        }
     if name == "text":
         texts = sentences(20, generator=generator())[0]
         encoder = small_encoder(texts, "bert", generator(), hidden=16, heads=2)
         module = SequenceClassifier(encoder.config, 2, generator=generator())
-        return module, {name: values.numpy() for name, values in encoder.tokenize(texts[:1]).items()}
+        return module, {
+            name: values.numpy() for name, values in encoder.tokenize(texts[:1]).items()
+        }
     return MODELS[name](**DOMAIN, generator=generator()), {"x": image}
 
 
@@ -168,7 +204,9 @@ DAMAGED = [
 
 
 @pytest.mark.parametrize("name", ["nvae", "erm"])
-def test_plain_mlflow_gives_the_blocks_of_a_model_beside_its_output(own_folder, monkeypatch, name):
+def test_plain_mlflow_gives_the_blocks_of_a_model_beside_its_output(
+    own_folder, monkeypatch, name
+):
     """As its signature says; the blocks are what a partition is evaluated by."""
     store = Store.open("demo", create=True)
     record = begun(own_folder, "cell", {"a": 1})
@@ -181,9 +219,15 @@ def test_plain_mlflow_gives_the_blocks_of_a_model_beside_its_output(own_folder, 
     logged = mlflow.pyfunc.load_model(f"models:/{output.model_id}")
     images = torch.rand(3, 1, 16, 16, generator=generator()).numpy()
     prediction = logged.predict({"x": images})
-    assert set(prediction) == {column.name for column in logged.metadata.signature.outputs} > {"output"}
+    assert (
+        set(prediction)
+        == {column.name for column in logged.metadata.signature.outputs}
+        > {"output"}
+    )
     with torch.no_grad():
-        torch.testing.assert_close(torch.from_numpy(prediction["output"]), module(torch.from_numpy(images)))
+        torch.testing.assert_close(
+            torch.from_numpy(prediction["output"]), module(torch.from_numpy(images))
+        )
         for block, values in module.blocks(torch.from_numpy(images)).items():
             torch.testing.assert_close(torch.from_numpy(prediction[block]), values.mean)
 
@@ -196,13 +240,18 @@ def test_plain_mlflow_gives_the_blocks_of_a_model_beside_its_output(own_folder, 
         ("text", {"encoder": {"num_hidden_layers": 10**4}}),
     ],
 )
-def test_settings_of_another_model_than_the_weights_make_nothing(tmp_path, name, changed):
+def test_settings_of_another_model_than_the_weights_make_nothing(
+    tmp_path, name, changed
+):
     """A description from elsewhere could ask for more than a machine has memory for."""
     write_model(*case(name), tmp_path)
     described = json.loads((tmp_path / "model.json").read_text())
     encoder = described["config"].get("encoder")
     if encoder:
-        changed = {"encoder": encoder | {"architecture": encoder["architecture"] | changed["encoder"]}}
+        changed = {
+            "encoder": encoder
+            | {"architecture": encoder["architecture"] | changed["encoder"]}
+        }
     described["config"] |= changed
     (tmp_path / "model.json").write_text(json.dumps(described))
     began = time.process_time()

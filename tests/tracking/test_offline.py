@@ -1,4 +1,6 @@
-"""A sweep without Ray and MLflow, published later, is in the table as if it had been run here."""
+"""A sweep without Ray and MLflow, published later, is in the table as if it had been
+run here.
+"""
 
 import re
 import subprocess
@@ -16,7 +18,11 @@ from tests.tracking.processes import REPOSITORY, environment
 def test_an_offline_run_is_published_once(own_folder, capsys):
     place = own_folder / "offline"
     settings = {"kinds": "plain,fails"}
-    for counts in ("2 completed, 2 failed of 4 cells", "0 completed, 2 failed of 4 cells"):  # only what has failed
+    # only what has failed
+    for counts in (
+        "2 completed, 2 failed of 4 cells",
+        "0 completed, 2 failed of 4 cells",
+    ):
         assert run_offline(toy_sweep.SWEEP, "smoke", place, settings, "cpu") == 1
         printed = capsys.readouterr().err
         assert counts in printed
@@ -43,6 +49,11 @@ def test_neither_ray_nor_mlflow_is_imported(tmp_path):
         "print(status, {'ray', 'mlflow', 'optuna'} & set(sys.modules))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=REPOSITORY, env=environment(), capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", code],
+        cwd=REPOSITORY,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert done.stdout.splitlines()[-1:] == ["0 set()"], done.stderr

@@ -19,9 +19,15 @@ def logged(own_folder, monkeypatch):
     monkeypatch.setenv("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
     store = Store.open("demo", create=True)
     record = begun(own_folder, "cell", {"bits": 2}, **{"infoscope.code": "abc"})
-    record.append({"datasets": [DataSet("made up", "here", lambda: {"x": np.arange(3)}).entry]})
-    record.metrics({"estimate_bits": 1.5, "estimate_bits_error": 0.25, "loss": 0.125}, 0)
-    critic = make_critic("joint", 3, 2, depth=1, width=4, generator=torch.Generator().manual_seed(0))
+    record.append(
+        {"datasets": [DataSet("made up", "here", lambda: {"x": np.arange(3)}).entry]}
+    )
+    record.metrics(
+        {"estimate_bits": 1.5, "estimate_bits_error": 0.25, "loss": 0.125}, 0
+    )
+    critic = make_critic(
+        "joint", 3, 2, depth=1, width=4, generator=torch.Generator().manual_seed(0)
+    )
     write_model(critic, example(3, 2), record.model("critic"))
     record.append({"model": "critic", "owner": "cell"})
     return closed(record, store), critic.state_dict()
@@ -38,7 +44,13 @@ def test_a_promoted_model_is_loaded_by_its_alias_and_has_a_card(logged, command)
     client = Store.open("demo").client
     version = client.get_model_version_by_alias("demo-critic", "champion")
     card = version.description
-    for word in ("JointCritic", "made up (training)", "no pickle", "bits=2", f"runs/{run_id}"):
+    for word in (
+        "JointCritic",
+        "made up (training)",
+        "no pickle",
+        "bits=2",
+        f"runs/{run_id}",
+    ):
         assert word in card
     assert "| estimate\\_bits | 1.5 | 1.01 to 1.99 |" in card
     assert "| loss | 0.125 |  |" in card

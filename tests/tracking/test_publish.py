@@ -1,4 +1,6 @@
-"""Folders of cells, published in a real MLflow store: on SQLite, and on a server with PostgreSQL."""
+"""Folders of cells, published in a real MLflow store: on SQLite, and on a server with
+PostgreSQL.
+"""
 
 import math
 import time
@@ -29,10 +31,14 @@ def critic_in(folder, owner=""):
     folder.append({"model": "critic", "owner": owner or folder.key})
 
 
-def test_a_finished_cell_is_read_back_with_its_values_metrics_and_table(tmp_path, store):
+def test_a_finished_cell_is_read_back_with_its_values_metrics_and_table(
+    tmp_path, store
+):
     folder = begun(tmp_path, "whole", {"kind": "10", "depth": 3, "schedule": (2.0,)})
     folder.metrics({"mse_bits2": 0.25, "infinite": math.inf}, 0)
-    pd.DataFrame({"estimate_bits": np.arange(5.0)}).to_parquet(folder.files / "trace.parquet")
+    pd.DataFrame({"estimate_bits": np.arange(5.0)}).to_parquet(
+        folder.files / "trace.parquet"
+    )
     closed(folder, store)
     closed(begun(tmp_path, "smaller", {"kind": "11"}), store)
     failed = closed(begun(tmp_path, "failed", {"a": 3}), store, "failed")
@@ -41,7 +47,13 @@ def test_a_finished_cell_is_read_back_with_its_values_metrics_and_table(tmp_path
     assert frame.loc["smaller", "depth"] is None
     row = frame.loc["whole"]
     assert isinstance(row["depth"], int)
-    assert (row["kind"], row["depth"], row["schedule"], row["mse_bits2"]) == ("10", 3, [2.0], 0.25)  # types are kept
+    # types are kept
+    assert (row["kind"], row["depth"], row["schedule"], row["mse_bits2"]) == (
+        "10",
+        3,
+        [2.0],
+        0.25,
+    )
     assert math.isnan(row["infinite"])  # not the largest double
     assert table(row["run_id"], "trace")["estimate_bits"].tolist() == [0, 1, 2, 3, 4]
     other = runs(store.experiment, finished=False).set_index("run_id").loc[failed]
@@ -53,7 +65,11 @@ def test_a_finished_cell_is_read_back_with_its_values_metrics_and_table(tmp_path
 
 def test_arrays_are_read_back_without_a_pickle(tmp_path, store):
     folder = begun(tmp_path)
-    np.savez(folder.files / "items.npz", x=np.arange(6, dtype=np.uint8).reshape(2, 3), name=np.array(["a", "b"]))
+    np.savez(
+        folder.files / "items.npz",
+        x=np.arange(6, dtype=np.uint8).reshape(2, 3),
+        name=np.array(["a", "b"]),
+    )
     np.savez(folder.files / "pickled.npz", x=np.array([{}]))
     (folder.files / "corrupt.npz").write_bytes(b"nothing")
     run_id = closed(folder, store)
@@ -71,7 +87,12 @@ def test_arrays_are_read_back_without_a_pickle(tmp_path, store):
 def test_results_of_a_later_evaluation_replace_earlier_ones(tmp_path, store):
     run_id = closed(begun(tmp_path, "evaluated", {"a": 9}), store)
     (tmp_path / "report.json").write_text("1")
-    log_results(run_id, {"unique": 0.25, "seed": math.inf}, [tmp_path / "report.json"], "partition")
+    log_results(
+        run_id,
+        {"unique": 0.25, "seed": math.inf},
+        [tmp_path / "report.json"],
+        "partition",
+    )
     time.sleep(0.002)
     (tmp_path / "report.json").write_text("2")
     log_results(run_id, {"unique": 0.5}, [tmp_path / "report.json"], "partition")
@@ -79,7 +100,14 @@ def test_results_of_a_later_evaluation_replace_earlier_ones(tmp_path, store):
     assert row["unique"] == 0.5
     assert math.isnan(row["seed"])
     assert row["status"] == "FINISHED"
-    assert Path(store.client.download_artifacts(run_id, "partition/report.json", str(tmp_path))).read_text() == "2"
+    assert (
+        Path(
+            store.client.download_artifacts(
+                run_id, "partition/report.json", str(tmp_path)
+            )
+        ).read_text()
+        == "2"
+    )
     with refused(code="invalid"):
         log_results(run_id, {"unique": 0.75}, [tmp_path / "absent.json"], "partition")
     assert runs(store.experiment).set_index("key").loc["evaluated", "unique"] == 0.5
@@ -93,7 +121,8 @@ def test_a_run_lasts_as_long_as_its_cell_did_not_its_sending(tmp_path, store):
     took = time.time() - began
     time.sleep(0.1)
     publish(folder, store)
-    assert 0.09 <= runs(store.experiment)["seconds"].iloc[0] <= took + 0.01  # in whole ms
+    # in whole ms
+    assert 0.09 <= runs(store.experiment)["seconds"].iloc[0] <= took + 0.01
 
 
 def test_a_model_is_shown_at_every_cell_that_shares_it(tmp_path, store, monkeypatch):
@@ -107,11 +136,15 @@ def test_a_model_is_shown_at_every_cell_that_shares_it(tmp_path, store, monkeypa
         folder.append({"model": "critic", "owner": "owner"})
     ids = [closed(folder, store) for folder in (owner, other)]
     expected = critic(*map(torch.as_tensor, sides.values())).detach()
-    models = {store.client.get_run(run_id).outputs.model_outputs[0].model_id for run_id in ids}
+    models = {
+        store.client.get_run(run_id).outputs.model_outputs[0].model_id for run_id in ids
+    }
     assert len(models) == 1
     for address in (*ids, f"models:/{models.copy().pop()}"):
         loaded = load_model(address)
-        torch.testing.assert_close(loaded(*map(torch.as_tensor, sides.values())), expected, rtol=0, atol=0)
+        torch.testing.assert_close(
+            loaded(*map(torch.as_tensor, sides.values())), expected, rtol=0, atol=0
+        )
     monkeypatch.setenv("MLFLOW_TRACKING_URI", store.uri)
     logged = mlflow.pyfunc.load_model(f"models:/{models.pop()}")
     np.testing.assert_array_equal(logged.predict(sides), expected.numpy())
@@ -120,8 +153,12 @@ def test_a_model_is_shown_at_every_cell_that_shares_it(tmp_path, store, monkeypa
 
 
 def test_publishing_again_changes_nothing(tmp_path, store):
-    """While the cell runs, when it has ended, and after a process that died before it could note what was sent."""
-    folder = begun(tmp_path, "twice", {"a": 1, "schedule": (2.0, 4.0)}, **{PARENT: "0" * 32})
+    """While the cell runs, when it has ended, and after a process that died before it
+    could note what was sent.
+    """
+    folder = begun(
+        tmp_path, "twice", {"a": 1, "schedule": (2.0, 4.0)}, **{PARENT: "0" * 32}
+    )
     critic_in(folder)
     for step in range(3):
         folder.metrics({"level": step / 2}, step)
@@ -139,7 +176,9 @@ def test_publishing_again_changes_nothing(tmp_path, store):
 
 
 def test_the_last_value_of_a_repeated_step_counts(tmp_path, store):
-    """For MLflow, too, which by itself takes the largest; in whatever order it was sent."""
+    """For MLflow, too, which by itself takes the largest; in whatever order it was
+    sent.
+    """
     folder = begun(tmp_path)
     for value in (3.0, 1.0, 2.0, 1.0, math.nan, math.nan, 1.0):
         folder.metrics({"again": value}, 0)
@@ -151,7 +190,9 @@ def test_the_last_value_of_a_repeated_step_counts(tmp_path, store):
 
 
 def test_of_several_runs_of_a_cell_the_first_complete_one_counts(tmp_path, store):
-    """Two drivers may compute the same cell; a table has it once, under the labels of both."""
+    """Two drivers may compute the same cell; a table has it once, under the labels of
+    both.
+    """
     levels = {}
     for level, outcome in enumerate(("failed", "stopped", "complete", "complete")):
         folder = begun(tmp_path, **{PROFILE: f"label{level}"})
@@ -167,7 +208,9 @@ def test_of_several_runs_of_a_cell_the_first_complete_one_counts(tmp_path, store
 
 
 def test_a_refused_cell_is_kept_and_the_others_are_sent(tmp_path, store, monkeypatch):
-    """A bad folder of another machine, a model that is nowhere, and a store that refuses for a while."""
+    """A bad folder of another machine, a model that is nowhere, and a store that
+    refuses for a while.
+    """
     bad = begun(tmp_path, "bad")
     good = begun(tmp_path, "good")
     hostile = begun(tmp_path, "hostile")
@@ -211,7 +254,9 @@ def test_a_cell_may_come_before_the_owner_of_its_model(tmp_path, store):
     assert load_model(published[sharer]).config == load_model(published[owner]).config
 
 
-def test_a_model_is_sent_for_those_that_share_it_though_its_owner_fails(tmp_path, store):
+def test_a_model_is_sent_for_those_that_share_it_though_its_owner_fails(
+    tmp_path, store
+):
     owner = begun(tmp_path, "owner")
     sharer = begun(tmp_path, "sharer")
     critic_in(owner)

@@ -1,4 +1,6 @@
-"""The example of README.md that pulls a logged model back, run on a model of a small training."""
+"""The example of README.md that pulls a logged model back, run on a model of a small
+training.
+"""
 
 import re
 from pathlib import Path
@@ -10,12 +12,23 @@ from sweeps.partition.domain_partition import PROFILES, SWEEP
 from tests.tracking.cells import PARENT_RUN
 
 README = Path(__file__).parents[2] / "README.md"
-SMALL = {"models": "nvae", "sample": "300", "steps": "6", "size": "8", "items": "300", "seeds": "0"}
+SMALL = {
+    "models": "nvae",
+    "sample": "300",
+    "steps": "6",
+    "size": "8",
+    "items": "300",
+    "seeds": "0",
+}
 
 
-def test_the_example_of_a_logged_model_runs_as_it_stands(own_folder, monkeypatch, capsys):
+def test_the_example_of_a_logged_model_runs_as_it_stands(
+    own_folder, monkeypatch, capsys
+):
     (example,) = [
-        block for block in re.findall(r"```python\n(.*?)```", README.read_text(), re.S) if "load_model" in block
+        block
+        for block in re.findall(r"```python\n(.*?)```", README.read_text(), re.S)
+        if "load_model" in block
     ]
     assert len(example.splitlines()) <= 12
     monkeypatch.delenv("INFOSCOPE_DATA", raising=False)

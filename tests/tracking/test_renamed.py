@@ -1,4 +1,6 @@
-"""Names of older runs, as `docs/results/runs` has them, become those that sweeps report now."""
+"""Names of older runs, as `docs/results/runs` has them, become those that sweeps report
+now.
+"""
 
 from pathlib import Path
 
@@ -7,7 +9,9 @@ import pytest
 from infoscope.tracking.archive.format import read_archive
 from infoscope.tracking.renamed import RENAMED, present_name, present_names
 
-ARCHIVES = sorted((Path(__file__).parents[2] / "docs" / "results" / "runs").glob("*.jsonl.gz"))
+ARCHIVES = sorted(
+    (Path(__file__).parents[2] / "docs" / "results" / "runs").glob("*.jsonl.gz")
+)
 
 
 @pytest.mark.parametrize(
@@ -17,7 +21,11 @@ ARCHIVES = sorted((Path(__file__).parents[2] / "docs" / "results" / "runs").glob
         ("known-laws", "truth_error", "true_nats_error"),
         ("known-laws", "covered", "covering_intervals"),
         ("reading", "covered", "coverage"),
-        ("vae-zoo", "evaluation 2/total_correlation", "evaluation 2/total_correlation_nats"),
+        (
+            "vae-zoo",
+            "evaluation 2/total_correlation",
+            "evaluation 2/total_correlation_nats",
+        ),
         ("mine", "covered", "covered"),
     ],
 )

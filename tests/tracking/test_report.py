@@ -25,7 +25,13 @@ def heard():
 @pytest.fixture
 def report(folder, heard, tmp_path):
     """The report of a search whose metric is "done"."""
-    return RecordedReport({"one": CELL}, {"one": folder}, Checkpoint(str(tmp_path), "x", ["one"]), heard.append, "done")
+    return RecordedReport(
+        {"one": CELL},
+        {"one": folder},
+        Checkpoint(str(tmp_path), "x", ["one"]),
+        heard.append,
+        "done",
+    )
 
 
 def metric(name="a", value=1.0, step=0):
@@ -35,30 +41,50 @@ def metric(name="a", value=1.0, step=0):
 NO_NAMES = ("", "loss%", "../a", "x" * 251)
 REFUSED = {
     **{f"a metric {name!r}"[:20]: (metric(name), "name") for name in NO_NAMES},
-    "a metric of a curve": (metric("Curves/loss"), "report.curve(cell, {'loss': value}, step)"),
+    "a metric of a curve": (
+        metric("Curves/loss"),
+        "report.curve(cell, {'loss': value}, step)",
+    ),
     "a metric of the machine": (metric("system/memory"), "'system/'"),
     "a metric of a search": (metric("progress/loss"), "report.progress"),
     **{f"a metric {name}": (metric(name), f"'{name}'") for name in ("seed", *COLUMNS)},
     "values without names": (lambda report: report.metrics(CELL, 0.5), "dict"),
-    "a pack for a cell": (lambda report: report.metrics(Pack((CELL,)), {"a": 1.0}), "pack.cells"),
+    "a pack for a cell": (
+        lambda report: report.metrics(Pack((CELL,)), {"a": 1.0}),
+        "pack.cells",
+    ),
     "a curve": (lambda report: report.curve(CELL, {"a(b)": 1.0}, 1), "'a(b)'"),
     "a step of 71 bits": (metric(step=2**70), "11805"),
     "a step of truth": (metric(step=True), "True"),
     "a value of text": (metric(value="1"), "'1'"),
     "a large integer": (metric(value=2**53 + 1), "9007199254740993"),
     "a constant": (lambda report: report.constants(CELL, {"a(b)": 1.0}), "'a(b)'"),
-    "two arrays, one name": (lambda report: report.arrays(CELL, "x", {"a.npy": [1]}), "'a.npy'"),
+    "two arrays, one name": (
+        lambda report: report.arrays(CELL, "x", {"a.npy": [1]}),
+        "'a.npy'",
+    ),
     "no cell": (lambda report: report.metrics({"seed": 7}, {"a": 1.0}), "{'seed': 7}"),
-    "an array called file": (lambda report: report.arrays(CELL, "x", {"file": [1]}), "'file'"),
-    "a column of no text": (lambda report: report.table(CELL, "x", {"\ud800": [1]}), "table x"),
-    "no metric of the search": (lambda report: report.progress(0.5), "**{'done': value}"),
+    "an array called file": (
+        lambda report: report.arrays(CELL, "x", {"file": [1]}),
+        "'file'",
+    ),
+    "a column of no text": (
+        lambda report: report.table(CELL, "x", {"\ud800": [1]}),
+        "table x",
+    ),
+    "no metric of the search": (
+        lambda report: report.progress(0.5),
+        "**{'done': value}",
+    ),
     "a fraction above 1": (lambda report: report.progress(1.5), "1.5"),
 }
 
 
 @pytest.mark.parametrize("what", REFUSED)
 def test_values_that_cannot_be_stored_are_refused_at_once(report, folder, what):
-    """With a sentence, and nothing of it is in the folder: not when everything is done, and can never be sent."""
+    """With a sentence, and nothing of it is in the folder: not when everything is done,
+    and can never be sent.
+    """
     bad, word = REFUSED[what]
     with pytest.raises(ValueError) as refused:
         bad(report)
@@ -82,17 +108,32 @@ def test_numbers_of_any_kind_are_recorded_as_they_are(report, folder, value):
 
 
 def test_equal_values_of_other_types_are_other_cells(tmp_path):
-    """1, 1.0 and True are equal in Python; their cells have keys of their own, and so must what they report."""
-    cells = {"whole": {"alpha": 1}, "real": {"alpha": 1.0}, "truth": {"alpha": True}, "list": {"alpha": [1]}}
+    """1, 1.0 and True are equal in Python; their cells have keys of their own, and so
+    must what they report.
+    """
+    cells = {
+        "whole": {"alpha": 1},
+        "real": {"alpha": 1.0},
+        "truth": {"alpha": True},
+        "list": {"alpha": [1]},
+    }
     folders = {key: begun(tmp_path, key, cell) for key, cell in cells.items()}
-    report = RecordedReport(cells, folders, Checkpoint(str(tmp_path), "x", cells), print)
+    report = RecordedReport(
+        cells, folders, Checkpoint(str(tmp_path), "x", cells), print
+    )
     for number, cell in enumerate(cells.values()):
         report.metrics(dict(cell), {"number": number})
-    assert [folder.entries()[0]["metrics"]["number"] for folder in folders.values()] == [0, 1, 2, 3]
+    assert [
+        folder.entries()[0]["metrics"]["number"] for folder in folders.values()
+    ] == [0, 1, 2, 3]
 
 
-def test_a_search_receives_every_hundredth_of_the_progress_except_the_end(report, heard):
-    """At the end nothing may stop the trial any more: its last metric goes with the end of the pack."""
+def test_a_search_receives_every_hundredth_of_the_progress_except_the_end(
+    report, heard
+):
+    """At the end nothing may stop the trial any more: its last metric goes with the end
+    of the pack.
+    """
     for step in range(1, 1001):
         report.progress(step / 1000, done=1 / step, other=2.0)
     fractions = [message["fraction"] for message in heard]

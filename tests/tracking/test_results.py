@@ -1,4 +1,6 @@
-"""What an analysis adds to the run of a sweep; and how runs of before and after hold curves and constants."""
+"""What an analysis adds to the run of a sweep; and how runs of before and after hold
+curves and constants.
+"""
 
 import math
 
@@ -20,20 +22,26 @@ def store(own_folder):
 
 def invocation(store, label, start, status, note="What is asked."):
     tags = {CELLS: "1", PROFILE: label, NOTE: note}
-    run_id = store.client.create_run(store.experiment_id, start_time=start, tags=tags).info.run_id
+    run_id = store.client.create_run(
+        store.experiment_id, start_time=start, tags=tags
+    ).info.run_id
     store.client.set_terminated(run_id, status)
     return run_id
 
 
 def cell(store, key, label, parent):
-    tags = tags_of(key, {"seed": 0}, **{PROFILE: label, PARENT: parent, OUTCOME: "complete"})
+    tags = tags_of(
+        key, {"seed": 0}, **{PROFILE: label, PARENT: parent, OUTCOME: "complete"}
+    )
     run_id = store.client.create_run(store.experiment_id, tags=tags).info.run_id
     store.client.set_terminated(run_id)
     return run_id
 
 
 def test_tables_and_figures_go_to_the_newest_that_has_ended(store, tmp_path):
-    """Twice is like once; a run that failed in part is better than none; what a person wrote about it stays."""
+    """Twice is like once; a run that failed in part is better than none; what a person
+    wrote about it stays.
+    """
     old = invocation(store, "laptop", 1000, "FINISHED")
     failed = invocation(store, "laptop", 2000, "FAILED")
     killed = invocation(store, "laptop", 3000, "KILLED")
@@ -42,15 +50,21 @@ def test_tables_and_figures_go_to_the_newest_that_has_ended(store, tmp_path):
     frame = runs("demo", "laptop")
     table = [("mse", ["x"], [["1"]], "One row.")]
     page = publish("demo", "laptop", frame, table, [tmp_path / "mse.csv"])
-    assert page == f"#/experiments/{store.experiment_id}/runs/{old}?workflowType=machine_learning"
+    assert (
+        page
+        == f"#/experiments/{store.experiment_id}/runs/{old}?workflowType=machine_learning"
+    )
     first = store.run(old).data.tags[NOTE]
     assert first.endswith("What is asked.")
     assert "| 1 |" in first
     assert "One row." in first
     assert publish("demo", "laptop", frame, table, [tmp_path / "mse.csv"]) == page
     assert store.run(old).data.tags[NOTE] == first
-    assert [file.path for file in store.client.list_artifacts(old, "analysis")] == ["analysis/mse.csv"]
-    assert publish("demo", "laptop steps=3", frame, table, []) == page  # a label that made none of its cells
+    assert [file.path for file in store.client.list_artifacts(old, "analysis")] == [
+        "analysis/mse.csv"
+    ]
+    # a label that made none of its cells
+    assert publish("demo", "laptop steps=3", frame, table, []) == page
     for run_id in (failed, killed):
         assert store.run(run_id).data.tags[NOTE] == "What is asked."
     store.client.delete_run(old)
@@ -59,7 +73,9 @@ def test_tables_and_figures_go_to_the_newest_that_has_ended(store, tmp_path):
         publish("demo", "laptop", frame, table, [tmp_path / "absent.csv"])
 
 
-def test_curves_and_constants_are_columns_by_their_plain_names_in_old_runs_and_new(store):
+def test_curves_and_constants_are_columns_by_their_plain_names_in_old_runs_and_new(
+    store,
+):
     parent = invocation(store, "laptop", 1000, "FINISHED")
     old = cell(store, "old", "laptop", parent)
     new = cell(store, "new", "laptop", parent)

@@ -1,7 +1,9 @@
-"""Sweeps through a local Ray and an SQLite store, with faults: each system test is one or more whole processes.
+"""Sweeps through a local Ray and an SQLite store, with faults: each system test is one
+or more whole processes.
 
-What Ray does not touch any more, a later run that finds most cells recorded, has a driver that makes its trials itself
-(`inline_sweep`). A search through Ray is in `tests/infra/test_two_nodes.py`.
+What Ray does not touch any more, a later run that finds most cells recorded, has a
+driver that makes its trials itself (`inline_sweep`). A search through Ray is in
+`tests/infra/test_two_nodes.py`.
 """
 
 import os
@@ -30,8 +32,11 @@ def everything():
 
 @pytest.fixture
 def again(monkeypatch, capsys):
-    """The command of the toy sweep in this process, where there is nothing to run: its status, output and errors."""
-    monkeypatch.setattr("infoscope.tracking.driver._Run", None)  # what would start a Ray
+    """The command of the toy sweep in this process, where there is nothing to run: its
+    status, output and errors.
+    """
+    # what would start a Ray
+    monkeypatch.setattr("infoscope.tracking.driver._Run", None)
 
     def run(*arguments):
         with pytest.raises(SystemExit) as ended:
@@ -49,7 +54,9 @@ def again(monkeypatch, capsys):
         ("https://ann:hush@tracking", "https://tracking/"),
     ],
 )
-def test_the_place_of_the_record_is_that_of_the_tracking_store(empty_folder, monkeypatch, uri, place):
+def test_the_place_of_the_record_is_that_of_the_tracking_store(
+    empty_folder, monkeypatch, uri, place
+):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
     said = where(Store(tracking_uri(), "toy", "1"))
     assert place.format(here=empty_folder) in said
@@ -76,9 +83,13 @@ def test_packs_share_trials_of_similar_cost(costs, most, sizes):
 
 @pytest.mark.system
 def test_failures_are_isolated_and_only_missing_cells_run_again(empty_folder, again):
-    """One kind completes, one raises, one loses its worker once and is tried again. From an empty folder."""
+    """One kind completes, one raises, one loses its worker once and is tried again.
+    From an empty folder.
+    """
     code, output = finish(start(empty_folder, "--set", "kinds=plain,fails,dies"))
-    assert code == 1 and counts(output) == {"completed": 4, "failed": 2, "cells": 6}, output
+    assert code == 1 and counts(output) == {"completed": 4, "failed": 2, "cells": 6}, (
+        output
+    )
     assert "failed: fails seed=0: RuntimeError: this kind" in output
     assert "traceback.txt" in output
     first = everything()
@@ -91,8 +102,12 @@ def test_failures_are_isolated_and_only_missing_cells_run_again(empty_folder, ag
     assert len(traces) == 2
     assert "RuntimeError: this kind" in traces[0].read_text()
 
-    code, output = finish(start(empty_folder, "--set", "kinds=plain,dies,fails", module="inline_sweep"))
-    assert code == 1 and counts(output) == {"failed": 2, "already": 4, "cells": 6}, output
+    code, output = finish(
+        start(empty_folder, "--set", "kinds=plain,dies,fails", module="inline_sweep")
+    )
+    assert code == 1 and counts(output) == {"failed": 2, "already": 4, "cells": 6}, (
+        output
+    )
     code, _, errors = again("--profile", "smoke")
     assert code == 0
     assert counts(errors) == {"cells": 2}
@@ -102,44 +117,70 @@ def test_failures_are_isolated_and_only_missing_cells_run_again(empty_folder, ag
     assert len(second) == 6
     assert not cell_folders(outbox() / "toy")
     invocations = parents("toy", "smoke")
-    assert [run.info.status for run in invocations] == ["FAILED", "FAILED"]  # the third had nothing to do
-    assert invocations[1].data.params == {"kinds": "plain,fails,dies", "seeds": "0,1", "steps": "3"}
+    # the third had nothing to do
+    assert [run.info.status for run in invocations] == ["FAILED", "FAILED"]
+    assert invocations[1].data.params == {
+        "kinds": "plain,fails,dies",
+        "seeds": "0,1",
+        "steps": "3",
+    }
     assert again("--profile", "smoke", "--set", "kinds=plain steps=3")[0] == 0
     assert set(everything().loc["plain", "profile"]) == {"smoke; smoke steps=3"}
 
 
 @pytest.mark.system
 def test_an_interrupted_sweep_goes_on_from_its_checkpoint(own_folder):
-    """Ctrl-C leaves no run RUNNING; the curve has every step once. Kills are in `tests/infra/test_two_nodes.py`."""
+    """Ctrl-C leaves no run RUNNING; the curve has every step once. Kills are in
+    `tests/infra/test_two_nodes.py`.
+    """
     settings = ("--set", "kinds=slow seeds=0 steps=200")
     variables = {"INFOSCOPE_CHECKPOINT_SECONDS": "1"}
     process = start(own_folder, *settings, **variables)
     cells_folder = own_folder / "runs" / "cells" / "toy"
     wait_until(lambda: any(cells_folder.glob("*.checkpoint")), process, "a checkpoint")
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to everything that runs in it, the workers included
+    # as a terminal does: to everything that runs in it, the workers included
+    os.killpg(process.pid, signal.SIGINT)
     code, output = finish(process)
     assert code == 130 and "interrupted" in output, output
     assert everything()["status"].tolist() == ["KILLED"]
 
-    code, output = finish(start(own_folder, *settings, module="inline_sweep", **variables))
+    code, output = finish(
+        start(own_folder, *settings, module="inline_sweep", **variables)
+    )
     assert code == 0, output
-    begins = {int(path.name.removeprefix("started-")) for path in own_folder.glob("started-*")}
+    begins = {
+        int(path.name.removeprefix("started-")) for path in own_folder.glob("started-*")
+    }
     assert len(begins) == 2
     assert min(begins) == 0
     done = everything()
     assert done["status"].tolist() == ["FINISHED"]
     store = Store.open("toy")
-    assert sorted(step for step, _ in history(store, done["run_id"].iloc[0])) == list(range(200))
+    assert sorted(step for step, _ in history(store, done["run_id"].iloc[0])) == list(
+        range(200)
+    )
     assert not list(store.search("attributes.status = 'RUNNING'"))
 
 
 @pytest.mark.system
 def test_short_cells_share_trials_and_each_keeps_its_own_run_and_failure(own_folder):
-    """150 cells that take no time: some raise, one kills its worker every time, and none of the others is touched."""
+    """150 cells that take no time: some raise, one kills its worker every time, and
+    none of the others is touched.
+    """
     (own_folder / "trials").mkdir()
-    process = start(own_folder, "--set", "count=150 fatal=40", module="many_cells", TRIALS=str(own_folder / "trials"))
+    process = start(
+        own_folder,
+        "--set",
+        "count=150 fatal=40",
+        module="many_cells",
+        TRIALS=str(own_folder / "trials"),
+    )
     code, output = finish(process)
-    assert code == 1 and counts(output) == {"completed": 143, "failed": 7, "cells": 150}, output
+    assert code == 1 and counts(output) == {
+        "completed": 143,
+        "failed": 7,
+        "cells": 150,
+    }, output
     frame = runs("many", finished=False).set_index("number").sort_index()
     assert len(frame) == 150
     assert frame.index.is_unique
@@ -153,7 +194,9 @@ def test_short_cells_share_trials_and_each_keeps_its_own_run_and_failure(own_fol
     assert (whole["level"] == whole.index + 0.9).all()
     store = Store.open("many")
     for number in (0, 39, 41, 99):  # beside a cell that died, too
-        assert sorted(step for step, _ in history(store, whole.loc[number, "run_id"])) == list(range(10))
+        assert sorted(
+            step for step, _ in history(store, whole.loc[number, "run_id"])
+        ) == list(range(10))
     assert len(list((own_folder / "trials").iterdir())) <= 100
     assert not cell_folders(outbox() / "many")
 
@@ -166,7 +209,9 @@ def test_short_cells_share_trials_and_each_keeps_its_own_run_and_failure(own_fol
         (("--gpus-per-pack", "1.5"), "gpus_per_pack"),
     ],
 )
-def test_bad_input_is_one_sentence_and_leaves_nothing(empty_folder, again, arguments, word):
+def test_bad_input_is_one_sentence_and_leaves_nothing(
+    empty_folder, again, arguments, word
+):
     code, _, error = again(*arguments)
     assert code == 2
     assert word in error
@@ -181,7 +226,9 @@ def test_a_sweep_that_is_already_running_is_refused(empty_folder):
         run_sweep(toy_sweep.SWEEP, "smoke")
 
 
-def test_a_cell_that_ended_is_not_run_again_if_the_store_refuses_it(empty_folder, again, monkeypatch):
+def test_a_cell_that_ended_is_not_run_again_if_the_store_refuses_it(
+    empty_folder, again, monkeypatch
+):
     """It is counted, said, and sent by a later command."""
     sweep = toy_sweep.SWEEP
     store = Store.open(sweep.name, create=True)
@@ -191,7 +238,9 @@ def test_a_cell_that_ended_is_not_run_again_if_the_store_refuses_it(empty_folder
     folder.metrics({"level": 1.0}, 0)
     folder.end("complete")
     with monkeypatch.context() as patch:
-        patch.setattr("infoscope.tracking.publishing.parameters", lambda cell: [].missing)
+        patch.setattr(
+            "infoscope.tracking.publishing.parameters", lambda cell: [].missing
+        )
         code, _, said = again("--set", "kinds=plain", "--set", "seeds=0")
         assert code == 1
         assert folder.header()
@@ -215,6 +264,8 @@ def test_an_outcome_that_a_worker_has_written_stays(own_folder):
         if outcome:
             folder.end(outcome)
         assert not driver._settle(Ended(key, "failed", "the worker process died"))
-        assert driver._settle(Ended(key, "failed", "the worker process died"), is_final=True)
+        assert driver._settle(
+            Ended(key, "failed", "the worker process died"), is_final=True
+        )
     frame = runs("toy", finished=False).set_index("key")["outcome"].to_dict()
     assert frame == {"whole": "complete", "half": "failed"}

@@ -18,9 +18,15 @@ def test_the_remaining_time_is_that_at_the_pace_since_the_first_report(monkeypat
             clock[0] = now
             shown.progress(done, 10, "cells")
     lines = [line.strip() for line in stream.getvalue().splitlines()]
-    assert lines == ["1 %  cells", "21 %  cells, about 3 min left", "41 %  cells, about 2 min left"]
+    assert lines == [
+        "1 %  cells",
+        "21 %  cells, about 3 min left",
+        "41 %  cells, about 2 min left",
+    ]
 
 
-@pytest.mark.parametrize("seconds, text", [(0, "5 s"), (42, "40 s"), (420, "7 min"), (100_800, "28 h")])
+@pytest.mark.parametrize(
+    "seconds, text", [(0, "5 s"), (42, "40 s"), (420, "7 min"), (100_800, "28 h")]
+)
 def test_durations_are_rounded(seconds, text):
     assert duration(seconds) == text

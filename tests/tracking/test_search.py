@@ -1,10 +1,16 @@
-"""A search without Ray: what Optuna is told, what it suggests, and what a restart makes of the record."""
+"""A search without Ray: what Optuna is told, what it suggests, and what a restart makes
+of the record.
+"""
 
 import dataclasses
 import math
 
 import pytest
-from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.distributions import (
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
 from optuna.trial import TrialState
 from ray import tune
 
@@ -21,9 +27,21 @@ SQUARE = {"a": FloatDistribution(0.0, 1.0), "b": FloatDistribution(0.0, 1.0)}
 
 
 def sweep(space, trials=5, cells=({"seed": 0, "sizes": (1, 2)},), seed=0, **settings):
-    search = Search("loss", "min", lambda: None, space=lambda profile: space, trials=trials, seed=seed)
+    search = Search(
+        "loss",
+        "min",
+        lambda: None,
+        space=lambda profile: space,
+        trials=trials,
+        seed=seed,
+    )
     return Sweep(
-        "explored", lambda profile: cells, lambda pack, report: None, {"laptop": Profile()}, search=search, **settings
+        "explored",
+        lambda profile: cells,
+        lambda pack, report: None,
+        {"laptop": Profile()},
+        search=search,
+        **settings,
     )
 
 
@@ -78,9 +96,14 @@ def test_typed_cells_are_searched_as_dicts_are():
 
 
 def test_a_suggestion_is_a_cell_with_the_fixed_values():
-    space = {"rate": tune.loguniform(1e-4, 1e-1), "depth": tune.randint(1, 4), "kind": tune.choice(["x", None])}
+    space = {
+        "rate": tune.loguniform(1e-4, 1e-1),
+        "depth": tune.randint(1, 4),
+        "kind": tune.choice(["x", None]),
+    }
     exploration = CellSearch(sweep(space), Profile())
-    assert exploration.distributions["depth"] == IntDistribution(1, 3)  # randint ends before its upper bound
+    # randint ends before its upper bound
+    assert exploration.distributions["depth"] == IntDistribution(1, 3)
     for trial in "abcdefghij":
         key, cell = suggestion(exploration, trial)
         assert set(cell) == {"seed", "sizes", "rate", "depth", "kind"}
@@ -92,14 +115,19 @@ def test_a_suggestion_is_a_cell_with_the_fixed_values():
 
 
 def test_a_finite_space_is_searched_once():
-    space = {"depth": IntDistribution(1, 4), "kind": CategoricalDistribution(["x", "y"])}
+    space = {
+        "depth": IntDistribution(1, 4),
+        "kind": CategoricalDistribution(["x", "y"]),
+    }
     space["step"] = tune.quniform(0, 1, 1)
     exploration = CellSearch(sweep(space, trials=100), Profile())
     assert exploration.trials == 16
     keys = []
     for trial in "abcdefghijklmnop":
         key, cell = suggestion(exploration, trial)
-        exploration.on_trial_complete(trial, {"ended": ((key, COMPLETE, ""),), JUDGED: float(cell["depth"])})
+        exploration.on_trial_complete(
+            trial, {"ended": ((key, COMPLETE, ""),), JUDGED: float(cell["depth"])}
+        )
         keys.append(key)
     assert len(set(keys)) == 16
     assert suggestion(exploration, "q") is None
@@ -140,11 +168,23 @@ def test_a_bad_search_is_refused_before_anything_starts(space, settings, words):
         CellSearch(sweep(space, **settings), Profile())
 
 
-OUTCOMES = [  # the last result, whether Tune saw an error, Optuna's state and value (pruned: the last reported)
+# the last result, whether Tune saw an error, Optuna's state and value (pruned: the last
+# reported)
+OUTCOMES = [
     ({"ended": (("key", COMPLETE, ""),), JUDGED: 0.5}, False, TrialState.COMPLETE, 0.5),
     ({"ended": (("key", FAILED, "why"),), JUDGED: 0.5}, False, TrialState.FAIL, None),
-    ({"ended": (("key", COMPLETE, ""),), JUDGED: math.nan}, False, TrialState.PRUNED, 0.7),
-    ({"ended": (("key", COMPLETE, ""),), JUDGED: math.inf}, False, TrialState.PRUNED, 0.7),
+    (
+        {"ended": (("key", COMPLETE, ""),), JUDGED: math.nan},
+        False,
+        TrialState.PRUNED,
+        0.7,
+    ),
+    (
+        {"ended": (("key", COMPLETE, ""),), JUDGED: math.inf},
+        False,
+        TrialState.PRUNED,
+        0.7,
+    ),
     ({JUDGED: 0.5}, False, TrialState.PRUNED, 0.7),
     ({JUDGED: 0.5}, True, TrialState.FAIL, None),
     (None, True, TrialState.FAIL, None),
@@ -170,11 +210,15 @@ def store(own_folder):
     return Store.open("explored", create=True)
 
 
-def record(store, folder, declared, cell, outcome, label="laptop", loss=0.5, fraction=1.0):
+def record(
+    store, folder, declared, cell, outcome, label="laptop", loss=0.5, fraction=1.0
+):
     """A cell's run in a real store, as a worker and a driver leave it; its key."""
     key = declared.key(cell)
     cell_folder = begun(folder, key, cell, **{"infoscope.profile": label})
-    cell_folder.metrics({"progress/fraction": fraction, "progress/loss": loss}, round(1000 * fraction))
+    cell_folder.metrics(
+        {"progress/fraction": fraction, "progress/loss": loss}, round(1000 * fraction)
+    )
     if outcome:
         cell_folder.end(outcome)
     publish(cell_folder, store)
@@ -182,12 +226,21 @@ def record(store, folder, declared, cell, outcome, label="laptop", loss=0.5, fra
     return key
 
 
-def test_a_restarted_search_keeps_finished_cells_and_runs_unfinished_ones(store, tmp_path):
+def test_a_restarted_search_keeps_finished_cells_and_runs_unfinished_ones(
+    store, tmp_path
+):
     declared = sweep(SQUARE, trials=6)
 
     def recorded(a, b, outcome, seed=0, version=1, **settings):
         cell = {"seed": seed, "sizes": (1, 2), "a": a, "b": b}
-        return record(store, tmp_path, dataclasses.replace(declared, version=version), cell, outcome, **settings)
+        return record(
+            store,
+            tmp_path,
+            dataclasses.replace(declared, version=version),
+            cell,
+            outcome,
+            **settings,
+        )
 
     best = recorded(0.3, 0.6, COMPLETE, loss=0.0)
     stopped = recorded(0.9, 0.1, STOPPED, loss=0.8, fraction=0.1)
@@ -216,18 +269,39 @@ def test_a_restarted_search_keeps_finished_cells_and_runs_unfinished_ones(store,
     suggested = [suggestion(exploration, trial)[0] for trial in "abc"]
     assert suggested[:2] == [killed, failed]
     assert suggested[2] not in plan
-    fewer = CellSearch(dataclasses.replace(declared, search=dataclasses.replace(declared.search, trials=2)), Profile())
+    fewer = CellSearch(
+        dataclasses.replace(
+            declared, search=dataclasses.replace(declared.search, trials=2)
+        ),
+        Profile(),
+    )
     assert list(fewer.recall(list(store.cells()), "laptop")) == [best, stopped]
 
 
 def test_a_search_ends_with_its_trials_best_first(own_folder):
-    """Those that were stopped early come after the others, and those that failed or were killed are left out."""
+    """Those that were stopped early come after the others, and those that failed or
+    were killed are left out.
+    """
     declared = sweep(SQUARE, trials=6)
     store = Store.open(declared.name, create=True)
     folder = own_folder / "records"
     for a, outcome, loss in ((0.1, COMPLETE, 0.8), (0.2, STOPPED, 0.1), (0.3, COMPLETE, 0.2), (0.4, FAILED, 0.0),
                              (0.5, STOPPED, math.nan)):  # fmt: skip
-        record(store, folder, declared, {"seed": 0, "sizes": (1, 2), "a": a, "b": 0.6}, outcome, loss=loss)
-    header, *rows = [line.split() for line in trials_table(declared, "laptop").splitlines()]
+        record(
+            store,
+            folder,
+            declared,
+            {"seed": 0, "sizes": (1, 2), "a": a, "b": 0.6},
+            outcome,
+            loss=loss,
+        )
+    header, *rows = [
+        line.split() for line in trials_table(declared, "laptop").splitlines()
+    ]
     assert header == ["a", "progress/loss", "progress/fraction", "outcome"]
-    assert [row[:2] for row in rows] == [["1", "0.3"], ["2", "0.1"], ["3", "0.2"], ["4", "0.5"]]
+    assert [row[:2] for row in rows] == [
+        ["1", "0.3"],
+        ["2", "0.1"],
+        ["3", "0.2"],
+        ["4", "0.5"],
+    ]

@@ -37,7 +37,9 @@ def record(tmp_path, sweep, cell, profile="laptop"):
 
 def test_cells_are_counted_by_their_state(tmp_path, store, command):
     here = store("listed-cells")
-    made = [record(tmp_path, LISTED, {"seed": seed, "kind": "plain"}) for seed in range(5)]
+    made = [
+        record(tmp_path, LISTED, {"seed": seed, "kind": "plain"}) for seed in range(5)
+    ]
     for folder, outcome in zip(made, ("complete", "complete", "failed")):
         folder.end(outcome)
     for folder in made:
@@ -47,7 +49,8 @@ def test_cells_are_counted_by_their_state(tmp_path, store, command):
         elif folder is made[3]:
             here.end(run_id, "KILLED")
     made[4].end("complete")  # and it is not sent yet
-    other = record(tmp_path, LISTED, {"seed": 9, "kind": "plain"}, "laptop seeds=9")  # of no profile below
+    # of no profile below
+    other = record(tmp_path, LISTED, {"seed": 9, "kind": "plain"}, "laptop seeds=9")
     other.end("complete")
     publish(other, here)
     other.remove()
@@ -74,7 +77,9 @@ def test_cells_are_counted_by_their_state(tmp_path, store, command):
 
 def test_a_search_counts_the_cells_under_its_profile(tmp_path, store):
     for width, profile in ((1, "laptop"), (2, "laptop; smoke"), (3, "smoke")):
-        folder = record(tmp_path, SEARCHED, {"kind": "searched", "width": width}, profile)
+        folder = record(
+            tmp_path, SEARCHED, {"kind": "searched", "width": width}, profile
+        )
         closed(folder, store("searched"))
     (counted,) = status(["searched"])
     assert counted.cells == 4
@@ -83,7 +88,9 @@ def test_a_search_counts_the_cells_under_its_profile(tmp_path, store):
 
 
 def test_a_sweep_whose_cells_cannot_be_counted(tmp_path, store):
-    """Because its cells are made of another sweep's models, or because its module is not here."""
+    """Because its cells are made of another sweep's models, or because its module is
+    not here.
+    """
     for sweep in (NEEDY, Sweep("not-here", cells, nothing, PROFILES)):
         closed(record(tmp_path, sweep, {"a": 1}), store(sweep.name))
     counted = status()
@@ -98,7 +105,9 @@ def test_a_sweep_whose_cells_cannot_be_counted(tmp_path, store):
     assert absent.startswith("not-here: ")
 
 
-def test_a_deleted_experiment_is_reported_and_the_others_are_sent(tmp_path, store, command):
+def test_a_deleted_experiment_is_reported_and_the_others_are_sent(
+    tmp_path, store, command
+):
     here = store("listed-cells")
     record(tmp_path, LISTED, {"seed": 0, "kind": "plain"}).end("complete")
     here.client.delete_experiment(here.experiment_id)
@@ -124,11 +133,15 @@ def test_bad_input_is_one_sentence(store, rejected, arguments, word):
     assert word in rejected("status", *arguments)
 
 
-def test_an_unknown_profile_is_said_beside_the_sweep_and_one_that_none_has_is_an_error(store, command):
+def test_an_unknown_profile_is_said_beside_the_sweep_and_one_that_none_has_is_an_error(
+    store, command
+):
     (counted,) = status(["listed-cells"], "nope")
     assert counted.cells is None
     assert "'nope'" in counted.note
-    code, output, error = command("status", "listed-cells", "needy", "--profile", "nope")
+    code, output, error = command(
+        "status", "listed-cells", "needy", "--profile", "nope"
+    )
     assert code == 2
     assert "'nope'" in output
     assert len(error.splitlines()) == 1

@@ -23,7 +23,9 @@ def as_in_a_new_process():
 def set_version(path, version):
     """The schema's version before."""
     with sqlite3.connect(path) as database:
-        (before,) = database.execute("select version_num from alembic_version").fetchone()
+        (before,) = database.execute(
+            "select version_num from alembic_version"
+        ).fetchone()
         database.execute("update alembic_version set version_num = ?", (version,))
     database.close()
     return before
@@ -54,7 +56,9 @@ def test_an_old_store_is_upgraded(path, monkeypatch):
 def test_a_store_of_a_later_mlflow_is_refused_with_a_reason(path, monkeypatch):
     set_version(path, "f" * 12)
     as_in_a_new_process()
-    failed = subprocess.CompletedProcess([], 1, stderr="Traceback\nno revision 'ffffffffffff'\n")
+    failed = subprocess.CompletedProcess(
+        [], 1, stderr="Traceback\nno revision 'ffffffffffff'\n"
+    )
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: failed)
     with pytest.raises(StoreUnreachable, match="no revision 'ffffffffffff'"):
         Store.open("demo")
@@ -62,14 +66,18 @@ def test_a_store_of_a_later_mlflow_is_refused_with_a_reason(path, monkeypatch):
 
 def test_a_run_that_mlflow_refuses_is_closed_and_named(own_folder):
     with pytest.raises(InvalidInput, match=r"a b\*"):
-        record_run("measure", "own.csv", {"a b*": 1}, {"bits": 1.0}, [], [], "Own data", {}, {})
+        record_run(
+            "measure", "own.csv", {"a b*": 1}, {"bits": 1.0}, [], [], "Own data", {}, {}
+        )
     assert [run.info.status for run in Store.open("measure").search("")] == ["FAILED"]
 
 
 def invocation(store, label, start, status):
     """The run of an invocation, as a driver makes it."""
     tags = {"infoscope.cells": "2", "infoscope.profile": label}
-    run_id = store.client.create_run(store.experiment_id, start_time=start, tags=tags).info.run_id
+    run_id = store.client.create_run(
+        store.experiment_id, start_time=start, tags=tags
+    ).info.run_id
     if status != "RUNNING":
         store.client.set_terminated(run_id, status)
     return run_id
@@ -81,14 +89,22 @@ def test_files_are_attached_to_the_newest_finished_invocation(tmp_path, own_fold
     newer = invocation(store, "laptop", 2000, "FINISHED")
     failed = invocation(store, "laptop", 3000, "FAILED")
     running = invocation(store, "laptop", 4000, "RUNNING")
-    closed(begun(tmp_path / "records", "cell", {"a": 1}), store)  # a cell is no invocation
-    assert [run.info.run_id for run in parents("demo", "laptop")] == [running, failed, newer, older]
+    # a cell is no invocation
+    closed(begun(tmp_path / "records", "cell", {"a": 1}), store)
+    assert [run.info.run_id for run in parents("demo", "laptop")] == [
+        running,
+        failed,
+        newer,
+        older,
+    ]
 
     report = tmp_path / "report.html"
     for text in ("first", "second"):
         report.write_text(text)
         assert attach("demo", "laptop", [report]) == newer
-    stored = store.client.download_artifacts(newer, "analysis/report.html", str(tmp_path))
+    stored = store.client.download_artifacts(
+        newer, "analysis/report.html", str(tmp_path)
+    )
     assert Path(stored).read_text() == "second"
     assert not store.client.list_artifacts(older)
     with refused("nothing.csv", "invalid"):

@@ -29,7 +29,9 @@ def sweep(cells, **settings):
 
 def test_grid_expands_lists_only():
     cells = grid(a=[1, 2], b="x", schedule=(2.0, 4.0), c=[True])
-    assert cells == [{"a": a, "b": "x", "schedule": (2.0, 4.0), "c": True} for a in (1, 2)]
+    assert cells == [
+        {"a": a, "b": "x", "schedule": (2.0, 4.0), "c": True} for a in (1, 2)
+    ]
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,10 @@ def test_key_depends_on_values_and_version_and_not_on_order():
     [
         ([{"a": 1}, {"a": 1}], "sweep demo", "conflict"),
         ([], "sweep demo", "few"),
-        *[([{"a": value}], "cell value a", "type") for value in ([1, {}], {"x": 1}, object(), {1})],
+        *[
+            ([{"a": value}], "cell value a", "type")
+            for value in ([1, {}], {"x": 1}, object(), {1})
+        ],
     ],
 )
 def test_cells_with_invalid_fields_are_refused(cells, argument, code):
@@ -98,7 +103,9 @@ def test_names_that_mlflow_would_refuse_are_refused():
         with pytest.raises(ValueError, match="tag"):
             sweep([{"a": 1}], tags=lambda cell, tags=tags: tags).tags_of({"a": 1})
     with refused(code="invalid"):
-        Sweep("demo", lambda profile: [], lambda pack, report: None, {"a; b": Profile()})
+        Sweep(
+            "demo", lambda profile: [], lambda pack, report: None, {"a; b": Profile()}
+        )
     with refused(code="invalid"):
         Search("a%", "max", lambda: None)
     with refused("the label of the settings", "type"):
@@ -107,14 +114,22 @@ def test_names_that_mlflow_would_refuse_are_refused():
 
 def test_packs_group_by_device_and_start_with_the_costliest():
     cells = grid(depth=[1, 2, 3], bound=["dv", "js"], seed=[0, 1])
-    declared = sweep(cells, pack_by={"cpu": ("depth", "seed"), "gpu": ("depth",)}, cost=lambda cell: cell["depth"])
+    declared = sweep(
+        cells,
+        pack_by={"cpu": ("depth", "seed"), "gpu": ("depth",)},
+        cost=lambda cell: cell["depth"],
+    )
     plan = declared.plan(Profile())
     cpu = declared.packs(plan, "cpu")
     gpu = declared.packs(plan, "gpu")
     assert len(cpu) == 6
     assert len(gpu) == 3
     assert [next(iter(pack.values()))["depth"] for pack in gpu] == [3, 2, 1]
-    assert {key for pack in cpu for key in pack} == set(plan) == {key for pack in gpu for key in pack}
+    assert (
+        {key for pack in cpu for key in pack}
+        == set(plan)
+        == {key for pack in gpu for key in pack}
+    )
     for pack in cpu:
         assert len({(cell["depth"], cell["seed"]) for cell in pack.values()}) == 1
 
@@ -122,11 +137,23 @@ def test_packs_group_by_device_and_start_with_the_costliest():
 def test_cells_are_named_by_what_they_differ_in():
     cells = {"a": {"depth": 1, "bound": "js", "steps": 5, "schedule": (2.0,)}}
     cells["b"] = cells["a"] | {"depth": 2, "schedule": (2.0, 4.0)}
-    assert names(cells) == {"a": "depth=1 schedule=2.0", "b": "depth=2 schedule=2.0,4.0"}
-    assert names({"a": cells["a"]})["a"].split() == ["depth=1", "js", "steps=5", "schedule=2.0"]
-    other = {"bound": "dv", "schedule": (2.0,), "rows": 3}  # what only one kind has does not tell cells apart
+    assert names(cells) == {
+        "a": "depth=1 schedule=2.0",
+        "b": "depth=2 schedule=2.0,4.0",
+    }
+    assert names({"a": cells["a"]})["a"].split() == [
+        "depth=1",
+        "js",
+        "steps=5",
+        "schedule=2.0",
+    ]
+    # what only one kind has does not tell cells apart
+    other = {"bound": "dv", "schedule": (2.0,), "rows": 3}
     assert names({"a": cells["a"], "c": other}) == {"a": "js", "c": "dv"}
-    assert names({"a": {"depth": 1}, "b": {"rows": 3}}) == {"a": "depth=1", "b": "rows=3"}
+    assert names({"a": {"depth": 1}, "b": {"rows": 3}}) == {
+        "a": "depth=1",
+        "b": "rows=3",
+    }
 
 
 def test_pack_gives_what_its_cells_share():
@@ -137,11 +164,14 @@ def test_pack_gives_what_its_cells_share():
 
 
 def test_overrides_are_parsed_as_the_type_they_replace():
-    label, profile = sweep([], axes=("seeds",)).profile("laptop", {"seeds": "3,4,5", "steps": "20", "rate": "0.25"})
+    label, profile = sweep([], axes=("seeds",)).profile(
+        "laptop", {"seeds": "3,4,5", "steps": "20", "rate": "0.25"}
+    )
     assert profile.seeds == (3, 4, 5)
     assert profile.steps == 20
     assert profile.rate == 0.25
-    assert label == "laptop rate=0.25 steps=20"  # seeds are an axis: more of them is the same profile
+    # seeds are an axis: more of them is the same profile
+    assert label == "laptop rate=0.25 steps=20"
 
 
 def test_a_boolean_setting_is_true_or_false():

@@ -1,4 +1,6 @@
-"""What ended while the store was away, or was computed offline, is published; what dead drivers left open is closed."""
+"""What ended while the store was away, or was computed offline, is published; what dead
+drivers left open is closed.
+"""
 
 import re
 
@@ -37,14 +39,25 @@ def test_ended_cells_of_every_sweep_are_sent_and_open_runs_closed(folder, comman
     began(folder, "first", "whole").end("complete")
     began(folder, "second", "broken").end("failed", "RuntimeError: boom")
     store = Store.open("second", create=True)
-    for key, driver in (("lost", own_tag()), ("theirs", {DRIVER: "another:/folder"})):  # their folders are not here
-        store.client.create_run(store.experiment_id, tags={**tags_of(key, {"name": key}), **driver})
+    # their folders are not here
+    for key, driver in (("lost", own_tag()), ("theirs", {DRIVER: "another:/folder"})):
+        store.client.create_run(
+            store.experiment_id, tags={**tags_of(key, {"name": key}), **driver}
+        )
     code, output, _ = command("sync")
     assert code == 0
-    assert [re.findall(r"\w+:|\d+", line) for line in output.splitlines()] == [["first:", "1"], ["second:", "1"]]
+    assert [re.findall(r"\w+:|\d+", line) for line in output.splitlines()] == [
+        ["first:", "1"],
+        ["second:", "1"],
+    ]
     assert statuses("first") == {"dead": "KILLED", "whole": "FINISHED"}
-    assert statuses("second") == {"broken": "FAILED", "lost": "KILLED", "theirs": "RUNNING"}
-    assert [cell.key for cell in cell_folders(folder / "first")] == ["dead"]  # which goes on from its checkpoint
+    assert statuses("second") == {
+        "broken": "FAILED",
+        "lost": "KILLED",
+        "theirs": "RUNNING",
+    }
+    # which goes on from its checkpoint
+    assert [cell.key for cell in cell_folders(folder / "first")] == ["dead"]
     assert command("sync", "first")[0] == 0
     assert statuses("first") == {"dead": "KILLED", "whole": "FINISHED"}
 
@@ -54,7 +67,10 @@ def test_a_running_sweep_is_left_alone(folder):
         began(folder, name, "cell").end("complete")
     with FileLock(folder / "running.lock"):
         synced = sync()
-    assert [(one.sweep, one.published, one.busy) for one in synced] == [("idle", 1, False), ("running", 0, True)]
+    assert [(one.sweep, one.published, one.busy) for one in synced] == [
+        ("idle", 1, False),
+        ("running", 0, True),
+    ]
     assert len(cell_folders(folder / "running")) == 1
     assert not cell_folders(folder / "idle")
 
@@ -101,4 +117,7 @@ def test_a_folder_from_elsewhere_is_checked(folder, tmp_path, command, rejected)
 
 def test_sweeps_whose_names_differ_behind_a_dot_have_locks_of_their_own(folder):
     with FileLock(folder / "reading.v2.lock"):
-        assert [done.busy for done in sync(["reading.v1", "reading.v2"])] == [False, True]
+        assert [done.busy for done in sync(["reading.v1", "reading.v2"])] == [
+            False,
+            True,
+        ]

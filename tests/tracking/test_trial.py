@@ -25,13 +25,18 @@ def store(own_folder):
 @pytest.fixture
 def worked(store, own_folder):
     """(trial) -> all that the driver hears of its two cells."""
-    return lambda trial, **settings: computed(job(store, own_folder / "cells", trial, **settings), CELLS)
+    return lambda trial, **settings: computed(
+        job(store, own_folder / "cells", trial, **settings), CELLS
+    )
 
 
 def outcomes():
     """By key, the outcome and the error of every cell in the store."""
     frame = runs("worked", finished=False).set_index("key")
-    return {key: (row["outcome"], row["tags"].get("infoscope.error")) for key, row in frame.iterrows()}
+    return {
+        key: (row["outcome"], row["tags"].get("infoscope.error"))
+        for key, row in frame.iterrows()
+    }
 
 
 def traces(store, tmp_path):
@@ -39,8 +44,12 @@ def traces(store, tmp_path):
     client = store.client
     texts = {}
     for run in store.cells():
-        if "traceback.txt" in {file.path for file in client.list_artifacts(run.info.run_id)}:
-            path = client.download_artifacts(run.info.run_id, "traceback.txt", str(tmp_path))
+        if "traceback.txt" in {
+            file.path for file in client.list_artifacts(run.info.run_id)
+        }:
+            path = client.download_artifacts(
+                run.info.run_id, "traceback.txt", str(tmp_path)
+            )
             texts[run.data.tags["infoscope.key"]] = Path(path).read_text()
     return texts
 
@@ -56,7 +65,11 @@ def test_a_cell_that_fails_on_its_own_leaves_the_others(store, worked, tmp_path)
     end = worked(trial)[-1]
     error = "ArithmeticError: no result"
     assert outcomes() == {"one": ("complete", None), "two": ("failed", error)}
-    assert end == {"fraction": 1.0, "ended": (("one", "complete", ""), ("two", "failed", error)), "unsent": ()}
+    assert end == {
+        "fraction": 1.0,
+        "ended": (("one", "complete", ""), ("two", "failed", error)),
+        "unsent": (),
+    }
     ((key, trace),) = traces(store, tmp_path).items()
     assert key == "two"
     assert "ArithmeticError" in trace
@@ -83,7 +96,9 @@ def test_an_error_tells_no_password_and_any_text_can_be_stored(store, worked, tm
         raise ConnectionError("http://ann:hush@tracking/api \udcff\0.npz")
 
     worked(trial)
-    texts = [error for _, error in outcomes().values()] + [*traces(store, tmp_path).values()]
+    texts = [error for _, error in outcomes().values()] + [
+        *traces(store, tmp_path).values()
+    ]
     assert len(texts) == 4
     for text in texts:
         assert "http://tracking/api \\udcff\\x00.npz" in text
@@ -98,7 +113,9 @@ def test_a_run_has_its_curve_its_constants_and_its_machine(store, worked):
             for step in (1, 2):
                 report.curve(cell, {"loss": 1 / step}, step)
             report.metrics(cell, {"mse at 2 bits": 0.5})
-            report.constants(cell, {"floor at 2 bits": 0.25, "infinite at 2 bits": float("inf")})
+            report.constants(
+                cell, {"floor at 2 bits": 0.25, "infinite at 2 bits": float("inf")}
+            )
             report.constants(cell, {"batches at 2 bits": 9, "items": 800})
 
     data = DataSet("digits", "made here", lambda: {"x": [1.0, 2.0]})
@@ -117,30 +134,41 @@ def test_a_run_has_its_curve_its_constants_and_its_machine(store, worked):
     assert tags["colour"] == "blue"
     assert tags["infoscope.data"] == "digits"
     assert run.info.run_name == "one"
-    assert [made.dataset.digest for made in run.inputs.dataset_inputs] == [data.entry["digest"]]
+    assert [made.dataset.digest for made in run.inputs.dataset_inputs] == [
+        data.entry["digest"]
+    ]
 
 
 def test_data_that_cannot_be_read_fail_their_cells(worked):
     def absent():
         raise FileNotFoundError("no digits.npz")
 
-    worked(lambda pack, report: None, data=lambda cell: [DataSet("digits", "lost", absent)])
+    worked(
+        lambda pack, report: None, data=lambda cell: [DataSet("digits", "lost", absent)]
+    )
     assert set(outcomes().values()) == {("failed", "FileNotFoundError: no digits.npz")}
 
 
 def all_failed(word):
     """Whether all cells have failed with this word."""
-    return all(outcome == "failed" and word in error for outcome, error in outcomes().values())
+    return all(
+        outcome == "failed" and word in error for outcome, error in outcomes().values()
+    )
 
 
-@pytest.mark.parametrize("trial", [lambda pack, report: report.progress(0.5, level=1.0), lambda pack, report: None])
+@pytest.mark.parametrize(
+    "trial",
+    [lambda pack, report: report.progress(0.5, level=1.0), lambda pack, report: None],
+)
 def test_a_trial_that_does_not_report_what_the_search_needs_fails(worked, trial):
     worked(trial, metric="loss")
     assert all_failed("'loss'")
 
 
 def test_the_end_of_a_search_has_the_last_metric(worked):
-    end = worked(lambda pack, report: report.progress(1.0, loss=0.25), metric="loss")[-1]
+    end = worked(lambda pack, report: report.progress(1.0, loss=0.25), metric="loss")[
+        -1
+    ]
     assert end["fraction"] == 1.0
     assert end[JUDGED] == 0.25
     frame = runs("worked")
@@ -149,7 +177,9 @@ def test_the_end_of_a_search_has_the_last_metric(worked):
 
 
 def test_a_stopped_trial_leaves_its_cells_to_the_driver(store, own_folder):
-    """Tune ends a trial at its report by SystemExit, whether its scheduler or the user wants it."""
+    """Tune ends a trial at its report by SystemExit, whether its scheduler or the user
+    wants it.
+    """
 
     def trial(pack, report):
         report.metrics(pack.cells[0], {"level": 1.0})
@@ -227,5 +257,7 @@ def test_a_store_that_is_away_stops_no_trial(store, own_folder, monkeypatch, cap
 
     end = computed(job(store, folder, trial), CELLS)[-1]
     assert [outcome for _, outcome, _ in end["ended"]] == ["complete", "complete"]
-    assert [cell.ending()["outcome"] for cell in cell_folders(folder)] == ["complete"] * 2
+    assert [cell.ending()["outcome"] for cell in cell_folders(folder)] == [
+        "complete"
+    ] * 2
     assert "not in MLflow yet: cell one" in caplog.text

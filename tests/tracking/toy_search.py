@@ -53,7 +53,9 @@ SWEEP = Sweep(
     trial,
     {"smoke": PROFILE, "laptop": PROFILE},
     axes=("trials",),
-    search=Search("loss", "min", asha, space=space, trials=lambda profile: profile.trials, seed=1),
+    search=Search(
+        "loss", "min", asha, space=space, trials=lambda profile: profile.trials, seed=1
+    ),
 )
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""A sweep that measures nothing, to try scheduling and recording: `python -m toy_sweep --set "kinds=plain,fails"`."""
+"""A sweep that measures nothing, to try scheduling and recording: `python -m toy_sweep
+--set "kinds=plain,fails"`.
+"""
 
 import os
 import signal
@@ -37,7 +39,9 @@ def trial(pack, report):
         for cell in pack.cells:
             report.metrics(cell, {"level": cell["seed"] + step / 10}, step)
         report.save(lambda done=step + 1: {"step": done})
-        report.progress((step + 1) / pack.steps, level=pack.cells[0]["seed"] + step / 10)
+        report.progress(
+            (step + 1) / pack.steps, level=pack.cells[0]["seed"] + step / 10
+        )
     for cell in pack.cells:
         report.metrics(cell, {"mean": cell["seed"], "infinite": np.inf})
         report.table(cell, "trace", {"level": np.arange(pack.steps)})

@@ -1,4 +1,6 @@
-"""Options that say what columns hold: CONTINUOUS, DISCRETE and ANGLES, by name or by PREFIX*."""
+"""Options that say what columns hold: CONTINUOUS, DISCRETE and ANGLES, by name or by
+PREFIX*.
+"""
 
 import math
 
@@ -51,18 +53,28 @@ def wrappers(blocks):
     "words, wrapped",
     [
         ({"continuous": ["n*"]}, [Continuous] * 3 + [None] * 2),
-        ({"continuous": ["n1", "n3"], "discrete": ["n*"]}, [Continuous, Discrete, Continuous, None, None]),
+        (
+            {"continuous": ["n1", "n3"], "discrete": ["n*"]},
+            [Continuous, Discrete, Continuous, None, None],
+        ),
         ({"angles": ["h*:24"]}, [None] * 3 + [Angle] * 2),
         ({"angles": ["hour:24"], "discrete": ["n*"]}, [Discrete] * 3 + [Angle, None]),
     ],
 )
-def test_a_prefix_names_columns_of_x_and_y_that_no_other_option_names(table, words, wrapped):
+def test_a_prefix_names_columns_of_x_and_y_that_no_other_option_names(
+    table, words, wrapped
+):
     assert wrappers(read(table, ["n*", "h*"], ["size"], **words).x) == wrapped
 
 
 @pytest.mark.parametrize(
     "word, period",
-    [("phase:2pi", 2 * math.pi), ("phase:pi", math.pi), ("phase:0.5pi", math.pi / 2), ("phase:1e3", 1000.0)],
+    [
+        ("phase:2pi", 2 * math.pi),
+        ("phase:pi", math.pi),
+        ("phase:0.5pi", math.pi / 2),
+        ("phase:1e3", 1000.0),
+    ],
 )
 def test_a_period_is_a_number_or_a_multiple_of_pi(table, word, period):
     data = read(table, ["phase"], ["size"], angles=[word])
@@ -71,7 +83,13 @@ def test_a_period_is_a_number_or_a_multiple_of_pi(table, word, period):
 
 
 def test_angles_enter_as_cosine_and_sine(table):
-    data = read(table, ["phase", "n1"], ["size", "hour"], angles=["phase:2pi", "hour:24"], discrete=["n1"])
+    data = read(
+        table,
+        ["phase", "n1"],
+        ["size", "hour"],
+        angles=["phase:2pi", "hour:24"],
+        discrete=["n1"],
+    )
     pairs = as_pairs(data.x, data.y)
     assert pairs.x.dim == 2
     assert pairs.x.categories == 5
@@ -82,7 +100,9 @@ def test_angles_enter_as_cosine_and_sine(table):
 
 
 def test_angles_of_shuffled_rows_stay_paired(table):
-    shuffled = read(table, ["phase"], ["hour"], angles=["phase:2pi", "hour:24"], shuffle=True)
+    shuffled = read(
+        table, ["phase"], ["hour"], angles=["phase:2pi", "hour:24"], shuffle=True
+    )
     pairs = as_pairs(shuffled.x, shuffled.y)
     np.testing.assert_allclose(pairs.x.continuous, pairs.y.continuous, atol=1e-12)
 
@@ -127,10 +147,16 @@ def test_texts_are_no_angles_and_missing_values_are_left_out(table):
 
 def test_angles_and_categories_of_a_representation(table):
     representation = read_representation(
-        table, ["hour", "n1"], ["phase", "n2"], angles=["hour:24", "phase:2pi"], discrete=["n*"]
+        table,
+        ["hour", "n1"],
+        ["phase", "n2"],
+        angles=["hour:24", "phase:2pi"],
+        discrete=["n*"],
     )
     np.testing.assert_allclose(
-        representation.blocks["x"][:, :2], np.column_stack([np.cos(PHASE), np.sin(PHASE)]), atol=1e-12
+        representation.blocks["x"][:, :2],
+        np.column_stack([np.cos(PHASE), np.sin(PHASE)]),
+        atol=1e-12,
     )
     assert representation.blocks["x"].shape == (200, 7)  # a 0 or 1 for each category
     assert representation.blocks["x"][:, 2:].sum() == 200

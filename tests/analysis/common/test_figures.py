@@ -1,4 +1,6 @@
-"""Figures of several panels: the style that all share, read back from two of them, and what a panel says in words."""
+"""Figures of several panels: the style that all share, read back from two of them, and
+what a panel says in words.
+"""
 
 import functools
 import itertools
@@ -18,30 +20,56 @@ from analysis.mi_benchmark import critic_capacity
 BOUNDS = marks.NAMES["bound"][:8]
 FOLDER = Path(critic_capacity.__file__).parents[1]
 POOLS = {"gaussian": "gaussian", "images": "mnist", "text": "imdb-bert"}
-TRUTH = dict(true_bits=2.0, decodable_bits=1.9, second_half_mean_bits=1.0, second_half_mean_bits_error=0.1)
+TRUTH = dict(
+    true_bits=2.0,
+    decodable_bits=1.9,
+    second_half_mean_bits=1.0,
+    second_half_mean_bits_error=0.1,
+)
 
 
 def rows_of_estimators():
-    """Panels with a line for every estimator over a logarithmic axis; each panel lacks some of them."""
+    """Panels with a line for every estimator over a logarithmic axis; each panel lacks
+    some of them.
+    """
     for number, (domain, pool) in enumerate(POOLS.items()):
-        for critic, bound, depth in itertools.product(("joint", "separable"), BOUNDS[number:], range(5)):
+        for critic, bound, depth in itertools.product(
+            ("joint", "separable"), BOUNDS[number:], range(5)
+        ):
             mse = (1 + BOUNDS.index(bound)) / 10 * 30 ** (depth / 5)
-            of = dict(domain=domain, pool=pool, critic=critic, bound=bound, depth=depth, mse_bits2=mse)
-            yield of | dict(mse_bits2_error=0.02, oracle_critic_mse_bits2=0.08, published_mse_bits2=0.3)
+            of = dict(
+                domain=domain,
+                pool=pool,
+                critic=critic,
+                bound=bound,
+                depth=depth,
+                mse_bits2=mse,
+            )
+            yield of | dict(
+                mse_bits2_error=0.02,
+                oracle_critic_mse_bits2=0.08,
+                published_mse_bits2=0.3,
+            )
 
 
 def lines_of_estimators(turned):
     frame = pd.DataFrame(rows_of_estimators())
     if turned:
         frame = frame[::-1][5:]
-    return drawing(frame, functools.partial(critic_capacity.draw_estimators, "depth"), "MSE (bits²)")
+    return drawing(
+        frame,
+        functools.partial(critic_capacity.draw_estimators, "depth"),
+        "MSE (bits²)",
+    )
 
 
 @pytest.fixture
 def drawn(monkeypatch, tmp_path):
     """A function: what draws at a path -> the figure as it was saved."""
     figures = []
-    monkeypatch.setattr(Figure, "savefig", lambda self, *given, **settings: figures.append(self))
+    monkeypatch.setattr(
+        Figure, "savefig", lambda self, *given, **settings: figures.append(self)
+    )
 
     def draw(drawing):
         drawing(tmp_path / "figure.png")
@@ -56,14 +84,22 @@ def looks(figure):
     by_label = {}
     for axis in figure.axes:
         for handle, label in zip(*axis.get_legend_handles_labels()):
-            line = handle[0] if isinstance(handle, tuple) else handle  # of an error bar: its line
-            look = to_hex(line.get_color()), str(line.get_marker()), line.get_fillstyle(), line.get_linestyle()
+            # of an error bar: its line
+            line = handle[0] if isinstance(handle, tuple) else handle
+            look = (
+                to_hex(line.get_color()),
+                str(line.get_marker()),
+                line.get_fillstyle(),
+                line.get_linestyle(),
+            )
             by_label.setdefault(label, set()).add(look)
     return by_label
 
 
 def assert_readable(axes):
-    """Logarithmic axes have two labels or more, and no labels of an axis are one over another."""
+    """Logarithmic axes have two labels or more, and no labels of an axis are one over
+    another.
+    """
     for axis in (axes.xaxis, axes.yaxis):
         low, high = sorted(axis.get_view_interval())
         ticks = []
@@ -77,14 +113,17 @@ def assert_readable(axes):
             if text.get_visible() and text.get_rotation() in (0, 90):
                 level.append(text)
         boxes = [text.get_window_extent() for text in level]
-        spans = sorted((box.x0, box.x1) if axis is axes.xaxis else (box.y0, box.y1) for box in boxes)
+        spans = sorted(
+            (box.x0, box.x1) if axis is axes.xaxis else (box.y0, box.y1)
+            for box in boxes
+        )
         for one, other in itertools.pairwise(spans):
             assert one[1] <= other[0]
 
 
 def test_the_style_of_all_figures(drawn):
-    """A name looks the same in every panel, whatever the order of rows; one legend; readable ticks; nothing cut off;
-    colours of the palette or grey.
+    """A name looks the same in every panel, whatever the order of rows; one legend;
+    readable ticks; nothing cut off; colours of the palette or grey.
     """
     figure = drawn(lines_of_estimators(False))
     turned = drawn(lines_of_estimators(True))
@@ -93,7 +132,9 @@ def test_the_style_of_all_figures(drawn):
     assert len(look_by_label) >= 2
     for label in look_by_label:
         assert len(look_by_label[label] | again.get(label, set())) == 1
-    assert len({look for looks_of in look_by_label.values() for look in looks_of}) == len(look_by_label)
+    assert len(
+        {look for looks_of in look_by_label.values() for look in looks_of}
+    ) == len(look_by_label)
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == [*look_by_label]
     edge = figure.bbox
@@ -117,12 +158,19 @@ def test_the_style_of_all_figures(drawn):
 
 
 def test_rows_are_drawn_in_the_colour_of_their_own_name(drawn):
-    """By the values: the line at the level of an estimator has its mark, in every panel."""
+    """By the values: the line at the level of an estimator has its mark, in every
+    panel.
+    """
     for axis in drawn(lines_of_estimators(True)).axes:
         for handle, label in zip(*axis.get_legend_handles_labels()):
             bound = label.rpartition(" ")[2]
-            assert min(handle[0].get_ydata()) == pytest.approx((1 + BOUNDS.index(bound)) / 10)
-            assert to_hex(handle[0].get_color()) == marks.mark("bound", bound).color.lower()
+            assert min(handle[0].get_ydata()) == pytest.approx(
+                (1 + BOUNDS.index(bound)) / 10
+            )
+            assert (
+                to_hex(handle[0].get_color())
+                == marks.mark("bound", bound).color.lower()
+            )
 
 
 def test_a_grid_names_its_numbers_and_its_empty_places(drawn):
@@ -132,7 +180,9 @@ def test_a_grid_names_its_numbers_and_its_empty_places(drawn):
     for pool, eta in places:
         for bound in ("dv", "js"):
             rows.append(TRUTH | {"pool": pool, "nuisance": eta, "bound": bound})
-    axes = drawn(drawing(pd.DataFrame(rows), draw_second_half, "bits", "pool", "nuisance")).axes
+    axes = drawn(
+        drawing(pd.DataFrame(rows), draw_second_half, "bits", "pool", "nuisance")
+    ).axes
     assert [axis.get_title() for axis in axes] == [f"nuisance {eta}, {pool}" for pool in ("mnist", "digits")
                                                    for eta in ("0", "0.2")]  # fmt: skip
     assert [bool(axis.texts) for axis in axes] == [False, False, True, False]
@@ -159,5 +209,6 @@ def test_a_panel_says_what_it_does_not_show(label, values, scale, said):
     assert len(texts) == bool(said)
     for part in said.split(",") if said else ():
         assert part in texts[0]
-    assert len(values) > 1 or axis.get_xticks().tolist() == [0.0]  # a panel of one place has one tick
+    # a panel of one place has one tick
+    assert len(values) > 1 or axis.get_xticks().tolist() == [0.0]
     plt.close(figure)

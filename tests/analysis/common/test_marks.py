@@ -1,4 +1,6 @@
-"""Figures need no screen, are written as they are printed, and their marks and ticks can be told apart."""
+"""Figures need no screen, are written as they are printed, and their marks and ticks
+can be told apart.
+"""
 
 import os
 import subprocess
@@ -18,12 +20,20 @@ PROGRAM = "import analysis.common.figures, matplotlib; print(matplotlib.get_back
 
 def test_figures_go_to_files_whatever_screen_is_asked_for():
     environment = os.environ | {"MPLBACKEND": "TkAgg"}
-    done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stdout.strip().lower() == "agg"
 
 
 def drawing(points=10):
-    """A figure of a cloud, a line and text, whose layout depends on how wide letters are."""
+    """A figure of a cloud, a line and text, whose layout depends on how wide letters
+    are.
+    """
     figure, (left, right) = plt.subplots(1, 2, figsize=(6, 3), layout="constrained")
     values = np.random.default_rng(0).random((2, points))
     left.scatter(*values, color=BLUE)
@@ -34,7 +44,9 @@ def drawing(points=10):
 
 
 def test_a_pdf_has_its_letters_as_truetype_and_no_date(tmp_path):
-    """Letters that stay text, so that a paper's figure can be searched; the same figure gives the same bytes."""
+    """Letters that stay text, so that a paper's figure can be searched; the same figure
+    gives the same bytes.
+    """
     for name in "ab":
         save(drawing(), [tmp_path / f"{name}.png", tmp_path / f"{name}.pdf"], 100)
     page = (tmp_path / "a.pdf").read_bytes()
@@ -45,7 +57,9 @@ def test_a_pdf_has_its_letters_as_truetype_and_no_date(tmp_path):
     assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
 
 
-def test_a_picture_and_its_pdf_have_one_layout_and_a_picture_is_the_same_without(tmp_path):
+def test_a_picture_and_its_pdf_have_one_layout_and_a_picture_is_the_same_without(
+    tmp_path,
+):
     others = plt.get_fignums()
     alone = drawing()
     both = drawing()
@@ -57,7 +71,8 @@ def test_a_picture_and_its_pdf_have_one_layout_and_a_picture_is_the_same_without
     assert plt.get_fignums() == others
     with Image.open(tmp_path / "both.png") as picture:
         assert picture.size == (600, 300)
-    assert b"/MediaBox [ 0 0 432 216 ]" in (tmp_path / "both.pdf").read_bytes()  # 6 by 3 inches
+    # 6 by 3 inches
+    assert b"/MediaBox [ 0 0 432 216 ]" in (tmp_path / "both.pdf").read_bytes()
 
 
 def test_marks_go_by_the_name_alone():
@@ -69,7 +84,9 @@ def test_marks_go_by_the_name_alone():
         assert others == [marks.mark(of, f"other {number}") for number in range(30)]
 
 
-@pytest.mark.parametrize("low, high", [(0.1, 10), (0.3, 0.9), (1.1, 1.4), (3e-5, 2e6), (0.12, 0.13)])
+@pytest.mark.parametrize(
+    "low, high", [(0.1, 10), (0.3, 0.9), (1.1, 1.4), (3e-5, 2e6), (0.12, 0.13)]
+)
 def test_a_logarithmic_axis_has_round_ticks_and_not_too_many(low, high):
     figure, axis = plt.subplots(figsize=(3, 3))
     axis.set(yscale="log", ylim=(low, high))
@@ -80,5 +97,7 @@ def test_a_logarithmic_axis_has_round_ticks_and_not_too_many(low, high):
             ticks.append(tick)
     assert 2 <= len(ticks) <= 12
     written = [axis.yaxis.get_major_formatter()(tick, 0) for tick in ticks]
-    assert [float(text.replace(",", "")) for text in written] == pytest.approx(ticks, rel=1e-5)
+    assert [float(text.replace(",", "")) for text in written] == pytest.approx(
+        ticks, rel=1e-5
+    )
     plt.close(figure)

@@ -11,7 +11,9 @@ class Ends(torch.nn.Module):
     """The mean of images of 3 channels."""
 
     def blocks(self, x):
-        (mean,) = torch.nn.functional.conv2d(x, torch.ones(1, 3, 1, 1)).mean(dim=(1, 2, 3))[None, :, None]
+        (mean,) = torch.nn.functional.conv2d(x, torch.ones(1, 3, 1, 1)).mean(
+            dim=(1, 2, 3)
+        )[None, :, None]
         return {"z": torch.distributions.Normal(mean, torch.ones_like(mean))}
 
 
@@ -30,7 +32,9 @@ def test_items_that_a_model_does_not_take_are_one_sentence(x, message):
         codes_of(Ends(), x)
 
 
-@pytest.mark.parametrize("x", [np.full((5, 3, 2, 2), 51, np.uint8), np.full((5, 3, 2, 2), 0.2)])
+@pytest.mark.parametrize(
+    "x", [np.full((5, 3, 2, 2), 51, np.uint8), np.full((5, 3, 2, 2), 0.2)]
+)
 def test_images_are_bytes_or_shares(x):
     assert codes_of(Ends(), x).means["z"] == pytest.approx(0.6)
 

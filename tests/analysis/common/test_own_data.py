@@ -45,7 +45,9 @@ def csv(tmp_path):
 @pytest.fixture(params=[".csv", ".parquet"])
 def table(tmp_path, request):
     path = tmp_path / f"pairs{request.param}"
-    FRAME.to_csv(path, index=False) if request.param == ".csv" else FRAME.to_parquet(path)
+    FRAME.to_csv(path, index=False) if request.param == ".csv" else FRAME.to_parquet(
+        path
+    )
     return path
 
 
@@ -74,7 +76,14 @@ def test_conditions_are_a_side_with_types_of_their_own(table):
 
 
 def test_x_is_what_no_other_option_names_and_rows_lack_no_condition(table):
-    data = read(table, [], ["b"], "patient", given=["age", "city", "name", "hole"], discrete=["name"])
+    data = read(
+        table,
+        [],
+        ["b"],
+        "patient",
+        given=["age", "city", "name", "hole"],
+        discrete=["name"],
+    )
     assert data.variables == (("a",), ("b",))
     assert len(data.given[0]) == 59
 
@@ -87,7 +96,9 @@ def test_a_condition_is_a_column_that_is_neither_x_nor_y(table, given):
 
 @pytest.fixture
 def wide(csv):
-    frame = FRAME[["a", "b"]].assign(b2=FRAME["age"], a2=1.5 * FRAME["a"], patient=FRAME["patient"])
+    frame = FRAME[["a", "b"]].assign(
+        b2=FRAME["age"], a2=1.5 * FRAME["a"], patient=FRAME["patient"]
+    )
     return csv(frame)
 
 
@@ -99,7 +110,9 @@ def wide(csv):
         (["*"], ["b"], (("a", "b2", "a2"), ("b",))),
     ],
 )
-def test_a_prefix_names_all_columns_that_begin_so_and_that_nothing_else_names(wide, x, y, variables):
+def test_a_prefix_names_all_columns_that_begin_so_and_that_nothing_else_names(
+    wide, x, y, variables
+):
     assert read(wide, x, y, "patient", discrete=["b2"]).variables == variables
 
 
@@ -122,7 +135,13 @@ def test_a_person_says_what_a_column_is(table):
 
 def test_arrays_of_a_file_of_numpy(tmp_path):
     path = tmp_path / "own.npz"
-    np.savez(path, x=RNG.normal(size=(50, 3)), y=RNG.normal(size=50), z=RNG.normal(size=(50, 2)), w=np.arange(50) % 7)
+    np.savez(
+        path,
+        x=RNG.normal(size=(50, 3)),
+        y=RNG.normal(size=50),
+        z=RNG.normal(size=(50, 2)),
+        w=np.arange(50) % 7,
+    )
     assert read(path).x.shape == (50, 3)
     data = read(path, ["x", "z"], ["y"], "w")
     assert data.x.shape == (50, 5)
@@ -164,7 +183,9 @@ def test_a_strict_reader_refuses_texts_that_are_something_else(csv, column, code
     with refused(code=code):
         read(path, ["x"], ["y"], options=STRICT)
     if code == "type":
-        assert isinstance(read(path, ["x"], ["y"], options=STRICT, discrete=["x"]).x, Discrete)
+        assert isinstance(
+            read(path, ["x"], ["y"], options=STRICT, discrete=["x"]).x, Discrete
+        )
         with refused("column 'x'", "type"):
             read(path, ["x"], ["y"], options=STRICT, continuous=["x"])
 
@@ -178,10 +199,14 @@ def test_a_strict_reader_refuses_repeated_names_and_no_rows(tmp_path, content):
 
 def test_dates_of_a_parquet_are_days_unless_the_reader_is_strict(tmp_path):
     path = tmp_path / "own.parquet"
-    pd.DataFrame({"day": pd.date_range("2020-01-01", periods=60), "y": FRAME["a"]}).to_parquet(path)
+    pd.DataFrame(
+        {"day": pd.date_range("2020-01-01", periods=60), "y": FRAME["a"]}
+    ).to_parquet(path)
     for words in ({}, {"continuous": ["day"]}):
         days = read(path, ["day"], ["y"], **words).x
-        np.testing.assert_array_equal(as_pairs(days, days).x.continuous[:, 0], np.arange(60))
+        np.testing.assert_array_equal(
+            as_pairs(days, days).x.continuous[:, 0], np.arange(60)
+        )
         with refused(code="type"):
             read(path, ["day"], ["y"], options=STRICT, **words)
 
@@ -219,13 +244,19 @@ def test_missing_values_are_refused_if_that_is_asked(with_holes):
 
 def test_all_columns_without_a_value_are_named_at_once(csv):
     path = csv(FRAME.assign(a="", b=np.nan))
-    with pytest.raises(ValueError, match=r"column 'a' .*60 of 60; column 'b' .*60 of 60"):
+    with pytest.raises(
+        ValueError, match=r"column 'a' .*60 of 60; column 'b' .*60 of 60"
+    ):
         read(path, ["a"], ["b", "age"])
 
 
 def test_all_columns_with_a_problem_are_named_at_once_and_left_out_of_a_screen(csv):
-    path = csv(pd.DataFrame({"p": ["1"] * 58 + ["low", "?"], "q": "3/4/2020", "b": FRAME["b"]}))
-    with pytest.raises(ValueError, match=r"column 'p' .*'low' \(1\).*column 'q' .*--dates"):
+    path = csv(
+        pd.DataFrame({"p": ["1"] * 58 + ["low", "?"], "q": "3/4/2020", "b": FRAME["b"]})
+    )
+    with pytest.raises(
+        ValueError, match=r"column 'p' .*'low' \(1\).*column 'q' .*--dates"
+    ):
         read(path, ["p", "q"], ["b"])
     assert isinstance(read(path, ["p"], ["b"], discrete=["p"]).x, Discrete)
     table = read_table(path)

@@ -1,4 +1,6 @@
-"""Files as people have them are read; what is assumed is said, and what can be read in two ways is refused."""
+"""Files as people have them are read; what is assumed is said, and what can be read in
+two ways is refused.
+"""
 
 import datetime
 import decimal
@@ -13,7 +15,8 @@ from analysis.common.own_columns import Conventions
 from analysis.common.own_files import ReadOptions, read_file
 from tests.refusals import refused
 
-# name -> text, then expected columns (name -> first values) and words of the line of what was understood
+# name -> text, then expected columns (name -> first values) and words of the line of
+# what was understood
 FILES = {
     "auto imports: ? among numbers and texts, no header": (
         "3,?,alfa,gas,13495\n1,164,audi,gas,?\n2,158,audi,diesel,17450\n2,?,alfa,?,15250\n",
@@ -118,7 +121,10 @@ def test_a_file_as_people_have_it_is_read(csv, name):
     for column, values in expected.items():
         read = table.columns[column].head(len(values)).astype(object)
         expected_values = pd.Series(values, dtype=object)
-        assert read.fillna("missing").tolist() == expected_values.fillna("missing").tolist()
+        assert (
+            read.fillna("missing").tolist()
+            == expected_values.fillna("missing").tolist()
+        )
     for word in words:
         assert word in table.summary
     assert not table.problems
@@ -126,10 +132,22 @@ def test_a_file_as_people_have_it_is_read(csv, name):
 
 # name -> text, the option that decides, and the values of a then
 AMBIGUOUS = {
-    "1,234 between semicolons": ("a;b\n1,234;1\n5,678;2\n", {"decimal": ","}, [1.234, 5.678]),
+    "1,234 between semicolons": (
+        "a;b\n1,234;1\n5,678;2\n",
+        {"decimal": ","},
+        [1.234, 5.678],
+    ),
     "3/4/2020": ("a,b\n3/4/2020,1\n5/4/2020,2\n", {"dates": "day"}, [0.0, 2.0]),
-    "a text among numbers": ("a,b\n" + "1,2\n" * 30 + "unknown,3\n", {"marks": frozenset({"", "unknown"})}, [1, 1]),
-    "numbers below a limit": ("a,b\n" + "0.5,2\n" * 30 + "<0.1,3\n", {"marks": frozenset({"<0.1"})}, [0.5, 0.5]),
+    "a text among numbers": (
+        "a,b\n" + "1,2\n" * 30 + "unknown,3\n",
+        {"marks": frozenset({"", "unknown"})},
+        [1, 1],
+    ),
+    "numbers below a limit": (
+        "a,b\n" + "0.5,2\n" * 30 + "<0.1,3\n",
+        {"marks": frozenset({"<0.1"})},
+        [0.5, 0.5],
+    ),
 }
 
 
@@ -152,11 +170,15 @@ def test_what_can_be_read_in_two_ways_is_a_problem_and_an_option_decides(csv, na
         ("Report of a device\n\nmade today, at noon\na,b\n1,2\n3,4\n", 4, "b", [2, 4]),
     ],
 )
-def test_a_first_line_that_may_be_names_or_data_is_refused_and_an_option_decides(csv, text, header, column, values):
+def test_a_first_line_that_may_be_names_or_data_is_refused_and_an_option_decides(
+    csv, text, header, column, values
+):
     path = csv(text)
     with refused("DATA", "file"):
         read_file(path)
-    assert read_file(path, ReadOptions(header=header)).columns[column].tolist() == values
+    assert (
+        read_file(path, ReadOptions(header=header)).columns[column].tolist() == values
+    )
 
 
 UNREADABLE = {
@@ -174,7 +196,9 @@ def test_what_is_no_table_is_refused(csv, name):
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
 def test_encodings(csv, encoding):
-    table = read_file(csv("temp\u00e9rature,niveau\n1,\u00e9lev\u00e9\n2,bas\n", encoding))
+    table = read_file(
+        csv("temp\u00e9rature,niveau\n1,\u00e9lev\u00e9\n2,bas\n", encoding)
+    )
     assert table.columns["temp\u00e9rature"].tolist() == [1, 2]
     assert table.columns["niveau"][0] == "\u00e9lev\u00e9"
     assert ("cp1252" in table.summary) == (encoding == "cp1252")
@@ -215,7 +239,9 @@ def test_a_workbook_without_its_reader_is_refused(tmp_path, monkeypatch):
 
 
 def test_parquet_of_others(tmp_path):
-    """Decimals are numbers, the index is a column, lists are blocks, dates are days, whole numbers stay whole."""
+    """Decimals are numbers, the index is a column, lists are blocks, dates are days,
+    whole numbers stay whole.
+    """
     path = tmp_path / "own.parquet"
     frame = pd.DataFrame(
         {

@@ -13,7 +13,11 @@ class Found(Report):
     answers = ("z holds the size.",)
     caption = "What z holds."
     record = (
-        ReportRow("richer", Estimate(1.0, unit="bits", interval=(0.5, 1.5)), {"block": "z", "target": "size"}),
+        ReportRow(
+            "richer",
+            Estimate(1.0, unit="bits", interval=(0.5, 1.5)),
+            {"block": "z", "target": "size"},
+        ),
         ReportRow("MIG", Estimate(0.5, unit="share of H(y)")),
         ReportRow("SAP", undefined("why", "share")),
     )

@@ -18,7 +18,9 @@ from infoscope.tracking.sweep import grid
 
 
 def test_summary_is_mean_and_standard_error_over_runs_and_undefined_where_a_run_is():
-    frame = pd.DataFrame({"depth": [1, 1, 1, 2, 3, 3], "mse": [1.0, 2.0, 3.0, 5.0, 1.0, np.nan]})
+    frame = pd.DataFrame(
+        {"depth": [1, 1, 1, 2, 3, 3], "mse": [1.0, 2.0, 3.0, 5.0, 1.0, np.nan]}
+    )
     summary = summarise(frame, ["depth"], ["mse"]).set_index("depth")
     assert summary.loc[1, "mse"] == 2.0
     assert summary.loc[1, "mse_error"] == pytest.approx(1 / math.sqrt(3))
@@ -37,13 +39,17 @@ class Demo(Profile):
 
 
 def recorded(monkeypatch, tmp_path):
-    """A sweep of two depths and two seeds whose cells are all recorded; (keys of its runs by depth and seed)."""
+    """A sweep of two depths and two seeds whose cells are all recorded; (keys of its
+    runs by depth and seed).
+    """
     monkeypatch.chdir(tmp_path)
     profile = Demo()
     sweep = Sweep("demo", lambda profile: grid(depth=[*profile.depths], seed=[*profile.seeds], steps=profile.steps),
                   print, {"smoke": profile}, axes=("depths", "seeds"))  # fmt: skip
     plan = sweep.plan(profile)
-    frame = pd.DataFrame([cell | {"key": key, "mse": float(cell["depth"])} for key, cell in plan.items()])
+    frame = pd.DataFrame(
+        [cell | {"key": key, "mse": float(cell["depth"])} for key, cell in plan.items()]
+    )
     monkeypatch.setattr(status, "sweep_named", lambda name: sweep)
     monkeypatch.setattr(tracking, "runs", lambda experiment, label: frame)
     monkeypatch.setattr(tracking, "publish", lambda *arguments: "#/the/run")
@@ -54,16 +60,22 @@ def by_depth(runs, arguments):
     return [Result("mse", figures, figures, "By depth.", draw=draw)]
 
 
-def test_a_table_of_some_cells_leaves_that_of_all_as_it_is(monkeypatch, tmp_path, capsys):
+def test_a_table_of_some_cells_leaves_that_of_all_as_it_is(
+    monkeypatch, tmp_path, capsys
+):
     recorded(monkeypatch, tmp_path)
     command = tables.Analysis("demo", by_depth).command()
     assert run_command(command, ["--profile", "smoke"]) == 0
     folder = tmp_path / "runs" / "tables"
     whole = {path: path.read_bytes() for path in folder.iterdir()}
-    assert run_command(command, ["--profile", "smoke", "--set", "seeds=1 depths=2"]) == 0
+    assert (
+        run_command(command, ["--profile", "smoke", "--set", "seeds=1 depths=2"]) == 0
+    )
     assert {path: path.read_bytes() for path in whole} == whole
     part = {path.name for path in folder.iterdir()} - {path.name for path in whole}
-    assert part == {path.name.replace("smoke", "smoke-depths-2-seeds-1") for path in whole}
+    assert part == {
+        path.name.replace("smoke", "smoke-depths-2-seeds-1") for path in whole
+    }
     (csv,) = (folder / name for name in part if name.endswith(".csv"))
     assert pd.read_csv(csv, comment="#")[["depth", "runs"]].values.tolist() == [[2, 1]]
 
@@ -75,9 +87,14 @@ def test_a_table_of_some_cells_leaves_that_of_all_as_it_is(monkeypatch, tmp_path
         lambda runs, _: summarise(runs, ["depth"], ["mes"]),
     ],
 )
-def test_a_misspelt_metric_is_one_sentence_with_the_metrics(monkeypatch, tmp_path, capsys, analyse):
+def test_a_misspelt_metric_is_one_sentence_with_the_metrics(
+    monkeypatch, tmp_path, capsys, analyse
+):
     recorded(monkeypatch, tmp_path)
-    assert run_command(tables.Analysis("demo", analyse).command(), ["--profile", "smoke"]) == 2
+    assert (
+        run_command(tables.Analysis("demo", analyse).command(), ["--profile", "smoke"])
+        == 2
+    )
     said = capsys.readouterr().err
     assert "'mes'" in said
     assert "mse" in said.split("'mes'")[1]
@@ -88,7 +105,11 @@ def test_the_published_table_is_internally_consistent():
     """MSE = bias² + variance, to the rounding of three printed decimals of each."""
     table = published("table2")
     assert len(table) == 15
-    np.testing.assert_allclose(table["bias_bits"] ** 2 + table["variance_bits2"], table["mse_bits2"], atol=0.0016)
+    np.testing.assert_allclose(
+        table["bias_bits"] ** 2 + table["variance_bits2"],
+        table["mse_bits2"],
+        atol=0.0016,
+    )
 
 
 def test_saved_files_carry_the_caption(tmp_path):
@@ -113,20 +134,40 @@ def test_a_table_without_a_figure_has_no_picture(tmp_path):
 
 def test_changes_have_their_intervals_or_the_reason_why_there_are_none():
     several = replicated(np.array([0.1, 0.2, 0.3]))
-    assert tables.with_interval(several, "bits") == "+0.200 bits (95 %: -0.048 to +0.448, 3 runs)"
+    assert (
+        tables.with_interval(several, "bits")
+        == "+0.200 bits (95 %: -0.048 to +0.448, 3 runs)"
+    )
     alone = replicated(np.array([0.1]))
     text = tables.changes_text({"a": alone, "b": several})
     assert text.startswith("a +0.100 (one run, no interval); b +0.200 (95 %")
 
 
-def test_a_caption_in_latex_is_one_sentence_and_a_spreadsheet_is_given_no_formula(tmp_path):
-    frame = pd.DataFrame({"name": ["=cmd()", "-", "-0.5 or less", "plain"], "=column": [-1.5, 2.0, 3.0, 4.0]})
-    result = Result("demo", frame, frame, "Bits, by e.g. KSG of A. Kraskov.\nA second sentence.")
+def test_a_caption_in_latex_is_one_sentence_and_a_spreadsheet_is_given_no_formula(
+    tmp_path,
+):
+    frame = pd.DataFrame(
+        {
+            "name": ["=cmd()", "-", "-0.5 or less", "plain"],
+            "=column": [-1.5, 2.0, 3.0, 4.0],
+        }
+    )
+    result = Result(
+        "demo", frame, frame, "Bits, by e.g. KSG of A. Kraskov.\nA second sentence."
+    )
     saved = save(result, tmp_path / "demo")
     assert r"\caption{Bits, by e.g. KSG of A. Kraskov.}" in saved.tex.read_text()
-    assert saved.tex.read_text().startswith("% Bits, by e.g. KSG of A. Kraskov.\n% A second sentence.\n")
+    assert saved.tex.read_text().startswith(
+        "% Bits, by e.g. KSG of A. Kraskov.\n% A second sentence.\n"
+    )
     lines = saved.csv.read_text().splitlines()[2:]
-    assert lines == ["name,'=column", "'=cmd(),-1.5", "-,2.0", "'-0.5 or less,3.0", "plain,4.0"]
+    assert lines == [
+        "name,'=column",
+        "'=cmd(),-1.5",
+        "-,2.0",
+        "'-0.5 or less,3.0",
+        "plain,4.0",
+    ]
 
 
 def test_a_row_with_the_sign_of_comments_is_read_back(tmp_path):
@@ -145,13 +186,17 @@ def test_an_analysis_adds_what_it_prints_to_the_run_of_the_sweep(tmp_path, monke
         published.append((experiment, profile, tables, {path.name for path in paths}))
 
     frame = pd.DataFrame({"a": [1.0]})
-    result = Result("mse", frame, pd.DataFrame({"a": ["<b>1</b>"]}), "Of <i>one</i> run.", draw=draw)
+    result = Result(
+        "mse", frame, pd.DataFrame({"a": ["<b>1</b>"]}), "Of <i>one</i> run.", draw=draw
+    )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(tracking, "runs", lambda experiment, profile: frame)
     monkeypatch.setattr(tracking, "publish", publish)
     demo = tables.Analysis("demo", lambda runs, arguments: [result]).command()
     assert run_command(demo, ["--profile", "smoke"]) == 0
-    names = {f"demo-smoke-mse.{suffix}" for suffix in ("csv", "tex", "png", "pdf")} | {"demo-smoke-tables.html"}
+    names = {f"demo-smoke-mse.{suffix}" for suffix in ("csv", "tex", "png", "pdf")} | {
+        "demo-smoke-tables.html"
+    }
     shown = [("mse", ["a"], [["<b>1</b>"]], "Of <i>one</i> run.")]
     assert published == [("demo", "smoke", shown, names)]
     page = (tmp_path / "runs" / "tables" / "demo-smoke-tables.html").read_text()
@@ -168,7 +213,9 @@ def test_a_store_that_is_away_costs_a_sentence(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(tracking, "runs", lambda experiment, profile: frame)
     monkeypatch.setattr(tracking, "publish", away)
-    demo = tables.Analysis("demo", lambda runs, arguments: [Result("one", frame, frame, "")]).command()
+    demo = tables.Analysis(
+        "demo", lambda runs, arguments: [Result("one", frame, frame, "")]
+    ).command()
     assert run_command(demo, ["--profile", "smoke"]) == 0
     assert capsys.readouterr().err.endswith(": away\n")
 

@@ -17,8 +17,13 @@ def made_up(falls=0.3, seeds=(0,), evaluations=3, votes_fall=0.0):
     """UniBound falls by `falls` a unit of alpha up to 1, MIG by a tenth of it."""
     rng = np.random.default_rng(3)
     rows = []
-    noise = {(seed, e): 0.002 * rng.standard_normal() for seed, e in itertools.product(seeds, range(evaluations))}
-    for attack, alpha, (seed, evaluation) in itertools.product(("redundancy", "synergy"), (0.0, 1.0), noise):
+    noise = {
+        (seed, e): 0.002 * rng.standard_normal()
+        for seed, e in itertools.product(seeds, range(evaluations))
+    }
+    for attack, alpha, (seed, evaluation) in itertools.product(
+        ("redundancy", "synergy"), (0.0, 1.0), noise
+    ):
         off = noise[seed, evaluation] * (1 + 0.1 * alpha)
         row = dict(
             model="beta-vae", weight=4.0, training_seed=seed, attack=attack, alpha=alpha, evaluation=evaluation,
@@ -40,14 +45,25 @@ def told(verdicts):
 
 
 def test_claims_are_decided_by_paired_differences(told):
-    """Under redundancy UniBound falls and MIG less, the others do not; under synergy every score is said to fall."""
+    """Under redundancy UniBound falls and MIG less, the others do not; under synergy
+    every score is said to fall.
+    """
     assert told(made_up()).of("redundancy") == {"confirmed"}
     other = told(made_up(falls=-0.1, votes_fall=0.2))
-    assert other.of("redundancy", "UniBound falls") == {"contradicted"} == other.of("redundancy", "BetaVAE does not")
+    assert (
+        other.of("redundancy", "UniBound falls")
+        == {"contradicted"}
+        == other.of("redundancy", "BetaVAE does not")
+    )
     assert told(made_up(evaluations=1)).of("redundancy") == {"undecided"}
     synergy = told(made_up(votes_fall=0.3))
     assert synergy.of("synergy", "FactorVAE falls") == {"undecided"}
-    for words in ("BetaVAE falls", "MIG falls", "UniBound falls", "All latents together"):
+    for words in (
+        "BetaVAE falls",
+        "MIG falls",
+        "UniBound falls",
+        "All latents together",
+    ):
         assert synergy.of("synergy", words) == {"confirmed"}
 
 
@@ -62,7 +78,10 @@ def test_several_trainings_are_the_unit_of_replication():
 
 def test_tables_are_saved_and_say_what_was_attacked(tmp_path):
     results = analysed(ANALYSIS, made_up())
-    assert [drawn(save(result, tmp_path / result.name)) for result in results] == [True, False]
+    assert [drawn(save(result, tmp_path / result.name)) for result in results] == [
+        True,
+        False,
+    ]
     assert "beta-vae (seed 0)" in results[0].caption
     assert len(results[0].text) == 4
     assert results[0].text["UniBound"].iloc[1].startswith("0.20")

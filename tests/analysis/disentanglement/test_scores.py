@@ -1,4 +1,6 @@
-"""What the analyses of disentanglement share: evaluations, halves, variance components, names."""
+"""What the analyses of disentanglement share: evaluations, halves, variance components,
+names.
+"""
 
 import math
 
@@ -10,7 +12,9 @@ from analysis.disentanglement._scores import components, named
 
 
 def test_components_by_hand():
-    """Means 1 and 3, each from values a unit either side: between 2 * 2 = 4, within 2, so training (4 - 2) / 2 = 1."""
+    """Means 1 and 3, each from values a unit either side: between 2 * 2 = 4, within 2,
+    so training (4 - 2) / 2 = 1.
+    """
     variance = components(np.array([[0.0, 2.0], [2.0, 4.0]]))
     assert variance.training == pytest.approx(1)
     assert variance.evaluation == pytest.approx(2)
@@ -20,7 +24,9 @@ def test_components_by_hand():
 
 
 def test_components_know_what_varies():
-    """Intervals at 95 %: 40 data sets, of which fewer than 32 cover with a probability below 1e-5."""
+    """Intervals at 95 %: 40 data sets, of which fewer than 32 cover with a probability
+    below 1e-5.
+    """
     rng = np.random.default_rng(0)
     covered = 0
     for _ in range(40):
@@ -34,12 +40,18 @@ def test_components_know_what_varies():
 
 
 def test_components_need_two_of_each():
-    for values in (np.ones((1, 6)), np.ones((6, 1)), np.array([[1.0, math.nan], [1, 2]])):
+    for values in (
+        np.ones((1, 6)),
+        np.ones((6, 1)),
+        np.array([[1.0, math.nan], [1, 2]]),
+    ):
         assert components(values).verdict == "undecided"
         assert math.isnan(components(values).share)
 
 
 def test_models_of_several_weights_are_told_apart():
-    runs = pd.DataFrame({"model": ["beta-vae", "beta-vae", "ae"], "weight": [2.0, 4.0, None]})
+    runs = pd.DataFrame(
+        {"model": ["beta-vae", "beta-vae", "ae"], "weight": [2.0, 4.0, None]}
+    )
     assert [*named(runs)] == ["beta-vae (beta 2)", "beta-vae (beta 4)", "ae"]
     assert [*named(runs[1:])] == ["beta-vae", "ae"]

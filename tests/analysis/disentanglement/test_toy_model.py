@@ -1,4 +1,6 @@
-"""Table 1: the printed formulas and their errors, and the agreement of made-up estimates."""
+"""Table 1: the printed formulas and their errors, and the agreement of made-up
+estimates.
+"""
 
 import math
 
@@ -14,7 +16,11 @@ from tests.analysis.runs import RUN, analysed
 
 def made_up(largest_z=3.0, factors=(2, 5), seeds=(0, 1, 2)):
     rows = []
-    for attack, alphas in (("none", (0.0,)), ("redundancy", (0.0, 3.0)), ("synergy", (0.0, 3.0))):
+    for attack, alphas in (
+        ("none", (0.0,)),
+        ("redundancy", (0.0, 3.0)),
+        ("synergy", (0.0, 3.0)),
+    ):
         for k in factors:
             for alpha in alphas:
                 for seed in seeds:
@@ -28,11 +34,17 @@ def made_up(largest_z=3.0, factors=(2, 5), seeds=(0, 1, 2)):
     return pd.DataFrame(rows)
 
 
-@pytest.mark.parametrize("factors, wrong, right", [(3, 2.2554, 2.0551), (2, 2.3076, 1.1949)])
+@pytest.mark.parametrize(
+    "factors, wrong, right", [(3, 2.2554, 2.0551), (2, 2.3076, 1.1949)]
+)
 def test_mig_is_misprinted_for_two_and_three_factors(factors, wrong, right):
     """Noise .1, alpha 3; the right figures were checked against determinants."""
-    assert printed("mig", "redundancy", factors, 0.1, 3.0) == pytest.approx(wrong, abs=1e-4)
-    assert exact("redundancy", factors, 0.1, 3.0)["mig"] == pytest.approx(right, abs=1e-4)
+    assert printed("mig", "redundancy", factors, 0.1, 3.0) == pytest.approx(
+        wrong, abs=1e-4
+    )
+    assert exact("redundancy", factors, 0.1, 3.0)["mig"] == pytest.approx(
+        right, abs=1e-4
+    )
 
 
 def test_the_example_of_the_paper():
@@ -49,7 +61,9 @@ def test_the_example_of_the_paper():
 
 def test_the_table_says_where_it_differs_from_print():
     table = analysed(ANALYSIS, made_up())[0]
-    differ = table.figures[(table.figures["printed"] - table.figures["exact"]).abs() > 1e-9]
+    differ = table.figures[
+        (table.figures["printed"] - table.figures["exact"]).abs() > 1e-9
+    ]
     assert set(zip(differ["score"], differ["attack"], differ["factors"])) == {
         ("mig", "redundancy", 2), ("unique_high", "synergy", 2), ("unique_high", "synergy", 5),
     }  # fmt: skip
@@ -57,11 +71,17 @@ def test_the_table_says_where_it_differs_from_print():
     verdicts = [claim.verdict for claim in table.claims]
     assert verdicts == ["confirmed", "confirmed", "confirmed", "contradicted"]
     finite = table.figures[np.isfinite(table.figures["alpha"])]
-    np.testing.assert_allclose(finite["estimated"] - finite["exact"], 0.001 / math.log(2))
-    np.testing.assert_allclose(finite["estimated_error"], 0.001 / math.log(2) / math.sqrt(3))
+    np.testing.assert_allclose(
+        finite["estimated"] - finite["exact"], 0.001 / math.log(2)
+    )
+    np.testing.assert_allclose(
+        finite["estimated_error"], 0.001 / math.log(2) / math.sqrt(3)
+    )
 
 
-@pytest.mark.parametrize("largest, verdict", [(3.0, "confirmed"), (5.0, "contradicted")])
+@pytest.mark.parametrize(
+    "largest, verdict", [(3.0, "confirmed"), (5.0, "contradicted")]
+)
 def test_agreement_allows_for_the_number_of_comparisons(largest, verdict):
     """3,000 comparisons at 1 % together: 4.65 standard errors."""
     agreement = analysed(ANALYSIS, made_up(largest))[1]
@@ -71,8 +91,9 @@ def test_agreement_allows_for_the_number_of_comparisons(largest, verdict):
 
 
 def test_the_gaussian_decomposition_is_within_the_bounds():
-    """Under redundancy what was unique is redundant, under synergy synergistic: figures of K = 5, alpha 3, by the
-    lesser of two informations."""
+    """Under redundancy what was unique is redundant, under synergy synergistic: figures
+    of K = 5, alpha 3, by the lesser of two informations.
+    """
     decomposition = analysed(ANALYSIS, made_up())[2]
     assert decomposition.claims[0].verdict == "confirmed"
     at = decomposition.figures.set_index(["attack", "factors", "alpha"])

@@ -13,7 +13,9 @@ from tests.analysis.runs import RUN, analysed
 
 @pytest.fixture
 def analyse(monkeypatch):
-    """A function: how many trials, of which so many stopped, by which criterion -> the result."""
+    """A function: how many trials, of which so many stopped, by which criterion -> the
+    result.
+    """
 
     def run(number=14, stopped=4, criterion="unibound", **cell):
         rows = []
@@ -23,21 +25,40 @@ def analyse(monkeypatch):
                 criterion=criterion, data="sprites-grid", resolution=32, every_orientation=1, every_position=1,
                 judging_draws=100, draws=400, diverged=0.0,
             )  # fmt: skip
-            row |= {"progress/criterion": 0.02 * trial, "progress/fraction": 1.0, "train/reconstruction": 30.0}
-            row |= {name: 0.5 - abs(trial - 6) / 20 for name in ("unibound", "mig", "factor_vae", "beta_vae")}
-            row |= {f"{name}_error": 0.01 for name in ("unibound", "mig", "factor_vae", "beta_vae")} | cell
+            row |= {
+                "progress/criterion": 0.02 * trial,
+                "progress/fraction": 1.0,
+                "train/reconstruction": 30.0,
+            }
+            row |= {
+                name: 0.5 - abs(trial - 6) / 20
+                for name in ("unibound", "mig", "factor_vae", "beta_vae")
+            }
+            row |= {
+                f"{name}_error": 0.01
+                for name in ("unibound", "mig", "factor_vae", "beta_vae")
+            } | cell
             if trial >= number - stopped:
-                row |= {"outcome": "stopped", "progress/fraction": 0.3, "unibound": math.nan, "diverged": math.nan}
+                row |= {
+                    "outcome": "stopped",
+                    "progress/fraction": 0.3,
+                    "unibound": math.nan,
+                    "diverged": math.nan,
+                }
             rows.append(RUN | row)
         trials = pd.DataFrame(rows)
         ended = trials[trials["outcome"] == "complete"]
-        monkeypatch.setattr("infoscope.tracking.runs", lambda name, profile, finished: trials)
+        monkeypatch.setattr(
+            "infoscope.tracking.runs", lambda name, profile, finished: trials
+        )
         return analysed(ANALYSIS, ended)[0]
 
     return run
 
 
-def test_trials_are_ranked_by_what_was_measured_and_not_by_the_judgement(analyse, tmp_path):
+def test_trials_are_ranked_by_what_was_measured_and_not_by_the_judgement(
+    analyse, tmp_path
+):
     result = analyse()
     assert len(result.figures) == 14
     assert len(result.text) == 10

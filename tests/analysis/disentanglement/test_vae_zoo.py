@@ -12,20 +12,38 @@ from analysis.disentanglement.vae_zoo import ANALYSIS
 from tests.analysis.pictures import drawn, numbers
 from tests.analysis.runs import RUN, analysed, named
 
-LEVEL = {"beta-vae": 0.2, "factor-vae": 0.3, "beta-tcvae": 0.5, "joint-vae": 0.4, "ae": 0.1}
-WEIGHTS = {"beta-vae": 4.0, "factor-vae": 10.0, "beta-tcvae": 6.0, "joint-vae": 150.0, "ae": None}
+LEVEL = {
+    "beta-vae": 0.2,
+    "factor-vae": 0.3,
+    "beta-tcvae": 0.5,
+    "joint-vae": 0.4,
+    "ae": 0.1,
+}
+WEIGHTS = {
+    "beta-vae": 4.0,
+    "factor-vae": 10.0,
+    "beta-tcvae": 6.0,
+    "joint-vae": 150.0,
+    "ae": None,
+}
 CELL = dict(
     data="dsprites-full", resolution=64, every_orientation=1, every_position=1, latents=6, channels=[32], hidden=256,
     steps=300_000, draws=10_000, votes=30_000, items=10_000, protocols=["uni-bound"], evaluations=3,
 )  # fmt: skip
 
 
-def made_up(models=tuple(LEVEL), seeds=(0, 1, 2, 3), redundant=0.02, noise=0.001, **cell):
-    """Trainings that differ by 0.05, evaluations by `noise`; of FactorVAE so much is redundant."""
+def made_up(
+    models=tuple(LEVEL), seeds=(0, 1, 2, 3), redundant=0.02, noise=0.001, **cell
+):
+    """Trainings that differ by 0.05, evaluations by `noise`; of FactorVAE so much is
+    redundant.
+    """
     rng = np.random.default_rng(7)
     rows = []
     for model, seed in itertools.product(models, seeds):
-        row = RUN | CELL | {"model": model, "weight": WEIGHTS[model], "seed": seed} | cell
+        row = (
+            RUN | CELL | {"model": model, "weight": WEIGHTS[model], "seed": seed} | cell
+        )
         row |= {"run_id": f"{model} {seed}", "diverged": 0.0}
         level = LEVEL[model] + 0.05 * rng.standard_normal()
         of = {}
@@ -35,12 +53,25 @@ def made_up(models=tuple(LEVEL), seeds=(0, 1, 2, 3), redundant=0.02, noise=0.001
         of["unibound"] = level - (redundant * 10 if model == "factor-vae" else 0.01)
         for name, value in of.items():
             each = value + noise * rng.standard_normal(3)
-            row |= {f"evaluation {number}/{name}": score for number, score in enumerate(each)}
+            row |= {
+                f"evaluation {number}/{name}": score
+                for number, score in enumerate(each)
+            }
             row[name] = each.mean()
         for prefix, term in itertools.product(WHERE, TERMS):
-            low = level / 2 if term != "redundant" else redundant if model == "factor-vae" else 0.005 + 0.001 * seed
+            low = (
+                level / 2
+                if term != "redundant"
+                else redundant
+                if model == "factor-vae"
+                else 0.005 + 0.001 * seed
+            )
             row |= {f"{prefix}{term}_low": low, f"{prefix}{term}_high": low + 0.1}
-        of_posterior = {} if model == "ae" else {"total_correlation_nats": 0.3, "latent_information_nats": 7.0}
+        of_posterior = (
+            {}
+            if model == "ae"
+            else {"total_correlation_nats": 0.3, "latent_information_nats": 7.0}
+        )
         rows.append(row | {"informativeness": 0.7} | of_posterior)
     return pd.DataFrame(rows)
 
@@ -57,17 +88,28 @@ def test_scores_are_means_over_trainings_and_of_the_better_half():
     row = figures.loc["beta-vae", "mig", "all"]
     assert row["mean"] == pytest.approx(trainings.mean())
     assert row["mean_error"] == pytest.approx(trainings.std(ddof=1) / 2)
-    assert figures.loc["beta-vae", "mig", "better half"]["mean"] == pytest.approx(np.sort(trainings)[2:].mean())
+    assert figures.loc["beta-vae", "mig", "better half"]["mean"] == pytest.approx(
+        np.sort(trainings)[2:].mean()
+    )
 
 
 def test_claims_are_decided_by_the_figures(verdicts):
     claims = verdicts(analyse(made_up()).values())
-    for words in ("at most MIG", "below the other", "more redundantly", "more uniqueness", "beta-tcvae vary"):
+    for words in (
+        "at most MIG",
+        "below the other",
+        "more redundantly",
+        "more uniqueness",
+        "beta-tcvae vary",
+    ):
         assert claims.of(words) == {"confirmed"}, words
     claims = verdicts(analyse(made_up(redundant=0.0, noise=0.2)).values())
     assert claims.of("more redundantly") == {"contradicted"}
     assert "confirmed" not in claims.of("beta-tcvae vary")
-    assert set(verdicts(analyse(made_up(seeds=(0,))).values()).values()) == {"undecided"}  # one training each
+    # one training each
+    assert set(verdicts(analyse(made_up(seeds=(0,))).values()).values()) == {
+        "undecided"
+    }
 
 
 def test_what_diverged_is_said_and_not_averaged_away():
@@ -86,7 +128,9 @@ def test_published_scores_say_what_differs():
     figures = analyse(made_up(resolution=32, data="dsprites-grid"))["elsewhere"].figures
     row = figures.query("model == 'factor-vae' and weight == 40").iloc[0]
     assert row["differs"] == "data (dsprites-grid); resolution (32); weight (10)"
-    same = analyse(made_up())["elsewhere"].figures.query("model == 'factor-vae' and weight == 10")
+    same = analyse(made_up())["elsewhere"].figures.query(
+        "model == 'factor-vae' and weight == 10"
+    )
     forests = same["score"].str.startswith("dci")
     assert (same.loc[~forests, "differs"] == "").all()
     assert same["value"].max() == 0.83
@@ -96,14 +140,19 @@ def test_published_scores_say_what_differs():
 
 def test_every_table_is_saved_with_its_figure(tmp_path):
     results = analyse(made_up(seeds=(0, 1)), "--model", "factor-vae")
-    assert {name for name, result in results.items() if result.draw} == {*results} - {"scores", "elsewhere"}
+    assert {name for name, result in results.items() if result.draw} == {*results} - {
+        "scores",
+        "elsewhere",
+    }
     assert drawn(save(results["bounds"], tmp_path / "bounds"))
     for result in results.values():
         assert "made up; 6 latents" in result.caption
 
 
 def test_bounds_that_cross_say_so_in_the_table():
-    """Estimates of the plain autoencoder contradict one another: lower .5 above upper .3 by 0.2 in every training."""
+    """Estimates of the plain autoencoder contradict one another: lower .5 above upper
+    .3 by 0.2 in every training.
+    """
     runs = made_up()
     crossed = (runs["model"] == "ae").to_numpy()
     runs.loc[crossed, "unique_low"] = runs.loc[crossed, "unique_high"] + 0.2

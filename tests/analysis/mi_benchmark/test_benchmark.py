@@ -1,4 +1,6 @@
-"""Common parts of the analyses of the benchmark: verdicts by intervals, ratios, differences from published settings."""
+"""Common parts of the analyses of the benchmark: verdicts by intervals, ratios,
+differences from published settings.
+"""
 
 import math
 from dataclasses import replace
@@ -45,8 +47,9 @@ def test_verdict_by_the_interval_over_runs(values, verdict):
 
 
 def test_a_figure_at_its_limit_is_decided_in_5_percent_of_the_cases():
-    """Normal figures whose mean is the limit: 4,000 claims are decided 5 % of the time. By the binomial distribution
-    200 ± 14, so outside 130 to 270 with a probability below 1e-6.
+    """Normal figures whose mean is the limit: 4,000 claims are decided 5 % of the time.
+    By the binomial distribution 200 ± 14, so outside 130 to 270 with a probability
+    below 1e-6.
     """
     draws = np.random.default_rng(1).normal(0.2, 0.05, (4000, 3))
     decided = sum(verdict_below(values, 0.2) != "undecided" for values in draws)
@@ -59,27 +62,42 @@ def rows_of(first, second):
     for name, table in (("a", first), ("b", second)):
         for seed, values in enumerate(table):
             for bits, value in zip((2.0, 4.0, 6.0), values):
-                rows.append(dict(seed=seed, bound="dv", true_bits=bits, critic=name, mse_bits2=value))
+                rows.append(
+                    dict(
+                        seed=seed,
+                        bound="dv",
+                        true_bits=bits,
+                        critic=name,
+                        mse_bits2=value,
+                    )
+                )
     return pd.DataFrame(rows)
 
 
 @pytest.mark.parametrize(
     "first, second, ratios",
     [
-        ([[1, 1, 1], [1, 1, 1]], [[10, 100, 1], [0.1, 0.1, 1e9]], [-1.0, 1.0]),  # medians within a seed
+        # medians within a seed
+        ([[1, 1, 1], [1, 1, 1]], [[10, 100, 1], [0.1, 0.1, 1e9]], [-1.0, 1.0]),
         ([[1, 1, NAN]], [[NAN, NAN, NAN]], [-INF]),
         ([[NAN] * 3] * 2, [[NAN] * 3] * 2, []),
     ],
 )
-def test_ratios_are_medians_within_a_seed_and_undefined_where_both_diverged(first, second, ratios):
+def test_ratios_are_medians_within_a_seed_and_undefined_where_both_diverged(
+    first, second, ratios
+):
     rows = rows_of(first, second)
-    assert log_ratios(rows, "critic", "a", "b", "mse_bits2").tolist() == pytest.approx(ratios)
+    assert log_ratios(rows, "critic", "a", "b", "mse_bits2").tolist() == pytest.approx(
+        ratios
+    )
     claim = ratio_claim("a is better.", rows, "critic", "a", "b", "mse_bits2")
     assert claim.verdict == "undecided"
 
 
 def verdict_of(rows):
-    return every_claim("All are small.", rows, ["bound", "true_bits"], "mse_bits2", 0.25).verdict
+    return every_claim(
+        "All are small.", rows, ["bound", "true_bits"], "mse_bits2", 0.25
+    ).verdict
 
 
 def test_every_cell_must_hold():
@@ -87,11 +105,16 @@ def test_every_cell_must_hold():
     few = rows["true_bits"] < 5
     assert verdict_of(rows) == "undecided" == verdict_of(rows.iloc[:0])
     assert verdict_of(rows[few]) == "confirmed"
-    assert verdict_of(rows.assign(mse_bits2=rows["mse_bits2"].where(few, INF))) == "contradicted"
+    assert (
+        verdict_of(rows.assign(mse_bits2=rows["mse_bits2"].where(few, INF)))
+        == "contradicted"
+    )
 
 
 def test_relative_error_distinguishes_divergence_from_an_unknown_truth():
-    rows = pd.DataFrame({"second_half_mean_bits": [1.0, NAN, 1.0], "true_bits": [2.0, 2.0, NAN]})
+    rows = pd.DataFrame(
+        {"second_half_mean_bits": [1.0, NAN, 1.0], "true_bits": [2.0, 2.0, NAN]}
+    )
     error = relative_error(rows)
     assert error.tolist()[:2] == [0.5, INF]
     assert math.isnan(error[2])
@@ -99,7 +122,11 @@ def test_relative_error_distinguishes_divergence_from_an_unknown_truth():
 
 @pytest.mark.parametrize(
     "steps, published, told",
-    [([800, 800], 4000, [800, 4000]), ([4000, 800], 4000, [800, 4000]), ([800, 800], 800, [])],
+    [
+        ([800, 800], 4000, [800, 4000]),
+        ([4000, 800], 4000, [800, 4000]),
+        ([800, 800], 800, []),
+    ],
 )
 def test_what_differs_from_the_published_setting(steps, published, told):
     """One value that is not published is enough."""
@@ -124,12 +151,17 @@ def test_a_schedule_may_be_the_beginning_of_the_published_one(schedule, comparab
 def runs_of(start, **fields):
     """Two runs, of two seeds."""
     fields = {"domain": "images", "pool": "mnist"} | fields
-    return pd.DataFrame([fields | {"seed": seed, "start": pd.Timestamp(start)} for seed in (0, 1)])
+    return pd.DataFrame(
+        [fields | {"seed": seed, "start": pd.Timestamp(start)} for seed in (0, 1)]
+    )
 
 
 @pytest.mark.parametrize("field", ["rows", "decoder"])
 def test_older_runs_of_another_setting_are_no_replicates(field):
-    runs = pd.concat([runs_of("2025-01-01", **{field: 1}), runs_of("2026-01-01", **{field: 2})], ignore_index=True)
+    runs = pd.concat(
+        [runs_of("2025-01-01", **{field: 1}), runs_of("2026-01-01", **{field: 2})],
+        ignore_index=True,
+    )
     latest, note = latest_setting(runs)
     assert list(latest[field]) == [2, 2]
     assert numbers(*note) == [2]
@@ -137,7 +169,9 @@ def test_older_runs_of_another_setting_are_no_replicates(field):
 
 
 def test_kinds_of_cells_do_not_drop_each_other():
-    """Each kind of cell has fields that the others lack; only the network was changed and run again."""
+    """Each kind of cell has fields that the others lack; only the network was changed
+    and run again.
+    """
     runs = pd.concat([
         runs_of("2026-01-01", encoder="identity", statistics="none"),
         runs_of("2026-01-02", encoder="maf", statistics="batch", encoder_size="small"),
@@ -146,17 +180,30 @@ def test_kinds_of_cells_do_not_drop_each_other():
         runs_of("2026-01-05", domain="text", pool="imdb-bert"),
     ], ignore_index=True)  # fmt: skip
     latest, _ = latest_setting(runs)
-    assert latest["encoder"].fillna("").value_counts().to_dict() == {"identity": 2, "maf": 2, "resnet": 2, "": 2}
+    assert latest["encoder"].fillna("").value_counts().to_dict() == {
+        "identity": 2,
+        "maf": 2,
+        "resnet": 2,
+        "": 2,
+    }
     assert set(latest["network_depth"].dropna()) == {50}
     assert latest_setting(runs.iloc[:0])[0].empty
 
 
 def test_pairs_are_of_seeds_that_were_run_at_both():
-    rows = pd.DataFrame({"seed": [0, 1, 2, 0, 1], "bound": [*"aaabb"], "mse_bits2": [1.0, 2.0, 3.0, 4.0, 6.0]})
+    rows = pd.DataFrame(
+        {
+            "seed": [0, 1, 2, 0, 1],
+            "bound": [*"aaabb"],
+            "mse_bits2": [1.0, 2.0, 3.0, 4.0, 6.0],
+        }
+    )
     difference = paired_difference(rows, "bound", "a", "b", "mse_bits2")
     assert difference.value == -3.5
     assert difference.n == 2
-    diverged = paired_difference(rows.assign(mse_bits2=[1.0, NAN, 3.0, 4.0, 6.0]), "bound", "a", "b", "mse_bits2")
+    diverged = paired_difference(
+        rows.assign(mse_bits2=[1.0, NAN, 3.0, 4.0, 6.0]), "bound", "a", "b", "mse_bits2"
+    )
     assert math.isnan(diverged.value)
     assert paired_difference(rows.iloc[[2, 3]], "bound", "a", "b", "mse_bits2") is None
     claim = paired_claim("a is better.", rows.iloc[[2, 3]], "bound", "a", "b")
@@ -165,12 +212,21 @@ def test_pairs_are_of_seeds_that_were_run_at_both():
 
 
 def test_published_figures_have_their_own_columns():
-    ours = pd.DataFrame({"domain": ["images", "text"], "depth": [2, 99], "mse_bits2": [0.2, 0.3]})
+    ours = pd.DataFrame(
+        {"domain": ["images", "text"], "depth": [2, 99], "mse_bits2": [0.2, 0.3]}
+    )
     of = Evidence(ours, ours, ours)
     table = of.add_published(ours, "table2", ["domain", "depth"])
     theirs = published("table2").set_index(["domain", "depth"]).loc[("images", 2)]
     assert table["published_mse_bits2"].iloc[0] == theirs["mse_bits2"]
     assert math.isnan(table["published_mse_bits2"][1])
-    assert table["published_bias_bits"].iloc[0] == -theirs["bias_bits"]  # the paper's is truth - mean
-    other = replace(of, comparison=["Note: not comparable with the paper: steps 8 (paper: 4,000)."])
-    assert other.add_published(ours, "table2", ["domain", "depth"])["published_mse_bits2"].isna().all()
+    # the paper's is truth - mean
+    assert table["published_bias_bits"].iloc[0] == -theirs["bias_bits"]
+    other = replace(
+        of, comparison=["Note: not comparable with the paper: steps 8 (paper: 4,000)."]
+    )
+    assert (
+        other.add_published(ours, "table2", ["domain", "depth"])["published_mse_bits2"]
+        .isna()
+        .all()
+    )

@@ -25,35 +25,60 @@ def cells(*domains, bounds=("dv", "smile-5")):
 
 
 def as_in_the_paper(cell, bits):
-    """The joint critic is right, the bilinear one biased and steady, the separable one unsteady for Gaussian pairs."""
+    """The joint critic is right, the bilinear one biased and steady, the separable one
+    unsteady for Gaussian pairs.
+    """
     gaussian = cell["domain"] == "gaussian"
     part = {"joint": 0.97, "separable": 0.95, "bilinear": 0.5, "inner": 0.1}
-    variance = {"joint": 0.2, "separable": 2.0 if gaussian else 0.1, "bilinear": 0.02, "inner": 0.2}
+    variance = {
+        "joint": 0.2,
+        "separable": 2.0 if gaussian else 0.1,
+        "bilinear": 0.02,
+        "inner": 0.2,
+    }
     unsteady = 10 if cell["bound"] == "dv" and gaussian else 1
     return part[cell["critic"]] * bits, variance[cell["critic"]] * unsteady
 
 
 def the_other_way(cell, bits):
     gaussian = cell["domain"] == "gaussian"
-    part = {"joint": 0.5 if gaussian else 0.8, "separable": 0.6, "bilinear": 0.95, "inner": 0.1}
-    variance = {"joint": 0.2, "separable": 0.1, "bilinear": 0.4 if gaussian else 0.02, "inner": 0.2}
+    part = {
+        "joint": 0.5 if gaussian else 0.8,
+        "separable": 0.6,
+        "bilinear": 0.95,
+        "inner": 0.1,
+    }
+    variance = {
+        "joint": 0.2,
+        "separable": 0.1,
+        "bilinear": 0.4 if gaussian else 0.02,
+        "inner": 0.2,
+    }
     worse = cell["bound"] == "dv" and not gaussian
     mean = part[cell["critic"]] * bits
     return mean * (0.8 if worse else 1), variance[cell["critic"]] * (3 if worse else 1)
 
 
-@pytest.mark.parametrize("estimates, expected", [(as_in_the_paper, "confirmed"), (the_other_way, "contradicted")])
+@pytest.mark.parametrize(
+    "estimates, expected",
+    [(as_in_the_paper, "confirmed"), (the_other_way, "contradicted")],
+)
 def test_every_sentence_of_section_5_1(judge, estimates, expected):
     _, verdicts = judge(ANALYSIS, cells("gaussian", "images", "text"), estimates)
-    assert len(verdicts) == 2 * 4 + 2 * 6  # for each of two Gaussian settings, and for images and text
+    # for each of two Gaussian settings, and for images and text
+    assert len(verdicts) == 2 * 4 + 2 * 6
     assert set(verdicts.values()) == {expected}
 
 
 def test_figures_have_the_oracle_and_both_truths(judge):
-    (overview, *_, text, _), _ = judge(ANALYSIS, cells("gaussian", "text"), as_in_the_paper)
+    (overview, *_, text, _), _ = judge(
+        ANALYSIS, cells("gaussian", "text"), as_in_the_paper
+    )
     oracle = overview.text["critic"] == "oracle"
     assert set(overview.text.loc[oracle, "dv"]) == {"0.080 ± 0.003"}
-    row = text.figures.set_index(["critic", "bound", "true_bits"]).loc["bilinear", "dv", 6]
+    row = text.figures.set_index(["critic", "bound", "true_bits"]).loc[
+        "bilinear", "dv", 6
+    ]
     assert row["bias_bits"] == pytest.approx(-3.0, abs=0.05)
     assert row["runs"] == 3
     assert row["decodable_bits_error"] == 0.01

@@ -1,4 +1,6 @@
-"""The table of the main job on made-up runs: figures, published columns, and notes on few or diverged runs."""
+"""The table of the main job on made-up runs: figures, published columns, and notes on
+few or diverged runs.
+"""
 
 import argparse
 import math
@@ -18,7 +20,9 @@ ALL = ["gaussian", "images", "text"]
 
 @pytest.fixture
 def linear(made_up):
-    """A function: slope and cells -> runs whose MSE is linear in depth, with noise by seed, and whose bias is -0.1."""
+    """A function: slope and cells -> runs whose MSE is linear in depth, with noise by
+    seed, and whose bias is -0.1.
+    """
 
     def build(slope=-0.01, domain=ALL, depth=(1, 2, 3), seed=(0, 1), steps=4000):
         cells = crossed(
@@ -26,7 +30,10 @@ def linear(made_up):
         )  # fmt: skip
         return made_up(
             cells,
-            lambda cell, bits: (bits - 0.1, 1 + slope * cell["depth"] + 0.001 * cell["seed"] * cell["depth"] ** 2),
+            lambda cell, bits: (
+                bits - 0.1,
+                1 + slope * cell["depth"] + 0.001 * cell["seed"] * cell["depth"] ** 2,
+            ),
             wobbles=0,
         )
 
@@ -37,14 +44,17 @@ def test_figures_errors_and_published_columns(linear):
     table = analyse(linear(), ARGUMENTS)[0].figures.set_index(["domain", "depth"])
     row = table.loc["images", 2]
     assert row["mse_bits2"] == pytest.approx(1 + 0.01 - np.mean([0.02, 0.016]))
-    assert row["mse_bits2_error"] == pytest.approx(0.002)  # half the difference of two runs
+    # half the difference of two runs
+    assert row["mse_bits2_error"] == pytest.approx(0.002)
     assert row["published_mse_bits2"] == 0.189
     assert row["oracle_critic_mse_bits2"] == 0.08
     assert row["runs"] == 2
 
 
 def test_the_bias_of_the_paper_is_shown_with_its_sign_reversed(linear):
-    """Table 2 prints truth - mean: .297 for images at depth 2, where its estimates are too low."""
+    """Table 2 prints truth - mean: .297 for images at depth 2, where its estimates are
+    too low.
+    """
     text = analyse(linear(), ARGUMENTS)[0].text
     row = text[text["domain"] == "images"].set_index("depth").loc[2]
     assert "-0.297" in row.tolist()
@@ -68,7 +78,9 @@ def test_a_claim_is_decided_by_its_interval(linear, slope, verdict):
 def test_diverged_runs_are_shown_and_counted(linear, tmp_path):
     runs = linear()
     broken = (runs["domain"] == "text") & (runs["depth"] == 3) & (runs["seed"] == 1)
-    runs.loc[broken, [name for name in runs if "bits2" in name or "bias" in name]] = math.nan
+    runs.loc[broken, [name for name in runs if "bits2" in name or "bias" in name]] = (
+        math.nan
+    )
     runs.loc[broken, ["nonfinite_steps", "nonfinite_steps at 2 bits"]] = 7
     by_depth, by_estimator = analyse(runs, ARGUMENTS)
     shown = by_depth.text.set_index(["domain", "depth"])["MSE (bits²)"]

@@ -8,7 +8,8 @@ from tests.analysis.mi_benchmark.grids import crossed
 from tests.analysis.pictures import drawn
 
 BITS = [[2.0, 6.0]]
-LEFT = {"imdb-bert": 0.95, "imdb-roberta": 0.94, "small-bert": 0.6}  # of the nominal MI, after embedding
+# of the nominal MI, after embedding
+LEFT = {"imdb-bert": 0.95, "imdb-roberta": 0.94, "small-bert": 0.6}
 PUBLISHED = "imdb-bert", "imdb-roberta"
 
 
@@ -18,7 +19,9 @@ def trained(*pools):
 
 
 def cells(*pools):
-    return trained(*pools) + crossed(domain="text", pool=[*pools], kind="decoding", schedule_bits=BITS)
+    return trained(*pools) + crossed(
+        domain="text", pool=[*pools], kind="decoding", schedule_bits=BITS
+    )
 
 
 def left(cell):
@@ -35,15 +38,21 @@ def test_holds_where_both_networks_keep_the_labels(judge):
     assert set(verdicts.values()) == {"confirmed"}
 
 
-def test_a_network_that_loses_the_labels_is_right_against_the_decodable_truth_only(judge):
-    _, verdicts = judge(ANALYSIS, cells("imdb-bert", "small-bert"), what_is_left, decodes=left)
+def test_a_network_that_loses_the_labels_is_right_against_the_decodable_truth_only(
+    judge,
+):
+    _, verdicts = judge(
+        ANALYSIS, cells("imdb-bert", "small-bert"), what_is_left, decodes=left
+    )
     assert verdicts.of("small-bert", "decodable") == {"confirmed"}
     assert verdicts.of("small-bert", "nominal") == {"contradicted"}
 
 
 def test_figures(judge, tmp_path):
     (result, unseen), _ = judge(ANALYSIS, cells(*PUBLISHED), what_is_left)
-    row = result.figures.set_index(["pool", "critic", "bound", "true_bits"]).loc["imdb-roberta", "joint", "dv", 6]
+    row = result.figures.set_index(["pool", "critic", "bound", "true_bits"]).loc[
+        "imdb-roberta", "joint", "dv", 6
+    ]
     assert row["second_half_mean_bits"] == pytest.approx(5.64, rel=0.01)
     assert row["decodable_bits"] == pytest.approx(5.4)
     assert drawn(save(result, tmp_path / "a"))

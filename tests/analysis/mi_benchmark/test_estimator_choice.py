@@ -1,4 +1,6 @@
-"""Table 3 on made-up runs: our choice, the oracle's and the paper's, both truths, and claims in both directions."""
+"""Table 3 on made-up runs: our choice, the oracle's and the paper's, both truths, and
+claims in both directions.
+"""
 
 import pytest
 
@@ -18,31 +20,53 @@ def cells(domains=ALL, bounds=BOUNDS):
     for domain in domains:
         if domain != "gaussian":
             decoded.append(domain)
-    return crossed(domain=domains, bound=bounds, seed=[0, 1, 2], schedule_bits=bits) + crossed(
-        domain=decoded, kind="decoding", schedule_bits=bits
-    )
+    return crossed(
+        domain=domains, bound=bounds, seed=[0, 1, 2], schedule_bits=bits
+    ) + crossed(domain=decoded, kind="decoding", schedule_bits=bits)
 
 
 def best(**of):
     """Estimates of which that of `of` is the best in a domain."""
-    return lambda cell, bits: (bits * (0.99 if of[cell["domain"]] == cell["bound"] else 0.8), 0.05)
+    return lambda cell, bits: (
+        bits * (0.99 if of[cell["domain"]] == cell["bound"] else 0.8),
+        0.05,
+    )
 
 
 def test_the_table_has_our_choice_the_oracle_and_the_paper(made_up):
-    runs = made_up(crossed(domain=ALL, bound=BOUNDS, seed=[0, 1], schedule_bits=[[2.0, 4.0, 6.0, 8.0, 10.0]]))
+    runs = made_up(
+        crossed(
+            domain=ALL,
+            bound=BOUNDS,
+            seed=[0, 1],
+            schedule_bits=[[2.0, 4.0, 6.0, 8.0, 10.0]],
+        )
+    )
     table, *_ = analysed(ANALYSIS, runs)
-    assert list(table.text.columns[4:]) == ["nwj", "dv", "mine", "smile-1", "smile-inf"]  # as in the paper
-    of_paper = table.text[table.text[""] == "paper"].set_index(["domain", "true MI (bits)"])
-    theirs = published("table3").set_index(["domain", "true_bits", "bound"])["mse_bits2"]
-    assert float(of_paper.loc[("images", 2.0), "nwj"]) == theirs["images", 2, "nwj"] == 0.288
-    row = table.figures.set_index(["domain", "true_bits", "bound"]).loc["images", 10.0, "dv"]
+    # as in the paper
+    assert list(table.text.columns[4:]) == ["nwj", "dv", "mine", "smile-1", "smile-inf"]
+    of_paper = table.text[table.text[""] == "paper"].set_index(
+        ["domain", "true MI (bits)"]
+    )
+    theirs = published("table3").set_index(["domain", "true_bits", "bound"])[
+        "mse_bits2"
+    ]
+    assert (
+        float(of_paper.loc[("images", 2.0), "nwj"])
+        == theirs["images", 2, "nwj"]
+        == 0.288
+    )
+    row = table.figures.set_index(["domain", "true_bits", "bound"]).loc[
+        "images", 10.0, "dv"
+    ]
     assert row["mse_bits2"] == pytest.approx(0.1 + 0.2**2, rel=0.1)
     assert row["runs"] == 2
 
 
 DIFFERENT = best(gaussian="smile-inf", images="nwj", text="smile-1")
 THE_SAME = best(gaussian="dv", images="dv", text="dv")
-OTHERS = cells(["gaussian"], ["dv", "mine"]) + cells(["images"], ["nwj", "mine"])  # the best was not run in the other
+# the best was not run in the other
+OTHERS = cells(["gaussian"], ["dv", "mine"]) + cells(["images"], ["nwj", "mine"])
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""Figure 4 on made-up runs: which runs are in which panel, and the thresholds in both directions."""
+"""Figure 4 on made-up runs: which runs are in which panel, and the thresholds in both
+directions.
+"""
 
 import math
 
@@ -6,7 +8,11 @@ import pandas as pd
 import pytest
 
 from analysis.common.tables import save
-from analysis.mi_benchmark.information_sources import ANALYSIS, AS_PUBLISHED, reliable_up_to
+from analysis.mi_benchmark.information_sources import (
+    ANALYSIS,
+    AS_PUBLISHED,
+    reliable_up_to,
+)
 from tests.analysis.mi_benchmark.grids import crossed
 from tests.analysis.pictures import drawn
 
@@ -28,12 +34,16 @@ def cells(*domains, bounds=("dv", "smile-inf")):
             in_nats = [number / math.log(2)] if domain == "gaussian" else []
             schedules = [[bits] for bits in truths_of(number) + in_nats]
             common = dict(domain=domain, sources=number, size=60, steps=20_000)
-            combinations += crossed(**common, bound=[*bounds], seed=[0, 1, 2], schedule_bits=schedules)
+            combinations += crossed(
+                **common, bound=[*bounds], seed=[0, 1, 2], schedule_bits=schedules
+            )
     return combinations
 
 
 def decoding(*domains):
-    """What decodes the labels of the same data, at every true MI of a number of sources."""
+    """What decodes the labels of the same data, at every true MI of a number of
+    sources.
+    """
     combinations = []
     for domain in domains:
         for number in NUMBERS:
@@ -44,8 +54,13 @@ def decoding(*domains):
 
 
 def up_to(**limits):
-    """Estimates that are right up to a domain's number of sources and half of the truth beyond it."""
-    return lambda cell, bits: ((0.97 if cell["sources"] <= limits[cell["domain"]] else 0.5) * bits, 0.1)
+    """Estimates that are right up to a domain's number of sources and half of the truth
+    beyond it.
+    """
+    return lambda cell, bits: (
+        (0.97 if cell["sources"] <= limits[cell["domain"]] else 0.5) * bits,
+        0.1,
+    )
 
 
 AS_THE_PAPER_SAYS = up_to(gaussian=4, images=36, text=64)
@@ -55,11 +70,17 @@ EVERY = cells(*ALL) + decoding("images", "text")
 def test_panels_have_the_same_claims_for_every_domain_but_the_published_one(judge):
     (result, *_), _ = judge(ANALYSIS, cells(*ALL))
     for panel, rows in result.figures.groupby("panel"):
-        truths = rows.groupby("domain").apply(lambda part: tuple(zip(part["sources"], part["true_bits"].round(6))))
+        truths = rows.groupby("domain").apply(
+            lambda part: tuple(zip(part["sources"], part["true_bits"].round(6)))
+        )
         assert (truths.nunique() == 1) == (panel != AS_PUBLISHED)
     published = result.figures.query("panel == @AS_PUBLISHED and sources == 16")
     truth = published.groupby("domain")["true_bits"].first()
-    assert truth.to_dict() == {"gaussian": pytest.approx(23.0831, abs=1e-4), "images": 1.0, "text": 16.0}
+    assert truth.to_dict() == {
+        "gaussian": pytest.approx(23.0831, abs=1e-4),
+        "images": 1.0,
+        "text": 16.0,
+    }
 
 
 def test_published_thresholds_hold_for_figures_that_agree(judge):
@@ -68,18 +89,30 @@ def test_published_thresholds_hold_for_figures_that_agree(judge):
         assert verdicts.of(BECOME, f" 4 sources: gaussian, {panel}") == {"confirmed"}
         # from 72 and 128 sources on: text cannot be judged by 100
         for truth in ("nominal", "decodable"):
-            assert verdicts.of(BECOME, f" 36 sources: images, {panel}", truth) == {"confirmed"}
-            assert verdicts.of(BECOME, f" 64 sources: text, {panel}", truth) == {"undecided"}
+            assert verdicts.of(BECOME, f" 36 sources: images, {panel}", truth) == {
+                "confirmed"
+            }
+            assert verdicts.of(BECOME, f" 64 sources: text, {panel}", truth) == {
+                "undecided"
+            }
     assert verdicts.of("allow more sources") == {"confirmed"}
 
 
 def test_thresholds_that_are_elsewhere_do_not_hold(judge):
-    _, verdicts = judge(ANALYSIS, EVERY, up_to(gaussian=100, images=1, text=1), decodes=0.99)
+    _, verdicts = judge(
+        ANALYSIS, EVERY, up_to(gaussian=100, images=1, text=1), decodes=0.99
+    )
     assert verdicts.of(BECOME) == {"contradicted"} == verdicts.of("allow more sources")
 
 
 def test_the_number_of_sources_allowed_is_where_the_error_crosses_the_limit():
-    rows = [[0.1, 0.15, 0.35], [0.1, 0.2, math.inf], [0.1, 0.1, 0.2], [0.3, 0.1, 0.1], [math.nan] * 3]
+    rows = [
+        [0.1, 0.15, 0.35],
+        [0.1, 0.2, math.inf],
+        [0.1, 0.1, 0.2],
+        [0.3, 0.1, 0.1],
+        [math.nan] * 3,
+    ]
     errors = pd.DataFrame(rows, columns=[1, 4, 16])
     expected = pytest.approx([3.0, 2.0, 4.0, 0.0, math.nan], nan_ok=True)
     assert errors.apply(reliable_up_to, axis=1).tolist() == expected
@@ -99,12 +132,21 @@ def test_diverged_estimates_are_unreliable(judge, tmp_path):
 
 
 def test_estimates_of_what_can_be_decoded_are_reliable_against_that_truth_only(judge):
-    """Beyond 4 sources half of the nominal MI can be decoded, and that half is estimated."""
+    """Beyond 4 sources half of the nominal MI can be decoded, and that half is
+    estimated.
+    """
     trained_cells = cells("images") + decoding("images")
     (result, *_), _ = judge(
-        ANALYSIS, trained_cells, up_to(images=4), decodes=lambda cell: 0.97 if cell["sources"] <= 4 else 0.5
+        ANALYSIS,
+        trained_cells,
+        up_to(images=4),
+        decodes=lambda cell: 0.97 if cell["sources"] <= 4 else 0.5,
     )
-    decodable = next(one for one in result.claims if IN_ALL in one.statement and "decodable" in one.statement)
+    decodable = next(
+        one
+        for one in result.claims
+        if IN_ALL in one.statement and "decodable" in one.statement
+    )
     assert decodable.verdict == "contradicted"
     assert "100 reliable" in decodable.evidence
     row = result.figures.set_index(["sources", "panel", "bound"]).loc[16, IN_ALL, "dv"]

@@ -7,7 +7,12 @@ from analysis.mi_benchmark.nuisance import ANALYSIS
 from tests.analysis.mi_benchmark.grids import crossed
 from tests.analysis.pictures import drawn
 
-ADDED = dict(domain="images", backgrounds="cifar10", nuisance=[0.0, 0.2, 0.4, 0.7, 1.0], schedule_bits=[[2.0, 6.0]])
+ADDED = dict(
+    domain="images",
+    backgrounds="cifar10",
+    nuisance=[0.0, 0.2, 0.4, 0.7, 1.0],
+    schedule_bits=[[2.0, 6.0]],
+)
 DECODING = crossed(**ADDED, kind="decoding")
 TRAINING = crossed(**ADDED, bound=["mine", "smile-inf", "dv"], seed=[0, 1, 2])
 CELLS = TRAINING + DECODING
@@ -29,22 +34,33 @@ def test_section_5_6_does_not_hold(judge):
     """Better with nuisance, MINE the worst, and labels that cannot be decoded any more."""
 
     def rising(cell, bits):
-        lost = 0.6 if cell["nuisance"] <= 0.4 else 0.3 if cell["bound"] == "mine" else 0.1
+        lost = (
+            0.6 if cell["nuisance"] <= 0.4 else 0.3 if cell["bound"] == "mine" else 0.1
+        )
         return bits * (1 - lost), 0.01
 
-    results, verdicts = judge(ANALYSIS, CELLS, rising, decodes=lambda cell: 0.99 if cell["nuisance"] < 0.5 else 0.85)
+    results, verdicts = judge(
+        ANALYSIS,
+        CELLS,
+        rising,
+        decodes=lambda cell: 0.99 if cell["nuisance"] < 0.5 else 0.85,
+    )
     nominal = set()
     for text, verdict in verdicts.items():
         if "is larger" not in text:
             nominal.add(verdict)
     assert nominal == {"contradicted"}
-    (unchanged,) = [claim for claim in results[0].claims if "the true MI" in claim.statement]
+    (unchanged,) = [
+        claim for claim in results[0].claims if "the true MI" in claim.statement
+    ]
     assert "eta 0.7 on" in unchanged.evidence
 
 
 def test_figures_and_accuracy(judge, tmp_path):
     (result, unseen), _ = judge(ANALYSIS, CELLS, falling, decodes=0.95, accuracy=0.987)
-    row = result.figures.set_index(["nuisance", "bound", "true_bits"]).loc[0.7, "mine", 6]
+    row = result.figures.set_index(["nuisance", "bound", "true_bits"]).loc[
+        0.7, "mine", 6
+    ]
     assert row["decodable_bits"] == pytest.approx(5.7)
     assert row["accuracy"] == 0.987
     assert row["runs"] == 3

@@ -54,7 +54,12 @@ def test_accuracy_is_scored_against_both_truths(judge):
             return 0.8
         return 0.99
 
-    results, verdicts = judge(ANALYSIS, trained("dv") + DECODING, lambda cell, bits: (large(cell), 0.05), decodes=large)
+    results, verdicts = judge(
+        ANALYSIS,
+        trained("dv") + DECODING,
+        lambda cell, bits: (large(cell), 0.05),
+        decodes=large,
+    )
     assert verdicts.of("accurate", "nominal") == {"contradicted"}
     assert verdicts.of("accurate", "decodable") == {"confirmed"}
     shown = results[0].text.set_index("size")["decodable MI (bits)"]
@@ -66,14 +71,21 @@ def test_one_estimator_that_depends_on_the_size_is_enough(judge):
     results, verdicts = judge(
         ANALYSIS,
         TRAINED + DECODING,
-        lambda cell, bits: (0.8 if cell["size"] == 100 and cell["bound"] == "dv" else 0.997, 0.05),
+        lambda cell, bits: (
+            0.8 if cell["size"] == 100 and cell["bound"] == "dv" else 0.997,
+            0.05,
+        ),
         decodes=0.99,
     )
     assert set(verdicts.values()) == {"contradicted"}
     assert "for dv: 0.19" in results[0].claims[0].evidence
 
 
-SHORT = [cell for cell in TRAINED if (cell["size"], cell["bound"], cell["seed"]) != (20, "dv", 1)]
+SHORT = [
+    cell
+    for cell in TRAINED
+    if (cell["size"], cell["bound"], cell["seed"]) != (20, "dv", 1)
+]
 
 
 @pytest.mark.parametrize(

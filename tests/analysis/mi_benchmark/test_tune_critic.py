@@ -16,13 +16,21 @@ MSE = "second_half_mse_bits2 at 2 bits"
 
 @pytest.fixture
 def analyse(made_up, monkeypatch):
-    """A function: trials -> results, with the record holding the trials that were stopped early too."""
+    """A function: trials -> results, with the record holding the trials that were
+    stopped early too.
+    """
 
     def run(number=24, stopped=8, error=0.004, margin=0.1, diverged=False):
         rng = np.random.default_rng(5)
         rates = 10 ** rng.uniform(-4, -2, number)
         cells = [
-            dict(domain="images", bound=BOUNDS[i % 3], learning_rate=rates[i], depth=1 + i % 4, batch=32 + 32 * (i % 2))
+            dict(
+                domain="images",
+                bound=BOUNDS[i % 3],
+                learning_rate=rates[i],
+                depth=1 + i % 4,
+                batch=32 + 32 * (i % 2),
+            )
             for i in range(number)
         ]
         trials = made_up(cells)
@@ -35,10 +43,13 @@ def analyse(made_up, monkeypatch):
         late = trials.index >= number - stopped
         trials["progress/fraction"] = np.where(late, 0.3, 1.0)
         trials.loc[late, "outcome"] = "stopped"
-        trials.loc[late, [name for name in trials if name.endswith(" at 2 bits")]] = math.nan
+        trials.loc[late, [name for name in trials if name.endswith(" at 2 bits")]] = (
+            math.nan
+        )
         ended = trials[~late]
         monkeypatch.setattr(
-            "infoscope.tracking.runs", lambda experiment, profile, finished=True: ended if finished else trials
+            "infoscope.tracking.runs",
+            lambda experiment, profile, finished=True: ended if finished else trials,
         )
         return analysed(ANALYSIS, ended), trials
 
@@ -62,8 +73,13 @@ def test_the_best_is_scored_again_on_unseen_pairs(analyse):
     (best,), trials = analyse()
     row = best.figures.iloc[0]
     first = trials.loc[trials[MSE].idxmin()]
-    assert row["unseen_bias_bits"] == pytest.approx(abs(2 - first["held_out_large_batch_bits at 2 bits"]))
-    assert best.text["|truth - unseen| (bits)"].iloc[0] == f"{row['unseen_bias_bits']:.3f} ± 0.020"
+    assert row["unseen_bias_bits"] == pytest.approx(
+        abs(2 - first["held_out_large_batch_bits at 2 bits"])
+    )
+    assert (
+        best.text["|truth - unseen| (bits)"].iloc[0]
+        == f"{row['unseen_bias_bits']:.3f} ± 0.020"
+    )
 
 
 @pytest.mark.parametrize("error, apart", [(0.0001, True), (10.0, False)])

@@ -22,7 +22,9 @@ BALANCED = (np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]))
 
 
 def training(kind="nvae", number=0, labels=BALANCED, items="a", **values):
-    """An evaluation with these figures by classifiers; what is not named is not applicable."""
+    """An evaluation with these figures by classifiers; what is not named is not
+    applicable.
+    """
     named = {
         "I(z_y;Y|D)": math.nan, "I(z_y;D|Y)": math.nan, "I(z_d;D|Y)": math.nan, "I(z_d;Y|D)": math.nan,
         "co-information(z_dy;Y;D)": math.nan, "I(z_x;Y,D)": math.nan, "seed": math.nan, "unique": math.nan,
@@ -34,10 +36,18 @@ def training(kind="nvae", number=0, labels=BALANCED, items="a", **values):
         else undefined("not applicable: there is no such block.")
         for name, value in named.items()
     }
-    report = SimpleNamespace(items=SimpleNamespace(y=labels[0], d=labels[1]), n=len(labels[0]))
+    report = SimpleNamespace(
+        items=SimpleNamespace(y=labels[0], d=labels[1]), n=len(labels[0])
+    )
     routes = {"classifier": figures, "labels-as-numbers": {}}
     candidate = Candidate(kind, str(number), "run", "run")
-    return SimpleNamespace(candidate=candidate, items=items, report=report, routes=routes, by_classifier=figures)
+    return SimpleNamespace(
+        candidate=candidate,
+        items=items,
+        report=report,
+        routes=routes,
+        by_classifier=figures,
+    )
 
 
 @pytest.mark.parametrize(
@@ -59,7 +69,10 @@ def test_a_range_holds_where_the_interval_over_trainings_is_inside(values, verdi
 def test_what_the_labels_cannot_give_does_not_hold_whatever_was_estimated():
     """Each class is as frequent in each domain: I(Y;D) = 0."""
     trainings = [training(**{"co-information(z_dy;Y;D)": 0.5, "seed": 0.8})]
-    for quantity, low, high, most in (("co-information(z_dy;Y;D)", 0.3, 0.8, 0.0), ("seed", 0.7, 0.9, 0.522)):
+    for quantity, low, high, most in (
+        ("co-information(z_dy;Y;D)", 0.3, 0.8, 0.0),
+        ("seed", 0.7, 0.9, 0.522),
+    ):
         claim = in_range("nvae", trainings, quantity, low, high)
         assert claim.verdict == "contradicted"
         assert f"cannot exceed {most:.3f}" in claim.evidence
@@ -82,7 +95,11 @@ def test_the_order_of_the_models_is_paired_within_seeds(gap, verdict):
         level = 0.2 * seed  # between seeds far more than between models
         trainings += [training("nvae", seed, items=str(seed), unique=0.4 + level + gap + seed / 1000),
                   training("diva", seed, items=str(seed), unique=0.4 + level)]  # fmt: skip
-    (claim,) = [one for one in claims(trainings) if one.statement.startswith("NVAE scores higher")]
+    (claim,) = [
+        one
+        for one in claims(trainings)
+        if one.statement.startswith("NVAE scores higher")
+    ]
     assert claim.verdict == verdict
     assert "3 pairs" in claim.evidence
     over = over_trainings(trainings).set_index("quantity").loc["unique"]
@@ -100,7 +117,9 @@ def pair(number, draws, **more):
 
 
 def test_draws_are_quoted_where_a_model_has_them_and_the_table_begins_with_the_finding():
-    """Means of the nvae have .26, its draws .89: the draws are the channel that the decoder sees."""
+    """Means of the nvae have .26, its draws .89: the draws are the channel that the
+    decoder sees.
+    """
     trainings = []
     for number in range(3):
         for one in pair(number, 0.89, **{"I(z_y;D|Y)": 0.1}):

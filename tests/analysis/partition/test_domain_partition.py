@@ -18,8 +18,17 @@ NOBODY = argparse.Namespace()
 GAIN = "held-out domain, minus erm"
 
 
-def made_up(models=("erm", "nvae"), seeds=(0, 1, 2), data="crmnist", start="2026-01-01", better=0.1, **fields):
-    """Runs whose accuracy in the held-out domain is 0.6 + seed / 100, and `better` for all models but erm."""
+def made_up(
+    models=("erm", "nvae"),
+    seeds=(0, 1, 2),
+    data="crmnist",
+    start="2026-01-01",
+    better=0.1,
+    **fields,
+):
+    """Runs whose accuracy in the held-out domain is 0.6 + seed / 100, and `better` for
+    all models but erm.
+    """
     rows = []
     for number, model in enumerate(models):
         for seed in seeds:
@@ -33,14 +42,19 @@ def made_up(models=("erm", "nvae"), seeds=(0, 1, 2), data="crmnist", start="2026
                 "in_domain_accuracy/groups": 100.0, "out_of_domain_accuracy/items": 100.0, "diverged": 0.0,
                 "tags": {"infoscope.data": data}, "start": pd.Timestamp(start),
             } | fields  # fmt: skip
-            rows.append(row | ({"in_domain_accuracy/domain_average": 0.7} if model != "erm" else {}))
+            rows.append(
+                row
+                | ({"in_domain_accuracy/domain_average": 0.7} if model != "erm" else {})
+            )
     return pd.DataFrame(rows)
 
 
 @pytest.fixture(autouse=True)
 def table(monkeypatch):
     """Every run's table tells the name of its held-out domain."""
-    domains = pd.DataFrame({"part": ["in_domain", "out_of_domain"], "domain": ["0 blue", "75"]})
+    domains = pd.DataFrame(
+        {"part": ["in_domain", "out_of_domain"], "domain": ["0 blue", "75"]}
+    )
     monkeypatch.setattr(domain_partition, "table", lambda run_id, name: domains)
 
 
@@ -49,7 +63,8 @@ def test_differences_are_paired_within_seeds(tmp_path):
     row = result.figures.set_index("model").loc["nvae"]
     assert row["out_of_domain_accuracy/average"] == pytest.approx(0.711)
     assert row["over_baseline"] == pytest.approx(0.101)
-    assert row["over_baseline_error"] == pytest.approx(0.001 / math.sqrt(3))  # not that of two independent means
+    # not that of two independent means
+    assert row["over_baseline_error"] == pytest.approx(0.001 / math.sqrt(3))
     assert drawn(save(result, tmp_path / "table"))
     text = result.text.set_index("model")
     assert text.loc["nvae", GAIN] == "0.101 ± 0.001"
@@ -57,7 +72,10 @@ def test_differences_are_paired_within_seeds(tmp_path):
     assert text.loc["nvae", "held out"] == "75"
 
 
-@pytest.mark.parametrize("better, verdict", [(0.1, "confirmed"), (-0.1, "contradicted"), (-0.001, "undecided")])
+@pytest.mark.parametrize(
+    "better, verdict",
+    [(0.1, "confirmed"), (-0.1, "contradicted"), (-0.001, "undecided")],
+)
 def test_a_claim_holds_where_the_interval_over_seeds_decides_it(better, verdict):
     (result,) = analyse(made_up(better=better), NOBODY)
     (claim,) = result.claims
@@ -67,7 +85,12 @@ def test_a_claim_holds_where_the_interval_over_seeds_decides_it(better, verdict)
 
 
 def test_seeds_that_only_one_model_has_are_no_pairs():
-    runs = pd.concat([made_up(models=("erm",), seeds=(0, 1)), made_up(models=("nvae",), seeds=(1, 2))])
+    runs = pd.concat(
+        [
+            made_up(models=("erm",), seeds=(0, 1)),
+            made_up(models=("nvae",), seeds=(1, 2)),
+        ]
+    )
     assert gains(runs, "nvae") == pytest.approx([0.101])
     assert np.isnan(gains(runs, "erm")).all()
     assert np.isnan(gains(made_up(models=("nvae",)), "nvae")).all()
@@ -75,6 +98,7 @@ def test_seeds_that_only_one_model_has_are_no_pairs():
 
 def test_published_figures_are_beside_ours_with_what_differs():
     (result,) = analyse(made_up(data="rotated-mnist"), NOBODY)
-    assert result.text.set_index("model").loc["erm", "published"] == "0.964 ± 0.000"  # of DomainBed at 75 degrees
+    # of DomainBed at 75 degrees
+    assert result.text.set_index("model").loc["erm", "published"] == "0.964 ± 0.000"
     differs = re.search(r"not comparable.*", result.caption)[0]
     assert numbers(differs)[:4] == [16, 28, 6000, 0]

@@ -1,4 +1,6 @@
-"""The evaluation of logged models, in a scratch MLflow store: what it finds, what it keeps, and what goes wrong."""
+"""The evaluation of logged models, in a scratch MLflow store: what it finds, what it
+keeps, and what goes wrong.
+"""
 
 import json
 
@@ -24,7 +26,18 @@ from tests.analysis import logged
 SHAPE = (6,)
 CLASSES = 3
 DOMAINS = 2
-QUICK = ["--resamples", "10", "--permutations", "0", "--draws", "50", "--folds", "3", "--family", "knn"]
+QUICK = [
+    "--resamples",
+    "10",
+    "--permutations",
+    "0",
+    "--draws",
+    "50",
+    "--folds",
+    "3",
+    "--family",
+    "knn",
+]
 
 
 def items(n=80, seed=0, domains=DOMAINS):
@@ -33,7 +46,9 @@ def items(n=80, seed=0, domains=DOMAINS):
     y = generator.integers(0, CLASSES, n // domains)[groups]
     d = np.tile(np.arange(domains), n // domains)
     y[: CLASSES * domains] = np.repeat(np.arange(CLASSES), domains)
-    x = np.hstack([np.eye(CLASSES)[y], np.eye(2)[d], np.zeros((n, 1))]) + generator.normal(0, 0.3, (n, 6))
+    x = np.hstack(
+        [np.eye(CLASSES)[y], np.eye(2)[d], np.zeros((n, 1))]
+    ) + generator.normal(0, 0.3, (n, 6))
     split = (np.arange(n) >= 0.9 * n).astype(np.uint8)
     return {"x": x.astype(np.float32), "y": y, "d": d, "groups": groups, "split": split,
             "split_names": np.array(["in-domain", "out-of-domain"]), "name": np.array("made up")}  # fmt: skip
@@ -49,7 +64,9 @@ def log(store, folder, name, seed, stored=None, **more):
     example = {"x": items(seed=seed)["x"][:2]}
     if stored is None:
         stored = items(seed=seed)
-    logged.log(store, folder, cell, stored, "domain-model", model(name, seed), example, **more)
+    logged.log(
+        store, folder, cell, stored, "domain-model", model(name, seed), example, **more
+    )
 
 
 @pytest.fixture(scope="module")
@@ -88,21 +105,30 @@ def folder(store, origin):
 
 
 def test_models_are_found_and_evaluated(folder):
-    outputs = ["it_comparison_table.tex", "it_summary_report.txt", "it_differences_over_items.csv"]
+    outputs = [
+        "it_comparison_table.tex",
+        "it_summary_report.txt",
+        "it_differences_over_items.csv",
+    ]
     outputs += [f"it_model_comparison.{suffix}" for suffix in ("png", "pdf")]
     for name in outputs:
         assert (folder / name).stat().st_size > 0, name
-    table = pd.read_csv(folder / "it_comparison_table.csv", comment="#").set_index(["model", "route"])
+    table = pd.read_csv(folder / "it_comparison_table.csv", comment="#").set_index(
+        ["model", "route"]
+    )
     of_codes = ("classifier", "neighbours", "labels-as-numbers")
     random = set()
     for kind in ("nvae", "nvae draws", "erm"):
         for route in of_codes:
             random.add((kind, route))
-    assert {*table.index} == random | {("nvae", "posterior")}  # a deterministic model has no draws
+    # a deterministic model has no draws
+    assert {*table.index} == random | {("nvae", "posterior")}
     assert table.loc[("erm", "classifier"), ["I(z_d;D|Y)_bits", "unique"]].isna().all()
 
 
-def test_figures_are_those_of_the_same_codes_labels_and_settings_and_are_kept_at_the_run(store, folder):
+def test_figures_are_those_of_the_same_codes_labels_and_settings_and_are_kept_at_the_run(
+    store, folder
+):
     run_id = run_of(store, "nvae-0")
     stored = arrays(run_id, "evaluation")
     module = load_model(run_id)
@@ -110,16 +136,28 @@ def test_figures_are_those_of_the_same_codes_labels_and_settings_and_are_kept_at
     codes = codes_of(module, stored["x"][keep])
     labels = [stored[name][keep] for name in ("y", "d", "groups")]
     effort = dict(family="knn", folds=3, resamples=10, permutations=0)
-    by_hand = evaluate(codes.means, *labels, **effort, generator=np.random.default_rng(0))
+    by_hand = evaluate(
+        codes.means, *labels, **effort, generator=np.random.default_rng(0)
+    )
     metrics = store.run(run_id).data.metrics
-    each = pd.read_csv(folder / "it_trainings.csv").set_index(["run_id", "route", "what"])["value"]
+    each = pd.read_csv(folder / "it_trainings.csv").set_index(
+        ["run_id", "route", "what"]
+    )["value"]
     for route in ("classifier", "neighbours"):
         for name in ("I(z_y;Y|D)", "co-information(z_dy;Y;D)"):
             expected = by_hand.figures[route][name]
-            assert metrics[f"partition/{route}/{metric_name(name)}"] == pytest.approx(expected.value)
-            assert each[run_id, route, name].iloc[0] == pytest.approx(expected.bits.value)  # of the means
+            assert metrics[f"partition/{route}/{metric_name(name)}"] == pytest.approx(
+                expected.value
+            )
+            # of the means
+            assert each[run_id, route, name].iloc[0] == pytest.approx(
+                expected.bits.value
+            )
     assert "partition/posterior/I.z_y.Y_given_D" in metrics
-    assert not any("z_d" in name for name in store.run(run_of(store, "erm-0")).data.metrics)  # never a zero
+    # never a zero
+    assert not any(
+        "z_d" in name for name in store.run(run_of(store, "erm-0")).data.metrics
+    )
 
 
 def test_what_is_evaluated_is_not_measured_again_unless_asked(store, monkeypatch):
@@ -131,9 +169,14 @@ def test_what_is_evaluated_is_not_measured_again_unless_asked(store, monkeypatch
 
     monkeypatch.setattr("infoscope.metrics.partition.evaluate", refuse)
     (model,) = ready_models(store.run_of("erm-0"), store.client)
-    shown = {point.key: point for point in model.metrics if point.dataset_name == "made up, in-domain"}
+    shown = {
+        point.key: point
+        for point in model.metrics
+        if point.dataset_name == "made up, in-domain"
+    }
     point = shown["partition/classifier/sufficiency"]
-    assert "partition/classifier/I.z_y.Y" not in shown  # of the run alone: a term, no score
+    # of the run alone: a term, no score
+    assert "partition/classifier/I.z_y.Y" not in shown
     assert "partition/classifier/I.z_y.Y" in store.run_of("erm-0").data.metrics
     evaluated_by(words)
     again = store.client.get_logged_model(model.model_id).metrics
@@ -163,7 +206,9 @@ def test_a_kept_evaluation_is_the_measured_one(store):
         reports = {}
         for candidate in pair:
             model = load_model(candidate.address)
-            reports[candidate.kind] = evaluated(candidate, model, data, effort, again).report
+            reports[candidate.kind] = evaluated(
+                candidate, model, data, effort, again
+            ).report
         return reports
 
     fresh = reports_of_both(True)
@@ -172,7 +217,8 @@ def test_a_kept_evaluation_is_the_measured_one(store):
         pd.testing.assert_frame_equal(fresh[kind].table, recorded[kind].table)
         assert str(fresh[kind]) == str(recorded[kind])
     pd.testing.assert_frame_equal(compare(fresh), compare(recorded))
-    mixed = {"nvae": fresh["nvae"], "erm": recorded["erm"]}  # one measured now, one at an earlier time
+    # one measured now, one at an earlier time
+    mixed = {"nvae": fresh["nvae"], "erm": recorded["erm"]}
     pd.testing.assert_frame_equal(compare(mixed), compare(fresh))
 
 
@@ -189,19 +235,31 @@ def test_a_model_of_an_older_configuration_is_evaluated(store, tmp_path):
     evaluated_by(["--model", run_of(store, "nvae-7")])
 
 
-def test_models_of_two_versions_of_the_sweep_are_not_one_kind(empty_folder, sketched, capsys):
-    """The same cells, trained before and after what they mean changed: the earlier ones are left out and it is said."""
+def test_models_of_two_versions_of_the_sweep_are_not_one_kind(
+    empty_folder, sketched, capsys
+):
+    """The same cells, trained before and after what they mean changed: the earlier ones
+    are left out and it is said.
+    """
     store = Store.open(partition.EXPERIMENT, create=True)
     for version in "12":
         log(store, empty_folder / "records", "erm", 0, version=version)
     evaluated_by([])
-    table = pd.read_csv(empty_folder / partition.OUTPUTS / "it_comparison_table.csv", comment="#")
+    table = pd.read_csv(
+        empty_folder / partition.OUTPUTS / "it_comparison_table.csv", comment="#"
+    )
     assert {*zip(table["model"], table["trainings"])} == {("erm", 1)}
     assert "left out" in capsys.readouterr().out
 
 
 def test_one_broken_model_does_not_keep_the_others(store, tmp_path, capsys):
-    log(store, tmp_path, "diva", 0, damage=lambda folder: (folder / "weights.safetensors").write_bytes(b"nothing"))
+    log(
+        store,
+        tmp_path,
+        "diva",
+        0,
+        damage=lambda folder: (folder / "weights.safetensors").write_bytes(b"nothing"),
+    )
     one_class = items() | {"y": np.zeros(80, int)}
     log(store, tmp_path, "irm", 0, stored=one_class)
     log(store, tmp_path, "dann", 0, stored={})
@@ -221,14 +279,19 @@ def test_ones_own_items_and_a_model_in_a_folder(store, tmp_path):
     evaluated_by(words, status=2)  # no data
     own_items = items(60, seed=5)
     path = tmp_path / "own.npz"
-    for labels, status in ((np.array(list("abc"))[own_items["y"]], 0), (own_items["y"][:5], 2)):
+    for labels, status in (
+        (np.array(list("abc"))[own_items["y"]], 0),
+        (own_items["y"][:5], 2),
+    ):
         np.savez(path, x=own_items["x"], y=labels, d=own_items["d"])
         evaluated_by([*words, "--data", str(path)], status)
 
 
 def test_a_model_by_its_address_is_that_of_its_run(store):
     run = store.run_of("nvae-0")
-    candidate = partition.candidate_at(f"models:/{run.outputs.model_outputs[0].model_id}")
+    candidate = partition.candidate_at(
+        f"models:/{run.outputs.model_outputs[0].model_id}"
+    )
     assert candidate.run_id == run.info.run_id
     with pytest.raises(LookupError, match="no model at"):
         partition.candidate_at("models:/m-0123")

@@ -15,9 +15,13 @@ PROFILE = argparse.Namespace(profile="laptop")
 
 
 def trials(selection="training-domain-validation"):
-    """The trial with the best judgement was stopped early, so the best of the others is recommended."""
+    """The trial with the best judgement was stopped early, so the best of the others is
+    recommended.
+    """
     rows = []
-    for number, (judged, outcome) in enumerate([(0.8, "complete"), (0.9, "stopped"), (0.85, "complete")]):
+    for number, (judged, outcome) in enumerate(
+        [(0.8, "complete"), (0.9, "stopped"), (0.85, "complete")]
+    ):
         measured = math.nan if outcome == "stopped" else judged - 0.1
         rows.append(RUN | {
             "run_id": str(number), "model": "dann", "selection": selection, "data": "crmnist", "base": "mnist",
@@ -32,9 +36,13 @@ def trials(selection="training-domain-validation"):
 
 
 @pytest.mark.parametrize("selection", tune_domain.RULES)
-def test_the_best_finished_trial_is_recommended_and_the_rule_named(selection, monkeypatch, tmp_path):
+def test_the_best_finished_trial_is_recommended_and_the_rule_named(
+    selection, monkeypatch, tmp_path
+):
     frame = trials(selection)
-    monkeypatch.setattr("infoscope.tracking.runs", lambda experiment, profile, finished: frame)
+    monkeypatch.setattr(
+        "infoscope.tracking.runs", lambda experiment, profile, finished: frame
+    )
     (result,) = tune_domain.analyse(frame[frame["outcome"] == "complete"], PROFILE)
     text = result.text
     assert list(text["adversary.weight"]) == ["100", "1", "10"]

@@ -15,7 +15,16 @@ from tests.analysis.runs import RUN
 NOBODY = argparse.Namespace()
 
 
-def run(law="a", method="ksg", collection="everyday", n=500, block=0, sets=4, bias=0.1, **figures):
+def run(
+    law="a",
+    method="ksg",
+    collection="everyday",
+    n=500,
+    block=0,
+    sets=4,
+    bias=0.1,
+    **figures,
+):
     return RUN | {
         "collection": collection, "law": law, "n": n, "method": method, "block": block, "sets": sets, "true_nats": 1.0,
         "true_nats_error": 0.0, "answered": sets, "intervals": sets, "covering_intervals": sets - 1, "bias_nats": bias,
@@ -33,7 +42,9 @@ def test_blocks_are_pooled_as_one_sample():
     assert row["bias"] * math.log(2) == pytest.approx(0.25)
     squared = (4 * 0.02 + 12 * 0.10) / 16
     assert row["squared_error"] * math.log(2) ** 2 == pytest.approx(squared)
-    assert row["bias_error"] * math.log(2) == pytest.approx(math.sqrt((squared - 0.0625) * 16 / 15 / 16))
+    assert row["bias_error"] * math.log(2) == pytest.approx(
+        math.sqrt((squared - 0.0625) * 16 / 15 / 16)
+    )
 
 
 def test_refusals_and_missing_intervals_are_reported(tmp_path):
@@ -52,8 +63,22 @@ def test_refusals_and_missing_intervals_are_reported(tmp_path):
 def test_items_of_archived_runs_are_pooled_over_levels():
     levels = []
     for bits in (0.0, 0.5, 1.0):
-        errors = {"mean_absolute_error_nats": bits / 100, "labels_error": 0.004, "covering_intervals": 1}
-        levels.append(run(f"mnist-at-{bits:.3f}", "reduced-ksg", "reduction", 5000, sets=1, bias=bits / 100, **errors))
+        errors = {
+            "mean_absolute_error_nats": bits / 100,
+            "labels_error": 0.004,
+            "covering_intervals": 1,
+        }
+        levels.append(
+            run(
+                f"mnist-at-{bits:.3f}",
+                "reduced-ksg",
+                "reduction",
+                5000,
+                sets=1,
+                bias=bits / 100,
+                **errors,
+            )
+        )
     (result,) = analyse(pd.DataFrame(levels), NOBODY)
     (row,) = result.text.to_dict("records")
     bits = 0.005 / math.log(2)

@@ -1,4 +1,6 @@
-"""The leaderboard: medians over distributions, errors beside the baseline's on the same data, who is ranked."""
+"""The leaderboard: medians over distributions, errors beside the baseline's on the same
+data, who is ranked.
+"""
 
 import math
 
@@ -10,7 +12,12 @@ from analysis.common.tables import save
 from analysis.sample_estimators import leaderboard
 from tests.analysis.pictures import drawn
 
-ERRORS = {"ksg": (0.1, 0.2, 0.4, 0.8), "half": (0.05, 0.1, 0.2, 0.4), "mine:new": (0.3,)}  # by method and distribution
+# by method and distribution
+ERRORS = {
+    "ksg": (0.1, 0.2, 0.4, 0.8),
+    "half": (0.05, 0.1, 0.2, 0.4),
+    "mine:new": (0.3,),
+}
 
 
 @pytest.fixture
@@ -24,7 +31,9 @@ def figures():
         for method, errors in ERRORS.items()
         for place, error in enumerate(errors)
     ]  # fmt: skip
-    refused = dict(rows[0], method="half", law="law 5", answered=0, squared_error=math.nan)
+    refused = dict(
+        rows[0], method="half", law="law 5", answered=0, squared_error=math.nan
+    )
     return pd.DataFrame([*rows, refused])
 
 
@@ -35,11 +44,18 @@ def test_a_method_is_described_by_its_distributions_alike(figures):
     assert ksg["rmse"] == pytest.approx(np.median(ERRORS["ksg"]))
     assert ksg["distributions"] == 4
     assert ksg["coverage"] == pytest.approx(np.mean([0, 0.25, 0.5, 0.75]))
-    assert ksg["coverage_error"] == pytest.approx(np.std([0, 0.25, 0.5, 0.75], ddof=1) / 2)
+    assert ksg["coverage_error"] == pytest.approx(
+        np.std([0, 0.25, 0.5, 0.75], ddof=1) / 2
+    )
     assert ranked.loc["half", "ratio"] == pytest.approx(0.5)
     assert ksg["ratio"] == pytest.approx(1)
-    assert ranked.loc["mine:new", "ratio"] == pytest.approx(3)  # of the one distribution that it answered
-    assert ranked["by"].to_dict() == {"ksg": "ours", "half": "ours", "mine:new": "yours"}
+    # of the one distribution that it answered
+    assert ranked.loc["mine:new", "ratio"] == pytest.approx(3)
+    assert ranked["by"].to_dict() == {
+        "ksg": "ours",
+        "half": "ours",
+        "mine:new": "yours",
+    }
 
 
 def test_who_answered_few_is_named_below(figures, tmp_path, monkeypatch):

@@ -44,26 +44,41 @@ def test_a_reader_is_judged_by_shares_of_data_sets():
     """Of 60 data sets one, of the family normal and of grade B, misses the truth."""
     figures = reading.judged(made_up()).set_index("measure")
     assert list(figures.loc["interval contains the truth", ["hits", "of"]]) == [59, 60]
-    assert list(figures.loc["interval contains the truth, worst family: rings", ["hits", "of"]]) == [40, 40]
+    assert list(
+        figures.loc["interval contains the truth, worst family: rings", ["hits", "of"]]
+    ) == [40, 40]
     text = reading.judged_text(figures.reset_index()).set_index("measure")
-    assert text.loc["interval contains the truth", "met"] == "no"  # 98.3 % is above 98 %
+    # 98.3 % is above 98 %
+    assert text.loc["interval contains the truth", "met"] == "no"
     assert text.loc["wrong, of grade A", "target"] == "at most 5 %"
 
 
 def test_a_reader_of_triples_is_judged_by_columns_of_z_and_beside_ksg(tmp_path):
     sets = made_up().assign(columns_z=np.arange(60) % 12 + 1)
     figures = reading.judged_given(sets).set_index("measure")
-    assert list(figures.loc["interval contains the truth, columns of z: 1", ["hits", "of"]]) == [5, 5]
-    assert list(figures.loc["types with a lower RMSE than ksg", ["hits", "of"]]) == [1, 2]  # labels have no ksg
+    assert list(
+        figures.loc["interval contains the truth, columns of z: 1", ["hits", "of"]]
+    ) == [5, 5]
+    # labels have no ksg
+    assert list(figures.loc["types with a lower RMSE than ksg", ["hits", "of"]]) == [
+        1,
+        2,
+    ]
     results = reading.of_collection(sets, "code", [])
-    assert [result.name for result in results] == ["given-judged", "given-families", "given-cells"]
+    assert [result.name for result in results] == [
+        "given-judged",
+        "given-families",
+        "given-cells",
+    ]
     reading.draw(sets, reading.GIVEN_EDGES, tmp_path / "given.png")
     assert (tmp_path / "given.png").stat().st_size > 10_000
 
 
 @pytest.mark.parametrize("transfers, name", [(False, "series"), (True, "transfers")])
 def test_a_reader_of_series_is_judged_by_their_memory(transfers, name, tmp_path):
-    sets = made_up().assign(type="series of numbers", memory=np.where(np.arange(60) % 2, 0.3, 0.92))
+    sets = made_up().assign(
+        type="series of numbers", memory=np.where(np.arange(60) % 2, 0.3, 0.92)
+    )
     if transfers:
         sets = sets.assign(columns_z=1)
     figures = reading.judged_series(sets).set_index("measure")
@@ -72,7 +87,9 @@ def test_a_reader_of_series_is_judged_by_their_memory(transfers, name, tmp_path)
     slow = "called dependent, nothing shared, lag-one correlation above 0.9"
     assert list(figures.loc[slow, ["hits", "of"]]) == [0, 15]
     results = reading.of_series(sets, "code", [])
-    assert [result.name for result in results] == [f"{name}-{part}" for part in ("judged", "families", "cells")]
+    assert [result.name for result in results] == [
+        f"{name}-{part}" for part in ("judged", "families", "cells")
+    ]
     reading.draw(sets, reading.SERIES_EDGES, tmp_path / "series.png")
     assert (tmp_path / "series.png").stat().st_size > 10_000
 
@@ -91,8 +108,13 @@ def test_the_exam_takes_data_sets_that_all_methods_measured(monkeypatch):
         for method in ("reading", "ksg", "gcmi", "lnc")
     ])  # fmt: skip
     sets = {
-        "reading": pd.DataFrame({"value": [0.5, 0.9], "low": [0.45, 0.8], "high": [0.55, 1.0]}),
-        **{name: pd.DataFrame({"value": [0.3, 0.4], "low": np.nan, "high": np.nan}) for name in ("ksg", "gcmi", "lnc")},
+        "reading": pd.DataFrame(
+            {"value": [0.5, 0.9], "low": [0.45, 0.8], "high": [0.55, 1.0]}
+        ),
+        **{
+            name: pd.DataFrame({"value": [0.3, 0.4], "low": np.nan, "high": np.nan})
+            for name in ("ksg", "gcmi", "lnc")
+        },
     }
     monkeypatch.setattr(reading, "runs_of", lambda _: runs)
     monkeypatch.setattr(reading, "newest", lambda runs, _: (runs, []))
@@ -104,7 +126,9 @@ def test_the_exam_takes_data_sets_that_all_methods_measured(monkeypatch):
     assert len(exam) == 2
 
 
-@pytest.mark.parametrize("names", [figures.NAMES, figures_conditional.NAMES], ids=["pairs", "triples"])
+@pytest.mark.parametrize(
+    "names", [figures.NAMES, figures_conditional.NAMES], ids=["pairs", "triples"]
+)
 def test_simulated_data_sets_are_kept_in_one_file_and_described(tmp_path, names):
     """The description has each file with its digest, and a field for each column of it."""
     values = pd.DataFrame(0.5, index=range(6), columns=list(names))

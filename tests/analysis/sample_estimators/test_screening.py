@@ -14,10 +14,18 @@ def made_up():
         for number in (0, 1):
             common = RUN | {"table": table, "set": number, "n": 100, "start": number}
             common |= {"dependent_columns": dependent, "screen_seconds": 1.0 + number}
-            screen = {"method": "screen", "true_discoveries": dependent, "false_discoveries": number}
+            screen = {
+                "method": "screen",
+                "true_discoveries": dependent,
+                "false_discoveries": number,
+            }
             screen |= {"covering_intervals": 9.0 + number, "intervals": 10.0}
             screen |= {"redundant_found": 2, "redundant_chosen": 1}
-            dcor = {"method": "dcor", "true_discoveries": dependent / 2, "false_discoveries": 0}
+            dcor = {
+                "method": "dcor",
+                "true_discoveries": dependent / 2,
+                "false_discoveries": 0,
+            }
             rows += [common | screen, common | dcor]
     return pd.DataFrame(rows)
 
@@ -27,9 +35,19 @@ def test_shares_are_means_over_tables():
     of = result.figures.set_index("method")
     assert of.loc["screen", "power"] == 1
     assert of.loc["dcor", "power"] == pytest.approx(0.5)
-    assert of.loc["screen", "false discoveries"] == pytest.approx((0 + 1 / 5 + 0 + 1) / 4)
-    assert of.loc["screen", "intervals that cover the true value"] == pytest.approx(0.95)
-    assert of.loc["dcor", ["intervals that cover the true value", "redundant ones left out"]].isna().all()
+    assert of.loc["screen", "false discoveries"] == pytest.approx(
+        (0 + 1 / 5 + 0 + 1) / 4
+    )
+    assert of.loc["screen", "intervals that cover the true value"] == pytest.approx(
+        0.95
+    )
+    assert (
+        of.loc[
+            "dcor", ["intervals that cover the true value", "redundant ones left out"]
+        ]
+        .isna()
+        .all()
+    )
     assert of.loc["screen", "redundant ones left out"] == 0.5
     assert list(result.text["seconds"]) == ["1.5", "1.5"]
     assert result.text["intervals that cover the true value"].tolist()[1] == ""

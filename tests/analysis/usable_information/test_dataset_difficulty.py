@@ -20,23 +20,39 @@ CLASSES = ("contradiction", "entailment", "neutral")
 LEVELS = {"std": 1.1, "shuffled": 1.0, "hypothesis": 0.5}  # mean PVI, bits
 MEANS = {"v_information_bits": "pvi_bits", "null_entropy_bits": "H_yb",
          "conditional_entropy_bits": "H_yxb", "accuracy": "correct"}  # fmt: skip
-SIZES = {"snli": 3.0, "mnli-dev": 2.0, "cola": 1.0}  # what the levels are multiplied by, in thirds
+# what the levels are multiplied by, in thirds
+SIZES = {"snli": 3.0, "mnli-dev": 2.0, "cola": 1.0}
 
 
 def items_of(data, transformation, seed, n=300):
-    """Items in groups of three; predictions as the window of three even classes allows them, or of two."""
+    """Items in groups of three; predictions as the window of three even classes allows
+    them, or of two.
+    """
     draws = np.random.default_rng([seed, *data.encode(), *transformation.encode()])
     labels = CLASSES if data != "cola" else ("acceptable", "unacceptable")
     place = np.arange(n)
     label = np.array(labels)[place % len(labels)]
     hardness = np.random.default_rng(1).normal(size=n)  # the same for all inputs
     entropy = math.log2(len(labels))
-    bits = LEVELS[transformation] * SIZES[data] / 3 + 0.3 * hardness + 0.02 * draws.normal(size=n)
+    bits = (
+        LEVELS[transformation] * SIZES[data] / 3
+        + 0.3 * hardness
+        + 0.02 * draws.normal(size=n)
+    )
     bits = np.minimum(bits, entropy)
     low, high = threshold_window(entropy, len(labels))
-    predicted = dict(label=label, predicted=label, pvi_bits=bits, H_yb=entropy, H_yxb=entropy - bits, fold=0)
+    predicted = dict(
+        label=label,
+        predicted=label,
+        pvi_bits=bits,
+        H_yb=entropy,
+        H_yxb=entropy - bits,
+        fold=0,
+    )
     text = [f"{transformation} text {i}" for i in place]
-    about = dict(id=place.astype(str), group=place // 3, text=text, length=4 + place % 9)
+    about = dict(
+        id=place.astype(str), group=place // 3, text=text, length=4 + place % 9
+    )
     table = pd.DataFrame(predicted | about | dict(correct=bits > (low + high) / 2))
     if data != "cola":
         return table.assign(overlap=place // 3 % 14, overlap_share=0.5)
@@ -47,7 +63,13 @@ def figures_of(table):
     """What a run records of its items."""
     figures = {name: table[column].mean() for name, column in MEANS.items()}
     errors = {f"{name}_error": 0.02 for name in MEANS}
-    of_all = dict(expected_calibration_error=0.05, best_temperature=1.2, floored_items=3.0, n=300, groups=100)
+    of_all = dict(
+        expected_calibration_error=0.05,
+        best_temperature=1.2,
+        floored_items=3.0,
+        n=300,
+        groups=100,
+    )
     return figures | errors | of_all
 
 
@@ -69,8 +91,18 @@ def store(monkeypatch):
         for kind in LEVELS if data != "cola" else ("std", "shuffled"):
             for seed in (0, 1):
                 table = items_of(data, kind, seed)
-                explained = {"artefacts": 50, "artefact_texts": 50.0} if kind == "hypothesis" else {}
-                run = add(data=data, transformation=kind, seed=seed, **figures_of(table), **explained)
+                explained = (
+                    {"artefacts": 50, "artefact_texts": 50.0}
+                    if kind == "hypothesis"
+                    else {}
+                )
+                run = add(
+                    data=data,
+                    transformation=kind,
+                    seed=seed,
+                    **figures_of(table),
+                    **explained,
+                )
                 tables[run, "items"] = table
                 tables[run, "artefacts"] = pd.DataFrame(
                     {"token": ["nobody", "rare", "the"], "code": 0, "mean_bits": [0.9, 2.0, 0.1], "label": CLASSES[0],
@@ -81,7 +113,9 @@ def store(monkeypatch):
         {"epoch": [1, 2, 3], "training_loss": [1.0, 0.7, 0.3], "v_information_bits": [0.4, 0.5, 0.2],
          "standard_error_bits": 0.01, "H_yb": 1.58, "H_yxb": 1.1, "accuracy": [0.6, 0.65, 0.66], "n": 9000}
     )  # fmt: skip
-    monkeypatch.setattr("infoscope.tracking.table", lambda run, name: tables[run, name].copy())
+    monkeypatch.setattr(
+        "infoscope.tracking.table", lambda run, name: tables[run, name].copy()
+    )
     return pd.DataFrame(rows), tables
 
 
@@ -97,7 +131,13 @@ def information(store):
 def test_every_table_and_figure_is_there_and_can_be_saved(store, tmp_path):
     results = results_of(store[0])
     tables = ["hardest", "transformations", "artefacts"]
-    assert list(results) == ["information", "right-and-wrong", "overlap", *tables, "epochs"]
+    assert list(results) == [
+        "information",
+        "right-and-wrong",
+        "overlap",
+        *tables,
+        "epochs",
+    ]
     assert drawn(save(results["right-and-wrong"], tmp_path / "right-and-wrong"))
     for result in results.values():
         assert (result.draw is None) == (result.name in tables)
@@ -118,7 +158,11 @@ def test_means_over_seeds_have_the_error_of_items_and_of_trainings(information):
 
 def test_published_figures_stand_beside(information):
     figures = information.figures.set_index(["data", "transformation"])["paper_bits"]
-    published = {("snli", "std"): 1.1873, ("snli", "hypothesis"): 0.5704, ("cola", "std"): 0.339}
+    published = {
+        ("snli", "std"): 1.1873,
+        ("snli", "hypothesis"): 0.5704,
+        ("cola", "std"): 0.339,
+    }
     for place, bits in published.items():
         assert figures[place] == pytest.approx(bits)
     assert "epochs (3 for 2)" in information.caption  # said not to compare
@@ -126,9 +170,18 @@ def test_published_figures_stand_beside(information):
 
 def test_claims_follow_from_the_figures(store, verdicts):
     claims = verdicts(results_of(store[0]).values())
-    for words in ("hypothesis only carries", "shuffled carries", "falls again", "than accuracy"):
+    for words in (
+        "hypothesis only carries",
+        "shuffled carries",
+        "falls again",
+        "than accuracy",
+    ):
         assert claims.of("SNLI", words) == {"confirmed"}, words
-    assert claims.of("MultiNLI", "than SNLI") == {"confirmed"} == claims.of("from arithmetic")
+    assert (
+        claims.of("MultiNLI", "than SNLI")
+        == {"confirmed"}
+        == claims.of("from arithmetic")
+    )
 
 
 def test_an_item_that_arithmetic_forbids_is_found(store):

@@ -16,16 +16,24 @@ WRONG = {"v-information": 0.1, "knn": 0.3, "partitioning": 0.1}
 
 @pytest.fixture
 def store(monkeypatch):
-    """Two sizes, two blocks of five data sets; on every data set knn has two tenths more wrong edges."""
+    """Two sizes, two blocks of five data sets; on every data set knn has two tenths
+    more wrong edges.
+    """
     rows = []
     tables = {}
-    for study, case in (("trees", "gaussian-hub"), ("genes", "simulated"), ("frames", "digits")):
+    for study, case in (
+        ("trees", "gaussian-hub"),
+        ("genes", "simulated"),
+        ("frames", "digits"),
+    ):
         for n in (50, 200):
             for block in (0, 1):
                 hardness = 0.1 * np.random.default_rng([n, block]).random(5)
                 for method, level in WRONG.items():
                     score = {"trees": "wrong", "frames": "wrong", "genes": "auc"}[study]
-                    values = 1 - level - hardness if study == "genes" else level + hardness
+                    values = (
+                        1 - level - hardness if study == "genes" else level + hardness
+                    )
                     run = f"run-{len(rows)}"
                     row = {"study": study, "case": case, "n": n, "method": method, "block": block, "sets": 5,
                            score: values.mean(), f"{score}_variance": values.var(ddof=1), "run_id": run}  # fmt: skip
@@ -34,7 +42,9 @@ def store(monkeypatch):
                                 "wrong_rooted_variance": 0.0}  # fmt: skip
                     rows.append(RUN | row)
                     tables[run] = pd.DataFrame({score: values})
-    monkeypatch.setattr("infoscope.tracking.table", lambda run, name: tables[run].copy())
+    monkeypatch.setattr(
+        "infoscope.tracking.table", lambda run, name: tables[run].copy()
+    )
     return pd.DataFrame(rows), tables
 
 
@@ -47,7 +57,9 @@ def test_blocks_are_pooled_as_one_sample(store, tmp_path):
     results = results_of(runs)
     assert set(results) == {"trees", "genes", "frames"}
     row = results["trees"].figures.set_index(["n", "method"]).loc[50, "knn"]
-    knn_runs = runs[(runs["study"] == "trees") & (runs["n"] == 50) & (runs["method"] == "knn")]
+    knn_runs = runs[
+        (runs["study"] == "trees") & (runs["n"] == 50) & (runs["method"] == "knn")
+    ]
     values = np.concatenate([tables[run]["wrong"] for run in knn_runs["run_id"]])
     assert row["sets"] == 10
     assert row["wrong"] == pytest.approx(values.mean())

@@ -13,12 +13,24 @@ from analysis.usable_information.usable_leakage import ANALYSIS
 from tests.analysis.pictures import drawn
 from tests.analysis.runs import RUN, analysed, named
 
-COLUMNS = ("label", "block", "family", "value_bits", "standard_error_bits", "ceiling_bits", "floored", "n", "groups")
+COLUMNS = (
+    "label",
+    "block",
+    "family",
+    "value_bits",
+    "standard_error_bits",
+    "ceiling_bits",
+    "floored",
+    "n",
+    "groups",
+)
 
 
 @pytest.fixture
 def store(monkeypatch):
-    """Features hidden from a linear network, which neighbours still read; and a model whose z_y shows both the same."""
+    """Features hidden from a linear network, which neighbours still read; and a model
+    whose z_y shows both the same.
+    """
     rows = []
     tables = {}
 
@@ -26,7 +38,8 @@ def store(monkeypatch):
         run = f"run-{len(rows)}"
         rows.append(RUN | {"run_id": run} | cell)
         tables[run] = pd.DataFrame(
-            [(*key, value, 0.03, 1.0, 0, 100, 100) for key, value in values.items()], columns=COLUMNS
+            [(*key, value, 0.03, 1.0, 0, 100, 100) for key, value in values.items()],
+            columns=COLUMNS,
         )
 
     for seed in (0, 1, 2):
@@ -35,15 +48,28 @@ def store(monkeypatch):
             for label in ("hidden", "kept"):
                 values[label, "features", "logistic"] = linear + 0.01 * seed
                 values[label, "features", "knn"] = near + 0.01 * seed
-            cell = {"study": "hiding", "against": against, "seed": seed, "adversary_log_loss_nats": 0.5}
+            cell = {
+                "study": "hiding",
+                "against": against,
+                "seed": seed,
+                "adversary_log_loss_nats": 0.5,
+            }
             add(cell | {"reconstruction_mse": 0.4 if linear else 0.6}, values)
         values = {}
         for label, block in itertools.product(("class", "domain"), ("z_y", "z_d")):
             values[label, block, "logistic"] = 0.1 - 0.01 * seed
             values[label, block, "knn"] = 0.1
-        cell = {"study": "blocks", "source": f"key-{seed}", "model": "dann", "representation": "mean", "seed": seed}
+        cell = {
+            "study": "blocks",
+            "source": f"key-{seed}",
+            "model": "dann",
+            "representation": "mean",
+            "seed": seed,
+        }
         add(cell, values)
-    monkeypatch.setattr("infoscope.tracking.table", lambda run, name: tables[run].copy())
+    monkeypatch.setattr(
+        "infoscope.tracking.table", lambda run, name: tables[run].copy()
+    )
     return pd.DataFrame(rows)
 
 
@@ -53,14 +79,28 @@ def results_of(runs):
 
 def test_a_matrix_for_every_label(store, tmp_path):
     results = results_of(store)
-    assert set(results) == {"hiding-hidden", "hiding-kept", "blocks-class", "blocks-domain"}
-    assert results["hiding-hidden"].text["error of reconstruction"].tolist() == ["0.400", "0.600"]
+    assert set(results) == {
+        "hiding-hidden",
+        "hiding-kept",
+        "blocks-class",
+        "blocks-domain",
+    }
+    assert results["hiding-hidden"].text["error of reconstruction"].tolist() == [
+        "0.400",
+        "0.600",
+    ]
     assert "too weak" in results["hiding-hidden"].caption
     assert "too weak" not in results["blocks-class"].caption
-    row = results["hiding-hidden"].figures.set_index(["of", "family"]).loc["linear", "knn"]
+    row = (
+        results["hiding-hidden"]
+        .figures.set_index(["of", "family"])
+        .loc["linear", "knn"]
+    )
     assert row["value_bits"] == pytest.approx(0.51)
     assert row["seeds"] == 3
-    assert row["value_bits_error"] == pytest.approx(math.hypot(0.03, 0.01 / math.sqrt(3)))
+    assert row["value_bits_error"] == pytest.approx(
+        math.hypot(0.03, 0.01 / math.sqrt(3))
+    )
     assert drawn(save(results["hiding-hidden"], tmp_path / "hidden"))
 
 

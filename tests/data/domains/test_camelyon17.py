@@ -1,4 +1,6 @@
-"""Camelyon17 in the folders of WILDS, of which a small tree is made: hospitals, slides, official splits."""
+"""Camelyon17 in the folders of WILDS, of which a small tree is made: hospitals, slides,
+official splits.
+"""
 
 from pathlib import Path
 
@@ -11,7 +13,8 @@ from infoscope.data import camelyon17
 from tests.refusals import refused
 
 HEADER = ",patient,node,x_coord,y_coord,tumor,slide,center,split"
-#  patient, node, x, y, tumour, slide, hospital, split of the table (0 training, 1 in-domain validation)
+# patient, node, x, y, tumour, slide, hospital, split of the table (0 training, 1
+# in-domain validation)
 ROWS = [
     ("004", 4, 3328, 21792, 1, 0, 0, 0),
     ("004", 4, 3200, 22272, 0, 0, 0, 1),
@@ -24,7 +27,9 @@ ROWS = [
     ("072", 3, 96, 192, 1, 40, 4, 0),
     ("072", 3, 96, 288, 0, 40, 4, 1),
 ]
-PIXELS = np.random.default_rng(0).integers(0, 256, (len(ROWS), 96, 96, 3), dtype=np.uint8)
+PIXELS = np.random.default_rng(0).integers(
+    0, 256, (len(ROWS), 96, 96, 3), dtype=np.uint8
+)
 
 
 def written(root: Path, header: str = HEADER, rows: list[tuple] = ROWS) -> Path:
@@ -63,7 +68,8 @@ def test_labels_hospitals_slides_and_patches(root):
     np.testing.assert_allclose(data.images([8, 1]), pixels / 255.0)
 
 
-# Training and in-domain validation as the table says; hospitals 1 and 2 are out of domain, whatever it says.
+# Training and in-domain validation as the table says; hospitals 1 and 2 are out of
+# domain, whatever it says.
 SPLITS = {"train": [0, 6, 7, 8], "id_val": [1, 9], "val": [2, 3], "test": [4, 5]}
 
 
@@ -109,7 +115,9 @@ def test_other_splits_and_groups_are_refused(root):
 
 def test_missing_and_damaged_patches_and_those_of_another_size_are_named(tmp_path):
     data = camelyon17(written(tmp_path), None)
-    path = next((tmp_path / "camelyon17_v1.0" / "patches" / "patient_061_node_0").iterdir())
+    path = next(
+        (tmp_path / "camelyon17_v1.0" / "patches" / "patient_061_node_0").iterdir()
+    )
     Image.fromarray(PIXELS[0, :3]).save(path)
     with refused(str(path), "shape"):
         data.images([6])

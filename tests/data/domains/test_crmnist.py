@@ -1,4 +1,6 @@
-"""CRMNIST: every pixel against Pillow, the distribution of colours, and what makes class and domain independent."""
+"""CRMNIST: every pixel against Pillow, the distribution of colours, and what makes
+class and domain independent.
+"""
 
 import numpy as np
 import pytest
@@ -8,7 +10,8 @@ from scipy.stats import binom
 
 from infoscope.data import ImagePool, crmnist, digits
 
-# Digits of a class that each domain colours, and the factors of red, green and blue, as the published code has them.
+# Digits of a class that each domain colours, and the factors of red, green and blue, as
+# the published code has them.
 COLOURED = ("01234", "23456", "45678", "67890", "89012", "02468")
 FACTORS = {
     "grey": (1, 1, 1),
@@ -23,7 +26,9 @@ FACTORS = {
 
 
 def plainly(pixels: np.ndarray, colour: str, degrees: float) -> np.ndarray:
-    """One digit uint8 [h, w], coloured by factors and then turned by Pillow: uint8 [3, h, w]."""
+    """One digit uint8 [h, w], coloured by factors and then turned by Pillow: uint8 [3,
+    h, w].
+    """
     coloured = np.minimum(pixels[:, :, None] * np.array(FACTORS[colour]), 255.0)
     levels = np.floor(coloured + 1e-9).astype(np.uint8)
     turned = Image.fromarray(levels).rotate(degrees, Image.Resampling.NEAREST)
@@ -32,9 +37,13 @@ def plainly(pixels: np.ndarray, colour: str, degrees: float) -> np.ndarray:
 
 @pytest.mark.parametrize("size", [(28, 28), (9, 14)])
 def test_every_pixel_is_pillows(size):
-    """Noise over all grey levels, so that any wrong factor, rounding, centre or direction shows."""
+    """Noise over all grey levels, so that any wrong factor, rounding, centre or
+    direction shows.
+    """
     pixels = np.random.default_rng(0).integers(0, 256, (60, *size), dtype=np.uint8)
-    pool = ImagePool(torch.from_numpy(pixels), torch.arange(60) % 10, "noise", synthetic=True)
+    pool = ImagePool(
+        torch.from_numpy(pixels), torch.arange(60) % 10, "noise", synthetic=True
+    )
     data = crmnist(base=pool, size=size)
     assert data.synthetic
     assert data.image_shape == (3, *size)
@@ -51,11 +60,20 @@ def test_the_embedded_default(monkeypatch):
     assert data.name == "crmnist of digits"
     assert data.image_shape == (3, 28, 28)
     assert len(data) == 6 * 1797
-    assert data.domain_names == ("0 blue", "15 green", "30 yellow", "45 cyan", "60 magenta", "75 orange")
+    assert data.domain_names == (
+        "0 blue",
+        "15 green",
+        "30 yellow",
+        "45 cyan",
+        "60 magenta",
+        "75 orange",
+    )
 
 
 def test_the_frame_keeps_the_bundled_digits_from_being_cut():
-    """The share of the ink of upright digits that lies outside the circle which every rotation keeps."""
+    """The share of the ink of upright digits that lies outside the circle which every
+    rotation keeps.
+    """
     places = torch.arange(28) - 13.5
     outside = (places[:, None] ** 2 + places**2).sqrt() > 14
     shares = []
@@ -76,7 +94,9 @@ def test_class_and_domain_share_no_information():
 
 
 def colours_of_cells(p):
-    """The codes of the colours of each class in each domain, and the one that it may have besides 0."""
+    """The codes of the colours of each class in each domain, and the one that it may
+    have besides 0.
+    """
     data = crmnist(base="digits", p=p)
     cells = []
     for domain, classes in enumerate(COLOURED):
@@ -90,7 +110,9 @@ def colours_of_cells(p):
 
 
 def test_the_probability_of_a_colour():
-    """34 cells (y, d) may be coloured: each count within the two-sided 1e-8 bounds, a false alarm once in 3e6."""
+    """34 cells (y, d) may be coloured: each count within the two-sided 1e-8 bounds, a
+    false alarm once in 3e6.
+    """
     coloured = [codes for codes, colour in colours_of_cells(0.3) if colour]
     assert len(coloured) == 34
     for codes in coloured:

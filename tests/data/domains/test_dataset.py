@@ -1,4 +1,6 @@
-"""Domain data sets: what they are made of, what they give back, and that no split tears a group apart."""
+"""Domain data sets: what they are made of, what they give back, and that no split tears
+a group apart.
+"""
 
 from dataclasses import replace
 
@@ -81,7 +83,9 @@ def test_resized_is_what_pillow_makes_to_a_grey_level():
     assert data.image_shape == (3, 3, 4)
     (image,) = data.images([4])
     levels = 255 * image.permute(1, 2, 0).numpy()
-    pillow = Image.fromarray(IMAGES[4].transpose(1, 2, 0)).resize((4, 3), Image.Resampling.BICUBIC)
+    pillow = Image.fromarray(IMAGES[4].transpose(1, 2, 0)).resize(
+        (4, 3), Image.Resampling.BICUBIC
+    )
     np.testing.assert_allclose(levels, np.asarray(pillow), atol=1.01)
 
 
@@ -101,7 +105,9 @@ CROSSED = of_arrays(np.zeros((180, 1)), GROUP % 4, np.repeat(np.arange(3), 60), 
 
 @pytest.mark.parametrize(("held_out", "trained"), [("2", {0, 1}), (None, {0, 1, 2})])
 def test_no_group_is_in_two_parts(held_out, trained):
-    """A fifth (12) of the groups is tested, a quarter of the other 48 (12) validated, within a group of that."""
+    """A fifth (12) of the groups is tested, a quarter of the other 48 (12) validated,
+    within a group of that.
+    """
     split = CROSSED.split(held_out, 0.25, generator())
     groups = [np.unique(part.groups) for part in split]
     np.testing.assert_array_equal(np.sort(np.concatenate(groups)), np.arange(60))
@@ -137,7 +143,9 @@ def test_a_class_of_the_held_out_domain_alone_does_not_forbid_a_split():
 
 
 def test_a_class_that_training_lost_is_refused():
-    """The lone item is in training with probability 1/4: no refusal of 50, or 50, has a chance below 1e-6."""
+    """The lone item is in training with probability 1/4: no refusal of 50, or 50, has a
+    chance below 1e-6.
+    """
     data = of_arrays(np.zeros((40, 1)), [0] * 39 + [1], [0] * 40)
     losses = 0
     for seed in range(50):
@@ -163,7 +171,9 @@ def test_the_number_drawn_is_within_one_of_its_expectation(fraction):
 
 
 def test_each_is_drawn_with_the_probability_asked_for():
-    """Counts over 500 draws are binomial; all 98 within the two-sided 1e-8 bounds: a false alarm once in 1e6."""
+    """Counts over 500 draws are binomial; all 98 within the two-sided 1e-8 bounds: a
+    false alarm once in 1e6.
+    """
     shared = generator()
     counts = np.zeros(len(STRATA))
     for _ in range(500):

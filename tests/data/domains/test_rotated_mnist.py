@@ -1,4 +1,6 @@
-"""Rotated MNIST in its two protocols: which digit is at which angle, and every pixel against Pillow."""
+"""Rotated MNIST in its two protocols: which digit is at which angle, and every pixel
+against Pillow.
+"""
 
 import sys
 
@@ -11,14 +13,17 @@ from infoscope.data import ImagePool, rotated_mnist
 
 ANGLES = (0, 15, 30, 45, 60, 75)
 NOISE = ImagePool(
-    torch.from_numpy(np.random.default_rng(0).integers(0, 256, (400, 28, 28), dtype=np.uint8)),
+    torch.from_numpy(
+        np.random.default_rng(0).integers(0, 256, (400, 28, 28), dtype=np.uint8)
+    ),
     torch.arange(400) % 10,
     "noise",
 )
 
 
 @pytest.mark.parametrize(
-    ("protocol", "pillows"), [("diva", Image.Resampling.NEAREST), ("domainbed", Image.Resampling.BILINEAR)]
+    ("protocol", "pillows"),
+    [("diva", Image.Resampling.NEAREST), ("domainbed", Image.Resampling.BILINEAR)],
 )
 def test_every_pixel_is_pillows(protocol, pillows):
     data = rotated_mnist(protocol=protocol, base=NOISE, per_class=5)
@@ -48,7 +53,11 @@ def test_domainbed_has_each_digit_at_one_angle():
 def test_domainbed_takes_both_sets_of_mnist(monkeypatch, tmp_path):
     inverse = ImagePool(255 - NOISE.images[:100], NOISE.labels[:100], "inverse")
     sets = {"train": NOISE, "test": inverse}
-    monkeypatch.setattr(sys.modules["infoscope.data.domains.digits"], "mnist", lambda split, root: sets[split])
+    monkeypatch.setattr(
+        sys.modules["infoscope.data.domains.digits"],
+        "mnist",
+        lambda split, root: sets[split],
+    )
     data = rotated_mnist(tmp_path, "domainbed")
     assert sorted(data.groups) == list(range(500))
     upright = np.flatnonzero(data.d == 0)

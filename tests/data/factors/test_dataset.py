@@ -48,7 +48,9 @@ def test_a_function_renders_only_what_is_asked_for():
 
 
 def test_samples_are_uniform_and_repeatable():
-    """Chi-squared of 12 cells over 24,000 draws: beyond 42.1 (11 degrees of freedom) in 1.6e-5 of seeds."""
+    """Chi-squared of 12 cells over 24,000 draws: beyond 42.1 (11 degrees of freedom) in
+    1.6e-5 of seeds.
+    """
     drawn = DATASET.sample(24_000, generator())
     counts = np.bincount(drawn, minlength=N)
     assert chisquare(counts).statistic < 42.1
@@ -68,14 +70,18 @@ def test_thinning_keeps_every_so_many_values():
 def test_resizing_averages_over_areas():
     small = DATASET.resized((2, 3))
     assert small.image_shape == (1, 2, 3)
-    torch.testing.assert_close(small.images(range(N)), torch.nn.functional.avg_pool2d(IMAGES, 2))
+    torch.testing.assert_close(
+        small.images(range(N)), torch.nn.functional.avg_pool2d(IMAGES, 2)
+    )
     assert np.array_equal(small.factors, ROWS)
     assert values_of(small) == VALUES
 
 
 @pytest.mark.parametrize("size", range(1, 38))
 def test_white_stays_white(size):
-    """Weights that add up to one only within rounding must not leave [0, 1], which losses of Bernoulli pixels need."""
+    """Weights that add up to one only within rounding must not leave [0, 1], which
+    losses of Bernoulli pixels need.
+    """
     white = FactorDataset(torch.ones(1, 1, 37, 37), [[0]], ["only"])
     images = white.resized(size).images([0])
     assert images.max() <= 1

@@ -10,22 +10,43 @@ from infoscope.data import dsprites, factor_data
 from tests.data.common import is_grid
 from tests.refusals import refused
 
-FULL, GRID, SUBSET = "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz", "dsprites_downsampled.npz", "dsprites_subset.npz"
+FULL, GRID, SUBSET = (
+    "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz",
+    "dsprites_downsampled.npz",
+    "dsprites_subset.npz",
+)
 
 
-def write(root: Path, name: str, sizes: tuple[int, ...], side: int = 3, colour: bool = False, **changes) -> np.ndarray:
-    """A file of the published layout, with random images side x side; returns them. `changes` replace its arrays."""
+def write(
+    root: Path,
+    name: str,
+    sizes: tuple[int, ...],
+    side: int = 3,
+    colour: bool = False,
+    **changes,
+) -> np.ndarray:
+    """A file of the published layout, with random images side x side; returns them.
+    `changes` replace its arrays.
+    """
     codes = np.array(list(np.ndindex(sizes)))
     values = codes / np.maximum(np.array(sizes) - 1, 1)
     values[:, 0] = codes[:, 0] + 1
     if colour:
         codes = np.insert(codes, 0, 0, axis=1)
         values = np.insert(values, 0, 1, axis=1)
-    images = np.random.default_rng(0).integers(0, 2, (len(codes), side, side), dtype=np.uint8)
+    images = np.random.default_rng(0).integers(
+        0, 2, (len(codes), side, side), dtype=np.uint8
+    )
     (root / "dsprites").mkdir(exist_ok=True)
-    # The published files carry their metadata as a pickled object, which must not be touched.
+    # The published files carry their metadata as a pickled object, which must not be
+    # touched.
     metadata = np.array({"author": object()}, dtype=object)
-    arrays = {"imgs": images, "latents_classes": codes, "latents_values": values, "metadata": metadata}
+    arrays = {
+        "imgs": images,
+        "latents_classes": codes,
+        "latents_values": values,
+        "metadata": metadata,
+    }
     np.savez_compressed(root / "dsprites" / name, **arrays | changes)
     return images
 
@@ -44,10 +65,14 @@ def test_a_file_of_the_published_layout(tmp_path, colour):
 
 
 def test_many_pieces_are_put_together(tmp_path, monkeypatch):
-    monkeypatch.setattr(sys.modules["infoscope.data.factors.dsprites"], "_BYTES_AT_ONCE", 100)
+    monkeypatch.setattr(
+        sys.modules["infoscope.data.factors.dsprites"], "_BYTES_AT_ONCE", 100
+    )
     images = write(tmp_path, SUBSET, (3, 2, 3, 2, 2), side=5)
     order = np.random.default_rng(1).permutation(len(images))
-    assert np.array_equal(dsprites(tmp_path, "subset").images(order)[:, 0], images[order])
+    assert np.array_equal(
+        dsprites(tmp_path, "subset").images(order)[:, 0], images[order]
+    )
 
 
 def test_the_grid_comes_from_the_full_file_too(tmp_path):

@@ -1,4 +1,6 @@
-"""Generated sprites: the exact grid, its outlines, symmetries and positions, and how they compare to dSprites."""
+"""Generated sprites: the exact grid, its outlines, symmetries and positions, and how
+they compare to dSprites.
+"""
 
 import numpy as np
 import pytest
@@ -13,25 +15,36 @@ def test_the_grid_is_complete_and_in_order():
     dataset = sprites(3, 2, 4, 3, resolution=16)
     assert dataset.factor_names == ("shape", "scale", "orientation", "posX", "posY")
     assert dataset.factor_sizes == (3, 2, 4, 3, 3)
-    assert dataset.factors.tolist() == [list(codes) for codes in np.ndindex(3, 2, 4, 3, 3)]
+    assert dataset.factors.tolist() == [
+        list(codes) for codes in np.ndindex(3, 2, 4, 3, 3)
+    ]
     assert dataset.synthetic
 
 
 def test_the_default_has_the_published_values():
-    """Every 4th of 40 orientations in [0, 2 pi] and every 2nd of 32 positions in [0, 1], ends included."""
+    """Every 4th of 40 orientations in [0, 2 pi] and every 2nd of 32 positions in [0,
+    1], ends included.
+    """
     dataset = sprites()
     assert len(dataset) == 46_080
     assert dataset.image_shape == (1, 64, 64)
     shape, *others = dataset.factor_values
     assert shape.tolist() == ["square", "ellipse", "heart"]
     positions = np.linspace(0, 1, 32)[::2]
-    published = (np.linspace(0.5, 1, 6), np.linspace(0, 2 * np.pi, 40)[::4], positions, positions)
+    published = (
+        np.linspace(0.5, 1, 6),
+        np.linspace(0, 2 * np.pi, 40)[::4],
+        positions,
+        positions,
+    )
     for values, expected in zip(others, published, strict=True):
         np.testing.assert_allclose(values, expected)
 
 
 def test_images_depend_on_their_index_only():
-    """The same alone, in another order, in a batch of more than are rendered at once, and from another data set."""
+    """The same alone, in another order, in a batch of more than are rendered at once,
+    and from another data set.
+    """
     dataset = sprites(resolution=32)
     some = np.random.default_rng(1).choice(len(dataset), 2000)
     images = dataset.images(some)
@@ -42,16 +55,19 @@ def test_images_depend_on_their_index_only():
 
 
 def plain(codes: np.ndarray, dataset: FactorDataset) -> np.ndarray:
-    """The image of these codes, bool [H, W], pixel by pixel in float64, the heart as a polygon of its curve.
+    """The image of these codes, bool [H, W], pixel by pixel in float64, the heart as a
+    polygon of its curve.
 
-    In sides of the image. The heart's curve has the area 180 pi and the width 32, in units of 0.3 / 29.
+    In sides of the image. The heart's curve has the area 180 pi and the width 32, in
+    units of 0.3 / 29.
     """
     values = [values[code] for values, code in zip(dataset.factor_values, codes)]
     scale, turn, x, y = map(float, values[1:])
     side = dataset.image_shape[1]
     centres = (np.arange(side) + 0.5) / side - 0.25
     offset = centres - 0.5 * x + 1j * (centres[:, None] - 0.5 * y)
-    frame = offset / scale * np.exp(1j * turn)  # y points down, so this takes a counter-clockwise turn back
+    # y points down, so this takes a counter-clockwise turn back
+    frame = offset / scale * np.exp(1j * turn)
     across, down = frame.real, frame.imag
     if codes[0] == 0:
         return np.maximum(abs(across), abs(down)) <= 0.15
@@ -65,7 +81,9 @@ def plain(codes: np.ndarray, dataset: FactorDataset) -> np.ndarray:
 
 
 def test_images_are_those_of_a_plain_rendering():
-    """All but pixels whose centre is within rounding, or the polygon's arc, of the outline."""
+    """All but pixels whose centre is within rounding, or the polygon's arc, of the
+    outline.
+    """
     dataset = sprites(3, 6, 40, 32, 48)
     places = np.random.default_rng(4).choice(len(dataset), 100, replace=False)
     images = dataset.images(places)[:, 0].numpy() > 0
@@ -76,9 +94,12 @@ def test_images_are_those_of_a_plain_rendering():
 
 
 @with_real_data
-@pytest.mark.parametrize(("part", "turns", "positions"), [("grid", 10, 16), ("subset", 40, 32)])
+@pytest.mark.parametrize(
+    ("part", "turns", "positions"), [("grid", 10, 16), ("subset", 40, 32)]
+)
 def test_the_grid_is_that_of_dsprites(part, turns, positions):
-    """Same factors, order and orientation sense, and the same pixels but for a few on the outline.
+    """Same factors, order and orientation sense, and the same pixels but for a few on
+    the outline.
 
     The worst overlap is a square at orientation 0 whose edge lies on pixel centres.
     """
@@ -91,6 +112,8 @@ def test_the_grid_is_that_of_dsprites(part, turns, positions):
     some = np.random.default_rng(5).choice(len(real), 500, replace=False)
     is_white = real.images(some) > 0
     is_rendered = ours.images(places_of(ours, real.factors[some])) > 0
-    overlap = (is_white & is_rendered).sum((1, 2, 3)) / (is_white | is_rendered).sum((1, 2, 3))
+    overlap = (is_white & is_rendered).sum((1, 2, 3)) / (is_white | is_rendered).sum(
+        (1, 2, 3)
+    )
     assert overlap.mean() > 0.998
     assert overlap.min() > 0.8

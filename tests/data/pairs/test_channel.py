@@ -1,4 +1,6 @@
-"""The binary symmetric channel: closed forms, the exact solver, and the exact density ratio of the labels."""
+"""The binary symmetric channel: closed forms, the exact solver, and the exact density
+ratio of the labels.
+"""
 
 import itertools
 import math
@@ -14,19 +16,29 @@ LN2 = math.log(2.0)
 
 @pytest.mark.parametrize("crossover", [0.01, 0.24, 0.26, 0.499])
 def test_information_is_ln2_minus_the_binary_entropy(crossover):
-    entropy = -crossover * math.log(crossover) - (1 - crossover) * math.log(1 - crossover)
-    assert channel_information(crossover, 7) == pytest.approx(7 * (LN2 - entropy), abs=1e-14)
+    entropy = -crossover * math.log(crossover) - (1 - crossover) * math.log(
+        1 - crossover
+    )
+    assert channel_information(crossover, 7) == pytest.approx(
+        7 * (LN2 - entropy), abs=1e-14
+    )
 
 
 @pytest.mark.parametrize("contrast", [1e-8, 1e-5, 1e-3])
 def test_information_near_one_half_follows_its_series(contrast):
-    """ln 2 - H((1 - d) / 2) = d^2 / 2 + d^4 / 12 + ..., which the plain difference would lose to cancellation."""
+    """ln 2 - H((1 - d) / 2) = d^2 / 2 + d^4 / 12 + ..., which the plain difference
+    would lose to cancellation.
+    """
     crossover = 0.5 - contrast / 2
     d = 1.0 - 2.0 * crossover
-    assert channel_information(crossover, 1) == pytest.approx(d**2 / 2 + d**4 / 12, rel=1e-12)
+    assert channel_information(crossover, 1) == pytest.approx(
+        d**2 / 2 + d**4 / 12, rel=1e-12
+    )
 
 
-@pytest.mark.parametrize("share", [1e-18, 1e-6, 0.1, 0.188, 0.1888, 0.9, 1 - 1e-6, 1 - 1e-14])
+@pytest.mark.parametrize(
+    "share", [1e-18, 1e-6, 0.1, 0.188, 0.1888, 0.9, 1 - 1e-6, 1 - 1e-14]
+)
 def test_round_trip(share):
     information = share * 10 * LN2
     returned = channel_information(crossover_for(information, 10), 10)
@@ -45,9 +57,13 @@ def test_the_ends_are_exact(sources):
 
 @pytest.mark.parametrize("crossover", [0.0, 0.1, 0.5])
 def test_log_ratio_over_every_pair(crossover):
-    """Over all pairs of three bits: the ratio integrates to 1 and its mean under the joint is the information."""
+    """Over all pairs of three bits: the ratio integrates to 1 and its mean under the
+    joint is the information.
+    """
     source = ChannelPairs(3, crossover)
-    every = torch.tensor(list(itertools.product((0.0, 1.0), repeat=3)), dtype=torch.float64)
+    every = torch.tensor(
+        list(itertools.product((0.0, 1.0), repeat=3)), dtype=torch.float64
+    )
     ratio = source.log_ratio(every, every)
     joint = ratio.exp() / 64
     flips = (every[:, None] != every).sum(-1).double()

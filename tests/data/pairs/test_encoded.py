@@ -10,7 +10,9 @@ SOURCE = GaussianPairs(4, mutual_information=1.0)
 
 
 class Scale(nn.Module):
-    """A module on a device without values, which stands for another one; moved, it gets its value."""
+    """A module on a device without values, which stands for another one; moved, it gets
+    its value.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -29,7 +31,9 @@ def test_both_sides_go_through_the_map():
     encoded = EncodedPairs(SOURCE, layer)
     assert (encoded.dim_x, encoded.dim_y) == (3, 3)
     assert encoded.mutual_information == SOURCE.mutual_information
-    for values, code in zip(SOURCE.sample(7, generator()), encoded.sample(7, generator()), strict=True):
+    for values, code in zip(
+        SOURCE.sample(7, generator()), encoded.sample(7, generator()), strict=True
+    ):
         assert torch.equal(code, layer(values))
         assert not code.requires_grad
 

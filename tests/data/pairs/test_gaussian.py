@@ -11,11 +11,15 @@ from infoscope.data import GaussianPairs
 from tests.data.common import generator
 
 
-@pytest.mark.parametrize("dim, information", [(1, 0.0), (10, 1e-9), (10, 0.5), (64, 10 * math.log(2))])
+@pytest.mark.parametrize(
+    "dim, information", [(1, 0.0), (10, 1e-9), (10, 0.5), (64, 10 * math.log(2))]
+)
 def test_correlation_of_an_information(dim, information):
     source = GaussianPairs(dim, mutual_information=information)
     assert source.mutual_information == information
-    assert source.correlation == pytest.approx(math.sqrt(1 - math.exp(-2 * information / dim)), abs=1e-8)
+    assert source.correlation == pytest.approx(
+        math.sqrt(1 - math.exp(-2 * information / dim)), abs=1e-8
+    )
 
 
 def correlated(dim, correlation):
@@ -34,5 +38,7 @@ def test_log_ratio_is_the_ratio_of_densities():
     x, y = (variable.double() for variable in source.sample(6, generator()))
     covariance = np.kron([[1, 0.7], [0.7, 1]], np.eye(2))
     every = torch.cat([x[:, None].expand(6, 6, 2), y.expand(6, 6, 2)], 2).numpy()
-    expected = multivariate_normal(cov=covariance).logpdf(every) - norm.logpdf(every).sum(2)
+    expected = multivariate_normal(cov=covariance).logpdf(every) - norm.logpdf(
+        every
+    ).sum(2)
     assert source.log_ratio(x, y).numpy() == pytest.approx(expected, abs=1e-9)

@@ -1,7 +1,7 @@
 """Where the patches of an image lie and how it is resized, against Pillow.
 
-The reference learns which items were drawn from a second source, of one-pixel patches that hold their number: the same
-generator draws the same items.
+The reference learns which items were drawn from a second source, of one-pixel patches
+that hold their number: the same generator draws the same items.
 """
 
 import numpy as np
@@ -15,15 +15,21 @@ LABELS = torch.arange(100) % 2
 
 
 def noise(height: int, width: int) -> torch.Tensor:
-    """Random bytes, the hardest images for a resize: every rounding and clipping occurs."""
+    """Random bytes, the hardest images for a resize: every rounding and clipping
+    occurs.
+    """
     generator = torch.Generator().manual_seed(1)
-    return torch.randint(256, (100, height, width), dtype=torch.uint8, generator=generator)
+    return torch.randint(
+        256, (100, height, width), dtype=torch.uint8, generator=generator
+    )
 
 
 def drawn(images: torch.Tensor, grid: tuple[int, int, int], size) -> np.ndarray:
     """The images x, then y, of 32 pairs, in grey levels: [64, values]."""
     source = ImagePairs(ImagePool(images, LABELS, "noise"), grid, size)
-    return torch.cat(source.sample(32, torch.Generator().manual_seed(0))).numpy() * 255.0
+    return (
+        torch.cat(source.sample(32, torch.Generator().manual_seed(0))).numpy() * 255.0
+    )
 
 
 CASES = [
@@ -37,7 +43,9 @@ CASES = [
 
 @pytest.mark.parametrize(("images", "grid", "size"), CASES)
 def test_images_agree_with_pillow(images, grid, size):
-    """At most one grey level, on fewer than two pixels in a thousand (from 28 to 60 pixels near ties are common)."""
+    """At most one grey level, on fewer than two pixels in a thousand (from 28 to 60
+    pixels near ties are common).
+    """
     channels, rows, columns = grid
     height, width = images.shape[1:]
     numbers = torch.arange(100, dtype=torch.uint8).view(-1, 1, 1)
@@ -46,10 +54,13 @@ def test_images_agree_with_pillow(images, grid, size):
     canvases = patches.swapaxes(2, 3).reshape(-1, rows * height, columns * width)
     resized = []
     for canvas in canvases:
-        resized.append(Image.fromarray(canvas).resize(size[::-1], Image.Resampling.BICUBIC))
+        resized.append(
+            Image.fromarray(canvas).resize(size[::-1], Image.Resampling.BICUBIC)
+        )
     expected = np.stack(resized).reshape(64, -1).astype(float)
     levels = drawn(images, grid, size)
-    assert np.abs(levels - levels.round()).max() < 1e-4  # every value is a multiple of 1/255
+    # every value is a multiple of 1/255
+    assert np.abs(levels - levels.round()).max() < 1e-4
     difference = np.abs(levels.round() - expected)
     assert difference.max() <= 1
     assert difference.mean() < 2e-3

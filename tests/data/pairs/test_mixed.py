@@ -13,7 +13,9 @@ TEXT_LABELS = torch.tensor([1, 0, 1, 1, 0, 1, 0])
 
 
 def images(labels: torch.Tensor) -> ImagePool:
-    pixels = torch.randint(256, (len(labels), 6, 5), dtype=torch.uint8, generator=generator(1))
+    pixels = torch.randint(
+        256, (len(labels), 6, 5), dtype=torch.uint8, generator=generator(1)
+    )
     return ImagePool(pixels, labels, "noise", synthetic=True)
 
 
@@ -27,9 +29,12 @@ def test_the_image_has_as_many_pixels_as_the_text_has_values(length, size):
 
 
 def test_joint_distribution_of_the_items():
-    """Chi-square over all pairs of items of a source: uniform in their classes, which are equal or flipped;
-    false-alarm rate 1e-6."""
-    numbers = ImagePool(torch.arange(5, dtype=torch.uint8).view(-1, 1, 1), IMAGE_LABELS, "numbers")
+    """Chi-square over all pairs of items of a source: uniform in their classes, which
+    are equal or flipped; false-alarm rate 1e-6.
+    """
+    numbers = ImagePool(
+        torch.arange(5, dtype=torch.uint8).view(-1, 1, 1), IMAGE_LABELS, "numbers"
+    )
     rows = EmbeddingPool(torch.arange(7.0).view(-1, 1), TEXT_LABELS, "numbers")
     source = MixedPairs(numbers, rows, (1, 2, 3), crossover=0.2, size=(2, 3))
     x, y = source.sample(4000, generator(3))
@@ -46,7 +51,9 @@ def test_joint_distribution_of_the_items():
 
 @pytest.mark.parametrize("size", [30, (7, 11)])
 def test_the_image_is_composed_like_that_of_image_pairs(size):
-    """Blank vectors leave only the image; with one image per class, but for its copy, the labels determine it."""
+    """Blank vectors leave only the image; with one image per class, but for its copy,
+    the labels determine it.
+    """
     labels = torch.tensor([0, 1])
     pool = ImagePool(images(labels).images.repeat(2, 1, 1), labels.repeat(2), "doubled")
     vectors = EmbeddingPool(torch.zeros(4, 2), pool.labels, "blank")

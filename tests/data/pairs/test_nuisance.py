@@ -1,4 +1,6 @@
-"""Images over backgrounds: the sum, what is drawn, and what stays as it is at every strength."""
+"""Images over backgrounds: the sum, what is drawn, and what stays as it is at every
+strength.
+"""
 
 import numpy as np
 import pytest
@@ -15,7 +17,9 @@ GRID, SIZE = (1, 2, 3), (20, 26)
 
 
 def patches(height: int = 9, width: int = 7) -> ImagePool:
-    pixels = torch.randint(256, (40, height, width), dtype=torch.uint8, generator=generator(1))
+    pixels = torch.randint(
+        256, (40, height, width), dtype=torch.uint8, generator=generator(1)
+    )
     return ImagePool(pixels, LABELS, "noise", synthetic=True)
 
 
@@ -23,8 +27,15 @@ BLACK = ImagePool(torch.zeros(40, 9, 7, dtype=torch.uint8), LABELS, "black")
 SCENES = textures(30, 16, generator=generator(2))
 
 
-def pairs(pool: ImagePool, nuisance: float, channels: int | None = 3, scenes: ImagePool | None = SCENES):
-    """Two batches of pairs in a row from the same generator: [4, 25, channels, height, width]."""
+def pairs(
+    pool: ImagePool,
+    nuisance: float,
+    channels: int | None = 3,
+    scenes: ImagePool | None = SCENES,
+):
+    """Two batches of pairs in a row from the same generator: [4, 25, channels, height,
+    width].
+    """
     source = ImagePairs(pool, GRID, SIZE, 0.1, nuisance, scenes, channels)
     shared = generator()
     batches = torch.stack([*source.sample(25, shared), *source.sample(25, shared)])
@@ -42,11 +53,15 @@ def test_an_image_is_the_clipped_sum_of_the_patches_and_eta_times_a_scene(channe
 
 
 def test_scenes_are_resized_as_pillow_does():
-    """At most one grey level, on fewer than one pixel in a thousand; every image shows one of the scenes."""
+    """At most one grey level, on fewer than one pixel in a thousand; every image shows
+    one of the scenes.
+    """
     ours = SCENES.resized(*SIZE)
     resized = []
     for image in SCENES.images.numpy():
-        resized.append(Image.fromarray(image).resize(SIZE[::-1], Image.Resampling.BICUBIC))
+        resized.append(
+            Image.fromarray(image).resize(SIZE[::-1], Image.Resampling.BICUBIC)
+        )
     difference = np.abs(ours.movedim(1, 3).numpy() - np.stack(resized).astype(float))
     assert difference.max() <= 1
     assert difference.mean() < 1e-3
@@ -57,9 +72,15 @@ def test_scenes_are_resized_as_pillow_does():
 
 @pytest.mark.parametrize("channels", [None, 1])
 def test_without_nuisance_nothing_changes(channels):
-    """Backgrounds that are given but not asked for, or black, leave the same numbers as none."""
+    """Backgrounds that are given but not asked for, or black, leave the same numbers as
+    none.
+    """
     plain = pairs(patches(), 0.0, channels, scenes=None)
-    black = ImagePool(torch.zeros(4, 5, 5, 3, dtype=torch.uint8), torch.zeros(4, dtype=torch.int64), "black")
+    black = ImagePool(
+        torch.zeros(4, 5, 5, 3, dtype=torch.uint8),
+        torch.zeros(4, dtype=torch.int64),
+        "black",
+    )
     assert torch.equal(plain, pairs(patches(), 0.0, channels))
     torch.testing.assert_close(plain, pairs(patches(), 0.7, channels, scenes=black))
     assert torch.equal(plain.expand(-1, -1, 3, -1, -1), pairs(patches(), 0.0, 3, None))
@@ -80,14 +101,18 @@ def test_the_generator_advances_alike_at_every_strength():
     states = []
     for eta in (0.0, 1.0):
         shared = generator()
-        ImagePairs(patches(), GRID, SIZE, nuisance=eta, backgrounds=SCENES).sample(3, shared)
+        ImagePairs(patches(), GRID, SIZE, nuisance=eta, backgrounds=SCENES).sample(
+            3, shared
+        )
         states.append(shared.get_state())
     assert torch.equal(*states)
 
 
 def test_scenes_are_drawn_uniformly_and_apart():
-    """Chi-square of the scenes of x and y together, of a batch and the next, and beside a label, over 60 batches whose
-    streams branch off one generator; family-wise false-alarm rate 1e-6."""
+    """Chi-square of the scenes of x and y together, of a batch and the next, and beside
+    a label, over 60 batches whose streams branch off one generator; family-wise
+    false-alarm rate 1e-6.
+    """
     numbers = torch.arange(10, dtype=torch.uint8)
     grey = numbers.view(-1, 1, 1, 1).expand(-1, 1, 1, 3)
     scenes = ImagePool(grey, torch.zeros(10, dtype=torch.int64), "numbers")

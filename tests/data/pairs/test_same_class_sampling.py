@@ -1,6 +1,7 @@
 """Which items meet in image and text pairs, against the exact joint distribution.
 
-The items of the tiny pools carry their own number, so that what was drawn can be read off the pairs.
+The items of the tiny pools carry their own number, so that what was drawn can be read
+off the pairs.
 """
 
 import pytest
@@ -14,7 +15,9 @@ LABELS = torch.tensor([1, 0, 1, 1, 0, 1, 0, 1])
 ITEMS = len(LABELS)
 
 
-IMAGES = ImagePool(torch.arange(ITEMS, dtype=torch.uint8).view(-1, 1, 1), LABELS, "numbers")
+IMAGES = ImagePool(
+    torch.arange(ITEMS, dtype=torch.uint8).view(-1, 1, 1), LABELS, "numbers"
+)
 TEXTS = EmbeddingPool(torch.arange(float(ITEMS)).view(-1, 1) / 255, LABELS, "numbers")
 CROSSOVER = 0.15
 PAIRS = {
@@ -31,7 +34,9 @@ def drawn(request) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def p_value(codes: torch.Tensor, probabilities: torch.Tensor) -> float:
-    """Pearson's chi-square of codes against probabilities, over those that can occur; 0 if another one does."""
+    """Pearson's chi-square of codes against probabilities, over those that can occur; 0
+    if another one does.
+    """
     counts = codes.flatten().bincount(minlength=probabilities.numel())
     probabilities = probabilities.flatten()
     possible = probabilities > 0
@@ -41,8 +46,10 @@ def p_value(codes: torch.Tensor, probabilities: torch.Tensor) -> float:
 
 
 def test_joint_distribution_of_the_items(drawn):
-    """Chi-square over all pairs of items: a fair class, uniform items, another item of the class or any of the other
-    class (class frequencies, flips and partners at once); false-alarm rate 1e-6."""
+    """Chi-square over all pairs of items: a fair class, uniform items, another item of
+    the class or any of the other class (class frequencies, flips and partners at once);
+    false-alarm rate 1e-6.
+    """
     x, y = drawn
     members = LABELS.bincount()[LABELS].double()
     is_same_class = (LABELS[:, None] == LABELS).double()
@@ -54,11 +61,16 @@ def test_joint_distribution_of_the_items(drawn):
 
 
 def test_sources_are_independent(drawn):
-    """Chi-square of (label, flip) of two sources, uniform labels and independent flips; false-alarm rate 1e-6."""
+    """Chi-square of (label, flip) of two sources, uniform labels and independent flips;
+    false-alarm rate 1e-6.
+    """
     x, y = (LABELS[variable] for variable in drawn)
     state = 2 * x + (x ^ y)
     of_state = torch.tensor([1 - CROSSOVER, CROSSOVER] * 2, dtype=torch.float64) / 2
-    assert p_value(4 * state[:, 2] + state[:, 7], torch.outer(of_state, of_state)) > FALSE_ALARM
+    assert (
+        p_value(4 * state[:, 2] + state[:, 7], torch.outer(of_state, of_state))
+        > FALSE_ALARM
+    )
 
 
 def test_any_two_labels_serve_as_the_bit():

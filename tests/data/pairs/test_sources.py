@@ -1,4 +1,6 @@
-"""What every source of pairs promises: shapes, types, determinism, one generator and no other."""
+"""What every source of pairs promises: shapes, types, determinism, one generator and no
+other.
+"""
 
 import pytest
 import torch
@@ -20,13 +22,18 @@ from tests.data.common import generator, on_gpu
 from tests.refusals import refused
 
 LABELS = torch.tensor([0, 1, 0, 1, 1])
-IMAGES = ImagePool(torch.arange(5 * 4 * 3, dtype=torch.uint8).view(5, 4, 3), LABELS, "tiny")
+IMAGES = ImagePool(
+    torch.arange(5 * 4 * 3, dtype=torch.uint8).view(5, 4, 3), LABELS, "tiny"
+)
 VECTORS = EmbeddingPool(torch.arange(10.0).view(5, 2), LABELS, "tiny")
 SCENES = textures(20, 8, generator=torch.Generator().manual_seed(0))
 TEXT = TextPairs(VECTORS, 6, crossover=0.1)
 LABELLED = {
     "images": (ImagePairs(IMAGES, grid=(2, 1, 3), size=7, crossover=0.1), 98),
-    "images over backgrounds": (ImagePairs(IMAGES, (1, 2, 3), (7, 5), 0.1, 0.5, SCENES, channels=3), 105),
+    "images over backgrounds": (
+        ImagePairs(IMAGES, (1, 2, 3), (7, 5), 0.1, 0.5, SCENES, channels=3),
+        105,
+    ),
     "text": (TEXT, 12),
     "mixed": (MixedPairs(IMAGES, VECTORS, grid=(1, 2, 3), crossover=0.1), 12),
 }
@@ -39,7 +46,9 @@ SOURCES = {
 
 
 every_source = pytest.mark.parametrize(("source", "dim"), SOURCES.values(), ids=SOURCES)
-every_labelled_source = pytest.mark.parametrize("source", [source for source, _ in LABELLED.values()], ids=LABELLED)
+every_labelled_source = pytest.mark.parametrize(
+    "source", [source for source, _ in LABELLED.values()], ids=LABELLED
+)
 
 
 @every_source

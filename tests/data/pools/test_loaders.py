@@ -1,4 +1,6 @@
-"""Loaders: the bundled digits, and real data sets from a small folder of their own formats."""
+"""Loaders: the bundled digits, and real data sets from a small folder of their own
+formats.
+"""
 
 import gzip
 import struct
@@ -22,12 +24,17 @@ COLOUR_LABELS = [3, 1, 4, 1, 5, 9]
 
 
 def idx(values: np.ndarray) -> bytes:
-    return struct.pack(f">BBBB{values.ndim}I", 0, 0, 8, values.ndim, *values.shape) + values.tobytes()
+    return (
+        struct.pack(f">BBBB{values.ndim}I", 0, 0, 8, values.ndim, *values.shape)
+        + values.tobytes()
+    )
 
 
 @pytest.fixture
 def torchvision(tmp_path, monkeypatch) -> ModuleType:
-    """A stand-in for torchvision's data sets, which would need a network, where INFOSCOPE_DATA is not set."""
+    """A stand-in for torchvision's data sets, which would need a network, where
+    INFOSCOPE_DATA is not set.
+    """
     datasets = ModuleType("torchvision.datasets")
     monkeypatch.setitem(sys.modules, "torchvision", ModuleType("torchvision"))
     monkeypatch.setitem(sys.modules, "torchvision.datasets", datasets)
@@ -55,10 +62,15 @@ def test_digits_are_those_of_scikit_learn():
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz"])
-def test_mnist_is_read_from_a_root_or_the_folder_of_the_variable(suffix, tmp_path, monkeypatch):
+def test_mnist_is_read_from_a_root_or_the_folder_of_the_variable(
+    suffix, tmp_path, monkeypatch
+):
     folder = tmp_path / "MNIST" / "raw"
     folder.mkdir(parents=True)
-    for name, values in (("t10k-images-idx3-ubyte", IMAGES), ("t10k-labels-idx1-ubyte", LABELS)):
+    for name, values in (
+        ("t10k-images-idx3-ubyte", IMAGES),
+        ("t10k-labels-idx1-ubyte", LABELS),
+    ):
         content = gzip.compress(idx(values)) if suffix else idx(values)
         (folder / f"{name}{suffix}").write_bytes(content)
     monkeypatch.setenv("INFOSCOPE_DATA", str(tmp_path))
@@ -77,7 +89,8 @@ def test_embeddings_are_float32(tmp_path):
     assert pool.name == "imdb-bert"
     assert np.array_equal(pool.vectors, vectors.astype(np.float32))
     assert pool.labels.tolist() == [0, 0, 1, 1]
-    for x in (np.array(["a"]), np.zeros((3, 2))):  # text, and another number than of labels
+    # text, and another number than of labels
+    for x in (np.array(["a"]), np.zeros((3, 2))):
         np.savez(path, x=x, y=np.zeros(2))
         with refused(str(path)):
             imdb_embeddings(root=tmp_path)
@@ -119,9 +132,17 @@ def test_without_the_variable_torchvision_downloads(tmp_path, torchvision):
         ("", idx(IMAGES)[:9]),
         ("", idx(IMAGES)[:-1]),
         (".gz", gzip.compress(idx(IMAGES), mtime=0)[:-9]),
-        (".gz", gzip.compress(b"\0\0\x08\x02" + b"\xff" * 8, mtime=0)),  # a header of more bytes than there are
+        # a header of more bytes than there are
+        (".gz", gzip.compress(b"\0\0\x08\x02" + b"\xff" * 8, mtime=0)),
     ],
-    ids=["empty", "floats", "torn header", "one byte less", "torn gzip", "too large a header"],
+    ids=[
+        "empty",
+        "floats",
+        "torn header",
+        "one byte less",
+        "torn gzip",
+        "too large a header",
+    ],
 )
 def test_a_damaged_file_is_refused(suffix, content, tmp_path):
     path = tmp_path / "MNIST" / "raw" / f"train-images-idx3-ubyte{suffix}"
@@ -158,13 +179,25 @@ def test_cifar10_as_its_authors_store_it(tmp_path, torchvision):
 
 @with_real_data
 def test_real_pools():
-    """The usual channel means of CIFAR-10, which its first 4,000 images meet to 0.3 %; the published class counts of
-    MNIST's training set and the sizes of the embeddings."""
+    """The usual channel means of CIFAR-10, which its first 4,000 images meet to 0.3 %;
+    the published class counts of MNIST's training set and the sizes of the embeddings.
+    """
     pool = cifar10()
     means = pool.images.double().mean((0, 1, 2)) / 255
     assert means.tolist() == pytest.approx([0.4914, 0.4822, 0.4465], abs=0.003)
     pool = mnist()
-    assert pool.labels.bincount().tolist() == [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
+    assert pool.labels.bincount().tolist() == [
+        5923,
+        6742,
+        5958,
+        6131,
+        5842,
+        5421,
+        5918,
+        6265,
+        5851,
+        5949,
+    ]
     pool = imdb_embeddings()
     assert pool.vectors.shape == (25_000, 768)
     assert pool.labels.bincount().tolist() == [12_500, 12_500]

@@ -1,4 +1,6 @@
-"""Pools keep what they are asked for and are split without a common item; generated textures are like photographs."""
+"""Pools keep what they are asked for and are split without a common item; generated
+textures are like photographs.
+"""
 
 import pytest
 import torch
@@ -31,7 +33,9 @@ def test_images_are_grey_or_rgb(shape, channels):
 def numbered(*counts: int) -> EmbeddingPool:
     """Items that carry their own number, `counts` of each class in turn."""
     labels = torch.arange(len(counts)).repeat_interleave(torch.tensor(counts))
-    return EmbeddingPool(torch.arange(float(len(labels))).view(-1, 1), labels, "numbers")
+    return EmbeddingPool(
+        torch.arange(float(len(labels))).view(-1, 1), labels, "numbers"
+    )
 
 
 def numbers(pool: EmbeddingPool) -> list[int]:
@@ -58,10 +62,14 @@ def test_folds_partition_every_class_evenly():
 
 
 def test_equal_items_stay_together():
-    """Every value five times, half of them under both labels, one zero with a minus sign."""
+    """Every value five times, half of them under both labels, one zero with a minus
+    sign.
+    """
     values = torch.arange(60.0).repeat(5)
     values[0] = -0.0
-    pool = EmbeddingPool(values.view(-1, 1), (torch.arange(300) % 120 >= 60).long(), "doubled")
+    pool = EmbeddingPool(
+        values.view(-1, 1), (torch.arange(300) % 120 >= 60).long(), "doubled"
+    )
     split = pool.split(0.31, generator())  # a cut between the copies of a value
     for training, held_out in (*pool.folds(4, generator()), split):
         assert not set(numbers(training)) & set(numbers(held_out))
@@ -72,8 +80,10 @@ def test_equal_items_stay_together():
 
 
 def test_every_item_is_held_out_as_often():
-    """Chi-square of how often each of 10 items of a class is among the 3 held out in 300 splits; without replacement
-    its variance is smaller than that of independent draws, so the false-alarm rate is below 1e-6."""
+    """Chi-square of how often each of 10 items of a class is among the 3 held out in
+    300 splits; without replacement its variance is smaller than that of independent
+    draws, so the false-alarm rate is below 1e-6.
+    """
     pool = numbered(10, 10)
     shared = generator()
     counts = torch.zeros(20)

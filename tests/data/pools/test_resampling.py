@@ -1,4 +1,6 @@
-"""The weights of a resize: Pillow's pixels bit for bit in exact arithmetic, and the cut into bands."""
+"""The weights of a resize: Pillow's pixels bit for bit in exact arithmetic, and the cut
+into bands.
+"""
 
 import numpy as np
 import pytest
@@ -17,9 +19,12 @@ LENGTHS = [
 @pytest.mark.parametrize(("n_in", "n_out"), LENGTHS)
 def test_one_pass_agrees_with_pillow(n_in, n_out):
     rows = np.random.default_rng(0).integers(0, 256, (200, n_in), dtype=np.uint8)
-    exact = rows @ resampling_weights(n_in, n_out).T  # float64 holds every product and sum exactly
+    # float64 holds every product and sum exactly
+    exact = rows @ resampling_weights(n_in, n_out).T
     ours = np.clip(np.floor(exact + 0.5), 0, 255).astype(np.uint8)
     for image, result in ((rows, ours), (rows.T, ours.T)):
         size = (n_out, 200) if image is rows else (200, n_out)
-        resized = Image.fromarray(np.ascontiguousarray(image)).resize(size, Image.Resampling.BICUBIC)
+        resized = Image.fromarray(np.ascontiguousarray(image)).resize(
+            size, Image.Resampling.BICUBIC
+        )
         assert np.array_equal(np.asarray(resized), result)

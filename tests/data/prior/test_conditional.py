@@ -1,4 +1,6 @@
-"""Triples of the prior: the truth of each family by another route, and what is independent given z."""
+"""Triples of the prior: the truth of each family by another route, and what is
+independent given z.
+"""
 
 import numpy as np
 import pytest
@@ -55,7 +57,9 @@ def test_triples_have_rows_of_x_y_and_z_and_a_third_has_no_information(triples):
     for triple in triples:
         assert set(triple.families) <= set(conditional.FAMILIES)
         assert triple.type in prior.TYPES
-        for sample, columns in zip(triple.sample(30, generator()), triple.columns, strict=True):
+        for sample, columns in zip(
+            triple.sample(30, generator()), triple.columns, strict=True
+        ):
             assert sample.numbers.shape[1] + sample.labels.shape[1] == columns
             assert np.isfinite(sample.numbers).all()
     truths = [triple.truth for triple in triples]
@@ -64,7 +68,9 @@ def test_triples_have_rows_of_x_y_and_z_and_a_third_has_no_information(triples):
 
 @pytest.mark.parametrize("seed", [0, 1, 3])
 def test_linear_systems_have_the_information_of_their_covariance(seed):
-    part = conditional.linear_system(Wanted(NN, 0.5, False), "linear_system", generator(seed))
+    part = conditional.linear_system(
+        Wanted(NN, 0.5, False), "linear_system", generator(seed)
+    )
     assert "inf" in part.description  # normal, not Student
     x, y, z = (sample.numbers for sample in part.draw(200_000, generator()))
     marginal = log_determinant(np.hstack([x, z])) + log_determinant(np.hstack([y, z]))
@@ -74,7 +80,9 @@ def test_linear_systems_have_the_information_of_their_covariance(seed):
 
 
 def test_linear_systems_without_information_have_independent_residuals():
-    part = conditional.linear_system(Wanted(NN, 0.5, True), "linear_system", generator(3))
+    part = conditional.linear_system(
+        Wanted(NN, 0.5, True), "linear_system", generator(3)
+    )
     x, y, z = (sample.numbers for sample in part.draw(50_000, generator()))
     residuals_x = x - z @ np.linalg.lstsq(z, x, rcond=None)[0]
     residuals_y = y - z @ np.linalg.lstsq(z, y, rcond=None)[0]
@@ -85,7 +93,9 @@ def test_linear_systems_without_information_have_independent_residuals():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_tables_have_the_information_of_their_cells(seed):
-    part = conditional.three_states(Wanted(CC, 0.4, False), "three_states", generator(seed))
+    part = conditional.three_states(
+        Wanted(CC, 0.4, False), "three_states", generator(seed)
+    )
     x, y, z = part.draw(200_000, generator(1))
     if z.labels.size:
         plug_in = table_information(x.labels[:, 0], y.labels[:, 0], z.labels[:, 0])
@@ -107,7 +117,9 @@ def test_log_ratios_of_states_have_the_information_of_their_table():
 @pytest.fixture
 def unmoved(monkeypatch):
     """Triples that z does not shift, scale or turn."""
-    monkeypatch.setattr(conditional, "draw_move", lambda *_: lambda sample, scores: sample)
+    monkeypatch.setattr(
+        conditional, "draw_move", lambda *_: lambda sample, scores: sample
+    )
 
 
 @pytest.mark.parametrize(
@@ -119,7 +131,9 @@ def unmoved(monkeypatch):
         (conditional.changed_slope, NN, 5),
     ],
 )
-def test_a_noise_or_slope_that_depends_on_z_has_the_information_that_neighbours_find(family, kinds, seed, unmoved):
+def test_a_noise_or_slope_that_depends_on_z_has_the_information_that_neighbours_find(
+    family, kinds, seed, unmoved
+):
     part = family(Wanted(kinds, 0.4, False), family.__name__, generator(seed))
     x, y, z = part.draw(4_000, generator(1))
     of_y = Variable(y.numbers, None, 1)
@@ -133,9 +147,15 @@ def test_a_noise_or_slope_that_depends_on_z_has_the_information_that_neighbours_
     assert estimate.value == pytest.approx(truth, abs=0.06)
 
 
-@pytest.mark.parametrize("family", [conditional.changed_noise, conditional.changed_slope])
-def test_a_changed_noise_or_slope_without_information_has_an_x_of_its_own(family, unmoved):
-    """The correlation of 4,000 rows, within 4.5 standard errors, in two halves of the condition."""
+@pytest.mark.parametrize(
+    "family", [conditional.changed_noise, conditional.changed_slope]
+)
+def test_a_changed_noise_or_slope_without_information_has_an_x_of_its_own(
+    family, unmoved
+):
+    """The correlation of 4,000 rows, within 4.5 standard errors, in two halves of the
+    condition.
+    """
     part = family(Wanted(NN, 0.4, True), family.__name__, generator())
     x, y, z = (sample.numbers[:, :1] for sample in part.draw(4_000, generator(1)))
     for half in (z[:, 0] > 0, z[:, 0] <= 0):
@@ -151,7 +171,9 @@ def test_nodes_of_a_clipped_normal_variable_give_its_moments():
 
 
 def test_a_small_triple_has_few_columns():
-    part = conditional.linear_system(Wanted(NN, 0.5, False, small=True), "linear_system", generator())
+    part = conditional.linear_system(
+        Wanted(NN, 0.5, False, small=True), "linear_system", generator()
+    )
     x, y, z = (sample.numbers.shape[1] for sample in part.draw(10, generator()))
     assert (x, y) == (1, 1)
     assert z <= conditional.SMALL_CONDITIONS
@@ -166,7 +188,9 @@ def test_a_move_is_invertible_given_z(family, kinds):
     move = conditions.draw_move(family, condition, pilot, g)
     _, scores = condition.draw(1, g)
     moved = move(pilot, np.repeat(scores, 500, axis=0))
-    np.testing.assert_array_equal(np.argsort(moved.numbers, axis=0), np.argsort(pilot.numbers, axis=0))
+    np.testing.assert_array_equal(
+        np.argsort(moved.numbers, axis=0), np.argsort(pilot.numbers, axis=0)
+    )
     before_and_after = np.hstack([pilot.labels, moved.labels])
     assert len(np.unique(before_and_after, axis=0)) == 4
     assert len(np.unique(moved.labels)) == 4
@@ -193,8 +217,12 @@ def test_what_is_shared_with_z_alone_adds_nothing(place):
     g = generator()
     with_both_labels = 0
     for _ in range(6):
-        x, y, z = conditional._with_z_alone(Wanted(CC, 0.5, False), place, g).draw(200, g)
+        x, y, z = conditional._with_z_alone(Wanted(CC, 0.5, False), place, g).draw(
+            200, g
+        )
         if x.labels.size and y.labels.size:
             with_both_labels += 1
-            assert np.array_equal(x.labels, z.labels) or np.array_equal(y.labels, z.labels)
+            assert np.array_equal(x.labels, z.labels) or np.array_equal(
+                y.labels, z.labels
+            )
     assert with_both_labels < 6

@@ -1,4 +1,6 @@
-"""Truths of the base families by a second route: closed forms, tables of many draws, exact densities."""
+"""Truths of the base families by a second route: closed forms, tables of many draws,
+exact densities.
+"""
 
 from dataclasses import replace
 
@@ -7,7 +9,12 @@ import pytest
 from scipy import special, stats
 
 from infoscope.data.prior import derived, latent, linear, quadrature, scalar, wide
-from infoscope.data.prior.noise import NOISES, hidden_predictor, interaction_predictor, projected_predictor
+from infoscope.data.prior.noise import (
+    NOISES,
+    hidden_predictor,
+    interaction_predictor,
+    projected_predictor,
+)
 from infoscope.data.prior.parts import Request
 from infoscope.data.prior.quadrature import KINDS, Observation, draw_observation
 from tests.data.common import plug_in
@@ -27,7 +34,9 @@ def request(x="numbers", y="numbers", nats=0.5, columns=(1, 1), tied=(False, Fal
 
 
 def codes(sample, cells):
-    """One code a row: cells of number columns, finer in the tails (ties stay whole), and categories."""
+    """One code a row: cells of number columns, finer in the tails (ties stay whole),
+    and categories.
+    """
     levels = special.ndtr(np.linspace(-3.2, 3.2, cells - 1))
     code = np.zeros(len(sample.numbers), int)
     for column in np.hstack([sample.numbers, sample.labels]).T:
@@ -102,9 +111,13 @@ def test_several_columns_agree_with_tables_of_many_draws(maker, asked, cells, lo
     check_by_table(maker(asked, generator(2)), cells, loss)
 
 
-@pytest.mark.parametrize("maker", [latent.associations, latent.hidden_classes, latent.look_up])
+@pytest.mark.parametrize(
+    "maker", [latent.associations, latent.hidden_classes, latent.look_up]
+)
 def test_unordered_categories_agree_with_the_table_of_many_draws(maker):
-    """Of a few columns with few levels, so that the table of the draws has hardly any bias."""
+    """Of a few columns with few levels, so that the table of the draws has hardly any
+    bias.
+    """
     part = maker(request("categories", "categories", 0.4, (2, 2)), generator(1, 4))
     truth, error = part.truth(generator(2))
     assert error == 0
@@ -112,12 +125,16 @@ def test_unordered_categories_agree_with_the_table_of_many_draws(maker):
     for variable in part.draw(ROWS, generator(3)):
         labels = variable.labels.T
         codes_of_variables.append(np.ravel_multi_index(labels, labels.max(axis=1) + 1))
-    assert plug_in(*codes_of_variables) == pytest.approx(truth, abs=0.008 + 0.01 * truth)
+    assert plug_in(*codes_of_variables) == pytest.approx(
+        truth, abs=0.008 + 0.01 * truth
+    )
 
 
 @pytest.mark.parametrize("column", [0, 1])
 def test_no_column_of_a_sum_modulo_a_number_informs_alone(column):
-    part = latent.look_up(request("categories", "categories", 0.6, (4, 1)), generator(7))
+    part = latent.look_up(
+        request("categories", "categories", 0.6, (4, 1)), generator(7)
+    )
     assert "sum of 2 x 4 levels" in part.description
     x, y = part.draw(20_000, generator(1))
     alone = replace(x, labels=x.labels[:, [column]])
@@ -140,7 +157,9 @@ def test_quadrature_of_a_normal_is_the_closed_form(rho):
     _, scores = pair.predictor.sample(quadrature.PILOT_ROWS, generator())
     pilot = pair.draw(scores, generator(1))
     exact = -0.5 * np.log(1 - rho**2)
-    assert quadrature.information(pair, None, None, pilot) == pytest.approx(exact, rel=2e-3, abs=2e-4)
+    assert quadrature.information(pair, None, None, pilot) == pytest.approx(
+        exact, rel=2e-3, abs=2e-4
+    )
     for kind in KINDS:
         observation = draw_observation(generator(3), pilot, kind)
         of_one = quadrature.information(pair, observation, None, pilot)
@@ -175,7 +194,12 @@ def test_noise_shapes_draw_from_their_distribution_functions(name):
     assert stats.kstest(noise.sample(20_000, generator(1)), noise.cdf).pvalue > 1e-4
 
 
-PREDICTORS = [lambda g: projected_predictor(g, 9), interaction_predictor, hidden_predictor, wide.draw_predictor]
+PREDICTORS = [
+    lambda g: projected_predictor(g, 9),
+    interaction_predictor,
+    hidden_predictor,
+    wide.draw_predictor,
+]
 
 
 @pytest.mark.parametrize("maker", PREDICTORS)
@@ -223,22 +247,30 @@ def test_student_agrees_with_the_mean_log_ratio():
 
     def log_density(columns):
         size = columns.shape[1]
-        return stats.multivariate_t(np.zeros(size), np.eye(size), df=dof).logpdf(columns)
+        return stats.multivariate_t(np.zeros(size), np.eye(size), df=dof).logpdf(
+            columns
+        )
 
     ratio = log_density(both) - log_density(both[:, :2]) - log_density(both[:, 2:])
     error = ratio.std() / np.sqrt(rows)
-    assert ratio.mean() == pytest.approx(linear.student_information(2, 3, dof), abs=4 * error)
+    assert ratio.mean() == pytest.approx(
+        linear.student_information(2, 3, dof), abs=4 * error
+    )
 
 
 def angles_of(sample):
-    """Angles [n, columns]: one column is an angle itself, pairs of columns are cosine and sine."""
+    """Angles [n, columns]: one column is an angle itself, pairs of columns are cosine
+    and sine.
+    """
     if sample.numbers.shape[1] == 1:
         return sample.numbers
     return np.arctan2(sample.numbers[:, 1::2], sample.numbers[:, ::2])
 
 
 def information_of_turn(turn):
-    """Information of an angle about another one, from which it differs by this independent turn [n], nats."""
+    """Information of an angle about another one, from which it differs by this
+    independent turn [n], nats.
+    """
     entropy = stats.differential_entropy(np.sort(turn % (2 * np.pi)))
     return np.log(2 * np.pi) - entropy
 
@@ -274,8 +306,12 @@ def test_angles_agree_with_the_entropy_of_their_turn(kind, columns):
 
 @pytest.mark.parametrize("size", [1, 2, 5])
 @pytest.mark.parametrize("seed", range(12))
-def test_derived_columns_are_functions_of_the_others_and_keep_what_determines_them(size, seed):
-    """Equal rows stay equal, and different ones different; there are more columns than before."""
+def test_derived_columns_are_functions_of_the_others_and_keep_what_determines_them(
+    size, seed
+):
+    """Equal rows stay equal, and different ones different; there are more columns than
+    before.
+    """
     _, derive = derived.draw_derivation(size, generator(size, seed))
     values = generator(seed).standard_t(3, size=(400, size))
     columns, same = np.split(derive(np.vstack([values, values])), 2)
@@ -288,7 +324,9 @@ def test_derived_columns_are_functions_of_the_others_and_keep_what_determines_th
 
 @pytest.mark.parametrize("kind", ["numbers", "categories"])
 def test_wide_signals_agree_with_the_table_of_their_direction(kind):
-    """A regression on many draws finds the direction of a linear score, which has all information about y."""
+    """A regression on many draws finds the direction of a linear score, which has all
+    information about y.
+    """
     part = first_part(wide.score_of_many, request(y=kind, nats=0.5), "linear")
     x, y = part.draw(ROWS // 3, generator(3))
     if kind == "numbers":

@@ -1,4 +1,6 @@
-"""Distributions of the prior: reproducible, of the documented shares, with truths that no table exceeds."""
+"""Distributions of the prior: reproducible, of the documented shares, with truths that
+no table exceeds.
+"""
 
 import itertools
 
@@ -39,8 +41,11 @@ def test_shares_of_types_ties_and_independence(prior):
     types = [example.type for example in prior]
     shares = [types.count(kind) / len(types) for kind in TYPES]
     assert TYPES == ("numbers", "labels", "categories", "mixed")
-    np.testing.assert_allclose(shares, [0.55, 0.2, 0.1, 0.15], atol=0.28)  # three standard errors of the largest
-    without_information = [example.truth for example in prior if example.families == ("nothing",)]
+    # three standard errors of the largest
+    np.testing.assert_allclose(shares, [0.55, 0.2, 0.1, 0.15], atol=0.28)
+    without_information = [
+        example.truth for example in prior if example.families == ("nothing",)
+    ]
     assert len(without_information) >= len(prior) / 20
     assert not any(without_information)
     tied = [example.tied for example in prior if example.type == "numbers"]
@@ -62,17 +67,29 @@ def test_samples_are_finite_and_have_their_type(prior):
         for variable, columns in zip((x, y), example.columns):
             assert variable.numbers.dtype == np.float64
             assert variable.labels.dtype == np.int64
-            assert variable.numbers.shape[1] + variable.labels.shape[1] == columns <= 1600
+            assert (
+                variable.numbers.shape[1] + variable.labels.shape[1] == columns <= 1600
+            )
             assert (np.abs(variable.numbers) < 1e12).all()
-        is_mixed = any(variable.numbers.size and variable.labels.size for variable in (x, y))
+        is_mixed = any(
+            variable.numbers.size and variable.labels.size for variable in (x, y)
+        )
         number_variables = sum(variable.numbers.size > 0 for variable in (x, y))
-        kind = "mixed" if is_mixed else ["categories", "labels", "numbers"][number_variables]
+        kind = (
+            "mixed"
+            if is_mixed
+            else ["categories", "labels", "numbers"][number_variables]
+        )
         assert example.type == kind
 
 
 def test_columns_vary(prior):
     for example in prior:
-        is_continuous = example.type == "numbers" and not example.tied and "derived" not in example.families
+        is_continuous = (
+            example.type == "numbers"
+            and not example.tied
+            and "derived" not in example.families
+        )
         for variable in sampled(example, 2_000):
             for column in np.hstack([variable.numbers, variable.labels]).T:
                 assert np.ptp(column) > 0, example.description
@@ -90,22 +107,31 @@ def coded(variable):
 
 
 def test_no_pair_of_columns_exceeds_the_truth(prior):
-    """Data processing: what a table of single columns finds beyond its error must be there."""
+    """Data processing: what a table of single columns finds beyond its error must be
+    there.
+    """
     for example in prior:
         x, y = sampled(example, ROWS)
         for a, b in itertools.product(coded(x), coded(y)):
-            joint = np.bincount(CELLS * a + b, minlength=CELLS**2).reshape(CELLS, CELLS) / ROWS
+            joint = (
+                np.bincount(CELLS * a + b, minlength=CELLS**2).reshape(CELLS, CELLS)
+                / ROWS
+            )
             product = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
             filled = joint > 0
             log_ratio = np.log(joint[filled] / product[filled])
             nats = joint[filled] @ log_ratio
             variance = joint[filled] @ (log_ratio - nats) ** 2
             bias = 25 / (2 * ROWS)
-            assert nats <= example.truth + 5 * np.sqrt(variance / ROWS) + bias + 0.005, example.description
+            assert (
+                nats <= example.truth + 5 * np.sqrt(variance / ROWS) + bias + 0.005
+            ), example.description
 
 
 def test_information_adds_over_subsystems():
-    """Four columns of x and of y; the information in the table of both pairs is the sum of each pair's."""
+    """Four columns of x and of y; the information in the table of both pairs is the sum
+    of each pair's.
+    """
     request = Request("categories", "categories", 0.3, (1, 1), (False, False))
     truth = 0.0
     pairs = []

@@ -1,4 +1,6 @@
-"""Processes of the prior: reproducible, stationary, with truths that a second route confirms."""
+"""Processes of the prior: reproducible, stationary, with truths that a second route
+confirms.
+"""
 
 import numpy as np
 import pytest
@@ -82,7 +84,9 @@ def test_numbers_are_whole_and_not_negative(number):
 
 
 def effective_rows(x, y):
-    """Rows of independent values whose correlation has the variance of that of two series (Bartlett)."""
+    """Rows of independent values whose correlation has the variance of that of two
+    series (Bartlett).
+    """
     total = 1.0
     for lag in range(1, 200):
         autocorrelation_x = np.corrcoef(x[:-lag], x[lag:])[0, 1]
@@ -106,7 +110,9 @@ CHAINS = ("threshold", "nonlinear", "volatility", "counts", "events", "labels", 
 
 
 def batches_of_both_ends(family):
-    """Values [batches, values] of y from early and from late times: of one long chain, or of 150 short series."""
+    """Values [batches, values] of y from early and from late times: of one long chain,
+    or of 150 short series.
+    """
     dynamics = dynamics_of(family, Coupling("both", 0.4), 5)
     if family in CHAINS:
         _, y = dynamics.draw(6_000, generator(6))
@@ -120,7 +126,9 @@ def batches_of_both_ends(family):
     return series[:, [0]], series[:, [-1]]
 
 
-@pytest.mark.parametrize("family", [*CHAINS, "linear", "long_memory", "seasonal", "regimes"])
+@pytest.mark.parametrize(
+    "family", [*CHAINS, "linear", "long_memory", "seasonal", "regimes"]
+)
 def test_series_have_the_same_moments_at_early_and_at_late_times(family):
     """Means and variances, within 4.5 standard errors."""
     early, late = batches_of_both_ends(family)
@@ -145,7 +153,9 @@ def log_residual_variance(target, predictors):
 
 
 def pasts(series, history):
-    """Values [n - history] of every column of series [n, columns] at 1, ..., history steps before."""
+    """Values [n - history] of every column of series [n, columns] at 1, ..., history
+    steps before.
+    """
     n = len(series)
     past = []
     for column in series.T:
@@ -166,7 +176,9 @@ def pasts(series, history):
     ],
 )
 def test_normal_truths_are_those_of_regressions(family, kind, seed, monkeypatch):
-    monkeypatch.setattr(normal_processes, "draw_persistence", lambda g: g.uniform(0, 0.9))
+    monkeypatch.setattr(
+        normal_processes, "draw_persistence", lambda g: g.uniform(0, 0.9)
+    )
     dynamics = dynamics_of(family, Coupling(kind, 0.8), seed)
     x, y = dynamics.draw(80_000, generator(seed, 1))
     past_x = pasts(x, dynamics.history)
@@ -183,18 +195,26 @@ def test_normal_truths_are_those_of_regressions(family, kind, seed, monkeypatch)
         information += (alone - given_x) / 2
         chained.append(target)
     truth = dynamics.truth(generator())
-    assert truth.transfer_entropy == pytest.approx(transfer, abs=0.004 + 0.01 * transfer)
-    assert truth.information == pytest.approx(information, abs=0.006 + 0.02 * information)
+    assert truth.transfer_entropy == pytest.approx(
+        transfer, abs=0.004 + 0.01 * transfer
+    )
+    assert truth.information == pytest.approx(
+        information, abs=0.006 + 0.02 * information
+    )
 
 
 @pytest.mark.parametrize(("phi", "slope"), [(0.0, 0.5), (0.6, 1.0), (0.9, 0.2)])
 def test_white_x_gives_the_capacity_of_a_normal_channel(phi, slope):
-    """y = phi y' + slope x' + e with white x: transfer entropy is ln(1 + slope^2) / 2 for any history."""
+    """y = phi y' + slope x' + e with white x: transfer entropy is ln(1 + slope^2) / 2
+    for any history.
+    """
     coefficients = np.array([[[0.0, 0.0], [slope, phi]]])
     system = Autoregression(coefficients, np.ones(2))
     for history in (1, 3):
         truth = system.truth(1, 1, history)
-        assert truth.transfer_entropy == pytest.approx(np.log1p(slope**2) / 2, abs=1e-10)
+        assert truth.transfer_entropy == pytest.approx(
+            np.log1p(slope**2) / 2, abs=1e-10
+        )
     explained = slope**2 * (1 - phi**2) * (1 + phi**2) / (1 + slope**2)
     truth = system.truth(1, 1, 2)
     assert truth.information == pytest.approx(-0.5 * np.log(1 - explained), abs=1e-10)
@@ -244,7 +264,9 @@ def test_chains_of_labels_have_the_information_of_their_tables(family, kind, see
 
 
 TRANSITIONS = {
-    "two normals": NumberTransition(chain_processes.constant(1.0), chain_processes.constant(0.5), gap=1.2),
+    "two normals": NumberTransition(
+        chain_processes.constant(1.0), chain_processes.constant(0.5), gap=1.2
+    ),
     "Poisson": CountTransition(chain_processes.constant(3.0)),
     "negative binomial": CountTransition(chain_processes.constant(3.0), shape=2.0),
 }
@@ -300,7 +322,9 @@ def normal_density(value, mean, scale):
 
 
 def density(transition, values, present, other):
-    """Densities, up to a factor, or probabilities [values, particles] of next values given present ones."""
+    """Densities, up to a factor, or probabilities [values, particles] of next values
+    given present ones.
+    """
     if transition.kind == "labels":
         logits = transition.logits(present, other)
         probabilities = special.softmax(logits, axis=-1)
@@ -321,9 +345,11 @@ def density(transition, values, present, other):
 
 
 def weighted_particles(path, seen, hidden, present, particles):
-    """Particles of the hidden series at the end of a path of the seen one, and their weights given that path.
+    """Particles of the hidden series at the end of a path of the seen one, and their
+    weights given that path.
 
-    `seen` and `hidden` are transitions; the path starts after the values `present` and `particles`.
+    `seen` and `hidden` are transitions; the path starts after the values `present` and
+    `particles`.
     """
     weights = np.ones(PARTICLES)
     for step, value in enumerate(path):
@@ -354,10 +380,20 @@ def simulated_paths(pair, start, history, seed):
 
 @pytest.mark.parametrize(
     ("family", "seed"),
-    [("threshold", 1), ("nonlinear", 4), ("volatility", 5), ("counts", 1), ("mixed", 3), ("events", 2), ("labels", 1)],
+    [
+        ("threshold", 1),
+        ("nonlinear", 4),
+        ("volatility", 5),
+        ("counts", 1),
+        ("mixed", 3),
+        ("events", 2),
+        ("labels", 1),
+    ],
 )
 def test_chains_have_the_mean_divergences_of_predictions_along_paths(family, seed):
-    """p(y | x past, y past) is the transition; weighted particles give p(y | y past) and p(y | x past)."""
+    """p(y | x past, y past) is the transition; weighted particles give p(y | y past)
+    and p(y | x past).
+    """
     dynamics = dynamics_of(family, Coupling("both", 0.8), seed)
     pair = dynamics.draw.__self__
     start = pair.pilot(generator(seed, 1))
@@ -379,8 +415,12 @@ def test_chains_have_the_mean_divergences_of_predictions_along_paths(family, see
     truth = dynamics.truth(generator())
     transfer_error = np.std(transfer) / np.sqrt(PATHS)
     information_error = np.std(information) / np.sqrt(PATHS)
-    assert truth.transfer_entropy == pytest.approx(np.mean(transfer), abs=4 * transfer_error + 0.003)
-    assert truth.information == pytest.approx(np.mean(information), abs=4 * information_error + 0.003)
+    assert truth.transfer_entropy == pytest.approx(
+        np.mean(transfer), abs=4 * transfer_error + 0.003
+    )
+    assert truth.information == pytest.approx(
+        np.mean(information), abs=4 * information_error + 0.003
+    )
 
 
 X_BEFORE, Y_BEFORE, Y_NOW = range(3)
@@ -388,15 +428,21 @@ PLACES = np.array([0, 1, 3])  # of x before, y before and y now in a window of o
 
 
 def grid_of(mixture, window):
-    """Probabilities of the cells of a grid of x before, y before and y now, around the values `window` [n, 3]."""
+    """Probabilities of the cells of a grid of x before, y before and y now, around the
+    values `window` [n, 3].
+    """
     axes = []
     for values in window.T:
         margin = 0.4 * np.ptp(values)
         axes.append(np.linspace(values.min() - margin, values.max() + margin, 48))
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
     cells = np.zeros(points.shape[:3])
-    for weight, mean, covariance in zip(mixture.weights, mixture.means, mixture.covariances):
-        normal = stats.multivariate_normal(mean[PLACES], covariance[np.ix_(PLACES, PLACES)])
+    for weight, mean, covariance in zip(
+        mixture.weights, mixture.means, mixture.covariances
+    ):
+        normal = stats.multivariate_normal(
+            mean[PLACES], covariance[np.ix_(PLACES, PLACES)]
+        )
         cells += weight * normal.pdf(points)
     return cells / cells.sum()
 
@@ -409,7 +455,9 @@ def test_mixtures_have_the_entropies_of_a_fine_grid(family):
     x, y = dynamics.draw(30_000, generator(9))
     window = np.hstack([x[:-1, [0]], y[:-1, [0]], y[1:, [0]]])
     covariance = mixture.pooled().covariances[0][np.ix_(PLACES, PLACES)]
-    np.testing.assert_allclose(np.cov(window.T), covariance, atol=0.1 * covariance.max())
+    np.testing.assert_allclose(
+        np.cov(window.T), covariance, atol=0.1 * covariance.max()
+    )
     cells = grid_of(mixture, window)
 
     def entropy_without(*axes):
@@ -422,8 +470,12 @@ def test_mixtures_have_the_entropies_of_a_fine_grid(family):
     truth = mixture_truth(mixture, Window.of(1, 1, 2, 1), generator())
     transfer_tolerance = 4 * truth.transfer_entropy_error + 1e-4
     information_tolerance = 4 * truth.information_error + 1e-4
-    assert truth.transfer_entropy == pytest.approx(given_past_y - given_both, abs=transfer_tolerance)
-    assert truth.information == pytest.approx(alone - given_past_x, abs=information_tolerance)
+    assert truth.transfer_entropy == pytest.approx(
+        given_past_y - given_both, abs=transfer_tolerance
+    )
+    assert truth.information == pytest.approx(
+        alone - given_past_x, abs=information_tolerance
+    )
 
 
 # --- maps ------------------------------------------------------------------------------------------------------------

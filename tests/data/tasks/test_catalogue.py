@@ -1,4 +1,6 @@
-"""Known distributions: what each of them states, and its information computed in another way."""
+"""Known distributions: what each of them states, and its information computed in
+another way.
+"""
 
 import math
 from pathlib import Path
@@ -11,8 +13,12 @@ from scipy import stats
 from infoscope.data.tasks import beyond_normal, catalogue
 from tests.data.common import plug_in
 
-REFERENCE = Path(__file__).parents[4] / "shared" / "reference" / "beyond_normal_tasks.csv"
-NAMES = [name for distributions in catalogue.COLLECTIONS.values() for name in distributions]
+REFERENCE = (
+    Path(__file__).parents[4] / "shared" / "reference" / "beyond_normal_tasks.csv"
+)
+NAMES = [
+    name for distributions in catalogue.COLLECTIONS.values() for name in distributions
+]
 GENERATED = [name for name in NAMES if not catalogue.pool_of(name)]
 EVERY = {name: catalogue.case(name) for name in GENERATED}
 
@@ -26,11 +32,16 @@ def truth(name):
 
 
 def columns(variable):
-    return np.column_stack(list(variable.values()) if isinstance(variable, dict) else [variable])
+    return np.column_stack(
+        list(variable.values()) if isinstance(variable, dict) else [variable]
+    )
 
 
 def test_the_collections_of_the_exam():
-    sizes = {name: len(distributions) for name, distributions in catalogue.COLLECTIONS.items()}
+    sizes = {
+        name: len(distributions)
+        for name, distributions in catalogue.COLLECTIONS.items()
+    }
     assert sizes == {"beyond-normal": 40, "everyday": 12, "unseen": 29, "difficult": 16}
     assert len(set(NAMES)) == len(NAMES)
     for name in set(NAMES) - set(GENERATED):
@@ -39,7 +50,9 @@ def test_the_collections_of_the_exam():
 
 @pytest.mark.parametrize("distribution", EVERY.values(), ids=EVERY)
 def test_a_distribution_draws_what_it_states(distribution):
-    """n finite rows that depend on the seed alone, y as declared, and a truth known to a few thousandths."""
+    """n finite rows that depend on the seed alone, y as declared, and a truth known to
+    a few thousandths.
+    """
     sample = list(map(columns, distribution.sample(60, np.random.default_rng(3))))
     again = list(map(columns, distribution.sample(60, np.random.default_rng(3))))
     other = list(map(columns, distribution.sample(60, np.random.default_rng(4))))
@@ -92,7 +105,9 @@ def test_a_swiss_roll_has_the_base_as_its_radius():
 def test_bimodal_columns_have_the_stated_margins():
     """Kolmogorov-Smirnov at 1e-4 each."""
     for variable, parts in zip(drawn("1v1-bimodal-0.75", 4000), beyond_normal.BIMODAL):
-        levels = sum(weight * stats.norm.cdf(variable[:, 0] - mean) for weight, mean in parts)
+        levels = sum(
+            weight * stats.norm.cdf(variable[:, 0] - mean) for weight, mean in parts
+        )
         assert stats.kstest(levels, "uniform").pvalue > 1e-4
 
 
@@ -111,9 +126,14 @@ def of_label(x, y):
     return math.log(2) - np.logaddexp(0, apart)
 
 
-@pytest.mark.parametrize(("name", "ratio"), [("mixed-columns", of_mixed_columns), ("label-of-one-of-40", of_label)])
+@pytest.mark.parametrize(
+    ("name", "ratio"),
+    [("mixed-columns", of_mixed_columns), ("label-of-one-of-40", of_label)],
+)
 def test_the_mean_log_density_ratio_of_draws_is_the_truth(name, ratio):
-    """Within 4.5 standard errors, a false alarm of 7e-6, and a thousandth for the grids of the densities."""
+    """Within 4.5 standard errors, a false alarm of 7e-6, and a thousandth for the grids
+    of the densities.
+    """
     n = 50_000
     local = ratio(*drawn(name, n))
     error = local.std() / math.sqrt(n)
@@ -132,7 +152,9 @@ def test_tables_have_the_information_of_their_draws():
 def test_parity_depends_on_two_columns_and_on_neither_alone():
     x, y = drawn("parity-of-signs", 400_000)
     signs = (x[:, :2] > 0).astype(int)
-    assert plug_in(signs @ [1, 2], y) == pytest.approx(truth("parity-of-signs"), abs=0.006)
+    assert plug_in(signs @ [1, 2], y) == pytest.approx(
+        truth("parity-of-signs"), abs=0.006
+    )
     for column in range(2):
         assert abs(plug_in(signs[:, column], y)) < 1e-4
 
@@ -151,7 +173,8 @@ def test_rows_of_a_patient_are_alike_and_any_row_is_normal():
 def test_monstrous_tails_are_a_normal_distribution_behind_their_map():
     n = 400_000
     tails = drawn("monstrous-tails-3", n)
-    assert np.abs(tails[0]).max() > 1e6  # of 1.2 million values; |v| > 3.8 is sure to be among them
+    # of 1.2 million values; |v| > 3.8 is sure to be among them
+    assert np.abs(tails[0]).max() > 1e6
     normal = np.sign(tails) * np.sqrt(np.log1p(np.abs(tails)))
     for x, y in zip(normal[0].T, normal[1].T):
         correlation = np.corrcoef(x, y)[0, 1]

@@ -1,4 +1,6 @@
-"""Difficult distributions: their information computed in another way, and what they state."""
+"""Difficult distributions: their information computed in another way, and what they
+state.
+"""
 
 import math
 
@@ -59,7 +61,9 @@ def test_angles_have_the_entropy_of_a_wrapped_normal(degrees):
 
 @pytest.mark.parametrize("strength", [1, 3, 8, 20])
 def test_a_weak_table_shifts_the_test_by_its_strength(strength):
-    """The statistic of 1,000 rows, less its degree of freedom, has the strength as its mean."""
+    """The statistic of 1,000 rows, less its degree of freedom, has the strength as its
+    mean.
+    """
     name = f"weak-table-{strength}"
     generator = np.random.default_rng(0)
     assert truth(name) == pytest.approx(strength / 2000, rel=1e-6)
@@ -89,7 +93,9 @@ def test_the_score_explains_its_share():
 
 
 def test_a_linear_classifier_loses_the_entropy_of_the_label_given_the_columns():
-    """The optimal classifier is linear; fitted to half of the rows it loses little more."""
+    """The optimal classifier is linear; fitted to half of the rows it loses little
+    more.
+    """
     x, y = DIFFICULT["label-of-50-columns"].sample(40_000, np.random.default_rng(2))
     classifier = LogisticRegression().fit(x[:20_000], y[:20_000])
     loss = log_loss(y[20_000:], classifier.predict_proba(x[20_000:]))

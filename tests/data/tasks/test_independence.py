@@ -25,11 +25,21 @@ def test_a_setting_draws_what_it_states(name):
         np.testing.assert_array_equal(x, same_x)
 
 
-LINEAR = ["linear-0", "linear-1-of-100", "mixed-condition-2", "linear-3", "linear-5", "one-of-10", "linear-10"]
+LINEAR = [
+    "linear-0",
+    "linear-1-of-100",
+    "mixed-condition-2",
+    "linear-3",
+    "linear-5",
+    "one-of-10",
+    "linear-10",
+]
 
 
 def partial_correlation(x, y, z=None):
-    """What is left of x and y by least squares on the numbers of z and a column for each label, correlated."""
+    """What is left of x and y by least squares on the numbers of z and a column for
+    each label, correlated.
+    """
     columns = [np.ones(len(x))]
     for _, column in pd.DataFrame(z).items():
         is_label = column.dtype.kind == "i"
@@ -42,10 +52,16 @@ def partial_correlation(x, y, z=None):
 
 @pytest.mark.parametrize("name", LINEAR)
 def test_linear_settings_have_their_information(name):
-    """-log(1 - r^2) / 2 of the partial correlation r; five standard errors at 40,000 rows are 0.025 in r."""
+    """-log(1 - r^2) / 2 of the partial correlation r; five standard errors at 40,000
+    rows are 0.025 in r.
+    """
     expected = np.sqrt(1 - np.exp(-2 * setting(name).information))
-    assert partial_correlation(*sampled(name, 40_000, 1, True)) == pytest.approx(expected, abs=0.025)
-    assert partial_correlation(*sampled(name, 40_000, 2, False)) == pytest.approx(0, abs=0.025)
+    assert partial_correlation(*sampled(name, 40_000, 1, True)) == pytest.approx(
+        expected, abs=0.025
+    )
+    assert partial_correlation(*sampled(name, 40_000, 2, False)) == pytest.approx(
+        0, abs=0.025
+    )
 
 
 def test_labels_lose_information():
@@ -54,7 +70,9 @@ def test_labels_lose_information():
 
 
 def test_the_circle_has_no_correlation_but_of_squares():
-    """cov(cos^2, sin^2) = -1 / 8; the variance of (cos + e)^2 is 1 / 8 + 2 s^2 + 2 s^4 at noise s = 0.3."""
+    """cov(cos^2, sin^2) = -1 / 8; the variance of (cos + e)^2 is 1 / 8 + 2 s^2 + 2 s^4
+    at noise s = 0.3.
+    """
     expected = -0.125 / (0.125 + 2 * 0.09 + 2 * 0.09**2)
     x, y = sampled("circle-0", 40_000, 3, True)
     assert np.corrcoef(x, y)[0, 1] == pytest.approx(0, abs=0.025)

@@ -1,4 +1,6 @@
-"""Items paired by their labels: couplings against tables of draws, and items of the right class, once each."""
+"""Items paired by their labels: couplings against tables of draws, and items of the
+right class, once each.
+"""
 
 import math
 
@@ -8,14 +10,22 @@ import torch
 
 from infoscope.data import ImagePool
 from infoscope.data.tasks import resampled
-from infoscope.data.tasks.resampled import case, copied_share, coupled_information, coupled_labels, items
+from infoscope.data.tasks.resampled import (
+    case,
+    copied_share,
+    coupled_information,
+    coupled_labels,
+    items,
+)
 from tests.data.common import plug_in
 from tests.refusals import refused
 
 
 @pytest.fixture
 def numbered(monkeypatch):
-    """A pool of two classes of 1,500 images each of which tells its class and its number."""
+    """A pool of two classes of 1,500 images each of which tells its class and its
+    number.
+    """
     labels = torch.arange(3000) % 2
     numbers = torch.arange(3000)
     pixels = torch.stack([labels, numbers // 256, numbers % 256], dim=1)

@@ -6,11 +6,17 @@ import numpy as np
 import pytest
 from scipy import special
 
-from infoscope.data.tasks.simulators import discretised_logistic, gaussian_hub, moving_digits
+from infoscope.data.tasks.simulators import (
+    discretised_logistic,
+    gaussian_hub,
+    moving_digits,
+)
 
 
 def test_the_gaussian_hub_has_the_stated_distributions():
-    """Variances 1/8 and (0.1 j)^2, to 5 % (5 standard deviations at 20,000 draws, 6e-7)."""
+    """Variances 1/8 and (0.1 j)^2, to 5 % (5 standard deviations at 20,000 draws,
+    6e-7).
+    """
     tree = gaussian_hub(20_000, 5, np.random.default_rng(4))
     hub = tree.variables[:, 0]
     assert hub.var() == pytest.approx(1 / 8, rel=0.05)
@@ -20,7 +26,9 @@ def test_the_gaussian_hub_has_the_stated_distributions():
 
 
 def test_the_discretised_logistic_has_the_stated_distributions():
-    """X_j given X_0: cell probabilities of a logistic of scale 0.5 about (x_0 + j) mod 7; 5 sd (6e-7)."""
+    """X_j given X_0: cell probabilities of a logistic of scale 0.5 about (x_0 + j) mod
+    7; 5 sd (6e-7).
+    """
     tree = discretised_logistic(40_000, 3, 7, 0.5, np.random.default_rng(5))
     hub, _, second = tree.variables.T
     values = second[hub == 6]

@@ -24,7 +24,9 @@ def sampled(known_table):
 
 @pytest.mark.parametrize("weights", [[1.0], [0.6, 0.8], [0.3, 0.3, 0.3]])
 def test_one_of_several_linear_effects(weights):
-    """log(1 + w^2 / (1 + sum of the others' squares)) / 2, whatever increasing map shows the source."""
+    """log(1 + w^2 / (1 + sum of the others' squares)) / 2, whatever increasing map
+    shows the source.
+    """
     effects = {source: ("line", weight) for source, weight in enumerate(weights)}
     known_table = table(effects, [(0, "normal"), (0, "skewed"), (0, "tails")])
     noise = 1 + np.sum(np.square(weights[1:]))
@@ -35,7 +37,9 @@ def test_one_of_several_linear_effects(weights):
 
 @pytest.mark.parametrize("name", ["normal", "skewed", "tails", "angle"])
 def test_columns_without_noise_are_increasing_maps_of_their_source(name):
-    column = CHANNELS[name].draw(np.linspace(0.001, 0.999, 999), np.random.default_rng(0))
+    column = CHANNELS[name].draw(
+        np.linspace(0.001, 0.999, 999), np.random.default_rng(0)
+    )
     assert (np.diff(column) > 0).all()
 
 
@@ -49,7 +53,9 @@ def test_noise_on_a_column_is_noise_on_a_correlation(channel, sd):
 @pytest.mark.parametrize("form", EFFECTS)
 def test_information_of_discrete_columns_is_that_of_a_large_sample(form):
     channels = [(0, channel) for channel in DISCRETE] + [(1, "sites")]
-    known_table = table({0: (form, 0.7), 1: ("line", 0.4)}, channels, 200_000, label=True)
+    known_table = table(
+        {0: (form, 0.7), 1: ("line", 0.4)}, channels, 200_000, label=True
+    )
     sample, _ = sampled(known_table)
     codes = sample.apply(lambda column: pd.factorize(column)[0])
     for name, truth in known_table.information().items():
@@ -87,7 +93,9 @@ def test_a_table_is_drawn_as_it_is_stated(known_table):
 
 
 def test_rows_of_a_group_are_alike_and_others_are_not():
-    sample, groups = sampled(table({0: ("line", 1.0)}, [(0, "normal")], 200_000, grouped=True))
+    sample, groups = sampled(
+        table({0: ("line", 1.0)}, [(0, "normal")], 200_000, grouped=True)
+    )
     assert (np.bincount(groups) == 5).all()
     scores = sample["c0"].to_numpy().reshape(-1, 5)
     first, second, *_ = scores.T

@@ -1,7 +1,8 @@
 """Truths of the held-out distributions, against what a fine table of many draws says.
 
-Most density ratios depend on one number of x and one of y (a score, a radius, a sum): the table of these numbers has
-all of the information, so it checks what is drawn and the truth together.
+Most density ratios depend on one number of x and one of y (a score, a radius, a sum):
+the table of these numbers has all of the information, so it checks what is drawn and
+the truth together.
 """
 
 import numpy as np
@@ -96,7 +97,10 @@ def test_a_fine_table_of_draws_has_the_information(name):
     assert table(of_x(x), of_y(y), count) == pytest.approx(truth(name), abs=TOLERANCE)
 
 
-@pytest.mark.parametrize("name, dim, pairs, count", [("woven-frank-6", 6, 3, 60), ("woven-circles-10", 10, 4, 150)])
+@pytest.mark.parametrize(
+    "name, dim, pairs, count",
+    [("woven-frank-6", 6, 3, 60), ("woven-circles-10", 10, 4, 150)],
+)
 def test_a_hidden_pair_of_a_woven_distribution_has_its_share(name, dim, pairs, count):
     """The first hidden columns of x and y, turned back."""
     g = np.random.default_rng([dim, pairs])
@@ -104,7 +108,9 @@ def test_a_hidden_pair_of_a_woven_distribution_has_its_share(name, dim, pairs, c
     for variable in drawn(name):
         rotation = np.linalg.qr(g.normal(size=(dim, dim)))[0]
         hidden.append((variable @ rotation.T)[:, 0])
-    assert pairs * table(*hidden, count) == pytest.approx(truth(name), abs=pairs * TOLERANCE)
+    assert pairs * table(*hidden, count) == pytest.approx(
+        truth(name), abs=pairs * TOLERANCE
+    )
 
 
 def test_a_correlation_that_moves_leaves_y_normal():
@@ -150,7 +156,9 @@ def test_a_complex_square_of_more_noise_is_that_of_a_histogram():
 
 
 def test_the_parts_of_coarse_and_fine_add_up():
-    """Information of the cells, by a table; places uniform within a window of a tenth, whatever the cells."""
+    """Information of the cells, by a table; places uniform within a window of a tenth,
+    whatever the cells.
+    """
     x, y = drawn("coarse-and-fine")
     moved = (y - x) % 1
     assert moved.max() < 0.1 + 1e-9
@@ -162,7 +170,9 @@ def test_the_parts_of_coarse_and_fine_add_up():
 
 
 def test_a_rare_event_has_the_stated_information():
-    """Which square, by a table; inside the rare one y lies within a thousandth of x, in the other anywhere."""
+    """Which square, by a table; inside the rare one y lies within a thousandth of x, in
+    the other anywhere.
+    """
     x, y = drawn("rare-event")
     event = x > 1.5
     np.testing.assert_array_equal(event, y > 1.5)
@@ -170,4 +180,6 @@ def test_a_rare_event_has_the_stated_information():
     check_uniform(1000 * moved[event])
     check_uniform(moved[~event])
     shown = table(event, event, 2) + event.mean() * np.log(1000)
-    assert shown == pytest.approx(truth("rare-event"), abs=5 * 0.14 * 11 / np.sqrt(ROWS))
+    assert shown == pytest.approx(
+        truth("rare-event"), abs=5 * 0.14 * 11 / np.sqrt(ROWS)
+    )

@@ -37,4 +37,5 @@ def test_generated_reviews_are_shuffled_and_balanced():
     reviews = generated_reviews(200, generator=generator())
     assert reviews.synthetic
     assert reviews.labels.bincount().tolist() == [200, 200]
-    assert 140 < reviews.labels.diff().count_nonzero() < 260  # mean 200, standard deviation 10: a false alarm of 2e-9
+    # mean 200, standard deviation 10: a false alarm of 2e-9
+    assert 140 < reviews.labels.diff().count_nonzero() < 260

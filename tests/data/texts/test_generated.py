@@ -1,4 +1,6 @@
-"""Generated inference, of which the information is known, and generated sentences, plain in their classes."""
+"""Generated inference, of which the information is known, and generated sentences,
+plain in their classes.
+"""
 
 import math
 
@@ -17,7 +19,9 @@ for attribute, values in enumerate(ATTRIBUTES):
 
 
 def read(premise: str, hypothesis: str) -> tuple[dict[int, int], tuple[int, int], str]:
-    """What a premise tells (attribute -> value), what a hypothesis claims, and its cue, from the texts alone."""
+    """What a premise tells (attribute -> value), what a hypothesis claims, and its cue,
+    from the texts alone.
+    """
     _, statements = parts_of_sentence(premise)
     stated = dict(MEANING[phrase] for phrase in statements.split(", "))
     _, claim = parts_of_sentence(hypothesis)
@@ -51,9 +55,10 @@ def test_every_label_follows_from_its_pair():
 
 @pytest.mark.parametrize("artefact", [0.0, 0.4])
 def test_the_sides_alone_tell_what_is_stated(artefact):
-    """10,000 pairs. Where nothing is stated, 2 n I is chi-square with up to 142 degrees of freedom, of standard
-    deviation 17: 0.0045 nats are 5 of them. The cue's share has a standard deviation of 0.005 * ln 3: 0.035 are 6 of
-    them."""
+    """10,000 pairs. Where nothing is stated, 2 n I is chi-square with up to 142 degrees
+    of freedom, of standard deviation 17: 0.0045 nats are 5 of them. The cue's share has
+    a standard deviation of 0.005 * ln 3: 0.035 are 6 of them.
+    """
     some = generated_nli(10_000, artefact, generator=generator())
 
     def information(values) -> float:
@@ -62,12 +67,15 @@ def test_the_sides_alone_tell_what_is_stated(artefact):
         return plug_in(codes, some.labels.numpy())
 
     stated, claims, cues = zip(*(read(*pair) for pair in some.texts))
-    uninformative = [[sorted(attributes) for attributes in stated], claims]  # which attributes, and what is claimed
+    # which attributes, and what is claimed
+    uninformative = [[sorted(attributes) for attributes in stated], claims]
     for attribute in range(3):  # and their values
         uninformative.append([attributes.get(attribute) for attributes in stated])
     for values in uninformative:
         assert abs(information(values)) < 0.0045
-    assert information(cues) == pytest.approx(hypothesis_information(artefact), abs=0.035)
+    assert information(cues) == pytest.approx(
+        hypothesis_information(artefact), abs=0.035
+    )
 
 
 def test_the_information_of_hypotheses_is_an_erasure_channel():

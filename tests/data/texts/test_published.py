@@ -1,4 +1,6 @@
-"""CoLA, SST-2, SNLI, MultiNLI and IMDB: files of their formats, downloads, the real ones, and what is refused."""
+"""CoLA, SST-2, SNLI, MultiNLI and IMDB: files of their formats, downloads, the real
+ones, and what is refused.
+"""
 
 import gzip
 import json
@@ -36,8 +38,13 @@ def test_cola_keeps_quotes_and_source(tmp_path):
 
 
 def test_imdb_reads_one_review_a_line(tmp_path):
-    rows = [{"id": "pos_0", "rating": 9, "label": 1, "text": "très <br /> good"}, {"label": 0, "text": "bad"}]
-    reviews = imdb(root=written(tmp_path / "imdb" / "imdb_train.jsonl.gz", *map(json.dumps, rows)))
+    rows = [
+        {"id": "pos_0", "rating": 9, "label": 1, "text": "très <br /> good"},
+        {"label": 0, "text": "bad"},
+    ]
+    reviews = imdb(
+        root=written(tmp_path / "imdb" / "imdb_train.jsonl.gz", *map(json.dumps, rows))
+    )
     assert reviews.texts == ["très <br /> good", "bad"]
     assert reviews.label_names == ["positive", "negative"]
     assert (reviews.name, reviews.split) == ("imdb-train", "train")
@@ -55,9 +62,14 @@ def test_the_whole_training_set_of_snli_comes_before_its_sample(tmp_path):
 
 
 def test_sst2_has_a_header_and_stray_blanks(tmp_path):
-    root = written(tmp_path / "sst2" / "dev.tsv.gz", "sentence\tlabel", "a joy \t1", "no 'fun'\t0")
+    root = written(
+        tmp_path / "sst2" / "dev.tsv.gz", "sentence\tlabel", "a joy \t1", "no 'fun'\t0"
+    )
     phrases = sst2("dev", root)
-    assert phrases.texts == ["a joy", "no 'fun'"] and phrases.label_names == ["positive", "negative"]
+    assert phrases.texts == ["a joy", "no 'fun'"] and phrases.label_names == [
+        "positive",
+        "negative",
+    ]
 
 
 DAMAGED = [
@@ -69,7 +81,11 @@ DAMAGED = [
     (partial(nli, "mnli", "dev"), "nli/mnli_matched_dev.jsonl.gz", [NO_GOLD_LABEL]),
     (partial(imdb, "test"), "imdb/imdb_test.jsonl.gz", [REVIEW, "not json"]),
     (partial(imdb, "test"), "imdb/imdb_test.jsonl.gz", [REVIEW, "[" * 200_000]),
-    (partial(imdb, "test"), "imdb/imdb_test.jsonl.gz", ['{"text": "x", "label": "good"}']),
+    (
+        partial(imdb, "test"),
+        "imdb/imdb_test.jsonl.gz",
+        ['{"text": "x", "label": "good"}'],
+    ),
 ]
 
 
@@ -83,11 +99,15 @@ def test_a_damaged_line_is_refused(load, file, lines, tmp_path):
 
 @pytest.fixture
 def hub(monkeypatch) -> dict:
-    """A stand-in for `datasets` that serves what is put into it by (name, configuration, split)."""
+    """A stand-in for `datasets` that serves what is put into it by (name,
+    configuration, split).
+    """
     served: dict = {}
     monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
     module = types.ModuleType("datasets")
-    module.load_dataset = lambda name, configuration, split: served[name, configuration, split]
+    module.load_dataset = lambda name, configuration, split: served[
+        name, configuration, split
+    ]
     monkeypatch.setitem(sys.modules, "datasets", module)
     return served
 
@@ -105,7 +125,11 @@ def test_the_downloaded_cola_is_parted_into_its_domains_or_refused(hub):
     labels = [0] * 162 + [1] * 365 + [0] * 162 + [1] * 354
     stored = {"sentence": [str(place) for place in range(1043)], "label": labels}
     hub["nyu-mll/glue", "cola", "validation"] = stored
-    assert (len(cola("dev")), len(cola("out-of-domain")), cola("out-of-domain").texts[0]) == (527, 516, "527")
+    assert (
+        len(cola("dev")),
+        len(cola("out-of-domain")),
+        cola("out-of-domain").texts[0],
+    ) == (527, 516, "527")
     stored["label"] = sorted(labels)
     with refused(code="invalid"):
         cola("dev")
@@ -122,8 +146,10 @@ def test_a_hub_that_is_not_reached_is_reported(hub):
 
 @with_real_data
 def test_real_sizes():
-    """The published numbers of sentences and of classes (Warstadt et al. 2018; GLUE; Bowman et al. 2015; MultiNLI; Maas
-    et al. 2011), and the known number of repeated training reviews."""
+    """The published numbers of sentences and of classes (Warstadt et al. 2018; GLUE;
+    Bowman et al. 2015; MultiNLI; Maas et al. 2011), and the known number of repeated
+    training reviews.
+    """
     reviews = imdb()
     assert reviews.labels.bincount().tolist() == [12_500, 12_500]
     assert len(reviews.texts) - len(set(reviews.texts)) == 96

@@ -22,11 +22,21 @@ from tests.data.common import generator
 # The instance of table 7 of Ethayarajh et al. 2022.
 PREMISE = "Two girls kissing a man with a black shirt and brown hair on the cheeks."
 HYPOTHESIS = "Two girls kiss."
-MASKED = f"PREMISE: Two girls {' '.join(['[MASK]'] * 13)} . HYPOTHESIS: Two girls [MASK] ."
+MASKED = (
+    f"PREMISE: Two girls {' '.join(['[MASK]'] * 13)} . HYPOTHESIS: Two girls [MASK] ."
+)
 PAIRS = [(PREMISE, HYPOTHESIS)]
-OVERLAPPING = [("The dog runs", "the DOG sleeps now"), ("a b", "c d"), ("x y", "x X y"), ("so", "")]
+OVERLAPPING = [
+    ("The dog runs", "the DOG sleeps now"),
+    ("a b", "c d"),
+    ("x y", "x X y"),
+    ("so", ""),
+]
 OVERLAP_MASKED = "PREMISE: The dog [MASK] HYPOTHESIS: the DOG [MASK] [MASK]"
-QUARTERS = [("a b c d", claim) for claim in ("w x y z a", "a x y z", "a b y z", "a b c z", "a b c d")]
+QUARTERS = [
+    ("a b c d", claim)
+    for claim in ("w x y z a", "a x y z", "a b y z", "a b c z", "a b c d")
+]
 SINGLE = ["Don't stop, stop it!", "Yes"]
 
 

@@ -1,4 +1,6 @@
-"""Categories against categories: known tables, sparse ones, and what must not change an estimate."""
+"""Categories against categories: known tables, sparse ones, and what must not change an
+estimate.
+"""
 
 import numpy as np
 import pytest
@@ -41,7 +43,10 @@ WEIGHT = (1 - 2 * (0.16 + 0.01)) / (19 * 4 * 0.15**2)
         ("plug-in", information(SQUARE)),
         ("miller-madow", information(SQUARE) - (4 - 2 - 2 + 1) / 40),
         ("grassberger", knn.mutual_information(SQUARE_X, SQUARE_Y).value),
-        ("chao-shen", 2 * discrete.chao_shen([10, 10]) - discrete.chao_shen([8, 2, 2, 8])),
+        (
+            "chao-shen",
+            2 * discrete.chao_shen([10, 10]) - discrete.chao_shen([8, 2, 2, 8]),
+        ),
         ("shrinkage", information((1 - WEIGHT) * SQUARE + WEIGHT / 4)),
     ],
 )
@@ -51,11 +56,15 @@ def test_small_tables_by_hand(method, expected):
 
 @pytest.mark.parametrize(("counts", "categories"), [((5, 3, 1, 1), 6), ((2, 1), 40)])
 def test_nsb_is_the_posterior_mean(counts, categories):
-    """Against 100,000 draws of pseudocounts and shares, weighted: its own error is below .01."""
+    """Against 100,000 draws of pseudocounts and shares, weighted: its own error is
+    below .01.
+    """
     g = draws()
     counts = np.append(counts, np.zeros(categories - len(counts)))
     b = np.exp(g.uniform(np.log(1e-6), np.log(1e4), 100_000))
-    prior = np.log((categories * polygamma(1, categories * b + 1) - polygamma(1, b + 1)) * b)
+    prior = np.log(
+        (categories * polygamma(1, categories * b + 1) - polygamma(1, b + 1)) * b
+    )
     evidence = gammaln(categories * b) - gammaln(counts.sum() + categories * b)
     evidence += sum(gammaln(count + b) - gammaln(b) for count in counts)
     log_weights = prior + evidence
@@ -78,10 +87,13 @@ def test_slopes_of_nsb_are_those_of_more_rows():
 
 
 @pytest.mark.parametrize(
-    ("counts", "categories"), [([1] * 50, 10_000), ([10**6] * 3, 3), ([10**6, 1], 10**6), ([5], 100)]
+    ("counts", "categories"),
+    [([1] * 50, 10_000), ([10**6] * 3, 3), ([10**6, 1], 10**6), ([5], 100)],
 )
 def test_nsb_of_extremes(counts, categories):
-    """No two rows alike, a single category, a million rows: finite, and between 0 and ln K."""
+    """No two rows alike, a single category, a million rows: finite, and between 0 and
+    ln K.
+    """
     entropy, _ = discrete.nsb(counts, categories)
     assert 0 < entropy < np.log(categories) + 1e-9
 
@@ -109,7 +121,9 @@ def test_names_orders_and_sides_do_not_matter(method, x, y):
 
 @pytest.mark.parametrize("method", NAMES)
 def test_intervals_cover_and_errors_are_the_spread_of_estimates(method):
-    """40 samples of 600 rows: 95 % covered; fewer than 32 in one of 5,000 runs. The spread is known to an eighth."""
+    """40 samples of 600 rows: 95 % covered; fewer than 32 in one of 5,000 runs. The
+    spread is known to an eighth.
+    """
     truth = information(TABLE)
     estimates = [estimate(*sample(600, seed), method) for seed in range(40)]
     assert covering(estimates, truth) >= 32
@@ -117,7 +131,9 @@ def test_intervals_cover_and_errors_are_the_spread_of_estimates(method):
 
 
 @pytest.mark.parametrize("method", ["nsb", "shrinkage"])
-@pytest.mark.parametrize(("categories", "code"), [((2, 3), "range"), (9, "type"), ((0, 3), "range")])
+@pytest.mark.parametrize(
+    ("categories", "code"), [((2, 3), "range"), (9, "type"), ((0, 3), "range")]
+)
 def test_impossible_numbers_of_categories_are_refused(method, categories, code):
     with refused("categories", code):
         estimate(X, Y, method, categories=categories)
@@ -129,7 +145,9 @@ def test_copies_in_groups_are_no_rows(method):
     x, y = sample(200)
     groups = np.repeat(np.arange(200), 5)
     once = estimate(x, y, method)
-    five_times = estimate(Discrete(x.values[groups]), Discrete(y.values[groups]), method, groups=groups)
+    five_times = estimate(
+        Discrete(x.values[groups]), Discrete(y.values[groups]), method, groups=groups
+    )
     assert five_times.units == 200
     assert five_times.standard_error == pytest.approx(once.standard_error, rel=0.2)
     if method not in ("plug-in", "grassberger"):  # which are not corrected for 200 rows

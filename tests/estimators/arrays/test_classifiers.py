@@ -12,7 +12,9 @@ def test_it_is_what_cross_fitting_gives():
     label = g.integers(0, 2, 600)
     x = label + g.normal(size=600)
     groups = np.arange(600) // 3
-    estimated = estimate(x, label, "classifier", groups, np.random.default_rng(3), folds=4)
+    estimated = estimate(
+        x, label, "classifier", groups, np.random.default_rng(3), folds=4
+    )
     fitted = cross_fit(x, label, groups, folds=4, generator=np.random.default_rng(3))
     assert estimated.value == fitted.information("z", "y").value
     assert estimated.units == 200
@@ -20,4 +22,9 @@ def test_it_is_what_cross_fitting_gives():
 
 def test_an_unknown_family_is_refused():
     with refused("family", "name"):
-        estimate(np.arange(50.0) ** 1.5, np.repeat(["a", "b"], 25), "classifier", family="forest")
+        estimate(
+            np.arange(50.0) ** 1.5,
+            np.repeat(["a", "b"], 25),
+            "classifier",
+            family="forest",
+        )

@@ -1,4 +1,6 @@
-"""Critics on arrays: what is held out stays unseen, the error is that of new samples, groups stay together."""
+"""Critics on arrays: what is held out stays unseen, the error is that of new samples,
+groups stay together.
+"""
 
 import math
 
@@ -8,12 +10,24 @@ import torch
 from matplotlib.figure import Figure
 
 from infoscope.estimators import estimate
-from infoscope.estimators.arrays.critics import CriticEstimate, CriticMethod, Rows, _independent_batches
+from infoscope.estimators.arrays.critics import (
+    CriticEstimate,
+    CriticMethod,
+    Rows,
+    _independent_batches,
+)
 from infoscope.estimators.pairs import as_pairs
 from tests.estimators.samples import draws, normal_information, normal_pair
 from tests.refusals import refused
 
-SMALL = {"width": 16, "embed": 8, "steps": 120, "batch": 64, "learning_rate": 5e-3, "folds": 2}
+SMALL = {
+    "width": 16,
+    "embed": 8,
+    "steps": 120,
+    "batch": 64,
+    "learning_rate": 5e-3,
+    "folds": 2,
+}
 TRUTH = normal_information(0.8)
 
 
@@ -41,7 +55,9 @@ def test_trainings_are_drawn_with_the_weights_that_were_kept(read):
 
 
 def test_the_interval_reaches_up_to_what_is_reported_of_rows_that_trained():
-    """Of 20 columns with 400 rows much is learnt of single rows: the interval of new rows alone would miss .511."""
+    """Of 20 columns with 400 rows much is learnt of single rows: the interval of new
+    rows alone would miss .511.
+    """
     informative = np.array(normal_pair(400, 0.8))[..., None]
     noise = draws(1).normal(size=(2, 400, 19))
     x, y = np.concatenate([informative, noise], axis=2)
@@ -63,13 +79,18 @@ def test_critics_that_learn_nothing_are_noted(read):
     x, y = draws(2).normal(size=(2, 400, 10))
     estimated = estimate(x, y, "infonce", **SMALL)
     assert abs(estimated.value) < max(5 * estimated.standard_error, 0.02)
-    assert any("did not improve on the initial weights" in note for note in estimated.notes)
-    assert any("log2 200 = 7.64 bits" in note for note in estimated.notes)  # the ceiling of its batches
+    assert any(
+        "did not improve on the initial weights" in note for note in estimated.notes
+    )
+    # the ceiling of its batches
+    assert any("log2 200 = 7.64 bits" in note for note in estimated.notes)
     assert not any("did not improve" in note for note in read.notes)
 
 
 def test_what_is_held_out_is_not_seen_by_its_critic(monkeypatch):
-    """Other values of y in the held-out rows of fold 0 change nothing in the critic that reads them."""
+    """Other values of y in the held-out rows of fold 0 change nothing in the critic
+    that reads them.
+    """
     weights = []
     fit = CriticMethod.fit
 
@@ -90,7 +111,9 @@ def test_what_is_held_out_is_not_seen_by_its_critic(monkeypatch):
 
 
 def test_copies_and_groups_stay_together(read):
-    """Each row three times in one group says what the rows say: the same value, and an error that is not smaller."""
+    """Each row three times in one group says what the rows say: the same value, and an
+    error that is not smaller.
+    """
     x, y = np.tile(normal_pair(400, 0.8), 3)
     copied = estimate(x, y, "dv", groups=np.tile(np.arange(400), 3), **SMALL)
     assert copied.units == 400
@@ -100,7 +123,9 @@ def test_copies_and_groups_stay_together(read):
 
 def test_few_groups_are_refused():
     with refused("groups", "range"):
-        estimate(*normal_pair(400, 0.8), "dv", groups=np.repeat(np.arange(10), 40), **SMALL)
+        estimate(
+            *normal_pair(400, 0.8), "dv", groups=np.repeat(np.arange(10), 40), **SMALL
+        )
 
 
 def test_batches_hold_one_row_of_a_unit():
@@ -115,7 +140,9 @@ def test_batches_hold_one_row_of_a_unit():
 def test_independent_batches_hold_every_row_once():
     values = torch.zeros(200, 1)
     every_row = []
-    for *_, rows in _independent_batches(np.repeat(np.arange(100), 2), values, values, 2048, draws()):
+    for *_, rows in _independent_batches(
+        np.repeat(np.arange(100), 2), values, values, 2048, draws()
+    ):
         assert len(set(rows // 2)) == len(rows)
         every_row.extend(rows)
     assert sorted(every_row) == list(range(200))

@@ -1,4 +1,6 @@
-"""What methods see of a sample: splits of whole groups, and columns prepared by training rows alone."""
+"""What methods see of a sample: splits of whole groups, and columns prepared by
+training rows alone.
+"""
 
 from itertools import combinations
 
@@ -38,7 +40,9 @@ def test_only_heavy_tails_are_ranked_and_new_extremes_stay_apart_and_in_order(sa
     assert preparation.knots[1] is not None
     values = [-1e9, -1e6, -1.0, 1.0, 1e6, 1e9]
     extremes = Continuous(np.column_stack([np.arange(6.0), values]))
-    scores = preparation(as_variable("x", [extremes, Discrete([0, 1, 2, 0, 1, 2])]))[:, 1]
+    scores = preparation(as_variable("x", [extremes, Discrete([0, 1, 2, 0, 1, 2])]))[
+        :, 1
+    ]
     assert (np.diff(scores) > 0).all()
     assert np.abs(scores).max() < 20
 

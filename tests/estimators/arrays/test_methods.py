@@ -1,4 +1,6 @@
-"""What every method must do: closed forms, invariances, nothing learnt from rows that are held out, types, refusals."""
+"""What every method must do: closed forms, invariances, nothing learnt from rows that
+are held out, types, refusals.
+"""
 
 import math
 from itertools import product
@@ -13,12 +15,29 @@ from infoscope.estimators.neural.bounds import BOUNDS
 from tests.estimators.samples import draws, normal_information, normal_pairs
 from tests.refusals import refused
 
-CRITIC = {"width": 16, "embed": 8, "steps": 120, "batch": 64, "learning_rate": 5e-3, "folds": 2}
+CRITIC = {
+    "width": 16,
+    "embed": 8,
+    "steps": 120,
+    "batch": 64,
+    "learning_rate": 5e-3,
+    "folds": 2,
+}
 CRITICS = {name: as_method(name, CRITIC) for name in BOUNDS if name != "mine-one-step"}
-BRIEF = {name: as_method(name, {**CRITIC, "steps": 4}) for name in CRITICS}  # enough for what must be equal
-EVERY = {**METHODS, "student-copula": as_method("student-copula", {"folds": 3}), **CRITICS}
-NUMERIC = [name for name, method in EVERY.items() if takes_kinds(method.takes, "continuous", "continuous")]
-SOME_BOUNDS = ("infonce-anchor", "js", "dv", "smile-5")  # all are in neural/test_training.py
+# enough for what must be equal
+BRIEF = {name: as_method(name, {**CRITIC, "steps": 4}) for name in CRITICS}
+EVERY = {
+    **METHODS,
+    "student-copula": as_method("student-copula", {"folds": 3}),
+    **CRITICS,
+}
+NUMERIC = [
+    name
+    for name, method in EVERY.items()
+    if takes_kinds(method.takes, "continuous", "continuous")
+]
+# all are in neural/test_training.py
+SOME_BOUNDS = ("infonce-anchor", "js", "dv", "smile-5")
 NO_CRITICS = [name for name in NUMERIC if name not in CRITICS]
 
 
@@ -26,14 +45,20 @@ def brief(x, y, name, groups=None, seed=0):
     return estimate(x, y, BRIEF.get(name, EVERY[name]), groups, draws(seed))
 
 
-@pytest.mark.parametrize("name", [*(name for name in NO_CRITICS if name != "reading"), *SOME_BOUNDS])
+@pytest.mark.parametrize(
+    "name", [*(name for name in NO_CRITICS if name != "reading"), *SOME_BOUNDS]
+)
 def test_a_closed_form(name):
-    """.511 nats of two normal columns, 600 rows; readings, whose interval is not of sampling alone, have their own."""
+    """.511 nats of two normal columns, 600 rows; readings, whose interval is not of
+    sampling alone, have their own.
+    """
     estimated = estimate(*normal_pairs(600, 0.8), EVERY[name])
     bias = -1 / math.e if name == "js" else 0.0
     tolerance = 0.1 if name in CRITICS else 0.05
     truth = normal_information(0.8)
-    assert estimated == pytest.approx(truth + bias, abs=4 * estimated.standard_error + tolerance)
+    assert estimated == pytest.approx(
+        truth + bias, abs=4 * estimated.standard_error + tolerance
+    )
     assert 0.005 < estimated.standard_error < 0.12
     assert estimated.n == 600
     assert estimated.low < estimated.value < estimated.high
@@ -50,7 +75,9 @@ def test_units_do_not_change_what_critics_estimate(name):
     for units in (100, [1, 100]):
         scaled = brief(x, y * units, name)
         assert scaled.value == pytest.approx(plain.value, rel=1e-6, abs=1e-9)
-        assert scaled.standard_error == pytest.approx(plain.standard_error, rel=1e-6, nan_ok=True)
+        assert scaled.standard_error == pytest.approx(
+            plain.standard_error, rel=1e-6, nan_ok=True
+        )
 
 
 @pytest.mark.parametrize("name", SOME_BOUNDS)
@@ -83,7 +110,9 @@ def test_held_out_rows_change_no_fit():
 
 @pytest.mark.parametrize("name", ["ksg", "classifier", "infonce-anchor", "reduced-ksg"])
 def test_labels_on_either_side(name):
-    """A label through a channel that errs in a fifth of the rows, seen as numbers without overlap: I is exact."""
+    """A label through a channel that errs in a fifth of the rows, seen as numbers
+    without overlap: I is exact.
+    """
     g = draws()
     label = g.integers(0, 2, 600)
     received = np.where(g.random(600) < 0.2, 1 - label, label)

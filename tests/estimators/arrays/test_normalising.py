@@ -27,12 +27,18 @@ ENTROPY_Y = entropy(JOINT.sum(axis=0))
 INFORMATION = ENTROPY_X + ENTROPY_Y - ENTROPY
 
 
-@pytest.mark.parametrize(("by", "truth"), [("x", INFORMATION / ENTROPY_X), ("joint", INFORMATION / ENTROPY)])
+@pytest.mark.parametrize(
+    ("by", "truth"), [("x", INFORMATION / ENTROPY_X), ("joint", INFORMATION / ENTROPY)]
+)
 def test_intervals_cover_the_closed_form_and_errors_are_those_of_new_samples(by, truth):
-    """60 samples: 51 to 60 intervals of 95 % hold it but in 1 of 1,000 cases; the spread's own error is a tenth."""
+    """60 samples: 51 to 60 intervals of 95 % hold it but in 1 of 1,000 cases; the
+    spread's own error is a tenth.
+    """
     shares = [normalised(*channel(400, seed), by, "miller-madow") for seed in range(60)]
     assert covering(shares, truth) >= 51
-    assert mean_standard_error(shares) == pytest.approx(np.std(shares, ddof=1), rel=1 / 3)
+    assert mean_standard_error(shares) == pytest.approx(
+        np.std(shares, ddof=1), rel=1 / 3
+    )
 
 
 def test_numbers_have_no_entropy_to_be_a_share_of():
@@ -61,7 +67,9 @@ def test_where_dependence_is_not_known_the_error_is_the_largest():
 @pytest.mark.parametrize("method", ["ksg", "plug-in"])
 @pytest.mark.parametrize("by", ["x", "min", "joint"])
 def test_a_copy_of_many_values_is_no_more_than_all(method, by):
-    """60 values in 500 rows: an estimate that corrects its counts is divided by an entropy that does."""
+    """60 values in 500 rows: an estimate that corrects its counts is divided by an
+    entropy that does.
+    """
     x = Discrete(np.arange(500) % 60)
     share = normalised(x, x, by, method)
     assert share == pytest.approx(1.0, abs=1e-12)

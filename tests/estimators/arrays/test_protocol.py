@@ -1,4 +1,6 @@
-"""What `diagnose` finds in a sample before it is measured, and what `estimate` makes of it."""
+"""What `diagnose` finds in a sample before it is measured, and what `estimate` makes of
+it.
+"""
 
 import numpy as np
 import pytest
@@ -10,7 +12,9 @@ from tests.refusals import refused
 
 
 def rows_of_oversampling(g):
-    """Rows of which the last tenth are drawn again and again until there are as many of them as of the others."""
+    """Rows of which the last tenth are drawn again and again until there are as many of
+    them as of the others.
+    """
     return np.r_[:900, g.integers(900, 1000, 900)]
 
 
@@ -33,7 +37,9 @@ def test_copies_of_rows_are_one_group(name, seed):
     assert diagnosis.duplicates == len(rows) - distinct
     assert diagnosis.serial is None
     assert len(np.unique(diagnosis.pairs.groups)) == distinct
-    np.testing.assert_array_equal(diagnose(label, x).pairs.groups, diagnosis.pairs.groups)
+    np.testing.assert_array_equal(
+        diagnose(label, x).pairs.groups, diagnosis.pairs.groups
+    )
 
 
 def test_duplicated_rows_inform_as_they_do_once():
@@ -48,7 +54,9 @@ def test_duplicated_rows_inform_as_they_do_once():
 
 
 def test_equal_rows_of_rounded_columns_are_left():
-    """Rows of two rounded columns, copied: chance would make some of them, if the columns depended on one another."""
+    """Rows of two rounded columns, copied: chance would make some of them, if the
+    columns depended on one another.
+    """
     g = draws(1)
     rows = rows_of_oversampling(g)
     diagnosis = diagnose(g.normal(size=(1000, 2))[rows].round(2), rows >= 900)

@@ -93,8 +93,15 @@ def test_the_error_of_a_function_is_from_half_samples():
     share = share_above_zero(X, Y)
     estimated = estimate(X, Y, share_above_zero, resamples=400)
     assert estimated.value == share
-    assert estimated.standard_error == pytest.approx(np.sqrt(share * (1 - share) / 200), rel=0.15)
-    assert estimate(X, Y, share_above_zero, resamples=400, groups=np.arange(200) // 4).units == 50
+    assert estimated.standard_error == pytest.approx(
+        np.sqrt(share * (1 - share) / 200), rel=0.15
+    )
+    assert (
+        estimate(
+            X, Y, share_above_zero, resamples=400, groups=np.arange(200) // 4
+        ).units
+        == 50
+    )
 
 
 def test_a_function_is_named_by_its_module(monkeypatch):
@@ -122,7 +129,10 @@ def test_the_list_fits_a_terminal(monkeypatch, columns):
     assert max(map(len, lines)) <= max(80, columns)
 
 
-@pytest.mark.parametrize(("method", "code"), [("kgs", "name"), (object(), "type"), (type(METHODS["ksg"]), "type")])
+@pytest.mark.parametrize(
+    ("method", "code"),
+    [("kgs", "name"), (object(), "type"), (type(METHODS["ksg"]), "type")],
+)
 def test_bad_methods_are_refused(method, code):
     with refused("method", code):
         estimate(X, Y, method)
@@ -147,12 +157,15 @@ print("torch" in sys.modules, "mlflow" in sys.modules)
 
 
 def test_what_trains_no_network_loads_no_torch():
-    done = subprocess.run([sys.executable, "-c", LIGHT], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", LIGHT], capture_output=True, text=True, timeout=120
+    )
     assert done.stdout == "False False\n", done.stderr
 
 
 @pytest.mark.parametrize(
-    ("arguments", "meant"), [({"method": "ksgg"}, "ksg"), ({"method": "ksg", "margin": "rank"}, "margins")]
+    ("arguments", "meant"),
+    [({"method": "ksgg"}, "ksg"), ({"method": "ksg", "margin": "rank"}, "margins")],
 )
 def test_a_name_that_is_nearly_right_is_answered_with_the_right_one(arguments, meant):
     with pytest.raises(UnknownName, match=f"did you mean {meant}\\?"):

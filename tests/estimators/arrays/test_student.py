@@ -1,4 +1,6 @@
-"""The Student copula: its information, what correlations do not see, held-out rows, and tau against scipy's."""
+"""The Student copula: its information, what correlations do not see, held-out rows, and
+tau against scipy's.
+"""
 
 import numpy as np
 import pytest
@@ -10,8 +12,9 @@ from tests.estimators.samples import draws
 
 
 def test_a_student_copula_has_the_information_of_its_distribution():
-    """By the entropies of the multivariate t of identity dispersion: 2 + 2 columns of 2 degrees, 0.193 nats; the mean
-    of the log ratio over 40,000 draws within four of its errors.
+    """By the entropies of the multivariate t of identity dispersion: 2 + 2 columns of 2
+    degrees, 0.193 nats; the mean of the log ratio over 40,000 draws within four of its
+    errors.
     """
     g = draws(9)
     scale = np.sqrt(g.chisquare(2, size=(40_000, 1)) / 2)
@@ -36,7 +39,9 @@ def kendall_by_scipy(columns):
     tau = np.eye(dim)
     for i in range(dim):
         for j in range(i):
-            tau[i, j] = tau[j, i] = stats.kendalltau(columns[:, i], columns[:, j]).statistic
+            tau[i, j] = tau[j, i] = stats.kendalltau(
+                columns[:, i], columns[:, j]
+            ).statistic
     return tau
 
 
@@ -46,8 +51,8 @@ def test_few_columns_are_scipys():
 
 
 def test_many_columns_are_within_the_error_of_fifty_partners_a_row():
-    """With many ties: 190 differences of standard error below 1 / sqrt(50 n untied), of which 2/3 of the pairs are; a
-    false alarm in 10,000 runs.
+    """With many ties: 190 differences of standard error below 1 / sqrt(50 n untied), of
+    which 2/3 of the pairs are; a false alarm in 10,000 runs.
     """
     dim = 20
     mixing = np.eye(dim) + 0.5 * np.eye(dim, k=1)

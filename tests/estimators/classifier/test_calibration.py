@@ -1,4 +1,6 @@
-"""Calibration by sets of labels: the parts add up, and noise about one label does not cost what is known of another."""
+"""Calibration by sets of labels: the parts add up, and noise about one label does not
+cost what is known of another.
+"""
 
 import functools
 
@@ -34,7 +36,9 @@ def test_parts_add_up_to_the_log_odds(sizes):
 
 
 def test_each_label_has_its_own_slope():
-    """Log odds of d doubled, those of y mere noise: slopes 1/2 and 0, with standard errors of about .01 (5 of them)."""
+    """Log odds of d doubled, those of y mere noise: slopes 1/2 and 0, with standard
+    errors of about .01 (5 of them).
+    """
     rng = np.random.default_rng(2)
     joint = joint_of(3, 2)
     n = 20_000
@@ -49,14 +53,18 @@ def test_each_label_has_its_own_slope():
     doubled = log_softmax(2 * true_logs)
     logs = noise[:, of_y] + doubled[:, of_d]
     prior = np.full(6, -np.log(6))
-    slopes, loss = calibrating_slopes(log_odds_parts(logs, prior, joint), prior, classes)
+    slopes, loss = calibrating_slopes(
+        log_odds_parts(logs, prior, joint), prior, classes
+    )
     np.testing.assert_allclose(slopes[:2], [0, 0.5], atol=0.05)
     _, loss_of_one_slope = calibrating_slope(logs, prior, classes)
     assert loss < loss_of_one_slope - 0.01
 
 
 def test_useless_inputs_cost_nothing():
-    """z tells of d only. 4 x 3 classes of 50 rows: one factor for all log_odds_parts left I(z; y | d) at -.03 ± .01."""
+    """z tells of d only. 4 x 3 classes of 50 rows: one factor for all log_odds_parts
+    left I(z; y | d) at -.03 ± .01.
+    """
     rng = np.random.default_rng(3)
     y = rng.integers(0, 4, 600)
     d = rng.integers(0, 3, 600)

@@ -1,4 +1,6 @@
-"""Cross-fitted classifiers against gates, Gaussian mixtures, and the identities that a coherent decomposition obeys."""
+"""Cross-fitted classifiers against gates, Gaussian mixtures, and the identities that a
+coherent decomposition obeys.
+"""
 
 import numpy as np
 import pytest
@@ -14,7 +16,9 @@ LN2 = np.log(2.0)
 
 
 def mixture(n, rng, shift=1.0):
-    """Two blocks whose 4 x 3 classes have Gaussian inputs of unit covariance; the labels depend on one another."""
+    """Two blocks whose 4 x 3 classes have Gaussian inputs of unit covariance; the
+    labels depend on one another.
+    """
     d = rng.integers(3, size=n)
     y = (d + rng.integers(3, size=n)) % 4
     means = np.random.default_rng(7).normal(size=(4, 3, 4)) * shift
@@ -49,16 +53,22 @@ def test_chain_rules_hold_for_every_row(fitted):
 SOURCES = np.random.default_rng(1).integers(2, size=(2, 2000))
 GATES = {
     "xor": (SOURCES[1], np.bitwise_xor(*SOURCES), -LN2),
-    "and": (SOURCES[1], np.bitwise_and(*SOURCES), 0.56233514 - LN2),  # I(z; y) = h(1/4) - ln2 / 2
+    # I(z; y) = h(1/4) - ln2 / 2
+    "and": (SOURCES[1], np.bitwise_and(*SOURCES), 0.56233514 - LN2),
     "copy": (SOURCES[0], SOURCES[0], LN2),
 }
 
 
-@pytest.mark.parametrize(("gate", "family"), [("xor", "logistic"), ("and", "knn"), ("copy", "logistic")])
+@pytest.mark.parametrize(
+    ("gate", "family"), [("xor", "logistic"), ("and", "knn"), ("copy", "logistic")]
+)
 def test_gates(gate, family):
-    """Positive is redundancy. Within 4 standard errors (false alarms 6e-5 each) plus 0.01 nats of smoothing."""
+    """Positive is redundancy. Within 4 standard errors (false alarms 6e-5 each) plus
+    0.01 nats of smoothing.
+    """
     d, z, truth = GATES[gate]
-    noisy = z + np.random.default_rng(2).normal(scale=0.01, size=2000)  # so that rows are not tied
+    # so that rows are not tied
+    noisy = z + np.random.default_rng(2).normal(scale=0.01, size=2000)
     fit = cross_fit(noisy, {"y": SOURCES[0], "d": d}, family=family)
     estimate = fit.co_information("z", "d", "y")
     assert abs(estimate.value - truth) < 4 * estimate.standard_error + 0.01
@@ -66,7 +76,9 @@ def test_gates(gate, family):
 
 
 def exact_pointwise(z, y, d, means):
-    """Log density ratios [n] of z about y, and about y given d, by the posterior of the mixture."""
+    """Log density ratios [n] of z about y, and about y given d, by the posterior of the
+    mixture.
+    """
     possible = (np.arange(4)[:, None] - np.arange(3)) % 4 < 3
     prior = np.where(possible, 1 / 9, 0.0)
     squares = ((z[:, None, None] - means) ** 2).sum(-1)
@@ -81,8 +93,8 @@ def exact_pointwise(z, y, d, means):
 
 
 def test_gaussian_mixture_where_logistic_is_well_specified():
-    """Truth by 5e4 draws with the exact posterior. Within 4 combined standard errors (6e-5 each) and the loss of
-    fitting 12 x 5 parameters, at most 60 / (2 x 3200) nats.
+    """Truth by 5e4 draws with the exact posterior. Within 4 combined standard errors
+    (6e-5 each) and the loss of fitting 12 x 5 parameters, at most 60 / (2 x 3200) nats.
     """
     blocks, labels, means = mixture(4000, np.random.default_rng(3))
     fit = cross_fit(blocks, labels)
@@ -94,22 +106,29 @@ def test_gaussian_mixture_where_logistic_is_well_specified():
         assert abs(estimate.value - values.mean()) < 4 * noise + 60 / 6400, condition
 
 
-@pytest.mark.parametrize("family", ["logistic", NearestNeighbours(10), Network((8,), epochs=2)])
+@pytest.mark.parametrize(
+    "family", ["logistic", NearestNeighbours(10), Network((8,), epochs=2)]
+)
 def test_units_of_inputs_do_not_matter_and_no_global_random_state(family):
     blocks, labels, _ = mixture(200, np.random.default_rng(6))
     z = blocks["z_y"]
     numpy_state = np.random.get_state()[1].copy()
     torch_state = torch.get_rng_state()
     plain = cross_fit(z, labels, family=family, generator=np.random.default_rng(3))
-    scaled = cross_fit(1024 * z + 512, labels, family=family, generator=np.random.default_rng(3))
-    np.testing.assert_allclose(plain.pointwise("z", "y"), scaled.pointwise("z", "y"), atol=2e-3)
+    scaled = cross_fit(
+        1024 * z + 512, labels, family=family, generator=np.random.default_rng(3)
+    )
+    np.testing.assert_allclose(
+        plain.pointwise("z", "y"), scaled.pointwise("z", "y"), atol=2e-3
+    )
     np.testing.assert_array_equal(np.random.get_state()[1], numpy_state)
     assert torch.equal(torch.get_rng_state(), torch_state)
 
 
 def test_copies_leak_unless_they_are_one_group():
-    """120 items of noise with random labels, each copied six times: truth 0. A neighbour classifier finds the copies
-    of the other folds. The grouped estimate may exceed 0 by 3.5 standard errors (2e-4).
+    """120 items of noise with random labels, each copied six times: truth 0. A
+    neighbour classifier finds the copies of the other folds. The grouped estimate may
+    exceed 0 by 3.5 standard errors (2e-4).
     """
     rng = np.random.default_rng(8)
     groups = np.repeat(np.arange(120), 6)
@@ -126,7 +145,9 @@ def test_copies_leak_unless_they_are_one_group():
 def test_entropies_and_floor(fitted):
     assert fitted.entropy("y", "y").value == 0.0
     assert fitted.entropy("d").value == pytest.approx(np.log(3), abs=0.01)
-    assert max(fitted.pointwise_entropy(("y", "d"), ("z_y", "z_d"))) <= -np.log(fitted.floor)
+    assert max(fitted.pointwise_entropy(("y", "d"), ("z_y", "z_d"))) <= -np.log(
+        fitted.floor
+    )
 
 
 def test_calibration_repairs_an_overfitted_family(monkeypatch):
@@ -136,14 +157,22 @@ def test_calibration_repairs_an_overfitted_family(monkeypatch):
     (calibration,) = calibrated.calibration.values()
     assert max(calibration.slopes) < 1
     assert 0 < calibration.expected_calibration_error < 0.2
-    monkeypatch.setattr(cross_fitting, "calibrating_slopes", lambda parts, *_: (np.ones(len(parts)), 0.0))
+    monkeypatch.setattr(
+        cross_fitting,
+        "calibrating_slopes",
+        lambda parts, *_: (np.ones(len(parts)), 0.0),
+    )
     uncalibrated = cross_fit(blocks, {"y": labels["y"]}, **settings)
-    gain = uncalibrated.entropy("y", ("z_y", "z_d")) - calibrated.entropy("y", ("z_y", "z_d"))
+    gain = uncalibrated.entropy("y", ("z_y", "z_d")) - calibrated.entropy(
+        "y", ("z_y", "z_d")
+    )
     assert gain > 0.1
 
 
 def test_the_better_family_is_chosen_in_training():
-    """A parity of two signs is nothing to a linear family. With a choice, each fold takes the other one."""
+    """A parity of two signs is nothing to a linear family. With a choice, each fold
+    takes the other one.
+    """
     rng = np.random.default_rng(15)
     z = rng.normal(size=(500, 2))
     y = (z[:, 0] * z[:, 1] > 0).astype(int)
@@ -160,7 +189,9 @@ def test_all_sets_share_folds_and_a_set_fitted_alone_is_the_same(fitted):
     blocks, labels, _ = mixture(600, np.random.default_rng(0))
     alone = cross_fit(blocks, labels, subsets=["z_d"])
     np.testing.assert_array_equal(alone.folds, fitted.folds)
-    np.testing.assert_array_equal(alone.pointwise("z_d", "d", "y"), fitted.pointwise("z_d", "d", "y"))
+    np.testing.assert_array_equal(
+        alone.pointwise("z_d", "d", "y"), fitted.pointwise("z_d", "d", "y")
+    )
     with refused("blocks", "name"):
         alone.information("z_y", "y")
 
@@ -219,7 +250,9 @@ def test_bad_terms(fitted, name, terms, argument, code):
 
 
 def test_equal_confidences_share_the_bin_of_their_middle():
-    """Bins of two rows: three wrong rows of 0.6 are in the first bin, the right one of 0.7 is alone in the second."""
+    """Bins of two rows: three wrong rows of 0.6 are in the first bin, the right one of
+    0.7 is alone in the second.
+    """
     confidence = np.repeat([0.6, 0.7, 1 - 1e-9], [3, 1, 26])
     logs = np.log(np.stack([confidence, 1 - confidence], axis=1))
     classes = np.repeat([1, 0], [3, 27])

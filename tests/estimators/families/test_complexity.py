@@ -6,12 +6,19 @@ import math
 import numpy as np
 import pytest
 
-from infoscope.estimators.families.complexity import Complexity, best_rows, pac_bound, table_on_sample
+from infoscope.estimators.families.complexity import (
+    Complexity,
+    best_rows,
+    pac_bound,
+    table_on_sample,
+)
 from tests.refusals import refused
 
 
 def test_the_bound_is_the_theorem():
-    """4 R + 2 B sqrt(2 ln(1 / delta) / n); R on the sample is worth B sqrt(2 ln(1 / delta) / n) more."""
+    """4 R + 2 B sqrt(2 ln(1 / delta) / n); R on the sample is worth B sqrt(2 ln(1 /
+    delta) / n) more.
+    """
     root = math.sqrt(2 * math.log(20) / 50)
     bound = pac_bound(Complexity(0.1, 0.01, 3.0), 50)
     assert bound.width == pytest.approx(0.48 + 12 * root + 6 * root)
@@ -21,8 +28,9 @@ def test_the_bound_is_the_theorem():
 
 
 def test_tables_by_all_signs():
-    """Two inputs, two classes, eight pairs; the supremum over p by a fine grid of it. Four standard errors (6e-5).
-    That of the absolute value is at one of the two ends of what the mean of g times signs can be.
+    """Two inputs, two classes, eight pairs; the supremum over p by a fine grid of it.
+    Four standard errors (6e-5). That of the absolute value is at one of the two ends of
+    what the mean of g times signs can be.
     """
     cells = np.array([0, 1, 1, 2, 3, 3, 0, 2])
     grid = np.linspace(0.05, 0.95, 20001)

@@ -62,21 +62,27 @@ def test_tables_give_shannon_information():
     entropy_x = stats.entropy(joint.sum(axis=1))
     entropy_y = stats.entropy(of_y)
     estimated = in_sample(Table(), x, y)
-    assert estimated.value == pytest.approx(entropy_x + entropy_y - stats.entropy(joint.ravel()), abs=1e-12)
+    assert estimated.value == pytest.approx(
+        entropy_x + entropy_y - stats.entropy(joint.ravel()), abs=1e-12
+    )
     assert estimated.null_entropy == pytest.approx(entropy_y, abs=1e-12)
     of_new_x = Table().fit(x, y, 4).log_probabilities(np.array([9]))
     assert np.exp(of_new_x) == pytest.approx(of_y[None])
 
 
 def linear_residual(x, y):
-    """What the least-squares fit of y [n, targets] by x [n, columns] and a constant leaves."""
+    """What the least-squares fit of y [n, targets] by x [n, columns] and a constant
+    leaves.
+    """
     design = np.column_stack([x, np.ones(len(x))])
     coefficients, *_ = np.linalg.lstsq(design, y)
     return y - design @ coefficients
 
 
 def test_gaussians_of_known_variance_give_explained_squares():
-    """tr Cov(Y) minus the mean squared residual at variance 1/2 (Xu et al. 2020, proposition 2), over 2 variance."""
+    """tr Cov(Y) minus the mean squared residual at variance 1/2 (Xu et al. 2020,
+    proposition 2), over 2 variance.
+    """
     rng = np.random.default_rng(1)
     x = rng.normal(size=(200, 3))
     y = x @ rng.normal(size=(3, 2)) + rng.normal(size=(200, 2))
@@ -87,7 +93,9 @@ def test_gaussians_of_known_variance_give_explained_squares():
 
 
 def test_gaussians_of_fitted_variance_give_the_log_of_the_variances():
-    """For one column each, that is the mutual information of a Gaussian pair, -1/2 ln(1 - r^2)."""
+    """For one column each, that is the mutual information of a Gaussian pair, -1/2 ln(1
+    - r^2).
+    """
     rng = np.random.default_rng(2)
     x = rng.normal(size=(500, 1))
     y = 0.8 * x + rng.normal(size=(500, 2))
@@ -117,7 +125,9 @@ def test_fits_of_folds_are_scikit_learns_solution(classes):
 
 @named(CLASSIFIERS)
 def test_classifiers_find_the_information_of_a_label(family):
-    """Held out: at most the true information and at least half of it, each + 4 standard errors (6e-5)."""
+    """Held out: at most the true information and at least half of it, each + 4 standard
+    errors (6e-5).
+    """
     rng = np.random.default_rng(8)
     y = rng.integers(2, size=600)
     informative = 2.0 * y - 1 + rng.normal(size=600)
@@ -140,7 +150,9 @@ def test_probabilities_of_classes_sum_to_one(family):
     assert np.exp(logs).sum(axis=1) == pytest.approx(np.ones(90))
     assert fit.log_density(x, y) == pytest.approx(logs[rows, y])
     without_input = family.fit(None, y, 3, rows, rng)
-    assert without_input.log_density(None, y) == pytest.approx(np.full(90, -math.log(3)))
+    assert without_input.log_density(None, y) == pytest.approx(
+        np.full(90, -math.log(3))
+    )
 
 
 @named(REGRESSIONS)
@@ -158,7 +170,9 @@ def test_densities_of_numbers_integrate_to_one(family):
 
 @named(REGRESSIONS)
 def test_regressions_find_the_information_of_a_gaussian_pair(family):
-    """r = 0.9: 0.83 nats if the variance is fitted; at most that, at least half, each + 4 standard errors (6e-5)."""
+    """r = 0.9: 0.83 nats if the variance is fitted; at most that, at least half, each +
+    4 standard errors (6e-5).
+    """
     rng = np.random.default_rng(12)
     x = rng.normal(size=(500, 1))
     y = 0.9 * x + math.sqrt(0.19) * rng.normal(size=(500, 1))
@@ -171,7 +185,9 @@ def test_regressions_find_the_information_of_a_gaussian_pair(family):
 
 
 def test_neighbours_at_the_same_distance_count_alike_whatever_their_order():
-    """Nothing to tell rows apart: the distribution without an input, though the rows are sorted by class."""
+    """Nothing to tell rows apart: the distribution without an input, though the rows
+    are sorted by class.
+    """
     y = np.repeat([0, 1, 2], [60, 90, 150])
     same_x = np.zeros((300, 2))
     fit = NearestNeighbours(7).fit(same_x, y, 3)
@@ -180,7 +196,9 @@ def test_neighbours_at_the_same_distance_count_alike_whatever_their_order():
 
 
 def test_a_floor_of_densities_bounds_what_an_outlier_costs():
-    """A prediction far off costs at most -ln(floor) nats more than the distribution without an input."""
+    """A prediction far off costs at most -ln(floor) nats more than the distribution
+    without an input.
+    """
     rng = np.random.default_rng(13)
     x = rng.normal(size=(200, 1))
     y = x + 0.01 * rng.normal(size=(200, 1))
@@ -192,7 +210,9 @@ def test_a_floor_of_densities_bounds_what_an_outlier_costs():
 
 
 def test_the_variance_around_neighbours_is_that_of_rows_of_other_groups():
-    """By hand: every row against the mean of its two nearest rows of other groups and the mean of all."""
+    """By hand: every row against the mean of its two nearest rows of other groups and
+    the mean of all.
+    """
     rng = np.random.default_rng(16)
     x = rng.normal(size=(30, 2))
     y = rng.normal(size=(30, 1))
@@ -210,8 +230,9 @@ def test_the_variance_around_neighbours_is_that_of_rows_of_other_groups():
 
 
 def test_networks_of_few_rows_lose_little():
-    """Numbers: a variance from the one row of a tenth would cost thousands of nats. Here an item costs at most
-    -ln(floor) = 4.6; of 12 rows the mean of four samples is -0.18 with a standard deviation of 0.11 (over 30 of them).
+    """Numbers: a variance from the one row of a tenth would cost thousands of nats.
+    Here an item costs at most -ln(floor) = 4.6; of 12 rows the mean of four samples is
+    -0.18 with a standard deviation of 0.11 (over 30 of them).
     """
     values = []
     for seed in range(4):
@@ -223,7 +244,9 @@ def test_networks_of_few_rows_lose_little():
 def test_categories_of_mixed_columns_are_rows_of_a_table():
     """A data frame of a word and a number."""
     rng = np.random.default_rng(19)
-    x = pd.DataFrame({"word": rng.choice(["a", "b"], 80), "number": rng.integers(2, size=80)})
+    x = pd.DataFrame(
+        {"word": rng.choice(["a", "b"], 80), "number": rng.integers(2, size=80)}
+    )
     y = (x["word"] == "a") ^ (x["number"] == 1)
     estimated = in_sample(Table(), x, y.to_numpy())
     assert estimated.value == pytest.approx(estimated.null_entropy)
@@ -247,16 +270,38 @@ LINE, HALF_SAMPLES = np.arange(9.0), np.arange(9) % 2
     [
         (lambda: Gaussian(0.0), "variance", "range"),
         (lambda: Logistic(0.0), "penalty", "range"),
-        (lambda: NearestNeighbours(5).fit(np.zeros((5, 1)), np.array([0, 1, 0, 1, 0]), 2), "neighbours", "range"),
+        (
+            lambda: NearestNeighbours(5).fit(
+                np.zeros((5, 1)), np.array([0, 1, 0, 1, 0]), 2
+            ),
+            "neighbours",
+            "range",
+        ),
         (lambda: GradientBoosting(components=0), "components", "range"),
         (lambda: Network((0,)), "widths", "range"),
         (lambda: Network(activation="step"), "activation", "name"),
         (lambda: Sklearn(object()), "estimator", "invalid"),
         (lambda: Logistic().fit(np.zeros((3, 1)), np.ones((3, 1)), None), "y", "type"),
-        (lambda: Gaussian().fit(np.array([1.0, np.nan]), np.ones((2, 1))), "x", "missing"),
+        (
+            lambda: Gaussian().fit(np.array([1.0, np.nan]), np.ones((2, 1))),
+            "x",
+            "missing",
+        ),
         (lambda: Gaussian().fit(LINE, LINE[:, None] * 0.7 + 0.1), "variance", "type"),
-        (lambda: NearestNeighbours().fit(LINE, LINE[:, None], None, np.zeros(9)), "groups", "range"),
-        (lambda: Logistic().fit(LINE, HALF_SAMPLES, 2).log_density(LINE[:4], HALF_SAMPLES[:3]), "x", "invalid"),
+        (
+            lambda: NearestNeighbours().fit(LINE, LINE[:, None], None, np.zeros(9)),
+            "groups",
+            "range",
+        ),
+        (
+            lambda: (
+                Logistic()
+                .fit(LINE, HALF_SAMPLES, 2)
+                .log_density(LINE[:4], HALF_SAMPLES[:3])
+            ),
+            "x",
+            "invalid",
+        ),
     ],
 )
 def test_impossible_settings_are_refused(make, argument, code):
@@ -266,8 +311,10 @@ def test_impossible_settings_are_refused(make, argument, code):
 
 @pytest.mark.parametrize("classes", [2, None])
 def test_trees_of_components_see_the_leading_ones_alone(classes):
-    """The first three columns are far wider than the rest, so they are the components, but for turns; the target is in
-    one of the others. What is no wider than the components is taken as it is."""
+    """The first three columns are far wider than the rest, so they are the components,
+    but for turns; the target is in one of the others. What is no wider than the
+    components is taken as it is.
+    """
     rng = np.random.default_rng(0)
     x = rng.normal(size=(400, 8)) * ([100.0] * 3 + [0.1] * 5)
     y = x[:, 5:6]

@@ -30,7 +30,9 @@ def objective(weights, intercepts, x, classes):
 
 @pytest.mark.parametrize("name", CASES)
 def test_no_worse_than_a_fit_to_convergence(name):
-    """2e-5 nats per row above scikit-learn's minimum at a tolerance of 1e-8 at most: far below any sampling error."""
+    """2e-5 nats per row above scikit-learn's minimum at a tolerance of 1e-8 at most:
+    far below any sampling error.
+    """
     x, classes = CASES[name]
     deviations = x.std(axis=0)
     x = (x - x.mean(axis=0)) / np.where(deviations > 0, deviations, 1)

@@ -24,7 +24,9 @@ from tests.refusals import refused
 
 @dataclass(frozen=True)
 class Threshold:
-    """An own family: one probability on either side of 0. It knows nothing of the package."""
+    """An own family: one probability on either side of 0. It knows nothing of the
+    package.
+    """
 
     name = "threshold"
     outcomes = ("classes",)
@@ -67,9 +69,13 @@ def signs(n=300):
 X, Y = signs()
 
 
-@pytest.mark.parametrize("family", [Threshold(), make_pipeline(StandardScaler(), LogisticRegression())])
+@pytest.mark.parametrize(
+    "family", [Threshold(), make_pipeline(StandardScaler(), LogisticRegression())]
+)
 def test_every_measure_takes_an_own_family_and_those_of_scikit_learn(family):
-    """The information that is there: within 4 standard errors (6e-5), and 0.05 that logistic regression misses."""
+    """The information that is there: within 4 standard errors (6e-5), and 0.05 that
+    logistic regression misses.
+    """
     usable = estimate(family, X, Y)
     fitted = cross_fit(X, Y, family=family).information("z", "y")
     for estimated in (usable, fitted):
@@ -77,7 +83,8 @@ def test_every_measure_takes_an_own_family_and_those_of_scikit_learn(family):
     pointwise = pvi.pointwise(family, X, Y, folds=5)
     assert pointwise["pvi_bits"].mean() == pytest.approx(usable.bits.value)
     leakage = usable_leakage({"z": X}, {"y": Y}, {"own": family})
-    assert leakage["value_bits"][0] == pytest.approx(usable.bits.value, abs=0.05)  # other folds
+    # other folds
+    assert leakage["value_bits"][0] == pytest.approx(usable.bits.value, abs=0.05)
     decoded = decodable_information_of_items(X, Y, [0.0], 1, family)
     assert decoded.accuracy == pytest.approx(0.9, abs=0.07)  # 4 standard errors
     weights = weights_by(family, [Y[:, None], (X > 0).astype(int)])
@@ -100,7 +107,9 @@ def test_regressors_are_the_mean_of_a_gaussian():
     """The mean is scikit-learn's fit of all rows."""
     x, y = np.random.default_rng(1).normal(size=(2, 60, 2))
     informed = Sklearn(LinearRegression()).fit(x, y).informed
-    np.testing.assert_allclose(informed.mean(x), LinearRegression().fit(x, y).predict(x))
+    np.testing.assert_allclose(
+        informed.mean(x), LinearRegression().fit(x, y).predict(x)
+    )
     family = as_family(LinearRegression())
     assert family.outcomes == ("numbers",)
     assert family.fit(x, y).informed.covariance.shape == (2, 2)
@@ -112,7 +121,9 @@ def test_a_family_is_named_or_made():
         assert as_family(name) == make()
 
 
-@pytest.mark.parametrize("wrong", ["forest", 3, LinearSVC(), LogisticRegression, ("logistic", object())])
+@pytest.mark.parametrize(
+    "wrong", ["forest", 3, LinearSVC(), LogisticRegression, ("logistic", object())]
+)
 def test_what_is_no_family_is_refused(wrong):
     with refused("family", "name"):
         estimate(wrong, X, Y)
@@ -130,19 +141,32 @@ def test_a_family_of_classes_is_needed(family):
 
 @pytest.fixture(scope="module")
 def transformer():
-    """A randomly drawn BERT of 2 layers and its tokenizer of four words; nothing is downloaded."""
+    """A randomly drawn BERT of 2 layers and its tokenizer of four words; nothing is
+    downloaded.
+    """
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
-    from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
+    from transformers import (
+        BertConfig,
+        BertForSequenceClassification,
+        PreTrainedTokenizerFast,
+    )
 
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "good", "bad", "film", "plot"]
     codes = {word: code for code, word in enumerate(words)}
     word_level = Tokenizer(models.WordLevel(codes, unk_token="[UNK]"))
     word_level.pre_tokenizer = pre_tokenizers.Whitespace()
     word_level.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
-    special = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
+    special = {
+        "pad_token": "[PAD]",
+        "unk_token": "[UNK]",
+        "cls_token": "[CLS]",
+        "sep_token": "[SEP]",
+    }
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=word_level, **special)
     sizes = {"vocab_size": 8, "hidden_size": 16, "intermediate_size": 32}
-    config = BertConfig(**sizes, num_hidden_layers=2, num_attention_heads=2, num_labels=2)
+    config = BertConfig(
+        **sizes, num_hidden_layers=2, num_attention_heads=2, num_labels=2
+    )
     with torch.random.fork_rng():
         torch.manual_seed(0)
         return BertForSequenceClassification(config).eval(), tokenizer
@@ -161,7 +185,9 @@ def test_a_pipeline_of_transformers_is_read_off_as_it_is(transformer):
     logs = family.fit(TEXTS, LABELS, 2).log_probabilities(TEXTS[:4])
     for row, scores in zip(np.exp(logs), pipeline(TEXTS[:4], top_k=None)):
         by_label = {score["label"]: score["score"] for score in scores}
-        assert row == pytest.approx([by_label["LABEL_0"], by_label["LABEL_1"]], rel=1e-5)
+        assert row == pytest.approx(
+            [by_label["LABEL_0"], by_label["LABEL_1"]], rel=1e-5
+        )
     with refused("y", "invalid"):
         family.fit(TEXTS, LABELS, 3)
 

@@ -8,7 +8,9 @@ from tests.refusals import refused
 
 
 def sample(columns):
-    """Inputs [40, columns] of different scales, and targets [40, 2] of which one depends on them."""
+    """Inputs [40, columns] of different scales, and targets [40, 2] of which one
+    depends on them.
+    """
     rng = np.random.default_rng(0)
     x = rng.normal(size=(40, columns)) * 10.0 ** np.arange(columns)
     y = rng.normal(size=(40, 2))
@@ -18,7 +20,9 @@ def sample(columns):
 
 @pytest.mark.parametrize(("penalty", "columns"), [(1e-4, 3), (7.0, 3), (1.0, 60)])
 def test_weights_and_residuals_are_those_of_least_penalised_squares(penalty, columns):
-    """Each row left out, with the scale of the inputs as it is; also where columns are more than rows."""
+    """Each row left out, with the scale of the inputs as it is; also where columns are
+    more than rows.
+    """
     x, y = sample(columns)
     fit = Ridge(penalty).fit(x, y)
     standard = (x - x.mean(axis=0)) / x.std(axis=0)

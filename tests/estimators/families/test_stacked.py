@@ -4,12 +4,17 @@ import numpy as np
 import pytest
 
 from infoscope.estimators.families import Gaussian, GradientBoosting, Logistic, Stacked
-from infoscope.estimators.families.stacked import maximum_likelihood_weights, validation_half
+from infoscope.estimators.families.stacked import (
+    maximum_likelihood_weights,
+    validation_half,
+)
 from tests.refusals import refused
 
 
 def test_weights_are_those_of_the_mixture_that_was_drawn():
-    """Of 4,000 draws of .3 N(0, 1) + .7 N(4, 1): a share has a standard error of .0075; four of them."""
+    """Of 4,000 draws of .3 N(0, 1) + .7 N(4, 1): a share has a standard error of .0075;
+    four of them.
+    """
     rng = np.random.default_rng(0)
     y = rng.normal(size=4000) + 4.0 * (rng.random(4000) < 0.7)
     logs = -0.5 * (y[:, None] - [0.0, 4.0]) ** 2
@@ -20,7 +25,9 @@ def test_weights_are_those_of_the_mixture_that_was_drawn():
 
 
 def test_it_is_as_good_as_the_better_family_with_half_of_the_rows():
-    """y is x in normal noise, for which the linear family is right: I = log(2) / 2, and ten columns more are noise."""
+    """y is x in normal noise, for which the linear family is right: I = log(2) / 2, and
+    ten columns more are noise.
+    """
     rng = np.random.default_rng(3)
     x = rng.normal(size=(3000, 11))
     y = x[:, :1] + rng.normal(size=(3000, 1))
@@ -42,13 +49,19 @@ def test_the_first_families_are_mixed_as_if_they_were_alone():
     with_trees = Stacked((*linear, GradientBoosting(rounds=3)), 2)
     both = with_trees.fit(x, y, 2, None, np.random.default_rng(5))
     alone = Stacked(linear).fit(x, y, 2, None, np.random.default_rng(5))
-    np.testing.assert_allclose(both.first.log_probabilities(x), alone.log_probabilities(x))
-    np.testing.assert_allclose(both.first.half.log_probabilities(x), alone.half.log_probabilities(x))
+    np.testing.assert_allclose(
+        both.first.log_probabilities(x), alone.log_probabilities(x)
+    )
+    np.testing.assert_allclose(
+        both.first.half.log_probabilities(x), alone.half.log_probabilities(x)
+    )
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_half_of_the_rows_misses_no_class(seed):
-    """Also not of one row, or of one group; and where every class is common the half is a random one."""
+    """Also not of one row, or of one group; and where every class is common the half is
+    a random one.
+    """
     y = np.repeat([0, 1, 2], [60, 6, 1])
     groups = np.arange(67)
     groups[60:66] = [60, 60, 60, 63, 63, 63]

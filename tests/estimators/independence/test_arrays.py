@@ -1,4 +1,6 @@
-"""independence_test of two variables, given a third: known dependence, several columns, groups, what is refused."""
+"""independence_test of two variables, given a third: known dependence, several columns,
+groups, what is refused.
+"""
 
 import numpy as np
 import pandas as pd
@@ -26,7 +28,9 @@ def test_common_causes_are_seen_through():
 
 
 def test_what_is_not_decided_has_no_p_value_and_a_note():
-    """The mean of x and y is a product of signs of three columns, of which any two are independent of it."""
+    """The mean of x and y is a product of signs of three columns, of which any two are
+    independent of it.
+    """
     rng = np.random.default_rng(0)
     z = rng.normal(size=(800, 4))
     signs = np.sign(z[:, 0] * z[:, 1] * z[:, 2])
@@ -40,7 +44,9 @@ def test_what_is_not_decided_has_no_p_value_and_a_note():
 
 
 @pytest.mark.parametrize(
-    ("x", "y", "z"), [(E, 0.5 * E + W, None), (X, 0.5 * E + W + Z[:, 0], Z)], ids=["pair", "given z"]
+    ("x", "y", "z"),
+    [(E, 0.5 * E + W, None), (X, 0.5 * E + W + Z[:, 0], Z)],
+    ids=["pair", "given z"],
 )
 def test_information_of_normal_variables_is_their_own(x, y, z):
     truth = np.log(1.25) / 2
@@ -96,7 +102,10 @@ def test_a_constant_condition_changes_nothing():
     alone = independence_test(E, E + W)
     assert independence_test(E, E + W, np.ones(N)).p_value == alone.p_value
     given_z = independence_test(X, Y, Z)
-    assert independence_test(X, Y, np.column_stack([Z, np.ones(N)])).p_value == given_z.p_value
+    assert (
+        independence_test(X, Y, np.column_stack([Z, np.ones(N)])).p_value
+        == given_z.p_value
+    )
 
 
 def test_many_columns_need_no_table_of_all_their_products():
@@ -106,7 +115,9 @@ def test_many_columns_need_no_table_of_all_their_products():
 
 
 def test_categories_without_frequent_classes_are_tested_within_groups_and_as_a_condition():
-    """40 categories of 300 rows: no class has sqrt(n) rows, so the coarse resolutions have no function."""
+    """40 categories of 300 rows: no class has sqrt(n) rows, so the coarse resolutions
+    have no function.
+    """
     rng = np.random.default_rng(2)
     site = rng.integers(0, 40, 300)
     level = 2 * rng.normal(size=40)
@@ -120,7 +131,9 @@ def test_categories_without_frequent_classes_are_tested_within_groups_and_as_a_c
 
 @pytest.mark.parametrize("grouped", [False, True])
 def test_order_of_rows_and_names_change_no_p_value(grouped):
-    """Given a category of equal classes, whose order is arbitrary; groups have other names, too."""
+    """Given a category of equal classes, whose order is arbitrary; groups have other
+    names, too.
+    """
     rng = np.random.default_rng(0)
     site = np.arange(300) % 30
     z, x = rng.normal(size=(2, 300))

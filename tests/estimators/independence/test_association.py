@@ -1,12 +1,24 @@
-"""Tests of independence of single columns: exact permutation moments, uniform p-values, what changes none of them."""
+"""Tests of independence of single columns: exact permutation moments, uniform p-values,
+what changes none of them.
+"""
 
 from itertools import permutations
 
 import numpy as np
 import pytest
 
-from infoscope.estimators.independence.association import _variance_parts, combined, independence
-from infoscope.estimators.independence.functions import ANGLE, CATEGORY, NUMBER, WHOLE, smooth
+from infoscope.estimators.independence.association import (
+    _variance_parts,
+    combined,
+    independence,
+)
+from infoscope.estimators.independence.functions import (
+    ANGLE,
+    CATEGORY,
+    NUMBER,
+    WHOLE,
+    smooth,
+)
 
 KINDS = (NUMBER, WHOLE, CATEGORY, ANGLE)
 
@@ -32,7 +44,9 @@ def test_mean_and_variance_are_those_over_all_permutations(a, b):
     for order in permutations(range(6)):
         products = x.T @ y[list(order)]
         sums.append((products**2).sum())
-    variance = sum(_variance_parts(np.array([a]), leverage(x), np.array([b]), leverage(y), 6))
+    variance = sum(
+        _variance_parts(np.array([a]), leverage(x), np.array([b]), leverage(y), 6)
+    )
     assert np.mean(sums) == pytest.approx(a * b / 5, rel=1e-12)
     assert np.var(sums) == pytest.approx(variance.item(), rel=1e-9, abs=1e-14)
 
@@ -40,7 +54,9 @@ def test_mean_and_variance_are_those_over_all_permutations(a, b):
 @pytest.mark.parametrize("p", [1e-12, 0.05, 0.9])
 @pytest.mark.parametrize("counts", [np.arange(1, 5)[:, None], np.zeros((4, 1), int)])
 def test_equal_p_values_combined_are_that_p_value(p, counts):
-    assert combined(np.full((4, 1), p), counts, counts).item() == pytest.approx(p, rel=1e-6)
+    assert combined(np.full((4, 1), p), counts, counts).item() == pytest.approx(
+        p, rel=1e-6
+    )
 
 
 def numbers(shape, g, n):
@@ -100,7 +116,9 @@ def test_p_values_of_independent_columns_are_uniform():
     assert 0.4 < np.median(p) < 0.6
 
 
-@pytest.mark.parametrize("form", [np.positive, np.square, lambda x: np.sin(3 * x), lambda x: np.abs(x) < 0.5])
+@pytest.mark.parametrize(
+    "form", [np.positive, np.square, lambda x: np.sin(3 * x), lambda x: np.abs(x) < 0.5]
+)
 def test_dependence_of_many_shapes_is_found(form):
     x, noise = np.random.default_rng(0).normal(size=(2, 300))
     y = form(x) + 0.3 * noise
@@ -110,7 +128,9 @@ def test_dependence_of_many_shapes_is_found(form):
 @pytest.mark.parametrize("n", [8, 12, 19])
 def test_dependence_of_few_rows_is_found(n):
     x = np.random.default_rng(0).normal(size=n)
-    assert independence([smooth(x, NUMBER)], [smooth(np.exp(x), NUMBER)]).p.item() < 1e-4
+    assert (
+        independence([smooth(x, NUMBER)], [smooth(np.exp(x), NUMBER)]).p.item() < 1e-4
+    )
 
 
 def test_pairs_at_once_are_pairs_one_by_one():
@@ -119,15 +139,23 @@ def test_pairs_at_once_are_pairs_one_by_one():
     for row, x in enumerate(columns):
         for place, y in enumerate(columns):
             alone = independence([x], [y])
-            assert at_once.p[row, place] == pytest.approx(alone.p.item(), rel=1e-6, abs=1e-30)
-            assert at_once.strength[row, place] == pytest.approx(alone.strength.item(), rel=1e-6, abs=1e-9)
+            assert at_once.p[row, place] == pytest.approx(
+                alone.p.item(), rel=1e-6, abs=1e-30
+            )
+            assert at_once.strength[row, place] == pytest.approx(
+                alone.strength.item(), rel=1e-6, abs=1e-9
+            )
 
 
 def test_rare_levels_are_joined():
-    """Of 400 rows, levels of fewer than 20: numbers with a neighbour, categories at coarse resolutions; of 5."""
+    """Of 400 rows, levels of fewer than 20: numbers with a neighbour, categories at
+    coarse resolutions; of 5.
+    """
     counts = np.repeat([0.0, 1, 2, 3, 9], [200, 150, 40, 8, 2])
     joined = smooth(np.minimum(counts, 2), WHOLE)
-    np.testing.assert_allclose(smooth(counts, WHOLE).functions, joined.functions, atol=1e-12)
+    np.testing.assert_allclose(
+        smooth(counts, WHOLE).functions, joined.functions, atol=1e-12
+    )
     codes = np.repeat(np.arange(6), [200, 146, 30, 12, 8, 4])
     assert smooth(codes, CATEGORY).resolutions == (3, 3, 5, 5)
 
@@ -135,7 +163,9 @@ def test_rare_levels_are_joined():
 def test_equal_categories_are_all_taken_or_all_left_out(monkeypatch):
     codes = np.r_[np.repeat([0, 1], 20), np.repeat(np.arange(2, 12), 6)]
     assert smooth(codes, CATEGORY).functions.shape == (100, 11)
-    monkeypatch.setattr("infoscope.estimators.independence.functions.MAX_INDICATORS", 500)
+    monkeypatch.setattr(
+        "infoscope.estimators.independence.functions.MAX_INDICATORS", 500
+    )
     assert smooth(codes, CATEGORY).functions.shape == (100, 2)
     assert smooth(np.arange(100) // 2, CATEGORY).functions.shape == (100, 0)
 
@@ -159,7 +189,9 @@ RARE = {  # columns without ties except of categories, and categories that few r
 
 @pytest.mark.parametrize("n", [4, 7, 20, 100])
 def test_few_rows_and_rare_categories_are_seldom_called_dependent(n):
-    """All pairs of kinds, 6 columns each: rejected at most as often as the level says and four standard errors."""
+    """All pairs of kinds, 6 columns each: rejected at most as often as the level says
+    and four standard errors.
+    """
     generator = np.random.default_rng(n)
     x = [draw(generator, n) for draw in RARE.values() for _ in range(6)]
     y = [draw(generator, n) for draw in RARE.values() for _ in range(6)]

@@ -1,11 +1,18 @@
-"""What columns carry about a target beyond others: partial correlations, sizes near the level, known choices."""
+"""What columns carry about a target beyond others: partial correlations, sizes near the
+level, known choices.
+"""
 
 import math
 
 import numpy as np
 import pytest
 
-from infoscope.estimators.independence.beyond import beyond, choose, information_of_residuals, residuals
+from infoscope.estimators.independence.beyond import (
+    beyond,
+    choose,
+    information_of_residuals,
+    residuals,
+)
 from infoscope.estimators.independence.functions import NUMBER, smooth
 
 
@@ -15,8 +22,10 @@ def smoothed(*columns):
 
 @pytest.mark.parametrize("slope", [0.0, 0.5])
 def test_information_of_normal_columns_is_that_of_their_partial_correlation(slope):
-    """-log(1 - partial correlation^2) / 2, in the interval of about 95 % of 60 samples of 1,000 rows: fewer than 51 of
-    them have probability 0.001, and the mean of the values has a standard error of 0.002."""
+    """-log(1 - partial correlation^2) / 2, in the interval of about 95 % of 60 samples
+    of 1,000 rows: fewer than 51 of them have probability 0.001, and the mean of the
+    values has a standard error of 0.002.
+    """
     truth = math.log1p(slope**2) / 2
     covered = 0
     values = []
@@ -50,17 +59,23 @@ def test_size_of_the_test_beyond_others_is_near_its_level(name):
 
 
 def p_value_beyond_signs(shared_noise, seed):
-    """Of x and y whose mean no two of four columns show, and whose noise has this share in common."""
+    """Of x and y whose mean no two of four columns show, and whose noise has this share
+    in common.
+    """
     generator = np.random.default_rng(seed)
     z = generator.normal(size=(800, 4))
     mean = 2 * np.sign(z[:, 0] * z[:, 1] * z[:, 2])
     noise_x, noise_y = generator.normal(size=(2, 800))
-    x, y, *conditions = smoothed(mean + noise_x, mean + shared_noise * noise_x + noise_y, *z.T)
+    x, y, *conditions = smoothed(
+        mean + noise_x, mean + shared_noise * noise_x + noise_y, *z.T
+    )
     return beyond(x, y, conditions, 0.05).p
 
 
 def test_independence_that_no_regression_shows_is_not_rejected():
-    """Polynomials leave a correlation of 0.8; at most one of 6 tables is rejected, and some are not decided."""
+    """Polynomials leave a correlation of 0.8; at most one of 6 tables is rejected, and
+    some are not decided.
+    """
     p = np.array([p_value_beyond_signs(0, seed) for seed in range(6)])
     assert (p <= 0.05).sum() <= 1
     assert np.isnan(p).any()
@@ -77,7 +92,9 @@ def choice(y, **columns):
         return abs(np.corrcoef(columns[name], y)[0, 1])
 
     names = sorted(columns, key=correlation, reverse=True)
-    return choose({name: smooth(columns[name], NUMBER) for name in names}, smooth(y, NUMBER), 0.01)
+    return choose(
+        {name: smooth(columns[name], NUMBER) for name in names}, smooth(y, NUMBER), 0.01
+    )
 
 
 def test_of_a_chain_the_last_one_is_chosen():
@@ -90,7 +107,9 @@ def test_of_a_chain_the_last_one_is_chosen():
 
 
 def test_one_that_two_others_replace_is_dropped():
-    """The sum of two columns with noise depends most on the target, and adds nothing once both are chosen."""
+    """The sum of two columns with noise depends most on the target, and adds nothing
+    once both are chosen.
+    """
     a, b, noise, error = np.random.default_rng(0).normal(size=(4, 1000))
     result = choice(a + b + error, a=a, b=b, both=a + b + 0.5 * noise)
     assert sorted(result.chosen) == ["a", "b"]

@@ -1,4 +1,6 @@
-"""Columns of a table get the type that `estimate` gives them, whole numbers an order; unusable ones are refused."""
+"""Columns of a table get the type that `estimate` gives them, whole numbers an order;
+unusable ones are refused.
+"""
 
 import numpy as np
 import pandas as pd
@@ -35,13 +37,21 @@ def test_types(values, kind):
 
 def test_options_and_wrappers_are_the_same():
     hour = RNG.uniform(0, 24, N)
-    columns, left_out = as_columns({"n": CODES, "m": CODES, "h": hour}, ["n"], ["m"], {"h": 24})
-    assert [column.kind for column in columns.values()] == ["number", "category", "angle"]
+    columns, left_out = as_columns(
+        {"n": CODES, "m": CODES, "h": hour}, ["n"], ["m"], {"h": 24}
+    )
+    assert [column.kind for column in columns.values()] == [
+        "number",
+        "category",
+        "angle",
+    ]
     assert not left_out
     np.testing.assert_allclose(columns["h"].values, hour / 24)
 
 
-@pytest.mark.parametrize("declared", [lambda values: values, Discrete, lambda values: Angle(values, 24)])
+@pytest.mark.parametrize(
+    "declared", [lambda values: values, Discrete, lambda values: Angle(values, 24)]
+)
 def test_missing_values_are_not_known(declared):
     column = as_column("a", declared([1.5, 2.5, np.nan] * 10))
     assert column.known.tolist() == [True, True, False] * 10
@@ -50,7 +60,9 @@ def test_missing_values_are_not_known(declared):
 
 def test_constants_names_and_free_texts_are_left_out_with_a_note():
     names = [f"patient {place}" for place in range(N)]
-    columns, left_out = as_columns({"constant": np.ones(N), "name": names, "x": NORMAL}, (), (), {})
+    columns, left_out = as_columns(
+        {"constant": np.ones(N), "name": names, "x": NORMAL}, (), (), {}
+    )
     assert list(columns) == ["x"]
     assert list(left_out) == ["constant", "name"]
 
@@ -70,7 +82,9 @@ def test_what_cannot_be_used_is_refused(column, code):
         as_columns({"a": column, "b": NORMAL}, (), (), {})
 
 
-@pytest.mark.parametrize("types", [(["c"], (), {}), (["a"], ["a"], {}), ((), ["b"], {"b": 24.0})])
+@pytest.mark.parametrize(
+    "types", [(["c"], (), {}), (["a"], ["a"], {}), ((), ["b"], {"b": 24.0})]
+)
 def test_types_name_columns_once(types):
     with refused("continuous, discrete and angles"):
         as_columns({"a": NORMAL, "b": CODES}, *types)

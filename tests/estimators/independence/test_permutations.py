@@ -1,4 +1,6 @@
-"""p-values by permutations: those of all orders, Fisher's exact test, and drawn ones that stop early."""
+"""p-values by permutations: those of all orders, Fisher's exact test, and drawn ones
+that stop early.
+"""
 
 from itertools import permutations
 
@@ -8,7 +10,10 @@ from scipy.stats import fisher_exact
 
 from infoscope.estimators.independence import permutations as module
 from infoscope.estimators.independence.functions import CATEGORY, NUMBER, smooth
-from infoscope.estimators.independence.permutations import fisher_p_value, permutation_p_values
+from infoscope.estimators.independence.permutations import (
+    fisher_p_value,
+    permutation_p_values,
+)
 
 X = smooth(np.random.default_rng(0).normal(size=7), NUMBER)
 Y = smooth(np.array([0, 0, 1, 1, 2, 2, 2]), CATEGORY)
@@ -36,18 +41,26 @@ def test_drawn_orders_give_nearly_the_same(monkeypatch):
     assert p == pytest.approx(p_value_of_all_orders(), rel=0.1)
 
 
-@pytest.mark.parametrize(("first", "second", "both"), [(3, 2, 1), (10, 7, 3), (25, 4, 4)])
+@pytest.mark.parametrize(
+    ("first", "second", "both"), [(3, 2, 1), (10, 7, 3), (25, 4, 4)]
+)
 def test_two_values_each_are_tested_as_by_fisher(first, second, both):
-    """Of 50 rows; his two-sided test sums the tables that are less probable, here the same ones."""
+    """Of 50 rows; his two-sided test sums the tables that are less probable, here the
+    same ones.
+    """
     table = [[both, first - both], [second - both, 50 - first - second + both]]
     variances = first * (50 - first) * second * (50 - second)
     strength = (50 * both - first * second) ** 2 / variances
-    assert fisher_p_value(50, first, second, strength) == pytest.approx(fisher_exact(table).pvalue)
+    assert fisher_p_value(50, first, second, strength) == pytest.approx(
+        fisher_exact(table).pvalue
+    )
 
 
 @pytest.mark.parametrize("n", [40, 4000])
 def test_a_rare_value_that_has_the_largest_numbers_is_as_improbable_as_that_order(n):
-    """Three rows of n, drawn without the others where n is large: 1 in n (n - 1) (n - 2) / 6."""
+    """Three rows of n, drawn without the others where n is large: 1 in n (n - 1) (n -
+    2) / 6.
+    """
     rows = np.arange(n)
     is_rare = smooth(rows >= n - 3, CATEGORY)
     numbers = smooth(rows.astype(float), NUMBER)

@@ -1,6 +1,8 @@
-"""Nearest-neighbour information against closed forms, its invariances, and the known defects of other packages.
+"""Nearest-neighbour information against closed forms, its invariances, and the known
+defects of other packages.
 
-Statistical bounds are at least four standard errors wide plus the documented bias: false alarms below 1 in 10,000.
+Statistical bounds are at least four standard errors wide plus the documented bias:
+false alarms below 1 in 10,000.
 """
 
 import numpy as np
@@ -29,7 +31,9 @@ def test_two_gaussians(method):
     """Kraskov et al. 2004, figures 4 and 9: the systematic error is below 0.02 here."""
     estimates = []
     for seed in range(10):
-        estimates.append(mutual_information(*normal_pair(1000, 0.9, seed), method=method))
+        estimates.append(
+            mutual_information(*normal_pair(1000, 0.9, seed), method=method)
+        )
     error = np.std(estimates, ddof=1) / np.sqrt(10)
     assert abs(np.mean(estimates) - normal_information(0.9)) < 0.02 + 5 * error
     assert error < 0.02
@@ -56,21 +60,30 @@ def test_total_correlation_of_gaussians():
     truth = -0.5 * np.log(np.linalg.det(covariance))
     assert abs(estimate - truth) < 0.03 + 5 * estimate.standard_error
     of_pair = total_correlation(sample[:, :2])
-    assert of_pair.value == pytest.approx(mutual_information(sample[:, 0], sample[:, 1]), abs=1e-12)
+    assert of_pair.value == pytest.approx(
+        mutual_information(sample[:, 0], sample[:, 1]), abs=1e-12
+    )
 
 
 AND_INFORMATION = 0.75 * np.log(4 / 3) + 0.25 * np.log(4) - 0.5 * LN2  # I(a; a & b)
 AND_ENTROPY = 0.5623351446188083
-GATES = {"xor": (np.bitwise_xor, -LN2), "and": (np.bitwise_and, 2 * AND_INFORMATION - AND_ENTROPY)}
+GATES = {
+    "xor": (np.bitwise_xor, -LN2),
+    "and": (np.bitwise_and, 2 * AND_INFORMATION - AND_ENTROPY),
+}
 
 
 @pytest.mark.parametrize("gate", GATES)
 def test_gates(gate):
-    """a and b independent bits; positive is redundancy. Every cell holds 1000 samples: the error is of order 1/1000."""
+    """a and b independent bits; positive is redundancy. Every cell holds 1000 samples:
+    the error is of order 1/1000.
+    """
     a = np.repeat([0, 0, 1, 1], 1000)
     b = np.repeat([0, 1, 0, 1], 1000)
     function, truth = GATES[gate]
-    estimate = co_information(torch.as_tensor(a), np.array(["no", "yes"])[b], function(a, b))
+    estimate = co_information(
+        torch.as_tensor(a), np.array(["no", "yes"])[b], function(a, b)
+    )
     assert estimate.value == pytest.approx(truth, abs=2e-3)
     assert estimate.method == "Grassberger"
 
@@ -97,7 +110,8 @@ def test_terms_of_co_information_are_of_the_same_rows():
     estimate = co_information(a, b, t, local=True)
     assert estimate.n == 199
     assert np.isnan(estimate.local[0])
-    rest = co_information(a[1:], b[1:], t[1:], margins="given")  # one column of numbers: its scale is irrelevant
+    # one column of numbers: its scale is irrelevant
+    rest = co_information(a[1:], b[1:], t[1:], margins="given")
     assert estimate.value == pytest.approx(rest.value, abs=1e-12)
 
 
@@ -108,7 +122,9 @@ def gaussian_information_rounded(correlation, step):
     """I of two standard Gaussians rounded to multiples of step, nats, by quadrature."""
     edges = (np.arange(-8, 8 + step, step) - step / 2)[:, None]
     grid = np.stack(np.broadcast_arrays(edges, edges.T), axis=-1)
-    cumulative = multivariate_normal([0, 0], [[1, correlation], [correlation, 1]]).cdf(grid)
+    cumulative = multivariate_normal([0, 0], [[1, correlation], [correlation, 1]]).cdf(
+        grid
+    )
     cells = np.diff(np.diff(cumulative, axis=0), axis=1)
     cells = np.maximum(cells, 1e-300)
     product = cells.sum(axis=1, keepdims=True) * cells.sum(axis=0)
@@ -117,20 +133,29 @@ def gaussian_information_rounded(correlation, step):
 
 @pytest.mark.parametrize("step, bias", [(1.0, 0.01), (0.1, 0.035)])
 def test_rounded_gaussians(step, bias):
-    """Mesner & Shalizi on rounded data; KSG's strict counts are off by whole nats there, and using them at the untied
-    samples only would still be off by 0.11 at a step of 0.1."""
+    """Mesner & Shalizi on rounded data; KSG's strict counts are off by whole nats
+    there, and using them at the untied samples only would still be off by 0.11 at a
+    step of 0.1.
+    """
     estimates = []
     for seed in range(6):
         x, y = normal_pair(2000, 0.8, seed)
-        estimates.append(mutual_information(np.round(x / step), np.round(y / step) + 0.5))
+        estimates.append(
+            mutual_information(np.round(x / step), np.round(y / step) + 0.5)
+        )
     error = np.std(estimates, ddof=1) / np.sqrt(6)
     assert estimates[0].method == "Mesner-Shalizi"
-    assert abs(np.mean(estimates) - gaussian_information_rounded(0.8, step)) < bias + 5 * error
+    assert (
+        abs(np.mean(estimates) - gaussian_information_rounded(0.8, step))
+        < bias + 5 * error
+    )
 
 
 @pytest.mark.parametrize("scale", [0.1, 1e-7])
 def test_ties_survive_scaling(scale):
-    """Multiples of 0.1 are unequally spaced in float64 and float32; their ties are those of the whole numbers."""
+    """Multiples of 0.1 are unequally spaced in float64 and float32; their ties are
+    those of the whole numbers.
+    """
     x, y = np.round(4 * np.array(normal_pair(1000, 0.8)))
     reference = mutual_information(x, y)
     assert reference.method == "Mesner-Shalizi"
@@ -151,7 +176,9 @@ def test_given_a_constant_it_is_the_information_without_it(constant):
 
 @pytest.mark.parametrize("scale", [1e-10, 1e12])
 def test_scales_do_not_matter(scale):
-    """Margins are standardised, radii strict at any size: rescaling a variable or a column changes no count."""
+    """Margins are standardised, radii strict at any size: rescaling a variable or a
+    column changes no count.
+    """
     generator = np.random.default_rng(0)
     x = generator.normal(size=(500, 5))
     y = x[:, 0] + generator.normal(size=500)
@@ -160,7 +187,9 @@ def test_scales_do_not_matter(scale):
     for scaled in (x * [scale, 1, 1, 1, 1], -x * scale):
         estimate = conditional_mutual_information(scaled, labels, y * scale)
         assert estimate.value == pytest.approx(of_labels, abs=1e-12)
-    assert entropy(x * scale).value == pytest.approx(entropy(x) + 5 * np.log(scale), abs=1e-9)
+    assert entropy(x * scale).value == pytest.approx(
+        entropy(x) + 5 * np.log(scale), abs=1e-9
+    )
 
 
 def test_entropy_of_mixed_columns():

@@ -68,9 +68,13 @@ def test_copies_within_groups_are_counted_once():
     assert entropy(twice_x, groups=groups).value == pytest.approx(entropy(x), abs=1e-6)
 
 
-@pytest.mark.parametrize(("count", "quantile", "tolerance"), [(2, 12.706, 1e-3), (500, 1.965, 1e-2)])
+@pytest.mark.parametrize(
+    ("count", "quantile", "tolerance"), [(2, 12.706, 1e-3), (500, 1.965, 1e-2)]
+)
 def test_an_interval_of_few_groups_is_wide(count, quantile, tolerance):
     """Student t of independent groups: with 2 groups one degree of freedom."""
-    estimate = mutual_information(*gaussian_pair(1000, 0), groups=np.arange(1000) % count)
+    estimate = mutual_information(
+        *gaussian_pair(1000, 0), groups=np.arange(1000) % count
+    )
     width = estimate.high - estimate.low
     assert width == pytest.approx(2 * quantile * estimate.standard_error, rel=tolerance)

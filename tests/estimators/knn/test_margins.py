@@ -1,4 +1,6 @@
-"""Margins of nearest-neighbour estimates: ranked where tails are heavy, untouched where they are not."""
+"""Margins of nearest-neighbour estimates: ranked where tails are heavy, untouched where
+they are not.
+"""
 
 import numpy as np
 import pytest
@@ -120,11 +122,15 @@ def test_subsamples_are_measured_in_the_margins_of_the_whole():
 
 
 def test_an_outlier_does_not_set_the_unit_of_an_entropy():
-    """Two independent normals: 2.84 nats. One value of 1e9 adds its own local value, log(1e9) / n, and no more."""
+    """Two independent normals: 2.84 nats. One value of 1e9 adds its own local value,
+    log(1e9) / n, and no more.
+    """
     x = np.random.default_rng(0).normal(size=(1000, 2))
     clean = entropy(x)
     x[3, 0] = 1e9
     estimate = entropy(x)
     assert 0 < estimate - clean < 2 * np.log(1e9) / 1000 + 0.01
     assert any("scaled by quartiles" in note for note in estimate.notes)
-    assert entropy(x * [1e5, 1e-3]).value == pytest.approx(estimate + np.log(100), abs=1e-9)
+    assert entropy(x * [1e5, 1e-3]).value == pytest.approx(
+        estimate + np.log(100), abs=1e-9
+    )

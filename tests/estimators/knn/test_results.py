@@ -1,4 +1,6 @@
-"""Nearest-neighbour information: the formula by hand, other implementations, the result and the errors."""
+"""Nearest-neighbour information: the formula by hand, other implementations, the result
+and the errors.
+"""
 
 import itertools
 
@@ -22,8 +24,9 @@ from tests.refusals import refused
 
 
 def by_hand(parts, margins, k, groups):
-    """The formula of the module, one row at a time. parts: (numbers [n, d], labels [n]) each; margins: (factor, numbers
-    of parts). No ties."""
+    """The formula of the module, one row at a time. parts: (numbers [n, d], labels [n])
+    each; margins: (factor, numbers of parts). No ties.
+    """
     numeric = any(numbers.size for numbers, _ in parts)
 
     def distances(members, i):
@@ -53,9 +56,13 @@ def by_hand(parts, margins, k, groups):
 
 
 @pytest.mark.parametrize("group_size", [1, 2])
-@pytest.mark.parametrize("kinds", list(itertools.product(["numbers", "labels", "both"], repeat=3)))
+@pytest.mark.parametrize(
+    "kinds", list(itertools.product(["numbers", "labels", "both"], repeat=3))
+)
 def test_every_combination_by_hand(kinds, group_size):
-    """Numbers, labels and both, in every place; classes down to two samples, so that k is reduced in some."""
+    """Numbers, labels and both, in every place; classes down to two samples, so that k
+    is reduced in some.
+    """
     generator = np.random.default_rng(0)
     n = 40
     groups = np.arange(n) // group_size
@@ -100,7 +107,11 @@ def test_small_classes_use_the_neighbours_they_have():
 
 
 @pytest.mark.parametrize(
-    ("values", "codes"), [(np.arange(1000), ["grid"]), (np.random.default_rng(0).normal(size=(500, 2)).round(4), [])]
+    ("values", "codes"),
+    [
+        (np.arange(1000), ["grid"]),
+        (np.random.default_rng(0).normal(size=(500, 2)).round(4), []),
+    ],
 )
 def test_a_grid_is_not_taken_for_a_continuum(values, codes):
     """Row numbers had 7.115 ± 0.003 for 6.908."""
@@ -117,15 +128,35 @@ RARE = [0] * 9 + [1]
     ("call", "argument", "code"),
     [
         (lambda: mutual_information(NUMBERS, NUMBERS, k=10), "k", "range"),
-        (lambda: mutual_information(NUMBERS, Discrete(np.arange(10))), "discrete columns", "constant"),
-        (lambda: conditional_mutual_information(NUMBERS, RARE, np.zeros(10)), "y", "constant"),
+        (
+            lambda: mutual_information(NUMBERS, Discrete(np.arange(10))),
+            "discrete columns",
+            "constant",
+        ),
+        (
+            lambda: conditional_mutual_information(NUMBERS, RARE, np.zeros(10)),
+            "y",
+            "constant",
+        ),
         (lambda: total_correlation([NUMBERS, RARE]), "columns[1]", "constant"),
         (lambda: co_information(NUMBERS, NUMBERS, RARE), "target", "constant"),
-        (lambda: mutual_information(NUMBERS, NUMBERS, method="ksg3"), "method", "invalid"),
-        (lambda: mutual_information(NUMBERS, HALVES, method="ksg2"), "method", "invalid"),
+        (
+            lambda: mutual_information(NUMBERS, NUMBERS, method="ksg3"),
+            "method",
+            "invalid",
+        ),
+        (
+            lambda: mutual_information(NUMBERS, HALVES, method="ksg2"),
+            "method",
+            "invalid",
+        ),
         (lambda: total_correlation(NUMBERS), "columns", "range"),
         (lambda: entropy(np.repeat(NUMBERS, 7)), "x", "range"),
-        (lambda: mutual_information(NUMBERS, HALVES, groups=HALVES), "groups", "constant"),
+        (
+            lambda: mutual_information(NUMBERS, HALVES, groups=HALVES),
+            "groups",
+            "constant",
+        ),
     ],
 )
 def test_bad_input_is_named(call, argument, code):

@@ -28,7 +28,9 @@ def samples(kind, n, dim, generator):
         case "grid":
             return np.round(2 * points) / 3
         case "scales":
-            return points * 10.0 ** generator.integers(-12, 12, dim) + 10.0 ** generator.integers(-3, 6)
+            return points * 10.0 ** generator.integers(
+                -12, 12, dim
+            ) + 10.0 ** generator.integers(-3, 6)
         case "heavy tails":
             return generator.standard_cauchy((n, dim)) ** 3
         case "far away":
@@ -42,7 +44,8 @@ def samples(kind, n, dim, generator):
 KINDS = ["normal", "grid", "scales", "heavy tails", "far away", "tiny"]
 
 
-SIZES = ((700, 1, 3), (900, 3, 5), (600, 13, 4), (300, 26, 1), (6, 2, 5))  # rows, columns, k
+# rows, columns, k
+SIZES = ((700, 1, 3), (900, 3, 5), (600, 13, 4), (300, 26, 1), (6, 2, 5))
 
 
 def compare_with_the_distance_matrix(points, k, codes, groups):
@@ -61,11 +64,16 @@ def compare_with_the_distance_matrix(points, k, codes, groups):
     for factor in (0, 0.5, 1, 2.5):
         radius = factor * np.where(has_k, expected[:, -1], 1.0)
         inside = (distances < radius[:, None]).sum(axis=1)
-        np.testing.assert_array_equal(count_within(points, radius, codes, groups=groups), inside)
+        np.testing.assert_array_equal(
+            count_within(points, radius, codes, groups=groups), inside
+        )
 
 
 @pytest.mark.parametrize("stratified", [False, True])
-@pytest.mark.parametrize(("kind", "grouped"), [*((kind, False) for kind in KINDS), ("normal", True), ("grid", True)])
+@pytest.mark.parametrize(
+    ("kind", "grouped"),
+    [*((kind, False) for kind in KINDS), ("normal", True), ("grid", True)],
+)
 def test_exactly_those_of_the_distance_matrix(kind, grouped, stratified):
     generator = np.random.default_rng(len(kind))
     for n, dim, k in SIZES:
@@ -86,7 +94,9 @@ def test_leaves_of_few_points_change_nothing(kind, monkeypatch):
 
 
 def test_a_count_on_a_line_is_not_fooled_by_the_rounding_of_the_edge():
-    """0.3 - 0.1 < 0.2 is true in float64, though 0.3 < 0.1 + 0.2 is too and 0.1 < 0.3 - 0.2 is not."""
+    """0.3 - 0.1 < 0.2 is true in float64, though 0.3 < 0.1 + 0.2 is too and 0.1 < 0.3 -
+    0.2 is not.
+    """
     values = np.array([0.1, 0.3, 0.7])[:, None]
     for radius in (0.2, 0.3 - 0.1, 0.7 - 0.3, 0.4, 0.6):
         inside = np.abs(values - values.T) < radius
@@ -95,7 +105,9 @@ def test_a_count_on_a_line_is_not_fooled_by_the_rounding_of_the_edge():
 
 
 def test_memory_is_linear():
-    """20,000 points: all distances would be 3.2 GB; the tree and the result are under 20 MB."""
+    """20,000 points: all distances would be 3.2 GB; the tree and the result are under
+    20 MB.
+    """
     points = np.random.default_rng(0).normal(size=(20_000, 6))
     nearest(points[:100], 5)
     tracemalloc.start()
@@ -122,8 +134,14 @@ def test_import_compiles_nothing():
 
 
 @pytest.mark.parametrize("seed", range(3050, 3054))
-def test_neighbours_that_rounding_cannot_tell_apart_are_found_beside_their_own_group(seed):
-    """Two clusters so far apart that float32 distances within one are alike; half of the rows are of the own group."""
+def test_neighbours_that_rounding_cannot_tell_apart_are_found_beside_their_own_group(
+    seed,
+):
+    """Two clusters so far apart that float32 distances within one are alike; half of
+    the rows are of the own group.
+    """
     generator = np.random.default_rng(seed)
-    points = 3 * generator.normal(size=(40, 1)) + 1e7 * generator.integers(0, 2, (40, 1))
+    points = 3 * generator.normal(size=(40, 1)) + 1e7 * generator.integers(
+        0, 2, (40, 1)
+    )
     compare_with_the_distance_matrix(points, 5, None, generator.integers(0, 2, 40))

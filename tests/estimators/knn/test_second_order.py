@@ -1,4 +1,6 @@
-"""The error of counts of categories where that of first order vanishes, against chi-square's."""
+"""The error of counts of categories where that of first order vanishes, against
+chi-square's.
+"""
 
 from math import log, sqrt
 
@@ -27,7 +29,9 @@ def events(seed, share, variables):
 
 def covered(measure, truth, share, variables):
     """Of 40 data sets, those whose interval covers the truth."""
-    return covering([measure(*events(seed, share, variables)) for seed in range(40)], truth)
+    return covering(
+        [measure(*events(seed, share, variables)) for seed in range(40)], truth
+    )
 
 
 def test_degrees_of_freedom_are_those_of_tables():
@@ -44,8 +48,16 @@ def test_degrees_of_freedom_are_those_of_tables():
 def test_copies_in_groups_are_no_rows():
     codes = np.random.default_rng(0).integers(0, 4, 200)
     assert independent_rows(codes, None) == 200
-    assert independent_rows(np.repeat(codes, 5), np.repeat(np.arange(200), 5)) == pytest.approx(200)
-    assert 900 < independent_rows(np.random.default_rng(1).integers(0, 4, 1000), np.arange(1000) // 5) <= 1000
+    assert independent_rows(
+        np.repeat(codes, 5), np.repeat(np.arange(200), 5)
+    ) == pytest.approx(200)
+    assert (
+        900
+        < independent_rows(
+            np.random.default_rng(1).integers(0, 4, 1000), np.arange(1000) // 5
+        )
+        <= 1000
+    )
 
 
 @pytest.mark.parametrize(
@@ -59,7 +71,9 @@ def test_copies_in_groups_are_no_rows():
     ],
 )
 def test_intervals_cover_the_truth_where_influence_vanishes(measure, number, truth):
-    """Fair coins. Of 40 data sets at 5 % more than 6 would miss in one of 300 runs; without it 7 to 16 do."""
+    """Fair coins. Of 40 data sets at 5 % more than 6 would miss in one of 300 runs;
+    without it 7 to 16 do.
+    """
     assert covered(measure, truth, 0.5, number) >= 34
 
 

@@ -1,4 +1,6 @@
-"""Every bound against its formula written out with loops, its closed forms and its invariances."""
+"""Every bound against its formula written out with loops, its closed forms and its
+invariances.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from infoscope.estimators import BOUNDS, UnknownBound, share_training
 from infoscope.estimators.neural.bounds import split
 from tests.refusals import refused
 
-NAMES = [name for name in BOUNDS if name != "flo"]  # which has a second score, and its own tests
+# which has a second score, and its own tests
+NAMES = [name for name in BOUNDS if name != "flo"]
 PLUG_IN = ("infonce-anchor", "dime-kl", "dime-gan", "dime-hellinger")
 MATRICES = {
     "3x3": [[2.0, -7.0, 0.5], [1.0, -1.0, 6.0], [0.0, 3.0, 0.125]],
@@ -57,7 +60,9 @@ def by_loops(name: str, scores: list[list[float]]) -> float:
 
 
 def random_scores(*shape: int, seed: int = 0) -> torch.Tensor:
-    return torch.randn(shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+    return torch.randn(
+        shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed)
+    )
 
 
 def objective_of(name: str, scores: torch.Tensor) -> torch.Tensor:
@@ -92,9 +97,14 @@ def test_estimate_of_a_stack_is_the_stack_of_estimates(name):
     assert is_missing.nonzero().tolist() == [[0, 0]]
 
 
-@pytest.mark.parametrize(("name", "value"), [("dv", 0.0), ("infonce", 0.0), ("smile-5", 95.0), ("nwj", -math.inf)])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("dv", 0.0), ("infonce", 0.0), ("smile-5", 95.0), ("nwj", -math.inf)],
+)
 def test_large_scores_overflow_only_where_the_formula_does(name, value):
-    """exp(100) is beyond float32: logarithmic means stay exact, nwj reports minus infinity."""
+    """exp(100) is beyond float32: logarithmic means stay exact, nwj reports minus
+    infinity.
+    """
     estimate = BOUNDS[name].estimate(torch.full((3, 3), 100.0))
     assert estimate.item() == pytest.approx(value, abs=1e-4)
 
@@ -105,7 +115,10 @@ def test_large_scores_overflow_in_the_published_gradient_alone():
     assert gradient("mine-one-step", scores).isnan().any()
 
 
-@pytest.mark.parametrize("name", ["nwj", "js", "infonce", "dv", "infonce-anchor", "dime-kl", "dime-hellinger"])
+@pytest.mark.parametrize(
+    "name",
+    ["nwj", "js", "infonce", "dv", "infonce-anchor", "dime-kl", "dime-hellinger"],
+)
 def test_objective_gradient_by_finite_differences(name):
     scores = (2 * random_scores(2, 4, 4)).requires_grad_()
     assert torch.autograd.gradcheck(lambda s: objective_of(name, s), scores, atol=1e-8)
@@ -118,7 +131,9 @@ def test_jensen_shannon_objective_by_loops():
     of_joint = mean([math.log1p(math.exp(-score)) for score in joint])
     of_product = mean([math.log1p(math.exp(score)) for score in product])
     scores = torch.tensor(MATRICES["3x3"], dtype=torch.float64)
-    assert objective_of("js", scores).item() == pytest.approx(-of_joint - of_product, abs=1e-14)
+    assert objective_of("js", scores).item() == pytest.approx(
+        -of_joint - of_product, abs=1e-14
+    )
 
 
 def test_flo_by_loops_and_at_its_optimum():
@@ -143,14 +158,16 @@ def test_flo_by_loops_and_at_its_optimum():
 
 @pytest.mark.parametrize("name", PLUG_IN)
 def test_the_optimum_is_the_log_ratio(name):
-    """The mean gradient over 20,000 batches of pairs of 2 x 2 symbols is zero there and nowhere else. False alarms:
-    9 entries, 5 standard errors, 5e-6.
+    """The mean gradient over 20,000 batches of pairs of 2 x 2 symbols is zero there and
+    nowhere else. False alarms: 9 entries, 5 standard errors, 5e-6.
     """
     distribution = torch.tensor([[0.45, 0.15], [0.1, 0.3]], dtype=torch.float64)
     independent = distribution.sum(1, keepdim=True) * distribution.sum(0)
     ratio = (distribution / independent).log()
     generator = torch.Generator().manual_seed(3)
-    symbols = torch.multinomial(distribution.flatten(), 20_000 * 5, replacement=True, generator=generator)
+    symbols = torch.multinomial(
+        distribution.flatten(), 20_000 * 5, replacement=True, generator=generator
+    )
     x = (symbols // 2).view(-1, 5)[:, :, None]
     y = (symbols % 2).view(-1, 5)[:, None, :]
     cells = torch.nn.functional.one_hot(2 * x + y, 4)
@@ -173,8 +190,14 @@ def test_js_and_every_smile_climb_the_same_gradient():
 
 @pytest.mark.parametrize("name", ["mine", "mine-one-step"])
 def test_mine_divides_by_its_memory(name):
-    """Three batches against the denominator written out: a weighted mean with weights 0.9^age, or one step back."""
-    batches = [random_scores(4, 4), 3 * random_scores(4, 4, seed=1), 0.1 * random_scores(4, 4, seed=2)]
+    """Three batches against the denominator written out: a weighted mean with weights
+    0.9^age, or one step back.
+    """
+    batches = [
+        random_scores(4, 4),
+        3 * random_scores(4, 4, seed=1),
+        0.1 * random_scores(4, 4, seed=2),
+    ]
     objective = BOUNDS[name].objective
     off_diagonal = ~torch.eye(4, dtype=torch.bool)
     state = objective.start(batches[0])
@@ -190,7 +213,9 @@ def test_mine_divides_by_its_memory(name):
         value, state = objective(leaf, state)
         value.backward()
         of_product = -batch.exp() / (12 * denominator)
-        expected = torch.where(off_diagonal, of_product, torch.tensor(1 / 4, dtype=torch.float64))
+        expected = torch.where(
+            off_diagonal, of_product, torch.tensor(1 / 4, dtype=torch.float64)
+        )
         torch.testing.assert_close(leaf.grad, expected, rtol=1e-12, atol=0)
 
 
@@ -219,6 +244,13 @@ def test_scores_must_be_square(shape):
 
 
 def test_share_training_groups_by_objective():
-    groups = share_training(["nwj", "smile-5", "js", "mine", "smile-2.5", "mine-one-step"])
+    groups = share_training(
+        ["nwj", "smile-5", "js", "mine", "smile-2.5", "mine-one-step"]
+    )
     names = [[bound.name for bound in group] for group in groups]
-    assert names == [["nwj"], ["smile-5", "js", "smile-2.5"], ["mine"], ["mine-one-step"]]
+    assert names == [
+        ["nwj"],
+        ["smile-5", "js", "smile-2.5"],
+        ["mine"],
+        ["mine-one-step"],
+    ]

@@ -62,9 +62,13 @@ def joint_score(critic, x, y):
     ],
 )
 def test_scores_are_those_of_one_pair_at_a_time(kind, depth, score, batched):
-    """By both ways of computing them; gradients of the joint critic are in test_pairwise_layers.py."""
+    """By both ways of computing them; gradients of the joint critic are in
+    test_pairwise_layers.py.
+    """
     dim_y = DIM if kind == "inner" else 6
-    critic = make_critic(kind, DIM, dim_y, depth=depth, width=8, embed=5, generator=seeded(3)).double()
+    critic = make_critic(
+        kind, DIM, dim_y, depth=depth, width=8, embed=5, generator=seeded(3)
+    ).double()
     x = inputs(N, DIM)
     y = inputs(M, dim_y, seed=1)
     if batched:
@@ -87,7 +91,9 @@ def parameters_of(*widths):
 
 
 def test_depth_counts_hidden_layers_after_the_first():
-    """As in the paper; the first layer of a joint critic is counted once, though it is kept in two blocks."""
+    """As in the paper; the first layer of a joint critic is counted once, though it is
+    kept in two blocks.
+    """
     joint = make_critic("joint", 10, 10, depth=2)
     separable = make_critic("separable", 10, 10, depth=2)
     for critic, count in (
@@ -97,20 +103,31 @@ def test_depth_counts_hidden_layers_after_the_first():
         assert sum(parameter.numel() for parameter in critic.parameters()) == count
 
 
-FAN_IN = {"map_y": 60, "embed_x.layers.0": 40, "embed_y.layers.0": 60, "first_x": 100, "first_y": 100}
+FAN_IN = {
+    "map_y": 60,
+    "embed_x.layers.0": 40,
+    "embed_y.layers.0": 60,
+    "first_x": 100,
+    "first_y": 100,
+}
 
 
 @pytest.mark.parametrize("kind", ["bilinear", "separable", "joint"])
 def test_initial_distribution_is_that_of_torch_linear(kind):
-    """Bounds and variance of U(-1/sqrt(fan_in), 1/sqrt(fan_in)) for every parameter; the joint critic's first layer
-    sees x and y. False alarms: the tolerance is 6 standard errors of the variance, under 1e-7 for all parameters."""
+    """Bounds and variance of U(-1/sqrt(fan_in), 1/sqrt(fan_in)) for every parameter;
+    the joint critic's first layer sees x and y. False alarms: the tolerance is 6
+    standard errors of the variance, under 1e-7 for all parameters.
+    """
     critic = make_critic(kind, 40, 60, width=50, generator=seeded(11))
     for name, parameter in critic.named_parameters():
         layer, _, _ = name.rpartition(".")
         limit = FAN_IN.get(layer, 50) ** -0.5
         assert parameter.abs().max() <= limit
-        tolerance = 6 * (0.8 / parameter.numel()) ** 0.5  # of the mean square, relative: kurtosis of the uniform is 1.8
-        assert parameter.square().mean().item() == pytest.approx(limit**2 / 3, rel=tolerance)
+        # of the mean square, relative: kurtosis of the uniform is 1.8
+        tolerance = 6 * (0.8 / parameter.numel()) ** 0.5
+        assert parameter.square().mean().item() == pytest.approx(
+            limit**2 / 3, rel=tolerance
+        )
 
 
 def flat_weights(critic) -> torch.Tensor:
@@ -120,7 +137,9 @@ def flat_weights(critic) -> torch.Tensor:
 @pytest.mark.parametrize("kind", ["bilinear", "separable", "joint"])
 def test_a_member_is_the_critic_made_with_its_generator(kind):
     seeds = (5, 6, 7)
-    stacked = make_critic(kind, DIM, DIM, width=8, members=3, generator=[seeded(seed) for seed in seeds])
+    stacked = make_critic(
+        kind, DIM, DIM, width=8, members=3, generator=[seeded(seed) for seed in seeds]
+    )
     for k, seed in enumerate(seeds):
         single = make_critic(kind, DIM, DIM, width=8, generator=seeded(seed))
         assert torch.equal(flat_weights(stacked.member(k)), flat_weights(single))
@@ -147,9 +166,13 @@ def test_members_score_as_they_do_alone(kind):
 
 @pytest.mark.parametrize("kind", ["bilinear", "separable", "joint"])
 def test_a_second_network_scores_pairs_only(kind):
-    """As a critic of its own would, for one member and for several; it goes with the configuration."""
+    """As a critic of its own would, for one member and for several; it goes with the
+    configuration.
+    """
     sizes = {"depth": 1, "width": 8, "embed": 3}
-    critic = make_critic(kind, DIM, DIM, **sizes, members=2, generator=seeded(4), second=True).double()
+    critic = make_critic(
+        kind, DIM, DIM, **sizes, members=2, generator=seeded(4), second=True
+    ).double()
     plain = make_critic(kind, DIM, DIM, **sizes).double()
     plain.load_state_dict(critic.second.member(1).state_dict())
     x, y = inputs(2, N, DIM)

@@ -9,7 +9,13 @@ import pytest
 import torch
 
 from infoscope.data import GaussianPairs
-from infoscope.estimators import BOUNDS, SeparableCritic, fit_critic, held_out, make_critic
+from infoscope.estimators import (
+    BOUNDS,
+    SeparableCritic,
+    fit_critic,
+    held_out,
+    make_critic,
+)
 from tests.refusals import refused
 
 SOURCE = GaussianPairs(2, mutual_information=0.7)
@@ -22,7 +28,9 @@ def seeded(seed: int) -> torch.Generator:
 
 @pytest.mark.parametrize("kind", ["inner", "bilinear", "separable", "joint"])
 def test_it_is_the_plain_loop(kind):
-    """Mean, standard error and the rest over batches drawn one after another; nothing is trained."""
+    """Mean, standard error and the rest over batches drawn one after another; nothing
+    is trained.
+    """
     critic = make_critic(kind, 2, 2, width=8, generator=seeded(1)).double()
     before = {name: value.clone() for name, value in critic.state_dict().items()}
     estimates = held_out(SOURCE, critic, ALL, 40, 5, seeded(2))
@@ -36,9 +44,13 @@ def test_it_is_the_plain_loop(kind):
     for name, estimated in estimates.items():
         values = [BOUNDS[name].estimate(matrix).item() for matrix in scores]
         assert estimated.value == pytest.approx(np.mean(values), abs=1e-9)
-        assert estimated.standard_error == pytest.approx(np.std(values, ddof=1) / math.sqrt(5), rel=1e-6)
+        assert estimated.standard_error == pytest.approx(
+            np.std(values, ddof=1) / math.sqrt(5), rel=1e-6
+        )
         assert (estimated.units, estimated.n) == (5, 200)
-    assert all(torch.equal(before[name], value) for name, value in critic.state_dict().items())
+    assert all(
+        torch.equal(before[name], value) for name, value in critic.state_dict().items()
+    )
 
 
 def test_a_batch_that_is_not_finite_is_counted_and_not_hidden():
@@ -85,15 +97,32 @@ class FixedOnes:
 )
 def test_bad_input(change, argument, code):
     critic = make_critic("joint", 2, 2, width=4)
-    arguments = dict(source=SOURCE, critic=critic, bounds="dv", batch=8, batches=2, generator=seeded(0))
+    arguments = dict(
+        source=SOURCE,
+        critic=critic,
+        bounds="dv",
+        batch=8,
+        batches=2,
+        generator=seeded(0),
+    )
     with refused(argument, code):
         held_out(**{**arguments, **change})
 
 
 NATS = 1.0
 PAIRS = GaussianPairs(1, mutual_information=NATS)
-OPEN = {"nwj": 0, "js": 0, "dv": 1, "mine": 1, "mine-one-step": 1, "infonce": 2}  # what an objective leaves open
-NEEDED = {"nwj": 0, "js": 0, "smile-5": 0, "dv": 1, "mine": 1, "smile-inf": 1, "infonce": 2}  # a report is blind to
+# what an objective leaves open
+OPEN = {"nwj": 0, "js": 0, "dv": 1, "mine": 1, "mine-one-step": 1, "infonce": 2}
+# a report is blind to
+NEEDED = {
+    "nwj": 0,
+    "js": 0,
+    "smile-5": 0,
+    "dv": 1,
+    "mine": 1,
+    "smile-inf": 1,
+    "infonce": 2,
+}
 
 
 class FreeCritic(SeparableCritic):
@@ -113,8 +142,12 @@ class FreeCritic(SeparableCritic):
 
 @pytest.mark.parametrize("objective", OPEN)
 @pytest.mark.parametrize("bound", NEEDED)
-def test_a_bound_is_read_from_sufficient_training_and_refused_elsewhere(objective, bound):
-    """What is read off an optimum is the truth (js: low by 1/e nats; infonce: at most log n), to 5 standard errors."""
+def test_a_bound_is_read_from_sufficient_training_and_refused_elsewhere(
+    objective, bound
+):
+    """What is read off an optimum is the truth (js: low by 1/e nats; infonce: at most
+    log n), to 5 standard errors.
+    """
     critic = FreeCritic(1, 1, depth=2, width=2, embed=32, objectives=[objective])
     if OPEN[objective] > NEEDED[bound] and objective != bound:
         with refused("bounds", "invalid"):
@@ -122,7 +155,9 @@ def test_a_bound_is_read_from_sufficient_training_and_refused_elsewhere(objectiv
         return
     estimated = held_out(PAIRS, critic, bound, 256, 20, seeded(0))[bound]
     bias = -1 / math.e if bound == "js" else 0.0
-    assert estimated.value == pytest.approx(NATS + bias, abs=5 * estimated.standard_error + 0.02)
+    assert estimated.value == pytest.approx(
+        NATS + bias, abs=5 * estimated.standard_error + 0.02
+    )
     assert estimated.notes == ()
 
 
@@ -140,7 +175,9 @@ def test_every_member_keeps_its_own_objective_and_a_later_training_counts():
 
 
 def test_a_critic_of_unknown_training_has_a_note():
-    """Critics that were logged before the objective was recorded load and are read, with a word."""
+    """Critics that were logged before the objective was recorded load and are read,
+    with a word.
+    """
     critic = make_critic("bilinear", 1, 1)
     estimated = held_out(PAIRS, critic, "nwj", 16, 2, seeded(0))["nwj"]
     assert "not known" in estimated.notes[0]

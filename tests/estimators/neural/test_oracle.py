@@ -1,7 +1,9 @@
-"""The oracle critic against independently computed floors, batch 64 and ten dimensions (oracle_critic_k64.csv).
+"""The oracle critic against independently computed floors, batch 64 and ten dimensions
+(oracle_critic_k64.csv).
 
-The file is the project's reference computation of 2,000 batches per cell, in bits; bias = true - mean, variance with
-ddof 0. Its `binary_bsc` uses the benchmark's grid of crossover probabilities.
+The file is the project's reference computation of 2,000 batches per cell, in bits; bias
+= true - mean, variance with ddof 0. Its `binary_bsc` uses the benchmark's grid of
+crossover probabilities.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ FINITE = [row for row in ROWS if not row["note"]]
 INFINITE = [row for row in ROWS if row["note"]]
 BATCH, REFERENCE_BATCHES, BATCHES = 64, 2000, 200
 ROUNDING = 5e-5  # of the file's figures
-# Two-sided 6 standard errors: 2e-9 per comparison, under 1e-6 for the 160 of this module.
+# Two-sided 6 standard errors: 2e-9 per comparison, under 1e-6 for the 160 of this
+# module.
 DEVIATIONS = 6
 
 
@@ -41,10 +44,12 @@ def name_of(row: dict[str, str]) -> str:
 
 
 def mean_ratio_variance(row: dict[str, str]) -> float:
-    """Bound on the variance (nats squared) of nwj's and js's second term, the mean of 4,032 density ratios.
+    """Bound on the variance (nats squared) of nwj's and js's second term, the mean of
+    4,032 density ratios.
 
-    It is too heavy-tailed to be taken from samples. E[r^2] = E_joint[r]; ratios of two pairs are uncorrelated but for
-    (i, j) with (j, i), which at most doubles the variance. js has the ratio divided by e.
+    It is too heavy-tailed to be taken from samples. E[r^2] = E_joint[r]; ratios of two
+    pairs are uncorrelated but for (i, j) with (j, i), which at most doubles the
+    variance. js has the ratio divided by e.
     """
     if row["estimator"] not in ("nwj", "js"):
         return 0.0
@@ -60,24 +65,47 @@ def mean_ratio_variance(row: dict[str, str]) -> float:
 
 @pytest.mark.parametrize("row", FINITE, ids=name_of)
 def test_reference_floor(row):
-    """Mean and variance within 6 standard errors of the reference's and our own Monte-Carlo error together."""
-    result = oracle_errors(source_of(row), row["estimator"], BATCH, BATCHES, torch.Generator().manual_seed(20))
+    """Mean and variance within 6 standard errors of the reference's and our own
+    Monte-Carlo error together.
+    """
+    result = oracle_errors(
+        source_of(row),
+        row["estimator"],
+        BATCH,
+        BATCHES,
+        torch.Generator().manual_seed(20),
+    )
     assert (result.batches, result.nonfinite) == (BATCHES, 0)
     variance = float(row["variance"]) + ROUNDING
     both = 1 / REFERENCE_BATCHES + 1 / BATCHES
     error = math.sqrt((variance + mean_ratio_variance(row) / BIT**2) * both)
-    assert abs(result.mean / BIT - float(row["mean_estimate"])) < DEVIATIONS * error + ROUNDING
+    assert (
+        abs(result.mean / BIT - float(row["mean_estimate"]))
+        < DEVIATIONS * error + ROUNDING
+    )
     if row["estimator"] not in ("nwj", "js"):
-        # The kurtosis of a batch's estimate is allowed to be 7, more than the normal's 3.
+        # The kurtosis of a batch's estimate is allowed to be 7, more than the normal's
+        # 3.
         spread = variance * math.sqrt(6 * both)
-        assert abs(result.variance / BIT**2 - float(row["variance"])) < DEVIATIONS * spread + ROUNDING
+        assert (
+            abs(result.variance / BIT**2 - float(row["variance"]))
+            < DEVIATIONS * spread + ROUNDING
+        )
 
 
 @pytest.mark.parametrize("row", INFINITE, ids=name_of)
 def test_batches_without_a_coinciding_pair_make_the_summary_infinite(row):
-    """At crossover 0 a batch has no equal off-diagonal pair with probability about 0.13: 200 batches have none such
-    with probability below 1e-12, and the summary says so instead of dropping them."""
-    result = oracle_errors(source_of(row), row["estimator"], BATCH, BATCHES, torch.Generator().manual_seed(21))
+    """At crossover 0 a batch has no equal off-diagonal pair with probability about
+    0.13: 200 batches have none such with probability below 1e-12, and the summary says
+    so instead of dropping them.
+    """
+    result = oracle_errors(
+        source_of(row),
+        row["estimator"],
+        BATCH,
+        BATCHES,
+        torch.Generator().manual_seed(21),
+    )
     assert 0 < result.nonfinite < BATCHES
     assert result.mean == math.inf
     assert not math.isfinite(result.mse)
@@ -93,10 +121,20 @@ def test_summary_is_consistent():
 
 @pytest.mark.parametrize(
     ("argument", "value", "code"),
-    [("bound", "dvv", "name"), ("batch", 1, "range"), ("batches", 1, "range"), ("source", object(), "type")],
+    [
+        ("bound", "dvv", "name"),
+        ("batch", 1, "range"),
+        ("batches", 1, "range"),
+        ("source", object(), "type"),
+    ],
 )
 def test_bad_input(argument, value, code):
-    arguments = {"source": GaussianPairs(1, mutual_information=1.0), "bound": "dv", "batch": 4, "batches": 4}
+    arguments = {
+        "source": GaussianPairs(1, mutual_information=1.0),
+        "bound": "dv",
+        "batch": 4,
+        "batches": 4,
+    }
     arguments[argument] = value
     with refused(argument, code):
         oracle_errors(**arguments, generator=torch.Generator())

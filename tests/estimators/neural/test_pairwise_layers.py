@@ -1,4 +1,6 @@
-"""The joint critic's layers against the same formula by autograd, in one block and in several, in every type."""
+"""The joint critic's layers against the same formula by autograd, in one block and in
+several, in every type.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ def drawn(depth: int, dtype: torch.dtype) -> list[Tensor]:
     hidden = [(WIDTH, WIDTH), (WIDTH,)] * depth
     tensors = []
     for shape in [(N, WIDTH), (M, WIDTH), *hidden, (1, WIDTH), (1,)]:
-        values = torch.randn(shape, generator=g, dtype=torch.float64) / shape[-1] ** 0.25
+        values = (
+            torch.randn(shape, generator=g, dtype=torch.float64) / shape[-1] ** 0.25
+        )
         tensors.append(values.to(dtype))
     return tensors
 
@@ -39,30 +43,47 @@ def plain(left: Tensor, right: Tensor, *layers: Tensor) -> Tensor:
 
 def in_dtype(dtype):
     """The scores under test, as a function of the same tensors as `plain`."""
-    return lambda left, right, *layers: PairwiseLayers.apply(left, right, dtype, *layers)
+    return lambda left, right, *layers: PairwiseLayers.apply(
+        left, right, dtype, *layers
+    )
 
 
 def with_gradients(function, tensors: list[Tensor]) -> tuple[Tensor, ...]:
     """The scores, and the gradients of a weighted sum of them."""
     leaves = [tensor.clone().requires_grad_() for tensor in tensors]
     scores = function(*leaves)
-    direction = torch.linspace(-1, 2, scores.numel(), dtype=scores.dtype).reshape(scores.shape)
+    direction = torch.linspace(-1, 2, scores.numel(), dtype=scores.dtype).reshape(
+        scores.shape
+    )
     return scores.detach(), *torch.autograd.grad(scores, leaves, direction)
 
 
 @pytest.mark.parametrize("block", [1, 2 * M * WIDTH, 1 << 20])
-@pytest.mark.parametrize("dtype, close", [(torch.float64, 1e-12), (torch.float32, 1e-5)])
+@pytest.mark.parametrize(
+    "dtype, close", [(torch.float64, 1e-12), (torch.float32, 1e-5)]
+)
 @pytest.mark.parametrize("depth", [0, 2])
-def test_scores_and_gradients_are_those_of_the_formula(depth, dtype, close, block, monkeypatch):
+def test_scores_and_gradients_are_those_of_the_formula(
+    depth, dtype, close, block, monkeypatch
+):
     monkeypatch.setattr(pairwise_layers, "_BLOCK", block)
     left, right, *layers = tensors = drawn(depth, dtype)
     expected = with_gradients(plain, tensors)
-    assert_close(with_gradients(in_dtype(dtype), tensors), expected, rtol=close, atol=close)
-    assert_close(pairwise_scores(left, right, dtype, *layers), expected[0], rtol=close, atol=close)
+    assert_close(
+        with_gradients(in_dtype(dtype), tensors), expected, rtol=close, atol=close
+    )
+    assert_close(
+        pairwise_scores(left, right, dtype, *layers),
+        expected[0],
+        rtol=close,
+        atol=close,
+    )
 
 
 def test_bfloat16_scores_are_those_of_rounded_numbers():
-    """Beside float64: the error is that of factors with eight bits, and scores are not rounded to them."""
+    """Beside float64: the error is that of factors with eight bits, and scores are not
+    rounded to them.
+    """
     tensors = drawn(2, torch.float32)
     scores, *gradients = with_gradients(in_dtype(torch.bfloat16), tensors)
     exact, *expected = with_gradients(plain, [tensor.double() for tensor in tensors])
@@ -97,10 +118,14 @@ def relu_in_bfloat16(values: Tensor) -> Tensor:
 def test_bits_are_rounded_as_torch_rounds():
     """To the nearest bfloat16, ties to even; infinite numbers stay what they are."""
     g = torch.Generator().manual_seed(0)
-    numbers = torch.randn(4096, generator=g) * 10 ** torch.empty(4096).uniform_(-30, 30, generator=g)
+    numbers = torch.randn(4096, generator=g) * 10 ** torch.empty(4096).uniform_(
+        -30, 30, generator=g
+    )
     ties = torch.tensor([1 + 2**-8, 1 + 3 * 2**-8, 3.3e38, math.inf, -0.0, 0.0])
     values = torch.cat([numbers, ties])
-    assert_array_equal(relu_in_bfloat16(values).float(), values.relu().bfloat16().float())
+    assert_array_equal(
+        relu_in_bfloat16(values).float(), values.relu().bfloat16().float()
+    )
 
 
 @pytest.mark.parametrize("bits", [0x7FFFFFFF, -1, 0x7F800001])

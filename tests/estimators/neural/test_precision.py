@@ -1,4 +1,6 @@
-"""Products of bfloat16 numbers: what is rounded, where they are refused, and that a training may resume in them."""
+"""Products of bfloat16 numbers: what is rounded, where they are refused, and that a
+training may resume in them.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,13 @@ from torch.testing import assert_close
 
 from infoscope.data import GaussianPairs
 from infoscope.estimators import fit_critic, make_critic
-from infoscope.estimators.neural.precision import bf16_product, check_precision, has_bf16, in_bf16, products_in
+from infoscope.estimators.neural.precision import (
+    bf16_product,
+    check_precision,
+    has_bf16,
+    in_bf16,
+    products_in,
+)
 from tests.refusals import refused
 
 CPU = torch.device("cpu")
@@ -32,7 +40,11 @@ def test_a_product_and_its_gradients_are_of_rounded_factors(shape):
     rounded_direction = direction.bfloat16().double()
     expected_a = (rounded_direction @ rounded_b.mT).sum_to_size(shape)
     expected_b = rounded_a.mT @ rounded_direction
-    for result, expected in ((product, rounded_a @ rounded_b), (of_a, expected_a), (of_b, expected_b)):
+    for result, expected in (
+        (product, rounded_a @ rounded_b),
+        (of_a, expected_a),
+        (of_b, expected_b),
+    ):
         assert result.dtype == torch.float32
         assert_close(result.double(), expected, rtol=1e-5, atol=1e-5)
 

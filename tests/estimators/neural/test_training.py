@@ -1,4 +1,6 @@
-"""The engine against a plain loop, against itself in its other forms, and on a problem it must learn."""
+"""The engine against a plain loop, against itself in its other forms, and on a problem
+it must learn.
+"""
 
 import io
 import math
@@ -11,7 +13,13 @@ import torch
 from matplotlib.figure import Figure
 
 from infoscope.data import GaussianPairs
-from infoscope.estimators import BOUNDS, Training, fit_critic, make_critic, share_training
+from infoscope.estimators import (
+    BOUNDS,
+    Training,
+    fit_critic,
+    make_critic,
+    share_training,
+)
 from infoscope.estimators.neural.bounds import split
 from tests.refusals import refused
 
@@ -43,16 +51,22 @@ def critic_of(members=1, kind="joint", width=8, dtype=torch.float64, second=Fals
 
 
 def assert_same_weights(critic, other, atol=0.0):
-    for parameter, expected in zip(critic.parameters(), other.parameters(), strict=True):
+    for parameter, expected in zip(
+        critic.parameters(), other.parameters(), strict=True
+    ):
         torch.testing.assert_close(parameter, expected, rtol=0, atol=atol)
 
 
 @pytest.mark.parametrize("name", list(BOUNDS))
 def test_a_training_is_the_plain_loop(name):
-    """Estimate on the batch before the update, one step of Adam up the objective, the same critic afterwards."""
+    """Estimate on the batch before the update, one step of Adam up the objective, the
+    same critic afterwards.
+    """
     second = name == "flo"
     trained = critic_of(second=second)
-    trace = fit_critic(SOURCE, trained, name, 8, batch=8, learning_rate=1e-2, generator=seeded(1))
+    trace = fit_critic(
+        SOURCE, trained, name, 8, batch=8, learning_rate=1e-2, generator=seeded(1)
+    )
 
     plain = critic_of(second=second)
     optimiser = torch.optim.Adam(plain.parameters(), lr=1e-2, fused=False)
@@ -76,36 +90,52 @@ def test_a_training_is_the_plain_loop(name):
 
 
 MEMBERS = len(MIXED)
-SEEDS = {"one": [3] * MEMBERS, "two": [3, 4] * (MEMBERS // 2), "own": list(range(3, 3 + MEMBERS))}
+SEEDS = {
+    "one": [3] * MEMBERS,
+    "two": [3, 4] * (MEMBERS // 2),
+    "own": list(range(3, 3 + MEMBERS)),
+}
 SETTINGS = {"steps": 12, "batch": 8, "learning_rate": 3e-3}
 
 
-@pytest.mark.parametrize(("kind", "streams"), [("joint", "one"), ("joint", "two"), ("separable", "own")])
+@pytest.mark.parametrize(
+    ("kind", "streams"), [("joint", "one"), ("joint", "two"), ("separable", "own")]
+)
 def test_packed_sequential_and_alone_agree(kind, streams):
-    """In float64 to 1e-9, whether members see the same batches or not; weights to 2e-6, because flo leaves a function
-    of x open, along which Adam follows the rounding of a gradient that is zero.
+    """In float64 to 1e-9, whether members see the same batches or not; weights to 2e-6,
+    because flo leaves a function of x open, along which Adam follows the rounding of a
+    gradient that is zero.
     """
     seeds = SEEDS[streams]
 
     def train(packed):
         critic = critic_of(MEMBERS, kind, second=True)
-        generators = {seed: seeded(seed) for seed in seeds}  # one for all members of a seed
+        # one for all members of a seed
+        generators = {seed: seeded(seed) for seed in seeds}
         generator = [generators[seed] for seed in seeds]
         if streams == "one":
             generator = generator[0]
-        trace = fit_critic(SOURCE, critic, MIXED, generator=generator, packed=packed, **SETTINGS)
+        trace = fit_critic(
+            SOURCE, critic, MIXED, generator=generator, packed=packed, **SETTINGS
+        )
         return critic, trace
 
     packed, of_packed = train(True)
     sequential, of_sequential = train(False)
     assert of_packed.reports == of_sequential.reports
-    np.testing.assert_allclose(of_packed.values, of_sequential.values, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(
+        of_packed.values, of_sequential.values, rtol=0, atol=1e-9
+    )
     assert_same_weights(packed, sequential, atol=2e-6)
     for k in (1, 2, 7, 9):
         single = critic_of(MEMBERS, kind, second=True).member(k)
-        alone = fit_critic(SOURCE, single, [MIXED[k]], generator=seeded(seeds[k]), **SETTINGS)
+        alone = fit_critic(
+            SOURCE, single, [MIXED[k]], generator=seeded(seeds[k]), **SETTINGS
+        )
         for _, name in alone.reports:
-            np.testing.assert_allclose(of_packed.of(name, k), alone.of(name), rtol=0, atol=1e-9)
+            np.testing.assert_allclose(
+                of_packed.of(name, k), alone.of(name), rtol=0, atol=1e-9
+            )
         tolerance = 2e-6 if MIXED[k] == "flo" else 1e-9
         assert_same_weights(packed.member(k), single, atol=tolerance)
 
@@ -120,14 +150,18 @@ def test_bounds_that_share_a_training_report_what_they_would_alone():
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_interrupted_training_ends_bit_identical(packed):
-    """Saved to bytes, read back without pickle's code, continued on fresh objects that start from other numbers."""
+    """Saved to bytes, read back without pickle's code, continued on fresh objects that
+    start from other numbers.
+    """
 
     def training(seed):
         critic = make_critic("joint", 2, 2, width=8, members=4, generator=seeded(seed))
         bounds = ["mine", ("js", "smile-1"), "mine-one-step", "dv"]
         streams = [seeded(seed + k // 2) for k in range(4)]
         sources = [SOURCE, GaussianPairs(2, mutual_information=2.0)]
-        return Training(sources, critic, bounds, [9, 8], batch=8, generator=streams, packed=packed)
+        return Training(
+            sources, critic, bounds, [9, 8], batch=8, generator=streams, packed=packed
+        )
 
     whole = training(5)
     whole.advance(100)
@@ -151,7 +185,9 @@ def test_interrupted_training_ends_bit_identical(packed):
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="limits of glibc")
 def test_a_step_reuses_the_memory_of_the_one_before():
-    """About 14 MiB of arrays a step: given back every time, that is 2500 pages; kept, about none."""
+    """About 14 MiB of arrays a step: given back every time, that is 2500 pages; kept,
+    about none.
+    """
     training = Training(SOURCE, make_critic("joint", 2, 2), "dv", 14)
     training.advance(7)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
@@ -161,8 +197,13 @@ def test_a_step_reuses_the_memory_of_the_one_before():
 
 
 def test_a_schedule_runs_through_one_critic():
-    """The truth follows the schedule; weights, Adam and the stream of batches carry over."""
-    low, high = GaussianPairs(2, mutual_information=0.5), GaussianPairs(2, mutual_information=1.5)
+    """The truth follows the schedule; weights, Adam and the stream of batches carry
+    over.
+    """
+    low, high = (
+        GaussianPairs(2, mutual_information=0.5),
+        GaussianPairs(2, mutual_information=1.5),
+    )
     trace = fit_critic([low, high], critic_of(), "dv", [3, 4], batch=8)
     np.testing.assert_allclose(trace.truth, [0.5] * 3 + [1.5] * 4)
     critic, uncut_critic = critic_of(), critic_of()
@@ -186,16 +227,22 @@ def test_a_diverged_member_is_visible_and_touches_no_other(packed):
 
 
 def test_every_bound_learns_one_bit():
-    """1 bit in two Gaussian vectors: the mean of 100 late estimates is within 0.2 bits of it (js: of 1/e nats less).
+    """1 bit in two Gaussian vectors: the mean of 100 late estimates is within 0.2 bits
+    of it (js: of 1/e nats less).
 
-    Its standard error is about 0.02 bits, and 0.05 to 0.14 are not yet learnt. The untrained critics score all pairs
-    about 0 and report the same as a constant.
+    Its standard error is about 0.02 bits, and 0.05 to 0.14 are not yet learnt. The
+    untrained critics score all pairs about 0 and report the same as a constant.
     """
     bit = math.log(2)
     source = GaussianPairs(2, mutual_information=bit)
     groups = share_training(list(BOUNDS))
     critic = critic_of(len(groups), width=16, dtype=torch.float32, second=True)
-    settings = {"batch": 48, "learning_rate": 6e-3, "generator": seeded(4), "packed": True}
+    settings = {
+        "batch": 48,
+        "learning_rate": 6e-3,
+        "generator": seeded(4),
+        "packed": True,
+    }
     trace = fit_critic(source, critic, groups, 250, **settings)
     assert trace.nonfinite.sum() == 0
     for member, name in trace.reports:
@@ -217,11 +264,15 @@ def test_a_trace_is_drawn_with_the_truth_and_summed_up_in_a_table():
     *lines, truth = trace.plot(Figure().subplots()).lines
     np.testing.assert_array_equal([line.get_ydata() for line in lines[::2]], bits)
     np.testing.assert_array_equal(truth.get_ydata(), trace.truth / np.log(2))
-    np.testing.assert_allclose(trace.table["last tenth (bits)"], bits[:, -2:].mean(axis=1))
+    np.testing.assert_allclose(
+        trace.table["last tenth (bits)"], bits[:, -2:].mean(axis=1)
+    )
 
 
 def test_a_critic_without_parameters_is_evaluated():
-    trace = fit_critic(SOURCE, make_critic("inner", 2, 2), "dv", 3, batch=4, generator=seeded(1))
+    trace = fit_critic(
+        SOURCE, make_critic("inner", 2, 2), "dv", 3, batch=4, generator=seeded(1)
+    )
     x, y = SOURCE.sample(4, seeded(1))
     expected = BOUNDS["dv"].estimate(x @ y.T)
     assert trace.of("dv")[0] == pytest.approx(expected.item(), abs=1e-6)
@@ -258,22 +309,29 @@ def test_bad_input(change, argument, code):
 @pytest.mark.gpu
 @needs_gpu
 def test_gpu_agrees_with_cpu():
-    """Packed on CUDA, one after another on the CPU, the same CPU generator: float64 to 1e-9."""
+    """Packed on CUDA, one after another on the CPU, the same CPU generator: float64 to
+    1e-9.
+    """
     on_gpu = critic_of(MEMBERS, second=True)
     on_cpu = critic_of(MEMBERS, second=True)
-    training = Training(SOURCE, on_gpu, MIXED, 20, batch=8, generator=seeded(3), device="cuda")
+    training = Training(
+        SOURCE, on_gpu, MIXED, 20, batch=8, generator=seeded(3), device="cuda"
+    )
     assert training.packed
     training.advance(20)
     of_cpu = fit_critic(SOURCE, on_cpu, MIXED, 20, batch=8, generator=seeded(3))
     np.testing.assert_allclose(training.trace.values, of_cpu.values, rtol=0, atol=1e-9)
-    assert_same_weights(on_gpu.cpu(), on_cpu, atol=2e-6)  # see test_packed_sequential_and_alone_agree
+    # see test_packed_sequential_and_alone_agree
+    assert_same_weights(on_gpu.cpu(), on_cpu, atol=2e-6)
 
 
 @pytest.mark.gpu
 @needs_gpu
 @pytest.mark.parametrize("kind", ["joint", "separable", "bilinear"])
 def test_bf16_on_a_gpu_is_near_float32(kind):
-    """Packed, the same pairs and weights: the first estimates to the rounding of factors, the last by their level."""
+    """Packed, the same pairs and weights: the first estimates to the rounding of
+    factors, the last by their level.
+    """
 
     def values_in(precision):
         critic = critic_of(2, kind, 64, torch.float32)

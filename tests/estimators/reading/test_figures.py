@@ -59,7 +59,15 @@ def test_units_and_increasing_maps_change_nothing():
 def test_normal_pair_has_its_closed_form():
     values = figures_of(*normal(6000))  # two parts
     assert values["log_rows"] == approx(np.log(3000))
-    for name in ("ksg_3", "gaussian", "canonical_1", "heldout_first", "component_ksg_1", "tree_ksg_more", "best_pair"):
+    for name in (
+        "ksg_3",
+        "gaussian",
+        "canonical_1",
+        "heldout_first",
+        "component_ksg_1",
+        "tree_ksg_more",
+        "best_pair",
+    ):
         assert abs(values[name] + np.log(0.6)) < 0.08, name
 
 
@@ -68,14 +76,27 @@ def test_label_of_normal_classes():
     label = rng.integers(0, 2, 2000)
     x = rng.normal(size=(2000, 3)) + 10 * label[:, None]
     values = figures_of(x, Discrete(label))
-    for name in ("ksg_3", "gaussian", "label_linear", "label_quadratic", "label_trees", "component_ksg_1"):
+    for name in (
+        "ksg_3",
+        "gaussian",
+        "label_linear",
+        "label_quadratic",
+        "label_trees",
+        "component_ksg_1",
+    ):
         assert abs(values[name] - np.log(2)) < 0.05, name
 
 
 def test_plug_in_of_categories_by_hand():
     counts = np.array([[30, 10, 20], [5, 40, 15]])
-    x, y = (np.repeat(place.ravel(), counts.ravel()) for place in np.indices(counts.shape))
-    truth = plug_in(counts.sum(axis=1)) + plug_in(counts.sum(axis=0)) - plug_in(counts.ravel())
+    x, y = (
+        np.repeat(place.ravel(), counts.ravel()) for place in np.indices(counts.shape)
+    )
+    truth = (
+        plug_in(counts.sum(axis=1))
+        + plug_in(counts.sum(axis=0))
+        - plug_in(counts.ravel())
+    )
     values = figures_of(Discrete(x), Discrete(y))
     assert abs(values["plug_in"] - truth) < 1e-12
     assert abs(values["ksg_3"] - truth) < 0.05
@@ -90,7 +111,14 @@ def test_copies_in_groups_give_the_estimates_without_copies():
     twice = figures_of(x[rows], y[rows], rows)
     assert once["log_rows_per_group"] == 0
     assert twice["log_rows_per_group"] == approx(np.log(2))
-    for name in ("ksg_10", "gaussian", "heldout_gaussian", "component_ksg_1", "ksg_10_permuted", "ksg_error"):
+    for name in (
+        "ksg_10",
+        "gaussian",
+        "heldout_gaussian",
+        "component_ksg_1",
+        "ksg_10_permuted",
+        "ksg_error",
+    ):
         assert abs(once[name] - twice[name]) < 0.1, name
 
 
@@ -119,7 +147,11 @@ def awkward():
     }
 
 
-GROUPS = {"none": None, "pairs": np.arange(30) // 2, "two": np.minimum(np.arange(30), 1)}
+GROUPS = {
+    "none": None,
+    "pairs": np.arange(30) // 2,
+    "two": np.minimum(np.arange(30), 1),
+}
 
 
 @pytest.mark.parametrize("groups", GROUPS)
@@ -138,7 +170,10 @@ def normal_column(n, rng):
 VARIABLES = {
     "numbers": lambda n, rng: (normal_column(n, rng), None),
     "half zero": lambda n, rng: (np.maximum(normal_column(n, rng), 0), None),
-    "labels": lambda n, rng: (np.empty((n, 0)), np.append([0, 1, 1], rng.integers(2, 5, n - 3))),
+    "labels": lambda n, rng: (
+        np.empty((n, 0)),
+        np.append([0, 1, 1], rng.integers(2, 5, n - 3)),
+    ),
     "both": lambda n, rng: (np.round(normal_column(n, rng), 1), rng.integers(0, 3, n)),
 }
 
@@ -146,7 +181,9 @@ VARIABLES = {
 @pytest.mark.parametrize("x", VARIABLES)
 @pytest.mark.parametrize("y", ["numbers", "both"])
 @pytest.mark.parametrize("n", [12, 200])
-def test_search_in_the_order_of_a_column_finds_what_a_pass_over_all_pairs_finds(x, y, n):
+def test_search_in_the_order_of_a_column_finds_what_a_pass_over_all_pairs_finds(
+    x, y, n
+):
     rng = default_rng(n)
     variables = VARIABLES[x](n, rng), VARIABLES[y](n, rng)
     for ks, near in (((1, 3, 20), 10), ((5,), 0)):
@@ -159,7 +196,9 @@ def test_search_in_the_order_of_a_column_finds_what_a_pass_over_all_pairs_finds(
 
 
 def test_kurtosis_is_none_for_normal_scores_and_some_for_a_hidden_dependence():
-    """Jointly normal scores have 0; two columns of one length are not jointly normal, though each column is normal."""
+    """Jointly normal scores have 0; two columns of one length are not jointly normal,
+    though each column is normal.
+    """
     rng = default_rng(0)
     x, noise = rng.normal(size=(2, 4000, 3))
     values = figures_of(x, 0.6 * x + 0.8 * noise)
@@ -172,12 +211,16 @@ def test_kurtosis_is_none_for_normal_scores_and_some_for_a_hidden_dependence():
 
 
 def test_a_wide_linear_signal_is_approached_with_more_rows():
-    """R² = .64 in 60 columns: never above log(1 / .6), and nearer with more training rows."""
+    """R² = .64 in 60 columns: never above log(1 / .6), and nearer with more training
+    rows.
+    """
     rng = default_rng(2)
     x = rng.normal(size=(2000, 60))
     noise = rng.normal(size=2000)
     values = figures_of(x, 0.8 * x.sum(axis=1) / np.sqrt(60) + 0.6 * noise)
-    quarter, half, whole = (values[name] for name in ("ridge_quarter", "ridge_half", "ridge"))
+    quarter, half, whole = (
+        values[name] for name in ("ridge_quarter", "ridge_half", "ridge")
+    )
     assert 0.25 < quarter <= half <= whole
     assert 0.4 < whole < -np.log(0.6) + 0.03
     assert abs(values["ridge_ksg"] - whole) < 0.06
@@ -205,7 +248,9 @@ def test_a_circle_is_a_surface_and_a_plane_is_none():
     assert values["surface_fewer"] > -0.5
 
 
-@pytest.mark.parametrize(("strength", "low", "high"), [(0.0, -2.0, 2.3), (0.1, 2.5, 6.0)])
+@pytest.mark.parametrize(
+    ("strength", "low", "high"), [(0.0, -2.0, 2.3), (0.1, 2.5, 6.0)]
+)
 def test_statistics_of_tests_are_large_for_weak_dependence(strength, low, high):
     rng = default_rng(5)
     x = rng.integers(0, 3, 4000)

@@ -50,7 +50,10 @@ def test_dependence_given_z_is_gained_beyond_z():
 
 
 def test_increasing_maps_of_columns_change_nothing():
-    plain, moved = figures_of(X, Y, Z[:, 0]), figures_of(np.exp(X), 3 * Y - 1, Z[:, 0] ** 3)
+    plain, moved = (
+        figures_of(X, Y, Z[:, 0]),
+        figures_of(np.exp(X), 3 * Y - 1, Z[:, 0] ** 3),
+    )
     assert_allclose(list(plain.values()), list(moved.values()), rtol=1e-6, atol=1e-9)
 
 
@@ -59,14 +62,22 @@ def test_increasing_maps_of_columns_change_nothing():
     [
         (X, Y > 0, Z[:, 0]),
         (X > 0, Y > 0, Discrete(np.floor(Z[:, 0]).astype(int))),
-        (np.stack([X, Y + 3 * RNG.normal(size=N), X * Y, Z[:, 1], Y**2], axis=1), Y, Discrete(Z[:, 0] > 0)),
+        (
+            np.stack([X, Y + 3 * RNG.normal(size=N), X * Y, Z[:, 1], Y**2], axis=1),
+            Y,
+            Discrete(Z[:, 0] > 0),
+        ),
     ],
     ids=["label", "table", "wide"],
 )
 def test_samples_of_each_type_have_their_figures(x, y, z):
     values = figures_of(x, y, z)
     missing = {name for name, value in values.items() if not np.isfinite(value)}
-    assert not {name for name in missing if name.startswith(("residual", "gain", "smooth", "gaussian"))}
+    assert not {
+        name
+        for name in missing
+        if name.startswith(("residual", "gain", "smooth", "gaussian"))
+    }
     assert np.isfinite(values["table"]) == (np.asarray(x).dtype == bool)
 
 
@@ -85,21 +96,32 @@ def test_residuals_are_of_rows_left_out():
 
 
 def test_the_figures_that_a_reader_uses_by_itself_are_in_the_places_of_those_of_pairs():
-    used = ("lower_bound", "log_rows", "log_rows_per_group", "numbers_more", "numbers_fewer")
+    used = (
+        "lower_bound",
+        "log_rows",
+        "log_rows_per_group",
+        "numbers_more",
+        "numbers_fewer",
+    )
     assert NAMES[:5] == pair_figures.NAMES[:5] == used
 
 
 def test_closed_forms():
     bits = RNG.integers(2, size=(3, 4_000))
     assert table_information(bits[0], bits[0], bits[2]) == approx(np.log(2), abs=0.002)
-    assert table_information(bits[0], bits[0] ^ bits[2], bits[2]) == approx(np.log(2), abs=0.002)
+    assert table_information(bits[0], bits[0] ^ bits[2], bits[2]) == approx(
+        np.log(2), abs=0.002
+    )
     columns = RNG.normal(size=(50, 2))
     assert explained(columns, columns / 2) == approx(2 * np.log(2), abs=0.03)
 
 
 def test_conditions_are_numbers_together_and_each_category():
     label = Variable(np.empty((N, 0)), (X > 0).astype(np.intp), 2)
-    numbers = [Variable(column[:, None], None, 1) for column in (Z[:, 0], Z[:, 1], Z.sum(axis=1))]
+    numbers = [
+        Variable(column[:, None], None, 1)
+        for column in (Z[:, 0], Z[:, 1], Z.sum(axis=1))
+    ]
     together, alone = as_conditions([numbers[0], label, *numbers[1:]])
     assert together.dim == 2 and alone is label
     assert as_conditions([label]) == (label,)

@@ -1,4 +1,6 @@
-"""Figures of memory against closed forms of autoregressions, and rows of series against slices by hand."""
+"""Figures of memory against closed forms of autoregressions, and rows of series against
+slices by hand.
+"""
 
 import numpy as np
 import pytest
@@ -25,7 +27,9 @@ def memory(x, y, units=None):
 
 @pytest.mark.parametrize(("phi", "psi"), [(0.0, 0.0), (0.5, 0.8), (0.9, 0.9)])
 def test_memory_of_autoregressions(phi, psi):
-    """Lag one: phi; the variance inflation of a correlation: (1 + phi psi) / (1 - phi psi) (Bartlett 1935)."""
+    """Lag one: phi; the variance inflation of a correlation: (1 + phi psi) / (1 - phi
+    psi) (Bartlett 1935).
+    """
     values = memory(autoregression(phi, 50_000), autoregression(psi, 50_000, seed=1))
     assert values["memory_more"] == approx(max(phi, psi), abs=0.02)
     assert values["memory_fewer"] == approx(min(phi, psi), abs=0.02)
@@ -65,7 +69,9 @@ def test_shifts_in_time_leave_what_memory_alone_shows():
 
 
 def test_series_of_a_panel_do_not_mix():
-    """Units of constant level: between them there is no memory, and shifts stay within a unit."""
+    """Units of constant level: between them there is no memory, and shifts stay within
+    a unit.
+    """
     units = np.repeat(np.arange(20), 100)
     rows = figures_memory.shifted_rows(units, default_rng(0))
     assert_array_equal(units[rows], units)
@@ -93,7 +99,9 @@ def test_the_past_beside_now():
     x = Variable(numbers, None, 1)
     y = Variable(np.empty((60, 0)), codes, 3)
     sample = lagged(x, y, (1, 3), np.zeros(60, int))
-    assert_array_equal(sample.pairs.x.continuous, np.hstack([numbers[2:-1], numbers[:-3]]))
+    assert_array_equal(
+        sample.pairs.x.continuous, np.hstack([numbers[2:-1], numbers[:-3]])
+    )
     assert_array_equal(sample.pairs.y.codes, codes[3:])
     last, third_last = sample.y_past
     assert_array_equal(last.codes, codes[2:-1])
@@ -101,7 +109,9 @@ def test_the_past_beside_now():
     assert sample.type == "series of labels"
 
 
-@pytest.mark.parametrize(("given", "kind"), [(False, figures), (True, figures_conditional)])
+@pytest.mark.parametrize(
+    ("given", "kind"), [(False, figures), (True, figures_conditional)]
+)
 def test_figures_of_series_have_memory_and_those_of_rows_have_none(given, kind):
     x, y = (Variable(autoregression(0.8, 400, seed), None, 1) for seed in range(2))
     sample = lagged(x, y, (1,), np.zeros(400, int))

@@ -1,4 +1,6 @@
-"""What x and y share given z: the checked sample, and a reader of triples trained on made-up figures."""
+"""What x and y share given z: the checked sample, and a reader of triples trained on
+made-up figures.
+"""
 
 import math
 from dataclasses import replace
@@ -12,9 +14,23 @@ from pytest import approx
 from infoscope.estimators import Angle, Discrete, estimate
 from infoscope.estimators.independence import independence_test
 from infoscope.estimators.independence.arrays import conditional_test
-from infoscope.estimators.reading import figures_conditional, reader, simulated, training
-from infoscope.estimators.reading.given import as_triples, is_series, read_given, with_p_value
-from infoscope.estimators.reading.sentences import NOT_DECIDED_HEADLINE, has_note, headline
+from infoscope.estimators.reading import (
+    figures_conditional,
+    reader,
+    simulated,
+    training,
+)
+from infoscope.estimators.reading.given import (
+    as_triples,
+    is_series,
+    read_given,
+    with_p_value,
+)
+from infoscope.estimators.reading.sentences import (
+    NOT_DECIDED_HEADLINE,
+    has_note,
+    headline,
+)
 from tests.refusals import refused
 
 N = 240
@@ -95,7 +111,10 @@ def test_a_test_that_is_not_decided_is_reported(trained, monkeypatch):
     triples = as_triples(X, Y, Z)
     test = conditional_test(triples.pairs.x, triples.pairs.y, triples.conditions, None)
     undecided = replace(test, p=math.nan)
-    monkeypatch.setattr("infoscope.estimators.independence.arrays.conditional_test", lambda *_: undecided)
+    monkeypatch.setattr(
+        "infoscope.estimators.independence.arrays.conditional_test",
+        lambda *_: undecided,
+    )
     weak = replace(read(triples, trained), interval=(0.0, 0.2))
     reading = with_p_value(weak, triples)
     assert math.isnan(reading.p_value)
@@ -105,7 +124,10 @@ def test_a_test_that_is_not_decided_is_reported(trained, monkeypatch):
 
 def test_more_functions_than_rows_have_no_test():
     triples = as_triples(RNG.normal(size=(60, 20)), Y[:60], Z[:60])
-    assert conditional_test(triples.pairs.x, triples.pairs.y, triples.conditions, None) is None
+    assert (
+        conditional_test(triples.pairs.x, triples.pairs.y, triples.conditions, None)
+        is None
+    )
 
 
 def test_a_series_given_its_past_is_none():

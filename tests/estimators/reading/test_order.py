@@ -1,4 +1,6 @@
-"""The same rows in another order, under other names, with x and y exchanged, have the same reading."""
+"""The same rows in another order, under other names, with x and y exchanged, have the
+same reading.
+"""
 
 import numpy as np
 import pytest
@@ -46,7 +48,14 @@ def renamed(value):
 
 def answer(x, y, groups=None):
     found = estimate(x, y, groups=groups)
-    return found.value, found.low, found.high, found.grade, found.p_value, *found.figures.values()
+    return (
+        found.value,
+        found.low,
+        found.high,
+        found.grade,
+        found.p_value,
+        *found.figures.values(),
+    )
 
 
 @pytest.mark.parametrize("grouped", [False, True], ids=["rows", "groups"])
@@ -67,5 +76,8 @@ def test_rows_are_in_random_order():
     for seed in (0, 1):
         pairs, _ = in_canonical_order(as_pairs(x, x), default_rng(seed))
         orders.append(pairs.x.continuous[:, 0])
-        assert abs(orders[-1][:1000].mean()) < 0.1 and abs(np.corrcoef(orders[-1], np.arange(2000))[0, 1]) < 0.1
+        assert (
+            abs(orders[-1][:1000].mean()) < 0.1
+            and abs(np.corrcoef(orders[-1], np.arange(2000))[0, 1]) < 0.1
+        )
     assert np.mean(orders[0] == orders[1]) < 0.01

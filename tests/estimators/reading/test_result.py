@@ -1,4 +1,6 @@
-"""The reading that estimate(x, y) returns: one line, two units, table, grades, types, groups, the packaged reader."""
+"""The reading that estimate(x, y) returns: one line, two units, table, grades, types,
+groups, the packaged reader.
+"""
 
 from dataclasses import replace
 
@@ -12,7 +14,13 @@ from infoscope.estimators import Continuous, Discrete, Estimate, estimate
 from infoscope.estimators.arrays import as_pairs
 from infoscope.estimators.reading import figures
 from infoscope.estimators.reading.reader import Read
-from infoscope.estimators.reading.result import Reading, at_least_tested, capped, limit_of_test, type_of
+from infoscope.estimators.reading.result import (
+    Reading,
+    at_least_tested,
+    capped,
+    limit_of_test,
+    type_of,
+)
 from tests.estimators.samples import normal_information, normal_pairs
 
 
@@ -24,22 +32,36 @@ def found():
 def test_a_reading_contains_the_truth_of_two_normal_columns(found):
     assert isinstance(found, Reading) and isinstance(found, Estimate)
     assert found.low <= normal_information(0.8) <= found.high
-    assert found.value == approx(normal_information(0.8), abs=0.15) and found.grade in "AB"
+    assert (
+        found.value == approx(normal_information(0.8), abs=0.15) and found.grade in "AB"
+    )
 
 
 def test_bits_are_those_of_nats(found):
     bits = found.bits
-    assert isinstance(bits, Reading) and bits.unit == "bits" and repr(bits) == repr(found)
-    assert np.array([bits.value, bits.low, bits.high]) * np.log(2) == approx([found.value, found.low, found.high])
+    assert (
+        isinstance(bits, Reading) and bits.unit == "bits" and repr(bits) == repr(found)
+    )
+    assert np.array([bits.value, bits.low, bits.high]) * np.log(2) == approx(
+        [found.value, found.low, found.high]
+    )
 
 
 def test_the_table_has_what_the_reader_saw(found):
     """Information in bits, other figures as they are."""
     table = found.table.set_index("figure")
-    assert table.loc["ksg_3", "value"] == approx(normal_information(0.8) / np.log(2), abs=0.2)
+    assert table.loc["ksg_3", "value"] == approx(
+        normal_information(0.8) / np.log(2), abs=0.2
+    )
     assert table.loc["log_rows", "value"] == approx(np.log(600))
-    assert set(figures.NAMES) > figures.INFORMATION and "local_skewness" not in figures.INFORMATION
-    assert set(table.index) <= set(figures.NAMES) and (table["meaning"].str.len() > 5).all()
+    assert (
+        set(figures.NAMES) > figures.INFORMATION
+        and "local_skewness" not in figures.INFORMATION
+    )
+    assert (
+        set(table.index) <= set(figures.NAMES)
+        and (table["meaning"].str.len() > 5).all()
+    )
 
 
 @pytest.mark.parametrize(
@@ -50,7 +72,11 @@ def test_the_table_has_what_the_reader_saw(found):
         (Discrete, Continuous, "labels"),
         (Discrete, Discrete, "categories"),
         (lambda values: [Continuous(values), Discrete(values > 0)], Discrete, "mixed"),
-        (lambda values: [Continuous(values), Discrete(values > 0)], Continuous, "mixed"),
+        (
+            lambda values: [Continuous(values), Discrete(values > 0)],
+            Continuous,
+            "mixed",
+        ),
     ],
 )
 def test_every_type_of_pair_has_a_reading(x, y, type):
@@ -69,7 +95,9 @@ def test_every_type_of_pair_has_a_reading(x, y, type):
 def test_estimates_are_not_negative_and_zero_without_information():
     generator = default_rng(4)
     for columns in (1, 6):
-        read = estimate(generator.normal(size=(800, columns)), generator.normal(size=800))
+        read = estimate(
+            generator.normal(size=(800, columns)), generator.normal(size=800)
+        )
         assert read.low == 0.0 and read.value < 0.1
 
 
@@ -102,15 +130,25 @@ def test_the_grade_is_that_of_the_limited_interval():
     wide = Read(1.2, 0.6, 2.0, "B")
     label = Discrete(np.arange(200) % 2)
     answer = capped(wide, as_pairs(default_rng(0).normal(size=200), label))
-    assert (answer.value, answer.high) == approx((np.log(2), np.log(2))) and answer.grade == "A"
-    assert capped(replace(wide, grade="C"), as_pairs(np.arange(200.0), label)).grade == "C"
+    assert (answer.value, answer.high) == approx(
+        (np.log(2), np.log(2))
+    ) and answer.grade == "A"
+    assert (
+        capped(replace(wide, grade="C"), as_pairs(np.arange(200.0), label)).grade == "C"
+    )
 
 
 def weak_labels(information, n, seed):
-    """Two labels of 2 and 3 equally frequent classes, of known information: cells of (1 + c) / 6 or (1 - c) / 6."""
+    """Two labels of 2 and 3 equally frequent classes, of known information: cells of (1
+    + c) / 6 or (1 - c) / 6.
+    """
 
     def excess(share):
-        return (1 + share) * np.log1p(share) / 3 + (1 - share) * np.log1p(-share) / 3 - information
+        return (
+            (1 + share) * np.log1p(share) / 3
+            + (1 - share) * np.log1p(-share) / 3
+            - information
+        )
 
     share = brentq(excess, 0, 0.99)
     cells = np.array([[1 + share, 1 - share, 1], [1 - share, 1 + share, 1]]).ravel() / 6
@@ -119,7 +157,9 @@ def weak_labels(information, n, seed):
 
 
 @pytest.mark.parametrize("information_2n", [1, 3, 8, 20])
-def test_weak_information_is_above_the_limit_of_the_test_in_about_1_of_40_samples(information_2n):
+def test_weak_information_is_above_the_limit_of_the_test_in_about_1_of_40_samples(
+    information_2n,
+):
     """Of 400: at most 24 has probability .999 where 2.5 % are."""
     truth = information_2n / (2 * 500)
     limits = [limit_of_test(weak_labels(truth, 500, seed)) for seed in range(400)]
@@ -129,9 +169,15 @@ def test_weak_information_is_above_the_limit_of_the_test_in_about_1_of_40_sample
 def test_an_upper_limit_is_at_least_that_of_the_test():
     pairs = weak_labels(0.004, 500, 0)
     limit = limit_of_test(pairs)
-    assert at_least_tested(Read(0.0, 0.0, limit / 2, "A"), pairs) == Read(0.0, 0.0, limit, "A")
+    assert at_least_tested(Read(0.0, 0.0, limit / 2, "A"), pairs) == Read(
+        0.0, 0.0, limit, "A"
+    )
     assert at_least_tested(Read(0.0, 0.0, 2 * limit, "B"), pairs).high == 2 * limit
-    assert at_least_tested(Read(0.0, 0.0, 0.001, "A"), weak_labels(0.3, 500, 0)).high == 0.001  # not weak
+    # not weak
+    assert (
+        at_least_tested(Read(0.0, 0.0, 0.001, "A"), weak_labels(0.3, 500, 0)).high
+        == 0.001
+    )
 
 
 def test_rare_cells_have_no_limit_of_the_test():

@@ -1,4 +1,6 @@
-"""Networks as arrays, training and calibration on left-out families, readers as files and modules; made-up figures."""
+"""Networks as arrays, training and calibration on left-out families, readers as files
+and modules; made-up figures.
+"""
 
 import numpy as np
 import pandas as pd
@@ -101,12 +103,17 @@ def two_components(nothing, rows=1):
     return Prediction(*parts, np.full(rows, nothing))
 
 
-@pytest.mark.parametrize(("nothing", "log_odds"), [(0.0, -3.0), (0.0, 3.0), (0.2, 0.0), (0.9, 0.0), (0.9, 3.0)])
+@pytest.mark.parametrize(
+    ("nothing", "log_odds"),
+    [(0.0, -3.0), (0.0, 3.0), (0.2, 0.0), (0.9, 0.0), (0.9, 3.0)],
+)
 def test_quantiles_are_those_of_draws(nothing, log_odds):
     rng = default_rng(0)
     predicted = two_components(nothing)
     component = rng.choice(2, 200_000, p=predicted.weights[0])
-    draws = rng.logistic(predicted.centres[0, component], predicted.scales[0, component])
+    draws = rng.logistic(
+        predicted.centres[0, component], predicted.scales[0, component]
+    )
     draws = np.where(rng.random(len(draws)) < nothing, -9.0, draws)
     share = 1 / (1 + np.exp(-log_odds))
     quantile = predicted.quantile(log_odds, np.array([-9.0]))
@@ -117,7 +124,9 @@ def test_quantiles_are_those_of_draws(nothing, log_odds):
 
 def test_the_likelihood_is_that_of_the_mixture_and_of_nothing():
     """Integrated over the values of something, and of nothing: their probabilities."""
-    outputs = torch.tensor([[np.log(0.3), np.log(0.7), -0.5, 1.0, np.log(0.1), np.log(0.4), -1.0]])
+    outputs = torch.tensor(
+        [[np.log(0.3), np.log(0.7), -0.5, 1.0, np.log(0.1), np.log(0.4), -1.0]]
+    )
     something = 1 - 1 / (1 + np.exp(1.0))
     values, step = np.linspace(-8, 12, 5001, retstep=True)
     integral = 0.0
@@ -137,7 +146,9 @@ def test_where_nothing_is_more_probable_the_estimate_is_zero():
     assert (low > 0).all()
     assert (low < value).all()
     assert (value < high).all()
-    assert_allclose(reader.log_ratio(rows, value), probable.quantile(0.0, np.full(2, -9.0)))
+    assert_allclose(
+        reader.log_ratio(rows, value), probable.quantile(0.0, np.full(2, -9.0))
+    )
     _, lower, higher = reader.interval(rows, probable, (0.5, 1.0), level=0.999)
     assert (lower < low).all()
     assert (higher > high).all()
@@ -182,11 +193,14 @@ def test_the_conformal_quantile_covers_with_confidence():
     quantile = training.upper_quantile(scores, np.nan)
     assert 0.975 < quantile < 0.987
     assert quantile in scores
-    assert training.upper_quantile(scores[:10], 3.0) == 3.0  # too few for a quantile of their own
+    # too few for a quantile of their own
+    assert training.upper_quantile(scores[:10], 3.0) == 3.0
 
 
 def test_coverage_is_sure_or_it_is_not():
-    """Clopper-Pearson: of 45 without a miss the lower 90 % limit is .95; of 100, 2 misses leave it below."""
+    """Clopper-Pearson: of 45 without a miss the lower 90 % limit is .95; of 100, 2
+    misses leave it below.
+    """
     set_number = np.arange(200)
     families = set_number % 5
     assert training.covers(np.ones(45, bool), families[:45])
@@ -201,7 +215,8 @@ def test_coverage_is_not_sure_where_all_misses_are_of_one_family():
     families = set_number // 100
     assert training.covers(set_number % 100 >= 4, families)
     assert not training.covers(set_number >= 80, families)
-    assert not training.covers(np.ones(500, bool), np.zeros(500, int))  # no evidence on other families
+    # no evidence on other families
+    assert not training.covers(np.ones(500, bool), np.zeros(500, int))
 
 
 def test_saved_and_logged_readers_read_alike(trained, tmp_path):
@@ -237,7 +252,9 @@ def test_files_of_simulated_data_sets(tmp_path):
 def test_other_files_are_refused(read, tmp_path):
     np.savez(tmp_path / "other.npz", x=np.zeros(3))
     (tmp_path / "text.npz").write_text("no archive")
-    np.savez(tmp_path / "pickled.npz", text=np.array([{}], dtype=object), allow_pickle=True)
+    np.savez(
+        tmp_path / "pickled.npz", text=np.array([{}], dtype=object), allow_pickle=True
+    )
     for name in ("other", "text", "pickled"):
         with refused("path", "file"):
             read(tmp_path / f"{name}.npz")
@@ -250,7 +267,9 @@ def test_other_files_are_refused(read, tmp_path):
     ("numbers", (0.0, 1.9), True),
     ("series of numbers", (0.09, 3.0), True),
 ])  # fmt: skip
-def test_weak_and_strong_estimates_of_rows_share_only_the_widest_cell(pair, estimates, shared):
+def test_weak_and_strong_estimates_of_rows_share_only_the_widest_cell(
+    pair, estimates, shared
+):
     rows = simulated_sets(sets=2).figures.astype(float)
     weak, strong = reader.nested_cells(rows, [pair, pair], np.array(estimates))
     assert weak[-1] == strong[-1]

@@ -1,4 +1,6 @@
-"""Subsamples of one data set: who is in them, and the exactness of the estimates on all of them at once."""
+"""Subsamples of one data set: who is in them, and the exactness of the estimates on all
+of them at once.
+"""
 
 import numpy as np
 import pytest
@@ -29,12 +31,16 @@ TIED[9, 0] = TIED[7, 0]
 def assert_exact(sample, weights, k, tolerance=1e-12):
     """Every estimate of `resampled` is that of its rows alone."""
     alone = [sample.alone(member > 0, k) for member in weights.T]
-    np.testing.assert_allclose(resampled(sample, weights, k), alone, rtol=0, atol=tolerance)
+    np.testing.assert_allclose(
+        resampled(sample, weights, k), alone, rtol=0, atol=tolerance
+    )
 
 
 @pytest.fixture(scope="module")
 def weights():
-    """Everything, halves, and subsamples so small that many lists of neighbours are too short for them."""
+    """Everything, halves, and subsamples so small that many lists of neighbours are too
+    short for them.
+    """
     g = draws(1)
     halves = g.random((N, 99)) < 0.5
     small = g.random((N, 40)) < 0.12
@@ -62,7 +68,11 @@ def test_every_mixture_of_types_is_exact(weights, case):
     variables = TYPED[case]
     sample = sample_of(*variables)
     assert_exact(sample, weights, 5)
-    measure = knn.mutual_information if len(variables) == 2 else knn.conditional_mutual_information
+    measure = (
+        knn.mutual_information
+        if len(variables) == 2
+        else knn.conditional_mutual_information
+    )
     (whole,) = resampled(sample, weights[:, :1], 5)
     assert whole == pytest.approx(measure(*variables, k=5).value, abs=1e-12)
 
@@ -82,7 +92,9 @@ def test_lists_that_are_too_short_are_detected_and_completed(weights, monkeypatc
 
 
 def test_more_rows_than_sixteen_bits_can_count():
-    """70,000 rows: a margin's count exceeds 65,535; the whole sample beside one that lacks ten rows."""
+    """70,000 rows: a margin's count exceeds 65,535; the whole sample beside one that
+    lacks ten rows.
+    """
     g = draws(2)
     x = g.normal(size=(70_000, 1))
     noisy = x + 0.1 * g.normal(size=x.shape)
@@ -93,7 +105,9 @@ def test_more_rows_than_sixteen_bits_can_count():
 
 
 def test_more_points_within_reach_than_a_byte_can_count():
-    """2 + 2 independent columns, one row in ten: several hundred rows are within the widest reach in each margin."""
+    """2 + 2 independent columns, one row in ten: several hundred rows are within the
+    widest reach in each margin.
+    """
     g = draws(3)
     sample = sample_of(g.normal(size=(3000, 2)), g.normal(size=(3000, 2)))
     weights = g.random((3000, 12)) < 0.1

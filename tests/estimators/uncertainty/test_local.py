@@ -1,4 +1,6 @@
-"""Local permutation tests of I(x; y | z) with numbers in z, against a plain implementation of the published one."""
+"""Local permutation tests of I(x; y | z) with numbers in z, against a plain
+implementation of the published one.
+"""
 
 import numpy as np
 import pytest
@@ -6,7 +8,11 @@ import pytest
 from infoscope.estimators import knn
 from infoscope.estimators.knn import Continuous, Discrete
 from infoscope.estimators.uncertainty import permutation_test
-from infoscope.estimators.uncertainty._local import draw_in_turn, local_permutations, permuted_estimates
+from infoscope.estimators.uncertainty._local import (
+    draw_in_turn,
+    local_permutations,
+    permuted_estimates,
+)
 from tests.estimators.samples import draws, sample_of
 from tests.refusals import refused
 
@@ -51,9 +57,13 @@ def test_every_null_value_is_the_estimate_of_those_rows(name):
     rows = np.vstack([np.arange(N), local_permutations(z, 7, 4, draws())])
     alone = []
     for row in rows:
-        estimate = knn.conditional_mutual_information(x.take(row), y, z, k=k, margins="given")
+        estimate = knn.conditional_mutual_information(
+            x.take(row), y, z, k=k, margins="given"
+        )
         alone.append(estimate.value)
-    np.testing.assert_allclose(permuted_estimates(x, y, z, rows, k), alone, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        permuted_estimates(x, y, z, rows, k), alone, rtol=0, atol=1e-12
+    )
 
 
 def published(order, choices):
@@ -104,7 +114,8 @@ def test_rows_are_exchanged_among_the_nearest_of_their_category_and_group():
 def test_a_common_cause_is_no_dependence_and_a_direct_one_is():
     x, y, z = fork(300, 5, 2)
     assert permutation_test(x, y, z, permutations=99).p_value > 0.05
-    assert permutation_test(x, y, permutations=99).p_value == 0.01  # it is the condition that explains it
+    # it is the condition that explains it
+    assert permutation_test(x, y, permutations=99).p_value == 0.01
     direct = permutation_test(*fork(300, 5, 2, 0.8), permutations=99)
     assert direct.p_value == 0.01
     assert direct.p_error == pytest.approx(np.sqrt(0.01 * 0.99 / 99))
@@ -115,14 +126,17 @@ def p_values(**settings):
     """60 tests with 19 permutations each of variables that share nothing given z."""
     values = []
     for seed in range(60):
-        result = permutation_test(*fork(80, seed), permutations=19, generator=draws(seed), **settings)
+        result = permutation_test(
+            *fork(80, seed), permutations=19, generator=draws(seed), **settings
+        )
         values.append(result.p_value)
     return np.array(values)
 
 
 def test_p_values_have_their_level():
-    """P(p <= 0.1) is about 0.1; 16 or more of 60 with probability 0.0003. Four standard errors of the mean of p are
-    0.15; as published, with rows that are reused, it is larger.
+    """P(p <= 0.1) is about 0.1; 16 or more of 60 with probability 0.0003. Four standard
+    errors of the mean of p are 0.15; as published, with rows that are reused, it is
+    larger.
     """
     values = p_values()
     assert np.sum(values <= 0.1) < 16

@@ -35,7 +35,9 @@ def test_values_that_are_constant_in_groups_are_exchanged_among_those_of_a_strat
 
 
 def test_groups_are_exchanged_with_those_of_the_same_shares_of_given():
-    """A third and two thirds of the rows at given = 1 are different conditions; twice as many rows are not."""
+    """A third and two thirds of the rows at given = 1 are different conditions; twice
+    as many rows are not.
+    """
     strata = np.array([0, 0, 1] * 10 + [0, 1, 1] * 10 + [0, 0, 0, 0, 1, 1] * 5)
     groups = np.repeat(np.arange(25), [3] * 20 + [6] * 5)
     target = groups

@@ -1,4 +1,6 @@
-"""Sampling intervals, paired differences and permutation tests of nearest-neighbour estimates."""
+"""Sampling intervals, paired differences and permutation tests of nearest-neighbour
+estimates.
+"""
 
 import numpy as np
 import pytest
@@ -6,7 +8,11 @@ from scipy import stats
 
 from infoscope.estimators import knn
 from infoscope.estimators.uncertainty.permutation import permutation_test, relabelled
-from infoscope.estimators.uncertainty.subsampling import half_samples, leave_one_out, subsample
+from infoscope.estimators.uncertainty.subsampling import (
+    half_samples,
+    leave_one_out,
+    subsample,
+)
 from tests.estimators.samples import covering, draws, normal_pair, sample_of
 from tests.refusals import refused
 
@@ -44,10 +50,14 @@ def test_the_standard_error_by_its_formula():
 
 
 def test_intervals_cover_the_expectation():
-    """30 data sets of 200 rows. An interval that covers 95 % covers fewer than 24 of 30 with probability 0.0004; the
-    expectation, from 100 data sets, is known to a tenth of an interval.
+    """30 data sets of 200 rows. An interval that covers 95 % covers fewer than 24 of 30
+    with probability 0.0004; the expectation, from 100 data sets, is known to a tenth of
+    an interval.
     """
-    estimates = [knn.mutual_information(*normal_pair(200, 0.93, seed)) for seed in range(1000, 1100)]
+    estimates = [
+        knn.mutual_information(*normal_pair(200, 0.93, seed))
+        for seed in range(1000, 1100)
+    ]
     expectation = np.mean(estimates)
     subsampled = []
     for seed in range(30):
@@ -57,7 +67,9 @@ def test_intervals_cover_the_expectation():
 
 
 def test_differences_on_shared_resamples_are_paired():
-    """Two blocks with nearly the same information about the labels differ by far less than either is uncertain."""
+    """Two blocks with nearly the same information about the labels differ by far less
+    than either is uncertain.
+    """
     z, labels = mixture(600, 7)
     similar = z + 0.01 * draws(8).normal(size=z.shape)
     plan = half_samples(600, 100, draws())
@@ -66,18 +78,26 @@ def test_differences_on_shared_resamples_are_paired():
     difference = first - second
     assert difference.value == pytest.approx(first.value - second.value)
     assert difference.standard_error < 0.5 * first.standard_error
-    assert difference.standard_error == pytest.approx(np.std(first.estimates - second.estimates, ddof=1))
+    assert difference.standard_error == pytest.approx(
+        np.std(first.estimates - second.estimates, ddof=1)
+    )
 
 
 def test_a_generator_repeats_and_terms_of_different_resamples_are_refused():
     z, labels = mixture(100, 9)
-    first, again, other = (subsample(z, labels, generator=draws(seed)) for seed in (1, 1, 2))
+    first, again, other = (
+        subsample(z, labels, generator=draws(seed)) for seed in (1, 1, 2)
+    )
     assert first.standard_error == again.standard_error != other.standard_error
     with refused("terms", "conflict"):
         first - other
 
 
-@pytest.mark.parametrize("variables", [normal_pair(200, 0.7, 13), mixture(200, 14)], ids=["numbers", "labels"])
+@pytest.mark.parametrize(
+    "variables",
+    [normal_pair(200, 0.7, 13), mixture(200, 14)],
+    ids=["numbers", "labels"],
+)
 def test_permutations_find_information_and_never_give_zero(variables):
     result = permutation_test(*variables, permutations=99)
     assert result.p_value == 0.01
@@ -95,7 +115,9 @@ def permuted_within(labels, strata, g):
 
 @pytest.mark.parametrize("conditional", [False, True])
 def test_relabelling_is_exact(conditional):
-    """Permuted labels on shared neighbours, against each estimated anew; some lists are too short for a rare class."""
+    """Permuted labels on shared neighbours, against each estimated anew; some lists are
+    too short for a rare class.
+    """
     z, labels = mixture(300, 15)
     labels = np.minimum(labels, 3)
     labels[:12] = 4
@@ -105,10 +127,15 @@ def test_relabelling_is_exact(conditional):
     for _ in range(6):
         rows.append(permuted_within(labels, strata, g))
     scaled = standardised(z)
-    x, condition = sample_of(scaled, knn.Discrete(np.arange(300) % 2 if not conditional else strata)).variables
+    x, condition = sample_of(
+        scaled, knn.Discrete(np.arange(300) % 2 if not conditional else strata)
+    ).variables
     if conditional:
         together = relabelled(x, np.array(rows), [condition], 5)
-        alone = [knn.conditional_mutual_information(scaled, row, strata, margins="given") for row in rows]
+        alone = [
+            knn.conditional_mutual_information(scaled, row, strata, margins="given")
+            for row in rows
+        ]
     else:
         together = relabelled(x, np.array(rows), [], 5)
         alone = [knn.mutual_information(scaled, row, margins="given") for row in rows]
@@ -116,17 +143,23 @@ def test_relabelling_is_exact(conditional):
 
 
 def test_numbers_that_are_constant_in_each_group_are_exchanged_among_groups():
-    """30 groups of 4 rows, x of a group follows its y: within groups nothing can be exchanged."""
+    """30 groups of 4 rows, x of a group follows its y: within groups nothing can be
+    exchanged.
+    """
     g = draws(21)
     groups = np.repeat(np.arange(30), 4)
     of_groups = g.normal(size=30)
     y = of_groups[groups]
     x = y + 0.3 * g.normal(size=30)[groups] + 0.1 * g.normal(size=120)
     for variables in ((x, y), (y, x)):
-        result = permutation_test(*variables, permutations=39, groups=groups, generator=draws(22))
+        result = permutation_test(
+            *variables, permutations=39, groups=groups, generator=draws(22)
+        )
         assert result.exchanged == "whole groups"
         assert result.p_value == 1 / 40
-    varying = permutation_test(x, y + 0.1 * g.normal(size=120), permutations=9, groups=groups)
+    varying = permutation_test(
+        x, y + 0.1 * g.normal(size=120), permutations=9, groups=groups
+    )
     assert "within" in varying.exchanged
 
 

@@ -1,4 +1,6 @@
-"""`independence_test` as a test of tigramite and causal-learn: the same numbers, and what is found by them."""
+"""`independence_test` as a test of tigramite and causal-learn: the same numbers, and
+what is found by them.
+"""
 
 import importlib
 import math
@@ -21,7 +23,8 @@ N = 200
 RNG = default_rng(0)
 A = RNG.normal(size=N)
 B = RNG.normal(size=N)
-EFFECT = np.abs(A) + np.abs(B) + 0.3 * RNG.normal(size=N)  # uncorrelated with either cause
+# uncorrelated with either cause
+EFFECT = np.abs(A) + np.abs(B) + 0.3 * RNG.normal(size=N)
 LABEL = np.where(np.median(EFFECT) < EFFECT, 1.0, 0.0)
 GROUPS = np.arange(N) // 2
 XYZ = np.array([0, 1, 2])
@@ -50,8 +53,14 @@ class Cached:
 
 
 LIBRARIES = {
-    "tigramite": ("tigramite.independence_tests.independence_tests_base", {"CondIndTest": Base}),
-    "causal_learn": ("causallearn.utils.cit", {"CIT_Base": Cached, "register_ci_test": lambda *_: None}),
+    "tigramite": (
+        "tigramite.independence_tests.independence_tests_base",
+        {"CondIndTest": Base},
+    ),
+    "causal_learn": (
+        "causallearn.utils.cit",
+        {"CIT_Base": Cached, "register_ci_test": lambda *_: None},
+    ),
 }
 
 
@@ -63,7 +72,9 @@ def stand_in(monkeypatch):
         path, contents = LIBRARIES[name]
         parts = path.split(".")
         for depth, part in enumerate(parts, start=1):
-            monkeypatch.setitem(sys.modules, ".".join(parts[:depth]), types.ModuleType(part))
+            monkeypatch.setitem(
+                sys.modules, ".".join(parts[:depth]), types.ModuleType(part)
+            )
         vars(sys.modules[path]).update(contents)
         module = f"infoscope.metrics.adapters.{name}"
         monkeypatch.delitem(sys.modules, module, raising=False)
@@ -100,21 +111,33 @@ def test_tigramite_gets_readings_of_series(stand_in):
     triples = as_triples(Continuous(A), Continuous(EFFECT), Continuous(B))
     order = np.zeros(N, int)
     rows = Lagged(triples.pairs, triples.conditions, order)
-    assert test.get_dependence_measure(array, XYZ) == float(read_rows(rows, True, default_rng(0)))
-    assert test.get_shuffle_significance(array, XYZ, value=0.0) == independence_test(A, EFFECT, B).p_value
+    assert test.get_dependence_measure(array, XYZ) == float(
+        read_rows(rows, True, default_rng(0))
+    )
+    assert (
+        test.get_shuffle_significance(array, XYZ, value=0.0)
+        == independence_test(A, EFFECT, B).p_value
+    )
     array[2] = 1.0  # a constant condition
     unconditional = Lagged(triples.pairs, (), order)
-    assert test.get_dependence_measure(array, XYZ) == float(read_rows(unconditional, False, default_rng(0)))
+    assert test.get_dependence_measure(array, XYZ) == float(
+        read_rows(unconditional, False, default_rng(0))
+    )
     array[0] = 1.0
     assert test.get_dependence_measure(array, XYZ) == 0.0
 
 
 def test_causal_learn_gets_the_numbers_of_the_test(stand_in):
     columns = np.column_stack([A, B, EFFECT, LABEL])
-    test = stand_in("causal_learn").CausalLearnTest(columns, discrete=[3], groups=GROUPS)
+    test = stand_in("causal_learn").CausalLearnTest(
+        columns, discrete=[3], groups=GROUPS
+    )
     label = Discrete(LABEL)
     assert test(0, 2) == independence_test(A, EFFECT, groups=GROUPS).p_value
-    assert test(0, 1, [2, 3]) == independence_test(A, B, [EFFECT, label], groups=GROUPS).p_value
+    assert (
+        test(0, 1, [2, 3])
+        == independence_test(A, B, [EFFECT, label], groups=GROUPS).p_value
+    )
     assert test(0, 3, [1]) == independence_test(A, label, B, groups=GROUPS).p_value
     test.groups = "none, as nothing is tested twice"
     assert test(0, 2) == test.pvalue_cache["0;2|None"]
@@ -126,14 +149,19 @@ def test_an_edge_that_is_not_decided_stays(stand_in, monkeypatch):
     tigramite = stand_in("tigramite")
     for module in (causal_learn, tigramite):
         monkeypatch.setattr(module, "independence_test", lambda *_, **__: undecided)
-    assert causal_learn.CausalLearnTest(np.column_stack([A, B, EFFECT]))(0, 2, [1]) == 0.0
+    assert (
+        causal_learn.CausalLearnTest(np.column_stack([A, B, EFFECT]))(0, 2, [1]) == 0.0
+    )
     test = tigramite.TigramiteTest()
     array = np.stack([A, EFFECT, B])
     assert test.get_shuffle_significance(array, XYZ, value=0.0) == 0.0
     assert test.get_dependence_measure(array, XYZ) == undecided.observed
 
 
-@pytest.mark.parametrize(("name", "library"), [("TigramiteTest", "tigramite"), ("CausalLearnTest", "causallearn")])
+@pytest.mark.parametrize(
+    ("name", "library"),
+    [("TigramiteTest", "tigramite"), ("CausalLearnTest", "causallearn")],
+)
 def test_a_library_that_is_not_installed_is_named(monkeypatch, name, library):
     for module in list(sys.modules):
         if module.startswith((library, "infoscope.metrics.adapters.")):
@@ -141,20 +169,27 @@ def test_a_library_that_is_not_installed_is_named(monkeypatch, name, library):
     without_packages = [place for place in sys.path if "site-packages" not in place]
     monkeypatch.setattr(sys, "path", without_packages)
     importlib.invalidate_caches()
-    with pytest.raises(ModuleNotFoundError, match=rf"needs {library}, .*infoscope\[causal\]"):
+    with pytest.raises(
+        ModuleNotFoundError, match=rf"needs {library}, .*infoscope\[causal\]"
+    ):
         getattr(adapters, name)
 
 
 def test_pcmci_finds_a_nonlinear_cause():
     """Of x on y one step later, by its size: the correlation is 0."""
-    pytest.importorskip("tigramite", reason="tigramite is not installed: pip install 'infoscope[causal]'")
+    pytest.importorskip(
+        "tigramite",
+        reason="tigramite is not installed: pip install 'infoscope[causal]'",
+    )
     from tigramite.data_processing import DataFrame
     from tigramite.pcmci import PCMCI
 
     x, noise = default_rng(0).normal(size=(2, 300))
     before = np.r_[0.0, x[:-1]]
     y = np.abs(before) + 0.4 * noise
-    search = PCMCI(DataFrame(np.column_stack([x, y])), adapters.TigramiteTest(), verbosity=0)
+    search = PCMCI(
+        DataFrame(np.column_stack([x, y])), adapters.TigramiteTest(), verbosity=0
+    )
     p_values = search.run_pcmci(tau_max=1, pc_alpha=0.2)["p_matrix"][:, :, 1]
     assert p_values[0, 1] < 0.01
     assert p_values[1, 0] > 0.01
@@ -162,7 +197,10 @@ def test_pcmci_finds_a_nonlinear_cause():
 
 def test_pc_finds_two_nonlinear_causes():
     """Both arrows into the effect, of which correlations see none."""
-    pytest.importorskip("causallearn", reason="causal-learn is not installed: pip install 'infoscope[causal]'")
+    pytest.importorskip(
+        "causallearn",
+        reason="causal-learn is not installed: pip install 'infoscope[causal]'",
+    )
     assert adapters.CausalLearnTest
     from causallearn.search.ConstraintBased.PC import pc
 

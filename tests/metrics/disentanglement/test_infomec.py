@@ -1,6 +1,7 @@
 """InfoMEC: hand-worked shares and uninformative codes.
 
-Where a tolerance is 4 standard errors, about 6 in 100,000 other seeds would fail by chance.
+Where a tolerance is 4 standard errors, about 6 in 100,000 other seeds would fail by
+chance.
 """
 
 import numpy as np
@@ -42,11 +43,19 @@ def planted(n, seed, noise=0.3, extra=3):
 
 
 def test_modularity_and_compactness_by_hand():
-    """Largest 3 + 2 of 3 + 1 + 2 + 2 = 8 by latents, 3 + 2 by factors; (2 x 5 / 8 - 1) / (2 - 1)."""
+    """Largest 3 + 2 of 3 + 1 + 2 + 2 = 8 by latents, 3 + 2 by factors; (2 x 5 / 8 - 1)
+    / (2 - 1).
+    """
     of = known([[3.0, 2.0], [1.0, 2.0]])
     assert of.modularity() == approx(0.25) and of.compactness() == approx(0.25)
-    assert known(np.eye(3)).modularity() == known(np.eye(3)).compactness() == approx(1.0)
-    assert known(np.ones((3, 4))).modularity() == known(np.ones((3, 4))).compactness() == approx(0.0)
+    assert (
+        known(np.eye(3)).modularity() == known(np.eye(3)).compactness() == approx(1.0)
+    )
+    assert (
+        known(np.ones((3, 4))).modularity()
+        == known(np.ones((3, 4))).compactness()
+        == approx(0.0)
+    )
     one_latent = known([[1.0], [1.0]])
     with refused("latents", "range"):
         one_latent.compactness()
@@ -54,16 +63,22 @@ def test_modularity_and_compactness_by_hand():
 
 
 def test_a_largest_share_of_noise_is_no_modularity():
-    """Equal shares: ours is 0 on average, where the plain maximum is above it; its error is the spread of new rows.
+    """Equal shares: ours is 0 on average, where the plain maximum is above it; its
+    error is the spread of new rows.
 
-    60 samples: the mean error is within a third of the spread, whose own error is a tenth of it.
+    60 samples: the mean error is within a third of the spread, whose own error is a
+    tenth of it.
     """
     rng = default_rng(0)
     found = [estimated(np.full((3, 4), 0.5), 400, 2.0, rng) for _ in range(60)]
     ours = np.array([one.modularity() for one in found])
-    plain = [(3 * one.alone.max(axis=0).sum() / one.alone.sum() - 1) / 2 for one in found]
+    plain = [
+        (3 * one.alone.max(axis=0).sum() / one.alone.sum() - 1) / 2 for one in found
+    ]
     assert abs(ours.mean()) < 4 * ours.std() / np.sqrt(60) < np.mean(plain)
-    assert np.mean([one.modularity().standard_error for one in found]) == approx(ours.std(), rel=1 / 3)
+    assert np.mean([one.modularity().standard_error for one in found]) == approx(
+        ours.std(), rel=1 / 3
+    )
 
 
 def test_shares_of_zero_information_are_undefined():
@@ -73,10 +88,12 @@ def test_shares_of_zero_information_are_undefined():
 
 
 def test_intervals_cover_the_truth_with_many_latents():
-    """Two signs in noise among 30 latents, 500 items: in 7 of 9 data sets the interval must cover the truth, 0.486 of
-    H, which 95 % intervals fail once in 125 times.
+    """Two signs in noise among 30 latents, 500 items: in 7 of 9 data sets the interval
+    must cover the truth, 0.486 of H, which 95 % intervals fail once in 125 times.
     """
-    truth = 0.4859  # of one bit: log 2 less the mean entropy of the posterior, by quadrature in test_reporting
+    # of one bit: log 2 less the mean entropy of the posterior, by quadrature in
+    # test_reporting
+    truth = 0.4859
     held = 0
     for seed in range(9):
         rng = default_rng(seed)
@@ -90,6 +107,11 @@ def test_intervals_cover_the_truth_with_many_latents():
 def test_the_unit_of_a_latent_changes_no_score():
     codes, factors = planted(500, 2)
     wide = codes * np.array([128, 1, 1, 1, 1])  # a power of two: no rounding
-    assert explicitness(wide, factors).value == approx(explicitness(codes, factors).value, abs=1e-6)
-    ours = [from_arrays(one, factors, "knn", resamples=None).modularity().value for one in (codes, wide)]
+    assert explicitness(wide, factors).value == approx(
+        explicitness(codes, factors).value, abs=1e-6
+    )
+    ours = [
+        from_arrays(one, factors, "knn", resamples=None).modularity().value
+        for one in (codes, wide)
+    ]
     assert ours[0] == approx(ours[1], abs=1e-6)

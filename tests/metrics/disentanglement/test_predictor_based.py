@@ -6,7 +6,12 @@ from numpy.random import default_rng
 from pytest import approx
 from sklearn.svm import LinearSVC
 
-from infoscope.metrics.disentanglement.predictor_based import concentration, correlations, dci, sap
+from infoscope.metrics.disentanglement.predictor_based import (
+    concentration,
+    correlations,
+    dci,
+    sap,
+)
 
 QUARTER = 1 + (0.25 * np.log(0.25) + 0.75 * np.log(0.75)) / np.log(2)
 
@@ -14,7 +19,8 @@ QUARTER = 1 + (0.25 * np.log(0.25) + 0.75 * np.log(0.75)) / np.log(2)
 @pytest.mark.parametrize(
     ("importance", "expected"),
     [
-        ([[1.0, 0.0], [1.5, 1.5], [0.0, 0.0]], 0.25),  # weights 1, 3 and 0: (1 x 1 + 3 x 0) / 4
+        # weights 1, 3 and 0: (1 x 1 + 3 x 0) / 4
+        ([[1.0, 0.0], [1.5, 1.5], [0.0, 0.0]], 0.25),
         (np.eye(3), 1.0),
         (np.ones((4, 3)), 0.0),
         ([[0.25, 0.75]], QUARTER),
@@ -22,7 +28,9 @@ QUARTER = 1 + (0.25 * np.log(0.25) + 0.75 * np.log(0.75)) / np.log(2)
     ],
 )
 def test_concentration_by_hand(importance, expected):
-    assert concentration(np.array(importance)) == approx(expected, abs=1e-12, nan_ok=True)
+    assert concentration(np.array(importance)) == approx(
+        expected, abs=1e-12, nan_ok=True
+    )
 
 
 def factors_and_code(n, seed, noise):
@@ -32,7 +40,9 @@ def factors_and_code(n, seed, noise):
 
 
 def test_an_unused_latent_has_no_weight():
-    """A constant latent is never split on: it neither lowers nor raises disentanglement."""
+    """A constant latent is never split on: it neither lowers nor raises
+    disentanglement.
+    """
     factors, codes = factors_and_code(600, 0, 0.01)
     scores = dci(np.column_stack([codes, np.full(600, 0.1)]), factors, 1)
     assert scores.disentanglement.value == approx(1.0, abs=0.01)
@@ -52,8 +62,9 @@ def test_without_splits_a_score_is_undefined():
 
 
 def test_dci_errors_are_those_of_new_samples():
-    """Over 12 samples: the mean error is 1/2 to 3 times the spread. The spread's own error is a fifth of it, so that
-    twice that is off by chance in 1 of 1,000 cases (chi-square of 11 degrees); errors are 1.3 to 2 times it.
+    """Over 12 samples: the mean error is 1/2 to 3 times the spread. The spread's own
+    error is a fifth of it, so that twice that is off by chance in 1 of 1,000 cases
+    (chi-square of 11 degrees); errors are 1.3 to 2 times it.
     """
     samples = []
     for seed in range(12):
@@ -67,7 +78,9 @@ def test_dci_errors_are_those_of_new_samples():
 
 
 def test_sap_of_a_code_by_hand():
-    """One latent names a binary factor, the other guesses: 1 - 1/2 within 4 standard errors, 6 in 100,000 by chance."""
+    """One latent names a binary factor, the other guesses: 1 - 1/2 within 4 standard
+    errors, 6 in 100,000 by chance.
+    """
     rng = default_rng(0)
     factor = rng.integers(2, size=6000)
     noise, guess = rng.standard_normal((2, 6000))
@@ -89,12 +102,19 @@ def test_sap_is_the_svm_of_the_published_code():
 
 
 def test_continuous_sap_is_r_squared():
-    """R2 of y on y + noise of the same variance is 1/2; the influence values give its error (4 of them)."""
+    """R2 of y on y + noise of the same variance is 1/2; the influence values give its
+    error (4 of them).
+    """
     rng = default_rng(0)
     y = rng.integers(7, size=20_000)
     noise, unrelated = rng.standard_normal((2, 20_000))
     code = y + 2 * noise
-    score = sap(np.column_stack([code, unrelated, np.full(20_000, 0.1)]), y, "continuous", items=None)
+    score = sap(
+        np.column_stack([code, unrelated, np.full(20_000, 0.1)]),
+        y,
+        "continuous",
+        items=None,
+    )
     assert abs(score.value - 0.5) < 4 * score.standard_error
     assert score.matrix[2, 0] == 0.0
     assert score.matrix[0, 0] == approx(np.corrcoef(code, y)[0, 1] ** 2)

@@ -1,7 +1,9 @@
-"""Disentanglement scores: values of codes with a closed form, and what must and must not change them.
+"""Disentanglement scores: values of codes with a closed form, and what must and must
+not change them.
 
-Seeds are fixed. Where a tolerance is 4 standard errors of a score, about 6 in 100,000 other seeds would fail by chance;
-comparisons of a score with itself under a change that must not matter use the same tolerance.
+Seeds are fixed. Where a tolerance is 4 standard errors of a score, about 6 in 100,000
+other seeds would fail by chance; comparisons of a score with itself under a change that
+must not matter use the same tolerance.
 """
 
 from dataclasses import replace
@@ -30,9 +32,16 @@ from infoscope.metrics.disentanglement import (
     sap,
 )
 from infoscope.metrics.factor_information.arrays import from_arrays
-from infoscope.metrics.factor_information.attacks import redundancy_attack, synergy_attack
+from infoscope.metrics.factor_information.attacks import (
+    redundancy_attack,
+    synergy_attack,
+)
 from infoscope.metrics.factor_information.exact import factor_information
-from infoscope.metrics.factor_information.posterior import CategoricalPosterior, GaussianPosterior, ProductPosterior
+from infoscope.metrics.factor_information.posterior import (
+    CategoricalPosterior,
+    GaussianPosterior,
+    ProductPosterior,
+)
 from tests.refusals import refused
 
 SIZES = (2, 3, 3, 4)
@@ -98,7 +107,8 @@ def noisy_scores(noisy, factors):
 def test_a_one_to_one_code_scores_1_on_every_metric(noisy_scores):
     """Neighbours in four dimensions are a little high."""
     for name, score in noisy_scores.items():
-        low = 0.97 if name in ("mig", "sap") else 0.99  # others are 1 but for a few votes or items
+        # others are 1 but for a few votes or items
+        low = 0.97 if name in ("mig", "sap") else 0.99
         high = 1.1 if name == "unibound" else 1.001
         assert low < score.value < high, name
 
@@ -122,8 +132,8 @@ def test_a_redundant_copy_is_seen_by_unibound_and_by_neither_vote(noisy, factors
 
 
 def test_pure_noise_latents_do_not_change_scores(noisy, factors, noisy_scores):
-    """A redundancy attack of strength 0. The plug-in bias of the second-best latent, up to 19 x 3 / (2 x 576) nats or
-    0.04 of H(y), is that of the worst of more latents.
+    """A redundancy attack of strength 0. The plug-in bias of the second-best latent, up
+    to 19 x 3 / (2 x 576) nats or 0.04 of H(y), is that of the worst of more latents.
     """
     attacked = redundancy_attack(noisy, 0.0, default_rng(1))
     for name, score in scores_of(attacked, factors).items():
@@ -133,12 +143,18 @@ def test_pure_noise_latents_do_not_change_scores(noisy, factors, noisy_scores):
         assert abs(score.value - before.value) < tolerance, name
 
 
-def test_pure_noise_latents_of_a_posterior_have_no_vote_where_means_vote(factors, perfect):
-    """An attack of strength 0, of a posterior with an idle latent: the same votes, so the same score."""
+def test_pure_noise_latents_of_a_posterior_have_no_vote_where_means_vote(
+    factors, perfect
+):
+    """An attack of strength 0, of a posterior with an idle latent: the same votes, so
+    the same score.
+    """
     scales = np.full(perfect.shape, [0.1, 0.1, 0.1, 1.0])
     idle = GaussianPosterior(perfect * [1, 1, 1, 0], scales)
     before = factor_vae_score(idle, factors, "disentanglement-lib")
-    after = factor_vae_score(redundancy_attack(idle, 0.0), factors, "disentanglement-lib")
+    after = factor_vae_score(
+        redundancy_attack(idle, 0.0), factors, "disentanglement-lib"
+    )
     assert before.value == after.value
     assert sum(before.active) == sum(after.active) == 3
 
@@ -165,10 +181,12 @@ def test_an_independent_code_scores_what_chance_gives(factors):
 
 
 def test_exact_scores_follow_the_published_attacks(factors, perfect):
-    """Tokui & Sato 2021, section 5.2, figure 3d: only UniBound falls with redundancy; on draws all see synergy. Fewer
-    votes than theirs.
+    """Tokui & Sato 2021, section 5.2, figure 3d: only UniBound falls with redundancy;
+    on draws all see synergy. Fewer votes than theirs.
     """
-    protocol = Protocol("adagrad", Votes(50, 3000, 400), Votes(60, 800, 400), "adagrad", 65_536, 0.0)
+    protocol = Protocol(
+        "adagrad", Votes(50, 3000, 400), Votes(60, 800, 400), "adagrad", 65_536, 0.0
+    )
     posterior = GaussianPosterior(1.7 * perfect, np.full(perfect.shape, 0.1))
     synergistic = synergy_attack(posterior, 4.0)
     bounds = []
@@ -190,7 +208,9 @@ def test_exact_scores_follow_the_published_attacks(factors, perfect):
 
 
 def test_discretised_mig_of_a_noisy_copy():
-    """A category that is y with probability 2/3, else another value: I = ln(4 k^3 / (27 (k - 1))) / 3; and noise."""
+    """A category that is y with probability 2/3, else another value: I = ln(4 k^3 / (27
+    (k - 1))) / 3; and noise.
+    """
     rng = default_rng(0)
     k = 4
     n = 20_000
@@ -208,10 +228,19 @@ def test_discretised_mig_of_a_noisy_copy():
 
 
 def test_a_report_has_every_score_with_error_unit_and_n(factors, perfect, monkeypatch):
-    monkeypatch.setitem(PROTOCOLS, "uni-bound", replace(PROTOCOLS["uni-bound"], beta=Votes(200, 3000, 800)))
+    monkeypatch.setitem(
+        PROTOCOLS,
+        "uni-bound",
+        replace(PROTOCOLS["uni-bound"], beta=Votes(200, 3000, 800)),
+    )
     numbers = GaussianPosterior(1.7 * perfect[:, 1:], np.full((len(perfect), 3), 0.1))
     category = CategoricalPosterior(np.eye(2)[factors[:, 0]])
-    result = report(ProductPosterior(numbers, category), factors, draws=300, generator=default_rng(0))
+    result = report(
+        ProductPosterior(numbers, category),
+        factors,
+        draws=300,
+        generator=default_rng(0),
+    )
     table = pd.DataFrame([row.figures() for row in result.scores]).set_index("what")
     specs = [spec for spec in SCORES.values() if not spec.extra]
     assert len(table) == len(specs)
@@ -236,16 +265,29 @@ def test_a_report_has_every_score_with_error_unit_and_n(factors, perfect, monkey
     assert alone == approx(shared["unique_high"] + shared["redundant_low"], abs=1e-6)
 
 
-def test_a_printed_report_has_the_verdict_and_every_score_and_reasons_of_missing_ones(noisy, factors):
+def test_a_printed_report_has_the_verdict_and_every_score_and_reasons_of_missing_ones(
+    noisy, factors
+):
     latents = pd.DataFrame(noisy[::6, :2], columns=["size", "hue"])
-    result = report(latents, factors[::6, :2], method="knn", scores=["factor_vae", "mig", "sap_thresholds"])
-    assert str(result).startswith("Each factor is in one column of its own: factor 0 mostly in size (94 %)")
+    result = report(
+        latents,
+        factors[::6, :2],
+        method="knn",
+        scores=["factor_vae", "mig", "sap_thresholds"],
+    )
+    assert str(result).startswith(
+        "Each factor is in one column of its own: factor 0 mostly in size (94 %)"
+    )
     vote, gap, thresholds = result.further["Scores"].to_dict("records")
     assert vote["value (95 %)"] == "none"
     assert "100 items" in str(result)
-    assert gap["value (95 %)"].startswith(f"{result.find('MIG (estimated)').value:.2f} (")
+    assert gap["value (95 %)"].startswith(
+        f"{result.find('MIG (estimated)').value:.2f} ("
+    )
     assert thresholds["says"].endswith("a perfect code: 0.58")  # of 2 and 3 values
-    assert result.find("share of H", factor="factor 0", column="hue").value == approx(0, abs=0.1)
+    assert result.find("share of H", factor="factor 0", column="hue").value == approx(
+        0, abs=0.1
+    )
     shares = result.plot(Figure().subplots()).images[0].get_array()
     assert_allclose(shares, [[1, 0], [0, 1], [1, 1]], atol=0.15)
     with refused("scores", "name"):
@@ -256,14 +298,21 @@ def test_progress_reaches_the_end(scores_in_order, factors, noisy, monkeypatch):
     for key in SCORES.keys() - {"sap", "mig_discretised"}:
         monkeypatch.delitem(SCORES, key)
     shares = []
-    report(noisy[::4, :2], factors[::4, :2], method="knn", progress=lambda share, _: shares.append(share))
+    report(
+        noisy[::4, :2],
+        factors[::4, :2],
+        method="knn",
+        progress=lambda share, _: shares.append(share),
+    )
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
 
 
 def test_unibound_sees_a_redundancy_attack(noisy, factors):
     """A check of scores on a code of two columns, which the attack copies."""
-    result = report(noisy[::2, 2:], factors[::2, 2:], scores=["unibound", "mig"], attack=4.0)
+    result = report(
+        noisy[::2, 2:], factors[::2, 2:], scores=["unibound", "mig"], attack=4.0
+    )
     assert result.find("UniBound").low > 0.9
     assert result.find("UniBound", attack="redundancy").high < 0.2
 
@@ -278,7 +327,9 @@ def test_adagrad_is_torchs():
     inputs = torch.tensor(np.column_stack([differences, np.ones(300)]))
     for rows in torch.arange(300).split(10):
         optimiser.zero_grad()
-        loss = torch.nn.functional.cross_entropy(inputs[rows] @ weights, torch.tensor(votes)[rows])
+        loss = torch.nn.functional.cross_entropy(
+            inputs[rows] @ weights, torch.tensor(votes)[rows]
+        )
         loss.backward()
         optimiser.step()
     trained = weights.detach().numpy()

@@ -100,15 +100,25 @@ def test_the_sentence_of_an_exact_code(name):
 
 
 def test_a_column_that_informs_only_through_another_factor_does_not_hold_it():
-    """Two dependent factors, each in a column, and the same with the second column lost."""
+    """Two dependent factors, each in a column, and the same with the second column
+    lost.
+    """
 
     def never_beyond(*_):
         return False
 
-    both = places_of(exact_information([[1, 0.4], [0.4, 1]], [[0.4, 1], [1, 0.4]], [1, 1]), never_beyond)
-    assert verdict(both).startswith("Each factor is in one column of its own: shape wholly in z0")
+    both = places_of(
+        exact_information([[1, 0.4], [0.4, 1]], [[0.4, 1], [1, 0.4]], [1, 1]),
+        never_beyond,
+    )
+    assert verdict(both).startswith(
+        "Each factor is in one column of its own: shape wholly in z0"
+    )
     assert [place.through for place in both] == [{"z1": "scale"}, {"z0": "shape"}]
-    lost = places_of(exact_information([[1, 0], [0.4, 0]], [[0, 1], [0, 0.4]], [1, 0.4]), never_beyond)
+    lost = places_of(
+        exact_information([[1, 0], [0.4, 0]], [[0, 1], [0, 0.4]], [1, 0.4]),
+        never_beyond,
+    )
     assert verdict(lost).endswith("; scale has no column of its own.")
 
 
@@ -142,7 +152,10 @@ def sampled(name):
             "exclusive or",
             "1 of 2 factors is in one column: scale wholly in c (100 %); shape is only in a and b together (100 %).",
         ),
-        ("lost", "1 of 2 factors is in one column: shape wholly in a (100 %); scale is found in no column."),
+        (
+            "lost",
+            "1 of 2 factors is in one column: shape wholly in a (100 %); scale is found in no column.",
+        ),
     ],
 )
 def test_the_sentence_of_a_sample(name, sentence):
@@ -157,15 +170,20 @@ def test_the_sentence_of_a_sample(name, sentence):
 
 
 def test_two_of_many_columns_are_found_that_hold_a_factor_together():
-    """The exclusive or of two columns. In all 15 columns of 150 rows predictors find 19 % of its bits, and as good as
-    nothing in each."""
+    """The exclusive or of two columns. In all 15 columns of 150 rows predictors find 19
+    % of its bits, and as good as nothing in each.
+    """
     rng = default_rng(1)
     first, second = rng.integers(0, 2, (2, 150))
     size = rng.integers(0, 3, 150)
     z = rng.normal(size=(150, 15))
     z[:, :3] = np.column_stack([size, first, second]) + 0.1 * z[:, :3]
     code = pd.DataFrame(z).add_prefix("z")
-    result = report(code, pd.DataFrame({"size": size, "parity": first ^ second}), scores=["unibound"])
+    result = report(
+        code,
+        pd.DataFrame({"size": size, "parity": first ^ second}),
+        scores=["unibound"],
+    )
     assert result.answers[0].endswith("; parity is only in z1 and z2 together (100 %).")
     assert result.places[1].joint.low > 0.8
 
@@ -177,8 +195,10 @@ def test_a_report_says_where_pairs_were_not_looked_at(monkeypatch):
 
 
 def test_the_limit_of_a_column_covers_what_it_holds():
-    """Columns that name a factor of three values in a twentieth of the rows, and noise: 60 sets; a limit at 95 % for
-    both columns is below the truth in fewer than 8 of them but once in 10,000 times."""
+    """Columns that name a factor of three values in a twentieth of the rows, and noise:
+    60 sets; a limit at 95 % for both columns is below the truth in fewer than 8 of them
+    but once in 10,000 times.
+    """
     misses = 0
     right = 1 / 20 + 19 / 60  # probability of the factor's value, given the column's
     truth = np.log(3) + right * np.log(right) + (1 - right) * np.log((1 - right) / 2)
@@ -186,7 +206,11 @@ def test_the_limit_of_a_column_covers_what_it_holds():
         rng = default_rng(seed)
         y = rng.integers(0, 3, 400)
         column = np.where(rng.random(400) < 1 / 20, y, rng.integers(0, 3, 400))
-        latents = Latents(np.column_stack([column, rng.normal(size=400)]), np.zeros(2, bool))
-        limit, limit_of_noise = dependence.BeyondFactor(latents, as_factors(y), None, 0.1).limits[0]
+        latents = Latents(
+            np.column_stack([column, rng.normal(size=400)]), np.zeros(2, bool)
+        )
+        limit, limit_of_noise = dependence.BeyondFactor(
+            latents, as_factors(y), None, 0.1
+        ).limits[0]
         misses += limit < truth or not 0 < limit_of_noise < 0.2
     assert misses < 8

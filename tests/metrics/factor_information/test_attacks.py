@@ -1,4 +1,6 @@
-"""Attacked posteriors against their covariances written out, against drawn arrays, and what attacks must not change."""
+"""Attacked posteriors against their covariances written out, against drawn arrays, and
+what attacks must not change.
+"""
 
 import numpy as np
 import pytest
@@ -7,7 +9,10 @@ from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 
 from infoscope.metrics.factor_information import exact
-from infoscope.metrics.factor_information.attacks import redundancy_attack, synergy_attack
+from infoscope.metrics.factor_information.attacks import (
+    redundancy_attack,
+    synergy_attack,
+)
 from infoscope.metrics.factor_information.posterior import (
     CategoricalPosterior,
     GaussianPosterior,
@@ -19,7 +24,9 @@ pytestmark = pytest.mark.parametrize("attack", (redundancy_attack, synergy_attac
 
 
 def example(n):
-    """A posterior whose three latents have information about two factors, and the factors."""
+    """A posterior whose three latents have information about two factors, and the
+    factors.
+    """
     rng = default_rng(0)
     y = np.stack([rng.integers(0, 4, n), rng.integers(0, 3, n)], axis=1)
     mean = y @ rng.normal(size=(2, 3)) + 0.1 * rng.normal(size=(n, 3))
@@ -33,7 +40,9 @@ def test_densities_are_those_of_the_full_covariance(attack, alpha):
     attacked = attack(posterior, alpha)
     z = torch.as_tensor(attacked.draw(np.arange(8), default_rng(1)))[:, None]
     expected = attacked_in_full(attacked).log_terms(z, slice(None))
-    for term, expected_term in zip(attacked.log_terms(z, slice(None)), expected, strict=True):
+    for term, expected_term in zip(
+        attacked.log_terms(z, slice(None)), expected, strict=True
+    ):
         torch.testing.assert_close(term, expected_term, rtol=1e-9, atol=1e-9)
     assert attacked.latents == ("z0", "z1", "z2", "z0 added", "z1 added", "z2 added")
 
@@ -46,10 +55,14 @@ def test_the_covariance_is_the_paper_s(attack):
     s = np.diag(posterior.scale[1] ** 2)
     mean = posterior.mean[1]
     if attack is redundancy_attack:
-        expected = np.block([[s, alpha * s @ u.T], [alpha * u @ s, np.eye(3) + alpha**2 * u @ s @ u.T]])
+        expected = np.block(
+            [[s, alpha * s @ u.T], [alpha * u @ s, np.eye(3) + alpha**2 * u @ s @ u.T]]
+        )
         added_mean = alpha * u @ mean
     else:
-        expected = np.block([[s + alpha**2 * np.eye(3), alpha * u], [alpha * u.T, np.eye(3)]])
+        expected = np.block(
+            [[s + alpha**2 * np.eye(3), alpha * u], [alpha * u.T, np.eye(3)]]
+        )
         added_mean = np.zeros(3)
     full = attacked_in_full(attack(posterior, alpha))
     assert_allclose(full.covariance[1], expected, atol=1e-12)
@@ -57,7 +70,9 @@ def test_the_covariance_is_the_paper_s(attack):
 
 
 def test_arrays_are_attacked_as_posteriors_are(attack):
-    """Attacking draws of one row gives the moments of the attacked posterior (27 values, 5 standard errors)."""
+    """Attacking draws of one row gives the moments of the attacked posterior (27
+    values, 5 standard errors).
+    """
     n = 20_000
     posterior, _ = example(2)
     z = attack(posterior.draw(np.zeros(n, int), default_rng(2)), 1.2, default_rng(3))
@@ -71,7 +86,9 @@ def test_arrays_are_attacked_as_posteriors_are(attack):
 
 @pytest.mark.parametrize("alpha", (0.0, 3.0))
 def test_an_attack_does_not_change_the_joint_information(attack, alpha):
-    """With common draws the same number, whatever alpha; a redundant copy can also be left out."""
+    """With common draws the same number, whatever alpha; a redundant copy can also be
+    left out.
+    """
     posterior, y = example(300)
     before = exact.factor_information(posterior, y, 200, default_rng(1))
     after = exact.factor_information(attack(posterior, alpha), y, 200, default_rng(1))

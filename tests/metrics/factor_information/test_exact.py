@@ -9,7 +9,10 @@ from pytest import approx
 from scipy.special import logsumexp
 
 from infoscope.metrics.factor_information import density_sums, exact
-from infoscope.metrics.factor_information.attacks import redundancy_attack, synergy_attack
+from infoscope.metrics.factor_information.attacks import (
+    redundancy_attack,
+    synergy_attack,
+)
 from infoscope.metrics.factor_information.posterior import (
     CategoricalPosterior,
     GaussianPosterior,
@@ -22,7 +25,9 @@ N = 2500  # three blocks of rows, the last one not full
 
 
 def factors(n=N):
-    """No grid: unequal frequencies, dependent, one with 40 values and gaps between its codes."""
+    """No grid: unequal frequencies, dependent, one with 40 values and gaps between its
+    codes.
+    """
     rng = default_rng(0)
     first = rng.choice(3, n, p=[0.6, 0.3, 0.1])
     second = (first + rng.integers(0, 4, n)) % 5
@@ -58,15 +63,21 @@ POSTERIORS = {
     "categorical": categorical,
     "full": full,
     "redundant": lambda: redundancy_attack(gaussian(), 1.5),
-    "mixed": lambda: ProductPosterior(categorical(), gaussian(), categorical(values=3, seed=2, name="c")),
+    "mixed": lambda: ProductPosterior(
+        categorical(), gaussian(), categorical(values=3, seed=2, name="c")
+    ),
     "mixed full": lambda: ProductPosterior(pair(), categorical(), full()),
-    "both attacks": lambda: ProductPosterior(redundancy_attack(gaussian(), 1.0), synergy_attack(pair(), 1.0)),
+    "both attacks": lambda: ProductPosterior(
+        redundancy_attack(gaussian(), 1.0), synergy_attack(pair(), 1.0)
+    ),
 }
 
 
 @pytest.mark.parametrize("name", POSTERIORS)
 def test_both_sweeps_are_the_sums_written_out(name):
-    """log q(z_S | y_k) - log q(z_S) of every draw, subset and factor, from log densities of all pairs by logsumexp."""
+    """log q(z_S | y_k) - log q(z_S) of every draw, subset and factor, from log
+    densities of all pairs by logsumexp.
+    """
     posterior = POSTERIORS[name]()
     y = factors()
     codes = exact.codes_of(y, N)
@@ -81,17 +92,24 @@ def test_both_sweeps_are_the_sums_written_out(name):
             log_conditional = logsumexp(same, axis=0) - np.log(len(same))
             assert_allclose(pointwise[m, k], log_conditional - log_marginal, atol=5e-6)
     sums = exact.sums_of(posterior, codes, order, rows, z, "cpu", None)
-    assert_allclose(density_sums.latent_sums(posterior, z, rows, codes), sums, rtol=5e-6)
+    assert_allclose(
+        density_sums.latent_sums(posterior, z, rows, codes), sums, rtol=5e-6
+    )
 
 
 @pytest.mark.parametrize("values", (2, 4))
 def test_a_noisy_copy_has_its_closed_form(values):
-    """z is y with probability 2/3, else another value: within 5 standard errors, and the expectation itself."""
+    """z is y with probability 2/3, else another value: within 5 standard errors, and
+    the expectation itself.
+    """
     truth = np.log(4 * values**3 / (27 * (values - 1))) / 3
     miss = 1 / (3 * (values - 1))
     probability = np.where(np.eye(values, dtype=bool), 2 / 3, miss)
     information = exact.factor_information(
-        CategoricalPosterior(probability), np.arange(values)[:, None], 4000, default_rng(values)
+        CategoricalPosterior(probability),
+        np.arange(values)[:, None],
+        4000,
+        default_rng(values),
     )
     error = information.standard_errors()[0][0, 0]
     assert abs(information.alone[0, 0] - truth) < 5 * error
@@ -102,13 +120,18 @@ def test_a_noisy_copy_has_its_closed_form(values):
 
 
 def test_exclusive_or_is_synergy():
-    """Two certain bits whose exclusive or is the factor: a = b = 0, t = log 2, all of it synergy, without any error."""
+    """Two certain bits whose exclusive or is the factor: a = b = 0, t = log 2, all of
+    it synergy, without any error.
+    """
     first = np.array([0, 0, 1, 1])
     second = np.array([0, 1, 0, 1])
     posterior = ProductPosterior(
-        CategoricalPosterior(np.eye(2)[first], "first"), CategoricalPosterior(np.eye(2)[second], "second")
+        CategoricalPosterior(np.eye(2)[first], "first"),
+        CategoricalPosterior(np.eye(2)[second], "second"),
     )
-    information = exact.factor_information(posterior, (first ^ second)[:, None], 50, default_rng(0))
+    information = exact.factor_information(
+        posterior, (first ^ second)[:, None], 50, default_rng(0)
+    )
     assert_allclose(information.alone, 0, atol=1e-6)
     assert information.joint[0] == approx(np.log(2), abs=1e-6)
     bounds = information.bounds()
@@ -121,8 +144,9 @@ def errors_of(information):
 
 
 def test_estimates_are_unbiased_and_standard_errors_cover_the_spread():
-    """200 samples of 50 draws against 20,000 draws: the mean within 4.5 standard errors; draws are stratified, so that
-    the standard error of a sample is at least its spread (less 20 %, 4 standard errors of a spread).
+    """200 samples of 50 draws against 20,000 draws: the mean within 4.5 standard
+    errors; draws are stratified, so that the standard error of a sample is at least its
+    spread (less 20 %, 4 standard errors of a spread).
     """
     posterior = gaussian(200)
     y = factors(200)
@@ -149,7 +173,8 @@ def test_every_row_is_equally_likely():
         _, rows, _ = exact.draw_sample(posterior, codes, 7, default_rng(seed))
         counts += np.bincount(rows, minlength=30)
     expected = 3000 * 7 / 30
-    assert (np.abs(counts - expected) < 5 * np.sqrt(expected)).all()  # a false alarm once in 5e4 times
+    # a false alarm once in 5e4 times
+    assert (np.abs(counts - expected) < 5 * np.sqrt(expected)).all()
     _, rows, _ = exact.draw_sample(posterior, codes, 90, default_rng(0))
     assert len(rows) == 90
     assert len(set(rows)) == 30  # more draws than rows: each row in turn
@@ -166,7 +191,11 @@ def test_information_of_the_input_and_the_three_parts_of_the_divergence(name):
     """MI + total correlation + dimension-wise KL is KL(q(z | x) || p), draw by draw."""
     latents = latents_of(POSTERIORS[name](), 300, 2)
     information = latents.mutual_information.value
-    total = information + latents.total_correlation.value + latents.dimension_wise_kl.value.sum()
+    total = (
+        information
+        + latents.total_correlation.value
+        + latents.dimension_wise_kl.value.sum()
+    )
     assert total == approx(latents.kl.value, abs=1e-5)
     assert 0 < information <= np.log(N)
 
@@ -181,7 +210,9 @@ def test_the_divergence_has_its_closed_form():
 
 
 def test_independent_latents_have_no_total_correlation():
-    """Rows on a grid of two means: q(z) factorises, and the information about the row is far below log n."""
+    """Rows on a grid of two means: q(z) factorises, and the information about the row
+    is far below log n.
+    """
     grid = np.meshgrid(np.arange(6.0), np.arange(5.0))
     mean = np.stack(grid, axis=-1).reshape(-1, 2)
     latents = latents_of(GaussianPosterior(mean, np.full_like(mean, 0.01)), 200, 0)
@@ -190,7 +221,9 @@ def test_independent_latents_have_no_total_correlation():
 
 
 def test_sharp_posteriors_are_measured_exactly():
-    """Scales of 1e-5 around means of 3: float32 differences of the means alone would be off by 2 %."""
+    """Scales of 1e-5 around means of 3: float32 differences of the means alone would be
+    off by 2 %.
+    """
     rng = default_rng(8)
     mean = 3 + 1e-5 * rng.normal(size=(500, 2))
     posterior = GaussianPosterior(mean, np.full((500, 2), 1e-5))
@@ -211,7 +244,9 @@ def test_scales_and_means_beyond_float32_are_measured_in_float64(factor, scale):
 
 
 def test_what_float32_cannot_hold_is_summed_in_float64():
-    """Twelve latents, of which some rows are 10^4 times as sure as others: products of densities reach 10^48."""
+    """Twelve latents, of which some rows are 10^4 times as sure as others: products of
+    densities reach 10^48.
+    """
     mean = np.zeros((50, 12))
     scale = np.full((50, 12), 1e-4)
     mean[:25] = 1e-3
@@ -222,11 +257,17 @@ def test_what_float32_cannot_hold_is_summed_in_float64():
     rows = np.arange(4)
     draws = np.full((4, 12), 1e-5)  # of a vague row, by chance where the sure ones are
     with np.errstate(over="ignore", invalid="ignore"):
-        in_float32 = exact.kernel_sums(exact.layout(posterior), y, order, rows, draws, None)
+        in_float32 = exact.kernel_sums(
+            exact.layout(posterior), y, order, rows, draws, None
+        )
     assert not np.isfinite(in_float32).all()
     sums = exact.sums_of(posterior, y, order, rows, draws, "cpu", None)
     assert_allclose(sums, density_sums.latent_sums(posterior, draws, rows, y))
-    assert_allclose(sums[0, 0, -1], 25 + 25 * 1e48 * np.exp(-0.06 + 6 * (1e-3 - 1e-5) ** 2), rtol=1e-3)
+    assert_allclose(
+        sums[0, 0, -1],
+        25 + 25 * 1e48 * np.exp(-0.06 + 6 * (1e-3 - 1e-5) ** 2),
+        rtol=1e-3,
+    )
 
 
 def test_threads_do_not_matter():
@@ -234,7 +275,11 @@ def test_threads_do_not_matter():
     before = torch.get_num_threads()
     for threads in (1, 2):
         torch.set_num_threads(threads)
-        pointwise.append(exact.factor_information(gaussian(), factors(), 700, default_rng(1)).pointwise)
+        pointwise.append(
+            exact.factor_information(
+                gaussian(), factors(), 700, default_rng(1)
+            ).pointwise
+        )
     torch.set_num_threads(before)
     assert_array_equal(*pointwise)
 

@@ -1,4 +1,6 @@
-"""Densities of subsets of latents against scipy's, draws against the densities, and priors."""
+"""Densities of subsets of latents against scipy's, draws against the densities, and
+priors.
+"""
 
 import numpy as np
 import torch
@@ -43,8 +45,12 @@ def test_gaussian_subsets():
     for m, row in np.ndindex(4, 4):
         assert joint[m, row] == approx(log_density(posterior, row, z[m], [0, 1, 2]))
         for latent, others in enumerate(([1, 2], [0, 2], [0, 1])):
-            assert alone[m, row, latent] == approx(log_density(posterior, row, z[m], [latent]))
-            assert rest[m, row, latent] == approx(log_density(posterior, row, z[m], others))
+            assert alone[m, row, latent] == approx(
+                log_density(posterior, row, z[m], [latent])
+            )
+            assert rest[m, row, latent] == approx(
+                log_density(posterior, row, z[m], others)
+            )
 
 
 def test_pairs_are_the_diagonal_of_all_pairs():
@@ -60,7 +66,9 @@ def test_pairs_are_the_diagonal_of_all_pairs():
 
 def test_a_product_adds_its_parts():
     gaussian = diagonal()
-    category = CategoricalPosterior([[0.5, 0.5, 0], [0.2, 0.3, 0.5], [1, 0, 0], [0, 0, 1.0]])
+    category = CategoricalPosterior(
+        [[0.5, 0.5, 0], [0.2, 0.3, 0.5], [1, 0, 0], [0, 0, 1.0]]
+    )
     product = ProductPosterior(category, gaussian)
     z = torch.tensor([[2.0, 0.3, -0.2, 1.0]], dtype=torch.float64)
     alone, rest, joint = product.log_terms(z[:, None], slice(None))
@@ -74,7 +82,9 @@ def test_a_product_adds_its_parts():
 
 
 def test_draws_have_the_moments_and_frequencies():
-    """20,000 draws of one row: 5 standard errors for 12 values, wrong about once in 10^5 times."""
+    """20,000 draws of one row: 5 standard errors for 12 values, wrong about once in
+    10^5 times.
+    """
     n = 20_000
     posterior = diagonal(2, seed=3)
     scale = posterior.scale[1]
@@ -87,7 +97,10 @@ def test_draws_have_the_moments_and_frequencies():
     category = CategoricalPosterior([probability, [1, 0, 0, 0]], "c")
     codes = category.draw(np.zeros(n, int), default_rng(5))[:, 0].astype(int)
     frequency = np.bincount(codes, minlength=4) / n
-    assert (np.abs(frequency - probability) <= 5 * np.sqrt(probability * (1 - probability) / n)).all()
+    assert (
+        np.abs(frequency - probability)
+        <= 5 * np.sqrt(probability * (1 - probability) / n)
+    ).all()
 
 
 def test_priors():

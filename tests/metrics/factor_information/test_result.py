@@ -16,18 +16,25 @@ def information(pointwise, entropy=None, **settings):
     latent_names = tuple(f"z{i}" for i in range(columns // 2))
     if entropy is None:
         entropy = np.ones(factors)
-    return FactorInformation.from_pointwise(factor_names, latent_names, entropy, pointwise, "made", **settings)
+    return FactorInformation.from_pointwise(
+        factor_names, latent_names, entropy, pointwise, "made", **settings
+    )
 
 
 def normal_information(seed, means, n=400, spread=0.3, **settings):
     """Of correlated normal values with the given means [K, 2 L + 1]."""
     means = np.array(means, float)
-    mixing = default_rng(99).normal(size=(means.size, means.size)) * spread / np.sqrt(means.size)
+    mixing = (
+        default_rng(99).normal(size=(means.size, means.size))
+        * spread
+        / np.sqrt(means.size)
+    )
     noise = default_rng(seed).normal(size=(n, means.size)) @ mixing
     return information(noise.reshape(n, *means.shape) + means, **settings)
 
 
-# Two factors, three latents: alone, rest, joint. Of the first, latent 0 is good; of the second, 0 and 1 are alike.
+# Two factors, three latents: alone, rest, joint. Of the first, latent 0 is good; of the
+# second, 0 and 1 are alike.
 GOOD = [0.9, 0.2, 0.0, 0.3, 1.0, 1.0, 1.1]
 ALIKE = [0.5, 0.5, 0.1, 0.55, 0.55, 0.8, 0.9]
 OTHER_GOOD = [0.1, 0.9, 0.1, 1.0, 0.2, 1.0, 1.1]
@@ -46,7 +53,9 @@ def test_scores_are_the_arithmetic_of_the_parts():
         assert_array_equal(getattr(of.bounds(), name).value, bound)
         assert getattr(aggregated, name).value == approx(bound.max(axis=1).mean())
     best = of.aggregated("alone", normalised=False)
-    assert best.unique_low.value + best.redundant_high.value == approx(of.alone.max(axis=1).mean())
+    assert best.unique_low.value + best.redundant_high.value == approx(
+        of.alone.max(axis=1).mean()
+    )
 
 
 def assert_errors_are_spreads(estimates):
@@ -56,10 +65,12 @@ def assert_errors_are_spreads(estimates):
 
 
 def test_standard_errors_are_the_spread_over_samples():
-    """300 samples: a spread is determined to 4.1 %, so 25 % is 6 of its own standard errors.
+    """300 samples: a spread is determined to 4.1 %, so 25 % is 6 of its own standard
+    errors.
 
-    Near a kink (the bounds of the factor whose latents 0 and 1 are alike) the normal theory is met by the same margin;
-    scores are of factors whose best latents stand out.
+    Near a kink (the bounds of the factor whose latents 0 and 1 are alike) the normal
+    theory is met by the same margin; scores are of factors whose best latents stand
+    out.
     """
     near_kink = [normal_information(seed, [GOOD, ALIKE], n=60) for seed in range(300)]
     for bound in Bounds._fields:
@@ -81,8 +92,12 @@ def test_a_bound_that_is_certainly_zero_is_sure_and_one_at_its_kink_is_not():
     assert of.aggregated(normalised=False).unique_low.standard_error > 0.1 * error
 
 
-@pytest.mark.parametrize(("alone", "rest"), [([0.0, 0.4], [2.0, 0.41]), ([0.4, 0.0], [0.41, 2.0])])
-def test_a_score_of_zero_is_as_sure_as_the_latent_that_comes_nearest_to_more(alone, rest):
+@pytest.mark.parametrize(
+    ("alone", "rest"), [([0.0, 0.4], [2.0, 0.41]), ([0.4, 0.0], [0.41, 2.0])]
+)
+def test_a_score_of_zero_is_as_sure_as_the_latent_that_comes_nearest_to_more(
+    alone, rest
+):
     """alone - rest is -2 for one latent and -0.01 for the other, whichever comes first."""
     score = normal_information(1, [[*alone, *rest, 2.0]]).unibound(normalised=False)
     assert score.value == 0
@@ -90,14 +105,21 @@ def test_a_score_of_zero_is_as_sure_as_the_latent_that_comes_nearest_to_more(alo
 
 
 def test_clusters_and_an_estimated_entropy():
-    """Rows repeated 5 times have the errors of single rows; a share of an estimated entropy inherits its error."""
+    """Rows repeated 5 times have the errors of single rows; a share of an estimated
+    entropy inherits its error.
+    """
     once = normal_information(2, [GOOD, ALIKE], n=200)
     rows = np.repeat(np.arange(200), 5)
     copied = information(once.pointwise[rows], clusters=rows)
-    for single, clustered in zip(once.standard_errors(), copied.standard_errors(), strict=True):
+    for single, clustered in zip(
+        once.standard_errors(), copied.standard_errors(), strict=True
+    ):
         assert_allclose(single, clustered, rtol=1e-12)
-    joint = once.pointwise[:, :, -1]  # the entropy is the joint information: their share is 1 and certain
-    certain = information(once.pointwise, joint.mean(axis=0), surprisal=joint).informativeness()
+    # the entropy is the joint information: their share is 1 and certain
+    joint = once.pointwise[:, :, -1]
+    certain = information(
+        once.pointwise, joint.mean(axis=0), surprisal=joint
+    ).informativeness()
     assert certain.value == approx(1)
     assert certain.standard_error == approx(0, abs=1e-12)
     fixed_entropy = information(once.pointwise, joint.mean(axis=0)).informativeness()
@@ -115,15 +137,24 @@ def test_without_pointwise_values_errors_are_unknown():
         "method": "made",
     }
     sampled = FactorInformation(**parts, n=10)
-    for estimate in (sampled.mig(), sampled.unibound(), sampled.informativeness(), *sampled.aggregated("alone")):
+    for estimate in (
+        sampled.mig(),
+        sampled.unibound(),
+        sampled.informativeness(),
+        *sampled.aggregated("alone"),
+    ):
         assert np.isnan(estimate.standard_error)
         assert np.isfinite(estimate.value)
     closed_form = FactorInformation(**parts, n=None)
-    assert closed_form.mig().standard_error == closed_form.unibound().standard_error == 0
+    assert (
+        closed_form.mig().standard_error == closed_form.unibound().standard_error == 0
+    )
 
 
 def test_crossed_bounds_have_a_note_with_their_standard_errors():
-    """Of the first factor and latent alone exceeds joint by 0.3: all three lower bounds are that far above."""
+    """Of the first factor and latent alone exceeds joint by 0.3: all three lower bounds
+    are that far above.
+    """
     of = normal_information(3, [[0.9, 0.2, 0.5, 0.4, 0.6], [0.5, 0.1, 0.2, 0.5, 0.6]])
     alone_less_joint = of.deviations[:, 0, 0] - of.deviations[:, 0, 4]
     error = np.sqrt(np.square(alone_less_joint).sum())

@@ -1,4 +1,6 @@
-"""The quality of a partition from samples: identities, truths, errors of dependent rows, tests, comparisons."""
+"""The quality of a partition from samples: identities, truths, errors of dependent
+rows, tests, comparisons.
+"""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -24,7 +26,9 @@ ROUTES = ("neighbours", "classifier")
 
 
 def sample(n, seed, leak=LEAK):
-    """Two classes in two domains, independent: signs y and d in Gaussian noise; some d leaks into z_y."""
+    """Two classes in two domains, independent: signs y and d in Gaussian noise; some d
+    leaks into z_y.
+    """
     rng = default_rng(seed)
     y, d = rng.integers(0, 2, (2, n))
     noise = rng.normal(size=(5, n))
@@ -69,9 +73,11 @@ def error(report, name):
     ],
 )
 def test_both_routes_find_the_truth(report, route, name, truth):
-    """Gaussian classes of one variance, for which a linear joint classifier is the right family, also of XOR in z_dy.
+    """Gaussian classes of one variance, for which a linear joint classifier is the
+    right family, also of XOR in z_dy.
 
-    Four standard errors (a false alarm of 6e-5 each) and .02 for bias of neighbours and cost of fitting.
+    Four standard errors (a false alarm of 6e-5 each) and .02 for bias of neighbours and
+    cost of fitting.
     """
     estimate = report.figures[route][name]
     assert estimate.value == approx(truth, abs=4 * estimate.standard_error + 0.02)
@@ -86,7 +92,9 @@ def test_terms_add_up_by_the_classifier(report, block):
     joint = value(report, f"I({block};Y,D)")
     assert joint == approx(of_y + of_d_given_y, abs=1e-12)
     assert joint == approx(of_d + of_y_given_d, abs=1e-12)
-    assert value(report, f"co-information({block};Y;D)") == approx(of_y - of_y_given_d, abs=1e-12)
+    assert value(report, f"co-information({block};Y;D)") == approx(
+        of_y - of_y_given_d, abs=1e-12
+    )
     assert value(report, f"chain-rule gap of {block}") == approx(0, abs=1e-12)
 
 
@@ -104,8 +112,15 @@ def test_scores_follow_their_definitions(report, route):
     assert scores["unique_d_raw_without_z_dy"].value == approx(of_d)
     product = max(0, scores["unique_y_raw_without_z_dy"].value) * max(0, of_d)
     assert scores["unique_without_z_dy"].value == approx(np.sqrt(product))
-    assert scores["sufficiency"].value == approx(term("I(z_y,z_x,z_dy,z_d;Y,D)") / term("H(Y,D)"))
-    shared = 0.5 * (term("I(z_dy;Y)") - term("I(z_dy;Y|D)") + term("I(z_dy;D)") - term("I(z_dy;D|Y)"))
+    assert scores["sufficiency"].value == approx(
+        term("I(z_y,z_x,z_dy,z_d;Y,D)") / term("H(Y,D)")
+    )
+    shared = 0.5 * (
+        term("I(z_dy;Y)")
+        - term("I(z_dy;Y|D)")
+        + term("I(z_dy;D)")
+        - term("I(z_dy;D|Y)")
+    )
     residual = term("I(z_x;Y)") + term("I(z_x;D|Y)")
     wanted = term("I(z_y;Y|D)"), term("I(z_d;D|Y)"), shared
     unwanted = term("I(z_y;D|Y)"), term("I(z_d;Y|D)"), residual
@@ -115,19 +130,27 @@ def test_scores_follow_their_definitions(report, route):
 
 
 def test_error_of_a_ratio_is_that_of_the_bootstrap(report):
-    """Delta method against 2,000 resamples of rows of the pointwise values: the ratio of two errors is within 8 %."""
+    """Delta method against 2,000 resamples of rows of the pointwise values: the ratio
+    of two errors is within 8 %.
+    """
     pointwise = []
     for name in ("I(z_y,z_x,z_dy,z_d;Y,D)", "H(Y,D)"):
         term = report.figures["classifier"][name]
-        pointwise.append(term.value + term.influence * np.sqrt(report.n * (report.n - 1)))
+        pointwise.append(
+            term.value + term.influence * np.sqrt(report.n * (report.n - 1))
+        )
     above, below = pointwise
     rows = default_rng(1).integers(0, len(above), (2000, len(above)))
     resampled = above[rows].mean(axis=1) / below[rows].mean(axis=1)
-    assert report.scores()["sufficiency"].standard_error == approx(resampled.std(), rel=0.08)
+    assert report.scores()["sufficiency"].standard_error == approx(
+        resampled.std(), rel=0.08
+    )
 
 
 def test_leakage_is_shown_where_it_is(report):
-    """I(z_y;D|Y) is .16 nats, so the smallest p. The others are 0: two of three p up to .02 have a chance of .0012."""
+    """I(z_y;D|Y) is .16 nats, so the smallest p. The others are 0: two of three p up to
+    .02 have a chance of .0012.
+    """
     tests = dict(report.tests)
     leak = tests.pop("I(z_y;D|Y)")
     assert (leak.p_value, leak.p_holm) == (0.01, 0.04)
@@ -137,7 +160,9 @@ def test_leakage_is_shown_where_it_is(report):
 
 
 def test_copies_of_rows_add_no_information():
-    """Four near copies of 100 rows as groups: errors as of 100 rows, not of 400, and tests exchange within groups."""
+    """Four near copies of 100 rows as groups: errors as of 100 rows, not of 400, and
+    tests exchange within groups.
+    """
     blocks, y, d = sample(100, 2)
     rng = default_rng(3)
     rows = np.repeat(np.arange(100), 4)
@@ -145,8 +170,11 @@ def test_copies_of_rows_add_no_information():
     for name in ("z_y", "z_x"):
         block = blocks[name][rows]
         copies[name] = block + 1e-3 * rng.normal(size=block.shape)
-    domains = np.where(np.arange(400) % 4 == 0, 1 - d[rows], d[rows])  # so that d varies within groups
-    grouped = evaluate(copies, y[rows], domains, groups=rows, resamples=10, permutations=3)
+    # so that d varies within groups
+    domains = np.where(np.arange(400) % 4 == 0, 1 - d[rows], d[rows])
+    grouped = evaluate(
+        copies, y[rows], domains, groups=rows, resamples=10, permutations=3
+    )
     single = evaluate(copies, y[rows], domains, **QUICK)
     assert (grouped.groups, single.groups) == (100, 400)
     assert "within a group" in grouped.tests["I(z_x;D|Y)"].exchanged
@@ -157,12 +185,18 @@ def test_copies_of_rows_add_no_information():
 
 def test_absent_and_constant_blocks():
     blocks, y, d = sample(200, 4)
-    model_blocks = {"z_y": blocks["z_y"], "z_d": blocks["z_d"], "z_x": np.ones((200, 3)), "z_dy": None}
+    model_blocks = {
+        "z_y": blocks["z_y"],
+        "z_d": blocks["z_d"],
+        "z_x": np.ones((200, 3)),
+        "z_dy": None,
+    }
     model = SimpleNamespace(blocks=lambda: model_blocks)
     report = evaluate(model, y, d, **QUICK)
     for route in ROUTES:
         assert np.isnan(value(report, "I(z_dy;Y)", route))
-        assert value(report, "I(z_x;Y,D)", route) == approx(0, abs=1e-7)  # where Newton steps end
+        # where Newton steps end
+        assert value(report, "I(z_x;Y,D)", route) == approx(0, abs=1e-7)
     scores = report.scores()
     assert np.isfinite(scores["unique"].value)
     assert "unique_without_z_dy" not in scores
@@ -170,10 +204,11 @@ def test_absent_and_constant_blocks():
 
 
 def test_inactive_units_are_not_ties():
-    """Rectified blocks with most rows at 0: measured in one pass, with a remark, near the truth of the discrete
-    distribution.
+    """Rectified blocks with most rows at 0: measured in one pass, with a remark, near
+    the truth of the discrete distribution.
 
-    z_y = [y and a coin], so I = log 2 - 3/4 H(1/3); its error at 1,000 rows is about .015 (tolerance 4 of them).
+    z_y = [y and a coin], so I = log 2 - 3/4 H(1/3); its error at 1,000 rows is about
+    .015 (tolerance 4 of them).
     """
     rng = default_rng(5)
     y, d, coin = rng.integers(0, 2, (3, 1000))
@@ -186,7 +221,9 @@ def test_inactive_units_are_not_ties():
 
 
 def test_names_of_classes_matter_only_where_they_are_taken_for_numbers():
-    """The classes lie in order on a line; numbered in another order their codes have less information."""
+    """The classes lie in order on a line; numbered in another order their codes have
+    less information.
+    """
     rng = default_rng(6)
     y = rng.integers(0, 4, 500)
     d = rng.integers(0, 2, 500)
@@ -197,12 +234,16 @@ def test_names_of_classes_matter_only_where_they_are_taken_for_numbers():
     for route in ROUTES:
         expected = value(plain, "I(z_y;Y|D)", route)
         assert value(named, "I(z_y;Y|D)", route) == approx(expected, abs=1e-9)
-    ordered, unordered = (value(each, "I(z_y;Y|D)", "labels-as-numbers") for each in (plain, renumbered))
+    ordered, unordered = (
+        value(each, "I(z_y;Y|D)", "labels-as-numbers") for each in (plain, renumbered)
+    )
     assert ordered - unordered > 0.15
 
 
 def test_labels_as_numbers_is_the_estimate_of_npeet(case, report):
-    """Up to the noise that breaks ties, of which some remain as codes are whole numbers."""
+    """Up to the noise that breaks ties, of which some remain as codes are whole
+    numbers.
+    """
     blocks, y, d = case
     numbers_y = y[:, None].astype(float)
     numbers_d = d[:, None].astype(float)
@@ -227,11 +268,15 @@ def test_a_domain_determined_by_the_class():
 
 
 def test_models_are_compared_row_by_row(case, report):
-    """The second model leaks less. It shares everything else, so the paired error is well below the unpaired one."""
+    """The second model leaks less. It shares everything else, so the paired error is
+    well below the unpaired one.
+    """
     other = evaluate(*sample(N, 0, leak=0.2), **QUICK)  # the same folds
     comparison = compare({"a": report, "b": other}).set_index("quantity")
     leak = comparison.loc["I(z_y;D|Y)"]
-    assert leak["difference"] == approx(value(report, "I(z_y;D|Y)") - value(other, "I(z_y;D|Y)"))
+    assert leak["difference"] == approx(
+        value(report, "I(z_y;D|Y)") - value(other, "I(z_y;D|Y)")
+    )
     assert leak["low"] > 0
     assert leak["p_holm"] < 1e-3
     paired = comparison.loc["I(z_y;Y|D)", "standard_error"]
@@ -255,7 +300,9 @@ def test_the_default_generator_has_seed_0():
     blocks, y, d = sample(80, 8)
     settings = {"resamples": 10, "permutations": 3}
     first = evaluate({"z_y": blocks["z_y"]}, y, d, **settings)
-    second = evaluate({"z_y": blocks["z_y"]}, y, d, generator=default_rng(0), **settings)
+    second = evaluate(
+        {"z_y": blocks["z_y"]}, y, d, generator=default_rng(0), **settings
+    )
     np.testing.assert_array_equal(first.table["value"], second.table["value"])
 
 
@@ -265,15 +312,20 @@ def test_a_report_is_a_table_in_bits(report):
     row = rows.loc[("classifier", "I(z_y;D|Y)")]
     assert row["value"] == approx(value(report, "I(z_y;D|Y)") / BIT)
     assert row["unit"] == "bits"
-    assert "synergy" in report.text.set_index("what").loc["co-information(z_dy;Y;D)", "says"]
+    assert (
+        "synergy"
+        in report.text.set_index("what").loc["co-information(z_dy;Y;D)", "says"]
+    )
 
 
 @pytest.mark.parametrize(
     ("low", "near", "p", "leak"),
     [
         (0.01, 0.02, 1.0, "0.02 of"),  # the main route's interval lies above 0
-        (-0.01, 0.02, 0.01, None),  # a significant test alone, with an interval that barely excludes 0
-        (-0.01, 0.2, 0.01, "0.20 of"),  # neighbours detect what the classifier cannot use
+        # a significant test alone, with an interval that barely excludes 0
+        (-0.01, 0.02, 0.01, None),
+        # neighbours detect what the classifier cannot use
+        (-0.01, 0.2, 0.01, "0.20 of"),
         (-0.01, 0.2, 0.5, None),
     ],
 )
@@ -284,13 +336,19 @@ def test_a_leak_has_an_interval_above_0(report, low, near, p, leak):
     figures["classifier"][name] = Estimate(0.02 * BIT, interval=(low * BIT, 0.05 * BIT))
     figures["neighbours"][name] = Estimate(near * BIT, 0.009 * BIT)
     changed = replace(report, figures=figures, tests={name: NullTest(p, p, "Y")})
-    expected = "No leak is detected: z_d" if leak is None else f"Leak: z_d also carries {leak}"
+    expected = (
+        "No leak is detected: z_d" if leak is None else f"Leak: z_d also carries {leak}"
+    )
     assert str(changed).startswith(expected)
 
 
 def test_holm():
-    """By hand: .005 x 4, .01 x 3, .03 x 2, and .04 no less than the one before. NaN is no test."""
-    assert_allclose(holm([0.01, 0.04, np.nan, 0.03, 0.005]), [0.03, 0.06, np.nan, 0.06, 0.02])
+    """By hand: .005 x 4, .01 x 3, .03 x 2, and .04 no less than the one before. NaN is
+    no test.
+    """
+    assert_allclose(
+        holm([0.01, 0.04, np.nan, 0.03, 0.005]), [0.03, 0.06, np.nan, 0.06, 0.02]
+    )
 
 
 def test_a_leak_of_z_x_that_only_neighbours_detect_is_reported():
@@ -299,6 +357,9 @@ def test_a_leak_of_z_x_that_only_neighbours_detect_is_reported():
     signs = rng.integers(0, 2, (400, 2))
     y = signs[:, 0] ^ signs[:, 1]
     d = rng.integers(0, 2, 400)
-    blocks = {"z_y": rng.normal(size=(400, 1)), "z_x": signs + 0.1 * rng.normal(size=(400, 2))}
+    blocks = {
+        "z_y": rng.normal(size=(400, 1)),
+        "z_x": signs + 0.1 * rng.normal(size=(400, 2)),
+    }
     answers = evaluate(blocks, y, d, resamples=10, permutations=99).answers
     assert any(line.startswith("Leak: z_x") for line in answers)

@@ -1,4 +1,6 @@
-"""Quantities and scores of discrete distributions, by enumeration: published values, gates, identities."""
+"""Quantities and scores of discrete distributions, by enumeration: published values,
+gates, identities.
+"""
 
 from dataclasses import replace
 
@@ -36,8 +38,16 @@ def score(report, name):
 @pytest.mark.parametrize("p", [None, DEPENDENT], ids=["balanced", "dependent"])
 def test_unique_is_one_for_the_ideal_partition(p):
     y, d = LABELS
-    report = enumerate_outcomes({"z_y": y, "z_d": d, "z_x": 0 * y, "z_dy": 0 * y}, y, d, p)
-    for name in ("unique", "unique_y", "unique_d", "unique_without_z_dy", "sufficiency"):
+    report = enumerate_outcomes(
+        {"z_y": y, "z_d": d, "z_x": 0 * y, "z_dy": 0 * y}, y, d, p
+    )
+    for name in (
+        "unique",
+        "unique_y",
+        "unique_d",
+        "unique_without_z_dy",
+        "sufficiency",
+    ):
         assert score(report, name) == approx(1)
     for name in ("I(z_y;D|Y)", "I(z_d;Y|D)", "I(z_x;Y,D)", "I(z_dy;Y,D)"):
         assert quantity(report, name) == approx(0, abs=1e-12)
@@ -69,9 +79,13 @@ def test_a_copy_in_z_dy_is_shared_unless_z_dy_is_left_out():
     assert score(report, "unique_without_z_dy") == approx(1)
 
 
-@pytest.mark.parametrize(("classes", "domains", "nats"), [(10, 6, 0.546), (2, 3, 0.239)])
+@pytest.mark.parametrize(
+    ("classes", "domains", "nats"), [(10, 6, 0.546), (2, 3, 0.239)]
+)
 def test_seed_score_of_the_ideal_partition(classes, domains, nats):
-    """CRMNIST: .546, or .788 with terms in bits. Two labels and three hospitals, Camelyon17: .24. Never 1."""
+    """CRMNIST: .546, or .788 with terms in bits. Two labels and three hospitals,
+    Camelyon17: .24. Never 1.
+    """
     y, d = grid(classes, domains)
     report = enumerate_outcomes({"z_y": y, "z_d": d, "z_x": 0 * y, "z_dy": 0 * y}, y, d)
     assert score(report, "seed") == approx(nats, abs=5e-4)
@@ -93,7 +107,9 @@ BIT_Y, BIT_D = grid(2, 2)
     ids=["xor", "copy", "and", "nothing"],
 )
 def test_sign_of_co_information(z, y, d, bits):
-    """Positive is redundancy, negative is synergy. AND: I(z; y) = .311 bits, I(z; y, d) = .811 bits."""
+    """Positive is redundancy, negative is synergy. AND: I(z; y) = .311 bits, I(z; y, d)
+    = .811 bits.
+    """
     report = enumerate_outcomes({"z_dy": z}, y, d)
     assert quantity(report, "co-information(z_dy;Y;D)") / BIT == approx(bits, abs=1e-6)
 
@@ -107,7 +123,11 @@ def test_identities_that_hold_for_every_distribution(seed):
     low = -min(quantity(report, "H(Y|D)"), quantity(report, "H(D|Y)"))
     high = quantity(report, "I(Y;D)")
     for block in BLOCKS:
-        assert low - 1e-9 <= quantity(report, f"co-information({block};Y;D)") <= high + 1e-9
+        assert (
+            low - 1e-9
+            <= quantity(report, f"co-information({block};Y;D)")
+            <= high + 1e-9
+        )
         assert quantity(report, f"chain-rule gap of {block}") == approx(0, abs=1e-12)
         joint = quantity(report, f"I({block};Y)") + quantity(report, f"I({block};D|Y)")
         assert joint == approx(quantity(report, f"I({block};Y,D)"))

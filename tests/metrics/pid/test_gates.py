@@ -12,8 +12,8 @@ BIT = np.log(2)
 
 # Every value of five fair bits [32]: of a, of b, of both, of a alone and of b alone.
 X, Y, W, U, V = (bit.ravel() for bit in np.indices((2, 2, 2, 2, 2)))
-# a, b and target -> unique of a, of b, redundant, synergistic, bits (Griffith & Koch 2014; Bertschinger et al. 2014,
-# table 1).
+# a, b and target -> unique of a, of b, redundant, synergistic, bits (Griffith & Koch
+# 2014; Bertschinger et al. 2014, table 1).
 GATES = {
     "AND": ((X, Y, X & Y), (0, 0, 0.311278, 0.5)),
     "XOR": ((X, Y, X ^ Y), (0, 0, 0, 1)),
@@ -24,7 +24,8 @@ GATES = {
     "RDNXOR": ((2 * X + W, 2 * Y + W, 2 * (X ^ Y) + W), (0, 0, 1, 1)),
     "RDNUNQ": ((2 * U + W, 2 * V + W, 4 * U + 2 * V + W), (1, 1, 1, 0)),
 }
-# Their redundancy by shared exclusions, bits, by hand; -0.585 of XOR is published (Makkeh et al. 2021, figure 3).
+# Their redundancy by shared exclusions, bits, by hand; -0.585 of XOR is published
+# (Makkeh et al. 2021, figure 3).
 SHARED = {
     "AND": np.log2(32 / 27) / 2,
     "XOR": np.log2(2 / 3),
@@ -69,7 +70,9 @@ OF_ERRING = BIT + 0.25 * np.log(0.25) + 0.75 * np.log(0.75)
 
 
 def test_shared_exclusions_of_sources_that_inform_about_different_items():
-    """PwUnq (Finn & Lizier 2018): each source alone informs about half of the items: unique, half a bit each."""
+    """PwUnq (Finn & Lizier 2018): each source alone informs about half of the items:
+    unique, half a bit each.
+    """
     a, b, target = np.array([[0, 1, 0, 2], [1, 0, 2, 0], [0, 0, 1, 1]])
     terms = pid.discrete_shared_exclusion(table_of(a, b, target))
     assert terms[:4] == approx((BIT / 2, BIT / 2, 0, 0), abs=1e-12)
@@ -84,11 +87,15 @@ def test_misinformation_is_unique_to_the_source_that_errs():
     assert terms.unique_a == approx(BIT - SHARED_BY_BOTH, abs=1e-12)
     assert terms.unique_b == approx(OF_ERRING - SHARED_BY_BOTH, abs=1e-12)
     assert terms.redundant == approx(SHARED_BY_BOTH, abs=1e-12)
-    assert [(note.code, note.argument) for note in terms.notes] == [("below 0", "unique_b")]
+    assert [(note.code, note.argument) for note in terms.notes] == [
+        ("below 0", "unique_b")
+    ]
 
 
 def test_shared_exclusions_item_by_item():
-    """Counted over rows as the definition says; a copy of a source shares all its information."""
+    """Counted over rows as the definition says; a copy of a source shares all its
+    information.
+    """
     a, b, target = default_rng(0).integers(0, (3, 4, 2), (60, 3)).T
     expected = 0.0
     for row in range(60):

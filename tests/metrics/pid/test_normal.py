@@ -1,4 +1,6 @@
-"""The closed form of normal variables against cases by hand, minimisation over contractions, and draws."""
+"""The closed form of normal variables against cases by hand, minimisation over
+contractions, and draws.
+"""
 
 import numpy as np
 import pytest
@@ -12,8 +14,9 @@ from infoscope.metrics.factor_information import toy
 
 
 def channels(h_a, h_b, noise=0.0):
-    """The covariance of (target, a, b): a and b are h_a and h_b times a standard normal target, plus unit noise that
-    the two share by `noise`; and the places of each."""
+    """The covariance of (target, a, b): a and b are h_a and h_b times a standard normal
+    target, plus unit noise that the two share by `noise`; and the places of each.
+    """
     h = np.vstack([h_a, h_b])
     sources, targets = h.shape
     first = len(h_a)
@@ -34,8 +37,10 @@ def random_channels(seed, target, a, b, scale=1.0):
 
 
 def least_over_contractions(h_a, h_b):
-    """min over s, ||s|| <= 1, of 1/2 log det(1 + h_b' h_b + B' (1 - s s')^-1 B), B = h_a - s h_b, by L-BFGS in float64:
-    s = m l'^-1 with l l' = 1 + m' m, so that (1 - s s')^-1 = 1 + m m'."""
+    """min over s, ||s|| <= 1, of 1/2 log det(1 + h_b' h_b + B' (1 - s s')^-1 B), B =
+    h_a - s h_b, by L-BFGS in float64: s = m l'^-1 with l l' = 1 + m' m, so that (1 - s
+    s')^-1 = 1 + m m'.
+    """
     h_a = torch.tensor(h_a)
     h_b = torch.tensor(h_b)
 
@@ -74,7 +79,8 @@ H = np.array([[1.0, 0.5], [0.2, 2.0]])
 WITHIN = H @ H.T + np.eye(2)
 COPIES = np.block([[np.eye(2), H.T, H.T], [H, WITHIN, WITHIN], [H, WITHIN, WITHIN]])
 APART, _ = channels(np.array([[2.0, 0.0]]), np.array([[0.0, 1.0]]))
-SUM = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [1.0, 1.0, 2.1]])  # a, b, a + b + noise
+# a, b, a + b + noise
+SUM = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [1.0, 1.0, 2.1]])
 OF_H = np.linalg.slogdet(np.eye(2) + H.T @ H)[1] / 2
 OF_A = np.log(2.1 / 1.1) / 2
 OF_BOTH = np.log(2.1 / 0.1) / 2
@@ -87,7 +93,11 @@ OF_BOTH = np.log(2.1 / 0.1) / 2
         (APART, (2, 3, [0, 1]), (np.log(5) / 2, np.log(2) / 2, 0, 0)),
         (SUM, (0, 1, 2), (0, 0, OF_A, OF_BOTH - OF_A)),
     ],
-    ids=["copies are redundant", "separate parts are unique", "a sum of independent numbers is synergistic"],
+    ids=[
+        "copies are redundant",
+        "separate parts are unique",
+        "a sum of independent numbers is synergistic",
+    ],
 )
 def test_closed_forms(covariance, places, terms):
     decomposition = pid.gaussian(covariance, *places)
@@ -137,13 +147,17 @@ def test_repeated_and_constant_columns_change_no_term():
     constant = np.zeros(6)
     columns = np.vstack([np.eye(6), sum_of_target, copy_of_a, constant])
     wider = columns @ covariance @ columns.T
-    assert pid.gaussian(wider, [2, 3, 7], [4, 5, 8], [0, 1, 6])[:4] == approx(terms[:4], abs=1e-9)
+    assert pid.gaussian(wider, [2, 3, 7], [4, 5, 8], [0, 1, 6])[:4] == approx(
+        terms[:4], abs=1e-9
+    )
     assert pid.gaussian(wider, [2, 3], [4, 5], [8])[:4] == (0, 0, 0, 0)
 
 
 @pytest.mark.parametrize("attack", ["redundancy", "synergy"])
 def test_the_toy_model_is_within_its_bounds(attack):
-    """Of one factor the Gaussian terms are at the ends of the intervals: unique at UniBound."""
+    """Of one factor the Gaussian terms are at the ends of the intervals: unique at
+    UniBound.
+    """
     exact = toy.exact(attack, 3, 0.5, 1.5)
     covariance = toy.covariance(attack, 3, 0.5, 1.5)
     bounds = exact.bounds()
@@ -153,12 +167,16 @@ def test_the_toy_model_is_within_its_bounds(attack):
         informations = exact.alone[k, latent], exact.rest[k, latent], exact.joint[k]
         assert terms.informations == approx(informations, abs=1e-9)
         assert terms.unique_a == approx(bounds.unique_low.value[k, latent], abs=1e-9)
-        assert terms.redundant == approx(bounds.redundant_high.value[k, latent], abs=1e-9)
+        assert terms.redundant == approx(
+            bounds.redundant_high.value[k, latent], abs=1e-9
+        )
 
 
 def test_estimates_from_rows_are_within_their_errors():
     """Of 20 samples: four standard errors of a mean deviation."""
-    covariance, places = channels(np.array([[2.0, 0.3], [0.0, 0.4]]), np.array([[0.2, 1.5]]))
+    covariance, places = channels(
+        np.array([[2.0, 0.3], [0.0, 0.4]]), np.array([[0.2, 1.5]])
+    )
     exact = pid.gaussian(covariance, **places)
     root = np.linalg.cholesky(covariance)
     deviations = []
@@ -166,7 +184,12 @@ def test_estimates_from_rows_are_within_their_errors():
         rows = default_rng(seed).standard_normal((400, 5)) @ root.T
         sample = {name: rows[:, columns] for name, columns in places.items()}
         terms = pid.gaussian_from_arrays(**sample, blocks=40)
-        deviations.append([(term.value - truth) / term.standard_error for term, truth in zip(terms[:4], exact)])
+        deviations.append(
+            [
+                (term.value - truth) / term.standard_error
+                for term, truth in zip(terms[:4], exact)
+            ]
+        )
     means = np.mean(deviations, axis=0)
     spreads = np.std(deviations, axis=0)
     assert np.abs(means).max() < 0.9

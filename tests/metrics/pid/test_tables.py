@@ -51,7 +51,9 @@ def random_tables(seed, count):
 
 
 def test_identities_of_the_bounds():
-    """For any three informations that are possible: t is at least a and b, and no more is needed."""
+    """For any three informations that are possible: t is at least a and b, and no more
+    is needed.
+    """
     rng = default_rng(0)
     a, b, more = rng.exponential(size=(3, 1000))
     t = np.maximum(a, b) + more * rng.integers(0, 2, 1000)
@@ -70,8 +72,12 @@ def test_bounds_broadcast_over_two_axes():
 
 
 def test_williams_beer_redundancy_of_two_separate_bits_is_positive():
-    """The well-known objection to I_min: two independent copied bits, one in each source."""
-    assert_allclose(williams_beer(SEPARATE)[:4], np.array([0, 0, 1, 1]) * BIT, atol=1e-12)
+    """The well-known objection to I_min: two independent copied bits, one in each
+    source.
+    """
+    assert_allclose(
+        williams_beer(SEPARATE)[:4], np.array([0, 0, 1, 1]) * BIT, atol=1e-12
+    )
     single = williams_beer(SAME)
     assert_allclose(single[:4], np.array([0, 0, 1, 0]) * BIT, atol=1e-12)
 
@@ -109,7 +115,9 @@ def test_the_note_has_the_excess_in_standard_errors():
 
 
 def test_crossed_bounds_have_a_note_and_are_not_clipped():
-    """t below a: all three lower bounds are above their upper ones by 0.1, which is -min(a, b, t - a, t - b)."""
+    """t below a: all three lower bounds are above their upper ones by 0.1, which is
+    -min(a, b, t - a, t - b).
+    """
     crossed = bounds([0.5, 0.2], [0.1, 0.1], [0.4, 0.4])
     for low, high in zip(crossed[::2], crossed[1::2]):
         assert low - high == approx([0.1, -0.1])
@@ -119,7 +127,9 @@ def test_crossed_bounds_have_a_note_and_are_not_clipped():
 
 
 def test_the_solver_takes_one_thread_of_linear_algebra(monkeypatch):
-    """Its matrices are small: with several threads a loaded machine takes four times as long or more."""
+    """Its matrices are small: with several threads a loaded machine takes four times as
+    long or more.
+    """
     threads = []
 
     def solve(p, tolerance):

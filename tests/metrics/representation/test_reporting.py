@@ -1,4 +1,6 @@
-"""The report of a representation against closed forms, and its notes where values are undefined."""
+"""The report of a representation against closed forms, and its notes where values are
+undefined.
+"""
 
 import math
 
@@ -31,8 +33,8 @@ SIGNS_IN = {  # the signs, of the target y and of the domain d, in z_y and z_d
 
 
 def is_near(estimate, truth):
-    """Within two more standard errors of the 95 % interval, about four: a false alarm of 1e-4 for a normal estimate;
-    .002 nats for what is 0 and has next to no error.
+    """Within two more standard errors of the 95 % interval, about four: a false alarm
+    of 1e-4 for a normal estimate; .002 nats for what is 0 and has next to no error.
     """
     margin = 0.002
     if np.isfinite(estimate.standard_error):
@@ -45,15 +47,17 @@ def covers(estimate, truth):
 
 
 def shared_terms(a, b, joint):
-    """Bounds and the decomposition of Williams & Beer of two sources with equal specific information."""
+    """Bounds and the decomposition of Williams & Beer of two sources with equal
+    specific information.
+    """
     redundant = min(a, b)
     decomposition = a - redundant, redundant, joint - a - b + redundant
     return pid.bounds(a, b, joint)._asdict() | dict(zip(TERMS, decomposition))
 
 
 def partition(kind, n, rng):
-    """Blocks of two signs in noise, the targets, the domain, and by block and target the information of the block, of
-    the other, and of both.
+    """Blocks of two signs in noise, the targets, the domain, and by block and target
+    the information of the block, of the other, and of both.
     """
     signs = dict(zip("yd", rng.integers(0, 2, (2, n))))
     noisy = {}
@@ -73,7 +77,9 @@ def partition(kind, n, rng):
 
 
 def toy_model(attack, n, rng):
-    """The same of the toy model of Tokui & Sato 2021: two factors in noise of .5, an attack of strength 1."""
+    """The same of the toy model of Tokui & Sato 2021: two factors in noise of .5, an
+    attack of strength 1.
+    """
     alpha = 0.0 if attack == "none" else 1.0
     exact = toy.exact(attack, 2, 0.5, alpha)
     covariance = toy.covariance(attack, 2, 0.5, alpha)
@@ -84,7 +90,11 @@ def toy_model(attack, n, rng):
     for place, name in enumerate(exact.latents):
         blocks[name] = latents[:, [place]]
         for k in range(2):
-            truths[name, f"y{k}"] = exact.alone[k, place], exact.rest[k, place], exact.joint[k]
+            truths[name, f"y{k}"] = (
+                exact.alone[k, place],
+                exact.rest[k, place],
+                exact.joint[k],
+            )
     return blocks, {"y0": factors[:, 0], "y1": factors[:, 1]}, None, truths
 
 
@@ -114,11 +124,15 @@ def test_an_ideal_partition_has_its_closed_forms(ideal):
     assert is_near(result.partition.scores()["unique_y_raw"], SIGN / np.log(2))
 
 
-@pytest.mark.parametrize(("example", "kind"), [(partition, "constant"), (toy_model, "none")])
+@pytest.mark.parametrize(
+    ("example", "kind"), [(partition, "constant"), (toy_model, "none")]
+)
 def test_constants_and_numbers_have_their_closed_forms(example, kind):
     blocks, targets, _, truths = example(kind, 300, default_rng(1))
     result = report(blocks, targets, **LINES)
-    without_domain = {place: truth for place, truth in truths.items() if place[1] in targets}
+    without_domain = {
+        place: truth for place, truth in truths.items() if place[1] in targets
+    }
     assert_closed_forms(result, without_domain)
     if kind == "constant":
         constant = result.row("z_y", "y")
@@ -133,11 +147,14 @@ def test_constants_and_numbers_have_their_closed_forms(example, kind):
 @pytest.mark.slow  # twenty minutes in all
 @pytest.mark.parametrize(
     ("example", "kind"),
-    [*((partition, kind) for kind in SIGNS_IN), *((toy_model, attack) for attack in ("none", "redundancy", "synergy"))],
+    [
+        *((partition, kind) for kind in SIGNS_IN),
+        *((toy_model, attack) for attack in ("none", "redundancy", "synergy")),
+    ],
 )
 def test_intervals_cover_the_truth(example, kind):
-    """Of 100 data sets: of an interval that covers in 95 % of data sets fewer than 90 do once in 87 times, fewer than
-    80 never. Neighbours have no interval of a constant.
+    """Of 100 data sets: of an interval that covers in 95 % of data sets fewer than 90
+    do once in 87 times, fewer than 80 never. Neighbours have no interval of a constant.
     """
     hits = {}
     for seed in range(100):
@@ -158,9 +175,13 @@ def test_intervals_cover_the_truth(example, kind):
             for name, (low, high, truth) in intervals.items():
                 covered = low - 1e-9 <= truth <= high + 1e-9
                 hits.setdefault((block, target, name), []).append(covered)
-    frequent = {key: np.mean(covered) for key, covered in hits.items() if len(covered) > 50}
+    frequent = {
+        key: np.mean(covered) for key, covered in hits.items() if len(covered) > 50
+    }
     coverage = pd.Series(frequent)
-    print(example.__name__, kind, coverage.groupby(level=2).agg(["min", "mean"]), sep="\n")
+    print(
+        example.__name__, kind, coverage.groupby(level=2).agg(["min", "mean"]), sep="\n"
+    )
     assert (coverage < 0.9).mean() <= 0.1
     assert coverage.min() >= 0.8, coverage[coverage < 0.9]
 
@@ -171,12 +192,17 @@ def test_a_page_begins_with_the_leak_and_has_values_in_bits_and_no_nan(ideal):
     assert str(result).startswith(result.leaks[0])
     page = result._repr_html_()
     assert page.index(result.leaks[0]) < page.index("<table")
-    row = result.table.set_index(["what", "block", "target"]).loc[("richer", "z_y", "y")]
+    row = result.table.set_index(["what", "block", "target"]).loc[
+        ("richer", "z_y", "y")
+    ]
     bits = result.row("z_y", "y").richer.bits
-    assert (row["value"], row["low"], row["high"]) == approx((bits.value, bits.low, bits.high))
+    assert (row["value"], row["low"], row["high"]) == approx(
+        (bits.value, bits.low, bits.high)
+    )
     assert row["unit"] == "bits"
     text = f"{bits.value:.2f} ({bits.low:.2f} to {bits.high:.2f})"
-    assert text in result.text.to_string()  # a value stands beside its own interval only
+    # a value stands beside its own interval only
+    assert text in result.text.to_string()
 
 
 def test_a_richer_family_uses_what_lines_cannot():
@@ -232,8 +258,10 @@ def test_more_blocks_never_have_less_information():
 
 
 def test_intervals_cover_the_terms_of_two_blocks_of_nearly_equal_information():
-    """Readings of a sign that are wrong in 20 and 21 % of the rows, by exact posteriors: 32 of 40 intervals must cover
-    each term, which 95 % intervals fail once in 3,000 times."""
+    """Readings of a sign that are wrong in 20 and 21 % of the rows, by exact
+    posteriors: 32 of 40 intervals must cover each term, which 95 % intervals fail once
+    in 3,000 times.
+    """
     rates = 0.2, 0.21
     channels = [np.where(np.eye(2, dtype=bool), 1 - rate, rate) for rate in rates]
     table = np.einsum("ta,tb->tab", *channels) / 2
@@ -245,15 +273,21 @@ def test_intervals_cover_the_terms_of_two_blocks_of_nearly_equal_information():
         y, a, b = np.unravel_index(outcome, table.shape)
         ratio_a = np.log(2 * channels[0][y, a])
         ratio_b = np.log(2 * channels[1][y, b])
-        parts = [Local(ratio, ratio) for ratio in (ratio_a, ratio_b, joint_ratio[y, a, b])]
+        parts = [
+            Local(ratio, ratio) for ratio in (ratio_a, ratio_b, joint_ratio[y, a, b])
+        ]
         terms = sharing(*parts, y, np.arange(500))
-        for name, value in zip(TERMS, (truth.unique_a, truth.redundant, truth.synergistic)):
+        for name, value in zip(
+            TERMS, (truth.unique_a, truth.redundant, truth.synergistic)
+        ):
             hits[name] += covers(terms[name], value)
     assert min(hits.values()) >= 32
 
 
 def test_blocks_that_inform_about_different_values_share_nothing():
-    """Each block tells of one of two values: their specific information has the minimum 0 for both."""
+    """Each block tells of one of two values: their specific information has the minimum
+    0 for both.
+    """
     values = np.arange(400) % 2
     ratios = (values == 0).astype(float), (values == 1).astype(float), np.ones(400)
     parts = [Local(ratio, ratio) for ratio in ratios]
@@ -262,7 +296,9 @@ def test_blocks_that_inform_about_different_values_share_nothing():
 
 
 def test_equal_numbers_share_a_part_whatever_the_order_of_rows():
-    """Cut by their position, rows of equal numbers had other terms when they were sorted."""
+    """Cut by their position, rows of equal numbers had other terms when they were
+    sorted.
+    """
     rng = default_rng(11)
     plain = rng.normal(size=(997, 1))
     assert np.ptp(np.bincount(parts_of(plain))) <= 1
@@ -297,13 +333,19 @@ def test_a_rare_class_has_its_values(count):
     entropy = -share * np.log(share) - (1 - share) * np.log(1 - share)
     assert not result.unanswered
     assert row.ceiling == approx(entropy)
-    assert np.isfinite([row.richer.low, row.richer.high, row.linear.low, row.linear.high]).all()
+    assert np.isfinite(
+        [row.richer.low, row.richer.high, row.linear.low, row.linear.high]
+    ).all()
     assert row.richer <= entropy
 
 
 def test_a_class_of_one_row_or_of_all_rows_is_named_with_its_count():
     rows = np.arange(60)
-    targets = {"y": rows % 2, "site": np.where(rows < 1, "far", "near"), "only": np.zeros(60, int)}
+    targets = {
+        "y": rows % 2,
+        "site": np.where(rows < 1, "far", "near"),
+        "only": np.zeros(60, int),
+    }
     result = report(default_rng(0).normal(size=60), targets, **LINES)
     assert {row.target for row in result.rows} == {"y"}
     assert "'far' has 1 of 60" in result.unanswered["site"]
@@ -322,14 +364,15 @@ def test_more_columns_than_rows():
     rows = {row.target: row for row in result.rows if row.block == "representation"}
     assert is_near(rows["size"].linear, math.log(3) / 2)
     assert is_near(rows["noise"].linear, 0.0)
-    assert rows["noise"].reading.high <= rows["noise"].linear.high  # no certain reading: as much as there can be
+    # no certain reading: as much as there can be
+    assert rows["noise"].reading.high <= rows["noise"].linear.high
     assert rows["y"].richer > 0.1
     assert is_near(rows["shape"].richer, 0.0)
 
 
 def test_one_of_many_columns_is_within_the_interval():
-    """30 columns of which one makes a number (truth log(2) / 2), 200 rows: of 7 intervals 5 must cover it, which 95 %
-    intervals fail once in 270 times.
+    """30 columns of which one makes a number (truth log(2) / 2), 200 rows: of 7
+    intervals 5 must cover it, which 95 % intervals fail once in 270 times.
     """
     hits = 0
     for seed in range(7):
@@ -340,7 +383,9 @@ def test_one_of_many_columns_is_within_the_interval():
 
 
 def test_an_interval_is_limited_by_the_entropy():
-    """A sign in 30 columns and 90 rows, where the second half of the rows improves the prediction much."""
+    """A sign in 30 columns and 90 rows, where the second half of the rows improves the
+    prediction much.
+    """
     rng = default_rng(1)
     y = rng.integers(0, 2, 90)
     x = rng.normal(size=(90, 30)) + (2 * y - 1)[:, None]
@@ -368,7 +413,11 @@ SMALL_GROUP = np.where(ROWS < 3, 0, ROWS)
         ({"targets": {"domain": ROWS % 2}, "domain": ROWS % 2}, "targets", "conflict"),
         ({"targets": np.zeros(40, int)}, "targets", "invalid"),
         ({"targets": ROWS < 3, "groups": SMALL_GROUP}, "targets", "invalid"),
-        ({"representation": np.zeros((5, 2)), "targets": [0, 1, 0, 1, 0]}, "representation", "few"),
+        (
+            {"representation": np.zeros((5, 2)), "targets": [0, 1, 0, 1, 0]},
+            "representation",
+            "few",
+        ),
         ({"representation": np.zeros((40, 3, 8, 8), np.float32)}, None, "shape"),
         ({"richer": "none"}, "family", "name"),
     ],

@@ -1,4 +1,6 @@
-"""What a report says of given values: which blocks leak, where information is, the picture and the page."""
+"""What a report says of given values: which blocks leak, where information is, the
+picture and the page.
+"""
 
 import math
 import re
@@ -13,7 +15,13 @@ from pytest import approx
 
 from infoscope.estimators.result import Estimate
 from infoscope.metrics.representation.reporting import sharing
-from infoscope.metrics.representation.result import ALL, DOMAIN, TARGET, RepresentationReport, Row
+from infoscope.metrics.representation.result import (
+    ALL,
+    DOMAIN,
+    TARGET,
+    RepresentationReport,
+    Row,
+)
 from infoscope.metrics.v_information.usable import Local
 
 BIT = math.log(2)
@@ -22,16 +30,35 @@ BIT = math.log(2)
 def report_of(bits, label="", wide=()):
     """A report of these bits, ± 0.05, by block and target; the domain is called site."""
     targets = next(iter(bits.values()))
-    whole = {target: max(block[target] for block in bits.values()) for target in targets}
+    whole = {
+        target: max(block[target] for block in bits.values()) for target in targets
+    }
     rows = []
     for block, values in (bits | {ALL: whole}).items():
         for target, value in values.items():
             role = DOMAIN if target == DOMAIN else TARGET
-            estimate = Estimate(value * BIT, interval=((value - 0.05) * BIT, (value + 0.05) * BIT))
+            estimate = Estimate(
+                value * BIT, interval=((value - 0.05) * BIT, (value + 0.05) * BIT)
+            )
             columns = 3 if block in wide else 1
-            rows.append(Row(block, columns, target, role, 2, estimate, estimate, estimate, Estimate(BIT), {}))
+            rows.append(
+                Row(
+                    block,
+                    columns,
+                    target,
+                    role,
+                    2,
+                    estimate,
+                    estimate,
+                    estimate,
+                    Estimate(BIT),
+                    {},
+                )
+            )
     widths = {row.block: row.columns for row in rows if row.block != ALL}
-    return RepresentationReport(widths, 100, 100, rows, pd.DataFrame(), None, {}, label=label, domain="site")
+    return RepresentationReport(
+        widths, 100, 100, rows, pd.DataFrame(), None, {}, label=label, domain="site"
+    )
 
 
 def of(digit, domain):
@@ -42,7 +69,11 @@ def of(digit, domain):
     ("bits", "wide", "leaks"),
     [
         ({"z_y": of(0.9, 0.0), "z_d": of(0.5, 0.8)}, (), ["z_d digit"]),
-        ({"z_y": of(0.9, 0.3), "z_x": of(0.2, 0.1)}, (), ["z_y site", "z_x digit", "z_x site"]),
+        (
+            {"z_y": of(0.9, 0.3), "z_x": of(0.2, 0.1)},
+            (),
+            ["z_y site", "z_x digit", "z_x site"],
+        ),
         ({"z_y": of(0.9, 0.0), "z_dy": of(0.5, 0.5)}, (), []),
         ({"zy": of(0.9, 0.4), "zd": of(0.0, 0.9)}, (), ["zy site"]),
         ({"z_d0": of(0.0, 0.9)}, (), []),
@@ -50,12 +81,22 @@ def of(digit, domain):
         ({"h0": of(0.9, 0.0), "h1": of(0.0, 0.8)}, (), ["h1 site"]),
         ({"h0": of(0.9, 0.0), "h1": of(0.0, 0.8)}, ("h1",), []),
         ({"h0": of(0.9, 0.0), "h1": of(0.3, 0.8)}, ("h1",), ["h1 site"]),
-        ({"h0": {"digit": 0.9, "place": 0.4}, "h1": {"digit": 0.0, "place": 0.9}}, (), ["h0 place"]),
-        ({"h0": {"digit": 0.9, "place": 0.9}, "h1": {"digit": 0.0, "place": 0.4}}, (), []),
+        (
+            {"h0": {"digit": 0.9, "place": 0.4}, "h1": {"digit": 0.0, "place": 0.9}},
+            (),
+            ["h0 place"],
+        ),
+        (
+            {"h0": {"digit": 0.9, "place": 0.9}, "h1": {"digit": 0.0, "place": 0.4}},
+            (),
+            [],
+        ),
     ],
 )
 def test_blocks_leak_what_they_are_not_meant_for(bits, wide, leaks):
-    """By their names, and by what other blocks carry more of; the largest leak comes first."""
+    """By their names, and by what other blocks carry more of; the largest leak comes
+    first.
+    """
     has_label = any(block.startswith("z") for block in bits)
     sentences = report_of(bits, "digit" if has_label else "", wide).leaks
     first = sentences[0] if sentences else ""
@@ -65,7 +106,9 @@ def test_blocks_leak_what_they_are_not_meant_for(bits, wide, leaks):
 
 
 def test_the_answers_say_where_the_information_is():
-    report = report_of({"copy": of(0.9, 0.0), "part": of(0.4, 0.6), "noise": of(0.0, 0.0)}, "digit")
+    report = report_of(
+        {"copy": of(0.9, 0.0), "part": of(0.4, 0.6), "noise": of(0.0, 0.0)}, "digit"
+    )
     leak, remedy, about_digit, about_site = report.answers
     assert leak.startswith("Leak: part")
     assert "or drop part." in remedy

@@ -1,11 +1,20 @@
-"""The output of a screen: a table, a matrix, clusters, a figure on given axes, and safe HTML."""
+"""The output of a screen: a table, a matrix, clusters, a figure on given axes, and safe
+HTML.
+"""
 
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from infoscope.metrics.screening.result import BARS_BEYOND, COLUMNS, MAX_BARS, MAX_ROWS, Screen, ordered
+from infoscope.metrics.screening.result import (
+    BARS_BEYOND,
+    COLUMNS,
+    MAX_BARS,
+    MAX_ROWS,
+    Screen,
+    ordered,
+)
 
 
 def row(column, other, bits, dependent=True, **more):
@@ -36,7 +45,12 @@ def axes():
 
 @pytest.fixture
 def of_target():
-    added = {"adds_bits": 0.2, "adds_low_bits": -0.001, "adds_high_bits": 0.4, "p_beyond": 0.001}
+    added = {
+        "adds_bits": 0.2,
+        "adds_low_bits": -0.001,
+        "adds_high_bits": 0.4,
+        "p_beyond": 0.001,
+    }
     rows = [
         row("none", "y", 0.0, dependent=False),
         row("copy", "y", 0.4, like="<best>", **added | {"adds_bits": -0.001}),
@@ -69,9 +83,14 @@ def test_a_table_to_read_has_intervals_from_0(of_target, of_pairs):
     text = of_target.text.set_index("column")
     assert text.loc["<best>", "bits (95 %)"] == "0.90 (0.45 to 1.90)"
     assert text["chosen"].tolist() == ["2", "like <best>", "1", ""]
-    assert text["adds bits (95 %)"].tolist()[1:] == ["0.00 (0.00 to 0.40)", "0.20 (0.00 to 0.40)", ""]
+    assert text["adds bits (95 %)"].tolist()[1:] == [
+        "0.00 (0.00 to 0.40)",
+        "0.20 (0.00 to 0.40)",
+        "",
+    ]
     assert text["n"].tolist() == ["100", "100", "90", "100"]
-    assert list(of_pairs.text) == ["column", "with", "bits (95 %)", "grade", "q"]  # all n are those of the screen
+    # all n are those of the screen
+    assert list(of_pairs.text) == ["column", "with", "bits (95 %)", "grade", "q"]
     many = screen_of([row(f"c{place}", "y", 0.1) for place in range(MAX_ROWS + 5)])
     assert len(many.text) == MAX_ROWS
 
@@ -85,13 +104,17 @@ def test_the_answers_count_what_is_dependent_and_name_what_to_use(of_target, of_
 
 
 def test_failed_estimates_have_no_value():
-    screening = screen_of([row("a", "b", np.nan), row("a", "c", 0.5), row("b", "c", 0.0)], target="")
+    screening = screen_of(
+        [row("a", "b", np.nan), row("a", "c", 0.5), row("b", "c", 0.0)], target=""
+    )
     assert screening.text["bits (95 %)"].tolist()[-1] == ""
     assert [set(names) for names in screening.clusters] == [{"a", "c"}]
     screening.plot(axes())
 
 
-def test_a_matrix_of_pairs_is_symmetric_with_similar_columns_adjacent(of_pairs, of_target):
+def test_a_matrix_of_pairs_is_symmetric_with_similar_columns_adjacent(
+    of_pairs, of_target
+):
     matrix = of_pairs.matrix()
     assert list(matrix) == list(matrix.index)
     assert np.isnan(np.diag(matrix)).all()
@@ -112,9 +135,13 @@ def test_bars_are_in_order_on_the_given_axes(of_target, of_pairs):
     assert [label.get_text() for label in labels] == ["<best>", "copy", "other", "none"]
 
 
-@pytest.mark.parametrize(("dependent", "bars"), [(MAX_BARS + 5, MAX_BARS), (2, 2 + BARS_BEYOND)])
+@pytest.mark.parametrize(
+    ("dependent", "bars"), [(MAX_BARS + 5, MAX_BARS), (2, 2 + BARS_BEYOND)]
+)
 def test_bars_are_limited(dependent, bars):
-    rows = [row(f"c{place}", "y", 0.1, place < dependent) for place in range(MAX_BARS + 5)]
+    rows = [
+        row(f"c{place}", "y", 0.1, place < dependent) for place in range(MAX_BARS + 5)
+    ]
     assert len(screen_of(rows).plot(axes()).get_yticklabels()) == bars
 
 

@@ -1,4 +1,6 @@
-"""Scores of columns for selectors of scikit-learn: known columns, the false discovery rate, tables of any library."""
+"""Scores of columns for selectors of scikit-learn: known columns, the false discovery
+rate, tables of any library.
+"""
 
 import numpy as np
 import pandas as pd
@@ -24,19 +26,28 @@ NAMES = list("abcdef")
 def test_columns_with_information_are_kept_linear_or_not(y):
     found = SelectFdr(information_scores).fit(X, y)
     assert found.get_support(indices=True).tolist() == [0, 1]
-    assert SelectKBest(information_scores, k=2).fit(X, y).get_support(indices=True).tolist() == [0, 1]
+    assert SelectKBest(information_scores, k=2).fit(X, y).get_support(
+        indices=True
+    ).tolist() == [0, 1]
 
 
 def test_a_constant_column_has_no_strength():
     scores, p_values = information_scores(np.column_stack([X, np.ones(N)]), Y)
-    assert scores.shape == p_values.shape == (7,) and scores[6] == 0 and p_values[6] > 0.9
+    assert (
+        scores.shape == p_values.shape == (7,) and scores[6] == 0 and p_values[6] > 0.9
+    )
 
 
 def test_independent_columns_are_kept_at_the_false_discovery_rate():
-    """With all columns independent the rate of false discoveries is the share of tables in which any column is kept."""
+    """With all columns independent the rate of false discoveries is the share of tables
+    in which any column is kept.
+    """
     rng = default_rng(1)
     selector = SelectFdr(information_scores, alpha=0.1)
-    kept = [selector.fit(rng.normal(size=(60, 8)), rng.normal(size=60)).get_support().any() for _ in range(100)]
+    kept = [
+        selector.fit(rng.normal(size=(60, 8)), rng.normal(size=60)).get_support().any()
+        for _ in range(100)
+    ]
     assert np.mean(kept) < 0.1 + 3 * np.sqrt(0.1 * 0.9 / 100)
 
 
@@ -52,7 +63,10 @@ def of_rare_categories(generator):
 @pytest.mark.parametrize("make", [of_numbers, of_rare_categories])
 def test_wide_tables_of_few_rows_or_rare_values_have_no_discovery_by_chance(make):
     generator = default_rng(3)
-    found = [SelectFdr(information_scores).fit(*make(generator)).get_support().any() for _ in range(8)]
+    found = [
+        SelectFdr(information_scores).fit(*make(generator)).get_support().any()
+        for _ in range(8)
+    ]
     assert np.mean(found) <= 1 / 8
 
 
@@ -74,7 +88,9 @@ def test_bad_input_is_named(x, y, argument, code):
 def test_rows_of_pandas_are_paired_by_their_index():
     frame, y = pd.DataFrame(X, columns=NAMES), pd.Series(Y)
     shuffled = y.sample(frac=1, random_state=0)
-    assert_array_equal(information_scores(frame, shuffled)[1], information_scores(X, Y)[1])
+    assert_array_equal(
+        information_scores(frame, shuffled)[1], information_scores(X, Y)[1]
+    )
 
 
 def mixed():
@@ -83,7 +99,15 @@ def mixed():
     third = np.digitize(Y, np.quantile(Y, [1 / 3, 2 / 3]))
     noise = generator.integers(0, 3, N)
     text = np.array(["x", "y", "z"])[np.where(generator.random(N) < 0.6, third, noise)]
-    return pd.DataFrame({"a": X[:, 3], "b": X[:, 0], "c": text, "d": pd.Categorical(text[::-1][::-1]), "e": noise == 1})
+    return pd.DataFrame(
+        {
+            "a": X[:, 3],
+            "b": X[:, 0],
+            "c": text,
+            "d": pd.Categorical(text[::-1][::-1]),
+            "e": noise == 1,
+        }
+    )
 
 
 @pytest.mark.parametrize("library", [pl.from_pandas, pa.Table.from_pandas])

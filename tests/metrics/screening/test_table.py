@@ -1,4 +1,6 @@
-"""A screen of a table of known dependence, and what must not change it: order, names, units, libraries, holes."""
+"""A screen of a table of known dependence, and what must not change it: order, names,
+units, libraries, holes.
+"""
 
 from dataclasses import replace
 
@@ -90,7 +92,9 @@ def test_dependent_columns_are_found_and_redundant_ones_not_chosen(whole):
 def test_examples(name):
     truth = examples.TRUTH[name]
     angles = {"orientation": 180.0} if name == "spikes" else {}
-    screening = screen(examples.load(name), truth.target, truth.groups or None, angles=angles, rows=20)
+    screening = screen(
+        examples.load(name), truth.target, truth.groups or None, angles=angles, rows=20
+    )
     assert set(screening.relevant) == set(truth.relevant)
     assert set(truth.direct) <= set(screening.chosen)
 
@@ -100,7 +104,11 @@ def test_a_reading_is_the_estimate_of_the_pair():
     for name in ("a", "site"):
         bits = estimate(TABLE[name], TABLE["y"]).bits
         row = rows.loc[(name, "y")]
-        assert (row["bits"], row["low_bits"], row["high_bits"]) == (bits.value, bits.low, bits.high)
+        assert (row["bits"], row["low_bits"], row["high_bits"]) == (
+            bits.value,
+            bits.low,
+            bits.high,
+        )
         assert row["rows_read"] == bits.n
 
 
@@ -109,7 +117,13 @@ def test_every_pair():
     assert len(screening.table) == 21
     assert screening.chosen == []
     dependent = screening.table.loc[screening.table["dependent"], ["column", "with"]]
-    expected = {("a", "blurred"), ("a", "y"), ("b", "y"), ("blurred", "y"), ("hour", "y")}
+    expected = {
+        ("a", "blurred"),
+        ("a", "y"),
+        ("b", "y"),
+        ("blurred", "y"),
+        ("hour", "y"),
+    }
     assert set(dependent.itertuples(index=False, name=None)) == expected
 
 
@@ -133,19 +147,28 @@ def test_every_pair_is_tested_and_read_given_the_conditions():
     rows = by_column(screening)
     assert set(rows.index) == {"blurred", "b", "site", "hour", "none"}
     assert set(screening.relevant) == set(screening.chosen) == {"b", "hour"}
-    assert rows.loc["b", "p"] == independence_test(TABLE["b"], TABLE["y"], TABLE["a"]).p_value
+    assert (
+        rows.loc["b", "p"]
+        == independence_test(TABLE["b"], TABLE["y"], TABLE["a"]).p_value
+    )
     assert screening.given == ("a",)
     three = screened(TABLE[["a", "b", "y"]], given="a", rows=None, angles=None)
     row = by_column(three).loc["b"]
     triples = as_triples(TABLE["b"], TABLE["y"], TABLE[["a"]])
     bits = read_given(triples, default_rng(0)).bits
-    assert (row["bits"], row["low_bits"], row["high_bits"]) == (bits.value, bits.low, bits.high)
+    assert (row["bits"], row["low_bits"], row["high_bits"]) == (
+        bits.value,
+        bits.low,
+        bits.high,
+    )
 
 
 def test_a_pair_that_is_not_decided_has_no_p_value_and_a_note(monkeypatch):
     a, y = (smooth(TABLE[name].to_numpy(), NUMBER) for name in "ay")
     undecided = replace(beyond(a, y, [], 0.05), p=np.nan)
-    monkeypatch.setattr("infoscope.metrics.screening.table.beyond", lambda *_: undecided)
+    monkeypatch.setattr(
+        "infoscope.metrics.screening.table.beyond", lambda *_: undecided
+    )
     screening = screened(TABLE[["a", "b", "none", "y"]], given="none", angles={})
     assert screening.table[["p", "q"]].isna().all(axis=None)
     assert not screening.table["dependent"].any()
@@ -179,7 +202,9 @@ def test_columns_with_many_holes_are_no_candidates():
     assert {"a", "blurred"} <= set(screening.relevant)
     assert "blurred" in screening.chosen
     assert "a" not in screening.chosen
-    assert not any("nothing detectable" in line and " a," in line for line in screening.answers)
+    assert not any(
+        "nothing detectable" in line and " a," in line for line in screening.answers
+    )
 
 
 @pytest.mark.parametrize("groups", [None, np.arange(400) // 4])
@@ -189,7 +214,9 @@ def test_an_indicator_of_missing_values_is_constant_in_the_complete_rows(groups)
     missing = np.arange(400) < 40
     risk = age + rng.normal(size=400) + 3 * missing
     lab = np.where(missing, np.nan, risk + rng.normal(size=400))
-    table = pd.DataFrame({"age": age, "lab": lab, "lab_missing": missing.astype(int), "risk": risk})
+    table = pd.DataFrame(
+        {"age": age, "lab": lab, "lab_missing": missing.astype(int), "risk": risk}
+    )
     screening = screen(table, "risk", groups, rows=50, processes=1)
     assert {"age", "lab"} <= set(screening.relevant)
     assert "lab_missing" not in screening.chosen
@@ -247,7 +274,9 @@ def test_a_copy_of_a_label_adds_at_most_its_entropy():
     rng = default_rng(0)
     label = rng.integers(0, 2, 300)
     copy = np.where(label, "yes", "no")
-    table = pd.DataFrame({"copy": copy, "x": label + rng.normal(size=300), "label": label})
+    table = pd.DataFrame(
+        {"copy": copy, "x": label + rng.normal(size=300), "label": label}
+    )
     row = by_column(screen(table, "label", rows=40, processes=1)).loc["copy"]
     assert row["adds_bits"] <= 1
     assert row["adds_high_bits"] <= 1.01
@@ -264,7 +293,10 @@ def test_equal_notes_are_counted_and_those_of_unusual_data_are_left_out():
     unlike = Note("unlike", "unusual data")
     ties = Note("x: column 0 has ties.", "repeated values", "x")
     few_groups = Note("few", "few groups", "groups")
-    readings = [Estimate(0.0, notes=notes) for notes in ((unlike, ties), (few_groups,), (few_groups,))]
+    readings = [
+        Estimate(0.0, notes=notes)
+        for notes in ((unlike, ties), (few_groups,), (few_groups,))
+    ]
     notes = _notes_of_readings(readings)
     assert notes == ["few (In 2 of the pairs.)", "column 0 has ties."]
     assert [note.code for note in notes] == ["few groups", "repeated values"]

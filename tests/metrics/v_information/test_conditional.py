@@ -1,4 +1,6 @@
-"""V-information and PVI beyond conditions: closed forms, the chain rule, and types of conditions."""
+"""V-information and PVI beyond conditions: closed forms, the chain rule, and types of
+conditions.
+"""
 
 import math
 
@@ -8,15 +10,23 @@ from numpy.random import default_rng
 from numpy.testing import assert_allclose
 from pytest import approx
 
-from infoscope.estimators.families import Gaussian, Logistic, NearestNeighbours, Table, tfidf_logistic
+from infoscope.estimators.families import (
+    Gaussian,
+    Logistic,
+    NearestNeighbours,
+    Table,
+    tfidf_logistic,
+)
 from infoscope.metrics.v_information import pvi
 from infoscope.metrics.v_information.leakage import usable_leakage
 from infoscope.metrics.v_information.measures import ESTIMATORS, estimate
 
 
 def linear(n, seed, columns=1):
-    """x, c, y of y_j = x + j c + noise of variance 1/2, x and c of correlation .6; I(x; y | c) in nats: beyond c, x
-    has the variance .64, and the mean over y's columns of x + noise is sufficient for it."""
+    """x, c, y of y_j = x + j c + noise of variance 1/2, x and c of correlation .6; I(x;
+    y | c) in nats: beyond c, x has the variance .64, and the mean over y's columns of x
+    + noise is sufficient for it.
+    """
     rng = default_rng(seed)
     c = rng.normal(size=n)
     x = 0.6 * c + 0.8 * rng.normal(size=n)
@@ -25,14 +35,20 @@ def linear(n, seed, columns=1):
     return x, c, y, 0.5 * math.log(1 + 0.64 * columns / 0.5)
 
 
-@pytest.mark.parametrize(("estimator", "columns"), [*((name, 1) for name in ESTIMATORS), ("cross-fitted", 3)])
+@pytest.mark.parametrize(
+    ("estimator", "columns"), [*((name, 1) for name in ESTIMATORS), ("cross-fitted", 3)]
+)
 def test_linear_gaussian_information_has_its_closed_form(estimator, columns):
-    """Within 4 standard errors (3e-5), and half a nat over n for each of the parameters that are fitted."""
+    """Within 4 standard errors (3e-5), and half a nat over n for each of the parameters
+    that are fitted.
+    """
     x, c, y, truth = linear(3000, 0, columns)
     information = estimate(Gaussian(), x, y, estimator, given=c)
     error = np.std(information.local) / math.sqrt(information.n)
     assert abs(information.value - truth) < 4 * error + 0.003
-    assert information.value == approx(information.null_entropy - information.conditional_entropy)
+    assert information.value == approx(
+        information.null_entropy - information.conditional_entropy
+    )
     assert information.bound is None
     if estimator != "in-sample":
         assert information.standard_error == approx(error, rel=0.01)
@@ -50,8 +66,10 @@ def test_intervals_cover_the_truth():
 
 
 def test_a_parity_needs_both_variables():
-    """y = x xor c, flipped with probability .1: ln 2 - h(.1) = .368 nats beyond c, nothing without it; nothing either
-    for a family that only adds the effects of x and c."""
+    """y = x xor c, flipped with probability .1: ln 2 - h(.1) = .368 nats beyond c,
+    nothing without it; nothing either for a family that only adds the effects of x and
+    c.
+    """
     rng = default_rng(1)
     x, c = rng.integers(2, size=(2, 3000))
     y = x ^ c ^ (rng.random(3000) < 0.1)
@@ -75,7 +93,9 @@ def test_the_chain_rule_holds_item_by_item(kind):
         family = Logistic()
 
     def pointwise(x, condition=None):
-        return pvi.pointwise(family, x, y, folds=4, generator=default_rng(0), given=condition)
+        return pvi.pointwise(
+            family, x, y, folds=4, generator=default_rng(0), given=condition
+        )
 
     both = pointwise(np.column_stack([c, x]))
     first = pointwise(c)
@@ -87,13 +107,20 @@ def test_the_chain_rule_holds_item_by_item(kind):
 
 
 def test_conditioning_classes_are_names_and_not_numbers():
-    """Whatever their names, the information of a class is measured, and not the correlation of its number with y."""
+    """Whatever their names, the information of a class is measured, and not the
+    correlation of its number with y.
+    """
     rng = default_rng(4)
     c = rng.integers(4, size=2000)
     x = rng.normal(size=2000) + np.array([0.0, 3.0, 1.0, -2.0])[c]
-    y = (np.array([0.1, 0.9, 0.5, 0.2])[c] > rng.random(2000)).astype(int)  # x informs about y through c only
+    # x informs about y through c only
+    y = (np.array([0.1, 0.9, 0.5, 0.2])[c] > rng.random(2000)).astype(int)
     values = []
-    for names in (c, np.array([7, 0, 2, 1])[c], np.array(["north", "east", "south", "west"])[c]):
+    for names in (
+        c,
+        np.array([7, 0, 2, 1])[c],
+        np.array(["north", "east", "south", "west"])[c],
+    ):
         information = estimate("logistic", x, y, given=names, generator=default_rng(0))
         assert abs(information.value) < 4 * information.standard_error + 0.001
         values.append(information.value)
@@ -103,7 +130,9 @@ def test_conditioning_classes_are_names_and_not_numbers():
 
 
 def test_texts_are_conditioned_on_texts_and_classes():
-    """A word of x and one of c add up in the log odds; given c, x has the information of its own word."""
+    """A word of x and one of c add up in the log odds; given c, x has the information
+    of its own word.
+    """
     rng = default_rng(5)
     words, c = rng.integers(2, size=(2, 500))
     y = (rng.random(500) < 1 / (1 + np.exp(2 - 4 * words))).astype(int)

@@ -14,8 +14,29 @@ from infoscope.metrics.v_information.difficulty import TOKENS, token_artefacts
 from infoscope.metrics.v_information.pvi import slices
 
 PUNCTUATED = 'The "book", that is... John\'s - is mine!'
-PUBLISHED = ["The", '"', "book", '",', "that", "is", "...", "John", "'", "s", "-", "is", "mine", "!"]
-TABLE = pd.DataFrame({"pvi_bits": [1.0, 3.0, -2.0, 0.0, 4.0], "label": list("aabba"), "length": [1, 5, 9, 5, 2]})
+PUBLISHED = [
+    "The",
+    '"',
+    "book",
+    '",',
+    "that",
+    "is",
+    "...",
+    "John",
+    "'",
+    "s",
+    "-",
+    "is",
+    "mine",
+    "!",
+]
+TABLE = pd.DataFrame(
+    {
+        "pvi_bits": [1.0, 3.0, -2.0, 0.0, 4.0],
+        "label": list("aabba"),
+        "length": [1, 5, 9, 5, 2],
+    }
+)
 
 
 def test_slices_are_means_with_standard_errors():
@@ -36,7 +57,9 @@ def test_slices_by_two_columns_and_with_groups():
     copies = pd.concat([TABLE, TABLE], ignore_index=True)
     grouped = slices(copies, "label", groups=np.tile(np.arange(5), 2))
     single = slices(TABLE, "label")
-    assert grouped["standard_error_bits"].tolist() == approx(single["standard_error_bits"].tolist())
+    assert grouped["standard_error_bits"].tolist() == approx(
+        single["standard_error_bits"].tolist()
+    )
 
 
 def counting_predictor(weights):
@@ -52,7 +75,9 @@ def counting_predictor(weights):
 
 
 def test_a_token_helps_by_what_its_absence_costs():
-    """Odds 2 for "good" alone: with it the surprise is log2(1 + e^-2), without it 1 bit; each occurrence by itself."""
+    """Odds 2 for "good" alone: with it the surprise is log2(1 + e^-2), without it 1
+    bit; each occurrence by itself.
+    """
     texts = ["good", "good x", "x good good", "x", "bad x"]
     codes = np.array([1, 1, 1, 0, 0])
     predictor = counting_predictor({"good": 2.0, "bad": -1.0})
@@ -60,34 +85,52 @@ def test_a_token_helps_by_what_its_absence_costs():
     assert artefacts["token"].tolist() == ["x", "good", "x"]
     once = math.log2(1 + math.exp(-2))
     twice = math.log2(1 + math.exp(-4))
-    helped = np.array([1 - once, 1 - once, 2 * (once - twice)])  # by text, of 1, 1 and 2 occurrences
+    # by text, of 1, 1 and 2 occurrences
+    helped = np.array([1 - once, 1 - once, 2 * (once - twice)])
     mean = helped.sum() / 4
     good = artefacts.iloc[1]
     assert (good["code"], good["occurrences"], good["texts"]) == (1, 4, 3)
     assert good["mean_bits"] == approx(mean)
     deviations = helped - mean * np.array([1, 1, 2])
-    assert good["standard_error_bits"] == approx(math.sqrt(1.5 * np.square(deviations).sum()) / 4)
+    assert good["standard_error_bits"] == approx(
+        math.sqrt(1.5 * np.square(deviations).sum()) / 4
+    )
     assert (artefacts["mean_bits"].iloc[[0, 2]] == 0.0).all()
     in_batches = token_artefacts(predictor, texts, codes, least_frequency=4, batch=2)
     pd.testing.assert_frame_equal(artefacts, in_batches)
 
 
 def test_punctuation_is_apart_as_published():
-    """What the authors' tokeniser (Hugging Face's Whitespace) makes of a sentence: runs of other signs stay whole."""
+    """What the authors' tokeniser (Hugging Face's Whitespace) makes of a sentence: runs
+    of other signs stay whole.
+    """
     assert TOKENS.findall(PUNCTUATED) == PUBLISHED
     texts = [PUNCTUATED, "It is."] * 3
     codes = np.array([0, 1] * 3)
-    artefacts = token_artefacts(counting_predictor({".": 1.0}), texts, codes, least_frequency=3)
+    artefacts = token_artefacts(
+        counting_predictor({".": 1.0}), texts, codes, least_frequency=3
+    )
     assert artefacts.set_index(["token", "code"])["occurrences"]["is", 0] == 6
     assert artefacts.set_index("token")["mean_bits"]["."] > 0.3
     assert "is." not in set(artefacts["token"])
-    by_spaces = token_artefacts(counting_predictor({}), texts, codes, 3, tokens=str.split)
+    by_spaces = token_artefacts(
+        counting_predictor({}), texts, codes, 3, tokens=str.split
+    )
     assert "is." in set(by_spaces["token"])
 
 
 def test_the_tokens_of_cola_are_as_many_as_published():
-    """109 tokens occur more than five times in the in-domain dev set; split at white space it would be 97."""
-    folder = Path(os.environ.get("INFOSCOPE_DATA", Path(__file__).parents[4] / "shared" / "data")) / "cola"
+    """109 tokens occur more than five times in the in-domain dev set; split at white
+    space it would be 97.
+    """
+    folder = (
+        Path(
+            os.environ.get(
+                "INFOSCOPE_DATA", Path(__file__).parents[4] / "shared" / "data"
+            )
+        )
+        / "cola"
+    )
     if not folder.is_dir():
         pytest.skip("no CoLA")
     lines = (folder / "in_domain_dev.tsv").read_text("utf-8").splitlines()

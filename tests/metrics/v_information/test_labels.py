@@ -1,4 +1,6 @@
-"""Wrong labels: their number where the flipped ones are marked, their order, and what a report returns and refuses."""
+"""Wrong labels: their number where the flipped ones are marked, their order, and what a
+report returns and refuses.
+"""
 
 import sys
 from functools import partial
@@ -23,7 +25,9 @@ N = 1200
 
 
 def scored(rate, seed, classes=2, noise="symmetric"):
-    """Exact log posteriors of normal scores; labels, of which a share is flipped; and which are."""
+    """Exact log posteriors of normal scores; labels, of which a share is flipped; and
+    which are.
+    """
     rng = default_rng(seed)
     truth = rng.integers(classes, size=N)
     scores = 2.5 * np.eye(classes)[truth] + rng.normal(size=(N, classes))
@@ -94,7 +98,9 @@ def test_an_interval_is_wider_with_groups_and_useless_models():
 
 @pytest.mark.parametrize("classes", [2, 31])
 def test_the_gradient_is_that_of_the_likelihood(classes):
-    """Central differences of the sum of log p(label | x), 31 classes with one rate for each row."""
+    """Central differences of the sum of log p(label | x), 31 classes with one rate for
+    each row.
+    """
     rng = default_rng(classes)
     logs = np.log(rng.dirichlet(np.ones(classes), 40))
     codes = rng.integers(classes, size=40)
@@ -119,12 +125,18 @@ def test_the_gradient_is_that_of_the_likelihood(classes):
 
 
 NAMES = np.array(["billing", "bug", "shipping"])
-WORDS = (("invoice", "refund", "card"), ("crash", "screen", "error"), ("parcel", "late", "courier"))
+WORDS = (
+    ("invoice", "refund", "card"),
+    ("crash", "screen", "error"),
+    ("parcel", "late", "courier"),
+)
 COMMON = ["please", "help", "the", "my", "and", "hello"]
 
 
 def tickets():
-    """450 texts of three evident classes, labels of which 8 % are flipped, which are, and the true labels."""
+    """450 texts of three evident classes, labels of which 8 % are flipped, which are,
+    and the true labels.
+    """
     rng = default_rng(0)
     codes = rng.integers(3, size=450)
     texts = []
@@ -159,10 +171,15 @@ def test_what_a_column_carries():
     result = labels.report(truth, frame, without=["premise", "hypothesis"])
     assert abs(result.lost["premise"].bits) < 0.05
     assert result.lost["hypothesis"].bits.low > 1.0
-    assert result.find("lost information", without="hypothesis") == result.lost["hypothesis"]
+    assert (
+        result.find("lost information", without="hypothesis")
+        == result.lost["hypothesis"]
+    )
 
 
-@pytest.mark.parametrize("form", [np.exp, lambda logs: logs - 1.7], ids=["probabilities", "scores"])
+@pytest.mark.parametrize(
+    "form", [np.exp, lambda logs: logs - 1.7], ids=["probabilities", "scores"]
+)
 def test_probabilities_and_log_probabilities(form):
     logs, codes, flipped = scored(0.1, 2)
     result = labels.report(codes, probabilities=form(logs), classes=[0, 1])
@@ -173,7 +190,9 @@ def test_probabilities_and_log_probabilities(form):
 def test_folds_and_classes_decide_the_entropy():
     logs, codes, _ = scored(0.1, 2)
     folds = np.arange(N) % 4
-    result = labels.report(codes, probabilities=logs[:, ::-1], classes=["1", "0"], folds=folds)
+    result = labels.report(
+        codes, probabilities=logs[:, ::-1], classes=["1", "0"], folds=folds
+    )
     share = (codes[folds != 0] == codes[0]).mean()
     assert result.null[0] == approx(np.log(share), abs=1e-4)
     without_folds = labels.report(codes, probabilities=logs)
@@ -183,7 +202,9 @@ def test_folds_and_classes_decide_the_entropy():
 def test_families_take_the_columns_of_a_data_frame():
     rng = default_rng(0)
     truth = rng.integers(2, size=300)
-    x = pd.DataFrame({"a": truth + 0.3 * rng.normal(size=300), "b": rng.normal(size=300)})
+    x = pd.DataFrame(
+        {"a": truth + 0.3 * rng.normal(size=300), "b": rng.normal(size=300)}
+    )
     result = labels.report(truth, x, family=GradientBoosting(), without=["a"])
     assert result.information.bits > 0.6
     assert result.lost["a"].bits > 0.5
@@ -201,7 +222,9 @@ def test_rare_classes_are_left_out_with_a_note():
 
 
 def test_cleanlab_is_beside_ours(monkeypatch):
-    """Called with codes and held-out probabilities; without cleanlab there is no such number."""
+    """Called with codes and held-out probabilities; without cleanlab there is no such
+    number.
+    """
     logs, codes, _ = scored(0.1, 2)
     count = ModuleType("cleanlab.count")
     count.num_label_issues = lambda codes, q: int((q.argmax(axis=1) != codes).sum())
@@ -237,7 +260,11 @@ of_probabilities = partial(labels.report, Y, probabilities=Q)
         (partial(labels.report, np.zeros(9), np.zeros((9, 1))), "labels", "constant"),
         (partial(of_probabilities, probabilities=Q[:, :1]), "probabilities", "shape"),
         (partial(of_probabilities, probabilities=Q + 1), "probabilities", "range"),
-        (partial(of_probabilities, probabilities=np.where(Q > 0.6, np.nan, Q)), "probabilities", "missing"),
+        (
+            partial(of_probabilities, probabilities=np.where(Q > 0.6, np.nan, Q)),
+            "probabilities",
+            "missing",
+        ),
         (partial(of_probabilities, classes=["0", "2"]), "labels", "name"),
         (partial(of_probabilities, folds=np.zeros(60)), "folds", "few"),
         (partial(reported, Q, without=["a"]), "without", "name"),

@@ -1,4 +1,6 @@
-"""V-information: its properties (Xu et al. 2020, section 3), its three estimators, and what they report."""
+"""V-information: its properties (Xu et al. 2020, section 3), its three estimators, and
+what they report.
+"""
 
 import math
 
@@ -38,13 +40,16 @@ def pairs(n, seed):
 
 
 def test_a_larger_family_has_less_entropy_but_not_always_more_information():
-    """Proposition 1 holds for both entropies. Their difference falls here from Gaussians of one variance, far too small
-    for the spread of y, to Gaussians of any: the larger family loses more without an input than with one."""
+    """Proposition 1 holds for both entropies. Their difference falls here from
+    Gaussians of one variance, far too small for the spread of y, to Gaussians of any:
+    the larger family loses more without an input than with one.
+    """
     rng = default_rng(0)
     x = rng.normal(size=400)
     y = 3.0 * x + rng.normal(size=400)
     narrow, line, cubic = (
-        estimate(family, x, y, "in-sample") for family in (Gaussian(0.5), Gaussian(), Gaussian(degree=3))
+        estimate(family, x, y, "in-sample")
+        for family in (Gaussian(0.5), Gaussian(), Gaussian(degree=3))
     )
     for small, large in ((narrow, line), (line, cubic)):
         assert large.null_entropy <= small.null_entropy + 1e-9
@@ -54,13 +59,17 @@ def test_a_larger_family_has_less_entropy_but_not_always_more_information():
 
 @pytest.mark.parametrize("seed", range(10))
 def test_in_sample_information_is_never_negative(seed):
-    """Optional ignorance: a constant is in the family, so that the infimum with an input is not above it."""
+    """Optional ignorance: a constant is in the family, so that the infimum with an
+    input is not above it.
+    """
     x, y = default_rng(seed).normal(size=(2, 30))
     assert estimate(Gaussian(1.0, 2), x, y, "in-sample").value >= -1e-9
 
 
 def test_in_sample_is_biased_up_and_held_out_down():
-    """Twenty columns of noise about a fair class, 100 rows: the fit itself is worth about 20 / (2 * 100) nats."""
+    """Twenty columns of noise about a fair class, 100 rows: the fit itself is worth
+    about 20 / (2 * 100) nats.
+    """
     x = default_rng(4).normal(size=(100, 20))
     y = np.arange(100) % 2
     assert estimate(Logistic(0.1), x, y, "in-sample").value > 0.05
@@ -68,7 +77,9 @@ def test_in_sample_is_biased_up_and_held_out_down():
 
 
 def test_the_standard_error_is_the_spread_over_samples():
-    """200 samples: their sd has a relative error of 5 %; within 20 % (fails by chance below 1e-4)."""
+    """200 samples: their sd has a relative error of 5 %; within 20 % (fails by chance
+    below 1e-4).
+    """
     values = []
     errors = []
     for seed in range(200):
@@ -80,13 +91,17 @@ def test_the_standard_error_is_the_spread_over_samples():
 
 
 def test_the_error_of_one_group_per_copy_is_that_of_the_items():
-    """Four copies of every item, named as groups, leave the standard error what it was; unnamed they would halve it."""
+    """Four copies of every item, named as groups, leave the standard error what it was;
+    unnamed they would halve it.
+    """
     x, classes = pairs(200, 5)
     y = classes.astype(float)
     test = np.arange(200) < 60
     rows = np.repeat(np.arange(200), 4)
     once = estimate(Gaussian(1.0), x, y, "held-out", test=test)
-    copied = estimate(Gaussian(1.0), x[rows], y[rows], "held-out", test=test[rows], groups=rows)
+    copied = estimate(
+        Gaussian(1.0), x[rows], y[rows], "held-out", test=test[rows], groups=rows
+    )
     assert (copied.units, copied.n) == (60, 240)
     assert copied.value == approx(once.value)
     assert copied.standard_error == approx(once.standard_error)
@@ -103,27 +118,37 @@ def test_a_given_test_set_is_what_is_measured():
     assert information.n == 100
     assert information.value == approx(expected.mean(), abs=1e-5)
     assert information.local.mean() == approx(information.value)
-    assert information.value == approx(information.null_entropy - information.conditional_entropy)
+    assert information.value == approx(
+        information.null_entropy - information.conditional_entropy
+    )
 
 
 def test_the_floor_keeps_a_distribution_and_counts_the_raised_probabilities():
-    """Unseen pairs of a table are impossible: without a floor the estimate would be infinite."""
+    """Unseen pairs of a table are impossible: without a floor the estimate would be
+    infinite.
+    """
     x = np.arange(60) % 6
     y = np.array([0, 1] * 30)
     y[::12] = 1
     y[59] = 5
     test = np.arange(60) >= 58
     information = estimate(Table(), x, y, "held-out", test=test, floor=1e-3)
-    assert (information.floored, information.null_floored, information.floor) == (1, 1, 1e-3)
+    assert (information.floored, information.null_floored, information.floor) == (
+        1,
+        1,
+        1e-3,
+    )
     assert information.local.min() >= math.log(1e-3)
     with refused("floor", "range"):
         estimate(Table(), x, y, "held-out", test=test, floor=0.0)
 
 
-@pytest.mark.parametrize("correct", [[1, 1, 1, 0, 1, 0, 1, 1, 0, 1] * 90, [1] * 630 + [0] * 270])
+@pytest.mark.parametrize(
+    "correct", [[1, 1, 1, 0, 1, 0, 1, 1, 0, 1] * 90, [1] * 630 + [0] * 270]
+)
 def test_calibration_error_by_hand(correct):
-    """Of 1,500 items 600 are predicted with 0.5 and always right, 900 with 0.9 and right 7 times in 10, in any order:
-    items of one probability are in one bin.
+    """Of 1,500 items 600 are predicted with 0.5 and always right, 900 with 0.9 and
+    right 7 times in 10, in any order: items of one probability are in one bin.
     """
     x = np.repeat([0, 1], [600, 900])
     y = np.r_[np.zeros(600, dtype=int), correct]
@@ -133,11 +158,15 @@ def test_calibration_error_by_hand(correct):
         return logs[:1] if x is None else logs[x]
 
     information = estimate(Fixed(Categorical(predict)), x, y, "in-sample", floor=0.0)
-    assert information.calibration.expected_error == approx((600 * 0.5 + 900 * 0.2) / 1500)
+    assert information.calibration.expected_error == approx(
+        (600 * 0.5 + 900 * 0.2) / 1500
+    )
 
 
 def test_the_bound_covers_and_shrinks_with_the_root_of_n():
-    """Four inputs that determine one of two classes with probability 0.9; the bound is loose, so that it covers."""
+    """Four inputs that determine one of two classes with probability 0.9; the bound is
+    loose, so that it covers.
+    """
     widths = []
     truth = math.log(2) + 0.9 * math.log(0.9) + 0.1 * math.log(0.1)
     for n in (100, 10_000):
@@ -147,16 +176,24 @@ def test_the_bound_covers_and_shrinks_with_the_root_of_n():
         information = estimate(Table(), x, y, "in-sample", delta=0.01)
         width = information.bound.width
         assert abs(information.value - truth) < width
-        assert (information.low, information.high) == (information.value - width, information.value + width)
+        assert (information.low, information.high) == (
+            information.value - width,
+            information.value + width,
+        )
         assert information.bound.confidence == approx(0.97)
         widths.append(width)
     assert widths[0] / widths[1] == approx(10.0, rel=0.25)
-    assert estimate(Gaussian(1.0), rng.random(50), rng.random(50), "in-sample").bound is None
+    assert (
+        estimate(Gaussian(1.0), rng.random(50), rng.random(50), "in-sample").bound
+        is None
+    )
 
 
 @pytest.mark.parametrize("floor", [1e-6, 0.2])
 def test_a_floor_moves_the_estimate_no_further_than_the_bound_allows(floor):
-    """From the difference of the infima of tables with probabilities >= floor: clipped frequencies of two classes."""
+    """From the difference of the infima of tables with probabilities >= floor: clipped
+    frequencies of two classes.
+    """
     rng = default_rng(13)
     x = rng.integers(2, size=400)
     y = (rng.random(400) >= np.where(x == 0, 0.97, 0.3)).astype(int)
@@ -167,7 +204,9 @@ def test_a_floor_moves_the_estimate_no_further_than_the_bound_allows(floor):
 
     expected = entropy(y) - entropy(y[x == 0]) - entropy(y[x == 1])
     information = estimate(Table(), x, y, "in-sample", floor=floor)
-    assert abs(information.value - expected) <= information.bound.complexity.slack + 1e-12
+    assert (
+        abs(information.value - expected) <= information.bound.complexity.slack + 1e-12
+    )
 
 
 @pytest.mark.parametrize("family", ["gaussian", "trees", "network", "knn"])
@@ -180,7 +219,10 @@ def test_families_take_numbers_of_one_column_or_several(family):
     rng = default_rng(8)
     x = rng.normal(size=(200, 2))
     y = x + rng.normal(size=(200, 2))
-    first, both = (estimate(families.get(family, family), x, columns, folds=3).value for columns in (y[:, 0], y))
+    first, both = (
+        estimate(families.get(family, family), x, columns, folds=3).value
+        for columns in (y[:, 0], y)
+    )
     assert 0.1 < first < both < math.log(2) + 0.3
 
 
@@ -197,7 +239,9 @@ def test_families_of_classes_refuse_numbers_and_take_whole_floats():
 
 
 def test_shannon_information_bounds_that_of_any_family():
-    """Two Gaussians at distance 1: no family of classifiers may have more held out (+ 4 standard errors, 3e-5)."""
+    """Two Gaussians at distance 1: no family of classifiers may have more held out (+ 4
+    standard errors, 3e-5).
+    """
     rng = default_rng(10)
     y = rng.integers(2, size=1000)
     x = y + rng.normal(size=1000)
@@ -210,13 +254,17 @@ def test_shannon_information_bounds_that_of_any_family():
 
 
 def test_an_interval_of_held_out_rows_reaches_zero_and_overfitting_has_a_note():
-    """The true value is 0; 200 noise columns of 120 rows are too many for a weak penalty."""
+    """The true value is 0; 200 noise columns of 120 rows are too many for a weak
+    penalty.
+    """
     rng = default_rng(0)
     x = rng.normal(size=(120, 200))
     y = rng.integers(0, 2, 120)
     wide = estimate(Logistic(1e-3), x, y)
     narrow = estimate(Logistic(1e-3), x[:, :1], y)
     assert wide.low < wide.value < 0.0 == wide.high
-    assert [(note.code, note.argument) for note in wide.notes] == [("overfit", "family")]
+    assert [(note.code, note.argument) for note in wide.notes] == [
+        ("overfit", "family")
+    ]
     assert not narrow.notes
     assert narrow.low < 0.0 < narrow.high

@@ -16,7 +16,8 @@ from infoscope.metrics.v_information.measures import estimate
 from infoscope.metrics.v_information.pvi import threshold_window
 
 needs_data = pytest.mark.skipif(
-    not os.environ.get("INFOSCOPE_DATA"), reason="INFOSCOPE_DATA names no folder of real data"
+    not os.environ.get("INFOSCOPE_DATA"),
+    reason="INFOSCOPE_DATA names no folder of real data",
 )
 
 
@@ -35,12 +36,16 @@ def test_the_mean_is_the_v_information_of_the_same_folds():
     assert table["H_yb"].mean() == approx(whole.null_entropy.bits.value)
     assert table["H_yxb"].mean() == approx(whole.conditional_entropy.bits.value)
     assert (table["pvi_bits"] == table["H_yb"] - table["H_yxb"]).all()
-    assert (table["label"] == y).all() and (table["correct"] == (table["predicted"] == y)).all()
+    assert (table["label"] == y).all() and (
+        table["correct"] == (table["predicted"] == y)
+    ).all()
     assert sorted(table["fold"].unique()) == list(range(5))
 
 
 def test_every_item_is_measured_without_its_group():
-    """Copies share a fold. Fitted by hand without that fold, an item has the same PVI (to the fit's tolerance)."""
+    """Copies share a fold. Fitted by hand without that fold, an item has the same PVI
+    (to the fit's tolerance).
+    """
     x, y = noisy_classes(150, 2, 2)
     rows = np.repeat(np.arange(150), 2)
     table = pvi.pointwise(Logistic(5.0), x[rows], y[rows], folds=3, groups=rows)
@@ -52,11 +57,15 @@ def test_every_item_is_measured_without_its_group():
 
 
 def test_the_window_is_the_one_of_the_published_figures():
-    """Figure 3 of Ethayarajh et al. 2022, from their predictions: on SNLI (even classes) wrong items reach 0.576 bits
-    and right ones go down to 0.058; on CoLA the classes' H_yb are 1.797 and 0.4896, and wrong and right meet between
-    0.765 and 0.851, and between -0.524 and -0.449."""
+    """Figure 3 of Ethayarajh et al. 2022, from their predictions: on SNLI (even
+    classes) wrong items reach 0.576 bits and right ones go down to 0.058; on CoLA the
+    classes' H_yb are 1.797 and 0.4896, and wrong and right meet between 0.765 and
+    0.851, and between -0.524 and -0.449.
+    """
     three = threshold_window(math.log2(3), 3)
-    assert three.lowest_right == approx(0.0) and three.highest_wrong == approx(0.585, abs=1e-3)
+    assert three.lowest_right == approx(0.0) and three.highest_wrong == approx(
+        0.585, abs=1e-3
+    )
     assert three.highest_wrong >= 0.576 and three.lowest_right <= 0.058
     cola = threshold_window([1.797, 0.4896], 2)
     assert cola.lowest_right == approx(cola.highest_wrong)
@@ -70,8 +79,12 @@ def test_no_item_leaves_the_window(classes, floor):
     table = pvi.pointwise(Logistic(), x, y, folds=5, floor=floor)
     window = threshold_window(table["H_yb"], classes)
     right = table["correct"].to_numpy()
-    assert (table["pvi_bits"].to_numpy()[~right] <= window.highest_wrong[~right] + 1e-9).all()
-    assert (table["pvi_bits"].to_numpy()[right] >= window.lowest_right[right] - 1e-9).all()
+    assert (
+        table["pvi_bits"].to_numpy()[~right] <= window.highest_wrong[~right] + 1e-9
+    ).all()
+    assert (
+        table["pvi_bits"].to_numpy()[right] >= window.lowest_right[right] - 1e-9
+    ).all()
     if classes == 2:
         assert ((table["pvi_bits"] > window.highest_wrong) == right).all()
 
@@ -86,8 +99,10 @@ def test_labels_and_texts_come_back_as_they_were():
 @needs_data
 @pytest.mark.slow  # ten fits of 25,000 rows of 768 numbers
 def test_a_large_set_of_embeddings_has_its_known_information():
-    """The note of the data set has accuracy 0.988 in five folds, and 0.89 bits with penalty 1 and calibration; somewhat
-    more with the penalty that suits it. 1 bit is all there is."""
+    """The note of the data set has accuracy 0.988 in five folds, and 0.89 bits with
+    penalty 1 and calibration; somewhat more with the penalty that suits it. 1 bit is
+    all there is.
+    """
     found = np.load(Path(os.environ["INFOSCOPE_DATA"]) / "imdb_embeddings" / "bert.npz")
     table = pvi.pointwise(Logistic(100.0), found["x"], found["y"])
     assert table["correct"].mean() == approx(0.988, abs=0.002)

@@ -8,10 +8,14 @@ from infoscope.metrics.v_information.usable import Local
 
 @pytest.mark.parametrize("power", [0.5, 0.7, 1.0])
 def test_an_interval_covers_the_limit_of_the_learning_curve(power):
-    """With n rows an information of 1 is underestimated by a multiple of n^-power; 400 and 200 rows, without noise."""
+    """With n rows an information of 1 is underestimated by a multiple of n^-power; 400
+    and 200 rows, without noise.
+    """
     rng = np.random.default_rng(0)
     noise = rng.normal(size=500)
     noise -= noise.mean()
-    term = Local(*(1 - 20 * n**-power + 0.01 * noise for n in (400, 200))).term(np.arange(500))
+    term = Local(*(1 - 20 * n**-power + 0.01 * noise for n in (400, 200))).term(
+        np.arange(500)
+    )
     assert term.estimate.low <= 1.0 <= term.estimate.high + 1e-9
     assert float(term.further) == pytest.approx(1.0) or power > 0.5

@@ -1,4 +1,6 @@
-"""The domain models' parts: blocks, priors, divergences, penalties, adversaries, and their way through JSON."""
+"""The domain models' parts: blocks, priors, divergences, penalties, adversaries, and
+their way through JSON.
+"""
 
 import math
 
@@ -21,7 +23,10 @@ from infoscope.models.domain import (
     BlockSpec,
     invariance_penalty,
 )
-from infoscope.models.domain.adversarial import covariance_norms, mean_squared_correlation
+from infoscope.models.domain.adversarial import (
+    covariance_norms,
+    mean_squared_correlation,
+)
 from tests.data.common import generator
 from tests.refusals import refused
 
@@ -45,7 +50,9 @@ def flat(kind, **settings):
 
 
 def flat_nvae(**settings):
-    return flat(NVAE, **{"blocks": {"z_y": 2, "z_x": 1, "z_dy": 2, "z_d": 2}} | settings)
+    return flat(
+        NVAE, **{"blocks": {"z_y": 2, "z_x": 1, "z_dy": 2, "z_d": 2}} | settings
+    )
 
 
 def drawn(model, items, seed=2):
@@ -64,7 +71,9 @@ def losses(model, items, *player):
 
 
 def log_ratios(model, items, z):
-    """log q(z | x) - log p(z | y, d) by torch's densities, summed over items and blocks."""
+    """log q(z | x) - log p(z | y, d) by torch's densities, summed over items and
+    blocks.
+    """
     total = torch.zeros(())
     for name, block in model.blocks(items.x).items():
         prior = model.prior(name, items.y, items.d)
@@ -91,7 +100,8 @@ def test_every_model_answers_from_its_blocks_alone(name):
     model = MODELS[name](**SETTING, generator=generator()).eval()
     x = batch((3, 16, 16)).x
     blocks = model.blocks(x)
-    assert tuple(blocks) == model.blocks_spec.names  # absent blocks have no entry, not one of zeros
+    # absent blocks have no entry, not one of zeros
+    assert tuple(blocks) == model.blocks_spec.names
     for key, block in blocks.items():
         assert block.mean.shape == (12, getattr(model.blocks_spec, key))
         assert (block.scale is not None) == (name in ("nvae", "diva"))
@@ -110,7 +120,9 @@ def test_every_model_answers_from_its_blocks_alone(name):
 )
 def test_decoders_give_items_of_any_shape(shape, reconstruction):
     blocks = {"z_y": 2, "z_d": 2}
-    model = DIVA(**SETTING | {"shape": shape}, reconstruction=reconstruction, blocks=blocks)
+    model = DIVA(
+        **SETTING | {"shape": shape}, reconstruction=reconstruction, blocks=blocks
+    )
     x = torch.rand(3, *shape, generator=generator())
     z = {"z_y": torch.ones(3, 2), "z_d": torch.ones(3, 2)}
     assert model.decode(z).shape == x.shape
@@ -120,8 +132,9 @@ def test_decoders_give_items_of_any_shape(shape, reconstruction):
 
 
 def test_categorical_loss_belongs_to_its_own_pixel():
-    """Outputs of the decoder [n, 256 * channels, h, w] that put all probability on the level of each value have a loss
-    of 0, and 60 nats each for values of another channel or place.
+    """Outputs of the decoder [n, 256 * channels, h, w] that put all probability on the
+    level of each value have a loss of 0, and 60 nats each for values of another channel
+    or place.
     """
     model = DIVA(**SETTING | {"shape": (2, 3, 4)}, blocks={"z_y": 1, "z_d": 1})
     levels = torch.arange(24).view(1, 2, 3, 4) * 11
@@ -138,16 +151,29 @@ def test_categorical_loss_belongs_to_its_own_pixel():
         model.reconstruction(levels / 255 * 2, z)
 
 
-@pytest.mark.parametrize("model", [NVAE(**FLAT), DIVA(**FLAT | {"domains": 2}, reconstruction="squared")])
+@pytest.mark.parametrize(
+    "model", [NVAE(**FLAT), DIVA(**FLAT | {"domains": 2}, reconstruction="squared")]
+)
 def test_priors_depend_on_the_labels_alone(model):
-    """Each block's prior has its shape, follows its labels and no others, and is the same in evaluation."""
+    """Each block's prior has its shape, follows its labels and no others, and is the
+    same in evaluation.
+    """
     last = model.settings.domains - 1
     y = torch.tensor([0, 1, 1, 0])
     d = torch.tensor([0, 0, last, last])
-    follows = {"z_y": [0, 1, 1, 0], "z_x": [0, 0, 0, 0], "z_dy": [0, 1, 2, 3], "z_d": [0, 0, 1, 1]}
+    follows = {
+        "z_y": [0, 1, 1, 0],
+        "z_x": [0, 0, 0, 0],
+        "z_dy": [0, 1, 2, 3],
+        "z_d": [0, 0, 1, 1],
+    }
     for name in model.blocks_spec.names:
         prior = model.train().prior(name, y, d)
-        assert prior.mean.shape == prior.scale.shape == (4, getattr(model.blocks_spec, name))
+        assert (
+            prior.mean.shape
+            == prior.scale.shape
+            == (4, getattr(model.blocks_spec, name))
+        )
         codes = torch.unique(prior.mean, dim=0, return_inverse=True)[1]
         labels = torch.tensor(follows[name])
         assert torch.equal(codes[:, None] == codes, labels[:, None] == labels)
@@ -157,7 +183,9 @@ def test_priors_depend_on_the_labels_alone(model):
 
 
 def test_unknown_classes_are_summed_over():
-    """The divergences of items of unknown class, against explicit sums over classes; of others they are unchanged."""
+    """The divergences of items of unknown class, against explicit sums over classes; of
+    others they are unchanged.
+    """
     model = flat_nvae()
     items = batch()
     posterior = model.blocks(items.x)
@@ -173,14 +201,18 @@ def test_unknown_classes_are_summed_over():
     of_both = divergences(torch.where(torch.arange(12) < 6, items.y, -1))
     q = logits.softmax(1)
     for name in z:
-        expected = sum(q[:, label] * of_class[name] for label, of_class in enumerate(of_classes))
+        expected = sum(
+            q[:, label] * of_class[name] for label, of_class in enumerate(of_classes)
+        )
         assert_close(of_unknown[name], expected, rtol=1e-4, atol=1e-5)
         halves = torch.cat([of_labelled[name][:6], of_unknown[name][6:]])
         assert_close(of_both[name], halves)
 
 
 def test_the_loss_of_unknown_classes_has_their_entropy_and_no_class_term():
-    model = flat_nvae(l1={"z_dy": 2.0}, l1_form="item-sum", alpha_d=3.0, beta={"z_y": 0.5})
+    model = flat_nvae(
+        l1={"z_dy": 2.0}, l1_form="item-sum", alpha_d=3.0, beta={"z_y": 0.5}
+    )
     items = batch()
     unknown = items._replace(y=torch.full((12,), -1))
     z = drawn(model, items)
@@ -191,21 +223,33 @@ def test_the_loss_of_unknown_classes_has_their_entropy_and_no_class_term():
     assert terms["class_prior"].item() == approx(math.log(4) - entropy.item(), abs=1e-5)
     assert "class" not in terms
     kl = {name: values.mean() for name, values in divergences.items()}
-    total = terms["reconstruction"] + 0.5 * kl["z_y"] + kl["z_x"] + kl["z_dy"] + kl["z_d"]
-    total = total + terms["class_prior"] + 3.0 * terms["domain"] + 2.0 * z["z_dy"].abs().sum(1).mean()
+    total = (
+        terms["reconstruction"] + 0.5 * kl["z_y"] + kl["z_x"] + kl["z_dy"] + kl["z_d"]
+    )
+    total = (
+        total
+        + terms["class_prior"]
+        + 3.0 * terms["domain"]
+        + 2.0 * z["z_dy"].abs().sum(1).mean()
+    )
     assert close(terms["objective"], total)
 
 
 def test_nvae_is_the_published_sum_over_a_batch():
-    """n items' objectives = squared errors, divergences and weighted cross entropies, all summed over the batch, with 5
-    times the mean of |z_dy| once (NVAE's published code for coloured, rotated MNIST)."""
+    """n items' objectives = squared errors, divergences and weighted cross entropies,
+    all summed over the batch, with 5 times the mean of |z_dy| once (NVAE's published
+    code for coloured, rotated MNIST).
+    """
     model = flat_nvae(alpha_y=150.0, alpha_d=150.0)
     items = batch()
     objective = model.losses(items, 0.5, generator(2))["objective"]
     z = drawn(model, items)
     total = (items.x - model.decode(z)).square().sum()
     total = total + log_ratios(model, items, z)
-    for head, own, label in ((model.class_head, "z_y", items.y), (model.domain_head, "z_d", items.d)):
+    for head, own, label in (
+        (model.class_head, "z_y", items.y),
+        (model.domain_head, "z_d", items.d),
+    ):
         read = head(torch.cat([z[own], z["z_dy"]], 1))
         total = total + 150.0 * cross_entropy(read, label, reduction="sum")
     total = total + 5.0 * z["z_dy"].abs().mean()
@@ -213,18 +257,26 @@ def test_nvae_is_the_published_sum_over_a_batch():
 
 
 def test_diva_is_the_published_sum_over_a_batch():
-    """As the official code for rotated MNIST: cross entropies of 256 levels summed over pixels and items, divergences
-    of one draw, 3500 and 2000 times the auxiliary ones, all sums; halfway through the warm-up, of a fifth of the
-    training, half the divergences."""
+    """As the official code for rotated MNIST: cross entropies of 256 levels summed over
+    pixels and items, divergences of one draw, 3500 and 2000 times the auxiliary ones,
+    all sums; halfway through the warm-up, of a fifth of the training, half the
+    divergences.
+    """
     model = DIVA(**SETTING | {"shape": (1, 8, 8)}, generator=generator())
     items = batch((1, 8, 8))
     levels = (255 * items.x).round()
     items = items._replace(x=levels / 255)
     z = drawn(model, items)
-    raw = model.decoder(torch.cat([z[name] for name in model.blocks_spec.names], 1)).view(12, 256, 64)
+    raw = model.decoder(
+        torch.cat([z[name] for name in model.blocks_spec.names], 1)
+    ).view(12, 256, 64)
     total = cross_entropy(raw, levels.long().view(12, 64), reduction="sum")
-    total = total + 3500 * cross_entropy(model.class_head(z["z_y"]), items.y, reduction="sum")
-    total = total + 2000 * cross_entropy(model.domain_head(z["z_d"]), items.d, reduction="sum")
+    total = total + 3500 * cross_entropy(
+        model.class_head(z["z_y"]), items.y, reduction="sum"
+    )
+    total = total + 2000 * cross_entropy(
+        model.domain_head(z["z_d"]), items.d, reduction="sum"
+    )
     kl = log_ratios(model, items, z)
     for progress, ramp in ((0.0, 0.0), (0.1, 0.5), (0.9, 1.0)):
         objective = model.losses(items, progress, generator(2))["objective"]
@@ -245,27 +297,45 @@ def test_all_terms_of_augmented_dann_are_means():
 
 
 def test_dann_encoder_climbs_what_the_adversary_descends():
-    """Encoder gradient = that of the class loss - weight x that of the adversary's; the adversary's is its own."""
+    """Encoder gradient = that of the class loss - weight x that of the adversary's; the
+    adversary's is its own.
+    """
     model = flat(DANN, adversary={"weight": 0.6, "gamma": 4.0})
     items = batch()
     weight = 0.6 * math.tanh(2.0 * 0.3)
     first = model.encoder[0].weight
     head = model.adversary[0].weight
     z = model.features(items.x)
-    by_class = torch.autograd.grad(cross_entropy(model.class_head(z), items.y), first, retain_graph=True)[0]
-    by_domain, own = torch.autograd.grad(cross_entropy(model.adversary(z), items.d), (first, head))
+    by_class = torch.autograd.grad(
+        cross_entropy(model.class_head(z), items.y), first, retain_graph=True
+    )[0]
+    by_domain, own = torch.autograd.grad(
+        cross_entropy(model.adversary(z), items.d), (first, head)
+    )
     model.losses(items, 0.3, generator())["objective"].backward()
     assert_close(first.grad, by_class - weight * by_domain)
     assert_close(head.grad, own)
 
 
 def test_alternating_dann_takes_turns():
-    """Steps of the adversary see no encoder; the penalty is each item's own squared gradient, so that a batch of the
-    same items twice has the same one; the rest descends the class loss less the adversary's."""
-    adversary = {"method": "alternating", "steps": 2, "gradient_penalty": 0.5, "gamma": None, "weight": 0.3}
+    """Steps of the adversary see no encoder; the penalty is each item's own squared
+    gradient, so that a batch of the same items twice has the same one; the rest
+    descends the class loss less the adversary's.
+    """
+    adversary = {
+        "method": "alternating",
+        "steps": 2,
+        "gradient_penalty": 0.5,
+        "gamma": None,
+        "weight": 0.3,
+    }
     model = flat(DANN, adversary=adversary)
     items = batch()
-    assert [model.player(step) for step in range(6)] == ["adversary", "adversary", "rest"] * 2
+    assert [model.player(step) for step in range(6)] == [
+        "adversary",
+        "adversary",
+        "rest",
+    ] * 2
     players = model.players()
     assert sum(map(len, players.values())) == len(list(model.parameters()))
     terms = losses(model, items, "adversary")
@@ -291,14 +361,19 @@ def test_conditional_adversaries_receive_the_other_label(conditional):
     terms = losses(model, items)
     other = losses(model, items._replace(y=items.y.flip(0)))
     assert (terms["adversary/domain"] != other["adversary/domain"]) == conditional
-    total = terms["class"] + terms["domain"] + 0.15 * (terms["adversary/domain"] + terms["adversary/class"])
+    total = (
+        terms["class"]
+        + terms["domain"]
+        + 0.15 * (terms["adversary/domain"] + terms["adversary/class"])
+    )
     absolute = 0.5 * terms["l1/z_y"] + 1.5 * terms["l1/z_dy"] + terms["l1/z_d"]
     assert close(terms["objective"], total + math.tanh(2.5) * absolute)
 
 
 def test_augmented_dann_turns_each_adversary_against_its_own_block():
-    """Encoder gradient = that of the cross entropies - weight x ramp x those of the adversaries', each of one
-    block; the adversaries descend their own losses."""
+    """Encoder gradient = that of the cross entropies - weight x ramp x those of the
+    adversaries', each of one block; the adversaries descend their own losses.
+    """
     model = flat(AugmentedDANN, adversary={"weight": 0.6, "gamma": 4.0}, l1={})
     items = batch()
     z = means(model, items)
@@ -310,7 +385,9 @@ def test_augmented_dann_turns_each_adversary_against_its_own_block():
     class_read = cross_entropy(model.class_adversary(domain_and_z_d), items.y)
     first = next(model.encoder.parameters())
     own = [model.domain_adversary[0].weight, model.class_adversary[0].weight]
-    by_heads = torch.autograd.grad(class_loss + domain_loss, first, retain_graph=True)[0]
+    by_heads = torch.autograd.grad(class_loss + domain_loss, first, retain_graph=True)[
+        0
+    ]
     by_readers, *expected = torch.autograd.grad(domain_read + class_read, [first, *own])
     model.losses(items, 0.3, generator())["objective"].backward()
     ramp = math.tanh(2.0 * 0.3)
@@ -320,11 +397,16 @@ def test_augmented_dann_turns_each_adversary_against_its_own_block():
 
 
 def blocks_of_50(**dimensions):
-    return {name: torch.randn(50, dim, generator=generator(dim)) for name, dim in dimensions.items()}
+    return {
+        name: torch.randn(50, dim, generator=generator(dim))
+        for name, dim in dimensions.items()
+    }
 
 
 def test_decorrelation_is_the_mean_squared_correlation():
-    """Of coordinates of different blocks: all entries but those of blocks on the diagonal."""
+    """Of coordinates of different blocks: all entries but those of blocks on the
+    diagonal.
+    """
     z = blocks_of_50(z_y=2, z_d=3, z_dy=1)
     squared = torch.corrcoef(torch.cat(list(z.values()), 1).T).square()
     between = [squared[:2, 2:].flatten(), squared[2:5, 5]]
@@ -352,14 +434,20 @@ def test_decorrelation_has_the_form_that_is_named_and_no_gradient_at_a_constant(
     model = flat(AugmentedDANN, decorrelation=0.7, decorrelation_form=form)
     without = losses(flat(AugmentedDANN), items)
     term = FORMS[form](means(model, items))
-    assert close(losses(model, items)["objective"] - without["objective"], 0.7 * term, rel=1e-4)
+    assert close(
+        losses(model, items)["objective"] - without["objective"], 0.7 * term, rel=1e-4
+    )
     constant = torch.zeros(5, 2, requires_grad=True)
-    FORMS[form]({"z_y": constant, "z_dy": torch.randn(5, 1, generator=generator())}).backward()
+    FORMS[form](
+        {"z_y": constant, "z_dy": torch.randn(5, 1, generator=generator())}
+    ).backward()
     assert not constant.grad.any()
 
 
 def test_invariance_penalty_is_the_slope_by_a_scalar_weight():
-    """Squared, of the risk of w * logits at w = 1; unbiased, the product of those of even and odd items."""
+    """Squared, of the risk of w * logits at w = 1; unbiased, the product of those of
+    even and odd items.
+    """
     logits = 2 * torch.randn(10, 3, generator=generator(), dtype=torch.float64)
     y = torch.arange(10) % 3
 
@@ -383,8 +471,12 @@ def test_irm_averages_domains_and_switches():
     items = Batch(*(values[rows] for values in batch()))
     logits = model.class_logits(items.x)
     rows = [items.d == domain for domain in range(3)]
-    risk = torch.stack([cross_entropy(logits[row], items.y[row]) for row in rows]).mean()
-    penalty = torch.stack([invariance_penalty(logits[row], items.y[row]) for row in rows]).mean()
+    risk = torch.stack(
+        [cross_entropy(logits[row], items.y[row]) for row in rows]
+    ).mean()
+    penalty = torch.stack(
+        [invariance_penalty(logits[row], items.y[row]) for row in rows]
+    ).mean()
     for progress, weight in ((0.2, 0.5), (0.25, 7.0)):
         terms = model.losses(items, progress, generator())
         assert close(terms["objective"], risk + weight * penalty)
@@ -394,17 +486,28 @@ def test_irm_averages_domains_and_switches():
 
 
 @pytest.mark.slow  # torchvision's import and a DenseNet-121: 10 s
-@pytest.mark.parametrize("kind, last", [("densenet121", "classifier"), ("resnet18", "fc")])
+@pytest.mark.parametrize(
+    "kind, last", [("densenet121", "classifier"), ("resnet18", "fc")]
+)
 def test_backbones_are_torchvisions(kind, last):
-    """torchvision's own network with our weights gives our features; NVAE on them decodes as usual."""
+    """torchvision's own network with our weights gives our features; NVAE on them
+    decodes as usual.
+    """
     import torchvision
 
-    setting = {"shape": (3, 64, 64), "classes": 2, "domains": 3, "network": {"kind": kind, "width": 4}}
+    setting = {
+        "shape": (3, 64, 64),
+        "classes": 2,
+        "domains": 3,
+        "network": {"kind": kind, "width": 4},
+    }
     ours = ERM(**setting, generator=generator()).eval().encoder[0]
     with torch.random.fork_rng(devices=[]):
         theirs = getattr(torchvision.models, kind)(weights=None).eval()
     setattr(theirs, last, torch.nn.Identity())
-    for value, weight in zip(theirs.state_dict().values(), ours.state_dict().values(), strict=True):
+    for value, weight in zip(
+        theirs.state_dict().values(), ours.state_dict().values(), strict=True
+    ):
         value.copy_(weight)
     x = batch((3, 64, 64)).x[:2]
     with torch.no_grad():

@@ -6,14 +6,23 @@ import torch
 from pytest import approx
 from torch import nn
 
-from infoscope.models.domain import ERM, NVAE, DomainData, accuracies, extract_blocks, posteriors
+from infoscope.models.domain import (
+    ERM,
+    NVAE,
+    DomainData,
+    accuracies,
+    extract_blocks,
+    posteriors,
+)
 from tests.data.common import generator
 
 SETTING = {"shape": (2,), "classes": 2, "domains": 2, "network": {"width": 4}}
 
 
 class Swapped(nn.Linear):
-    """The logit of each class is the other value: one that is not finite leaves the other as it is."""
+    """The logit of each class is the other value: one that is not finite leaves the
+    other as it is.
+    """
 
     def forward(self, values):
         return values.flip(1)
@@ -31,7 +40,9 @@ VALUES = {"right": [1.0, 0.0], "wrong": [0.0, 1.0], "nan": [math.nan, 0.0]}
 
 
 def items(answers, d, groups=None):
-    """Items of class 1 that the classifier gets right or wrong, or for which it is not finite."""
+    """Items of class 1 that the classifier gets right or wrong, or for which it is not
+    finite.
+    """
     x = torch.tensor([VALUES[answer] for answer in answers])
     return DomainData(x, [1] * len(answers), d, groups)
 
@@ -50,30 +61,48 @@ def test_accuracies_by_hand():
     assert result.worst_slice == (1, 4)
     assert result.overall.standard_error == approx(math.sqrt(0.5 * 0.5 / 7))
     assert first.standard_error == approx(math.sqrt(0.75 * 0.25 / 3))
-    # independent domains of four items each: half the root of the sum of their variances, with 8 items for 4 in n - 1
+    # independent domains of four items each: half the root of the sum of their
+    # variances, with 8 items for 4 in n - 1
     within = 2 * 0.75 * 0.25 / 4
     assert result.average.standard_error == approx(0.5 * math.sqrt(within * 8 / 7))
 
 
 def test_slices_are_of_each_class_in_each_domain():
-    """All items are classified as 1: right for class 1 of both domains, one of which has a single item."""
+    """All items are classified as 1: right for class 1 of both domains, one of which
+    has a single item.
+    """
     x = torch.tensor([VALUES["right"]] * 6)
-    slices = accuracies(classifier(), DomainData(x, [1, 0, 1, 1, 0, 0], [2, 2, 5, 5, 5, 5])).by_slice
+    slices = accuracies(
+        classifier(), DomainData(x, [1, 0, 1, 1, 0, 0], [2, 2, 5, 5, 5, 5])
+    ).by_slice
     counts = {key: (accuracy.value, accuracy.n) for key, accuracy in slices.items()}
-    assert counts == {(0, 2): (0.0, 1), (0, 5): (0.0, 2), (1, 2): (1.0, 1), (1, 5): (1.0, 2)}
+    assert counts == {
+        (0, 2): (0.0, 1),
+        (0, 5): (0.0, 2),
+        (1, 2): (1.0, 1),
+        (1, 5): (1.0, 2),
+    }
 
 
 def test_standard_errors_account_for_groups():
-    """Copies of an item add nothing: 4 groups of 3 copies have the standard error of 4 items. Groups that have one item
-    in each of two domains, right in the one where wrong in the other, have no error in the average."""
+    """Copies of an item add nothing: 4 groups of 3 copies have the standard error of 4
+    items. Groups that have one item in each of two domains, right in the one where
+    wrong in the other, have no error in the average.
+    """
     answers = ["right", "wrong", "right", "right"]
     single = accuracies(classifier(), items(answers, [0] * 4)).overall
-    copied = accuracies(classifier(), items(answers * 3, [0] * 12, [5, 6, 7, 9] * 3)).overall
+    copied = accuracies(
+        classifier(), items(answers * 3, [0] * 12, [5, 6, 7, 9] * 3)
+    ).overall
     assert copied.standard_error == approx(single.standard_error)
     assert (copied.clusters, copied.n) == (4, 12)
     opposite = items(["right", "wrong", "wrong", "right"], [0, 0, 1, 1], [1, 2, 1, 2])
-    assert accuracies(classifier(), opposite).average.standard_error == approx(0.0, abs=1e-12)
-    one_group = accuracies(classifier(), items(["right", "wrong"], [0, 0], [3, 3])).overall
+    assert accuracies(classifier(), opposite).average.standard_error == approx(
+        0.0, abs=1e-12
+    )
+    one_group = accuracies(
+        classifier(), items(["right", "wrong"], [0, 0], [3, 3])
+    ).overall
     assert math.isnan(one_group.standard_error)
     assert (one_group.clusters, one_group.value) == (1, 0.5)
 
@@ -96,7 +125,9 @@ def test_a_model_predicts_one_domain_at_a_time(monkeypatch):
 
 
 def test_accuracy_with_predictions_that_are_not_finite_is_undefined():
-    result = accuracies(classifier(), items(["right", "nan", "right", "right"], [0, 0, 1, 1]))
+    result = accuracies(
+        classifier(), items(["right", "nan", "right", "right"], [0, 0, 1, 1])
+    )
     assert math.isnan(result.overall.value)
     assert math.isnan(result.average.value)
     assert result.worst_domain == 0
@@ -111,11 +142,15 @@ def test_unknown_classes_are_not_counted():
 
 
 def test_blocks_of_a_data_set():
-    """The same from arrays in batches as from a data set at once; the mode is unchanged; every batch is reported."""
+    """The same from arrays in batches as from a data set at once; the mode is
+    unchanged; every batch is reported.
+    """
     model = NVAE(**SETTING, generator=generator()).train()
     x = torch.rand(7, 2, generator=generator(1))
     reported = []
-    blocks = posteriors(model, x, batch=3, progress=lambda done, n: reported.append(done))
+    blocks = posteriors(
+        model, x, batch=3, progress=lambda done, n: reported.append(done)
+    )
     assert model.training
     assert reported == [3, 6, 7]
     means = extract_blocks(model, DomainData(x.numpy(), [0] * 7, [0] * 7))
@@ -126,8 +161,10 @@ def test_blocks_of_a_data_set():
 
 
 def test_draws_have_the_posteriors_mean_and_scale():
-    """(draw - mean) / scale of 8,000 values is standard normal: mean and variance within 5 standard errors (false
-    alarm below 1e-5); the same generator gives the same draws; a deterministic block is itself."""
+    """(draw - mean) / scale of 8,000 values is standard normal: mean and variance
+    within 5 standard errors (false alarm below 1e-5); the same generator gives the same
+    draws; a deterministic block is itself.
+    """
     model = NVAE(**SETTING, generator=generator())
     x = torch.randn(250, 2, generator=generator(1))
     draws = extract_blocks(model, x, generator=generator(2))

@@ -1,4 +1,6 @@
-"""The training loop of the domain models: learning, exact continuation, selection, stopping, divergence."""
+"""The training loop of the domain models: learning, exact continuation, selection,
+stopping, divergence.
+"""
 
 import math
 
@@ -29,7 +31,9 @@ BALANCED = FAST | {"balanced": True, "batch": 10}
 
 
 def items(n=240, seed=1):
-    """Class in the first three coordinates, domain in the fourth, of size 3; standard normal noise in all."""
+    """Class in the first three coordinates, domain in the fourth, of size 3; standard
+    normal noise in all.
+    """
     number = torch.arange(n)
     y = number % 3
     d = number // 3 % 2
@@ -39,7 +43,9 @@ def items(n=240, seed=1):
 
 
 UNSEEN = items(seed=2)
-ALTERNATING = {"adversary": {"method": "alternating", "gradient_penalty": 0.1, "gamma": None}}
+ALTERNATING = {
+    "adversary": {"method": "alternating", "gradient_penalty": 0.1, "gamma": None}
+}
 SETTINGS = {
     "nvae": {},
     "diva": {"reconstruction": "squared"},
@@ -59,10 +65,14 @@ def model(name="erm", **settings):
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_every_model_learns_the_class(name):
-    """From a third right to more than four fifths of unseen items, with every term of the loss finite throughout; and
-    the domain, where it is predicted from a block of its own."""
+    """From a third right to more than four fifths of unseen items, with every term of
+    the loss finite throughout; and the domain, where it is predicted from a block of
+    its own.
+    """
     n = 200 if name == "augmented-dann" else 100
-    fit = fit_domain(model(name), items(), UNSEEN, steps=n, generator=generator(1), every=n // 4)
+    fit = fit_domain(
+        model(name), items(), UNSEEN, steps=n, generator=generator(1), every=n // 4
+    )
     assert fit.ended == "done"
     assert fit.steps_done == fit.step == n
     assert not fit.model.training
@@ -79,7 +89,9 @@ def test_every_model_learns_the_class(name):
 
 
 def test_few_labels_are_enough_for_a_vae_that_takes_unlabelled_items():
-    """A fifth of the items is labelled, in mixed batches: accuracy is far above a third, that of guessing."""
+    """A fifth of the items is labelled, in mixed batches: accuracy is far above a
+    third, that of guessing.
+    """
     data = items(300)
     data.y[60:] = -1
     fit = fit_domain(model("nvae"), data, UNSEEN, steps=80, generator=generator(1))
@@ -90,7 +102,9 @@ def test_few_labels_are_enough_for_a_vae_that_takes_unlabelled_items():
 
 @pytest.mark.parametrize("name", ["nvae", "dann alternating", "irm"])
 def test_a_stopped_training_continues_with_the_same_numbers(name):
-    """Bit for bit: weights, curve, generator; the state passes through a file that is read without pickled code."""
+    """Bit for bit: weights, curve, generator; the state passes through a file that is
+    read without pickled code.
+    """
     states = []
     arguments = {"steps": 13, "every": 5, "rule": "training-domain-validation"}
     started = model(name, optimisation=BALANCED)
@@ -99,11 +113,15 @@ def test_a_stopped_training_continues_with_the_same_numbers(name):
     def save(make):
         states.append(reread(make()))
 
-    whole = fit_domain(started, items(), UNSEEN, generator=generator(1), save=save, **arguments)
+    whole = fit_domain(
+        started, items(), UNSEEN, generator=generator(1), save=save, **arguments
+    )
     for stop in (1, 8, 13):
         state = states[stop - 1]
         other = type(started)(**config, generator=generator(77))
-        resumed = fit_domain(other, items(), UNSEEN, generator=generator(78), state=state, **arguments)
+        resumed = fit_domain(
+            other, items(), UNSEEN, generator=generator(78), state=state, **arguments
+        )
         assert resumed.curve == whole.curve
         assert resumed.step == whole.step
         weights = resumed.model.state_dict()
@@ -115,8 +133,16 @@ def test_a_stopped_training_continues_with_the_same_numbers(name):
 
 @pytest.mark.parametrize("own", [{}, {"learning_rate": 3e-4, "weight_decay": 0.1}])
 def test_each_player_has_its_own_optimiser(own):
-    """Betas of both, and the adversary's rate and decay; only the weights of the one whose turn it is move."""
-    rest = {"learning_rate": 1e-2, "momentum": 0.5, "second_momentum": 0.9, "weight_decay": 0.3, "batch": 24}
+    """Betas of both, and the adversary's rate and decay; only the weights of the one
+    whose turn it is move.
+    """
+    rest = {
+        "learning_rate": 1e-2,
+        "momentum": 0.5,
+        "second_momentum": 0.9,
+        "weight_decay": 0.3,
+        "batch": 24,
+    }
     adversary = {"method": "alternating", "gamma": None, "steps": 1} | own
     dann = model("dann", optimisation=rest, adversary=adversary)
     training = _Training(dann, items(), 10, "last", generator(1))
@@ -134,22 +160,59 @@ def test_each_player_has_its_own_optimiser(own):
 
 
 def test_domainbed_s_dann_has_its_defaults():
-    """Adam with betas (.5, .9) for both players, 1e-3 and no decay each, one step each, lambda 1, no gradient penalty,
-    a discriminator of two hidden layers of 256, 64 items of each domain (its hyperparameters for 28 x 28)."""
+    """Adam with betas (.5, .9) for both players, 1e-3 and no decay each, one step each,
+    lambda 1, no gradient penalty, a discriminator of two hidden layers of 256, 64 items
+    of each domain (its hyperparameters for 28 x 28).
+    """
     kind, settings = PUBLISHED["dann-domainbed"]
-    dann = MODELS[kind](shape=(3, 28, 28), classes=10, domains=6, **settings, generator=generator())
-    expected = Optimisation("adam", 1e-3, momentum=0.5, second_momentum=0.9, weight_decay=0.0, batch=64, balanced=True)
+    dann = MODELS[kind](
+        shape=(3, 28, 28), classes=10, domains=6, **settings, generator=generator()
+    )
+    expected = Optimisation(
+        "adam",
+        1e-3,
+        momentum=0.5,
+        second_momentum=0.9,
+        weight_decay=0.0,
+        batch=64,
+        balanced=True,
+    )
     assert dann.optimisation("adversary") == dann.optimisation("rest") == expected
     adversary = dann.settings.adversary
-    assert (adversary.steps, adversary.weight, adversary.gamma, adversary.gradient_penalty) == (1, 1.0, None, 0.0)
+    assert (
+        adversary.steps,
+        adversary.weight,
+        adversary.gamma,
+        adversary.gradient_penalty,
+    ) == (1, 1.0, None, 0.0)
     assert adversary.hidden == (256, 256)
 
 
 CURVE = [
-    {"step": 1, "validation/average": 0.5, "test domain/average": 0.1, "training/average": 1.0},
-    {"step": 2, "validation/average": math.nan, "test domain/average": 0.2, "training/average": 1.0},
-    {"step": 3, "validation/average": 0.9, "test domain/average": 0.3, "training/average": 1.0},
-    {"step": 4, "validation/average": 0.9, "test domain/average": 0.4, "training/average": 1.0},
+    {
+        "step": 1,
+        "validation/average": 0.5,
+        "test domain/average": 0.1,
+        "training/average": 1.0,
+    },
+    {
+        "step": 2,
+        "validation/average": math.nan,
+        "test domain/average": 0.2,
+        "training/average": 1.0,
+    },
+    {
+        "step": 3,
+        "validation/average": 0.9,
+        "test domain/average": 0.3,
+        "training/average": 1.0,
+    },
+    {
+        "step": 4,
+        "validation/average": 0.9,
+        "test domain/average": 0.4,
+        "training/average": 1.0,
+    },
 ]
 
 
@@ -167,7 +230,9 @@ def test_rules_of_selection(rule, step, criterion):
 
 
 def nearest_mean(z, codes):
-    """The share of items whose code has the mean that is nearest to their values in a block."""
+    """The share of items whose code has the mean that is nearest to their values in a
+    block.
+    """
     codes = torch.as_tensor(codes)
     means = torch.stack([z[codes == code].mean(0) for code in codes.unique()])
     nearest = torch.cdist(z, means).argmin(1)
@@ -176,11 +241,18 @@ def nearest_mean(z, codes):
 
 @pytest.mark.slow  # 10 s of convolutions
 def test_each_block_predicts_its_own_label_of_coloured_rotated_digits():
-    """The bundled digits in six domains, unseen digits: the class is predicted from z_y and not from z_d, the domain
-    from z_d and not from z_y (NVAE; chance is a tenth and a sixth)."""
+    """The bundled digits in six domains, unseen digits: the class is predicted from z_y
+    and not from z_d, the domain from z_d and not from z_y (NVAE; chance is a tenth and
+    a sixth).
+    """
     data = crmnist(base="digits", count=900, size=16, generator=generator())
     train, _, test = data.split(None, None, generator(1), test=0.25)
-    setting = {"shape": (3, 16, 16), "classes": 10, "domains": 6, "network": {"width": 16}}
+    setting = {
+        "shape": (3, 16, 16),
+        "classes": 10,
+        "domains": 6,
+        "network": {"width": 16},
+    }
     nvae = NVAE(**setting, optimisation={"learning_rate": 2e-3}, generator=generator())
     fit = fit_domain(nvae, train.in_memory(), steps=600, generator=generator(1))
     test = test.in_memory()
@@ -196,7 +268,8 @@ def test_each_block_predicts_its_own_label_of_coloured_rotated_digits():
 def test_minibatches_pass_through_all_items_before_any_comes_again():
     d = torch.tensor([0] * 7 + [3] * 4)
     batches = iter(Minibatches(d, 3, False, generator()))
-    passes = torch.cat([next(batches) for _ in range(11)]).view(3, 11)  # three passes over 11 items
+    # three passes over 11 items
+    passes = torch.cat([next(batches) for _ in range(11)]).view(3, 11)
     assert torch.equal(passes.sort(1).values, torch.arange(11).expand(3, 11))
     balanced = iter(Minibatches(d, 3, True, generator()))
     for _ in range(5):
@@ -204,14 +277,18 @@ def test_minibatches_pass_through_all_items_before_any_comes_again():
 
 
 def test_irm_starts_its_optimiser_afresh_at_the_switch():
-    """Adam's step count is 1 after the first step with the full penalty, and goes on otherwise."""
+    """Adam's step count is 1 after the first step with the full penalty, and goes on
+    otherwise.
+    """
     counts = []
 
     def save(make):
         first = make()["optimisers"]["model"]["state"][0]
         counts.append(int(first["step"]))
 
-    fit_domain(model("irm", switch=0.5), items(), steps=6, generator=generator(), save=save)
+    fit_domain(
+        model("irm", switch=0.5), items(), steps=6, generator=generator(), save=save
+    )
     assert counts == [1, 2, 3, 1, 2, 3]
 
 
@@ -226,7 +303,9 @@ def test_irm_without_its_penalty_is_risk_minimisation_on_the_same_batches():
 
 
 def test_the_selected_weights_are_those_of_the_selected_step():
-    """A training that is spoilt after its first half ends with the weights of the best evaluation, not the last."""
+    """A training that is spoilt after its first half ends with the weights of the best
+    evaluation, not the last.
+    """
     scores = {}
 
     def spoil(step, terms):
@@ -238,7 +317,15 @@ def test_the_selected_weights_are_those_of_the_selected_step():
 
     erm = model("erm")
     arguments = {"every": 20, "rule": "training-domain-validation", "patience": 2}
-    fit = fit_domain(erm, items(), UNSEEN, steps=200, generator=generator(), report=spoil, **arguments)
+    fit = fit_domain(
+        erm,
+        items(),
+        UNSEEN,
+        steps=200,
+        generator=generator(),
+        report=spoil,
+        **arguments,
+    )
     assert fit.ended == "patience"
     assert fit.steps_done == fit.step + 2 * 20 < 200
     assert fit.criterion == max(scores.values()) == scores[fit.step]
@@ -247,8 +334,12 @@ def test_the_selected_weights_are_those_of_the_selected_step():
 
 
 def test_divergence_is_reported():
-    """A rate that overflows ends the training, and the curve shows the loss that is not finite."""
-    wild = model("nvae", optimisation={"learning_rate": 1e30, "method": "sgd", "batch": 24})
+    """A rate that overflows ends the training, and the curve shows the loss that is not
+    finite.
+    """
+    wild = model(
+        "nvae", optimisation={"learning_rate": 1e30, "method": "sgd", "batch": 24}
+    )
     fit = fit_domain(wild, items(), UNSEEN, steps=50, generator=generator())
     assert fit.ended == "diverged"
     assert fit.steps_done < 50

@@ -1,4 +1,6 @@
-"""The random invertible encoders: inverses, determinants, what a feature may depend on, and whose statistics count."""
+"""The random invertible encoders: inverses, determinants, what a feature may depend on,
+and whose statistics count.
+"""
 
 import pytest
 import torch
@@ -11,7 +13,8 @@ from tests.data.common import generator
 from tests.refusals import refused
 
 FLOWS = (MaskedAutoregressiveFlow, RealNVP)
-SIZES = ((7, 4), (6, 16), (2, 3))  # features, hidden: fewer hidden units than features, more, and the smallest flow
+# features, hidden: fewer hidden units than features, more, and the smallest flow
+SIZES = ((7, 4), (6, 16), (2, 3))
 SMALL = {"shape": (3, 8, 8), "blocks": (2, 1)}
 SETTINGS = {IRevNet: SMALL, **dict.fromkeys(FLOWS, {"hidden": 16, "blocks": 3})}
 FEATURES = {IRevNet: 192, **dict.fromkeys(FLOWS, 7)}
@@ -27,7 +30,11 @@ def samples(n, features, seed=1):
 
 
 def made(kind, statistics="fixed", features=None, **settings):
-    settings = {"features": features or FEATURES[kind], "statistics": statistics} | SETTINGS[kind] | settings
+    settings = (
+        {"features": features or FEATURES[kind], "statistics": statistics}
+        | SETTINGS[kind]
+        | settings
+    )
     return kind(**settings, generator=generator()).double()
 
 
@@ -53,7 +60,9 @@ def log_volume(jacobian):
 
 @pytest.mark.parametrize("kind", FLOWS)
 @pytest.mark.parametrize("features, hidden", SIZES)
-def test_a_flow_has_its_inverse_and_the_determinant_of_its_jacobian(kind, features, hidden):
+def test_a_flow_has_its_inverse_and_the_determinant_of_its_jacobian(
+    kind, features, hidden
+):
     flow = calibrated(kind, features, hidden=hidden)
     x = samples(20, features, seed=2)
     code = flow(x)
@@ -65,7 +74,9 @@ def test_a_flow_has_its_inverse_and_the_determinant_of_its_jacobian(kind, featur
 
 @pytest.mark.parametrize("features, hidden", SIZES)
 def test_made_is_autoregressive(features, hidden):
-    """Output i is an increasing function of input i, given by the log determinant, and depends on none after it."""
+    """Output i is an increasing function of input i, given by the log determinant, and
+    depends on none after it.
+    """
     layer = Autoregressive(features, hidden, generator()).double()
     x = samples(1, features)
     jacobian = jacobian_at(layer, x[0])
@@ -75,10 +86,13 @@ def test_made_is_autoregressive(features, hidden):
 
 
 def test_made_conditions_on_as_many_features_as_hidden_units():
-    """The published degrees: with 4 hidden units, every later feature may see the first four and no other."""
+    """The published degrees: with 4 hidden units, every later feature may see the first
+    four and no other.
+    """
     layer = Autoregressive(7, 4, generator()).double()
     seen = torch.zeros(7, 7, dtype=torch.bool)
-    for row in samples(50, 7):  # a ReLU may hide a dependence at one point, not at fifty
+    # a ReLU may hide a dependence at one point, not at fifty
+    for row in samples(50, 7):
         seen |= jacobian_at(layer, row) != 0
     assert not seen[5:, 4].any()
     assert not seen[6, 5]
@@ -97,8 +111,12 @@ def test_coupling_keeps_every_second_feature(first_kept):
 
 
 @pytest.mark.parametrize("kind", SETTINGS)
-def test_fixed_statistics_make_a_code_a_function_of_its_sample_and_those_of_the_batch_do_not(kind):
-    """Calibrated with a batch, it gives the codes that the batch has with its own statistics."""
+def test_fixed_statistics_make_a_code_a_function_of_its_sample_and_those_of_the_batch_do_not(
+    kind,
+):
+    """Calibrated with a batch, it gives the codes that the batch has with its own
+    statistics.
+    """
     x = samples(64, FEATURES[kind], seed=4)
     fixed = made(kind)
     batchwise = made(kind, "batch")
@@ -119,7 +137,9 @@ def test_a_batch_is_coded_with_mean_0_and_variance_1(kind):
 def test_published_size_of_the_autoregressive_flow():
     """33 million weights on 4096 pixels."""
     flow = MaskedAutoregressiveFlow(4096)
-    assert sum(parameter.numel() for parameter in flow.parameters()) == pytest.approx(33e6, rel=0.01)
+    assert sum(parameter.numel() for parameter in flow.parameters()) == pytest.approx(
+        33e6, rel=0.01
+    )
 
 
 @pytest.mark.parametrize("features", [192, 64, 100])
@@ -154,25 +174,38 @@ def test_a_grey_image_is_three_equal_channels():
 
 
 def test_published_shapes_of_the_irevnet():
-    """3 x 64 x 64 to 3072 x 2 x 2, stages of 24, 96, 384 and 1536 channels, three convolutions a block."""
+    """3 x 64 x 64 to 3072 x 2 x 2, stages of 24, 96, 384 and 1536 channels, three
+    convolutions a block.
+    """
     encoder = IRevNet(4096, blocks=(1, 1, 1, 1))
-    convolutions = [module for module in encoder.modules() if isinstance(module, torch.nn.Conv2d)]
+    convolutions = [
+        module for module in encoder.modules() if isinstance(module, torch.nn.Conv2d)
+    ]
     assert [layer.out_channels for layer in convolutions[2::3]] == [24, 96, 384, 1536]
     assert [layer.out_channels for layer in convolutions[1::3]] == [6, 24, 96, 384]
-    assert encoder(torch.rand(2, 4096, generator=generator())).shape == (2, 3072 * 2 * 2)
+    assert encoder(torch.rand(2, 4096, generator=generator())).shape == (
+        2,
+        3072 * 2 * 2,
+    )
 
 
 def test_space_to_depth_orders_channels_by_place():
-    """A 4 x 4 image of two channels: the first two new channels are the upper left pixels of the 2 x 2 cells."""
+    """A 4 x 4 image of two channels: the first two new channels are the upper left
+    pixels of the 2 x 2 cells.
+    """
     image = torch.arange(32).view(1, 2, 4, 4)
     even, odd = image[:, :, ::2], image[:, :, 1::2]
-    corners = torch.cat([even[..., ::2], even[..., 1::2], odd[..., ::2], odd[..., 1::2]], 1)
+    corners = torch.cat(
+        [even[..., ::2], even[..., 1::2], odd[..., ::2], odd[..., 1::2]], 1
+    )
     assert torch.equal(space_to_depth(image), corners)
     assert torch.equal(depth_to_space(space_to_depth(image)), image)
 
 
 def test_batch_statistics_are_those_of_torch():
-    """The third convolution of the first block, behind torch's own batch norm in training mode."""
+    """The third convolution of the first block, behind torch's own batch norm in
+    training mode.
+    """
     residual = made(IRevNet, "batch").blocks[0].residual
     half = space_to_depth(samples(16, 192).view(-1, 3, 8, 8))[:, 6:]
     h = half
@@ -183,9 +216,15 @@ def test_batch_statistics_are_those_of_torch():
 
 
 @pytest.mark.parametrize("kind", FLOWS)
-@pytest.mark.parametrize("statistics, name", [("fixed", "calibrate"), ("batch", '"fixed"')])
+@pytest.mark.parametrize(
+    "statistics, name", [("fixed", "calibrate"), ("batch", '"fixed"')]
+)
 def test_densities_without_fixed_statistics_are_refused(kind, statistics, name):
     flow = kind(4, 8, statistics=statistics)
-    for call in (flow.inverse, flow.log_det, flow if statistics == "fixed" else flow.calibrate):
+    for call in (
+        flow.inverse,
+        flow.log_det,
+        flow if statistics == "fixed" else flow.calibrate,
+    ):
         with pytest.raises(RuntimeError, match=name):
             call(samples(5, 4).float())

@@ -1,4 +1,6 @@
-"""Classifiers of texts: what they learn, that trainings repeat and resume to the bit, and what is refused."""
+"""Classifiers of texts: what they learn, that trainings repeat and resume to the bit,
+and what is refused.
+"""
 
 import copy
 import math
@@ -8,7 +10,12 @@ import torch
 from pytest import approx
 from torch.testing import assert_close
 
-from infoscope.models import ClassifierTraining, SequenceClassifier, fine_tune, small_encoder
+from infoscope.models import (
+    ClassifierTraining,
+    SequenceClassifier,
+    fine_tune,
+    small_encoder,
+)
 from tests.data.common import generator, on_gpu
 from tests.models.samples import LABELS, SMALL_TEXT, TEXTS, corpus, reread, small
 from tests.refusals import refused
@@ -18,13 +25,24 @@ LONGER = "a much longer text " * 5
 
 
 def tuned(encoder, seed=0, epochs=6, **arguments):
-    return fine_tune(TEXTS, LABELS, encoder, generator(seed), epochs=epochs, batch=16, learning_rate=3e-3, **arguments)
+    return fine_tune(
+        TEXTS,
+        LABELS,
+        encoder,
+        generator(seed),
+        epochs=epochs,
+        batch=16,
+        learning_rate=3e-3,
+        **arguments,
+    )
 
 
 def training(seed=0, **arguments):
     settings = {"epochs": 2, "batch": 48, "learning_rate": 3e-3} | arguments
     drawn = generator(seed)
-    return ClassifierTraining(SequenceClassifier.of(small(), 2, drawn), TEXTS, LABELS, drawn, **settings)
+    return ClassifierTraining(
+        SequenceClassifier.of(small(), 2, drawn), TEXTS, LABELS, drawn, **settings
+    )
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +72,9 @@ def test_a_texts_probabilities_do_not_depend_on_the_others(model):
 
 
 def test_draws_do_not_depend_on_the_global_generator():
-    """Dropout included: the losses are the same whatever was drawn elsewhere, and nothing is drawn there."""
+    """Dropout included: the losses are the same whatever was drawn elsewhere, and
+    nothing is drawn there.
+    """
     losses = []
     for noise in range(2):
         with torch.random.fork_rng(devices=[]):
@@ -81,12 +101,15 @@ def test_progress_may_end_the_training():
 
 @pytest.mark.parametrize("stop", [3, 4, 6])
 def test_a_saved_training_continues_to_the_same_bits(stop):
-    """160 texts in batches of 48 are 4 steps an epoch: stopped within, at the end of one, and within the next."""
+    """160 texts in batches of 48 are 4 steps an epoch: stopped within, at the end of
+    one, and within the next.
+    """
     whole = training()
     begun = training()
     whole.advance(8)
     begun.advance(stop)
-    resumed = training(seed=5)  # other weights and another generator, all of which the state replaces
+    # other weights and another generator, all of which the state replaces
+    resumed = training(seed=5)
     resumed.load_state_dict(reread(begun.state_dict()))
     resumed.advance(8 - stop)
     for name, value in whole.classifier.state_dict().items():
@@ -103,18 +126,25 @@ def test_an_epoch_sees_every_text_once_in_batches_of_similar_length():
         orders.append(torch.cat(batches))
         assert orders[-1].sort().values.tolist() == list(range(160))
         padded = sum(5 * int(lengths[rows].max()) for rows in batches)
-        assert padded < 1.02 * int(lengths.sum())  # at random, a batch's longest text is 40 % above the mean
+        # at random, a batch's longest text is 40 % above the mean
+        assert padded < 1.02 * int(lengths.sum())
         some.advance(some.per_epoch)
     assert not torch.equal(*orders)
 
 
 def test_a_null_model_predicts_the_class_frequencies():
-    """From equal texts only the frequencies 80 : 20 can be learnt; Adam's last steps leave them within 0.05."""
+    """From equal texts only the frequencies 80 : 20 can be learnt; Adam's last steps
+    leave them within 0.05.
+    """
     labels = (torch.arange(100) % 5 == 0).long()
     texts = [" "] * 100
     encoder = small_encoder(texts, "bert", generator(), **SMALL_TEXT)
-    null = fine_tune(texts, labels, encoder, generator(), epochs=10, batch=20, learning_rate=3e-3)
-    assert null.log_probabilities([" "]).exp()[0].tolist() == approx([0.8, 0.2], abs=0.05)
+    null = fine_tune(
+        texts, labels, encoder, generator(), epochs=10, batch=20, learning_rate=3e-3
+    )
+    assert null.log_probabilities([" "]).exp()[0].tolist() == approx(
+        [0.8, 0.2], abs=0.05
+    )
 
 
 def test_a_state_of_other_settings_is_refused():
@@ -130,7 +160,12 @@ def test_forward_gives_logits_and_drops_out_only_while_training(model):
     tokens = model.encoder.tokenize(HELD_OUT[:7])
     with torch.no_grad():
         logits = model(**tokens)
-    assert_close(logits.log_softmax(1), model.log_probabilities(HELD_OUT[:7]), rtol=1e-4, atol=1e-5)
+    assert_close(
+        logits.log_softmax(1),
+        model.log_probabilities(HELD_OUT[:7]),
+        rtol=1e-4,
+        atol=1e-5,
+    )
     trained = copy.deepcopy(model).train()
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         assert not torch.equal(trained(**tokens), trained(**tokens))
@@ -143,8 +178,10 @@ def test_a_diverged_training_is_reported():
 
 @on_gpu
 def test_a_gpu_trains_resumes_and_reads_out():
-    """Dropout draws differ from a CPU's, so only the accuracy is compared: guesses are right for 150 of 200 with a
-    probability of 5e-13. A resumed training goes on with the same draws."""
+    """Dropout draws differ from a CPU's, so only the accuracy is compared: guesses are
+    right for 150 of 200 with a probability of 5e-13. A resumed training goes on with
+    the same draws.
+    """
     there = tuned(small(), device="cuda")
     assert (there.log_probabilities(HELD_OUT).argmax(1) == TRUTH).sum() >= 150
     whole, begun, resumed = (training(device="cuda") for _ in range(3))

@@ -1,4 +1,6 @@
-"""The transformers of texts: that their numbers repeat, and what loading one may execute."""
+"""The transformers of texts: that their numbers repeat, and what loading one may
+execute.
+"""
 
 import json
 
@@ -25,7 +27,9 @@ def test_an_embedding_depends_on_its_text_only(model):
     """Not on the order of the texts, the batch it is in, or the padding that takes."""
     alone = torch.cat([model.embed([text]) for text in TEXTS[:8]])
     assert_close(model.embed(TEXTS[:8], batch=8), alone, rtol=1e-4, atol=1e-5)
-    assert_close(model.embed(TEXTS[7::-1], batch=3), alone.flip(0), rtol=1e-4, atol=1e-5)
+    assert_close(
+        model.embed(TEXTS[7::-1], batch=3), alone.flip(0), rtol=1e-4, atol=1e-5
+    )
     assert alone.shape == (8, model.hidden) == (8, 32)
     assert len(alone.unique(dim=0)) == len(set(TEXTS[:8]))
 
@@ -51,7 +55,9 @@ def test_tokens_are_padded_and_cut_off():
 
 
 def test_poolings_of_the_same_model():
-    mean, cls, pooler = (small(pooling=pooling) for pooling in ("mean", "cls", "pooler"))
+    mean, cls, pooler = (
+        small(pooling=pooling) for pooling in ("mean", "cls", "pooler")
+    )
     tokens = mean.tokenize(TWO)
     with torch.no_grad():
         states = mean.transformer(**tokens).last_hidden_state
@@ -64,7 +70,9 @@ def test_poolings_of_the_same_model():
 @pytest.mark.parametrize("kind", ["bert", "roberta"])
 def test_pairs_of_texts_keep_their_order(kind):
     encoder = small(kind)
-    there, back = encoder.embed([("a dull film", "a fine play"), ("a fine play", "a dull film")])
+    there, back = encoder.embed(
+        [("a dull film", "a fine play"), ("a fine play", "a dull film")]
+    )
     assert (there - back).abs().max() > 1e-3
     segments = encoder.tokenize([("a dull film", "a fine play")])["token_type_ids"]
     assert segments.max() == (1 if kind == "bert" else 0)
@@ -76,14 +84,18 @@ def saved(encoder, folder):
     marks = {"bert": "[PAD]", "distilbert": "[PAD]", "roberta": "<pad>"}
     tokenizer = Tokenizer.from_str(encoder.config["tokenizer"])
     mark = marks[encoder.config["architecture"]["model_type"]]
-    PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token=mark).save_pretrained(folder)
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token=mark).save_pretrained(
+        folder
+    )
     return str(folder)
 
 
 @pytest.mark.parametrize("kind, pooling", KINDS)
 def test_a_folder_of_the_hubs_format_is_loaded(tmp_path, kind, pooling):
     encoder = small(kind, pooling)
-    loaded = pretrained_encoder(saved(encoder, tmp_path), pooling=pooling, max_length=32)
+    loaded = pretrained_encoder(
+        saved(encoder, tmp_path), pooling=pooling, max_length=32
+    )
     assert_close(loaded.embed(TEXTS[:6]), encoder.embed(TEXTS[:6]))
     rebuilt = TextEncoder(**json.loads(json.dumps(loaded.config)))
     rebuilt.load_state_dict(loaded.state_dict())
@@ -106,10 +118,15 @@ def test_weights_missing_in_a_folder_are_drawn_from_the_generator(tmp_path):
 def test_no_code_of_the_folder_is_executed(tmp_path):
     folder = saved(small(), tmp_path)
     proof = tmp_path / "executed"
-    (tmp_path / "modeling_own.py").write_text(f"open({str(proof)!r}, 'w')\nclass Own: pass\nclass OwnConfig: pass\n")
+    (tmp_path / "modeling_own.py").write_text(
+        f"open({str(proof)!r}, 'w')\nclass Own: pass\nclass OwnConfig: pass\n"
+    )
     config = json.loads((tmp_path / "config.json").read_text())
     config["model_type"] = "own"
-    config["auto_map"] = {"AutoModel": "modeling_own.Own", "AutoConfig": "modeling_own.OwnConfig"}
+    config["auto_map"] = {
+        "AutoModel": "modeling_own.Own",
+        "AutoConfig": "modeling_own.OwnConfig",
+    }
     (tmp_path / "config.json").write_text(json.dumps(config))
     with refused("name", "file"):
         pretrained_encoder(folder, max_length=32)

@@ -1,4 +1,6 @@
-"""The sentence encoder: what it keeps of the class, and that it can be rebuilt from its config."""
+"""The sentence encoder: what it keeps of the class, and that it can be rebuilt from its
+config.
+"""
 
 import pytest
 import torch
@@ -21,14 +23,20 @@ def encoder(corpus):
 
 
 def test_the_label_is_decodable_from_held_out_sentences(corpus, encoder):
-    """The premise of the nominal information: logistic regression errs on less than 0.5 % of what neither it nor the
-    encoder has seen."""
+    """The premise of the nominal information: logistic regression errs on less than 0.5
+    % of what neither it nor the encoder has seen.
+    """
     from sklearn.linear_model import LogisticRegression
 
     texts, labels = corpus
-    decoder = LogisticRegression(max_iter=1000).fit(encoder.encode(texts[::4]), labels[::4])
+    decoder = LogisticRegression(max_iter=1000).fit(
+        encoder.encode(texts[::4]), labels[::4]
+    )
     held_out = [i for i in range(len(texts)) if i % 4]
-    assert decoder.score(encoder.encode([texts[i] for i in held_out]), labels[held_out]) > 0.995
+    assert (
+        decoder.score(encoder.encode([texts[i] for i in held_out]), labels[held_out])
+        > 0.995
+    )
 
 
 def test_embeddings_are_distinct_and_bounded(corpus, encoder):

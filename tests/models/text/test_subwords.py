@@ -26,8 +26,12 @@ for name in ("byte_pairs", "word_pieces"):
 
 
 def test_the_same_texts_give_the_same_tokenizer_in_another_process():
-    """The library's own trainer of word pieces numbers them differently in every process."""
-    other = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True).stdout.split()
+    """The library's own trainer of word pieces numbers them differently in every
+    process.
+    """
+    other = subprocess.run(
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True
+    ).stdout.split()
     texts = [train(TEXTS, 300).to_str() for train in (byte_pairs, word_pieces)]
     assert other == [hashlib.sha256(text.encode()).hexdigest() for text in texts]
 

@@ -1,4 +1,6 @@
-"""The networks of the variational autoencoders, their codes, and whole data sets of images."""
+"""The networks of the variational autoencoders, their codes, and whole data sets of
+images.
+"""
 
 import math
 
@@ -7,7 +9,14 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
-from infoscope.models import VAE, AutoEncoder, Encoding, LatentSpec, encode_all, traverse
+from infoscope.models import (
+    VAE,
+    AutoEncoder,
+    Encoding,
+    LatentSpec,
+    encode_all,
+    traverse,
+)
 from tests.data.common import generator
 from tests.models.samples import SMALL_VAE, Stored
 
@@ -35,7 +44,9 @@ def test_shapes_of_the_published_network(shape):
 
 
 def test_weights_of_the_published_network():
-    """Tokui & Sato 2021, table 2, for 1 x 64 x 64 images and 6 Gaussian latents, counted by hand."""
+    """Tokui & Sato 2021, table 2, for 1 x 64 x 64 images and 6 Gaussian latents,
+    counted by hand.
+    """
     convolutions = (1 * 32 + 32 * 32 + 32 * 64 + 64 * 64) * 16
     encoder = convolutions + (32 + 32 + 64 + 64) + (1024 + 1) * 256 + (256 + 1) * 12
     decoder = (6 + 1) * 256 + (256 + 1) * 1024 + convolutions + (64 + 32 + 32 + 1)
@@ -43,7 +54,12 @@ def test_weights_of_the_published_network():
     assert sum(p.numel() for p in model.encoder.parameters()) == encoder
     assert sum(p.numel() for p in model.decoder.parameters()) == decoder
     kinds = [type(layer) for layer in model.encoder]
-    assert kinds == [nn.Conv2d, nn.ReLU] * 4 + [nn.Flatten, nn.Linear, nn.ReLU, nn.Linear]
+    assert kinds == [nn.Conv2d, nn.ReLU] * 4 + [
+        nn.Flatten,
+        nn.Linear,
+        nn.ReLU,
+        nn.Linear,
+    ]
 
 
 def test_an_autoencoder_has_no_density():
@@ -64,7 +80,9 @@ def test_all_latents_are_one_block_with_scales_where_every_one_is_drawn():
     assert torch.equal(block.scale, encoding.scale)
     (block,) = mixed.blocks(x).values()
     encoding = mixed.encode(x)
-    assert torch.equal(block.mean, torch.cat([encoding.mean, *encoding.probabilities], 1))
+    assert torch.equal(
+        block.mean, torch.cat([encoding.mean, *encoding.probabilities], 1)
+    )
     assert torch.equal(block.mean, mixed(x))
     assert block.scale is None
 
@@ -74,7 +92,14 @@ BINARY = (images(9) > 0.5).to(torch.uint8)
 
 @pytest.mark.parametrize(
     "same",
-    [BINARY, BINARY.numpy(), BINARY.bool(), 255 * BINARY, BINARY.double(), Stored(BINARY.float())],
+    [
+        BINARY,
+        BINARY.numpy(),
+        BINARY.bool(),
+        255 * BINARY,
+        BINARY.double(),
+        Stored(BINARY.float()),
+    ],
 )
 def test_all_kinds_of_images_are_the_same_images(same):
     model = VAE(**SMALL_VAE, generator=generator())
@@ -103,7 +128,9 @@ N = 20_000
 
 
 def test_codes_have_the_moments_of_the_posterior():
-    """Means within 5 standard errors, variances within 5 of theirs (2 latents; false alarm below 1e-5)."""
+    """Means within 5 standard errors, variances within 5 of theirs (2 latents; false
+    alarm below 1e-5).
+    """
     model = VAE(**SMALL_VAE, latents=LatentSpec(2))
     mean = torch.tensor([1.0, -2.0])
     scale = torch.tensor([0.3, 2.0])
@@ -114,12 +141,16 @@ def test_codes_have_the_moments_of_the_posterior():
 
 
 def test_relaxed_categories_fall_as_often_as_they_should():
-    """The largest entry of a relaxed one-hot is category j with probability p_j (Gumbel's trick), at any temperature:
-    within 5 standard errors for 3 categories (false alarm below 1e-5)."""
+    """The largest entry of a relaxed one-hot is category j with probability p_j
+    (Gumbel's trick), at any temperature: within 5 standard errors for 3 categories
+    (false alarm below 1e-5).
+    """
     p = torch.tensor([0.6, 0.3, 0.1])
     model = VAE(**SMALL_VAE, latents=LatentSpec(0, (3,)))
     nothing = torch.zeros(N, 0)
-    codes = model.sample(Encoding(nothing, nothing, (p.log().expand(N, 3),)), generator(3))
+    codes = model.sample(
+        Encoding(nothing, nothing, (p.log().expand(N, 3),)), generator(3)
+    )
     assert_close(codes.sum(1), torch.ones(N))
     shares = codes.argmax(1).bincount() / N
     assert ((shares - p).abs() < 5 * (p * (1 - p) / N).sqrt()).all()

@@ -1,4 +1,6 @@
-"""The objectives of variational autoencoders: densities by enumeration, identities, published weights."""
+"""The objectives of variational autoencoders: densities by enumeration, identities,
+published weights.
+"""
 
 import itertools
 import math
@@ -12,7 +14,13 @@ from torch.nn.functional import log_softmax
 from torch.testing import assert_close
 
 from infoscope.models import OBJECTIVES, VAE, Encoding, LatentSpec
-from infoscope.models.vae.densities import categorical_kl, gaussian_kl, kl_parts, log_normal, stratified_log_weights
+from infoscope.models.vae.densities import (
+    categorical_kl,
+    gaussian_kl,
+    kl_parts,
+    log_normal,
+    stratified_log_weights,
+)
 from infoscope.models.vae.objectives import negative_log_likelihood
 from tests.data.common import generator
 from tests.models.samples import SMALL_VAE
@@ -48,18 +56,26 @@ def prepared(name, model, **weights):
 
 def test_divergences_are_those_of_torch():
     mean, scale, _ = posteriors(7, 3)
-    theirs = kl_divergence(Normal(mean, scale), Normal(torch.zeros_like(mean), torch.ones_like(scale)))
+    theirs = kl_divergence(
+        Normal(mean, scale), Normal(torch.zeros_like(mean), torch.ones_like(scale))
+    )
     assert_close(gaussian_kl(mean, scale), theirs)
-    assert_close(log_normal(mean + 1, mean, scale), Normal(mean, scale).log_prob(mean + 1))
+    assert_close(
+        log_normal(mean + 1, mean, scale), Normal(mean, scale).log_prob(mean + 1)
+    )
     logits = 3 * torch.randn(7, 4, generator=generator(), dtype=torch.float64)
-    theirs = kl_divergence(Categorical(logits=logits), Categorical(logits=torch.zeros(7, 4)))
+    theirs = kl_divergence(
+        Categorical(logits=logits), Categorical(logits=torch.zeros(7, 4))
+    )
     assert_close(categorical_kl(log_softmax(logits, 1)), theirs, check_dtype=False)
 
 
 @pytest.mark.parametrize("batch", [2, 4])
 def test_stratified_weights_give_an_unbiased_density(batch):
-    """The mean over every minibatch that holds x_i, in every order, is the exact aggregate posterior: of all latents
-    and of each alone, at the draw of x_i, wherever in the batch it stands. Six items."""
+    """The mean over every minibatch that holds x_i, in every order, is the exact
+    aggregate posterior: of all latents and of each alone, at the draw of x_i, wherever
+    in the batch it stands. Six items.
+    """
     mean, scale, z = posteriors(6, 2)
     log_weights = stratified_log_weights(batch, 6)
     i = 2
@@ -84,13 +100,17 @@ INDEPENDENT = [*COPIED, [-1.0, 1.0], [1.0, -1.0]]
 
 @pytest.mark.parametrize("bits, shared", [(COPIED, math.log(2)), (INDEPENDENT, 0.0)])
 def test_parts_of_an_aggregate_posterior_that_is_known(bits, shared):
-    """Posteriors 40 scales apart, every item equally likely: two latents that copy one bit have MI = TC = ln 2, two
-    independent bits MI = 2 ln 2 and TC = 0; the rest of the KL, whose mean is known, is dimension-wise."""
+    """Posteriors 40 scales apart, every item equally likely: two latents that copy one
+    bit have MI = TC = ln 2, two independent bits MI = 2 ln 2 and TC = 0; the rest of
+    the KL, whose mean is known, is dimension-wise.
+    """
     mean = 2.0 * torch.tensor(bits).double()
     scale = torch.full_like(mean, 0.1)
     nats = math.log(len(bits))
     equal = torch.full((len(bits), len(bits)), -nats).double()
-    z = mean + scale * torch.randn(mean.shape, generator=generator(), dtype=torch.float64)
+    z = mean + scale * torch.randn(
+        mean.shape, generator=generator(), dtype=torch.float64
+    )
     information, correlation, dimensions = kl_parts(z, mean, scale, equal)
     divergence = standard_normal_log_ratio(z, mean, scale).sum(1)
     constant = torch.ones_like(divergence)
@@ -100,18 +120,26 @@ def test_parts_of_an_aggregate_posterior_that_is_known(bits, shared):
 
 
 def test_beta_tcvae_with_weights_of_one_is_the_evidence_bound():
-    """The loss is reconstruction + log q(z|x) - log p(z) at the same draws, and equals `kl`."""
+    """The loss is reconstruction + log q(z|x) - log p(z) at the same draws, and equals
+    `kl`.
+    """
     model = VAE(**SMALL_VAE, generator=generator())
     x = images(8)
     losses = losses_of("beta-tcvae", model, x, beta=1.0)
     encoding = model.encode(x)
     z = model.sample(encoding, generator(4))
-    divergence = standard_normal_log_ratio(z, encoding.mean, encoding.scale).sum(1).mean()
+    divergence = (
+        standard_normal_log_ratio(z, encoding.mean, encoding.scale).sum(1).mean()
+    )
     reconstruction = negative_log_likelihood(model.decode(z), x)
     assert_close(losses["loss"], reconstruction + divergence)
     assert_close(losses["kl"], divergence)
     weighted = losses_of("beta-tcvae", model, x, alpha=2.0, beta=3.0, gamma=5.0)
-    parts = 2 * losses["mutual_information"] + 3 * losses["total_correlation"] + 5 * losses["dimension_wise_kl"]
+    parts = (
+        2 * losses["mutual_information"]
+        + 3 * losses["total_correlation"]
+        + 5 * losses["dimension_wise_kl"]
+    )
     assert_close(weighted["loss"], reconstruction + parts)
 
 
@@ -130,22 +158,32 @@ def test_beta_vae_weighs_the_divergence(name, beta):
     losses = losses_of(name, model, x)
     assert_close(losses["loss"], losses["reconstruction"] + beta * losses["kl"])
     encoding = model.encode(x)
-    divergence = gaussian_kl(encoding.mean, encoding.scale).sum(1) + categorical_kl(encoding.log_probabilities[0])
+    divergence = gaussian_kl(encoding.mean, encoding.scale).sum(1) + categorical_kl(
+        encoding.log_probabilities[0]
+    )
     assert_close(losses["kl"], divergence.mean())
 
 
 @pytest.mark.parametrize(
     "step, real, categorical",
-    [(1, 40 / 300_000, 1.1 / 300_000), (150_000, 20.0, 0.55), (10**6, 40.0, math.log(3))],
+    [
+        (1, 40 / 300_000, 1.1 / 300_000),
+        (150_000, 20.0, 0.55),
+        (10**6, 40.0, math.log(3)),
+    ],
 )
 def test_joint_vae_follows_its_capacities(step, real, categorical):
-    """Linear from 0, and for the categories no higher than ln 3, above which the published 1.1 lies."""
+    """Linear from 0, and for the categories no higher than ln 3, above which the
+    published 1.1 lies.
+    """
     model = VAE(**SMALL_VAE, latents=LatentSpec(5, (3,)), generator=generator())
     x = images(8)
     losses = losses_of("joint-vae", model, x, step)
     assert losses["capacity_real"].item() == approx(real, rel=1e-5)
     assert losses["capacity_categorical"].item() == approx(categorical, rel=1e-5)
-    away = (losses["kl_real"] - real).abs() + (losses["kl_categorical"] - categorical).abs()
+    away = (losses["kl_real"] - real).abs() + (
+        losses["kl_categorical"] - categorical
+    ).abs()
     assert_close(losses["loss"], losses["reconstruction"] + 150 * away)
 
 
@@ -163,8 +201,10 @@ class Identity(VAE):
 
 
 def test_the_discriminator_learns_the_total_correlation():
-    """Two normals of correlation .9: TC = -ln(1 - .81)/2 = .830 nats, estimated on 20,000 fresh codes within .3. Over
-    12 seeds the errors were -.03 with a standard deviation of .06: 5 of these."""
+    """Two normals of correlation .9: TC = -ln(1 - .81)/2 = .830 nats, estimated on
+    20,000 fresh codes within .3. Over 12 seeds the errors were -.03 with a standard
+    deviation of .06: 5 of these.
+    """
     model = Identity(**SMALL_VAE, latents=LatentSpec(2))
     g = generator(1)
 
@@ -172,19 +212,28 @@ def test_the_discriminator_learns_the_total_correlation():
         first, second = torch.randn(2, n, generator=g)
         return torch.stack([first, 0.9 * first + math.sqrt(0.19) * second], 1)
 
-    objective = prepared("factor-vae", model, width=32, depth=2, discriminator_learning_rate=2e-3)
+    objective = prepared(
+        "factor-vae", model, width=32, depth=2, discriminator_learning_rate=2e-3
+    )
     for _ in range(400):
         objective.losses(model, correlated(256), g, 10**6, 1)
         objective.after(model, correlated(256), g)
-    estimate = objective.losses(model, correlated(20_000), g, 10**6, 1)["total_correlation"]
+    estimate = objective.losses(model, correlated(20_000), g, 10**6, 1)[
+        "total_correlation"
+    ]
     assert estimate.item() == approx(-0.5 * math.log(0.19), abs=0.3)
 
 
 def test_the_published_discriminator():
-    """Kim & Mnih 2018: six hidden layers of 1000, leaky ReLU of slope .2 behind each, the last one before the output
-    included."""
-    layers = list(prepared("factor-vae", VAE(**SMALL_VAE, latents=LatentSpec(6))).discriminator)
-    assert [type(layer) for layer in layers] == [nn.Linear, nn.LeakyReLU] * 6 + [nn.Linear]
+    """Kim & Mnih 2018: six hidden layers of 1000, leaky ReLU of slope .2 behind each,
+    the last one before the output included.
+    """
+    layers = list(
+        prepared("factor-vae", VAE(**SMALL_VAE, latents=LatentSpec(6))).discriminator
+    )
+    assert [type(layer) for layer in layers] == [nn.Linear, nn.LeakyReLU] * 6 + [
+        nn.Linear
+    ]
     assert {layer.negative_slope for layer in layers[1::2]} == {0.2}
     assert [layer.in_features for layer in layers[::2]] == [6] + [1000] * 6
     assert layers[-1].out_features == 1
@@ -196,30 +245,40 @@ def small_factor_vae():
 
 
 def test_factor_vae_trains_model_and_discriminator_separately():
-    """The model's loss gives the discriminator no gradient, the discriminator's gives the model none; before it is
-    trained, with zero weights in its last layer, its loss is ln 2 and the total correlation 0."""
+    """The model's loss gives the discriminator no gradient, the discriminator's gives
+    the model none; before it is trained, with zero weights in its last layer, its loss
+    is ln 2 and the total correlation 0.
+    """
     model, objective = small_factor_vae()
     for parameter in objective.discriminator[-1].parameters():
         nn.init.zeros_(parameter)
     losses = objective.losses(model, images(8), generator(4), 100, 1)
     losses["loss"].backward()
-    assert all(parameter.grad is None for parameter in objective.discriminator.parameters())
+    assert all(
+        parameter.grad is None for parameter in objective.discriminator.parameters()
+    )
     before = [parameter.grad.clone() for parameter in model.parameters()]
     after = objective.after(model, images(8, seed=2), generator(4))
     for old, parameter in zip(before, model.parameters()):
         assert torch.equal(old, parameter.grad)
     assert losses["total_correlation"].item() == 0.0
     assert after["discriminator"].item() == approx(math.log(2), rel=1e-6)
-    assert any(parameter.grad.any() for parameter in objective.discriminator.parameters())
+    assert any(
+        parameter.grad.any() for parameter in objective.discriminator.parameters()
+    )
 
 
 def test_factor_vae_permutes_latents_and_keeps_blocks_whole():
-    """What the discriminator sees second: of every latent the same values in another order, a block in one piece."""
+    """What the discriminator sees second: of every latent the same values in another
+    order, a block in one piece.
+    """
     seen = []
     model, objective = small_factor_vae()
     x = images(32, seed=3)
     objective.losses(model, x, generator(4), 100, 1)
-    objective.discriminator.register_forward_hook(lambda module, inputs, output: seen.append(inputs[0]))
+    objective.discriminator.register_forward_hook(
+        lambda module, inputs, output: seen.append(inputs[0])
+    )
     objective.after(model, x, generator(4))
     codes, permuted = seen[0].split(32)
     orders = set()
@@ -234,12 +293,19 @@ def test_factor_vae_weighs_the_total_correlation():
     model = VAE(**SMALL_VAE, generator=generator())
     x = images(8)
     losses = losses_of("factor-vae", model, x)
-    expected = losses["reconstruction"] + losses["kl"] + 35 * losses["total_correlation"]
+    expected = (
+        losses["reconstruction"] + losses["kl"] + 35 * losses["total_correlation"]
+    )
     assert_close(losses["loss"], expected)
 
 
 FACTOR = {"gamma": 35.0, "width": 1000, "depth": 6, "discriminator_learning_rate": 1e-4}
-JOINT = {"gamma": 150.0, "capacity_real": 40.0, "capacity_categorical": 1.1, "capacity_steps": 300_000}
+JOINT = {
+    "gamma": 150.0,
+    "capacity_real": 40.0,
+    "capacity_categorical": 1.1,
+    "capacity_steps": 300_000,
+}
 PUBLISHED = {  # weights, batch, learning rate
     "ae": ({}, 64, 5e-4),
     "vae": ({"beta": 1.0}, 64, 5e-4),
@@ -252,7 +318,9 @@ PUBLISHED = {  # weights, batch, learning rate
 
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_published_settings(name):
-    """dSprites: weights, batch, learning rate, Adam's betas (Tokui & Sato's code; the papers of each)."""
+    """dSprites: weights, batch, learning rate, Adam's betas (Tokui & Sato's code; the
+    papers of each).
+    """
     made = OBJECTIVES[name]()
     assert (vars(made), made.batch, made.learning_rate) == PUBLISHED[name]
     assert made.betas == (0.9, 0.999)

@@ -15,7 +15,9 @@ from tests.sweeps.recorder import planned
 
 @pytest.fixture
 def zoo(monkeypatch):
-    """The record of a finished zoo: three trainings of two models, one of which diverged."""
+    """The record of a finished zoo: three trainings of two models, one of which
+    diverged.
+    """
     rows = []
     for cell in planned(vae_zoo.SWEEP, models="beta-vae,beta-tcvae", seeds="0,1,2"):
         rows.append(cell.values() | {
@@ -60,9 +62,15 @@ def test_a_pack_encodes_once_and_measures_every_attack(zoo, monkeypatch):
     asked = []
     encoded = []
     (_, row), *_ = best(zoo, ("beta-vae",), 1).iterrows()
-    monkeypatch.setattr(entanglement_attacks, "load_model", lambda *of: asked.append(of) or _vaes.untrained(row))
+    monkeypatch.setattr(
+        entanglement_attacks,
+        "load_model",
+        lambda *of: asked.append(of) or _vaes.untrained(row),
+    )
     encode = _vaes.representation
-    monkeypatch.setattr(_vaes, "representation", lambda *of: encoded.append(of) or encode(*of))
+    monkeypatch.setattr(
+        _vaes, "representation", lambda *of: encoded.append(of) or encode(*of)
+    )
     cells = cells_of(models="beta-vae", protocols="uni-bound", items="100", draws="100")
     keeper = Keeper.ran(trial, cells, "attack", "alpha", "evaluation")
     assert asked == [("run beta-vae 1", "vae")]
@@ -71,10 +79,16 @@ def test_a_pack_encodes_once_and_measures_every_attack(zoo, monkeypatch):
     finals = keeper.finals
     for evaluation in (0, 1):
         unattacked = finals["redundancy", 0.0, evaluation]
-        other = finals["synergy", 0.0, evaluation]["unibound"]  # of the same noise, up to rounding
+        # of the same noise, up to rounding
+        other = finals["synergy", 0.0, evaluation]["unibound"]
         assert unattacked["unibound"] == pytest.approx(other, abs=1e-6)
         for attack in ("redundancy", "synergy"):
             attacked = finals[attack, 2.0, evaluation]
-            assert attacked["informativeness"] == pytest.approx(unattacked["informativeness"], abs=1e-4)
+            assert attacked["informativeness"] == pytest.approx(
+                unattacked["informativeness"], abs=1e-4
+            )
             assert {"unibound_error", "shared/redundant_high"} <= set(attacked)
-    assert finals["redundancy", 2.0, 0]["beta_vae"] != finals["redundancy", 2.0, 1]["beta_vae"]
+    assert (
+        finals["redundancy", 2.0, 0]["beta_vae"]
+        != finals["redundancy", 2.0, 1]["beta_vae"]
+    )

@@ -12,7 +12,10 @@ from sweeps.disentanglement._cells import Effort
 from sweeps.disentanglement._factor_scores import measure
 
 FEW = Effort(draws=300, votes=200, items=400, protocols=("uni-bound",))
-CODES = np.stack([axis.ravel() for axis in np.meshgrid(np.arange(4), np.arange(4), np.arange(40))], axis=1)
+CODES = np.stack(
+    [axis.ravel() for axis in np.meshgrid(np.arange(4), np.arange(4), np.arange(40))],
+    axis=1,
+)
 FACTORS = CODES[:, :2]  # every pair of values has 40 images
 
 
@@ -33,7 +36,14 @@ def values(measured):
 def test_a_latent_for_each_factor_has_every_score(of):
     """Values 40 noise scales apart: no vote and no posterior errs, whatever is drawn."""
     scores = values(measure(posterior(), of, 0, FEW))
-    for name in ("mig", "unibound", "informativeness", "unique_low", "shared/unique_low", "factor_vae"):
+    for name in (
+        "mig",
+        "unibound",
+        "informativeness",
+        "unique_low",
+        "shared/unique_low",
+        "factor_vae",
+    ):
         assert scores[name] == pytest.approx(1, abs=1e-3), name
     assert scores["beta_vae"] == 1
     assert scores["dci_disentanglement"] > 0.9
@@ -42,13 +52,19 @@ def test_a_latent_for_each_factor_has_every_score(of):
 
 
 def test_redundancy_is_seen_by_unibound_and_not_by_votes(of):
-    """The same seed has the same votes and draws, so that the votes do not change at all."""
+    """The same seed has the same votes and draws, so that the votes do not change at
+    all.
+    """
     before = values(measure(posterior(), of, 3, FEW, predictors=False))
-    after = values(measure(redundancy_attack(posterior(), 4.0), of, 3, FEW, predictors=False))
+    after = values(
+        measure(redundancy_attack(posterior(), 4.0), of, 3, FEW, predictors=False)
+    )
     assert after["unibound"] < 0.1 < 0.9 < before["unibound"]
     assert after["beta_vae"] > 0.95
     assert after["factor_vae"] > 0.95
-    assert after["informativeness"] == pytest.approx(before["informativeness"], abs=1e-3)
+    assert after["informativeness"] == pytest.approx(
+        before["informativeness"], abs=1e-3
+    )
     assert "sap" not in after
 
 
@@ -61,7 +77,10 @@ def test_codes_without_a_density_are_estimated(of):
 
 
 def test_means_over_evaluations_keep_each(of):
-    measurements = [measure(posterior(noise=1.0), of, seed, FEW, predictors=False) for seed in (0, 1)]
+    measurements = [
+        measure(posterior(noise=1.0), of, seed, FEW, predictors=False)
+        for seed in (0, 1)
+    ]
     recorded = _factor_scores.metrics(measurements)
     both = [recorded["evaluation 0/mig"], recorded["evaluation 1/mig"]]
     assert both[0] != both[1]

@@ -1,10 +1,19 @@
-"""The search over weights and learning rates: what is fixed, what is searched, and how a trial is judged."""
+"""The search over weights and learning rates: what is fixed, what is searched, and how
+a trial is judged.
+"""
 
 import math
 
 import pytest
 
-from sweeps.disentanglement.tune_vae import EVALUATIONS, PROFILES, cells, check, space, trial
+from sweeps.disentanglement.tune_vae import (
+    EVALUATIONS,
+    PROFILES,
+    cells,
+    check,
+    space,
+    trial,
+)
 from tests.refusals import refused
 from tests.sweeps.keeper import Keeper
 
@@ -14,16 +23,22 @@ def suggested(**overrides):
     (fixed,) = cells(profile)
     searched = space(profile)
     assert not set(searched) & set(fixed.values())
-    middle = {name: (distribution.low * distribution.high) ** 0.5 for name, distribution in searched.items()}
+    middle = {
+        name: (distribution.low * distribution.high) ** 0.5
+        for name, distribution in searched.items()
+    }
     return fixed.replaced(middle)
 
 
 def test_the_space_is_around_the_setting():
     searched = space(PROFILES["paper"].override({"data": "sprites-grid"}))
-    assert (searched["weight"].low, searched["weight"].high) == pytest.approx((0.6, 24))  # of a published 6
+    # of a published 6
+    assert (searched["weight"].low, searched["weight"].high) == pytest.approx((0.6, 24))
     assert searched["learning_rate"].low == pytest.approx(1e-4)
     assert searched["learning_rate"].high == pytest.approx(3e-3)
-    assert set(space(PROFILES["smoke"].override({"model": "ae", "criterion": "elbo"}))) == {"learning_rate"}
+    assert set(
+        space(PROFILES["smoke"].override({"model": "ae", "criterion": "elbo"}))
+    ) == {"learning_rate"}
 
 
 @pytest.mark.usefixtures("without_predictors")
@@ -41,7 +56,9 @@ def test_a_trial_is_judged_at_every_tenth_and_measured_at_its_end(criterion):
     assert {"unibound", "mig", "unibound_error"} <= set(final)
     assert len(keeper.models) == 1
     if criterion == "elbo":
-        assert judged[-1] == pytest.approx(-final["train/reconstruction"] - final["train/kl"])
+        assert judged[-1] == pytest.approx(
+            -final["train/reconstruction"] - final["train/kl"]
+        )
 
 
 def test_a_trial_that_diverges_is_no_number():

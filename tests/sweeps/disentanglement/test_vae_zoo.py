@@ -1,4 +1,6 @@
-"""The zoo of autoencoders: its cells, the published setting, and a trial from images to scores."""
+"""The zoo of autoencoders: its cells, the published setting, and a trial from images to
+scores.
+"""
 
 import math
 from dataclasses import replace
@@ -57,7 +59,9 @@ def test_a_trial_trains_measures_and_keeps_a_model(model):
     (final,) = keeper.finals.values()
     assert final["diverged"] == 0
     assert math.isfinite(final["train/reconstruction"])
-    assert final["mig"] == pytest.approx(np.mean([final["evaluation 0/mig"], final["evaluation 1/mig"]]))
+    assert final["mig"] == pytest.approx(
+        np.mean([final["evaluation 0/mig"], final["evaluation 1/mig"]])
+    )
     assert ("total_correlation_nats" in final) == (model == "joint-vae")
     assert len(keeper.tables["bounds",]) == cell.evaluations * 5 * 6
     assert keeper.arrays_of["examples",]["images"].shape == (EXAMPLES, 1, 16, 16)
@@ -81,7 +85,10 @@ def test_an_interrupted_training_goes_on_to_the_same_weights():
     with pytest.raises(KeyboardInterrupt):
         _vaes.trained(cell, interrupted, "cpu", lambda *_: None)
     assert 0 < interrupted.state["done"] < 10
-    models = [_vaes.trained(cell, keeper, "cpu", lambda *_: None) for keeper in (Resumed(), Keeper())]
+    models = [
+        _vaes.trained(cell, keeper, "cpu", lambda *_: None)
+        for keeper in (Resumed(), Keeper())
+    ]
     resumed, whole = (list(model.parameters()) for model in models)
     for one, other in zip(resumed, whole):
         assert one.equal(other)

@@ -16,11 +16,15 @@ BY = ("domain", "bound", "seed")
 
 
 def cells_of(domain="gaussian", **fields):
-    return training_cells(PROFILES["smoke"], domain, **{"steps": 12, "width": 8} | fields)
+    return training_cells(
+        PROFILES["smoke"], domain, **{"steps": 12, "width": 8} | fields
+    )
 
 
 def test_packed_and_alone_give_the_same_numbers():
-    """Three estimators and two seeds in one pack, as on a GPU, against every cell in a pack of its own."""
+    """Three estimators and two seeds in one pack, as on a GPU, against every cell in a
+    pack of its own.
+    """
     cells = cells_of(bound=["js", "smile-inf", "dv"])
     packed = Recorder.ran(trial, cells, *BY)
     alone = Recorder(*BY)
@@ -30,10 +34,19 @@ def test_packed_and_alone_give_the_same_numbers():
     assert len(alone.models) == 6
     assert packed.tables.keys() == alone.tables.keys()
     for key, columns in packed.tables.items():
-        np.testing.assert_allclose(columns["estimate_bits"], alone.tables[key]["estimate_bits"], rtol=1e-5, atol=1e-6)
-        assert packed.finals[key]["mse_bits2"] == pytest.approx(alone.finals[key]["mse_bits2"], rel=1e-5)
+        np.testing.assert_allclose(
+            columns["estimate_bits"],
+            alone.tables[key]["estimate_bits"],
+            rtol=1e-5,
+            atol=1e-6,
+        )
+        assert packed.finals[key]["mse_bits2"] == pytest.approx(
+            alone.finals[key]["mse_bits2"], rel=1e-5
+        )
         held_out = "held_out_large_batch_bits at 2 bits"
-        assert packed.finals[key][held_out] == pytest.approx(alone.finals[key][held_out], rel=1e-4, abs=1e-5)
+        assert packed.finals[key][held_out] == pytest.approx(
+            alone.finals[key][held_out], rel=1e-4, abs=1e-5
+        )
 
 
 def test_a_schedule_is_scored_by_segment():
@@ -58,7 +71,9 @@ def test_a_schedule_is_scored_by_segment():
         assert figures["oracle_critic_bias_bits"] == pytest.approx(
             -1 / math.e / math.log(2), abs=0.05
         )  # js is low by 1/e nats
-    assert final["mse_bits2"] == pytest.approx(np.mean((columns["estimate_bits"] - columns["true_bits"]) ** 2))
+    assert final["mse_bits2"] == pytest.approx(
+        np.mean((columns["estimate_bits"] - columns["true_bits"]) ** 2)
+    )
     assert final["nonfinite_steps"] == 0
     latest = np.mean((columns["estimate_bits"][-4:] - 6) ** 2)
     assert recorder.decided[-1]["recent_mse_bits2"] == pytest.approx(latest)
@@ -70,7 +85,8 @@ def test_held_out_pairs_are_of_items_the_training_never_sees(domain):
     training = schedule(cell)[0]
     unseen = schedule(cell, HELD_OUT)[0]
     values = [
-        pool.images.flatten(1).float() if domain == "images" else pool.vectors for pool in (training.pool, unseen.pool)
+        pool.images.flatten(1).float() if domain == "images" else pool.vectors
+        for pool in (training.pool, unseen.pool)
     ]
     assert len(values[0]) > len(values[1]) > 50
     assert torch.cdist(*values).min() > 0

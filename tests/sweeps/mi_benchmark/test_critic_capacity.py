@@ -20,7 +20,9 @@ REPOSITORY = Path(__file__).parents[3]
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """The smoke profile on the embedded data, run twice in an empty folder; the second time in this process."""
+    """The smoke profile on the embedded data, run twice in an empty folder; the second
+    time in this process.
+    """
     folder = tmp_path_factory.mktemp("main-job")
     hidden = ("INFOSCOPE_DATA", "MLFLOW_TRACKING_URI", "RAY_ADDRESS")
     environment = {}
@@ -32,8 +34,23 @@ def finished(tmp_path_factory):
         (folder / name).symlink_to(REPOSITORY / name)
 
     def run(task):
-        command = [sys.executable, "-m", "infoscope", task, "critic-capacity", "--profile", "smoke"]
-        return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=900)
+        command = [
+            sys.executable,
+            "-m",
+            "infoscope",
+            task,
+            "critic-capacity",
+            "--profile",
+            "smoke",
+        ]
+        return subprocess.run(
+            command,
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=900,
+        )
 
     first = run("sweep")
     with pytest.MonkeyPatch.context() as patch:
@@ -41,7 +58,10 @@ def finished(tmp_path_factory):
             patch.delenv(name, raising=False)
         patch.setattr("infoscope.tracking.driver._Run", None)  # what would start a Ray
         patch.chdir(folder)
-        with contextlib.redirect_stderr(io.StringIO()) as errors, pytest.raises(SystemExit) as ended:
+        with (
+            contextlib.redirect_stderr(io.StringIO()) as errors,
+            pytest.raises(SystemExit) as ended,
+        ):
             main(SWEEP, ["--profile", "smoke"])
     return folder, first, (ended.value.code, errors.getvalue()), run("table")
 
@@ -61,14 +81,25 @@ def test_every_cell_is_one_finished_run_with_its_trace_and_critic(finished):
         assert len(frame) == 36
         assert frame["key"].is_unique
         assert (frame["status"] == "FINISHED").all()
-        row = frame.set_index(["domain", "bound", "depth", "seed"]).loc["text", "smile-inf", 2, 1]
+        row = frame.set_index(["domain", "bound", "depth", "seed"]).loc[
+            "text", "smile-inf", 2, 1
+        ]
         assert row["tags"]["infoscope.data"] == "generated-sentences (synthetic)"
         assert row["tags"]["mlflow.runName"].endswith("depth=2 smile-inf seed=1")
-        assert {"mlflow.parentRunId", "infoscope.code", "infoscope.device", "version.torch"} <= set(row["tags"])
-        row = frame[(frame["domain"] == "images") & (frame["bound"] == "smile-inf")].iloc[0]
+        assert {
+            "mlflow.parentRunId",
+            "infoscope.code",
+            "infoscope.device",
+            "version.torch",
+        } <= set(row["tags"])
+        row = frame[
+            (frame["domain"] == "images") & (frame["bound"] == "smile-inf")
+        ].iloc[0]
         trace = table(row["run_id"], "trace")
         assert len(trace) == row["steps"]
-        assert ((trace["estimate_bits"] - 2) ** 2).mean() == pytest.approx(row["mse_bits2 at 2 bits"])
+        assert ((trace["estimate_bits"] - 2) ** 2).mean() == pytest.approx(
+            row["mse_bits2 at 2 bits"]
+        )
         critic = load_model(row["run_id"])
         source = pairs("images", row["pool"], 2.0, row["sources"], row["size"])
         x, y = source.sample(6, torch.Generator().manual_seed(0))
@@ -78,8 +109,16 @@ def test_every_cell_is_one_finished_run_with_its_trace_and_critic(finished):
 def test_the_table_says_what_it_is_made_of(finished):
     folder, _, _, shown = finished
     assert shown.returncode == 0, shown.stderr
-    for words in ("digits (embedded", "text is synthetic", "smoke: 500 steps", "± is one", "Claim: "):
+    for words in (
+        "digits (embedded",
+        "text is synthetic",
+        "smoke: 500 steps",
+        "± is one",
+        "Claim: ",
+    ):
         assert words in shown.stdout
     for name in ("smile-inf-2bits", "all-2bits"):
         for suffix in ("csv", "tex", "png"):
-            assert (folder / "runs" / "tables" / f"critic-capacity-smoke-{name}.{suffix}").stat().st_size > 500
+            assert (
+                folder / "runs" / "tables" / f"critic-capacity-smoke-{name}.{suffix}"
+            ).stat().st_size > 500

@@ -1,4 +1,6 @@
-"""What each sweep of the benchmark runs: its cells under every profile, and the published settings."""
+"""What each sweep of the benchmark runs: its cells under every profile, and the
+published settings.
+"""
 
 import importlib
 import math
@@ -33,7 +35,9 @@ def test_every_profile_says_which_cells_there_are(name):
         cells = list(module.cells(module.PROFILES[profile].override(made)))
         keys = {module.SWEEP.key(cell) for cell in cells}
         assert len(keys) == len(cells) > 0
-        assert {cell.bound for cell in trainings(cells)} == set(module.PROFILES[profile].bounds)
+        assert {cell.bound for cell in trainings(cells)} == set(
+            module.PROFILES[profile].bounds
+        )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -69,21 +73,31 @@ def cells(name, profile="paper", **overrides):
 
 def test_information_sources_are_compared_at_the_same_information():
     every_cell = cells(
-        "information_sources", numbers="4", bounds="dv", seeds="0", images="digits", text="generated-sentences"
+        "information_sources",
+        numbers="4",
+        bounds="dv",
+        seeds="0",
+        images="digits",
+        text="generated-sentences",
     )
     bits = {
         domain: {c.schedule_bits[0] for c in every_cell if c.domain == domain}
         for domain in ("gaussian", "images", "text")
     }
     assert bits["images"] == bits["text"] == {1.0, 2.0, 4.0}
-    assert sorted(bits["gaussian"]) == pytest.approx([1.0, 2.0, 4.0, 4 / math.log(2)])  # and as published, in nats
+    # and as published, in nats
+    assert sorted(bits["gaussian"]) == pytest.approx([1.0, 2.0, 4.0, 4 / math.log(2)])
 
 
 @pytest.mark.parametrize("name", ["layer_dependency", "nuisance", "embedding_networks"])
 def test_the_smallest_packs_of_a_study_run(name):
-    """Every kind of pack of the study, shrunk: encoders, layers, backgrounds, made-up embeddings, decoders."""
+    """Every kind of pack of the study, shrunk: encoders, layers, backgrounds, made-up
+    embeddings, decoders.
+    """
     module = sweep(name)
-    profile = module.PROFILES["smoke"].override({"steps": "3", "size": "16", "decoder_steps": "2"})
+    profile = module.PROFILES["smoke"].override(
+        {"steps": "3", "size": "16", "decoder_steps": "2"}
+    )
     packs = module.SWEEP.packs(module.SWEEP.plan(profile), "cpu")
     kinds = {}
     for pack in packs:
@@ -99,9 +113,15 @@ def test_the_smallest_packs_of_a_study_run(name):
 
 
 def test_unseen_pairs_go_through_the_encoder_of_the_training():
-    """Networks and fixed statistics come from the training items only, whoever asks first."""
+    """Networks and fixed statistics come from the training items only, whoever asks
+    first.
+    """
     module = sweep("layer_dependency")
-    every_cell = list(module.cells(module.PROFILES["smoke"].override({"network_steps": "2", "size": "16"})))
+    every_cell = list(
+        module.cells(
+            module.PROFILES["smoke"].override({"network_steps": "2", "size": "16"})
+        )
+    )
     for kind in (("resnet", "none"), ("realnvp", "fixed")):
         cell = next(cell for cell in every_cell if network(cell) == kind)
         unseen = source_of(cell, 2.0, HELD_OUT)
@@ -114,5 +134,7 @@ def test_unseen_pairs_go_through_the_encoder_of_the_training():
 def test_planning_fine_tunes_nothing(tmp_path):
     module = sweep("embedding_networks")
     plan = module.SWEEP.plan(module.PROFILES["smoke"])
-    assert {module.SWEEP.tags_of(cell)["infoscope.data"] for cell in plan.values()} == {"small-distilbert (synthetic)"}
+    assert {module.SWEEP.tags_of(cell)["infoscope.data"] for cell in plan.values()} == {
+        "small-distilbert (synthetic)"
+    }
     assert not (tmp_path / "runs" / "encoders").exists()

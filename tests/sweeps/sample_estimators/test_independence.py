@@ -26,7 +26,9 @@ def test_every_setting_meets_the_tests_that_know_its_condition():
 
 
 def test_a_row_is_the_test_of_its_data_set():
-    recorder = Recorder.ran(trial, cells_of(laws="mixed-condition-2"), "test", "dependent")
+    recorder = Recorder.ran(
+        trial, cells_of(laws="mixed-condition-2"), "test", "dependent"
+    )
     columns = recorder.tables["local-permutation", 1]
     final = recorder.finals["local-permutation", 1]
     generator = draws(3, "mixed-condition-2 1", 200)

@@ -1,4 +1,6 @@
-"""Functions of public packages: the information of a normal pair and of labels, and their place in the exam."""
+"""Functions of public packages: the information of a normal pair and of labels, and
+their place in the exam.
+"""
 
 import math
 
@@ -10,7 +12,12 @@ from sweeps.sample_estimators import peers
 from tests.refusals import refused
 
 TRUTH = -0.5 * math.log1p(-(0.6**2))  # nats
-PACKAGES = {"npeet_plus": "npeet_plus", "infomeasure": "infomeasure", "ennemi": "ennemi", "scikit_learn": "sklearn"}
+PACKAGES = {
+    "npeet_plus": "npeet_plus",
+    "infomeasure": "infomeasure",
+    "ennemi": "ennemi",
+    "scikit_learn": "sklearn",
+}
 
 
 @pytest.fixture(params=PACKAGES)
@@ -27,14 +34,18 @@ def pair(n=1_000, seed=0):
 
 
 def test_a_normal_pair_is_measured(peer):
-    """Within 0.1 nat, three standard errors of neighbours at k = 3 and n = 1,000 (0.033); the draw is fixed."""
+    """Within 0.1 nat, three standard errors of neighbours at k = 3 and n = 1,000
+    (0.033); the draw is fixed.
+    """
     assert peer(*pair()) == pytest.approx(TRUTH, abs=0.1)
     assert float(estimate(*pair(), peer)) == pytest.approx(TRUTH, abs=0.1)
 
 
 @pytest.mark.parametrize("name", ["npeet_plus", "ennemi", "scikit_learn"])
 def test_labels_are_measured(name):
-    """Two classes three standard deviations apart: 0.69 nats less the entropy of what they share (0.19)."""
+    """Two classes three standard deviations apart: 0.69 nats less the entropy of what
+    they share (0.19).
+    """
     pytest.importorskip(PACKAGES[name])
     generator = np.random.default_rng(0)
     labels = generator.integers(0, 2, 1_000)

@@ -11,7 +11,9 @@ from tests.sweeps.recorder import Recorder
 
 
 def cell_of(folder, sets):
-    return reading.ReaderCell(data=folder, sets=sets, content="made-up", prior=1, figures=1, seed=0)
+    return reading.ReaderCell(
+        data=folder, sets=sets, content="made-up", prior=1, figures=1, seed=0
+    )
 
 
 @pytest.fixture
@@ -34,7 +36,9 @@ def test_readings_of_left_out_families_are_kept_and_counted(made_up):
     assert final["grade_a_share"] == (table["grade"] == "A").mean()
     for family, rows in table.groupby("family"):
         assert final[f"coverage/{family}"] == rows["covered"].mean()
-    np.testing.assert_allclose(table["ksg"], made_up.figures[:, reading.figures.NAMES.index("ksg_3")])
+    np.testing.assert_allclose(
+        table["ksg"], made_up.figures[:, reading.figures.NAMES.index("ksg_3")]
+    )
 
 
 def test_a_folder_without_simulated_data_sets_is_refused(tmp_path):

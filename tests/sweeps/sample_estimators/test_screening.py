@@ -27,9 +27,17 @@ def test_a_cell_is_the_screen_of_its_table():
     described = TABLES[NAME]
     table, _ = described.sample(draws(0, NAME, described.n))
     screened = screen(table, "target", angles=described.angles)
-    assert final["true_discoveries"] + final["false_discoveries"] == len(screened.relevant)
+    assert final["true_discoveries"] + final["false_discoveries"] == len(
+        screened.relevant
+    )
     assert final["dependent_columns"] == 6
-    assert final["true_discoveries"] == len({*screened.relevant} & {*described.relevant})
+    assert final["true_discoveries"] == len(
+        {*screened.relevant} & {*described.relevant}
+    )
     assert final["intervals"] == len(described.columns)
     assert 0 <= final["covering_intervals"] <= final["intervals"]
-    assert final["redundant_chosen"] <= final["redundant_found"] == len({*screened.relevant} & {*described.spare})
+    assert (
+        final["redundant_chosen"]
+        <= final["redundant_found"]
+        == len({*screened.relevant} & {*described.spare})
+    )

@@ -9,9 +9,20 @@ import pytest
 from infoscope.data import prior
 from infoscope.data.prior import conditional, processes
 from infoscope.estimators.reading import figures, figures_conditional
-from infoscope.estimators.reading.simulated import BITS, CONDITIONAL_FACTS, Simulated, load
+from infoscope.estimators.reading.simulated import (
+    BITS,
+    CONDITIONAL_FACTS,
+    Simulated,
+    load,
+)
 from sweeps.sample_estimators import simulations
-from sweeps.sample_estimators.simulations import SWEEP, as_sample, simulated, simulated_given, trial
+from sweeps.sample_estimators.simulations import (
+    SWEEP,
+    as_sample,
+    simulated,
+    simulated_given,
+    trial,
+)
 from tests.sweeps.recorder import Recorder, planned
 
 FEW = (100, 150)
@@ -38,8 +49,14 @@ def every():
 
 def test_no_number_is_in_two_cells():
     cells = cells_of("laptop")
-    numbers = [range(cell.block * cell.sets, (cell.block + 1) * cell.sets) for cell in cells]
-    assert sum(map(len, numbers)) == len({number for each in numbers for number in each}) == 10_000
+    numbers = [
+        range(cell.block * cell.sets, (cell.block + 1) * cell.sets) for cell in cells
+    ]
+    assert (
+        sum(map(len, numbers))
+        == len({number for each in numbers for number in each})
+        == 10_000
+    )
     for cell in cells:
         assert cell.prior == prior.VERSION
         assert cell.figures == figures.VERSION
@@ -55,12 +72,16 @@ def test_a_row_can_be_computed_again_from_its_number(every):
 
 
 @pytest.mark.parametrize(
-    "asked, numbers", [({"most_columns": "16"}, [20, 23]), ({"only": "categories"}, [23])], ids=["columns", "type"]
+    "asked, numbers",
+    [({"most_columns": "16"}, [20, 23]), ({"only": "categories"}, [23])],
+    ids=["columns", "type"],
 )
 def test_data_sets_of_more_columns_or_another_type_are_omitted(every, asked, numbers):
     few = rows_of(**asked)
     assert list(few["number"]) == numbers
-    np.testing.assert_array_equal(few["truth"], every["truth"][np.subtract(numbers, NUMBERS[0])])
+    np.testing.assert_array_equal(
+        few["truth"], every["truth"][np.subtract(numbers, NUMBERS[0])]
+    )
 
 
 def test_samples_are_typed_as_they_were_drawn():
@@ -76,13 +97,17 @@ def test_samples_are_typed_as_they_were_drawn():
         assert (type == "categories") == (x == y == "discrete")
 
 
-def test_a_triple_can_be_simulated_again_and_its_collection_is_read_back(tmp_path, monkeypatch):
+def test_a_triple_can_be_simulated_again_and_its_collection_is_read_back(
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr(simulations, "ROWS", FEW)
     rows = [simulated_given(number) for number in (3, 4)]
     again = simulated_given(4)
     assert again["truth"] == conditional.conditional_distribution(4).truth
     names = figures_conditional.NAMES
-    np.testing.assert_array_equal([again[name] for name in names], [rows[1][name] for name in names])
+    np.testing.assert_array_equal(
+        [again[name] for name in names], [rows[1][name] for name in names]
+    )
     values = np.array([[row[name] for name in names] for row in rows], np.float32)
     saved = Simulated(pd.DataFrame(rows)[list(CONDITIONAL_FACTS)], values, given=True)
     saved.save(tmp_path / "sets.parquet")
@@ -105,12 +130,18 @@ def test_cells_of_triples_have_rows_of_triples(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "only, kind, truth", [("series", figures, "information"), ("transfers", figures_conditional, "transfer_entropy")]
+    "only, kind, truth",
+    [
+        ("series", figures, "information"),
+        ("transfers", figures_conditional, "transfer_entropy"),
+    ],
 )
 def test_pairs_of_series_have_the_figures_of_their_past(only, kind, truth, monkeypatch):
     monkeypatch.setattr(simulations, "SERIES_ROWS", FEW)
     cells = cells_of(only=only, blocks="3", sets="2")
-    assert [(cell.prior, cell.figures) for cell in cells] == [(processes.VERSION, kind.VERSION)]
+    assert [(cell.prior, cell.figures) for cell in cells] == [
+        (processes.VERSION, kind.VERSION)
+    ]
     (columns,) = Recorder.ran(trial, cells).tables.values()
     laws = [processes.process(number) for number in (6, 7)]
     assert list(columns["truth"]) == [getattr(law.truth, truth) for law in laws]

@@ -13,7 +13,12 @@ from infoscope.data import hypothesis_information
 from infoscope.metrics import v_information
 from infoscope.tracking import Pack
 from sweeps.usable_information import _data
-from sweeps.usable_information.dataset_difficulty import PROFILES, SWEEP, measuring, trial
+from sweeps.usable_information.dataset_difficulty import (
+    PROFILES,
+    SWEEP,
+    measuring,
+    trial,
+)
 from tests.sweeps.recorder import Recorder, planned
 
 LN2 = math.log(2.0)
@@ -36,8 +41,17 @@ class Tables(Recorder):
 cells_of = partial(planned, SWEEP)
 
 
-def cell_of(name="generated-nli", family="lexical-logistic", kind="std", estimator="held-out", seed=0, **fields):
-    return measuring(PROFILES["smoke"], name, family, estimator, kind, seed).replaced(fields)
+def cell_of(
+    name="generated-nli",
+    family="lexical-logistic",
+    kind="std",
+    estimator="held-out",
+    seed=0,
+    **fields,
+):
+    return measuring(PROFILES["smoke"], name, family, estimator, kind, seed).replaced(
+        fields
+    )
 
 
 def ran(cell, state=None):
@@ -88,14 +102,20 @@ def test_the_paper_profile_is_the_published_setting():
 
 
 def test_what_a_family_can_use_is_below_what_there_is_and_near_it():
-    """The label is told by a word in 40 % of the hypotheses; 5 standard errors: 3e-7 of false alarms."""
+    """The label is told by a word in 40 % of the hypotheses; 5 standard errors: 3e-7 of
+    false alarms.
+    """
     metrics, tables, _ = ran(cell_of(kind="hypothesis", items=3000))
     truth = hypothesis_information(_data.ARTEFACT) / LN2
     assert metrics["shannon_bits"] == pytest.approx(truth)
     margin = 5 * metrics["v_information_bits_error"]
     assert 0.7 * truth - margin < metrics["v_information_bits"] < truth + margin
     best = tables["artefacts"].sort_values("mean_bits").groupby("label")["token"].last()
-    assert best.to_dict() == {"entailment": "visibly", "neutral": "reportedly", "contradiction": "allegedly"}
+    assert best.to_dict() == {
+        "entailment": "visibly",
+        "neutral": "reportedly",
+        "contradiction": "allegedly",
+    }
 
 
 @pytest.mark.parametrize("estimator", ["held-out", "cross-fitted"])
@@ -103,20 +123,32 @@ def test_figures_are_those_of_the_items_and_of_the_estimator(estimator):
     cell = cell_of(estimator=estimator, items=300)
     metrics, tables, _ = ran(cell)
     items = tables["items"]
-    assert metrics["n"] == len(items) == (300 if estimator == "cross-fitted" else pytest.approx(100, abs=5))
-    assert metrics["v_information_bits"] == pytest.approx(items["pvi_bits"].mean())
-    assert metrics["null_entropy_bits"] - metrics["conditional_entropy_bits"] == pytest.approx(
-        metrics["v_information_bits"]
+    assert (
+        metrics["n"]
+        == len(items)
+        == (300 if estimator == "cross-fitted" else pytest.approx(100, abs=5))
     )
+    assert metrics["v_information_bits"] == pytest.approx(items["pvi_bits"].mean())
+    assert metrics["null_entropy_bits"] - metrics[
+        "conditional_entropy_bits"
+    ] == pytest.approx(metrics["v_information_bits"])
     assert metrics["accuracy"] == pytest.approx(items["correct"].mean())
     task = _data.task_of(cell)
     x = _data.data.transformations.standard(task.x)
     folds = np.random.default_rng([0, *b"folds"])
     direct = v_information.estimate(
-        _data.family_of(cell), x, task.y, estimator, cell.folds, groups=task.groups, generator=folds
+        _data.family_of(cell),
+        x,
+        task.y,
+        estimator,
+        cell.folds,
+        groups=task.groups,
+        generator=folds,
     )
     assert metrics["v_information_bits"] == pytest.approx(direct.bits.value)
-    assert metrics["v_information_bits_error"] == pytest.approx(direct.bits.standard_error)
+    assert metrics["v_information_bits_error"] == pytest.approx(
+        direct.bits.standard_error
+    )
 
 
 def test_families_and_inputs_of_a_seed_measure_the_same_items():
@@ -127,18 +159,27 @@ def test_families_and_inputs_of_a_seed_measure_the_same_items():
     assert tuple(ran(cell_of(seed=1))[1]["items"]["id"]) != ids[0]
 
 
-def test_a_published_test_set_is_measured_whole_and_only_the_training_items_are_drawn(monkeypatch):
+def test_a_published_test_set_is_measured_whole_and_only_the_training_items_are_drawn(
+    monkeypatch,
+):
     reviews = _data.generated_reviews()
     halves = [reviews.take(range(0, 400)), reviews.take(range(400, 700))]
     source = _data.Source(lambda: halves[0], lambda: halves[1])
     monkeypatch.setitem(_data.SOURCES, "two-sets", source)
-    cells = [cell_of("two-sets", "tfidf-logistic", seed=seed, items=100, measured=0, artefacts=0) for seed in (0, 1)]
+    cells = [
+        cell_of(
+            "two-sets", "tfidf-logistic", seed=seed, items=100, measured=0, artefacts=0
+        )
+        for seed in (0, 1)
+    ]
     (first, one, _), (second, other, _) = (ran(cell) for cell in cells)
     assert first["training_items"] == 100
     assert list(one["items"]["id"]) == list(other["items"]["id"])
     assert len(one["items"]) == 300
     assert first["v_information_bits"] != second["v_information_bits"]
-    crossed, tables, _ = ran(cells[0].replaced({"estimator": "cross-fitted", "items": 0}))
+    crossed, tables, _ = ran(
+        cells[0].replaced({"estimator": "cross-fitted", "items": 0})
+    )
     assert set(tables["items"]["id"]) == set(halves[0].ids)
     assert crossed["n"] == 400
 
@@ -148,7 +189,9 @@ class Stopped(Exception):
 
 
 def test_a_training_goes_on_where_it_was_stopped(monkeypatch):
-    """Saved at the second look and thrown away, then restored: the same items, and the model is logged once."""
+    """Saved at the second look and thrown away, then restored: the same items, and the
+    model is logged once.
+    """
     monkeypatch.setattr("sweeps.usable_information.dataset_difficulty.STEPS", 4)
     cell = cell_of(family="small-bert", items=240, artefacts=0)
     whole = ran(cell)
@@ -170,7 +213,9 @@ def test_a_training_goes_on_where_it_was_stopped(monkeypatch):
 
 
 def test_a_curve_continues_at_its_last_step(monkeypatch):
-    """Stopped within its second epoch: the first one's row, and the loss so far, are in what was saved."""
+    """Stopped within its second epoch: the first one's row, and the loss so far, are in
+    what was saved.
+    """
     monkeypatch.setattr("sweeps.usable_information._text_families.STEPS", 3)
     cell = next(cell for cell in cells_of(items="120") if cell.study == "epochs")
     whole = ran(cell)
@@ -178,7 +223,8 @@ def test_a_curve_continues_at_its_last_step(monkeypatch):
     fractions = []
 
     def save(self, state):
-        states.append(torch.load(io.BytesIO(stored(state())), weights_only=True))  # as a report keeps and reads it
+        # as a report keeps and reads it
+        states.append(torch.load(io.BytesIO(stored(state())), weights_only=True))
         if states[-1]["curve"] and states[-1]["loss"] > 0.0:
             raise Stopped
 
@@ -189,7 +235,9 @@ def test_a_curve_continues_at_its_last_step(monkeypatch):
 
     with monkeypatch.context() as patched:
         patched.setattr(Tables, "save", save)
-        patched.setattr(Tables, "progress", lambda self, fraction: fractions.append(fraction))
+        patched.setattr(
+            Tables, "progress", lambda self, fraction: fractions.append(fraction)
+        )
         with pytest.raises(Stopped):
             ran(cell)
     assert [row["epoch"] for row in states[-1]["curve"]] == [1]
@@ -200,12 +248,21 @@ def test_a_curve_continues_at_its_last_step(monkeypatch):
 
 
 def test_the_cost_follows_what_is_read():
-    """Of seconds on some core only the order is sure: more epochs, longer texts and more folds cost more."""
-    short, long = (SWEEP.cost(cell_of(family="small-bert", kind=kind)) for kind in ("hypothesis", "std"))
-    once, crossed = (SWEEP.cost(cell_of(estimator=name)) for name in ("held-out", "cross-fitted"))
+    """Of seconds on some core only the order is sure: more epochs, longer texts and
+    more folds cost more.
+    """
+    short, long = (
+        SWEEP.cost(cell_of(family="small-bert", kind=kind))
+        for kind in ("hypothesis", "std")
+    )
+    once, crossed = (
+        SWEEP.cost(cell_of(estimator=name)) for name in ("held-out", "cross-fitted")
+    )
     assert 0 < short < long < SWEEP.cost(cell_of(family="small-bert", epochs=3))
     assert 0 < once < crossed
     fitted, measured, words = _data.amount(cell_of(kind="hypothesis", items=0))
     pairs = _data.generated_nli()
     assert (fitted, measured) == (len(pairs) * 2 // 3, len(pairs) // 3)
-    assert words == pytest.approx(np.mean([len(text.split()) for text in pairs.hypotheses]))
+    assert words == pytest.approx(
+        np.mean([len(text.split()) for text in pairs.hypotheses])
+    )

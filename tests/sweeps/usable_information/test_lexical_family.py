@@ -1,4 +1,6 @@
-"""The lexical family: its features by hand, and what it can use of inference whose information is known."""
+"""The lexical family: its features by hand, and what it can use of inference whose
+information is known.
+"""
 
 import numpy as np
 import pytest
@@ -17,11 +19,17 @@ def test_features_by_hand():
         "word a", "word cat", "word runs", "neighbours a cat", "neighbours cat runs",
         "new cat", "cross cat dog", "count 1", "quarters 1",
     ]  # fmt: skip
-    assert features("HYPOTHESIS: a cat") == features("A cat") == ["word a", "word cat", "neighbours a cat"]
+    assert (
+        features("HYPOTHESIS: a cat")
+        == features("A cat")
+        == ["word a", "word cat", "neighbours a cat"]
+    )
 
 
 def test_usable_information_of_pairs_is_between_that_of_the_hypothesis_and_the_total():
-    """4,000 pairs, artefact 0.3. The pair tells ln 3 nats, the hypothesis 0.3 ln 3 and nothing else, the premise 0."""
+    """4,000 pairs, artefact 0.3. The pair tells ln 3 nats, the hypothesis 0.3 ln 3 and
+    nothing else, the premise 0.
+    """
     some = generated_nli(4000, artefact=0.3, generator=torch.Generator().manual_seed(0))
     whole, claim, premise = (
         v_information.estimate(

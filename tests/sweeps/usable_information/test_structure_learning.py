@@ -6,7 +6,15 @@ import pytest
 
 from infoscope.data.tasks import simulators
 from infoscope.tracking import Pack
-from sweeps.usable_information.structure_learning import METHODS, PROFILES, SWEEP, by_kernel, drawn, partitioned, trial
+from sweeps.usable_information.structure_learning import (
+    METHODS,
+    PROFILES,
+    SWEEP,
+    by_kernel,
+    drawn,
+    partitioned,
+    trial,
+)
 from tests.refusals import refused
 from tests.sweeps.recorder import Recorder
 
@@ -25,8 +33,12 @@ def test_methods_are_asked_what_they_take():
 
 
 def test_measures_of_other_kinds_on_what_is_known():
-    """A Gaussian of correlation 0.9 has 0.83 nats: a kernel estimate is near it, bins are below; labels are exact."""
-    draws = np.random.default_rng(0).multivariate_normal([0, 0], [[1, 0.9], [0.9, 1]], 1000)
+    """A Gaussian of correlation 0.9 has 0.83 nats: a kernel estimate is near it, bins
+    are below; labels are exact.
+    """
+    draws = np.random.default_rng(0).multivariate_normal(
+        [0, 0], [[1, 0.9], [0.9, 1]], 1000
+    )
     truth = -0.5 * np.log(1 - 0.81)
     assert by_kernel(*draws.T) == pytest.approx(truth, abs=0.12)
     assert 0.5 * truth < partitioned(*draws.T) < truth
@@ -37,28 +49,41 @@ def test_measures_of_other_kinds_on_what_is_known():
 
 
 def test_kernel_densities_bear_far_outliers_and_refuse_constants():
-    """A point 1e4 away, where every density underflows: the ratio there is of the nearest point's kernels."""
+    """A point 1e4 away, where every density underflows: the ratio there is of the
+    nearest point's kernels.
+    """
     x, y = np.random.default_rng(0).normal(size=(2, 200))
     x[0] = y[0] = 1e4
     assert np.isfinite(by_kernel(x, y))
-    small = np.array([0.0, 1.0, 3.0])  # by hand: kernels of distances 1, 2, 3 in units of the bandwidth
+    # by hand: kernels of distances 1, 2, 3 in units of the bandwidth
+    small = np.array([0.0, 1.0, 3.0])
     width = 3 ** (-1 / 6) * small.std()
     kernel = np.exp(-0.5 * ((small[:, None] - small) / width) ** 2)
     kernel[np.eye(3, dtype=bool)] = 0.0
-    expected = np.mean(np.log((kernel**2).sum(axis=1) / 2) - 2 * np.log(kernel.sum(axis=1) / 2))
+    expected = np.mean(
+        np.log((kernel**2).sum(axis=1) / 2) - 2 * np.log(kernel.sum(axis=1) / 2)
+    )
     assert by_kernel(small, small) == pytest.approx(expected)
     with refused("variables", "constant"):
         by_kernel(x, np.ones(200))
 
 
 def test_weights_find_a_tree_that_is_plain():
-    """Enough samples: no method that suits the data has a wrong edge in the discretised star; means are of the sets."""
+    """Enough samples: no method that suits the data has a wrong edge in the discretised
+    star; means are of the sets.
+    """
     cells = plan(cases="discretised-logistic", studies="trees", sizes="400").values()
     recorder = Recorder.ran(trial, cells, "method")
-    assert recorder.finals[("v-information",)]["wrong"] == recorder.finals[("knn",)]["wrong"] == 0.0
+    assert (
+        recorder.finals[("v-information",)]["wrong"]
+        == recorder.finals[("knn",)]["wrong"]
+        == 0.0
+    )
     for key, columns in recorder.tables.items():
         assert recorder.finals[key]["wrong"] == pytest.approx(columns["wrong"].mean())
-        assert recorder.finals[key]["wrong_variance"] == pytest.approx(columns["wrong"].var(ddof=1))
+        assert recorder.finals[key]["wrong_variance"] == pytest.approx(
+            columns["wrong"].var(ddof=1)
+        )
 
 
 def test_frames_are_in_order_and_every_block_has_its_own_videos():
@@ -70,16 +95,23 @@ def test_frames_are_in_order_and_every_block_has_its_own_videos():
     assert of.variables[0].shape == (60, 10)
     np.testing.assert_array_equal(of.variables[2], again.variables[2])
     assert not np.array_equal(of.variables[2], other.variables[2])
-    steps = [np.linalg.norm(of.variables[0] - of.variables[frame], axis=1).mean() for frame in (1, 2, 4)]
+    steps = [
+        np.linalg.norm(of.variables[0] - of.variables[frame], axis=1).mean()
+        for frame in (1, 2, 4)
+    ]
     assert steps == sorted(steps)  # frames that are further apart differ more
 
 
 def test_a_table_of_ones_own(tmp_path):
     draws = np.random.default_rng(0)
-    expression, graph = simulators.gene_network(300, draws, simulators.random_graph(6, 1, draws))
+    expression, graph = simulators.gene_network(
+        300, draws, simulators.random_graph(6, 1, draws)
+    )
     path = tmp_path / "own.npz"
     np.savez(path, expression=expression, adjacency=graph)
-    cells = plan(studies="genes", genes=str(path), fractions="0.5", methods="v-information")
+    cells = plan(
+        studies="genes", genes=str(path), fractions="0.5", methods="v-information"
+    )
     (cell,) = cells.values()
     assert cell.n == 150
     assert SWEEP.tags_of(cell)["infoscope.data"] == str(path)

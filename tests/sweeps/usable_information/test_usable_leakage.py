@@ -12,7 +12,11 @@ from tests.sweeps.keeper import Keeper
 
 
 def plan(**overrides):
-    return list(SWEEP.plan(PROFILES["smoke"].override({"studies": "hiding"} | overrides)).values())
+    return list(
+        SWEEP.plan(
+            PROFILES["smoke"].override({"studies": "hiding"} | overrides)
+        ).values()
+    )
 
 
 def ran(cell):
@@ -21,8 +25,9 @@ def ran(cell):
 
 
 def test_what_is_hidden_shows_less_and_what_is_not_is_kept():
-    """Hidden from a linear network, whose own kind of family then finds less of it than where nothing is hidden, while
-    neighbours still find it."""
+    """Hidden from a linear network, whose own kind of family then finds less of it than
+    where nothing is hidden, while neighbours still find it.
+    """
     cells = plan(items="900", steps="150", adversary_steps="5", families="logistic,knn")
     finals = {cell.against: ran(cell)[0] for cell in cells}
     plain = finals["nothing"]["hidden/features/logistic_bits"]
@@ -36,8 +41,16 @@ def test_what_is_hidden_shows_less_and_what_is_not_is_kept():
 
 @pytest.fixture
 def logged_model(monkeypatch):
-    """A store with one untrained model and its items: of 120 in the training domains, two each of one group."""
-    model = MODELS["nvae"](shape=(3, 8, 8), classes=2, domains=3, network={"width": 4}, generator=torch.Generator())
+    """A store with one untrained model and its items: of 120 in the training domains,
+    two each of one group.
+    """
+    model = MODELS["nvae"](
+        shape=(3, 8, 8),
+        classes=2,
+        domains=3,
+        network={"width": 4},
+        generator=torch.Generator(),
+    )
     draws = np.random.default_rng(0)
     n = 160
     items = {
@@ -74,7 +87,9 @@ def test_blocks_of_a_logged_model_are_read_alone_and_together(logged_model):
         generator=np.random.default_rng(0),
     )  # fmt: skip
     for row in direct.itertuples():
-        assert metrics[f"domain/z_d/{row.family}_bits"] == pytest.approx(row.value_bits, abs=1e-6)
+        assert metrics[f"domain/z_d/{row.family}_bits"] == pytest.approx(
+            row.value_bits, abs=1e-6
+        )
 
 
 def test_without_logged_models_the_rest_is_run_and_that_is_said(monkeypatch, capsys):

@@ -1,11 +1,19 @@
-"""What a file of runs accepts and rejects; it contains nothing about the machine that made it."""
+"""What a file of runs accepts and rejects; it contains nothing about the machine that
+made it.
+"""
 
 import gzip
 import json
 
 import pytest
 
-from infoscope.tracking.archive.format import FinishedRun, ascii_text, read_archive, validated, write_archive
+from infoscope.tracking.archive.format import (
+    FinishedRun,
+    ascii_text,
+    read_archive,
+    validated,
+    write_archive,
+)
 from infoscope.tracking.tags import CELL
 from tests.refusals import refused
 
@@ -35,7 +43,9 @@ def changed(**fields):
 def file_of(path, *lines, **header):
     about = {"format": "infoscope runs", "version": 1, "experiment": "toy", "runs": len(lines), "curves": False,
              "tables": False}  # fmt: skip
-    path.write_bytes(gzip.compress(b"".join([json.dumps(about | header).encode() + b"\n", *lines])))
+    path.write_bytes(
+        gzip.compress(b"".join([json.dumps(about | header).encode() + b"\n", *lines]))
+    )
     return path
 
 
@@ -91,7 +101,9 @@ def refuses(path, word):
 
 
 def test_a_file_with_tables_is_read_without_them(tmp_path):
-    archive = read_archive(file_of(tmp_path / "x.gz", changed(files={"x.npz": "AAAA"}), tables=True))
+    archive = read_archive(
+        file_of(tmp_path / "x.gz", changed(files={"x.npz": "AAAA"}), tables=True)
+    )
     assert [run.key for run in archive.runs] == [RUN.key]
 
 
@@ -144,9 +156,14 @@ def test_runs_that_could_not_be_read_again_leave_the_file_unchanged(tmp_path):
     path = tmp_path / "toy.jsonl.gz"
     write_archive(path, "toy", [RUN])
     before = path.read_bytes()
-    for wrong, word in (({"key": "no key"}, "its key"), ({"tags": {CELL: "{}", "a": "x" * (65 << 20)}}, "64 MiB")):
+    for wrong, word in (
+        ({"key": "no key"}, "its key"),
+        ({"tags": {CELL: "{}", "a": "x" * (65 << 20)}}, "64 MiB"),
+    ):
         with pytest.raises(ValueError, match=word):
-            write_archive(path, "toy", [RUN, RUN.model_copy(update={"key": "b"} | wrong)])
+            write_archive(
+                path, "toy", [RUN, RUN.model_copy(update={"key": "b"} | wrong)]
+            )
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
 

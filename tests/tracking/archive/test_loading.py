@@ -1,4 +1,6 @@
-"""A file loaded into another store: the same numbers, cells that count as done, and only complete runs after a kill."""
+"""A file loaded into another store: the same numbers, cells that count as done, and
+only complete runs after a kill.
+"""
 
 import shutil
 from pathlib import Path
@@ -35,7 +37,9 @@ def same(one, other):
 
 @pytest.fixture(scope="module")
 def origin(tmp_path_factory, empty_store):
-    """A folder with a store of five cells under two profiles, one of them stopped, and a file of them."""
+    """A folder with a store of five cells under two profiles, one of them stopped, and
+    a file of them.
+    """
     folder = tmp_path_factory.mktemp("origin")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
@@ -64,7 +68,12 @@ def test_a_loaded_store_gives_the_same_table_and_the_same_file(file, enter, tmp_
     assert loaded.added == 5
     assert loaded.known == 0
     same(runs("made", finished=False), before)
-    same(runs("made", "paper"), before[before["profile"].str.contains("paper") & (before["outcome"] == "complete")])
+    same(
+        runs("made", "paper"),
+        before[
+            before["profile"].str.contains("paper") & (before["outcome"] == "complete")
+        ],
+    )
     for run in Store.open("made").cells():
         was = original[run.data.tags[KEY]]
         assert run.info.start_time == was.info.start_time
@@ -79,7 +88,8 @@ def test_a_loaded_store_gives_the_same_table_and_the_same_file(file, enter, tmp_
         assert data_input.dataset.digest == DATA.input.dataset.digest
         assert data_input.dataset.profile == DATA.input.dataset.profile
         assert curve(run.info.run_id, "loss").equals(curve_of(was, file))
-        assert MLFLOW_RUN_NOTE not in run.data.tags  # one from a file could contain any link
+        # one from a file could contain any link
+        assert MLFLOW_RUN_NOTE not in run.data.tags
     again = save("made", tmp_path / "again.jsonl.gz")
     assert again.path.read_bytes() == file.read_bytes()
 
@@ -88,7 +98,9 @@ def curve_of(run, file):
     """As the file has it: the other store is elsewhere now."""
     (saved,) = (one for one in read_archive(file).runs if one.run == run.info.run_id)
     points = saved.metrics["Curves/loss"]
-    return pd.Series({step: value for step, _, value in points}, name="loss").rename_axis("step")
+    return pd.Series(
+        {step: value for step, _, value in points}, name="loss"
+    ).rename_axis("step")
 
 
 def test_loading_again_adds_nothing_and_labels_are_completed(file, enter):
@@ -132,11 +144,18 @@ def test_finished_runs_of_the_store_are_kept_and_count_before_others(file, made)
     frame = runs("made", finished=False).set_index("key")
     assert len(frame) == 5
     assert set(frame["status"]) == {"FINISHED"}
-    assert frame.loc[SWEEP.key({"depth": 1, "seed": 0}), ["run_id", "profile"]].tolist() == [existing, "smoke; laptop"]
+    assert frame.loc[
+        SWEEP.key({"depth": 1, "seed": 0}), ["run_id", "profile"]
+    ].tolist() == [existing, "smoke; laptop"]
     assert not {failed, stopped, open_one} & set(frame["run_id"])
 
 
-REQUESTS = [("create_run", 2), ("log_batch", 5), ("log_inputs", 2), ("set_terminated", 4)]
+REQUESTS = [
+    ("create_run", 2),
+    ("log_batch", 5),
+    ("log_inputs", 2),
+    ("set_terminated", 4),
+]
 
 
 @pytest.mark.parametrize("method, number", REQUESTS)
@@ -179,13 +198,18 @@ def test_a_damaged_file_or_a_running_sweep_leaves_the_store_unchanged(file, ente
         load(read_archive(file))
     file.write_bytes(whole)
     (folder / "runs" / "cells").mkdir(parents=True)
-    with FileLock(folder / "runs" / "cells" / "made.lock"), pytest.raises(SweepBusy, match="sweep made"):
+    with (
+        FileLock(folder / "runs" / "cells" / "made.lock"),
+        pytest.raises(SweepBusy, match="sweep made"),
+    ):
         load(read_archive(file))
     assert "made" not in Store.names()
 
 
 @pytest.mark.system
-def test_a_server_with_postgres_gives_the_same_table(file, tmp_path, monkeypatch, server):
+def test_a_server_with_postgres_gives_the_same_table(
+    file, tmp_path, monkeypatch, server
+):
     before = runs("made", finished=False)
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
@@ -199,7 +223,9 @@ def test_a_server_with_postgres_gives_the_same_table(file, tmp_path, monkeypatch
 
 def toy(seeds):
     """What the toy sweep says in this folder, whose driver makes its trials itself."""
-    code, output = finish(start(Path.cwd(), "--set", f"seeds={seeds}", module="inline_sweep"))
+    code, output = finish(
+        start(Path.cwd(), "--set", f"seeds={seeds}", module="inline_sweep")
+    )
     assert code == 0, output
     return counts(output)
 
@@ -225,7 +251,10 @@ def test_the_commands(file, enter, command, rejected, tmp_path):
     assert output.startswith(f"{saved}: 5 ")
     assert f"{saved.stat().st_size:,}" in output
     assert saved.read_bytes() == file.read_bytes()
-    assert command("runs-save", "made", "--to", tmp_path / "to", "--profile", "paper")[0] == 2
+    assert (
+        command("runs-save", "made", "--to", tmp_path / "to", "--profile", "paper")[0]
+        == 2
+    )
     assert "'../made'" in rejected("runs-save", "../made")
     enter("second")
     damaged = tmp_path / "damaged.gz"

@@ -1,4 +1,6 @@
-"""Which runs of an experiment are saved to a file, without names of machines, users and folders."""
+"""Which runs of an experiment are saved to a file, without names of machines, users and
+folders.
+"""
 
 import gzip
 import json
@@ -25,7 +27,10 @@ def test_the_finished_cells_each_once_and_the_same_bytes_again(made, tmp_path):
     assert saved.runs == 4
     assert saved.labels == {"laptop": 3, "paper": 3, "smoke": 1}
     archive = read_archive(saved.path)
-    keys = [SWEEP.key({"depth": depth, "seed": seed}) for depth, seed in ((1, 0), (1, 1), (1, 2), (2, 0))]
+    keys = [
+        SWEEP.key({"depth": depth, "seed": seed})
+        for depth, seed in ((1, 0), (1, 1), (1, 2), (2, 0))
+    ]
     assert [run.key for run in archive.runs] == sorted(keys)
     assert {run.outcome for run in archive.runs} == {"complete", "stopped"}
     before = saved.path.read_bytes()
@@ -42,8 +47,18 @@ def test_the_finished_cells_each_once_and_the_same_bytes_again(made, tmp_path):
 def test_nothing_in_it_names_a_machine_a_person_or_a_folder(made, tmp_path):
     store = made()
     make(store, 1, 0)
-    text = gzip.decompress(save("made", tmp_path / "made.jsonl.gz").path.read_bytes()).decode()
-    for telling in (HOST, USER, FOLDER, "secret-project", "git.lab", str(tmp_path), "cpu_utilization"):
+    text = gzip.decompress(
+        save("made", tmp_path / "made.jsonl.gz").path.read_bytes()
+    ).decode()
+    for telling in (
+        HOST,
+        USER,
+        FOLDER,
+        "secret-project",
+        "git.lab",
+        str(tmp_path),
+        "cpu_utilization",
+    ):
         assert telling not in text
     run = json.loads(text.splitlines()[1])
     assert run["tags"]["mlflow.source.name"] == "sweep.py --profile laptop"
@@ -70,7 +85,9 @@ def test_a_file_is_not_replaced_by_one_with_fewer_runs(made, tmp_path):
     before = path.read_bytes()
     with refused(code="range"):
         save("made", path, "paper")
-    with_curves = gzip.compress(gzip.decompress(before).replace(b'"curves": false', b'"curves": true'))
+    with_curves = gzip.compress(
+        gzip.decompress(before).replace(b'"curves": false', b'"curves": true')
+    )
     path.write_bytes(with_curves)
     with refused(code="invalid"):
         save("made", path)

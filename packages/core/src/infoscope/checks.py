@@ -12,20 +12,48 @@ from infoscope.errors import OutOfRange, UnknownName
 def require_int(name: str, value: int, least: int = 1) -> int:
     """`value` as an int; OutOfRange unless it is a whole number of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise OutOfRange(f"{name} must be a whole number of at least {least}, got {value!r}.")
+        raise OutOfRange(
+            f"{name} must be a whole number of at least {least}, got {value!r}."
+        )
     return int(value)
 
 
-def require_ints(name: str, values: Sequence[int], length: int | None = None) -> list[int]:
-    """`values` as a list of positive ints; OutOfRange for other values, none, or another number than `length`."""
-    if not isinstance(values, Sequence) or not values or (length is not None and len(values) != length):
-        raise OutOfRange(f"{name} must be {length or 'one or more'} positive whole numbers, got {values!r}.")
-    return [require_int(f"{name}[{position}]", value) for position, value in enumerate(values)]
+def require_ints(
+    name: str, values: Sequence[int], length: int | None = None
+) -> list[int]:
+    """`values` as a list of positive ints; OutOfRange for other values, none, or
+    another number than `length`.
+    """
+    if (
+        not isinstance(values, Sequence)
+        or not values
+        or (length is not None and len(values) != length)
+    ):
+        raise OutOfRange(
+            f"{name} must be {length or 'one or more'} positive whole numbers, got {values!r}."
+        )
+    return [
+        require_int(f"{name}[{position}]", value)
+        for position, value in enumerate(values)
+    ]
 
 
-def require_number(name: str, value: float, least: float = 0.0, most: float = math.inf, *, ends: bool = True) -> float:
-    """`value` as a float; OutOfRange unless it is finite and from `least` to `most`, or between them if not `ends`."""
-    is_inside = isinstance(value, Real) and not isinstance(value, bool) and abs(value) < math.inf
+def require_number(
+    name: str,
+    value: float,
+    least: float = 0.0,
+    most: float = math.inf,
+    *,
+    ends: bool = True,
+) -> float:
+    """`value` as a float; OutOfRange unless it is finite and from `least` to `most`, or
+    between them if not `ends`.
+    """
+    is_inside = (
+        isinstance(value, Real)
+        and not isinstance(value, bool)
+        and abs(value) < math.inf
+    )
     if is_inside:
         is_inside = least <= value <= most if ends else least < value < most
     if is_inside:
@@ -40,12 +68,15 @@ def one_of(name: str, value: str, names: Iterable[str]) -> str:
     """`value`; UnknownName unless it is one of `names`."""
     valid = list(names)
     if value not in valid:
-        raise UnknownName(f"{name} must be one of {', '.join(valid)}, got {value!r}{nearest(value, valid)}")
+        raise UnknownName(
+            f"{name} must be one of {', '.join(valid)}, got {value!r}{nearest(value, valid)}"
+        )
     return value
 
 
 def nearest(name: object, valid: Iterable[str]) -> str:
-    """The end of a message: the most similar valid name, or a full stop if none is similar.
+    """The end of a message: the most similar valid name, or a full stop if none is
+    similar.
 
     >>> nearest("ksgg", ["gcmi", "ksg"]), nearest("mine", ["gcmi", "ksg"])
     ('; did you mean ksg?', '.')

@@ -1,4 +1,6 @@
-"""How commands are parsed and how they end: input errors are one sentence and exit status 2."""
+"""How commands are parsed and how they end: input errors are one sentence and exit
+status 2.
+"""
 
 from __future__ import annotations
 
@@ -32,9 +34,13 @@ def option(name: str, **settings: Any) -> click.Option:
     return click.Option([f"--{name}"], **settings)
 
 
-def profile_option(what: str = "smoke, laptop, paper or another of the sweep's") -> click.Option:
+def profile_option(
+    what: str = "smoke, laptop, paper or another of the sweep's",
+) -> click.Option:
     """The option --profile."""
-    return option("profile", default=DEFAULT_PROFILE, help=f"{what} (default: {DEFAULT_PROFILE})")
+    return option(
+        "profile", default=DEFAULT_PROFILE, help=f"{what} (default: {DEFAULT_PROFILE})"
+    )
 
 
 def set_option(what: str) -> click.Option:
@@ -53,16 +59,25 @@ def sweep_options() -> list[click.Option]:
     return [
         profile_option(),
         set_option("replaces settings of the profile: 'depths=1,2 seeds=0,1'"),
-        option("gpus-per-pack", type=float, metavar="F", help="GPUs per trial, fractions allowed (default: 1)"),
+        option(
+            "gpus-per-pack",
+            type=float,
+            metavar="F",
+            help="GPUs per trial, fractions allowed (default: 1)",
+        ),
     ]
 
 
 def command(
-    name: str, call: Callable[..., Any] | str, params: Sequence[click.Parameter], text: str | None
+    name: str,
+    call: Callable[..., Any] | str,
+    params: Sequence[click.Parameter],
+    text: str | None,
 ) -> click.Command:
     """A command that passes its parameters to `call` as attributes of one object.
 
-    call: a function, or "MODULE:FUNCTION" in a module that is imported when the command runs.
+    call: a function, or "MODULE:FUNCTION" in a module that is imported when the command
+    runs.
     """
 
     def callback(**values):
@@ -75,10 +90,13 @@ def command(
     return click.Command(name, params=[*params], callback=callback, help=text)
 
 
-def run_command(command: click.Command, words: Sequence[str] | None = None, name: str | None = None) -> int:
+def run_command(
+    command: click.Command, words: Sequence[str] | None = None, name: str | None = None
+) -> int:
     """Runs a command with these words (None: of this process); returns its exit status.
 
-    0: success, 1: something failed, 2: bad input or something missing, 130: interrupted.
+    0: success, 1: something failed, 2: bad input or something missing, 130:
+    interrupted.
     """
     output = _Output(sys.stdout)
     errors = _Output(sys.stderr)
@@ -89,7 +107,9 @@ def run_command(command: click.Command, words: Sequence[str] | None = None, name
 
 
 class _Output:
-    """A stream of text that goes on without effect when its reader has left, as `head` does."""
+    """A stream of text that goes on without effect when its reader has left, as `head`
+    does.
+    """
 
     def __init__(self, stream: TextIO):
         self._stream = stream
@@ -133,15 +153,20 @@ def _run(command: click.Command, words: Sequence[str] | None, name: str | None) 
 
 
 def _is_expected(error: Exception) -> bool:
-    """Whether an error is due to the input or the machine, not to a fault of this program."""
+    """Whether an error is due to the input or the machine, not to a fault of this
+    program.
+    """
     if isinstance(error, (LookupError, ValueError, OSError, Unavailable)):
         return True
-    mlflow = sys.modules.get("mlflow.exceptions")  # if it is not imported, it has raised nothing
+    # if it is not imported, it has raised nothing
+    mlflow = sys.modules.get("mlflow.exceptions")
     return mlflow is not None and isinstance(error, mlflow.MlflowException)
 
 
 def sentence(error: BaseException) -> str:
-    """The message of an error in one printable line, without the passwords of addresses."""
+    """The message of an error in one printable line, without the passwords of
+    addresses.
+    """
     if isinstance(error, OSError) and error.filename:
         text = f"{error.filename} cannot be used: {error.strerror}"
     elif isinstance(error, KeyError) and error.args:

@@ -1,4 +1,5 @@
-"""Exceptions for invalid input, with a sentence, the argument and a short code, and for missing resources.
+"""Exceptions for invalid input, with a sentence, the argument and a short code, and for
+missing resources.
 
 A sentence begins with the argument: "k must be below the number of rows, 100, got 200."
 """
@@ -8,11 +9,15 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
-_ARGUMENT = re.compile(r"(.+?):? (?:must|may|is|are|has|have|takes|needs|lists|holds|names) ", re.DOTALL)
+_ARGUMENT = re.compile(
+    r"(.+?):? (?:must|may|is|are|has|have|takes|needs|lists|holds|names) ", re.DOTALL
+)
 
 
 class InfoscopeError(ValueError):
-    """Invalid input, described in one sentence. Every kind of error is a subclass with its own `code`."""
+    """Invalid input, described in one sentence. Every kind of error is a subclass with
+    its own `code`.
+    """
 
     code: ClassVar[str]
 
@@ -21,7 +26,9 @@ class InfoscopeError(ValueError):
 
     @property
     def argument(self) -> str:
-        """The invalid argument, setting, column or file, with which the sentence begins."""
+        """The invalid argument, setting, column or file, with which the sentence
+        begins.
+        """
         match = _ARGUMENT.match(str(self))
         return match[1] if match else ""
 
@@ -75,7 +82,9 @@ class UnreadableFile(InfoscopeError, code="file"):
 
 
 class Unavailable(RuntimeError):
-    """A store, cluster or folder that is missing or in use; the message is one sentence."""
+    """A store, cluster or folder that is missing or in use; the message is one
+    sentence.
+    """
 
 
 class StoreUnreachable(Unavailable):

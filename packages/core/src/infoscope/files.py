@@ -1,8 +1,9 @@
-"""Safe reading of files: damaged, truncated, irregular or too large files give one clear error message.
+"""Safe reading of files: damaged, truncated, irregular or too large files give one
+clear error message.
 
-In memory a file may be up to 200 times as large as on disk (small ones 64 MiB), and at most 4 GiB.
-INFOSCOPE_UNPACKED_GB replaces both limits, in gigabytes. The size in memory is computed from directory and headers
-before reading.
+In memory a file may be up to 200 times as large as on disk (small ones 64 MiB), and at
+most 4 GiB. INFOSCOPE_UNPACKED_GB replaces both limits, in gigabytes. The size in memory
+is computed from directory and headers before reading.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ _CELL_BYTES = 8  # of a number in a data frame
 _COLUMN_BYTES = 4096  # of a column, in addition to its numbers
 # exceptions that readers of damaged files raise
 _DAMAGE = (
-    *(ValueError, EOFError, KeyError, MemoryError, RecursionError),  # RecursionError: deeply nested lists
+    # RecursionError: deeply nested lists
+    *(ValueError, EOFError, KeyError, MemoryError, RecursionError),
     *(zipfile.BadZipFile, zlib.error, gzip.BadGzipFile, csv.Error),
     *(NotImplementedError, RuntimeError),  # unknown compression, a password
 )
@@ -44,7 +46,8 @@ _DAMAGE = (
 
 @contextlib.contextmanager
 def reading(path: Path, what: str, start: str = "") -> Iterator[None]:
-    """Converts errors of reading a damaged file into UnreadableFile with one sentence, or OutOfRange for its size.
+    """Converts errors of reading a damaged file into UnreadableFile with one sentence,
+    or OutOfRange for its size.
 
     start: the beginning of the sentence, instead of "PATH must be WHAT, but".
     """
@@ -61,7 +64,9 @@ def reading(path: Path, what: str, start: str = "") -> Iterator[None]:
 
 
 def require_regular(path: Path) -> None:
-    """Raises UnreadableFile unless this is a regular file or a link to one, FileNotFoundError if it is missing."""
+    """Raises UnreadableFile unless this is a regular file or a link to one,
+    FileNotFoundError if it is missing.
+    """
     path.stat()
     if not path.is_file():
         raise UnreadableFile("it is a folder, a pipe or a device")
@@ -77,7 +82,9 @@ def require_size(path: Path, unpacked: int) -> None:
 
 
 def _size_limit(path: Path) -> int:
-    """The largest number of bytes for a file in memory. OutOfRange for an invalid limit in the environment."""
+    """The largest number of bytes for a file in memory. OutOfRange for an invalid limit
+    in the environment.
+    """
     setting = os.environ.get(_LIMIT)
     if not setting:
         unpacked = _MAX_RATIO * path.stat().st_size
@@ -86,23 +93,31 @@ def _size_limit(path: Path) -> int:
         gigabytes = float(setting)
         if gigabytes > 0:
             return int(gigabytes * 1e9)
-    raise OutOfRange(f"{_LIMIT} must be a positive number of gigabytes, got {setting!r}.")
+    raise OutOfRange(
+        f"{_LIMIT} must be a positive number of gigabytes, got {setting!r}."
+    )
 
 
 def read_gzip(path: Path) -> bytes:
-    """The content of a gzip file. UnreadableFile if it is damaged or truncated, OutOfRange beyond its limit."""
+    """The content of a gzip file. UnreadableFile if it is damaged or truncated,
+    OutOfRange beyond its limit.
+    """
     with reading(path, "a complete gzip file"), _Unpacked(path) as file:
         return file.read()
 
 
 def lines(path: Path) -> Iterator[str]:
-    """The lines of a UTF-8 text, gzipped if its name ends in .gz, without line ends. Raises like `read_gzip`."""
+    """The lines of a UTF-8 text, gzipped if its name ends in .gz, without line ends.
+    Raises like `read_gzip`.
+    """
     with reading(path, "a complete UTF-8 text"), _opened(path) as file:
         for number, line in enumerate(file, 1):
             try:
                 text = line.decode()
             except UnicodeDecodeError as error:
-                raise UnreadableFile(f"{path}, line {number}, must be UTF-8, but: {error}.") from error
+                raise UnreadableFile(
+                    f"{path}, line {number}, must be UTF-8, but: {error}."
+                ) from error
             yield text.rstrip("\r\n")
 
 
@@ -114,7 +129,9 @@ def _opened(path: Path) -> io.BufferedReader:
 
 
 def json_object(text: str) -> dict[str, Any]:
-    """The JSON object in a text. Raises ValueError for anything else, also for too deeply nested JSON."""
+    """The JSON object in a text. Raises ValueError for anything else, also for too
+    deeply nested JSON.
+    """
     try:
         content = json.loads(text)
     except RecursionError:
@@ -124,11 +141,14 @@ def json_object(text: str) -> dict[str, Any]:
     return content
 
 
-def read_arrays(path: Path, names: Sequence[str] = (), start: str = "") -> dict[str, np.ndarray]:
-    """The arrays of an .npz file with these names, or all. No pickle is read. start: as in `reading`.
+def read_arrays(
+    path: Path, names: Sequence[str] = (), start: str = ""
+) -> dict[str, np.ndarray]:
+    """The arrays of an .npz file with these names, or all. No pickle is read. start: as
+    in `reading`.
 
-    Raises FileNotFoundError if the file is missing, UnreadableFile if it is damaged or lacks an array, OutOfRange if
-    the arrays exceed the limit.
+    Raises FileNotFoundError if the file is missing, UnreadableFile if it is damaged or
+    lacks an array, OutOfRange if the arrays exceed the limit.
     """
     what = "a complete .npz file"
     if names:
@@ -138,10 +158,15 @@ def read_arrays(path: Path, names: Sequence[str] = (), start: str = "") -> dict[
         if not zipfile.is_zipfile(path):
             raise UnreadableFile("it is no archive of numpy.savez, or it is truncated")
         with zipfile.ZipFile(path) as archive:
-            members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
+            members = {
+                member.filename.removesuffix(".npy"): member
+                for member in archive.infolist()
+            }
             lacking = [name for name in names if name not in members]
             if lacking:
-                raise UnreadableFile(f"it lacks {', '.join(lacking)} and has {', '.join(members) or 'nothing'}")
+                raise UnreadableFile(
+                    f"it lacks {', '.join(lacking)} and has {', '.join(members) or 'nothing'}"
+                )
             chosen = {name: members[name] for name in names or members}
             require_size(path, sum(member.file_size for member in chosen.values()))
             for name, member in chosen.items():
@@ -153,23 +178,36 @@ def read_arrays(path: Path, names: Sequence[str] = (), start: str = "") -> dict[
             return arrays
 
 
-def _require_whole_array(archive: zipfile.ZipFile, name: str, member: zipfile.ZipInfo) -> None:
-    """Raises UnreadableFile unless a member of an archive is large enough for the array in its header."""
-    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # other compressions have no size limit
+def _require_whole_array(
+    archive: zipfile.ZipFile, name: str, member: zipfile.ZipInfo
+) -> None:
+    """Raises UnreadableFile unless a member of an archive is large enough for the array
+    in its header.
+    """
+    # other compressions have no size limit
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise UnreadableFile(f"{name!r} has another compression than numpy.savez uses")
     with archive.open(member) as file:
         version = np.lib.format.read_magic(file)
-        header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        header = (
+            np.lib.format.read_array_header_1_0
+            if version == (1, 0)
+            else np.lib.format.read_array_header_2_0
+        )
         shape, _, dtype = header(file)
         available = member.file_size - file.tell()
     if dtype.hasobject:
         raise UnreadableFile(f"{name!r} is an array of objects: save numbers or texts")
     if math.prod(shape) * max(dtype.itemsize, 1) > available:
-        raise UnreadableFile(f"{name!r} has shape {shape} of {dtype}, but only {available:,} bytes")
+        raise UnreadableFile(
+            f"{name!r} has shape {shape} of {dtype}, but only {available:,} bytes"
+        )
 
 
 def read_content(path: Path) -> bytes:
-    """The content of a regular file, unpacked if its name ends in .gz. Raises like `read_gzip`."""
+    """The content of a regular file, unpacked if its name ends in .gz. Raises like
+    `read_gzip`.
+    """
     if path.suffix == ".gz":
         return read_gzip(path)
     require_regular(path)
@@ -183,10 +221,12 @@ def require_table_size(path: Path, rows: int, columns: int) -> None:
 
 
 def read_parquet(path: Path) -> pa.Table:
-    """The columns of a .parquet file, decimals as float64; structures, extensions and lists of texts are left out.
+    """The columns of a .parquet file, decimals as float64; structures, extensions and
+    lists of texts are left out.
 
-    Strings are read as dictionary codes and measured before they are expanded, since one long string may occur in every
-    row. Raises like `read_content`, and UnreadableFile for a damaged file.
+    Strings are read as dictionary codes and measured before they are expanded, since
+    one long string may occur in every row. Raises like `read_content`, and
+    UnreadableFile for a damaged file.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -224,11 +264,19 @@ def read_parquet(path: Path) -> pa.Table:
 
 
 def _is_readable(kind: pa.DataType) -> bool:
-    """Whether a column of this type can be measured: no structure, extension, or list of other than numbers."""
+    """Whether a column of this type can be measured: no structure, extension, or list
+    of other than numbers.
+    """
     import pyarrow as pa
 
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        return pa.types.is_integer(kind.value_type) or pa.types.is_floating(kind.value_type)
+    if (
+        pa.types.is_list(kind)
+        or pa.types.is_large_list(kind)
+        or pa.types.is_fixed_size_list(kind)
+    ):
+        return pa.types.is_integer(kind.value_type) or pa.types.is_floating(
+            kind.value_type
+        )
     return not (pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType))
 
 

@@ -1,4 +1,6 @@
-"""Lazy imports of a package's names, because torch, scikit-learn and MLflow take seconds and may not be installed."""
+"""Lazy imports of a package's names, because torch, scikit-learn and MLflow take
+seconds and may not be installed.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 EXTRAS = {  # library -> extra of the package infoscope that installs it
-    **dict.fromkeys(("PIL", "torch", "torchvision", "tokenizers", "transformers"), "torch"),
+    **dict.fromkeys(
+        ("PIL", "torch", "torchvision", "tokenizers", "transformers"), "torch"
+    ),
     **dict.fromkeys(("click", "mlflow", "optuna", "ray", "rich"), "sweeps"),
     **dict.fromkeys(("causallearn", "tigramite"), "causal"),
     "cleanlab": "labels",
@@ -18,11 +22,15 @@ EXTRAS = {  # library -> extra of the package infoscope that installs it
 }
 
 
-def exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """`__getattr__`, `__dir__` and `__all__` of a package for the names that its `__init__.pyi` imports.
+def exports(
+    package: str,
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """`__getattr__`, `__dir__` and `__all__` of a package for the names that its
+    `__init__.pyi` imports.
 
-    Type checkers and editors read the same file (SPEC 1 of Scientific Python). ModuleNotFoundError for a library that
-    is not installed names the extra that installs it.
+    Type checkers and editors read the same file (SPEC 1 of Scientific Python).
+    ModuleNotFoundError for a library that is not installed names the extra that
+    installs it.
     """
     stub = Path(str(sys.modules[package].__file__)).with_suffix(".pyi")
     modules = {}
@@ -42,7 +50,9 @@ def exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]
         except ModuleNotFoundError as error:
             if error.name not in EXTRAS:
                 raise
-            raise ModuleNotFoundError(f"{package}.{name} {needs(error.name)}", name=error.name) from None
+            raise ModuleNotFoundError(
+                f"{package}.{name} {needs(error.name)}", name=error.name
+            ) from None
 
     return find, lambda: sorted(modules), list(modules)
 

@@ -20,7 +20,8 @@ _LATEX = {sign: f"\\{sign}" for sign in "%&#_${}"} | {
     "±": r"$\pm$",
     "²": r"$^2$",
 }
-_FORMULA = re.compile(r"\s*[=+\-@].|[\t\r\n]", re.DOTALL)  # how a spreadsheet's formula begins
+# how a spreadsheet's formula begins
+_FORMULA = re.compile(r"\s*[=+\-@].|[\t\r\n]", re.DOTALL)
 _FORMULA_AFTER_SEPARATOR = re.compile(r"([,;\t]\s*)(?=[=+\-@])")
 
 
@@ -30,11 +31,15 @@ def printable(value: object) -> str:
     >>> printable("dose" + chr(27) + "[2J")
     'dose�[2J'
     """
-    return "".join(sign if sign.isprintable() or sign == "\n" else REPLACEMENT for sign in str(value))
+    return "".join(
+        sign if sign.isprintable() or sign == "\n" else REPLACEMENT
+        for sign in str(value)
+    )
 
 
 def in_csv(value: Any) -> Any:
-    """The value for a cell of a CSV file; a text that would be a formula gets an apostrophe before it.
+    """The value for a cell of a CSV file; a text that would be a formula gets an
+    apostrophe before it.
 
     >>> in_csv("=2+3"), in_csv("-0.5"), in_csv(-0.5)
     ("'=2+3", "'-0.5", -0.5)
@@ -45,7 +50,8 @@ def in_csv(value: Any) -> Any:
 
 
 def in_csv_comment(line: str) -> str:
-    """The line for a comment in a CSV file: a spreadsheet that splits it at separators finds no formula.
+    """The line for a comment in a CSV file: a spreadsheet that splits it at separators
+    finds no formula.
 
     >>> in_csv_comment('what "x",=1+1 shares')
     "what 'x','=1+1 shares"
@@ -63,7 +69,9 @@ def in_latex(text: object) -> str:
 
 
 def in_figure(name: object) -> str:
-    """The name as a label: one line of at most 40 characters, its middle left out where it is longer."""
+    """The name as a label: one line of at most 40 characters, its middle left out where
+    it is longer.
+    """
     line = printable(" ".join(str(name).split()))
     if len(line) <= MAX_LABEL:
         return line
@@ -72,7 +80,9 @@ def in_figure(name: object) -> str:
 
 
 def as_written(figure: Any) -> None:
-    """Draws every text of a matplotlib figure, or of axes, as it is written: a dollar sign is a dollar sign."""
+    """Draws every text of a matplotlib figure, or of axes, as it is written: a dollar
+    sign is a dollar sign.
+    """
     from matplotlib.text import Text
 
     for text in figure.findobj(Text):

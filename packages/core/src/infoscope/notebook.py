@@ -1,6 +1,8 @@
-"""Results in notebooks: HTML, and plots on matplotlib axes; matplotlib is imported when something is drawn.
+"""Results in notebooks: HTML, and plots on matplotlib axes; matplotlib is imported when
+something is drawn.
 
-A class with `__str__`, and optionally `table` (a data frame), is shown as HTML if it inherits `InNotebook`. Its plot:
+A class with `__str__`, and optionally `table` (a data frame), is shown as HTML if it
+inherits `InNotebook`. Its plot:
 
     def plot(self, ax=None):
         ax = axes(ax)
@@ -20,13 +22,15 @@ from infoscope.errors import Conflict
 from infoscope.late import needs
 from infoscope.names import in_figure
 
-UNITS = {"nats": "information (nats)", "bits": "information (bits)", "1": "share"}  # labels of axes
+# labels of axes
+UNITS = {"nats": "information (nats)", "bits": "information (bits)", "1": "share"}
 STYLE = "<style>table.infoscope th, table.infoscope td {text-align: left; vertical-align: top}</style>"
 MAX_ROWS = 60  # of a table in a notebook, the default of pandas
 
 
 class InNotebook:
-    """Shows an object in a notebook: the lines of its text, then its `table`, if it has one (property or method).
+    """Shows an object in a notebook: the lines of its text, then its `table`, if it has
+    one (property or method).
 
     folded_table  title of a long table, which is opened by a click; empty: it is shown at once
     """
@@ -43,7 +47,9 @@ class InNotebook:
         return as_html(lines, table)
 
 
-def as_html(lines: Iterable[str], table: Any = None, folded: Mapping[str, Any] | None = None) -> str:
+def as_html(
+    lines: Iterable[str], table: Any = None, folded: Mapping[str, Any] | None = None
+) -> str:
     """HTML of lines, the first one bold, and a data frame. All text is escaped.
 
     folded: title -> a data frame or lines that are opened by a click.
@@ -60,13 +66,18 @@ def as_html(lines: Iterable[str], table: Any = None, folded: Mapping[str, Any] |
         else:
             inside = _paragraphs(map(html.escape, content))
         if inside:
-            parts.append(f"<details><summary>{html.escape(title)}</summary>{inside}</details>")
+            parts.append(
+                f"<details><summary>{html.escape(title)}</summary>{inside}</details>"
+            )
     return "\n".join(filter(None, parts))
 
 
 def _paragraphs(lines: Iterable[str]) -> str:
     """Escaped lines as paragraphs, with their leading spaces."""
-    return "".join(f'<p style="margin:0.2em 0;max-width:60em;white-space:pre-wrap">{line}</p>' for line in lines)
+    return "".join(
+        f'<p style="margin:0.2em 0;max-width:60em;white-space:pre-wrap">{line}</p>'
+        for line in lines
+    )
 
 
 def _table(table: Any) -> str:
@@ -78,30 +89,43 @@ def _table(table: Any) -> str:
     shown = table.reset_index() if has_named_index else table
     with pd.option_context("display.max_colwidth", None):
         content = shown.to_html(
-            index=False, border=0, na_rep="", float_format="{:.4g}".format, max_rows=MAX_ROWS, classes="infoscope"
+            index=False,
+            border=0,
+            na_rep="",
+            float_format="{:.4g}".format,
+            max_rows=MAX_ROWS,
+            classes="infoscope",
         )
     return STYLE + content
 
 
 def axes(ax: Any = None, size: tuple[float, float] = (6.4, 4.8)) -> Any:
-    """These matplotlib axes, or the axes of a new figure with a size in inches. ModuleNotFoundError: no matplotlib."""
+    """These matplotlib axes, or the axes of a new figure with a size in inches.
+    ModuleNotFoundError: no matplotlib.
+    """
     if ax is not None:
         return ax
     try:
         import matplotlib.pyplot as plt
     except ModuleNotFoundError:
-        raise ModuleNotFoundError(f"plot {needs('matplotlib')}", name="matplotlib") from None
+        raise ModuleNotFoundError(
+            f"plot {needs('matplotlib')}", name="matplotlib"
+        ) from None
     _, ax = plt.subplots(figsize=size, layout="constrained")
     return ax
 
 
 def intervals(
-    ax: Any, names: Sequence[str], estimates: Sequence[Any], colours: Sequence[str] = (), unit: str = "bits"
+    ax: Any,
+    names: Sequence[str],
+    estimates: Sequence[Any],
+    colours: Sequence[str] = (),
+    unit: str = "bits",
 ) -> None:
     """Draws estimates with 95 % intervals as rows below the existing ones.
 
-    Information is drawn in `unit`, bits or nats. Estimates without a value are only named. Raises InfoscopeError if the
-    unit differs from the unit of the existing rows.
+    Information is drawn in `unit`, bits or nats. Estimates without a value are only
+    named. Raises InfoscopeError if the unit differs from the unit of the existing rows.
     """
     estimates = [_in_unit(estimate, unit) for estimate in estimates]
     present = estimates[0].unit
@@ -111,12 +135,21 @@ def intervals(
         raise Conflict(f"ax must have one unit, {ax.get_xlabel()!r}, got {label!r}.")
     if not rows:
         ax.axvline(0, color="black", linewidth=0.8)
-    for place, (name, estimate) in enumerate(zip(names, estimates, strict=True), start=len(rows)):
+    for place, (name, estimate) in enumerate(
+        zip(names, estimates, strict=True), start=len(rows)
+    ):
         colour = colours[place % len(colours)] if colours else "C0"
         low, high = estimate.low, estimate.high
         if not np.isfinite([low, high]).all():
             low = high = np.nan
-        ax.errorbar((low + high) / 2, place, xerr=(high - low) / 2, fmt="none", color=colour, capsize=3)
+        ax.errorbar(
+            (low + high) / 2,
+            place,
+            xerr=(high - low) / 2,
+            fmt="none",
+            color=colour,
+            capsize=3,
+        )
         ax.plot(estimate.value, place, "o", color=colour)
         row = "\n".join(map(in_figure, name.splitlines()))
         if not np.isfinite(estimate.value):
@@ -143,14 +176,26 @@ def heat(
     top: float = 1.0,
     fontsize: int = 8,
 ) -> Any:
-    """The image (for a colour bar) of values [rows, columns] as colours from 0 to `top` with texts; NaN is grey."""
+    """The image (for a colour bar) of values [rows, columns] as colours from 0 to `top`
+    with texts; NaN is grey.
+    """
     import matplotlib
 
     colours = matplotlib.colormaps["viridis"].with_extremes(bad="#dddddd")
-    image = ax.imshow(np.ma.masked_invalid(values), cmap=colours, vmin=0, vmax=top, aspect="auto")
+    image = ax.imshow(
+        np.ma.masked_invalid(values), cmap=colours, vmin=0, vmax=top, aspect="auto"
+    )
     for (row, column), value in np.ndenumerate(values):
         colour = "white" if value < 0.6 * top else "black"
-        ax.text(column, row, texts[row][column], ha="center", va="center", fontsize=fontsize, color=colour)
+        ax.text(
+            column,
+            row,
+            texts[row][column],
+            ha="center",
+            va="center",
+            fontsize=fontsize,
+            color=colour,
+        )
     ax.set_xticks(range(len(columns)), list(map(in_figure, columns)), parse_math=False)
     ax.set_yticks(range(len(rows)), list(map(in_figure, rows)), parse_math=False)
     ax.tick_params(length=0, labelsize=fontsize)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 
 class Note(str):
-    """A sentence about an answer, for people; programs read its code, so that it can be reworded.
+    """A sentence about an answer, for people; programs read its code, so that it can be
+    reworded.
 
     code      its kind, in a word or two that never change: "series", "constant column"
     argument  its argument, column or method; "" for the answer as a whole

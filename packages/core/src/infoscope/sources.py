@@ -1,6 +1,7 @@
 """Protocols of sources of pairs (x, y): float32 tensors on the given device.
 
-Numbers are drawn on the generator's own device, so a CPU generator gives the same pairs on every device.
+Numbers are drawn on the generator's own device, so a CPU generator gives the same pairs
+on every device.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ if TYPE_CHECKING:  # torch takes seconds to import
     from torch import Tensor
 
 Pairs = tuple["Tensor", "Tensor"]  # x [n, dim_x] and y [n, dim_y], float32
-LabelledPairs = tuple["Tensor", "Tensor", "Tensor", "Tensor"]  # pairs, and the labels of x and of y, bool [n, sources]
+# pairs, and the labels of x and of y, bool [n, sources]
+LabelledPairs = tuple["Tensor", "Tensor", "Tensor", "Tensor"]
 
 
 @runtime_checkable
@@ -25,7 +27,9 @@ class PairSource(Protocol):
     @property
     def dim_y(self) -> int: ...
 
-    def sample(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> Pairs:
+    def sample(
+        self, n: int, generator: torch.Generator, device: torch.device | str = "cpu"
+    ) -> Pairs:
         """Draws n independent pairs: x [n, dim_x], y [n, dim_y]."""
         ...
 
@@ -45,14 +49,20 @@ class ExactPairSource(KnownPairSource, Protocol):
     """A pair source whose density ratio is known in closed form."""
 
     def log_ratio(self, x: Tensor, y: Tensor) -> Tensor:
-        """log p(x_i, y_j) / (p(x_i) p(y_j)), nats: x [..., n, dim_x], y [..., m, dim_y] -> [..., n, m]."""
+        """log p(x_i, y_j) / (p(x_i) p(y_j)), nats: x [..., n, dim_x], y [..., m, dim_y]
+        -> [..., n, m].
+        """
         ...
 
 
 @runtime_checkable
 class LabelledSource(KnownPairSource, Protocol):
-    """A source of pairs with the mutual information of their binary labels, which it can return."""
+    """A source of pairs with the mutual information of their binary labels, which it
+    can return.
+    """
 
-    def sample_labelled(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> LabelledPairs:
+    def sample_labelled(
+        self, n: int, generator: torch.Generator, device: torch.device | str = "cpu"
+    ) -> LabelledPairs:
         """The pairs of `sample` with the same generator, and their labels."""
         ...

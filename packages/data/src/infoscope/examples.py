@@ -1,6 +1,8 @@
-"""Three generated example tables, and what is true of them: spikes, genes, survey; numpy and pandas alone.
+"""Three generated example tables, and what is true of them: spikes, genes, survey;
+numpy and pandas alone.
 
-Nothing in them was measured. `TRUTH` names the target of each and the columns that depend on it.
+Nothing in them was measured. `TRUTH` names the target of each and the columns that
+depend on it.
 """
 
 from __future__ import annotations
@@ -44,7 +46,8 @@ TRUTH = {
 
 
 def spikes(seed: int = 0) -> pd.DataFrame:
-    """Responses of 12 neurons to a grating in 600 trials: spike counts, with ties and many zeros.
+    """Responses of 12 neurons to a grating in 600 trials: spike counts, with ties and
+    many zeros.
 
     trial        1, 2, ...; nothing changes over trials
     orientation  of the grating, degrees, 0 to 165 by 15: an axis, so 180 is 0 again
@@ -69,14 +72,19 @@ def spikes(seed: int = 0) -> pd.DataFrame:
     rates[6:8] = np.multiply.outer((4, 8), contrast)
     rates[8:11] = np.array([[0.3], [2], [9]])
     counts = generator.poisson(rates * arousal)
-    table = {"trial": np.arange(1, rows + 1), "orientation": orientation, "contrast": contrast}
+    table = {
+        "trial": np.arange(1, rows + 1),
+        "orientation": orientation,
+        "contrast": contrast,
+    }
     for number, column in enumerate(counts, 1):
         table[f"n{number:02d}"] = column
     return pd.DataFrame(table)
 
 
 def genes(seed: int = 0) -> pd.DataFrame:
-    """300 samples of 40 genes in 8 modules of 5 that vary together, genotypes, batch and sex, and a phenotype.
+    """300 samples of 40 genes in 8 modules of 5 that vary together, genotypes, batch
+    and sex, and a phenotype.
 
     batch          a, b or c: shifts every measured expression a little, not the phenotype
     sex            f or m: shifts genes 21 to 25
@@ -97,7 +105,10 @@ def genes(seed: int = 0) -> pd.DataFrame:
     expression[:, 20:25] += 0.8 * sex[:, None]
     shifts = 0.3 * generator.normal(size=(3, 40))
     measured = expression + shifts[batch]
-    table = {"batch": np.array(["a", "b", "c"])[batch], "sex": np.array(["f", "m"])[sex]}
+    table = {
+        "batch": np.array(["a", "b", "c"])[batch],
+        "sex": np.array(["f", "m"])[sex],
+    }
     for number, column in enumerate(measured.T, 1):
         table[f"g{number:02d}"] = column
     for number, column in enumerate(genotypes.T, 1):
@@ -107,7 +118,8 @@ def genes(seed: int = 0) -> pd.DataFrame:
 
 
 def survey(seed: int = 0) -> pd.DataFrame:
-    """800 people of 200 households who answer a survey; rows of a household depend on one another.
+    """800 people of 200 households who answer a survey; rows of a household depend on
+    one another.
 
     household     a number; its four members share region, income and much of their satisfaction
     age           years, 18 to 90
@@ -139,7 +151,9 @@ def survey(seed: int = 0) -> pd.DataFrame:
     table = {
         "household": household,
         "age": generator.integers(18, 91, rows),
-        "region": generator.choice(["north", "east", "south", "west"], homes)[household],
+        "region": generator.choice(["north", "east", "south", "west"], homes)[
+            household
+        ],
         "income": income.astype(int),
     }
     for number, column in enumerate(answers.astype(int), 1):
@@ -148,7 +162,11 @@ def survey(seed: int = 0) -> pd.DataFrame:
     return pd.DataFrame(table)
 
 
-TABLES: dict[str, Callable[..., pd.DataFrame]] = {"genes": genes, "spikes": spikes, "survey": survey}
+TABLES: dict[str, Callable[..., pd.DataFrame]] = {
+    "genes": genes,
+    "spikes": spikes,
+    "survey": survey,
+}
 
 
 def load(name: str, seed: int = 0) -> pd.DataFrame:
@@ -158,7 +176,9 @@ def load(name: str, seed: int = 0) -> pd.DataFrame:
 
 
 def relevant(name: str) -> tuple[str, ...]:
-    """The columns of a table that depend on its target. InfoscopeError: an unknown name."""
+    """The columns of a table that depend on its target. InfoscopeError: an unknown
+    name.
+    """
     _require_example(name)
     return TRUTH[name].relevant
 

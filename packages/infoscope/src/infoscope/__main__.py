@@ -1,4 +1,5 @@
-"""Runs sweeps, prints their tables and manages their records, in the folder with `sweeps` and `analysis`.
+"""Runs sweeps, prints their tables and manages their records, in the folder with
+`sweeps` and `analysis`.
 
 `infoscope`, `python -m infoscope` and the targets of the Makefile are the same.
 """
@@ -34,13 +35,34 @@ from infoscope.tracking.registry import module_of, registered, require_module
 SMALL_PROFILE = "smoke"
 WORDS = "--words"  # its value is split into further words as a shell would do
 PROGRAMS = {  # modules that declare a COMMAND, and descriptions
-    "measure": ("analysis.measure", "estimate the mutual information of two variables of your own data"),
-    "disentangle": ("analysis.disentangle", "find the column of a code of your own in which each factor is"),
-    "represent": ("analysis.represent", "measure the information in a representation of your own data"),
-    "screen": ("analysis.screen", "find the columns of your own table that depend on a target or on each other"),
-    "labels": ("analysis.labels", "find the wrong labels of your own data, and count them"),
-    "report": ("analysis.report", "write one page with all tables and figures of a profile"),
-    "docs-results": ("analysis.docs_results", "write docs/results: tables next to the published ones, a leaderboard"),
+    "measure": (
+        "analysis.measure",
+        "estimate the mutual information of two variables of your own data",
+    ),
+    "disentangle": (
+        "analysis.disentangle",
+        "find the column of a code of your own in which each factor is",
+    ),
+    "represent": (
+        "analysis.represent",
+        "measure the information in a representation of your own data",
+    ),
+    "screen": (
+        "analysis.screen",
+        "find the columns of your own table that depend on a target or on each other",
+    ),
+    "labels": (
+        "analysis.labels",
+        "find the wrong labels of your own data, and count them",
+    ),
+    "report": (
+        "analysis.report",
+        "write one page with all tables and figures of a profile",
+    ),
+    "docs-results": (
+        "analysis.docs_results",
+        "write docs/results: tables next to the published ones, a leaderboard",
+    ),
 }
 TABLE = "print and save a table of a sweep from the runs in MLflow"
 QUIET = {
@@ -58,13 +80,19 @@ def main(words: Sequence[str] | None = None) -> int:
         try:
             words = [*words[2:], *shlex.split(words[1])]
         except ValueError as error:
-            print(f"error: ARGS must be words as in a shell, got {words[1]!r}: {str(error).lower()}", file=sys.stderr)
+            print(
+                f"error: ARGS must be words as in a shell, got {words[1]!r}: {str(error).lower()}",
+                file=sys.stderr,
+            )
             return BAD_INPUT
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
-    if os.getcwd() not in sys.path:  # a console script does not search the working folder
+    # a console script does not search the working folder
+    if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
-    return run_command(Tasks("infoscope", commands=own_commands(), help=__doc__), words, "infoscope")
+    return run_command(
+        Tasks("infoscope", commands=own_commands(), help=__doc__), words, "infoscope"
+    )
 
 
 class Tasks(click.Group):
@@ -79,10 +107,14 @@ class Tasks(click.Group):
         module, _ = PROGRAMS[name]
         if importlib.util.find_spec(module.partition(".")[0]) is None:
             place = os.getcwd()
-            raise InvalidInput(f"there is no {module} in {place}; run this command in the folder with the Makefile")
+            raise InvalidInput(
+                f"there is no {module} in {place}; run this command in the folder with the Makefile"
+            )
         return command_of(module)
 
-    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(
+        self, context: click.Context, formatter: click.HelpFormatter
+    ) -> None:
         rows = [(name, task.help or "") for name, task in self.commands.items()]
         rows += [(name, text) for name, (_, text) in PROGRAMS.items()]
         with formatter.section("Tasks"):
@@ -98,7 +130,9 @@ class Tables(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command:
         return command_of(require_module(name, "TABLES"))
 
-    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(
+        self, context: click.Context, formatter: click.HelpFormatter
+    ) -> None:
         with formatter.section("Tables"):
             formatter.write_text(", ".join(self.list_commands(context)))
 
@@ -152,17 +186,27 @@ def own_commands() -> dict[str, click.Command]:
 
 
 def _sweep(arguments: SimpleNamespace) -> int:
-    """Runs a sweep and prints its table; returns the exit status of the sweep, or FAILED if the table fails."""
+    """Runs a sweep and prints its table; returns the exit status of the sweep, or
+    FAILED if the table fails.
+    """
     module = require_module(arguments.name)
     if arguments.offline:
         from infoscope.tracking.offline import run_offline
 
         sweep = importlib.import_module(module).SWEEP
-        return run_offline(sweep, arguments.profile, Path(arguments.offline).expanduser(), arguments.set)
-    print(f"{arguments.name}: loading", file=sys.stderr, flush=True)  # importing torch and MLflow takes seconds
+        return run_offline(
+            sweep,
+            arguments.profile,
+            Path(arguments.offline).expanduser(),
+            arguments.set,
+        )
+    # importing torch and MLflow takes seconds
+    print(f"{arguments.name}: loading", file=sys.stderr, flush=True)
     from infoscope.tracking.cli import run_sweep
 
-    status, label = run_sweep(module, arguments.profile, arguments.set, arguments.gpus_per_pack)
+    status, label = run_sweep(
+        module, arguments.profile, arguments.set, arguments.gpus_per_pack
+    )
     table = module_of(arguments.name, "TABLES") if label else None
     words = ["--profile", label]
     if arguments.set:
@@ -210,13 +254,18 @@ def _as_words(settings: Mapping[str, str]) -> str:
 
 def _run(words: Sequence[str]) -> int:
     """The exit status of a task that runs in its own process."""
-    with subprocess.Popen([sys.executable, "-m", "infoscope", *words]) as process, ends_with_this(process):
+    with (
+        subprocess.Popen([sys.executable, "-m", "infoscope", *words]) as process,
+        ends_with_this(process),
+    ):
         return process.wait()
 
 
 def _ui(arguments: SimpleNamespace) -> int:
     if is_taken(arguments.port):
-        raise InvalidInput(f"port must be free, got {arguments.port}, which another program uses")
+        raise InvalidInput(
+            f"port must be free, got {arguments.port}, which another program uses"
+        )
     from infoscope.tracking.cli import serve_ui
 
     return serve_ui(arguments.port)

@@ -1,7 +1,8 @@
-"""Data to be measured: pairs with known mutual information, and the pools they are drawn from.
+"""Data to be measured: pairs with known mutual information, and the pools they are
+drawn from.
 
-Sources of pairs, each with `sample(n, generator, device)`, `mutual_information` in nats, `dim_x` and `dim_y` (protocols
-KnownPairSource, LabelledSource):
+Sources of pairs, each with `sample(n, generator, device)`, `mutual_information` in
+nats, `dim_x` and `dim_y` (protocols KnownPairSource, LabelledSource):
     GaussianPairs    correlated normal vectors
     ChannelPairs     bare labels through a binary symmetric channel (crossover_for, channel_information)
     ImagePairs       images composed of patches of shared classes, optionally over backgrounds

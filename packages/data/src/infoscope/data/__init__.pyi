@@ -26,8 +26,12 @@ from infoscope.data.root import data_root as data_root
 from infoscope.data.texts import transformations as transformations
 from infoscope.data.texts.dataset import LabelledTexts as LabelledTexts
 from infoscope.data.texts.generated_nli import generated_nli as generated_nli
-from infoscope.data.texts.generated_nli import hypothesis_information as hypothesis_information
-from infoscope.data.texts.generated_reviews import generated_reviews as generated_reviews
+from infoscope.data.texts.generated_nli import (
+    hypothesis_information as hypothesis_information,
+)
+from infoscope.data.texts.generated_reviews import (
+    generated_reviews as generated_reviews,
+)
 from infoscope.data.texts.generated_reviews import sentences as sentences
 from infoscope.data.texts.published import cola as cola
 from infoscope.data.texts.published import imdb as imdb

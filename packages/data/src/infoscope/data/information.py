@@ -1,4 +1,6 @@
-"""Mutual information in closed form, and bisection: what distributions of known truth share."""
+"""Mutual information in closed form, and bisection: what distributions of known truth
+share.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ def table_information(joint: NDArray) -> float:
 
 
 def student_information(dim_x: int, dim_y: int, dof: float) -> float:
-    """I of two blocks of an uncorrelated multivariate t, nats (from its entropies; Kotz & Nadarajah 2004)."""
+    """I of two blocks of an uncorrelated multivariate t, nats (from its entropies; Kotz
+    & Nadarajah 2004).
+    """
 
     def entropy(dim):
         half = (dof + dim) / 2
@@ -36,8 +40,12 @@ def normal_information(covariance: NDArray, columns: int) -> float:
     return 0.5 * float(log_x + log_y - log_both)
 
 
-def bisected(below: Callable, low: float | NDArray, high: float | NDArray, steps: int) -> tuple[NDArray, NDArray]:
-    """Ends of the interval, halved `steps` times, in which `below(value)` changes from true to false."""
+def bisected(
+    below: Callable, low: float | NDArray, high: float | NDArray, steps: int
+) -> tuple[NDArray, NDArray]:
+    """Ends of the interval, halved `steps` times, in which `below(value)` changes from
+    true to false.
+    """
     for _ in range(steps):
         middle = (low + high) / 2
         under = below(middle)

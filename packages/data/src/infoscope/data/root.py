@@ -14,7 +14,8 @@ def data_root(root: Path | str | None = None) -> Path | None:
     Parameters
     ----------
     root : str or Path, optional
-        The folder; by default the folder that the environment variable INFOSCOPE_DATA names.
+        The folder; by default the folder that the environment variable INFOSCOPE_DATA
+        names.
 
     Returns
     -------
@@ -33,13 +34,19 @@ def data_root(root: Path | str | None = None) -> Path | None:
         return None
     folder = Path(root).expanduser()
     if not folder.is_dir():
-        raise FileNotFoundError(f"{argument} names the folder {str(root)!r}, which does not exist.")
+        raise FileNotFoundError(
+            f"{argument} names the folder {str(root)!r}, which does not exist."
+        )
     return folder
 
 
 def required_root(root: Path | str | None, content: str) -> Path:
-    """The folder as of `data_root`, for data that are not downloaded; FileNotFoundError where none is named."""
+    """The folder as of `data_root`, for data that are not downloaded; FileNotFoundError
+    where none is named.
+    """
     folder = data_root(root)
     if folder is None:
-        raise FileNotFoundError(f"{DATA_VARIABLE} must name the folder that holds {content}.")
+        raise FileNotFoundError(
+            f"{DATA_VARIABLE} must name the folder that holds {content}."
+        )
     return folder

@@ -11,7 +11,8 @@ classifier   cross_fit: a decomposition of information from calibrated classifie
 families     predictive families
 series       transfer entropy, information of the past and lag curves of series
 uncertainty  sampling intervals of nearest-neighbour estimates by half-samples, permutation tests
-independence independence_test: quick tests of (conditional) independence, also of whole tables
+independence independence_test: quick tests of (conditional) independence, also of whole
+tables
 units        NATS_PER_BIT
 """
 

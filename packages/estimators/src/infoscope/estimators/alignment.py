@@ -1,4 +1,6 @@
-"""Rows of several values: matched by the index of pandas objects, complete, with codes of their groups."""
+"""Rows of several values: matched by the index of pandas objects, complete, with codes
+of their groups.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,11 @@ from infoscope.estimators.variables import Variable, of_kept
 from infoscope.notes import Note
 
 
-def complete_rows(values: dict[str, Any], groups: Any = None) -> tuple[dict[str, Any], Any, list[Note]]:
-    """Aligned values in the rows where none is missing, their groups, and a note on each value that has missing ones.
+def complete_rows(
+    values: dict[str, Any], groups: Any = None
+) -> tuple[dict[str, Any], Any, list[Note]]:
+    """Aligned values in the rows where none is missing, their groups, and a note on
+    each value that has missing ones.
 
     MissingValues: in every row.
     """
@@ -54,12 +59,18 @@ def complete_rows(values: dict[str, Any], groups: Any = None) -> tuple[dict[str,
         return values, groups, []
     complete = np.flatnonzero(~np.any(list(missing.values()), axis=0))
     if not len(complete):
-        raise MissingValues(f"{' and '.join(missing)} must have rows without missing values, got none. {notes[0]}")
+        raise MissingValues(
+            f"{' and '.join(missing)} must have rows without missing values, got none. {notes[0]}"
+        )
     codes = None
     if groups is not None:
         _, codes = group_codes(len(missing[name]), groups)
         codes = of_kept(codes, complete)
-    return {name: take_rows(value, complete) for name, value in values.items()}, codes, notes
+    return (
+        {name: take_rows(value, complete) for name, value in values.items()},
+        codes,
+        notes,
+    )
 
 
 def rows_with_missing_values(values: dict[str, Any]) -> np.ndarray:
@@ -70,12 +81,16 @@ def rows_with_missing_values(values: dict[str, Any]) -> np.ndarray:
     }
     lengths = {name: len(mask) for name, mask in masks.items()}
     if len(set(lengths.values())) > 1:
-        raise WrongLength(f"{' and '.join(lengths)} must have the same number of rows, got {lengths}.")
+        raise WrongLength(
+            f"{' and '.join(lengths)} must have the same number of rows, got {lengths}."
+        )
     return np.any(list(masks.values()), axis=0)
 
 
 def take_rows(value: Any, rows: np.ndarray) -> Any:
-    """The rows (indices) of a value; a Series of whole numbers that had missing values becomes integers again."""
+    """The rows (indices) of a value; a Series of whole numbers that had missing values
+    becomes integers again.
+    """
     if isinstance(value, (Continuous, Discrete, Angle)):
         return replace(value, values=take_rows(value.values, rows))
     if isinstance(value, Variable):
@@ -96,26 +111,35 @@ def take_rows(value: Any, rows: np.ndarray) -> Any:
 
 
 def group_codes(n: int, groups: ArrayLike) -> tuple[int, np.ndarray]:
-    """The number of groups, and the group's code of each row, int64 [n], by first appearance, whatever its name.
+    """The number of groups, and the group's code of each row, int64 [n], by first
+    appearance, whatever its name.
 
     WrongLength; MissingValues: missing names; TooFew: one group.
     """
     codes = pd.factorize(as_codes("groups", groups))[0]
     if codes.shape != (n,):
-        raise WrongLength(f"groups must have one entry for each of the {n} rows, got shape {codes.shape}.")
+        raise WrongLength(
+            f"groups must have one entry for each of the {n} rows, got shape {codes.shape}."
+        )
     count = int(codes.max()) + 1
     if count == 1:
-        raise TooFew(f"groups must be at least two, as rows of one group are dependent, got one for all {n} rows.")
+        raise TooFew(
+            f"groups must be at least two, as rows of one group are dependent, got one for all {n} rows."
+        )
     return count, codes.astype(np.int64)
 
 
 def aligned(**values: Any) -> tuple[dict[str, Any], list[Note]]:
-    """The values with the rows of pandas objects in the order of the first index, and a note on each that was moved.
+    """The values with the rows of pandas objects in the order of the first index, and a
+    note on each that was moved.
 
-    Tables without an index (`as_pandas`), and those with the index 0, 1, ..., are paired by position, with a note
-    where other labels stand beside it. WrongOrder: other labels, or the same in another order, some of them twice.
+    Tables without an index (`as_pandas`), and those with the index 0, 1, ..., are
+    paired by position, with a note where other labels stand beside it. WrongOrder:
+    other labels, or the same in another order, some of them twice.
     """
-    indexes = [(name, table.index) for name, value in values.items() for table in tables(value)]
+    indexes = [
+        (name, table.index) for name, value in values.items() for table in tables(value)
+    ]
     first, reference = indexes[0] if indexes else ("", None)
     reordered, notes = [], []
     for name, index in indexes[1:]:
@@ -137,17 +161,27 @@ def aligned(**values: Any) -> tuple[dict[str, Any], list[Note]]:
                 "repeated labels: give arrays (to_numpy()) to match rows by position."
             )
         reordered.append(name)
-        notes.append(Note(f"The rows of {name} are reordered by the index of {first}.", "reordered rows", name))
+        notes.append(
+            Note(
+                f"The rows of {name} are reordered by the index of {first}.",
+                "reordered rows",
+                name,
+            )
+        )
     tabled = {}
     for name, value in values.items():
         tabled[name] = apply_to_values(value, partial(as_pandas, name, index=reference))
     for name in dict.fromkeys(reordered):
-        tabled[name] = apply_to_values(tabled[name], partial(_reordered, reference=reference))
+        tabled[name] = apply_to_values(
+            tabled[name], partial(_reordered, reference=reference)
+        )
     return tabled, notes
 
 
 def aligns(*names: str) -> Callable:
-    """Decorates a public function: pandas objects in these arguments are aligned (`aligned`) before the call."""
+    """Decorates a public function: pandas objects in these arguments are aligned
+    (`aligned`) before the call.
+    """
 
     def decorated(function: Callable) -> Callable:
         signature = inspect.signature(function)
@@ -155,7 +189,9 @@ def aligns(*names: str) -> Callable:
         @wraps(function)
         def called(*args: Any, **kwargs: Any) -> Any:
             bound = signature.bind(*args, **kwargs)
-            values = {name: bound.arguments[name] for name in names if name in bound.arguments}
+            values = {
+                name: bound.arguments[name] for name in names if name in bound.arguments
+            }
             bound.arguments.update(aligned(**values)[0])
             return function(*bound.args, **bound.kwargs)
 
@@ -165,7 +201,9 @@ def aligns(*names: str) -> Callable:
 
 
 def _reordered(value: Any, reference: pd.Index) -> Any:
-    """A data frame or Series with its rows in the order of `reference`, if it has the same labels."""
+    """A data frame or Series with its rows in the order of `reference`, if it has the
+    same labels.
+    """
     if not isinstance(value, (pd.DataFrame, pd.Series)):
         return value
     if len(value) != len(reference) or not value.index.is_unique:

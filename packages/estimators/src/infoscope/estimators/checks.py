@@ -8,9 +8,13 @@ from infoscope.errors import WrongType
 
 
 def generator_or_default(generator: np.random.Generator | None) -> np.random.Generator:
-    """The generator given; None is a fresh one with seed 0. ValueError for anything else."""
+    """The generator given; None is a fresh one with seed 0. ValueError for anything
+    else.
+    """
     if generator is None:
         return np.random.default_rng(0)
     if not isinstance(generator, np.random.Generator):
-        raise WrongType(f"generator must be a numpy.random.Generator, got {type(generator).__name__}.")
+        raise WrongType(
+            f"generator must be a numpy.random.Generator, got {type(generator).__name__}."
+        )
     return generator

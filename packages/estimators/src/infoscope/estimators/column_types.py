@@ -1,8 +1,9 @@
-"""Values of any kind as variables: every column is given its type, checked, or left out where it is constant.
+"""Values of any kind as variables: every column is given its type, checked, or left out
+where it is constant.
 
-Types are given by wrapping (`columns.Continuous`, `Discrete`, `Angle`) or inferred: floats of more than two values are
-continuous; booleans, strings and pandas categories discrete; integers discrete where they look like class labels, else
-numbers with ties.
+Types are given by wrapping (`columns.Continuous`, `Discrete`, `Angle`) or inferred:
+floats of more than two values are continuous; booleans, strings and pandas categories
+discrete; integers discrete where they look like class labels, else numbers with ties.
 """
 
 from __future__ import annotations
@@ -40,11 +41,13 @@ from infoscope.notes import Note
 def as_variables(
     groups: Any = None, drop_missing: bool = False, /, **values: Any
 ) -> tuple[dict[str, Variable], np.ndarray | None]:
-    """Variables of the same rows by the names of `values`, and the codes 0, 1, ... int64 [n] of their groups or None.
+    """Variables of the same rows by the names of `values`, and the codes 0, 1, ...
+    int64 [n] of their groups or None.
 
-    Arguments as in `as_variable`; pandas objects are put in the order of the first (`aligned`); rows with missing
-    values are refused, or left out (`complete_rows`). InfoscopeError as `as_variable` and `aligned`; WrongLength:
-    different numbers of rows, or groups of another length.
+    Arguments as in `as_variable`; pandas objects are put in the order of the first
+    (`aligned`); rows with missing values are refused, or left out (`complete_rows`).
+    InfoscopeError as `as_variable` and `aligned`; WrongLength: different numbers of
+    rows, or groups of another length.
     """
     values, notes = aligned(**values, groups=groups)
     groups = values.pop("groups")
@@ -57,14 +60,18 @@ def as_variables(
     cells = math.prod(columns.categories for columns in typed.values())
     variables = {}
     for name, value in typed.items():
-        variables[name] = value if isinstance(value, Variable) else value.variable(cells)
+        variables[name] = (
+            value if isinstance(value, Variable) else value.variable(cells)
+        )
     for note in notes:
         if note.argument in variables:
             variable = variables[note.argument]
             variables[note.argument] = replace(variable, notes=(*variable.notes, note))
     lengths = {name: variable.n for name, variable in variables.items()}
     if len(set(lengths.values())) != 1:
-        raise WrongLength(f"{' and '.join(lengths)} must have the same number of rows, got {lengths}.")
+        raise WrongLength(
+            f"{' and '.join(lengths)} must have the same number of rows, got {lengths}."
+        )
     if groups is None:
         return variables, None
     n = next(iter(lengths.values()))
@@ -74,24 +81,29 @@ def as_variables(
 def as_variable(name: str, value: Any) -> Variable:
     """`value` as a Variable; `name` is its name in errors.
 
-    Accepted: an array, tensor, list or Series of [n] or [n, d]; a DataFrame, of polars or pyarrow, too; a `Continuous`,
-    `Discrete` or `Angle` around one of these; a list or tuple of blocks with at least one wrapped; a Variable.
+    Accepted: an array, tensor, list or Series of [n] or [n, d]; a DataFrame, of polars
+    or pyarrow, too; a `Continuous`, `Discrete` or `Angle` around one of these; a list
+    or tuple of blocks with at least one wrapped; a Variable.
 
-    Integers are discrete if they look like codes of classes: two values; the middle 96 % of the rows from 0 or 1 to at
-    most 10 with few gaps; or all codes from 0 or 1 on with 3 rows each, the first and last about as frequent as others.
-    Other integers are ordered numbers: sums of scores, ages, years, doses. Several columns of codes are discrete if
-    every possible combination has 3 rows. Constant columns are left out (noted).
+    Integers are discrete if they look like codes of classes: two values; the middle 96
+    % of the rows from 0 or 1 to at most 10 with few gaps; or all codes from 0 or 1 on
+    with 3 rows each, the first and last about as frequent as others. Other integers are
+    ordered numbers: sums of scores, ages, years, doses. Several columns of codes are
+    discrete if every possible combination has 3 rows. Constant columns are left out
+    (noted).
 
-    InfoscopeError: fewer than two rows, more than two axes, missing, masked or infinite values, nothing that varies,
-    types that are neither numbers nor categories (complex, dates), numbers beyond 1e150, texts that are numbers or
-    dates.
+    InfoscopeError: fewer than two rows, more than two axes, missing, masked or infinite
+    values, nothing that varies, types that are neither numbers nor categories (complex,
+    dates), numbers beyond 1e150, texts that are numbers or dates.
     """
     return as_variables(**{name: value})[0][name]
 
 
 @dataclass(frozen=True, eq=False)
 class _Integers:
-    """A column of integers without a given type: its name, numbers float64 [n], codes [n] and number of values."""
+    """A column of integers without a given type: its name, numbers float64 [n], codes
+    [n] and number of values.
+    """
 
     place: str
     numbers: np.ndarray
@@ -101,7 +113,9 @@ class _Integers:
 
 @dataclass(frozen=True, eq=False)
 class _Columns:
-    """The typed columns of a variable, before its integers become numbers or categories."""
+    """The typed columns of a variable, before its integers become numbers or
+    categories.
+    """
 
     name: str
     rows: int
@@ -115,7 +129,9 @@ class _Columns:
         typed_columns = columns(name, value)
         lengths = {len(column) for _, column, _ in typed_columns}
         if len(lengths) != 1 or 0 in lengths:
-            raise WrongLength(f"{name} must have rows, and columns of one length, got lengths {sorted(lengths)}.")
+            raise WrongLength(
+                f"{name} must have rows, and columns of one length, got lengths {sorted(lengths)}."
+            )
         rows = lengths.pop()
         if rows == 1:
             raise TooFew(f"{name} must have at least two rows, got 1.")
@@ -128,7 +144,9 @@ class _Columns:
                 labels.append(factorise(categorical(name, column))[0])
                 continue
             is_integer = column_type is int
-            values = as_numbers(name, categorical(name, column) if is_integer else column)
+            values = as_numbers(
+                name, categorical(name, column) if is_integer else column
+            )
             is_only_integer = is_integer and len(typed_columns) == 1
             if values.min() == values.max() and not is_only_integer:
                 constant.append(place)
@@ -143,12 +161,22 @@ class _Columns:
                 periodic.append((place, unit))
             if not is_integer and has_few_repeated_values(values):
                 repeated.append(place)
-        subject = f"column {constant[0]} is" if len(constant) == 1 else f"{len(constant)} columns are"
+        subject = (
+            f"column {constant[0]} is"
+            if len(constant) == 1
+            else f"{len(constant)} columns are"
+        )
         if not (numbers or labels or integers):
-            raise NoVariation(f"{name} must vary, got {subject} constant in all {rows} rows.")
+            raise NoVariation(
+                f"{name} must vary, got {subject} constant in all {rows} rows."
+            )
         notes = ()
         if constant:
-            notes = (Note(f"{name}: {subject} constant and left out.", "constant column", name),)
+            notes = (
+                Note(
+                    f"{name}: {subject} constant and left out.", "constant column", name
+                ),
+            )
         notes += _number_notes(name, repeated)
         if periodic:
             place, unit = periodic[0]
@@ -162,18 +190,30 @@ class _Columns:
 
     @property
     def categories(self) -> int:
-        """How many combinations its categories could form if all of its integers are labels."""
+        """How many combinations its categories could form if all of its integers are
+        labels.
+        """
         _, combinations = joint_codes(self.labels)
         return combinations * math.prod(column.count for column in self.integers)
 
     def variable(self, cells: int) -> Variable:
-        """The variable, where the table of all categories of all variables has so many cells."""
+        """The variable, where the table of all categories of all variables has so many
+        cells.
+        """
         is_alone = len(self.integers) == 1 and not self.labels
         has_few_rows = not is_alone and self.rows < MIN_LABEL_ROWS * cells
-        numeric = [column for column in self.integers if has_few_rows or not are_codes_of_classes(column.numbers)]
+        numeric = [
+            column
+            for column in self.integers
+            if has_few_rows or not are_codes_of_classes(column.numbers)
+        ]
         different = [column.place for column in numeric if column.count == self.rows]
         repeated = [column.place for column in numeric if column.count < self.rows]
-        notes = self.notes + _number_notes(self.name, repeated) + _row_number_notes(self.name, different)
+        notes = (
+            self.notes
+            + _number_notes(self.name, repeated)
+            + _row_number_notes(self.name, different)
+        )
         labels = [column.codes for column in self.integers if column not in numeric]
         codes, categories = joint_codes(self.labels + labels)
         numbers = self.numbers + [column.numbers for column in numeric]
@@ -185,7 +225,8 @@ def _number_notes(name: str, places: Sequence[str]) -> tuple[Note, ...]:
     if not places:
         return ()
     sentence = (
-        f"{name}: {columns_in_words(places)} repeated values, treated as numbers; for categories, {AS_CATEGORIES}."
+        f"{name}: {columns_in_words(places)} repeated values, treated as numbers; for "
+        f"categories, {AS_CATEGORIES}."
     )
     return (Note(sentence, "repeated values", name),)
 

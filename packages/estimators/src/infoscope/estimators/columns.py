@@ -1,6 +1,8 @@
-"""The columns of any array-like value, as numpy arrays; types that users give: `Continuous`, `Discrete`, `Angle`.
+"""The columns of any array-like value, as numpy arrays; types that users give:
+`Continuous`, `Discrete`, `Angle`.
 
-Tables and columns of polars, pyarrow and other libraries become those of pandas; they have no index.
+Tables and columns of polars, pyarrow and other libraries become those of pandas; they
+have no index.
 """
 
 from __future__ import annotations
@@ -16,7 +18,15 @@ import pandas as pd
 from scipy import sparse
 
 from infoscope.checks import require_number
-from infoscope.errors import Conflict, InvalidInput, MissingValues, OutOfRange, WrongLength, WrongShape, WrongType
+from infoscope.errors import (
+    Conflict,
+    InvalidInput,
+    MissingValues,
+    OutOfRange,
+    WrongLength,
+    WrongShape,
+    WrongType,
+)
 from infoscope.estimators.guesses import (
     AS_CATEGORIES,
     AS_NUMBERS,
@@ -29,10 +39,13 @@ from infoscope.estimators.guesses import (
 )
 from infoscope.estimators.variables import factorise
 
-_LARGEST = 1e150  # numbers beyond it, and spans below its inverse, have no square in float64
+# numbers beyond it, and spans below its inverse, have no square in float64
+_LARGEST = 1e150
 _MAX_DENSE = 50_000_000  # numbers of a sparse matrix that is made dense
-_NUMPY_LABELS = (np.str_, np.bytes_, np.bool_, np.integer, np.floating)  # the same labels as Python's own types
-_PLAIN_ITEMS = (str, bytes, int, float, bool, np.generic)  # of a list of values, which has no index
+# the same labels as Python's own types
+_NUMPY_LABELS = (np.str_, np.bytes_, np.bool_, np.integer, np.floating)
+# of a list of values, which has no index
+_PLAIN_ITEMS = (str, bytes, int, float, bool, np.generic)
 _Column = np.ndarray | pd.Categorical
 
 
@@ -94,7 +107,9 @@ class Angle:
         for column in bare_columns(name, self.values):
             is_present = ~pd.isna(column)
             radians = np.full(len(column), np.nan)
-            radians[is_present] = 2 * np.pi / self.period * as_numbers(name, column[is_present])
+            radians[is_present] = (
+                2 * np.pi / self.period * as_numbers(name, column[is_present])
+            )
             parts += [np.cos(radians), np.sin(radians)]
         return parts
 
@@ -108,16 +123,23 @@ def columns_in_words(places: Sequence[str]) -> str:
 
 
 def as_codes(name: str, value: Any) -> np.ndarray:
-    """Codes 0..m-1 [n] of one column of categories, [n] or [n, 1]. ValueError: several columns, or missing values."""
+    """Codes 0..m-1 [n] of one column of categories, [n] or [n, 1]. ValueError: several
+    columns, or missing values.
+    """
     parts = bare_columns(name, value)
     if len(parts) != 1:
-        raise InvalidInput(f"{name} must be one column of categories, got {len(parts)} columns.")
+        raise InvalidInput(
+            f"{name} must be one column of categories, got {len(parts)} columns."
+        )
     return factorise(categorical(name, parts[0]))[0]
 
 
 def single_columns(name: str, value: Any) -> list[Any]:
     """Every column of `value`, in its wrapper if it had one."""
-    return [typed(column) if wrapped else column for typed, column, wrapped in columns(name, value)]
+    return [
+        typed(column) if wrapped else column
+        for typed, column, wrapped in columns(name, value)
+    ]
 
 
 def tables(value: Any) -> list[pd.DataFrame | pd.Series]:
@@ -128,10 +150,13 @@ def tables(value: Any) -> list[pd.DataFrame | pd.Series]:
 
 
 def as_pandas(name: str, value: Any, index: pd.Index | None = None) -> Any:
-    """A table or column of polars, pyarrow or another library as pandas' own, with `index` if it has as many rows;
-    anything else unchanged. WrongType: a lazy table; Conflict: columns of one name.
+    """A table or column of polars, pyarrow or another library as pandas' own, with
+    `index` if it has as many rows; anything else unchanged. WrongType: a lazy table;
+    Conflict: columns of one name.
     """
-    if isinstance(value, (list, tuple, np.ndarray, pd.DataFrame, pd.Series, *_PLAIN_ITEMS)):
+    if isinstance(
+        value, (list, tuple, np.ndarray, pd.DataFrame, pd.Series, *_PLAIN_ITEMS)
+    ):
         return value
     pyarrow = sys.modules.get("pyarrow")
     if pyarrow and isinstance(value, pyarrow.RecordBatch):
@@ -141,7 +166,9 @@ def as_pandas(name: str, value: Any, index: pd.Index | None = None) -> Any:
     try:
         table = nw.from_native(value, pass_through=True, allow_series=True)
     except nw.exceptions.DuplicateError:
-        raise Conflict(f"{name} must have columns of different names, got {value.column_names}.") from None
+        raise Conflict(
+            f"{name} must have columns of different names, got {value.column_names}."
+        ) from None
     if isinstance(table, nw.LazyFrame):
         raise WrongType(f"{name} must hold values, got a lazy table: collect it first.")
     if not isinstance(table, (nw.DataFrame, nw.Series)):
@@ -150,45 +177,69 @@ def as_pandas(name: str, value: Any, index: pd.Index | None = None) -> Any:
         index = pd.RangeIndex(len(table))
     if isinstance(table, nw.Series):
         return _series(table, index).rename(table.name or None)
-    columns = {place: _series(column, index) for place, column in enumerate(table.iter_columns())}
+    columns = {
+        place: _series(column, index)
+        for place, column in enumerate(table.iter_columns())
+    }
     return pd.DataFrame(columns, index).set_axis(table.columns, axis=1)
 
 
 def _series(column: nw.Series, index: pd.Index) -> pd.Series:
-    """The column as a pandas Series: categories stay categories, missing numbers are NaN."""
+    """The column as a pandas Series: categories stay categories, missing numbers are
+    NaN.
+    """
     if column.dtype in (nw.Categorical, nw.Enum):
         return pd.Series(pd.Categorical(column.to_list()), index)
-    has_numpy_type = column.dtype.is_numeric() and column.dtype not in (nw.Int128, nw.UInt128)
+    has_numpy_type = column.dtype.is_numeric() and column.dtype not in (
+        nw.Int128,
+        nw.UInt128,
+    )
     return pd.Series(column.to_numpy() if has_numpy_type else column.to_list(), index)
 
 
 def apply_to_values(value: Any, change: Callable[[Any], Any]) -> Any:
-    """`change` applied to the value, or to everything that it wraps or is a list or mapping of."""
+    """`change` applied to the value, or to everything that it wraps or is a list or
+    mapping of.
+    """
     if _has_parts(value):
         return [apply_to_values(part, change) for part in value]
     if isinstance(value, (Continuous, Discrete, Angle)):
         return replace(value, values=apply_to_values(value.values, change))
-    if isinstance(value, Mapping) and not sparse.issparse(value):  # a sparse matrix of keys is a dict
+    # a sparse matrix of keys is a dict
+    if isinstance(value, Mapping) and not sparse.issparse(value):
         return {name: apply_to_values(part, change) for name, part in value.items()}
     return change(value)
 
 
 def _has_parts(value: Any) -> bool:
     """Whether a value is a list of blocks, rather than one of numbers or texts."""
-    return isinstance(value, (list, tuple)) and len(value) > 0 and not isinstance(value[0], _PLAIN_ITEMS)
+    return (
+        isinstance(value, (list, tuple))
+        and len(value) > 0
+        and not isinstance(value[0], _PLAIN_ITEMS)
+    )
 
 
 def columns(name: str, value: Any) -> list[tuple[type, _Column, bool]]:
-    """(Continuous, Discrete or int; values [n]; whether it was wrapped) of every column; int: values decide."""
-    if isinstance(value, (list, tuple)) and any(isinstance(block, (Continuous, Discrete, Angle)) for block in value):
+    """(Continuous, Discrete or int; values [n]; whether it was wrapped) of every
+    column; int: values decide.
+    """
+    if isinstance(value, (list, tuple)) and any(
+        isinstance(block, (Continuous, Discrete, Angle)) for block in value
+    ):
         return [column for block in value for column in columns(name, block)]
     if isinstance(value, Angle):
         return [(Continuous, column, True) for column in value.on_circle(name)]
     if isinstance(value, (Continuous, Discrete)):
-        return [(type(value), column, True) for column in bare_columns(name, value.values)]
+        return [
+            (type(value), column, True) for column in bare_columns(name, value.values)
+        ]
     parts = bare_columns(name, value)
     names = column_names(value, len(parts))
-    return [(_inferred(name, column, place), column, False) for place, column in zip(names, parts)]
+    return [
+        (_inferred(name, column, place), column, False)
+        for place, column in zip(names, parts)
+    ]
 
 
 def column_names(value: Any, count: int) -> list[str]:
@@ -209,21 +260,32 @@ def column_names(value: Any, count: int) -> list[str]:
 def require_values(name: str, value: Any) -> None:
     """Raises WrongType for a tensor on the meta device, which has a shape only."""
     if getattr(value, "is_meta", False) is True:
-        raise WrongType(f"{name} must hold values, got a tensor on the meta device, which has none.")
+        raise WrongType(
+            f"{name} must hold values, got a tensor on the meta device, which has none."
+        )
 
 
 def bare_columns(name: str, value: Any) -> list[_Column]:
-    """Every column [n] of an untyped array-like of one or two axes. ValueError for other shapes, or a mask."""
+    """Every column [n] of an untyped array-like of one or two axes. ValueError for
+    other shapes, or a mask.
+    """
     value = as_pandas(name, value)
     if isinstance(value, pd.DataFrame):
-        return [column for place in range(value.shape[1]) for column in bare_columns(name, value.iloc[:, place])]
+        return [
+            column
+            for place in range(value.shape[1])
+            for column in bare_columns(name, value.iloc[:, place])
+        ]
     if isinstance(getattr(value, "dtype", None), pd.CategoricalDtype):
         return [pd.Categorical(value)]
     if sparse.issparse(value):
         if np.prod(value.shape, dtype=float) > _MAX_DENSE:
-            raise WrongShape(f"{name} must have at most {_MAX_DENSE:,} numbers if sparse, got shape {value.shape}.")
+            raise WrongShape(
+                f"{name} must have at most {_MAX_DENSE:,} numbers if sparse, got shape {value.shape}."
+            )
         value = value.toarray()
-    torch = sys.modules.get("torch")  # not loaded for this, which takes seconds: then there is no tensor
+    # not loaded for this, which takes seconds: then there is no tensor
+    torch = sys.modules.get("torch")
     if torch and isinstance(value, torch.Tensor):
         require_values(name, value)
         value = value.detach().cpu()
@@ -234,27 +296,42 @@ def bare_columns(name: str, value: Any) -> list[_Column]:
     try:
         array = np.asarray(value)
     except (TypeError, ValueError) as error:  # rows of different lengths
-        raise WrongShape(f"{name} must be an array [n] or [n, d], but: {error}.") from None
-    if isinstance(value, (list, tuple)) and array.dtype.kind in "US":  # numpy made strings of numbers and NaN too
+        raise WrongShape(
+            f"{name} must be an array [n] or [n, d], but: {error}."
+        ) from None
+    # numpy made strings of numbers and NaN too
+    if isinstance(value, (list, tuple)) and array.dtype.kind in "US":
         array = np.array(value, dtype=object)
     is_object_column = array.dtype.kind == "O" and array.ndim == 1 and array.size > 0
-    if is_object_column and all(isinstance(row, (list, tuple, np.ndarray)) for row in array):
+    if is_object_column and all(
+        isinstance(row, (list, tuple, np.ndarray)) for row in array
+    ):
         lengths = sorted({len(row) for row in array})
         if len(lengths) != 1:
-            raise WrongShape(f"{name} must hold vectors of one length, got a column of lists of lengths {lengths[:5]}.")
+            raise WrongShape(
+                f"{name} must hold vectors of one length, got a column of lists of lengths {lengths[:5]}."
+            )
         array = np.stack(array)
     if array.ndim not in (1, 2):
-        advice = ": encode the images, or reshape to [n, -1]." if array.ndim > 2 else "."
-        raise WrongShape(f"{name} must be [n] or [n, d], got shape {array.shape}{advice}")
+        advice = (
+            ": encode the images, or reshape to [n, -1]." if array.ndim > 2 else "."
+        )
+        raise WrongShape(
+            f"{name} must be [n] or [n, d], got shape {array.shape}{advice}"
+        )
     if array.ndim == 1:
         return [array]
     if array.shape[1] == 0:
-        raise WrongShape(f"{name} must have at least one column, got shape {array.shape}.")
+        raise WrongShape(
+            f"{name} must have at least one column, got shape {array.shape}."
+        )
     return list(array.T)
 
 
 def require_present(name: str, column: _Column, place: str) -> None:
-    """MissingValues for a column [n] with missing values; `place` is its name in the message."""
+    """MissingValues for a column [n] with missing values; `place` is its name in the
+    message.
+    """
     missing = int(np.sum(pd.isna(column)))
     if missing:
         raise MissingValues(
@@ -264,19 +341,29 @@ def require_present(name: str, column: _Column, place: str) -> None:
 
 
 def require_unmasked(name: str, value: Any) -> None:
-    """ValueError where a masked array, or a list of them, hides values: numpy drops masks without a warning."""
+    """ValueError where a masked array, or a list of them, hides values: numpy drops
+    masks without a warning.
+    """
     parts = value if isinstance(value, (list, tuple)) else [value]
-    masks = [np.ma.getmaskarray(part) for part in parts if isinstance(part, np.ma.MaskedArray)]
+    masks = [
+        np.ma.getmaskarray(part)
+        for part in parts
+        if isinstance(part, np.ma.MaskedArray)
+    ]
     masked = int(sum(mask.sum() for mask in masks))
     if masked:
         total = sum(map(np.size, parts))
-        raise MissingValues(f"{name} must have no missing values, got {masked:,} masked of {total:,}.")
+        raise MissingValues(
+            f"{name} must have no missing values, got {masked:,} masked of {total:,}."
+        )
 
 
 def _inferred(name: str, column: _Column, place: str) -> type:
-    """Continuous, Discrete or int, from the column's type; `place` is its name in errors.
+    """Continuous, Discrete or int, from the column's type; `place` is its name in
+    errors.
 
-    Two values are int, be they floats: a flag with missing values is a column of floats in pandas.
+    Two values are int, be they floats: a flag with missing values is a column of floats
+    in pandas.
     """
     if isinstance(column, pd.Categorical):
         return Discrete
@@ -308,31 +395,45 @@ def _inferred(name: str, column: _Column, place: str) -> type:
 
 def _require_real(name: str, column: _Column) -> None:
     if np.iscomplexobj(column) or any(isinstance(value, complex) for value in column):
-        raise WrongType(f"{name} must be real, got complex numbers: give real and imaginary part as two columns.")
+        raise WrongType(
+            f"{name} must be real, got complex numbers: give real and imaginary part as two columns."
+        )
 
 
 def as_floats(name: str, column: _Column) -> np.ndarray:
-    """float64 [n]; ValueError for other values, such as strings, even of digits, dates and complex numbers."""
+    """float64 [n]; ValueError for other values, such as strings, even of digits, dates
+    and complex numbers.
+    """
     values = np.asarray(column)
     kind = pd.api.types.infer_dtype(values) if values.dtype.kind in "OUSMm" else ""
     message = f"{name} must be numbers to be continuous, got a column of {kind}"
     if kind in TIMES:
-        raise WrongType(f"{message}: turn them into numbers, {HOW_DATES_BECOME_NUMBERS}.")
-    if values.dtype.kind in "US" or (kind and any(isinstance(value, (str, bytes)) for value in values)):
+        raise WrongType(
+            f"{message}: turn them into numbers, {HOW_DATES_BECOME_NUMBERS}."
+        )
+    if values.dtype.kind in "US" or (
+        kind and any(isinstance(value, (str, bytes)) for value in values)
+    ):
         raise WrongType(f"{message}{unreadable_texts(values)}.")
     if values.dtype.kind in "cO":
         _require_real(name, values)
     missing = int(pd.isna(values).sum()) if values.dtype.kind == "O" else 0
     if missing:
-        raise MissingValues(f"{name} must have no missing values, got {missing:,} of {len(values):,}.")
+        raise MissingValues(
+            f"{name} must have no missing values, got {missing:,} of {len(values):,}."
+        )
     try:
         return values.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise WrongType(f"{name} must be numbers to be continuous, got {values.dtype}: {error}.") from None
+        raise WrongType(
+            f"{name} must be numbers to be continuous, got {values.dtype}: {error}."
+        ) from None
 
 
 def as_matrix(name: str, value: Any) -> np.ndarray:
-    """Numbers [n] or [n, d] as float64 [n, d], checked like a variable, constants kept. Else InfoscopeError."""
+    """Numbers [n] or [n, d] as float64 [n, d], checked like a variable, constants kept.
+    Else InfoscopeError.
+    """
     is_array = isinstance(value, np.ndarray) and not np.ma.isMaskedArray(value)
     if is_array and value.dtype.kind == "f" and value.ndim == 2:
         matrix = value.astype(np.float64, copy=False)
@@ -343,7 +444,9 @@ def as_matrix(name: str, value: Any) -> np.ndarray:
             raise WrongLength(f"{name} must have columns of one length, got {lengths}.")
         matrix = np.column_stack(parts)
     if not matrix.size:
-        raise WrongShape(f"{name} must be [n] or [n, d] with at least one row and column, got shape {matrix.shape}.")
+        raise WrongShape(
+            f"{name} must be [n] or [n, d] with at least one row and column, got shape {matrix.shape}."
+        )
     return _require_measurable(name, matrix)
 
 
@@ -353,10 +456,14 @@ def as_numbers(name: str, column: _Column) -> np.ndarray:
 
 
 def _require_measurable(name: str, numbers: np.ndarray) -> np.ndarray:
-    """The numbers [n] or [n, d]. InfoscopeError unless finite, and constant or of a representable variance."""
+    """The numbers [n] or [n, d]. InfoscopeError unless finite, and constant or of a
+    representable variance.
+    """
     not_finite = int((~np.isfinite(numbers)).sum())
     if not_finite:
-        raise MissingValues(f"{name} must be finite, got {not_finite:,} NaN or infinite values.")
+        raise MissingValues(
+            f"{name} must be finite, got {not_finite:,} NaN or infinite values."
+        )
     largest = np.abs(numbers).max(axis=0, initial=0.0)
     high = numbers.max(axis=0, initial=-_LARGEST)
     low = numbers.min(axis=0, initial=_LARGEST)
@@ -373,15 +480,21 @@ def _require_measurable(name: str, numbers: np.ndarray) -> np.ndarray:
 
 
 def categorical(name: str, column: _Column) -> np.ndarray:
-    """The column without missing values; values of mixed types become strings with their type, so that they sort."""
+    """The column without missing values; values of mixed types become strings with
+    their type, so that they sort.
+    """
     missing = int(pd.isna(column).sum())
     if missing:
-        raise MissingValues(f"{name} must have no missing categories, got {missing} of {len(column)}.")
+        raise MissingValues(
+            f"{name} must have no missing categories, got {missing} of {len(column)}."
+        )
     if isinstance(column, pd.Categorical):
         return column.codes
     if column.dtype.kind != "O":
         return column
-    labels = [label.item() if isinstance(label, _NUMPY_LABELS) else label for label in column]
+    labels = [
+        label.item() if isinstance(label, _NUMPY_LABELS) else label for label in column
+    ]
     if len({type(label) for label in labels}) > 1:
         return np.array([f"{type(label).__name__}:{label}" for label in labels])
     return column

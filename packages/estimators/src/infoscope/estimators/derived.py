@@ -1,7 +1,9 @@
-"""Columns that others of the same variable determine: they hold no information of their own, and are left out.
+"""Columns that others of the same variable determine: they hold no information of their
+own, and are left out.
 
-Exact linear combinations mislead every method, other functions of columns (squares, products, ratios, levels) the
-reading, whose simulated variables have none. A column with noise of its own, of a thousandth or more, stays.
+Exact linear combinations mislead every method, other functions of columns (squares,
+products, ratios, levels) the reading, whose simulated variables have none. A column
+with noise of its own, of a thousandth or more, stays.
 """
 
 from __future__ import annotations
@@ -14,12 +16,19 @@ from numpy.typing import NDArray
 from infoscope.estimators.variables import Variable
 from infoscope.notes import Note
 
-LINEAR_TOLERANCE = 1e-6  # residual of a linear combination, in standard deviations of the column
-TOLERANCE = 1e-5  # residual of a function at the resolution of its values, in interquartile ranges
-ROUNDING = 1e-9  # distance of values that are one but for rounding, such as cosines of hours, in interquartile ranges
-MAX_GAP = 5e-4  # median error of interpolation between neighbours, in interquartile ranges
-QUANTILES = (0.5, 0.9, 0.97)  # of such errors, so that a second branch and single values of their own are seen
-MIN_SHRINKAGE = np.array([3.3, 2.6, 2.6])  # errors at every second / every value: 4 for smooth functions, 1 for noise
+# residual of a linear combination, in standard deviations of the column
+LINEAR_TOLERANCE = 1e-6
+# residual of a function at the resolution of its values, in interquartile ranges
+TOLERANCE = 1e-5
+# distance of values that are one but for rounding, such as cosines of hours, in
+# interquartile ranges
+ROUNDING = 1e-9
+# median error of interpolation between neighbours, in interquartile ranges
+MAX_GAP = 5e-4
+# of such errors, so that a second branch and single values of their own are seen
+QUANTILES = (0.5, 0.9, 0.97)
+# errors at every second / every value: 4 for smooth functions, 1 for noise
+MIN_SHRINKAGE = np.array([3.3, 2.6, 2.6])
 MIN_ROWS, MAX_ROWS = 200, 4_000  # that are compared
 MAX_COLUMNS = 12
 MIN_MOVING = 20  # values around which the function is not constant
@@ -29,19 +38,25 @@ Column = NDArray[np.float64]
 
 
 def without_combinations(name: str, variable: Variable) -> Variable:
-    """The variable without exact linear combinations of earlier columns, with a note; `name` is its name in notes."""
+    """The variable without exact linear combinations of earlier columns, with a note;
+    `name` is its name in notes.
+    """
     if variable.dim < 2 or variable.n <= 2 * variable.dim:
         return variable
     columns = variable.continuous - variable.continuous.mean(axis=0)
-    residuals = np.diag(np.linalg.qr(columns / np.linalg.norm(columns, axis=0), mode="r"))
+    residuals = np.diag(
+        np.linalg.qr(columns / np.linalg.norm(columns, axis=0), mode="r")
+    )
     return _keep(name, variable, np.abs(residuals) > LINEAR_TOLERANCE)
 
 
 def without_functions(name: str, variable: Variable) -> Variable:
-    """The variable without columns, and labels, that are functions of its other columns, with a note.
+    """The variable without columns, and labels, that are functions of its other
+    columns, with a note.
 
-    Detects functions of one column, monotone levels of one, and up to 12 columns related by sums of products, ratios
-    and logarithms. A circle stays: its sine has two values at each cosine.
+    Detects functions of one column, monotone levels of one, and up to 12 columns
+    related by sums of products, ratios and logarithms. A circle stays: its sine has two
+    values at each cosine.
     """
     if variable.n < MIN_ROWS or not 0 < variable.dim <= MAX_COLUMNS:
         return variable
@@ -59,7 +74,11 @@ def without_functions(name: str, variable: Variable) -> Variable:
     codes = variable.codes[::step]
     labels = len(np.unique(codes))
     if any(_changes(column, codes) < labels for column in columns.T):
-        note = Note(f"{name}: its label follows from one of its columns and is left out.", "derived column", name)
+        note = Note(
+            f"{name}: its label follows from one of its columns and is left out.",
+            "derived column",
+            name,
+        )
         return replace(reduced, codes=None, categories=1, notes=(*reduced.notes, note))
     return reduced
 
@@ -69,14 +88,24 @@ def _keep(name: str, variable: Variable, columns: NDArray[np.bool_]) -> Variable
     left_out = np.flatnonzero(~columns)
     if len(left_out) == 0:
         return variable
-    subject = f"numeric column {left_out[0]} is" if len(left_out) == 1 else f"{len(left_out)} numeric columns are"
+    subject = (
+        f"numeric column {left_out[0]} is"
+        if len(left_out) == 1
+        else f"{len(left_out)} numeric columns are"
+    )
     sentence = f"{name}: {subject} computed from the others and left out; the information is the same."
     notes = (*variable.notes, Note(sentence, "derived column", name))
-    return replace(variable, continuous=np.ascontiguousarray(variable.continuous[:, columns]), notes=notes)
+    return replace(
+        variable,
+        continuous=np.ascontiguousarray(variable.continuous[:, columns]),
+        notes=notes,
+    )
 
 
 def is_function(x: Column, y: Column) -> bool:
-    """Whether y [n] is a function of x [n] without noise: interpolation improves with the density of x."""
+    """Whether y [n] is a function of x [n] without noise: interpolation improves with
+    the density of x.
+    """
     order = np.lexsort((y, x))
     x, y = x[order], y[order]
     scale = _spread(y)
@@ -98,13 +127,17 @@ def is_function(x: Column, y: Column) -> bool:
 
 
 def _changes(x: Column, labels: NDArray) -> int:
-    """How often labels change along x: one less than the number of labels if each is an interval of x."""
+    """How often labels change along x: one less than the number of labels if each is an
+    interval of x.
+    """
     order = np.lexsort((labels, x))
     return int(np.count_nonzero(np.diff(labels[order])))
 
 
 def _gaps(x: Column, y: Column, distance: int) -> Column:
-    """|y - its linear interpolation between the values `distance` places before and after|."""
+    """|y - its linear interpolation between the values `distance` places before and
+    after|.
+    """
     before, after = slice(None, -2 * distance), slice(2 * distance, None)
     middle = slice(distance, -distance)
     share = (x[middle] - x[before]) / (x[after] - x[before])
@@ -112,7 +145,9 @@ def _gaps(x: Column, y: Column, distance: int) -> Column:
 
 
 def is_algebraic(others: Column, column: Column) -> bool:
-    """Whether column [n], its square or logarithm is a ratio a(others) / b(others), b linear, a of squares and logs."""
+    """Whether column [n], its square or logarithm is a ratio a(others) / b(others), b
+    linear, a of squares and logs.
+    """
     n, count = others.shape
     if count < 2:
         return False
@@ -127,11 +162,16 @@ def is_algebraic(others: Column, column: Column) -> bool:
         targets += [column**2, np.log(column)]
     if n < ROWS_PER_TERM * (numerator.shape[1] + count + 1):
         return False
-    return any(_is_ratio(numerator, denominator, _scores(target[:, None])) for target in targets)
+    return any(
+        _is_ratio(numerator, denominator, _scores(target[:, None]))
+        for target in targets
+    )
 
 
 def _is_ratio(numerator: Column, denominator: Column, target: Column) -> bool:
-    """Whether target * (denominator @ b) = numerator @ a for some a and b, at every row, without a denominator of 0."""
+    """Whether target * (denominator @ b) = numerator @ a for some a and b, at every
+    row, without a denominator of 0.
+    """
     products = target * denominator
     sizes = 1 + np.abs(numerator).max(axis=1) + np.abs(products).max(axis=1)
     scale = 1 / sizes[:, None]  # outliers do not decide
@@ -143,7 +183,9 @@ def _is_ratio(numerator: Column, denominator: Column, target: Column) -> bool:
     below = denominator @ weights_below
     if np.abs(below).min() < TOLERANCE * np.abs(below).max():
         return False
-    weights_above = np.linalg.lstsq(scaled_numerator, scaled_products @ weights_below, rcond=None)[0]
+    weights_above = np.linalg.lstsq(
+        scaled_numerator, scaled_products @ weights_below, rcond=None
+    )[0]
     errors = np.abs(target[:, 0] - numerator @ weights_above / below)
     return bool(np.quantile(errors, 0.99) <= TOLERANCE * _spread(target[:, 0]))
 

@@ -1,5 +1,5 @@
-"""Properties of a sample that may mislead: copies of rows, rows that follow one another, columns computed from
-others.
+"""Properties of a sample that may mislead: copies of rows, rows that follow one
+another, columns computed from others.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ class Diagnosis(InNotebook):
     Parameters
     ----------
     pairs : Pairs
-        The checked sample without derived columns, with copies of a row as one group, and with notes.
+        The checked sample without derived columns, with copies of a row as one group,
+        and with notes.
     duplicates : int
         Rows that are copies of an earlier one; 0 where groups are given.
     serial : SerialDependence, optional
@@ -42,8 +43,9 @@ class Diagnosis(InNotebook):
 def diagnose(x: Any, y: Any, groups: ArrayLike | None = None) -> Diagnosis:
     """Copies of rows, rows in series, column types and derived columns.
 
-    Columns that others of their variable determine are left out (`derived.without_functions`). Copies
-    (`variables.copies`) are put into one group each; the test for series is `serial.serial_dependence`.
+    Columns that others of their variable determine are left out
+    (`derived.without_functions`). Copies (`variables.copies`) are put into one group
+    each; the test for series is `serial.serial_dependence`.
 
     Parameters
     ----------
@@ -82,11 +84,15 @@ def diagnose(x: Any, y: Any, groups: ArrayLike | None = None) -> Diagnosis:
             "occur only there. Each row and its copies are one group."
         )
         notes.append(Note(sentence, "copies"))
-    return Diagnosis(replace(pairs, groups=codes, notes=tuple(notes)), duplicates, serial)
+    return Diagnosis(
+        replace(pairs, groups=codes, notes=tuple(notes)), duplicates, serial
+    )
 
 
 def without_derived_columns(pairs: Pairs) -> Pairs:
-    """The sample without columns that others of their variable determine, with a note on each variable that had any."""
+    """The sample without columns that others of their variable determine, with a note
+    on each variable that had any.
+    """
     x = without_functions("x", pairs.x)
     y = without_functions("y", pairs.y)
     notes = (*pairs.notes, *x.notes, *y.notes)

@@ -4,9 +4,11 @@
     chao_shen     allows for unseen categories (Chao & Shen 2003, eqs. 5 and 7)
     shrinkage     frequencies shrunk towards equal ones (Hausser & Strimmer 2009)
     nsb           posterior mean, prior nearly uniform in the entropy (Nemenman, Shafee & Bialek 2002)
-    label_entropy of the frequencies, with an upper limit: the most that anything can carry about a label
+    label_entropy of the frequencies, with an upper limit: the most that anything can
+    carry about a label
 
-`shrinkage` and `nsb` take the number of possible categories (default: those that occur) and fractional counts.
+`shrinkage` and `nsb` take the number of possible categories (default: those that occur)
+and fractional counts.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ def plug_in(counts: ArrayLike) -> float:
 
 
 def chao_shen(counts: ArrayLike) -> float:
-    """The entropy, nats; if every row is alone in its category, one counts as a pair, so that coverage is above 0."""
+    """The entropy, nats; if every row is alone in its category, one counts as a pair,
+    so that coverage is above 0.
+    """
     counts = as_counts(counts)
     n = counts.sum()
     if len(counts) == 1:
@@ -41,35 +45,49 @@ def chao_shen(counts: ArrayLike) -> float:
     return float(-(shares * np.log(shares) / seen).sum())
 
 
-def label_entropy(codes: NDArray[np.intp], groups: NDArray[np.int64] | None = None) -> Estimate:
-    """The entropy of a label [n] by its frequencies, nats: the most that anything can carry about it.
+def label_entropy(
+    codes: NDArray[np.intp], groups: NDArray[np.int64] | None = None
+) -> Estimate:
+    """The entropy of a label [n] by its frequencies, nats: the most that anything can
+    carry about it.
 
-    The upper limit, with 97.5 % confidence, allows for unseen categories (Chao & Shen 2003), and is at most the log of
-    how many there may be (Chao 1984), which are those that occur if at most one occurs in a single row (or group).
+    The upper limit, with 97.5 % confidence, allows for unseen categories (Chao & Shen
+    2003), and is at most the log of how many there may be (Chao 1984), which are those
+    that occur if at most one occurs in a single row (or group).
     """
     shares = np.bincount(codes) / len(codes)
     entropy = mean_of(-np.log(shares[codes]), groups, method="frequencies")
     units = np.arange(len(codes)) if groups is None else groups
     categories, _ = np.unique(np.stack([codes, units]), axis=1)
-    _, counts = np.unique(categories, return_counts=True)  # the units in which each category occurs
+    # the units in which each category occurs
+    _, counts = np.unique(categories, return_counts=True)
     once = np.sum(counts == 1)
     twice = np.sum(counts == 2)
     max_categories = len(counts) + once * (once - 1) / (2 * (twice + 1))
     high = math.log(max_categories)
     if math.isfinite(entropy.high):
-        bias = max((len(counts) - 1) / (2 * len(entropy.influence)), chao_shen(counts) - plug_in(counts))
+        bias = max(
+            (len(counts) - 1) / (2 * len(entropy.influence)),
+            chao_shen(counts) - plug_in(counts),
+        )
         high = min(high, entropy.high + bias)
     return replace(entropy, interval=(entropy.low, max(entropy.value, high)))
 
 
-def shrinkage(counts: ArrayLike, categories: int | None = None, weight: float | None = None) -> float:
-    """The entropy of frequencies shrunk by `weight` (None: `shrinkage_weight`) towards equal ones, nats."""
+def shrinkage(
+    counts: ArrayLike, categories: int | None = None, weight: float | None = None
+) -> float:
+    """The entropy of frequencies shrunk by `weight` (None: `shrinkage_weight`) towards
+    equal ones, nats.
+    """
     counts = as_counts(counts, whole=False)
     categories = _possible(counts, categories)
     if weight is None:
         weight = shrinkage_weight(counts, categories)
     shares = (1 - weight) * counts / counts.sum() + weight / categories
-    unseen = (categories - len(counts)) / categories * xlogy(weight, weight / categories)
+    unseen = (
+        (categories - len(counts)) / categories * xlogy(weight, weight / categories)
+    )
     return float(-xlogy(shares, shares).sum() - unseen)
 
 
@@ -78,23 +96,30 @@ def shrinkage_weight(counts: ArrayLike, categories: int | None = None) -> float:
     counts = as_counts(counts, whole=False)
     shares = _frequencies(counts)
     categories = _possible(counts, categories)
-    distance = ((shares - 1 / categories) ** 2).sum() + (categories - len(counts)) / categories**2
+    distance = ((shares - 1 / categories) ** 2).sum() + (
+        categories - len(counts)
+    ) / categories**2
     signal = (counts.sum() - 1) * distance
     noise = 1 - (shares**2).sum()
     return 1.0 if noise >= signal else float(noise / signal)
 
 
-def nsb(counts: ArrayLike, categories: int | None = None, steps: int = 400) -> tuple[float, NDArray[np.float64]]:
-    """Posterior mean of the entropy of `categories` possible ones, nats, and its change with one more row of each [m].
+def nsb(
+    counts: ArrayLike, categories: int | None = None, steps: int = 400
+) -> tuple[float, NDArray[np.float64]]:
+    """Posterior mean of the entropy of `categories` possible ones, nats, and its change
+    with one more row of each [m].
 
-    Symmetric Dirichlet prior with pseudocount b weighted by d E[H] / db, integrated over `steps` values of ln b.
+    Symmetric Dirichlet prior with pseudocount b weighted by d E[H] / db, integrated
+    over `steps` values of ln b.
     """
     counts = as_counts(counts, whole=False)
     categories = _possible(counts, categories)
     if categories == 1:
         return 0.0, np.zeros(1)
     sizes, size_codes, many = np.unique(counts, return_inverse=True, return_counts=True)
-    low, high = np.log(1e-10 / categories), np.log(1e7)  # the prior entropy is 0, and log(categories)
+    # the prior entropy is 0, and log(categories)
+    low, high = np.log(1e-10 / categories), np.log(1e7)
     for _ in range(3):
         grid = np.linspace(low, high, steps)
         pseudocounts = np.exp(grid)
@@ -112,19 +137,30 @@ def nsb(counts: ArrayLike, categories: int | None = None, steps: int = 400) -> t
     return float(mean), slopes[size_codes.reshape(-1)]
 
 
-def _log_posterior(pseudocounts: NDArray, sizes: NDArray, many: NDArray, categories: int) -> NDArray[np.float64]:
-    """Log density [steps] of the logarithm of the pseudocount, for counts `sizes` that `many` categories each have."""
+def _log_posterior(
+    pseudocounts: NDArray, sizes: NDArray, many: NDArray, categories: int
+) -> NDArray[np.float64]:
+    """Log density [steps] of the logarithm of the pseudocount, for counts `sizes` that
+    `many` categories each have.
+    """
     n = (sizes * many).sum()
     total = categories * pseudocounts
     prior = categories * polygamma(1, total + 1) - polygamma(1, pseudocounts + 1)
     rising = gammaln(sizes + pseudocounts[:, None]) - gammaln(pseudocounts)[:, None]
-    return np.log(prior * pseudocounts) + gammaln(total) - gammaln(n + total) + rising @ many
+    return (
+        np.log(prior * pseudocounts)
+        + gammaln(total)
+        - gammaln(n + total)
+        + rising @ many
+    )
 
 
 def _given_pseudocount(
     pseudocounts: NDArray, sizes: NDArray, many: NDArray, categories: int
 ) -> tuple[NDArray, NDArray]:
-    """Mean [steps] of the entropy given the pseudocount (Wolpert & Wolf 1995), changes [steps, sizes]."""
+    """Mean [steps] of the entropy given the pseudocount (Wolpert & Wolf 1995), changes
+    [steps, sizes].
+    """
     sizes = np.append(sizes, 0.0)
     many = np.append(many, categories - many.sum())
     parts = sizes + pseudocounts[:, None]
@@ -138,9 +174,13 @@ def _given_pseudocount(
 
 
 def _possible(counts: NDArray[np.float64], categories: int | None) -> int:
-    categories = len(counts) if categories is None else require_int("categories", categories, 1)
+    categories = (
+        len(counts) if categories is None else require_int("categories", categories, 1)
+    )
     if categories < len(counts):
-        raise OutOfRange(f"categories must be at least the {len(counts)} that occur, got {categories}.")
+        raise OutOfRange(
+            f"categories must be at least the {len(counts)} that occur, got {categories}."
+        )
     return categories
 
 
@@ -155,5 +195,7 @@ def as_counts(counts: ArrayLike, whole: bool = True) -> NDArray[np.float64]:
     is_valid = counts.ndim == 1 and (counts >= 0).all() and 0 < counts.sum() < np.inf
     if not is_valid or (whole and np.mod(counts, 1).any()):
         kind = "whole numbers" if whole else "finite and at least 0"
-        raise InvalidInput(f"counts must be {kind} [m] and not all 0, got {counts.tolist()!r:.80}.")
+        raise InvalidInput(
+            f"counts must be {kind} [m] and not all 0, got {counts.tolist()!r:.80}."
+        )
     return counts[counts > 0]

@@ -1,4 +1,6 @@
-"""Guesses about a column without a given type: labels or numbers, texts of numbers or dates, a period."""
+"""Guesses about a column without a given type: labels or numbers, texts of numbers or
+dates, a period.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,11 @@ from numpy.typing import ArrayLike
 from infoscope.errors import WrongType
 from infoscope.estimators.variables import MIN_REPEATS
 
-_MAX_LABEL_VALUES = 20  # values of texts of whole numbers, and of small codes with rare ones beyond them
+# values of texts of whole numbers, and of small codes with rare ones beyond them
+_MAX_LABEL_VALUES = 20
 MIN_LABEL_ROWS = 3  # rows per label
-_MAX_CODE, _MAX_RATING = 10, 7  # the largest code of a few classes; the largest answer on a short scale
+# the largest code of a few classes; the largest answer on a short scale
+_MAX_CODE, _MAX_RATING = 10, 7
 _TAIL = 0.02  # share of the rows at each end whose values do not decide on a type
 PERIODS = {
     "axes in degrees": 180.0, "angles in degrees": 360.0, "angles in radians": 2 * math.pi, "hours": 24.0,
@@ -27,11 +31,13 @@ HOW_DATES_BECOME_NUMBERS = (
 )
 AS_NUMBERS = "type it as Continuous (CONTINUOUS= of a command)"
 AS_CATEGORIES = "type it as Discrete (DISCRETE= of a command)"
-TIMES = ("date", "datetime", "datetime64", "time", "timedelta", "timedelta64", "period")  # as pandas calls types
+# as pandas calls types
+TIMES = ("date", "datetime", "datetime64", "time", "timedelta", "timedelta64", "period")
 _PLAIN = str.maketrans({"\N{MINUS SIGN}": "-", "\N{NO-BREAK SPACE}": " ", "\N{NARROW NO-BREAK SPACE}": " ",
                         "\N{LESS-THAN OR EQUAL TO}": "<", "\N{GREATER-THAN OR EQUAL TO}": ">"})  # fmt: skip
 _NUMBER = re.compile(
-    r"([<>]=?|~)? ?[-+]?(\d+([.,]\d*)?|\d{1,3}([.,' _]\d{3})+([.,]\d+)?|[.,]\d+)(e[-+]?\d+)? ?%?", re.IGNORECASE
+    r"([<>]=?|~)? ?[-+]?(\d+([.,]\d*)?|\d{1,3}([.,' _]\d{3})+([.,]\d+)?|[.,]\d+)(e[-+]?\d+)? ?%?",
+    re.IGNORECASE,
 )
 _MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _DAY = (
@@ -39,11 +45,15 @@ _DAY = (
     rf"|\d\d?\.?[ -]{_MONTH}[ -](\d\d){{1,2}}|{_MONTH} \d\d?,? \d\d\d\d"
 )
 _TIME = r"\d\d?:\d\d(:\d\d([.,]\d+)?)?( ?[ap]m)?"
-_DATE = re.compile(rf"({_DAY})([T ]{_TIME} ?(Z|[-+]\d\d:?\d\d)?)?|{_TIME}", re.IGNORECASE)
+_DATE = re.compile(
+    rf"({_DAY})([T ]{_TIME} ?(Z|[-+]\d\d:?\d\d)?)?|{_TIME}", re.IGNORECASE
+)
 
 
 def are_codes_of_classes(numbers: np.ndarray) -> bool:
-    """Whether whole numbers [n] are codes of classes rather than ordered numbers: see `column_types.as_variable`."""
+    """Whether whole numbers [n] are codes of classes rather than ordered numbers: see
+    `column_types.as_variable`.
+    """
     values, rows = np.unique(numbers, return_counts=True)
     if len(values) <= 2:
         return True
@@ -53,7 +63,9 @@ def are_codes_of_classes(numbers: np.ndarray) -> bool:
 
 
 def _are_small_codes(values: np.ndarray, rows: np.ndarray) -> bool:
-    """Whether sorted whole numbers, with their rows, mostly run from 0 or 1 to at most 10, whatever their tails."""
+    """Whether sorted whole numbers, with their rows, mostly run from 0 or 1 to at most
+    10, whatever their tails.
+    """
     if len(values) > _MAX_LABEL_VALUES:
         return False
     share_up_to = np.cumsum(rows) / rows.sum()
@@ -68,7 +80,9 @@ def _are_small_codes(values: np.ndarray, rows: np.ndarray) -> bool:
 
 
 def _are_even_codes(values: np.ndarray, rows: np.ndarray) -> bool:
-    """Whether nearly all whole numbers from 0 or 1 on occur, the first and last tenth about as often as the others."""
+    """Whether nearly all whole numbers from 0 or 1 on occur, the first and last tenth
+    about as often as the others.
+    """
     low, high = values[0], values[-1]
     span = int(high - low) + 1
     is_complete = low in (0, 1) and len(values) >= 0.9 * span
@@ -81,33 +95,50 @@ def _are_even_codes(values: np.ndarray, rows: np.ndarray) -> bool:
 
 
 def period_name(column: np.ndarray) -> str | None:
-    """The unit in which the values of a column [n] fill a period from 0 on or around 0, to both ends; else None."""
+    """The unit in which the values of a column [n] fill a period from 0 on or around 0,
+    to both ends; else None.
+    """
     low, high = float(column.min()), float(column.max())
     for name, period in PERIODS.items():
         for start in (0.0, -period / 2):
             if start <= low and high <= start + period:
                 turns = (column - start) / period
-                if min(np.mean(turns < 0.05), np.mean(turns > 0.95)) >= 0.01:  # a fifth of the share of even values
+                # a fifth of the share of even values
+                if min(np.mean(turns < 0.05), np.mean(turns > 0.95)) >= 0.01:
                     return name
     return None
 
 
 def require_names(name: str, column: ArrayLike, place: str) -> None:
-    """ValueError for texts [n] that are numbers or dates; whole numbers of at most 20 values are labels."""
+    """ValueError for texts [n] that are numbers or dates; whole numbers of at most 20
+    values are labels.
+    """
     counts = _counts(np.asarray(column))
     for what, form, how in (
-        ("numbers", _NUMBER, "write them as plain numbers, with a point, and leave out rows without one"),
+        (
+            "numbers",
+            _NUMBER,
+            "write them as plain numbers, with a point, and leave out rows without one",
+        ),
         (
             "dates or times",
             _DATE,
             f"read them with pandas.to_datetime and turn them into numbers, {HOW_DATES_BECOME_NUMBERS}",
         ),
     ):
-        is_read = np.array([bool(form.fullmatch(text.strip().translate(_PLAIN))) for text in counts.index], bool)
+        is_read = np.array(
+            [
+                bool(form.fullmatch(text.strip().translate(_PLAIN)))
+                for text in counts.index
+            ],
+            bool,
+        )
         if counts[is_read].sum() <= 0.9 * counts.sum():  # share of the texts that parse
             continue
         if what == "numbers":
-            if len(counts) <= _MAX_LABEL_VALUES and all(text.isdecimal() for text in counts.index):
+            if len(counts) <= _MAX_LABEL_VALUES and all(
+                text.isdecimal() for text in counts.index
+            ):
                 return
             is_plain = is_read & _are_numbers(counts.index)
             if is_plain.any():
@@ -122,25 +153,36 @@ def require_names(name: str, column: ArrayLike, place: str) -> None:
 
 
 def _are_numbers(texts: pd.Index) -> np.ndarray:
-    return ~np.isnan(np.asarray(pd.to_numeric(texts, errors="coerce"), dtype=np.float64))
+    return ~np.isnan(
+        np.asarray(pd.to_numeric(texts, errors="coerce"), dtype=np.float64)
+    )
 
 
 def _counts(texts: np.ndarray) -> pd.Series:
-    """How often every text [n] occurs, the most frequent first; missing ones are left out."""
+    """How often every text [n] occurs, the most frequent first; missing ones are left
+    out.
+    """
     counts = pd.Series(texts, dtype=object).value_counts()
-    names = [text.decode(errors="replace") if isinstance(text, bytes) else str(text) for text in counts.index]
+    names = [
+        text.decode(errors="replace") if isinstance(text, bytes) else str(text)
+        for text in counts.index
+    ]
     return counts.set_axis(names)
 
 
 def quoted(counts: pd.Series) -> str:
     """Texts with how often each occurs: 'a' (12), 'b' (3); of many, the first."""
-    shown = ", ".join(f"{text!r} ({count:,})" for text, count in counts[:MAX_SHOWN].items())
+    shown = ", ".join(
+        f"{text!r} ({count:,})" for text, count in counts[:MAX_SHOWN].items()
+    )
     more = len(counts) - MAX_SHOWN
     return f"{shown} and {more:,} more" if more > 0 else shown
 
 
 def require_no_dates(name: str, column: ArrayLike, place: str) -> None:
-    """ValueError for dates, times and spans of time, which have a unit and an origin only once they are numbers."""
+    """ValueError for dates, times and spans of time, which have a unit and an origin
+    only once they are numbers.
+    """
     kind = pd.api.types.infer_dtype(column, skipna=True)
     if kind in TIMES:
         raise WrongType(

@@ -1,9 +1,11 @@
-"""NPEET's function names, argument order and base 2 (NPEET: Ver Steeg, MIT licence), on the estimators of `knn`.
+"""NPEET's function names, argument order and base 2 (NPEET: Ver Steeg, MIT licence), on
+the estimators of `knn`.
 
 Differences from NPEET:
 
     columns       in mi, cmi, entropy, centropy, tc, ctc and corex integers, booleans and strings are categories; NPEET
-                  takes their codes as numbers. A name with c or d says what the columns are
+                  takes their codes as numbers. A name with c or d says what the columns
+                  are
     micd, midc    Ross 2014, which may be slightly negative; NPEET takes the absolute value of a difference of entropies
     discrete      digamma-corrected counts; NPEET plugs in frequencies, biased by about (cells - 1) / 2n
     centropy...   H(x) - I(x; y); NPEET subtracts two entropies of different dimension, its centropycd takes the base
@@ -11,12 +13,13 @@ Differences from NPEET:
     tc            one neighbourhood for all columns (Kraskov et al. 2004, eq. 23); NPEET subtracts entropies
     scale         columns are standardised; NPEET's noise (1e-10) destroys data of this scale
 
-`compat=True` of mi, cmi, micd, midc and entropy gives NPEET's own numbers, up to its tie-breaking noise. The correction
-of thin neighbourhoods (alpha in NPEET) is not here.
+`compat=True` of mi, cmi, micd, midc and entropy gives NPEET's own numbers, up to its
+tie-breaking noise. The correction of thin neighbourhoods (alpha in NPEET) is not here.
 
-Arguments: x, y, z, xs, ys [n] or [n, d] or lists of lists; k neighbours; base of the logarithm; warning: whether to
-warn of classes with too few samples; generator of the noise, a fresh one with seed 0 if None. Results are
-floats; notes of `knn` are warnings. Errors as `knn`; OutOfRange also for a base that is not positive, or is 1.
+Arguments: x, y, z, xs, ys [n] or [n, d] or lists of lists; k neighbours; base of the
+logarithm; warning: whether to warn of classes with too few samples; generator of the
+noise, a fresh one with seed 0 if None. Results are floats; notes of `knn` are warnings.
+Errors as `knn`; OutOfRange also for a base that is not positive, or is 1.
 """
 
 from __future__ import annotations
@@ -56,23 +59,43 @@ def mi(
 ) -> float:
     """I(x; y), or I(x; y | z)."""
     if compat:
-        return _original_mi(k, generator_or_default(generator), x, y, z) / _nats_per_unit(base)
+        return _original_mi(
+            k, generator_or_default(generator), x, y, z
+        ) / _nats_per_unit(base)
     return _total([_mi(k, x, y, z)], base)
 
 
 def cmi(
-    x: Any, y: Any, z: Any, k: int = 3, base: float = 2, *, compat: bool = False, generator: Generator | None = None
+    x: Any,
+    y: Any,
+    z: Any,
+    k: int = 3,
+    base: float = 2,
+    *,
+    compat: bool = False,
+    generator: Generator | None = None,
 ) -> float:
     """I(x; y | z)."""
     if compat:
-        return _original_mi(k, generator_or_default(generator), x, y, z) / _nats_per_unit(base)
+        return _original_mi(
+            k, generator_or_default(generator), x, y, z
+        ) / _nats_per_unit(base)
     return _total([_mi(k, x, y, z)], base)
 
 
-def entropy(x: Any, k: int = 3, base: float = 2, *, compat: bool = False, generator: Generator | None = None) -> float:
+def entropy(
+    x: Any,
+    k: int = 3,
+    base: float = 2,
+    *,
+    compat: bool = False,
+    generator: Generator | None = None,
+) -> float:
     """H(x)."""
     if compat:
-        return _original_entropy(k, generator_or_default(generator), x) / _nats_per_unit(base)
+        return _original_entropy(
+            k, generator_or_default(generator), x
+        ) / _nats_per_unit(base)
     return _total([knn.entropy(x, k)], base)
 
 
@@ -92,7 +115,9 @@ def ctc(xs: Any, y: Any, k: int = 3, base: float = 2) -> float:
 
 
 def corex(xs: Any, ys: Any, k: int = 3, base: float = 2) -> float:
-    """Part of the total correlation of xs that ys explains: sum of I(column of xs; ys) - I(xs; ys)."""
+    """Part of the total correlation of xs that ys explains: sum of I(column of xs; ys)
+    - I(xs; ys).
+    """
     return _total(_corex(k, xs, ys), base)
 
 
@@ -143,7 +168,9 @@ def micd(
 ) -> float:
     """I(x; y), x numbers and y categories."""
     if compat:
-        return _original_micd(k, generator_or_default(generator), x, y) / _nats_per_unit(base)
+        return _original_micd(
+            k, generator_or_default(generator), x, y
+        ) / _nats_per_unit(base)
     return _total([_mi(k, Continuous(x), Discrete(y))], base, warning)
 
 
@@ -159,16 +186,22 @@ def midc(
 ) -> float:
     """I(x; y), x categories and y numbers."""
     if compat:
-        return _original_micd(k, generator_or_default(generator), y, x) / _nats_per_unit(base)
+        return _original_micd(
+            k, generator_or_default(generator), y, x
+        ) / _nats_per_unit(base)
     return _total([_mi(k, Discrete(x), Continuous(y))], base, warning)
 
 
-def centropycd(x: Any, y: Any, k: int = 3, base: float = 2, warning: bool = True) -> float:
+def centropycd(
+    x: Any, y: Any, k: int = 3, base: float = 2, warning: bool = True
+) -> float:
     """H(x | y), x numbers and y categories."""
     return _total(_centropy(k, Continuous(x), Discrete(y)), base, warning)
 
 
-def centropydc(x: Any, y: Any, k: int = 3, base: float = 2, warning: bool = True) -> float:
+def centropydc(
+    x: Any, y: Any, k: int = 3, base: float = 2, warning: bool = True
+) -> float:
     """H(x | y), x categories and y numbers."""
     return _total(_centropy(k, Discrete(x), Continuous(y)), base, warning)
 
@@ -183,13 +216,21 @@ def ctcdc(xs: Any, y: Any, k: int = 3, base: float = 2, warning: bool = True) ->
     return _total(_ctc(k, Discrete(xs), Continuous(y)), base, warning)
 
 
-def corexcd(xs: Any, ys: Any, k: int = 3, base: float = 2, warning: bool = True) -> float:
-    """Part of the total correlation of xs that ys explains: columns of xs numbers, ys categories."""
+def corexcd(
+    xs: Any, ys: Any, k: int = 3, base: float = 2, warning: bool = True
+) -> float:
+    """Part of the total correlation of xs that ys explains: columns of xs numbers, ys
+    categories.
+    """
     return _total(_corex(k, Continuous(xs), Discrete(ys)), base, warning)
 
 
-def corexdc(xs: Any, ys: Any, k: int = 3, base: float = 2, warning: bool = True) -> float:
-    """Part of the total correlation of xs that ys explains: columns of xs categories, ys numbers."""
+def corexdc(
+    xs: Any, ys: Any, k: int = 3, base: float = 2, warning: bool = True
+) -> float:
+    """Part of the total correlation of xs that ys explains: columns of xs categories,
+    ys numbers.
+    """
     return _total(_corex(k, Discrete(xs), Continuous(ys)), base, warning)
 
 
@@ -208,7 +249,9 @@ def _tc(k: int, xs: Any) -> Estimate:
 
 
 def _corex(k: int, xs: Any, ys: Any) -> list[Estimate]:
-    named = {f"xs[{place}]": column for place, column in enumerate(single_columns("xs", xs))}
+    named = {
+        f"xs[{place}]": column for place, column in enumerate(single_columns("xs", xs))
+    }
     *columns, ys = as_variables(**named, ys=ys)[0].values()
     terms = [_mi(k, column, ys) for column in columns]
     return [*terms, -_mi(k, join(*columns), ys)]
@@ -219,7 +262,9 @@ def _ctc(k: int, xs: Any, y: Any) -> list[Estimate]:
 
 
 def _total(terms: list[Estimate], base: float, warning: bool = True) -> float:
-    """The sum of estimates in units of the base; warns of their notes in the line that called the public function."""
+    """The sum of estimates in units of the base; warns of their notes in the line that
+    called the public function.
+    """
     nats_per_unit = _nats_per_unit(base)
     notes = [note for term in terms for note in term.notes]
     if warning:
@@ -229,22 +274,30 @@ def _total(terms: list[Estimate], base: float, warning: bool = True) -> float:
 
 
 def kldiv(x: Any, xp: Any, k: int = 3, base: float = 2) -> float:
-    """D(p || q), the mean of log p / q over p, for p the density of x [n, d] and q the density of xp [m, d].
+    """D(p || q), the mean of log p / q over p, for p the density of x [n, d] and q the
+    density of xp [m, d].
 
-    Wang et al. 2009, eq. 5: compares distances to the k-th neighbour in x and in xp, columns in their own
-    units. ValueError: different numbers of columns, discrete columns, k >= n, k > m, or values so often repeated that
-    their neighbours are at distance 0.
+    Wang et al. 2009, eq. 5: compares distances to the k-th neighbour in x and in xp,
+    columns in their own units. ValueError: different numbers of columns, discrete
+    columns, k >= n, k > m, or values so often repeated that their neighbours are at
+    distance 0.
     """
     p, q = as_variable("x", x), as_variable("xp", xp)
     if {p.kind, q.kind} != {"continuous"} or p.dim != q.dim:
-        raise WrongLength(f"x and xp must be continuous and have as many columns, got {p.dim} and {q.dim}.")
+        raise WrongLength(
+            f"x and xp must be continuous and have as many columns, got {p.dim} and {q.dim}."
+        )
     if require_int("k", k, 1) >= p.n or k > q.n:
-        raise OutOfRange(f"k must be below {p.n} and at most {q.n}, the numbers of rows, got {k}.")
+        raise OutOfRange(
+            f"k must be below {p.n} and at most {q.n}, the numbers of rows, got {k}."
+        )
     radius_p = nearest(p.continuous, k).distances[:, -1]
     distances, _ = KDTree(q.continuous, metric="chebyshev").query(p.continuous, k)
     radius_q = distances[:, -1]
     if not (radius_p.all() and radius_q.all()):
-        raise InvalidInput(f"x must not repeat a value of x or xp k = {k} times or more; break ties with jitter.")
+        raise InvalidInput(
+            f"x must not repeat a value of x or xp k = {k} times or more; break ties with jitter."
+        )
     log_ratios = p.dim * (np.log(radius_q) - np.log(radius_p))
     return (log(q.n / (p.n - 1)) + float(log_ratios.mean())) / _nats_per_unit(base)
 
@@ -275,7 +328,9 @@ def _original_mi(k: int, generator: Generator, x: Any, y: Any, z: Any = None) ->
 
 
 def _original_micd(k: int, generator: Generator, x: Any, y: Any) -> float:
-    """NPEET's |H(x) - sum p(y) H(x | y)|, nats; a class of at most k samples is included with H(x)."""
+    """NPEET's |H(x) - sum p(y) H(x | y)|, nats; a class of at most k samples is
+    included with H(x).
+    """
     _require_same_rows(x=x, y=y)
     x = as_matrix("values", x)
     rows_of_labels = np.asarray(y).reshape(len(y), -1)
@@ -299,7 +354,9 @@ def _original_entropy(k: int, generator: Generator, x: Any) -> float:
 
 
 def _mean_digamma(points: np.ndarray, radius: np.ndarray) -> float:
-    """Mean digamma of the number of points within radius - 1e-15 of each, which is itself included."""
+    """Mean digamma of the number of points within radius - 1e-15 of each, which is
+    itself included.
+    """
     closed = np.nextafter(radius - 1e-15, np.inf)  # as NPEET
     counts = 1 + count_within(np.ascontiguousarray(points), closed)
     return float(digamma(counts).mean())
@@ -315,7 +372,9 @@ def _radii(points: np.ndarray, k: int) -> np.ndarray:
 def _require_same_rows(**variables: Sequence[Any]) -> None:
     lengths = {name: len(values) for name, values in variables.items()}
     if len(set(lengths.values())) > 1:
-        raise WrongLength(f"{' and '.join(lengths)} must have the same number of rows, got {lengths}.")
+        raise WrongLength(
+            f"{' and '.join(lengths)} must have the same number of rows, got {lengths}."
+        )
 
 
 def _noisy(values: Any, generator: Generator) -> np.ndarray:

@@ -21,7 +21,9 @@ MIN_FOLD_ROWS = 20  # rows per fold
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """A checked sample: x and y, `groups` codes int64 [n] of dependent rows (None: every row is its own), `notes`."""
+    """A checked sample: x and y, `groups` codes int64 [n] of dependent rows (None:
+    every row is its own), `notes`.
+    """
 
     x: Variable
     y: Variable
@@ -39,14 +41,25 @@ class Pairs:
 
     def take(self, rows: np.ndarray) -> Pairs:
         """Some of the rows (indices)."""
-        return replace(self, x=self.x.take(rows), y=self.y.take(rows), groups=of_kept(self.groups, rows))
+        return replace(
+            self,
+            x=self.x.take(rows),
+            y=self.y.take(rows),
+            groups=of_kept(self.groups, rows),
+        )
 
     def folds(self, count: int, generator: np.random.Generator) -> np.ndarray:
-        """A fold 0..count-1 for every row, whole units of equal sizes. TooFew: units, or rows (20 a fold)."""
+        """A fold 0..count-1 for every row, whole units of equal sizes. TooFew: units,
+        or rows (20 a fold).
+        """
         sizes = np.bincount(self.units)
         min_rows = MIN_FOLD_ROWS * count
         if len(sizes) < require_int("folds", count, 2) or self.n < min_rows:
-            required, got = ("", "") if self.groups is None else (f" in {count} groups", f" in {len(sizes)}")
+            required, got = (
+                ("", "")
+                if self.groups is None
+                else (f" in {count} groups", f" in {len(sizes)}")
+            )
             raise TooFew(
                 f"x and y must have at least {min_rows} rows{required} for {count} folds, got {self.n} rows{got}."
             )
@@ -64,21 +77,32 @@ class Pairs:
         return fold_of_unit[self.units]
 
 
-def as_pairs(x: Any, y: Any, groups: ArrayLike | None = None, drop_missing: bool = False) -> Pairs:
+def as_pairs(
+    x: Any, y: Any, groups: ArrayLike | None = None, drop_missing: bool = False
+) -> Pairs:
     """x and y as a checked sample; accepted inputs and errors as in `estimate`.
 
-    Rows with missing values are refused, or left out and counted in a note. Exact linear combinations of columns are
-    left out, with a note.
+    Rows with missing values are refused, or left out and counted in a note. Exact
+    linear combinations of columns are left out, with a note.
     """
     variables, codes = as_variables(groups, drop_missing, x=x, y=y)
-    variables = {name: without_combinations(name, variable) for name, variable in variables.items()}
+    variables = {
+        name: without_combinations(name, variable)
+        for name, variable in variables.items()
+    }
     for name, variable in variables.items():
         if not variable.dim and variable.categories == 1:
-            raise NoVariation(f"{name} must have more than one category, got one in all {variable.n} rows.")
+            raise NoVariation(
+                f"{name} must have more than one category, got one in all {variable.n} rows."
+            )
     x, y = variables.values()
     notes = tuple(dict.fromkeys(x.notes + y.notes))
     if codes is not None and codes.max() + 1 == x.n:
-        note = Note(f"Each of the {x.n:,} groups is one row: groups are ignored.", "groups of one row", "groups")
+        note = Note(
+            f"Each of the {x.n:,} groups is one row: groups are ignored.",
+            "groups of one row",
+            "groups",
+        )
         notes = (*notes, note)
         codes = None
     return Pairs(replace(x, notes=()), replace(y, notes=()), codes, notes)

@@ -1,4 +1,6 @@
-"""Results with their error: Estimate, Estimates (an array), mean_of (robust to groups), undefined (no number)."""
+"""Results with their error: Estimate, Estimates (an array), mean_of (robust to groups),
+undefined (no number).
+"""
 
 from __future__ import annotations
 
@@ -32,8 +34,8 @@ LARGEST = Note(
 class Estimate(InNotebook, float):
     """An estimate: a float with its error, unit and provenance.
 
-    The number is in `unit`; printed and drawn information is in bits. `a + b`, `a - b`, `2 * a`, `a / 2` and `-a` are
-    estimates; all other arithmetic gives floats.
+    The number is in `unit`; printed and drawn information is in bits. `a + b`, `a - b`,
+    `2 * a`, `a / 2` and `-a` are estimates; all other arithmetic gives floats.
 
     Parameters
     ----------
@@ -58,8 +60,8 @@ class Estimate(InNotebook, float):
     local : ndarray [rows], optional
         Values whose mean the estimate is; nan at rows left out.
     influence : ndarray [units], optional
-        First-order contributions. Their root sum of squares is the standard error, also for sums and differences of
-        estimates on the same rows.
+        First-order contributions. Their root sum of squares is the standard error, also
+        for sums and differences of estimates on the same rows.
 
     Examples
     --------
@@ -114,9 +116,13 @@ class Estimate(InNotebook, float):
         return self.as_unit(NATS)
 
     def as_unit(self, unit: str) -> Estimate:
-        """The estimate in nats or bits. InvalidInput for another unit, and for shares, which have none."""
+        """The estimate in nats or bits. InvalidInput for another unit, and for shares,
+        which have none.
+        """
         if unit not in (NATS, BITS) or self.unit not in (NATS, BITS):
-            raise InvalidInput(f"unit must be nats or bits, from nats or bits, got {unit!r} from {self.unit!r}.")
+            raise InvalidInput(
+                f"unit must be nats or bits, from nats or bits, got {unit!r} from {self.unit!r}."
+            )
         if unit == self.unit:
             return self
         return self._in(unit)
@@ -128,23 +134,31 @@ class Estimate(InNotebook, float):
     def share_of(self, whole: Estimate, unit: str = SHARE) -> Estimate:
         """The ratio to another estimate, its error by the delta method.
 
-        Uses the influence of both; where unknown, the largest possible error, with a note. ValueError: a whole that is
-        not above 0, other units.
+        Uses the influence of both; where unknown, the largest possible error, with a
+        note. ValueError: a whole that is not above 0, other units.
         """
         if not whole.value > 0 or whole.unit != self.unit:
-            raise OutOfRange(f"whole must be above 0 and in {self.unit}, got {whole.value:g} {whole.unit}.")
+            raise OutOfRange(
+                f"whole must be above 0 and in {self.unit}, got {whole.value:g} {whole.unit}."
+            )
         share = self.value / whole.value
         notes = (*self.notes, *whole.notes)
-        deviation = plain(self) / whole.value - plain(whole) * (share / whole.value)  # first order, around 0
+        # first order, around 0
+        deviation = plain(self) / whole.value - plain(whole) * (share / whole.value)
         error = deviation.standard_error
         if math.isnan(error):
-            error = (self.standard_error + abs(share) * whole.standard_error) / whole.value
+            error = (
+                self.standard_error + abs(share) * whole.standard_error
+            ) / whole.value
             notes += (LARGEST,)
         interval = None
         if self.interval is not None:
             low, high = self.interval
             margin = quantile(self.degrees) * whole.standard_error / whole.value**2
-            interval = (low / whole.value - abs(low) * margin, high / whole.value + abs(high) * margin)
+            interval = (
+                low / whole.value - abs(low) * margin,
+                high / whole.value + abs(high) * margin,
+            )
         return replace(
             deviation, value=share, standard_error=error, unit=unit, n=self.n, method=self.method,
             settings=self.settings, notes=tuple(dict.fromkeys(notes)), degrees=self.degrees, interval=interval,
@@ -202,17 +216,24 @@ class Estimate(InNotebook, float):
             interval = (low + shift, high + shift)
         if local is not None:
             local = local + shift
-        return replace(plain(self), value=self.value + shift, interval=interval, local=local)
+        return replace(
+            plain(self), value=self.value + shift, interval=interval, local=local
+        )
 
     def _plus(self, other: float, sign: float) -> Estimate:
         if not isinstance(other, Estimate):
             return self._shifted(sign * other)
         if other.unit != self.unit:
-            raise Conflict(f"units of a sum or difference must be equal, got {self.unit!r} and {other.unit!r}.")
+            raise Conflict(
+                f"units of a sum or difference must be equal, got {self.unit!r} and {other.unit!r}."
+            )
         influence = _sum_of_arrays(self.influence, other.influence, sign)
-        if influence is not None:  # variance that the influence does not explain is possible bias
+        # variance that the influence does not explain is possible bias
+        if influence is not None:
             explained = float(np.sum(influence**2))
-            error = math.sqrt(explained + self._unexplained_variance + other._unexplained_variance)
+            error = math.sqrt(
+                explained + self._unexplained_variance + other._unexplained_variance
+            )
         elif self.standard_error == 0.0 or other.standard_error == 0.0:
             error = max(self.standard_error, other.standard_error)
         else:
@@ -243,7 +264,11 @@ class Estimate(InNotebook, float):
             return repr(plain(self).bits)
         is_exact = self.standard_error == 0.0 and not self.n
         has_error = math.isfinite(self.standard_error) and not is_exact
-        places = decimals(self.standard_error, 2) if has_error and self.standard_error else decimals(self.value, 3)
+        places = (
+            decimals(self.standard_error, 2)
+            if has_error and self.standard_error
+            else decimals(self.value, 3)
+        )
         text = f"{self.value:,.{places}f}"
         details = []
         if has_error:
@@ -258,7 +283,9 @@ class Estimate(InNotebook, float):
             details.append("standard error not known")
         if math.isfinite(self.low) and math.isfinite(self.high) and not is_exact:
             caveat = ", sampling error only" if self.interval is None else ""
-            details.append(f"{100 * LEVEL:.0f} %: {self.low:,.{places}f} to {self.high:,.{places}f}{caveat}")
+            details.append(
+                f"{100 * LEVEL:.0f} %: {self.low:,.{places}f} to {self.high:,.{places}f}{caveat}"
+            )
         return f"{text} ({'; '.join([*details, *self._origin()])})"
 
     def _origin(self) -> list[str]:
@@ -276,7 +303,9 @@ class Estimate(InNotebook, float):
         return "\n".join([repr(self), *(f"  {note}" for note in notes)])
 
     def plot(self, ax: Any = None) -> Any:
-        """Draws the estimate with its interval as a row, below others of one unit on `ax`; the matplotlib axes."""
+        """Draws the estimate with its interval as a row, below others of one unit on
+        `ax`; the matplotlib axes.
+        """
         ax = axes(ax, (6.4, 2.4))
         lines = [line for line in (self.method, self._size()) if line]
         intervals(ax, ["\n".join(lines) or "estimate"], [self])
@@ -287,12 +316,16 @@ class Estimate(InNotebook, float):
 
 
 # `__new__` hides the fields
-Estimate.__signature__ = inspect.Signature(list(inspect.signature(Estimate.__init__).parameters.values())[1:])
+Estimate.__signature__ = inspect.Signature(
+    list(inspect.signature(Estimate.__init__).parameters.values())[1:]
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimates:
-    """Estimates of one unit, sample size and method: value and standard_error are arrays of one shape."""
+    """Estimates of one unit, sample size and method: value and standard_error are
+    arrays of one shape.
+    """
 
     value: NDArray[np.float64]
     standard_error: NDArray[np.float64]
@@ -312,7 +345,9 @@ class Estimates:
 
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.value.shape))
-        lines = [f"  {list(index)} {self[index]!r}" for index in np.ndindex(self.value.shape)]
+        lines = [
+            f"  {list(index)} {self[index]!r}" for index in np.ndindex(self.value.shape)
+        ]
         return "\n".join([f"{shape} estimates:", *lines])
 
 
@@ -334,14 +369,17 @@ def plain(estimate: Estimate) -> Estimate:
     """The estimate without the fields of its subclass."""
     if type(estimate) is Estimate:
         return estimate
-    return Estimate(*(getattr(estimate, name) for name in Estimate.__dataclass_fields__))
+    return Estimate(
+        *(getattr(estimate, name) for name in Estimate.__dataclass_fields__)
+    )
 
 
 def mean_of(
     values: ArrayLike, groups: NDArray[np.int64] | None = None, unit: str = NATS, method: str = "",
     notes: tuple[str, ...] = (), settings: str = "",
 ) -> Estimate:  # fmt: skip
-    """The mean of values [n], its standard error robust to groups (codes 0, 1, ... [n]), Student t with groups - 1.
+    """The mean of values [n], its standard error robust to groups (codes 0, 1, ...
+    [n]), Student t with groups - 1.
 
     One group, or one row, has no error: nan. A nan among the values makes the mean nan.
     """
@@ -361,13 +399,19 @@ def means_of(values: NDArray[np.float64], method: str = "") -> Estimates:
     return Estimates(values.mean(axis=0), errors, len(values), NATS, method)
 
 
-def undefined(reason: str, unit: str = NATS, n: int | None = None, method: str = "") -> Estimate:
+def undefined(
+    reason: str, unit: str = NATS, n: int | None = None, method: str = ""
+) -> Estimate:
     """An estimate without a value, and the reason."""
     return Estimate(math.nan, math.nan, unit, n, method, (reason,))
 
 
-def mean_influence(values: NDArray[np.float64], groups: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
-    """Influence [groups] of a mean of values [n] in groups (codes [n]), robust to groups (Liang & Zeger 1986)."""
+def mean_influence(
+    values: NDArray[np.float64], groups: NDArray[np.int64] | None = None
+) -> NDArray[np.float64]:
+    """Influence [groups] of a mean of values [n] in groups (codes [n]), robust to
+    groups (Liang & Zeger 1986).
+    """
     sums = values - values.mean(axis=0)
     if groups is not None:
         sums = np.bincount(groups, weights=sums)
@@ -376,19 +420,25 @@ def mean_influence(values: NDArray[np.float64], groups: NDArray[np.int64] | None
     return sums * scale
 
 
-def clustered_error(values: NDArray[np.float64], groups: NDArray[np.int64] | None = None) -> float:
+def clustered_error(
+    values: NDArray[np.float64], groups: NDArray[np.int64] | None = None
+) -> float:
     """The standard error of the mean of values [n]; see `mean_influence`."""
     return root_sum_squares(mean_influence(values, groups))
 
 
 def root_sum_squares(deviations: NDArray[np.float64]) -> Any:
-    """The root of the sum of squares over the first axis: a float of a vector, else an array."""
+    """The root of the sum of squares over the first axis: a float of a vector, else an
+    array.
+    """
     roots = np.sqrt(np.square(deviations).sum(axis=0))
     return float(roots) if np.ndim(roots) == 0 else roots
 
 
 def quantile(degrees: float = math.inf, level: float = LEVEL) -> float:
-    """Half-width of an interval of this level in standard errors: Student t, or normal for inf."""
+    """Half-width of an interval of this level in standard errors: Student t, or normal
+    for inf.
+    """
     share = (1.0 + level) / 2.0
     return float(ndtri(share) if math.isinf(degrees) else stdtrit(degrees, share))
 

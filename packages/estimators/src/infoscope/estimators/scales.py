@@ -1,4 +1,6 @@
-"""The scale on which neighbours of rows are searched: standard deviations, normal scores; ties within rounding."""
+"""The scale on which neighbours of rows are searched: standard deviations, normal
+scores; ties within rounding.
+"""
 
 from __future__ import annotations
 
@@ -49,9 +51,11 @@ def prepared(variable: Variable, margins: str = "auto", name: str = "x") -> Vari
 
 
 def heavy_tails(columns: np.ndarray) -> np.ndarray:
-    """Which columns [c] of [n, c] have tails so heavy that a few values set the standard deviation.
+    """Which columns [c] of [n, c] have tails so heavy that a few values set the
+    standard deviation.
 
-    L-kurtosis (Hosking 1990) above 0.2 + 1.4 / sqrt(n) (normal .12, Laplace .24), without point masses.
+    L-kurtosis (Hosking 1990) above 0.2 + 1.4 / sqrt(n) (normal .12, Laplace .24),
+    without point masses.
     """
     n = len(columns)
     if n < _MIN_TAIL_ROWS:
@@ -80,33 +84,47 @@ def l_kurtosis(ordered: np.ndarray) -> np.ndarray:
     power_1 = rank / (n - 1)
     power_2 = power_1 * (rank - 1) / (n - 2)
     power_3 = power_2 * (rank - 2) / (n - 3)
-    weights = np.stack([2 * power_1 - 1, 20 * power_3 - 30 * power_2 + 12 * power_1 - 1])
-    largest = np.abs(ordered).max(axis=0)  # divided out first, so that sums do not overflow
+    weights = np.stack(
+        [2 * power_1 - 1, 20 * power_3 - 30 * power_2 + 12 * power_1 - 1]
+    )
+    # divided out first, so that sums do not overflow
+    largest = np.abs(ordered).max(axis=0)
     centred = ordered / largest - np.median(ordered, axis=0) / largest
     second_moment, fourth_moment = weights @ centred
     return fourth_moment / second_moment
 
 
-def jitter(values: np.ndarray, generator: np.random.Generator, relative: float = 1e-10) -> np.ndarray:
-    """`values` [n] or [n, d] plus uniform noise of width `relative` standard deviations of its column: breaks ties.
+def jitter(
+    values: np.ndarray, generator: np.random.Generator, relative: float = 1e-10
+) -> np.ndarray:
+    """`values` [n] or [n, d] plus uniform noise of width `relative` standard deviations
+    of its column: breaks ties.
 
     ValueError: a width below the resolution of the numbers.
     """
     values = np.asarray(values, dtype=np.float64)
-    numbers = np.column_stack([as_numbers("values", column) for column in bare_columns("values", values)])
+    numbers = np.column_stack(
+        [as_numbers("values", column) for column in bare_columns("values", values)]
+    )
     deviations = Variable(numbers, None, 1).scales().reshape(values.shape[1:])
     width = relative * deviations
     resolution = np.spacing(np.abs(values).max(axis=0))
     if np.any(width < 4 * resolution):
-        raise OutOfRange(f"relative must exceed the resolution of the numbers, got {relative!r}: centre the values.")
+        raise OutOfRange(
+            f"relative must exceed the resolution of the numbers, got {relative!r}: centre the values."
+        )
     return values + width * generator.uniform(-0.5, 0.5, values.shape)
 
 
 def with_repeated_values(variable: Variable) -> Variable:
-    """The variable with a category for each value of a tenth of the rows or more; the information is unchanged."""
+    """The variable with a category for each value of a tenth of the rows or more; the
+    information is unchanged.
+    """
     codes = [] if variable.codes is None else [variable.codes]
     for column in variable.continuous.T:
-        values, value_codes, sizes = np.unique(column, return_inverse=True, return_counts=True)
+        values, value_codes, sizes = np.unique(
+            column, return_inverse=True, return_counts=True
+        )
         common = np.flatnonzero(sizes >= max(POINT_MASS * len(column), 2))
         other_sizes = np.delete(sizes, common)
         if len(common) and len(other_sizes) > MIN_DISTINCT_SHARE * other_sizes.sum():
@@ -119,7 +137,9 @@ def with_repeated_values(variable: Variable) -> Variable:
 
 
 def within_steps(variable: Variable, generator: np.random.Generator) -> Variable:
-    """The variable with uniform noise within the step of every rounded column; the information is unchanged."""
+    """The variable with uniform noise within the step of every rounded column; the
+    information is unchanged.
+    """
     continuous = variable.continuous.copy()
     for column in continuous.T:
         steps = in_steps(column)

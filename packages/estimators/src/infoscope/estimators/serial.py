@@ -1,6 +1,8 @@
-"""A test of dependence between rows at some lag in x and in y (time series, unknown groups, units in turn).
+"""A test of dependence between rows at some lag in x and in y (time series, unknown
+groups, units in turn).
 
-Dependence of both biases estimates upwards: independent autoregressions (coefficient 0.99, n = 1,000) give 0.2 nats.
+Dependence of both biases estimates upwards: independent autoregressions (coefficient
+0.99, n = 1,000) give 0.2 nats.
 """
 
 from __future__ import annotations
@@ -17,8 +19,11 @@ from infoscope.estimators.variables import Variable, factorise, joint_codes
 from infoscope.estimators.variables import copies as row_copies
 from infoscope.notebook import InNotebook
 
-FALSE_ALARM = 0.001  # probability that some lag is significant for a variable without memory
-MIN_INFLATION = 1.5  # of the variance of a correlation of x and y over independent rows; below it the harm is small
+# probability that some lag is significant for a variable without memory
+FALSE_ALARM = 0.001
+# of the variance of a correlation of x and y over independent rows; below it the harm
+# is small
+MIN_INFLATION = 1.5
 MIN_ERRORS = 3  # standard errors of autocorrelations that are included in the inflation
 MIN_ROWS = 30
 MIN_STRATUM_ROWS = 10  # residuals within smaller strata are dependent
@@ -66,15 +71,21 @@ class SerialDependence(InNotebook):
         )
 
 
-def serial_dependence(x: Variable, y: Variable, copies: NDArray[np.intp] | None = None) -> SerialDependence | None:
-    """The lag at which rows are similar, or opposite, in both x and y; None: not detected. Deterministic.
+def serial_dependence(
+    x: Variable, y: Variable, copies: NDArray[np.intp] | None = None
+) -> SerialDependence | None:
+    """The lag at which rows are similar, or opposite, in both x and y; None: not
+    detected. Deterministic.
 
-    Autocorrelations at all lags up to half the rows, of ranks and of indicators of categories, given sort values and
-    the other variable's categories: both must be significant at one lag, and the variance inflation 1 + 2 sum |r_x r_y|
-    (Bartlett 1935) at least 1.5. Copies of rows are left out: `copies` has their codes [n] (`variables.copies`).
+    Autocorrelations at all lags up to half the rows, of ranks and of indicators of
+    categories, given sort values and the other variable's categories: both must be
+    significant at one lag, and the variance inflation 1 + 2 sum |r_x r_y| (Bartlett
+    1935) at least 1.5. Copies of rows are left out: `copies` has their codes [n]
+    (`variables.copies`).
 
-    Not detected: fewer than 30 rows, fast memories at 30 to 80 rows (docs/series.md), short memories (autoregressions
-    of coefficient 0.3), a series with a column of time that has fewer than 10 rows per value.
+    Not detected: fewer than 30 rows, fast memories at 30 to 80 rows (docs/series.md),
+    short memories (autoregressions of coefficient 0.3), a series with a column of time
+    that has fewer than 10 rows per value.
     """
     if x.n < MIN_ROWS:
         return None
@@ -97,7 +108,9 @@ def serial_dependence(x: Variable, y: Variable, copies: NDArray[np.intp] | None 
     every, errors = autocorrelations.first_significant()
     harmless_lag = None
     if every == 1:
-        lags = [2**power for power in range(1, x.n.bit_length()) if 2**power <= x.n // 8]
+        lags = [
+            2**power for power in range(1, x.n.bit_length()) if 2**power <= x.n // 8
+        ]
         harmless_lag = next(filter(autocorrelations.is_harmless, lags), None)
     return SerialDependence(errors, harmless_lag, every)
 
@@ -110,25 +123,36 @@ def warn_of_series(x: Variable, y: Variable) -> None:
 
 
 def _sorted_columns(variable: Variable) -> list[NDArray[np.intp]]:
-    """Codes [n] of monotone columns, and of the joint categories if the rows are sorted by them."""
+    """Codes [n] of monotone columns, and of the joint categories if the rows are sorted
+    by them.
+    """
     steps = np.diff(variable.continuous, axis=0)
     is_monotone = (steps >= 0).all(axis=0) | (steps <= 0).all(axis=0)
     codes = [factorise(column)[0] for column in variable.continuous.T[is_monotone]]
-    if variable.codes is not None and np.count_nonzero(np.diff(variable.codes)) == variable.categories - 1:
+    if (
+        variable.codes is not None
+        and np.count_nonzero(np.diff(variable.codes)) == variable.categories - 1
+    ):
         codes.append(variable.codes)
     return codes
 
 
-def _columns(variable: Variable, conditions: list[NDArray[np.intp]], generator: np.random.Generator) -> Columns:
-    """Ranks and indicators of categories [d, n], or random combinations of many, minus their means in each stratum of
-    the conditions. Small strata are 0.
+def _columns(
+    variable: Variable,
+    conditions: list[NDArray[np.intp]],
+    generator: np.random.Generator,
+) -> Columns:
+    """Ranks and indicators of categories [d, n], or random combinations of many, minus
+    their means in each stratum of the conditions. Small strata are 0.
     """
     n = variable.n
     max_columns = max(1, MAX_NUMBERS // n)
     indicators = 0 if variable.codes is None else variable.categories - 1
     ranks = (factorise(column)[0].astype(float) for column in variable.continuous.T)
     if variable.dim + indicators <= max_columns:
-        columns = np.array([*ranks, *(variable.codes == code for code in range(indicators))], float)
+        columns = np.array(
+            [*ranks, *(variable.codes == code for code in range(indicators))], float
+        )
     else:
         columns = np.zeros((max_columns, n))
         for rank in ranks:
@@ -148,7 +172,9 @@ def _columns(variable: Variable, conditions: list[NDArray[np.intp]], generator: 
 
 @dataclass(frozen=True)
 class _Autocorrelations:
-    """Autocorrelations of x and y by lag [2, lags], also in standard errors; the critical value; n rows."""
+    """Autocorrelations of x and y by lag [2, lags], also in standard errors; the
+    critical value; n rows.
+    """
 
     correlations: NDArray[np.float64]
     errors: NDArray[np.float64]
@@ -156,22 +182,38 @@ class _Autocorrelations:
     n: int
 
     def inflation(self, step: int = 1) -> float:
-        """Variance inflation of a correlation of x and y in every `step`-th row, by significant lags."""
+        """Variance inflation of a correlation of x and y in every `step`-th row, by
+        significant lags.
+        """
         lags = np.arange(step, self.errors.shape[1] + 1, step)
-        products = np.abs(self.correlations[:, lags - 1].prod(axis=0)) * (1 - lags / self.n)
+        products = np.abs(self.correlations[:, lags - 1].prod(axis=0)) * (
+            1 - lags / self.n
+        )
         is_significant = np.abs(self.errors[:, lags - 1]).min(axis=0) >= MIN_ERRORS
         return 1 + 2 * float(products[is_significant].sum())
 
     def harmful(self) -> bool:
-        """Whether some lag is significant in both x and y, and the significant lags inflate the variance."""
-        return np.abs(self.errors).min(axis=0).max() >= self.critical and self.inflation() >= MIN_INFLATION
+        """Whether some lag is significant in both x and y, and the significant lags
+        inflate the variance.
+        """
+        return (
+            np.abs(self.errors).min(axis=0).max() >= self.critical
+            and self.inflation() >= MIN_INFLATION
+        )
 
     def is_harmless(self, lag: int) -> bool:
-        """Whether this lag is not significant, and its multiples inflate the variance little."""
-        return np.abs(self.errors[:, lag - 1]).min() < self.critical and self.inflation(lag) < MIN_INFLATION
+        """Whether this lag is not significant, and its multiples inflate the variance
+        little.
+        """
+        return (
+            np.abs(self.errors[:, lag - 1]).min() < self.critical
+            and self.inflation(lag) < MIN_INFLATION
+        )
 
     def first_significant(self) -> tuple[int, tuple[float, float]]:
-        """The first lag with half the largest similarity (else the most opposite one), and its standard errors."""
+        """The first lag with half the largest similarity (else the most opposite one),
+        and its standard errors.
+        """
         similarity = self.errors.min(axis=0)
         place = int(np.argmax(np.abs(self.errors).min(axis=0)))
         if similarity[place] > 0:
@@ -181,7 +223,9 @@ class _Autocorrelations:
 
 
 def _autocorrelations(variables: list[Columns]) -> _Autocorrelations:
-    """The largest autocorrelations of all columns [d, n] of x and y; of two standard errors the larger is used."""
+    """The largest autocorrelations of all columns [d, n] of x and y; of two standard
+    errors the larger is used.
+    """
     n = variables[0].shape[1]
     max_lag = n // 2
     lags = np.arange(1, max_lag + 1)
@@ -192,7 +236,9 @@ def _autocorrelations(variables: list[Columns]) -> _Autocorrelations:
             power = float(squares.mean())
             sums = _lagged_products(column, max_lag)
             sums += power * (n - lags) / (n - 1)  # lost by centring
-            variance = np.maximum(_lagged_products(squares, max_lag), power**2 * (n - lags))
+            variance = np.maximum(
+                _lagged_products(squares, max_lag), power**2 * (n - lags)
+            )
             column_errors = sums / np.sqrt(variance)
             is_larger = np.abs(column_errors) > np.abs(errors[variable])
             errors[variable, is_larger] = column_errors[is_larger]
@@ -210,5 +256,9 @@ def _lagged_products(column: NDArray[np.float64], max_lag: int) -> NDArray[np.fl
 
 
 def _ordinal(number: int) -> str:
-    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    ending = (
+        "th"
+        if number % 100 in (11, 12, 13)
+        else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    )
     return f"{number:,}{ending}"

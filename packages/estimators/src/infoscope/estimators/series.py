@@ -1,7 +1,9 @@
-"""Information that the past of one series carries about another: transfer entropy, lag curves, with intervals.
+"""Information that the past of one series carries about another: transfer entropy, lag
+curves, with intervals.
 
-Rows are equally spaced moments of x and of y. The intervals are calibrated on simulated processes of known transfer
-entropy, of families that were left out (`infoscope.data.prior.processes`).
+Rows are equally spaced moments of x and of y. The intervals are calibrated on simulated
+processes of known transfer entropy, of families that were left out
+(`infoscope.data.prior.processes`).
 
 >>> import numpy as np
 >>> from infoscope.estimators import series
@@ -25,7 +27,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from infoscope.checks import require_int
 from infoscope.errors import Conflict, InvalidInput, NoVariation, TooFew, WrongLength
-from infoscope.estimators.alignment import aligned, group_codes, rows_with_missing_values, take_rows
+from infoscope.estimators.alignment import (
+    aligned,
+    group_codes,
+    rows_with_missing_values,
+    take_rows,
+)
 from infoscope.estimators.column_types import as_variables
 from infoscope.estimators.reading import figures_memory
 from infoscope.estimators.reading.figures_conditional import left_out
@@ -35,7 +42,12 @@ from infoscope.estimators.reading.given import with_p_value
 from infoscope.estimators.reading.lagged import Lagged, figures_of, lagged, rows_before
 from infoscope.estimators.reading.reader import C, Reader
 from infoscope.estimators.reading.result import Reading, answered, packaged
-from infoscope.estimators.reading.sentences import NOT_DECIDED_CODE, amount, at_most, has_note
+from infoscope.estimators.reading.sentences import (
+    NOT_DECIDED_CODE,
+    amount,
+    at_most,
+    has_note,
+)
 from infoscope.estimators.result import LEVEL
 from infoscope.estimators.variables import Variable
 from infoscope.notebook import InNotebook, axes
@@ -69,15 +81,17 @@ class Series:
         return replace(self, x=self.y, y=self.x)
 
 
-def as_series(x: Any, y: Any, time: Any = None, groups: ArrayLike | None = None) -> Series:
+def as_series(
+    x: Any, y: Any, time: Any = None, groups: ArrayLike | None = None
+) -> Series:
     """x and y as checked series, for the functions below.
 
     x, y     values [n] or [n, d], numbers or categories as in `estimate`; rows in the order of time, or by `time`
     time     moments [n], numbers or dates; where a step is 1.5 times longer than 9 of 10 steps, another series begins
     groups   names [n] of groups (a panel), each with its own series; numbers are taken relative to the group's mean
 
-    Raises WrongLength, WrongType, NoVariation as `estimate`; InvalidInput: a moment that occurs twice in a group;
-    TooFew: fewer than 50 rows.
+    Raises WrongLength, WrongType, NoVariation as `estimate`; InvalidInput: a moment
+    that occurs twice in a group; TooFew: fewer than 50 rows.
     """
     values, notes = aligned(x=x, y=y, time=time, groups=groups)
     time, groups = values.pop("time"), values.pop("groups")
@@ -95,10 +109,21 @@ def as_series(x: Any, y: Any, time: Any = None, groups: ArrayLike | None = None)
     units = units_in_order(names[order], moments[order], missing[order])
     complete = ~missing[order]
     order, units = order[complete], units[complete]
-    variables, _ = as_variables(**{name: take_rows(value, order) for name, value in values.items()})
+    variables, _ = as_variables(
+        **{name: take_rows(value, order) for name, value in values.items()}
+    )
     if groups is not None:
-        variables = {name: within_units(name, variable, names[order]) for name, variable in variables.items()}
-        notes.append(Note("Numbers are taken relative to the mean of their group.", "unit means", "groups"))
+        variables = {
+            name: within_units(name, variable, names[order])
+            for name, variable in variables.items()
+        }
+        notes.append(
+            Note(
+                "Numbers are taken relative to the mean of their group.",
+                "unit means",
+                "groups",
+            )
+        )
     gaps = len(np.unique(units)) - len(np.unique(names[order]))
     if gaps:
         sentence = f"{gaps:,} gaps in time or missing values: another series begins after each."
@@ -109,16 +134,22 @@ def as_series(x: Any, y: Any, time: Any = None, groups: ArrayLike | None = None)
 
 
 def within_units(name: str, variable: Variable, names: NDArray[np.intp]) -> Variable:
-    """The variable with its numbers relative to the mean of each group (codes [n]). NoVariation: constant within
-    groups.
+    """The variable with its numbers relative to the mean of each group (codes [n]).
+    NoVariation: constant within groups.
     """
-    means = pd.DataFrame(variable.continuous).groupby(names).transform("mean").to_numpy()
+    means = (
+        pd.DataFrame(variable.continuous).groupby(names).transform("mean").to_numpy()
+    )
     numbers = variable.continuous - means
     varies = np.ptp(numbers, axis=0) > 0
     if variable.codes is not None:
-        varies = np.append(varies, pd.Series(variable.codes).groupby(names).nunique().max() > 1)
+        varies = np.append(
+            varies, pd.Series(variable.codes).groupby(names).nunique().max() > 1
+        )
     if not varies.all():
-        raise NoVariation(f"{name} must vary within groups, got columns that are constant in each group.")
+        raise NoVariation(
+            f"{name} must vary within groups, got columns that are constant in each group."
+        )
     return replace(variable, continuous=numbers)
 
 
@@ -126,7 +157,9 @@ def as_moments(time: Any, n: int) -> NDArray[np.float64]:
     """Moments [n] as numbers: of dates, days."""
     moments = pd.Series(np.asarray(time))
     if len(moments) != n:
-        raise WrongLength(f"time must have one entry for each of the {n} rows, got {len(moments)}.")
+        raise WrongLength(
+            f"time must have one entry for each of the {n} rows, got {len(moments)}."
+        )
     first = moments.iloc[0]
     if moments.dtype.kind not in "iufMm":
         moments = pd.to_datetime(moments, errors="coerce", format="mixed")
@@ -135,12 +168,17 @@ def as_moments(time: Any, n: int) -> NDArray[np.float64]:
     if moments.dtype.kind == "m":
         moments = moments / pd.Timedelta(days=1)
     if not np.isfinite(moments).all():
-        raise InvalidInput(f"time must have a number or a date in each row, got {first!r} in the first of {n} rows.")
+        raise InvalidInput(
+            f"time must have a number or a date in each row, got {first!r} in the first of {n} rows."
+        )
     return moments.to_numpy(float)
 
 
-def units_in_order(names: NDArray[np.intp], moments: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """The series [n] of sorted rows: another one begins with a name, after a gap, and after a row with missing values.
+def units_in_order(
+    names: NDArray[np.intp], moments: NDArray[Any], missing: NDArray[np.bool_]
+) -> NDArray[np.intp]:
+    """The series [n] of sorted rows: another one begins with a name, after a gap, and
+    after a row with missing values.
 
     InvalidInput: a moment that occurs twice in a group.
     """
@@ -152,7 +190,11 @@ def units_in_order(names: NDArray[np.intp], moments: NDArray[Any], missing: NDAr
             f"time must not repeat within a series, got {moments[1:][repeated][0]:g} twice: give a series of its own "
             "to each group (groups=)."
         )
-    usual = pd.Series(steps[same]).groupby(names[1:][same]).transform(lambda unit: unit.quantile(USUAL))
+    usual = (
+        pd.Series(steps[same])
+        .groupby(names[1:][same])
+        .transform(lambda unit: unit.quantile(USUAL))
+    )
     begins = ~same | missing[:-1]
     begins[same] |= steps[same] > GAP * usual.to_numpy()
     return np.concatenate([[0], np.cumsum(begins)])
@@ -167,12 +209,14 @@ def information(
     groups: ArrayLike | None = None,
     generator: np.random.Generator | None = None,
 ) -> Reading:
-    """The information of the past of x about y now, I(x[t - lags]; y[t]), as a `Reading` with an interval.
+    """The information of the past of x about y now, I(x[t - lags]; y[t]), as a
+    `Reading` with an interval.
 
     lags   past values of x: 1 to this number, or these lags; None: as many as help to predict y (`chosen_history`)
 
-    Other arguments and errors as `as_series`. Of a number of lags that is too small for the series, the answer is that
-    of these lags. Units: nats (`.bits`); the number of moments is `.n`.
+    Other arguments and errors as `as_series`. Of a number of lags that is too small for
+    the series, the answer is that of these lags. Units: nats (`.bits`); the number of
+    moments is `.n`.
     """
     series = as_series(x, y, time, groups)
     places = _lags(lags, series)
@@ -188,12 +232,13 @@ def transfer_entropy(
     groups: ArrayLike | None = None,
     generator: np.random.Generator | None = None,
 ) -> Reading:
-    """The transfer entropy of x to y, I(past of x; y now | past of y) (Schreiber 2000), as a `Reading`.
+    """The transfer entropy of x to y, I(past of x; y now | past of y) (Schreiber 2000),
+    as a `Reading`.
 
     history   past values of x and of y; None: as many as help to predict y (`chosen_history`)
 
-    The p-value is of the test of independence of the past of x and y now given the past of y. Other arguments and
-    errors as `as_series`. Units: nats (`.bits`).
+    The p-value is of the test of independence of the past of x and y now given the past
+    of y. Other arguments and errors as `as_series`. Units: nats (`.bits`).
     """
     series = as_series(x, y, time, groups)
     return read_lagged(series, _lags(history, series), True, generator)
@@ -207,21 +252,27 @@ def _lags(lags: int | Sequence[int] | None, series: Series) -> list[int]:
         return list(range(1, require_int("lags", lags, 1) + 1))
     places = sorted({require_int("lags", lag, 0) for lag in lags})
     if not places:
-        raise InvalidInput("lags must be a number from 1 or whole numbers from 0, got none.")
+        raise InvalidInput(
+            "lags must be a number from 1 or whole numbers from 0, got none."
+        )
     return places
 
 
 def chosen_history(series: Series) -> int:
-    """The fewest past values of x and y with which linear predictions of y are within one error of the best ones.
+    """The fewest past values of x and y with which linear predictions of y are within
+    one error of the best ones.
 
     Each row is left out of the regression that predicts it; candidates are HISTORIES.
     """
     require_moments(series, 1)
     longest = int(np.bincount(series.units).max())
-    candidates = [history for history in HISTORIES if history == 1 or longest >= 20 * history]
+    candidates = [
+        history for history in HISTORIES if history == 1 or longest >= 20 * history
+    ]
     x, y = prepared(series.x).linear, prepared(series.y).linear
     earlier, now = rows_before(series.units, range(1, candidates[-1] + 1))
-    past = np.stack([np.hstack([x[rows], y[rows]]) for rows in earlier], axis=1)  # [n, lags, columns]
+    # [n, lags, columns]
+    past = np.stack([np.hstack([x[rows], y[rows]]) for rows in earlier], axis=1)
     losses = []
     for history in candidates:
         residuals, _ = left_out(past[:, :history].reshape(len(now), -1), y[now])
@@ -239,7 +290,9 @@ def require_moments(series: Series, longest: int) -> None:
     sizes = np.bincount(series.units)
     left = int(np.maximum(sizes - longest, 0).sum())
     if left < MIN_ROWS:
-        raise TooFew(f"lags must leave {MIN_ROWS} moments with a whole past, got {longest}: {left} are left.")
+        raise TooFew(
+            f"lags must leave {MIN_ROWS} moments with a whole past, got {longest}: {left} are left."
+        )
 
 
 def read_lagged(
@@ -250,7 +303,8 @@ def read_lagged(
     reader: Reader | None = None,
     level: float = LEVEL,
 ) -> Reading:
-    """The reading of the values of x at some lags and y now, with `given` given the values of y at these lags.
+    """The reading of the values of x at some lags and y now, with `given` given the
+    values of y at these lags.
 
     level   of the interval
     """
@@ -260,7 +314,9 @@ def read_lagged(
     require_moments(series, max(lags))
     sample = lagged(series.x, series.y, lags, series.units)
     reading = read_rows(sample, given, generator, reader, level)
-    reading = replace(reading, notes=(*series.notes, *reading.notes), history=_past(lags))
+    reading = replace(
+        reading, notes=(*series.notes, *reading.notes), history=_past(lags)
+    )
     return with_p_value(reading, sample.triples) if given else reading
 
 
@@ -271,19 +327,33 @@ def read_rows(
     reader: Reader | None = None,
     level: float = LEVEL,
 ) -> Reading:
-    """The reading of rows in the order of time, of x and y or with `given` given the conditions, without a test.
+    """The reading of rows in the order of time, of x and y or with `given` given the
+    conditions, without a test.
 
     Where the memory is too long (`too_long_memory`) the interval is that of grade C.
     """
     if reader is None:
         reader = packaged(GIVEN_READER) if given else packaged()
     row = figures_of(sample, given, generator)
-    memory = {name: float(row[reader.kind.NAMES.index(name)]) for name in figures_memory.NAMES}
-    return answered(row, reader, sample.pairs, too_long_memory(memory, sample, given), sample.type, level)
+    memory = {
+        name: float(row[reader.kind.NAMES.index(name)]) for name in figures_memory.NAMES
+    }
+    return answered(
+        row,
+        reader,
+        sample.pairs,
+        too_long_memory(memory, sample, given),
+        sample.type,
+        level,
+    )
 
 
-def too_long_memory(memory: dict[str, float], sample: Lagged, given: bool) -> list[Note]:
-    """Why how often intervals cover the true value is not known: a level that wanders, or too few independent rows."""
+def too_long_memory(
+    memory: dict[str, float], sample: Lagged, given: bool
+) -> list[Note]:
+    """Why how often intervals cover the true value is not known: a level that wanders,
+    or too few independent rows.
+    """
     wander = memory["drift_more"]
     if wander > MOST_DRIFT:
         sentence = (
@@ -308,7 +378,8 @@ def _past(lags: Sequence[int]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class LagCurve(InNotebook):
-    """Information of x at each lag about y now, and of y about x, with intervals that hold for all lags together.
+    """Information of x at each lag about y now, and of y about x, with intervals that
+    hold for all lags together.
 
     table   a row for each cause, effect and lag: bits, low, high, grade, n
     """
@@ -317,11 +388,17 @@ class LagCurve(InNotebook):
 
     def __str__(self) -> str:
         sentences = []
-        for (cause, effect), rows in self.table.groupby(["cause", "effect"], sort=False):
+        for (cause, effect), rows in self.table.groupby(
+            ["cause", "effect"], sort=False
+        ):
             sure = rows[(rows["low"] > 0) & (rows["grade"] != C)]
             if len(sure):
                 best = sure.loc[sure["bits"].idxmax()]
-                later = "one step later" if best["lag"] == 1 else f"{best['lag']} steps later"
+                later = (
+                    "one step later"
+                    if best["lag"] == 1
+                    else f"{best['lag']} steps later"
+                )
                 sentences.append(
                     f"{cause} carries most information about {effect} {later}: {best['bits']:.2f} bits "
                     f"(95 % for all lags together: {best['low']:.2f} to {best['high']:.2f})."
@@ -336,9 +413,20 @@ class LagCurve(InNotebook):
     def plot(self, ax: Any = None) -> Any:
         """Draws bits by lag with the intervals, both directions."""
         ax = axes(ax)
-        for (cause, effect), rows in self.table.groupby(["cause", "effect"], sort=False):
-            line = ax.plot(rows["lag"], rows["bits"], marker="o", label=f"{cause} to {effect}")[0]
-            ax.fill_between(rows["lag"], rows["low"], rows["high"], color=line.get_color(), alpha=0.2, linewidth=0)
+        for (cause, effect), rows in self.table.groupby(
+            ["cause", "effect"], sort=False
+        ):
+            line = ax.plot(
+                rows["lag"], rows["bits"], marker="o", label=f"{cause} to {effect}"
+            )[0]
+            ax.fill_between(
+                rows["lag"],
+                rows["low"],
+                rows["high"],
+                color=line.get_color(),
+                alpha=0.2,
+                linewidth=0,
+            )
         ax.set(xlabel="lag (steps)", ylabel="information (bits)", ylim=(0, None))
         ax.legend()
         return ax
@@ -354,12 +442,14 @@ def lag_curve(
     names: tuple[str, str] = ("x", "y"),
     generator: np.random.Generator | None = None,
 ) -> LagCurve:
-    """Bits that x shares with y some steps later, and y with x, lag by lag, with simultaneous 95 % intervals.
+    """Bits that x shares with y some steps later, and y with x, lag by lag, with
+    simultaneous 95 % intervals.
 
     lags    the longest lag
     names   what the series are called
 
-    Intervals are at the level 1 - 0.05 / (2 lags) each (Bonferroni). Other arguments and errors as `as_series`.
+    Intervals are at the level 1 - 0.05 / (2 lags) each (Bonferroni). Other arguments
+    and errors as `as_series`.
     """
     series = as_series(x, y, time, groups)
     longest = require_int("lags", lags, 1)
@@ -368,12 +458,25 @@ def lag_curve(
     for pair, (cause, effect) in ((series, names), (series.reversed, names[::-1])):
         for lag in range(1, longest + 1):
             answer = read_lagged(pair, [lag], False, generator, level=level).bits
-            rows.append((cause, effect, lag, answer.value, answer.low, answer.high, answer.grade, answer.n))
+            rows.append(
+                (
+                    cause,
+                    effect,
+                    lag,
+                    answer.value,
+                    answer.low,
+                    answer.high,
+                    answer.grade,
+                    answer.n,
+                )
+            )
     columns = ["cause", "effect", "lag", "bits", "low", "high", "grade", "n"]
     return LagCurve(pd.DataFrame(rows, columns=columns))
 
 
-def direction(forward: Reading, backward: Reading, names: tuple[str, str] = ("x", "y")) -> str:
+def direction(
+    forward: Reading, backward: Reading, names: tuple[str, str] = ("x", "y")
+) -> str:
     """The two transfer entropies, x to y and y to x, in one sentence."""
     x, y = names
     sentence = f"{_adds(forward, x, y)}; {_adds(backward, y, x)}."

@@ -15,7 +15,9 @@ MINIMUM = 1 << 20  # multiplications, above which several threads pay
 
 @contextmanager
 def threads_for(multiplications: int) -> Iterator[None]:
-    """One thread for steps of fewer than `MINIMUM` multiplications (torch, NumPy, SciPy, scikit-learn), else all."""
+    """One thread for steps of fewer than `MINIMUM` multiplications (torch, NumPy,
+    SciPy, scikit-learn), else all.
+    """
     if multiplications >= MINIMUM:
         yield
         return
@@ -35,9 +37,15 @@ def threads_for(multiplications: int) -> Iterator[None]:
 
 
 def threads() -> int:
-    """Threads of this process: torch's number if it is loaded, else OMP_NUM_THREADS, else the number of cores."""
+    """Threads of this process: torch's number if it is loaded, else OMP_NUM_THREADS,
+    else the number of cores.
+    """
     torch = sys.modules.get("torch")
-    return torch.get_num_threads() if torch else int(os.environ.get("OMP_NUM_THREADS", 0)) or os.cpu_count() or 1
+    return (
+        torch.get_num_threads()
+        if torch
+        else int(os.environ.get("OMP_NUM_THREADS", 0)) or os.cpu_count() or 1
+    )
 
 
 @functools.cache

@@ -1,4 +1,6 @@
-"""Variable: a checked sample of one variable, its numeric columns and the joint category of the others."""
+"""Variable: a checked sample of one variable, its numeric columns and the joint
+category of the others.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import ndtri
 
-MIN_REPEATS = 2  # rows per value, on average, from which a column is rounded; whole numbers look like labels
+# rows per value, on average, from which a column is rounded; whole numbers look like
+# labels
+MIN_REPEATS = 2
 _STEP_TOLERANCE = 1e-4  # share of a step, for decimals in float32
 _RADIUS_TOLERANCE = 1e-5  # of cosines and sines in float32, share of the radius
 POINT_MASS = 0.1  # share of the rows at one value from which it is a point mass
@@ -49,29 +53,40 @@ class Variable:
 
     @property
     def on_circles(self) -> bool:
-        """Whether all columns are angles: pairs of cosine and sine, of a constant sum of squares."""
+        """Whether all columns are angles: pairs of cosine and sine, of a constant sum
+        of squares.
+        """
         if self.codes is not None or not self.dim or self.dim % 2:
             return False
         radius = np.hypot(self.continuous[:, ::2], self.continuous[:, 1::2])
-        return bool((np.ptp(radius, axis=0) <= _RADIUS_TOLERANCE * radius.max(axis=0)).all())
+        return bool(
+            (np.ptp(radius, axis=0) <= _RADIUS_TOLERANCE * radius.max(axis=0)).all()
+        )
 
     def scales(self) -> np.ndarray:
         """Standard deviation of every continuous column [c], in the column's unit."""
         centred = self.continuous - self.continuous.mean(axis=0)
-        largest = np.abs(centred).max(axis=0)  # divided out, so that squares neither overflow nor underflow
+        # divided out, so that squares neither overflow nor underflow
+        largest = np.abs(centred).max(axis=0)
         return largest * np.sqrt(np.mean((centred / largest) ** 2, axis=0))
 
     def standardised(self) -> Variable:
-        """The variable with continuous columns of standard deviation 1 and mean near 0; ties stay ties."""
+        """The variable with continuous columns of standard deviation 1 and mean near 0;
+        ties stay ties.
+        """
         scores = (self.continuous - self.continuous.mean(axis=0)) / self.scales()
         for place, column in enumerate(self.continuous.T):
             steps = in_steps(column)
             if steps is not None:
-                scores[:, place] = (steps - np.round(steps.mean())) * short(1 / steps.std())
+                scores[:, place] = (steps - np.round(steps.mean())) * short(
+                    1 / steps.std()
+                )
         return replace(self, continuous=scores)
 
     def rank_normal(self, columns: np.ndarray | None = None) -> Variable:
-        """Normal scores, quantiles of (mean rank / (n + 1)), in the place of columns [c] (a mask; None: all)."""
+        """Normal scores, quantiles of (mean rank / (n + 1)), in the place of columns
+        [c] (a mask; None: all).
+        """
         if columns is None:
             columns = np.ones(self.dim, bool)
         if not columns.any():
@@ -82,13 +97,16 @@ class Variable:
         mirrored_ranks = self.n + 1 - ranks
         lower_tail = np.minimum(ranks, mirrored_ranks) / (self.n + 1)
         scores = -np.sign(mirrored_ranks - ranks) * np.abs(ndtri(lower_tail))
-        deviations = np.sort(scores, axis=0).std(axis=0)  # sorted: rounds alike in any order of rows
+        # sorted: rounds alike in any order of rows
+        deviations = np.sort(scores, axis=0).std(axis=0)
         continuous = self.continuous.copy()
         continuous[:, columns] = scores / deviations
         return replace(self, continuous=continuous, ranked=int(columns.sum()))
 
     def as_numbers(self) -> np.ndarray:
-        """The numbers as they are, and a column of 0 and 1 for each joint category [n, d]."""
+        """The numbers as they are, and a column of 0 and 1 for each joint category [n,
+        d].
+        """
         if self.codes is None:
             return self.continuous
         indicators = np.eye(self.categories)[self.codes]
@@ -96,13 +114,19 @@ class Variable:
 
     def take(self, rows: np.ndarray) -> Variable:
         """The sample at `rows` (indices or a mask)."""
-        codes, categories = (None, 1) if self.codes is None else factorise(self.codes[rows])
-        return replace(self, continuous=self.continuous[rows], codes=codes, categories=categories)
+        codes, categories = (
+            (None, 1) if self.codes is None else factorise(self.codes[rows])
+        )
+        return replace(
+            self, continuous=self.continuous[rows], codes=codes, categories=categories
+        )
 
 
 def join(*variables: Variable) -> Variable:
     """One variable of all columns: numeric columns stacked, categories joined."""
-    codes, categories = joint_codes([variable.codes for variable in variables if variable.codes is not None])
+    codes, categories = joint_codes(
+        [variable.codes for variable in variables if variable.codes is not None]
+    )
     continuous = np.hstack([variable.continuous for variable in variables])
     ranked = sum(variable.ranked for variable in variables)
     notes = [note for variable in variables for note in variable.notes]
@@ -110,7 +134,9 @@ def join(*variables: Variable) -> Variable:
 
 
 def in_steps(column: np.ndarray) -> np.ndarray | None:
-    """The column [n] in whole steps from its least value, if its values repeat and are equally spaced; else None."""
+    """The column [n] in whole steps from its least value, if its values repeat and are
+    equally spaced; else None.
+    """
     first = column[:1000]
     if len(np.unique(first)) == len(first):  # of values that repeat, some would have
         return None
@@ -121,18 +147,25 @@ def in_steps(column: np.ndarray) -> np.ndarray | None:
 
 
 def _whole_steps(column: np.ndarray, distinct: np.ndarray) -> np.ndarray | None:
-    """The column [n] in whole steps from its least value, if its sorted values are equally spaced; else None."""
+    """The column [n] in whole steps from its least value, if its sorted values are
+    equally spaced; else None.
+    """
     smallest = np.diff(distinct).min()
     span = distinct[-1] - distinct[0]
     step = span / np.round(span / smallest)
     steps = (column - distinct[0]) / step
     whole_steps = np.round(steps)
-    is_grid = np.abs(steps - whole_steps).max() < _STEP_TOLERANCE and whole_steps.max() < 2**30
+    is_grid = (
+        np.abs(steps - whole_steps).max() < _STEP_TOLERANCE
+        and whole_steps.max() < 2**30
+    )
     return whole_steps if is_grid else None
 
 
 def grid_step(column: np.ndarray) -> float:
-    """The step of values [n] that are whole multiples of one, at least two of them; 0 for other values."""
+    """The step of values [n] that are whole multiples of one, at least two of them; 0
+    for other values.
+    """
     steps = _whole_steps(column, np.unique(column))
     return 0.0 if steps is None else float(np.ptp(column) / steps.max())
 
@@ -140,7 +173,9 @@ def grid_step(column: np.ndarray) -> float:
 def row_codes(*variables: Variable) -> np.ndarray:
     """Codes 0..m-1 [n] of the rows that are equal in every column of all variables."""
     numbers = [variable.continuous for variable in variables]
-    labels = [variable.codes[:, None] for variable in variables if variable.codes is not None]
+    labels = [
+        variable.codes[:, None] for variable in variables if variable.codes is not None
+    ]
     rows = np.ascontiguousarray(np.hstack([*numbers, *labels]) + 0.0)  # -0 is 0
     if rows.shape[1] > 1:
         rows = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1])))
@@ -148,14 +183,18 @@ def row_codes(*variables: Variable) -> np.ndarray:
 
 
 def copies(*variables: Variable) -> np.ndarray | None:
-    """Codes [n] of equal rows if they are copies, as some unrounded column repeats in them only; else None."""
+    """Codes [n] of equal rows if they are copies, as some unrounded column repeats in
+    them only; else None.
+    """
     codes = row_codes(*variables)
     n = len(codes)
     distinct_rows = int(codes.max()) + 1
     if distinct_rows == n:
         return None
     for column in np.hstack([variable.continuous for variable in variables]).T:
-        values, value_codes, sizes = np.unique(column, return_inverse=True, return_counts=True)
+        values, value_codes, sizes = np.unique(
+            column, return_inverse=True, return_counts=True
+        )
         is_rare_value = sizes < max(POINT_MASS * n, 2)
         rare_values = values[is_rare_value]
         is_rare = is_rare_value[value_codes.reshape(-1)]
@@ -170,8 +209,9 @@ def copies(*variables: Variable) -> np.ndarray | None:
 
 
 def _rounded(values: np.ndarray, n: int) -> bool:
-    """Whether sorted distinct values are rounded, to equal steps or significant (decimal or binary) digits, so coarsely
-    that n numbers repeat by chance: to no more levels than there are pairs of rows.
+    """Whether sorted distinct values are rounded, to equal steps or significant
+    (decimal or binary) digits, so coarsely that n numbers repeat by chance: to no more
+    levels than there are pairs of rows.
     """
     steps = _whole_steps(values, values)
     if steps is not None and steps.max() <= n**2:
@@ -187,7 +227,9 @@ def _rounded(values: np.ndarray, n: int) -> bool:
 
 
 def short(value: float) -> float:
-    """The value to 20 binary digits, so that whole multiples of it, and their differences, are exact."""
+    """The value to 20 binary digits, so that whole multiples of it, and their
+    differences, are exact.
+    """
     digits, exponent = np.frexp(value)
     return float(np.ldexp(np.round(np.ldexp(digits, 20)), exponent - 20))
 
@@ -204,7 +246,9 @@ def of_kept(groups: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
 
 
 def joint_codes(codes: Sequence[np.ndarray]) -> tuple[np.ndarray | None, int]:
-    """One code for each combination that occurs, and how many occur; (None, 1) of nothing."""
+    """One code for each combination that occurs, and how many occur; (None, 1) of
+    nothing.
+    """
     if not codes:
         return None, 1
     first, *others = codes

@@ -1,8 +1,9 @@
 """Conclusions from estimates.
 
-Tables: screen, information_scores. Series and runs: errors, replicated, correlation. Checks of
-estimators: audit. Benchmark pairs with known labels: decodable_information. Modules: representation (report), partition
-(evaluate), disentanglement (report, SCORES), factor_information, pid, v_information, labels (report), adapters
+Tables: screen, information_scores. Series and runs: errors, replicated, correlation.
+Checks of estimators: audit. Benchmark pairs with known labels: decodable_information.
+Modules: representation (report), partition (evaluate), disentanglement (report,
+SCORES), factor_information, pid, v_information, labels (report), adapters
 (causal-learn, tigramite).
 """
 

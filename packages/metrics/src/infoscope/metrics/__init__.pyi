@@ -5,7 +5,9 @@ from infoscope.metrics.accuracy import errors as errors
 from infoscope.metrics.accuracy import replicated as replicated
 from infoscope.metrics.decodable import Decoding as Decoding
 from infoscope.metrics.decodable import decodable_information as decodable_information
-from infoscope.metrics.decodable import decodable_information_of_items as decodable_information_of_items
+from infoscope.metrics.decodable import (
+    decodable_information_of_items as decodable_information_of_items,
+)
 from infoscope.metrics.factor_information import attacks as attacks
 from infoscope.metrics.factor_information import exact as exact
 from infoscope.metrics.factor_information import posterior as posterior
@@ -25,5 +27,7 @@ from infoscope.metrics.v_information import pvi as pvi
 from infoscope.metrics.v_information import structure as structure
 from infoscope.metrics.v_information.leakage import usable_leakage as usable_leakage
 from infoscope.metrics.v_information.pvi import threshold_window as threshold_window
-from infoscope.metrics.v_information.structure import maximum_arborescence as maximum_arborescence
+from infoscope.metrics.v_information.structure import (
+    maximum_arborescence as maximum_arborescence,
+)
 from infoscope.metrics.v_information.structure import weights_by as weights_by

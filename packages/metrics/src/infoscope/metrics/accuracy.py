@@ -13,11 +13,12 @@ from infoscope.estimators.result import Estimate, mean_of
 
 @dataclass(frozen=True)
 class Errors:
-    """Bias, variance and mean squared error of a series of estimates, in the unit of the estimates (squared for the
-    last two).
+    """Bias, variance and mean squared error of a series of estimates, in the unit of
+    the estimates (squared for the last two).
 
-    bias is mean minus true value (Lee & Rhee 2024 print the opposite sign), mse = bias^2 + variance (ddof 0). Standard
-    errors are within this run (batch means). Where an estimate is not finite (`nonfinite` of them), all others are NaN.
+    bias is mean minus true value (Lee & Rhee 2024 print the opposite sign), mse =
+    bias^2 + variance (ddof 0). Standard errors are within this run (batch means). Where
+    an estimate is not finite (`nonfinite` of them), all others are NaN.
     """
 
     mean: float
@@ -31,10 +32,14 @@ class Errors:
 
 
 def errors(estimates: np.ndarray, truth: float) -> Errors:
-    """Errors of `estimates` [steps] of one true value. ValueError: no estimates; a truth that is not finite."""
+    """Errors of `estimates` [steps] of one true value. ValueError: no estimates; a
+    truth that is not finite.
+    """
     estimates = np.asarray(estimates, dtype=np.float64)
     if estimates.ndim != 1 or estimates.size == 0:
-        raise WrongShape(f"estimates must be one-dimensional with at least one step, got shape {estimates.shape}.")
+        raise WrongShape(
+            f"estimates must be one-dimensional with at least one step, got shape {estimates.shape}."
+        )
     if not np.isfinite(truth):
         raise MissingValues(f"truth must be finite, got {truth}.")
     nonfinite = int((~np.isfinite(estimates)).sum())
@@ -55,8 +60,8 @@ def errors(estimates: np.ndarray, truth: float) -> Errors:
 
 
 def batch_means_error(values: np.ndarray, batches: int = 20) -> float:
-    """Standard error of the mean of a dependent series [steps], by `batches` block means (Law & Kelton 1984); NaN if
-    too short.
+    """Standard error of the mean of a dependent series [steps], by `batches` block
+    means (Law & Kelton 1984); NaN if too short.
     """
     values = np.asarray(values, dtype=np.float64)
     length = len(values) // batches
@@ -68,7 +73,9 @@ def batch_means_error(values: np.ndarray, batches: int = 20) -> float:
 
 
 def replicated(values: Sequence[float], unit: str = "") -> Estimate:
-    """The mean over n independent runs, Student t interval; NaN error for one run. ValueError for none."""
+    """The mean over n independent runs, Student t interval; NaN error for one run.
+    ValueError for none.
+    """
     values = np.asarray(values, dtype=np.float64)
     if values.ndim != 1 or values.size == 0:
         raise WrongShape(
@@ -78,14 +85,17 @@ def replicated(values: Sequence[float], unit: str = "") -> Estimate:
 
 
 def correlation(x: np.ndarray, y: np.ndarray) -> Estimate:
-    """Pearson correlation of x [points] with y [runs, points]: mean of Fisher's z over runs, Student t interval.
+    """Pearson correlation of x [points] with y [runs, points]: mean of Fisher's z over
+    runs, Student t interval.
 
     ValueError for unequal lengths, fewer than three points, or a constant x.
     """
     x = np.asarray(x, dtype=np.float64)
     y = np.atleast_2d(np.asarray(y, dtype=np.float64))
     if y.shape[1] != x.size or x.size < 3:
-        raise WrongLength(f"x and y must have the same number of points, at least 3, got {x.size} and {y.shape[1]}.")
+        raise WrongLength(
+            f"x and y must have the same number of points, at least 3, got {x.size} and {y.shape[1]}."
+        )
     if x.min() == x.max():
         raise NoVariation(f"x must vary for a correlation, got the constant {x[0]}.")
     spread = y.std(axis=1)
@@ -95,4 +105,6 @@ def correlation(x: np.ndarray, y: np.ndarray) -> Estimate:
     r = np.clip(r, -1 + 1e-12, 1 - 1e-12)
     z = replicated(np.arctanh(r))
     value, low, high = np.tanh([z.value, z.low, z.high]).tolist()
-    return Estimate(value, unit="", n=z.n, method="Fisher's z over runs", interval=(low, high))
+    return Estimate(
+        value, unit="", n=z.n, method="Fisher's z over runs", interval=(low, high)
+    )

@@ -1,4 +1,6 @@
-"""Leaks, information that blocks of a representation should not carry: the first sentences of reports."""
+"""Leaks, information that blocks of a representation should not carry: the first
+sentences of reports.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +13,17 @@ from infoscope.estimators.result import Estimate
 from infoscope.metrics.pid import ROUNDING
 from infoscope.metrics.report import listed
 
-EACH_COLUMN = "representation.report({name: z[name] for name in z}, ...) shows which"  # advice in Python
+# advice in Python
+EACH_COLUMN = "representation.report({name: z[name] for name in z}, ...) shows which"
 MAX_NAMED = 3  # leaks, or limits, that a sentence names
 
 
 class Unwanted(NamedTuple):
     """Information of a block about a variable that it is not meant for, in bits.
 
-    ceiling: the entropy of the variable, if it is of classes; usable: what predictors use of the information, if that
-    is another number; p_value: of a test of independence.
+    ceiling: the entropy of the variable, if it is of classes; usable: what predictors
+    use of the information, if that is another number; p_value: of a test of
+    independence.
     """
 
     block: str
@@ -41,8 +45,13 @@ class Unwanted(NamedTuple):
         return f"{carried} (predictors use {self.usable.value:z.2f})"
 
 
-def leaks(unwanted: Sequence[Unwanted], columns: Collection[str] = (), each_column: str = EACH_COLUMN) -> list[str]:
-    """Sentences that name the largest leaks and what to do about the first, or the upper limits where there is none.
+def leaks(
+    unwanted: Sequence[Unwanted],
+    columns: Collection[str] = (),
+    each_column: str = EACH_COLUMN,
+) -> list[str]:
+    """Sentences that name the largest leaks and what to do about the first, or the
+    upper limits where there is none.
 
     unwanted     in the order of importance
     columns      names of blocks of a single column
@@ -61,7 +70,8 @@ def leaks(unwanted: Sequence[Unwanted], columns: Collection[str] = (), each_colu
             f"What to do: penalise information about {first.variable} in {first.block} during training, or drop "
             f"{part}. Some leak is expected if {first.variable} depends on the target of {first.block}.",
         ]
-    weak = [one for one in unwanted if one.p_value * len(unwanted) <= LEVEL]  # Bonferroni
+    # Bonferroni
+    weak = [one for one in unwanted if one.p_value * len(unwanted) <= LEVEL]
     if weak:
         least = min(weak, key=lambda one: one.p_value)
         return [
@@ -69,5 +79,12 @@ def leaks(unwanted: Sequence[Unwanted], columns: Collection[str] = (), each_colu
             f"{at_most(least.information)} about {least.variable} (95 %)."
         ]
     limits = sorted(unwanted, key=lambda one: -one.information.high)
-    carried = [f"{one.block} carries {at_most(one.information)} about {one.variable}" for one in limits]
-    return [f"No leak is detected: {listed(carried, MAX_NAMED)} (95 %)."] if carried else []
+    carried = [
+        f"{one.block} carries {at_most(one.information)} about {one.variable}"
+        for one in limits
+    ]
+    return (
+        [f"No leak is detected: {listed(carried, MAX_NAMED)} (95 %)."]
+        if carried
+        else []
+    )

@@ -1,7 +1,7 @@
 """Metamorphic checks of estimators of mutual information, which need no true value.
 
-Invariance to scale, names and order of columns; symmetry; at most H(y); 0 for independence; data processing; chain
-rule.
+Invariance to scale, names and order of columns; symmetry; at most H(y); 0 for
+independence; data processing; chain rule.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ _HOLDS = "holds"
 _FAILS = "fails"
 _NOT_OFFERED = "not offered"
 _EXACT = 0.01  # nats, tolerance of identities: rounding and jitter
-_STATISTICAL = 0.1  # nats, tolerance of properties that hold in expectation: an acceptable bias
+# nats, tolerance of properties that hold in expectation: an acceptable bias
+_STATISTICAL = 0.1
 _CLASSES = 4  # of the labels
 _DIM = 6  # columns of x with labels
 
@@ -31,7 +32,8 @@ class Check:
     """One property of an estimator, by name; y: `labels` (integers) or `numbers`.
 
     violation, error  nats: the largest over data sets for an identity; mean and standard error for a property that
-                      holds in expectation; NaN where the estimator raised an error, which is in `note`
+                      holds in expectation; NaN where the estimator raised an error,
+                      which is in `note`
     verdict           holds; fails (beyond the tolerance, for a mean by two standard errors; or no number); not offered
     """
 
@@ -73,7 +75,12 @@ def audit(
 
 
 def _run_check(
-    name: str, kind: str, estimator: Estimator, n: int, repeats: int, generator: np.random.Generator
+    name: str,
+    kind: str,
+    estimator: Estimator,
+    n: int,
+    repeats: int,
+    generator: np.random.Generator,
 ) -> Check:
     """One check over its data sets; an error on transformed data alone is a failure."""
     check, tolerance = _CHECKS[kind][name]
@@ -97,7 +104,15 @@ def _run_check(
         if (kind, name) in _ANOTHER_INPUT and not isinstance(error, ArithmeticError):
             verdict = _NOT_OFFERED
         first_line = str(error).partition("\n")[0]
-        return Check(name, kind, np.nan, np.nan, tolerance, verdict, f"{type(error).__name__}: {first_line}")
+        return Check(
+            name,
+            kind,
+            np.nan,
+            np.nan,
+            tolerance,
+            verdict,
+            f"{type(error).__name__}: {first_line}",
+        )
     if tolerance == _EXACT:
         violation = float(np.max(violations))
         error = np.nan
@@ -111,7 +126,9 @@ def _run_check(
 
 
 def labelled(n: int, g: np.random.Generator) -> tuple[NDArray, NDArray]:
-    """Four Gaussian classes in six dimensions, which differ in three: I(x; y) is about 0.9 of 1.39 nats."""
+    """Four Gaussian classes in six dimensions, which differ in three: I(x; y) is about
+    0.9 of 1.39 nats.
+    """
     y = g.integers(0, _CLASSES, n)
     x = g.normal(size=(n, _DIM))
     x[:, :3] += 2 * np.eye(_CLASSES, 3)[y]
@@ -130,18 +147,24 @@ _DATA = {"labels": labelled, "numbers": paired}
 def unchanged_by(transform: Callable) -> Callable:
     """The check that the estimate does not change when `transform` changes (x, y)."""
 
-    def check(estimate: Estimator, data: tuple[NDArray, NDArray], g: np.random.Generator) -> float:
+    def check(
+        estimate: Estimator, data: tuple[NDArray, NDArray], g: np.random.Generator
+    ) -> float:
         return abs(estimate(*transform(*data, g)) - estimate(*data))
 
     return check
 
 
-def _permuted(x: NDArray, y: NDArray, g: np.random.Generator) -> tuple[NDArray, NDArray]:
+def _permuted(
+    x: NDArray, y: NDArray, g: np.random.Generator
+) -> tuple[NDArray, NDArray]:
     order = g.permutation(len(x))
     return x[order], y[order]
 
 
-def _below_entropy(estimate: Estimator, data: tuple[NDArray, NDArray], g: np.random.Generator) -> float:
+def _below_entropy(
+    estimate: Estimator, data: tuple[NDArray, NDArray], g: np.random.Generator
+) -> float:
     """Well separated classes: the estimate must not exceed H(y)."""
     x, y = data
     frequencies = np.bincount(y) / len(y)
@@ -150,8 +173,12 @@ def _below_entropy(estimate: Estimator, data: tuple[NDArray, NDArray], g: np.ran
     return max(0.0, estimate(separated, y) - entropy)
 
 
-def _chain_rule(estimate: Estimator, data: tuple[NDArray, NDArray], g: np.random.Generator) -> float:
-    """I(x; y, d) = I(x; y) + sum over y of p(y) I(x; d | y), for a second label d that shifts x."""
+def _chain_rule(
+    estimate: Estimator, data: tuple[NDArray, NDArray], g: np.random.Generator
+) -> float:
+    """I(x; y, d) = I(x; y) + sum over y of p(y) I(x; d | y), for a second label d that
+    shifts x.
+    """
     x, y = data
     d = g.integers(0, 3, len(y))
     x = x + 1.5 * np.eye(_DIM)[-3:][d]
@@ -162,25 +189,33 @@ def _chain_rule(estimate: Estimator, data: tuple[NDArray, NDArray], g: np.random
     return abs(estimate(x, np.column_stack([y, d])) - estimate(x, y) - conditional)
 
 
-def _data_processing(estimate: Estimator, data: tuple[NDArray, NDArray], g: np.random.Generator) -> float:
+def _data_processing(
+    estimate: Estimator, data: tuple[NDArray, NDArray], g: np.random.Generator
+) -> float:
     """Noise on x cannot add information."""
     x, y = data
     noisy = x + 0.5 * g.normal(size=x.shape)
     return max(0.0, estimate(noisy, y) - estimate(x, y))
 
 
-def _independence(estimate: Estimator, data: tuple[NDArray, NDArray], g: np.random.Generator) -> float:
+def _independence(
+    estimate: Estimator, data: tuple[NDArray, NDArray], g: np.random.Generator
+) -> float:
     x, y = data
     return abs(estimate(x, g.permutation(y)))
 
 
-def _first_column_rescaled(x: NDArray, y: NDArray, g: np.random.Generator) -> tuple[NDArray, NDArray]:
+def _first_column_rescaled(
+    x: NDArray, y: NDArray, g: np.random.Generator
+) -> tuple[NDArray, NDArray]:
     scale = np.ones(x.shape[1])
     scale[0] = 100.0
     return x * scale, y
 
 
-def _with_noise_columns(x: NDArray, y: NDArray, g: np.random.Generator) -> tuple[NDArray, NDArray]:
+def _with_noise_columns(
+    x: NDArray, y: NDArray, g: np.random.Generator
+) -> tuple[NDArray, NDArray]:
     noise = g.normal(size=(len(x), _DIM))
     return np.hstack([x, noise]), y
 
@@ -191,18 +226,36 @@ _ANY = {
     "rescale x alone": (unchanged_by(lambda x, y, g: (100 * x, y)), _EXACT),
     "rescale one column": (unchanged_by(_first_column_rescaled), _EXACT),
     "permute columns": (unchanged_by(lambda x, y, g: (x[:, ::-1], y)), _EXACT),
-    "swap x and y": (lambda estimate, data, g: abs(estimate(*data) - estimate(*data[::-1])), _EXACT),
-    "duplicate rows": (unchanged_by(lambda x, y, g: (np.repeat(x, 2, axis=0), np.repeat(y, 2, axis=0))), _STATISTICAL),
+    "swap x and y": (
+        lambda estimate, data, g: abs(estimate(*data) - estimate(*data[::-1])),
+        _EXACT,
+    ),
+    "duplicate rows": (
+        unchanged_by(
+            lambda x, y, g: (np.repeat(x, 2, axis=0), np.repeat(y, 2, axis=0))
+        ),
+        _STATISTICAL,
+    ),
     "add noise columns": (unchanged_by(_with_noise_columns), _STATISTICAL),
     "independence": (_independence, _STATISTICAL),
     "data processing": (_data_processing, _STATISTICAL),
 }  # name -> (check, tolerance in nats)
 _LABELS = {
-    "rename labels": (unchanged_by(lambda x, y, g: (x, 3 + 7 * g.permutation(_CLASSES)[y])), _EXACT),
-    "one-hot labels": (unchanged_by(lambda x, y, g: (x, np.eye(_CLASSES, dtype=np.int64)[y])), _EXACT),
+    "rename labels": (
+        unchanged_by(lambda x, y, g: (x, 3 + 7 * g.permutation(_CLASSES)[y])),
+        _EXACT,
+    ),
+    "one-hot labels": (
+        unchanged_by(lambda x, y, g: (x, np.eye(_CLASSES, dtype=np.int64)[y])),
+        _EXACT,
+    ),
     "at most H(y)": (_below_entropy, _STATISTICAL),
     "chain rule": (_chain_rule, _STATISTICAL),
 }
 _CHECKS = {"labels": _ANY | _LABELS, "numbers": _ANY}
 # Labels as x, and several columns of labels: an estimator need not take them.
-_ANOTHER_INPUT = {("labels", "swap x and y"), ("labels", "one-hot labels"), ("labels", "chain rule")}
+_ANOTHER_INPUT = {
+    ("labels", "swap x and y"),
+    ("labels", "one-hot labels"),
+    ("labels", "chain rule"),
+}

@@ -1,6 +1,8 @@
-"""One report for every body of work: rows of numbers, the sentences before them, a table, a page, a file.
+"""One report for every body of work: rows of numbers, the sentences before them, a
+table, a page, a file.
 
-A report is a class with `answers` (sentences, the verdict first) and `record` (rows); `Report` does the rest.
+A report is a class with `answers` (sentences, the verdict first) and `record` (rows);
+`Report` does the rest.
 """
 
 from __future__ import annotations
@@ -57,9 +59,17 @@ class ReportRow:
         return list(dict.fromkeys(filter(None, codes)))
 
     def figures(self) -> dict[str, object]:
-        """The estimate's line in the file: measure, subject, `COLUMNS`, codes of notes, text."""
+        """The estimate's line in the file: measure, subject, `COLUMNS`, codes of notes,
+        text.
+        """
         codes = "; ".join(self.codes)
-        return {"what": self.what, **self.of, **row(self.shown), "codes": codes, "says": self.meaning}
+        return {
+            "what": self.what,
+            **self.of,
+            **row(self.shown),
+            "codes": codes,
+            "says": self.meaning,
+        }
 
     def cells(self) -> dict[str, str]:
         """The line in the table to read."""
@@ -73,7 +83,8 @@ class ReportRow:
 
 
 class Report(InNotebook):
-    """Table, sentences and page of a report; a subclass has at least `answers`, `record` and `n`.
+    """Table, sentences and page of a report; a subclass has at least `answers`,
+    `record` and `n`.
 
     n, groups  rows of the data, and groups of dependent ones (0 or n: rows are independent)
     answers    sentences, the verdict first
@@ -153,13 +164,21 @@ class Report(InNotebook):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return as_html([*self.answers, f"{self.size}:"], self.text, {**self.further, **self.details})
+        return as_html(
+            [*self.answers, f"{self.size}:"],
+            self.text,
+            {**self.further, **self.details},
+        )
 
 
-def draw_map(ax: Any, cells: Mapping[tuple[str, str], Estimate], title: str, shares: Any = None) -> Any:
-    """Draws estimates by row and column as a heat map with their 95 % intervals; the matplotlib axes.
+def draw_map(
+    ax: Any, cells: Mapping[tuple[str, str], Estimate], title: str, shares: Any = None
+) -> Any:
+    """Draws estimates by row and column as a heat map with their 95 % intervals; the
+    matplotlib axes.
 
-    shares: the colours, from 0 to 1, by row and column; default: the values. Many rows have their values only.
+    shares: the colours, from 0 to 1, by row and column; default: the values. Many rows
+    have their values only.
     """
     rows = list(dict.fromkeys(name for name, _ in cells))
     columns = list(dict.fromkeys(name for _, name in cells))
@@ -188,7 +207,10 @@ def cell(estimate: Estimate, places: int = 2) -> str:
     """An estimate in a table: 0.48 (0.40 to 0.56); "none" where there is no value."""
     if math.isnan(estimate.value):
         return "none"
-    value, low, high = [f"{number:z,.{places}f}" for number in (estimate.value, estimate.low, estimate.high)]
+    value, low, high = [
+        f"{number:z,.{places}f}"
+        for number in (estimate.value, estimate.low, estimate.high)
+    ]
     if not math.isfinite(estimate.low) or estimate.low == estimate.high:
         return value
     return f"{value} ({low} to {high})"

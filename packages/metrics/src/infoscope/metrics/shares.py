@@ -1,4 +1,6 @@
-"""Confidence intervals of shares of items, also of dependent items, and of the least of several shares."""
+"""Confidence intervals of shares of items, also of dependent items, and of the least of
+several shares.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from infoscope.estimators.result import LEVEL
 
 
 class Share(Protocol):
-    """A share in [0, 1] of n items in `clusters` groups, and its standard error, robust to groups."""
+    """A share in [0, 1] of n items in `clusters` groups, and its standard error, robust
+    to groups.
+    """
 
     value: float
     standard_error: float
@@ -22,8 +26,12 @@ class Share(Protocol):
     clusters: int
 
 
-def clopper_pearson(successes: float, count: float, level: float = LEVEL) -> tuple[float, float]:
-    """The exact interval of a share of `count` independent items (Clopper & Pearson 1934)."""
+def clopper_pearson(
+    successes: float, count: float, level: float = LEVEL
+) -> tuple[float, float]:
+    """The exact interval of a share of `count` independent items (Clopper & Pearson
+    1934).
+    """
     tail = (1 - level) / 2
     low = 0.0
     high = 1.0
@@ -35,7 +43,8 @@ def clopper_pearson(successes: float, count: float, level: float = LEVEL) -> tup
 
 
 def share_interval(share: Share, level: float = LEVEL) -> tuple[float, float]:
-    """Clopper & Pearson's interval at the effective number of items in groups (Korn & Graubard 1998).
+    """Clopper & Pearson's interval at the effective number of items in groups (Korn &
+    Graubard 1998).
 
     (0, 1) for several items of one group; NaN for a value of NaN.
     """
@@ -58,7 +67,9 @@ def share_interval(share: Share, level: float = LEVEL) -> tuple[float, float]:
 
 
 def least_interval(shares: Collection[Share]) -> tuple[float, float]:
-    """The 95 % interval of the least of k true shares, from intervals of all at 1 - .05 / k (Bonferroni)."""
+    """The 95 % interval of the least of k true shares, from intervals of all at 1 - .05
+    / k (Bonferroni).
+    """
     if not shares:
         raise OutOfRange("shares must be one or more, got none.")
     level = 1 - (1 - LEVEL) / len(shares)

@@ -11,7 +11,9 @@ from infoscope.models.domain import extract_blocks as extract_blocks
 from infoscope.models.domain import fit_domain as fit_domain
 from infoscope.models.invertible import IREVNET_BLOCKS as IREVNET_BLOCKS
 from infoscope.models.invertible import IRevNet as IRevNet
-from infoscope.models.invertible import MaskedAutoregressiveFlow as MaskedAutoregressiveFlow
+from infoscope.models.invertible import (
+    MaskedAutoregressiveFlow as MaskedAutoregressiveFlow,
+)
 from infoscope.models.invertible import RealNVP as RealNVP
 from infoscope.models.resnet import LayerEncoder as LayerEncoder
 from infoscope.models.resnet import ResNet as ResNet
@@ -23,7 +25,9 @@ from infoscope.models.text.encoder import TextEncoder as TextEncoder
 from infoscope.models.text.encoder import pretrained_encoder as pretrained_encoder
 from infoscope.models.text.encoder import small_encoder as small_encoder
 from infoscope.models.text.sentence_encoder import SentenceEncoder as SentenceEncoder
-from infoscope.models.text.sentence_encoder import fit_sentence_encoder as fit_sentence_encoder
+from infoscope.models.text.sentence_encoder import (
+    fit_sentence_encoder as fit_sentence_encoder,
+)
 from infoscope.models.vae.networks import VAE as VAE
 from infoscope.models.vae.networks import AutoEncoder as AutoEncoder
 from infoscope.models.vae.networks import Encoding as Encoding

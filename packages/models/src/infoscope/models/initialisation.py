@@ -16,8 +16,12 @@ def generator_or_default(generator: torch.Generator | None) -> torch.Generator:
 
 
 @torch.no_grad()
-def draw_uniform(layer: nn.Linear | nn.Conv2d, generator: torch.Generator, fan_in: int | None = None) -> None:
-    """Draws torch's default U(-1, 1) / sqrt(fan-in) for weight, then bias; `fan_in`: of the whole layer of a block."""
+def draw_uniform(
+    layer: nn.Linear | nn.Conv2d, generator: torch.Generator, fan_in: int | None = None
+) -> None:
+    """Draws torch's default U(-1, 1) / sqrt(fan-in) for weight, then bias; `fan_in`: of
+    the whole layer of a block.
+    """
     if fan_in is None:
         fan_in = layer.weight[0].numel()
     bound = 1.0 / math.sqrt(fan_in)
@@ -25,15 +29,23 @@ def draw_uniform(layer: nn.Linear | nn.Conv2d, generator: torch.Generator, fan_i
         parameter.uniform_(-bound, bound, generator=generator)
 
 
-def linear(inputs: int, outputs: int, generator: torch.Generator, fan_in: int | None = None) -> nn.Linear:
+def linear(
+    inputs: int, outputs: int, generator: torch.Generator, fan_in: int | None = None
+) -> nn.Linear:
     """A linear layer with torch's default initial weights."""
     layer = nn.utils.skip_init(nn.Linear, inputs, outputs)
     draw_uniform(layer, generator, fan_in)
     return layer
 
 
-def convolution(inputs: int, outputs: int, stride: int, generator: torch.Generator) -> nn.Conv2d:
-    """A 3 x 3 convolution that keeps the size up to its stride, without bias, with torch's default initial weights."""
-    layer = nn.utils.skip_init(nn.Conv2d, inputs, outputs, 3, stride=stride, padding=1, bias=False)
+def convolution(
+    inputs: int, outputs: int, stride: int, generator: torch.Generator
+) -> nn.Conv2d:
+    """A 3 x 3 convolution that keeps the size up to its stride, without bias, with
+    torch's default initial weights.
+    """
+    layer = nn.utils.skip_init(
+        nn.Conv2d, inputs, outputs, 3, stride=stride, padding=1, bias=False
+    )
     draw_uniform(layer, generator)
     return layer

@@ -1,4 +1,6 @@
-"""Residual networks that predict the patch labels of benchmark images, and their layers as encoders (section 5.7)."""
+"""Residual networks that predict the patch labels of benchmark images, and their layers
+as encoders (section 5.7).
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ Sample = Callable[[int, torch.Generator], tuple[Tensor, Tensor]]
 
 
 class ResNet(nn.Module):
-    """A residual network (He et al. 2016, torchvision's form) from images to the logits of their binary labels.
+    """A residual network (He et al. 2016, torchvision's form) from images to the logits
+    of their binary labels.
 
     Parameters
     ----------
@@ -36,7 +39,8 @@ class ResNet(nn.Module):
     labels
         Number of binary labels of an image.
     task
-        "labels": a logit for each label; "combinations": a logit for each of the 2^labels combinations.
+        "labels": a logit for each label; "combinations": a logit for each of the
+        2^labels combinations.
     depth
         18, 34, 50 or 101.
     width
@@ -47,8 +51,8 @@ class ResNet(nn.Module):
     Raises
     ------
     ValueError
-        For another depth, task or number of channels, sizes that are not positive whole numbers, and more than 16
-        labels for "combinations".
+        For another depth, task or number of channels, sizes that are not positive whole
+        numbers, and more than 16 labels for "combinations".
 
     Examples
     --------
@@ -71,15 +75,26 @@ class ResNet(nn.Module):
         if shape[0] not in (1, 3):
             raise WrongShape(f"shape must begin with 1 or 3 channels, got {shape[0]}.")
         if depth not in _STAGES:
-            raise UnknownName(f"depth must be one of {', '.join(map(str, _STAGES))}, got {depth!r}.")
+            raise UnknownName(
+                f"depth must be one of {', '.join(map(str, _STAGES))}, got {depth!r}."
+            )
         labels = require_int("labels", labels)
         one_of("task", task, TASKS)
         width = require_int("width", width)
-        self.config = {"shape": shape, "labels": labels, "task": task, "depth": depth, "width": width}
+        self.config = {
+            "shape": shape,
+            "labels": labels,
+            "task": task,
+            "depth": depth,
+            "width": width,
+        }
         if task == "combinations" and labels > 16:
-            raise OutOfRange(f"labels must be at most 16 for the task combinations (2^labels classes), got {labels}.")
+            raise OutOfRange(
+                f"labels must be at most 16 for the task combinations (2^labels classes), got {labels}."
+            )
         kind, counts = _STAGES[depth]
-        with torch.device("meta"):  # torchvision's blocks would draw weights from the global generator
+        # torchvision's blocks would draw weights from the global generator
+        with torch.device("meta"):
             self.conv1 = nn.Conv2d(3, width, 7, stride=2, padding=3, bias=False)
             self.bn1 = nn.BatchNorm2d(width)
             self.relu = nn.ReLU(inplace=True)
@@ -98,15 +113,20 @@ class ResNet(nn.Module):
         self._initialise(generator_or_default(generator))
 
     def forward(self, images: Tensor) -> Tensor:
-        """Logits [n, labels] or [n, 2^labels] of images [n, channels, height, width] or flat [n, dim]."""
+        """Logits [n, labels] or [n, 2^labels] of images [n, channels, height, width] or
+        flat [n, dim].
+        """
         return self.until("logits", images)
 
     def layers(self) -> list[str]:
-        """The names of the layers in order: stem, every residual block, pooled (averaged features), logits."""
+        """The names of the layers in order: stem, every residual block, pooled
+        (averaged features), logits.
+        """
         return [name for name, _ in self._steps()]
 
     def until(self, layer: str, images: Tensor) -> Tensor:
-        """The output of one layer: [n, c, h, w], or [n, c] from `pooled` on. Images as in `forward`.
+        """The output of one layer: [n, c, h, w], or [n, c] from `pooled` on. Images as
+        in `forward`.
 
         Raises ValueError for an unknown layer or images of another shape.
         """
@@ -119,7 +139,9 @@ class ResNet(nn.Module):
         return h
 
     def predict(self, images: Tensor) -> Tensor:
-        """The more probable labels: bool [n, labels]. Images as in `forward`; call it in evaluation mode."""
+        """The more probable labels: bool [n, labels]. Images as in `forward`; call it
+        in evaluation mode.
+        """
         with torch.no_grad():
             logits = self(images)
         if self.config["task"] == "labels":
@@ -129,7 +151,9 @@ class ResNet(nn.Module):
         return (combination >> places & 1).bool()
 
     def loss(self, images: Tensor, labels: Tensor) -> Tensor:
-        """Mean cross entropy of labels bool [n, labels], in nats: per label, or of the combination (2^labels)."""
+        """Mean cross entropy of labels bool [n, labels], in nats: per label, or of the
+        combination (2^labels).
+        """
         logits = self(images)
         if self.config["task"] == "labels":
             return binary_cross_entropy_with_logits(logits, labels.to(logits.dtype))
@@ -149,21 +173,31 @@ class ResNet(nn.Module):
         shape = self.config["shape"]
         size = math.prod(shape)
         if list(images.shape[1:]) not in (shape, [size]):
-            raise WrongShape(f"images must have shape [n, {size}] or [n, *{shape}], got {list(images.shape)}.")
+            raise WrongShape(
+                f"images must have shape [n, {size}] or [n, *{shape}], got {list(images.shape)}."
+            )
         return images.view(-1, *shape).expand(-1, 3, -1, -1)
 
     def _initialise(self, generator: torch.Generator) -> None:
-        """Torchvision's weights: convolutions of variance 2 / fan-out, batch norm at 1 and 0, torch's linear one."""
+        """Torchvision's weights: convolutions of variance 2 / fan-out, batch norm at 1
+        and 0, torch's linear one.
+        """
         for module in self.modules():
             if isinstance(module, nn.Conv2d):
-                nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu", generator=generator)
+                nn.init.kaiming_normal_(
+                    module.weight,
+                    mode="fan_out",
+                    nonlinearity="relu",
+                    generator=generator,
+                )
             elif isinstance(module, nn.BatchNorm2d):
                 module.reset_parameters()
         draw_uniform(self.fc, generator)
 
 
 class LayerEncoder(nn.Module):
-    """A layer of a network as a fixed map: flat images [n, dim] to flat features [n, features], in evaluation mode.
+    """A layer of a network as a fixed map: flat images [n, dim] to flat features [n,
+    features], in evaluation mode.
 
     Parameters
     ----------
@@ -189,7 +223,9 @@ class LayerEncoder(nn.Module):
 
     @torch.no_grad()
     def forward(self, x: Tensor) -> Tensor:
-        """Features [n, features] of flat images x [n, dim] (or [n, channels, height, width])."""
+        """Features [n, features] of flat images x [n, dim] (or [n, channels, height,
+        width]).
+        """
         return self.model.until(self.config["layer"], x).flatten(1)
 
     def train(self, mode: bool = True) -> LayerEncoder:
@@ -212,12 +248,14 @@ def fit_resnet(
     depth: int = 50,
     width: int = 64,
 ) -> ResNet:
-    """A `ResNet` trained on fresh images (AdamW, rate falling linearly to 0), in evaluation mode.
+    """A `ResNet` trained on fresh images (AdamW, rate falling linearly to 0), in
+    evaluation mode.
 
     Parameters
     ----------
     sample
-        sample(n, generator) draws images, float [n, channels, height, width] or [n, dim], and labels bool [n, labels].
+        sample(n, generator) draws images, float [n, channels, height, width] or [n,
+        dim], and labels bool [n, labels].
     generator
         CPU generator of all draws.
     steps, batch, learning_rate
@@ -238,7 +276,9 @@ def fit_resnet(
     batch = require_int("batch", batch, 2)
     model = ResNet(shape, labels, task, depth, width, generator).to(device)
     optimiser = torch.optim.AdamW(model.parameters(), lr=learning_rate)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: 1.0 - step / steps)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimiser, lambda step: 1.0 - step / steps
+    )
     for step in range(1, steps + 1):
         images, truth = sample(batch, generator)
         if truth.dtype != torch.bool or truth.shape != (batch, labels):
@@ -256,9 +296,13 @@ def fit_resnet(
     return model.eval()
 
 
-def _block(block: type[BasicBlock | Bottleneck], inputs: int, planes: int, stride: int) -> nn.Module:
+def _block(
+    block: type[BasicBlock | Bottleneck], inputs: int, planes: int, stride: int
+) -> nn.Module:
     outputs = planes * block.expansion
     shortcut = None
     if stride != 1 or inputs != outputs:
-        shortcut = nn.Sequential(conv1x1(inputs, outputs, stride), nn.BatchNorm2d(outputs))
+        shortcut = nn.Sequential(
+            conv1x1(inputs, outputs, stride), nn.BatchNorm2d(outputs)
+        )
     return block(inputs, planes, stride, shortcut)

@@ -1,4 +1,6 @@
-"""Modules of model classes that have moved: from the name in logged models to the present one."""
+"""Modules of model classes that have moved: from the name in logged models to the
+present one.
+"""
 
 MOVED = {
     "infoscope.estimators.critics": "infoscope.estimators.neural.critics",

@@ -58,11 +58,17 @@ class CellFolder:
         return self.path / "files"
 
     def model(self, name: str) -> Path:
-        """The folder of a model. Raises ValueError if its name is no plain file name, as in a folder from elsewhere."""
+        """The folder of a model. Raises ValueError if its name is no plain file name,
+        as in a folder from elsewhere.
+        """
         return self.path / "models" / plain_name("the name of a model", name)
 
-    def begin(self, cell: Mapping[str, Any], tags: Mapping[str, str], began: int | None = None) -> int:
-        """Empties the folder and writes what the cell is; returns the number of this attempt under the same parent."""
+    def begin(
+        self, cell: Mapping[str, Any], tags: Mapping[str, str], began: int | None = None
+    ) -> int:
+        """Empties the folder and writes what the cell is; returns the number of this
+        attempt under the same parent.
+        """
         earlier = self.header()
         parent = tags.get(PARENT)
         attempt = 1
@@ -95,7 +101,9 @@ class CellFolder:
         self.append({"step": step, "metrics": metrics})
 
     def append(self, *entries: Mapping[str, Any]) -> None:
-        """Adds lines, each with its own time or the present time; the time is later than in the line before."""
+        """Adds lines, each with its own time or the present time; the time is later
+        than in the line before.
+        """
         lines = []
         for entry in entries:
             self._last_time = max(milliseconds(), self._last_time + 1)
@@ -117,7 +125,9 @@ class CellFolder:
 
     @contextlib.contextmanager
     def file(self, name: str) -> Iterator[Path]:
-        """A path for writing an artifact, which is moved to `files` when it is complete."""
+        """A path for writing an artifact, which is moved to `files` when it is
+        complete.
+        """
         unfinished = self.path / f"unfinished-{name}"
         try:
             yield unfinished
@@ -126,7 +136,9 @@ class CellFolder:
             unfinished.unlink(missing_ok=True)
 
     def end(self, outcome: str, error: str = "", at: int | None = None) -> None:
-        """Writes the outcome. Raises Superseded if another attempt has begun in this folder."""
+        """Writes the outcome. Raises Superseded if another attempt has begun in this
+        folder.
+        """
         if self._token and self.header().get("token") != self._token:
             raise Superseded(f"cell {self.key} is computed by another process")
         ended_at = milliseconds() if at is None else at
@@ -213,5 +225,7 @@ def milliseconds() -> int:
 
 
 def storable(value: float) -> float:
-    """The value, or NaN for infinities, which MLflow would turn into the largest double."""
+    """The value, or NaN for infinities, which MLflow would turn into the largest
+    double.
+    """
     return value if math.isfinite(value) else math.nan

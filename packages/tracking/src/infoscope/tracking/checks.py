@@ -1,4 +1,6 @@
-"""Checks of names and values: what MLflow would reject is rejected before it is recorded."""
+"""Checks of names and values: what MLflow would reject is rejected before it is
+recorded.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +24,24 @@ PARAM_LENGTH = 6000  # characters that MLflow stores of a parameter
 TAG_LENGTH = 8000  # of a tag
 NAME_LENGTH = 250  # of a name
 ERROR_LENGTH = 4000  # characters of an error that are recorded
-COLUMNS = ("run_id", "key", "profile", "version", "outcome", "status", "start", "seconds", "tags")  # of every run
+# of every run
+COLUMNS = (
+    "run_id",
+    "key",
+    "profile",
+    "version",
+    "outcome",
+    "status",
+    "start",
+    "seconds",
+    "tags",
+)
 
 
 def plain_name(what: str, name: str) -> str:
-    """`name`; ValueError unless it has at most 100 letters, digits and "._-", the first a letter or digit."""
+    """`name`; ValueError unless it has at most 100 letters, digits and "._-", the first
+    a letter or digit.
+    """
     if not isinstance(name, str) or not PLAIN.fullmatch(name):
         raise InvalidInput(
             f"{what} must have at most 100 letters, digits, dots, dashes and underscores and begin with a letter or "
@@ -37,7 +52,11 @@ def plain_name(what: str, name: str) -> str:
 
 def entity_name(what: str, name: str) -> str:
     """`name` of a metric, field or tag; ValueError if MLflow would reject it."""
-    plain = isinstance(name, str) and _ENTITY.fullmatch(name) and posixpath.normpath(name) == name
+    plain = (
+        isinstance(name, str)
+        and _ENTITY.fullmatch(name)
+        and posixpath.normpath(name) == name
+    )
     if not plain or name == "." or name.startswith(("/", "..")):
         raise InvalidInput(
             f"{what} must have at most 250 letters, digits, spaces and characters of '._-:/', and be a relative path "
@@ -52,38 +71,53 @@ def metric_name(name: str) -> str:
 
 
 def safe_metric_names(names: Iterable[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
-    """A name that MLflow accepts for each tuple of parts, such as ("dose", "bits"): "dose/bits"; no two are alike.
+    """A name that MLflow accepts for each tuple of parts, such as ("dose", "bits"):
+    "dose/bits"; no two are alike.
 
-    Signs that MLflow refuses become "_"; a name that is too long, or that another one has, ends in a hash of its parts.
+    Signs that MLflow refuses become "_"; a name that is too long, or that another one
+    has, ends in a hash of its parts.
     """
     safe: dict[tuple[str, ...], str] = {}
     for parts in names:
         words = [_REFUSED.sub("_", part).strip() for part in parts]
         name = "/".join("_" if word in ("", ".", "..") else word for word in words)
         if len(name) > NAME_LENGTH or name in safe.values():
-            digest = hashlib.sha256("\0".join(parts).encode("utf-8", "backslashreplace")).hexdigest()[:8]
+            digest = hashlib.sha256(
+                "\0".join(parts).encode("utf-8", "backslashreplace")
+            ).hexdigest()[:8]
             name = f"{name[: NAME_LENGTH - 9]}-{digest}"
         safe[parts] = name
     return safe
 
 
 def metric_step(step: Any) -> int:
-    """The step of a metric as an int; ValueError unless it is a whole number from -2**53 to 2**53."""
+    """The step of a metric as an int; ValueError unless it is a whole number from
+    -2**53 to 2**53.
+    """
     try:
         whole = operator.index(step) if not isinstance(step, bool) else None
     except TypeError:
         whole = None
     if whole is None or abs(whole) > _MAX_STEP:
-        raise OutOfRange(f"the step of a metric must be a whole number from -2**53 to 2**53, got {shown(step)}")
+        raise OutOfRange(
+            f"the step of a metric must be a whole number from -2**53 to 2**53, got {shown(step)}"
+        )
     return whole
 
 
 def metric_value(name: str, value: Any) -> float:
-    """The value of a metric as a float; ValueError if it is no number or not exact in 64 bits."""
+    """The value of a metric as a float; ValueError if it is no number or not exact in
+    64 bits.
+    """
     try:
         number = None if isinstance(value, str | bytes | bytearray) else float(value)
         exact = number is not None and bool(math.isnan(number) or number == value)
-    except (TypeError, ValueError, OverflowError, RuntimeError):  # RuntimeError: of torch for several values
+    except (
+        TypeError,
+        ValueError,
+        OverflowError,
+        RuntimeError,
+    ):  # RuntimeError: of torch for several values
         exact = False
     if not exact:
         advice = "; leave a metric out where a cell has none" if value is None else ""
@@ -94,18 +128,26 @@ def metric_value(name: str, value: Any) -> float:
 
 
 def require_text(what: str, value: Any, length: int) -> str:
-    """`value`; ValueError unless it is a string of at most `length` characters without surrogates and zeros."""
+    """`value`; ValueError unless it is a string of at most `length` characters without
+    surrogates and zeros.
+    """
     if not isinstance(value, str):
         raise WrongType(f"{what} must be a string, got {shown(value)}")
     if len(value) > length:
-        raise OutOfRange(f"{what} must have at most {length} characters, got {len(value)}: {shown(value)}")
+        raise OutOfRange(
+            f"{what} must have at most {length} characters, got {len(value)}: {shown(value)}"
+        )
     if value != storable_text(value):
-        raise WrongType(f"{what} must have no surrogates and zero characters, got {shown(value)}")
+        raise WrongType(
+            f"{what} must have no surrogates and zero characters, got {shown(value)}"
+        )
     return value
 
 
 def storable_text(text: str) -> str:
-    r"""`text` with characters that databases reject written as escapes: "\udc80" for surrogates, "\x00" for zero."""
+    r"""`text` with characters that databases reject written as escapes: "\udc80" for
+    surrogates, "\x00" for zero.
+    """
     return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")
 
 
@@ -119,7 +161,9 @@ def clipped(text: str, length: int) -> str:
 def require_tags(tags: Mapping[str, str]) -> dict[str, str]:
     """`tags` of a run. Raises ValueError if MLflow would reject or shorten one."""
     return {
-        entity_name("the name of a tag", name): require_text(f"tag {name}", value, TAG_LENGTH)
+        entity_name("the name of a tag", name): require_text(
+            f"tag {name}", value, TAG_LENGTH
+        )
         for name, value in tags.items()
     }
 
@@ -145,22 +189,32 @@ def shown(value: Any) -> str:
 
 
 def require_free_name(what: str, name: str, taken: Iterable[str] = ()) -> str:
-    """`name` for a column of runs; ValueError if it is a column of every run or in `taken`."""
+    """`name` for a column of runs; ValueError if it is a column of every run or in
+    `taken`.
+    """
     if name in COLUMNS:
         raise Conflict(
             f"{what} must be none of {', '.join(COLUMNS)}, which every run has with another meaning, got {name!r}"
         )
     if name in taken:
-        raise InvalidInput(f"{what} must not be the name of a field of the cell, got {name!r}")
+        raise InvalidInput(
+            f"{what} must not be the name of a field of the cell, got {name!r}"
+        )
     return name
 
 
 @contextlib.contextmanager
 def undamaged(path: Path, what: str) -> Iterator[None]:
-    """Converts errors of a damaged JSON or safetensors file into a ValueError with its path."""
+    """Converts errors of a damaged JSON or safetensors file into a ValueError with its
+    path.
+    """
     try:
         yield
-    except (TypeError, ImportError, OSError):  # not an Infoscope class, or a missing file
+    except (
+        TypeError,
+        ImportError,
+        OSError,
+    ):  # not an Infoscope class, or a missing file
         raise
     except Exception as error:  # readers of tokenizers and tensors raise many types
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]

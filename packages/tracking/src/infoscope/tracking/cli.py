@@ -1,4 +1,6 @@
-"""The tasks of the command line that need MLflow: sweeps, their cells, models, and the MLflow UI."""
+"""The tasks of the command line that need MLflow: sweeps, their cells, models, and the
+MLflow UI.
+"""
 
 from __future__ import annotations
 
@@ -43,16 +45,20 @@ from infoscope.tracking.watch import Summary
 _UI_SETTINGS = {
     "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
     "MLFLOW_ENABLE_AI_GATEWAY": "false",
-    "MLFLOW_ENABLE_ASSISTANT_SANDBOX": "true",  # otherwise its shell tool would run on this machine
+    # otherwise its shell tool would run on this machine
+    "MLFLOW_ENABLE_ASSISTANT_SANDBOX": "true",
     "MLFLOW_DISABLE_TELEMETRY": "true",
 }
 MAX_TRIALS = 20  # of a search that are printed
 MAX_KINDS = 10  # of failures that are printed
-_NO_RUNS = "there are no runs yet; run a sweep first, such as `make sweep-critic-capacity`"
+_NO_RUNS = (
+    "there are no runs yet; run a sweep first, such as `make sweep-critic-capacity`"
+)
 
 
 def main(sweep: Sweep, words: Sequence[str] | None = None) -> None:
-    """Runs the command line of your own sweep; exits with 0, 1 (cells failed), 2 (bad input) or 130 (interrupted).
+    """Runs the command line of your own sweep; exits with 0, 1 (cells failed), 2 (bad
+    input) or 130 (interrupted).
 
     Parameters
     ----------
@@ -62,31 +68,44 @@ def main(sweep: Sweep, words: Sequence[str] | None = None) -> None:
         Arguments; None: the arguments of the process.
     """
     module = sys.modules["__main__"]
-    if sweep.trial.__module__ == "__main__" and module.__spec__:  # workers import its functions by its real name
+    # workers import its functions by its real name
+    if sweep.trial.__module__ == "__main__" and module.__spec__:
         sweep = importlib.import_module(module.__spec__.name).SWEEP
 
     def call(arguments: SimpleNamespace) -> int:
-        status, _ = _run(sweep, arguments.profile, arguments.set, arguments.gpus_per_pack)
+        status, _ = _run(
+            sweep, arguments.profile, arguments.set, arguments.gpus_per_pack
+        )
         return status
 
     own_command = command(sweep.name, call, sweep_options(), module.__doc__)
     sys.exit(run_command(own_command, words))
 
 
-def run_sweep(module: str, profile: str, settings: Mapping[str, str], gpus: float | None) -> tuple[int, str]:
-    """Runs the sweep of a module; returns the exit status and the label of its runs, empty if none has finished."""
+def run_sweep(
+    module: str, profile: str, settings: Mapping[str, str], gpus: float | None
+) -> tuple[int, str]:
+    """Runs the sweep of a module; returns the exit status and the label of its runs,
+    empty if none has finished.
+    """
     return _run(importlib.import_module(module).SWEEP, profile, settings, gpus)
 
 
-def _run(sweep: Sweep, profile: str, settings: Mapping[str, str], gpus: float | None) -> tuple[int, str]:
+def _run(
+    sweep: Sweep, profile: str, settings: Mapping[str, str], gpus: float | None
+) -> tuple[int, str]:
     try:
         summary = run(sweep, profile, settings, gpus)
     except (MlflowException, ConnectionError) as error:
-        raise Unavailable(f"the tracking store or the Ray cluster failed: {sentence(error)}") from error
+        raise Unavailable(
+            f"the tracking store or the Ray cluster failed: {sentence(error)}"
+        ) from error
     except FileNotFoundError:
         raise
     except OSError as error:  # such as a full disk
-        raise Unavailable(f"{sentence(error)}; the same command continues from here") from error
+        raise Unavailable(
+            f"{sentence(error)}; the same command continues from here"
+        ) from error
     except KeyboardInterrupt:
         print("interrupted: the same command continues from here", file=sys.stderr)
         raise
@@ -106,7 +125,9 @@ def describe(summary: Summary) -> str:
     """The result of a sweep in a few lines."""
     name = f"{summary.sweep} ({summary.profile})"
     if summary.skipped == summary.cells:
-        lines = [f"{name}: all {summary.cells} cells are already recorded, nothing to run"]
+        lines = [
+            f"{name}: all {summary.cells} cells are already recorded, nothing to run"
+        ]
     else:
         counts = {
             "completed": summary.completed,
@@ -115,7 +136,9 @@ def describe(summary: Summary) -> str:
             "already recorded": summary.skipped,
             "not finished": summary.unfinished,
         }
-        parts = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
+        parts = ", ".join(
+            f"{count} {state}" for state, count in counts.items() if count
+        )
         lines = [f"{name}: {parts} of {summary.cells} cells in {summary.seconds:.0f} s"]
     lines += _failures(summary.failures)
     if summary.unfinished:
@@ -130,12 +153,16 @@ def describe(summary: Summary) -> str:
 
 
 def trials_table(sweep: Sweep, label: str) -> str:
-    """The best trials of a search as a table, complete ones before those that were stopped early."""
+    """The best trials of a search as a table, complete ones before those that were
+    stopped early.
+    """
     judged = METRIC.format(sweep.search.metric)
     trials = runs(sweep.name, label, finished=False)
     trials = trials[trials["outcome"].isin([COMPLETE, STOPPED])]
     is_rising = sweep.search.mode == "min"
-    trials = trials.sort_values(["outcome", judged], ascending=[True, is_rising], ignore_index=True)
+    trials = trials.sort_values(
+        ["outcome", judged], ascending=[True, is_rising], ignore_index=True
+    )
     trials.index += 1
     fields = varying(plain_cell(tags[CELL]) for tags in trials["tags"])
     shown = trials[[*fields, judged, FRACTION, "outcome"]].head(MAX_TRIALS)
@@ -143,7 +170,9 @@ def trials_table(sweep: Sweep, label: str) -> str:
 
 
 def _failures(failures: Sequence[tuple[AnyCell, str]]) -> list[str]:
-    """One line for each kind of failure: errors that differ in numbers and keys of cells only."""
+    """One line for each kind of failure: errors that differ in numbers and keys of
+    cells only.
+    """
     kinds = defaultdict(list)
     for cell, error in failures:
         first = error.splitlines()[0] if error else ""
@@ -166,28 +195,40 @@ def save_runs(arguments: SimpleNamespace) -> None:
     from infoscope.tracking.archive.saving import save
 
     for name in arguments.experiments:
-        path = Path(arguments.to).expanduser() / f"{plain_name('the name of an experiment', name)}{SUFFIX}"
+        path = (
+            Path(arguments.to).expanduser()
+            / f"{plain_name('the name of an experiment', name)}{SUFFIX}"
+        )
         print(save(name, path, arguments.profile), flush=True)
 
 
 def load_runs(arguments: SimpleNamespace) -> None:
-    """Loads the runs of files into the tracking store and prints the commands for their tables."""
+    """Loads the runs of files into the tracking store and prints the commands for their
+    tables.
+    """
     from infoscope.tracking.archive.format import ascii_text, read_archive
     from infoscope.tracking.archive.loading import load
 
-    archives = [read_archive(Path(file).expanduser()) for file in arguments.files]  # all are valid, or none is loaded
+    # all are valid, or none is loaded
+    archives = [read_archive(Path(file).expanduser()) for file in arguments.files]
     for archive in archives:
         print(load(archive))
         commands = ["make ui"]
         if module_of(archive.experiment, "TABLES"):
-            labels = [shlex.quote(ascii_text(label)) for label in sorted(archive.labels)]
-            commands = [f"make table-{archive.experiment} PROFILE={label}" for label in labels]
+            labels = [
+                shlex.quote(ascii_text(label)) for label in sorted(archive.labels)
+            ]
+            commands = [
+                f"make table-{archive.experiment} PROFILE={label}" for label in labels
+            ]
         for shown in commands:
             print(f"  to see them: {shown}", flush=True)
 
 
 def sync_records(arguments: SimpleNamespace) -> int:
-    """Sends the cells that are not in MLflow yet; returns FAILED if some could not be sent."""
+    """Sends the cells that are not in MLflow yet; returns FAILED if some could not be
+    sent.
+    """
     folder = Path(arguments.records).expanduser() if arguments.records else None
     synced = sync(arguments.sweeps, folder)
     print(*(synced or ["nothing to send"]), sep="\n")
@@ -195,7 +236,9 @@ def sync_records(arguments: SimpleNamespace) -> int:
 
 
 def print_status(arguments: SimpleNamespace) -> int:
-    """Prints how many cells of each sweep are done and missing. InvalidInput if none can be counted."""
+    """Prints how many cells of each sweep are done and missing. InvalidInput if none
+    can be counted.
+    """
     statuses = status(arguments.sweeps, arguments.profile, arguments.set)
     if not statuses:
         print(_NO_RUNS)
@@ -212,11 +255,14 @@ def promote_model(arguments: SimpleNamespace) -> None:
 
     print(promote(arguments.run, arguments.alias, arguments.model, arguments.name))
     if arguments.package:
-        print(importlib.import_module("analysis.packaged_reader").package(arguments.run))
+        print(
+            importlib.import_module("analysis.packaged_reader").package(arguments.run)
+        )
 
 
 def serve_ui(port: int) -> int:
-    """Serves the MLflow UI on the runs of the working folder until Ctrl-C, at the loopback address only.
+    """Serves the MLflow UI on the runs of the working folder until Ctrl-C, at the
+    loopback address only.
 
     Returns the exit status. Raises LookupError if there are no runs.
     """
@@ -224,20 +270,35 @@ def serve_ui(port: int) -> int:
     if uri.startswith(("http://", "https://")):
         print(f"the runs are on a tracking server: open {without_password(uri)}")
         return 0
-    if uri.startswith("sqlite:///") and not os.path.exists(uri.removeprefix("sqlite:///")):
+    if uri.startswith("sqlite:///") and not os.path.exists(
+        uri.removeprefix("sqlite:///")
+    ):
         raise LookupError(_NO_RUNS)
     for name, value in _UI_SETTINGS.items():
         os.environ.setdefault(name, value)
-    os.environ["MLFLOW_BACKEND_STORE_URI"] = uri  # every user of the machine could read it among the arguments
+    # every user of the machine could read it among the arguments
+    os.environ["MLFLOW_BACKEND_STORE_URI"] = uri
     gather_statistics(uri)
     # with several workers every request would wait 40 ms
-    command = ["-m", "mlflow", "server", "--host", "127.0.0.1", "--port", str(port), "--workers", "1"]
+    command = [
+        "-m",
+        "mlflow",
+        "server",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        str(port),
+        "--workers",
+        "1",
+    ]
     with subprocess.Popen([sys.executable, *command]) as server, ends_with_this(server):
         try:
             while server.poll() is None and not is_taken(port):
                 time.sleep(0.2)
             if server.poll() is None:
-                print(f"MLflow UI at http://127.0.0.1:{port} (Ctrl-C ends it)", flush=True)
+                print(
+                    f"MLflow UI at http://127.0.0.1:{port} (Ctrl-C ends it)", flush=True
+                )
             return FAILED if server.wait() else 0
         finally:
             server.terminate()

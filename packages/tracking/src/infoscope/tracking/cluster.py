@@ -27,12 +27,31 @@ _DATA = "INFOSCOPE_DATA"
 _CODE = "INFOSCOPE_CODE"
 _UPLOAD = "upload"  # the working folder is sent to the nodes
 _IMAGE = "image"  # the working folder is in the image of the nodes
-_FORWARDED = ("INFOSCOPE_", "MLFLOW_TRACKING_", "MLFLOW_HTTP_")  # variables: settings, logins, certificates, timeouts
-_NOT_SENT = ["/runs/", "/.venv/", "/.git/", "/tests/", "/docs/", "__pycache__/", "*.egg-info/", ".*_cache/", ".env"]
+# variables: settings, logins, certificates, timeouts
+_FORWARDED = ("INFOSCOPE_", "MLFLOW_TRACKING_", "MLFLOW_HTTP_")
+_NOT_SENT = [
+    "/runs/",
+    "/.venv/",
+    "/.git/",
+    "/tests/",
+    "/docs/",
+    "__pycache__/",
+    "*.egg-info/",
+    ".*_cache/",
+    ".env",
+]
 _CONNECT_SECONDS = 10.0
-_MAX_FOLDER = 30  # characters of the folder for temporary files: the path of a socket has at most 107
+# characters of the folder for temporary files: the path of a socket has at most 107
+_MAX_FOLDER = 30
 STARTS = 6  # attempts to start a local Ray; each takes a minute to fail
-_TIMEOUTS = ("timed out", "timeout", "failed to connect", "failed to start", "overloaded", "unavailable")
+_TIMEOUTS = (
+    "timed out",
+    "timeout",
+    "failed to connect",
+    "failed to start",
+    "overloaded",
+    "unavailable",
+)
 _MACHINE_SECONDS = 900.0  # for which a cloud may take to provide a machine
 _QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -42,9 +61,11 @@ _QUIET = {
     "RAY_DEDUP_LOGS": "0",
     "RAY_CHDIR_TO_TRIAL_DIR": "0",
     "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
-    "TUNE_DISABLE_STRICT_METRIC_CHECKING": "1",  # a trial may fail before its first metric
+    # a trial may fail before its first metric
+    "TUNE_DISABLE_STRICT_METRIC_CHECKING": "1",
     "TUNE_RESULT_BUFFER_LENGTH": "0",
-    "TUNE_GLOBAL_CHECKPOINT_S": "1e9",  # snapshots of trials are not used: the results are in MLflow
+    # snapshots of trials are not used: the results are in MLflow
+    "TUNE_GLOBAL_CHECKPOINT_S": "1e9",
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
 }
@@ -55,13 +76,16 @@ class RayNotStarted(Unavailable):
 
 
 def use_token() -> None:
-    """Makes Ray require a token: the given one, or a random one for a local Ray, which listens to all networks.
+    """Makes Ray require a token: the given one, or a random one for a local Ray, which
+    listens to all networks.
 
     Ray reads the token when it is imported, so this has no effect afterwards.
     """
     if "ray" in sys.modules:
         return
-    has_token = bool(os.environ.get("RAY_AUTH_TOKEN") or os.environ.get("RAY_AUTH_TOKEN_PATH"))
+    has_token = bool(
+        os.environ.get("RAY_AUTH_TOKEN") or os.environ.get("RAY_AUTH_TOKEN_PATH")
+    )
     is_local = not os.environ.get("RAY_ADDRESS")
     if is_local and not has_token and "RAY_AUTH_MODE" not in os.environ:
         os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
@@ -72,14 +96,17 @@ def use_token() -> None:
 
 @contextlib.contextmanager
 def running() -> Iterator[None]:
-    """While inside, a local Ray runs, or the cluster of RAY_ADDRESS is connected and has the working folder.
+    """While inside, a local Ray runs, or the cluster of RAY_ADDRESS is connected and
+    has the working folder.
 
-    Raises ValueError for an unusable cluster or INFOSCOPE_CODE, RayNotStarted when no local Ray can be started.
+    Raises ValueError for an unusable cluster or INFOSCOPE_CODE, RayNotStarted when no
+    local Ray can be started.
     """
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
     if os.environ.get(_DATA):
-        os.environ[_DATA] = str(Path(os.environ[_DATA]).expanduser().resolve())  # workers may be in another folder
+        # workers may be in another folder
+        os.environ[_DATA] = str(Path(os.environ[_DATA]).expanduser().resolve())
     with contextlib.ExitStack() as stack:
         address = os.environ.get("RAY_ADDRESS")
         if address:
@@ -94,19 +121,25 @@ def running() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _private_folder() -> Iterator[Path]:
-    """A new folder for Ray's sockets and logs, closed to other users; removed afterwards.
+    """A new folder for Ray's sockets and logs, closed to other users; removed
+    afterwards.
 
-    Ray opens its own folders to all users of the machine, who could send it tasks through its sockets.
+    Ray opens its own folders to all users of the machine, who could send it tasks
+    through its sockets.
     """
     base = tempfile.gettempdir()
     if len(base) > _MAX_FOLDER:
         base = "/tmp"
-    with tempfile.TemporaryDirectory(prefix="infoscope-", dir=base, ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(
+        prefix="infoscope-", dir=base, ignore_cleanup_errors=True
+    ) as folder:
         yield Path(folder) / "ray"
 
 
 def _begin_local(folder: Path) -> None:
-    """Starts Ray on this machine; tries again if it does not start in time. Raises RayNotStarted."""
+    """Starts Ray on this machine; tries again if it does not start in time. Raises
+    RayNotStarted.
+    """
     for attempt in range(1, STARTS + 1):
         before = _children()
         try:
@@ -116,13 +149,18 @@ def _begin_local(folder: Path) -> None:
         except Exception as error:  # Ray raises Exception itself
             _end_since(before)
             if not any(word in str(error).lower() for word in _TIMEOUTS):
-                raise RayNotStarted(f"Ray cannot be started on this machine: {first_line(error)}") from error
+                raise RayNotStarted(
+                    f"Ray cannot be started on this machine: {first_line(error)}"
+                ) from error
             if attempt == STARTS:
                 raise RayNotStarted(
                     f"Ray did not start on this machine in {STARTS} attempts ({first_line(error)}); the machine is too "
                     "busy or has too little memory: end other programs, or set RAY_ADDRESS, and run the command again"
                 ) from error
-            print(f"Ray did not start in time; attempt {attempt + 1} of {STARTS}", file=sys.stderr)
+            print(
+                f"Ray did not start in time; attempt {attempt + 1} of {STARTS}",
+                file=sys.stderr,
+            )
 
 
 def _children() -> set[psutil.Process]:
@@ -147,12 +185,15 @@ def _init_local(folder: Path) -> None:
     python = shlex.quote(sys.executable)
     environment = None
     if python != sys.executable:
-        # Ray starts workers by an unquoted shell command; the environment that quotes it takes seconds to set up
+        # Ray starts workers by an unquoted shell command; the environment that quotes
+        # it takes seconds to set up
         environment = {"py_executable": python}
     cores = os.cpu_count()
     if hasattr(os, "sched_getaffinity"):
         cores = len(os.sched_getaffinity(0))
-    path = os.pathsep.join(filter(None, [str(Path.cwd()), os.environ.get("PYTHONPATH")]))
+    path = os.pathsep.join(
+        filter(None, [str(Path.cwd()), os.environ.get("PYTHONPATH")])
+    )
     # inherited by the workers
     with variables({"PYTHONPATH": path, "OMP_NUM_THREADS": "1"}):
         ray.init(
@@ -176,33 +217,53 @@ def _connect(address: str) -> None:
     environment = _cluster_environment()
     if address != "auto":
         _check_listens(address)
-    os.environ.setdefault("RAY_OVERRIDE_JOB_RUNTIME_ENV", "1")  # for a Ray job, which has its own working folder
+    # for a Ray job, which has its own working folder
+    os.environ.setdefault("RAY_OVERRIDE_JOB_RUNTIME_ENV", "1")
     import ray
 
     try:
-        ray.init(address=address, runtime_env=environment, logging_level="ERROR", log_to_driver=False)
-    except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+        ray.init(
+            address=address,
+            runtime_env=environment,
+            logging_level="ERROR",
+            log_to_driver=False,
+        )
+    except (
+        ConnectionError,
+        RuntimeError,
+        ValueError,
+        ray.exceptions.RayError,
+    ) as error:
         reason = first_line(error)
         if "auth" in str(error).lower():
             reason += " (does RAY_AUTH_TOKEN_PATH contain the cluster's token?)"
-        raise ValueError(f"the Ray cluster of RAY_ADDRESS={address} cannot be used: {reason}") from error
+        raise ValueError(
+            f"the Ray cluster of RAY_ADDRESS={address} cannot be used: {reason}"
+        ) from error
 
 
 def _check_listens(address: str) -> None:
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal() or not 0 < int(port) < 65536:
-        raise UnknownName(f"RAY_ADDRESS must be auto or HOST:PORT, such as 10.0.0.1:6379, got {address!r}")
+        raise UnknownName(
+            f"RAY_ADDRESS must be auto or HOST:PORT, such as 10.0.0.1:6379, got {address!r}"
+        )
     place = (host.strip("[]"), int(port))
     try:
         socket.create_connection(place, timeout=_CONNECT_SECONDS).close()
     except OSError as error:
-        raise ValueError(f"there is no Ray cluster at RAY_ADDRESS={address} ({first_line(error)})") from error
+        raise ValueError(
+            f"there is no Ray cluster at RAY_ADDRESS={address} ({first_line(error)})"
+        ) from error
 
 
 def _cluster_environment() -> dict[str, Any]:
     """The environment of the workers of a cluster, as Ray describes it."""
     values = {"OMP_NUM_THREADS": "1"}
-    environment: dict[str, Any] = {"worker_process_setup_hook": _settings(), "env_vars": values}
+    environment: dict[str, Any] = {
+        "worker_process_setup_hook": _settings(),
+        "env_vars": values,
+    }
     code = os.environ.get(_CODE) or _UPLOAD
     if code not in (_UPLOAD, _IMAGE):
         raise InvalidInput(f"{_CODE} must be {_UPLOAD} or {_IMAGE}, got {code!r}")
@@ -222,8 +283,12 @@ def _cluster_environment() -> dict[str, Any]:
 
 
 def _settings() -> Callable[[], None]:
-    """The set-up of a worker, a closure: Ray shows and logs `env_vars`, and some of these are passwords."""
-    values = {name: value for name, value in os.environ.items() if name.startswith(_FORWARDED)}
+    """The set-up of a worker, a closure: Ray shows and logs `env_vars`, and some of
+    these are passwords.
+    """
+    values = {
+        name: value for name, value in os.environ.items() if name.startswith(_FORWARDED)
+    }
     store = tracking_uri()
 
     def take_over() -> None:
@@ -244,9 +309,11 @@ def nodes() -> int:
 
 
 def resources(cpus: float, gpus: float | None = None) -> tuple[int, int]:
-    """The numbers of processor cores and GPUs of the running Ray, once it has a machine large enough for a trial.
+    """The numbers of processor cores and GPUs of the running Ray, once it has a machine
+    large enough for a trial.
 
-    cpus, gpus: of one trial (gpus None: at most one). Waits some minutes for a cluster to grow, then raises ValueError.
+    cpus, gpus: of one trial (gpus None: at most one). Waits some minutes for a cluster
+    to grow, then raises ValueError.
     """
     import ray
 
@@ -270,15 +337,21 @@ def _await_machine(needed: Mapping[str, float]) -> None:
     if os.environ.get("RAY_ADDRESS"):
         print(f"waiting for a machine of the cluster with {text}", file=sys.stderr)
         # a queued task makes an autoscaler start a machine
-        task = ray.remote(num_cpus=needed["CPU"], num_gpus=needed.get("GPU", 0), max_retries=0)(lambda: None)
+        task = ray.remote(
+            num_cpus=needed["CPU"], num_gpus=needed.get("GPU", 0), max_retries=0
+        )(lambda: None)
         queued = task.remote()
         deadline = time.monotonic() + _MACHINE_SECONDS
         while not _has_machine(needed) and time.monotonic() < deadline:
             time.sleep(1.0)
         ray.cancel(queued, force=True)
     if not _has_machine(needed):
-        largest = max(node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"])
-        raise ValueError(f"a trial needs {text} on one machine, but the largest machine has {largest:g} CPUs")
+        largest = max(
+            node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"]
+        )
+        raise ValueError(
+            f"a trial needs {text} on one machine, but the largest machine has {largest:g} CPUs"
+        )
 
 
 def _has_machine(needed: Mapping[str, float]) -> bool:
@@ -286,13 +359,17 @@ def _has_machine(needed: Mapping[str, float]) -> bool:
 
     for node in ray.nodes():
         resources = node["Resources"]
-        if node["Alive"] and all(resources.get(name, 0) >= amount for name, amount in needed.items()):
+        if node["Alive"] and all(
+            resources.get(name, 0) >= amount for name, amount in needed.items()
+        ):
             return True
     return False
 
 
 def lookahead(cpus: int) -> int:
-    """The number of trials that wait in Ray: on a cluster enough to fill and grow it, on one machine few."""
+    """The number of trials that wait in Ray: on a cluster enough to fill and grow it,
+    on one machine few.
+    """
     if os.environ.get("RAY_ADDRESS"):
         return max(200, cpus)
     return cpus
@@ -300,13 +377,16 @@ def lookahead(cpus: int) -> int:
 
 @contextlib.contextmanager
 def terminate_as_interrupt() -> Iterator[None]:
-    """While inside, SIGTERM, which schedulers send before they kill, ends a sweep as Ctrl-C does."""
+    """While inside, SIGTERM, which schedulers send before they kill, ends a sweep as
+    Ctrl-C does.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def interrupt(*_: Any) -> None:
-        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a background job of a shell
+        # as in a background job of a shell
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         os.kill(os.getpid(), signal.SIGINT)
 

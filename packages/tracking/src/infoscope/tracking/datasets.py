@@ -1,4 +1,5 @@
-"""The data of runs as MLflow data sets: name, source and digest of the content (names, types, shapes, bytes).
+"""The data of runs as MLflow data sets: name, source and digest of the content (names,
+types, shapes, bytes).
 
 Samples from a distribution have the digest of its settings.
 """
@@ -24,16 +25,18 @@ CONTEXT = "mlflow.data.context"  # MLflow's tag of an input: training, test and 
 DIGEST_LENGTH = 16  # hexadecimal digits
 _NAME_LENGTH = 500  # characters that MLflow stores of a name
 _PROFILE_LENGTH = 10_000  # and of a profile
-FIELDS = ("name", "digest", "source_type", "source", "schema", "profile", "context")  # of a recorded data set
+# of a recorded data set
+FIELDS = ("name", "digest", "source_type", "source", "schema", "profile", "context")
 
 
 @dataclass(frozen=True)
 class DataSet:
     """The data of a cell.
 
-    source: in words, without paths. content: () -> arrays [n, ...] (or iterators of blocks of rows), lists of strings
-    and plain values by name; called on the worker. context: such as "training" or "test". endless: samples are drawn
-    from a distribution, and the content is its settings.
+    source: in words, without paths. content: () -> arrays [n, ...] (or iterators of
+    blocks of rows), lists of strings and plain values by name; called on the worker.
+    context: such as "training" or "test". endless: samples are drawn from a
+    distribution, and the content is its settings.
     """
 
     name: str
@@ -66,7 +69,11 @@ class DataSet:
             profile: dict[str, Any] = {"samples": "drawn without end", **content}
         else:
             profile = {"num_rows": rows, "num_elements": elements}
-        schema = {"mlflow_tensorspec": {"features": json.dumps(specs), "targets": None}} if specs else {}
+        schema = (
+            {"mlflow_tensorspec": {"features": json.dumps(specs), "targets": None}}
+            if specs
+            else {}
+        )
         return {
             "name": clipped(storable_text(self.name), _NAME_LENGTH),
             "digest": hash_of_all.hexdigest()[:DIGEST_LENGTH],
@@ -91,9 +98,13 @@ def inputs(entries: Any) -> list[DatasetInput]:
     try:
         for entry in entries:
             *fields, context = (str(entry[name]) for name in FIELDS)
-            datasets.append(DatasetInput(Dataset(*fields), [InputTag(CONTEXT, context)]))
+            datasets.append(
+                DatasetInput(Dataset(*fields), [InputTag(CONTEXT, context)])
+            )
     except (TypeError, KeyError) as error:
-        raise ValueError(f"the inputs must be a list of data sets ({type(error).__name__}: {error})") from None
+        raise ValueError(
+            f"the inputs must be a list of data sets ({type(error).__name__}: {error})"
+        ) from None
     return datasets
 
 
@@ -108,11 +119,19 @@ def entry_of(data: DatasetInput) -> dict[str, str]:
 
 
 def _described(value: Any) -> tuple[str, dict[str, Any], tuple[int, ...] | None]:
-    """The digest of a value; for an array or a list of strings also MLflow's description of its type, and its shape."""
+    """The digest of a value; for an array or a list of strings also MLflow's
+    description of its type, and its shape.
+    """
     digest = hashlib.sha256()
-    if isinstance(value, list | tuple) and value and isinstance(value[0], str | tuple | list):
+    if (
+        isinstance(value, list | tuple)
+        and value
+        and isinstance(value[0], str | tuple | list)
+    ):
         digest.update(json.dumps(value).encode())
-        shape = (len(value),) if isinstance(value[0], str) else (len(value), len(value[0]))
+        shape = (
+            (len(value),) if isinstance(value[0], str) else (len(value), len(value[0]))
+        )
         return digest.hexdigest(), {"dtype": "str", "shape": [-1, *shape[1:]]}, shape
     if not isinstance(value, Iterator) and not hasattr(value, "__array__"):
         digest.update(json.dumps(value, sort_keys=True).encode())
@@ -125,10 +144,16 @@ def _described(value: Any) -> tuple[str, dict[str, Any], tuple[int, ...] | None]
             return _described(block.tolist())
         if first is None:
             first = block
-            digest.update(f"{block.dtype.kind}{block.dtype.itemsize} {list(block.shape[1:])}\n".encode())
+            digest.update(
+                f"{block.dtype.kind}{block.dtype.itemsize} {list(block.shape[1:])}\n".encode()
+            )
         rows += len(block)
         little_endian = np.ascontiguousarray(block, block.dtype.newbyteorder("<"))
         digest.update(little_endian.data)
     digest.update(f"{rows}".encode())
     item = first.shape[1:]
-    return digest.hexdigest(), {"dtype": str(first.dtype), "shape": [-1, *item]}, (rows, *item)
+    return (
+        digest.hexdigest(),
+        {"dtype": str(first.dtype), "shape": [-1, *item]},
+        (rows, *item),
+    )

@@ -1,4 +1,6 @@
-"""Runs a sweep: asks MLflow which of its cells are finished, and hands the others to Ray Tune in packs."""
+"""Runs a sweep: asks MLflow which of its cells are finished, and hands the others to
+Ray Tune in packs.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,12 @@ from mlflow.utils.mlflow_tags import MLFLOW_RUN_NOTE
 
 from infoscope.errors import OutOfRange, Unavailable
 from infoscope.tracking import cluster, notes
-from infoscope.tracking.cell_folder import FAILED, CellFolder, cell_folders, milliseconds
+from infoscope.tracking.cell_folder import (
+    FAILED,
+    CellFolder,
+    cell_folders,
+    milliseconds,
+)
 from infoscope.tracking.checkpoint import require_storage
 from infoscope.tracking.checks import NAME_LENGTH, clipped, first_line, without_password
 from infoscope.tracking.environment import code_tags, variables
@@ -30,9 +37,24 @@ from infoscope.tracking.home import home, made_home, outbox
 from infoscope.tracking.publishing import STATUS, parameters, publish_all
 from infoscope.tracking.report import JUDGED
 from infoscope.tracking.screen import Screen
-from infoscope.tracking.store import Store, by_key, describe, gather_statistics, is_finished
+from infoscope.tracking.store import (
+    Store,
+    by_key,
+    describe,
+    gather_statistics,
+    is_finished,
+)
 from infoscope.tracking.sweep import AnyCell, Profile, Sweep, names
-from infoscope.tracking.tags import CELLS, DRIVER, ERROR, OUTCOME, PARENT, PROFILE, RUN_NAME, VERSION
+from infoscope.tracking.tags import (
+    CELLS,
+    DRIVER,
+    ERROR,
+    OUTCOME,
+    PARENT,
+    PROFILE,
+    RUN_NAME,
+    VERSION,
+)
 from infoscope.tracking.trial import MAX_ATTEMPTS, Bundle, Ended, Job, run_bundle
 from infoscope.tracking.ui import LOCAL, address
 from infoscope.tracking.watch import Summary, Watch
@@ -42,7 +64,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-TRIALS_PER_SLOT = 50  # a trial of Tune costs about 0.1 s; where there are more packs, several share one
+# a trial of Tune costs about 0.1 s; where there are more packs, several share one
+TRIALS_PER_SLOT = 50
 
 
 class SweepBusy(Unavailable):
@@ -55,7 +78,8 @@ def run(
     overrides: Mapping[str, str] | None = None,
     gpus_per_pack: float | None = None,
 ) -> Summary:
-    """The summary of a run of the cells of a profile that are not in MLflow yet; a search runs as many as are missing.
+    """The summary of a run of the cells of a profile that are not in MLflow yet; a
+    search runs as many as are missing.
 
     Parameters
     ----------
@@ -76,7 +100,8 @@ def run(
     Raises
     ------
     ValueError
-        For an invalid profile, setting, cell or place of checkpoints, before anything is recorded.
+        For an invalid profile, setting, cell or place of checkpoints, before anything
+        is recorded.
     SweepBusy
         When the sweep already runs in this working folder.
     StoreUnreachable
@@ -85,7 +110,9 @@ def run(
     if gpus_per_pack is not None:
         is_fraction = 0 < gpus_per_pack < 1
         if not is_fraction and gpus_per_pack not in range(1, 1024):
-            raise OutOfRange(f"gpus_per_pack must be a fraction above 0 or a whole number of GPUs, got {gpus_per_pack}")
+            raise OutOfRange(
+                f"gpus_per_pack must be a fraction above 0 or a whole number of GPUs, got {gpus_per_pack}"
+            )
     require_storage()
     cluster.use_token()
     label, settings = sweep.profile(profile, overrides)
@@ -100,8 +127,14 @@ def run(
                 close_leftovers(store, folder)
                 missing, summary = _missing(sweep, label, cells, search, store, folder)
             if summary.unfinished:
-                recorded = f", {summary.skipped} of them already recorded" if summary.skipped else ""
-                screen.say(f"{sweep.name} ({label}): {summary.cells} cells{recorded}; {where(store)}")
+                recorded = (
+                    f", {summary.skipped} of them already recorded"
+                    if summary.skipped
+                    else ""
+                )
+                screen.say(
+                    f"{sweep.name} ({label}): {summary.cells} cells{recorded}; {where(store)}"
+                )
                 plan = _Plan(sweep, settings, missing, search, summary)
                 with cluster.terminate_as_interrupt():
                     _Run(plan, store, folder, screen).run(gpus_per_pack)
@@ -112,7 +145,8 @@ def run(
 
 @contextlib.contextmanager
 def locked(sweep: str) -> Iterator[Path]:
-    """While inside, no other process of this working folder runs the sweep; the folder of its cells.
+    """While inside, no other process of this working folder runs the sweep; the folder
+    of its cells.
 
     Raises SweepBusy if one does.
     """
@@ -143,14 +177,19 @@ def own_tag() -> dict[str, str]:
     return {DRIVER: f"{platform.node()}:{home()}".replace("'", "")}
 
 
-def close_leftovers(store: Store, folder: Path) -> tuple[list[CellFolder], dict[CellFolder, Exception]]:
-    """Publishes cells that have ended and closes open runs of ended drivers; the caller holds the lock of the sweep.
+def close_leftovers(
+    store: Store, folder: Path
+) -> tuple[list[CellFolder], dict[CellFolder, Exception]]:
+    """Publishes cells that have ended and closes open runs of ended drivers; the caller
+    holds the lock of the sweep.
 
     Returns the published cells, and the errors of those that are not in MLflow yet.
     """
     published, left = publish_ended(store, cell_folders(folder))
     driver = own_tag()[DRIVER]
-    for run in store.search(f"attributes.status = 'RUNNING' and tags.`{DRIVER}` = '{driver}'"):
+    for run in store.search(
+        f"attributes.status = 'RUNNING' and tags.`{DRIVER}` = '{driver}'"
+    ):
         store.end(run.info.run_id, "KILLED")
     for cell, error in left.items():
         log.warning("not in MLflow yet: cell %s (%s)", cell.key, first_line(error))
@@ -160,7 +199,9 @@ def close_leftovers(store: Store, folder: Path) -> tuple[list[CellFolder], dict[
 def publish_ended(
     store: Store, folders: Sequence[CellFolder], parent: str = ""
 ) -> tuple[list[CellFolder], dict[CellFolder, Exception]]:
-    """Publishes the cells that have ended and removes their folders; see `close_leftovers`."""
+    """Publishes the cells that have ended and removes their folders; see
+    `close_leftovers`.
+    """
     ended = [folder for folder in folders if folder.ending()]
     published, left = publish_all(ended, store, parent)
     for folder in published:
@@ -171,7 +212,8 @@ def publish_ended(
 def _search(sweep: Sweep, settings: Profile) -> CellSearch | None:
     if sweep.search is None or sweep.search.space is None:
         return None
-    from infoscope.tracking.search import CellSearch  # imports Optuna, which other sweeps do not need
+    # imports Optuna, which other sweeps do not need
+    from infoscope.tracking.search import CellSearch
 
     return CellSearch(sweep, settings)
 
@@ -184,7 +226,9 @@ def _missing(
     store: Store,
     folder: Path,
 ) -> tuple[dict[str, AnyCell], Summary]:
-    """The cells that are not recorded; those that are recorded get the label of this profile."""
+    """The cells that are not recorded; those that are recorded get the label of this
+    profile.
+    """
     runs = by_key(store.cells())
     if search:
         cells = search.recall(runs.values(), label)
@@ -197,12 +241,16 @@ def _missing(
             unsent.add(cell_folder.key)
     missing = {key: cell for key, cell in cells.items() if key not in finished | unsent}
     total = search.trials if search else len(cells)
-    return missing, Summary(sweep.name, label, total, len(cells) - len(missing), unsent=unsent)
+    return missing, Summary(
+        sweep.name, label, total, len(cells) - len(missing), unsent=unsent
+    )
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """What is to be run. missing: the cells that are not recorded, by key; a search suggests them instead."""
+    """What is to be run. missing: the cells that are not recorded, by key; a search
+    suggests them instead.
+    """
 
     sweep: Sweep
     settings: Profile
@@ -222,21 +270,34 @@ class _Run:
         self.store = store
         self.folder = folder
         self.screen = screen
-        self.tags = {**code_tags(), **own_tag(), PROFILE: plan.summary.profile, VERSION: str(plan.sweep.version)}
+        self.tags = {
+            **code_tags(),
+            **own_tag(),
+            PROFILE: plan.summary.profile,
+            VERSION: str(plan.sweep.version),
+        }
         self.watch = Watch(plan.summary, screen, self._settle)
         self.parent = ""
 
     def run(self, gpus_per_pack: float | None) -> None:
-        """Runs the missing cells and leaves no run open. Raises ValueError when the cluster cannot reach the store."""
+        """Runs the missing cells and leaves no run open. Raises ValueError when the
+        cluster cannot reach the store.
+        """
         address = os.environ.get("RAY_ADDRESS")
-        starting = f"joining the Ray cluster at {address}" if address else "starting Ray on this machine"
+        starting = (
+            f"joining the Ray cluster at {address}"
+            if address
+            else "starting Ray on this machine"
+        )
         try:
             with contextlib.ExitStack() as stack:
                 with self.screen.stage(starting):
                     stack.enter_context(cluster.running())
                     stack.enter_context(cluster.terminate_as_interrupt())
                     share = gpus_per_pack or self.sweep.resources.get("gpu", 1)
-                    cpus, gpus = cluster.resources(self.sweep.resources.get("cpu", 1), share)
+                    cpus, gpus = cluster.resources(
+                        self.sweep.resources.get("cpu", 1), share
+                    )
                     self._require_reachable_store()
                 self._open_parent()
                 self._fit(cpus, gpus, share)
@@ -264,9 +325,13 @@ class _Run:
         tags = {**self.tags, RUN_NAME: title, CELLS: str(summary.unfinished)}
         self.parent = client.create_run(experiment, tags=tags).info.run_id
         command = shlex.join(["python", *sys.orig_argv[1:]])
-        note = notes.parent_note(about, command, summary.unfinished, summary.skipped, experiment, self.parent)
+        note = notes.parent_note(
+            about, command, summary.unfinished, summary.skipped, experiment, self.parent
+        )
         settings = parameters(dict(self.plan.settings))
-        client.log_batch(self.parent, params=settings, tags=[RunTag(MLFLOW_RUN_NOTE, note)])
+        client.log_batch(
+            self.parent, params=settings, tags=[RunTag(MLFLOW_RUN_NOTE, note)]
+        )
 
     def _fit(self, cpus: int, gpus: int, share: float) -> None:
         """Runs the trials on Ray Tune. share: GPUs of a trial."""
@@ -303,34 +368,57 @@ class _Run:
             "workers start"
         )
         try:
-            with variables({"TUNE_MAX_PENDING_TRIALS_PG": str(cluster.lookahead(cpus))}):
+            with variables(
+                {"TUNE_MAX_PENDING_TRIALS_PG": str(cluster.lookahead(cpus))}
+            ):
                 tuner.fit()
         finally:
-            shutil.rmtree(storage, ignore_errors=True)  # Tune's own files are not needed any more
+            # Tune's own files are not needed any more
+            shutil.rmtree(storage, ignore_errors=True)
 
     def _job(self, device: str) -> Job:
         """What trials on a device need to know of the run."""
-        return Job(self.sweep, self.folder, device, {**self.tags, PARENT: self.parent}, self.store)
+        return Job(
+            self.sweep,
+            self.folder,
+            device,
+            {**self.tags, PARENT: self.parent},
+            self.store,
+        )
 
     def _tune_config(self, slots: int) -> Any:
-        """Tune's settings: of early stopping, where the sweep has it, and of a search of configurations."""
+        """Tune's settings: of early stopping, where the sweep has it, and of a search
+        of configurations.
+        """
         from ray import tune
 
         settings: dict[str, Any] = {}
         if self.sweep.search:
-            settings |= {"metric": JUDGED, "mode": self.sweep.search.mode, "scheduler": self.sweep.search.scheduler()}
+            settings |= {
+                "metric": JUDGED,
+                "mode": self.sweep.search.mode,
+                "scheduler": self.sweep.search.scheduler(),
+            }
         if self.search:
             settings["search_alg"] = self.search
             settings["num_samples"] = self.summary.unfinished
             settings["max_concurrent_trials"] = slots
-        return tune.TuneConfig(reuse_actors=True, trial_dirname_creator=lambda trial: trial.trial_id, **settings)
+        return tune.TuneConfig(
+            reuse_actors=True,
+            trial_dirname_creator=lambda trial: trial.trial_id,
+            **settings,
+        )
 
     def _run_config(self, storage: Path, packs: int) -> Any:
-        """packs: the largest number in a trial; each may end its worker some times, and be no fault of the others."""
+        """packs: the largest number in a trial; each may end its worker some times, and
+        be no fault of the others.
+        """
         from ray import tune
 
         # it would print a traceback for each snapshot that does not fit on a full disk
-        logging.getLogger("ray.tune.execution.experiment_state").setLevel(logging.CRITICAL)
+        logging.getLogger("ray.tune.execution.experiment_state").setLevel(
+            logging.CRITICAL
+        )
         return tune.RunConfig(
             name=f"{self.sweep.name}-{int(time.time())}",
             storage_path=str(storage),
@@ -340,8 +428,12 @@ class _Run:
         )
 
     def _bundles(self, device: str, slots: int) -> list[Bundle]:
-        """The missing cells in packs, as many of them in a trial as there are too many for one each."""
-        packs = self.sweep.packs(self.plan.missing, "gpu" if device == "cuda" else "cpu")
+        """The missing cells in packs, as many of them in a trial as there are too many
+        for one each.
+        """
+        packs = self.sweep.packs(
+            self.plan.missing, "gpu" if device == "cuda" else "cpu"
+        )
         costs = [self.sweep.pack_cost(pack) for pack in packs]
         most = TRIALS_PER_SLOT * slots
         if self.sweep.search:  # the scheduler stops each pack by itself
@@ -350,7 +442,9 @@ class _Run:
         return [Bundle(group, titles) for group in bundled(packs, costs, most)]
 
     def _close_parent(self) -> None:
-        """Publishes what workers could not, closes the runs of interrupted cells and the parent."""
+        """Publishes what workers could not, closes the runs of interrupted cells and
+        the parent.
+        """
         try:
             for ended in self.watch.unsettled.values():
                 self._settle(ended, is_final=True)
@@ -365,7 +459,10 @@ class _Run:
                 "cells_stopped": self.summary.stopped,
                 "cells_failed": len(self.summary.failures),
             }
-            metrics = [Metric(name, value, milliseconds(), 0) for name, value in numbers.items()]
+            metrics = [
+                Metric(name, value, milliseconds(), 0)
+                for name, value in numbers.items()
+            ]
             self.store.client.log_batch(self.parent, metrics=metrics)
             self.store.client.set_terminated(self.parent, self.summary.status)
         except MlflowException as error:
@@ -374,7 +471,8 @@ class _Run:
             )
 
     def _settle(self, ended: Ended, is_final: bool = False) -> bool:
-        """Ends and publishes a cell that the scheduler has stopped or that has no worker, once nobody writes it.
+        """Ends and publishes a cell that the scheduler has stopped or that has no
+        worker, once nobody writes it.
 
         Returns whether it is done. is_final: Ray has ended.
         """
@@ -398,7 +496,9 @@ class _Run:
 def bundled(
     packs: Sequence[Mapping[str, AnyCell]], costs: Sequence[float], most: int
 ) -> list[list[Mapping[str, AnyCell]]]:
-    """The packs in order, in about `most` groups of similar cost; one in each group where there are no more packs."""
+    """The packs in order, in about `most` groups of similar cost; one in each group
+    where there are no more packs.
+    """
     if len(packs) <= most:
         return [[pack] for pack in packs]
     share = sum(costs) / most

@@ -1,4 +1,6 @@
-"""The environment of a run as MLflow tags: code version, machine, device and library versions."""
+"""The environment of a run as MLflow tags: code version, machine, device and library
+versions.
+"""
 
 from __future__ import annotations
 
@@ -31,12 +33,18 @@ def variables(values: Mapping[str, str]) -> Iterator[None]:
 
 
 def code_tags() -> dict[str, str]:
-    """The command, the commit of the working folder and whether it has changes; known to the driver only."""
+    """The command, the commit of the working folder and whether it has changes; known
+    to the driver only.
+    """
     user = "unknown"
     with contextlib.suppress(KeyError, OSError):  # of a user without an account entry
         user = getpass.getuser()
     command = " ".join(sys.orig_argv[1:] or sys.argv)
-    tags = {"mlflow.source.name": command, "mlflow.source.type": "LOCAL", "mlflow.user": user}
+    tags = {
+        "mlflow.source.name": command,
+        "mlflow.source.type": "LOCAL",
+        "mlflow.user": user,
+    }
     commit = _git("rev-parse", "HEAD")
     if commit is None:
         return tags | {"infoscope.code": "not under version control"}
@@ -49,7 +57,9 @@ def code_tags() -> dict[str, str]:
 @functools.cache  # a worker may run thousands of trials
 def machine_tags(device: str) -> dict[str, str]:
     """Host, device and library versions of a trial."""
-    versions = {f"version.{name}": importlib.metadata.version(name) for name in _LIBRARIES}
+    versions = {
+        f"version.{name}": importlib.metadata.version(name) for name in _LIBRARIES
+    }
     return versions | {
         "version.python": platform.python_version(),
         "infoscope.host": platform.node(),
@@ -66,7 +76,10 @@ def _device_name(device: str) -> str:
 
 
 def _processor() -> str:
-    with contextlib.suppress(OSError), open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+    with (
+        contextlib.suppress(OSError),
+        open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file,
+    ):
         for line in file:
             name, _, value = line.partition(":")
             if name.strip() == "model name" and value.strip():
@@ -76,5 +89,7 @@ def _processor() -> str:
 
 def _git(*arguments: str) -> str | None:
     with contextlib.suppress(OSError, subprocess.SubprocessError):
-        return subprocess.check_output(["git", *arguments], stderr=subprocess.DEVNULL, text=True, timeout=20).strip()
+        return subprocess.check_output(
+            ["git", *arguments], stderr=subprocess.DEVNULL, text=True, timeout=20
+        ).strip()
     return None

@@ -1,8 +1,9 @@
 """Models in MLflow: safetensors weights and a typed configuration, never a pickle.
 
-A model is a `torch.nn.Module` of the `infoscope` namespace with a `config` of plain values, from which its class and
-`load_state_dict` rebuild it. `load_model` executes only that class of the installed packages. MLflow's own loader (with
-`_load_pyfunc`) imports the module that MLmodel names: only use it for models of people you trust.
+A model is a `torch.nn.Module` of the `infoscope` namespace with a `config` of plain
+values, from which its class and `load_state_dict` rebuild it. `load_model` executes
+only that class of the installed packages. MLflow's own loader (with `_load_pyfunc`)
+imports the module that MLmodel names: only use it for models of people you trust.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ FLAVOR = "infoscope"
 
 
 def load_model(run_or_uri: str, name: str | None = None) -> Any:
-    """A logged model in evaluation mode, a `torch.nn.Module` of the class that was logged.
+    """A logged model in evaluation mode, a `torch.nn.Module` of the class that was
+    logged.
 
     Executes the constructor of an infoscope class only.
 
@@ -58,7 +60,9 @@ def load_model(run_or_uri: str, name: str | None = None) -> Any:
 
 @contextlib.contextmanager
 def downloaded(run_or_uri: str, name: str | None) -> Iterator[Path]:
-    """While inside, the folder of a logged model, found as by `load_model`. Nothing of it is executed."""
+    """While inside, the folder of a logged model, found as by `load_model`. Nothing of
+    it is executed.
+    """
     from mlflow.artifacts import download_artifacts
 
     if Path(run_or_uri).is_dir():
@@ -69,7 +73,8 @@ def downloaded(run_or_uri: str, name: str | None) -> Iterator[Path]:
     else:
         uri = f"models:/{logged_model(run_or_uri, name).model_id}"
     with tempfile.TemporaryDirectory() as folder:
-        with variables({"MLFLOW_TRACKING_URI": tracking_uri()}):  # which MLflow reads for models
+        # which MLflow reads for models
+        with variables({"MLFLOW_TRACKING_URI": tracking_uri()}):
             path = download_artifacts(uri, dst_path=folder)
         yield Path(path)
 
@@ -82,7 +87,9 @@ def address_of(name: str) -> str:
 
 
 def model_files(folder: Path) -> Path:
-    """The folder with the files of `write_model` in a model's folder. TypeError for a model that is not infoscope's."""
+    """The folder with the files of `write_model` in a model's folder. TypeError for a
+    model that is not infoscope's.
+    """
     files = folder / "model" if (folder / "MLmodel").exists() else folder
     if not (files / "model.json").exists():
         raise TypeError(
@@ -108,7 +115,9 @@ def ready_models(run: Run, client: MlflowClient) -> list[LoggedModel]:
     return [model for model in models if is_ready(model)]
 
 
-def newest_model(run: Run, client: MlflowClient, name: str | None = None) -> LoggedModel | None:
+def newest_model(
+    run: Run, client: MlflowClient, name: str | None = None
+) -> LoggedModel | None:
     """The newest complete model of a run, with this name; None if there is none."""
     models = ready_models(run, client)
     if name is not None:
@@ -117,23 +126,30 @@ def newest_model(run: Run, client: MlflowClient, name: str | None = None) -> Log
 
 
 def logged_model(run_id: str, name: str | None = None) -> LoggedModel:
-    """The newest model of a run with this name (None: with its only name). LookupError if there is none."""
+    """The newest model of a run with this name (None: with its only name). LookupError
+    if there is none.
+    """
     uri = tracking_uri()
     file = uri.removeprefix("sqlite:///")
     if file != uri and not Path(file).exists():  # MLflow would create it
-        raise LookupError(f"there is no store of runs at {file}; change the folder or MLFLOW_TRACKING_URI")
+        raise LookupError(
+            f"there is no store of runs at {file}; change the folder or MLFLOW_TRACKING_URI"
+        )
     client = connect(uri)
     run = client.get_run(run_id)
     names = sorted({model.name for model in ready_models(run, client)})
     chosen = names[0] if name is None and len(names) == 1 else name
     if chosen not in names:
         advice = f"give the name of one: {', '.join(names)}" if names else "it has none"
-        raise LookupError(f"run {run_id} has no model {name or 'that is its only one'}; {advice}")
+        raise LookupError(
+            f"run {run_id} has no model {name or 'that is its only one'}; {advice}"
+        )
     return newest_model(run, client, chosen)
 
 
 def log_model(folder: Path, name: str, run_id: str, store: Store) -> None:
-    """Logs a folder of `write_model` as an MLflow model of a run, and adds the metrics of the run to it.
+    """Logs a folder of `write_model` as an MLflow model of a run, and adds the metrics
+    of the run to it.
 
     A repeated call completes an interrupted one.
     """
@@ -145,7 +161,9 @@ def log_model(folder: Path, name: str, run_id: str, store: Store) -> None:
             link(model.model_id, client.get_run(run_id), store)
             return
         client.delete_logged_model(model.model_id)
-    model = client.create_logged_model(store.experiment_id, name=name, source_run_id=run_id, model_type=FLAVOR)
+    model = client.create_logged_model(
+        store.experiment_id, name=name, source_run_id=run_id, model_type=FLAVOR
+    )
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "model"
         _save_flavor(path, model, run_id, folder)
@@ -158,13 +176,17 @@ def log_model(folder: Path, name: str, run_id: str, store: Store) -> None:
 
 def models_of_run(run_id: str, store: Store) -> list[LoggedModel]:
     """The models that a run has begun to log, complete or not."""
-    return store.client.search_logged_models([store.experiment_id], f"source_run_id = '{run_id}'", max_results=100)
+    return store.client.search_logged_models(
+        [store.experiment_id], f"source_run_id = '{run_id}'", max_results=100
+    )
 
 
 def link(model_id: str, run: Run, store: Store) -> None:
     """Adds a model to the outputs of a run, once."""
     if not any(output.model_id == model_id for output in outputs(run)):
-        store.client.log_outputs(run.info.run_id, models=[LoggedModelOutput(model_id, step=0)])
+        store.client.log_outputs(
+            run.info.run_id, models=[LoggedModelOutput(model_id, step=0)]
+        )
 
 
 def _copy_metrics(model_id: str, run: Run, store: Store) -> None:
@@ -173,20 +195,34 @@ def _copy_metrics(model_id: str, run: Run, store: Store) -> None:
     for metric in run.to_proto().data.metrics:
         if metric.step == 0 and not metric.key.startswith(SYSTEM):
             dataset = _measured_on(metric.key, run)
-            copies.append(Metric(metric.key, metric.value, metric.timestamp, 0, model_id=model_id, **dataset))
+            copies.append(
+                Metric(
+                    metric.key,
+                    metric.value,
+                    metric.timestamp,
+                    0,
+                    model_id=model_id,
+                    **dataset,
+                )
+            )
     if copies:
         store.client.log_batch(run.info.run_id, metrics=copies)
 
 
 def _measured_on(metric: str, run: Run) -> dict[str, str]:
-    """The data set of a metric: the only one, or the one whose context is in the metric's name, or the training data.
+    """The data set of a metric: the only one, or the one whose context is in the
+    metric's name, or the training data.
 
     Empty if there are several of these, as for pairs of an image and a text.
     """
     datasets = run.inputs.dataset_inputs if run.inputs else []
     for context in (metric.partition("/")[0], DataSet.context):
         if len(datasets) > 1:
-            matching = [data for data in datasets if any(tag.value == context for tag in data.tags)]
+            matching = [
+                data
+                for data in datasets
+                if any(tag.value == context for tag in data.tags)
+            ]
             datasets = matching or datasets
     if len(datasets) != 1:
         return {}
@@ -209,18 +245,28 @@ def _save_flavor(target: Path, model: LoggedModel, run_id: str, source: Path) ->
         output = {None: output}
     specs = []
     for name, array in output.items():
-        specs.append(TensorSpec(np.dtype(array["dtype"]), (-1,) * array["dimensions"], name))
+        specs.append(
+            TensorSpec(np.dtype(array["dtype"]), (-1,) * array["dimensions"], name)
+        )
     mlmodel = Model(
-        artifact_path=model.artifact_location, run_id=run_id, model_uuid=model.model_id, model_id=model.model_id
+        artifact_path=model.artifact_location,
+        run_id=run_id,
+        model_uuid=model.model_id,
+        model_id=model.model_id,
     )
     mlmodel.signature = ModelSignature(infer_signature(example).inputs, Schema(specs))
     _save_example(mlmodel, example, str(target))
     mlmodel.add_flavor(FLAVOR, data="model", code=None)
-    pyfunc.add_to_model(mlmodel, loader_module=__name__, data="model", python_env="python_env.yaml")
+    pyfunc.add_to_model(
+        mlmodel, loader_module=__name__, data="model", python_env="python_env.yaml"
+    )
     # without infoscope's own packages, which are in no package index
     requirements = versions("mlflow", "numpy", "safetensors", "torch")
     (target / "requirements.txt").write_text("\n".join(requirements) + "\n")
-    python = {"python": platform.python_version(), "dependencies": ["-r requirements.txt"]}
+    python = {
+        "python": platform.python_version(),
+        "dependencies": ["-r requirements.txt"],
+    }
     (target / "python_env.yaml").write_text(yaml.safe_dump(python))
     mlmodel.save(str(target / "MLmodel"))
 
@@ -238,15 +284,18 @@ def _load_pyfunc(path: str) -> _LoadedModel:
 
 
 class _LoadedModel:
-    """The model that `mlflow.pyfunc.load_model` wraps: from arrays by argument name to the module's output.
+    """The model that `mlflow.pyfunc.load_model` wraps: from arrays by argument name to
+    the module's output.
 
-    A model with latent blocks returns `output`, such as class probabilities, and the means of the blocks by name, if
-    they are in its signature.
+    A model with latent blocks returns `output`, such as class probabilities, and the
+    means of the blocks by name, if they are in its signature.
     """
 
     def __init__(self, folder: Path):
         self.module = read_model(folder)
-        self.single = "dtype" in json.loads((folder / "model.json").read_text())["output"]
+        self.single = (
+            "dtype" in json.loads((folder / "model.json").read_text())["output"]
+        )
 
     def predict(
         self, inputs: Mapping[str, np.ndarray], params: Mapping[str, Any] | None = None

@@ -1,4 +1,6 @@
-"""The descriptions of runs in MLflow: Markdown with links to related pages of the MLflow UI."""
+"""The descriptions of runs in MLflow: Markdown with links to related pages of the
+MLflow UI.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +11,13 @@ from typing import Any
 
 from infoscope.tracking.checks import clipped, storable_text
 
-VIEW = "workflowType=machine_learning"  # in addresses; otherwise the UI shows its pages for language models
+# in addresses; otherwise the UI shows its pages for language models
+VIEW = "workflowType=machine_learning"
 _MAX_LENGTH = 7500  # characters of a description; MLflow stores 8,000
 _MAX_ABOUT = 4000  # characters of its part without results
 _MAX_PICTURES = 4
-_ABOUT = "\n\n### About\n\n"  # heading below the results of the analysis, which another analysis replaces
+# heading below the results of the analysis, which another analysis replaces
+_ABOUT = "\n\n### About\n\n"
 
 _ESCAPED = {sign: f"\\{sign}" for sign in "\\`*_[]|#!"} | {"<": "&lt;", ">": "&gt;"}
 
@@ -33,11 +37,14 @@ def runs_page(experiment_id: str) -> str:
 
 def _cells_page(experiment_id: str, parent: str) -> str:
     children = urllib.parse.quote(f"tags.`mlflow.parentRunId` = '{parent}'")
-    by_name = urllib.parse.quote("tags.`mlflow.runName`")  # in another order than by time, MLflow unfolds the children
+    # in another order than by time, MLflow unfolds the children
+    by_name = urllib.parse.quote("tags.`mlflow.runName`")
     return f"{runs_page(experiment_id)}&searchFilter={children}&orderByKey={by_name}&orderByAsc=true"
 
 
-def parent_note(about: str, command: str, cells: int, skipped: int, experiment_id: str, parent: str) -> str:
+def parent_note(
+    about: str, command: str, cells: int, skipped: int, experiment_id: str, parent: str
+) -> str:
     """The description of the parent run of a sweep."""
     recorded = f"; {skipped} were already recorded" if skipped else ""
     text = (
@@ -47,8 +54,12 @@ def parent_note(about: str, command: str, cells: int, skipped: int, experiment_i
     return clipped(storable_text(text), _MAX_ABOUT)
 
 
-def loaded_note(question: str, file: str, cells: int, experiment_id: str, parent: str) -> str:
-    """The description of the parent of cells that were run elsewhere and loaded from a file."""
+def loaded_note(
+    question: str, file: str, cells: int, experiment_id: str, parent: str
+) -> str:
+    """The description of the parent of cells that were run elsewhere and loaded from a
+    file.
+    """
     text = (
         f"{escape(question)}\n\n[{cells} cells]({_cells_page(experiment_id, parent)}), run elsewhere, were loaded "
         f"from {code(file)}. [Tables and figures]({run_page(experiment_id, parent, 'artifacts/analysis')})."
@@ -61,7 +72,9 @@ def add_tables(
     tables: Sequence[tuple[str, Sequence[str], Sequence[Sequence[str]], str]],
     pictures: Mapping[str, str] | None = None,
 ) -> str:
-    """The description of an invocation with tables (name, header, rows, caption) and pictures."""
+    """The description of an invocation with tables (name, header, rows, caption) and
+    pictures.
+    """
     about = note.split(_ABOUT, 1)[-1]
     if not tables:
         return storable_text(about)
@@ -73,7 +86,9 @@ def add_tables(
     results = ""
     for name, header, rows, caption in tables:
         lines = [_row(header), _row(["---"] * len(header)), *map(_row, rows)]
-        results = append_rows(f"{results}**{escape(name)}**\n\n", lines, longest - len(shown))
+        results = append_rows(
+            f"{results}**{escape(name)}**\n\n", lines, longest - len(shown)
+        )
         results += "\n"
         if caption:
             first = caption.splitlines()[0]

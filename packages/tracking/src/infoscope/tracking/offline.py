@@ -1,4 +1,5 @@
-"""Runs a sweep in this process, without Ray and MLflow, on a machine that reaches neither.
+"""Runs a sweep in this process, without Ray and MLflow, on a machine that reaches
+neither.
 
 The commands, in their order:
 
@@ -25,16 +26,23 @@ from infoscope.tracking.trial import Job, run_pack
 
 
 def run_offline(
-    sweep: Sweep, profile: str, folder: Path, overrides: Mapping[str, str] | None = None, device: str | None = None
+    sweep: Sweep,
+    profile: str,
+    folder: Path,
+    overrides: Mapping[str, str] | None = None,
+    device: str | None = None,
 ) -> int:
-    """Computes the cells of a profile that the folder does not have; the exit status: 0, or FAILED if cells failed.
+    """Computes the cells of a profile that the folder does not have; the exit status:
+    0, or FAILED if cells failed.
 
-    A cell that was interrupted goes on from its checkpoint, in the same folder. device: "cpu", "cuda" or None: the GPU
-    where there is one. Raises ValueError for an invalid profile, setting or cell, and for a search, which needs the
-    recorded cells.
+    A cell that was interrupted goes on from its checkpoint, in the same folder. device:
+    "cpu", "cuda" or None: the GPU where there is one. Raises ValueError for an invalid
+    profile, setting or cell, and for a search, which needs the recorded cells.
     """
     if sweep.search and sweep.search.space:
-        raise InvalidInput(f"sweep {sweep.name} is a search, which needs the recorded cells: run it where MLflow is")
+        raise InvalidInput(
+            f"sweep {sweep.name} is a search, which needs the recorded cells: run it where MLflow is"
+        )
     label, settings = sweep.profile(profile, overrides)
     cells = sweep.plan(settings)
     place = folder.resolve() / sweep.name
@@ -51,7 +59,9 @@ def run_offline(
     titles = names(missing) if missing else {}
     failed = 0
     console = Console(file=sys.stderr)
-    for pack in track(packs, f"{sweep.name} ({label}): {len(missing)} cells", console=console):
+    for pack in track(
+        packs, f"{sweep.name} ({label}): {len(missing)} cells", console=console
+    ):
         folders = {key: CellFolder(place / key) for key in pack}
         run_pack(pack, folders, titles, job, lambda progress: None)
         for key, cell_folder in folders.items():
@@ -60,9 +70,17 @@ def run_offline(
                 failed += 1
                 last = error.splitlines()[-1]
                 file = cell_folder.files / "traceback.txt"
-                console.print(f"failed: {titles[key]}: {last}; traceback: {file}", markup=False, soft_wrap=True)
-    console.print(f"{sweep.name} ({label}): {len(missing) - failed} completed, {failed} failed of {len(cells)} cells")
-    console.print(f"to publish them: make sweep-sync ARGS='--records {folder}'", markup=False)
+                console.print(
+                    f"failed: {titles[key]}: {last}; traceback: {file}",
+                    markup=False,
+                    soft_wrap=True,
+                )
+    console.print(
+        f"{sweep.name} ({label}): {len(missing) - failed} completed, {failed} failed of {len(cells)} cells"
+    )
+    console.print(
+        f"to publish them: make sweep-sync ARGS='--records {folder}'", markup=False
+    )
     return FAILED if failed else 0
 
 

@@ -1,4 +1,6 @@
-"""Registers a logged model under an alias, with a model card; `load_model("NAME@ALIAS")` loads it."""
+"""Registers a logged model under an alias, with a model card;
+`load_model("NAME@ALIAS")` loads it.
+"""
 
 from __future__ import annotations
 
@@ -21,25 +23,33 @@ _NORMAL_QUANTILE = 1.959964  # of a 95 % interval
 _ERROR = "_error"
 
 
-def promote(run_id: str, alias: str, model: str | None = None, name: str | None = None) -> str:
-    """Registers a model of a run with a card and an alias; returns its address, `models:/NAME@ALIAS`.
+def promote(
+    run_id: str, alias: str, model: str | None = None, name: str | None = None
+) -> str:
+    """Registers a model of a run with a card and an alias; returns its address,
+    `models:/NAME@ALIAS`.
 
-    model: its name, if the run has several. name: of the registered model (None: EXPERIMENT-MODEL).
-    Repeated calls update the card; an existing alias is moved. Raises LookupError when the run has no such model,
-    TypeError for a model that is not infoscope's, ValueError for an invalid name or alias.
+    model: its name, if the run has several. name: of the registered model (None:
+    EXPERIMENT-MODEL). Repeated calls update the card; an existing alias is moved.
+    Raises LookupError when the run has no such model, TypeError for a model that is not
+    infoscope's, ValueError for an invalid name or alias.
     """
     client = connect(tracking_uri())
     plain_name("an alias", alias)
     run = client.get_run(run_id)
     logged = logged_model(run_id, model)
     experiment = client.get_experiment(run.info.experiment_id).name
-    name = plain_name("the name of a registered model", name or f"{experiment}-{logged.name}")
+    name = plain_name(
+        "the name of a registered model", name or f"{experiment}-{logged.name}"
+    )
     source = f"models:/{logged.model_id}"
     with downloaded(source, None) as folder:
         description = json.loads((model_files(folder) / "model.json").read_text())
     text = card(experiment, logged.name, run, description)
     try:
-        client.create_registered_model(name, description=f"Promoted models of the sweep {experiment}.")
+        client.create_registered_model(
+            name, description=f"Promoted models of the sweep {experiment}."
+        )
     except MlflowException as error:
         if error.error_code != "RESOURCE_ALREADY_EXISTS":
             raise
@@ -47,14 +57,18 @@ def promote(run_id: str, alias: str, model: str | None = None, name: str | None 
     version = next((version for version in versions if version.source == source), None)
     if version is None:
         with variables({"MLFLOW_TRACKING_URI": tracking_uri()}):
-            version = client.create_model_version(name, source, run_id, model_id=logged.model_id)
+            version = client.create_model_version(
+                name, source, run_id, model_id=logged.model_id
+            )
     client.update_model_version(name, version.version, text)
     client.set_registered_model_alias(name, alias, version.version)
     return f"models:/{name}@{alias}"
 
 
 def card(experiment: str, model: str, run: Run, description: Mapping[str, Any]) -> str:
-    """The model card in Markdown: model, data, results, and what loading executes. description: its model.json."""
+    """The model card in Markdown: model, data, results, and what loading executes.
+    description: its model.json.
+    """
     kind = f"{description['module']}.{description['class']}"
     cell = ", ".join(notes.code(f"{key}={value}") for key, value in values(run).items())
     page = notes.run_page(run.info.experiment_id, run.info.run_id)
@@ -63,7 +77,9 @@ def card(experiment: str, model: str, run: Run, description: Mapping[str, Any]) 
     for data_input in run.inputs.dataset_inputs if run.inputs else []:
         dataset = data_input.dataset
         contexts = ", ".join(tag.value for tag in data_input.tags)
-        data.append(f"- {notes.escape(dataset.name)} ({contexts}), digest {dataset.digest}")
+        data.append(
+            f"- {notes.escape(dataset.name)} ({contexts}), digest {dataset.digest}"
+        )
     if not data:
         data = [notes.escape(run.data.tags.get(DATA, "not recorded"))]
     text = (

@@ -1,4 +1,6 @@
-"""Brings the folder of a cell to MLflow: one run for each cell. Nothing else writes cells to MLflow."""
+"""Brings the folder of a cell to MLflow: one run for each cell. Nothing else writes
+cells to MLflow.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,13 @@ from mlflow.entities import Metric, Param, RunTag
 from mlflow.exceptions import MlflowException
 
 from infoscope.tracking import models
-from infoscope.tracking.cell_folder import COMPLETE, FAILED, STOPPED, CellFolder, storable
+from infoscope.tracking.cell_folder import (
+    COMPLETE,
+    FAILED,
+    STOPPED,
+    CellFolder,
+    storable,
+)
 from infoscope.tracking.checks import (
     ERROR_LENGTH,
     PARAM_LENGTH,
@@ -30,12 +38,14 @@ STATUS = {COMPLETE: "FINISHED", STOPPED: "FINISHED", FAILED: "FAILED"}
 
 
 def publish(folder: CellFolder, store: Store, parent: str = "") -> str:
-    """Brings the run of a cell up to its folder, and closes it once the cell has ended; returns the id of the run.
+    """Brings the run of a cell up to its folder, and closes it once the cell has ended;
+    returns the id of the run.
 
-    A repeated call changes nothing. parent: the id of the parent run of a cell that was computed offline.
+    A repeated call changes nothing. parent: the id of the parent run of a cell that was
+    computed offline.
 
-    Raises MLflow's exceptions when the store does not answer, LookupError if a model that the cell shares is not logged
-    yet, ValueError for what MLflow would reject.
+    Raises MLflow's exceptions when the store does not answer, LookupError if a model
+    that the cell shares is not logged yet, ValueError for what MLflow would reject.
     """
     run_id = folder.run_id or _create_run(folder, store, parent)
     ending = folder.ending()
@@ -52,7 +62,8 @@ def publish(folder: CellFolder, store: Store, parent: str = "") -> str:
         if ending["error"]:
             tags[ERROR] = clipped(ending["error"], ERROR_LENGTH)
     points = list(_points(new))
-    if points or tags:  # the first time with the parameters: each request costs more than what it brings
+    # the first time with the parameters: each request costs more than what it brings
+    if points or tags:
         params = []
         if not any("metrics" in entry for entry in entries[: folder.sent]):
             params = parameters(folder.header()["cell"])
@@ -74,19 +85,26 @@ def _create_run(folder: CellFolder, store: Store, parent: str) -> str:
     tags = require_tags(header["tags"])
     if parent:
         tags[PARENT] = parent
-    run_id = store.client.create_run(store.experiment_id, start_time=header["began"], tags=tags).info.run_id
+    run_id = store.client.create_run(
+        store.experiment_id, start_time=header["began"], tags=tags
+    ).info.run_id
     folder.note_run(run_id)
     return run_id
 
 
 def _constants(entries: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """The tags of numbers that are known without training, as JSON: one for each place of names PLACE/NAME."""
+    """The tags of numbers that are known without training, as JSON: one for each place
+    of names PLACE/NAME.
+    """
     by_place: dict[str, dict[str, float]] = {}
     for entry in entries:
         for name, value in entry.get("constants", {}).items():
             place, _, leaf = name.rpartition("/")
             by_place.setdefault(place, {})[leaf] = value
-    return {f"{CONSTANTS} {place}".strip(): json.dumps(values) for place, values in by_place.items()}
+    return {
+        f"{CONSTANTS} {place}".strip(): json.dumps(values)
+        for place, values in by_place.items()
+    }
 
 
 def parameters(cell: Mapping[str, Any]) -> list[Param]:
@@ -99,14 +117,18 @@ def parameters(cell: Mapping[str, Any]) -> list[Param]:
 
 
 def _points(entries: Iterable[Mapping[str, Any]]) -> Iterator[Metric]:
-    """The points of metrics in the lines of a folder. Raises ValueError for what MLflow would reject."""
+    """The points of metrics in the lines of a folder. Raises ValueError for what MLflow
+    would reject.
+    """
     for entry in entries:
         for name, value in entry.get("metrics", {}).items():
             number = storable(metric_value(metric_name(name), value))
             yield Metric(name, number, entry["time"], metric_step(entry["step"]))
 
 
-def _send_files(folder: CellFolder, entries: Sequence[Mapping[str, Any]], run_id: str, store: Store) -> None:
+def _send_files(
+    folder: CellFolder, entries: Sequence[Mapping[str, Any]], run_id: str, store: Store
+) -> None:
     """Sends the models and artifacts of a cell that has ended."""
     for entry in entries:
         if "model" in entry:
@@ -115,7 +137,9 @@ def _send_files(folder: CellFolder, entries: Sequence[Mapping[str, Any]], run_id
         store.client.log_artifacts(run_id, str(folder.files))
 
 
-def _send_model(folder: CellFolder, entry: Mapping[str, Any], run_id: str, store: Store) -> None:
+def _send_model(
+    folder: CellFolder, entry: Mapping[str, Any], run_id: str, store: Store
+) -> None:
     owner = entry["owner"]
     name = entry["model"]
     if owner == folder.key:
@@ -125,16 +149,20 @@ def _send_model(folder: CellFolder, entry: Mapping[str, Any], run_id: str, store
     run = store.run(owner_folder.run_id) or store.run_of(owner)
     model = models.newest_model(run, store.client, name) if run else None
     if model is None:
-        raise LookupError(f"the model {name} that cell {folder.key} shares with cell {owner} is not logged yet")
+        raise LookupError(
+            f"the model {name} that cell {folder.key} shares with cell {owner} is not logged yet"
+        )
     models.link(model.model_id, store.client.get_run(run_id), store)
 
 
 def publish_all(
     folders: Iterable[CellFolder], store: Store, parent: str = ""
 ) -> tuple[dict[CellFolder, str], dict[CellFolder, Exception]]:
-    """Publishes several cells: the ids of their runs, and the errors of those that are not in MLflow yet.
+    """Publishes several cells: the ids of their runs, and the errors of those that are
+    not in MLflow yet.
 
-    After a store has not answered, the rest is not tried. A cell that shares the model of a later one is tried again.
+    After a store has not answered, the rest is not tried. A cell that shares the model
+    of a later one is tried again.
     """
     queue = list(folders)
     published: dict[CellFolder, str] = {}

@@ -1,4 +1,6 @@
-"""Reads what runs of an experiment have recorded: a table of cells, constants, curves, tables, arrays, invocations."""
+"""Reads what runs of an experiment have recorded: a table of cells, constants, curves,
+tables, arrays, invocations.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +32,23 @@ from infoscope.tracking.store import (
     warn_skipped,
     with_label,
 )
-from infoscope.tracking.tags import CELLS, CONSTANTS, CURVES, KEY, OUTCOME, PROFILE, SYSTEM, VERSION
+from infoscope.tracking.tags import (
+    CELLS,
+    CONSTANTS,
+    CURVES,
+    KEY,
+    OUTCOME,
+    PROFILE,
+    SYSTEM,
+    VERSION,
+)
 
 Content = TypeVar("Content")
 
 
-def runs(experiment: str, profile: str | None = None, finished: bool = True) -> pd.DataFrame:
+def runs(
+    experiment: str, profile: str | None = None, finished: bool = True
+) -> pd.DataFrame:
     """The cells of an experiment, a row for each (see `by_key`).
 
     Parameters
@@ -50,8 +63,9 @@ def runs(experiment: str, profile: str | None = None, finished: bool = True) -> 
     Returns
     -------
     DataFrame
-        Columns: run_id, key, profile (all, joined by "; "), version, outcome, status, start (UTC), seconds (first start
-        to end), tags (a dict), then fields and metrics (None where missing).
+        Columns: run_id, key, profile (all, joined by "; "), version, outcome, status,
+        start (UTC), seconds (first start to end), tags (a dict), then fields and
+        metrics (None where missing).
 
     Raises
     ------
@@ -71,7 +85,9 @@ def runs(experiment: str, profile: str | None = None, finished: bool = True) -> 
 
 
 def frame_of(runs: Sequence[Run], experiment: str) -> pd.DataFrame:
-    """A table with a row for each run: columns of every run, the fields of its cell, its constants and metrics."""
+    """A table with a row for each run: columns of every run, the fields of its cell,
+    its constants and metrics.
+    """
     rows = []
     fields: set[str] = set()
     for run in runs:
@@ -117,11 +133,15 @@ def constants(run: Run) -> dict[str, float]:
 
 
 def constants_of(tag: str, text: str) -> dict[str, float]:
-    """The constants in one tag, by name. Raises ValueError for a tag that contains no numbers."""
+    """The constants in one tag, by name. Raises ValueError for a tag that contains no
+    numbers.
+    """
     try:
         numbers = {name: float(value) for name, value in json.loads(text).items()}
     except (ValueError, TypeError, AttributeError, RecursionError):
-        raise InvalidInput(f"its tag {tag} is {text[:60]!r}, which contains no numbers") from None
+        raise InvalidInput(
+            f"its tag {tag} is {text[:60]!r}, which contains no numbers"
+        ) from None
     place = tag.removeprefix(CONSTANTS).strip()
     if not place:
         return numbers
@@ -129,7 +149,9 @@ def constants_of(tag: str, text: str) -> dict[str, float]:
 
 
 def _metrics(run: Run) -> dict[str, float]:
-    """The metrics of a run, without the load of its machine; curves without their prefix."""
+    """The metrics of a run, without the load of its machine; curves without their
+    prefix.
+    """
     metrics: dict[str, float] = {}
     curves: dict[str, float] = {}
     for name, value in run.data.metrics.items():
@@ -185,7 +207,9 @@ def arrays(run_id: str, name: str) -> dict[str, np.ndarray]:
     return _artifact(run_id, "arrays", f"{name}.npz", read)
 
 
-def _artifact(run_id: str, kind: str, file: str, read: Callable[[str], Content]) -> Content:
+def _artifact(
+    run_id: str, kind: str, file: str, read: Callable[[str], Content]
+) -> Content:
     client = connect(tracking_uri())
     with tempfile.TemporaryDirectory() as folder:
         try:
@@ -197,8 +221,17 @@ def _artifact(run_id: str, kind: str, file: str, read: Callable[[str], Content])
             ) from None
         try:
             return read(path)
-        except (ValueError, OSError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error) as error:  # pyarrow's, too
-            raise ValueError(f"{file} of run {run_id} cannot be read: {first_line(error)}") from None
+        except (
+            ValueError,
+            OSError,
+            EOFError,
+            MemoryError,
+            zipfile.BadZipFile,
+            zlib.error,
+        ) as error:  # pyarrow's, too
+            raise ValueError(
+                f"{file} of run {run_id} cannot be read: {first_line(error)}"
+            ) from None
 
 
 def newest(history: Iterable[Metric]) -> dict[int, Metric]:
@@ -218,7 +251,9 @@ def curve(run_id: str, name: str) -> pd.Series:
         The name of the metric, without the prefix of curves.
     """
     client = connect(tracking_uri())
-    history = client.get_metric_history(run_id, CURVES + name) or client.get_metric_history(run_id, name)
+    history = client.get_metric_history(
+        run_id, CURVES + name
+    ) or client.get_metric_history(run_id, name)
     values = {step: point.value for step, point in newest(history).items()}
     return pd.Series(values, name=name, dtype=float).rename_axis("step")
 
@@ -240,5 +275,7 @@ def parents(experiment: str, profile: str | None = None) -> list[Run]:
     """
     invocations = Store.open(experiment).search(f"tags.`{CELLS}` != ''")
     if profile is not None:
-        invocations = [run for run in invocations if run.data.tags.get(PROFILE) == profile]
+        invocations = [
+            run for run in invocations if run.data.tags.get(PROFILE) == profile
+        ]
     return sorted(invocations, key=lambda run: run.info.start_time, reverse=True)

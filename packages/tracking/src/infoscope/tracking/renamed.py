@@ -1,4 +1,6 @@
-"""The names that metrics had in older stores and files of runs, with those that they have now."""
+"""The names that metrics had in older stores and files of runs, with those that they
+have now.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ from typing import TypeVar
 
 Value = TypeVar("Value")
 
-# experiment -> (the older name as a regular expression, with or without _error; the present name). "": of all
+# experiment -> (the older name as a regular expression, with or without _error; the
+# present name). "": of all
 RENAMED = {
     "": [(r"at (\S+) bits/(.+)", r"\2 at \1 bits")],
     "dataset-difficulty": [
@@ -68,7 +71,8 @@ RENAMED |= dict.fromkeys(
 
 @functools.cache
 def present_name(experiment: str, name: str) -> str:
-    """The present name of a metric that an experiment has recorded, perhaps under an older one.
+    """The present name of a metric that an experiment has recorded, perhaps under an
+    older one.
 
     >>> present_name("critic-capacity", "at 2 bits/mse_bits2_error")
     'mse_bits2_error at 2 bits'

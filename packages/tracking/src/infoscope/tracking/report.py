@@ -1,4 +1,6 @@
-"""The report of a trial, which writes metrics, tables and models to the folders of the cells."""
+"""The report of a trial, which writes metrics, tables and models to the folders of the
+cells.
+"""
 
 from __future__ import annotations
 
@@ -36,12 +38,14 @@ from infoscope.tracking.weights import write_model
 if TYPE_CHECKING:
     import torch
 
-CHECKPOINT_SECONDS = float(os.environ.get("INFOSCOPE_CHECKPOINT_SECONDS", 20))  # between two checkpoints
+# between two checkpoints
+CHECKPOINT_SECONDS = float(os.environ.get("INFOSCOPE_CHECKPOINT_SECONDS", 20))
 CHECKPOINT_SHARE = 0.02  # of the time of a trial, that its checkpoints may take
 SEND_SECONDS = 1.0  # between two messages about progress to the driver
 SEARCH_STEP = 0.01  # fraction of a trial between two messages in a search
 ROUNDING = 1e-9  # tolerance for a fraction that a trial has summed up
-JUDGED = "judged"  # Tune's name of the metric of a search; its own name could be one of Tune's
+# Tune's name of the metric of a search; its own name could be one of Tune's
+JUDGED = "judged"
 _ADVICE = {  # on metrics whose names begin like those that are recorded otherwise
     CURVES: "report a point of a curve by report.curve(cell, {{{!r}: value}}, step)",
     SYSTEM: "this prefix is MLflow's, for the load of the machine",
@@ -50,10 +54,11 @@ _ADVICE = {  # on metrics whose names begin like those that are recorded otherwi
 
 
 class RecordedReport(Report):
-    """Writes the reports of a pack to the folders of its cells, and reports progress to the driver.
+    """Writes the reports of a pack to the folders of its cells, and reports progress to
+    the driver.
 
-    cells, folders: by key. send: passes a dict to the driver. metric: of the search. after: called after every report,
-    with the folders.
+    cells, folders: by key. send: passes a dict to the driver. metric: of the search.
+    after: called after every report, with the folders.
     """
 
     def __init__(
@@ -72,7 +77,8 @@ class RecordedReport(Report):
         self._after = after
         self._keys = {canonical(cell): key for key, cell in cells.items()}
         self._fields = {key: plain(cell) for key, cell in cells.items()}
-        self._keys_by_id = {id(cell): key for key, cell in cells.items()}  # faster than by value
+        # faster than by value
+        self._keys_by_id = {id(cell): key for key, cell in cells.items()}
         self._sent_at = time.monotonic()
         self._save_from = time.monotonic() + CHECKPOINT_SECONDS
         self.errors: dict[str, str] = {}
@@ -85,12 +91,16 @@ class RecordedReport(Report):
             raise InvalidInput(f"the cell must be one of this pack, got {shown(cell)}")
         return self._folders[key]
 
-    def _checked(self, cell: AnyCell, values: Mapping[str, float]) -> tuple[CellFolder, dict[str, float]]:
+    def _checked(
+        self, cell: AnyCell, values: Mapping[str, float]
+    ) -> tuple[CellFolder, dict[str, float]]:
         """The folder of a cell, and the checked values of metrics by name."""
         folder = self._folder(cell)
         return folder, _checked(self._fields[folder.key], values)
 
-    def metrics(self, cell: AnyCell, values: Mapping[str, float], step: int = 0) -> None:
+    def metrics(
+        self, cell: AnyCell, values: Mapping[str, float], step: int = 0
+    ) -> None:
         folder, checked = self._checked(cell, values)
         folder.metrics(checked, metric_step(step))
         self._after()
@@ -106,27 +116,45 @@ class RecordedReport(Report):
         constants = {name: storable(value) for name, value in checked.items()}
         folder.append({"constants": constants})
 
-    def table(self, cell: AnyCell, name: str, columns: Mapping[str, np.ndarray]) -> None:
+    def table(
+        self, cell: AnyCell, name: str, columns: Mapping[str, np.ndarray]
+    ) -> None:
         file = f"{plain_name('the name of a table', name)}.parquet"
         with self._folder(cell).file(file) as path:
             try:
                 pd.DataFrame(columns).to_parquet(path, index=False)
-            except (ValueError, TypeError, ArrowException) as error:  # surrogates, mixed types, unequal lengths
-                raise ValueError(f"table {name} cannot be stored: {first_line(error)}") from error
+            except (
+                ValueError,
+                TypeError,
+                ArrowException,
+            ) as error:  # surrogates, mixed types, unequal lengths
+                raise ValueError(
+                    f"table {name} cannot be stored: {first_line(error)}"
+                ) from error
 
-    def arrays(self, cell: AnyCell, name: str, arrays: Mapping[str, np.ndarray]) -> None:
+    def arrays(
+        self, cell: AnyCell, name: str, arrays: Mapping[str, np.ndarray]
+    ) -> None:
         plain_name("the name of arrays", name)
         for key, array in arrays.items():
             require_text(f"the name of an array of {name}", key, NAME_LENGTH)
             if key in ("file", "allow_pickle") or key.endswith(".npy"):
-                raise ValueError(f"the name of an array of {name} must not be {key!r}, which NumPy uses itself")
+                raise ValueError(
+                    f"the name of an array of {name} must not be {key!r}, which NumPy uses itself"
+                )
             if np.asarray(array).dtype.hasobject:
-                raise TypeError(f"array {key!r} of {name} must hold numbers or fixed-width strings, not Python objects")
+                raise TypeError(
+                    f"array {key!r} of {name} must hold numbers or fixed-width strings, not Python objects"
+                )
         with self._folder(cell).file(f"{name}.npz") as path, open(path, "wb") as file:
             np.savez_compressed(file, **arrays)
 
     def model(
-        self, cells: Sequence[AnyCell], name: str, module: torch.nn.Module, example: Mapping[str, np.ndarray]
+        self,
+        cells: Sequence[AnyCell],
+        name: str,
+        module: torch.nn.Module,
+        example: Mapping[str, np.ndarray],
     ) -> None:
         folders = [self._folder(cell) for cell in cells]
         owner = folders[0]
@@ -137,7 +165,9 @@ class RecordedReport(Report):
     def progress(self, fraction: float, **metrics: float) -> None:
         value = metric_value("fraction", fraction)
         if not -ROUNDING <= value <= 1 + ROUNDING:
-            raise OutOfRange(f"the fraction done must be a number from 0 to 1, got {shown(fraction)}.")
+            raise OutOfRange(
+                f"the fraction done must be a number from 0 to 1, got {shown(fraction)}."
+            )
         fraction = min(max(value, 0.0), 1.0)
         if self._metric is not None:
             self._judge(fraction, metrics)
@@ -147,7 +177,9 @@ class RecordedReport(Report):
         self._after()
 
     def _judge(self, fraction: float, reported: Mapping[str, float]) -> None:
-        """Records the metric of a search and sends it to the scheduler, which may end the trial."""
+        """Records the metric of a search and sends it to the scheduler, which may end
+        the trial.
+        """
         if self._metric not in reported:
             raise InvalidInput(
                 f"report.progress must have the metric of the search, report.progress(fraction, **{{{self._metric!r}: "
@@ -173,7 +205,9 @@ class RecordedReport(Report):
 
     def fail(self, folder: CellFolder, error: Exception) -> None:
         """Notes the error that has ended a cell, and writes its traceback."""
-        self.errors[folder.key] = storable_text(without_password(f"{type(error).__name__}: {error}"))
+        self.errors[folder.key] = storable_text(
+            without_password(f"{type(error).__name__}: {error}")
+        )
         with folder.file("traceback.txt") as path:
             path.write_text(storable_text(without_password(traceback.format_exc())))
 
@@ -203,16 +237,24 @@ def _require_cell(cell: Any) -> None:
         raise WrongType(f"the cell must be one of pack.cells, got {shown(cell)}")
 
 
-def _checked(fields: Mapping[str, Any], values: Mapping[str, float]) -> dict[str, float]:
-    """The values of metrics of a cell with these fields, by name. Raises InvalidInput for what MLflow would reject."""
+def _checked(
+    fields: Mapping[str, Any], values: Mapping[str, float]
+) -> dict[str, float]:
+    """The values of metrics of a cell with these fields, by name. Raises InvalidInput
+    for what MLflow would reject.
+    """
     if not isinstance(values, Mapping):
-        raise WrongType(f"values must be a dict from names to numbers, got {shown(values)}")
+        raise WrongType(
+            f"values must be a dict from names to numbers, got {shown(values)}"
+        )
     checked = {}
     for name, value in values.items():
         require_free_name("the name of a metric", metric_name(name), fields)
         for prefix, advice in _ADVICE.items():
             if name.startswith(prefix):
                 use = advice.format(name.removeprefix(prefix))
-                raise InvalidInput(f"the name of a metric must not begin with {prefix!r}, got {name!r}; {use}")
+                raise InvalidInput(
+                    f"the name of a metric must not begin with {prefix!r}, got {name!r}; {use}"
+                )
         checked[name] = metric_value(name, value)
     return checked

@@ -1,4 +1,6 @@
-"""Adds later results to runs: files, tables in descriptions, metrics. Records runs that belong to no sweep."""
+"""Adds later results to runs: files, tables in descriptions, metrics. Records runs that
+belong to no sweep.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +21,27 @@ from PIL import Image
 from infoscope.errors import InvalidInput
 from infoscope.tracking import notes
 from infoscope.tracking.cell_folder import milliseconds, storable
-from infoscope.tracking.checks import TAG_LENGTH, clipped, first_line, metric_name, require_free_name, storable_text
+from infoscope.tracking.checks import (
+    TAG_LENGTH,
+    clipped,
+    first_line,
+    metric_name,
+    require_free_name,
+    storable_text,
+)
 from infoscope.tracking.datasets import inputs
 from infoscope.tracking.environment import code_tags
 from infoscope.tracking.models import newest_model
 from infoscope.tracking.recorded import parents
-from infoscope.tracking.store import Store, connect, describe, reached, refused, tracking_uri, values
+from infoscope.tracking.store import (
+    Store,
+    connect,
+    describe,
+    reached,
+    refused,
+    tracking_uri,
+    values,
+)
 from infoscope.tracking.tags import CELL, PARENT
 
 FOLDER = "analysis"
@@ -33,8 +50,15 @@ _MAX_LENGTH = 500  # characters of a parameter
 Table = tuple[str, Sequence[str], Sequence[Sequence[str]], str]
 
 
-def publish(experiment: str, profile: str, cells: pd.DataFrame, tables: Sequence[Table], paths: Iterable[Path]) -> str:
-    """The address of the page of the newest invocation with a label, to which files, tables and pictures were added.
+def publish(
+    experiment: str,
+    profile: str,
+    cells: pd.DataFrame,
+    tables: Sequence[Table],
+    paths: Iterable[Path],
+) -> str:
+    """The address of the page of the newest invocation with a label, to which files,
+    tables and pictures were added.
 
     Earlier additions are replaced.
 
@@ -43,7 +67,8 @@ def publish(experiment: str, profile: str, cells: pd.DataFrame, tables: Sequence
     experiment, profile
         The name of a sweep, and a label.
     cells
-        The analysed rows of `runs`; without an invocation with the label, the newest of theirs is used.
+        The analysed rows of `runs`; without an invocation with the label, the newest of
+        theirs is used.
     tables
         Name, header, rows and caption of each table.
     paths
@@ -67,8 +92,11 @@ def publish(experiment: str, profile: str, cells: pd.DataFrame, tables: Sequence
     return notes.run_page(run.info.experiment_id, run.info.run_id)
 
 
-def attach(experiment: str, profile: str, paths: Iterable[str | Path], folder: str = FOLDER) -> str:
-    """The run id of the newest ended invocation with a label, to which files were added as artifacts.
+def attach(
+    experiment: str, profile: str, paths: Iterable[str | Path], folder: str = FOLDER
+) -> str:
+    """The run id of the newest ended invocation with a label, to which files were added
+    as artifacts.
 
     Parameters
     ----------
@@ -94,8 +122,12 @@ def attach(experiment: str, profile: str, paths: Iterable[str | Path], folder: s
     return run_id
 
 
-def _invocation(experiment: str, profile: str, makers: Iterable[str | None] = ()) -> Run:
-    """The newest finished invocation with a label; else one that ended with failures, or the newest of `makers`."""
+def _invocation(
+    experiment: str, profile: str, makers: Iterable[str | None] = ()
+) -> Run:
+    """The newest finished invocation with a label; else one that ended with failures,
+    or the newest of `makers`.
+    """
     invocations = parents(experiment, profile)
     for status in ("FINISHED", "FAILED"):
         for run in invocations:
@@ -105,7 +137,9 @@ def _invocation(experiment: str, profile: str, makers: Iterable[str | None] = ()
     runs = [store.run(run_id) for run_id in sorted(filter(None, makers))]
     present = [run for run in runs if run is not None]
     if not present:
-        raise LookupError(f"no invocation of {experiment!r} under profile {profile!r} has ended")
+        raise LookupError(
+            f"no invocation of {experiment!r} under profile {profile!r} has ended"
+        )
     return max(present, key=lambda run: run.info.start_time)
 
 
@@ -117,8 +151,12 @@ def _files(paths: Iterable[str | Path]) -> list[Path]:
     return paths
 
 
-def _add_files(client: MlflowClient, run_id: str, paths: Iterable[Path]) -> dict[str, str]:
-    """Adds files as artifacts, and small copies of pictures; returns the addresses of these copies by name."""
+def _add_files(
+    client: MlflowClient, run_id: str, paths: Iterable[Path]
+) -> dict[str, str]:
+    """Adds files as artifacts, and small copies of pictures; returns the addresses of
+    these copies by name.
+    """
     shown = {}
     with tempfile.TemporaryDirectory() as folder:
         for path in paths:
@@ -141,7 +179,8 @@ def log_results(
     data: DatasetInput | None = None,
     model_metrics: Collection[str] | None = None,
 ) -> None:
-    """Adds metrics and files of a later evaluation to a cell's run, replacing earlier ones.
+    """Adds metrics and files of a later evaluation to a cell's run, replacing earlier
+    ones.
 
     Parameters
     ----------
@@ -152,15 +191,17 @@ def log_results(
     paths, folder
         Files, and the folder of their artifacts.
     data
-        The data set on which the run's only (or newest) model was evaluated; the metrics are then also added to the
-        model, and the data set to the inputs of the run.
+        The data set on which the run's only (or newest) model was evaluated; the
+        metrics are then also added to the model, and the data set to the inputs of the
+        run.
     model_metrics
         Names of the model's metrics (None: all).
 
     Raises
     ------
     ValueError
-        For a path that is no file, for the name of a field and for a name that MLflow would reject.
+        For a path that is no file, for the name of a field and for a name that MLflow
+        would reject.
     """
     paths = _files(paths)
     client = connect(tracking_uri())
@@ -168,12 +209,18 @@ def log_results(
     fields = values(run) if CELL in run.data.tags else ()
     for name in metrics:
         require_free_name("the name of a metric", metric_name(name), fields)
-    recorded: dict[tuple[str, str | None], float] = {(name, None): value for name, value in run.data.metrics.items()}
+    recorded: dict[tuple[str, str | None], float] = {
+        (name, None): value for name, value in run.data.metrics.items()
+    }
     evaluation: dict[str, Any] = {}
     model = newest_model(run, client) if data else None
     if model:
         digest = data.dataset.digest
-        evaluation = {"model_id": model.model_id, "dataset_name": data.dataset.name, "dataset_digest": digest}
+        evaluation = {
+            "model_id": model.model_id,
+            "dataset_name": data.dataset.name,
+            "dataset_digest": digest,
+        }
         for point in sorted(model.metrics or (), key=lambda point: point.timestamp):
             if point.dataset_digest == digest:
                 recorded[point.key, model.model_id] = point.value
@@ -203,24 +250,38 @@ def record_run(
     data: Mapping[str, str],
     tags: Mapping[str, str],
 ) -> str:
-    """Records a finished run that belongs to no sweep: parameters, finite metrics, tables, pictures and files.
+    """Records a finished run that belongs to no sweep: parameters, finite metrics,
+    tables, pictures and files.
 
-    Returns the address of its page. The experiment is created if missing, with the question as its description. data:
-    the data set, as in `DataSet.entry`. tags: further ones. Raises StoreUnreachable when the server does not answer,
-    ValueError for a path that is no file or a name that MLflow rejects.
+    Returns the address of its page. The experiment is created if missing, with the
+    question as its description. data: the data set, as in `DataSet.entry`. tags:
+    further ones. Raises StoreUnreachable when the server does not answer, ValueError
+    for a path that is no file or a name that MLflow rejects.
     """
     paths = _files(paths)
     now = milliseconds()
-    points = [Metric(metric_name(key), value, now, 0) for key, value in metrics.items() if math.isfinite(value)]
+    points = [
+        Metric(metric_name(key), value, now, 0)
+        for key, value in metrics.items()
+        if math.isfinite(value)
+    ]
     store = Store.open(experiment, create=True)
     run_id = ""
     try:
         with reached():
-            about = {**code_tags(), MLFLOW_RUN_NAME: clipped(storable_text(name), _MAX_LENGTH)}
-            run_id = store.client.create_run(store.experiment_id, tags=about).info.run_id
+            about = {
+                **code_tags(),
+                MLFLOW_RUN_NAME: clipped(storable_text(name), _MAX_LENGTH),
+            }
+            run_id = store.client.create_run(
+                store.experiment_id, tags=about
+            ).info.run_id
             pictures = _add_files(store.client, run_id, paths)
             note = notes.add_tables("", tables, pictures)
-            run_params = [Param(key, clipped(storable_text(str(value)), _MAX_LENGTH)) for key, value in params.items()]
+            run_params = [
+                Param(key, clipped(storable_text(str(value)), _MAX_LENGTH))
+                for key, value in params.items()
+            ]
             texts = {MLFLOW_RUN_NOTE: note}
             for key, text in tags.items():
                 texts[key] = clipped(storable_text(text), TAG_LENGTH)
@@ -230,10 +291,13 @@ def record_run(
             store.end(run_id, "FINISHED")
             describe(store, question)
     except BaseException as error:
-        with contextlib.suppress(Exception):  # if the server is down, `make sweep-sync` closes the run
+        # if the server is down, `make sweep-sync` closes the run
+        with contextlib.suppress(Exception):
             store.end(run_id, "FAILED")
         cause = error.__cause__
         if isinstance(cause, MlflowException) and refused(cause):
-            raise InvalidInput(f"MLflow rejects this run ({first_line(cause)})") from cause
+            raise InvalidInput(
+                f"MLflow rejects this run ({first_line(cause)})"
+            ) from cause
         raise
     return notes.run_page(store.experiment_id, run_id)

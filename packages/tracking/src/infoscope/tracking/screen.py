@@ -25,14 +25,24 @@ class Screen:
 
     def __init__(self, stream: TextIO | None = None):
         self._stream = stream or sys.stderr
-        self._is_live = self._stream.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
-        self._first: tuple[float, float] | None = None  # time and share of the first progress
+        self._is_live = self._stream.isatty() and os.environ.get("TERM", "") not in (
+            "",
+            "dumb",
+        )
+        # time and share of the first progress
+        self._first: tuple[float, float] | None = None
         self._printed = time.monotonic()
         console = Console(file=self._stream, force_terminal=self._is_live)
         line = Column(no_wrap=True, overflow="ellipsis", ratio=1)
         text = TextColumn("{task.description}", None, table_column=line)
         columns = (SpinnerColumn(), BarColumn(bar_width=20), text)
-        self._bar = Progress(*columns, console=console, transient=True, expand=True, disable=not self._is_live)
+        self._bar = Progress(
+            *columns,
+            console=console,
+            transient=True,
+            expand=True,
+            disable=not self._is_live,
+        )
         self._task = self._bar.add_task("", total=None)
 
     def __enter__(self) -> Screen:
@@ -44,13 +54,19 @@ class Screen:
 
     def say(self, line: str) -> None:
         """Prints a permanent line."""
-        self._bar.console.print(printable(line), soft_wrap=True, highlight=False, markup=False)
+        self._bar.console.print(
+            printable(line), soft_wrap=True, highlight=False, markup=False
+        )
 
     @contextlib.contextmanager
     def stage(self, what: str) -> Iterator[None]:
-        """Shows what is being done while inside: at once on a terminal, otherwise after a second."""
+        """Shows what is being done while inside: at once on a terminal, otherwise after
+        a second.
+        """
         self._bar.update(self._task, description=what, total=None)
-        delayed = threading.Timer(STAGE_SECONDS, lambda: self._is_live or self.say(what))
+        delayed = threading.Timer(
+            STAGE_SECONDS, lambda: self._is_live or self.say(what)
+        )
         delayed.daemon = True
         delayed.start()
         try:
@@ -59,7 +75,9 @@ class Screen:
             delayed.cancel()
 
     def progress(self, done: float, cells: int, text: str) -> None:
-        """Shows the number of cells done, running ones in part, and the time left at the pace since the first call."""
+        """Shows the number of cells done, running ones in part, and the time left at
+        the pace since the first call.
+        """
         share = done / cells
         now = time.monotonic()
         if self._first is None:  # the workers have taken some time to start

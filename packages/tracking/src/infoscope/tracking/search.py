@@ -1,6 +1,8 @@
-"""Search of configurations: Ray Tune's `OptunaSearch`, restricted to cells that a sweep can run.
+"""Search of configurations: Ray Tune's `OptunaSearch`, restricted to cells that a sweep
+can run.
 
-Results are recorded in MLflow only; each search begins by passing the recorded cells to Optuna.
+Results are recorded in MLflow only; each search begins by passing the recorded cells to
+Optuna.
 """
 
 from __future__ import annotations
@@ -22,7 +24,15 @@ from infoscope.errors import InvalidInput, OutOfRange, WrongShape, WrongType
 from infoscope.tracking.cell_folder import COMPLETE, FAILED
 from infoscope.tracking.report import JUDGED, SEARCH_STEP
 from infoscope.tracking.store import is_finished, labels_of, values
-from infoscope.tracking.sweep import AnyCell, Profile, Sweep, canonical, plain, title, with_values
+from infoscope.tracking.sweep import (
+    AnyCell,
+    Profile,
+    Sweep,
+    canonical,
+    plain,
+    title,
+    with_values,
+)
 from infoscope.tracking.tags import FRACTION, KEY, METRIC, OUTCOME
 from infoscope.tracking.trial import Bundle
 
@@ -30,11 +40,13 @@ _DRAWS = 500  # random configurations tried before a search gives up
 
 
 class CellSearch(OptunaSearch):
-    """The search of a sweep under one profile. trials: number of configurations; exhausted: no others can be found.
+    """The search of a sweep under one profile. trials: number of configurations;
+    exhausted: no others can be found.
 
-    Reproducible given the seed, the cells recorded at its start and the order of results; the first ten configurations
-    are random. Raises ValueError if `cells` does not give exactly one cell, if the space is empty, invalid or shares a
-    name with the fixed values, or if no configuration passes `check`.
+    Reproducible given the seed, the cells recorded at its start and the order of
+    results; the first ten configurations are random. Raises ValueError if `cells` does
+    not give exactly one cell, if the space is empty, invalid or shares a name with the
+    fixed values, or if no configuration passes `check`.
     """
 
     def __init__(self, sweep: Sweep, profile: Profile):
@@ -49,7 +61,9 @@ class CellSearch(OptunaSearch):
         self.distributions = _distributions(search.space(profile), plain(self.fixed))
         trials = search.trials(profile) if callable(search.trials) else search.trials
         if not isinstance(trials, int) or trials < 1:
-            raise OutOfRange(f"trials must be a whole number of at least 1, got {trials!r}")
+            raise OutOfRange(
+                f"trials must be a whole number of at least 1, got {trials!r}"
+            )
         if search.mode not in ("min", "max"):
             raise InvalidInput(f"mode must be 'min' or 'max', got {search.mode!r}")
         configurations = math.prod(map(_size, self.distributions.values()))
@@ -64,7 +78,9 @@ class CellSearch(OptunaSearch):
 
     def _seed_samplers(self, recorded: int) -> None:
         """The number of recorded cells is part of the seed, so a restart draws others."""
-        seeds = np.random.SeedSequence([self.sweep.search.seed, recorded]).generate_state(2)
+        seeds = np.random.SeedSequence(
+            [self.sweep.search.seed, recorded]
+        ).generate_state(2)
         self._ot_study.sampler = optuna.samplers.TPESampler(seed=int(seeds[0]))
         self._random.sampler = optuna.samplers.RandomSampler(seed=int(seeds[1]))
 
@@ -95,7 +111,9 @@ class CellSearch(OptunaSearch):
         return None
 
     def recall(self, runs: Iterable[Run], label: str) -> dict[str, AnyCell]:
-        """Passes the recorded cells to Optuna; returns the cells of this search by key, finished ones first."""
+        """Passes the recorded cells to Optuna; returns the cells of this search by key,
+        finished ones first.
+        """
 
         def rank(run: Run) -> tuple[bool, int, str]:
             return label not in labels_of(run), run.info.start_time, run.data.tags[KEY]
@@ -119,7 +137,9 @@ class CellSearch(OptunaSearch):
         return {run.data.tags[KEY]: self._cell_of(run) for run in chosen + resumed}
 
     def _has(self, run: Run) -> bool:
-        """Whether the cell of a run is in this search's space, with the same fixed values and version."""
+        """Whether the cell of a run is in this search's space, with the same fixed
+        values and version.
+        """
         recorded = values(run)
         if set(recorded) != set(plain(self.fixed)) | set(self.distributions):
             return False
@@ -142,11 +162,16 @@ class CellSearch(OptunaSearch):
         if run.data.tags.get(OUTCOME) == COMPLETE and math.isfinite(value):
             self.add_evaluated_point(point, value)
             return
-        reports = max(1, round(metrics.get(FRACTION, 0.0) / SEARCH_STEP))  # a pruned trial is ranked by their number
-        self.add_evaluated_point(point, None, pruned=True, intermediate_values=[value] * reports)
+        # a pruned trial is ranked by their number
+        reports = max(1, round(metrics.get(FRACTION, 0.0) / SEARCH_STEP))
+        self.add_evaluated_point(
+            point, None, pruned=True, intermediate_values=[value] * reports
+        )
 
     def suggest(self, trial_id: str) -> Any:
-        """The configuration of the next trial: unfinished, suggested or random; FINISHED if there is none."""
+        """The configuration of the next trial: unfinished, suggested or random;
+        FINISHED if there is none.
+        """
         for attempt in range(_DRAWS):
             if attempt > 0:
                 self._ot_study.enqueue_trial(self._draw())
@@ -166,17 +191,26 @@ class CellSearch(OptunaSearch):
         if JUDGED in result:  # a trial may fail before its first metric
             super().on_trial_result(trial_id, result)
 
-    def on_trial_complete(self, trial_id: str, result: Mapping[str, Any] | None = None, error: bool = False) -> None:
-        """Reports a trial to Optuna; trials that stopped early, or have no finite metric, are ranked by their
-        progress.
+    def on_trial_complete(
+        self,
+        trial_id: str,
+        result: Mapping[str, Any] | None = None,
+        error: bool = False,
+    ) -> None:
+        """Reports a trial to Optuna; trials that stopped early, or have no finite
+        metric, are ranked by their progress.
         """
         last = result or {}
-        outcomes = [outcome for _, outcome, _ in last.get("ended", ())]  # only the last report of a trial has it
-        is_complete = outcomes == [COMPLETE] and math.isfinite(last.get(JUDGED, math.nan))
+        # only the last report of a trial has it
+        outcomes = [outcome for _, outcome, _ in last.get("ended", ())]
+        is_complete = outcomes == [COMPLETE] and math.isfinite(
+            last.get(JUDGED, math.nan)
+        )
         is_failed = error or outcomes == [FAILED]
         super().on_trial_complete(trial_id, last if is_complete else None, is_failed)
 
-    def __reduce__(self) -> tuple:  # Tune pickles its searcher for a restore, which is not used
+    # Tune pickles its searcher for a restore, which is not used
+    def __reduce__(self) -> tuple:
         return Searcher, ()
 
     def save(self, checkpoint_path: str) -> None:
@@ -184,13 +218,19 @@ class CellSearch(OptunaSearch):
 
 
 def _distributions(space: Any, fixed: Mapping[str, Any]) -> dict[str, BaseDistribution]:
-    """The distributions of a search space as Optuna's. Raises ValueError for other contents."""
+    """The distributions of a search space as Optuna's. Raises ValueError for other
+    contents.
+    """
     if not isinstance(space, Mapping) or not space:
-        raise OutOfRange(f"the search space must be a dict from names to distributions, not empty, got {space!r}")
+        raise OutOfRange(
+            f"the search space must be a dict from names to distributions, not empty, got {space!r}"
+        )
     converted = {}
     for name, distribution in space.items():
         if name in fixed:
-            raise WrongShape(f"{name} is in the search space and also fixed at {fixed[name]!r}; remove one of them")
+            raise WrongShape(
+                f"{name} is in the search space and also fixed at {fixed[name]!r}; remove one of them"
+            )
         if isinstance(distribution, Domain):
             distribution = OptunaSearch.convert_search_space({name: distribution})[name]
         if not isinstance(distribution, BaseDistribution):
@@ -200,7 +240,9 @@ def _distributions(space: Any, fixed: Mapping[str, Any]) -> dict[str, BaseDistri
             )
         for choice in getattr(distribution, "choices", ()):
             if not isinstance(choice, bool | int | float | str | None):
-                raise WrongType(f"{name} must have numbers, strings, booleans or None as choices, got {choice!r}")
+                raise WrongType(
+                    f"{name} must have numbers, strings, booleans or None as choices, got {choice!r}"
+                )
             canonical({name: choice})
         converted[name] = distribution
     return converted

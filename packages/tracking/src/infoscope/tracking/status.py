@@ -17,15 +17,22 @@ from infoscope.tracking.registry import module_of
 from infoscope.tracking.store import Store, by_key, is_finished, labels_of
 from infoscope.tracking.sweep import Sweep
 
-_STATES = {"FINISHED": "done", "RUNNING": "running", "FAILED": "failed", "KILLED": "killed"}  # by MLflow's status
+# by MLflow's status
+_STATES = {
+    "FINISHED": "done",
+    "RUNNING": "running",
+    "FAILED": "failed",
+    "KILLED": "killed",
+}
 
 
 @dataclass(frozen=True)
 class Status:
     """The numbers of cells of a sweep under a profile.
 
-    counts: the profile's cells by state. cells: their number; None with a note if it is unknown. others: recorded
-    cells of other profiles. unsent: ended cells that are not in MLflow.
+    counts: the profile's cells by state. cells: their number; None with a note if it is
+    unknown. others: recorded cells of other profiles. unsent: ended cells that are not
+    in MLflow.
     """
 
     sweep: str
@@ -49,20 +56,27 @@ class Status:
 
 
 def status(
-    sweeps: Sequence[str] = (), profile: str = "laptop", overrides: Mapping[str, str] | None = None
+    sweeps: Sequence[str] = (),
+    profile: str = "laptop",
+    overrides: Mapping[str, str] | None = None,
 ) -> list[Status]:
     """The status of the named sweeps, or of all that have runs or cells here.
 
-    Raises ValueError for an invalid name, LookupError for a sweep without a module, runs and cells, StoreUnreachable
-    when the store does not answer.
+    Raises ValueError for an invalid name, LookupError for a sweep without a module,
+    runs and cells, StoreUnreachable when the store does not answer.
     """
     names = sweeps or sweeps_in(outbox(), Store.names())
-    table = [_status(plain_name("the name of a sweep", name), profile, overrides or {}) for name in names]
+    table = [
+        _status(plain_name("the name of a sweep", name), profile, overrides or {})
+        for name in names
+    ]
     if not sweeps:
         return [row for row in table if not row.is_empty]
     for row in table:
         if row.is_empty and not module_of(row.sweep):
-            raise LookupError(f"there is no sweep {row.sweep} here, and it has no runs and cells")
+            raise LookupError(
+                f"there is no sweep {row.sweep} here, and it has no runs and cells"
+            )
     return table
 
 
@@ -79,7 +93,12 @@ def _status(name: str, profile: str, overrides: Mapping[str, str]) -> Status:
         label, keys, cells = planned(name, profile, overrides)
         note = ""
     except Exception as error:  # its cells may need data or the store
-        label = " ".join([profile, *(f"{setting}={text}" for setting, text in sorted(overrides.items()))])
+        label = " ".join(
+            [
+                profile,
+                *(f"{setting}={text}" for setting, text in sorted(overrides.items())),
+            ]
+        )
         keys = None
         cells = None
         note = first_line(error)
@@ -90,17 +109,23 @@ def _status(name: str, profile: str, overrides: Mapping[str, str]) -> Status:
 
 
 def _state(run: Run) -> str:
-    if run.info.status == "FINISHED" and not is_finished(run):  # closed by another process
+    # closed by another process
+    if run.info.status == "FINISHED" and not is_finished(run):
         return _STATES["KILLED"]
     return _STATES.get(run.info.status, _STATES["RUNNING"])
 
 
-def planned(name: str, profile: str, overrides: Mapping[str, str]) -> tuple[str, set[str] | None, int]:
-    """The label of a profile's cells, their keys (None: a search chooses them while it runs) and their number."""
+def planned(
+    name: str, profile: str, overrides: Mapping[str, str]
+) -> tuple[str, set[str] | None, int]:
+    """The label of a profile's cells, their keys (None: a search chooses them while it
+    runs) and their number.
+    """
     sweep = sweep_named(name)
     label, settings = sweep.profile(profile, overrides)
     if sweep.search and sweep.search.space:
-        from infoscope.tracking.search import CellSearch  # imports Optuna, which other sweeps do not need
+        # imports Optuna, which other sweeps do not need
+        from infoscope.tracking.search import CellSearch
 
         return label, None, CellSearch(sweep, settings).trials
     keys = set(sweep.plan(settings))
@@ -126,12 +151,16 @@ def question_of(name: str) -> str:
 
 def lines(statuses: Sequence[Status]) -> list[str]:
     """An aligned table with a line for each sweep, and notes below."""
-    columns = pd.Index(["cells", *_STATES.values(), "missing", "others", "unsent"], name="sweep")
+    columns = pd.Index(
+        ["cells", *_STATES.values(), "missing", "others", "unsent"], name="sweep"
+    )
     rows = []
     notes = []
     for status in statuses:
         counts = [status.counts.get(state, 0) for state in _STATES.values()]
-        rows.append([status.cells, *counts, status.missing, status.others, status.unsent])
+        rows.append(
+            [status.cells, *counts, status.missing, status.others, status.unsent]
+        )
         if status.note:
             notes.append(f"{status.sweep}: {status.note}")
     names = [status.sweep for status in statuses]

@@ -1,4 +1,6 @@
-"""The MLflow tracking store: how it is opened, and how the runs of an experiment are read."""
+"""The MLflow tracking store: how it is opened, and how the runs of an experiment are
+read.
+"""
 
 from __future__ import annotations
 
@@ -33,11 +35,18 @@ from infoscope.tracking.tags import CELL, DRIVER, KEY, OUTCOME, PROFILE
 
 log = logging.getLogger(__name__)
 
-CONTACT_SECONDS = 15  # time limit of the first request of a command, and of updates of running cells
+# time limit of the first request of a command, and of updates of running cells
+CONTACT_SECONDS = 15
 PAGE = 1000  # results of a request
 # MLflow tries a request again for about a minute while a server is away
-_REQUESTS = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "30", "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "5"}
-_IMPATIENT = {"MLFLOW_HTTP_REQUEST_TIMEOUT": str(CONTACT_SECONDS), "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0"}
+_REQUESTS = {
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "30",
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "5",
+}
+_IMPATIENT = {
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": str(CONTACT_SECONDS),
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",
+}
 
 Content = TypeVar("Content")
 
@@ -46,7 +55,9 @@ _EXPERIMENT_TAGS = {"mlflow.experimentKind": "custom_model_development"}
 
 
 def tracking_uri() -> str:
-    """MLFLOW_TRACKING_URI, or an SQLite store in the working folder; absolute, because workers run elsewhere."""
+    """MLFLOW_TRACKING_URI, or an SQLite store in the working folder; absolute, because
+    workers run elsewhere.
+    """
     uri = os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{home() / 'mlflow.db'}"
     if uri.startswith("sqlite:///") and not uri.startswith("sqlite:////"):
         uri = f"sqlite:///{Path(uri.removeprefix('sqlite:///')).resolve()}"
@@ -55,10 +66,13 @@ def tracking_uri() -> str:
 
 @functools.cache
 def connect(uri: str) -> MlflowClient:
-    """The client of a store, one per process: creating one for an SQLite store takes longer than a request."""
+    """The client of a store, one per process: creating one for an SQLite store takes
+    longer than a request.
+    """
     for name, value in _REQUESTS.items():
         os.environ.setdefault(name, value)
-    # it raises every error of a database, such as a full disk, and would also print its traceback
+    # it raises every error of a database, such as a full disk, and would also print its
+    # traceback
     logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)
     return MlflowClient(uri)
 
@@ -74,12 +88,16 @@ def reached() -> Iterator[None]:
     try:
         yield
     except MlflowException as error:
-        raise StoreUnreachable(f"the MLflow tracking store does not answer ({first_line(error)})") from error
+        raise StoreUnreachable(
+            f"the MLflow tracking store does not answer ({first_line(error)})"
+        ) from error
 
 
 @dataclass(frozen=True)
 class Store:
-    """An experiment of a tracking store. It is sent to the workers, where each makes its own client."""
+    """An experiment of a tracking store. It is sent to the workers, where each makes
+    its own client.
+    """
 
     uri: str
     experiment: str
@@ -93,14 +111,17 @@ class Store:
     def open(cls, experiment: str, create: bool = False) -> Store:
         """Opens an experiment; creates or upgrades an SQLite store first.
 
-        Raises StoreUnreachable when the server does not answer, LookupError for an experiment that does not exist.
+        Raises StoreUnreachable when the server does not answer, LookupError for an
+        experiment that does not exist.
         """
         uri = tracking_uri()
         with reached():
             client = _prepared(uri, create)
             existing = client and client.get_experiment_by_name(experiment)
             if existing and existing.lifecycle_stage == "deleted":
-                raise InvalidInput(f"the MLflow experiment {experiment!r} is deleted; restore it or remove it entirely")
+                raise InvalidInput(
+                    f"the MLflow experiment {experiment!r} is deleted; restore it or remove it entirely"
+                )
             if existing:
                 return cls(uri, experiment, existing.experiment_id)
             if not create:
@@ -114,18 +135,33 @@ class Store:
 
     @classmethod
     def names(cls, running: bool = False) -> list[str]:
-        """The names of experiments; running: only those with open runs. Raises StoreUnreachable."""
+        """The names of experiments; running: only those with open runs. Raises
+        StoreUnreachable.
+        """
         with reached():
             client = _prepared(tracking_uri(), create=False)
             if client is None:
                 return []
-            experiments = all_pages(lambda most, token: client.search_experiments(max_results=most, page_token=token))
-            names = {experiment.experiment_id: experiment.name for experiment in experiments}
+            experiments = all_pages(
+                lambda most, token: client.search_experiments(
+                    max_results=most, page_token=token
+                )
+            )
+            names = {
+                experiment.experiment_id: experiment.name for experiment in experiments
+            }
             if running and names:
                 ids = list(names)
                 query = f"attributes.status = 'RUNNING' and tags.`{DRIVER}` != ''"
-                runs = all_pages(lambda most, token: client.search_runs(ids, query, max_results=most, page_token=token))
-                names = {run.info.experiment_id: names[run.info.experiment_id] for run in runs}
+                runs = all_pages(
+                    lambda most, token: client.search_runs(
+                        ids, query, max_results=most, page_token=token
+                    )
+                )
+                names = {
+                    run.info.experiment_id: names[run.info.experiment_id]
+                    for run in runs
+                }
             return list(names.values())
 
     def answers(self) -> bool:
@@ -138,7 +174,9 @@ class Store:
         return True
 
     def cells(self, extra: str = "") -> Iterator[Run]:
-        """The runs of cells, without invocations. extra: MLflow filter. Unreadable runs are skipped with a warning."""
+        """The runs of cells, without invocations. extra: MLflow filter. Unreadable runs
+        are skipped with a warning.
+        """
         query = f"tags.`{KEY}` != ''"
         if extra:
             query += f" and {extra}"
@@ -154,7 +192,9 @@ class Store:
         """The runs that match an MLflow filter."""
 
         def page(most: int, token: str | None) -> Any:
-            return self.client.search_runs([self.experiment_id], query, max_results=most, page_token=token)
+            return self.client.search_runs(
+                [self.experiment_id], query, max_results=most, page_token=token
+            )
 
         collecting = gc.isenabled()
         gc.disable()  # garbage collection would take two thirds of the time
@@ -210,11 +250,15 @@ def describe(store: Store, question: str) -> None:
     experiment = store.experiment_id
     client = store.client
     if MLFLOW_RUN_NOTE not in client.get_experiment(experiment).tags:
-        retry_if_refused(lambda: client.set_experiment_tag(experiment, MLFLOW_RUN_NOTE, question))
+        retry_if_refused(
+            lambda: client.set_experiment_tag(experiment, MLFLOW_RUN_NOTE, question)
+        )
 
 
 def retry_if_refused(request: Callable[[], object]) -> None:
-    """Sends a request, and once more if the store rejects it: another process may have written the same row."""
+    """Sends a request, and once more if the store rejects it: another process may have
+    written the same row.
+    """
     try:
         request()
     except MlflowException as error:
@@ -229,15 +273,18 @@ def refused(error: MlflowException) -> bool:
 
 
 def all_pages(request: Callable[[int, str | None], Any]) -> list[Any]:
-    """The contents of all pages of a search; `request` returns the page of a size and a token."""
+    """The contents of all pages of a search; `request` returns the page of a size and a
+    token.
+    """
     return get_results_from_paginated_fn(request, PAGE)
 
 
 def by_key(runs: Iterable[Run]) -> dict[str, Run]:
     """The run of every cell by key.
 
-    The first complete run is chosen (by end, then id), otherwise one that was stopped early, otherwise the one with
-    most metrics. Its profile tag is given the labels of all, here but not in the store.
+    The first complete run is chosen (by end, then id), otherwise one that was stopped
+    early, otherwise the one with most metrics. Its profile tag is given the labels of
+    all, here but not in the store.
     """
     chosen: dict[str, Run] = {}
     for run in runs:
@@ -256,12 +303,21 @@ def _rank(run: Run) -> tuple:
     """The sort key of runs of the same cell; the lowest is the cell's run."""
     if not is_finished(run):
         return 2, -len(run.data.metrics), run.info.start_time or 0, run.info.run_id
-    return int(run.data.tags[OUTCOME] != COMPLETE), run.info.end_time or 0, run.info.run_id
+    return (
+        int(run.data.tags[OUTCOME] != COMPLETE),
+        run.info.end_time or 0,
+        run.info.run_id,
+    )
 
 
 def is_finished(run: Run) -> bool:
-    """Whether a run has all results of its cell; MLflow's status alone is not sufficient."""
-    return run.info.status == "FINISHED" and run.data.tags.get(OUTCOME) in (COMPLETE, STOPPED)
+    """Whether a run has all results of its cell; MLflow's status alone is not
+    sufficient.
+    """
+    return run.info.status == "FINISHED" and run.data.tags.get(OUTCOME) in (
+        COMPLETE,
+        STOPPED,
+    )
 
 
 @functools.cache
@@ -296,7 +352,8 @@ def _prepared(uri: str, create: bool) -> MlflowClient | None:
     if path.parent == home():
         made_home()
     path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(path.with_suffix(".lock")):  # concurrent first use would damage a new SQLite store
+    # concurrent first use would damage a new SQLite store
+    with FileLock(path.with_suffix(".lock")):
         try:
             return _reached(uri)
         except MlflowException as error:
@@ -306,12 +363,16 @@ def _prepared(uri: str, create: bool) -> MlflowClient | None:
             done = subprocess.run(words, capture_output=True, text=True)
             if done.returncode:  # e.g. a store written by a newer MLflow
                 why = (done.stderr.strip() or "no reason given").splitlines()[-1]
-                raise StoreUnreachable(f"{path} cannot be upgraded to this version of MLflow ({why})") from None
+                raise StoreUnreachable(
+                    f"{path} cannot be upgraded to this version of MLflow ({why})"
+                ) from None
             return _reached(uri)
 
 
 def _reached(uri: str) -> MlflowClient:
-    """A client whose server has answered, within a shorter time limit than later requests."""
+    """A client whose server has answered, within a shorter time limit than later
+    requests.
+    """
     client = connect(uri)
     with impatient():
         client.search_experiments(max_results=1)
@@ -319,14 +380,19 @@ def _reached(uri: str) -> MlflowClient:
 
 
 def gather_statistics(uri: str) -> None:
-    """Updates the statistics of an SQLite store, without which sorting takes quadratic time; skips a locked store."""
+    """Updates the statistics of an SQLite store, without which sorting takes quadratic
+    time; skips a locked store.
+    """
     if not uri.startswith("sqlite:///"):
         return
     with (
         contextlib.suppress(sqlite3.OperationalError),
-        contextlib.closing(sqlite3.connect(uri.removeprefix("sqlite:///"), timeout=5)) as base,
+        contextlib.closing(
+            sqlite3.connect(uri.removeprefix("sqlite:///"), timeout=5)
+        ) as base,
     ):
-        base.execute("PRAGMA analysis_limit = 1000")  # rows of an index that are examined
+        # rows of an index that are examined
+        base.execute("PRAGMA analysis_limit = 1000")
         base.execute("ANALYZE")
 
 
@@ -340,8 +406,12 @@ def with_label(runs: Iterable[Run], profile: str | None) -> list[Run]:
     return [run for run in runs if profile is None or profile in labels_of(run)]
 
 
-def require_under(runs: Sequence[Run], experiment: str, profile: str | None) -> list[Run]:
-    """The runs with this label; LookupError if there are none, with the existing labels."""
+def require_under(
+    runs: Sequence[Run], experiment: str, profile: str | None
+) -> list[Run]:
+    """The runs with this label; LookupError if there are none, with the existing
+    labels.
+    """
     chosen = with_label(runs, profile)
     if chosen:
         return chosen
@@ -351,7 +421,9 @@ def require_under(runs: Sequence[Run], experiment: str, profile: str | None) -> 
     where = f" under profile {profile!r}" if profile else ""
     advice = f"run `make sweep-{experiment}` first"
     if existing:
-        others = " or ".join(f"PROFILE={shlex.quote(label)}" for label in sorted(existing))
+        others = " or ".join(
+            f"PROFILE={shlex.quote(label)}" for label in sorted(existing)
+        )
         advice = f"there are some with {others}"
     raise LookupError(f"there are no finished runs of {experiment!r}{where}; {advice}")
 
@@ -362,7 +434,9 @@ def labels_of(run: Run) -> list[str]:
 
 
 def values(run: Run) -> dict[str, Any]:
-    """The values of a run's cell with their types (tuples as lists). Raises ValueError if its tag is no cell."""
+    """The values of a run's cell with their types (tuples as lists). Raises ValueError
+    if its tag is no cell.
+    """
     text = run.data.tags.get(CELL)
     if text is None:
         raise ValueError(f"it has a tag {KEY}, but no tag {CELL}")

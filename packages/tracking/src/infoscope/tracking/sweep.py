@@ -1,4 +1,6 @@
-"""The declaration of a sweep: cells (one configuration and one seed each), packed into trials, in named profiles."""
+"""The declaration of a sweep: cells (one configuration and one seed each), packed into
+trials, in named profiles.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,8 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True)
 class Cell:
-    """A configuration and a seed: a frozen dataclass of plain values (see `canonical`) inherits from it.
+    """A configuration and a seed: a frozen dataclass of plain values (see `canonical`)
+    inherits from it.
 
     The cell does not have a field that is None; a search may suggest its value.
 
@@ -49,7 +52,8 @@ class Cell:
     {'rate': 0.1, 'seed': 0}
     """
 
-    none_is_a_value: ClassVar[Sequence[str]] = ()  # fields that are recorded also where they are None
+    # fields that are recorded also where they are None
+    none_is_a_value: ClassVar[Sequence[str]] = ()
 
     def values(self) -> dict[str, Any]:
         """The fields that this cell has, by name: those in its key and its record."""
@@ -85,19 +89,25 @@ def with_values(cell: AnyCell, values: Mapping[str, Any]) -> AnyCell:
 
 @dataclass(frozen=True)
 class Profile:
-    """Settings of a sweep: a frozen dataclass of numbers, strings, booleans and tuples of them inherits from it."""
+    """Settings of a sweep: a frozen dataclass of numbers, strings, booleans and tuples
+    of them inherits from it.
+    """
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:
         """Name and value of every setting."""
         return _items(self)
 
     def override(self, texts: Mapping[str, str]) -> Self:
-        """The profile with replaced settings; texts are parsed as the type of the setting ("0,1,2" for a tuple)."""
+        """The profile with replaced settings; texts are parsed as the type of the
+        setting ("0,1,2" for a tuple).
+        """
         settings = dict(self)
         parsed = {}
         for name, text in texts.items():
             if name not in settings:
-                raise UnknownName(f"setting {name!r} must be one of {', '.join(settings)}, got {name}={text}")
+                raise UnknownName(
+                    f"setting {name!r} must be one of {', '.join(settings)}, got {name}={text}"
+                )
             parsed[name] = _parse(name, text, settings[name])
         return replace(self, **parsed)
 
@@ -107,7 +117,9 @@ def _parse(name: str, text: str, like: Any) -> Any:
     if isinstance(like, tuple):
         parts = [part for part in text.split(",") if part]
         if not parts:
-            raise TooFew(f"setting {name} must have at least one value, got {shown(text)}.")
+            raise TooFew(
+                f"setting {name} must have at least one value, got {shown(text)}."
+            )
         return tuple(_parse(name, part, like[0]) for part in parts)
     if isinstance(like, bool):
         if text.lower() not in ("true", "false"):
@@ -116,27 +128,35 @@ def _parse(name: str, text: str, like: Any) -> Any:
     try:
         value = type(like)(text)
     except ValueError:
-        raise WrongType(f"setting {name} must be of type {type(like).__name__}, got {shown(text)}") from None
+        raise WrongType(
+            f"setting {name} must be of type {type(like).__name__}, got {shown(text)}"
+        ) from None
     if not isinstance(value, str) and not 0 <= value < math.inf:
-        raise OutOfRange(f"setting {name} must be a finite number of at least 0, got {shown(text)}.")
+        raise OutOfRange(
+            f"setting {name} must be a finite number of at least 0, got {shown(text)}."
+        )
     return value
 
 
 @dataclass(frozen=True)
 class Search:
-    """Early stopping of the cells of a sweep by `report.progress(fraction, metric=...)`; with a space, a search.
+    """Early stopping of the cells of a sweep by `report.progress(fraction,
+    metric=...)`; with a space, a search.
 
     Parameters
     ----------
     metric, mode
         The metric in `report.progress`, and "min" or "max".
     scheduler
-        Makes a new Ray Tune scheduler without its own metric, such as `asha` (its time is `fraction`).
+        Makes a new Ray Tune scheduler without its own metric, such as `asha` (its time
+        is `fraction`).
     space
-        profile -> name -> distribution, of optuna.distributions or ray.tune (uniform, loguniform, randint, choice); the
-        sweep's `cells` then give exactly one cell, with the fixed values.
+        profile -> name -> distribution, of optuna.distributions or ray.tune (uniform,
+        loguniform, randint, choice); the sweep's `cells` then give exactly one cell,
+        with the fixed values.
     trials
-        Number of configurations, recorded ones included, or profile -> number; list the setting in `axes`.
+        Number of configurations, recorded ones included, or profile -> number; list the
+        setting in `axes`.
     seed
         Seed of the suggestions.
     """
@@ -153,7 +173,8 @@ class Search:
 
 
 def asha(grace: float = 0.1, reduction: float = 3) -> Any:
-    """A scheduler of asynchronous successive halving (Li et al. 2020) over the fraction of a trial that is done.
+    """A scheduler of asynchronous successive halving (Li et al. 2020) over the fraction
+    of a trial that is done.
 
     A restarted search compares only the trials since the restart.
 
@@ -162,11 +183,14 @@ def asha(grace: float = 0.1, reduction: float = 3) -> Any:
     grace
         Fraction of a trial from which on it may be stopped.
     reduction
-        At every `reduction`-fold of `grace`, only the best 1/`reduction` of the trials that have reached it continue.
+        At every `reduction`-fold of `grace`, only the best 1/`reduction` of the trials
+        that have reached it continue.
     """
     from ray.tune.schedulers import ASHAScheduler
 
-    return ASHAScheduler(time_attr="fraction", grace_period=grace, max_t=1.0, reduction_factor=reduction)
+    return ASHAScheduler(
+        time_attr="fraction", grace_period=grace, max_t=1.0, reduction_factor=reduction
+    )
 
 
 @dataclass(frozen=True)
@@ -178,19 +202,26 @@ class Sweep:
     name
         Name of the MLflow experiment, a plain file name (ValueError otherwise).
     cells
-        profile -> cells: each a `Cell`, or a flat dict of plain values (see `canonical`).
+        profile -> cells: each a `Cell`, or a flat dict of plain values (see
+        `canonical`).
     trial
-        (pack, report) -> None, runs and reports the cells of a pack; must be importable on the workers.
+        (pack, report) -> None, runs and reports the cells of a pack; must be importable
+        on the workers.
     profiles
-        name -> instance of a subclass of `Profile`; at least `smoke`, `laptop` (default) and `paper`.
+        name -> instance of a subclass of `Profile`; at least `smoke`, `laptop`
+        (default) and `paper`.
     resources
-        Resources of a trial in Ray: `cpu`, and `gpu` (a fraction or whole number; 1 if missing).
+        Resources of a trial in Ray: `cpu`, and `gpu` (a fraction or whole number; 1 if
+        missing).
     axes
-        Settings that only select cells; replacing another setting gives the cells another label.
+        Settings that only select cells; replacing another setting gives the cells
+        another label.
     pack_by
-        Fields that the cells of a trial share, by device ("cpu", "gpu"); None: one cell per trial.
+        Fields that the cells of a trial share, by device ("cpu", "gpu"); None: one cell
+        per trial.
     data
-        cell -> its `datasets.DataSet`s, the inputs of its run; their content is read on the worker.
+        cell -> its `datasets.DataSet`s, the inputs of its run; their content is read on
+        the worker.
     tags
         cell -> further tags of its run.
     choices
@@ -198,9 +229,11 @@ class Sweep:
     ranges
         Settings that consist of a lowest and a highest value.
     check
-        cell -> None, raises ValueError for a cell that cannot be run, before anything starts.
+        cell -> None, raises ValueError for a cell that cannot be run, before anything
+        starts.
     cost
-        cell -> relative work, for the remaining time and to start the longest trials first.
+        cell -> relative work, for the remaining time and to start the longest trials
+        first.
     search
         Early stopping of cells, or a search of configurations.
     version
@@ -216,7 +249,9 @@ class Sweep:
     pack_by: Mapping[str, Sequence[str]] | None = None
     data: Callable[[Any], Sequence[DataSet]] = lambda cell: ()
     tags: Callable[[Any], Mapping[str, str]] = lambda cell: {}
-    choices: Mapping[str, Sequence[str] | Callable[[str], Any]] = field(default_factory=dict)
+    choices: Mapping[str, Sequence[str] | Callable[[str], Any]] = field(
+        default_factory=dict
+    )
     ranges: Sequence[str] = ()
     check: Callable[[Any], None] | None = None
     cost: Callable[[Any], float] = lambda cell: 1.0
@@ -231,12 +266,19 @@ class Sweep:
     @property
     def about(self) -> str:
         """The question of the sweep, with its explanation: the docstring of its module."""
-        return inspect.getdoc(sys.modules[self.cells.__module__]) or ""  # several sweeps may have the same trial
+        # several sweeps may have the same trial
+        return inspect.getdoc(sys.modules[self.cells.__module__]) or ""
 
-    def profile(self, name: str, overrides: Mapping[str, str] | None = None) -> tuple[str, Profile]:
-        """The label of a profile's cells and its settings. Raises ValueError for an unknown profile or setting."""
+    def profile(
+        self, name: str, overrides: Mapping[str, str] | None = None
+    ) -> tuple[str, Profile]:
+        """The label of a profile's cells and its settings. Raises ValueError for an
+        unknown profile or setting.
+        """
         if name not in self.profiles:
-            raise UnknownName(f"profile of {self.name} must be one of {', '.join(self.profiles)}, got {name!r}")
+            raise UnknownName(
+                f"profile of {self.name} must be one of {', '.join(self.profiles)}, got {name!r}"
+            )
         overrides = overrides or {}
         label = name
         for setting, text in sorted(overrides.items()):
@@ -253,9 +295,13 @@ class Sweep:
         text = ",".join(map(str, values))
         if name in self.ranges:
             if len(values) != 2 or values[0] > values[1]:
-                raise WrongType(f"setting {name} must be a lowest and a highest value, as in 1,2, got {shown(text)}.")
+                raise WrongType(
+                    f"setting {name} must be a lowest and a highest value, as in 1,2, got {shown(text)}."
+                )
         elif len(set(values)) < len(values):
-            raise Conflict(f"setting {name} must have different values, got {shown(text)}")
+            raise Conflict(
+                f"setting {name} must have different values, got {shown(text)}"
+            )
         valid = self.choices.get(name)
         if not valid:
             return
@@ -263,48 +309,69 @@ class Sweep:
             if callable(valid):
                 valid(word)
             elif word not in valid:
-                raise UnknownName(f"setting {name} must be among {', '.join(valid)}, got {shown(word)}")
+                raise UnknownName(
+                    f"setting {name} must be among {', '.join(valid)}, got {shown(word)}"
+                )
 
     def plan(self, profile: Profile) -> dict[str, AnyCell]:
-        """The checked cells of a profile by key. Raises ValueError for an invalid or repeated cell."""
+        """The checked cells of a profile by key. Raises ValueError for an invalid or
+        repeated cell.
+        """
         plan: dict[str, AnyCell] = {}
         for cell in self.cells(profile):
             if self.check is not None:
                 self.check(cell)
-            self.require_names(cell)  # after the check: a tag may need the data of the cell
+            # after the check: a tag may need the data of the cell
+            self.require_names(cell)
             key = self.key(cell)
             if key in plan:
-                raise Conflict(f"sweep {self.name} has the cell {plain(cell)} twice; cells must differ in some value")
+                raise Conflict(
+                    f"sweep {self.name} has the cell {plain(cell)} twice; cells must differ in some value"
+                )
             plan[key] = cell
         if not plan:
-            raise TooFew(f"sweep {self.name} has no cells under these settings; give every axis at least one value")
+            raise TooFew(
+                f"sweep {self.name} has no cells under these settings; give every axis at least one value"
+            )
         return plan
 
     def require_names(self, cell: AnyCell) -> None:
-        """Raises ValueError if a field of a cell, or a tag of its run, has a reserved name."""
+        """Raises ValueError if a field of a cell, or a tag of its run, has a reserved
+        name.
+        """
         for name in plain(cell):
             require_free_name("the name of a cell's field", name)
         self.tags_of(cell)
 
     def key(self, cell: AnyCell) -> str:
-        """The cell's identity: a hash of the sweep's name, its version and the cell's values."""
+        """The cell's identity: a hash of the sweep's name, its version and the cell's
+        values.
+        """
         identity = f"{self.name}|{self.version}|{canonical(cell)}"
         return hashlib.sha256(identity.encode()).hexdigest()[:16]
 
     def tags_of(self, cell: AnyCell) -> dict[str, str]:
-        """Further tags of a cell's run, and the names of its data. Raises ValueError for invalid or reserved ones."""
+        """Further tags of a cell's run, and the names of its data. Raises ValueError
+        for invalid or reserved ones.
+        """
         tags = {}
         datasets = self.data(cell)
         if datasets:
             tags[DATA] = joined_names(datasets)
         tags = require_tags(tags | dict(self.tags(cell)))
         for name in tags.keys() & TAKEN:
-            raise ValueError(f"a tag of sweep {self.name} must not be {name!r}, a reserved name")
+            raise ValueError(
+                f"a tag of sweep {self.name} must not be {name!r}, a reserved name"
+            )
         return tags
 
     def run_here(self, pack: Pack, report: Report) -> None:
-        """Runs one trial in this process, without Ray and MLflow. Raises TypeError if `report` is no `Report`."""
-        missing = [name for name in REPORTED if not callable(getattr(report, name, None))]
+        """Runs one trial in this process, without Ray and MLflow. Raises TypeError if
+        `report` is no `Report`.
+        """
+        missing = [
+            name for name in REPORTED if not callable(getattr(report, name, None))
+        ]
         if missing:
             raise TypeError(
                 f"report must be an infoscope.tracking.Report (inherit from it), got {type(report).__name__} without "
@@ -312,8 +379,12 @@ class Sweep:
             )
         self.trial(pack, report)
 
-    def packs(self, cells: Mapping[str, AnyCell], device: str) -> list[dict[str, AnyCell]]:
-        """The cells grouped into trials for a device ("cpu" or "gpu"), the costliest first."""
+    def packs(
+        self, cells: Mapping[str, AnyCell], device: str
+    ) -> list[dict[str, AnyCell]]:
+        """The cells grouped into trials for a device ("cpu" or "gpu"), the costliest
+        first.
+        """
         shared = self.pack_by.get(device) if self.pack_by else None
         packs: dict[Any, dict[str, AnyCell]] = {}
         for key, cell in cells.items():
@@ -328,7 +399,9 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Pack:
-    """The cells of a trial and its device ("cpu" or "cuda"). Fields with a common value are attributes."""
+    """The cells of a trial and its device ("cpu" or "cuda"). Fields with a common value
+    are attributes.
+    """
 
     cells: tuple[AnyCell, ...]
     device: str = "cpu"
@@ -339,50 +412,81 @@ class Pack:
         cells = [plain(cell) for cell in self.cells]
         values = [cell[name] for cell in cells if name in cell]
         if not values or any(value != values[0] for value in values):
-            raise AttributeError(f"the cells of this pack have no common value of {name!r}")
+            raise AttributeError(
+                f"the cells of this pack have no common value of {name!r}"
+            )
         return values[0]
 
 
 class Report(Protocol):
-    """The methods that a trial may call. A subclass overrides those it needs; the others do nothing."""
+    """The methods that a trial may call. A subclass overrides those it needs; the
+    others do nothing.
+    """
 
-    def metrics(self, cell: AnyCell, values: Mapping[str, float], step: int = 0) -> None:
-        """Reports numbers of a cell at a step; of a repeated step the last value counts. Infinities become NaN.
+    def metrics(
+        self, cell: AnyCell, values: Mapping[str, float], step: int = 0
+    ) -> None:
+        """Reports numbers of a cell at a step; of a repeated step the last value
+        counts. Infinities become NaN.
 
-        Raises ValueError for a name or step that MLflow would reject, the name of a field or a column of every run, and
-        a value that is no number.
+        Raises ValueError for a name or step that MLflow would reject, the name of a
+        field or a column of every run, and a value that is no number.
         """
 
     def curve(self, cell: AnyCell, values: Mapping[str, float], step: int) -> None:
-        """Reports points of learning curves of a cell, some hundreds each. Raises ValueError like `metrics`."""
+        """Reports points of learning curves of a cell, some hundreds each. Raises
+        ValueError like `metrics`.
+        """
 
     def constants(self, cell: AnyCell, values: Mapping[str, float]) -> None:
-        """Reports numbers known without training, such as exact values; columns of `runs`. Raises like `metrics`."""
+        """Reports numbers known without training, such as exact values; columns of
+        `runs`. Raises like `metrics`.
+        """
 
     def table(self, cell: AnyCell, name: str, columns: Mapping[str, Any]) -> None:
-        """Stores a table as the artifact NAME.parquet. Raises ValueError for an invalid name or columns."""
+        """Stores a table as the artifact NAME.parquet. Raises ValueError for an invalid
+        name or columns.
+        """
 
     def arrays(self, cell: AnyCell, name: str, arrays: Mapping[str, Any]) -> None:
-        """Stores arrays as the artifact NAME.npz. TypeError for Python objects, ValueError for an invalid name."""
+        """Stores arrays as the artifact NAME.npz. TypeError for Python objects,
+        ValueError for an invalid name.
+        """
 
-    def model(self, cells: Sequence[AnyCell], name: str, module: Any, example: Mapping[str, Any]) -> None:
-        """Logs a trained model of all cells that share it (see `models.write_model`); ValueError: invalid name."""
+    def model(
+        self,
+        cells: Sequence[AnyCell],
+        name: str,
+        module: Any,
+        example: Mapping[str, Any],
+    ) -> None:
+        """Logs a trained model of all cells that share it (see `models.write_model`);
+        ValueError: invalid name.
+        """
 
     def progress(self, fraction: float, **metrics: float) -> None:
-        """Reports the fraction of the pack done, in [0, 1], in a search with its metric; it may then end the trial.
+        """Reports the fraction of the pack done, in [0, 1], in a search with its
+        metric; it may then end the trial.
 
-        Raises ValueError for a fraction outside of [0, 1], and if the metric of a search is missing or no number.
+        Raises ValueError for a fraction outside of [0, 1], and if the metric of a
+        search is missing or no number.
         """
 
     def member(self, cell: AnyCell) -> contextlib.AbstractContextManager[None]:
-        """A context for the work on one cell of the pack: an exception inside fails this cell only."""
+        """A context for the work on one cell of the pack: an exception inside fails
+        this cell only.
+        """
         return contextlib.nullcontext()
 
     def save(self, state: Callable[[], Mapping[str, Any]]) -> None:
-        """Saves `state()`, tensors and plain values, for `restore`; at intervals, not at every call."""
+        """Saves `state()`, tensors and plain values, for `restore`; at intervals, not
+        at every call.
+        """
 
     def restore(self) -> Mapping[str, Any] | None:
-        """The state that an interrupted process last saved for this pack, or None. Call it before the first report."""
+        """The state that an interrupted process last saved for this pack, or None. Call
+        it before the first report.
+        """
 
 
 REPORTED = [name for name in vars(Report) if not name.startswith("_")]
@@ -400,7 +504,9 @@ def varying(cells: Iterable[AnyCell]) -> list[str]:
 
 
 def names(cells: Mapping[str, AnyCell]) -> dict[str, str]:
-    """A short name for every cell: the values in which cells differ, numbers with the name of the field."""
+    """A short name for every cell: the values in which cells differ, numbers with the
+    name of the field.
+    """
     fields = varying(cells.values())
     short = {key: short_name(cell, fields) for key, cell in cells.items()}
     if all(short.values()) and len(set(short.values())) == len(short):
@@ -441,7 +547,8 @@ def text(value: Any) -> str:
 
 
 def grid(make: Callable[..., Made] = dict, /, **axes: Any) -> list[Made]:
-    """Cells with every combination of the values in lists; other values are the same in all cells.
+    """Cells with every combination of the values in lists; other values are the same in
+    all cells.
 
     Parameters
     ----------
@@ -470,7 +577,9 @@ def _values_of(cell: AnyCell, fields: Iterable[str]) -> tuple[str, ...]:
 
 
 def canonical(cell: AnyCell) -> str:
-    """The cell as JSON with sorted keys. Raises ValueError for names or values that MLflow would reject or shorten."""
+    """The cell as JSON with sorted keys. Raises ValueError for names or values that
+    MLflow would reject or shorten.
+    """
     values = plain(cell)
     for name, value in values.items():
         entity_name("the name of a cell's field", name)
@@ -486,4 +595,6 @@ def canonical(cell: AnyCell) -> str:
             if "digits" in str(error):  # Python's own limit for writing an integer
                 raise OutOfRange(f"cell value {name} must have fewer digits") from None
             raise
-    return require_text("a cell as JSON", json.dumps(values, sort_keys=True), TAG_LENGTH)
+    return require_text(
+        "a cell as JSON", json.dumps(values, sort_keys=True), TAG_LENGTH
+    )

@@ -1,4 +1,6 @@
-"""Publishes cells that ended while the store was away, or that were computed offline; closes runs of ended drivers."""
+"""Publishes cells that ended while the store was away, or that were computed offline;
+closes runs of ended drivers.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,13 @@ from infoscope.errors import InvalidInput, UnreadableFile
 from infoscope.tracking import notes
 from infoscope.tracking.cell_folder import CellFolder, cell_folders
 from infoscope.tracking.checks import NAME_LENGTH, clipped, first_line, plain_name
-from infoscope.tracking.driver import SweepBusy, close_leftovers, locked, own_tag, publish_ended
+from infoscope.tracking.driver import (
+    SweepBusy,
+    close_leftovers,
+    locked,
+    own_tag,
+    publish_ended,
+)
 from infoscope.tracking.home import outbox, sweeps_in
 from infoscope.tracking.status import question_of
 from infoscope.tracking.store import Store, describe
@@ -23,7 +31,9 @@ from infoscope.tracking.tags import CELLS, PARENT, PROFILE, RUN_NAME
 
 @dataclass
 class Synced:
-    """Published cells of a sweep. left: by key, why a cell is not in MLflow; busy: skipped, because it runs."""
+    """Published cells of a sweep. left: by key, why a cell is not in MLflow; busy:
+    skipped, because it runs.
+    """
 
     sweep: str
     published: int = 0
@@ -34,25 +44,33 @@ class Synced:
         if self.busy:
             return f"{self.sweep}: skipped, it is running"
         lines = [f"{self.sweep}: {self.published} cells sent to MLflow"]
-        lines += [f"  not sent: cell {key}: {reason}" for key, reason in self.left.items()]
+        lines += [
+            f"  not sent: cell {key}: {reason}" for key, reason in self.left.items()
+        ]
         return "\n".join(lines)
 
 
 def sync(sweeps: Sequence[str] = (), folder: Path | None = None) -> list[Synced]:
     """Publishes the cells of all sweeps, or of those named, except sweeps that run now.
 
-    folder: of an offline run or a worker's own disk, with a folder for every sweep; None: the cells of this working
-    folder, with open runs of drivers that have ended here. Raises ValueError for an invalid name, UnreadableFile for a
-    folder without sweeps, StoreUnreachable when the store does not answer.
+    folder: of an offline run or a worker's own disk, with a folder for every sweep;
+    None: the cells of this working folder, with open runs of drivers that have ended
+    here. Raises ValueError for an invalid name, UnreadableFile for a folder without
+    sweeps, StoreUnreachable when the store does not answer.
     """
     place = folder or outbox()
     if folder and not sweeps_in(folder, ()):
-        raise UnreadableFile(f"{folder} must be a folder that contains a folder of cells for every sweep")
+        raise UnreadableFile(
+            f"{folder} must be a folder that contains a folder of cells for every sweep"
+        )
     names = sorted(set(sweeps))
     if not names:
         running = () if folder else Store.names(running=True)
         names = sweeps_in(place, running)
-    return [_sync(plain_name("the name of a sweep", name), place / name, folder is None) for name in names]
+    return [
+        _sync(plain_name("the name of a sweep", name), place / name, folder is None)
+        for name in names
+    ]
 
 
 def _sync(name: str, folder: Path, is_own: bool) -> Synced:
@@ -70,20 +88,30 @@ def _sync(name: str, folder: Path, is_own: bool) -> Synced:
     except LookupError:  # there is no such experiment, and nothing to send
         return Synced(name)
     except InvalidInput as error:  # the experiment is deleted; the other sweeps go on
-        reasons = {cell.key: str(error) for cell in cell_folders(folder) if cell.ending()}
+        reasons = {
+            cell.key: str(error) for cell in cell_folders(folder) if cell.ending()
+        }
         return Synced(name, left=reasons)
 
 
-def _publish_offline(store: Store, folder: Path) -> tuple[list[CellFolder], dict[CellFolder, Exception]]:
-    """Publishes the cells of a folder from elsewhere; those without a parent run get one for each profile."""
+def _publish_offline(
+    store: Store, folder: Path
+) -> tuple[list[CellFolder], dict[CellFolder, Exception]]:
+    """Publishes the cells of a folder from elsewhere; those without a parent run get
+    one for each profile.
+    """
     by_profile: dict[str, list[CellFolder]] = defaultdict(list)
     published: list[CellFolder] = []
     left: dict[CellFolder, Exception] = {}
     for cell in cell_folders(folder):
         if not cell.ending():
             continue
-        if cell.path.is_symlink() or any(path.is_symlink() for path in cell.path.rglob("*")):
-            left[cell] = ValueError("its folder has a symbolic link, which could point to any file")
+        if cell.path.is_symlink() or any(
+            path.is_symlink() for path in cell.path.rglob("*")
+        ):
+            left[cell] = ValueError(
+                "its folder has a symbolic link, which could point to any file"
+            )
             continue
         tags = cell.header().get("tags")
         if tags is None:
@@ -92,7 +120,11 @@ def _publish_offline(store: Store, folder: Path) -> tuple[list[CellFolder], dict
         profile = "" if PARENT in tags else tags[PROFILE]
         by_profile[profile].append(cell)
     for profile, cells in by_profile.items():
-        parent = open_parent(store, profile, len(cells), "an offline run", {}) if profile else ""
+        parent = (
+            open_parent(store, profile, len(cells), "an offline run", {})
+            if profile
+            else ""
+        )
         sent, failed = publish_ended(store, cells, parent)
         published += sent
         left |= failed
@@ -101,7 +133,9 @@ def _publish_offline(store: Store, folder: Path) -> tuple[list[CellFolder], dict
     return published, left
 
 
-def open_parent(store: Store, profile: str, cells: int, origin: str, tags: Mapping[str, str]) -> str:
+def open_parent(
+    store: Store, profile: str, cells: int, origin: str, tags: Mapping[str, str]
+) -> str:
     """Opens the parent run of cells that were computed elsewhere; returns its id.
 
     origin: a file, or "an offline run". tags: further ones.

@@ -11,10 +11,13 @@ CELL = f"{_HIDDEN}infoscope.cell"  # its fields with their types, as JSON
 OUTCOME = "infoscope.outcome"
 ERROR = "infoscope.error"
 PARENT = "mlflow.parentRunId"
-CONSTANTS = f"{_HIDDEN}infoscope.constants"  # of `report.constants`, as JSON; for names PLACE/NAME it ends in " PLACE"
+# of `report.constants`, as JSON; for names PLACE/NAME it ends in " PLACE"
+CONSTANTS = f"{_HIDDEN}infoscope.constants"
 DATA = "infoscope.data"  # the names of its data sets
-LOADED_FROM = "infoscope.loaded_from"  # name and digest of the file of a loaded run, also of its parent
-LOADED_RUN = "infoscope.loaded_run"  # the id of a loaded run in the store it was saved from
+# name and digest of the file of a loaded run, also of its parent
+LOADED_FROM = "infoscope.loaded_from"
+# the id of a loaded run in the store it was saved from
+LOADED_RUN = "infoscope.loaded_run"
 
 # of an invocation's run, the parent of its cells
 CELLS = "infoscope.cells"  # the number of cells it was started for
@@ -22,13 +25,29 @@ CELLS = "infoscope.cells"  # the number of cells it was started for
 # of both
 DRIVER = "infoscope.driver"  # the machine and folder they were made from
 
-TAKEN = frozenset({KEY, CELL, PROFILE, VERSION, OUTCOME, ERROR, PARENT, CONSTANTS, LOADED_FROM, LOADED_RUN, CELLS})
+TAKEN = frozenset(
+    {
+        KEY,
+        CELL,
+        PROFILE,
+        VERSION,
+        OUTCOME,
+        ERROR,
+        PARENT,
+        CONSTANTS,
+        LOADED_FROM,
+        LOADED_RUN,
+        CELLS,
+    }
+)
 TAKEN |= {DRIVER, RUN_NAME}
 
 # prefixes of the names of metrics
 SYSTEM = "system/"  # of MLflow's metrics of the machine
 CURVES = "Curves/"  # of `report.curve`: the UI shows a section of this name first
-PROGRESS = "progress/"  # of a search: the fraction done, and the metric that it compares
+# of a search: the fraction done, and the metric that it compares
+PROGRESS = "progress/"
 FRACTION = f"{PROGRESS}fraction"
 METRIC = PROGRESS + "{}"
-NOT_RESULTS = (CURVES, SYSTEM, PROGRESS)  # of metrics that are not results of the cell as a whole
+# of metrics that are not results of the cell as a whole
+NOT_RESULTS = (CURVES, SYSTEM, PROGRESS)

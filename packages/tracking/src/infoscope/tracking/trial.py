@@ -1,6 +1,7 @@
 """One trial: computes a few packs of cells in this process, one after another.
 
-Ray Tune calls `run_bundle` on a worker. An offline run calls `run_pack` itself, without Ray and MLflow.
+Ray Tune calls `run_bundle` on a worker. An offline run calls `run_pack` itself, without
+Ray and MLflow.
 """
 
 from __future__ import annotations
@@ -56,7 +57,9 @@ class Job:
 
 @dataclass(frozen=True)
 class Bundle:
-    """The packs of a trial, each with its cells by key. names: short names of the cells by key."""
+    """The packs of a trial, each with its cells by key. names: short names of the cells
+    by key.
+    """
 
     packs: Sequence[Mapping[str, AnyCell]]
     names: Mapping[str, str]
@@ -70,21 +73,27 @@ class Bundle:
 
 
 class Ended(NamedTuple):
-    """The end of a cell, as it is sent to the driver. error: empty for a cell that has not failed."""
+    """The end of a cell, as it is sent to the driver. error: empty for a cell that has
+    not failed.
+    """
 
     key: str
     outcome: str
     error: str
 
 
-def run_bundle(bundle: Bundle, job: Job, send: Callable[[dict[str, Any]], None]) -> None:
+def run_bundle(
+    bundle: Bundle, job: Job, send: Callable[[dict[str, Any]], None]
+) -> None:
     """Computes the packs of a trial and publishes their cells.
 
-    Tune repeats a trial whose worker has died: packs that have ended are sent again, but not computed again.
+    Tune repeats a trial whose worker has died: packs that have ended are sent again,
+    but not computed again.
     """
     if job.device == "cpu":
         _use_one_thread()
-    # a trial that is stopped early ends at its next report; Ray waits so long for it, by default 2 s, and then fails
+    # a trial that is stopped early ends at its next report; Ray waits so long for it,
+    # by default 2 s, and then fails
     os.environ.setdefault("TUNE_FUNCTION_THREAD_TIMEOUT_S", str(MAX_REPORT_SECONDS))
     published: list[CellFolder] = []
     for pack in bundle.packs:
@@ -107,7 +116,8 @@ def run_pack(
     job: Job,
     send: Callable[[dict[str, Any]], None],
 ) -> Mapping[str, float]:
-    """Computes the cells of a pack; then every folder has an outcome. Returns the last metric of a search.
+    """Computes the cells of a pack; then every folder has an outcome. Returns the last
+    metric of a search.
 
     Raises SystemExit where Tune ends the trial; the folders have no outcome then.
     """
@@ -116,17 +126,23 @@ def run_pack(
     checkpoint = job.checkpoint(list(pack))
     live = LiveUpdates(folders.values(), job.store)
     report = RecordedReport(pack, folders, checkpoint, send, metric, live)
-    attempts = [_begin(folders[key], cell, names[key], job) for key, cell in pack.items()]
+    attempts = [
+        _begin(folders[key], cell, names[key], job) for key, cell in pack.items()
+    ]
     try:
         if max(attempts) > MAX_ATTEMPTS:
-            raise RuntimeError(f"the worker process ended {MAX_ATTEMPTS} times while it computed this cell")
+            raise RuntimeError(
+                f"the worker process ended {MAX_ATTEMPTS} times while it computed this cell"
+            )
         for key, cell in pack.items():
             datasets = [data.entry for data in job.sweep.data(cell)]
             folders[key].append({"datasets": datasets})
         live.send()
         job.sweep.trial(Pack(tuple(pack.values()), job.device), report)
         if metric and not report.judged:
-            raise ValueError(f"the trial never called report.progress with the metric {metric!r} of the search")
+            raise ValueError(
+                f"the trial never called report.progress with the metric {metric!r} of the search"
+            )
     except SystemExit:
         live.send()
         for folder in folders.values():
@@ -145,15 +161,24 @@ def run_pack(
 
 
 def _begin(folder: CellFolder, cell: AnyCell, name: str, job: Job) -> int:
-    """Begins a cell; the run of an attempt that was interrupted is deleted. Returns the number of this attempt."""
+    """Begins a cell; the run of an attempt that was interrupted is deleted. Returns the
+    number of this attempt.
+    """
     interrupted = folder.run_id
     if interrupted and job.store:
         from infoscope.tracking.store import impatient
 
-        with contextlib.suppress(Exception), impatient():  # it is superfluous, not wrong
+        # it is superfluous, not wrong
+        with contextlib.suppress(Exception), impatient():
             job.store.client.delete_run(interrupted)
     values = plain(cell)
-    tags = {**job.tags, **job.sweep.tags_of(cell), **machine_tags(job.device), RUN_NAME: name, KEY: folder.key}
+    tags = {
+        **job.tags,
+        **job.sweep.tags_of(cell),
+        **machine_tags(job.device),
+        RUN_NAME: name,
+        KEY: folder.key,
+    }
     for tag, text in tags.items():
         tags[tag] = clipped(storable_text(text), TAG_LENGTH)
     tags[CELL] = json.dumps(values, sort_keys=True)
@@ -171,8 +196,12 @@ def _ended(folder: CellFolder) -> Ended:
     return Ended(folder.key, ending["outcome"], ending["error"])
 
 
-def _publish(folders: Mapping[str, CellFolder], job: Job) -> tuple[list[CellFolder], list[str]]:
-    """Publishes the cells of a pack; returns the folders that MLflow has, and the keys of the others."""
+def _publish(
+    folders: Mapping[str, CellFolder], job: Job
+) -> tuple[list[CellFolder], list[str]]:
+    """Publishes the cells of a pack; returns the folders that MLflow has, and the keys
+    of the others.
+    """
     from infoscope.tracking.publishing import publish_all
 
     published, left = publish_all(list(folders.values()), job.store)
@@ -182,7 +211,9 @@ def _publish(folders: Mapping[str, CellFolder], job: Job) -> tuple[list[CellFold
 
 
 class LiveUpdates:
-    """Sends what running cells have reported to MLflow, at intervals; where that fails, their end brings it."""
+    """Sends what running cells have reported to MLflow, at intervals; where that fails,
+    their end brings it.
+    """
 
     def __init__(self, folders: Iterable[CellFolder], store: Store | None):
         self._folders = list(folders)
@@ -204,12 +235,16 @@ class LiveUpdates:
                 for folder in self._folders:
                     publish(folder, self._store)
         except Exception as error:  # a server that is away: the folder keeps everything
-            log.warning("running cells are not updated in MLflow (%s)", first_line(error))
+            log.warning(
+                "running cells are not updated in MLflow (%s)", first_line(error)
+            )
         self._due = time.monotonic() + PUBLISH_SECONDS
 
 
 def _use_one_thread() -> None:
-    """Limits a trial to one thread: two trials with two threads each would wait for one another on two cores."""
+    """Limits a trial to one thread: two trials with two threads each would wait for one
+    another on two cores.
+    """
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):  # of libraries imported later
         os.environ[name] = "1"
     if "torch" in sys.modules:

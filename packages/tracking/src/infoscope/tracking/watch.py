@@ -64,11 +64,13 @@ class Summary:
 class Watch:
     """Counts in `summary`.
 
-    unsettled: cells whose outcome only the driver knows, with it: stopped early, or without a worker. settle: called
-    with the end of such a cell until it returns True.
+    unsettled: cells whose outcome only the driver knows, with it: stopped early, or
+    without a worker. settle: called with the end of such a cell until it returns True.
     """
 
-    def __init__(self, summary: Summary, screen: Screen, settle: Callable[[Ended], bool]):
+    def __init__(
+        self, summary: Summary, screen: Screen, settle: Callable[[Ended], bool]
+    ):
         self.summary = summary
         self._screen = screen
         self._settle = settle
@@ -89,7 +91,9 @@ class Watch:
         self._show()
 
     def close(self, trial: str, bundle: Bundle, error: str = "") -> None:
-        """Takes the end of a trial: cells that have not ended were stopped by the scheduler, or lost their worker."""
+        """Takes the end of a trial: cells that have not ended were stopped by the
+        scheduler, or lost their worker.
+        """
         outcome = FAILED if error else STOPPED
         for key in bundle.cells.keys() - self._ended:
             ended = Ended(key, outcome, error)
@@ -110,11 +114,19 @@ class Watch:
             self.summary.failures.append((bundle.cells[ended.key], ended.error))
             if len(self.summary.failures) <= MAX_SHOWN:
                 last = ended.error.splitlines()[-1] if ended.error else ""
-                where = "" if ended.key in self.unsettled else "; its run in MLflow has traceback.txt"
+                where = (
+                    ""
+                    if ended.key in self.unsettled
+                    else "; its run in MLflow has traceback.txt"
+                )
                 self._screen.say(f"failed: {bundle.names[ended.key]}: {last}{where}")
 
     def _show(self) -> None:
-        self.unsettled = {key: ended for key, ended in self.unsettled.items() if not self._settle(ended)}
+        self.unsettled = {
+            key: ended
+            for key, ended in self.unsettled.items()
+            if not self._settle(ended)
+        }
         summary = self.summary
         parts = [f"{summary.ended} of {self._cells} cells done"]
         if summary.failures:
@@ -131,17 +143,31 @@ class Watch:
         watch = self
 
         class Callback(tune.Callback):
-            def __reduce__(self) -> tuple:  # Tune pickles its callbacks for a restore, which is not used
+            # Tune pickles its callbacks for a restore, which is not used
+            def __reduce__(self) -> tuple:
                 return tune.Callback, ()
 
-            def on_trial_result(self, iteration: int, trials: list, trial: Any, result: dict, **info: Any) -> None:
+            def on_trial_result(
+                self,
+                iteration: int,
+                trials: list,
+                trial: Any,
+                result: dict,
+                **info: Any,
+            ) -> None:
                 watch.report(trial.trial_id, trial.config["bundle"], result)
 
-            def on_trial_complete(self, iteration: int, trials: list, trial: Any, **info: Any) -> None:
+            def on_trial_complete(
+                self, iteration: int, trials: list, trial: Any, **info: Any
+            ) -> None:
                 watch.close(trial.trial_id, trial.config["bundle"])
 
-            def on_trial_error(self, iteration: int, trials: list, trial: Any, **info: Any) -> None:
-                lines = Path(trial.error_file).read_text().strip().splitlines() or ["the worker process died"]
+            def on_trial_error(
+                self, iteration: int, trials: list, trial: Any, **info: Any
+            ) -> None:
+                lines = Path(trial.error_file).read_text().strip().splitlines() or [
+                    "the worker process died"
+                ]
                 watch.close(trial.trial_id, trial.config["bundle"], lines[-1])
 
         return Callback()

@@ -1,1 +1,3 @@
-"""Items of a class, a domain and a group: DomainDataset and DomainSplit; loaders of digits and of Camelyon17."""
+"""Items of a class, a domain and a group: DomainDataset and DomainSplit; loaders of
+digits and of Camelyon17.
+"""

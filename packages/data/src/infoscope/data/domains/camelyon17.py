@@ -1,4 +1,6 @@
-"""Camelyon17 of WILDS: patches of lymph nodes from five hospitals, with and without tumour."""
+"""Camelyon17 of WILDS: patches of lymph nodes from five hospitals, with and without
+tumour.
+"""
 
 from __future__ import annotations
 
@@ -23,19 +25,22 @@ _PATCH = ("patient", "node", "x_coord", "y_coord")
 _NUMBERS = ("tumor", "slide", "center", "split")
 
 
-def camelyon17(root: Path | str | None = None, split: str | None = "train", group: str = "slide") -> DomainDataset:
-    """455,954 patches of 96 x 96 RGB pixels; y is 1 where the central 32 x 32 hold tumour (Koh et al. 2021, WILDS).
+def camelyon17(
+    root: Path | str | None = None, split: str | None = "train", group: str = "slide"
+) -> DomainDataset:
+    """455,954 patches of 96 x 96 RGB pixels; y is 1 where the central 32 x 32 hold
+    tumour (Koh et al. 2021, WILDS).
 
-    Domains are the hospitals 0 to 4. Reads <root>/camelyon17_v1.0/metadata.csv, and the patches on demand (10 GB from
-    WILDS, CC0).
+    Domains are the hospitals 0 to 4. Reads <root>/camelyon17_v1.0/metadata.csv, and the
+    patches on demand (10 GB from WILDS, CC0).
 
     Parameters
     ----------
     root : str or Path, optional
         Folder of real data; by default the folder that INFOSCOPE_DATA names.
     split : {"train", "id_val", "val", "test"}, optional
-        Official split: train (hospitals 0, 3, 4), id_val (other patches of the same slides), val (hospital 1), test
-        (hospital 2); None: all.
+        Official split: train (hospitals 0, 3, 4), id_val (other patches of the same
+        slides), val (hospital 1), test (hospital 2); None: all.
     group : {"slide", "patient"}
         The groups: 50 slides, or patients; both are in `extra`.
 
@@ -81,7 +86,11 @@ def camelyon17(root: Path | str | None = None, split: str | None = "train", grou
         image_shape=(3, *files.size),
         name="camelyon17",
         extra={"patient": patients, "slide": slides, "split": official},
-        extra_names={"patient": patient_names, "slide": slide_names, "split": tuple(_SPLITS)},
+        extra_names={
+            "patient": patient_names,
+            "slide": slide_names,
+            "split": tuple(_SPLITS),
+        },
     )
     if split is None:
         return data
@@ -101,34 +110,46 @@ def _whole_numbers(table: Path, column: str, cells: list[str]) -> np.ndarray:
     try:
         return np.array(cells, dtype=str).astype(np.int64)
     except (ValueError, OverflowError):
-        raise WrongType(f"{table} must have whole numbers in column {column}, got text.") from None
+        raise WrongType(
+            f"{table} must have whole numbers in column {column}, got text."
+        ) from None
 
 
 def _check_codes(table: Path, column: str, values: np.ndarray, count: int) -> None:
     codes = np.unique(values)
     if codes[0] < 0 or codes[-1] >= count:
-        raise OutOfRange(f"{table} must have numbers 0 to {count - 1} in column {column}, got {codes.tolist()}.")
+        raise OutOfRange(
+            f"{table} must have numbers 0 to {count - 1} in column {column}, got {codes.tolist()}."
+        )
 
 
 def read_columns(path: Path, columns: Sequence[str]) -> dict[str, list[str]]:
     """The cells of these columns of a CSV file with a header.
 
-    FileNotFoundError without the file, ValueError without rows or a column, or for a short row.
+    FileNotFoundError without the file, ValueError without rows or a column, or for a
+    short row.
     """
     if not path.is_file():
         raise FileNotFoundError(f"the table {path} is not there.")
-    with reading(path, "a table in UTF-8"), path.open(newline="", encoding="utf-8-sig") as file:
+    with (
+        reading(path, "a table in UTF-8"),
+        path.open(newline="", encoding="utf-8-sig") as file,
+    ):
         reader = csv.reader(file)
         header = next(reader, [])
         lacking = sorted(set(columns) - set(header))
         if lacking:
-            raise UnreadableFile(f"{path} must have the columns {lacking}, got {header}.")
+            raise UnreadableFile(
+                f"{path} must have the columns {lacking}, got {header}."
+            )
         rows = [row for row in reader if row]
     if not rows:
         raise TooFew(f"{path} must have at least one row.")
     for number, row in enumerate(rows, 1):
         if len(row) != len(header):
-            raise UnreadableFile(f"{path} must have rows of {len(header)} cells, but row {number} has {len(row)}.")
+            raise UnreadableFile(
+                f"{path} must have rows of {len(header)} cells, but row {number} has {len(row)}."
+            )
     cells = {}
     for column in columns:
         place = header.index(column)

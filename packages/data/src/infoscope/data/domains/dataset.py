@@ -1,4 +1,6 @@
-"""Items with a class, a domain and a group: what domain generalisation is trained and judged on."""
+"""Items with a class, a domain and a group: what domain generalisation is trained and
+judged on.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ _IMAGES_AT_ONCE = 4096
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DomainDataset:
-    """N items, each of one class, from one domain, in one group of dependent items (a base image, a slide, a patient).
+    """N items, each of one class, from one domain, in one group of dependent items (a
+    base image, a slide, a patient).
 
     y, d         codes into class_names and domain_names, int64 [N]
     groups       int64 [N]; parts of a data set keep the numbers
@@ -69,9 +72,11 @@ class DomainDataset:
         Parameters
         ----------
         x : numpy.ndarray or torch.Tensor
-            Images, uint8 or floats in [0, 1], [N, H, W] or [N, C, H, W]; or features, numbers [N, p].
+            Images, uint8 or floats in [0, 1], [N, H, W] or [N, C, H, W]; or features,
+            numbers [N, p].
         y, d : sequence
-            Classes and domains, whole numbers or strings [N], coded in rising order, or codes into given names.
+            Classes and domains, whole numbers or strings [N], coded in rising order, or
+            codes into given names.
         groups : sequence, optional
             Whole numbers or strings [N]; by default every item is its own group.
         class_names, domain_names : sequence of str, optional
@@ -123,7 +128,9 @@ class DomainDataset:
         counts = f"{classes} classes, {domains} domains, {groups} groups"
         return f"DomainDataset({self.name!r}, {len(self)} items {self.image_shape}, {counts})"
 
-    def images(self, index: Sequence[int] | slice | np.ndarray | torch.Tensor) -> torch.Tensor:
+    def images(
+        self, index: Sequence[int] | slice | np.ndarray | torch.Tensor
+    ) -> torch.Tensor:
         """Images, or features, of some items.
 
         Parameters
@@ -146,7 +153,11 @@ class DomainDataset:
             return values.float().div_(255.0)
         return values
 
-    def subset(self, index: Sequence[int] | slice | np.ndarray | torch.Tensor, note: str | None = None) -> Self:
+    def subset(
+        self,
+        index: Sequence[int] | slice | np.ndarray | torch.Tensor,
+        note: str | None = None,
+    ) -> Self:
         """Some of the items.
 
         Parameters
@@ -167,7 +178,9 @@ class DomainDataset:
         """
         places = self._positions(index)
         if not len(places):
-            raise TooFew(f"index must choose at least one of the {len(self)} items of {self.name!r}, got none.")
+            raise TooFew(
+                f"index must choose at least one of the {len(self)} items of {self.name!r}, got none."
+            )
         note = note or f"({len(places)} of {len(self)})"
         return replace(
             self,
@@ -188,21 +201,24 @@ class DomainDataset:
         test: float = 0.2,
         disjoint: bool = True,
     ) -> DomainSplit:
-        """Items to train on, to validate on and to test on, drawn by group and never by item.
+        """Items to train on, to validate on and to test on, drawn by group and never by
+        item.
 
         Parameters
         ----------
         held_out : str, int or None
             Test domain, by name or number; None: the test is in-domain.
         validation : float or None
-            Fraction of the training groups, spread evenly over classes and domains; None: no validation.
+            Fraction of the training groups, spread evenly over classes and domains;
+            None: no validation.
         generator : torch.Generator
             Random numbers.
         test : float
-            Tested fraction of the groups that are in the held-out domain and outside it (CRMNIST); items of one part in
-            the domains of the other are not used.
+            Tested fraction of the groups that are in the held-out domain and outside it
+            (CRMNIST); items of one part in the domains of the other are not used.
         disjoint : bool
-            False: all of the held-out domain is tested, as in DIVA, although its base images were trained on.
+            False: all of the held-out domain is tested, as in DIVA, although its base
+            images were trained on.
 
         Returns
         -------
@@ -212,8 +228,8 @@ class DomainDataset:
         Raises
         ------
         UnknownName, WrongType, OutOfRange, TooFew
-            If a domain has no items, a fraction is outside (0, 1), a part is empty, or training lacks a domain or class
-            that exists outside the held-out domain.
+            If a domain has no items, a fraction is outside (0, 1), a part is empty, or
+            training lacks a domain or class that exists outside the held-out domain.
         """
         where = "in-domain"
         but = ""
@@ -222,11 +238,15 @@ class DomainDataset:
             where = f"on {self.domain_names[held_out]}"
             but = f" without {self.domain_names[held_out]}"
         elif not disjoint:
-            raise WrongType("held_out must be a domain when disjoint is False, got None.")
+            raise WrongType(
+                "held_out must be a domain when disjoint is False, got None."
+            )
         if validation is not None:
             require_number("validation", validation, most=1, ends=False)
         require_number("test", test, most=1, ends=False)
-        parts = assign(self.y, self.d, self.groups, held_out, validation, test, disjoint, generator)
+        parts = assign(
+            self.y, self.d, self.groups, held_out, validation, test, disjoint, generator
+        )
         self._check_training(parts.train, held_out)
         validated = None
         if parts.validation is not None:
@@ -255,7 +275,9 @@ class DomainDataset:
             If the items are features, or the size is not of positive whole numbers.
         """
         if len(self.image_shape) != 3:
-            raise InvalidInput(f"size must be left out for features, as {self.name!r} has, got {size!r}.")
+            raise InvalidInput(
+                f"size must be left out for features, as {self.name!r} has, got {size!r}."
+            )
         height, width = check_size(size)
         if (height, width) == self.image_shape[1:]:
             return self
@@ -267,8 +289,10 @@ class DomainDataset:
         )
 
     def in_memory(self) -> Self:
-        """The same items with the images rendered or read once and kept: N * C * H * W bytes (four times that for
-        floats). Worth it before training; a part of a data set keeps only its own."""
+        """The same items with the images rendered or read once and kept: N * C * H * W
+        bytes (four times that for floats). Worth it before training; a part of a data
+        set keeps only its own.
+        """
         images = None
         for start in range(0, len(self), _IMAGES_AT_ONCE):
             stop = start + _IMAGES_AT_ONCE
@@ -278,7 +302,9 @@ class DomainDataset:
             images[start:stop] = batch
         return replace(self, source=ImagesInMemory(images), rows=np.arange(len(self)))
 
-    def _positions(self, index: Sequence[int] | slice | np.ndarray | torch.Tensor) -> np.ndarray:
+    def _positions(
+        self, index: Sequence[int] | slice | np.ndarray | torch.Tensor
+    ) -> np.ndarray:
         n = len(self)
         if isinstance(index, slice):
             return np.arange(n)[index]
@@ -293,20 +319,32 @@ class DomainDataset:
         got = f"{chosen.dtype} {list(chosen.shape)}"
         if is_whole and chosen.size:
             got += f" from {chosen.min()} to {chosen.max()}"
-        raise WrongShape(f"index must be positions from 0 to {n - 1}, a mask of {n} values or a slice, got {got}.")
+        raise WrongShape(
+            f"index must be positions from 0 to {n - 1}, a mask of {n} values or a slice, got {got}."
+        )
 
     def _domain(self, domain: str | int) -> int:
         names = {code: self.domain_names[code] for code in np.unique(self.d).tolist()}
         codes = [code for code, name in names.items() if name == domain]
-        if not codes and isinstance(domain, Integral) and not isinstance(domain, bool) and domain in names:
+        if (
+            not codes
+            and isinstance(domain, Integral)
+            and not isinstance(domain, bool)
+            and domain in names
+        ):
             codes = [int(domain)]
         if len(codes) != 1:
-            raise UnknownName(f"held_out must be one of the domains {names}, by number or name, got {domain!r}.")
+            raise UnknownName(
+                f"held_out must be one of the domains {names}, by number or name, got {domain!r}."
+            )
         return codes[0]
 
     def _check_training(self, train: np.ndarray, held_out: int | None) -> None:
         outside = np.full(len(self), True) if held_out is None else self.d != held_out
-        labels = {"class": (self.y, self.class_names), "domain": (self.d, self.domain_names)}
+        labels = {
+            "class": (self.y, self.class_names),
+            "domain": (self.d, self.domain_names),
+        }
         for kind, (codes, names) in labels.items():
             lacking = np.setdiff1d(codes[outside], codes[train])
             if len(lacking):
@@ -330,21 +368,36 @@ def _values(x: np.ndarray | torch.Tensor) -> torch.Tensor:
     try:
         values = torch.as_tensor(x).detach().cpu()
     except (TypeError, ValueError, RuntimeError) as error:
-        raise WrongType(f"x must be an array of images or features, got {type(x).__name__}.") from error
-    if values.ndim not in (2, 3, 4) or not values.numel() or values.is_complex() or values.dtype == torch.bool:
+        raise WrongType(
+            f"x must be an array of images or features, got {type(x).__name__}."
+        ) from error
+    if (
+        values.ndim not in (2, 3, 4)
+        or not values.numel()
+        or values.is_complex()
+        or values.dtype == torch.bool
+    ):
         layouts = "images [N, H, W] or [N, C, H, W], or features [N, p]"
-        raise WrongShape(f"x must be {layouts}, got {values.dtype} {list(values.shape)}.")
+        raise WrongShape(
+            f"x must be {layouts}, got {values.dtype} {list(values.shape)}."
+        )
     if values.is_floating_point() and not bool(values.isfinite().all()):
         bad = int((~values.flatten(1).isfinite().all(1)).sum())
-        raise MissingValues(f"x must be finite, but {bad} of its {len(values)} items are not.")
+        raise MissingValues(
+            f"x must be finite, but {bad} of its {len(values)} items are not."
+        )
     if values.ndim == 2:
         return values.float()
     if values.ndim == 4 and values.shape[1] > 4 >= values.shape[3]:
-        raise WrongShape(f"x must have its channels first, [N, C, H, W], got shape {list(values.shape)}.")
+        raise WrongShape(
+            f"x must have its channels first, [N, C, H, W], got shape {list(values.shape)}."
+        )
     if values.dtype != torch.uint8:
         if not values.is_floating_point() or values.min() < 0.0 or values.max() > 1.0:
             low, high = (limit.item() for limit in values.double().aminmax())
-            raise OutOfRange(f"x must be uint8 or floats in [0, 1], got {values.dtype} from {low:g} to {high:g}.")
+            raise OutOfRange(
+                f"x must be uint8 or floats in [0, 1], got {values.dtype} from {low:g} to {high:g}."
+            )
         values = values.float()
     if values.ndim == 3:
         return values[:, None]
@@ -354,7 +407,8 @@ def _values(x: np.ndarray | torch.Tensor) -> torch.Tensor:
 def coded(
     argument: str, labels: Sequence, n: int, names: Sequence[str] | None = None
 ) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Labels, whole numbers or strings [n], as codes int64 [n] in rising order and names; given names: codes already.
+    """Labels, whole numbers or strings [n], as codes int64 [n] in rising order and
+    names; given names: codes already.
 
     ValueError, in terms of `argument`, for other labels.
     """
@@ -362,18 +416,24 @@ def coded(
     if values.dtype == object and all(isinstance(value, str) for value in values.flat):
         values = values.astype(str)
     if values.dtype.kind not in "biuU" or values.shape != (n,):
-        raise WrongLength(f"{argument} must be {n} whole numbers or strings, got {values.dtype} {list(values.shape)}.")
+        raise WrongLength(
+            f"{argument} must be {n} whole numbers or strings, got {values.dtype} {list(values.shape)}."
+        )
     if names is None:
         distinct, codes = np.unique(values, return_inverse=True)
         return codes.astype(np.int64), tuple(map(str, distinct.tolist()))
     if values.dtype.kind == "U" or values.min() < 0 or values.max() >= len(names):
         got = f"{values.min()} to {values.max()}"
-        raise WrongLength(f"{argument} must be integers from 0 to {len(names) - 1}, indexing `names`, got {got}.")
+        raise WrongLength(
+            f"{argument} must be integers from 0 to {len(names) - 1}, indexing `names`, got {got}."
+        )
     return values.astype(np.int64), tuple(map(str, names))
 
 
 def group_numbers(groups: Sequence, n: int) -> np.ndarray:
-    """Groups, whole numbers or strings [n], as int64 [n]: numbers as they are, strings numbered in rising order."""
+    """Groups, whole numbers or strings [n], as int64 [n]: numbers as they are, strings
+    numbered in rising order.
+    """
     codes, _ = coded("groups", groups, n)
     values = as_array(groups)
     if values.dtype.kind in "iu":
@@ -389,7 +449,9 @@ def as_array(values: Sequence) -> np.ndarray:
 
 
 class _Assignment(NamedTuple):
-    """Positions of the items of each part, int64, in rising order; validation may be None."""
+    """Positions of the items of each part, int64, in rising order; validation may be
+    None.
+    """
 
     train: np.ndarray
     validation: np.ndarray | None
@@ -406,7 +468,9 @@ def assign(
     disjoint: bool,
     generator: torch.Generator,
 ) -> _Assignment:
-    """Splits items of class y, domain d and group, int64 [n] each, as `DomainDataset.split`. ValueError: empty part."""
+    """Splits items of class y, domain d and group, int64 [n] each, as
+    `DomainDataset.split`. ValueError: empty part.
+    """
     if held_out is None:
         inside = np.ones(len(d), bool)  # items that may be tested
         outside = inside  # items that may be trained on
@@ -439,11 +503,17 @@ def assign(
                 f"got none of {len(group)} groups for {part}."
             )
     positions = {part: np.flatnonzero(items) for part, items in parts.items()}
-    return _Assignment(positions["train"], positions.get("validation"), positions["test"])
+    return _Assignment(
+        positions["train"], positions.get("validation"), positions["test"]
+    )
 
 
-def draw_evenly(strata: np.ndarray, fraction: float, generator: torch.Generator) -> np.ndarray:
-    """Draws this fraction of the members, bool [n], by systematic sampling over their strata, int64 [n]."""
+def draw_evenly(
+    strata: np.ndarray, fraction: float, generator: torch.Generator
+) -> np.ndarray:
+    """Draws this fraction of the members, bool [n], by systematic sampling over their
+    strata, int64 [n].
+    """
     n = len(strata)
     order = np.lexsort((permutation(n, generator), strata))
     steps = np.floor(np.arange(n + 1) * fraction + uniform(1, generator))
@@ -460,12 +530,16 @@ def permutation(n: int, generator: torch.Generator) -> np.ndarray:
 
 def uniform(n: int, generator: torch.Generator) -> np.ndarray:
     """Draws from [0, 1), float64 [n]."""
-    draws = torch.rand(n, generator=generator, device=generator.device, dtype=torch.float64)
+    draws = torch.rand(
+        n, generator=generator, device=generator.device, dtype=torch.float64
+    )
     return draws.cpu().numpy()
 
 
 def _strata(y: np.ndarray, d: np.ndarray, code: np.ndarray, n: int) -> np.ndarray:
-    """The stratum of each of n groups: groups that have the same classes and domains have the same one."""
+    """The stratum of each of n groups: groups that have the same classes and domains
+    have the same one.
+    """
     present = np.zeros((n, y.max() + d.max() + 2), bool)
     present[code, y] = True
     present[code, y.max() + 1 + d] = True

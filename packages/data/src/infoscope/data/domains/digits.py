@@ -1,5 +1,6 @@
-"""Handwritten digits in domains: Rotated MNIST, a domain for each angle, in the two protocols of the literature; and
-CRMNIST, coloured and rotated by domain (SamuelS0/NVAE, core/CRMNIST), the colour a random function of class and domain.
+"""Handwritten digits in domains: Rotated MNIST, a domain for each angle, in the two
+protocols of the literature; and CRMNIST, coloured and rotated by domain (SamuelS0/NVAE,
+core/CRMNIST), the colour a random function of class and domain.
 """
 
 from __future__ import annotations
@@ -14,7 +15,12 @@ from PIL import Image
 
 from infoscope.checks import one_of, require_int, require_number
 from infoscope.data.checks import check_size
-from infoscope.data.domains.dataset import DomainDataset, draw_evenly, permutation, uniform
+from infoscope.data.domains.dataset import (
+    DomainDataset,
+    draw_evenly,
+    permutation,
+    uniform,
+)
 from infoscope.data.pools.loaders import digits, mnist
 from infoscope.data.pools.pools import ImagePool
 from infoscope.data.root import data_root
@@ -35,8 +41,9 @@ _COLOURED = (  # classes by domain
     (8, 9, 0, 1, 2),
     (0, 2, 4, 6, 8),
 )
-# Factors of red, green and blue for each colour, in twentieths (whole numbers, so that no pixel depends on
-# rounding): its own channels by 1.5 and the others by 0.5, orange by 1.5, 0.9 and 0.15.
+# Factors of red, green and blue for each colour, in twentieths (whole numbers, so that
+# no pixel depends on rounding): its own channels by 1.5 and the others by 0.5, orange
+# by 1.5, 0.9 and 0.15.
 _GAINS = {
     "grey": (20, 20, 20),
     "blue": (10, 10, 30),
@@ -59,7 +66,8 @@ def rotated_mnist(
     size: int | Sequence[int] = 28,
     generator: torch.Generator | None = None,
 ) -> DomainDataset:
-    """Grey digits, which are the groups, turned counterclockwise: a domain for each angle (named by it, "15").
+    """Grey digits, which are the groups, turned counterclockwise: a domain for each
+    angle (named by it, "15").
 
     Accuracies of the two protocols are not comparable.
 
@@ -68,16 +76,19 @@ def rotated_mnist(
     root : str or Path, optional
         Folder of MNIST; by default the folder that INFOSCOPE_DATA names.
     protocol : {"diva", "domainbed"}
-        diva (Ilse et al. 2020, section 4.1): the same 1,000 digits, per_class of each class, at every angle, nearest
-        neighbour. The paper trains and tests on the same digits: `split("75", None, generator, disjoint=False)`.
-        domainbed (Gulrajani and Lopez-Paz 2021): all 70,000 digits, each at one angle only, bilinear. Its split:
+        diva (Ilse et al. 2020, section 4.1): the same 1,000 digits, per_class of each
+        class, at every angle, nearest neighbour. The paper trains and tests on the same
+        digits: `split("75", None, generator, disjoint=False)`. domainbed (Gulrajani and
+        Lopez-Paz 2021): all 70,000 digits, each at one angle only, bilinear. Its split:
         `split("75", 0.2, generator)`.
     base : ImagePool or "digits", optional
-        Grey images, or the 1,797 bundled digits; by default MNIST in `root` or INFOSCOPE_DATA, else the bundled digits.
+        Grey images, or the 1,797 bundled digits; by default MNIST in `root` or
+        INFOSCOPE_DATA, else the bundled digits.
     per_class : int
         Digits of each class with the protocol diva.
     size : int or sequence of int
-        Side, or height and width, in pixels, to which digits are brought before they are turned.
+        Side, or height and width, in pixels, to which digits are brought before they
+        are turned.
     generator : torch.Generator, optional
         Random numbers; by default seeded with 0.
 
@@ -126,14 +137,18 @@ def rotated_mnist(
     )
 
 
-def _of_each_class(labels: np.ndarray, per_class: int, generator: torch.Generator) -> np.ndarray:
+def _of_each_class(
+    labels: np.ndarray, per_class: int, generator: torch.Generator
+) -> np.ndarray:
     """Positions of per_class digits of each class, in rising order."""
     require_int("per_class", per_class)
     order = permutation(len(labels), generator)
     classes, counts = np.unique(labels, return_counts=True)
     fewest = counts.min()
     if per_class > fewest:
-        raise OutOfRange(f"per_class must be at most {fewest}, the digits of the rarest class, got {per_class}.")
+        raise OutOfRange(
+            f"per_class must be at most {fewest}, the digits of the rarest class, got {per_class}."
+        )
     rows = [order[labels[order] == label][:per_class] for label in classes]
     return np.sort(np.concatenate(rows))
 
@@ -172,31 +187,36 @@ def crmnist(
     size: int | Sequence[int] = 28,
     generator: torch.Generator | None = None,
 ) -> DomainDataset:
-    """Every digit, which is a group, in six domains, each with one rotation and one colour: I(Y;D) = 0 exactly.
+    """Every digit, which is a group, in six domains, each with one rotation and one
+    colour: I(Y;D) = 0 exactly.
 
-    In domain i a digit of a class in its subset has the domain's colour with probability p; a 7, in the domains whose
-    subset lacks it, is red with probability p; all others are grey. Rotated by 15 i degrees counterclockwise, nearest
-    neighbour. RGB images are rendered on demand; `in_memory` keeps them.
+    In domain i a digit of a class in its subset has the domain's colour with
+    probability p; a 7, in the domains whose subset lacks it, is red with probability p;
+    all others are grey. Rotated by 15 i degrees counterclockwise, nearest neighbour.
+    RGB images are rendered on demand; `in_memory` keeps them.
 
     Parameters
     ----------
     root : str or Path, optional
         Folder of MNIST; by default the folder that INFOSCOPE_DATA names.
     base : ImagePool or "digits", optional
-        Grey images, or the 1,797 bundled digits; by default MNIST in `root` or INFOSCOPE_DATA, else the bundled digits.
+        Grey images, or the 1,797 bundled digits; by default MNIST in `root` or
+        INFOSCOPE_DATA, else the bundled digits.
     p : float
         Probability of a colour.
     count : int, optional
         Number of digits to draw, spread evenly over the classes; by default all.
     size : int or sequence of int
-        Side, or height and width, in pixels, to which digits are brought (bicubic) before colour and rotation.
+        Side, or height and width, in pixels, to which digits are brought (bicubic)
+        before colour and rotation.
     generator : torch.Generator, optional
         Random numbers; by default seeded with 0.
 
     Returns
     -------
     DomainDataset
-        `extra["colour"]` has codes into extra_names["colour"]: grey, the colours of the domains, red.
+        `extra["colour"]` has codes into extra_names["colour"]: grey, the colours of the
+        domains, red.
 
     Raises
     ------
@@ -222,7 +242,8 @@ def crmnist(
     y = codes[digit]
     colours = tuple(_GAINS)
     if_coloured = np.zeros((len(classes), domains), int)
-    if_coloured[classes == 7] = colours.index("red")  # unless the domain has a colour for class 7
+    # unless the domain has a colour for class 7
+    if_coloured[classes == 7] = colours.index("red")
     for domain, subset in enumerate(_COLOURED):
         if_coloured[np.isin(classes, subset), domain] = domain + 1
     coloured = uniform(len(digit), generator) < p
@@ -245,7 +266,9 @@ def crmnist(
         d=d,
         groups=digit,
         class_names=tuple(map(str, classes.tolist())),
-        domain_names=tuple(f"{angle} {colour}" for angle, colour in zip(_ANGLES, _DOMAIN_COLOURS)),
+        domain_names=tuple(
+            f"{angle} {colour}" for angle, colour in zip(_ANGLES, _DOMAIN_COLOURS)
+        ),
         image_shape=(3, height, width),
         name=f"crmnist of {name}" + ("" if count is None else f", {n} digits"),
         extra={"colour": colour},
@@ -254,31 +277,46 @@ def crmnist(
     )
 
 
-def _drawn(labels: np.ndarray, count: int | None, generator: torch.Generator) -> np.ndarray:
-    """Positions of `count` digits in rising order, spread evenly over the classes; of all for None."""
+def _drawn(
+    labels: np.ndarray, count: int | None, generator: torch.Generator
+) -> np.ndarray:
+    """Positions of `count` digits in rising order, spread evenly over the classes; of
+    all for None.
+    """
     if count is None:
         return np.arange(len(labels))
     count = require_int("count", count)
     if count > len(labels):
-        raise OutOfRange(f"count must be at most {len(labels)}, the number of digits there are, got {count}.")
+        raise OutOfRange(
+            f"count must be at most {len(labels)}, the number of digits there are, got {count}."
+        )
     return np.flatnonzero(draw_evenly(labels, count / len(labels), generator))
 
 
 # --- digits --------------------------------------------------------------------------------------------------------
 def base_digits(
-    base: ImagePool | str | None, root: Path | str | None, splits: Sequence[str], size: int | Sequence[int]
+    base: ImagePool | str | None,
+    root: Path | str | None,
+    splits: Sequence[str],
+    size: int | Sequence[int],
 ) -> tuple[np.ndarray, np.ndarray, str]:
-    """Grey images uint8 [n, height, width], their labels int64 [n], and the pool's name; `base` as in `crmnist`.
+    """Grey images uint8 [n, height, width], their labels int64 [n], and the pool's
+    name; `base` as in `crmnist`.
 
-    ValueError for a pool that is not grey and for another base, FileNotFoundError as `mnist`.
+    ValueError for a pool that is not grey and for another base, FileNotFoundError as
+    `mnist`.
     """
     if isinstance(base, ImagePool):
         pools = [base]
     elif base not in (None, _BUNDLED):
-        raise WrongType(f"base must be an ImagePool, {_BUNDLED!r} or None, got {base!r}.")
+        raise WrongType(
+            f"base must be an ImagePool, {_BUNDLED!r} or None, got {base!r}."
+        )
     elif base == _BUNDLED or data_root(root) is None:
         pool = digits()  # in a black frame, so that no rotation cuts anything off
-        pools = [replace(pool, images=torch.nn.functional.pad(pool.images, (2, 2, 2, 2)))]
+        pools = [
+            replace(pool, images=torch.nn.functional.pad(pool.images, (2, 2, 2, 2)))
+        ]
     else:
         pools = [mnist(split, root) for split in splits]
     height, width = check_size(size)
@@ -286,7 +324,9 @@ def base_digits(
     for pool in pools:
         grey = pool.images
         if grey.ndim != 3:
-            raise WrongShape(f"base must hold grey images [n, h, w], got images {list(grey.shape)}.")
+            raise WrongShape(
+                f"base must hold grey images [n, h, w], got images {list(grey.shape)}."
+            )
         if grey.shape[1:] != (height, width):
             grey = pool.resized(height, width)[:, 0]
         images.append(grey)
@@ -297,7 +337,9 @@ def base_digits(
 
 
 def source_pixels(height: int, width: int, degrees: float) -> np.ndarray:
-    """The pixel that Pillow's nearest-neighbour rotation copies to each pixel: int64 [height * width], -1 for black."""
+    """The pixel that Pillow's nearest-neighbour rotation copies to each pixel: int64
+    [height * width], -1 for black.
+    """
     numbers = np.arange(1, height * width + 1, dtype=np.int32).reshape(height, width)
     turned = Image.fromarray(numbers).rotate(degrees, Image.Resampling.NEAREST)
     return np.asarray(turned).ravel().astype(np.int64) - 1

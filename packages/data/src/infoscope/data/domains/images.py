@@ -1,6 +1,8 @@
-"""Sources of the images of a domain data set: an array in memory, files read on demand, a rendering.
+"""Sources of the images of a domain data set: an array in memory, files read on demand,
+a rendering.
 
-Each is a callable that takes row numbers, int64 [b], and gives uint8 (0 to 255) or float32 (0 to 1) [b, C, H, W].
+Each is a callable that takes row numbers, int64 [b], and gives uint8 (0 to 255) or
+float32 (0 to 1) [b, C, H, W].
 """
 
 from __future__ import annotations
@@ -30,9 +32,11 @@ class ImagesInMemory:
 
 @dataclass(frozen=True, eq=False)
 class ImageFiles:
-    """Image files of one size (height, width) under a folder, read with Pillow on every call as RGB.
+    """Image files of one size (height, width) under a folder, read with Pillow on every
+    call as RGB.
 
-    FileNotFoundError for a missing file, ValueError for one of another size, or that is no image.
+    FileNotFoundError for a missing file, ValueError for one of another size, or that is
+    no image.
     """
 
     root: Path
@@ -55,12 +59,20 @@ class ImageFiles:
         with open_image(self.root / path) as stored:
             try:
                 pixels = np.asarray(stored.convert("RGB"))
-            except (OSError, ValueError, SyntaxError) as error:  # Pillow's of a PNG is a SyntaxError
-                raise UnreadableFile(f"{self.root / path} must be a whole image, but: {error}.") from error
+            except (
+                OSError,
+                ValueError,
+                SyntaxError,
+            ) as error:  # Pillow's of a PNG is a SyntaxError
+                raise UnreadableFile(
+                    f"{self.root / path} must be a whole image, but: {error}."
+                ) from error
         if pixels.shape[:2] != self.size:
             first = " x ".join(map(str, self.size))
             size = " x ".join(map(str, pixels.shape[:2]))
-            raise WrongShape(f"{self.root / path} must have the {first} pixels of the first image, got {size}.")
+            raise WrongShape(
+                f"{self.root / path} must have the {first} pixels of the first image, got {size}."
+            )
         return pixels
 
 
@@ -73,17 +85,23 @@ class ResizedImages:
 
     def __call__(self, rows: np.ndarray) -> torch.Tensor:
         images = self.of(rows)
-        resized = torch.nn.functional.interpolate(images, self.size, mode="bicubic", antialias=True)
+        resized = torch.nn.functional.interpolate(
+            images, self.size, mode="bicubic", antialias=True
+        )
         if images.dtype == torch.uint8:
             return resized
         return resized.clamp_(0.0, 1.0)  # bicubic overshoots
 
 
 def open_image(path: Path) -> Image.Image:
-    """Opens an image file; FileNotFoundError when it is not there, ValueError when it is no image."""
+    """Opens an image file; FileNotFoundError when it is not there, ValueError when it
+    is no image.
+    """
     try:
         return Image.open(path)
     except FileNotFoundError as error:
         raise FileNotFoundError(f"the image {path} is not there.") from error
     except (UnidentifiedImageError, Image.DecompressionBombError) as error:
-        raise UnreadableFile(f"{path} must be an image that Pillow can read.") from error
+        raise UnreadableFile(
+            f"{path} must be an image that Pillow can read."
+        ) from error

@@ -1,1 +1,3 @@
-"""Images with known discrete factors: FactorDataset, dsprites, sprites (synthetic), factor_data (either)."""
+"""Images with known discrete factors: FactorDataset, dsprites, sprites (synthetic),
+factor_data (either).
+"""

@@ -1,4 +1,6 @@
-"""Data sets of images with known discrete factors, on which disentanglement is measured."""
+"""Data sets of images with known discrete factors, on which disentanglement is
+measured.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ class FactorDataset:
     Parameters
     ----------
     images : torch.Tensor or callable
-        float32 [N, C, H, W] in [0, 1], or a function of int64 indices [b] that returns such a tensor.
+        float32 [N, C, H, W] in [0, 1], or a function of int64 indices [b] that returns
+        such a tensor.
     factors : array_like
         Codes 0..size-1 [N, K].
     factor_names : sequence of str
@@ -58,10 +61,14 @@ class FactorDataset:
         codes = np.asarray(factors)
         self.factor_names = tuple(factor_names)
         if codes.ndim != 2 or codes.size == 0 or codes.dtype.kind not in "iu":
-            raise WrongShape(f"factors must be whole numbers [N, K], got {codes.dtype} of shape {list(codes.shape)}.")
+            raise WrongShape(
+                f"factors must be whole numbers [N, K], got {codes.dtype} of shape {list(codes.shape)}."
+            )
         columns = codes.shape[1]
         if not len(set(self.factor_names)) == len(self.factor_names) == columns:
-            raise WrongLength(f"factor_names must be {columns} different names, got {list(factor_names)}.")
+            raise WrongLength(
+                f"factor_names must be {columns} different names, got {list(factor_names)}."
+            )
         if factor_values is None:
             factor_values = map(np.arange, codes.max(axis=0) + 1)
         self.factor_values = tuple(map(np.asarray, factor_values))
@@ -70,7 +77,11 @@ class FactorDataset:
         self.factor_sizes = tuple(map(len, self.factor_values))
         self.name = name
         self.synthetic = synthetic
-        self._read = images if callable(images) else lambda index: images[torch.from_numpy(index)]
+        self._read = (
+            images
+            if callable(images)
+            else lambda index: images[torch.from_numpy(index)]
+        )
         first = self._read(np.zeros(1, np.int64))
         self.image_shape = tuple(first.shape[1:])
 
@@ -78,7 +89,9 @@ class FactorDataset:
         return len(self.factors)
 
     def __repr__(self) -> str:
-        sizes = ", ".join(f"{name} {size}" for name, size in zip(self.factor_names, self.factor_sizes))
+        sizes = ", ".join(
+            f"{name} {size}" for name, size in zip(self.factor_names, self.factor_sizes)
+        )
         return f"FactorDataset({self.name!r}, {len(self)} images {self.image_shape}, {sizes})"
 
     def images(self, index: ArrayLike) -> torch.Tensor:
@@ -101,9 +114,13 @@ class FactorDataset:
         """
         places = torch.as_tensor(index).cpu().numpy()
         if places.ndim != 1 or places.dtype.kind not in "iu":
-            raise WrongShape(f"index must be whole numbers [b], got {places.dtype} of shape {list(places.shape)}.")
+            raise WrongShape(
+                f"index must be whole numbers [b], got {places.dtype} of shape {list(places.shape)}."
+            )
         if len(places) and not 0 <= places.min() <= places.max() < len(self):
-            raise OutOfRange(f"index must be in 0..{len(self) - 1}, got {places.min()} to {places.max()}.")
+            raise OutOfRange(
+                f"index must be in 0..{len(self) - 1}, got {places.min()} to {places.max()}."
+            )
         return self._read(places.astype(np.int64, copy=False))
 
     def sample(self, n: int, generator: torch.Generator) -> np.ndarray:
@@ -122,11 +139,14 @@ class FactorDataset:
             int64 [n].
         """
         require_int("n", n)
-        places = torch.randint(len(self), (n,), generator=generator, device=generator.device)
+        places = torch.randint(
+            len(self), (n,), generator=generator, device=generator.device
+        )
         return places.cpu().numpy()
 
     def thinned(self, every: Mapping[str, int]) -> FactorDataset:
-        """Data set with only the first of every few values of some factors; a grid stays one.
+        """Data set with only the first of every few values of some factors; a grid
+        stays one.
 
         Parameters
         ----------
@@ -141,7 +161,8 @@ class FactorDataset:
         Raises
         ------
         UnknownName, OutOfRange, TooFew
-            If a factor is unknown, a step is not a positive whole number, or no image is left.
+            If a factor is unknown, a step is not a positive whole number, or no image
+            is left.
         """
         steps = np.ones(len(self.factor_sizes), np.int64)
         for factor, step in every.items():
@@ -150,17 +171,27 @@ class FactorDataset:
             steps[self.factor_names.index(factor)] = step
         rows = np.flatnonzero((self.factors % steps == 0).all(axis=1))
         if not len(rows):
-            raise TooFew(f"every must leave some image of {self.name!r}, but {dict(every)} leaves none.")
+            raise TooFew(
+                f"every must leave some image of {self.name!r}, but {dict(every)} leaves none."
+            )
         name = self.name
         values = []
-        for factor, all_values, step in zip(self.factor_names, self.factor_values, steps):
+        for factor, all_values, step in zip(
+            self.factor_names, self.factor_values, steps
+        ):
             if step > 1:
                 name += f" {factor}/{step}"
             values.append(all_values[::step])
-        return self._with(lambda index: self._read(rows[index]), name, self.factors[rows] // steps, values)
+        return self._with(
+            lambda index: self._read(rows[index]),
+            name,
+            self.factors[rows] // steps,
+            values,
+        )
 
     def resized(self, size: int | tuple[int, int]) -> FactorDataset:
-        """Data set at a smaller size, by averaging over the area of each new pixel; done on demand.
+        """Data set at a smaller size, by averaging over the area of each new pixel;
+        done on demand.
 
         Parameters
         ----------
@@ -180,17 +211,24 @@ class FactorDataset:
         height, width = check_size(size)
         channels, old_height, old_width = self.image_shape
         if height > old_height or width > old_width:
-            raise OutOfRange(f"size must be at most {(old_height, old_width)}, the size of the images, got {size!r}.")
+            raise OutOfRange(
+                f"size must be at most {(old_height, old_width)}, the size of the images, got {size!r}."
+            )
         down = _area_weights(old_height, height)
         across = _area_weights(old_width, width)
 
         def read(index):
             images = down @ self._read(index) @ across.T
-            return images.clamp_(0.0, 1.0)  # the weights of a pixel add up to one only within rounding
+            # the weights of a pixel add up to one only within rounding
+            return images.clamp_(0.0, 1.0)
 
-        return self._with(read, f"{self.name} at {height} x {width}", self.factors, self.factor_values)
+        return self._with(
+            read, f"{self.name} at {height} x {width}", self.factors, self.factor_values
+        )
 
-    def _with(self, read: Reader, name: str, factors: np.ndarray, values: Sequence[Sequence]) -> FactorDataset:
+    def _with(
+        self, read: Reader, name: str, factors: np.ndarray, values: Sequence[Sequence]
+    ) -> FactorDataset:
         """Other images and codes of the same factors."""
         return FactorDataset(
             read,
@@ -203,15 +241,21 @@ class FactorDataset:
 
     def _check_codes(self, codes: np.ndarray) -> None:
         if len(self.factor_values) != codes.shape[1]:
-            raise WrongLength(f"factor_values must be {codes.shape[1]} sequences, got {len(self.factor_values)}.")
+            raise WrongLength(
+                f"factor_values must be {codes.shape[1]} sequences, got {len(self.factor_values)}."
+            )
         for name, column, values in zip(self.factor_names, codes.T, self.factor_values):
             if column.min() < 0 or column.max() >= len(values):
                 got = f"{column.min()} to {column.max()}"
-                raise OutOfRange(f"factors must be codes 0..{len(values) - 1} of {name!r}, got {got}.")
+                raise OutOfRange(
+                    f"factors must be codes 0..{len(values) - 1} of {name!r}, got {got}."
+                )
 
 
 def _area_weights(old: int, new: int) -> torch.Tensor:
-    """The share of each old pixel in each new one along an axis: float32 [new, old], rows adding up to one."""
+    """The share of each old pixel in each new one along an axis: float32 [new, old],
+    rows adding up to one.
+    """
     edges = torch.arange(new + 1, dtype=torch.float64) * (old / new)
     pixel = torch.arange(old, dtype=torch.float64)
     ends = torch.minimum(edges[1:, None], pixel + 1)

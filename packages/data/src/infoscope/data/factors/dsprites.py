@@ -30,18 +30,20 @@ _BYTES_AT_ONCE = 2**24
 
 
 def dsprites(root: Path | str | None = None, part: str = "grid") -> FactorDataset:
-    """dSprites: binary sprites of 64 x 64 pixels with the factors shape, scale, orientation, posX and posY.
+    """dSprites: binary sprites of 64 x 64 pixels with the factors shape, scale,
+    orientation, posX and posY.
 
-    Published by Matthey, Higgins, Hassabis and Lerchner 2017 (Apache 2.0). Reads <root>/dsprites. The first and the
-    last of the 40 orientations look the same.
+    Published by Matthey, Higgins, Hassabis and Lerchner 2017 (Apache 2.0). Reads
+    <root>/dsprites. The first and the last of the 40 orientations look the same.
 
     Parameters
     ----------
     root : str or Path, optional
         Folder of real data; by default the folder that INFOSCOPE_DATA names.
     part : {"grid", "full", "subset"}
-        full: all 737,280 images, the grid 3 x 6 x 40 x 32 x 32; grid: 46,080 of them, the grid 3 x 6 x 10 x 16 x 16;
-        subset: 20,000 drawn at random without replacement, which are no grid.
+        full: all 737,280 images, the grid 3 x 6 x 40 x 32 x 32; grid: 46,080 of them,
+        the grid 3 x 6 x 10 x 16 x 16; subset: 20,000 drawn at random without
+        replacement, which are no grid.
 
     Returns
     -------
@@ -58,17 +60,23 @@ def dsprites(root: Path | str | None = None, part: str = "grid") -> FactorDatase
         If the folder or the file does not exist.
     """
     one_of("part", part, _FILES)
-    folder = required_root(root, f"dsprites/{_FILES[part]}, from {_SOURCES[part]}") / "dsprites"
+    folder = (
+        required_root(root, f"dsprites/{_FILES[part]}, from {_SOURCES[part]}")
+        / "dsprites"
+    )
     path = folder / _FILES[part]
     if path.is_file():
         return _read(path, f"dsprites-{part}")
     if part == "grid" and (folder / _FILES["full"]).is_file():
         return _read(folder / _FILES["full"], "dsprites-full").thinned(_GRID)
-    raise FileNotFoundError(f"{path} is not there; it can be obtained from {_SOURCES[part]}.")
+    raise FileNotFoundError(
+        f"{path} is not there; it can be obtained from {_SOURCES[part]}."
+    )
 
 
 def factor_data(root: Path | str | None = None) -> FactorDataset:
-    """Grid of dSprites where it is installed, else the same 46,080 sprites, generated (`synthetic`).
+    """Grid of dSprites where it is installed, else the same 46,080 sprites, generated
+    (`synthetic`).
 
     Parameters
     ----------
@@ -108,10 +116,15 @@ def _read(path: Path, name: str) -> FactorDataset:
 
 
 def _bit_reader(path: Path, n: int) -> Reader:
-    """Reads the n images, 0 or 1 in a byte each, a piece at a time (the full set takes 3 GB) and keeps the bits."""
+    """Reads the n images, 0 or 1 in a byte each, a piece at a time (the full set takes
+    3 GB) and keeps the bits.
+    """
     with zipfile.ZipFile(path) as archive, archive.open("imgs.npy") as stream:
         version = np.lib.format.read_magic(stream)
-        readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+        readers = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }
         shape, by_column, dtype = readers[version](stream)
         if by_column or dtype != np.uint8 or len(shape) != 3 or shape[0] != n:
             raise UnreadableFile(
@@ -126,7 +139,9 @@ def _bit_reader(path: Path, n: int) -> Reader:
             content = stream.read(count * area)
             pixels = np.frombuffer(content, np.uint8).reshape(count, area)
             if pixels.max() > 1:
-                raise UnreadableFile(f"imgs must contain only 0 and 1, got {pixels.max()}")
+                raise UnreadableFile(
+                    f"imgs must contain only 0 and 1, got {pixels.max()}"
+                )
             bits[start : start + count] = np.packbits(pixels, axis=1)
 
     def read(index):

@@ -1,4 +1,6 @@
-"""A generated grid of sprites: the five factors and the outlines of dSprites, at any resolution, without a download."""
+"""A generated grid of sprites: the five factors and the outlines of dSprites, at any
+resolution, without a download.
+"""
 
 from __future__ import annotations
 
@@ -12,24 +14,33 @@ from infoscope.checks import require_int
 from infoscope.data.factors.dataset import FactorDataset
 from infoscope.errors import OutOfRange
 
-_GRID = {"shape": 3, "scale": 6, "orientation": 40, "posX": 32, "posY": 32}  # the published one
+# the published one
+_GRID = {"shape": 3, "scale": 6, "orientation": 40, "posX": 32, "posY": 32}
 FACTORS = tuple(_GRID)
 SHAPES = ("square", "ellipse", "heart")
 
-# Lengths are in sides of the image, at scale 1. They were fitted to the published images, whose outlines are vectors
-# that the pixels of many orientations and positions fix to about 0.0001.
+# Lengths are in sides of the image, at scale 1. They were fitted to the published
+# images, whose outlines are vectors that the pixels of many orientations and positions
+# fix to about 0.0001.
 _HEART_UNIT = 0.3 / 29.0
-_REACH = 0.2122  # from the centre to the farthest point of any outline, a corner of the square
+# from the centre to the farthest point of any outline, a corner of the square
+_REACH = 0.2122
 
 
 def sprites(
-    shapes: int = 3, scales: int = 6, orientations: int = 10, positions: int = 16, resolution: int = 64
+    shapes: int = 3,
+    scales: int = 6,
+    orientations: int = 10,
+    positions: int = 16,
+    resolution: int = 64,
 ) -> FactorDataset:
-    """Complete grid shape x scale x orientation x posX x posY of one white sprite on black, as dSprites.
+    """Complete grid shape x scale x orientation x posX x posY of one white sprite on
+    black, as dSprites.
 
-    Images are rendered on demand (after Matthey, Higgins, Hassabis and Lerchner 2017). Fewer values take larger steps
-    from the same start. (3, 6, 40, 32) gives all 737,280 images; at 64 pixels nine of ten equal the published ones, and
-    the others differ by few pixels. A square repeats after pi / 2, an ellipse after pi.
+    Images are rendered on demand (after Matthey, Higgins, Hassabis and Lerchner 2017).
+    Fewer values take larger steps from the same start. (3, 6, 40, 32) gives all 737,280
+    images; at 64 pixels nine of ten equal the published ones, and the others differ by
+    few pixels. A square repeats after pi / 2, an ellipse after pi.
 
     Parameters
     ----------
@@ -38,10 +49,11 @@ def sprites(
     scales : int
         Scales 0.5 to 1 in steps of 0.1, 1 to 6 of them.
     orientations : int
-        Orientations 0 to 2 pi in steps of 2 pi / 39, counter-clockwise, 1 to 40 of them.
+        Orientations 0 to 2 pi in steps of 2 pi / 39, counter-clockwise, 1 to 40 of
+        them.
     positions : int
-        Positions 0 to 1 in steps of 1/31 along each axis, 1 to 32 of them; the origin is at 1/4 + position / 2 of the
-        side.
+        Positions 0 to 1 in steps of 1/31 along each axis, 1 to 32 of them; the origin
+        is at 1/4 + position / 2 of the side.
     resolution : int
         Side of the images in pixels, at least 16.
 
@@ -65,10 +77,15 @@ def sprites(
     arguments = ("shapes", "scales", "orientations", "positions")
     for argument, size, most in zip(arguments, sizes, _GRID.values()):
         if require_int(argument, size) > most:
-            raise OutOfRange(f"{argument} must be at most {most}, as many as dSprites has, got {size}.")
+            raise OutOfRange(
+                f"{argument} must be at most {most}, as many as dSprites has, got {size}."
+            )
     require_int("resolution", resolution, least=16)
-    # Multiples of the published steps: a thinner grid has exactly the values, and images, of the full one.
-    _, of_scale, of_turn, of_x, of_y = [np.arange(size) * (most / size) for size, most in zip(sizes, _GRID.values())]
+    # Multiples of the published steps: a thinner grid has exactly the values, and
+    # images, of the full one.
+    _, of_scale, of_turn, of_x, of_y = [
+        np.arange(size) * (most / size) for size, most in zip(sizes, _GRID.values())
+    ]
     values = [
         np.array(SHAPES[:shapes]),
         0.5 + 0.1 * of_scale,
@@ -96,8 +113,17 @@ def sprites(
     )
 
 
-def _render(shape: np.ndarray, scale: Tensor, turn: Tensor, x: Tensor, y: Tensor, resolution: int) -> Tensor:
-    """Sprites of these shapes (codes), scales, orientations and positions, each [b]: float32 [b, 1, side, side]."""
+def _render(
+    shape: np.ndarray,
+    scale: Tensor,
+    turn: Tensor,
+    x: Tensor,
+    y: Tensor,
+    resolution: int,
+) -> Tensor:
+    """Sprites of these shapes (codes), scales, orientations and positions, each [b]:
+    float32 [b, 1, side, side].
+    """
     area = resolution * resolution
     images = torch.zeros(len(shape) * area)
     for code, outline in enumerate((_in_square, _in_ellipse, _in_heart)):
@@ -111,9 +137,13 @@ def _render(shape: np.ndarray, scale: Tensor, turn: Tensor, x: Tensor, y: Tensor
     return images.view(-1, 1, resolution, resolution)
 
 
-def _windows(scale: Tensor, turn: Tensor, x: Tensor, y: Tensor, resolution: int) -> tuple[Tensor, Tensor, Tensor]:
-    """The pixels that a sprite can touch: their places in the image, int64 [b, w * w], and their centres in the
-    sprite's own frame, u to its right and v down, float32 [b, w, w]."""
+def _windows(
+    scale: Tensor, turn: Tensor, x: Tensor, y: Tensor, resolution: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The pixels that a sprite can touch: their places in the image, int64 [b, w * w],
+    and their centres in the sprite's own frame, u to its right and v down, float32 [b,
+    w, w].
+    """
     width = math.ceil(2 * _REACH * resolution) + 1
     column, across = _window(x, width, resolution)
     row, down = _window(y, width, resolution)
@@ -130,7 +160,9 @@ def _windows(scale: Tensor, turn: Tensor, x: Tensor, y: Tensor, resolution: int)
 
 
 def _window(position: Tensor, width: int, resolution: int) -> tuple[Tensor, Tensor]:
-    """Along one axis: the first pixel, int64 [b], and how far the centre of each pixel is from the origin, [b, w]."""
+    """Along one axis: the first pixel, int64 [b], and how far the centre of each pixel
+    is from the origin, [b, w].
+    """
     origin = 0.25 + 0.5 * position
     first = ((origin - _REACH) * resolution).long()
     first.clamp_(max=resolution - width)
@@ -150,9 +182,11 @@ def _in_ellipse(u: Tensor, v: Tensor) -> Tensor:
 
 
 def _in_heart(u: Tensor, v: Tensor) -> Tensor:
-    """Whether points are inside the curve x = 16 sin^3 t, y = 13 cos t - 5 cos 2t - 2 cos 3t - cos 4t, y upwards.
+    """Whether points are inside the curve x = 16 sin^3 t, y = 13 cos t - 5 cos 2t - 2
+    cos 3t - cos 4t, y upwards.
 
-    At an x, y is 4 - 2 c^2 - 8 c^4 +- (19 c - 8 c^3), c^2 = 1 - |x / 16|^(2/3); c is NaN beyond the width.
+    At an x, y is 4 - 2 c^2 - 8 c^4 +- (19 c - 8 c^3), c^2 = 1 - |x / 16|^(2/3); c is
+    NaN beyond the width.
     """
     c2 = 1.0 - u.abs_().mul_(1.0 / 0.15).pow_(2.0 / 3.0)  # 0.15: half the width
     even = 4.0 - c2 * (2.0 + 8.0 * c2)

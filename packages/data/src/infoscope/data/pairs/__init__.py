@@ -1,3 +1,4 @@
-"""Sources of pairs (x, y) whose mutual information is known: KnownPairSource, LabelledSource (protocols),
-GaussianPairs, ChannelPairs, ImagePairs, TextPairs, MixedPairs, EncodedPairs.
+"""Sources of pairs (x, y) whose mutual information is known: KnownPairSource,
+LabelledSource (protocols), GaussianPairs, ChannelPairs, ImagePairs, TextPairs,
+MixedPairs, EncodedPairs.
 """

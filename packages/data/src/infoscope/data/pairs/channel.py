@@ -1,5 +1,5 @@
-"""Independent fair bits through a binary symmetric channel: I(X; Y) = sources * (ln 2 - H(crossover)) nats (the
-benchmark, section 4.5 and theorem 4.4; Cover 1999).
+"""Independent fair bits through a binary symmetric channel: I(X; Y) = sources * (ln 2 -
+H(crossover)) nats (the benchmark, section 4.5 and theorem 4.4; Cover 1999).
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from infoscope.errors import OutOfRange
 from infoscope.sources import Pairs
 
 _LN2 = math.log(2.0)
-# Requests this close (relative) to sources * ln 2 are the maximum: the product itself carries such a rounding error.
+# Requests this close (relative) to sources * ln 2 are the maximum: the product itself
+# carries such a rounding error.
 _AT_MAXIMUM = 1e-15
 
 
 def channel_information(crossover: float, sources: int) -> float:
-    """Mutual information of fair bits and their copies after a binary symmetric channel.
+    """Mutual information of fair bits and their copies after a binary symmetric
+    channel.
 
     Parameters
     ----------
@@ -48,7 +50,8 @@ def channel_information(crossover: float, sources: int) -> float:
 
 
 def crossover_for(mutual_information: float, sources: int) -> float:
-    """Crossover probability at which fair bits and their copies share a given information, to machine precision.
+    """Crossover probability at which fair bits and their copies share a given
+    information, to machine precision.
 
     Parameters
     ----------
@@ -76,7 +79,9 @@ def crossover_for(mutual_information: float, sources: int) -> float:
     per_source = mutual_information / sources
     if not 0.0 <= per_source <= _LN2 * (1.0 + _AT_MAXIMUM):
         most = f"{sources * _LN2:.6g} nats ({sources} bits)"
-        raise OutOfRange(f"mutual_information must be from 0 to {most}, got {mutual_information!r}.")
+        raise OutOfRange(
+            f"mutual_information must be from 0 to {most}, got {mutual_information!r}."
+        )
     if per_source == 0.0:
         return 0.5
     if per_source >= _LN2 * (1.0 - _AT_MAXIMUM):
@@ -114,7 +119,9 @@ class ChannelPairs:
         self.crossover = require_number("crossover", crossover, most=0.5)
         self.mutual_information = channel_information(crossover, sources)
 
-    def sample(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> Pairs:
+    def sample(
+        self, n: int, generator: torch.Generator, device: torch.device | str = "cpu"
+    ) -> Pairs:
         """Random pairs.
 
         Parameters
@@ -147,12 +154,15 @@ class ChannelPairs:
         Returns
         -------
         torch.Tensor
-            Nats [..., n, m]; -inf where the pair is impossible (crossover 0 and a bit that differs).
+            Nats [..., n, m]; -inf where the pair is impossible (crossover 0 and a bit
+            that differs).
         """
         ones_x = x.sum(-1)[..., :, None]
         ones_y = y.sum(-1)[..., None, :]
         differing = ones_x + ones_y - 2.0 * x @ y.mT
-        of_equal_bits = (self.sources - differing) * math.log(2.0 * (1.0 - self.crossover))
+        of_equal_bits = (self.sources - differing) * math.log(
+            2.0 * (1.0 - self.crossover)
+        )
         if self.crossover == 0.0:
             return of_equal_bits.masked_fill(differing > 0, -math.inf)
         return of_equal_bits + differing * math.log(2.0 * self.crossover)
@@ -161,12 +171,18 @@ class ChannelPairs:
 def draw_labels(
     n: int, sources: int, crossover: float, generator: torch.Generator
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The labels of both variables of n pairs: two bool tensors [n, sources] on the generator's device."""
+    """The labels of both variables of n pairs: two bool tensors [n, sources] on the
+    generator's device.
+    """
     shape = (require_int("n", n), sources)
     device = generator.device
     x = torch.randint(2, shape, generator=generator, device=device).bool()
-    # float64 keeps P(flip) within 2^-53 of the crossover; rand is in [0, 1), so crossover 0 never flips.
-    flips = torch.rand(shape, generator=generator, device=device, dtype=torch.float64) < crossover
+    # float64 keeps P(flip) within 2^-53 of the crossover; rand is in [0, 1), so
+    # crossover 0 never flips.
+    flips = (
+        torch.rand(shape, generator=generator, device=device, dtype=torch.float64)
+        < crossover
+    )
     return x, x ^ flips
 
 
@@ -177,7 +193,9 @@ def _binary_entropy(p: float) -> float:
 
 
 def _information_of_contrast(d: float) -> float:
-    """ln 2 - H((1 - d) / 2) for d in [0, 1), without the cancellation of the plain difference near d = 0."""
+    """ln 2 - H((1 - d) / 2) for d in [0, 1), without the cancellation of the plain
+    difference near d = 0.
+    """
     return d * math.atanh(d) + 0.5 * math.log1p(-d * d)
 
 
@@ -188,7 +206,9 @@ def _information_of_bit(crossover: float) -> float:
 
 
 def _contrast_of(information: float) -> float:
-    """Solves _information_of_contrast(d) = information for d = 1 - 2 crossover, by Newton's steps from above."""
+    """Solves _information_of_contrast(d) = information for d = 1 - 2 crossover, by
+    Newton's steps from above.
+    """
     d = math.inf
     lower = math.sqrt(2.0 * information)
     while lower < d:

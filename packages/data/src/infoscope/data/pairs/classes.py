@@ -1,4 +1,6 @@
-"""Pairs of images, of texts, or of both, that share their classes through a binary symmetric channel."""
+"""Pairs of images, of texts, or of both, that share their classes through a binary
+symmetric channel.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ class _SharedClasses:
         self.crossover = require_number("crossover", crossover, most=0.5)
         self.mutual_information = channel_information(self.crossover, sources)
 
-    def sample(self, n: int, generator: Generator, device: torch.device | str = "cpu") -> Pairs:
+    def sample(
+        self, n: int, generator: Generator, device: torch.device | str = "cpu"
+    ) -> Pairs:
         """Random pairs.
 
         Parameters
@@ -40,12 +44,15 @@ class _SharedClasses:
         Returns
         -------
         x, y : torch.Tensor
-            float32 [n, dim_x] and [n, dim_y]. Images are in [0, 1], flattened channel by channel and row by row, and
-            their patches are numbered in this order; embeddings are source after source.
+            float32 [n, dim_x] and [n, dim_y]. Images are in [0, 1], flattened channel
+            by channel and row by row, and their patches are numbered in this order;
+            embeddings are source after source.
         """
         return self.sample_labelled(n, generator, device)[:2]
 
-    def sample_labelled(self, n: int, generator: Generator, device: torch.device | str = "cpu") -> LabelledPairs:
+    def sample_labelled(
+        self, n: int, generator: Generator, device: torch.device | str = "cpu"
+    ) -> LabelledPairs:
         """Random pairs and the classes that they show.
 
         Parameters
@@ -70,15 +77,18 @@ class _SharedClasses:
 
 
 class ImagePairs(_SharedClasses):
-    """Images whose patches are random pool images of shared classes (the benchmark, sections 4.3 to 4.5 and figure 2).
+    """Images whose patches are random pool images of shared classes (the benchmark,
+    sections 4.3 to 4.5 and figure 2).
 
-    Each of the sources = grid[0] * rows * columns patches of x shows a random image of a fair class. The same patch of
-    y shows another image of that class, or of the other class with the crossover probability. The canvas is resized
-    once to `size` (Pillow's rounding) and divided by 255. The information sources * (ln 2 - H(crossover)) is exact as
-    long as the class can be read off a patch.
+    Each of the sources = grid[0] * rows * columns patches of x shows a random image of
+    a fair class. The same patch of y shows another image of that class, or of the other
+    class with the crossover probability. The canvas is resized once to `size` (Pillow's
+    rounding) and divided by 255. The information sources * (ln 2 - H(crossover)) is
+    exact as long as the class can be read off a patch.
 
-    With a nuisance eta (section 5.6), eta times independent backgrounds are added to x and y, clipped at 1; a large eta
-    may hide classes. The same generator gives the same patches at every eta.
+    With a nuisance eta (section 5.6), eta times independent backgrounds are added to x
+    and y, clipped at 1; a large eta may hide classes. The same generator gives the same
+    patches at every eta.
 
     Parameters
     ----------
@@ -135,7 +145,9 @@ class ImagePairs(_SharedClasses):
         self._canvas = Canvas(patch_size(pool), self.grid, self.size)
         self._items = TwoClasses(pool.images.flatten(1), pool.labels)
 
-    def _drawn(self, x_labels: Tensor, y_labels: Tensor, generator: Generator, device) -> Pairs:
+    def _drawn(
+        self, x_labels: Tensor, y_labels: Tensor, generator: Generator, device
+    ) -> Pairs:
         items = self._items.draw_pairs(x_labels, y_labels, generator).to(device)
         table = self._items.table(items.device)
         images = self._canvas.compose(table, items).div_(255.0)
@@ -146,7 +158,9 @@ class ImagePairs(_SharedClasses):
         return x, y
 
     def _over_backgrounds(self, images: Tensor, generator: Generator) -> Tensor:
-        """Adds a background to each of the images [m, grid[0], height, width]: [m, channels, height, width]."""
+        """Adds a background to each of the images [m, grid[0], height, width]: [m,
+        channels, height, width].
+        """
         backgrounds = self.backgrounds.resized(*self.size, images.device)
         chosen = _draw_rows(len(backgrounds), (len(images),), _branch_of(generator))
         scenes = backgrounds.index_select(0, chosen.to(images.device)).float()
@@ -158,10 +172,11 @@ class ImagePairs(_SharedClasses):
 
 
 class TextPairs(_SharedClasses):
-    """Concatenations of embeddings of shared classes (the benchmark, sections 4.3 to 4.5).
+    """Concatenations of embeddings of shared classes (the benchmark, sections 4.3 to
+    4.5).
 
-    Classes are shared as in ImagePairs: sources * (ln 2 - H(crossover)) nats as long as the class can be read off a
-    vector (about 1 % of the IMDB embeddings cannot).
+    Classes are shared as in ImagePairs: sources * (ln 2 - H(crossover)) nats as long as
+    the class can be read off a vector (about 1 % of the IMDB embeddings cannot).
 
     Parameters
     ----------
@@ -188,13 +203,17 @@ class TextPairs(_SharedClasses):
     [5, 12]
     """
 
-    def __init__(self, pool: EmbeddingPool, sources: int, crossover: float = 0.0) -> None:
+    def __init__(
+        self, pool: EmbeddingPool, sources: int, crossover: float = 0.0
+    ) -> None:
         self.pool = pool
         super().__init__(require_int("sources", sources), crossover)
         self.dim_x = self.dim_y = self.sources * pool.vectors.shape[1]
         self._items = TwoClasses(pool.vectors, pool.labels)
 
-    def _drawn(self, x_labels: Tensor, y_labels: Tensor, generator: Generator, device) -> Pairs:
+    def _drawn(
+        self, x_labels: Tensor, y_labels: Tensor, generator: Generator, device
+    ) -> Pairs:
         items = self._items.draw_pairs(x_labels, y_labels, generator).to(device)
         table = self._items.table(items.device)
         vectors = table.index_select(0, items.flatten())
@@ -203,29 +222,33 @@ class TextPairs(_SharedClasses):
 
 
 class MixedPairs(_SharedClasses):
-    """An image of patches and a concatenation of embeddings of shared classes (the benchmark, figure 9, supplement C).
+    """An image of patches and a concatenation of embeddings of shared classes (the
+    benchmark, figure 9, supplement C).
 
-    x is composed as in ImagePairs, y as in TextPairs. Patch p of x and vector p of y have the same class, or another
-    with the crossover probability: sources * (ln 2 - H(crossover)) nats.
+    x is composed as in ImagePairs, y as in TextPairs. Patch p of x and vector p of y
+    have the same class, or another with the crossover probability: sources * (ln 2 -
+    H(crossover)) nats.
 
     Parameters
     ----------
     images : ImagePool
         Grey images of exactly two classes.
     texts : EmbeddingPool
-        Vectors [k, d] of exactly two classes, which are matched with those of the images in order.
+        Vectors [k, d] of exactly two classes, which are matched with those of the
+        images in order.
     grid : sequence of int
         Channels, rows and columns of the canvas in patches.
     crossover : float
         Probability that the class differs between a patch and its vector, 0 to 1/2.
     size : int or sequence of int, optional
-        Side, or height and width, of the images in pixels; by default as many pixels as y has values: 80 x 96 for ten
-        embeddings of 768 (published).
+        Side, or height and width, of the images in pixels; by default as many pixels as
+        y has values: 80 x 96 for ten embeddings of 768 (published).
 
     Raises
     ------
     WrongShape, InvalidInput, TooFew
-        If the images are not grey, or a pool does not have two classes of two items each.
+        If the images are not grey, or a pool does not have two classes of two items
+        each.
     OutOfRange
         If an argument is out of range.
 
@@ -261,7 +284,9 @@ class MixedPairs(_SharedClasses):
         self._patches = TwoClasses(images.images.flatten(1), images.labels, "images")
         self._vectors = TwoClasses(texts.vectors, texts.labels, "texts")
 
-    def _drawn(self, x_labels: Tensor, y_labels: Tensor, generator: Generator, device) -> Pairs:
+    def _drawn(
+        self, x_labels: Tensor, y_labels: Tensor, generator: Generator, device
+    ) -> Pairs:
         n = len(x_labels)
         patches = self._patches.draw(x_labels, generator).to(device)
         vectors = self._vectors.draw(y_labels, generator).to(device)
@@ -273,17 +298,23 @@ class MixedPairs(_SharedClasses):
 
 
 class TwoClasses:
-    """The items of a pool of two classes, sorted by class (lower label: bit 0) and kept once on every device.
+    """The items of a pool of two classes, sorted by class (lower label: bit 0) and kept
+    once on every device.
 
-    values [n, ...], labels int64 [n]. ValueError unless there are exactly two classes of at least two items each.
+    values [n, ...], labels int64 [n]. ValueError unless there are exactly two classes
+    of at least two items each.
     """
 
     def __init__(self, values: Tensor, labels: Tensor, name: str = "pool") -> None:
         classes, counts = labels.unique(return_counts=True)
         if len(classes) != 2:
-            raise InvalidInput(f"{name} must hold two classes, got {classes.tolist()}; use its restrict((a, b)).")
+            raise InvalidInput(
+                f"{name} must hold two classes, got {classes.tolist()}; use its restrict((a, b))."
+            )
         if int(counts.min()) < 2:
-            raise TooFew(f"{name} must hold at least two items of each class, got {counts.tolist()}.")
+            raise TooFew(
+                f"{name} must hold at least two items of each class, got {counts.tolist()}."
+            )
         self.counts: tuple[int, int] = tuple(counts.tolist())
         if (labels.diff() < 0).any():
             values = values[labels.argsort(stable=True)]
@@ -291,15 +322,21 @@ class TwoClasses:
         self._tables: dict[torch.device, Tensor] = {}
 
     def draw(self, labels: Tensor, generator: Generator) -> Tensor:
-        """One item for each label (bool), uniform in its class: int64 rows of `table`, on the generator's device."""
+        """One item for each label (bool), uniform in its class: int64 rows of `table`,
+        on the generator's device.
+        """
         of_0 = self._any(0, labels.shape, generator)
         of_1 = self._any(1, labels.shape, generator)
         return torch.where(labels, of_1, of_0)
 
-    def draw_pairs(self, x_labels: Tensor, y_labels: Tensor, generator: Generator) -> Tensor:
-        """The items of x and of y, labels bool of one shape: int64 [2, *shape], rows of `table`.
+    def draw_pairs(
+        self, x_labels: Tensor, y_labels: Tensor, generator: Generator
+    ) -> Tensor:
+        """The items of x and of y, labels bool of one shape: int64 [2, *shape], rows of
+        `table`.
 
-        Items are uniform in their class; no item meets itself (the benchmark, section 4.4).
+        Items are uniform in their class; no item meets itself (the benchmark, section
+        4.4).
         """
         first_0, second_0 = self._distinct(0, x_labels.shape, generator)
         first_1, second_1 = self._distinct(1, x_labels.shape, generator)
@@ -320,9 +357,13 @@ class TwoClasses:
         row = _draw_rows(self.counts[label], shape, generator)
         return row + label * self.counts[0]
 
-    def _distinct(self, label: int, shape: torch.Size, generator: Generator) -> tuple[Tensor, Tensor]:
-        """Ordered pairs of distinct rows of one class, uniform over all of them, without rejection: the second is
-        drawn among the others and steps over the first."""
+    def _distinct(
+        self, label: int, shape: torch.Size, generator: Generator
+    ) -> tuple[Tensor, Tensor]:
+        """Ordered pairs of distinct rows of one class, uniform over all of them,
+        without rejection: the second is drawn among the others and steps over the
+        first.
+        """
         first = self._any(label, shape, generator)
         second = _draw_rows(self.counts[label] - 1, shape, generator)
         second += label * self.counts[0]
@@ -331,9 +372,13 @@ class TwoClasses:
 
 
 def patch_size(pool: ImagePool, name: str = "pool") -> tuple[int, int]:
-    """Height and width of the images of a pool that serve as patches; ValueError, naming it, unless they are grey."""
+    """Height and width of the images of a pool that serve as patches; ValueError,
+    naming it, unless they are grey.
+    """
     if pool.images.ndim != 3:
-        raise WrongShape(f"{name} must hold grey images [n, h, w], got {list(pool.images.shape)}.")
+        raise WrongShape(
+            f"{name} must hold grey images [n, h, w], got {list(pool.images.shape)}."
+        )
     return tuple(pool.images.shape[1:])
 
 
@@ -343,7 +388,9 @@ def _draw_rows(count: int, shape: Sequence[int], generator: Generator) -> Tensor
 
 
 def _branch_of(generator: Generator) -> Generator:
-    """A separate stream that the generator's state determines; the generator does not advance."""
+    """A separate stream that the generator's state determines; the generator does not
+    advance.
+    """
     copy = generator.clone_state()
     seed = _draw_rows(2**63 - 1, (), copy)
     return Generator(copy.device).manual_seed(seed.item())
@@ -352,20 +399,28 @@ def _branch_of(generator: Generator) -> Generator:
 def _check_nuisance(nuisance: float, backgrounds: ImagePool | None) -> float:
     nuisance = require_number("nuisance", nuisance, most=1)
     if nuisance > 0.0 and backgrounds is None:
-        raise Conflict(f"backgrounds must be given where nuisance is above 0 (it is {nuisance!r}), got None.")
+        raise Conflict(
+            f"backgrounds must be given where nuisance is above 0 (it is {nuisance!r}), got None."
+        )
     if backgrounds is not None and backgrounds.images.ndim != 4:
-        raise WrongShape(f"backgrounds must hold RGB images [n, h, w, 3], got {list(backgrounds.images.shape)}.")
+        raise WrongShape(
+            f"backgrounds must hold RGB images [n, h, w, 3], got {list(backgrounds.images.shape)}."
+        )
     return nuisance
 
 
 def _check_channels(channels: int | None, of_grid: int, nuisance: float) -> int:
     if nuisance > 0.0 and of_grid not in (1, 3):
-        raise WrongShape(f"grid must have 1 or 3 channels where nuisance is above 0, got {of_grid}.")
+        raise WrongShape(
+            f"grid must have 1 or 3 channels where nuisance is above 0, got {of_grid}."
+        )
     if channels is None:
         return of_grid
     valid = [1, 3] if of_grid == 1 else [of_grid]
     if channels not in valid:
-        raise UnknownName(f"channels must be one of {valid} for a grid of {of_grid}, got {channels!r}.")
+        raise UnknownName(
+            f"channels must be one of {valid} for a grid of {of_grid}, got {channels!r}."
+        )
     return int(channels)
 
 

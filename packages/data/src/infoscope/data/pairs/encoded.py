@@ -14,18 +14,20 @@ Encoder = Callable[[torch.Tensor], torch.Tensor]
 
 
 class EncodedPairs:
-    """Pairs of a source after a fixed map of both variables (the benchmark, section 5.7).
+    """Pairs of a source after a fixed map of both variables (the benchmark, section
+    5.7).
 
-    `mutual_information` is the information of the source: an upper bound of the information of the codes, reached by
-    invertible maps.
+    `mutual_information` is the information of the source: an upper bound of the
+    information of the codes, reached by invertible maps.
 
     Parameters
     ----------
     source : KnownPairSource
         Pairs of known information.
     encoder : torch.nn.Module or callable
-        Map of float32 [n, d] to floating [n, e], applied without gradients. A module is copied to the device and keeps
-        its mode (in training mode with batch normalisation the bound does not hold).
+        Map of float32 [n, d] to floating [n, e], applied without gradients. A module is
+        copied to the device and keeps its mode (in training mode with batch
+        normalisation the bound does not hold).
 
     Raises
     ------
@@ -50,7 +52,9 @@ class EncodedPairs:
         self.dim_x = x.shape[1]
         self.dim_y = y.shape[1]
 
-    def sample(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> Pairs:
+    def sample(
+        self, n: int, generator: torch.Generator, device: torch.device | str = "cpu"
+    ) -> Pairs:
         """Codes of random pairs.
 
         Parameters
@@ -76,7 +80,9 @@ class EncodedPairs:
         if code.ndim != 2 or len(code) != len(values) or not code.is_floating_point():
             n = len(values)
             got = f"{code.dtype} {list(code.shape)}"
-            raise WrongShape(f"encoder must map [{n}, d] to floating [{n}, e], got {got}.")
+            raise WrongShape(
+                f"encoder must map [{n}, d] to floating [{n}, e], got {got}."
+            )
         return code.float()
 
     def _on(self, device: torch.device) -> Encoder:
@@ -88,7 +94,9 @@ class EncodedPairs:
 
 
 def _device_of(encoder: Encoder) -> torch.device | None:
-    """The device of a module's tensors; None for a module without tensors, and for a plain function."""
+    """The device of a module's tensors; None for a module without tensors, and for a
+    plain function.
+    """
     if not isinstance(encoder, torch.nn.Module):
         return None
     for tensor in (*encoder.parameters(), *encoder.buffers()):

@@ -15,9 +15,11 @@ _LEAST_NOISE = float(torch.finfo(torch.float32).eps)
 
 
 class GaussianPairs:
-    """Standard normal x and y = correlation * x + sqrt(1 - correlation^2) * noise, coordinate by coordinate.
+    """Standard normal x and y = correlation * x + sqrt(1 - correlation^2) * noise,
+    coordinate by coordinate.
 
-    I(X; Y) = -dim / 2 * ln(1 - correlation^2) nats (the benchmark, section 4.1; Belghazi et al. 2018).
+    I(X; Y) = -dim / 2 * ln(1 - correlation^2) nats (the benchmark, section 4.1;
+    Belghazi et al. 2018).
 
     Parameters
     ----------
@@ -44,13 +46,17 @@ class GaussianPairs:
         greatest = -self.dim * math.log(_LEAST_NOISE)
         if not 0.0 <= mutual_information <= greatest:
             most = f"{greatest:.4g} nats for dim={dim} (float32)"
-            raise OutOfRange(f"mutual_information must be from 0 to {most}, got {mutual_information!r}.")
+            raise OutOfRange(
+                f"mutual_information must be from 0 to {most}, got {mutual_information!r}."
+            )
         self.mutual_information = float(mutual_information)
         nats = self.mutual_information / self.dim
         self.correlation = math.sqrt(-math.expm1(-2.0 * nats))
         self._noise = math.exp(-nats)
 
-    def sample(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> Pairs:
+    def sample(
+        self, n: int, generator: torch.Generator, device: torch.device | str = "cpu"
+    ) -> Pairs:
         """Random pairs, from one draw of 2 dim columns: first x, then the noise.
 
         Parameters

@@ -1,1 +1,3 @@
-"""Labelled items for pairs of images and texts: ImagePool, EmbeddingPool (`pools`); loaders; textures; canvas."""
+"""Labelled items for pairs of images and texts: ImagePool, EmbeddingPool (`pools`);
+loaders; textures; canvas.
+"""

@@ -1,7 +1,9 @@
-"""Canvases of equal patches, resized to an image with the arithmetic of Pillow (PIL) on uint8, as banded products.
+"""Canvases of equal patches, resized to an image with the arithmetic of Pillow (PIL) on
+uint8, as banded products.
 
-Cubic convolution with a = -1/2 (Keys 1981) in fixed point of 22 bits, along rows, then columns, rounding halves up
-after each pass: Pillow's pixels bit for bit. (Pillow 13 takes columns first where height shrinks and width grows.)
+Cubic convolution with a = -1/2 (Keys 1981) in fixed point of 22 bits, along rows, then
+columns, rounding halves up after each pass: Pillow's pixels bit for bit. (Pillow 13
+takes columns first where height shrinks and width grows.)
 """
 
 from __future__ import annotations
@@ -16,9 +18,13 @@ _FRACTION = float(1 << 22)
 
 
 class Canvas:
-    """Lays patches [h, w] out on canvases [channels, rows * h, columns * w] and resizes each as Pillow (bicubic)."""
+    """Lays patches [h, w] out on canvases [channels, rows * h, columns * w] and resizes
+    each as Pillow (bicubic).
+    """
 
-    def __init__(self, patch: tuple[int, int], grid: tuple[int, int, int], size: tuple[int, int]) -> None:
+    def __init__(
+        self, patch: tuple[int, int], grid: tuple[int, int, int], size: tuple[int, int]
+    ) -> None:
         self.patch = patch
         self.grid = grid
         self.size = size
@@ -28,16 +34,16 @@ class Canvas:
         self._weights: dict[torch.device, tuple[list[Band], list[Band]]] = {}
 
     def compose(self, table: Tensor, items: Tensor) -> Tensor:
-        """The images of patches table[items], items int64 [..., channels * rows * columns]: float32 [images, channels,
-        height, width] of grey levels 0 to 255.
+        """The images of patches table[items], items int64 [..., channels * rows *
+        columns]: float32 [images, channels, height, width] of grey levels 0 to 255.
         """
         patch_height, patch_width = self.patch
         channels, rows, columns = self.grid
         height, width = self.size
         across, down = self._weights_on(items.device)
         items = items.view(-1, columns)
-        # Outputs first, so that a band is a run of rows: products write into those at full speed. One half turns the
-        # floor into a rounding.
+        # Outputs first, so that a band is a run of rows: products write into those at
+        # full speed. One half turns the floor into a rounding.
         wide = across[0].weights.new_full((width, len(items) * patch_height), 0.5)
         for column, band in enumerate(across):
             patches = table.index_select(0, items[:, column])
@@ -53,9 +59,12 @@ class Canvas:
         return _levels_(images).float().view(-1, channels, height, width)
 
     def _weights_on(self, device: torch.device) -> tuple[list[Band], list[Band]]:
-        """The weights on `device`. In float32 few pixels are rounded the other way (of digits up to 3 in 100,000; of
-        noise up to 1 in 1,000, where the scale makes near ties common): acceptable on a CPU, where float64 would take
-        twice as long. On a GPU float64 is cheap, exact, and out of reach of reduced-precision (TF32) products."""
+        """The weights on `device`. In float32 few pixels are rounded the other way (of
+        digits up to 3 in 100,000; of noise up to 1 in 1,000, where the scale makes near
+        ties common): acceptable on a CPU, where float64 would take twice as long. On a
+        GPU float64 is cheap, exact, and out of reach of reduced-precision (TF32)
+        products.
+        """
         if device not in self._weights:
             dtype = torch.float64 if device.type == "cuda" else torch.float32
             across = [band.to(device, dtype) for band in self._across]
@@ -65,13 +74,16 @@ class Canvas:
 
 
 def _levels_(values: Tensor) -> Tensor:
-    """Clips to 0..255 and drops the fractions, in place, as Pillow does after each pass; the type stays floating."""
+    """Clips to 0..255 and drops the fractions, in place, as Pillow does after each
+    pass; the type stays floating.
+    """
     return values.clamp_(0.0, 255.0).floor_()
 
 
 class Band(NamedTuple):
-    """The outputs that one block of the inputs reaches, start <= output < stop, and their weights
-    [stop - start, block length], float64."""
+    """The outputs that one block of the inputs reaches, start <= output < stop, and
+    their weights [stop - start, block length], float64.
+    """
 
     start: int
     stop: int
@@ -82,7 +94,9 @@ class Band(NamedTuple):
 
 
 def resampling_weights(n_in: int, n_out: int) -> np.ndarray:
-    """The weight of every input in every output of one pass: float64 [n_out, n_in], multiples of 2^-22."""
+    """The weight of every input in every output of one pass: float64 [n_out, n_in],
+    multiples of 2^-22.
+    """
     scale = n_in / n_out
     stretch = max(scale, 1.0)
     centres = (np.arange(n_out) + 0.5) * scale
@@ -94,7 +108,9 @@ def resampling_weights(n_in: int, n_out: int) -> np.ndarray:
 
 
 def bands(n_in: int, n_out: int, blocks: int) -> list[Band]:
-    """Cuts one pass into equal blocks of inputs: each reaches only its band of outputs, and the bands add up."""
+    """Cuts one pass into equal blocks of inputs: each reaches only its band of outputs,
+    and the bands add up.
+    """
     bands = []
     weights = resampling_weights(n_in, n_out)
     for block in np.split(weights, blocks, axis=1):

@@ -1,4 +1,5 @@
-"""Loaders of pools: the bundled digits, MNIST, CIFAR-10, and the published sentence embeddings of IMDB.
+"""Loaders of pools: the bundled digits, MNIST, CIFAR-10, and the published sentence
+embeddings of IMDB.
 
 Real data is read from the folder that the environment variable INFOSCOPE_DATA names.
 """
@@ -29,7 +30,8 @@ _CIFAR10_COUNT = {"train": 50_000, "test": 10_000}
 
 
 def digits() -> ImagePool:
-    """The 1,797 digits of 8 x 8 pixels of scikit-learn (Alpaydin and Kaynak 1998): no download.
+    """The 1,797 digits of 8 x 8 pixels of scikit-learn (Alpaydin and Kaynak 1998): no
+    download.
 
     Returns
     -------
@@ -42,7 +44,8 @@ def digits() -> ImagePool:
     >>> list(pool.images.shape), pool.classes
     ([1797, 8, 8], (0, 1, 2, 3, 4, 5, 6, 7, 8, 9))
     """
-    # Finding the package does not import it: sklearn.datasets takes seconds to import, the file milliseconds to read.
+    # Finding the package does not import it: sklearn.datasets takes seconds to import,
+    # the file milliseconds to read.
     (package,) = find_spec("sklearn").submodule_search_locations
     path = Path(package, "datasets", "data", "digits.csv.gz")
     table = np.loadtxt(path, delimiter=",", dtype=np.int64)
@@ -62,8 +65,8 @@ def mnist(split: str = "train", root: Path | str | None = None) -> ImagePool:
     split : {"train", "test"}
         60,000 or 10,000 digits.
     root : str or Path, optional
-        Folder of real data; by default the folder that INFOSCOPE_DATA names, else torchvision downloads to
-        ~/.cache/infoscope.
+        Folder of real data; by default the folder that INFOSCOPE_DATA names, else
+        torchvision downloads to ~/.cache/infoscope.
 
     Returns
     -------
@@ -95,15 +98,16 @@ def mnist(split: str = "train", root: Path | str | None = None) -> ImagePool:
 def cifar10(split: str = "train", root: Path | str | None = None) -> ImagePool:
     """CIFAR-10: photographs of 32 x 32 RGB pixels in ten classes (Krizhevsky 2009).
 
-    Reads <root>/cifar-10-batches-py (pickles of the published checksums) or <root>/cifar10/cifar10_subset.npz.
+    Reads <root>/cifar-10-batches-py (pickles of the published checksums) or
+    <root>/cifar10/cifar10_subset.npz.
 
     Parameters
     ----------
     split : {"train", "test"}
         50,000 or 10,000 photographs.
     root : str or Path, optional
-        Folder of real data; by default the folder that INFOSCOPE_DATA names, else torchvision downloads to
-        ~/.cache/infoscope.
+        Folder of real data; by default the folder that INFOSCOPE_DATA names, else
+        torchvision downloads to ~/.cache/infoscope.
 
     Returns
     -------
@@ -124,13 +128,18 @@ def cifar10(split: str = "train", root: Path | str | None = None) -> ImagePool:
     if root is not None and not (root / "cifar-10-batches-py").is_dir():
         return _cifar10_subset(root / "cifar10" / "cifar10_subset.npz", split)
     folder = root or _CACHE.expanduser()
-    stored = _torchvision("CIFAR10", folder, split, "cifar-10-batches-py", download=root is None)
+    stored = _torchvision(
+        "CIFAR10", folder, split, "cifar-10-batches-py", download=root is None
+    )
     images = torch.from_numpy(stored.data.copy())
     return ImagePool(images, torch.tensor(stored.targets), f"cifar10-{split}")
 
 
-def imdb_embeddings(encoder: str = "bert", root: Path | str | None = None) -> EmbeddingPool:
-    """Sentence embeddings of 25,000 IMDB reviews, 12,500 of each class, published by the benchmark.
+def imdb_embeddings(
+    encoder: str = "bert", root: Path | str | None = None
+) -> EmbeddingPool:
+    """Sentence embeddings of 25,000 IMDB reviews, 12,500 of each class, published by
+    the benchmark.
 
     Reads <root>/imdb_embeddings/<encoder>.npz.
 
@@ -167,7 +176,9 @@ def imdb_embeddings(encoder: str = "bert", root: Path | str | None = None) -> Em
 
 def _cifar10_subset(path: Path, split: str) -> ImagePool:
     if not path.is_file():
-        raise FileNotFoundError(f"neither {path} nor the folder cifar-10-batches-py is there.")
+        raise FileNotFoundError(
+            f"neither {path} nor the folder cifar-10-batches-py is there."
+        )
     stored = read_arrays(path, (f"x_{split}", f"y_{split}"))
     with reading(path, "images and their labels"):
         images = torch.from_numpy(stored[f"x_{split}"])
@@ -176,9 +187,14 @@ def _cifar10_subset(path: Path, split: str) -> ImagePool:
         return ImagePool(images, labels, f"cifar10-{split}{first}")
 
 
-def _torchvision(name: str, folder: Path, split: str, content: str, download: bool = True):
-    """One of torchvision's data sets, read from `folder`, where `download` puts it first if it is not there."""
-    from torchvision import datasets  # only when it is needed: it takes a second to import
+def _torchvision(
+    name: str, folder: Path, split: str, content: str, download: bool = True
+):
+    """One of torchvision's data sets, read from `folder`, where `download` puts it
+    first if it is not there.
+    """
+    # only when it is needed: it takes a second to import
+    from torchvision import datasets
 
     try:
         lock = contextlib.nullcontext()
@@ -190,7 +206,9 @@ def _torchvision(name: str, folder: Path, split: str, content: str, download: bo
             return load(folder, train=split == "train", download=download)
     except (OSError, RuntimeError) as error:
         if not download:
-            raise FileNotFoundError(f"{folder / content} must hold the whole {name}, but: {error}.") from error
+            raise FileNotFoundError(
+                f"{folder / content} must hold the whole {name}, but: {error}."
+            ) from error
         raise FileNotFoundError(
             f"{name} could not be downloaded; {DATA_VARIABLE} can name a folder with {content}."
         ) from error
@@ -198,9 +216,11 @@ def _torchvision(name: str, folder: Path, split: str, content: str, download: bo
 
 # --- IDX files, the format of MNIST: bytes with their shape in front (LeCun, Cortes and Burges 1998) -----------------
 def read_idx(path: Path) -> torch.Tensor:
-    """Reads a file of unsigned bytes, as it is or straight from `<path>.gz`: uint8 of the stored shape.
+    """Reads a file of unsigned bytes, as it is or straight from `<path>.gz`: uint8 of
+    the stored shape.
 
-    Raises FileNotFoundError when neither file is there, ValueError when the content is not a whole IDX file of bytes.
+    Raises FileNotFoundError when neither file is there, ValueError when the content is
+    not a whole IDX file of bytes.
     """
     zipped = path.with_name(path.name + ".gz")
     if path.is_file():
@@ -208,14 +228,21 @@ def read_idx(path: Path) -> torch.Tensor:
     elif zipped.is_file():
         content = read_gzip(zipped)
     else:
-        raise FileNotFoundError(f"{path} and {zipped.name} (same folder) are both missing.")
+        raise FileNotFoundError(
+            f"{path} and {zipped.name} (same folder) are both missing."
+        )
     return _parse(content, path)
 
 
 def _parse(content: bytes, path: Path) -> torch.Tensor:
-    """Header: two zero bytes, the type, the number of axes, then each length as a big-endian uint32."""
-    if len(content) < 4 or content[:2] != b"\0\0" or content[2] != 0x08:  # unsigned bytes
-        raise UnreadableFile(f"{path} must be an IDX file of unsigned bytes, got one that begins with {content[:4]!r}.")
+    """Header: two zero bytes, the type, the number of axes, then each length as a
+    big-endian uint32.
+    """
+    # unsigned bytes
+    if len(content) < 4 or content[:2] != b"\0\0" or content[2] != 0x08:
+        raise UnreadableFile(
+            f"{path} must be an IDX file of unsigned bytes, got one that begins with {content[:4]!r}."
+        )
     axes = content[3]
     start = 4 + 4 * axes
     shape = ()
@@ -223,5 +250,7 @@ def _parse(content: bytes, path: Path) -> torch.Tensor:
         shape = struct.unpack(f">{axes}I", content[4:start])
     values = np.frombuffer(content, np.uint8)[start:]
     if not shape or values.size != math.prod(shape):
-        raise UnreadableFile(f"{path} must hold as many bytes as its header states (shape {shape}), got {values.size}.")
+        raise UnreadableFile(
+            f"{path} must hold as many bytes as its header states (shape {shape}), got {values.size}."
+        )
     return torch.from_numpy(values.reshape(shape).copy())

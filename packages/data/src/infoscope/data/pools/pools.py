@@ -13,7 +13,13 @@ from torch import Generator, Tensor
 
 from infoscope.checks import require_int, require_number
 from infoscope.data.pools.canvas import Canvas
-from infoscope.errors import Conflict, InvalidInput, MissingValues, WrongLength, WrongShape
+from infoscope.errors import (
+    Conflict,
+    InvalidInput,
+    MissingValues,
+    WrongLength,
+    WrongShape,
+)
 
 
 class _Pool:
@@ -29,7 +35,8 @@ class _Pool:
         return tuple(self.labels.unique().tolist())
 
     def restrict(self, classes: Sequence[int]) -> Self:
-        """Pool of the items of some classes, in their order; its name ends in the classes.
+        """Pool of the items of some classes, in their order; its name ends in the
+        classes.
 
         Parameters
         ----------
@@ -48,14 +55,17 @@ class _Pool:
         """
         wanted = sorted(set(classes))
         if not wanted or not set(wanted) <= set(self.classes):
-            raise InvalidInput(f"classes must be some of {list(self.classes)} of {self.name!r}, got {list(classes)}.")
+            raise InvalidInput(
+                f"classes must be some of {list(self.classes)} of {self.name!r}, got {list(classes)}."
+            )
         labels = torch.tensor(wanted, device=self.labels.device)
         members = torch.isin(self.labels, labels)
         names = ",".join(map(str, wanted))
         return self._part(members, f"[{names}]")
 
     def split(self, fraction: float, generator: Generator) -> tuple[Self, Self]:
-        """Two random parts: one to train on, and one to hold out. Equal items are in the same part.
+        """Two random parts: one to train on, and one to hold out. Equal items are in
+        the same part.
 
         Parameters
         ----------
@@ -72,10 +82,16 @@ class _Pool:
         Raises
         ------
         OutOfRange, Conflict
-            If fraction is not inside (0, 1) or leaves a part without a class of the pool.
+            If fraction is not inside (0, 1) or leaves a part without a class of the
+            pool.
         """
-        held_out = self._places(generator) < require_number("fraction", fraction, most=1, ends=False)
-        names = (f" training {100 * (1 - fraction):g}%", f" held out {100 * fraction:g}%")
+        held_out = self._places(generator) < require_number(
+            "fraction", fraction, most=1, ends=False
+        )
+        names = (
+            f" training {100 * (1 - fraction):g}%",
+            f" held out {100 * fraction:g}%",
+        )
         return self._parts("fraction", fraction, held_out, names)
 
     def folds(self, count: int, generator: Generator) -> list[tuple[Self, Self]]:
@@ -96,25 +112,39 @@ class _Pool:
         Raises
         ------
         OutOfRange, Conflict
-            If count is not a whole number of at least 2 or leaves a part without a class of the pool.
+            If count is not a whole number of at least 2 or leaves a part without a
+            class of the pool.
         """
         require_int("count", count, least=2)
         fold = (self._places(generator) * count).long()
         pairs = []
         for number in range(count):
             name = f"fold {number + 1} of {count}"
-            pairs.append(self._parts("count", count, fold == number, (f" without {name}", f" {name}")))
+            pairs.append(
+                self._parts(
+                    "count", count, fold == number, (f" without {name}", f" {name}")
+                )
+            )
         return pairs
 
     def _part(self, members: Tensor, suffix: str) -> Self:
         members = members.to(self.labels.device)
         items = {self._items: getattr(self, self._items)[members]}
-        return replace(self, **items, labels=self.labels[members], name=self.name + suffix)
+        return replace(
+            self, **items, labels=self.labels[members], name=self.name + suffix
+        )
 
-    def _parts(self, argument: str, value: float, held_out: Tensor, names: tuple[str, str]) -> tuple[Self, Self]:
-        """The other items and those held out; Conflict, naming `argument`, unless both have every class."""
+    def _parts(
+        self, argument: str, value: float, held_out: Tensor, names: tuple[str, str]
+    ) -> tuple[Self, Self]:
+        """The other items and those held out; Conflict, naming `argument`, unless both
+        have every class.
+        """
         parts = (~held_out, held_out)
-        classes = [self.labels[members.to(self.labels.device)].unique().tolist() for members in parts]
+        classes = [
+            self.labels[members.to(self.labels.device)].unique().tolist()
+            for members in parts
+        ]
         if classes != [list(self.classes)] * 2:
             raise Conflict(
                 f"{argument} must leave items of every class in both parts, but {value!r} leaves classes {classes[0]} "
@@ -124,8 +154,9 @@ class _Pool:
         return training, testing
 
     def _places(self, generator: Generator) -> Tensor:
-        """A place in (0, 1) for every item, float64 [n] on the CPU: each class is spread evenly in random order, and
-        equal items have the place of their first."""
+        """A place in (0, 1) for every item, float64 [n] on the CPU: each class is
+        spread evenly in random order, and equal items have the place of their first.
+        """
         group, first = _equal_items(getattr(self, self._items))
         order = torch.randperm(len(first), generator=generator, device=generator.device)
         order = order.cpu().numpy()
@@ -174,12 +205,19 @@ class ImagePool(_Pool):
     _items = "images"
 
     def __post_init__(self) -> None:
-        fits = self.images.ndim == 3 or (self.images.ndim == 4 and self.images.shape[3] == 3)
-        _check_values("images", self.images, torch.uint8, "[n, h, w] or [n, h, w, 3]", fits)
+        fits = self.images.ndim == 3 or (
+            self.images.ndim == 4 and self.images.shape[3] == 3
+        )
+        _check_values(
+            "images", self.images, torch.uint8, "[n, h, w] or [n, h, w, 3]", fits
+        )
         _check_labels(self.labels, len(self.images))
 
-    def resized(self, height: int, width: int, device: torch.device | str = "cpu") -> Tensor:
-        """Images at another size, with Pillow's bicubic rounding; kept for the next call.
+    def resized(
+        self, height: int, width: int, device: torch.device | str = "cpu"
+    ) -> Tensor:
+        """Images at another size, with Pillow's bicubic rounding; kept for the next
+        call.
 
         Parameters
         ----------
@@ -233,7 +271,8 @@ class EmbeddingPool(_Pool):
     Raises
     ------
     WrongShape, WrongLength, MissingValues
-        If a type or a shape is not as stated, the pool is empty, or a value is not finite.
+        If a type or a shape is not as stated, the pool is empty, or a value is not
+        finite.
 
     Examples
     --------
@@ -249,27 +288,40 @@ class EmbeddingPool(_Pool):
     _items = "vectors"
 
     def __post_init__(self) -> None:
-        _check_values("vectors", self.vectors, torch.float32, "[n, d]", self.vectors.ndim == 2)
+        _check_values(
+            "vectors", self.vectors, torch.float32, "[n, d]", self.vectors.ndim == 2
+        )
         _check_labels(self.labels, len(self.vectors))
         bad = int((~self.vectors.isfinite().all(1)).sum())
         if bad:
-            raise MissingValues(f"vectors must be finite, but {bad} of the {len(self.vectors)} rows are not.")
+            raise MissingValues(
+                f"vectors must be finite, but {bad} of the {len(self.vectors)} rows are not."
+            )
 
 
 def _equal_items(items: Tensor) -> tuple[np.ndarray, np.ndarray]:
-    """Groups items that are equal value for value: the group of each item, and the first item of each group."""
-    rows = items.flatten(1).cpu().numpy() + 0  # turns -0.0 into 0.0, which is equal and has other bytes
+    """Groups items that are equal value for value: the group of each item, and the
+    first item of each group.
+    """
+    # turns -0.0 into 0.0, which is equal and has other bytes
+    rows = items.flatten(1).cpu().numpy() + 0
     numbers: dict[bytes, int] = {}
     group = [numbers.setdefault(row.tobytes(), len(numbers)) for row in rows]
     _, first = np.unique(group, return_index=True)
     return np.array(group), first
 
 
-def _check_values(name: str, values: Tensor, dtype: torch.dtype, layout: str, fits: bool) -> None:
+def _check_values(
+    name: str, values: Tensor, dtype: torch.dtype, layout: str, fits: bool
+) -> None:
     if values.dtype != dtype or not fits or values.numel() == 0:
-        raise WrongShape(f"{name} must be a non-empty {dtype} {layout}, got {values.dtype} {list(values.shape)}.")
+        raise WrongShape(
+            f"{name} must be a non-empty {dtype} {layout}, got {values.dtype} {list(values.shape)}."
+        )
 
 
 def _check_labels(labels: Tensor, n: int) -> None:
     if labels.dtype != torch.int64 or labels.shape != (n,):
-        raise WrongLength(f"labels must be torch.int64 [{n}], got {labels.dtype} {list(labels.shape)}.")
+        raise WrongLength(
+            f"labels must be torch.int64 [{n}], got {labels.dtype} {list(labels.shape)}."
+        )

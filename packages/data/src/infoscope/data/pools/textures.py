@@ -9,13 +9,15 @@ import torch
 from infoscope.checks import require_int
 from infoscope.data.pools.pools import ImagePool
 
-# In photographs, the amplitude falls as a power of the frequency, which differs between scenes (Field 1987; van der
-# Schaaf and van Hateren 1996). All ranges are set by what the training images of CIFAR-10 show at 32 x 32 pixels.
+# In photographs, the amplitude falls as a power of the frequency, which differs between
+# scenes (Field 1987; van der Schaaf and van Hateren 1996). All ranges are set by what
+# the training images of CIFAR-10 show at 32 x 32 pixels.
 _COLOUR = 0.3  # weight of the channels' own patterns beside the common one
 
 
 def textures(n: int = 1000, size: int = 32, *, generator: torch.Generator) -> ImagePool:
-    """RGB images of coloured noise with a power-law spectrum (synthetic; periodic; all of label 0).
+    """RGB images of coloured noise with a power-law spectrum (synthetic; periodic; all
+    of label 0).
 
     Parameters
     ----------
@@ -72,4 +74,6 @@ def textures(n: int = 1000, size: int = 32, *, generator: torch.Generator) -> Im
     images = brightness + tint + contrast * colours
     levels = images.round_().clamp_(0, 255).byte()
     pixels = levels.movedim(1, 3).contiguous().cpu()
-    return ImagePool(pixels, torch.zeros(n, dtype=torch.int64), "generated-textures", synthetic=True)
+    return ImagePool(
+        pixels, torch.zeros(n, dtype=torch.int64), "generated-textures", synthetic=True
+    )

@@ -1,8 +1,10 @@
-"""Processes whose present pair of values is all that the next pair depends on: nonlinear, counts, events, labels.
+"""Processes whose present pair of values is all that the next pair depends on:
+nonlinear, counts, events, labels.
 
-The truth of a history of 1 to 3 steps is a sum over a chain of states. Counts and labels are their own states
-(counts far above the largest ever seen are left out); numbers are states on a grid, and the error is the difference
-between a coarse and a fine grid.
+The truth of a history of 1 to 3 steps is a sum over a chain of states. Counts and
+labels are their own states (counts far above the largest ever seen are left out);
+numbers are states on a grid, and the error is the difference between a coarse and a
+fine grid.
 """
 
 from __future__ import annotations
@@ -14,7 +16,13 @@ import numpy as np
 from infoscope.data.prior.chains import Chain
 from infoscope.data.prior.draws import Array, Generator, Map, log_uniform, pick
 from infoscope.data.prior.dynamics import Coupling, Dynamics, column, draw_persistence
-from infoscope.data.prior.transitions import CountTransition, LabelTransition, NumberTransition, Response, Transition
+from infoscope.data.prior.transitions import (
+    CountTransition,
+    LabelTransition,
+    NumberTransition,
+    Response,
+    Transition,
+)
 from infoscope.data.prior.windows import NOTHING, Truth
 
 MAX_RATE = 20.0  # of counts
@@ -25,7 +33,9 @@ LONGEST_BURN_IN = 1_500  # steps before the first value of a sample
 
 @dataclass(frozen=True, eq=False)
 class ChainPair:
-    """x and y by their transitions; `emission` [observed labels, labels of x] hides the labels of x."""
+    """x and y by their transitions; `emission` [observed labels, labels of x] hides the
+    labels of x.
+    """
 
     x: Transition
     y: Transition
@@ -72,12 +82,16 @@ class ChainPair:
 
 
 def _probabilities(weights: Array) -> Array:
-    """Weights [next, x, y] with sums of 1 over the next value; equal ones far beyond the grid."""
+    """Weights [next, x, y] with sums of 1 over the next value; equal ones far beyond
+    the grid.
+    """
     positive = np.maximum(weights, np.finfo(float).tiny)
     return positive / positive.sum(axis=0)
 
 
-def _dynamics(text: str, pair: ChainPair, coupling: Coupling, history: int, g: Generator) -> Dynamics:
+def _dynamics(
+    text: str, pair: ChainPair, coupling: Coupling, history: int, g: Generator
+) -> Dynamics:
     """The process of a pair with its truth for a history."""
     pilot = pair.pilot(g)
     kinds = (pair.x.kind, pair.y.kind)
@@ -137,7 +151,9 @@ def draw_shape(g: Generator, name: str) -> Map:
 
 
 def _sum(own: Map, other: Map, strength: float) -> Response:
-    """The sum of a function of the own present and of `strength` times one of the other's."""
+    """The sum of a function of the own present and of `strength` times one of the
+    other's.
+    """
 
     def parameter(a, b):
         return own(a) + strength * other(b)
@@ -146,7 +162,9 @@ def _sum(own: Map, other: Map, strength: float) -> Response:
 
 
 def _autoregressive(g: Generator, other: Map, strength: float) -> NumberTransition:
-    """A linear autoregression of order 1 and of variance 1 without the other series, which adds to its mean."""
+    """A linear autoregression of order 1 and of variance 1 without the other series,
+    which adds to its mean.
+    """
     phi = draw_persistence(g)
     scale = np.sqrt(1 - phi**2)
     mean = _sum(lambda v: phi * v, other, strength * scale)
@@ -154,7 +172,9 @@ def _autoregressive(g: Generator, other: Map, strength: float) -> NumberTransiti
 
 
 def threshold(coupling: Coupling, g: Generator) -> Dynamics:
-    """Threshold autoregressions: the slope of each series, and how it follows the other, depend on signs."""
+    """Threshold autoregressions: the slope of each series, and how it follows the
+    other, depend on signs.
+    """
 
     def regime(strength):
         slope_above = draw_persistence(g)
@@ -177,11 +197,15 @@ def threshold(coupling: Coupling, g: Generator) -> Dynamics:
         return NumberTransition(mean, constant(1.0))
 
     pair = ChainPair(regime(coupling.onto_x), regime(coupling.onto_y))
-    return _dynamics("threshold autoregressions of order 1", pair, coupling, _history(g), g)
+    return _dynamics(
+        "threshold autoregressions of order 1", pair, coupling, _history(g), g
+    )
 
 
 def nonlinear(coupling: Coupling, g: Generator) -> Dynamics:
-    """Nonlinear functions of the own and of the other's present, plus normal noise or noise of two modes."""
+    """Nonlinear functions of the own and of the other's present, plus normal noise or
+    noise of two modes.
+    """
     names = []
 
     def mapped(strength):
@@ -212,7 +236,9 @@ def nonlinear(coupling: Coupling, g: Generator) -> Dynamics:
 
 
 def volatility(coupling: Coupling, g: Generator) -> Dynamics:
-    """The scale of the noise of y depends on x, and that of x on y where y drives x; the means do not."""
+    """The scale of the noise of y depends on x, and that of x on y where y drives x;
+    the means do not.
+    """
 
     def scaled(strength):
         phi = min(draw_persistence(g), 0.9)
@@ -237,7 +263,9 @@ def volatility(coupling: Coupling, g: Generator) -> Dynamics:
     else:
         x = _autoregressive(g, np.tanh, 0.0)
     pair = ChainPair(x, scaled(coupling.onto_y))
-    return _dynamics("noise whose scale depends on the past", pair, coupling, _history(g), g)
+    return _dynamics(
+        "noise whose scale depends on the past", pair, coupling, _history(g), g
+    )
 
 
 # --- counts, events, labels ------------------------------------------------------------------------------------------
@@ -261,7 +289,9 @@ def _count_transition(g: Generator, score: Map, strength: float) -> CountTransit
 
 
 def counts(coupling: Coupling, g: Generator) -> Dynamics:
-    """Poisson or negative binomial counts whose rate follows the past of counts or of numbers."""
+    """Poisson or negative binomial counts whose rate follows the past of counts or of
+    numbers.
+    """
 
     def score_of_count(count):
         return np.tanh(count - 1)
@@ -297,7 +327,9 @@ def label_transition(own: Array, other: Map, strength: float) -> LabelTransition
 
 
 def events(coupling: Coupling, g: Generator) -> Dynamics:
-    """Bins of point processes, 0 or 1: the logit of an event follows the last bins, or the own bin and a number."""
+    """Bins of point processes, 0 or 1: the logit of an event follows the last bins, or
+    the own bin and a number.
+    """
     level = g.uniform(-3.0, 0.0)
     echo = g.uniform(-1.0, 2.0)
     logits = np.array([[0.0, level], [0.0, level + echo]])
@@ -314,7 +346,9 @@ def events(coupling: Coupling, g: Generator) -> Dynamics:
 
 
 def labels(coupling: Coupling, g: Generator) -> Dynamics:
-    """Markov chains of 2 to 4 labels; driven by a hidden chain, x is a noisy observation of it."""
+    """Markov chains of 2 to 4 labels; driven by a hidden chain, x is a noisy
+    observation of it.
+    """
     sizes = g.integers(2, 5, size=2)
     stay = g.uniform(0, 3)
     own_x = _own_logits(sizes[0], stay, g)
@@ -342,7 +376,9 @@ def _own_logits(size: int, stay: float, g: Generator) -> Array:
 
 
 def mixed(coupling: Coupling, g: Generator) -> Dynamics:
-    """Labels that move the mean of numbers, or numbers that move the logits of labels; also in both directions."""
+    """Labels that move the mean of numbers, or numbers that move the logits of labels;
+    also in both directions.
+    """
     size = int(g.integers(2, 5))
     logits = _own_logits(size, g.uniform(0, 3), g)
     means = g.normal(size=size)

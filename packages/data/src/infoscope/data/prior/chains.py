@@ -1,4 +1,6 @@
-"""Markov chains of two series with finitely many states, or numbers on a grid: transfer entropy by enumeration."""
+"""Markov chains of two series with finitely many states, or numbers on a grid: transfer
+entropy by enumeration.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +13,15 @@ from infoscope.data.information import table_information
 from infoscope.data.prior.draws import Array
 from infoscope.data.prior.windows import Truth
 
-DENSE = 256  # pairs of states up to which the stationary distribution is solved for directly
+# pairs of states up to which the stationary distribution is solved for directly
+DENSE = 256
 MAX_ITERATIONS = 1_000  # of the Arnoldi method
 
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """A Markov chain of states of x and y that move independently given the present pair.
+    """A Markov chain of states of x and y that move independently given the present
+    pair.
 
     to_x       [next x, x, y], probabilities that sum to 1 over the next x
     to_y       [next y, x, y], probabilities that sum to 1 over the next y
@@ -40,7 +44,8 @@ class Chain:
         return from_pairs @ self.to_y.reshape(-1, size).T
 
     def stationary(self) -> tuple[Array, float]:
-        """Stationary probabilities [x, y], and the modulus of the second eigenvalue of the transitions.
+        """Stationary probabilities [x, y], and the modulus of the second eigenvalue of
+        the transitions.
 
         ArpackNoConvergence: the chain hardly leaves a part of its states.
         """
@@ -55,7 +60,9 @@ class Chain:
         else:
             operator = linalg.LinearOperator((size, size), matvec=step, dtype=float)
             start = np.full(size, 1 / size)
-            values, vectors = linalg.eigs(operator, k=2, v0=start, tol=1e-10, maxiter=MAX_ITERATIONS)
+            values, vectors = linalg.eigs(
+                operator, k=2, v0=start, tol=1e-10, maxiter=MAX_ITERATIONS
+            )
         order = np.argsort(-np.abs(values))
         weights = np.abs(vectors[:, order[0]].real)
         pairs = weights.reshape(self.shape) / weights.sum()
@@ -74,7 +81,9 @@ class Chain:
         return Truth(transfer, table_information(of_x)), memory
 
     def window(self, pairs: Array, history: int, with_x: bool, with_y: bool) -> Array:
-        """Probabilities [pasts, y now] of what was observed of x, of y or of both in `history` steps and of y now."""
+        """Probabilities [pasts, y now] of what was observed of x, of y or of both in
+        `history` steps and of y now.
+        """
         emission = self.emission
         if not with_x:
             emission = np.ones((1, self.shape[0]))
@@ -85,7 +94,9 @@ class Chain:
         carried = pairs[None]
         for _ in range(history - 1):
             rule = f"wxy,{emitted}axy,bxy->w{seen}ab"
-            moved = np.einsum(rule, carried, *operands, self.to_x, self.to_y, optimize="greedy")
+            moved = np.einsum(
+                rule, carried, *operands, self.to_x, self.to_y, optimize="greedy"
+            )
             carried = moved.reshape(-1, *self.shape)
         rule = f"wxy,{emitted}bxy->w{seen}b"
         table = np.einsum(rule, carried, *operands, self.to_y, optimize="greedy")

@@ -1,4 +1,6 @@
-"""Distributions of the prior: independent subsystems, idle columns, invertible maps, and columns in a random order."""
+"""Distributions of the prior: independent subsystems, idle columns, invertible maps,
+and columns in a random order.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,15 @@ from infoscope.checks import require_int
 from infoscope.data.prior import derived, latent, linear, maps, scalar, wide
 from infoscope.data.prior.draws import Array, Generator, log_uniform, log_uniform_int
 from infoscope.data.prior.noise import draw_noise
-from infoscope.data.prior.parts import Part, Request, Sample, categories, exactly, joined, numbers
+from infoscope.data.prior.parts import (
+    Part,
+    Request,
+    Sample,
+    categories,
+    exactly,
+    joined,
+    numbers,
+)
 from infoscope.data.prior.quadrature import draw_observation
 
 VERSION = 9
@@ -26,18 +36,26 @@ PART_SHARES = {  # by type: shares of distributions of 1, 2, 3 and 4 subsystems
     "mixed": (0.5, 0.3, 0.13, 0.07),
 }
 NOTHING_SHARE = 0.15  # distributions without information
-FAINT_SHARE = 0.1  # distributions with so little information that a sample may not show it
-WEAK_BELOW, STRONG_ABOVE = 0.22, 0.82  # shares of the others: below, dependence is weak; above, strong
+# distributions with so little information that a sample may not show it
+FAINT_SHARE = 0.1
+# shares of the others: below, dependence is weak; above, strong
+WEAK_BELOW, STRONG_ABOVE = 0.22, 0.82
 MAX_NATS = 6.0  # information of a distribution, nats
 DERIVED_SHARE = 0.25  # variables with columns computed from others
 MAX_COLUMNS = 512  # number columns of x or of y, except for wide signals
 WIDE_COLUMNS = 12  # number columns of x or y; a subsystem with more is called wide
-WIDE_WEIGHTS = {"wide_signal": 5.0, "parity_and_interactions": 0.15, "hidden_mechanism": 0.15, "hidden_classes": 0.5}
+WIDE_WEIGHTS = {
+    "wide_signal": 5.0,
+    "parity_and_interactions": 0.15,
+    "hidden_mechanism": 0.15,
+    "hidden_classes": 0.5,
+}
 MAX_SHAPES = 12  # of independent idle columns
 SPARE_CODES = 400  # category codes beyond those of the pilot
 MAX_MONOTONE_MAPS = 6  # per variable, each of some columns
 PILOT_ROWS = 256  # for locations and scales of columns
-MAX_TRUTH_ERROR = (0.0015, 0.1, 0.007)  # nats, but at most the second share of the truth; or the third share
+# nats, but at most the second share of the truth; or the third share
+MAX_TRUTH_ERROR = (0.0015, 0.1, 0.007)
 
 TIED_SHARE = 0.18  # distributions whose numbers are rounded, censored or limited
 PLAIN_SHARE = 0.6  # distributions with the habits PLAIN
@@ -66,10 +84,16 @@ class Habits:
 
 
 VARIED = Habits(PART_SHARES, 1.0, {}, idle=0.6, mapped=0.6, maps=maps.BLOCK_MAPS)
-PLAIN = Habits(  # as most measured data are: little is hidden, and no map bends several columns at once
+# as most measured data are: little is hidden, and no map bends several columns at once
+PLAIN = Habits(
     dict.fromkeys(TYPES, (0.75, 0.2, 0.05, 0.0)),
     0.5,
-    {"parity_and_interactions": 0.1, "hidden_mechanism": 0.1, "hidden_classes": 0.1, "branches": 0.3},
+    {
+        "parity_and_interactions": 0.1,
+        "hidden_mechanism": 0.1,
+        "hidden_classes": 0.1,
+        "branches": 0.3,
+    },
     idle=0.4,
     mapped=0.3,
     maps=maps.LINEAR_MAPS,
@@ -83,12 +107,15 @@ BC = ("both", "categories")
 BB = ("both", "both")
 KINDS = (NN, NC, CC, NB, BC, BB)
 KINDS_OF_TYPE = {"numbers": NN, "labels": NC, "categories": CC}
-TIES = ((True, True), (True, False), (False, True))  # of x and y where number columns are observed
+# of x and y where number columns are observed
+TIES = ((True, True), (True, False), (False, True))
 TIE_SHARES = (0.5, 0.2, 0.3)
 
 
 class Family(NamedTuple):
-    """A maker of subsystems: the kinds of x and y that it draws, and its weight among the others of these kinds."""
+    """A maker of subsystems: the kinds of x and y that it draws, and its weight among
+    the others of these kinds.
+    """
 
     name: str
     maker: Maker
@@ -138,8 +165,8 @@ FAMILIES = (*dict.fromkeys(family.name for family in MAKERS), "nothing")
 class Distribution:
     """A distribution of the prior with its mutual information.
 
-    Types: numbers (in x and y); labels (numbers alone in one, categories alone in the other); categories (in x and y);
-    mixed (anything else).
+    Types: numbers (in x and y); labels (numbers alone in one, categories alone in the
+    other); categories (in x and y); mixed (anything else).
     """
 
     number: int
@@ -149,7 +176,8 @@ class Distribution:
     truth: float  # nats
     truth_error: float  # standard error; 0: closed form or quadrature
     columns: tuple[int, ...]  # of x, y (and z), numbers and categories together
-    tied: bool  # whether rounding, censoring, limits, counts or levels act on some number column
+    # whether rounding, censoring, limits, counts or levels act on some number column
+    tied: bool
     idle: tuple[int, ...]  # independent columns added to each
     _draw: Callable[[int, Generator], tuple[Sample, ...]]
 
@@ -172,7 +200,8 @@ class Distribution:
 
 
 def distribution(number: int) -> Distribution:
-    """The distribution of a number; the same number and VERSION always give the same one.
+    """The distribution of a number; the same number and VERSION always give the same
+    one.
 
     Parameters
     ----------
@@ -197,12 +226,16 @@ def distribution(number: int) -> Distribution:
     (True, True)
     """
     number = require_int("number", number, 0)
-    g, of_truth, of_pilot = (np.random.default_rng([VERSION, number, stream]) for stream in range(3))
+    g, of_truth, of_pilot = (
+        np.random.default_rng([VERSION, number, stream]) for stream in range(3)
+    )
     kind, empty, habits = _draw_outline(g)
     parts, truth, error = _draw_parts(kind, empty, habits, g, of_truth)
     if g.random() < 0.5:
         parts = [part.exchanged() for part in parts]
-    return assembled(number, kind, parts, (truth, error), "xy", MAX_COLUMNS, habits, (g, of_pilot))
+    return assembled(
+        number, kind, parts, (truth, error), "xy", MAX_COLUMNS, habits, (g, of_pilot)
+    )
 
 
 def assembled(
@@ -215,9 +248,14 @@ def assembled(
     habits: Habits,
     generators: tuple[Generator, Generator],
 ) -> Distribution:
-    """The distribution of independent subsystems of variables `names`, each of about `most` number columns."""
+    """The distribution of independent subsystems of variables `names`, each of about
+    `most` number columns.
+    """
     g, of_pilot = generators
-    variables = [VariableMaker(parts, place, g, of_pilot, most, habits) for place in range(len(names))]
+    variables = [
+        VariableMaker(parts, place, g, of_pilot, most, habits)
+        for place in range(len(names))
+    ]
     families = {part.family for part in parts}
     if any(variable.derivation for variable in variables):
         families.add("derived")
@@ -254,7 +292,9 @@ def type_of(number: int) -> str:
 
 
 def first_columns(number: int) -> int:
-    """Number columns of the subsystems drawn first for a number; quick, as no truth is computed."""
+    """Number columns of the subsystems drawn first for a number; quick, as no truth is
+    computed.
+    """
     g = _first_generator(number)
     kind, _, habits = _draw_outline(g)
     parts, _ = _draw_composition(kind, habits, g)
@@ -284,9 +324,12 @@ def draw_habits(g: Generator) -> Habits:
 
 
 def draw_nats(g: Generator, habits: Habits) -> float:
-    """Target information: faint, weak, medium or strong; ties, noise and limits of a family may lower it."""
+    """Target information: faint, weak, medium or strong; ties, noise and limits of a
+    family may lower it.
+    """
     if g.random() < FAINT_SHARE:
-        return log_uniform(g, 0.15, 30) / log_uniform(g, 100, 5000)  # 2 n I of .3 to 60 for n rows
+        # 2 n I of .3 to 60 for n rows
+        return log_uniform(g, 0.15, 30) / log_uniform(g, 100, 5000)
     chance = g.random()
     if chance < WEAK_BELOW:
         return log_uniform(g, 0.01, 0.2)
@@ -316,7 +359,9 @@ def _is_mixed(kinds: tuple[str, ...]) -> bool:
 def _draw_parts(
     kind: str, empty: bool, habits: Habits, g: Generator, of_truth: Generator
 ) -> tuple[list[Part], float, float]:
-    """Subsystems of a type with their information; redrawn where it is too large or too inexact."""
+    """Subsystems of a type with their information; redrawn where it is too large or too
+    inexact.
+    """
     while True:
         parts, draw_again = _draw_composition(kind, habits, g)
         if empty:
@@ -339,8 +384,12 @@ def is_exact(truth: float, error: float) -> bool:
     return 0 < truth <= MAX_NATS and error <= limit
 
 
-def _draw_composition(kind: str, habits: Habits, g: Generator) -> tuple[list[Part], Callable[[], list[Part]]]:
-    """Subsystems of a type, and a function that draws others of the same kinds and target information."""
+def _draw_composition(
+    kind: str, habits: Habits, g: Generator
+) -> tuple[list[Part], Callable[[], list[Part]]]:
+    """Subsystems of a type, and a function that draws others of the same kinds and
+    target information.
+    """
     count = int(g.choice((1, 2, 3, 4), p=habits.parts[kind]))
     nats = draw_nats(g, habits) * g.dirichlet(np.full(count, 1.5))
     kinds = draw_kinds(kind, count, g)
@@ -364,10 +413,18 @@ def draw_part(
     g: Generator,
     widest: int = MAX_COLUMNS,
 ) -> Part:
-    """A subsystem of some kinds of x and y, of at most about `widest` number columns where it is one of `count`."""
-    columns = tuple(min(widest // count, log_uniform_int(g, 1, widest)) for _ in range(2))
+    """A subsystem of some kinds of x and y, of at most about `widest` number columns
+    where it is one of `count`.
+    """
+    columns = tuple(
+        min(widest // count, log_uniform_int(g, 1, widest)) for _ in range(2)
+    )
     exchanged_kinds = kinds[::-1]
-    usable = [family for family in MAKERS if kinds in family.kinds or exchanged_kinds in family.kinds]
+    usable = [
+        family
+        for family in MAKERS
+        if kinds in family.kinds or exchanged_kinds in family.kinds
+    ]
     weights = np.array([family.weight for family in usable])
     if max(columns) > WIDE_COLUMNS:
         weights *= [WIDE_WEIGHTS.get(family.name, 1.0) for family in usable]
@@ -397,8 +454,12 @@ def independent(of_x: Part, of_y: Part) -> Part:
 
 
 # --- idle columns ----------------------------------------------------------------------------------------------------
-def draw_idle_numbers(count: int, tied: bool, g: Generator) -> tuple[Callable[[int, Generator], Array], bool]:
-    """Idle number columns of a few shapes, sometimes with common factors, sometimes rounded or censored."""
+def draw_idle_numbers(
+    count: int, tied: bool, g: Generator
+) -> tuple[Callable[[int, Generator], Array], bool]:
+    """Idle number columns of a few shapes, sometimes with common factors, sometimes
+    rounded or censored.
+    """
     if count == 1 or g.random() < 0.4:
         return _draw_noise_columns(count, tied, g), tied
     mix = maps.draw_mixing(count, g)
@@ -415,10 +476,14 @@ def draw_idle_numbers(count: int, tied: bool, g: Generator) -> tuple[Callable[[i
     return draw, False
 
 
-def _draw_noise_columns(count: int, tied: bool, g: Generator) -> Callable[[int, Generator], Array]:
+def _draw_noise_columns(
+    count: int, tied: bool, g: Generator
+) -> Callable[[int, Generator], Array]:
     """Independent columns of up to MAX_SHAPES shapes in turn."""
     noises = [draw_noise(g) for _ in range(min(count, MAX_SHAPES))]
-    observations = [draw_observation(g, noise.sample(500, g)) for noise in noises if tied]
+    observations = [
+        draw_observation(g, noise.sample(500, g)) for noise in noises if tied
+    ]
 
     def draw(n, g):
         columns = np.empty((n, count))
@@ -431,7 +496,9 @@ def _draw_noise_columns(count: int, tied: bool, g: Generator) -> Callable[[int, 
     return draw
 
 
-def draw_idle_categories(count: int, g: Generator) -> Callable[[int, Generator], Sample]:
+def draw_idle_categories(
+    count: int, g: Generator
+) -> Callable[[int, Generator], Sample]:
     """Idle category columns of 2 to 8 categories each."""
     levels = []
     for _ in range(count):
@@ -447,7 +514,8 @@ def draw_idle_categories(count: int, g: Generator) -> Callable[[int, Generator],
 
 # --- x and y ---------------------------------------------------------------------------------------------------------
 class VariableMaker:
-    """A variable of a distribution: columns of the subsystems and idle ones, under maps, scales and a permutation.
+    """A variable of a distribution: columns of the subsystems and idle ones, under
+    maps, scales and a permutation.
 
     columns   numbers and categories together
     idle      independent columns among them
@@ -456,7 +524,13 @@ class VariableMaker:
     """
 
     def __init__(
-        self, parts: Sequence[Part], place: int, g: Generator, of_pilot: Generator, most: int, habits: Habits
+        self,
+        parts: Sequence[Part],
+        place: int,
+        g: Generator,
+        of_pilot: Generator,
+        most: int,
+        habits: Habits,
     ) -> None:
         self.draw_idle: list[Callable[[int, Generator], Sample]] = []
         self.idle = 0
@@ -479,10 +553,14 @@ class VariableMaker:
         self.columns = numbers_after + label_columns
         self.order = g.permutation(numbers_after)
         self.label_order = g.permutation(label_columns)
-        self.codes = [g.permutation(int(column.max()) + SPARE_CODES) for column in pilot.labels.T]
+        self.codes = [
+            g.permutation(int(column.max()) + SPARE_CODES) for column in pilot.labels.T
+        ]
 
     def _add_idle(self, has_labels: bool, most: int, g: Generator) -> None:
-        """Idle numbers beside numbers, up to about `most` columns, and sometimes idle categories beside categories."""
+        """Idle numbers beside numbers, up to about `most` columns, and sometimes idle
+        categories beside categories.
+        """
         if len(self.tied):
             count = log_uniform_int(g, 1, most) - len(self.tied)
             if count > 0:
@@ -509,7 +587,9 @@ class VariableMaker:
         self.spread = np.where(self.tied, 1.0, spread)
 
     def _draw_block_map(self, values: Array, habits: Habits, g: Generator) -> None:
-        """Sometimes an invertible map of several columns without ties, which changes `values`."""
+        """Sometimes an invertible map of several columns without ties, which changes
+        `values`.
+        """
         self.block = np.zeros(0, int)
         self.block_map = None
         free = np.flatnonzero(~self.tied)
@@ -524,7 +604,9 @@ class VariableMaker:
             self.words.append(f"{name} of {size} columns")
 
     def _draw_monotone_maps(self, values: Array, g: Generator) -> None:
-        """Increasing maps of groups of columns without ties, and sometimes of one with ties; they change `values`."""
+        """Increasing maps of groups of columns without ties, and sometimes of one with
+        ties; they change `values`.
+        """
         self.monotone: list[tuple[NDArray, maps.Map]] = []
         share = g.choice([0.0, 0.3, 1.0], p=[0.5, 0.2, 0.3])
         free = np.flatnonzero(~self.tied)
@@ -555,7 +637,9 @@ class VariableMaker:
         return size
 
     def _draw_units(self, size: int, g: Generator) -> None:
-        """Scales and offsets of the number columns; columns with ties mostly stay as they are."""
+        """Scales and offsets of the number columns; columns with ties mostly stay as
+        they are.
+        """
         alike = g.random() < 0.4
         scale = np.exp(g.normal(0, 0.0 if alike else 1.5, size))
         offset = scale * g.normal(0, 0.0 if alike else 3.0, size)

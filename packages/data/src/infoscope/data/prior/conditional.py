@@ -1,9 +1,11 @@
-"""Triples x, y, z with known I(x; y | z), for the reading of what x and y share given z.
+"""Triples x, y, z with known I(x; y | z), for the reading of what x and y share given
+z.
 
-A pair of known information that z shifts, scales or turns keeps it, as given z these maps are invertible; a pair
-without information thus has a common cause and a truth of 0. Where the noise or the slope of y depends on z,
-information is a mean over z. Linear systems are in closed form; the exact log ratio of three states with emissions is
-summed or sampled. Independent subsystems add.
+A pair of known information that z shifts, scales or turns keeps it, as given z these
+maps are invertible; a pair without information thus has a common cause and a truth of
+0. Where the noise or the slope of y depends on z, information is a mean over z. Linear
+systems are in closed form; the exact log ratio of three states with emissions is summed
+or sampled. Independent subsystems add.
 """
 
 from __future__ import annotations
@@ -20,8 +22,21 @@ from infoscope.checks import require_int
 from infoscope.data.information import bisected, student_information
 from infoscope.data.prior import composition, scalar
 from infoscope.data.prior.composition import NC, NN, TYPE_SHARES, TYPES, Distribution
-from infoscope.data.prior.conditions import MAX_CONDITIONS, SCALES, SHAPES, Conditions, draw_move
-from infoscope.data.prior.draws import Array, Generator, Map, log_uniform, log_uniform_int, pick
+from infoscope.data.prior.conditions import (
+    MAX_CONDITIONS,
+    SCALES,
+    SHAPES,
+    Conditions,
+    draw_move,
+)
+from infoscope.data.prior.draws import (
+    Array,
+    Generator,
+    Map,
+    log_uniform,
+    log_uniform_int,
+    pick,
+)
 from infoscope.data.prior.emissions import (
     BATCH,
     cell_sampler,
@@ -46,10 +61,12 @@ from infoscope.data.prior.quadrature import (
 VERSION = 5
 NOTHING_SHARE = 1 / 3  # distributions without information given z
 EXTRA_SHARE = 0.3  # distributions in which x or y share a further subsystem with z
-MAX_COLUMNS, MAX_PAIR_COLUMNS = 24, 8  # number columns of each variable, and of one subsystem
+# number columns of each variable, and of one subsystem
+MAX_COLUMNS, MAX_PAIR_COLUMNS = 24, 8
 SMALL_SHARE = 0.6  # distributions of few columns, as most real questions have
 SMALL_COLUMNS, SMALL_CONDITIONS, SMALL_EXTRA_SHARE = 3, 5, 0.1
-LEAST_SLOPE = 0.05  # of y in x, in standard deviations of the condition that it depends on
+# of y in x, in standard deviations of the condition that it depends on
+LEAST_SLOPE = 0.05
 MOST_SCORE = 3.0  # at which the condition that changes noise or slope is clipped
 NODE_ERROR = 0.001  # share of a mean over nodes
 
@@ -107,7 +124,9 @@ def conditional_distribution(number: int) -> Distribution:
     100
     """
     number = require_int("number", number, 0)
-    g, of_truth, of_pilot = (np.random.default_rng([VERSION, number, stream, 1]) for stream in range(3))
+    g, of_truth, of_pilot = (
+        np.random.default_rng([VERSION, number, stream, 1]) for stream in range(3)
+    )
     kind = str(g.choice(TYPES, p=list(TYPE_SHARES.values())))
     empty = bool(g.random() < NOTHING_SHARE)
     small = bool(g.random() < SMALL_SHARE)
@@ -125,12 +144,18 @@ def conditional_distribution(number: int) -> Distribution:
             break
     if g.random() < 0.5:
         parts = [part.exchanged() for part in parts]
-    return composition.assembled(number, kind, parts, (truth, error), "xyz", most, habits, (g, of_pilot))
+    return composition.assembled(
+        number, kind, parts, (truth, error), "xyz", most, habits, (g, of_pilot)
+    )
 
 
 def _draw_parts(wanted: Wanted, g: Generator) -> list[Part]:
-    """The subsystem with the information, and sometimes others that x or y share with z alone."""
-    usable = [family for family in MAKERS if not family.kinds or wanted.kinds in family.kinds]
+    """The subsystem with the information, and sometimes others that x or y share with z
+    alone.
+    """
+    usable = [
+        family for family in MAKERS if not family.kinds or wanted.kinds in family.kinds
+    ]
     weights = np.array([family.weight for family in usable])
     family = usable[g.choice(len(usable), p=weights / weights.sum())]
     parts = [family.maker(wanted, family.name, g)]
@@ -145,7 +170,9 @@ def _pair(wanted: Wanted, g: Generator) -> Part:
     """A pair of known information, of few columns; a small one mostly of one each."""
     most = 1 if wanted.small else MAX_PAIR_COLUMNS
     while True:
-        part = composition.draw_part(wanted.kinds, wanted.nats, 1, False, wanted.habits, g, most)
+        part = composition.draw_part(
+            wanted.kinds, wanted.nats, 1, False, wanted.habits, g, most
+        )
         if part.family != "wide_signal":
             return part
 
@@ -160,7 +187,9 @@ def _pair_wanted(wanted: Wanted, g: Generator) -> Part:
 
 
 def _with_z_alone(wanted: Wanted, place: int, g: Generator) -> Part:
-    """Columns of x (or y) that depend on columns of z; in some z holds these too, and the other variable depends."""
+    """Columns of x (or y) that depend on columns of z; in some z holds these too, and
+    the other variable depends.
+    """
     copied = g.random() < 0.3
     kind, other_kind = wanted.kinds[place], wanted.kinds[1 - place]
     if not copied:
@@ -180,7 +209,9 @@ def _with_z_alone(wanted: Wanted, place: int, g: Generator) -> Part:
 
 
 def shared(wanted: Wanted, family: str, g: Generator) -> Part:
-    """A pair and independent columns of z; the subsystem comes with others that x or y share with z."""
+    """A pair and independent columns of z; the subsystem comes with others that x or y
+    share with z.
+    """
     pair = _pair_wanted(wanted, g)
     conditions = Conditions(g, wanted.conditions)
 
@@ -194,9 +225,11 @@ def shared(wanted: Wanted, family: str, g: Generator) -> Part:
 
 
 def common_cause(wanted: Wanted, family: str, g: Generator) -> Part:
-    """A pair whose x and y are moved by functions of z of the shape that the family is named by.
+    """A pair whose x and y are moved by functions of z of the shape that the family is
+    named by.
 
-    Without information, categories are mostly levels of moved numbers, and numbers sometimes rounded or censored.
+    Without information, categories are mostly levels of moved numbers, and numbers
+    sometimes rounded or censored.
     """
     kinds = wanted.kinds
     if wanted.empty:
@@ -233,7 +266,9 @@ def common_cause(wanted: Wanted, family: str, g: Generator) -> Part:
 
 
 def _moved_as(kind: str, g: Generator) -> str:
-    """The kind that is moved: mostly numbers, of which levels are taken, in the place of categories."""
+    """The kind that is moved: mostly numbers, of which levels are taken, in the place
+    of categories.
+    """
     if kind == "categories" and g.random() < 0.7:
         return "numbers"
     return kind
@@ -244,7 +279,9 @@ def _observed(sample: Sample, observations: list[Observation], kind: str) -> Sam
     if not observations:
         return sample
     columns = zip(sample.numbers.T, observations)
-    return joined([observed(column, observation, kind) for column, observation in columns])
+    return joined(
+        [observed(column, observation, kind) for column, observation in columns]
+    )
 
 
 def changed_noise(wanted: Wanted, family: str, g: Generator) -> Part:
@@ -254,11 +291,15 @@ def changed_noise(wanted: Wanted, family: str, g: Generator) -> Part:
     def strength_at(z):
         return np.exp(rate * np.clip(z, -MOST_SCORE, MOST_SCORE))
 
-    return _changed(wanted, family, strength_at, clipped_normal(-MOST_SCORE, MOST_SCORE, 10), g)
+    return _changed(
+        wanted, family, strength_at, clipped_normal(-MOST_SCORE, MOST_SCORE, 10), g
+    )
 
 
 def changed_slope(wanted: Wanted, family: str, g: Generator) -> Part:
-    """y is one condition times a function of x, plus noise: x and y may share little without z."""
+    """y is one condition times a function of x, plus noise: x and y may share little
+    without z.
+    """
 
     def strength_at(z):
         return np.clip(np.abs(z), LEAST_SLOPE, MOST_SCORE)
@@ -270,7 +311,9 @@ def changed_slope(wanted: Wanted, family: str, g: Generator) -> Part:
 
 
 def clipped_normal(low: float, high: float, count: int) -> tuple[Array, Array]:
-    """Nodes and weights [count + 2] of a normal variable clipped at two values (Gauss-Legendre between them)."""
+    """Nodes and weights [count + 2] of a normal variable clipped at two values
+    (Gauss-Legendre between them).
+    """
     places, widths = np.polynomial.legendre.leggauss(count)
     nodes = low + (high - low) * (places + 1) / 2
     inside = widths * (high - low) / 2 * np.exp(-(nodes**2) / 2) / np.sqrt(2 * np.pi)
@@ -278,11 +321,19 @@ def clipped_normal(low: float, high: float, count: int) -> tuple[Array, Array]:
     return np.r_[low, nodes, high], weights
 
 
-def _changed(wanted: Wanted, family: str, strength_at: Map, nodes: tuple[Array, Array], g: Generator) -> Part:
-    """y = f(x) + noise / strength, which depends on a normal condition, or levels of y; others may move x and y.
+def _changed(
+    wanted: Wanted,
+    family: str,
+    strength_at: Map,
+    nodes: tuple[Array, Array],
+    g: Generator,
+) -> Part:
+    """y = f(x) + noise / strength, which depends on a normal condition, or levels of y;
+    others may move x and y.
 
-    Information is a mean over nodes of the condition; without information y is of another x. For a slope, y is
-    multiplied by strength and sign of the condition, which is invertible given z.
+    Information is a mean over nodes of the condition; without information y is of
+    another x. For a slope, y is multiplied by strength and sign of the condition, which
+    is invertible given z.
     """
     is_slope = family == "changed_slope"
     kind = wanted.kinds[1]
@@ -371,15 +422,24 @@ class LinearSystem:
             block = mixed[np.concatenate(sides)]
             return np.linalg.slogdet(block @ block.T)[1]
 
-        total = log_determinant(x, z) + log_determinant(y, z) - log_determinant(z) - log_determinant(x, y, z)
+        total = (
+            log_determinant(x, z)
+            + log_determinant(y, z)
+            - log_determinant(z)
+            - log_determinant(x, y, z)
+        )
         return float(total) / 2 + self.common_scale()
 
     def common_scale(self) -> float:
-        """The information that x and y share given z by the common scale of Student's distribution, nats."""
+        """The information that x and y share given z by the common scale of Student's
+        distribution, nats.
+        """
         if not np.isfinite(self.dof):
             return 0.0
         p, q, r = map(len, self.sides)
-        return student_information(p, q + r, self.dof) - student_information(p, r, self.dof)
+        return student_information(p, q + r, self.dof) - student_information(
+            p, r, self.dof
+        )
 
     def draw(self, n: int, mixed: Array, g: Generator) -> Triples:
         """x, y and z of n rows."""
@@ -392,9 +452,11 @@ class LinearSystem:
 
 
 def linear_system(wanted: Wanted, family: str, g: Generator) -> Part:
-    """Normal or Student columns of a random linear system in which each may depend on those before it.
+    """Normal or Student columns of a random linear system in which each may depend on
+    those before it.
 
-    In a random order of columns z has causes, effects and colliders of x and y; without information z comes first.
+    In a random order of columns z has causes, effects and colliders of x and y; without
+    information z comes first.
     """
     most_columns = (1, 1, SMALL_CONDITIONS) if wanted.small else (6, 6, MAX_CONDITIONS)
     sizes = [log_uniform_int(g, 1, most) for most in most_columns]
@@ -412,7 +474,9 @@ def linear_system(wanted: Wanted, family: str, g: Generator) -> Part:
     system = LinearSystem(place, links, dof)
     strength = 0.0
     if not wanted.empty:
-        log_strength, _ = bisected(lambda log: system.nats(np.exp(log)) < wanted.nats, -8.0, 3.0, 30)
+        log_strength, _ = bisected(
+            lambda log: system.nats(np.exp(log)) < wanted.nats, -8.0, 3.0, 30
+        )
         strength = float(np.exp(log_strength))
     mixed = system.mixing(strength)
 
@@ -424,7 +488,8 @@ def linear_system(wanted: Wanted, family: str, g: Generator) -> Part:
 
 
 def three_states(wanted: Wanted, family: str, g: Generator) -> Part:
-    """A table P(a, b, c) of states that x, y and z show as labels, numbers about centres, or both.
+    """A table P(a, b, c) of states that x, y and z show as labels, numbers about
+    centres, or both.
 
     Without information a and b are independent given c, which z shows exactly.
     """
@@ -458,7 +523,9 @@ def three_states(wanted: Wanted, family: str, g: Generator) -> Part:
 
     def log_ratios(g):
         samples = draw(BATCH, g)
-        densities = [emission.log_density(sample) for emission, sample in zip(emissions, samples)]
+        densities = [
+            emission.log_density(sample) for emission, sample in zip(emissions, samples)
+        ]
         return triple_log_ratios(table, densities)
 
     text = " / ".join(emission.name for emission in emissions)
@@ -466,7 +533,9 @@ def three_states(wanted: Wanted, family: str, g: Generator) -> Part:
 
 
 def _table_of_states(wanted: Wanted, g: Generator) -> Array:
-    """A table P(a, b, c) with 1.3 times the nats wanted, which emissions lower; a mixture of two random ones."""
+    """A table P(a, b, c) with 1.3 times the nats wanted, which emissions lower; a
+    mixture of two random ones.
+    """
     sizes = g.integers(2, 7, 3)
     x_size, y_size, z_size = sizes
     x_given_z = g.dirichlet(np.full(x_size, 0.5), size=z_size).T
@@ -480,7 +549,9 @@ def _table_of_states(wanted: Wanted, g: Generator) -> Array:
 
     if wanted.empty:
         return mixture(0.0)
-    share, _ = bisected(lambda share: table_nats(mixture(share)) < 1.3 * wanted.nats, 0.0, 1.0, 30)
+    share, _ = bisected(
+        lambda share: table_nats(mixture(share)) < 1.3 * wanted.nats, 0.0, 1.0, 30
+    )
     return mixture(share)
 
 
@@ -491,11 +562,18 @@ def table_nats(table: Array) -> float:
         margin = table.sum(axis=summed_axes)
         return special.xlogy(margin, margin).sum()
 
-    return float(negative_entropy() + negative_entropy(0, 1) - negative_entropy(0) - negative_entropy(1))
+    return float(
+        negative_entropy()
+        + negative_entropy(0, 1)
+        - negative_entropy(0)
+        - negative_entropy(1)
+    )
 
 
 def triple_log_ratios(table: Array, log_densities: list[Array]) -> Array:
-    """log p(x, y | z) / p(x | z) p(y | z) [n] from log densities [n, states] of x, y and z by state."""
+    """log p(x, y | z) / p(x | z) p(y | z) [n] from log densities [n, states] of x, y
+    and z by state.
+    """
     x, y, z = map(relative_likelihoods, log_densities)
     joint = np.einsum("abc,na,nb,nc->n", table, x, y, z, optimize=True)
     with_x = ((x @ table.sum(axis=1)) * z).sum(axis=1)
@@ -508,7 +586,9 @@ Maker = Callable[[Wanted, str, Generator], Part]
 
 
 class Family(NamedTuple):
-    """A maker of triples: the kinds of x and y that it draws (none: any), and its weight among the others."""
+    """A maker of triples: the kinds of x and y that it draws (none: any), and its
+    weight among the others.
+    """
 
     name: str
     maker: Maker

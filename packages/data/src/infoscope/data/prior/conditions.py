@@ -1,4 +1,6 @@
-"""The third variable of a triple: its columns, and functions of them by which it moves other variables."""
+"""The third variable of a triple: its columns, and functions of them by which it moves
+other variables.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +9,20 @@ from collections.abc import Callable
 import numpy as np
 
 from infoscope.data.prior import composition, noise
-from infoscope.data.prior.draws import Array, Generator, log_uniform, log_uniform_int, pick
+from infoscope.data.prior.draws import (
+    Array,
+    Generator,
+    log_uniform,
+    log_uniform_int,
+    pick,
+)
 from infoscope.data.prior.parts import Sample, joined, numbers
 
 Effect = Callable[[Array], Array]  # scores [n, m] -> [n]
 MAX_CONDITIONS = 20  # columns
 MAX_USED = 4  # columns that a function depends on
-SHAPES = ("additive", "interacting", "jumps", "maxima")  # of functions of several columns
+# of functions of several columns
+SHAPES = ("additive", "interacting", "jumps", "maxima")
 SCALES = "scales"
 SIMPLE_SHARE = 0.6  # functions of one column that are of SIMPLE
 SIMPLE: tuple[Effect, ...] = (lambda z: z, np.tanh, np.square, np.abs)
@@ -24,7 +33,9 @@ CUTS = 5  # of functions with jumps
 
 
 class Conditions:
-    """Columns of z, numbers or categories, and standardised scores of them on which x and y depend."""
+    """Columns of z, numbers or categories, and standardised scores of them on which x
+    and y depend.
+    """
 
     def __init__(self, g: Generator, most: int = MAX_CONDITIONS) -> None:
         if g.random() >= 0.7:
@@ -37,7 +48,8 @@ class Conditions:
         self.draw_numbers, _ = composition.draw_idle_numbers(columns, self.tied, g)
         self.draw_labels = composition.draw_idle_categories(labels, g)
         self.without_numbers = labels == count
-        self.effects = g.normal(size=(labels, MAX_CODES))  # of each category, by its code
+        # of each category, by its code
+        self.effects = g.normal(size=(labels, MAX_CODES))
         self.name = f"{count} conditions, {labels} of them categories"
         self.middle, self.spread = 0.0, 1.0
         scores = self.draw(PILOT_ROWS, g)[1]
@@ -60,7 +72,9 @@ class Conditions:
 
 
 def draw_effect(shape: str, conditions: Conditions, g: Generator) -> Effect:
-    """A function of the scores, of about mean 0 and standard deviation 1: a sum, products, steps or a maximum."""
+    """A function of the scores, of about mean 0 and standard deviation 1: a sum,
+    products, steps or a maximum.
+    """
     pilot = conditions.draw(PILOT_ROWS, g)[1]
     order = g.permutation(pilot.shape[1])
     used = order[: log_uniform_int(g, 1, MAX_USED)]
@@ -103,8 +117,11 @@ def draw_effect(shape: str, conditions: Conditions, g: Generator) -> Effect:
     return lambda scores: (function(scores[:, used]) - mean) / spread
 
 
-def draw_move(shape: str, conditions: Conditions, pilot: Sample, g: Generator) -> Callable[[Sample, Array], Sample]:
-    """A map of columns that is invertible given the scores of z: shifts and scales of numbers, turns of categories.
+def draw_move(
+    shape: str, conditions: Conditions, pilot: Sample, g: Generator
+) -> Callable[[Sample, Array], Sample]:
+    """A map of columns that is invertible given the scores of z: shifts and scales of
+    numbers, turns of categories.
 
     shape: one of SHAPES, or SCALES.
     """

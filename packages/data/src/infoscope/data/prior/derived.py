@@ -1,7 +1,9 @@
-"""Columns computed from the columns of the same variable: they add no information, but put it on curves and surfaces.
+"""Columns computed from the columns of the same variable: they add no information, but
+put it on curves and surfaces.
 
-A variable keeps all that determines it, so its information stays: functions of columns are appended to them, or a
-group of columns is replaced by columns from which it can be computed (a point of a circle, a direction and a length).
+A variable keeps all that determines it, so its information stays: functions of columns
+are appended to them, or a group of columns is replaced by columns from which it can be
+computed (a point of a circle, a direction and a length).
 """
 
 from __future__ import annotations
@@ -19,12 +21,16 @@ from infoscope.data.prior.parts import Part, Request, exactly, numbers
 Derivation = Callable[[Array], Array]  # [n, p] -> [n, q]
 MAX_USED = 6  # columns that functions are computed from
 MAX_FUNCTIONS = 4
-BOUND = 30.0  # standard deviations at which columns are cut before a function, which may be a square or a ratio
+# standard deviations at which columns are cut before a function, which may be a square
+# or a ratio
+BOUND = 30.0
 OF_SEVERAL = ("total", "length", "shares")  # functions of two columns or more
 
 
 def draw_derivation(size: int, g: Generator) -> tuple[str, Derivation]:
-    """A map of `size` standardised columns that raises their dimension, and its name: functions or a replacement."""
+    """A map of `size` standardised columns that raises their dimension, and its name:
+    functions or a replacement.
+    """
     if g.random() < 0.3:
         return draw_replacement(size, g)
     used = g.permutation(size)[:MAX_USED]
@@ -43,7 +49,9 @@ def draw_derivation(size: int, g: Generator) -> tuple[str, Derivation]:
 
 
 def draw_function(size: int, g: Generator) -> tuple[str, Derivation]:
-    """One function of `size` columns, and its name; of columns [n, size] it gives [n, 1] or more."""
+    """One function of `size` columns, and its name; of columns [n, size] it gives [n,
+    1] or more.
+    """
     i, j = g.integers(size, size=2)
     rate = log_uniform(g, 0.4, 3.0)
     shift = g.normal(0, 0.7)
@@ -75,7 +83,9 @@ def draw_function(size: int, g: Generator) -> tuple[str, Derivation]:
 
 
 def draw_replacement(size: int, g: Generator) -> tuple[str, Derivation]:
-    """Columns on a circle, a sphere or a simplex from which the replaced ones can be computed."""
+    """Columns on a circle, a sphere or a simplex from which the replaced ones can be
+    computed.
+    """
     used = g.permutation(size)[:MAX_USED]
     unused = np.setdiff1d(np.arange(size), used)
     kind = pick(g, ("circles", "direction and length", "composition and total"))
@@ -99,7 +109,8 @@ def draw_replacement(size: int, g: Generator) -> tuple[str, Derivation]:
     return f"as {kind}", replace
 
 
-NOISE_WIDTHS = {  # concentration of von Mises noise, decay of wrapped Cauchy noise, width of an arc
+# concentration of von Mises noise, decay of wrapped Cauchy noise, width of an arc
+NOISE_WIDTHS = {
     "von Mises": (0.01, 5e4),
     "wrapped Cauchy": (1e-4, 8.0),
     "uniform": (1e-3, 2 * np.pi),
@@ -107,16 +118,19 @@ NOISE_WIDTHS = {  # concentration of von Mises noise, decay of wrapped Cauchy no
 
 
 def angles(request: Request, g: Generator) -> Part:
-    """Two angles that differ by noise, each as a point of the unit circle or as a number, with fixed other turns.
+    """Two angles that differ by noise, each as a point of the unit circle or as a
+    number, with fixed other turns.
 
-    The noise turns a uniform angle, so I = log 2 pi - h(noise) (Mardia & Jupp 2000, sections 3.5.4 and 3.5.7).
+    The noise turns a uniform angle, so I = log 2 pi - h(noise) (Mardia & Jupp 2000,
+    sections 3.5.4 and 3.5.7).
     """
     kind = pick(g, tuple(NOISE_WIDTHS))
     low, high = np.log(NOISE_WIDTHS[kind])
 
     def below(log_width):
         too_little = _turn_nats(kind, np.exp(log_width)) < request.nats
-        return too_little != (kind == "uniform")  # with the width of an arc, information falls
+        # with the width of an arc, information falls
+        return too_little != (kind == "uniform")
 
     log_width, _ = bisected(below, low, high, 40)
     width = float(np.exp(log_width))
@@ -138,7 +152,9 @@ def angles(request: Request, g: Generator) -> Part:
 
 
 def _turn_nats(kind: str, width: float) -> float:
-    """Information of two uniform angles that differ by noise: concentration, decay, or width of an arc."""
+    """Information of two uniform angles that differ by noise: concentration, decay, or
+    width of an arc.
+    """
     if kind == "von Mises":
         return von_mises_information(width)
     if kind == "wrapped Cauchy":

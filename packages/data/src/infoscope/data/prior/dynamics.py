@@ -1,4 +1,6 @@
-"""What makers of processes share: how two series are coupled, and a pair of series with its truth."""
+"""What makers of processes share: how two series are coupled, and a pair of series with
+its truth.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,13 @@ import numpy as np
 from infoscope.data.prior.draws import Array, Generator, log_uniform
 from infoscope.data.prior.windows import Truth
 
-COUPLING_SHARES = {"none": 0.2, "backward": 0.1, "forward": 0.4, "both": 0.15, "driver": 0.15}
+COUPLING_SHARES = {
+    "none": 0.2,
+    "backward": 0.1,
+    "forward": 0.4,
+    "both": 0.15,
+    "driver": 0.15,
+}
 NUMBERS = ("numbers", "numbers")  # kinds of x and y
 STRENGTHS = (0.12, 2.5)  # least and greatest, in standard deviations of noise
 
@@ -45,7 +53,9 @@ class Coupling:
 
 
 def draw_coupling(g: Generator) -> Coupling:
-    """A random coupling: none in a fifth, else with a strength whose logarithm is uniform."""
+    """A random coupling: none in a fifth, else with a strength whose logarithm is
+    uniform.
+    """
     kind = g.choice(list(COUPLING_SHARES), p=list(COUPLING_SHARES.values()))
     return Coupling(str(kind), log_uniform(g, *STRENGTHS))
 

@@ -1,7 +1,9 @@
-"""Columns that depend on a discrete latent state: numbers, labels, counts; and subsystems of two such states.
+"""Columns that depend on a discrete latent state: numbers, labels, counts; and
+subsystems of two such states.
 
-x and y are emitted independently given their states a and b of a known table. The exact log ratio of a row is
-log sum_ab P(a, b) p(x|a) p(y|b) - log p(x) - log p(y); its mean is by Monte Carlo.
+x and y are emitted independently given their states a and b of a known table. The exact
+log ratio of a row is log sum_ab P(a, b) p(x|a) p(y|b) - log p(x) - log p(y); its mean
+is by Monte Carlo.
 """
 
 from __future__ import annotations
@@ -15,7 +17,13 @@ from numpy.typing import NDArray
 from scipy import special
 
 from infoscope.data.information import table_information
-from infoscope.data.prior.draws import Array, Generator, log_uniform, mean_and_error, pick
+from infoscope.data.prior.draws import (
+    Array,
+    Generator,
+    log_uniform,
+    mean_and_error,
+    pick,
+)
 from infoscope.data.prior.noise import laplace_cdf
 from infoscope.data.prior.parts import Part, Sample, categories, joined, numbers
 from infoscope.data.prior.quadrature import TOLERANCE, Observation, draw_observation
@@ -31,7 +39,9 @@ LEAST = 1e-300  # probability
 
 
 class NoiseShape(NamedTuple):
-    """Draws of a size, log density up to a constant, and distribution function; each has the degrees of freedom."""
+    """Draws of a size, log density up to a constant, and distribution function; each
+    has the degrees of freedom.
+    """
 
     draw: Callable
     log_density: Callable
@@ -83,7 +93,9 @@ class Emission:
 
 @dataclass(frozen=True, eq=False)
 class Columns(Emission):
-    """Number columns: centres[state] + scales[state] x noise of one shape, independent given the state, observed."""
+    """Number columns: centres[state] + scales[state] x noise of one shape, independent
+    given the state, observed.
+    """
 
     centres: Array  # [states, p]
     scales: Array  # [1 or states, p]
@@ -94,7 +106,9 @@ class Columns(Emission):
     @property
     def name(self) -> str:
         text = f"{self.centres.shape[1]} columns with {self.shape} noise"
-        observed = [observation for observation in self.observations if observation is not None]
+        observed = [
+            observation for observation in self.observations if observation is not None
+        ]
         return f"{text}, observed" if observed else text
 
     def sample(self, states: NDArray, g: Generator) -> Sample:
@@ -116,11 +130,15 @@ class Columns(Emission):
         total = np.zeros((len(sample.numbers), len(self.centres)))
         scales = np.broadcast_to(self.scales, self.centres.shape)
         observations = self.observations or [None] * self.centres.shape[1]
-        for values, centre, scale, observation in zip(sample.numbers.T, self.centres.T, scales.T, observations):
+        for values, centre, scale, observation in zip(
+            sample.numbers.T, self.centres.T, scales.T, observations
+        ):
             total += self._column_log_density(values, centre, scale, observation)
         return total
 
-    def _column_log_density(self, values: Array, centre: Array, scale: Array, seen: Observation | None) -> Array:
+    def _column_log_density(
+        self, values: Array, centre: Array, scale: Array, seen: Observation | None
+    ) -> Array:
         """Log density [n, states] of one column."""
         shape = SHAPES[self.shape]
         scores = (values[:, None] - centre) / scale
@@ -137,7 +155,9 @@ class Columns(Emission):
 
 @dataclass(frozen=True, eq=False)
 class Labels(Emission):
-    """Category columns, independent given the state: each a noisy channel P(label | state) [states, labels]."""
+    """Category columns, independent given the state: each a noisy channel P(label |
+    state) [states, labels].
+    """
 
     channels: tuple[Array, ...]
 
@@ -230,9 +250,17 @@ class Several(Emission):
 
 # --- emissions drawn -------------------------------------------------------------------------------------------------
 def draw_emission(
-    g: Generator, kind: str, centres: Array, nats: float, tied: bool, counts: bool = False, coarse: bool = False
+    g: Generator,
+    kind: str,
+    centres: Array,
+    nats: float,
+    tied: bool,
+    counts: bool = False,
+    coarse: bool = False,
 ) -> Emission:
-    """Columns, labels or both, for which the states have an information of about `nats`."""
+    """Columns, labels or both, for which the states have an information of about
+    `nats`.
+    """
     factor = np.exp(g.normal(0.2, 0.25))
     separation = factor * np.sqrt(np.expm1(2 * nats))
     if kind == "categories":
@@ -246,8 +274,12 @@ def draw_emission(
     return Several(columns, _draw_labels(g, len(centres), coarse=True))
 
 
-def draw_columns(g: Generator, centres: Array, separation: float, tied: bool) -> Columns:
-    """Emission about centres, scaled so that `separation` is their root mean square distance over the noise."""
+def draw_columns(
+    g: Generator, centres: Array, separation: float, tied: bool
+) -> Columns:
+    """Emission about centres, scaled so that `separation` is their root mean square
+    distance over the noise.
+    """
     centres = centres - centres.mean(axis=0)
     squares = (centres**2).sum(axis=1)
     spread = np.sqrt(squares.mean())
@@ -293,7 +325,9 @@ def _draw_labels(g: Generator, states: int, coarse: bool) -> Labels:
 
 
 def _draw_counts(g: Generator, centres: Array, separation: float) -> Counts:
-    """Counts whose log rates follow the centres; more counts or steeper rates inform more."""
+    """Counts whose log rates follow the centres; more counts or steeper rates inform
+    more.
+    """
     mean = log_uniform(g, 0.5, 12.0)
     centres = centres - centres.mean(axis=0)
     spread = np.sqrt((centres**2).mean())
@@ -322,9 +356,16 @@ def cell_sampler(table: Array) -> Callable[[int, Generator], tuple[NDArray, NDAr
 
 
 def latent_part(
-    family: str, text: str, table: Array, x: Emission, y: Emission, tied: tuple[bool, bool] = (False, False)
+    family: str,
+    text: str,
+    table: Array,
+    x: Emission,
+    y: Emission,
+    tied: tuple[bool, bool] = (False, False),
 ) -> Part:
-    """The subsystem of a table P(a, b) and the emissions of x and y; ties are those requested and those of counts."""
+    """The subsystem of a table P(a, b) and the emissions of x and y; ties are those
+    requested and those of counts.
+    """
     draw_states = cell_sampler(table)
 
     def draw(n, g):
@@ -365,7 +406,9 @@ def relative_likelihoods(log_density: Array) -> Array:
 
 
 def _divergences(log_density: Array, joint: Array) -> Array:
-    """KL of the label's distribution given a row from its margin; joint: P(state, label)."""
+    """KL of the label's distribution given a row from its margin; joint: P(state,
+    label).
+    """
     shares = relative_likelihoods(log_density) @ joint
     shares /= shares.sum(axis=1, keepdims=True)
     return special.rel_entr(shares, joint.sum(axis=0)).sum(axis=1)
@@ -386,8 +429,12 @@ def log_ratio(joint: Array, product: Array) -> Array:
     return np.log(np.maximum(joint, LEAST)) - np.log(np.maximum(product, LEAST))
 
 
-def monte_carlo(log_ratios: Callable[[Generator], Array], g: Generator) -> tuple[float, float]:
-    """The mean of log ratios L and its standard error; 1 - exp(-L) is the control variate where its mean is 0."""
+def monte_carlo(
+    log_ratios: Callable[[Generator], Array], g: Generator
+) -> tuple[float, float]:
+    """The mean of log ratios L and its standard error; 1 - exp(-L) is the control
+    variate where its mean is 0.
+    """
     logs = np.zeros(0)
     for _ in range(MAX_BATCHES):
         logs = np.concatenate([logs, log_ratios(g)])
@@ -401,8 +448,9 @@ def monte_carlo(log_ratios: Callable[[Generator], Array], g: Generator) -> tuple
 def _controlled(logs: Array) -> Array:
     """Log ratios less their regression on the control variate.
 
-    E exp(-L) is the probability under p(x) p(y) of p(x, y) > 0: below 1 where pairs are impossible, and hard to sample
-    where they are rare. So the control is used only for little information and where its mean is 0 within its error.
+    E exp(-L) is the probability under p(x) p(y) of p(x, y) > 0: below 1 where pairs are
+    impossible, and hard to sample where they are rare. So the control is used only for
+    little information and where its mean is 0 within its error.
     """
     control = -np.expm1(-np.clip(logs, -30, None))
     error = control.std() / np.sqrt(len(logs))

@@ -1,4 +1,6 @@
-"""Families with discrete latent states: clusters, angles, curves, images, traits; and channels between categories."""
+"""Families with discrete latent states: clusters, angles, curves, images, traits; and
+channels between categories.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,13 @@ from numpy.typing import NDArray
 from scipy import special
 
 from infoscope.data.information import bisected, table_information
-from infoscope.data.prior.draws import Array, Generator, log_uniform, log_uniform_int, pick
+from infoscope.data.prior.draws import (
+    Array,
+    Generator,
+    log_uniform,
+    log_uniform_int,
+    pick,
+)
 from infoscope.data.prior.emissions import (
     Emission,
     Labels,
@@ -28,7 +36,9 @@ MAX_CATEGORIES = 300  # of a variable
 
 
 def draw_table(g: Generator, x_states: int, y_states: int, nats: float) -> Array:
-    """A joint table of states: one to one through noise, neighbouring states, or random cells."""
+    """A joint table of states: one to one through noise, neighbouring states, or random
+    cells.
+    """
     kind = pick(g, ("one to one", "one to one", "band", "random"))
     a = np.arange(x_states)[:, None]
     b = np.arange(y_states)
@@ -69,13 +79,17 @@ def _draw_informative_columns(g: Generator, most: int) -> int:
 
 
 def _least_states(nats: float, limit: float, factor: float) -> int:
-    """At least 2 states: `factor` times as many as `nats` of information, at most `limit`, need."""
+    """At least 2 states: `factor` times as many as `nats` of information, at most
+    `limit`, need.
+    """
     needed = np.exp(min(nats, limit))
     return max(2, int(np.ceil(factor * needed)))
 
 
 def clusters(request: Request, g: Generator) -> Part:
-    """Mixtures and grids of clusters in x and y with a joint table of the components' probabilities."""
+    """Mixtures and grids of clusters in x and y with a joint table of the components'
+    probabilities.
+    """
     least = _least_states(request.nats, 2.3, 1.2)
     end = max(14, least + 2)
     x_states, y_states = g.integers(least, end, size=2)
@@ -97,7 +111,9 @@ def clusters(request: Request, g: Generator) -> Part:
 
 
 def labelled_clusters(request: Request, g: Generator) -> Part:
-    """A class label and columns whose density depends on the class; few of many columns, or many, inform."""
+    """A class label and columns whose density depends on the class; few of many
+    columns, or many, inform.
+    """
     least = _least_states(request.nats, 2.5, 1.3)
     end = max(9, least + 3)
     classes = int(g.integers(least, end))
@@ -123,7 +139,9 @@ def on_circle(angles: Array) -> Array:
 
 
 def rings_and_tori(request: Request, g: Generator) -> Part:
-    """Angles on circles: y's angle is a multiple of x's plus noise, both with noise in the plane."""
+    """Angles on circles: y's angle is a multiple of x's plus noise, both with noise in
+    the plane.
+    """
     turns = g.integers(1, 4)
     winding = turns * g.choice([-1, 1])
     concentration = log_uniform(g, 0.5, 60.0)
@@ -146,14 +164,18 @@ def rings_and_tori(request: Request, g: Generator) -> Part:
 
 
 def von_mises_information(concentration: float) -> float:
-    """Information of two uniform angles that differ by von Mises noise, nats (Mardia & Jupp 2000, section 3.5.4)."""
+    """Information of two uniform angles that differ by von Mises noise, nats (Mardia &
+    Jupp 2000, section 3.5.4).
+    """
     scaled = special.i0e(concentration)
     mean_cosine = special.i1e(concentration) / scaled
     return float(concentration * (mean_cosine - 1) - np.log(scaled))
 
 
 def tori(request: Request, g: Generator) -> Part:
-    """Two or three angles of x whose sum, plus von Mises noise, is the angle of y; radii vary by themselves."""
+    """Two or three angles of x whose sum, plus von Mises noise, is the angle of y;
+    radii vary by themselves.
+    """
     most_x, most_y = request.columns
     if most_x < 4 or most_y < 2 or any(request.tied):
         return rings_and_tori(request, g)
@@ -188,7 +210,9 @@ def tori(request: Request, g: Generator) -> Part:
 
 
 def shared_factors(request: Request, g: Generator) -> Part:
-    """One latent position, observed twice: curves in many columns, images of a bump, its coordinates or class."""
+    """One latent position, observed twice: curves in many columns, images of a bump,
+    its coordinates or class.
+    """
     least_pixels = IMAGE_SIZES[0] ** 2
     has_pixels = request.columns[0] >= least_pixels and request.x != "categories"
     if has_pixels and g.random() < 0.6:
@@ -209,7 +233,9 @@ def shared_factors(request: Request, g: Generator) -> Part:
         centres = np.sin(angles + phases)
         emission = draw_emission(g, kind, centres, nats, tied, coarse=True)
         emissions.append(emission)
-    return latent_part("shared_factors", "curves of one position", table, *emissions, tied=request.tied)
+    return latent_part(
+        "shared_factors", "curves of one position", table, *emissions, tied=request.tied
+    )
 
 
 def _grid(points: int) -> Array:
@@ -251,7 +277,9 @@ def _images(request: Request, g: Generator) -> Part:
 
 
 def tuned_counts(request: Request, g: Generator) -> Part:
-    """Count columns (neurons) tuned to an angle, against that angle, its sector or other neurons."""
+    """Count columns (neurons) tuned to an angle, against that angle, its sector or
+    other neurons.
+    """
     nats = request.nats + 0.5
     emissions = []
     are_neurons = (True, g.random() < 0.4)  # columns of x and of y
@@ -270,7 +298,9 @@ def tuned_counts(request: Request, g: Generator) -> Part:
 
 
 def questionnaires(request: Request, g: Generator) -> Part:
-    """Several ordered items of one trait against items, numbers or a class of a correlated trait."""
+    """Several ordered items of one trait against items, numbers or a class of a
+    correlated trait.
+    """
     trait = np.linspace(-3, 3, CURVE_STATES)
     rho = np.sqrt(-np.expm1(-2 * (request.nats + 0.2)))
     a = trait[:, None]
@@ -287,7 +317,9 @@ def questionnaires(request: Request, g: Generator) -> Part:
         loadings = g.uniform(0.3, 1.5, columns)
         emission = draw_emission(g, kind, a * loadings, nats, tied, coarse=True)
         emissions.append(emission)
-    return latent_part("ordered_levels", "items of a trait", table, *emissions, tied=ties)
+    return latent_part(
+        "ordered_levels", "items of a trait", table, *emissions, tied=ties
+    )
 
 
 # --- channels between categories -------------------------------------------------------------------------------------
@@ -305,7 +337,9 @@ def draw_margin(g: Generator, size: int) -> Array:
 
 
 def weakened(table: Array, nats: float) -> Array:
-    """The mixture of a table and the product of its margins with `nats` in common; the table where it has fewer."""
+    """The mixture of a table and the product of its margins with `nats` in common; the
+    table where it has fewer.
+    """
     x_margin = table.sum(axis=1, keepdims=True)
     product = x_margin * table.sum(axis=0)
 
@@ -321,7 +355,9 @@ def weakened(table: Array, nats: float) -> Array:
 
 
 def draw_channel(g: Generator, nats: float) -> tuple[str, Array]:
-    """A joint table of two categories with about `nats` in common where it can have them."""
+    """A joint table of two categories with about `nats` in common where it can have
+    them.
+    """
     least = _least_states(nats, 4.5, 1.0)
     most = max(12, 3 * least)
     if g.random() < 0.35:
@@ -353,7 +389,9 @@ def draw_channel(g: Generator, nats: float) -> tuple[str, Array]:
 
 
 def discrete_channel(request: Request, g: Generator) -> Part:
-    """Two categories with a known joint table; as numbers, the codes are spread as ordered values."""
+    """Two categories with a known joint table; as numbers, the codes are spread as
+    ordered values.
+    """
     text, table = draw_channel(g, request.nats)
     draw_cells = cell_sampler(table)
     x_size, y_size = table.shape
@@ -380,7 +418,9 @@ def discrete_channel(request: Request, g: Generator) -> Part:
 
 
 def associations(request: Request, g: Generator) -> Part:
-    """Two categories of a log-linear table: P(y | x) is exp of products of scores (RC models, Goodman 1979)."""
+    """Two categories of a log-linear table: P(y | x) is exp of products of scores (RC
+    models, Goodman 1979).
+    """
     least = _least_states(request.nats, 3.5, 1.3)
     most = max(40, 3 * least)
     x_size = log_uniform_int(g, least, most)
@@ -412,8 +452,9 @@ def associations(request: Request, g: Generator) -> Part:
 
 
 def hidden_classes(request: Request, g: Generator) -> Part:
-    """Category columns of hidden classes (latent class analysis, Lazarsfeld & Henry 1968): each column has its own
-    probabilities in every class, and the classes of x and y have a table.
+    """Category columns of hidden classes (latent class analysis, Lazarsfeld & Henry
+    1968): each column has its own probabilities in every class, and the classes of x
+    and y have a table.
     """
     least = _least_states(request.nats, 2.3, 1.3)
     end = max(9, least + 3)
@@ -437,17 +478,21 @@ def hidden_classes(request: Request, g: Generator) -> Part:
             columns = draw_columns(g, centres, request.nats + 0.6, tied)
             emission = Several(columns, emission)
         emissions.append(emission)
-    return latent_part("hidden_classes", "hidden classes", table, *emissions, tied=request.tied)
+    return latent_part(
+        "hidden_classes", "hidden classes", table, *emissions, tied=request.tied
+    )
 
 
 def look_up(request: Request, g: Generator) -> Part:
-    """y is looked up in a table of the levels of two to four columns of x together: sums modulo a number, of which no
-    column informs alone, a conjunction, or a random table.
+    """y is looked up in a table of the levels of two to four columns of x together:
+    sums modulo a number, of which no column informs alone, a conjunction, or a random
+    table.
     """
     count = int(g.integers(2, 5))
     largest = 5 if count < 4 else 3
     sizes = [int(g.integers(2, largest + 1)) for _ in range(count)]
-    cells = np.unravel_index(np.arange(np.prod(sizes)), sizes)  # the levels of each column in all cells
+    # the levels of each column in all cells
+    cells = np.unravel_index(np.arange(np.prod(sizes)), sizes)
     levels = np.stack(cells, axis=1)
     shares = []
     for size, column in zip(sizes, cells):
@@ -476,8 +521,12 @@ def look_up(request: Request, g: Generator) -> Part:
     return latent_part("look_up", text, table, x, y, request.tied)
 
 
-def _draw_states(levels: NDArray, sizes: list[int], g: Generator) -> tuple[str, NDArray]:
-    """The kind of a look-up table, and the state [cells] of y that it gives to each cell of levels."""
+def _draw_states(
+    levels: NDArray, sizes: list[int], g: Generator
+) -> tuple[str, NDArray]:
+    """The kind of a look-up table, and the state [cells] of y that it gives to each
+    cell of levels.
+    """
     kind = pick(g, ("sum", "sum", "conjunction", "random"))
     if kind == "sum":
         states = levels.sum(axis=1) % min(sizes)
@@ -491,8 +540,12 @@ def _draw_states(levels: NDArray, sizes: list[int], g: Generator) -> tuple[str, 
     return kind, codes
 
 
-def _emitted_levels(codes: NDArray, channels: tuple[Array, ...], request: Request, g: Generator) -> Emission:
-    """Levels [cells, count] as categories, as numbers, or some as numbers and the others as categories."""
+def _emitted_levels(
+    codes: NDArray, channels: tuple[Array, ...], request: Request, g: Generator
+) -> Emission:
+    """Levels [cells, count] as categories, as numbers, or some as numbers and the
+    others as categories.
+    """
     if request.x == "categories":
         return Labels(channels)
     numeric = count = len(channels)

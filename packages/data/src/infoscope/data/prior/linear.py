@@ -1,4 +1,6 @@
-"""Families in many columns: normal, Student and linear factors in closed form, and labels by softmax."""
+"""Families in many columns: normal, Student and linear factors in closed form, and
+labels by softmax.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,14 @@ from scipy import special
 
 from infoscope.data.information import bisected, student_information
 from infoscope.data.prior import draws
-from infoscope.data.prior.draws import Array, Generator, log_uniform, log_uniform_int, mean_and_error, pick
+from infoscope.data.prior.draws import (
+    Array,
+    Generator,
+    log_uniform,
+    log_uniform_int,
+    mean_and_error,
+    pick,
+)
 from infoscope.data.prior.emissions import BATCH
 from infoscope.data.prior.maps import Columns, draw_mixing
 from infoscope.data.prior.parts import Pair, Part, Request, categories, exactly, numbers
@@ -21,7 +30,9 @@ TRUTH_BATCHES = 12  # of BATCH rows, for the truth of a softmax
 
 
 def split(g: Generator, nats: float, most: int) -> Array:
-    """Information of each canonical pair: in one, a few (low rank), all equal (dense), or decaying."""
+    """Information of each canonical pair: in one, a few (low rank), all equal (dense),
+    or decaying.
+    """
     kind = pick(g, ("one", "few", "dense", "decaying"))
     few = g.integers(1, 6)
     ranks = {"one": 1, "few": min(few, most)}
@@ -47,7 +58,9 @@ def _draw_sizes(request: Request, g: Generator) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class CanonicalPairs:
-    """Normal x and y of which the first columns are correlated one to one, and maps by which x and y are then mixed."""
+    """Normal x and y of which the first columns are correlated one to one, and maps by
+    which x and y are then mixed.
+    """
 
     sizes: list[int]
     correlations: Array
@@ -84,7 +97,9 @@ def _draw_canonical(sizes: list[int], nats: float, g: Generator) -> CanonicalPai
 
 
 def normal(request: Request, g: Generator) -> Part:
-    """A multivariate normal with given canonical correlations, x and y each mixed by an invertible matrix."""
+    """A multivariate normal with given canonical correlations, x and y each mixed by an
+    invertible matrix.
+    """
     rounded = any(request.tied)
     if rounded:
         is_single = max(request.columns) == 1
@@ -120,10 +135,12 @@ def normal(request: Request, g: Generator) -> Part:
 
 
 def _rounding(mixing: Array, rho: Array, step: float) -> tuple[Array, float]:
-    """Steps of every column, and the information that rounding to them destroys, to second order.
+    """Steps of every column, and the information that rounding to them destroys, to
+    second order.
 
-    Rounding x to steps h lowers I by sum_i h_i^2 / 24 E(d_i log p(x|y) - d_i log p(x))^2; for normals that is the
-    difference of the precisions (after Widrow, Kollar & Liu 1996: quantisation as added noise).
+    Rounding x to steps h lowers I by sum_i h_i^2 / 24 E(d_i log p(x|y) - d_i log
+    p(x))^2; for normals that is the difference of the precisions (after Widrow, Kollar
+    & Liu 1996: quantisation as added noise).
     """
     variance_given_y = np.ones(len(mixing))
     variance_given_y[: len(rho)] -= rho**2
@@ -132,14 +149,17 @@ def _rounding(mixing: Array, rho: Array, step: float) -> tuple[Array, float]:
     precision = np.diag(unmixing @ unmixing.T)
     precision_given_y = np.diag(unmixing @ unmixing_given_y.T)
     spread = np.sqrt((mixing**2).sum(axis=0))
-    widest = 0.6 / np.sqrt(precision_given_y)  # of a standard deviation given y and all other columns
+    # of a standard deviation given y and all other columns
+    widest = 0.6 / np.sqrt(precision_given_y)
     steps = np.minimum(step * spread, widest)
     loss = steps**2 * (precision_given_y - precision)
     return steps, float(loss.sum() / 24)
 
 
 def student(request: Request, g: Generator) -> Part:
-    """A multivariate t with given canonical correlations and one common scale of all columns."""
+    """A multivariate t with given canonical correlations and one common scale of all
+    columns.
+    """
     dof = log_uniform(g, 1.0, 30.0)
     if any(request.tied):
         return normal_scores(request, g, "student", dof)
@@ -155,19 +175,25 @@ def student(request: Request, g: Generator) -> Part:
         return pairs.mixed(x / scale, y / scale)
 
     largest = pairs.correlations.max()
-    text = f"{p} + {q} Student t({dof:.2g}), largest canonical correlation {largest:.2g}"
+    text = (
+        f"{p} + {q} Student t({dof:.2g}), largest canonical correlation {largest:.2g}"
+    )
     nats = nats_of_scale + pairs.nats
     return Part("student", text, draw, exactly(nats))
 
 
 def linear_factors(request: Request, g: Generator) -> Part:
-    """Two noisy linear images of the same factors (an embedding and another view), in closed form."""
+    """Two noisy linear images of the same factors (an embedding and another view), in
+    closed form.
+    """
     p, q = _draw_sizes(request, g)
     return factors_part("shared_factors", p, q, request.nats, g)
 
 
 def factors_part(family: str, p: int, q: int, nats: float, g: Generator) -> Part:
-    """Noisy linear images of the same factors in p and q columns, with an information of `nats`."""
+    """Noisy linear images of the same factors in p and q columns, with an information
+    of `nats`.
+    """
     most = max(2, min(p, q, 8))
     factors = int(g.integers(1, most + 1))
     loadings_x = g.normal(size=(p, factors))
@@ -212,7 +238,9 @@ BENDS = {
 
 
 def softmax_of_several(request: Request, g: Generator) -> Part:
-    """A label whose logits are linear in features of several columns: projections, bends and squares of them."""
+    """A label whose logits are linear in features of several columns: projections,
+    bends and squares of them.
+    """
     if request.columns[0] == 1 or request.tied[0]:
         return label_of_numbers(request, g)
     most = min(request.columns[0], draws.MAX_COMBINED)

@@ -1,4 +1,6 @@
-"""Invertible maps of x or y, which keep mutual information: mixing, swirls, coupling layers, monotone maps."""
+"""Invertible maps of x or y, which keep mutual information: mixing, swirls, coupling
+layers, monotone maps.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +12,12 @@ from scipy import special
 from infoscope.data.prior.draws import Array, Generator, Map, log_uniform, pick
 
 Columns = Callable[[Array], Array]
-MAX_ROTATED = 96  # columns of a rotation by a random matrix; more are rotated by reflections
+# columns of a rotation by a random matrix; more are rotated by reflections
+MAX_ROTATED = 96
 REFLECTIONS = 4
 MAX_INPUTS = 8  # columns that a coupling layer depends on
-MAX_EXPANDED = 12.0  # standard deviations; columns with larger values are only compressed
+# standard deviations; columns with larger values are only compressed
+MAX_EXPANDED = 12.0
 
 
 def draw_rotation(size: int, g: Generator) -> Columns:
@@ -33,7 +37,9 @@ def draw_rotation(size: int, g: Generator) -> Columns:
 
 
 def draw_mixing(size: int, g: Generator) -> Columns:
-    """An invertible linear map: none, columns that share a few factors, or a rotated spectrum."""
+    """An invertible linear map: none, columns that share a few factors, or a rotated
+    spectrum.
+    """
     kind = pick(g, ("none", "factors", "rotated"))
     if size == 1 or kind == "none":
         return lambda x: x
@@ -50,7 +56,9 @@ def draw_mixing(size: int, g: Generator) -> Columns:
 
 
 def draw_swirl(size: int, g: Generator) -> Columns:
-    """Rotations of pairs of columns by an angle that depends on their distance from the origin."""
+    """Rotations of pairs of columns by an angle that depends on their distance from the
+    origin.
+    """
     order = g.permutation(size)
     pairs = size // 2
     first, second = order[:pairs], order[pairs : 2 * pairs]
@@ -70,7 +78,9 @@ def draw_swirl(size: int, g: Generator) -> Columns:
 
 
 def draw_coupling(size: int, g: Generator) -> Columns:
-    """One affine coupling layer (Dinh et al. 2017) with smooth bounded functions of few columns."""
+    """One affine coupling layer (Dinh et al. 2017) with smooth bounded functions of few
+    columns.
+    """
     order = g.permutation(size)
     half = size // 2
     inputs = order[:half][:MAX_INPUTS]
@@ -93,7 +103,14 @@ def draw_coupling(size: int, g: Generator) -> Columns:
 
 
 LINEAR_MAPS = ("rotation", "mixing")
-BLOCK_MAPS = ("rotation", *LINEAR_MAPS, "swirl", "coupling", "rotation and swirl", "coupling twice")
+BLOCK_MAPS = (
+    "rotation",
+    *LINEAR_MAPS,
+    "swirl",
+    "coupling",
+    "rotation and swirl",
+    "coupling twice",
+)
 LAYERS = {  # of the maps with these names
     "rotation": (draw_rotation,),
     "mixing": (draw_mixing,),
@@ -104,12 +121,17 @@ LAYERS = {  # of the maps with these names
 }
 
 
-def draw_block_map(size: int, names: Sequence[str], g: Generator) -> tuple[str, Columns]:
-    """One of the invertible maps of standardised columns with these names (of BLOCK_MAPS), and its name."""
+def draw_block_map(
+    size: int, names: Sequence[str], g: Generator
+) -> tuple[str, Columns]:
+    """One of the invertible maps of standardised columns with these names (of
+    BLOCK_MAPS), and its name.
+    """
     kind = pick(g, names)
     layers = [draw_layer(size, g) for draw_layer in LAYERS[kind]]
     if kind == "coupling":
-        layers = layers[2:]  # one layer; the first two keep the random numbers of VERSION
+        # one layer; the first two keep the random numbers of VERSION
+        layers = layers[2:]
 
     def block_map(x):
         for layer in layers:
@@ -123,7 +145,9 @@ MONOTONE = ("cubic", "asinh", "exponential", "tails", "uniform", "wiggly", "bent
 
 
 def draw_monotone(g: Generator, largest: float) -> tuple[str, Map]:
-    """A random increasing map of a standardised column whose `largest` absolute value is about known; its name."""
+    """A random increasing map of a standardised column whose `largest` absolute value
+    is about known; its name.
+    """
     kind = "asinh"
     if largest <= MAX_EXPANDED:
         kind = pick(g, MONOTONE)

@@ -1,6 +1,7 @@
 """Processes whose windows are mixtures of normal windows: seasons and hidden regimes.
 
-The truth of any history is a Monte Carlo mean of the exact log density ratio, with its standard error.
+The truth of any history is a Monte Carlo mean of the exact log density ratio, with its
+standard error.
 """
 
 from __future__ import annotations
@@ -11,15 +12,29 @@ from itertools import product
 import numpy as np
 
 from infoscope.data.prior.draws import Array, Generator, log_uniform
-from infoscope.data.prior.dynamics import NUMBERS, Coupling, Dynamics, column, draw_persistence
+from infoscope.data.prior.dynamics import (
+    NUMBERS,
+    Coupling,
+    Dynamics,
+    column,
+    draw_persistence,
+)
 from infoscope.data.prior.normal_processes import Autoregression, draw_autoregression
-from infoscope.data.prior.windows import NOTHING, NormalMixture, Window, mixture_truth, window_covariance
+from infoscope.data.prior.windows import (
+    NOTHING,
+    NormalMixture,
+    Window,
+    mixture_truth,
+    window_covariance,
+)
 
 
 # --- seasons ---------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
 class SeasonalPair:
-    """x and y of an autoregression, to which seasons [period, width] are added; the first phase is random."""
+    """x and y of an autoregression, to which seasons [period, width] are added; the
+    first phase is random.
+    """
 
     process: Autoregression
     seasons: Array
@@ -48,7 +63,8 @@ class SeasonalPair:
 def seasonal(coupling: Coupling, g: Generator) -> Dynamics:
     """An autoregression of order 1 added to seasons of x and y.
 
-    The season is not a condition of the truth: a past of x that shows the phase informs about y.
+    The season is not a condition of the truth: a past of x that shows the phase informs
+    about y.
     """
     period = int(g.choice([4, 7, 12]))
     history = int(g.integers(1, 4))
@@ -83,7 +99,8 @@ def _draw_season(period: int, g: Generator) -> Array:
 # --- regimes ---------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
 class RegimePair:
-    """A hidden chain of two regimes in which level, slope and noise of y, and the level of x, change.
+    """A hidden chain of two regimes in which level, slope and noise of y, and the level
+    of x, change.
 
     x = u + level_x[regime], where u is autoregressive (persistence; variance 1)
     y = level_y[regime] + slope[regime] * (u one step before) + noise[regime] * e
@@ -143,9 +160,11 @@ class RegimePair:
 
 
 def regimes(coupling: Coupling, g: Generator) -> Dynamics:
-    """Regime switching: x drives y with a slope that changes, or regimes change the level of both.
+    """Regime switching: x drives y with a slope that changes, or regimes change the
+    level of both.
 
-    Forward, x of one step before drives y; with a hidden driver the levels of x and y change with the regime.
+    Forward, x of one step before drives y; with a hidden driver the levels of x and y
+    change with the regime.
     """
     history = int(g.integers(1, 4))
     stay = g.uniform(0.6, 0.98, size=2)

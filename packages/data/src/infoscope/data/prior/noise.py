@@ -1,4 +1,6 @@
-"""Random margins, noise shapes, functions and predictors: the pieces that pairs of numbers are built from."""
+"""Random margins, noise shapes, functions and predictors: the pieces that pairs of
+numbers are built from.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +10,27 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from infoscope.data.prior.draws import MAX_COMBINED, Array, Generator, Map, log_uniform, log_uniform_int, pick
+from infoscope.data.prior.draws import (
+    MAX_COMBINED,
+    Array,
+    Generator,
+    Map,
+    log_uniform,
+    log_uniform_int,
+    pick,
+)
 
 LIMIT = 1e-15  # of uniform draws to 0 and 1
 LEAST = 1e-300  # probability
-SCORES = np.linspace(-6.0, 6.0, 241)  # normal scores at which a function's mean and spread are taken
+# normal scores at which a function's mean and spread are taken
+SCORES = np.linspace(-6.0, 6.0, 241)
 
 
 @dataclass(frozen=True, eq=False)
 class Noise:
-    """A noise distribution of about unit spread: its draws, its cumulative distribution function and its name."""
+    """A noise distribution of about unit spread: its draws, its cumulative distribution
+    function and its name.
+    """
 
     name: str
     sample: Callable[[int, Generator], Array]
@@ -26,16 +39,21 @@ class Noise:
 
 @dataclass(frozen=True, eq=False)
 class Predictor:
-    """Columns of x and the one score of them that y depends on; `quantile` is the score's quantile function."""
+    """Columns of x and the one score of them that y depends on; `quantile` is the
+    score's quantile function.
+    """
 
     name: str
     quantile: Map
-    sample: Callable[[int, Generator], tuple[Array, Array]]  # n, generator -> columns [n, k], score [n]
+    # n, generator -> columns [n, k], score [n]
+    sample: Callable[[int, Generator], tuple[Array, Array]]
     columns: int
 
 
 def moments(values: Array) -> tuple[float, float]:
-    """Mean and standard deviation of a function of a normal score, from its values at SCORES."""
+    """Mean and standard deviation of a function of a normal score, from its values at
+    SCORES.
+    """
     weights = np.exp(-0.5 * SCORES**2)
     weights /= weights.sum()
     mean = float(weights @ values)
@@ -44,7 +62,9 @@ def moments(values: Array) -> tuple[float, float]:
 
 
 def standardised(function: Map, at: Array = SCORES) -> Map:
-    """`function` with mean 0 and standard deviation 1; `at`: values of its argument at the normal SCORES."""
+    """`function` with mean 0 and standard deviation 1; `at`: values of its argument at
+    the normal SCORES.
+    """
     mean, spread = moments(function(at))
     return lambda score: (function(score) - mean) / max(spread, 1e-3)
 
@@ -139,7 +159,9 @@ def student(dof: float) -> Noise:
     return Noise(f"t({dof:.2g})", sample, lambda v: special.stdtr(dof, v))
 
 
-ROOT = np.sqrt(3)  # standard deviation of a uniform on (-3, 3); scale of a logistic of unit spread times pi
+# standard deviation of a uniform on (-3, 3); scale of a logistic of unit spread times
+# pi
+ROOT = np.sqrt(3)
 NORMAL = Noise("normal", lambda n, g: g.normal(size=n), special.ndtr)
 LAPLACE = Noise(
     "Laplace",
@@ -170,21 +192,36 @@ NOISES: dict[str, Callable[[Generator], Noise]] = {
 
 
 # --- functions -------------------------------------------------------------------------------------------------------
-FUNCTIONS = ("linear", "quadratic", "sine", "dose-response", "saturating", "absolute", "cubic", "threshold")
+FUNCTIONS = (
+    "linear",
+    "quadratic",
+    "sine",
+    "dose-response",
+    "saturating",
+    "absolute",
+    "cubic",
+    "threshold",
+)
 
 
 def draw_function(g: Generator) -> tuple[str, Map]:
-    """One of eight functions of a standardised score with random parameters, and its name."""
+    """One of eight functions of a standardised score with random parameters, and its
+    name.
+    """
     name = pick(g, FUNCTIONS)
     shift = g.normal(0, 0.6)
     rate = log_uniform(g, 0.4, 3.0)
     if name == "sine":
         periods = g.uniform(0.7, 3.0)  # within 4 standard deviations
         phase = g.uniform(0, 2 * np.pi)
-        return f"sine({periods:.2g} periods)", lambda s: np.sin(np.pi / 2 * periods * s + phase)
+        return f"sine({periods:.2g} periods)", lambda s: np.sin(
+            np.pi / 2 * periods * s + phase
+        )
     if name == "dose-response":
         slope = log_uniform(g, 0.8, 6.0)
-        return f"dose-response(slope {slope:.2g})", lambda s: special.expit(slope * (s - shift))
+        return f"dose-response(slope {slope:.2g})", lambda s: special.expit(
+            slope * (s - shift)
+        )
     if name == "cubic":
         slope = g.uniform(-1.5, 1.5)
         return name, lambda s: s**3 + slope * s
@@ -199,11 +236,23 @@ def draw_function(g: Generator) -> tuple[str, Map]:
 
 
 # --- margins and predictors ------------------------------------------------------------------------------------------
-MARGINS = ("normal", "normal", "uniform", "exponential", "lognormal", "Laplace", "two humps", "U-shaped", "bounded")
+MARGINS = (
+    "normal",
+    "normal",
+    "uniform",
+    "exponential",
+    "lognormal",
+    "Laplace",
+    "two humps",
+    "U-shaped",
+    "bounded",
+)
 
 
 def draw_margin(g: Generator) -> tuple[str, Map]:
-    """The quantile function of a random margin of mean 0 and standard deviation 1, and its name."""
+    """The quantile function of a random margin of mean 0 and standard deviation 1, and
+    its name.
+    """
     name = pick(g, MARGINS)
     a = g.uniform(0.3, 0.9)
     b = log_uniform(g, 0.6, 4.0)
@@ -225,10 +274,14 @@ def draw_margin(g: Generator) -> tuple[str, Map]:
 def plain_predictor(g: Generator) -> Predictor:
     """One column that is the score itself, of a random margin."""
     name, quantile = draw_margin(g)
-    return single_column(f"{name} x", quantile, lambda n, g: quantile(open_uniform(n, g)))
+    return single_column(
+        f"{name} x", quantile, lambda n, g: quantile(open_uniform(n, g))
+    )
 
 
-def single_column(name: str, quantile: Map, draw: Callable[[int, Generator], Array]) -> Predictor:
+def single_column(
+    name: str, quantile: Map, draw: Callable[[int, Generator], Array]
+) -> Predictor:
     """One column that is the score itself."""
 
     def sample(n, g):
@@ -244,7 +297,9 @@ def open_uniform(size: int, g: Generator) -> Array:
 
 
 def projected_predictor(g: Generator, most: int) -> Predictor:
-    """Normal columns; the score is one projection of them, or their distance from the origin."""
+    """Normal columns; the score is one projection of them, or their distance from the
+    origin.
+    """
     columns = log_uniform_int(g, 2, min(MAX_COMBINED, max(2, most)))
     if g.random() < 0.3:
         return _radius(columns)
@@ -274,11 +329,18 @@ def _radius(columns: int) -> Predictor:
         radius = np.sqrt((x**2).sum(axis=1))
         return x, (radius - mean) / spread
 
-    return Predictor(f"radius of {columns} columns", lambda u: (chi_quantile(u) - mean) / spread, sample, columns)
+    return Predictor(
+        f"radius of {columns} columns",
+        lambda u: (chi_quantile(u) - mean) / spread,
+        sample,
+        columns,
+    )
 
 
 def draw_predictor(g: Generator, most: int) -> Predictor:
-    """A plain predictor, or, where several columns may be used, sometimes a projection of them."""
+    """A plain predictor, or, where several columns may be used, sometimes a projection
+    of them.
+    """
     if most > 1 and g.random() < 0.45:
         return projected_predictor(g, most)
     return plain_predictor(g)
@@ -291,12 +353,16 @@ def _sign_quantile(u: Array) -> Array:
 
 
 def _two_sided_tail(u: Array) -> Array:
-    """The probability that the size of a symmetric variable is above the size of its quantile at u."""
+    """The probability that the size of a symmetric variable is above the size of its
+    quantile at u.
+    """
     return np.clip(2 * np.minimum(u, 1 - u), LEAST, 1)
 
 
 def interaction_predictor(g: Generator) -> Predictor:
-    """2 to 4 columns none of which informs alone: parity of signs, signed value, product, sum modulo 1."""
+    """2 to 4 columns none of which informs alone: parity of signs, signed value,
+    product, sum modulo 1.
+    """
     columns = int(g.integers(2, 5))
     kind = pick(g, ("parity", "signed", "product", "modular"))
     log_sd = g.uniform(0.2, 0.7) / np.sqrt(columns)
@@ -333,7 +399,9 @@ def interaction_predictor(g: Generator) -> Predictor:
 
 
 def hidden_predictor(g: Generator) -> Predictor:
-    """2 to 4 columns that inform together: XOR of thresholds, a code of their cells, a signed smallest value."""
+    """2 to 4 columns that inform together: XOR of thresholds, a code of their cells, a
+    signed smallest value.
+    """
     kind = pick(g, ("thresholds", "cells", "least"))
     makers = {"thresholds": _of_thresholds, "cells": _of_cells, "least": _of_least}
     columns = int(g.integers(2, 5))
@@ -341,7 +409,9 @@ def hidden_predictor(g: Generator) -> Predictor:
 
 
 def _of_thresholds(columns: int, g: Generator) -> Predictor:
-    """Whether an odd number of columns is above its threshold, which is the median of all but one or two."""
+    """Whether an odd number of columns is above its threshold, which is the median of
+    all but one or two.
+    """
     shares = np.full(columns, 0.5)  # below the thresholds
     shares[2:] = g.uniform(0.2, 0.8, columns - 2)
     cuts = special.ndtri(shares)
@@ -355,7 +425,9 @@ def _of_thresholds(columns: int, g: Generator) -> Predictor:
 
 
 def _of_cells(columns: int, g: Generator) -> Predictor:
-    """A code of the cells of uniform columns, each code once in every row of cells along a column: a Latin square."""
+    """A code of the cells of uniform columns, each code once in every row of cells
+    along a column: a Latin square.
+    """
     levels = int(g.integers(2, 6))
     codes = [g.permutation(levels) for _ in range(columns)]
     values = g.permutation(levels).astype(float)
@@ -372,7 +444,9 @@ def _of_cells(columns: int, g: Generator) -> Predictor:
         level = (np.asarray(u) * levels).astype(int)
         return ordered[np.minimum(level, levels - 1)]
 
-    return Predictor(f"a code of {levels} cells of {columns} columns", quantile, sample, columns)
+    return Predictor(
+        f"a code of {levels} cells of {columns} columns", quantile, sample, columns
+    )
 
 
 def _of_least(columns: int, g: Generator) -> Predictor:

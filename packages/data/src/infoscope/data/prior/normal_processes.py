@@ -1,6 +1,7 @@
 """Normal processes: autoregressions, and sums of fractional noises with long memory.
 
-Every finite window is normal, so that log-determinants of autocovariances give the truth for any history.
+Every finite window is normal, so that log-determinants of autocovariances give the
+truth for any history.
 """
 
 from __future__ import annotations
@@ -12,11 +13,24 @@ import numpy as np
 from scipy import linalg
 
 from infoscope.data.prior.draws import Array, Generator
-from infoscope.data.prior.dynamics import NUMBERS, Coupling, Dynamics, column, draw_persistence
-from infoscope.data.prior.windows import NOTHING, Truth, Window, normal_truth, window_covariance
+from infoscope.data.prior.dynamics import (
+    NUMBERS,
+    Coupling,
+    Dynamics,
+    column,
+    draw_persistence,
+)
+from infoscope.data.prior.windows import (
+    NOTHING,
+    Truth,
+    Window,
+    normal_truth,
+    window_covariance,
+)
 
 MAX_ORDER = 3
-MAX_ROOT = 0.99  # modulus above which couplings are weakened until an autoregression is stable
+# modulus above which couplings are weakened until an autoregression is stable
+MAX_ROOT = 0.99
 
 
 # --- autoregressions -------------------------------------------------------------------------------------------------
@@ -58,7 +72,9 @@ class Autoregression:
         return linalg.solve_discrete_lyapunov(transition, shocks)
 
     def autocovariances(self, lags: int) -> Array:
-        """Covariances [lags + 1, width, width] of the values at t + lag with those at t."""
+        """Covariances [lags + 1, width, width] of the values at t + lag with those at
+        t.
+        """
         transition = self.transition()
         covariance = self.state_covariance()
         blocks = []
@@ -89,7 +105,9 @@ class Autoregression:
 
 
 def draw_own_coefficients(order: int, g: Generator) -> Array:
-    """Coefficients [order] of one series: a root of the drawn persistence, and smaller roots or a pair of them."""
+    """Coefficients [order] of one series: a root of the drawn persistence, and smaller
+    roots or a pair of them.
+    """
     roots = [draw_persistence(g)]
     if order == 2:
         roots.append(g.uniform(-0.6, 0.6))
@@ -102,13 +120,19 @@ def draw_own_coefficients(order: int, g: Generator) -> Array:
 
 
 def noise_of_unit_variance(coefficients: Array) -> float:
-    """The standard deviation of noise with which one autoregressive series has variance 1."""
+    """The standard deviation of noise with which one autoregressive series has variance
+    1.
+    """
     series = Autoregression(coefficients[:, None, None], np.ones(1))
     return float(1 / np.sqrt(series.autocovariances(0)[0, 0, 0]))
 
 
-def draw_autoregression(x: int, y: int, coupling: Coupling, order: int, g: Generator) -> tuple[Autoregression, str]:
-    """An autoregression of `x` and `y` series, and of a hidden one where it drives both; and its lags in words."""
+def draw_autoregression(
+    x: int, y: int, coupling: Coupling, order: int, g: Generator
+) -> tuple[Autoregression, str]:
+    """An autoregression of `x` and `y` series, and of a hidden one where it drives
+    both; and its lags in words.
+    """
     width = x + y + coupling.driven
     autoregressive = np.zeros((order, width, width))
     noise = np.ones(width)
@@ -169,14 +193,18 @@ def linear(coupling: Coupling, g: Generator) -> Dynamics:
 
 # --- long memory -----------------------------------------------------------------------------------------------------
 def fractional_autocovariances(d: float, lags: int) -> Array:
-    """Autocovariances [lags + 1] of fractional noise (1 - L)^-d e of variance 1, at d < 1/2 (Hosking 1981)."""
+    """Autocovariances [lags + 1] of fractional noise (1 - L)^-d e of variance 1, at d <
+    1/2 (Hosking 1981).
+    """
     lag = np.arange(1, lags + 1)
     ratios = (lag - 1 + d) / (lag - d)
     return np.concatenate([[1.0], np.cumprod(ratios)])
 
 
 def draw_stationary(autocovariances: Array, n: int, g: Generator) -> Array:
-    """n values of a normal process, exactly, by circulant embedding; needs `autocovariances` [n + 1]."""
+    """n values of a normal process, exactly, by circulant embedding; needs
+    `autocovariances` [n + 1].
+    """
     forth, back = autocovariances[: n + 1], autocovariances[n - 1 : 0 : -1]
     powers = np.fft.fft(np.concatenate([forth, back])).real
     size = len(powers)
@@ -232,7 +260,8 @@ class FractionalPair:
 def long_memory(coupling: Coupling, g: Generator) -> Dynamics:
     """Sums of fractional noises, some shared at a lag; exact for any history.
 
-    Memory has no root. y that drives x leaves information in the past of x where the history ends.
+    Memory has no root. y that drives x leaves information in the past of x where the
+    history ends.
     """
     lag_x, lag_y = g.integers(1, 4, size=2)
     weights = np.eye(2, 3)

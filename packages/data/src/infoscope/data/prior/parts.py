@@ -22,12 +22,15 @@ class Sample:
 
 
 Pair = tuple[Sample, Sample]  # of x and y
-Truth = Callable[[Generator], tuple[float, float]]  # information in nats and its standard error; random if Monte Carlo
+# information in nats and its standard error; random if Monte Carlo
+Truth = Callable[[Generator], tuple[float, float]]
 
 
 @dataclass(frozen=True)
 class Request:
-    """A requested subsystem: kinds (numbers, categories or both), nats, largest numbers of number columns, ties."""
+    """A requested subsystem: kinds (numbers, categories or both), nats, largest numbers
+    of number columns, ties.
+    """
 
     x: str
     y: str
@@ -43,9 +46,11 @@ class Request:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A subsystem: its draws, its mutual information (nats, standard error), and which number columns have ties.
+    """A subsystem: its draws, its mutual information (nats, standard error), and which
+    number columns have ties.
 
-    Of a triple, draws and ties are of x, y and z, and the information is that of x and y given z.
+    Of a triple, draws and ties are of x, y and z, and the information is that of x and
+    y given z.
     """
 
     family: str

@@ -1,4 +1,5 @@
-"""Processes: pairs of stationary series x and y with known transfer entropy, for readings of series.
+"""Processes: pairs of stationary series x and y with known transfer entropy, for
+readings of series.
 
 process(number)   the process of a number: its draws and its true values in nats
 FAMILIES          families of processes
@@ -14,7 +15,12 @@ import numpy as np
 from scipy.sparse.linalg import ArpackNoConvergence
 
 from infoscope.checks import require_int
-from infoscope.data.prior import chain_processes, maps, mixture_processes, normal_processes
+from infoscope.data.prior import (
+    chain_processes,
+    maps,
+    mixture_processes,
+    normal_processes,
+)
 from infoscope.data.prior.draws import Array, Generator, Map
 from infoscope.data.prior.dynamics import Coupling, Dynamics, draw_coupling
 from infoscope.data.prior.parts import Sample, categories, numbers
@@ -46,7 +52,8 @@ MAKERS: dict[str, tuple[Maker, float, float]] = {  # maker, weight, factor of st
     "mixed": (chain_processes.mixed, 1.0, 1.6),
 }
 FAMILIES = tuple(MAKERS)
-WITHOUT_DRIVER = ("threshold", "nonlinear", "volatility", "counts", "events", "mixed")  # no hidden series drives both
+# no hidden series drives both
+WITHOUT_DRIVER = ("threshold", "nonlinear", "volatility", "counts", "events", "mixed")
 WITHOUT_TRANSFER = ("none", "backward")  # couplings
 TYPES = ("numbers", "counts", "labels", "mixed")
 
@@ -66,11 +73,13 @@ class Process:
     type : str
         numbers, counts or labels (of x and y), or mixed.
     coupling : Coupling
-        How x and y are coupled; its strength is the one with which the process was accepted.
+        How x and y are coupled; its strength is the one with which the process was
+        accepted.
     history : int
         Past values of x and of y that the truth refers to.
     memory : float
-        Modulus of the largest root or second eigenvalue, below 1; nan where it is not defined.
+        Modulus of the largest root or second eigenvalue, below 1; nan where it is not
+        defined.
     columns : tuple of int
         Columns of x and of y.
     truth : Truth
@@ -117,7 +126,8 @@ def process(number: int) -> Process:
     Returns
     -------
     Process
-        Two series whose truth is at most MAX_NATS and as exact as MAX_ERROR and MAX_ERROR_SHARE.
+        Two series whose truth is at most MAX_NATS and as exact as MAX_ERROR and
+        MAX_ERROR_SHARE.
 
     Raises
     ------
@@ -139,8 +149,12 @@ def process(number: int) -> Process:
     coupling = available(draw_coupling(g), family)
     dynamics, truth, coupling = _draw_dynamics(family, coupling, g, of_truth)
     pilots = dynamics.draw(PILOT_ROWS, g)
-    mapped = family == "mapped_linear" or (family != "linear" and g.random() < MAPPED_SHARE)
-    variables = [Variable(kind, pilot, mapped, g) for kind, pilot in zip(dynamics.kinds, pilots)]
+    mapped = family == "mapped_linear" or (
+        family != "linear" and g.random() < MAPPED_SHARE
+    )
+    variables = [
+        Variable(kind, pilot, mapped, g) for kind, pilot in zip(dynamics.kinds, pilots)
+    ]
     names = [variable.description for variable in variables]
 
     def draw(n, generator):
@@ -149,11 +163,24 @@ def process(number: int) -> Process:
 
     kind_x, kind_y = dynamics.kinds
     type_of_both = kind_x if kind_x == kind_y else "mixed"
-    strength = "" if coupling.kind == "none" else f" of strength {coupling.strength:.2f}"
+    strength = (
+        "" if coupling.kind == "none" else f" of strength {coupling.strength:.2f}"
+    )
     text = f"{dynamics.description}; coupling {coupling.kind}{strength}; {', '.join(names)}"
     columns = (pilots[0].shape[1], pilots[1].shape[1])
     history, memory = dynamics.history, dynamics.memory
-    return Process(number, family, text, type_of_both, coupling, history, memory, columns, truth, draw)
+    return Process(
+        number,
+        family,
+        text,
+        type_of_both,
+        coupling,
+        history,
+        memory,
+        columns,
+        truth,
+        draw,
+    )
 
 
 def available(coupling: Coupling, family: str) -> Coupling:
@@ -169,7 +196,9 @@ def available(coupling: Coupling, family: str) -> Coupling:
 def _draw_dynamics(
     family: str, coupling: Coupling, g: Generator, of_truth: Generator
 ) -> tuple[Dynamics, Truth, Coupling]:
-    """Dynamics of a family, their truth and coupling; drawn again where the truth is too large, small or inexact."""
+    """Dynamics of a family, their truth and coupling; drawn again where the truth is
+    too large, small or inexact.
+    """
     maker, _, factor = MAKERS[family]
     coupling = replace(coupling, strength=factor * coupling.strength)
     while True:
@@ -181,7 +210,10 @@ def _draw_dynamics(
         truth = dynamics.truth(of_truth)
         if not is_exact(truth) or dynamics.memory > MAX_MEMORY:
             coupling = replace(coupling, strength=0.7 * coupling.strength)
-        elif coupling.kind not in WITHOUT_TRANSFER and truth.transfer_entropy < MIN_TRANSFER:
+        elif (
+            coupling.kind not in WITHOUT_TRANSFER
+            and truth.transfer_entropy < MIN_TRANSFER
+        ):
             coupling = replace(coupling, strength=1.4 * coupling.strength)
         else:
             return dynamics, truth, coupling
@@ -196,7 +228,9 @@ def is_exact(truth: Truth) -> bool:
 
 
 class Variable:
-    """How a series is given: labels as codes, counts as they are, numbers under increasing maps that never change."""
+    """How a series is given: labels as codes, counts as they are, numbers under
+    increasing maps that never change.
+    """
 
     def __init__(self, kind: str, pilot: Array, mapped: bool, g: Generator) -> None:
         self.kind = kind

@@ -1,6 +1,8 @@
-"""Pairs in which y depends on x through one score: their observation and their information by quadrature.
+"""Pairs in which y depends on x through one score: their observation and their
+information by quadrature.
 
-Observation destroys information: rounding, repeated values at a limit, censoring, ordered levels.
+Observation destroys information: rounding, repeated values at a limit, censoring,
+ordered levels.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ TOLERANCE = (0.0008, 0.004)  # nats, or share of the result: allowed error of a 
 # --- observation ---------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
 class Observation:
-    """A non-decreasing map of one column: values between edges[i - 1] and edges[i] become values[i] where atoms[i]."""
+    """A non-decreasing map of one column: values between edges[i - 1] and edges[i]
+    become values[i] where atoms[i].
+    """
 
     name: str
     edges: Array  # [m], increasing
@@ -51,7 +55,9 @@ class Observation:
         return np.searchsorted(self.edges, column).astype(np.int64)
 
     def interval(self, observed: Array) -> NDArray[np.int64]:
-        """The number of the interval of every observed value; the value of an atom may lie on its edge."""
+        """The number of the interval of every observed value; the value of an atom may
+        lie on its edge.
+        """
         if self.atoms.all():
             return np.searchsorted(self.values, observed)
         interval = np.searchsorted(self.edges, observed)
@@ -60,7 +66,9 @@ class Observation:
         return interval
 
 
-def draw_observation(g: Generator, pilot: Array, kind: str | None = None) -> Observation:
+def draw_observation(
+    g: Generator, pilot: Array, kind: str | None = None
+) -> Observation:
     """A random observation of a column; `pilot` has some draws of the column."""
     kind = kind or pick(g, KINDS)
     if kind == "levels":
@@ -95,10 +103,14 @@ def _draw_limit(g: Generator, pilot: Array, share: float) -> Observation:
     if g.random() < 0.7:
         cut = np.quantile(pilot, [share])
         is_atom = np.array([True, False])
-        return Observation(f"{share:.0%} at a lower limit", cut, is_atom, np.append(cut, 0.0))
+        return Observation(
+            f"{share:.0%} at a lower limit", cut, is_atom, np.append(cut, 0.0)
+        )
     cut = np.quantile(pilot, [1 - share])
     is_atom = np.array([False, True])
-    return Observation(f"{share:.0%} at an upper limit", cut, is_atom, np.append(0.0, cut))
+    return Observation(
+        f"{share:.0%} at an upper limit", cut, is_atom, np.append(0.0, cut)
+    )
 
 
 def draw_levels(g: Generator, pilot: Array, levels: int | None = None) -> Observation:
@@ -110,26 +122,38 @@ def draw_levels(g: Generator, pilot: Array, levels: int | None = None) -> Observ
     cumulated = np.cumsum(shares / shares.sum())
     edges = np.unique(np.quantile(pilot, cumulated[:-1]))
     values = np.arange(1.0, len(edges) + 2)
-    return Observation(f"{len(values)} levels", edges, np.ones(len(values), bool), values)
+    return Observation(
+        f"{len(values)} levels", edges, np.ones(len(values), bool), values
+    )
 
 
 # --- quadrature ------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
 class ScoredPair:
-    """x with its score, and y given the score: its cumulative distribution function and its draws.
+    """x with its score, and y given the score: its cumulative distribution function and
+    its draws.
 
-    `lattice` where y takes whole numbers 0 to `lattice` - 1 only; `about_zero` where the scale of y about 0 varies.
+    `lattice` where y takes whole numbers 0 to `lattice` - 1 only; `about_zero` where
+    the scale of y about 0 varies.
     """
 
     predictor: Predictor
-    cdf: Callable[[Array, Array], Array]  # edges [m], score [k, 1] -> P(y <= edge | score) [k, m]
+    # edges [m], score [k, 1] -> P(y <= edge | score) [k, m]
+    cdf: Callable[[Array, Array], Array]
     draw: Callable[[Array, Generator], Array]  # score [n], generator -> y [n]
     lattice: int = 0
     about_zero: bool = False
 
 
-def information(pair: ScoredPair, x_seen: Observation | None, y_seen: Observation | None, pilot_y: Array) -> float:
-    """I(observed x; observed y) in nats; refined until nodes and cells no longer matter, NaN where they do."""
+def information(
+    pair: ScoredPair,
+    x_seen: Observation | None,
+    y_seen: Observation | None,
+    pilot_y: Array,
+) -> float:
+    """I(observed x; observed y) in nats; refined until nodes and cells no longer
+    matter, NaN where they do.
+    """
     nodes, cells = FINE
     for _ in range(REFINEMENTS):
         joint, x_free, y_free = _joint(pair, x_seen, y_seen, pilot_y, (nodes, cells))
@@ -151,7 +175,9 @@ def information(pair: ScoredPair, x_seen: Observation | None, y_seen: Observatio
 
 
 def _nodes_error(joint: Array, x_free: NDArray[np.bool_], nats: float) -> float:
-    """The error of the information by the nodes of x, from a third of its change where every second one is left out."""
+    """The error of the information by the nodes of x, from a third of its change where
+    every second one is left out.
+    """
     if x_free.sum() <= 2:
         return 0.0
     doubled = np.where(np.cumsum(x_free) % 2 == 1, 2.0, 0.0)
@@ -159,8 +185,11 @@ def _nodes_error(joint: Array, x_free: NDArray[np.bool_], nats: float) -> float:
     return abs(nats - table_information(halved / halved.sum())) / 3
 
 
-def _convergence(joint: Array, y_free: NDArray[np.bool_], nats: float) -> tuple[float, float]:
-    """The fall of the information with cells of y merged in pairs, and its ratio to the one before.
+def _convergence(
+    joint: Array, y_free: NDArray[np.bool_], nats: float
+) -> tuple[float, float]:
+    """The fall of the information with cells of y merged in pairs, and its ratio to the
+    one before.
 
     The ratio is 4 for smooth densities and 2 for densities with jumps.
     """
@@ -173,9 +202,15 @@ def _convergence(joint: Array, y_free: NDArray[np.bool_], nats: float) -> tuple[
 
 
 def _joint(
-    pair: ScoredPair, x_seen: Observation | None, y_seen: Observation | None, pilot_y: Array, sizes: tuple[int, int]
+    pair: ScoredPair,
+    x_seen: Observation | None,
+    y_seen: Observation | None,
+    pilot_y: Array,
+    sizes: tuple[int, int],
 ) -> tuple[Array, NDArray[np.bool_], NDArray[np.bool_]]:
-    """The joint table of score and y, and which of its rows and columns are of continuous values."""
+    """The joint table of score and y, and which of its rows and columns are of
+    continuous values.
+    """
     nodes, cells = sizes
     z_edges = np.linspace(-MAX_SCORE, MAX_SCORE, nodes + 1)[1:-1]
     x_cuts = np.zeros(0)
@@ -200,7 +235,9 @@ def _joint(
     return joint.T, x_free, y_free
 
 
-def _cells(pair: ScoredPair, seen: Observation | None, pilot: Array, cells: int) -> tuple[Array, Array]:
+def _cells(
+    pair: ScoredPair, seen: Observation | None, pilot: Array, cells: int
+) -> tuple[Array, Array]:
     """Edges of the cells of y, and those among them where an observation changes."""
     cuts = np.zeros(0) if seen is None else seen.edges
     if pair.lattice:
@@ -209,7 +246,8 @@ def _cells(pair: ScoredPair, seen: Observation | None, pilot: Array, cells: int)
         return cuts, cuts
     if pair.about_zero:
         middle = 0.0
-        width = np.quantile(np.abs(pilot), 0.01)  # cells are alike up to the 1 % quantile of |y|
+        # cells are alike up to the 1 % quantile of |y|
+        width = np.quantile(np.abs(pilot), 0.01)
     else:
         middle = np.median(pilot)
         deviation = np.median(np.abs(pilot - middle))
@@ -221,7 +259,9 @@ def _cells(pair: ScoredPair, seen: Observation | None, pilot: Array, cells: int)
     return np.union1d(edges, cuts), cuts
 
 
-def _grouped(joint: Array, seen: Observation | None, interval: NDArray) -> tuple[Array, NDArray[np.bool_]]:
+def _grouped(
+    joint: Array, seen: Observation | None, interval: NDArray
+) -> tuple[Array, NDArray[np.bool_]]:
     """Rows of one atom summed; and which of the rows then are continuous."""
     if seen is None:
         return joint, np.ones(len(joint), bool)
@@ -235,7 +275,8 @@ def _grouped(joint: Array, seen: Observation | None, interval: NDArray) -> tuple
 
 def _merged(joint: Array, free: NDArray[np.bool_]) -> tuple[Array, NDArray[np.bool_]]:
     """Neighbouring continuous columns summed in pairs."""
-    is_even = np.cumsum(free) % 2 == 0  # the second, fourth, ... of the continuous columns
+    # the second, fourth, ... of the continuous columns
+    is_even = np.cumsum(free) % 2 == 0
     both_free = free[1:] & free[:-1]
     is_first = np.ones(len(free), bool)
     is_first[1:] = ~(both_free & is_even[1:])
@@ -266,10 +307,11 @@ def scored_part(
     decode: Callable[[Array], Sample] | None = None,
     levels: bool = False,
 ) -> Part:
-    """The subsystem of a score and y; `build(strength)` is calibrated within `strengths` to the requested nats.
+    """The subsystem of a score and y; `build(strength)` is calibrated within
+    `strengths` to the requested nats.
 
-    Where ties or categories are requested, the columns are observed (as few ordered levels if `levels`); `decode`
-    makes columns of coded y.
+    Where ties or categories are requested, the columns are observed (as few ordered
+    levels if `levels`); `decode` makes columns of coded y.
     """
     _, score = predictor.sample(PILOT_ROWS, g)
     strength = calibrated(build, score, request.nats, strengths, g)
@@ -308,7 +350,9 @@ def scored_part(
     return Part(family, text, draw, truth, (x_has_ties, y_has_ties))
 
 
-def _draw_requested(g: Generator, pilot: Array, kind: str, tied: bool, levels: bool) -> Observation | None:
+def _draw_requested(
+    g: Generator, pilot: Array, kind: str, tied: bool, levels: bool
+) -> Observation | None:
     """Levels for categories; else, with ties, any observation."""
     if kind == "categories":
         least, largest = CATEGORIES
@@ -326,9 +370,15 @@ def observed(column: Array, observation: Observation, kind: str) -> Sample:
 
 
 def calibrated(
-    build: Callable[[float], ScoredPair], score: Array, nats: float, strengths: tuple[float, float], g: Generator
+    build: Callable[[float], ScoredPair],
+    score: Array,
+    nats: float,
+    strengths: tuple[float, float],
+    g: Generator,
 ) -> float:
-    """The strength at which the information is about `nats`: bisection of its logarithm."""
+    """The strength at which the information is about `nats`: bisection of its
+    logarithm.
+    """
 
     def below(log_strength):
         pair = build(float(np.exp(log_strength)))

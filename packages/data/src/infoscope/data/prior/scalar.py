@@ -1,4 +1,6 @@
-"""Families in which y depends on x through one score: noise, branches, interactions, copulas, counts, labels, times."""
+"""Families in which y depends on x through one score: noise, branches, interactions,
+copulas, counts, labels, times.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ def standardised_on(predictor: Predictor, function: Map) -> Map:
     return standardised(function, predictor.quantile(special.ndtr(SCORES)))
 
 
-def about(predictor: Predictor, noise: Noise, signal: Map) -> Callable[[float], ScoredPair]:
+def about(
+    predictor: Predictor, noise: Noise, signal: Map
+) -> Callable[[float], ScoredPair]:
     """y = signal(score) + noise / strength, by strength."""
 
     def build(strength):
@@ -67,13 +71,21 @@ def additive_noise(request: Request, g: Generator) -> Part:
     return noisy_part("additive_noise", request, g, _draw_predictor(request, g))
 
 
-def noisy_part(family: str, request: Request, g: Generator, predictor: Predictor, levels: bool = False) -> Part:
+def noisy_part(
+    family: str,
+    request: Request,
+    g: Generator,
+    predictor: Predictor,
+    levels: bool = False,
+) -> Part:
     """y is a function of the predictor's score plus noise."""
     noise = draw_noise(g)
     name, function = draw_function(g)
     build = about(predictor, noise, standardised_on(predictor, function))
     text = f"{name} + {noise.name} noise"
-    return scored_part(family, text, request, g, predictor, build, NOISE_STRENGTHS, levels=levels)
+    return scored_part(
+        family, text, request, g, predictor, build, NOISE_STRENGTHS, levels=levels
+    )
 
 
 def multiplied_noise(request: Request, g: Generator) -> Part:
@@ -99,7 +111,9 @@ def multiplied_noise(request: Request, g: Generator) -> Part:
         return ScoredPair(predictor, cdf, draw, about_zero=True)
 
     text = f"{noise.name} noise of a scale exp({name}), trend {trend:g},"
-    return scored_part("multiplied_noise", text, request, g, predictor, build, (0.05, 2.2))
+    return scored_part(
+        "multiplied_noise", text, request, g, predictor, build, (0.05, 2.2)
+    )
 
 
 def branches(request: Request, g: Generator) -> Part:
@@ -135,16 +149,22 @@ def branches(request: Request, g: Generator) -> Part:
 
 
 def interactions(request: Request, g: Generator) -> Part:
-    """y depends on the parity, product or sum modulo 1 of 2 to 4 columns, none of which informs alone."""
+    """y depends on the parity, product or sum modulo 1 of 2 to 4 columns, none of which
+    informs alone.
+    """
     return _joint_part("parity_and_interactions", request, g, interaction_predictor(g))
 
 
 def hidden_mechanisms(request: Request, g: Generator) -> Part:
-    """y depends on columns that inform only together: thresholds, codes of cells, a signed smallest value."""
+    """y depends on columns that inform only together: thresholds, codes of cells, a
+    signed smallest value.
+    """
     return _joint_part("hidden_mechanism", request, g, hidden_predictor(g))
 
 
-def _joint_part(family: str, request: Request, g: Generator, predictor: Predictor) -> Part:
+def _joint_part(
+    family: str, request: Request, g: Generator, predictor: Predictor
+) -> Part:
     """y is the predictor's score plus noise, or a label of the score."""
     if request.y == "categories":
         return label_part(family, request, g, predictor, int(g.integers(2, 5)))
@@ -159,7 +179,9 @@ def _clayton(v: Array, u: Array, theta: float) -> Array:
     a = -theta * np.log(u)
     b = -theta * np.log(v)
     largest = np.maximum(a, b)
-    total = largest + np.log(np.exp(a - largest) + np.exp(b - largest) - np.exp(-largest))
+    total = largest + np.log(
+        np.exp(a - largest) + np.exp(b - largest) - np.exp(-largest)
+    )
     return np.exp((1 + 1 / theta) * (a - total) + np.zeros_like(v))
 
 
@@ -168,7 +190,12 @@ def _gumbel(v: Array, u: Array, excess: float) -> Array:
     a = np.log(-np.log(u))
     b = np.log(-np.log(v))
     log_sum = np.logaddexp(theta * a, theta * b)  # of (-log u)^theta and (-log v)^theta
-    log_density = -np.exp(log_sum / theta) + (1 / theta - 1) * log_sum + (theta - 1) * a - np.log(u)
+    log_density = (
+        -np.exp(log_sum / theta)
+        + (1 / theta - 1) * log_sum
+        + (theta - 1) * a
+        - np.log(u)
+    )
     return np.exp(log_density)
 
 
@@ -194,7 +221,9 @@ def _fgm(v: Array, u: Array, theta: float) -> Array:
     return v + theta * v * (1 - v) * (1 - 2 * u)
 
 
-COPULAS = {  # conditional distribution function of v given u (Nelsen 2006, chapters 3 and 4), range of the parameter
+# conditional distribution function of v given u (Nelsen 2006, chapters 3 and 4), range
+# of the parameter
+COPULAS = {
     "Clayton": (_clayton, (0.03, 25.0)),
     "Gumbel": (_gumbel, (0.02, 15.0)),
     "Frank": (_frank, (0.1, 40.0)),
@@ -205,7 +234,9 @@ COPULAS = {  # conditional distribution function of v given u (Nelsen 2006, chap
 
 
 def copulas(request: Request, g: Generator) -> Part:
-    """A copula of one parameter with normal margins, rotated by 0, 90, 180 or 270 degrees; or a t copula."""
+    """A copula of one parameter with normal margins, rotated by 0, 90, 180 or 270
+    degrees; or a t copula.
+    """
     if g.random() < 0.15:
         return normal_scores(request, g, "copulas", dof=log_uniform(g, 1.0, 8.0))
     name = pick(g, sorted(COPULAS))
@@ -246,8 +277,16 @@ def _inverse(cdf: Callable[[Array, Array], Array], score: Array, level: Array) -
     return (low + high) / 2
 
 
-def normal_scores(request: Request, g: Generator, family: str, dof: float = np.inf, levels: bool = False) -> Part:
-    """Two columns of a normal or Student distribution; strength is rho / sqrt(1 - rho^2)."""
+def normal_scores(
+    request: Request,
+    g: Generator,
+    family: str,
+    dof: float = np.inf,
+    levels: bool = False,
+) -> Part:
+    """Two columns of a normal or Student distribution; strength is rho / sqrt(1 -
+    rho^2).
+    """
     sign = g.choice([-1.0, 1.0])
     is_normal = np.isinf(dof)
 
@@ -278,12 +317,23 @@ def normal_scores(request: Request, g: Generator, family: str, dof: float = np.i
 
         return ScoredPair(predictor, cdf, draw)
 
-    return scored_part(family, f"1 + 1 {text}", request, g, predictor, build, (0.05, 40.0), levels=levels)
+    return scored_part(
+        family,
+        f"1 + 1 {text}",
+        request,
+        g,
+        predictor,
+        build,
+        (0.05, 40.0),
+        levels=levels,
+    )
 
 
 # --- counts, labels, times -------------------------------------------------------------------------------------------
 def counts(request: Request, g: Generator) -> Part:
-    """Poisson or negative binomial counts of a rate that depends on the score, sometimes with more zeros."""
+    """Poisson or negative binomial counts of a rate that depends on the score,
+    sometimes with more zeros.
+    """
     predictor = _draw_predictor(request, g)
     name, function = draw_function(g)
     signal = standardised_on(predictor, function)
@@ -325,12 +375,16 @@ def counts(request: Request, g: Generator) -> Part:
 
 
 def label_of_numbers(request: Request, g: Generator) -> Part:
-    """A label whose probabilities depend on the score: thresholds (ordinal), softmax, or a rare class."""
+    """A label whose probabilities depend on the score: thresholds (ordinal), softmax,
+    or a rare class.
+    """
     predictor = _draw_predictor(request, g)
     return label_part("label_of_numbers", request, g, predictor, int(g.integers(2, 9)))
 
 
-def label_part(family: str, request: Request, g: Generator, predictor: Predictor, classes: int) -> Part:
+def label_part(
+    family: str, request: Request, g: Generator, predictor: Predictor, classes: int
+) -> Part:
     """A label whose probabilities depend on the predictor's score."""
     kind = pick(g, ("thresholds", "softmax", "rare class"))
     name, function = "linear", lambda score: score
@@ -354,7 +408,9 @@ def label_part(family: str, request: Request, g: Generator, predictor: Predictor
         def probabilities(score):
             """[k, classes]."""
             if kind == "softmax":
-                return special.softmax(strength * slopes * signal(score) + offsets, axis=1)
+                return special.softmax(
+                    strength * slopes * signal(score) + offsets, axis=1
+                )
             level = special.ndtr((cuts - signal(score)) * strength)
             return np.diff(level, axis=1, prepend=0.0, append=1.0)
 
@@ -378,14 +434,16 @@ def ordered_levels(request: Request, g: Generator) -> Part:
     request = replace(request, columns=(1, 1), tied=(tied_x, True))
     if g.random() < 0.5:
         return normal_scores(request, g, "ordered_levels", levels=True)
-    return noisy_part("ordered_levels", request, g, _draw_predictor(request, g), levels=True)
+    return noisy_part(
+        "ordered_levels", request, g, _draw_predictor(request, g), levels=True
+    )
 
 
 def censored_times(request: Request, g: Generator) -> Part:
     """Weibull times of a hazard that depends on the score, censored at random.
 
-    y is coded as time, negative where censored; kind both has the time and whether the event occurred, kind numbers
-    the time alone.
+    y is coded as time, negative where censored; kind both has the time and whether the
+    event occurred, kind numbers the time alone.
     """
     predictor = _draw_predictor(request, g)
     name, function = draw_function(g)
@@ -401,7 +459,8 @@ def censored_times(request: Request, g: Generator) -> Part:
         def cdf(edges, score):
             rate = hazard(score)
             total = rate + censoring
-            survival = np.exp(-total * np.abs(edges) ** shape)  # P(no end before |edge|)
+            # P(no end before |edge|)
+            survival = np.exp(-total * np.abs(edges) ** shape)
             ended = np.where(edges < 0, 0.0, 1 - survival)
             if not both:
                 return ended
@@ -423,4 +482,6 @@ def censored_times(request: Request, g: Generator) -> Part:
 
     text = f"Weibull({shape:.2g}) times, hazard exp({name}), censoring rate {censoring:.2g},"
     decoded = decode if both else None
-    return scored_part("censored_times", text, request, g, predictor, build, (0.05, 4.0), decoded)
+    return scored_part(
+        "censored_times", text, request, g, predictor, build, (0.05, 4.0), decoded
+    )

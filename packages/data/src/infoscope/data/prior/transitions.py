@@ -1,4 +1,6 @@
-"""How the next value of a series depends on its present value and on that of another: numbers, counts, labels."""
+"""How the next value of a series depends on its present value and on that of another:
+numbers, counts, labels.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,15 @@ from scipy import special, stats
 
 from infoscope.data.prior.draws import Array, Generator
 
-Response = Callable[[Array, Array], Array]  # present value, present value of the other series -> a parameter
+# present value, present value of the other series -> a parameter
+Response = Callable[[Array, Array], Array]
 GRID_MARGIN = 0.25  # of the range of a pilot, added on each side of a grid
 
 
 @dataclass(frozen=True, eq=False)
 class NumberTransition:
-    """A mean plus noise of a scale, both functions of the present; noise is normal or a mixture of two normals.
+    """A mean plus noise of a scale, both functions of the present; noise is normal or a
+    mixture of two normals.
 
     gap   distance of the two normals from 0, in standard deviations of each; 0: normal
     """
@@ -43,7 +47,9 @@ class NumberTransition:
         return upper + lower
 
     def values(self, pilot: Array, size: int) -> Array:
-        """About `size` equally spaced values around those of a pilot; 0 lies between two of them."""
+        """About `size` equally spaced values around those of a pilot; 0 lies between
+        two of them.
+        """
         low, high = pilot.min(), pilot.max()
         margin = GRID_MARGIN * (high - low)
         step = (high - low + 2 * margin) / size
@@ -54,7 +60,9 @@ class NumberTransition:
 
 @dataclass(frozen=True, eq=False)
 class CountTransition:
-    """Poisson counts of a rate, or negative binomial ones of a finite shape (the variance is rate + rate^2 / shape)."""
+    """Poisson counts of a rate, or negative binomial ones of a finite shape (the
+    variance is rate + rate^2 / shape).
+    """
 
     rate: Response
     shape: float = np.inf
@@ -91,7 +99,9 @@ class LabelTransition:
     kind = "labels"
 
     def draw(self, own: Array, other: Array, g: Generator) -> Array:
-        """Next labels of the shape of the present ones: the largest of logits with Gumbel noise."""
+        """Next labels of the shape of the present ones: the largest of logits with
+        Gumbel noise.
+        """
         logits = self.logits(own, other)
         noise = g.gumbel(size=logits.shape)
         return np.argmax(logits + noise, axis=-1)

@@ -1,7 +1,9 @@
-"""Signals in 12 to 1,000 columns: a score or a label of few, many, large or small components, and shared factors.
+"""Signals in 12 to 1,000 columns: a score or a label of few, many, large or small
+components, and shared factors.
 
-Columns are normal with a covariance as embeddings, spectra and measurements along a line have. What y depends on is one
-normal score, so the information is that of a pair of numbers, by quadrature; or it is that of classes or factors.
+Columns are normal with a covariance as embeddings, spectra and measurements along a
+line have. What y depends on is one normal score, so the information is that of a pair
+of numbers, by quadrature; or it is that of classes or factors.
 """
 
 from __future__ import annotations
@@ -10,7 +12,13 @@ import numpy as np
 from scipy import special
 
 from infoscope.data.prior import linear, maps, scalar
-from infoscope.data.prior.draws import Array, Generator, log_uniform, log_uniform_int, pick
+from infoscope.data.prior.draws import (
+    Array,
+    Generator,
+    log_uniform,
+    log_uniform_int,
+    pick,
+)
 from infoscope.data.prior.emissions import draw_emission, exact_labels, latent_part
 from infoscope.data.prior.noise import Predictor
 from infoscope.data.prior.parts import Part, Request
@@ -30,7 +38,9 @@ def score_of_many(request: Request, g: Generator) -> Part:
 
 
 def draw_predictor(g: Generator) -> Predictor:
-    """Many normal columns of a random covariance, and a score: a unit direction of their independent components."""
+    """Many normal columns of a random covariance, and a score: a unit direction of
+    their independent components.
+    """
     columns = log_uniform_int(g, *COLUMNS)
     spectrum, scales = _draw_scales(columns, g)
     signal, direction = _draw_direction(columns, g)
@@ -40,7 +50,12 @@ def draw_predictor(g: Generator) -> Predictor:
         components = g.normal(size=(n, columns))
         return mix(components * scales), components @ direction
 
-    return Predictor(f"{signal} of {columns} {mixing} columns, {spectrum}", special.ndtri, sample, columns)
+    return Predictor(
+        f"{signal} of {columns} {mixing} columns, {spectrum}",
+        special.ndtri,
+        sample,
+        columns,
+    )
 
 
 def _draw_scales(columns: int, g: Generator) -> tuple[str, Array]:
@@ -59,7 +74,9 @@ def _draw_scales(columns: int, g: Generator) -> tuple[str, Array]:
 
 def _draw_direction(columns: int, g: Generator) -> tuple[str, Array]:
     """A unit vector: of one to five large, small or any components, or of all."""
-    kind = pick(g, ("large components", "small components", "few components", "all components"))
+    kind = pick(
+        g, ("large components", "small components", "few components", "all components")
+    )
     count = int(g.integers(1, 6))
     direction = g.normal(size=columns)
     if kind == "large components":
@@ -72,7 +89,9 @@ def _draw_direction(columns: int, g: Generator) -> tuple[str, Array]:
 
 
 def _draw_mixing(columns: int, g: Generator) -> tuple[str, maps.Columns]:
-    """An invertible linear map of the components: none, a rotation, or a sum along a line with a memory."""
+    """An invertible linear map of the components: none, a rotation, or a sum along a
+    line with a memory.
+    """
     kind = pick(g, ("separate", "rotated", "neighbouring"))
     if kind == "separate":
         return kind, lambda z: z

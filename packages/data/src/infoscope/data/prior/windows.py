@@ -1,6 +1,8 @@
-"""Transfer entropy and information of windows of normal series, and of mixtures of normal windows, nats.
+"""Transfer entropy and information of windows of normal series, and of mixtures of
+normal windows, nats.
 
-A window holds the columns of all series at the times t - history, ..., t, one time after the other.
+A window holds the columns of all series at the times t - history, ..., t, one time
+after the other.
 """
 
 from __future__ import annotations
@@ -38,7 +40,9 @@ NOTHING = Truth(0.0, 0.0)
 
 @dataclass(frozen=True, eq=False)
 class Window:
-    """Columns of a window [(history + 1) * width]: the past of x, the past of y, and y now."""
+    """Columns of a window [(history + 1) * width]: the past of x, the past of y, and y
+    now.
+    """
 
     x_past: Places
     y_past: Places
@@ -46,7 +50,9 @@ class Window:
 
     @classmethod
     def of(cls, x: int, y: int, width: int, history: int) -> Window:
-        """The window of `width` series: the first `x` columns are of x, the next `y` columns of y."""
+        """The window of `width` series: the first `x` columns are of x, the next `y`
+        columns of y.
+        """
         starts = width * np.arange(history)[:, None]
         of_x = np.arange(x)
         of_y = np.arange(x, x + y)
@@ -58,7 +64,8 @@ class Window:
 def window_covariance(autocovariances: Array) -> Array:
     """The covariance [(history + 1) * width, same] of a window.
 
-    `autocovariances` [history + 1, width, width] are the covariances of the series at t + lag with those at t.
+    `autocovariances` [history + 1, width, width] are the covariances of the series at t
+    + lag with those at t.
     """
     times = range(len(autocovariances))
     rows = []
@@ -73,7 +80,9 @@ def window_covariance(autocovariances: Array) -> Array:
 
 
 def normal_truth(covariance: Array, window: Window) -> Truth:
-    """The truth of a normal process by log-determinants of the covariance of its window."""
+    """The truth of a normal process by log-determinants of the covariance of its
+    window.
+    """
     nobody = np.empty(0, np.intp)
     transfer = _normal_nats(covariance, window.x_past, window.y_now, window.y_past)
     shared = _normal_nats(covariance, window.x_past, window.y_now, nobody)
@@ -88,13 +97,20 @@ def _normal_nats(covariance: Array, x: Places, y: Places, z: Places) -> float:
         block = covariance[np.ix_(chosen, chosen)]
         return np.linalg.slogdet(block)[1]
 
-    total = log_determinant(x, z) + log_determinant(y, z) - log_determinant(z) - log_determinant(x, y, z)
+    total = (
+        log_determinant(x, z)
+        + log_determinant(y, z)
+        - log_determinant(z)
+        - log_determinant(x, y, z)
+    )
     return float(total) / 2 if total > ROUNDING else 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class NormalMixture:
-    """A mixture of normal windows: weights [c], means [c, width] and covariances [c, width, width]."""
+    """A mixture of normal windows: weights [c], means [c, width] and covariances [c,
+    width, width].
+    """
 
     weights: Array
     means: Array
@@ -139,16 +155,22 @@ class NormalMixture:
         x, y, now = window.x_past, window.y_past, window.y_now
 
         def log_density_of_now(*past):
-            return self.log_density(values, *past, now) - self.log_density(values, *past)
+            return self.log_density(values, *past, now) - self.log_density(
+                values, *past
+            )
 
         transfer = log_density_of_now(x, y) - log_density_of_now(y)
         return transfer, log_density_of_now(x) - self.log_density(values, now)
 
 
-def mixture_truth(mixture: NormalMixture, window: Window, generator: Generator) -> Truth:
-    """The truth of windows from a mixture: Monte Carlo means of the exact log density ratios.
+def mixture_truth(
+    mixture: NormalMixture, window: Window, generator: Generator
+) -> Truth:
+    """The truth of windows from a mixture: Monte Carlo means of the exact log density
+    ratios.
 
-    The ratios of the pooled normal window are control variates: their means depend on the covariance alone.
+    The ratios of the pooled normal window are control variates: their means depend on
+    the covariance alone.
     """
     values = mixture.draw(DRAWS, generator)
     pooled = mixture.pooled()

@@ -1,4 +1,5 @@
-"""Distributions of known mutual information, from which samples of any size can be drawn.
+"""Distributions of known mutual information, from which samples of any size can be
+drawn.
 
 catalogue      the collections on which estimators are tested, and which of them are held out
 cases          Case: a distribution with its truth

@@ -1,4 +1,5 @@
-"""The 40 distributions of Czyż, Grabowski, Vogt, Beerenwinkel & Marx 2023, "Beyond Normal": maps of simple ones.
+"""The 40 distributions of Czyż, Grabowski, Vogt, Beerenwinkel & Marx 2023, "Beyond
+Normal": maps of simple ones.
 
 Names as in the package benchmark-mi; true values from closed forms.
 """
@@ -24,20 +25,36 @@ BASES = (
     "student-identity-1-1-1",
     *(f"multinormal-dense-{dim}-{dim}-0.5" for dim in (2, 3, 5, 25, 50)),
     *(f"multinormal-sparse-{dim}-{dim}-2-2.0" for dim in (2, 3, 5, 25)),
-    *(f"student-identity-{dim}-{dim}-{dof}" for dim, dof in ((2, 1), (2, 2), (3, 2), (3, 3), (5, 2), (5, 3))),
+    *(
+        f"student-identity-{dim}-{dim}-{dof}"
+        for dim, dof in ((2, 1), (2, 2), (3, 2), (3, 3), (5, 2), (5, 3))
+    ),
 )
 SPARSE = tuple(f"multinormal-sparse-{dim}-{dim}-2-2.0" for dim in (3, 5, 25))
 MAPPED = (
-    *(f"{name}-1v1-normal-0.75" for name in ("normal_cdf", "wiggly", "half_cube", "swissroll_x-normal_cdf")),
-    *(f"asinh-student-identity-{dim}-{dim}-{dof}" for dim, dof in ((1, 1), (2, 1), (3, 2), (5, 2))),
-    *(f"{name}-{base}" for name in ("normal_cdf", "half_cube", "spiral", "spiral-normal_cdf") for base in SPARSE),
+    *(
+        f"{name}-1v1-normal-0.75"
+        for name in ("normal_cdf", "wiggly", "half_cube", "swissroll_x-normal_cdf")
+    ),
+    *(
+        f"asinh-student-identity-{dim}-{dim}-{dof}"
+        for dim, dof in ((1, 1), (2, 1), (3, 2), (5, 2))
+    ),
+    *(
+        f"{name}-{base}"
+        for name in ("normal_cdf", "half_cube", "spiral", "spiral-normal_cdf")
+        for base in SPARSE
+    ),
 )
 NAMES = (*BASES, *MAPPED)
-BIMODAL = (((0.3, 0.0), (0.7, 5.0)), ((0.5, -1.0), (0.5, 3.0)))  # (weight, mean) of unit normals, of x and of y
+# (weight, mean) of unit normals, of x and of y
+BIMODAL = (((0.3, 0.0), (0.7, 5.0)), ((0.5, -1.0), (0.5, 3.0)))
 
 
 def case(name: str) -> Case:
-    """The distribution of one of NAMES: sample(n, generator) -> (x [n, dim], y [n, dim]), and its truth in nats."""
+    """The distribution of one of NAMES: sample(n, generator) -> (x [n, dim], y [n,
+    dim]), and its truth in nats.
+    """
     one_of("distribution", name, NAMES)
     base = next(base for base in BASES if name.endswith(base))
     maps = [part for part in name.removesuffix(base).split("-") if part]
@@ -67,7 +84,9 @@ def _base(name: str) -> tuple[Draw, float]:
         covariance = _dense(dim, numbers[2])
     else:
         covariance = _sparse(dim, int(numbers[2]), numbers[3])
-    return functools.partial(_normal, covariance, dim), normal_information(covariance, dim)
+    return functools.partial(_normal, covariance, dim), normal_information(
+        covariance, dim
+    )
 
 
 def _additive(width: float) -> tuple[Draw, float]:
@@ -103,7 +122,9 @@ def _dense(dim: int, correlation: float) -> NDArray:
 
 
 def _sparse(dim: int, pairs: int, strength: float) -> NDArray:
-    """The covariance of x and y, `dim` columns each; the first `pairs` columns are correlated one to one."""
+    """The covariance of x and y, `dim` columns each; the first `pairs` columns are
+    correlated one to one.
+    """
     covariance = np.eye(2 * dim)
     correlation = strength**2 / (1 + strength**2)
     for pair in range(pairs):
@@ -126,11 +147,16 @@ def _student(dim: int, dof: float, n: int, g: Generator) -> Pair:
 
 
 def _with_margin(v: NDArray, parts: tuple[tuple[float, float], ...]) -> NDArray:
-    """Standard normal values moved to the same quantiles of a mixture of unit normals, by bisection."""
+    """Standard normal values moved to the same quantiles of a mixture of unit normals,
+    by bisection.
+    """
     level = stats.norm.cdf(v)
 
     def below(points):
-        return sum(weight * stats.norm.cdf(points - mean) for weight, mean in parts) < level
+        return (
+            sum(weight * stats.norm.cdf(points - mean) for weight, mean in parts)
+            < level
+        )
 
     least = np.full(level.shape, -12.0)
     greatest = np.full(level.shape, 17.0)
@@ -147,8 +173,18 @@ COLUMN_MAPS: dict[str, Map] = {
 
 def _mapped(name: str, x: NDArray, y: NDArray) -> Pair:
     if name == "wiggly":
-        wiggly_x = x + 0.4 * np.sin(x) + 0.2 * np.sin(1.7 * x + 1) + 0.03 * np.sin(3.3 * x - 2.5)
-        wiggly_y = y - 0.4 * np.sin(0.4 * y) + 0.17 * np.sin(1.3 * y + 3.5) + 0.02 * np.sin(4.3 * y - 2.5)
+        wiggly_x = (
+            x
+            + 0.4 * np.sin(x)
+            + 0.2 * np.sin(1.7 * x + 1)
+            + 0.03 * np.sin(3.3 * x - 2.5)
+        )
+        wiggly_y = (
+            y
+            - 0.4 * np.sin(0.4 * y)
+            + 0.17 * np.sin(1.3 * y + 3.5)
+            + 0.02 * np.sin(4.3 * y - 2.5)
+        )
         return wiggly_x, wiggly_y
     if name == "spiral":
         return _spiral(x, 0, 1), _spiral(y, 1, 2)
@@ -161,7 +197,9 @@ def _mapped(name: str, x: NDArray, y: NDArray) -> Pair:
 
 
 def _spiral(v: NDArray, a: int, b: int) -> NDArray:
-    """Every row rotated in the plane of the coordinates a and b by its squared norm / dim."""
+    """Every row rotated in the plane of the coordinates a and b by its squared norm /
+    dim.
+    """
     angle = (v**2).sum(axis=1) / v.shape[1]
     cosine = np.cos(angle)
     sine = np.sin(angle)

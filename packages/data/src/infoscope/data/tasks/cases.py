@@ -16,13 +16,15 @@ Generator = np.random.Generator
 Pair = tuple[NDArray, NDArray]
 Map = Callable[[NDArray], NDArray]
 Draw = Callable[[int, Generator], Any]
-NOISE = 0.5 * math.log(2 * math.pi * math.e)  # entropy of a standard normal variable, nats
+# entropy of a standard normal variable, nats
+NOISE = 0.5 * math.log(2 * math.pi * math.e)
 DRAWS = 400_000  # of Monte Carlo truths
 
 
 @dataclass(frozen=True)
 class Case:
-    """A distribution: sample(n, generator) -> variables, and truth() -> (nats, standard error; 0 where exact).
+    """A distribution: sample(n, generator) -> variables, and truth() -> (nats, standard
+    error; 0 where exact).
 
     y        labels, numbers, counts (unbounded labels) or categories (x is labels, too)
     grouped  the last variable is codes [n] of dependent rows
@@ -34,8 +36,12 @@ class Case:
     grouped: bool = False
 
 
-def with_truth(sample: Draw, truth: Any, y: str = "numbers", grouped: bool = False) -> Case:
-    """A case whose truth is nats, or a function that gives nats, or nats and their standard error, computed once."""
+def with_truth(
+    sample: Draw, truth: Any, y: str = "numbers", grouped: bool = False
+) -> Case:
+    """A case whose truth is nats, or a function that gives nats, or nats and their
+    standard error, computed once.
+    """
 
     @functools.cache
     def computed():
@@ -49,7 +55,9 @@ def with_truth(sample: Draw, truth: Any, y: str = "numbers", grouped: bool = Fal
 
 
 def response(draw: Draw, respond: Callable, truth: Any, y: str = "numbers") -> Case:
-    """x by draw(n, generator), then y by respond(x, generator); truth and y as of `with_truth`."""
+    """x by draw(n, generator), then y by respond(x, generator); truth and y as of
+    `with_truth`.
+    """
 
     def sample(n, g):
         x = draw(n, g)
@@ -64,7 +72,9 @@ def plus_noise(signal: Map, noise: float) -> Callable[[Any, Generator], NDArray]
 
 
 def split_columns(draw: Draw, columns: int, truth: Any) -> Case:
-    """x of the first columns of draw(n, generator) [n, d], y of the others; truth as of `with_truth`."""
+    """x of the first columns of draw(n, generator) [n, d], y of the others; truth as of
+    `with_truth`.
+    """
 
     def sample(n, g):
         both = draw(n, g)
@@ -78,8 +88,16 @@ def normals(*shape: int) -> Draw:
     return lambda n, g: g.normal(size=(n, *shape))
 
 
-def coupled(dim: int, correlation: float, pairs: int, map_x: Map | None = None, map_y: Map | None = None) -> Case:
-    """Normal x and y [n, dim], the first `pairs` columns correlated one to one, then mapped without loss."""
+def coupled(
+    dim: int,
+    correlation: float,
+    pairs: int,
+    map_x: Map | None = None,
+    map_y: Map | None = None,
+) -> Case:
+    """Normal x and y [n, dim], the first `pairs` columns correlated one to one, then
+    mapped without loss.
+    """
 
     def sample(n, g):
         x = g.normal(size=(n, dim))
@@ -94,12 +112,18 @@ def coupled(dim: int, correlation: float, pairs: int, map_x: Map | None = None, 
 
 
 def entropy_of(points: NDArray, density: NDArray) -> float:
-    """Entropy of a density on points, nats, by the trapezoidal rule; of a part of it, what that part adds."""
+    """Entropy of a density on points, nats, by the trapezoidal rule; of a part of it,
+    what that part adds.
+    """
     return float(-np.trapezoid(special.xlogy(density, density), points))
 
 
-def normal_mixture(points: NDArray, centres: ArrayLike, weights: ArrayLike, spread: ArrayLike) -> NDArray:
-    """The density at points [m] of a mixture of normal components: centres, weights and spreads, [k] or one of all."""
+def normal_mixture(
+    points: NDArray, centres: ArrayLike, weights: ArrayLike, spread: ArrayLike
+) -> NDArray:
+    """The density at points [m] of a mixture of normal components: centres, weights and
+    spreads, [k] or one of all.
+    """
     parameters = [np.asarray(values, float) for values in (centres, weights, spread)]
     centres, weights, spread = np.broadcast_arrays(*parameters)
     weights = weights / weights.sum() / (spread * np.sqrt(2 * np.pi))
@@ -113,8 +137,11 @@ def normal_mixture(points: NDArray, centres: ArrayLike, weights: ArrayLike, spre
     return np.concatenate(density)
 
 
-def through_noise(noise: float, values: ArrayLike, weights: ArrayLike, spread: ArrayLike | None = None) -> float:
-    """I(x; v + noise * normal), nats, of a v given x with weighted values: h(y) by its density, less h(y|x).
+def through_noise(
+    noise: float, values: ArrayLike, weights: ArrayLike, spread: ArrayLike | None = None
+) -> float:
+    """I(x; v + noise * normal), nats, of a v given x with weighted values: h(y) by its
+    density, less h(y|x).
 
     `spread` of the noise at each value; `noise` is then its geometric mean.
     """

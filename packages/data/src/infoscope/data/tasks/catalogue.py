@@ -1,4 +1,5 @@
-"""The benchmark of estimators of mutual information: distributions of known truth by collection.
+"""The benchmark of estimators of mutual information: distributions of known truth by
+collection.
 
     collection     role       what
     beyond-normal  published  the forty of Czyż et al. 2023
@@ -36,15 +37,21 @@ def case(name: str) -> Case:
         return LISTED[name]
     if name in beyond_normal.NAMES:
         return beyond_normal.case(name)
-    raise UnknownName(f"distribution must be in one of the collections {', '.join(COLLECTIONS)}, got {name!r}.")
+    raise UnknownName(
+        f"distribution must be in one of the collections {', '.join(COLLECTIONS)}, got {name!r}."
+    )
 
 
 def pool_of(name: str) -> str:
-    """The pool whose items a distribution pairs, read from INFOSCOPE_DATA; "" for generated ones."""
+    """The pool whose items a distribution pairs, read from INFOSCOPE_DATA; "" for
+    generated ones.
+    """
     return POOLS.get(name, "")
 
 
 def most_rows(name: str) -> float:
-    """The largest sample; infinite where generated. FileNotFoundError: items that are not there."""
+    """The largest sample; infinite where generated. FileNotFoundError: items that are
+    not there.
+    """
     pool = pool_of(name)
     return resampled.most_rows(pool) if pool else math.inf

@@ -1,6 +1,8 @@
-"""Sixteen distributions of the kinds on which the first reading was wrong or wide; held out from every reader.
+"""Sixteen distributions of the kinds on which the first reading was wrong or wide; held
+out from every reader.
 
-Columns that are computed from columns, on both sides; two angles; weak tables; and signals in many columns.
+Columns that are computed from columns, on both sides; two angles; weak tables; and
+signals in many columns.
 """
 
 from __future__ import annotations
@@ -59,7 +61,9 @@ def on_circle(angle: NDArray) -> NDArray:
 
 
 def angles(degrees: float) -> Case:
-    """A uniform angle, and the same angle with normal noise of some degrees; each as cosine and sine."""
+    """A uniform angle, and the same angle with normal noise of some degrees; each as
+    cosine and sine.
+    """
     noise = math.radians(degrees)
 
     def sample(n, g):
@@ -80,12 +84,16 @@ def angles(degrees: float) -> Case:
 
 # --- weak tables -----------------------------------------------------------------------------------------------------
 def weak_table(strength: float) -> Case:
-    """Two labels of two values with information strength / (2 WEAK_ROWS): the excess of the test's statistic."""
+    """Two labels of two values with information strength / (2 WEAK_ROWS): the excess of
+    the test's statistic.
+    """
     independent = np.outer([0.3, 0.7], [0.4, 0.6])
     apart = np.array([[1, -1], [-1, 1]])
 
     def too_weak(shift):
-        return table_information(independent + shift * apart) < strength / (2 * WEAK_ROWS)
+        return table_information(independent + shift * apart) < strength / (
+            2 * WEAK_ROWS
+        )
 
     shift = float(bisected(too_weak, 0.0, 0.1, 60)[0])
     joint = independent + shift * apart
@@ -99,7 +107,9 @@ def weak_table(strength: float) -> Case:
 
 # --- signals in many columns -----------------------------------------------------------------------------------------
 def embeddings(columns_x: int, columns_y: int, factors: int, seed: int) -> Case:
-    """Normal x and y: random mixtures of some common factors, and noise of variance 1 in every column."""
+    """Normal x and y: random mixtures of some common factors, and noise of variance 1
+    in every column.
+    """
     columns = columns_x + columns_y
     directions = np.random.default_rng(seed).normal(size=(columns, factors))
     loadings = directions * math.sqrt(2 / factors)
@@ -115,7 +125,9 @@ def embeddings(columns_x: int, columns_y: int, factors: int, seed: int) -> Case:
 
 
 def score(columns: int, explained: float, seed: int) -> Case:
-    """y is a weighted sum of normal columns, and noise; the sum explains a share of its variance."""
+    """y is a weighted sum of normal columns, and noise; the sum explains a share of its
+    variance.
+    """
     weights = np.random.default_rng(seed).normal(size=columns)
     weights *= math.sqrt(explained / (weights**2).sum())
     respond = plus_noise(lambda x: x @ weights, math.sqrt(1 - explained))
@@ -123,7 +135,9 @@ def score(columns: int, explained: float, seed: int) -> Case:
 
 
 def labelled(columns: int, classes: int, apart: float, seed: int) -> Case:
-    """A balanced label, and normal columns about the centre of its class; centres are about `apart` from their mean."""
+    """A balanced label, and normal columns about the centre of its class; centres are
+    about `apart` from their mean.
+    """
     directions = np.random.default_rng(seed).normal(size=(classes, columns))
     centres = directions * apart / math.sqrt(columns)
 

@@ -1,4 +1,6 @@
-"""Twelve distributions of known mutual information like everyday data; they were used in development."""
+"""Twelve distributions of known mutual information like everyday data; they were used
+in development.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,22 @@ from scipy import stats
 
 from infoscope.data.information import table_information
 from infoscope.data.tasks import resampled
-from infoscope.data.tasks.cases import NOISE, Case, coupled, entropy_of, normals, response, with_truth
+from infoscope.data.tasks.cases import (
+    NOISE,
+    Case,
+    coupled,
+    entropy_of,
+    normals,
+    response,
+    with_truth,
+)
 
 
 # --- numbers -------------------------------------------------------------------------------------------------------
 def zero_inflated_poisson() -> Case:
-    """x exponential, y zero with probability `zeros`, else Poisson of mean x (Gao et al. 2017; by quadrature)."""
+    """x exponential, y zero with probability `zeros`, else Poisson of mean x (Gao et
+    al. 2017; by quadrature).
+    """
     zeros = 0.15
 
     def count(x, g):
@@ -69,7 +81,9 @@ def rounded_gaussian() -> Case:
 
 
 def patients() -> Case:
-    """Two correlated normal columns, `rows` per patient; a share `shared` of each variance is between patients."""
+    """Two correlated normal columns, `rows` per patient; a share `shared` of each
+    variance is between patients.
+    """
     rows = 10
     shared = 0.6
     correlation = 0.7
@@ -79,7 +93,10 @@ def patients() -> Case:
         root = np.linalg.cholesky([[1, correlation], [correlation, 1]])
         between = g.normal(size=(patient[-1] + 1, 2))[patient]
         within = g.normal(size=(n, 2))
-        x, y = (math.sqrt(shared) * between @ root.T + math.sqrt(1 - shared) * within @ root.T).T
+        x, y = (
+            math.sqrt(shared) * between @ root.T
+            + math.sqrt(1 - shared) * within @ root.T
+        ).T
         return x, y, patient
 
     return with_truth(sample, -0.5 * math.log1p(-(correlation**2)), grouped=True)
@@ -108,7 +125,9 @@ def mixed_columns() -> Case:
 
 # --- labels and categories -----------------------------------------------------------------------------------------
 def uniform_beside_label() -> Case:
-    """x uniform on [y, y + 2] for a label y: log m - (m - 1) / m log 2 (Gao et al. 2017)."""
+    """x uniform on [y, y + 2] for a label y: log m - (m - 1) / m log 2 (Gao et al.
+    2017).
+    """
     classes = 5
 
     def sample(n, g):
@@ -138,7 +157,9 @@ def label_of_one_of(dim: int) -> Case:
 
 
 def parity_of_signs(columns: int, signs: int = 2, wrong: float = 0.1) -> Case:
-    """y is the sign of a product of normal columns, sometimes wrong; fewer columns have no information."""
+    """y is the sign of a product of normal columns, sometimes wrong; fewer columns have
+    no information.
+    """
     entropy = -wrong * math.log(wrong) - (1 - wrong) * math.log1p(-wrong)
 
     def label(x, g):
@@ -150,8 +171,8 @@ def parity_of_signs(columns: int, signs: int = 2, wrong: float = 0.1) -> Case:
 
 
 def sparse_table() -> Case:
-    """Two categories of `levels` values of uneven shares, one is a relabelled copy of the other, or drawn
-    independently: 1,600 cells, so that most hold a row or none.
+    """Two categories of `levels` values of uneven shares, one is a relabelled copy of
+    the other, or drawn independently: 1,600 cells, so that most hold a row or none.
     """
     levels = 40
     copied = 0.5
@@ -170,7 +191,11 @@ def sparse_table() -> Case:
     return with_truth(sample, table_information(joint), "categories")
 
 
-POOLS: Mapping[str, str] = {"images-by-label": "mnist-0-1", "texts-by-label": "imdb-bert"}  # read from INFOSCOPE_DATA
+# read from INFOSCOPE_DATA
+POOLS: Mapping[str, str] = {
+    "images-by-label": "mnist-0-1",
+    "texts-by-label": "imdb-bert",
+}
 EVERYDAY: Mapping[str, Case] = {
     **{name: resampled.case(pool, bits=0.5) for name, pool in POOLS.items()},
     "zero-inflated-poisson": zero_inflated_poisson(),

@@ -1,6 +1,8 @@
-"""Settings to examine tests of independence: a null (x and y independent given z) and an alternative each.
+"""Settings to examine tests of independence: a null (x and y independent given z) and
+an alternative each.
 
-x = left(a(z) + e), y = right(b(z) + effect e + w), e and w normal: I(x; y | z) = log(1 + effect^2) / 2; labels: less.
+x = left(a(z) + e), y = right(b(z) + effect e + w), e and w normal: I(x; y | z) = log(1
++ effect^2) / 2; labels: less.
 """
 
 from __future__ import annotations
@@ -19,9 +21,11 @@ from infoscope.data.tasks.cases import Generator, Map
 
 @dataclass(frozen=True)
 class IndependenceSetting:
-    """A null and an alternative: sample(n, generator, dependent) -> (x, y) or (x, y, z); whole numbers are labels.
+    """A null and an alternative: sample(n, generator, dependent) -> (x, y) or (x, y,
+    z); whole numbers are labels.
 
-    `columns` is the number of z's, `rows` the sample size, `information` (nats) the alternative's; nan: unknown.
+    `columns` is the number of z's, `rows` the sample size, `information` (nats) the
+    alternative's; nan: unknown.
     """
 
     columns: int
@@ -65,7 +69,8 @@ def common_cause(
     condition: Map = mean_of,
     labels: int = 0,
 ) -> IndependenceSetting:
-    """x and y depend on z: `columns` normal columns, and `labels` more of three categories that shift x and y.
+    """x and y depend on z: `columns` normal columns, and `labels` more of three
+    categories that shift x and y.
 
     condition: what x and y have of z.
     """
@@ -80,7 +85,9 @@ def common_cause(
         y = right(common + dependent * effect * e + w)
         if labels:
             table = {f"z{place}": column for place, column in enumerate(z.T)}
-            table |= {f"label{place}": column for place, column in enumerate(category.T)}
+            table |= {
+                f"label{place}": column for place, column in enumerate(category.T)
+            }
             return x, y, table
         if columns:
             return x, y, z
@@ -93,7 +100,9 @@ def common_cause(
 
 
 def circle(rows: int, noise: float) -> IndependenceSetting:
-    """Points of a circle plus noise, uncorrelated. Independent: coordinates of two circles."""
+    """Points of a circle plus noise, uncorrelated. Independent: coordinates of two
+    circles.
+    """
 
     def sample(n, g, dependent):
         angle_x, angle_y = g.uniform(0, 2 * np.pi, (2, n))

@@ -1,6 +1,8 @@
-"""Labelled items paired so that they share the information of a chosen coupling of labels (Gowri et al. 2024).
+"""Labelled items paired so that they share the information of a chosen coupling of
+labels (Gowri et al. 2024).
 
-Labels (a, b) are drawn, then items x of class a and y of class b: X - A - B - Y, so I(X; Y) = I(A; B).
+Labels (a, b) are drawn, then items x of class a and y of class b: X - A - B - Y, so
+I(X; Y) = I(A; B).
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ _MARGIN = 5.5  # standard deviations of the number of items of a class in a samp
 
 
 def case(pool: str, bits: float) -> Case:
-    """Items of a pool with this information: sample(n, generator) -> (x [n, d], y [n, e]) float64.
+    """Items of a pool with this information: sample(n, generator) -> (x [n, d], y [n,
+    e]) float64.
 
     FileNotFoundError on sampling without the data.
     """
@@ -41,7 +44,9 @@ def case(pool: str, bits: float) -> Case:
 
 
 def coupled_information(copied: float) -> float:
-    """I(A; B), nats, of two equal classes when B is A with probability `copied` and else either."""
+    """I(A; B), nats, of two equal classes when B is A with probability `copied` and
+    else either.
+    """
     other = (1 - copied) / 2
     same = copied + other
     return math.log(2) - float(special.entr([same, other]).sum())
@@ -49,7 +54,13 @@ def coupled_information(copied: float) -> float:
 
 def copied_share(nats: float) -> float:
     """The share of copied labels at which two equal classes have information `nats`."""
-    return brentq(lambda copied: coupled_information(copied) - nats, 0.0, 1.0, xtol=1e-15, rtol=1e-14)
+    return brentq(
+        lambda copied: coupled_information(copied) - nats,
+        0.0,
+        1.0,
+        xtol=1e-15,
+        rtol=1e-14,
+    )
 
 
 def coupled_labels(n: int, copied: float, g: Generator) -> Pair:
@@ -60,17 +71,22 @@ def coupled_labels(n: int, copied: float, g: Generator) -> Pair:
 
 
 def most_rows(pool: str) -> int:
-    """The largest sample of a pool, in hundreds. FileNotFoundError where the data are not there."""
+    """The largest sample of a pool, in hundreds. FileNotFoundError where the data are
+    not there.
+    """
     _, of_class = _sorted(pool)
     fewest = min(stop - start for start, stop in of_class)
-    wanted = ((math.sqrt(_MARGIN**2 + 4 * fewest) - _MARGIN) / 2) ** 2  # plus the margin this is `fewest`
+    # plus the margin this is `fewest`
+    wanted = ((math.sqrt(_MARGIN**2 + 4 * fewest) - _MARGIN) / 2) ** 2
     return int(wanted * len(of_class) / 2) // 100 * 100
 
 
 def items(pool: str, a: NDArray, b: NDArray, g: Generator) -> Pair:
-    """An item of class a[i] and one of class b[i] for every row, without repeats or constant columns.
+    """An item of class a[i] and one of class b[i] for every row, without repeats or
+    constant columns.
 
-    n must stay well below the size of the pool. ValueError where a class has too few items.
+    n must stay well below the size of the pool. ValueError where a class has too few
+    items.
     """
     values, of_class = _sorted(pool)
     labels = np.concatenate([a, b])

@@ -1,4 +1,6 @@
-"""Data with a known tree, graph or order (Xu et al. 2020, section 6), for structure learning."""
+"""Data with a known tree, graph or order (Xu et al. 2020, section 6), for structure
+learning.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def star(m: int) -> Array:
 
 
 def gaussian_hub(n: int, m: int, generator: Generator) -> Simulated:
-    """Xu et al. 2020, section 6.1: X_0 ~ Beta(1/2, 1/2), X_j ~ N(X_0, (0.1 j)^2) for j = 1..m-1."""
+    """Xu et al. 2020, section 6.1: X_0 ~ Beta(1/2, 1/2), X_j ~ N(X_0, (0.1 j)^2) for j
+    = 1..m-1.
+    """
     hub = generator.beta(0.5, 0.5, (n, 1))
     noise = generator.normal(size=(n, m - 1))
     noise = noise * 0.1 * np.arange(1, m)
@@ -40,7 +44,9 @@ def gaussian_hub(n: int, m: int, generator: Generator) -> Simulated:
 
 
 def discrete_star(n: int, m: int, states: int, generator: Generator) -> Simulated:
-    """X_0 uniform over `states`; X_j given X_0 by a table whose rows are uniform over the simplex; integers [n, m]."""
+    """X_0 uniform over `states`; X_j given X_0 by a table whose rows are uniform over
+    the simplex; integers [n, m].
+    """
     hub = generator.integers(require_int("states", states, 2), size=n)
     columns = [hub]
     for _ in range(m - 1):
@@ -49,8 +55,12 @@ def discrete_star(n: int, m: int, states: int, generator: Generator) -> Simulate
     return Simulated(np.column_stack(columns), star(m))
 
 
-def discretised_logistic(n: int, m: int, states: int, scale: float, generator: Generator) -> Simulated:
-    """X_0 uniform over `states`; X_j logistic of mean (X_0 + j) mod states, rounded to 0..states-1; integers [n, m]."""
+def discretised_logistic(
+    n: int, m: int, states: int, scale: float, generator: Generator
+) -> Simulated:
+    """X_0 uniform over `states`; X_j logistic of mean (X_0 + j) mod states, rounded to
+    0..states-1; integers [n, m].
+    """
     require_number("scale", scale, ends=False)
     hub = generator.integers(require_int("states", states, 2), size=n)
     edges = np.arange(states - 1) + 0.5
@@ -71,7 +81,9 @@ def draw_classes(shares: Array, generator: Generator) -> Array:
 
 
 def random_graph(m: int, parents: int, generator: Generator) -> Array:
-    """A random acyclic graph, bool [m, m] ([i, j]: i acts on j): up to `parents` earlier nodes in a random order."""
+    """A random acyclic graph, bool [m, m] ([i, j]: i acts on j): up to `parents`
+    earlier nodes in a random order.
+    """
     order = generator.permutation(require_int("m", m, 2))
     most = require_int("parents", parents, 1)
     adjacency = np.zeros((m, m), dtype=bool)
@@ -85,24 +97,35 @@ def random_graph(m: int, parents: int, generator: Generator) -> Array:
 def gene_network(
     n: int, generator: Generator, adjacency: ArrayLike | None = None, noise: float = 0.3
 ) -> tuple[Array, Array]:
-    """Expression of genes that activate or repress one another, float64 [n, m], and the acyclic graph, bool [m, m].
+    """Expression of genes that activate or repress one another, float64 [n, m], and the
+    acyclic graph, bool [m, m].
 
-    adjacency None: 20 genes (cf. HPN-DREAM; Xu et al. 2020, section 6.2) with one or two regulators. A gene is the mean
-    of Hill functions u^2 / (1 + u^2), or 1 minus them, at u = exp(expression), standardised, plus noise.
+    adjacency None: 20 genes (cf. HPN-DREAM; Xu et al. 2020, section 6.2) with one or
+    two regulators. A gene is the mean of Hill functions u^2 / (1 + u^2), or 1 minus
+    them, at u = exp(expression), standardised, plus noise.
     """
-    graph = random_graph(20, 2, generator) if adjacency is None else np.asarray(adjacency) != 0
+    graph = (
+        random_graph(20, 2, generator)
+        if adjacency is None
+        else np.asarray(adjacency) != 0
+    )
     if graph.ndim != 2 or len(graph) != graph.shape[1]:
-        raise WrongShape(f"adjacency must be a square matrix, got shape {list(graph.shape)}.")
+        raise WrongShape(
+            f"adjacency must be a square matrix, got shape {list(graph.shape)}."
+        )
     expression = generator.normal(size=(n, len(graph)))
     waiting = list(range(len(graph)))
     while waiting:
         ready = [gene for gene in waiting if not graph[waiting, gene].any()]
         if not ready:
-            raise InvalidInput(f"adjacency must be acyclic, but genes {waiting} regulate one another.")
+            raise InvalidInput(
+                f"adjacency must be acyclic, but genes {waiting} regulate one another."
+            )
         for gene in ready:
             regulators = np.flatnonzero(graph[:, gene])
             if len(regulators):
-                response = expit(2.0 * expression[:, regulators])  # the Hill function of exp, with exponent 2
+                # the Hill function of exp, with exponent 2
+                response = expit(2.0 * expression[:, regulators])
                 activates = generator.random(len(regulators)) < 0.5
                 level = np.where(activates, response, 1.0 - response).mean(axis=1)
                 standardised = (level - level.mean()) / level.std()
@@ -120,13 +143,17 @@ def moving_digits(
     digits: int = 2,
     speed: float = 3.0,
 ) -> Array:
-    """Videos of images that bounce off the edges, float32 [sequences, frames, size, size] in [0, 1].
+    """Videos of images that bounce off the edges, float32 [sequences, frames, size,
+    size] in [0, 1].
 
-    images [k, h, w] in [0, 1] (Moving-MNIST, Srivastava et al. 2015); speed in pixels per frame.
+    images [k, h, w] in [0, 1] (Moving-MNIST, Srivastava et al. 2015); speed in pixels
+    per frame.
     """
     images = np.asarray(images, dtype=np.float32)
     if images.ndim != 3 or max(images.shape[1:]) > size:
-        raise WrongShape(f"images must be [k, h, w] of at most {size} pixels a side, got shape {list(images.shape)}.")
+        raise WrongShape(
+            f"images must be [k, h, w] of at most {size} pixels a side, got shape {list(images.shape)}."
+        )
     room = size - np.array(images.shape[1:])
     videos = np.zeros((sequences, frames, size, size), dtype=np.float32)
     for video in videos:
@@ -136,7 +163,8 @@ def moving_digits(
             direction = [math.sin(angle), math.cos(angle)]
             start = generator.uniform(0.0, room)
             path = start + speed * np.outer(np.arange(frames), direction)
-            # Bouncing is a straight walk through mirrored copies of the room; without room nothing moves.
+            # Bouncing is a straight walk through mirrored copies of the room; without
+            # room nothing moves.
             folded = path % (2 * np.maximum(room, 1))
             bounced = np.round(room - np.abs(folded - room))
             places = np.where(room > 0, bounced, 0).astype(int)

@@ -1,9 +1,11 @@
 """Tables of mixed columns whose information about a target is known.
 
-A table has independent uniform sources. Each column is the output of a channel with one source as its input: an
-increasing map, noise, levels, a count, a category or an angle. The target is a sum of functions of some sources, and
-noise. Columns of these sources are relevant, the others are not; several columns may have the same source. I of a
-column and the target is that of the two channels on a grid of the source, summed over the other sources.
+A table has independent uniform sources. Each column is the output of a channel with one
+source as its input: an increasing map, noise, levels, a count, a category or an angle.
+The target is a sum of functions of some sources, and noise. Columns of these sources
+are relevant, the others are not; several columns may have the same source. I of a
+column and the target is that of the two channels on a grid of the source, summed over
+the other sources.
 """
 
 from __future__ import annotations
@@ -24,13 +26,16 @@ GRID = np.linspace(0, 1, 401)[:-1] + 1 / 800  # a source, in cells of equal prob
 NUMBER_CELLS = 500  # of the grid of a number
 NOISE_RANGE = 6.0  # standard deviations of noise that a grid covers
 MAX_COUNT = 60
-GROUP_SHARE = 0.3  # of the variance of a source's normal score that is common to a group
+# of the variance of a source's normal score that is common to a group
+GROUP_SHARE = 0.3
 STEPS = 2_000  # of the grid of a sum of effects
 
 
 @dataclass(frozen=True)
 class Channel:
-    """A channel from a source u to a column: its draws, and its probabilities [GRID, cells]; None: invertible."""
+    """A channel from a source u to a column: its draws, and its probabilities [GRID,
+    cells]; None: invertible.
+    """
 
     draw: Callable[[Values, Generator], NDArray]
     cells: Callable[[Values], Values] | None = None
@@ -129,8 +134,8 @@ EFFECTS: Mapping[str, Callable[[Values], Values]] = {
 
 @dataclass(frozen=True)
 class KnownTable:
-    """sample(generator) -> a table with the column `target`, and its groups [n] or None; information() -> I of each
-    relevant column and the target, nats.
+    """sample(generator) -> a table with the column `target`, and its groups [n] or
+    None; information() -> I of each relevant column and the target, nats.
 
     columns  name -> (source, channel); effects: source -> (function, weight)
     n        rows; label: whether the target is yes or no, else a positive number; grouped: groups of five rows
@@ -153,9 +158,15 @@ class KnownTable:
 
     @property
     def spare(self) -> list[str]:
-        """Relevant columns that add nothing to another column, an invertible map of their source."""
-        invertible = {name for name, channel in CHANNELS.items() if channel.cells is None}
-        copied = {source for source, channel in self.columns.values() if channel in invertible}
+        """Relevant columns that add nothing to another column, an invertible map of
+        their source.
+        """
+        invertible = {
+            name for name, channel in CHANNELS.items() if channel.cells is None
+        }
+        copied = {
+            source for source, channel in self.columns.values() if channel in invertible
+        }
         names = []
         for name in self.relevant:
             source, channel = self.columns[name]
@@ -166,9 +177,15 @@ class KnownTable:
     @property
     def angles(self) -> dict[str, float]:
         """Columns that are angles, with their period."""
-        return {name: 360.0 for name, (_, channel) in self.columns.items() if channel == "angle"}
+        return {
+            name: 360.0
+            for name, (_, channel) in self.columns.items()
+            if channel == "angle"
+        }
 
-    def sample(self, generator: Generator) -> tuple[pd.DataFrame, NDArray[np.int64] | None]:
+    def sample(
+        self, generator: Generator
+    ) -> tuple[pd.DataFrame, NDArray[np.int64] | None]:
         sources = 1 + max(source for source, _ in self.columns.values())
         scores = generator.normal(size=(self.n, sources))
         groups = None
@@ -222,7 +239,9 @@ class KnownTable:
         size = len(of_others) + int((effect.max() - effect.min()) / step) + 2
         of_sum = self._target_cells(low + effect.min() + step * np.arange(size))
         starts, of_place = np.unique(in_steps(effect, step), return_inverse=True)
-        of_start = [of_others @ of_sum[start : start + len(of_others)] for start in starts]
+        of_start = [
+            of_others @ of_sum[start : start + len(of_others)] for start in starts
+        ]
         return np.array(of_start)[of_place]
 
     def _target_cells(self, total: Values) -> Values:
@@ -230,15 +249,24 @@ class KnownTable:
         if self.label:
             chance = special.expit(1.5 * total)
             return np.stack([1 - chance, chance], axis=1)
-        points = np.linspace(total[0] - NOISE_RANGE, total[-1] + NOISE_RANGE, NUMBER_CELLS)
+        points = np.linspace(
+            total[0] - NOISE_RANGE, total[-1] + NOISE_RANGE, NUMBER_CELLS
+        )
         return normal_cells(points - total[:, None], 1.0)
 
 
 def known_table(
-    n: int, effects: str, relevant: str, noise: str, copies: int = 1, label: bool = False, grouped: bool = False
+    n: int,
+    effects: str,
+    relevant: str,
+    noise: str,
+    copies: int = 1,
+    label: bool = False,
+    grouped: bool = False,
 ) -> KnownTable:
-    """A table. effects: function and weight of each source of the target; relevant: channels of these sources in turn;
-    noise: channels of other sources, `copies` successive ones of each.
+    """A table. effects: function and weight of each source of the target; relevant:
+    channels of these sources in turn; noise: channels of other sources, `copies`
+    successive ones of each.
     """
     words = effects.split()
     weights = map(float, words[1::2])
@@ -251,14 +279,31 @@ def known_table(
     return KnownTable(n, columns, forms, label, grouped)
 
 
-_MIXED = "normal levels labels counts skewed noisy sites tails halves spikes blurred angle "
+_MIXED = (
+    "normal levels labels counts skewed noisy sites tails halves spikes blurred angle "
+)
 _ALIKE = "normal noisy blurred levels " * 5
 _FORMS = "line .6 square .6 wave .7 step .6"
 TABLES: Mapping[str, KnownTable] = {
     "lines": known_table(500, "line .5 line .3 line .2", "normal " * 3, "normal " * 30),
-    "forms-small": known_table(300, _FORMS, "normal skewed tails normal", _MIXED + "normal normal levels counts"),
-    "redundant-small": known_table(300, "line .9 square .7", "normal skewed noisy noisy levels levels", _ALIKE, 4),
-    "grouped": known_table(1000, "line .6 square .6", "normal levels noisy counts", _MIXED * 2, grouped=True),
-    "two-classes": known_table(500, "line 1 step .7 line .5", "normal skewed counts", _MIXED * 2, label=True),
+    "forms-small": known_table(
+        300,
+        _FORMS,
+        "normal skewed tails normal",
+        _MIXED + "normal normal levels counts",
+    ),
+    "redundant-small": known_table(
+        300, "line .9 square .7", "normal skewed noisy noisy levels levels", _ALIKE, 4
+    ),
+    "grouped": known_table(
+        1000,
+        "line .6 square .6",
+        "normal levels noisy counts",
+        _MIXED * 2,
+        grouped=True,
+    ),
+    "two-classes": known_table(
+        500, "line 1 step .7 line .5", "normal skewed counts", _MIXED * 2, label=True
+    ),
     "nothing": known_table(500, "line 0", "", _MIXED * 2),
 }

@@ -1,6 +1,8 @@
-"""Twenty-nine distributions of known mutual information that were held out until the reading was fixed.
+"""Twenty-nine distributions of known mutual information that were held out until the
+reading was fixed.
 
-The first half is easy for nearest neighbours, the second hard. Truths and draws must not change.
+The first half is easy for nearest neighbours, the second hard. Truths and draws must
+not change.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ from infoscope.data.tasks.everyday import parity_of_signs
 
 
 # --- a function and noise ------------------------------------------------------------------------------------------
-def normal_noise(draw: Draw, signal: Map, noise: float, values: NDArray, weights: NDArray) -> Case:
+def normal_noise(
+    draw: Draw, signal: Map, noise: float, values: NDArray, weights: NDArray
+) -> Case:
     """y = signal(x) + noise * normal; values of the signal with their weights."""
 
     def truth():
@@ -74,7 +78,9 @@ def largest_of(dim: int) -> Case:
 
 
 def surface(noise: float = 0.005) -> Case:
-    """x uniform in the cube, y = x1 x2 + x3 with little noise; P(x1 x2 < p) = p (1 - log p)."""
+    """x uniform in the cube, y = x1 x2 + x3 with little noise; P(x1 x2 < p) = p (1 -
+    log p).
+    """
     values = middles(0, 2, 2000)
     ends = np.clip([values, values - 1], 0, 1)
     below_upper, below_lower = ends - special.xlogy(ends, ends)
@@ -109,7 +115,9 @@ def zero_or_gamma() -> Case:
 
 
 def product_among(dim: int) -> Case:
-    """y = x1 x2 + noise, of `dim` normal columns: normal given x1 alone, of variance x1^2 + noise^2."""
+    """y = x1 x2 + noise, of `dim` normal columns: normal given x1 alone, of variance
+    x1^2 + noise^2.
+    """
     noise = 0.3
     x1 = middles(-8, 8)
     spread = np.hypot(x1, noise)
@@ -163,7 +171,9 @@ def product_noise() -> Case:
 
 # --- normal columns ------------------------------------------------------------------------------------------------
 def moving_correlation() -> Case:
-    """The correlation of y and x1 is 0.95 sin(pi x2), x2 uniform on (-1, 1): I is the mean of -log(1 - r^2) / 2."""
+    """The correlation of y and x1 is 0.95 sin(pi x2), x2 uniform on (-1, 1): I is the
+    mean of -log(1 - r^2) / 2.
+    """
     largest = 0.95
 
     def sample(n, g):
@@ -181,9 +191,11 @@ def moving_correlation() -> Case:
 
 
 def crossed_corners() -> Case:
-    """x and y near corners (+-2, +-2) with unit noise; only the products of their signs are equal.
+    """x and y near corners (+-2, +-2) with unit noise; only the products of their signs
+    are equal.
 
-    The density ratio is 1 + the product of tanh(2 v) over the four columns; Monte Carlo.
+    The density ratio is 1 + the product of tanh(2 v) over the four columns; Monte
+    Carlo.
     """
     apart = 2.0
 
@@ -203,7 +215,9 @@ def crossed_corners() -> Case:
 
 
 def both_censored() -> Case:
-    """Two correlated normals, each recorded as the limit where it is below; quadrature over parts of the plane."""
+    """Two correlated normals, each recorded as the limit where it is below; quadrature
+    over parts of the plane.
+    """
     correlation = 0.8
     limit = -0.5
     noise = math.sqrt(1 - correlation**2)
@@ -239,7 +253,9 @@ def both_censored() -> Case:
 
 
 def shared_volatility(dim: int, spread: float) -> Case:
-    """Uncorrelated normal columns times one lognormal number per row; entropies from the density of the length."""
+    """Uncorrelated normal columns times one lognormal number per row; entropies from
+    the density of the length.
+    """
 
     def entropy(columns):
         logs = np.linspace(-8, 8, 1601) * spread
@@ -270,8 +286,9 @@ def shared_volatility(dim: int, spread: float) -> Case:
 
 # --- copulas and shares --------------------------------------------------------------------------------------------
 def gamma_frailty(dim_x: int, dim_y: int, theta: float, then: Map) -> Case:
-    """Exponential columns over a shared gamma(1 / theta): the Clayton copula, its survival times through an increasing
-    map. Closed form: 1 / (1 + sum) is a beta, so E log c is in digammas; for two columns log(1 + t) - t / (1 + t).
+    """Exponential columns over a shared gamma(1 / theta): the Clayton copula, its
+    survival times through an increasing map. Closed form: 1 / (1 + sum) is a beta, so E
+    log c is in digammas; for two columns log(1 + t) - t / (1 + t).
     """
 
     shape = 1 / theta
@@ -293,7 +310,9 @@ def gamma_frailty(dim_x: int, dim_y: int, theta: float, then: Map) -> Case:
 
 
 def gumbel_laplace() -> Case:
-    """The Gumbel copula with Laplace margins, by quadrature over a = -log C (a mixture of gammas)."""
+    """The Gumbel copula with Laplace margins, by quadrature over a = -log C (a mixture
+    of gammas).
+    """
     theta = 2.0
 
     def sample(n, g):
@@ -339,7 +358,9 @@ def frank_log_density(u: NDArray, v: NDArray, theta: float) -> NDArray:
 
 
 def frank_information(theta: float) -> float:
-    """The information of Frank's copula, by Gauss-Legendre quadrature of c log c over the square."""
+    """The information of Frank's copula, by Gauss-Legendre quadrature of c log c over
+    the square.
+    """
     nodes, weights = np.polynomial.legendre.leggauss(200)
     v = (nodes + 1) / 2
     log_density = frank_log_density(v[:, None], v, theta)
@@ -349,7 +370,9 @@ def frank_information(theta: float) -> float:
 
 
 def frank(theta: float, quantile_x: Map, quantile_y: Map) -> Case:
-    """Frank's copula, without tail dependence, with the margins of these quantile functions."""
+    """Frank's copula, without tail dependence, with the margins of these quantile
+    functions.
+    """
 
     def sample(n, g):
         u, v = frank_draws(n, g, theta)
@@ -362,7 +385,9 @@ def frank(theta: float, quantile_x: Map, quantile_y: Map) -> Case:
 
 
 def composition() -> Case:
-    """x and y: two parts each of a Dirichlet with five parts; closed form, as sums of parts are Dirichlet."""
+    """x and y: two parts each of a Dirichlet with five parts; closed form, as sums of
+    parts are Dirichlet.
+    """
     weights = (2.0, 1.5, 3.0, 1.0)
     other_weight = 0.7
 
@@ -401,7 +426,9 @@ def circle_draws(n: int, g: Generator, noise: float) -> Pair:
 
 
 def circle_information(noise: float) -> float:
-    """Twice the entropy of a coordinate less that of the point, whose radius is a Rice variable; quadratures."""
+    """Twice the entropy of a coordinate less that of the point, whose radius is a Rice
+    variable; quadratures.
+    """
     variance = noise**2
     coordinates = np.cos(np.pi * middles(0, 1))
     nats = through_noise(noise, coordinates, 1.0)
@@ -434,7 +461,9 @@ def circle(noise: float = 0.2) -> Case:
 
 
 def complex_square(noise: float = 0.01) -> Case:
-    """x uniform in the unit disc, y = x^2 as a complex number plus noise; quadrature over two radii."""
+    """x uniform in the unit disc, y = x^2 as a complex number plus noise; quadrature
+    over two radii.
+    """
 
     def sample(n, g):
         modulus = np.sqrt(g.random(n))
@@ -464,7 +493,9 @@ def complex_square(noise: float = 0.01) -> Case:
 
 
 def woven(dim: int, pairs: int, pair: Draw, truth: Callable[[], float]) -> Case:
-    """Independent pairs among independent columns; x and y are rotated. I is the sum over pairs."""
+    """Independent pairs among independent columns; x and y are rotated. I is the sum
+    over pairs.
+    """
     draws = np.random.default_rng([dim, pairs])
     rotation_x, _ = np.linalg.qr(draws.normal(size=(dim, dim)))
     rotation_y, _ = np.linalg.qr(draws.normal(size=(dim, dim)))
@@ -482,8 +513,8 @@ def woven(dim: int, pairs: int, pair: Draw, truth: Callable[[], float]) -> Case:
 
 # --- sharp edges ---------------------------------------------------------------------------------------------------
 def coarse_and_fine() -> Case:
-    """x = cell + place; y = cell (sometimes redrawn) + place moved within a window, modulo 1: I of the cells - log
-    window.
+    """x = cell + place; y = cell (sometimes redrawn) + place moved within a window,
+    modulo 1: I of the cells - log window.
     """
     cells = 30
     copied = 0.7
@@ -505,7 +536,9 @@ def coarse_and_fine() -> Case:
 
 
 def rare_event() -> Case:
-    """Independent uniforms, except that x determines y to a thousandth in 2 % of rows: H(share) - share log window."""
+    """Independent uniforms, except that x determines y to a thousandth in 2 % of rows:
+    H(share) - share log window.
+    """
     share = 0.02
     window = 0.001
 
@@ -522,7 +555,9 @@ def rare_event() -> Case:
 
 # --- labels --------------------------------------------------------------------------------------------------------
 def classes_on_a_ring() -> Case:
-    """Three classes a third of a turn apart, von Mises angles, radius 1 +- 0.1 (uninformative)."""
+    """Three classes a third of a turn apart, von Mises angles, radius 1 +- 0.1
+    (uninformative).
+    """
     concentration = 4.0
 
     def sample(n, g):
@@ -540,8 +575,12 @@ def classes_on_a_ring() -> Case:
     return with_truth(sample, table_information(joint / joint.sum()), "labels")
 
 
-def label_of_score(weights: tuple[float, ...], cuts: tuple[float, ...], curve: Map) -> Case:
-    """An ordered label of normal columns x: P(y <= j) = curve(cut j - weights x); H(y) - H(y | score), quadrature."""
+def label_of_score(
+    weights: tuple[float, ...], cuts: tuple[float, ...], curve: Map
+) -> Case:
+    """An ordered label of normal columns x: P(y <= j) = curve(cut j - weights x); H(y)
+    - H(y | score), quadrature.
+    """
 
     def below(score):
         levels = [curve(cut - score) for cut in cuts]
@@ -564,7 +603,9 @@ def label_of_score(weights: tuple[float, ...], cuts: tuple[float, ...], curve: M
 
 
 def successes() -> Case:
-    """x a beta probability, y the successes in ten trials: H(y) of the beta-binomial less E H(y | x), quadrature."""
+    """x a beta probability, y the successes in ten trials: H(y) of the beta-binomial
+    less E H(y | x), quadrature.
+    """
     trials = 10
     shape = 0.7
 
@@ -596,13 +637,17 @@ UNSEEN: Mapping[str, Case] = {
     "clayton-exponential": gamma_frailty(1, 1, 2.0, lambda v: np.log1p(v) / 2),
     "weibull-frailty-2-1": gamma_frailty(2, 1, 1.5, lambda v: v ** (1 / 3)),
     "gumbel-laplace": gumbel_laplace(),
-    "frank-gamma": frank(6.0, lambda u: stats.gamma.ppf(u, 0.5), lambda v: stats.gamma.ppf(v, 3)),
+    "frank-gamma": frank(
+        6.0, lambda u: stats.gamma.ppf(u, 0.5), lambda v: stats.gamma.ppf(v, 3)
+    ),
     "growing-noise": growing_noise(),
     "circle": circle(),
     "crossed-corners": crossed_corners(),
     "moving-correlation": moving_correlation(),
     "probit-label-2": label_of_score((1.5, -1.0), (0.0,), stats.norm.cdf),
-    "ordinal-label-4": label_of_score((1.0, 1.0, -1.0, 0.5), (-2.0, -0.5, 0.5, 2.5), special.expit),
+    "ordinal-label-4": label_of_score(
+        (1.0, 1.0, -1.0, 0.5), (-2.0, -0.5, 0.5, 2.5), special.expit
+    ),
     "classes-on-a-ring": classes_on_a_ring(),
     "zero-or-gamma": zero_or_gamma(),
     "both-censored-below": both_censored(),
@@ -619,7 +664,9 @@ UNSEEN: Mapping[str, Case] = {
     "coarse-and-fine": coarse_and_fine(),
     "rare-event": rare_event(),
     "woven-frank-6": woven(6, 3, logistic_frank, lambda: frank_information(10.0)),
-    "woven-circles-10": woven(10, 4, lambda n, g: circle_draws(n, g, 0.1), lambda: circle_information(0.1)),
+    "woven-circles-10": woven(
+        10, 4, lambda n, g: circle_draws(n, g, 0.1), lambda: circle_information(0.1)
+    ),
     "squared-length-8": squared_length(8),
     "largest-of-6": largest_of(6),
 }

@@ -1,1 +1,3 @@
-"""Labelled texts: LabelledTexts, published data sets, generated reviews and inference, transformations."""
+"""Labelled texts: LabelledTexts, published data sets, generated reviews and inference,
+transformations.
+"""

@@ -1,4 +1,6 @@
-"""Labelled texts: what text encoders are trained on and what the difficulty of a data set is measured with."""
+"""Labelled texts: what text encoders are trained on and what the difficulty of a data
+set is measured with.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,8 @@ class LabelledTexts:
     Raises
     ------
     WrongLength, OutOfRange, InvalidInput
-        If lengths differ, there is no item, a label has no class, or texts are a mixture.
+        If lengths differ, there is no item, a label has no class, or texts are a
+        mixture.
 
     Examples
     --------
@@ -56,17 +59,25 @@ class LabelledTexts:
         n = len(self.texts)
         if self.labels.dtype != torch.int64 or self.labels.shape != (n,) or n == 0:
             got = f"{self.labels.dtype} {list(self.labels.shape)}"
-            raise WrongLength(f"labels must be torch.int64 [{n}], one or more, got {got}.")
+            raise WrongLength(
+                f"labels must be torch.int64 [{n}], one or more, got {got}."
+            )
         labels = self.labels.unique().tolist()
         if not set(labels) <= set(range(len(self.classes))):
-            raise OutOfRange(f"labels must be from 0 to {len(self.classes) - 1}, one of {self.classes}, got {labels}.")
+            raise OutOfRange(
+                f"labels must be from 0 to {len(self.classes) - 1}, one of {self.classes}, got {labels}."
+            )
         if self.ids is None:
             object.__setattr__(self, "ids", [str(place) for place in range(n)])
         if len(self.ids) != n:
-            raise WrongLength(f"ids must be one for each of the {n} texts, got {len(self.ids)}.")
+            raise WrongLength(
+                f"ids must be one for each of the {n} texts, got {len(self.ids)}."
+            )
         single = all(isinstance(text, str) for text in self.texts)
         if not single and not all(map(_is_pair, self.texts)):
-            raise InvalidInput("texts must be all strings or all pairs of strings, got a mixture or something else.")
+            raise InvalidInput(
+                "texts must be all strings or all pairs of strings, got a mixture or something else."
+            )
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -93,7 +104,9 @@ class LabelledTexts:
 
     @property
     def groups(self) -> np.ndarray:
-        """Codes int64 [n], equal where the text, or the premise of a pair, is: such items are dependent."""
+        """Codes int64 [n], equal where the text, or the premise of a pair, is: such
+        items are dependent.
+        """
         texts = self.premises if self.of_pairs else list(self.texts)
         _, codes = np.unique(texts, return_inverse=True)
         return codes
@@ -118,7 +131,9 @@ class LabelledTexts:
         """
         chosen = np.asarray(rows)
         if chosen.dtype == bool and chosen.shape != (len(self),):
-            raise WrongShape(f"rows must be a mask of length {len(self)}, got shape {list(chosen.shape)}.")
+            raise WrongShape(
+                f"rows must be a mask of length {len(self)}, got shape {list(chosen.shape)}."
+            )
         if chosen.dtype == bool:
             chosen = np.flatnonzero(chosen)
         places = chosen.tolist()
@@ -136,4 +151,8 @@ class LabelledTexts:
 
 
 def _is_pair(text: object) -> bool:
-    return isinstance(text, tuple) and len(text) == 2 and all(isinstance(part, str) for part in text)
+    return (
+        isinstance(text, tuple)
+        and len(text) == 2
+        and all(isinstance(part, str) for part in text)
+    )

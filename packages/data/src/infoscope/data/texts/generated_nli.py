@@ -1,4 +1,6 @@
-"""Generated (synthetic) inference of known information: what a premise states of a person, a hypothesis claims."""
+"""Generated (synthetic) inference of known information: what a premise states of a
+person, a hypothesis claims.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ SUBJECTS = (
     "a student", "a waiter", "a singer",
 )  # fmt: skip
 
-# Every value in two wordings. All attributes have as many values, and no word is of two values.
+# Every value in two wordings. All attributes have as many values, and no word is of two
+# values.
 ATTRIBUTES: tuple[tuple[tuple[str, str], ...], ...] = (
     (  # activities
         ("reading a novel", "turning pages"),
@@ -49,14 +52,17 @@ ATTRIBUTES: tuple[tuple[tuple[str, str], ...], ...] = (
     ),
 )
 
-CUES = ("visibly", "reportedly", "allegedly")  # the artefacts, by label: entailment, neutral, contradiction
+# the artefacts, by label: entailment, neutral, contradiction
+CUES = ("visibly", "reportedly", "allegedly")
 
 CLASSES = ("entailment", "neutral", "contradiction")
 ENTAILMENT, NEUTRAL, CONTRADICTION = range(3)
 
 
 class Choices(NamedTuple):
-    """The draws of n pairs, uniform and independent of one another and the label: int64 [n]; value, wording [n, 3]."""
+    """The draws of n pairs, uniform and independent of one another and the label: int64
+    [n]; value, wording [n, 3].
+    """
 
     subject: torch.Tensor
     omitted: torch.Tensor
@@ -71,7 +77,9 @@ class Choices(NamedTuple):
         values = len(ATTRIBUTES[0])
 
         def integers(low, high, *size):
-            return torch.randint(low, high, size, generator=generator, device=generator.device).cpu()
+            return torch.randint(
+                low, high, size, generator=generator, device=generator.device
+            ).cpu()
 
         return cls(
             subject=integers(0, len(SUBJECTS), n),
@@ -84,12 +92,16 @@ class Choices(NamedTuple):
         )
 
 
-def generated_nli(n: int = 6000, artefact: float = 0.4, *, generator: torch.Generator) -> LabelledTexts:
-    """Independent pairs from a small grammar: inference whose information is known (synthetic).
+def generated_nli(
+    n: int = 6000, artefact: float = 0.4, *, generator: torch.Generator
+) -> LabelledTexts:
+    """Independent pairs from a small grammar: inference whose information is known
+    (synthetic).
 
-    A premise states two of three attributes of a person. A hypothesis claims one: entailed, contradicted, or neutral if
-    the premise does not state it. With probability `artefact` a word of the hypothesis gives the label away (Gururangan
-    et al. 2018). So
+    A premise states two of three attributes of a person. A hypothesis claims one:
+    entailed, contradicted, or neutral if the premise does not state it. With
+    probability `artefact` a word of the hypothesis gives the label away (Gururangan et
+    al. 2018). So
 
         I(pair; label) = ln 3,   I(premise; label) = 0,   I(hypothesis; label) = artefact * ln 3
 
@@ -120,10 +132,18 @@ def generated_nli(n: int = 6000, artefact: float = 0.4, *, generator: torch.Gene
     """
     require_int("n", n)
     hypothesis_information(artefact)
-    labels = torch.randint(len(CLASSES), (n,), generator=generator, device=generator.device).cpu()
+    labels = torch.randint(
+        len(CLASSES), (n,), generator=generator, device=generator.device
+    ).cpu()
     cued = torch.rand(n, generator=generator, device=generator.device) < artefact
     pairs = pairs_of(labels.tolist(), cued.tolist(), Choices.draw(n, generator))
-    return LabelledTexts(pairs, labels, CLASSES, f"generated nli, artefact {artefact:g} (synthetic)", synthetic=True)
+    return LabelledTexts(
+        pairs,
+        labels,
+        CLASSES,
+        f"generated nli, artefact {artefact:g} (synthetic)",
+        synthetic=True,
+    )
 
 
 def hypothesis_information(artefact: float) -> float:
@@ -152,8 +172,12 @@ def hypothesis_information(artefact: float) -> float:
     return require_number("artefact", artefact, most=1) * math.log(len(CLASSES))
 
 
-def pairs_of(labels: list[int], cued: list[bool], choices: Choices) -> list[tuple[str, str]]:
-    """The premise and the hypothesis of every label; `cued` ones have the word of their label in the hypothesis."""
+def pairs_of(
+    labels: list[int], cued: list[bool], choices: Choices
+) -> list[tuple[str, str]]:
+    """The premise and the hypothesis of every label; `cued` ones have the word of their
+    label in the hypothesis.
+    """
     rows = zip(*[column.tolist() for column in choices])
     pairs = []
     for label, cue, row in zip(labels, cued, rows, strict=True):
@@ -162,7 +186,9 @@ def pairs_of(labels: list[int], cued: list[bool], choices: Choices) -> list[tupl
 
 
 def _pair(label: int, cued: bool, choices: Choices) -> tuple[str, str]:
-    """One pair; the attribute that the hypothesis claims and its value are uniform for any label."""
+    """One pair; the attribute that the hypothesis claims and its value are uniform for
+    any label.
+    """
     stated = [attribute for attribute in range(3) if attribute != choices.omitted]
     if choices.swapped:
         stated.reverse()

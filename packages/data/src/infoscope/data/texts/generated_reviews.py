@@ -1,4 +1,6 @@
-"""Generated (synthetic) short film reviews, favourable (1) and unfavourable (0), of evident class."""
+"""Generated (synthetic) short film reviews, favourable (1) and unfavourable (0), of
+evident class.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ _TEMPLATES = (
 
 
 def _slots(text: str) -> _Slots:
-    """The choices of every slot, from `slot: choice, choice` with lines that go on where they are indented further."""
+    """The choices of every slot, from `slot: choice, choice` with lines that go on
+    where they are indented further.
+    """
     lines = re.sub(r"\n {5,}", " ", text).strip().split("\n")
     slots = {}
     for line in lines:
@@ -76,7 +80,9 @@ _UNFAVOURABLE = _slots(
 )
 
 
-def sentences(per_class: int = 2000, *, generator: torch.Generator) -> tuple[list[str], torch.Tensor]:
+def sentences(
+    per_class: int = 2000, *, generator: torch.Generator
+) -> tuple[list[str], torch.Tensor]:
     """Distinct sentences of generated film reviews, the unfavourable first.
 
     Parameters
@@ -96,7 +102,8 @@ def sentences(per_class: int = 2000, *, generator: torch.Generator) -> tuple[lis
     Raises
     ------
     OutOfRange
-        If per_class is not a positive whole number or exceeds what the grammar can generate.
+        If per_class is not a positive whole number or exceeds what the grammar can
+        generate.
 
     Examples
     --------
@@ -115,13 +122,20 @@ def sentences(per_class: int = 2000, *, generator: torch.Generator) -> tuple[lis
             )
         for position, template in enumerate(_TEMPLATES):
             share = (per_class + position) // len(_TEMPLATES)
-            order = torch.randperm(variants[position], generator=generator, device=generator.device)
-            texts += [_sentence(template, slots, index) for index in order[:share].tolist()]
+            order = torch.randperm(
+                variants[position], generator=generator, device=generator.device
+            )
+            texts += [
+                _sentence(template, slots, index) for index in order[:share].tolist()
+            ]
     return texts, torch.arange(2).repeat_interleave(per_class)
 
 
-def generated_reviews(per_class: int = 2000, *, generator: torch.Generator) -> LabelledTexts:
-    """Generated film reviews of `sentences`, shuffled (synthetic); I_V(x -> y) is near ln 2 nats.
+def generated_reviews(
+    per_class: int = 2000, *, generator: torch.Generator
+) -> LabelledTexts:
+    """Generated film reviews of `sentences`, shuffled (synthetic); I_V(x -> y) is near
+    ln 2 nats.
 
     Parameters
     ----------
@@ -138,7 +152,8 @@ def generated_reviews(per_class: int = 2000, *, generator: torch.Generator) -> L
     Raises
     ------
     OutOfRange
-        If per_class is not a positive whole number or exceeds what the grammar can generate.
+        If per_class is not a positive whole number or exceeds what the grammar can
+        generate.
 
     Examples
     --------
@@ -146,8 +161,12 @@ def generated_reviews(per_class: int = 2000, *, generator: torch.Generator) -> L
     20
     """
     texts, labels = sentences(per_class, generator=generator)
-    drawn = LabelledTexts(texts, labels, SENTIMENTS, "generated reviews (synthetic)", synthetic=True)
-    return drawn.take(torch.randperm(len(texts), generator=generator, device=generator.device))
+    drawn = LabelledTexts(
+        texts, labels, SENTIMENTS, "generated reviews (synthetic)", synthetic=True
+    )
+    return drawn.take(
+        torch.randperm(len(texts), generator=generator, device=generator.device)
+    )
 
 
 def _fields(template: str) -> list[str]:
@@ -159,7 +178,9 @@ def _variants(template: str, slots: _Slots) -> int:
 
 
 def _sentence(template: str, slots: _Slots, index: int) -> str:
-    """The index-th sentence of a template: the choices in its slots are the digits of a mixed-radix number."""
+    """The index-th sentence of a template: the choices in its slots are the digits of a
+    mixed-radix number.
+    """
     words = {}
     for field in _fields(template):
         index, choice = divmod(index, len(slots[field]))

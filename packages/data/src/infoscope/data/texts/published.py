@@ -1,4 +1,6 @@
-"""Published labelled texts: CoLA, SST-2, IMDB, SNLI and MultiNLI, from files or downloaded by `datasets`."""
+"""Published labelled texts: CoLA, SST-2, IMDB, SNLI and MultiNLI, from files or
+downloaded by `datasets`.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,18 @@ from infoscope.errors import InvalidInput, TooFew, UnreadableFile
 from infoscope.files import json_object, lines
 
 _ACCEPTABILITY = ("unacceptable", "acceptable")
-_COLA_FILES = {"train": "in_domain_train", "dev": "in_domain_dev", "out-of-domain": "out_of_domain_dev"}
+_COLA_FILES = {
+    "train": "in_domain_train",
+    "dev": "in_domain_dev",
+    "out-of-domain": "out_of_domain_dev",
+}
 _COLA_COLUMNS = ("source", "label", "mark", "sentence")
-# GLUE has both development sets in one, the in-domain one first: their numbers of unacceptable and acceptable sentences
-_GLUE_PARTS = {"dev": (slice(0, 527), [162, 365]), "out-of-domain": (slice(527, 1043), [162, 354])}
+# GLUE has both development sets in one, the in-domain one first: their numbers of
+# unacceptable and acceptable sentences
+_GLUE_PARTS = {
+    "dev": (slice(0, 527), [162, 365]),
+    "out-of-domain": (slice(527, 1043), [162, 354]),
+}
 _SST2_FILES = {"train": "train.tsv.gz", "dev": "dev.tsv.gz", "test": "test.tsv"}
 _GLUE_SPLITS = {"train": "train", "test": "validation"}
 _NLI_FILES = {
@@ -32,7 +42,10 @@ _NLI_FILES = {
     "mnli": {"train": ("mnli_train.jsonl.gz",), "dev": ("mnli_matched_dev.jsonl.gz",)},
 }
 _NLI_HUB = {
-    "snli": ("stanfordnlp/snli", {"train": "train", "dev": "validation", "test": "test"}),
+    "snli": (
+        "stanfordnlp/snli",
+        {"train": "train", "dev": "validation", "test": "test"},
+    ),
     "mnli": ("nyu-mll/multi_nli", {"train": "train", "dev": "validation_matched"}),
 }
 
@@ -40,14 +53,16 @@ _NLI_HUB = {
 def cola(split: str = "train", root: Path | str | None = None) -> LabelledTexts:
     """CoLA: sentences that linguists found acceptable (1) or not (0).
 
-    Reads <root>/cola/{in_domain_train,in_domain_dev,out_of_domain_dev}.tsv, or downloads the files of GLUE.
+    Reads <root>/cola/{in_domain_train,in_domain_dev,out_of_domain_dev}.tsv, or
+    downloads the files of GLUE.
 
     Parameters
     ----------
     split : {"train", "dev", "out-of-domain"}
         8,551 sentences, 527 of the same 17 sources, or 516 of 6 other sources.
     root : str or Path, optional
-        Folder of real data; by default the folder that INFOSCOPE_DATA names, else `datasets` downloads the texts.
+        Folder of real data; by default the folder that INFOSCOPE_DATA names, else
+        `datasets` downloads the texts.
 
     Returns
     -------
@@ -74,11 +89,15 @@ def cola(split: str = "train", root: Path | str | None = None) -> LabelledTexts:
             texts.append(row["sentence"])
             labels.append(label_of(row["label"], path, number, ("0", "1")))
             ids.append(f"{row['source']}-{number}")
-    return LabelledTexts(texts, torch.tensor(labels), _ACCEPTABILITY, f"cola-{split}", split, ids)
+    return LabelledTexts(
+        texts, torch.tensor(labels), _ACCEPTABILITY, f"cola-{split}", split, ids
+    )
 
 
 def _glue(split: str) -> tuple[list[str], list[int], list[str]]:
-    stored = downloaded("cola", "nyu-mll/glue", "train" if split == "train" else "validation", "cola")
+    stored = downloaded(
+        "cola", "nyu-mll/glue", "train" if split == "train" else "validation", "cola"
+    )
     texts = list(stored["sentence"])
     labels = list(stored["label"])
     ids = [str(place) for place in range(len(texts))]
@@ -88,7 +107,9 @@ def _glue(split: str) -> tuple[list[str], list[int], list[str]]:
     labels = labels[part]
     got = [labels.count(0), labels.count(1)]
     if got != counts:
-        raise InvalidInput(f"the downloaded {split} sentences must be {counts} of classes 0 and 1, got {got}.")
+        raise InvalidInput(
+            f"the downloaded {split} sentences must be {counts} of classes 0 and 1, got {got}."
+        )
     return texts[part], labels, ids[part]
 
 
@@ -96,14 +117,17 @@ def sst2(split: str = "train", root: Path | str | None = None) -> LabelledTexts:
     """SST-2: phrases of film reviews, positive (1) or negative (0).
 
     Phrases of train and dev are of the same sentences: judge on test. Reads
-    <root>/sst2/{train.tsv.gz,dev.tsv.gz,test.tsv}, or downloads the files of GLUE (without dev).
+    <root>/sst2/{train.tsv.gz,dev.tsv.gz,test.tsv}, or downloads the files of GLUE
+    (without dev).
 
     Parameters
     ----------
     split : {"train", "dev", "test"}
-        60,614 phrases, 6,735 phrases, or the 872 whole sentences of GLUE's development set.
+        60,614 phrases, 6,735 phrases, or the 872 whole sentences of GLUE's development
+        set.
     root : str or Path, optional
-        Folder of real data; by default the folder that INFOSCOPE_DATA names, else `datasets` downloads the texts.
+        Folder of real data; by default the folder that INFOSCOPE_DATA names, else
+        `datasets` downloads the texts.
 
     Returns
     -------
@@ -123,7 +147,9 @@ def sst2(split: str = "train", root: Path | str | None = None) -> LabelledTexts:
     root = data_root(root)
     if root is None:
         if split not in _GLUE_SPLITS:
-            raise FileNotFoundError(f"split must be train or test to be downloaded, got {split!r}: GLUE has no other.")
+            raise FileNotFoundError(
+                f"split must be train or test to be downloaded, got {split!r}: GLUE has no other."
+            )
         stored = downloaded("sst2", "nyu-mll/glue", _GLUE_SPLITS[split], "sst2")
         texts = list(stored["sentence"])
         labels = list(stored["label"])
@@ -131,22 +157,30 @@ def sst2(split: str = "train", root: Path | str | None = None) -> LabelledTexts:
         path = root / "sst2" / _SST2_FILES[split]
         rows = read_table(path, ("sentence", "label"), header=True)
         texts = [row["sentence"] for row in rows]
-        labels = [label_of(row["label"], path, number, ("0", "1")) for number, row in enumerate(rows, 2)]
+        labels = [
+            label_of(row["label"], path, number, ("0", "1"))
+            for number, row in enumerate(rows, 2)
+        ]
     texts = list(map(str.strip, texts))
-    return LabelledTexts(texts, torch.tensor(labels), SENTIMENTS, f"sst2-{split}", split)
+    return LabelledTexts(
+        texts, torch.tensor(labels), SENTIMENTS, f"sst2-{split}", split
+    )
 
 
 def imdb(split: str = "train", root: Path | str | None = None) -> LabelledTexts:
-    """IMDB: film reviews, 12,500 of each sentiment in each split (Maas et al. 2011); 1 is positive.
+    """IMDB: film reviews, 12,500 of each sentiment in each split (Maas et al. 2011); 1
+    is positive.
 
-    Reads <root>/imdb/imdb_<split>.jsonl.gz, objects with `text`, `label` and optionally `id`.
+    Reads <root>/imdb/imdb_<split>.jsonl.gz, objects with `text`, `label` and optionally
+    `id`.
 
     Parameters
     ----------
     split : {"train", "test"}
         25,000 reviews each.
     root : str or Path, optional
-        Folder of real data; by default the folder that INFOSCOPE_DATA names, else `datasets` downloads the texts.
+        Folder of real data; by default the folder that INFOSCOPE_DATA names, else
+        `datasets` downloads the texts.
 
     Returns
     -------
@@ -170,18 +204,25 @@ def imdb(split: str = "train", root: Path | str | None = None) -> LabelledTexts:
         labels = list(stored["label"])
         ids = None
     else:
-        rows = read_json_lines(root / "imdb" / f"imdb_{split}.jsonl.gz", {"text": str, "label": int})
+        rows = read_json_lines(
+            root / "imdb" / f"imdb_{split}.jsonl.gz", {"text": str, "label": int}
+        )
         texts = [row["text"] for row in rows]
         labels = [row["label"] for row in rows]
         ids = [str(row.get("id", place)) for place, row in enumerate(rows)]
-    return LabelledTexts(texts, torch.tensor(labels), SENTIMENTS, f"imdb-{split}", split, ids)
+    return LabelledTexts(
+        texts, torch.tensor(labels), SENTIMENTS, f"imdb-{split}", split, ids
+    )
 
 
-def nli(name: str = "snli", split: str = "train", root: Path | str | None = None) -> LabelledTexts:
-    """Pairs of a premise and a hypothesis of SNLI (Bowman et al. 2015) or MultiNLI (Williams et al. 2018).
+def nli(
+    name: str = "snli", split: str = "train", root: Path | str | None = None
+) -> LabelledTexts:
+    """Pairs of a premise and a hypothesis of SNLI (Bowman et al. 2015) or MultiNLI
+    (Williams et al. 2018).
 
-    Pairs without a gold label are left out. Reads <root>/nli/<name>_<split>.jsonl.gz (mnli_matched_dev; without the
-    train file of SNLI its sample snli_train_20k).
+    Pairs without a gold label are left out. Reads <root>/nli/<name>_<split>.jsonl.gz
+    (mnli_matched_dev; without the train file of SNLI its sample snli_train_20k).
 
     Parameters
     ----------
@@ -190,7 +231,8 @@ def nli(name: str = "snli", split: str = "train", root: Path | str | None = None
     split : {"train", "dev", "test"}
         Test is of SNLI alone; dev of MultiNLI is the matched one.
     root : str or Path, optional
-        Folder of real data; by default the folder that INFOSCOPE_DATA names, else `datasets` downloads the texts.
+        Folder of real data; by default the folder that INFOSCOPE_DATA names, else
+        `datasets` downloads the texts.
 
     Returns
     -------
@@ -218,14 +260,20 @@ def nli(name: str = "snli", split: str = "train", root: Path | str | None = None
                 pairs.append((premise, hypothesis))
                 labels.append(label)
                 ids.append(str(place))
-        return LabelledTexts(pairs, torch.tensor(labels), CLASSES, f"{name}-{split}", split, ids)
+        return LabelledTexts(
+            pairs, torch.tensor(labels), CLASSES, f"{name}-{split}", split, ids
+        )
     path = first_file(root / "nli", _NLI_FILES[name][split])
     pairs, labels = [], []
-    for number, row in enumerate(read_json_lines(path, {"premise": str, "hypothesis": str, "label": str}), 1):
+    for number, row in enumerate(
+        read_json_lines(path, {"premise": str, "hypothesis": str, "label": str}), 1
+    ):
         pairs.append((row["premise"], row["hypothesis"]))
         labels.append(label_of(row["label"], path, number, CLASSES))
     stem, _, _ = path.name.partition(".")
-    return LabelledTexts(pairs, torch.tensor(labels), CLASSES, stem.replace("_", "-"), split)
+    return LabelledTexts(
+        pairs, torch.tensor(labels), CLASSES, stem.replace("_", "-"), split
+    )
 
 
 def first_file(folder: Path, names: Sequence[str]) -> Path:
@@ -233,13 +281,18 @@ def first_file(folder: Path, names: Sequence[str]) -> Path:
     for name in names:
         if (folder / name).is_file():
             return folder / name
-    raise FileNotFoundError(f"{' or '.join(str(folder / name) for name in names)} is not there.")
+    raise FileNotFoundError(
+        f"{' or '.join(str(folder / name) for name in names)} is not there."
+    )
 
 
-def read_json_lines(path: Path, fields: Mapping[str, Callable[[Any], Any]]) -> list[dict[str, Any]]:
+def read_json_lines(
+    path: Path, fields: Mapping[str, Callable[[Any], Any]]
+) -> list[dict[str, Any]]:
     """The objects of a gzipped file, one a line, with the named fields converted.
 
-    FileNotFoundError when the file is not there, ValueError for a line that has no such object.
+    FileNotFoundError when the file is not there, ValueError for a line that has no such
+    object.
     """
     rows = []
     for number, line in enumerate(lines(first_file(path.parent, [path.name])), 1):
@@ -248,15 +301,21 @@ def read_json_lines(path: Path, fields: Mapping[str, Callable[[Any], Any]]) -> l
             for name, convert in fields.items():
                 row[name] = convert(row[name])
         except (KeyError, TypeError, ValueError) as error:
-            raise UnreadableFile(f"{path}, line {number}, is not an object with {' and '.join(fields)}.") from error
+            raise UnreadableFile(
+                f"{path}, line {number}, is not an object with {' and '.join(fields)}."
+            ) from error
         rows.append(row)
     return _some(path, rows)
 
 
-def read_table(path: Path, columns: Sequence[str], header: bool) -> list[dict[str, str]]:
-    """The rows of a tab-separated file without quoting, gzipped if so named, by column name.
+def read_table(
+    path: Path, columns: Sequence[str], header: bool
+) -> list[dict[str, str]]:
+    """The rows of a tab-separated file without quoting, gzipped if so named, by column
+    name.
 
-    Raises FileNotFoundError when the file is not there, ValueError for another header or number of columns.
+    Raises FileNotFoundError when the file is not there, ValueError for another header
+    or number of columns.
     """
     path = first_file(path.parent, [path.name])
     rows = [line.split("\t") for line in lines(path)]
@@ -266,10 +325,14 @@ def read_table(path: Path, columns: Sequence[str], header: bool) -> list[dict[st
         titles = rows.pop(0)
         first = 2
         if titles != list(columns):
-            raise UnreadableFile(f"{path}, line 1, must be {' '.join(columns)}, got {' '.join(titles)[:100]!r}.")
+            raise UnreadableFile(
+                f"{path}, line 1, must be {' '.join(columns)}, got {' '.join(titles)[:100]!r}."
+            )
     for number, row in enumerate(rows, first):
         if len(row) != len(columns):
-            raise UnreadableFile(f"{path}, line {number}, must have the {len(columns)} columns {', '.join(columns)}.")
+            raise UnreadableFile(
+                f"{path}, line {number}, must have the {len(columns)} columns {', '.join(columns)}."
+            )
     return [dict(zip(columns, row)) for row in rows]
 
 
@@ -280,14 +343,21 @@ def _some(path: Path, rows: list) -> list:
 
 
 def label_of(value: str, path: Path, number: int, valid: Sequence[str]) -> int:
-    """The place of a label among the valid ones; ValueError, with where it was read, for another."""
+    """The place of a label among the valid ones; ValueError, with where it was read,
+    for another.
+    """
     if value not in valid:
-        raise UnreadableFile(f"{path}, line {number}, must have a label of {', '.join(valid)}, got {value!r}.")
+        raise UnreadableFile(
+            f"{path}, line {number}, must have a label of {', '.join(valid)}, got {value!r}."
+        )
     return valid.index(value)
 
 
-def downloaded(folder: str, source: str, split: str, configuration: str | None = None) -> Any:
-    """A split of a data set of the Hugging Face hub, columns by name; `folder` is what INFOSCOPE_DATA could hold.
+def downloaded(
+    folder: str, source: str, split: str, configuration: str | None = None
+) -> Any:
+    """A split of a data set of the Hugging Face hub, columns by name; `folder` is what
+    INFOSCOPE_DATA could hold.
 
     Raises FileNotFoundError when `datasets` is not installed or the hub is not reached.
     """

@@ -1,8 +1,10 @@
-"""Transformations of labelled texts, each of which keeps one attribute of the input (Ethayarajh et al. 2022, table 7).
+"""Transformations of labelled texts, each of which keeps one attribute of the input
+(Ethayarajh et al. 2022, table 7).
 
-The V-information of a transformed input shows how informative that attribute is about the label. Tokens are words and
-single punctuation marks, compared without case. By name: `transformed`, TRANSFORMATIONS. To slice by: `lengths`,
-`overlap_lengths`, `overlap_fractions`.
+The V-information of a transformed input shows how informative that attribute is about
+the label. Tokens are words and single punctuation marks, compared without case. By
+name: `transformed`, TRANSFORMATIONS. To slice by: `lengths`, `overlap_lengths`,
+`overlap_fractions`.
 """
 
 from __future__ import annotations
@@ -35,16 +37,22 @@ def tokens(text: str) -> list[str]:
 
 
 def standard(texts: Texts) -> list[str]:
-    """Pairs as "PREMISE: ... HYPOTHESIS: ...", single texts as they are; blanks around them are dropped."""
+    """Pairs as "PREMISE: ... HYPOTHESIS: ...", single texts as they are; blanks around
+    them are dropped.
+    """
     return _each(texts, str.strip)
 
 
 def sides(text: str) -> tuple[str, str]:
-    """The premise and the hypothesis of a text with headers, "" for a missing one; without headers: a hypothesis."""
+    """The premise and the hypothesis of a text with headers, "" for a missing one;
+    without headers: a hypothesis.
+    """
     headed = f"{text} "  # a side of which nothing is left may have lost its blank
     if not headed.startswith((f"{PREMISE}: ", f"{HYPOTHESIS}: ")):
         return "", text
-    premise, _, hypothesis = headed.removeprefix(f"{PREMISE}: ").partition(f"{HYPOTHESIS}: ")
+    premise, _, hypothesis = headed.removeprefix(f"{PREMISE}: ").partition(
+        f"{HYPOTHESIS}: "
+    )
     return premise.strip(), hypothesis.strip()
 
 
@@ -54,7 +62,9 @@ def null(texts: Texts) -> list[str]:
 
 
 def shuffled(texts: Texts, generator: torch.Generator) -> list[str]:
-    """The tokens of a text, or of each text of a pair, in a random order drawn from the generator."""
+    """The tokens of a text, or of each text of a pair, in a random order drawn from the
+    generator.
+    """
 
     def shuffle(text):
         import torch  # takes seconds
@@ -100,7 +110,9 @@ def _masked(text: str, common: set[str]) -> str:
 
 
 def overlap_level(pairs: Texts) -> list[str]:
-    """The share of the hypothesis' tokens that the premise has: none, low, medium, high (from .25, .5, .75 on)."""
+    """The share of the hypothesis' tokens that the premise has: none, low, medium, high
+    (from .25, .5, .75 on).
+    """
     places = np.digitize(overlap_fractions(pairs), _BOUNDS)
     return [_LEVELS[place] for place in places]
 
@@ -118,7 +130,8 @@ TRANSFORMATIONS: dict[str, Callable[[Texts], list[str]]] = {
 
 
 def transformed(name: str, texts: Texts, generator: torch.Generator) -> list[str]:
-    """A transformation by name: one of TRANSFORMATIONS, or "shuffled", the only one that draws from the generator.
+    """A transformation by name: one of TRANSFORMATIONS, or "shuffled", the only one
+    that draws from the generator.
 
     Raises ValueError for another name, or for one of pairs when the texts are single.
     """
@@ -138,7 +151,9 @@ def lengths(texts: Texts) -> np.ndarray:
 
 
 def overlap_lengths(pairs: Texts) -> np.ndarray:
-    """The number of different tokens that both texts of a pair have, int64 [n] (figure 5)."""
+    """The number of different tokens that both texts of a pair have, int64 [n] (figure
+    5).
+    """
     counts = []
     for premise, hypothesis in _pairs(pairs):
         common = _types(premise) & _types(hypothesis)
@@ -147,7 +162,9 @@ def overlap_lengths(pairs: Texts) -> np.ndarray:
 
 
 def overlap_fractions(pairs: Texts) -> np.ndarray:
-    """The share of the hypothesis' tokens, repeated ones counted, that the premise has: float64 [n]; 0 without any."""
+    """The share of the hypothesis' tokens, repeated ones counted, that the premise has:
+    float64 [n]; 0 without any.
+    """
 
     shares = []
     for premise, hypothesis in _pairs(pairs):
@@ -167,7 +184,9 @@ def _headed(header: str, text: str) -> str:
 
 
 def _each(texts: Texts, change: Callable[[str], str]) -> list[str]:
-    """Every text changed; of pairs both texts, premise first, in one text with their headers."""
+    """Every text changed; of pairs both texts, premise first, in one text with their
+    headers.
+    """
     changed = []
     for text in texts:
         if isinstance(text, str):
@@ -182,5 +201,7 @@ def _each(texts: Texts, change: Callable[[str], str]) -> list[str]:
 def _pairs(texts: Texts) -> Sequence[tuple[str, str]]:
     """The texts; ValueError unless they are pairs."""
     if any(isinstance(text, str) for text in texts):
-        raise InvalidInput("pairs must be of a premise and a hypothesis, got single texts.")
+        raise InvalidInput(
+            "pairs must be of a premise and a hypothesis, got single texts."
+        )
     return texts

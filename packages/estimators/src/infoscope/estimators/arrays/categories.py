@@ -1,8 +1,9 @@
 """Two categorical variables: H(x) + H(y) - H(x, y) from counts.
 
-With few rows per cell the plug-in estimate is too high by more than (cells - 1) / (2 n). The standard error includes
-the method's estimate for permuted categories and its distance from a method that allows for unseen cells. It is at
-least that of independent variables (2 n times the estimate is chi-squared).
+With few rows per cell the plug-in estimate is too high by more than (cells - 1) / (2
+n). The standard error includes the method's estimate for permuted categories and its
+distance from a method that allows for unseen cells. It is at least that of independent
+variables (2 n times the estimate is chi-squared).
 """
 
 from __future__ import annotations
@@ -47,7 +48,9 @@ class Table:
     @cached_property
     def counts(self) -> tuple[Values, Values, Values]:
         """Rows of the categories of x, of y and of cells that occur."""
-        return tuple(np.bincount(codes).astype(float) for codes in (self.x, self.y, self.cells))
+        return tuple(
+            np.bincount(codes).astype(float) for codes in (self.x, self.y, self.cells)
+        )
 
     @cached_property
     def ratios(self) -> Values:
@@ -60,11 +63,15 @@ class Table:
         return tuple(counts * (rows / self.n) for counts in self.counts)
 
     def rows_of(self, x: Values, y: Values, cells: Values) -> Values:
-        """H(x) + H(y) - H(x, y) of every row [n], from the values of the categories of x, of y and of the cells."""
+        """H(x) + H(y) - H(x, y) of every row [n], from the values of the categories of
+        x, of y and of the cells.
+        """
         return x[self.x] + y[self.y] - cells[self.cells]
 
     def independent_rows(self, groups: NDArray | None) -> float:
-        """Number of rows [n] in groups over the design effect of their cells (Rao & Scott 1981)."""
+        """Number of rows [n] in groups over the design effect of their cells (Rao &
+        Scott 1981).
+        """
         if groups is None:
             return self.n
         x, y, _ = self.counts
@@ -80,7 +87,9 @@ class Table:
         together = of_cells - of_x - of_y
         sizes = np.bincount(groups).astype(float)
         excess_of_groups = np.bincount(groups, weights=excess)
-        together += (1 + square) * (sizes**2).sum() - 2 * (sizes * excess_of_groups).sum()
+        together += (1 + square) * (sizes**2).sum() - 2 * (
+            sizes * excess_of_groups
+        ).sum()
         return float(self.n * single / together)
 
     def _squares(self, groups: NDArray, codes: Codes, shares: Values) -> float:
@@ -92,7 +101,9 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """An estimate, nats, the first-order influence of rows up to a constant [n], and local values [n] if it has any."""
+    """An estimate, nats, the first-order influence of rows up to a constant [n], and
+    local values [n] if it has any.
+    """
 
     value: float
     influence: Values
@@ -109,7 +120,9 @@ class _CountMethod(Described):
     cross_check: ClassVar[str] = ""  # another method that allows for unseen cells
 
     def measure(self, table: Table, rows: float) -> Measured:
-        """The estimate from a table whose rows have the information of so many independent ones."""
+        """The estimate from a table whose rows have the information of so many
+        independent ones.
+        """
         raise NotImplementedError
 
     def described(self, table: Table, rows: float) -> str:
@@ -127,7 +140,8 @@ class _CountMethod(Described):
         notes: tuple[str, ...] = ()
         if rows < table.n:
             sentence = (
-                f"Rows of a group depend on one another: the counts vary like those of {rows:,.0f} independent rows."
+                "Rows of a group depend on one another: the counts vary like those "
+                f"of {rows:,.0f} independent rows."
             )
             notes = (Note(sentence, "dependent rows", "groups"),)
         freedom = (pairs.x.categories - 1) * (pairs.y.categories - 1)
@@ -147,11 +161,18 @@ class _CountMethod(Described):
         )
 
     def _bias_when_permuted(
-        self, table: Table, generator: np.random.Generator, permutations: int = 16, least: float = 0.02
+        self,
+        table: Table,
+        generator: np.random.Generator,
+        permutations: int = 16,
+        least: float = 0.02,
     ) -> float:
-        """The mean for permuted categories, nats, where it is above `least` and 3 standard errors; else 0."""
+        """The mean for permuted categories, nats, where it is above `least` and 3
+        standard errors; else 0.
+        """
         x, y, _ = table.counts
-        if (len(x) - 1) * (len(y) - 1) <= 2 * table.n * least:  # then even the plug-in estimate is lower
+        # then even the plug-in estimate is lower
+        if (len(x) - 1) * (len(y) - 1) <= 2 * table.n * least:
             return 0.0
         values = []
         for _ in range(permutations):
@@ -161,8 +182,12 @@ class _CountMethod(Described):
         error = float(np.std(values)) / sqrt(permutations)
         return bias if abs(bias) > max(least, 3.0 * error) else 0.0
 
-    def _distance_to_cross_check(self, table: Table, rows: float, value: float) -> float:
-        """The distance to a method that allows for unseen cells, nats, where over 5 % of rows are alone in theirs."""
+    def _distance_to_cross_check(
+        self, table: Table, rows: float, value: float
+    ) -> float:
+        """The distance to a method that allows for unseen cells, nats, where over 5 %
+        of rows are alone in theirs.
+        """
         _, _, cells = table.scaled_to(rows)
         alone = np.rint(cells)[table.cells] <= 1
         if not self.cross_check or float(np.mean(alone)) <= 0.05:
@@ -187,7 +212,9 @@ class PlugIn(_CountMethod):
 
 @dataclass(frozen=True)
 class MillerMadow(_CountMethod):
-    """The plug-in estimate, less (cells - categories of x - categories of y + 1) / (2 n), of those that occur."""
+    """The plug-in estimate, less (cells - categories of x - categories of y + 1) / (2
+    n), of those that occur.
+    """
 
     name: ClassVar[str] = "miller-madow"
     use: ClassVar[str] = "counts of few categories, tens of rows a cell"
@@ -202,7 +229,9 @@ class MillerMadow(_CountMethod):
 
 @dataclass(frozen=True)
 class Grassberger(Described):
-    """Digamma of counts instead of logarithms: the estimate of `knn` for categories, groups included."""
+    """Digamma of counts instead of logarithms: the estimate of `knn` for categories,
+    groups included.
+    """
 
     name: ClassVar[str] = "grassberger"
     takes: ClassVar[str] = CATEGORIES
@@ -212,29 +241,41 @@ class Grassberger(Described):
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
         self.require(pairs)
-        return knn.mutual_information(pairs.x, pairs.y, min(5, pairs.n - 1), groups=pairs.groups, local=True)
+        return knn.mutual_information(
+            pairs.x, pairs.y, min(5, pairs.n - 1), groups=pairs.groups, local=True
+        )
 
 
 @dataclass(frozen=True)
 class ChaoShen(_CountMethod):
-    """Entropies that allow for unseen categories, by the share of rows alone in theirs. Error by the jackknife."""
+    """Entropies that allow for unseen categories, by the share of rows alone in theirs.
+    Error by the jackknife.
+    """
 
     name: ClassVar[str] = "chao-shen"
-    use: ClassVar[str] = "labels of many classes with few rows each, some classes never seen"
+    use: ClassVar[str] = (
+        "labels of many classes with few rows each, some classes never seen"
+    )
     cost: ClassVar[str] = "n log n; 0.1 s for 100 x 100 cells"
     source: ClassVar[str] = "Chao & Shen 2003, eqs. 5 and 7"
     title: ClassVar[str] = "Chao-Shen"
     cross_check: ClassVar[str] = "nsb"
 
     def measure(self, table: Table, rows: float) -> Measured:
-        counts_of = [np.maximum(1.0, np.rint(counts)) for counts in table.scaled_to(rows)]
+        counts_of = [
+            np.maximum(1.0, np.rint(counts)) for counts in table.scaled_to(rows)
+        ]
         x, y, cells = map(discrete.chao_shen, counts_of)
-        return Measured(x + y - cells, table.rows_of(*map(_jackknife_values, counts_of)))
+        return Measured(
+            x + y - cells, table.rows_of(*map(_jackknife_values, counts_of))
+        )
 
 
 @dataclass(frozen=True)
 class _WithPossibleCategories(_CountMethod):
-    """Base: estimates that need the numbers of possible categories of x and of y; None: those that occur."""
+    """Base: estimates that need the numbers of possible categories of x and of y; None:
+    those that occur.
+    """
 
     categories: tuple[int, int] | None = None
 
@@ -243,7 +284,9 @@ class _WithPossibleCategories(_CountMethod):
         if self.categories is None:
             return
         if not isinstance(self.categories, tuple) or len(self.categories) != 2:
-            raise WrongType(f"categories must be two numbers, of x and of y, got {self.categories!r}.")
+            raise WrongType(
+                f"categories must be two numbers, of x and of y, got {self.categories!r}."
+            )
         for count in self.categories:
             require_int("categories", count, 1)
 
@@ -252,7 +295,9 @@ class _WithPossibleCategories(_CountMethod):
         occur = len(table.counts[0]), len(table.counts[1])
         possible = self.categories or occur
         if possible[0] < occur[0] or possible[1] < occur[1]:
-            raise OutOfRange(f"categories must be at least those that occur, {occur}, got {possible}.")
+            raise OutOfRange(
+                f"categories must be at least those that occur, {occur}, got {possible}."
+            )
         return possible
 
     def possible_with_cells(self, table: Table) -> tuple[int, int, int]:
@@ -263,12 +308,15 @@ class _WithPossibleCategories(_CountMethod):
 
 @dataclass(frozen=True)
 class Shrinkage(_WithPossibleCategories):
-    """Information of a table shrunk towards equal cells: low with few rows a cell. The error ignores the fit of the
-    shrinkage. `categories`: how many of x and of y are possible; None: those that occur.
+    """Information of a table shrunk towards equal cells: low with few rows a cell. The
+    error ignores the fit of the shrinkage. `categories`: how many of x and of y are
+    possible; None: those that occur.
     """
 
     name: ClassVar[str] = "shrinkage"
-    use: ClassVar[str] = "labels of many classes with few rows each, about equally frequent"
+    use: ClassVar[str] = (
+        "labels of many classes with few rows each, about equally frequent"
+    )
     cost: ClassVar[str] = "n log n; 0.03 s for 100 x 100 cells"
     source: ClassVar[str] = "Hausser & Strimmer 2009, section 2"
     title: ClassVar[str] = "James-Stein"
@@ -303,8 +351,12 @@ class Nsb(_WithPossibleCategories):
     """
 
     name: ClassVar[str] = "nsb"
-    use: ClassVar[str] = "labels of many classes with few rows each, whose number is known"
-    cost: ClassVar[str] = "n log n + different counts by 400 steps; 0.4 s for 100 x 100 cells"
+    use: ClassVar[str] = (
+        "labels of many classes with few rows each, whose number is known"
+    )
+    cost: ClassVar[str] = (
+        "n log n + different counts by 400 steps; 0.4 s for 100 x 100 cells"
+    )
     source: ClassVar[str] = "Nemenman, Shafee & Bialek 2002; Wolpert & Wolf 1995"
     title: ClassVar[str] = "NSB"
     cross_check: ClassVar[str] = "chao-shen"
@@ -314,13 +366,17 @@ class Nsb(_WithPossibleCategories):
         return f"K = {of_x:,} x {of_y:,} possible cells"
 
     def measure(self, table: Table, rows: float) -> Measured:
-        entropies = map(discrete.nsb, table.scaled_to(rows), self.possible_with_cells(table))
+        entropies = map(
+            discrete.nsb, table.scaled_to(rows), self.possible_with_cells(table)
+        )
         (x, y, cells), slopes = zip(*entropies)
         return Measured(x + y - cells, rows * table.rows_of(*slopes))
 
 
 def _jackknife_values(counts: Values) -> Values:
-    """-(n - 1) times Chao & Shen's entropy without one row of each category [m], whose differences are influences."""
+    """-(n - 1) times Chao & Shen's entropy without one row of each category [m], whose
+    differences are influences.
+    """
     sizes, which = np.unique(counts, return_inverse=True)
     values = np.empty(len(sizes))
     for place, size in enumerate(sizes):
@@ -331,4 +387,11 @@ def _jackknife_values(counts: Values) -> Values:
     return -(counts.sum() - 1) * values[which.reshape(-1)]
 
 
-METHODS: tuple[Described, ...] = (PlugIn(), MillerMadow(), Grassberger(), ChaoShen(), Shrinkage(), Nsb())
+METHODS: tuple[Described, ...] = (
+    PlugIn(),
+    MillerMadow(),
+    Grassberger(),
+    ChaoShen(),
+    Shrinkage(),
+    Nsb(),
+)

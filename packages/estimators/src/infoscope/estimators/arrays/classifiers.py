@@ -1,4 +1,6 @@
-"""Labels by classifiers: what a predictive family can use of one variable about the label on the other."""
+"""Labels by classifiers: what a predictive family can use of one variable about the
+label on the other.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,11 @@ from infoscope.estimators.result import Estimate
 
 @dataclass(frozen=True)
 class Classifier(Described):
-    """V-information of the label given the other variable: entropy of the frequencies less calibrated held-out loss.
+    """V-information of the label given the other variable: entropy of the frequencies
+    less calibrated held-out loss.
 
-    The label is the variable of categories alone; y where both are. TooFew: a label on fewer than two rows or groups.
+    The label is the variable of categories alone; y where both are. TooFew: a label on
+    fewer than two rows or groups.
 
     family  a name in `families.FAMILIES`, or what `families.as_family` takes; several: chosen in calibration, by fold
     folds   at least 3; the calibration needs folds (folds + 1) / 2 fits
@@ -27,12 +31,15 @@ class Classifier(Described):
 
     name: ClassVar[str] = "classifier"
     takes: ClassVar[str] = LABELS
-    use: ClassVar[str] = "labels of few classes with many rows each, against many columns"
+    use: ClassVar[str] = (
+        "labels of few classes with many rows each, against many columns"
+    )
     cost: ClassVar[str] = "15 fits; 1 s"
     source: ClassVar[str] = "Xu et al. 2020, definition 2"
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
-        from infoscope.estimators.classifier import cross_fit  # with scikit-learn, which takes a second
+        # with scikit-learn, which takes a second
+        from infoscope.estimators.classifier import cross_fit
 
         self.require(pairs)
         label, seen = pairs.x, pairs.y
@@ -40,8 +47,12 @@ class Classifier(Described):
             label, seen = pairs.y, pairs.x
         inputs = {"z": seen.as_numbers()}
         labels = {"label": label.codes}
-        fits = cross_fit(inputs, labels, pairs.groups, self.family, self.folds, generator=generator)
-        return replace(fits.information("z", "label"), method=f"V-information of {fits.family}")
+        fits = cross_fit(
+            inputs, labels, pairs.groups, self.family, self.folds, generator=generator
+        )
+        return replace(
+            fits.information("z", "label"), method=f"V-information of {fits.family}"
+        )
 
 
 METHODS: tuple[Described, ...] = (Classifier(),)

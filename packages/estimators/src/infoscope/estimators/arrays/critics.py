@@ -1,8 +1,9 @@
-"""Critics on arrays: any bound of `neural.bounds`, trained, stopped and evaluated on three different parts of the rows.
+"""Critics on arrays: any bound of `neural.bounds`, trained, stopped and evaluated on
+three different parts of the rows.
 
-A fifth of the training rows judge the objective, and the weights of the best smoothed judgement are kept (after
-Abdelaleem, Martini & Nemenman 2025, 2506.00330). Batches hold one row of a group at most; off-diagonal scores are
-derangements (2305.20025).
+A fifth of the training rows judge the objective, and the weights of the best smoothed
+judgement are kept (after Abdelaleem, Martini & Nemenman 2025, 2506.00330). Batches hold
+one row of a group at most; off-diagonal scores are derangements (2305.20025).
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ from infoscope.notes import Note
 _MAX_JUDGEMENTS = 40  # times at which unseen rows judge a training
 _MIN_UNITS = 16  # independent rows of a batch or a read-out
 _MAX_BLOCKS = 20  # of units, left out in turn for the error
-_ROWS_OF_JUDGEMENT = 512  # whose pairs are scored at once; judgements are many, and fewer rows are faster
+# whose pairs are scored at once; judgements are many, and fewer rows are faster
+_ROWS_OF_JUDGEMENT = 512
 _ROWS_OF_READ_OUT = 2048  # whose pairs are scored at once, in 32 MiB
 _SOURCES = {
     "nwj": "Nguyen et al. 2010; Poole et al. 2019",
@@ -66,8 +68,8 @@ class CriticEstimate(Estimate):
     curve: pd.DataFrame
 
     def plot_curve(self, ax: Any = None, unit: str = BITS, color: str = "C0") -> Any:
-        """Draws what critics report of their training batches by step, a line a training, dots where weights were kept;
-        the matplotlib axes.
+        """Draws what critics report of their training batches by step, a line a
+        training, dots where weights were kept; the matplotlib axes.
         """
         ax = axes(ax)
         label = ", ".join(filter(None, (self.method, self._size())))
@@ -81,13 +83,17 @@ class CriticEstimate(Estimate):
                 ax.plot(steps[chosen], reports[chosen], "o", color=color)
                 ax.legend()
                 label = ""
-        ax.set(xlabel="step (dot: weights that were kept)", ylabel=f"report on training batches ({unit})")
+        ax.set(
+            xlabel="step (dot: weights that were kept)",
+            ylabel=f"report on training batches ({unit})",
+        )
         return ax
 
 
 @dataclass(frozen=True)
 class CriticMethod(Described):
-    """A bound on critics trained on some of the rows and evaluated on the others, cross-fitted.
+    """A bound on critics trained on some of the rows and evaluated on the others,
+    cross-fitted.
 
     bound          a name (any of `BOUNDS`, smile-<clip> for every clip) or a Bound
     critic         separable, joint, bilinear or inner (`make_critic`), with depth, width and embed
@@ -126,7 +132,11 @@ class CriticMethod(Described):
 
     @property
     def source(self) -> str:
-        default = "Song & Ermon 2020" if self.name.startswith("smile") else "a bound of your own"
+        default = (
+            "Song & Ermon 2020"
+            if self.name.startswith("smile")
+            else "a bound of your own"
+        )
         return _SOURCES.get(self.name, default)
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> CriticEstimate:
@@ -138,28 +148,54 @@ class CriticMethod(Described):
         return _combined(self, bound, pairs, folds)
 
     def work(self, columns: int) -> int:
-        """Multiplications that decide on the number of threads: a sixteenth of a layer's in a step."""
+        """Multiplications that decide on the number of threads: a sixteenth of a
+        layer's in a step.
+        """
         return self.batch * self.width * max(self.batch, self.width, columns) // 16
 
-    def _fold(self, fold: int, bound: Bound, pairs: Pairs, part: Split, generator: np.random.Generator) -> _Fold:
+    def _fold(
+        self,
+        fold: int,
+        bound: Bound,
+        pairs: Pairs,
+        part: Split,
+        generator: np.random.Generator,
+    ) -> _Fold:
         x = _prepared(self, pairs.x, part.seen)
         y = _prepared(self, pairs.y, part.seen)
         training = Rows(x[part.training], y[part.training], pairs.units[part.training])
-        some_training = _rows_of_some_units(part.training, pairs.units, len(part.held), generator)
+        some_training = _rows_of_some_units(
+            part.training, pairs.units, len(part.held), generator
+        )
 
         def batches_of(rows: NDArray[np.intp], at_once: int) -> list[Batch]:
-            return _independent_batches(pairs.units[rows], x[rows], y[rows], at_once, generator)
+            return _independent_batches(
+                pairs.units[rows], x[rows], y[rows], at_once, generator
+            )
 
         stopping = batches_of(part.stopping, _ROWS_OF_JUDGEMENT)
         held_out = batches_of(part.held, _ROWS_OF_READ_OUT)
         seen = batches_of(some_training, _ROWS_OF_READ_OUT)
-        fits = [self.fit(bound, training, stopping, generator) for _ in range(self.restarts)]
+        fits = [
+            self.fit(bound, training, stopping, generator) for _ in range(self.restarts)
+        ]
         best = max(fits, key=lambda fit: fit.judged)
-        curves = [fit.curve.assign(fold=fold, restart=number) for number, fit in enumerate(fits)]
+        curves = [
+            fit.curve.assign(fold=fold, restart=number)
+            for number, fit in enumerate(fits)
+        ]
         curve = pd.concat(curves)
-        return _Fold.read(bound, best.critic, held_out, seen, pairs.units[part.held], curve, generator)
+        return _Fold.read(
+            bound, best.critic, held_out, seen, pairs.units[part.held], curve, generator
+        )
 
-    def fit(self, bound: Bound, rows: Rows, stopping: list[Batch], generator: np.random.Generator) -> Fit:
+    def fit(
+        self,
+        bound: Bound,
+        rows: Rows,
+        stopping: list[Batch],
+        generator: np.random.Generator,
+    ) -> Fit:
         """A critic trained on `rows` and stopped early by its objective on `stopping`."""
         one_of("precision", self.precision, PRECISIONS)
         draws = torch_generator(generator)
@@ -179,7 +215,10 @@ class CriticMethod(Described):
         reports = [math.nan]
         weights = [_weights_of(critic)]
         best = 0
-        while training.done < training.total and len(steps) - 1 - best <= _MAX_JUDGEMENTS // 4:
+        while (
+            training.done < training.total
+            and len(steps) - 1 - best <= _MAX_JUDGEMENTS // 4
+        ):
             training.advance(pause)
             of_steps = training.trace.values[0, steps[-1] :]
             steps.append(training.done)
@@ -198,23 +237,33 @@ def torch_generator(generator: np.random.Generator) -> torch.Generator:
     return torch.Generator().manual_seed(int(generator.integers(2**63)))
 
 
-def _prepared(method: CriticMethod, variable: Variable, rows: NDArray[np.intp]) -> Tensor:
-    """All rows of a variable as the method's preparation, fitted to `rows`, makes them, float32 [n, d]."""
+def _prepared(
+    method: CriticMethod, variable: Variable, rows: NDArray[np.intp]
+) -> Tensor:
+    """All rows of a variable as the method's preparation, fitted to `rows`, makes them,
+    float32 [n, d].
+    """
     preparation = Preparation.fit(variable, rows, method.margins, method.components)
     return torch.from_numpy(preparation(variable).astype(np.float32))
 
 
 def _rows_of_some_units(
-    rows: NDArray[np.intp], units: NDArray[np.intp], count: int, generator: np.random.Generator
+    rows: NDArray[np.intp],
+    units: NDArray[np.intp],
+    count: int,
+    generator: np.random.Generator,
 ) -> NDArray[np.intp]:
-    """The first `count` of these rows with units in random order, all of a unit together."""
+    """The first `count` of these rows with units in random order, all of a unit
+    together.
+    """
     _, codes = np.unique(units[rows], return_inverse=True)
     places = generator.permutation(codes.max() + 1)[codes]
     order = np.argsort(places, kind="stable")
     return rows[order[:count]]
 
 
-Batch = tuple[Tensor, Tensor, NDArray[np.intp]]  # x, y and the places of independent rows
+# x, y and the places of independent rows
+Batch = tuple[Tensor, Tensor, NDArray[np.intp]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,10 +276,14 @@ class Fit:
 
 
 class Rows:
-    """Rows of two arrays as a source of pairs: a batch holds different rows, at most one of a unit."""
+    """Rows of two arrays as a source of pairs: a batch holds different rows, at most
+    one of a unit.
+    """
 
     def __init__(self, x: Tensor, y: Tensor, units: NDArray[np.intp]) -> None:
-        """x [n, dim_x], y [n, dim_y], units [n] of rows that depend on one another. ValueError: fewer than 16 units."""
+        """x [n, dim_x], y [n, dim_y], units [n] of rows that depend on one another.
+        ValueError: fewer than 16 units.
+        """
         codes = np.unique(units, return_inverse=True)[1]
         sizes = np.bincount(codes)
         self.units = len(sizes)
@@ -251,13 +304,18 @@ class Rows:
     def dim_y(self) -> int:
         return self._y.shape[1]
 
-    def sample(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> tuple[Tensor, Tensor]:
+    def sample(
+        self, n: int, generator: torch.Generator, device: torch.device | str = "cpu"
+    ) -> tuple[Tensor, Tensor]:
         """n different rows, at most `units`; of several rows of a unit, one."""
         if self._sizes is None:
             chosen = _distinct_numbers(n, self.units, generator)
         else:  # a unit by its size, so that every row is equally likely
             units = torch.multinomial(self._sizes.double(), n, generator=generator)
-            within = torch.rand(n, generator=generator, dtype=torch.float64) * self._sizes[units]
+            within = (
+                torch.rand(n, generator=generator, dtype=torch.float64)
+                * self._sizes[units]
+            )
             chosen = self._starts[units] + within.long()
         return self._x[chosen].to(device), self._y[chosen].to(device)
 
@@ -273,9 +331,15 @@ def _distinct_numbers(n: int, among: int, generator: torch.Generator) -> Tensor:
 
 
 def _independent_batches(
-    units: NDArray[np.intp], x: Tensor, y: Tensor, at_once: int, generator: np.random.Generator
+    units: NDArray[np.intp],
+    x: Tensor,
+    y: Tensor,
+    at_once: int,
+    generator: np.random.Generator,
 ) -> list[Batch]:
-    """All rows in batches of at most `at_once` that hold one row of a unit. ValueError: such batches are too small."""
+    """All rows in batches of at most `at_once` that hold one row of a unit. ValueError:
+    such batches are too small.
+    """
     order = generator.permutation(len(units))
     _, codes = np.unique(units[order], return_inverse=True)
     by_unit = np.argsort(codes, kind="stable")
@@ -297,7 +361,9 @@ def _independent_batches(
 
 
 def scores_of(critic: Critic, x: Tensor, y: Tensor) -> Scores:
-    """The scores of all pairs of rows, float64, because exp of a float32 overflows at 88 nats."""
+    """The scores of all pairs of rows, float64, because exp of a float32 overflows at
+    88 nats.
+    """
     with torch.no_grad():
         second = critic.second_scores(x, y)
         if second is not None:
@@ -310,7 +376,9 @@ def _judge(bound: Bound, critic: Critic, batches: list[Batch]) -> float:
     return _mean_over_rows(bound.objective.judge, critic, batches)
 
 
-def _mean_over_rows(statistic: Callable[[Scores], Tensor], critic: Critic, batches: list[Batch]) -> float:
+def _mean_over_rows(
+    statistic: Callable[[Scores], Tensor], critic: Critic, batches: list[Batch]
+) -> float:
     """The mean of a statistic of the scores of each batch, weighted by rows."""
     values = [float(statistic(scores_of(critic, x, y))) for x, y, _ in batches]
     sizes = [len(rows) for *_, rows in batches]
@@ -318,7 +386,9 @@ def _mean_over_rows(statistic: Callable[[Scores], Tensor], critic: Critic, batch
 
 
 def _best(judged: list[float]) -> int:
-    """The place of the greatest mean of three judgements in a row; what is not finite is worst."""
+    """The place of the greatest mean of three judgements in a row; what is not finite
+    is worst.
+    """
     values = np.where(np.isfinite(judged), judged, -np.inf)
     with np.errstate(invalid="ignore"):
         smooth = [values[max(0, i - 1) : i + 2].mean() for i in range(len(values))]
@@ -366,7 +436,9 @@ class _Fold:
         curve: pd.DataFrame,
         generator: np.random.Generator,
     ) -> _Fold:
-        """The bound's report on the held-out rows, and its jackknife over 20 blocks of whole units."""
+        """The bound's report on the held-out rows, and its jackknife over 20 blocks of
+        whole units.
+        """
         distinct, codes = np.unique(units, return_inverse=True)
         blocks = min(_MAX_BLOCKS, len(distinct))
         block = (generator.permutation(len(distinct)) % blocks)[codes]
@@ -390,15 +462,21 @@ class _Fold:
         return cls(total / count, seen, influence, count, max(sizes), curve)
 
 
-def _combined(method: CriticMethod, bound: Bound, pairs: Pairs, folds: list[_Fold]) -> CriticEstimate:
-    """The mean over held-out parts, with sampling error by the jackknife and training error by the spread of folds.
+def _combined(
+    method: CriticMethod, bound: Bound, pairs: Pairs, folds: list[_Fold]
+) -> CriticEstimate:
+    """The mean over held-out parts, with sampling error by the jackknife and training
+    error by the spread of folds.
 
-    Degrees of freedom by Welch and Satterthwaite. The interval extends to the report on training rows.
+    Degrees of freedom by Welch and Satterthwaite. The interval extends to the report on
+    training rows.
     """
     rows = np.array([fold.rows for fold in folds])
     shares = rows / rows.sum()
     values = np.array([fold.value for fold in folds])
-    influence = np.concatenate([share * fold.influence for share, fold in zip(shares, folds)])
+    influence = np.concatenate(
+        [share * fold.influence for share, fold in zip(shares, folds)]
+    )
     sampling = float(np.sum(influence**2))
     within_folds = np.array([np.sum(fold.influence**2) for fold in folds])
     between_folds = max(0.0, values.var(ddof=1) - within_folds.mean())
@@ -436,7 +514,9 @@ def _combined(method: CriticMethod, bound: Bound, pairs: Pairs, folds: list[_Fol
             "so the estimate is too low, and its interval extends up to that."
         )
         notes += (Note(sentence, "overfit"),)
-    return replace(mean, notes=notes, interval=(mean.low, seen + mean.high - mean.value))
+    return replace(
+        mean, notes=notes, interval=(mean.low, seen + mean.high - mean.value)
+    )
 
 
 def _settings_in_words(method: CriticMethod, folds: int, largest: int) -> str:
@@ -449,11 +529,15 @@ def _settings_in_words(method: CriticMethod, folds: int, largest: int) -> str:
 
 
 JS_BIAS = Note(
-    "js reports nwj's formula at the log ratio: with a perfect critic, I - 0.53 bits (1/e nats).", "biased", "method"
+    "js reports nwj's formula at the log ratio: with a perfect critic, I - 0.53 bits (1/e nats).",
+    "biased",
+    "method",
 )
 
 
-def _notes(bound: Bound, values: NDArray[np.float64], largest: int, folds: list[_Fold]) -> tuple[str, ...]:
+def _notes(
+    bound: Bound, values: NDArray[np.float64], largest: int, folds: list[_Fold]
+) -> tuple[str, ...]:
     """Notes on the folds' estimates [folds], nats."""
     least = values.min() / NATS_PER_BIT
     most = values.max() / NATS_PER_BIT

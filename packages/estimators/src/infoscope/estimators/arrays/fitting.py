@@ -1,4 +1,6 @@
-"""Shared by methods that learn from the columns: splits, and columns prepared on training rows alone."""
+"""Shared by methods that learn from the columns: splits, and columns prepared on
+training rows alone.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ _STOPPING_SHARE = 0.2  # of the units outside a fold
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Rows (indices) of one fold: what a network is trained on, what stops it early, and what is estimated from."""
+    """Rows (indices) of one fold: what a network is trained on, what stops it early,
+    and what is estimated from.
+    """
 
     training: NDArray[np.intp]
     stopping: NDArray[np.intp]
@@ -33,13 +37,17 @@ class Split:
 
 
 def splits(pairs: Pairs, folds: int, generator: np.random.Generator) -> Iterator[Split]:
-    """One split for every fold; a fifth of the training units stop. OutOfRange: fewer than two such units."""
+    """One split for every fold; a fifth of the training units stop. OutOfRange: fewer
+    than two such units.
+    """
     fold_of = pairs.folds(folds, generator)
     for fold in range(folds):
         held = fold_of == fold
         outside = generator.permutation(np.unique(pairs.units[~held]))
         if len(outside) < 2:
-            raise OutOfRange(f"groups must be at least 2 outside each of {folds} folds, to train and to stop, got 1.")
+            raise OutOfRange(
+                f"groups must be at least 2 outside each of {folds} folds, to train and to stop, got 1."
+            )
         count = max(1, round(_STOPPING_SHARE * len(outside)))
         stops = np.isin(pairs.units, outside[:count])
         trains = ~held & ~stops
@@ -48,7 +56,8 @@ def splits(pairs: Pairs, folds: int, generator: np.random.Generator) -> Iterator
 
 @dataclass(frozen=True, eq=False)
 class Preparation:
-    """A map from rows of a variable to numbers [m, d], fitted to some of its rows: `Preparation.fit`.
+    """A map from rows of a variable to numbers [m, d], fitted to some of its rows:
+    `Preparation.fit`.
 
     centre, scale  [c] of the numeric columns; scale 1 for a constant one
     knots          values and normal scores, ascending, of each ranked column; else None
@@ -64,7 +73,11 @@ class Preparation:
 
     @classmethod
     def fit(
-        cls, variable: Variable, rows: NDArray, margins: str = "auto", components: int | None = None
+        cls,
+        variable: Variable,
+        rows: NDArray,
+        margins: str = "auto",
+        components: int | None = None,
     ) -> Preparation:
         """Fitted to `rows` (indices or a mask) of the variable.
 
@@ -81,7 +94,10 @@ class Preparation:
         if margins == "auto" and variable.dim:
             varies = np.ptp(numbers, axis=0) > 0
             ranked[varies] = heavy_tails(numbers[:, varies])
-        knots = tuple(_normal_scores(column) if rank else None for column, rank in zip(numbers.T, ranked))
+        knots = tuple(
+            _normal_scores(column) if rank else None
+            for column, rank in zip(numbers.T, ranked)
+        )
         unscaled = cls(np.zeros(variable.dim), np.ones(variable.dim), knots)
         values = unscaled._numbers(numbers)
         centre = values.mean(axis=0)
@@ -98,7 +114,9 @@ class Preparation:
         return cls(centre, scale, knots, rotation, categories)
 
     def __call__(self, variable: Variable) -> NDArray[np.float64]:
-        """A variable of the same columns as float64 [n, d]: its numbers, then its categories as 0 and 1."""
+        """A variable of the same columns as float64 [n, d]: its numbers, then its
+        categories as 0 and 1.
+        """
         moved = (self._numbers(variable.continuous) - self.centre) / self.scale
         if self.rotation is not None:
             moved = moved @ self.rotation
@@ -116,20 +134,29 @@ class Preparation:
         return np.column_stack(columns)
 
 
-def _normal_scores(column: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The distinct values of a column [m], ascending, and the normal quantile of (mean rank / (m + 1)) of each."""
+def _normal_scores(
+    column: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The distinct values of a column [m], ascending, and the normal quantile of (mean
+    rank / (m + 1)) of each.
+    """
     values, counts = np.unique(column, return_counts=True)
     ranks = np.cumsum(counts) - (counts - 1) / 2
     return values, ndtri(ranks / (len(column) + 1))
 
 
 def _scored(
-    column: NDArray[np.float64], values: NDArray[np.float64], scores: NDArray[np.float64]
+    column: NDArray[np.float64],
+    values: NDArray[np.float64],
+    scores: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Scores of new values [m]: linear between neighbours; beyond the ends d score = d log(distance) / score."""
+    """Scores of new values [m]: linear between neighbours; beyond the ends d score = d
+    log(distance) / score.
+    """
     scored = np.interp(column, values, scores)
     if len(values) < 2:
-        return scored + column - values[0]  # it did not vary: nothing is known of its scale
+        # it did not vary: nothing is known of its scale
+        return scored + column - values[0]
     centre = np.interp(0.0, scores, values)
     below = column < values[0]
     above = column > values[-1]
@@ -142,7 +169,9 @@ def _scored(
 
 
 def _leading(columns: NDArray[np.float64], count: int) -> NDArray[np.float64]:
-    """The leading principal components [c, p] of centred columns [m, c], p the least of count, m - 1 and c."""
+    """The leading principal components [c, p] of centred columns [m, c], p the least of
+    count, m - 1 and c.
+    """
     m, wide = columns.shape
     count = max(1, min(count, m - 1, wide))
     if wide <= m:
@@ -153,6 +182,8 @@ def _leading(columns: NDArray[np.float64], count: int) -> NDArray[np.float64]:
         vectors = rows[:count].T
     sizes = np.abs(vectors)
     is_largest = sizes > (1 - 1e-6) * sizes.max(axis=0)
-    largest = is_largest.argmax(axis=0)  # the first of equal ones, whatever their rounding
-    signs = np.sign(vectors[largest, np.arange(count)])  # else signs are the library's choice
+    # the first of equal ones, whatever their rounding
+    largest = is_largest.argmax(axis=0)
+    # else signs are the library's choice
+    signs = np.sign(vectors[largest, np.arange(count)])
     return vectors * signs

@@ -1,8 +1,9 @@
 """Normal distributions of the numbers and of their normal scores.
 
-The bias of log determinants of n rows is removed exactly (Wishart). The standard error is that of the mean of the local
-log ratios, but at least that of independent variables, where 2 n times the estimate is chi-squared. With groups, n is
-the number of independent rows whose covariances vary as much.
+The bias of log determinants of n rows is removed exactly (Wishart). The standard error
+is that of the mean of the local log ratios, but at least that of independent variables,
+where 2 n times the estimate is chi-squared. With groups, n is the number of independent
+rows whose covariances vary as much.
 """
 
 from __future__ import annotations
@@ -18,7 +19,12 @@ from scipy.special import digamma
 from infoscope.errors import NoVariation, TooFew
 from infoscope.estimators.arrays.protocol import NUMBERS, NUMBERS_OR_LABELS, Described
 from infoscope.estimators.pairs import Pairs
-from infoscope.estimators.result import Estimate, mean_influence, mean_of, root_sum_squares
+from infoscope.estimators.result import (
+    Estimate,
+    mean_influence,
+    mean_of,
+    root_sum_squares,
+)
 from infoscope.estimators.variables import joint_codes
 from infoscope.notes import Note
 
@@ -33,7 +39,9 @@ class Gaussian(Described):
     takes: ClassVar[str] = NUMBERS
     use: ClassVar[str] = "numbers that are jointly normal; few rows"
     cost: ClassVar[str] = "n d²; 0.03 s"
-    source: ClassVar[str] = "Cover & Thomas 2006, theorem 8.4.1; bias: Misra, Singh & Demchuk 2005"
+    source: ClassVar[str] = (
+        "Cover & Thomas 2006, theorem 8.4.1; bias: Misra, Singh & Demchuk 2005"
+    )
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
         self.require(pairs)
@@ -42,20 +50,25 @@ class Gaussian(Described):
             centred = variable.continuous - variable.continuous.mean(axis=0)
             columns.append(centred / variable.scales())
         information = _of_numbers(np.hstack(columns), pairs)
-        return _mean_with_error(information, information.local, pairs, "normal distribution")
+        return _mean_with_error(
+            information, information.local, pairs, "normal distribution"
+        )
 
 
 @dataclass(frozen=True)
 class Gcmi(Described):
     """The same of normal scores, which no monotone map of a column changes.
 
-    With labels 1/2 (ln det S - sum p ln det S of a label), less its bias. A lower bound where the numbers of x or of y
-    are a single column without ties; with several columns on both it may exceed I.
+    With labels 1/2 (ln det S - sum p ln det S of a label), less its bias. A lower bound
+    where the numbers of x or of y are a single column without ties; with several
+    columns on both it may exceed I.
     """
 
     name: ClassVar[str] = "gcmi"
     takes: ClassVar[str] = NUMBERS_OR_LABELS
-    use: ClassVar[str] = "numbers that rise or fall together, whatever their scales; few rows"
+    use: ClassVar[str] = (
+        "numbers that rise or fall together, whatever their scales; few rows"
+    )
     cost: ClassVar[str] = "n d² + d n log n; 0.1 s"
     source: ClassVar[str] = "Ince et al. 2017"
 
@@ -150,10 +163,14 @@ def _of_labels(
 
 
 def _log_density(values: Values) -> tuple[Values, Values]:
-    """Log density [n], up to a constant, of normal centred values [n, d]; inverse covariance. ValueError: singular."""
+    """Log density [n], up to a constant, of normal centred values [n, d]; inverse
+    covariance. ValueError: singular.
+    """
     n, dim = values.shape
     if n <= dim:
-        raise TooFew(f"x and y must have more rows than columns, got {n} rows of {dim} columns.")
+        raise TooFew(
+            f"x and y must have more rows than columns, got {n} rows of {dim} columns."
+        )
     covariance = values.T @ values / n
     spread = np.sqrt(np.diag(covariance))
     rank = 0
@@ -161,7 +178,9 @@ def _log_density(values: Values) -> tuple[Values, Values]:
         correlation = covariance / spread / spread[:, None]
         rank = np.linalg.matrix_rank(correlation, hermitian=True)
     if rank < dim:
-        raise NoVariation(f"x and y must have linearly independent columns, got covariances of rank {rank} for {dim}.")
+        raise NoVariation(
+            f"x and y must have linearly independent columns, got covariances of rank {rank} for {dim}."
+        )
     factor = cholesky(covariance, lower=True)
     inverse = cho_solve((factor, True), np.eye(dim))
     squares = np.einsum("na,ab,nb->n", values, inverse, values, optimize=True)
@@ -171,7 +190,9 @@ def _log_density(values: Values) -> tuple[Values, Values]:
 
 
 def _log_det_bias(dim: int, rows: float) -> float:
-    """Mean of ln det of the covariance (over n) of normal rows less the true ln det (Misra et al. 2005)."""
+    """Mean of ln det of the covariance (over n) of normal rows less the true ln det
+    (Misra et al. 2005).
+    """
     if rows <= dim:
         raise TooFew(
             f"groups must carry the information of more independent rows than the {dim} columns, got {rows:.1f}."
@@ -204,7 +225,9 @@ def _independent_rows(white: Values, groups: NDArray | None) -> float:
 
 
 def _influence_through_ranks(scores: Values, slopes: Values) -> Values:
-    """Influence of a row through the ranks of others [n] (Ruymgaart et al. 1972), for slopes [n, d] in the scores."""
+    """Influence of a row through the ranks of others [n] (Ruymgaart et al. 1972), for
+    slopes [n, d] in the scores.
+    """
     n = len(scores)
     order = np.argsort(scores, axis=0, kind="stable")
     ordered = np.take_along_axis(scores, order, axis=0)
@@ -226,7 +249,9 @@ def _mean_with_error(
     pairs: Pairs,
     method: str,
 ) -> Estimate:
-    """The mean of local values; error by the influence of rows, at least that of independent variables."""
+    """The mean of local values; error by the influence of rows, at least that of
+    independent variables.
+    """
     notes: tuple[str, ...] = ()
     if pairs.groups is not None:
         rows = f"{information.rows:,.0f} independent rows"

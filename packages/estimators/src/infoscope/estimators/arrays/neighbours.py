@@ -1,6 +1,8 @@
-"""Nearest neighbours on pairs: the estimators of `knn`, in all columns or in principal components.
+"""Nearest neighbours on pairs: the estimators of `knn`, in all columns or in principal
+components.
 
-Intervals are of sampling error only, by half-samples. `estimate(x, y)` without a method gives one for the true value.
+Intervals are of sampling error only, by half-samples. `estimate(x, y)` without a method
+gives one for the true value.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ from infoscope.estimators.variables import Variable
 from infoscope.notes import Note
 
 _COMPONENTS = Note(
-    "The interval is for the leading components; what the other components share is not included.", "components"
+    "The interval is for the leading components; what the other components share is not included.",
+    "components",
 )
 _TOO_FEW = Note(
     "Too few rows, groups, or rows of a class for half-samples: the standard error takes the neighbours as fixed and "
@@ -36,7 +39,9 @@ _ROWS_OF_HALF_SAMPLES = 1_000  # at most, that half-samples are drawn from
 
 @dataclass(frozen=True)
 class Ksg(Described):
-    """KSG 1 of numbers, Ross' estimator with one discrete variable, stratified where mixed (`knn`)."""
+    """KSG 1 of numbers, Ross' estimator with one discrete variable, stratified where
+    mixed (`knn`).
+    """
 
     k: int = 5
     margins: str = "auto"
@@ -45,13 +50,17 @@ class Ksg(Described):
     takes: ClassVar[str] = ANY
     use: ClassVar[str] = "one number per row or few, many rows; numbers against labels"
     cost: ClassVar[str] = "n log n in few columns, n² in many; 0.5 s"
-    source: ClassVar[str] = "Kraskov et al. 2004, eq. 8; Ross 2014; Mesner & Shalizi 2019 for ties"
+    source: ClassVar[str] = (
+        "Kraskov et al. 2004, eq. 8; Ross 2014; Mesner & Shalizi 2019 for ties"
+    )
     form: ClassVar[str] = "ksg1"
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
         self.require(pairs)
         if pairs.x.dim and pairs.y.dim and self.form == "ksg1":
-            pairs = replace(pairs, x=with_repeated_values(pairs.x), y=with_repeated_values(pairs.y))
+            pairs = replace(
+                pairs, x=with_repeated_values(pairs.x), y=with_repeated_values(pairs.y)
+            )
         draws, notes = _with_noise_in_steps(pairs, generator)
         estimates = []
         for draw in draws:
@@ -72,7 +81,9 @@ class Ksg(Described):
 def _with_noise_in_steps(
     pairs: Pairs, generator: np.random.Generator, count: int = 5
 ) -> tuple[list[Pairs], tuple[str, ...]]:
-    """The pairs; where only one variable is rounded, several draws with noise within its steps, and a note."""
+    """The pairs; where only one variable is rounded, several draws with noise within
+    its steps, and a note.
+    """
     if not (pairs.x.dim and pairs.y.dim):
         return [pairs], ()
     coarse = knn.rounded_variables({"x": pairs.x, "y": pairs.y})
@@ -82,7 +93,8 @@ def _with_noise_in_steps(
     for _ in range(count):
         noisy = {name: within_steps(getattr(pairs, name), generator) for name in coarse}
         draws.append(replace(pairs, **noisy))
-    if knn.rounded_variables({"x": draws[0].x, "y": draws[0].y}):  # ties that are no rounding
+    # ties that are no rounding
+    if knn.rounded_variables({"x": draws[0].x, "y": draws[0].y}):
         return [pairs], ()
     sentence = (
         f"Only the values of {coarse[0]} are rounded: ties are broken by uniform noise "
@@ -92,13 +104,17 @@ def _with_noise_in_steps(
 
 
 def _mean_of_draws(each: list[Estimate], notes: tuple[str, ...]) -> Estimate:
-    """The mean of estimates with different noise; its error is that of one, which includes the noise."""
+    """The mean of estimates with different noise; its error is that of one, which
+    includes the noise.
+    """
     local = np.mean([estimate.local for estimate in each], axis=0)
     least_certain = max(each, key=lambda estimate: estimate.standard_error)
     shared: dict[str, None] = {}
     for estimate in each:
         shared |= dict.fromkeys(estimate.notes)
-    return replace(least_certain, value=float(np.mean(each)), local=local, notes=(*shared, *notes))
+    return replace(
+        least_certain, value=float(np.mean(each)), local=local, notes=(*shared, *notes)
+    )
 
 
 @dataclass(frozen=True)
@@ -114,7 +130,8 @@ class Ksg2(Ksg):
 
 @dataclass(frozen=True)
 class ReducedKsg(Described):
-    """KSG on leading principal components of x and of y, found without the other variable, all on one scale.
+    """KSG on leading principal components of x and of y, found without the other
+    variable, all on one scale.
 
     components  of each; None: as many as hold `variance` (a share), at most `most`
     margins     scaled, rank, given or auto (`Preparation.fit`) before the rotation; given suits columns of one unit
@@ -137,7 +154,9 @@ class ReducedKsg(Described):
         self.require(pairs)
         x, y = self._reduced(pairs.x), self._reduced(pairs.y)
         reduced = Pairs(x, y, pairs.groups)
-        estimate = knn.mutual_information(x, y, self.k, margins="given", groups=pairs.groups, local=True)
+        estimate = knn.mutual_information(
+            x, y, self.k, margins="given", groups=pairs.groups, local=True
+        )
         estimate = with_half_samples(estimate, reduced, generator, self.k, "given")
         notes = estimate.notes
         if x.dim + y.dim < pairs.x.dim + pairs.y.dim:
@@ -151,7 +170,9 @@ class ReducedKsg(Described):
         )
 
     def _reduced(self, variable: Variable) -> Variable:
-        """The variable with its leading components in the place of its numbers, its categories as they are."""
+        """The variable with its leading components in the place of its numbers, its
+        categories as they are.
+        """
         columns = np.ascontiguousarray(self._columns(variable))
         return replace(variable, continuous=columns, notes=())
 
@@ -171,9 +192,14 @@ class ReducedKsg(Described):
 
 
 def with_half_samples(
-    estimate: Estimate, pairs: Pairs, generator: np.random.Generator, k: int, margins: str
+    estimate: Estimate,
+    pairs: Pairs,
+    generator: np.random.Generator,
+    k: int,
+    margins: str,
 ) -> Estimate:
-    """The estimate with the larger of its standard error and that of KSG on half-samples of at most 1,000 rows.
+    """The estimate with the larger of its standard error and that of KSG on
+    half-samples of at most 1,000 rows.
 
     Groups stay whole. Not for categories alone.
     """
@@ -185,7 +211,16 @@ def with_half_samples(
         first = np.argsort(places, kind="stable")[:_ROWS_OF_HALF_SAMPLES]
         sample = pairs.take(np.sort(first))
     try:
-        halves = uncertainty.subsample(sample.x, sample.y, None, k, _HALF_SAMPLES, sample.groups, generator, margins)
+        halves = uncertainty.subsample(
+            sample.x,
+            sample.y,
+            None,
+            k,
+            _HALF_SAMPLES,
+            sample.groups,
+            generator,
+            margins,
+        )
     except ValueError:
         return replace(estimate, notes=(*estimate.notes, _TOO_FEW))
     error_of_sample = estimate.standard_error * sqrt(pairs.n / sample.n)

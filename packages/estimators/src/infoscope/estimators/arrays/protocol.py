@@ -1,4 +1,6 @@
-"""Protocol of estimators on two arrays: any object with a `name` and `estimate(pairs, generator)`; see `Described`."""
+"""Protocol of estimators on two arrays: any object with a `name` and `estimate(pairs,
+generator)`; see `Described`.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ from infoscope.estimators.result import Estimate
 NUMBERS = "numbers"  # in x and in y
 CATEGORIES = "categories"  # in x and in y
 LABELS = "labels"  # x or y of categories alone, anything in the other
-NUMBERS_OR_LABELS = "numbers or labels"  # numbers against numbers, or against categories alone
+# numbers against numbers, or against categories alone
+NUMBERS_OR_LABELS = "numbers or labels"
 ANY = "anything"
 TAKES = {
     NUMBERS: "numbers in x and in y",
@@ -37,12 +40,16 @@ class Method(Protocol):
         ...
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
-        """I(x; y), nats, with its error. ValueError in one sentence where it cannot be used on these pairs."""
+        """I(x; y), nats, with its error. ValueError in one sentence where it cannot be
+        used on these pairs.
+        """
         ...
 
 
 def takes_kinds(takes: str, x: str, y: str) -> bool:
-    """Whether what a method takes, one of `TAKES`, includes variables of these kinds (`Variable.kind`)."""
+    """Whether what a method takes, one of `TAKES`, includes variables of these kinds
+    (`Variable.kind`).
+    """
     kinds = [x, y]
     return {
         NUMBERS: kinds == ["continuous"] * 2,
@@ -73,7 +80,9 @@ class Described:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if field.type == "int" or (field.type == "int | None" and value is not None):
+            if field.type == "int" or (
+                field.type == "int | None" and value is not None
+            ):
                 require_int(field.name, value, self.least.get(field.name, 1))
 
     def with_settings(self, settings: Mapping[str, Any]) -> Described:

@@ -1,4 +1,6 @@
-"""Mutual information of two arrays: `estimate` by a named method or an object, `methods` lists the names."""
+"""Mutual information of two arrays: `estimate` by a named method or an object,
+`methods` lists the names.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from infoscope.checks import nearest, one_of
 from infoscope.errors import Conflict, NoVariation, UnknownName, WrongType
-from infoscope.estimators.arrays import categories, classifiers, gaussian, neighbours, student
+from infoscope.estimators.arrays import (
+    categories,
+    classifiers,
+    gaussian,
+    neighbours,
+    student,
+)
 from infoscope.estimators.arrays.neighbours import Ksg
-from infoscope.estimators.arrays.protocol import ANY, CATEGORIES, NUMBERS, TAKES, Described, Method
+from infoscope.estimators.arrays.protocol import (
+    ANY,
+    CATEGORIES,
+    NUMBERS,
+    TAKES,
+    Described,
+    Method,
+)
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.columns import Discrete
 from infoscope.estimators.diagnosis import diagnose
@@ -36,11 +51,15 @@ from infoscope.notes import Note
 
 @dataclass(frozen=True)
 class ReadingMethod(Described):
-    """A calibrated estimate from quick figures of the sample, trained on simulated distributions."""
+    """A calibrated estimate from quick figures of the sample, trained on simulated
+    distributions.
+    """
 
     name: ClassVar[str] = METHOD
     takes: ClassVar[str] = ANY
-    use: ClassVar[str] = "first, whatever the columns: its interval is for the true value"
+    use: ClassVar[str] = (
+        "first, whatever the columns: its interval is for the true value"
+    )
     cost: ClassVar[str] = "n² to 5,000 rows, then in parts; 1 s"
     source: ClassVar[str] = "infoscope; docs/results/reading.md"
 
@@ -50,7 +69,8 @@ class ReadingMethod(Described):
 
 @dataclass(frozen=True)
 class OwnFunction(Described):
-    """A function of x [n, c] and y [n, d], float64, that returns their mutual information, nats, as a method.
+    """A function of x [n, c] and y [n, d], float64, that returns their mutual
+    information, nats, as a method.
 
     resamples  half-samples, of whole groups, that the interval is from (`uncertainty.subsample`); 0: no interval
     """
@@ -74,8 +94,17 @@ class OwnFunction(Described):
         from infoscope.estimators.uncertainty.subsampling import half_samples, uncertain
 
         plan = half_samples(pairs.n, self.resamples, generator, pairs.groups)
-        values = [self._number(pairs, np.flatnonzero(weights)) for weights in plan.weights.T]
-        return uncertain(value, self.name, (), f"{plan.scheme} ({plan.count})", np.array(values), plan)
+        values = [
+            self._number(pairs, np.flatnonzero(weights)) for weights in plan.weights.T
+        ]
+        return uncertain(
+            value,
+            self.name,
+            (),
+            f"{plan.scheme} ({plan.count})",
+            np.array(values),
+            plan,
+        )
 
     def _number(self, pairs: Pairs, rows: np.ndarray) -> float:
         """The function's value on some rows, nats."""
@@ -93,7 +122,11 @@ NO_INTERVAL = Note(
     "no interval",
     "method",
 )
-NO_GROUPS = Note("The function does not know the groups: it takes rows as independent.", "groups ignored", "method")
+NO_GROUPS = Note(
+    "The function does not know the groups: it takes rows as independent.",
+    "groups ignored",
+    "method",
+)
 
 
 METHODS: dict[str, Described] = {
@@ -142,26 +175,30 @@ def estimate(
 ) -> Estimate:
     """I(x; y), nats, of n pairs, or I(x; y | given).
 
-    The interval of the reading is for the true information; the interval of any other method is for the error of
-    sampling rows alone. Fitted models are evaluated on held-out rows; nothing is clipped. Rows with missing values are
-    left out, and counted in a note.
+    The interval of the reading is for the true information; the interval of any other
+    method is for the error of sampling rows alone. Fitted models are evaluated on
+    held-out rows; nothing is clipped. Rows with missing values are left out, and
+    counted in a note.
 
     Parameters
     ----------
     x, y : array, tensor, list, data frame or sparse matrix of shape [n] or [n, d]
         Typed by column (`column_types`).
     method : str, function or object, optional
-        A name in `METHODS`, or of a bound (`BOUNDS`); a function of x [n, c] and y [n, d], float64, that returns nats
-        (`OwnFunction`); an object with a `name` and `estimate(pairs, generator)`; "MODULE:NAME" of one of these. None:
-        the reading (`infoscope.estimators.reading`), after `diagnose` has grouped copies and looked for series; for two
-        angles the value and interval of ksg. Other methods take the rows as they are.
+        A name in `METHODS`, or of a bound (`BOUNDS`); a function of x [n, c] and y [n,
+        d], float64, that returns nats (`OwnFunction`); an object with a `name` and
+        `estimate(pairs, generator)`; "MODULE:NAME" of one of these. None: the reading
+        (`infoscope.estimators.reading`), after `diagnose` has grouped copies and looked
+        for series; for two angles the value and interval of ksg. Other methods take the
+        rows as they are.
     groups : array of shape [n], optional
-        Groups of dependent rows (a patient, a film). No group is split between training and held-out rows, and errors
-        are computed from independent groups.
+        Groups of dependent rows (a patient, a film). No group is split between training
+        and held-out rows, and errors are computed from independent groups.
     generator : numpy.random.Generator, optional
         None: a fresh one with seed 0.
     given : array of shape [n] or [n, d], optional
-        Conditions, each column with its own type; for the reading alone, with the p-value of `independence_test`.
+        Conditions, each column with its own type; for the reading alone, with the
+        p-value of `independence_test`.
     settings
         Of the method, such as `k=3` of "ksg".
 
@@ -173,8 +210,8 @@ def estimate(
     Raises
     ------
     InfoscopeError
-        An unknown method or setting, types that the method does not take, other lengths, infinite values, nothing that
-        varies, one row, one group.
+        An unknown method or setting, types that the method does not take, other
+        lengths, infinite values, nothing that varies, one row, one group.
 
     Examples
     --------
@@ -189,22 +226,29 @@ def estimate(
     generator = generator_or_default(generator)
     if given is not None:
         if method is not None:
-            raise Conflict(f"given must be left out with a method, got {method!r}: only the reading takes conditions.")
+            raise Conflict(
+                f"given must be left out with a method, got {method!r}: only the reading takes conditions."
+            )
         as_method(METHOD, settings)
         triples = as_triples(x, y, given, groups)
         return with_p_value(read_given(triples, generator), triples)
     if method is None:
         as_method(METHOD, settings)
         diagnosis = diagnose(x, y, groups)
-        return read_pairs(diagnosis.pairs, generator, series=diagnosis.serial is not None)
+        return read_pairs(
+            diagnosis.pairs, generator, series=diagnosis.serial is not None
+        )
     pairs = as_pairs(x, y, groups, drop_missing=True)
     information = estimate_pairs(as_method(method, settings), pairs, generator)
     notes = dict.fromkeys((*pairs.notes, *information.notes))
     return replace(information, notes=tuple(notes))
 
 
-def read_pairs(pairs: Pairs, generator: np.random.Generator, series: bool = False) -> Reading:
-    """The reading of checked pairs, nats; of two angles the value and interval of ksg, as the reader knows no circles.
+def read_pairs(
+    pairs: Pairs, generator: np.random.Generator, series: bool = False
+) -> Reading:
+    """The reading of checked pairs, nats; of two angles the value and interval of ksg,
+    as the reader knows no circles.
 
     series: whether the rows follow one another, which `diagnose` finds out
     """
@@ -224,8 +268,12 @@ def read_pairs(pairs: Pairs, generator: np.random.Generator, series: bool = Fals
     )
 
 
-def estimate_pairs(method: Method, pairs: Pairs, generator: np.random.Generator) -> Estimate:
-    """The estimate of a method on checked pairs, nats. InfoscopeError: not applicable; WrongType: not a number."""
+def estimate_pairs(
+    method: Method, pairs: Pairs, generator: np.random.Generator
+) -> Estimate:
+    """The estimate of a method on checked pairs, nats. InfoscopeError: not applicable;
+    WrongType: not a number.
+    """
     information = method.estimate(pairs, generator)
     if isinstance(information, Estimate):
         return information
@@ -235,12 +283,19 @@ def estimate_pairs(method: Method, pairs: Pairs, generator: np.random.Generator)
 def as_number(value: Any, name: str) -> float:
     """A number that a method returned, nats. WrongType: not a number."""
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise WrongType(f"method must return an Estimate or a number, got {type(value).__name__} from {name}.")
+        raise WrongType(
+            f"method must return an Estimate or a number, got {type(value).__name__} from {name}."
+        )
     return float(value)
 
 
-def as_method(method: str | Method | Callable[..., float], settings: Mapping[str, Any] | None = None) -> Method:
-    """A method by name, a function as one, or an object as it is, with some settings changed. ValueError otherwise."""
+def as_method(
+    method: str | Method | Callable[..., float],
+    settings: Mapping[str, Any] | None = None,
+) -> Method:
+    """A method by name, a function as one, or an object as it is, with some settings
+    changed. ValueError otherwise.
+    """
     name = getattr(method, "__name__", type(method).__name__)
     if isinstance(method, str):
         name = method
@@ -258,25 +313,34 @@ def as_method(method: str | Method | Callable[..., float], settings: Mapping[str
     if not settings:
         return method
     if not isinstance(method, Described):
-        raise WrongType(f"settings must be given to {method.name} when it is made, got {', '.join(settings)}.")
+        raise WrongType(
+            f"settings must be given to {method.name} when it is made, got {', '.join(settings)}."
+        )
     return method.with_settings(settings)
 
 
 def _imported(name: str) -> Any:
-    """The object of a name "MODULE:NAME". UnknownName: no such module, or nothing of that name in it."""
+    """The object of a name "MODULE:NAME". UnknownName: no such module, or nothing of
+    that name in it.
+    """
     module, _, attribute = name.partition(":")
     try:
         return getattr(import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
-        raise UnknownName(f"method must be MODULE:NAME of what can be imported, got {name!r}: {error}.") from error
+        raise UnknownName(
+            f"method must be MODULE:NAME of what can be imported, got {name!r}: {error}."
+        ) from error
 
 
 def _bound_method(name: str) -> Described:
-    """Critics on the bound of a name. UnknownName: there is none, or torch is not installed."""
+    """Critics on the bound of a name. UnknownName: there is none, or torch is not
+    installed.
+    """
     names = list(METHODS)
     more = ""
     try:
-        from infoscope.estimators.arrays.critics import CriticMethod  # with torch, which takes seconds
+        # with torch, which takes seconds
+        from infoscope.estimators.arrays.critics import CriticMethod
         from infoscope.estimators.neural.bounds import BOUNDS, is_bound
 
         if is_bound(name):
@@ -286,7 +350,9 @@ def _bound_method(name: str) -> Described:
         if error.name != "torch":
             raise
         more = f"; any other method {needs(error.name)}"
-    raise UnknownName(f"method must be one of {', '.join(names)}, got {name!r}{more}{nearest(name, names)}")
+    raise UnknownName(
+        f"method must be one of {', '.join(names)}, got {name!r}{more}{nearest(name, names)}"
+    )
 
 
 class MethodList(InNotebook, tuple[Described, ...]):
@@ -296,7 +362,15 @@ class MethodList(InNotebook, tuple[Described, ...]):
     def table(self) -> pd.DataFrame:
         rows = []
         for method in self:
-            rows.append((method.name, TAKES[method.takes], method.use, method.cost, method.source))
+            rows.append(
+                (
+                    method.name,
+                    TAKES[method.takes],
+                    method.use,
+                    method.cost,
+                    method.source,
+                )
+            )
         names = ["method", "takes", "when to use", "cost", "source"]
         return pd.DataFrame(rows, columns=names).set_index("method")
 
@@ -311,7 +385,9 @@ class MethodList(InNotebook, tuple[Described, ...]):
         for name, takes, use in rows:
             start = f"{name:{longest}}  {takes:{longest_takes}}  "
             indent = " " * len(start)
-            lines += textwrap.wrap(use, width, initial_indent=start, subsequent_indent=indent)
+            lines += textwrap.wrap(
+                use, width, initial_indent=start, subsequent_indent=indent
+            )
         lines.append("")
         lines += [f"{takes}: {meaning}" for takes, meaning in TAKES.items()]
         return "\n".join(lines)
@@ -321,7 +397,9 @@ class MethodList(InNotebook, tuple[Described, ...]):
 
 
 def methods() -> MethodList:
-    """The methods of `estimate`: what each takes and when to use it; critics on any bound are the last row."""
+    """The methods of `estimate`: what each takes and when to use it; critics on any
+    bound are the last row.
+    """
     every = list(METHODS.values())
     try:
         from infoscope.estimators.arrays.critics import CriticMethod
@@ -352,14 +430,15 @@ def normalised(
 ) -> Estimate:
     """I(x; y) as a share of an entropy: arguments and errors as `estimate`.
 
-    Entropies are by the method where it corrects counts, else of frequencies (low by about (values - 1) / (2 n) nats).
-    The interval is for the ratio; nothing is clipped.
+    Entropies are by the method where it corrects counts, else of frequencies (low by
+    about (values - 1) / (2 n) nats). The interval is for the ratio; nothing is clipped.
 
     Parameters
     ----------
     by : str
-        "x" or "y": H(x) or H(y), the uncertainty coefficient (Theil 1970); "min": the smaller one, or the entropy of
-        the categories if x or y are numbers; "joint": H(x, y), 1 less the distance of Rajski 1961.
+        "x" or "y": H(x) or H(y), the uncertainty coefficient (Theil 1970); "min": the
+        smaller one, or the entropy of the categories if x or y are numbers; "joint":
+        H(x, y), 1 less the distance of Rajski 1961.
 
     Returns
     -------
@@ -369,7 +448,8 @@ def normalised(
     Raises
     ------
     ValueError
-        As `estimate`; also numbers whose (differential) entropy would be the denominator.
+        As `estimate`; also numbers whose (differential) entropy would be the
+        denominator.
     """
     one_of("by", by, SHARE_NAMES)
     pairs = as_pairs(x, y, groups, drop_missing=True)
@@ -392,7 +472,9 @@ def normalised(
         cells, _ = joint_codes(categories_of)
         categories_of = [cells]
     method = as_method(method, settings)
-    smallest_entropy = min(entropy(codes, method, pairs.groups, generator) for codes in categories_of)
+    smallest_entropy = min(
+        entropy(codes, method, pairs.groups, generator) for codes in categories_of
+    )
     if not smallest_entropy > 0:
         raise NoVariation(
             f"{' and '.join(names)} must take two values or more to normalise by its entropy, got one value."
@@ -403,9 +485,14 @@ def normalised(
 
 
 def entropy(
-    codes: np.ndarray, method: Method, groups: np.ndarray | None, generator: np.random.Generator | None
+    codes: np.ndarray,
+    method: Method,
+    groups: np.ndarray | None,
+    generator: np.random.Generator | None,
 ) -> Estimate:
-    """The entropy of categories 0, 1, ... [n], nats, with its influence, by a categories method or by frequencies."""
+    """The entropy of categories 0, 1, ... [n], nats, with its influence, by a
+    categories method or by frequencies.
+    """
     if isinstance(method, Ksg):
         return knn.entropy(Discrete(codes), groups=groups)
     if getattr(method, "takes", None) == CATEGORIES and codes.max() > 0:

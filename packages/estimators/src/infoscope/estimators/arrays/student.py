@@ -1,4 +1,6 @@
-"""The copula of a multivariate Student distribution of the numbers, fitted to normal scores and held out by fold."""
+"""The copula of a multivariate Student distribution of the numbers, fitted to normal
+scores and held out by fold.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,8 @@ _LARGEST_SCORE = 8.0  # beyond it the normal distribution function is 1
 
 @dataclass(frozen=True)
 class StudentCopula(Described):
-    """The copula of a multivariate Student distribution, of 1 to 10 degrees of freedom: the mean log ratio of unseen
-    rows. No bound.
+    """The copula of a multivariate Student distribution, of 1 to 10 degrees of freedom:
+    the mean log ratio of unseen rows. No bound.
 
     folds  each is measured by the copula fitted to the others; groups stay whole
     """
@@ -35,7 +37,9 @@ class StudentCopula(Described):
     takes: ClassVar[str] = NUMBERS
     use: ClassVar[str] = "numbers whose extremes occur together, such as returns"
     cost: ClassVar[str] = "n d² by folds; 3 s"
-    source: ClassVar[str] = "Demarta & McNeil 2005; Lindskog, McNeil & Schmock 2003 for Kendall's tau"
+    source: ClassVar[str] = (
+        "Demarta & McNeil 2005; Lindskog, McNeil & Schmock 2003 for Kendall's tau"
+    )
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
         self.require(pairs)
@@ -104,7 +108,9 @@ class Copula:
         return joint + margins.sum(axis=1)
 
     def log_ratio(self, scores: Values, edge: int) -> Values:
-        """The local information [n], nats, of the first `edge` columns of normal scores [n, c] and the others."""
+        """The local information [n], nats, of the first `edge` columns of normal scores
+        [n, c] and the others.
+        """
         x = self.log_density(scores, slice(None, edge))
         y = self.log_density(scores, slice(edge, None))
         return self.log_density(scores) - x - y
@@ -120,11 +126,14 @@ def _log_student(square: Values, dim: int, degrees: float) -> Values:
 
 
 def fit(scores: Values) -> Copula:
-    """The copula of normal scores [n, c]: correlations by Kendall's tau (Lindskog et al. 2003), likeliest degrees."""
+    """The copula of normal scores [n, c]: correlations by Kendall's tau (Lindskog et
+    al. 2003), likeliest degrees.
+    """
     tau = kendall(scores)
     correlations = np.sin(np.pi / 2 * tau)
     values, vectors = np.linalg.eigh(correlations)
-    values = np.maximum(values, _LEAST_EIGENVALUE)  # found pair by pair, it may not be positive definite
+    # found pair by pair, it may not be positive definite
+    values = np.maximum(values, _LEAST_EIGENVALUE)
     matrix = (vectors * values) @ vectors.T
     scale = np.sqrt(np.diag(matrix))
     correlation = matrix / scale / scale[:, None]
@@ -142,7 +151,9 @@ def kendall(
     most: int = 12,
     shifts: int = 50,
 ) -> Values:
-    """Kendall's tau b of columns [n, c] with each other, [c, c]; above `most` columns from `shifts` pairs per row."""
+    """Kendall's tau b of columns [n, c] with each other, [c, c]; above `most` columns
+    from `shifts` pairs per row.
+    """
     from scipy import stats
 
     n, dim = columns.shape

@@ -1,11 +1,13 @@
 """A decomposition of information from cross-fitted, calibrated joint classifiers.
 
-For each set of blocks one classifier of all labels jointly gives every term from its table q(labels | blocks), so terms
-add up exactly. Values are V-information (Xu et al. 2020). I(blocks; labels | labels) is a lower bound on Shannon
-information up to sampling error; terms given blocks, and co-information, are differences and bound nothing.
+For each set of blocks one classifier of all labels jointly gives every term from its
+table q(labels | blocks), so terms add up exactly. Values are V-information (Xu et al.
+2020). I(blocks; labels | labels) is a lower bound on Shannon information up to sampling
+error; terms given blocks, and co-information, are differences and bound nothing.
 
-Calibration: the log odds against the class frequencies are a sum over sets of labels (Moebius inversion), each part
-with a factor; with one label this is temperature scaling (Guo et al. 2017) around the class frequencies.
+Calibration: the log odds against the class frequencies are a sum over sets of labels
+(Moebius inversion), each part with a factor; with one label this is temperature scaling
+(Guo et al. 2017) around the class frequencies.
 """
 
 from __future__ import annotations
@@ -23,7 +25,12 @@ from scipy.special import log_softmax
 from infoscope.errors import Conflict, InvalidInput, NoVariation, OutOfRange
 from infoscope.estimators.alignment import aligns
 from infoscope.estimators.checks import generator_or_default
-from infoscope.estimators.classifier.information import Calibration, Information, Names, as_tuple
+from infoscope.estimators.classifier.information import (
+    Calibration,
+    Information,
+    Names,
+    as_tuple,
+)
 from infoscope.estimators.classifier.inputs import (
     JointLabels,
     as_blocks,
@@ -41,7 +48,9 @@ Array = NDArray[np.float64]
 
 
 def log_odds_parts(logs: Array, prior: Array, joint: JointLabels) -> Array:
-    """Log odds log q / prior [m, classes] as a sum of parts [parts, m, classes], one for every set of labels."""
+    """Log odds log q / prior [m, classes] as a sum of parts [parts, m, classes], one
+    for every set of labels.
+    """
     probabilities = np.exp(logs)
     frequencies = np.exp(np.broadcast_to(prior, logs.shape))
     parts: dict[frozenset[str], Array] = {}
@@ -55,7 +64,9 @@ def log_odds_parts(logs: Array, prior: Array, joint: JointLabels) -> Array:
 
 
 def label_sets(joint: JointLabels) -> dict[frozenset[str], NDArray[np.int64]]:
-    """Every set of labels, the smallest first, with a code of their joint value for each joint class [classes]."""
+    """Every set of labels, the smallest first, with a code of their joint value for
+    each joint class [classes].
+    """
     codes = {}
     for size in range(1, len(joint.values) + 1):
         for names in combinations(joint.values, size):
@@ -63,15 +74,21 @@ def label_sets(joint: JointLabels) -> dict[frozenset[str], NDArray[np.int64]]:
     return codes
 
 
-def calibrating_slopes(parts: Array, prior: Array, classes: NDArray[np.int64]) -> tuple[Array, float]:
-    """The slopes b [parts] that minimise the log loss of q ~ prior * exp(sum of b * part), and this loss, nats.
+def calibrating_slopes(
+    parts: Array, prior: Array, classes: NDArray[np.int64]
+) -> tuple[Array, float]:
+    """The slopes b [parts] that minimise the log loss of q ~ prior * exp(sum of b *
+    part), and this loss, nats.
 
-    parts [parts, m, classes], prior [m, classes] or [classes], classes [m]. The loss is convex in b.
+    parts [parts, m, classes], prior [m, classes] or [classes], classes [m]. The loss is
+    convex in b.
     """
     features = parts.reshape(len(parts), -1).astype(np.float32)
     prior = np.asarray(prior, np.float32)
     _, m, count = parts.shape
-    observed = np.take_along_axis(parts, classes[None, :, None], axis=2).mean(axis=(1, 2))
+    observed = np.take_along_axis(parts, classes[None, :, None], axis=2).mean(
+        axis=(1, 2)
+    )
 
     def loss_and_gradient(slopes: Array) -> tuple[float, Array]:
         log_odds = slopes.astype(np.float32) @ features
@@ -85,14 +102,21 @@ def calibrating_slopes(parts: Array, prior: Array, classes: NDArray[np.int64]) -
         return float(losses.mean(dtype=np.float64)), expected - observed
 
     start = np.ones(len(parts))
-    bounds = [(-1.0, 10.0)] * len(parts)  # with separable labels slopes would be unbounded
+    # with separable labels slopes would be unbounded
+    bounds = [(-1.0, 10.0)] * len(parts)
     with threads_for(parts.size):
-        optimum = minimize(loss_and_gradient, start, jac=True, bounds=bounds, options={"ftol": 1e-8})
+        optimum = minimize(
+            loss_and_gradient, start, jac=True, bounds=bounds, options={"ftol": 1e-8}
+        )
     return optimum.x, float(optimum.fun)
 
 
-def calibrating_slope(logs: Array, prior: Array, classes: NDArray[np.int64]) -> tuple[float, float]:
-    """The one slope b that minimises the log loss of q ~ prior * (q0 / prior)^b for rows of log q0 [m, classes]."""
+def calibrating_slope(
+    logs: Array, prior: Array, classes: NDArray[np.int64]
+) -> tuple[float, float]:
+    """The one slope b that minimises the log loss of q ~ prior * (q0 / prior)^b for
+    rows of log q0 [m, classes].
+    """
     slopes, loss = calibrating_slopes((logs - prior)[None], prior, classes)
     return float(slopes[0]), loss
 
@@ -109,9 +133,11 @@ def cross_fit(
     generator: np.random.Generator | None = None,
     progress: Callable[[float, str], None] | None = None,
 ) -> Information:
-    """Information with every term, from one calibrated joint classifier of all labels for each set of blocks.
+    """Information with every term, from one calibrated joint classifier of all labels
+    for each set of blocks.
 
-    The calibration of fold f is fitted on predictions for other folds g by classifiers trained without f and g.
+    The calibration of fold f is fitted on predictions for other folds g by classifiers
+    trained without f and g.
 
     Parameters
     ----------
@@ -122,14 +148,16 @@ def cross_fit(
     groups : array_like [n], optional
         Labels of dependent rows (patches of one patient), which share a fold.
     family : str, family or sequence of these
-        "logistic", "gradient-boosting", "mlp", "knn", or what `families.as_family` takes; of several, each fold takes
-        the best.
+        "logistic", "gradient-boosting", "mlp", "knn", or what `families.as_family`
+        takes; of several, each fold takes the best.
     folds : int
         At least 3; each set of blocks costs folds (folds + 1) / 2 trainings.
     subsets : iterable of names, optional
-        Sets of blocks to fit; None is each block alone, each block's complement, and all together.
+        Sets of blocks to fit; None is each block alone, each block's complement, and
+        all together.
     floor : float
-        The least probability of a joint class (tables are mixed with the uniform distribution).
+        The least probability of a joint class (tables are mixed with the uniform
+        distribution).
     generator : numpy.random.Generator, optional
         None is a fresh one with seed 0.
     progress : callable, optional
@@ -142,8 +170,9 @@ def cross_fit(
     Raises
     ------
     InfoscopeError
-        Blocks or labels that do not fit together, are not finite or have one class only; a joint class in fewer than
-        two groups; folds outside 3..groups; a floor outside (0, 1 / classes); unknown names.
+        Blocks or labels that do not fit together, are not finite or have one class
+        only; a joint class in fewer than two groups; folds outside 3..groups; a floor
+        outside (0, 1 / classes); unknown names.
 
     Examples
     --------
@@ -158,9 +187,13 @@ def cross_fit(
     joint = as_joint_labels(labels, n)
     shared = set(blocks) & set(joint.values)
     if shared:
-        raise Conflict(f"blocks and labels must have different names, got {sorted(shared)} in both.")
+        raise Conflict(
+            f"blocks and labels must have different names, got {sorted(shared)} in both."
+        )
     if not 0.0 < floor * joint.count < 1.0:
-        raise OutOfRange(f"floor must be between 0 and 1 / {joint.count} (joint classes), got {floor!r}.")
+        raise OutOfRange(
+            f"floor must be between 0 and 1 / {joint.count} (joint classes), got {floor!r}."
+        )
     families = as_classifiers(family)
     row_groups = np.arange(n) if groups is None else coded("groups", groups, n)
     generator = generator_or_default(generator)
@@ -168,10 +201,14 @@ def cross_fit(
     seed = int(generator.integers(2**63))
     if subsets is None:
         subsets = default_subsets(blocks)
-    distinct_subsets = list(dict.fromkeys(frozenset(as_tuple(subset)) for subset in subsets))
+    distinct_subsets = list(
+        dict.fromkeys(frozenset(as_tuple(subset)) for subset in subsets)
+    )
     for subset in distinct_subsets:
         if not subset or not subset <= set(blocks):
-            raise InvalidInput(f"subsets must be non-empty sets of {list(blocks)}, got {sorted(subset)}.")
+            raise InvalidInput(
+                f"subsets must be non-empty sets of {list(blocks)}, got {sorted(subset)}."
+            )
 
     task = Task(joint, row_groups, fold_of_row, families, floor)
     log_marginals = {frozenset(): row_marginals(task.priors(), joint)}
@@ -186,7 +223,10 @@ def cross_fit(
         error = expected_calibration_error(logs, joint.classes)
         calibration[subset] = Calibration(error, tuple(slopes.tolist()), names)
         if progress is not None:
-            progress(number / len(distinct_subsets), f"classifier: {', '.join(sorted(subset))}")
+            progress(
+                number / len(distinct_subsets),
+                f"classifier: {', '.join(sorted(subset))}",
+            )
     return Information(
         family=" or ".join(family.name for family in families),
         blocks=tuple(blocks),
@@ -206,13 +246,17 @@ def default_subsets(blocks: Iterable[str]) -> list[tuple[str, ...]]:
     alone = [(name,) for name in names]
     complements = []
     if len(names) > 1:
-        complements = [tuple(other for other in names if other != name) for name in names]
+        complements = [
+            tuple(other for other in names if other != name) for name in names
+        ]
     return [*alone, *complements, names]
 
 
 @dataclass(frozen=True, eq=False)
 class FoldCalibration:
-    """The family of least calibrated loss (nats) for one fold, and the slopes [parts] of its log odds."""
+    """The family of least calibrated loss (nats) for one fold, and the slopes [parts]
+    of its log odds.
+    """
 
     family: Family
     slopes: Array
@@ -221,7 +265,9 @@ class FoldCalibration:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Shared by all sets of blocks: joint classes, groups, folds, families to choose from, and the floor."""
+    """Shared by all sets of blocks: joint classes, groups, folds, families to choose
+    from, and the floor.
+    """
 
     joint: JointLabels
     groups: np.ndarray
@@ -230,35 +276,56 @@ class Task:
     floor: float
 
     def priors(self) -> np.ndarray:
-        """log frequencies of the joint classes among each row's training rows, with the floor [n, classes]."""
+        """log frequencies of the joint classes among each row's training rows, with the
+        floor [n, classes].
+        """
         logs = np.empty((len(self.folds), self.joint.count))
         for fold in range(int(self.folds.max()) + 1):
             logs[self.folds == fold] = self.log_frequencies(self.folds != fold)
         return logs
 
-    def posteriors(self, x: np.ndarray, generator: np.random.Generator) -> tuple[Array, list[FoldCalibration]]:
-        """Held-out calibrated log q(class | x) [n, classes], and the calibration of every fold."""
+    def posteriors(
+        self, x: np.ndarray, generator: np.random.Generator
+    ) -> tuple[Array, list[FoldCalibration]]:
+        """Held-out calibrated log q(class | x) [n, classes], and the calibration of
+        every fold.
+        """
         calibrations = self.calibrations(x, generator)
         logs = np.empty((len(x), self.joint.count))
         for family in self.families:
-            folds = [fold for fold, calibration in enumerate(calibrations) if calibration.family is family]
-            fits = self.fits(family, x, [self.folds != fold for fold in folds], generator)
+            folds = [
+                fold
+                for fold, calibration in enumerate(calibrations)
+                if calibration.family is family
+            ]
+            fits = self.fits(
+                family, x, [self.folds != fold for fold in folds], generator
+            )
             for fold, fit in zip(folds, fits):
                 held_out = self.folds == fold
                 prior = self.log_frequencies(~held_out)
                 parts = self.predicted_parts(fit, x[held_out], prior)
                 log_odds = np.tensordot(calibrations[fold].slopes, parts, 1)
-                logs[held_out] = floored(log_softmax(prior + log_odds, axis=1), self.floor)
+                logs[held_out] = floored(
+                    log_softmax(prior + log_odds, axis=1), self.floor
+                )
         return logs, calibrations
 
-    def calibrations(self, x: np.ndarray, generator: np.random.Generator) -> list[FoldCalibration]:
-        """The calibration of every fold, from predictions of each other fold by fits without both."""
+    def calibrations(
+        self, x: np.ndarray, generator: np.random.Generator
+    ) -> list[FoldCalibration]:
+        """The calibration of every fold, from predictions of each other fold by fits
+        without both.
+        """
         count = int(self.folds.max()) + 1
         pairs = list(combinations(range(count), 2))
         trainings = [~np.isin(self.folds, pair) for pair in pairs]
         best: dict[int, FoldCalibration] = {}
         for family in self.families:
-            parts = np.empty((count, 2 ** len(self.joint.values) - 1, len(x), self.joint.count), np.float32)
+            parts = np.empty(
+                (count, 2 ** len(self.joint.values) - 1, len(x), self.joint.count),
+                np.float32,
+            )
             priors = np.empty((count, len(x), self.joint.count), np.float32)
             fits = self.fits(family, x, trainings, generator)
             for (first, second), training, fit in zip(pairs, trainings, fits):
@@ -269,39 +336,65 @@ class Task:
                     priors[fold, rows] = prior
             for fold in range(count):
                 rows = self.folds != fold
-                slopes, loss = calibrating_slopes(parts[fold][:, rows], priors[fold, rows], self.joint.classes[rows])
+                slopes, loss = calibrating_slopes(
+                    parts[fold][:, rows], priors[fold, rows], self.joint.classes[rows]
+                )
                 if fold not in best or loss < best[fold].loss:
                     best[fold] = FoldCalibration(family, slopes, loss)
         return [best[fold] for fold in range(count)]
 
-    def predicted_parts(self, fit: ClassPredictor, x: np.ndarray, prior: np.ndarray) -> Array:
+    def predicted_parts(
+        self, fit: ClassPredictor, x: np.ndarray, prior: np.ndarray
+    ) -> Array:
         """Parts of the log odds that a fit predicts for rows of x."""
         logs = floored(fit.log_probabilities(x), self.floor)
         return log_odds_parts(logs, prior, self.joint)
 
     def fits(
-        self, family: Family, x: np.ndarray, trainings: Sequence[np.ndarray], generator: np.random.Generator
+        self,
+        family: Family,
+        x: np.ndarray,
+        trainings: Sequence[np.ndarray],
+        generator: np.random.Generator,
     ) -> list[ClassPredictor]:
         """A predictor of all joint classes for each training set (a mask [n])."""
         if any(np.ptp(self.joint.classes[rows]) == 0 for rows in trainings):
-            raise NoVariation("labels must have several joint classes in every training set, got one; use fewer folds.")
-        return fit_each(family, x, self.joint.classes, trainings, self.joint.count, self.groups, generator)
+            raise NoVariation(
+                "labels must have several joint classes in every training set, got one; use fewer folds."
+            )
+        return fit_each(
+            family,
+            x,
+            self.joint.classes,
+            trainings,
+            self.joint.count,
+            self.groups,
+            generator,
+        )
 
     def log_frequencies(self, rows: np.ndarray) -> np.ndarray:
-        """log frequencies [classes] of the joint classes among `rows` (a mask), with the floor."""
+        """log frequencies [classes] of the joint classes among `rows` (a mask), with
+        the floor.
+        """
         counts = np.bincount(self.joint.classes[rows], minlength=self.joint.count)
         with np.errstate(divide="ignore"):
             return floored(np.log(counts / counts.sum()), self.floor)
 
 
 def floored(logs: np.ndarray, floor: float) -> np.ndarray:
-    """Log probabilities [..., classes] mixed with the uniform distribution, so that none is below `floor`."""
+    """Log probabilities [..., classes] mixed with the uniform distribution, so that
+    none is below `floor`.
+    """
     weight = 1.0 - logs.shape[-1] * floor
     return np.log(weight * np.exp(logs) + floor)
 
 
-def row_marginals(logs: np.ndarray, joint: JointLabels) -> dict[frozenset[str], np.ndarray]:
-    """log of the probability of each row's own values, for every set of labels [n], from log q(class) [n, classes]."""
+def row_marginals(
+    logs: np.ndarray, joint: JointLabels
+) -> dict[frozenset[str], np.ndarray]:
+    """log of the probability of each row's own values, for every set of labels [n],
+    from log q(class) [n, classes].
+    """
     probabilities = np.exp(logs)
     rows = np.arange(len(logs))
     marginals = {frozenset(): np.zeros(len(logs))}
@@ -312,7 +405,9 @@ def row_marginals(logs: np.ndarray, joint: JointLabels) -> dict[frozenset[str], 
 
 
 def expected_calibration_error(logs: np.ndarray, classes: np.ndarray) -> float:
-    """Expected calibration error of held-out log q [n, classes], over bins of equally many rows (Guo et al. 2017)."""
+    """Expected calibration error of held-out log q [n, classes], over bins of equally
+    many rows (Guo et al. 2017).
+    """
     log_confidence = logs.max(axis=1)
     is_correct = logs.argmax(axis=1) == classes
     bins = _equal_bins(log_confidence, min(CALIBRATION_BINS, len(classes)))
@@ -321,7 +416,9 @@ def expected_calibration_error(logs: np.ndarray, classes: np.ndarray) -> float:
 
 
 def _equal_bins(values: np.ndarray, number: int) -> np.ndarray:
-    """Bins [n] of equally many values in order; equal values share the bin of their middle, in any order of rows."""
+    """Bins [n] of equally many values in order; equal values share the bin of their
+    middle, in any order of rows.
+    """
     _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
     sizes = [len(part) for part in np.array_split(values, number)]
     bin_of_place = np.repeat(np.arange(number), sizes)

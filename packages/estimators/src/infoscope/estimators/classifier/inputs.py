@@ -1,4 +1,6 @@
-"""Inputs of a cross-fitted classifier: blocks, labels as joint classes, groups and folds."""
+"""Inputs of a cross-fitted classifier: blocks, labels as joint classes, groups and
+folds.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from infoscope.errors import NoVariation, OutOfRange, TooFew, UnknownName, WrongLength, WrongShape
+from infoscope.errors import (
+    NoVariation,
+    OutOfRange,
+    TooFew,
+    UnknownName,
+    WrongLength,
+    WrongShape,
+)
 from infoscope.estimators.columns import as_codes, as_matrix
 
 MIN_FOLDS = 3  # one to evaluate, one to calibrate, one to train
@@ -17,7 +26,8 @@ MIN_FOLDS = 3  # one to evaluate, one to calibrate, one to train
 
 @dataclass(frozen=True, eq=False)
 class JointLabels:
-    """Label variables and the classes of their observed product, numbered by first appearance (independent of names).
+    """Label variables and the classes of their observed product, numbered by first
+    appearance (independent of names).
 
     `values`: name -> int64 [classes], codes by joint class; `classes` int64 [n].
     """
@@ -32,12 +42,16 @@ class JointLabels:
 
 
 def as_blocks(blocks: ArrayLike | Mapping[str, ArrayLike]) -> dict[str, np.ndarray]:
-    """Blocks by name as float64 [n, d]; a single array is "z". ValueError: none, other shapes, lengths; not finite."""
+    """Blocks by name as float64 [n, d]; a single array is "z". ValueError: none, other
+    shapes, lengths; not finite.
+    """
     if not isinstance(blocks, Mapping):
         blocks = {"z": blocks}
     if not blocks:
         raise UnknownName("blocks must name at least one array [n, d], got none.")
-    arrays = {name: as_matrix(f"block {name!r}", block) for name, block in blocks.items()}
+    arrays = {
+        name: as_matrix(f"block {name!r}", block) for name, block in blocks.items()
+    }
     lengths = {name: len(block) for name, block in arrays.items()}
     if len(set(lengths.values())) > 1:
         raise WrongLength(f"blocks must be equally long, got lengths {lengths}.")
@@ -45,28 +59,42 @@ def as_blocks(blocks: ArrayLike | Mapping[str, ArrayLike]) -> dict[str, np.ndarr
 
 
 def as_joint_labels(labels: ArrayLike | Mapping[str, ArrayLike], n: int) -> JointLabels:
-    """Codes label variables, each [n] or [n, 1] and discrete; a single array is the variable "y".
+    """Codes label variables, each [n] or [n, 1] and discrete; a single array is the
+    variable "y".
 
-    The columns of a DataFrame are variables. ValueError: no variable, a wrong length, missing values, one class only.
+    The columns of a DataFrame are variables. ValueError: no variable, a wrong length,
+    missing values, one class only.
     """
     if not isinstance(labels, Mapping | pd.DataFrame):
         labels = {"y": labels}
     if not len(labels.keys()):
-        raise UnknownName("labels must name at least one discrete variable [n], got none.")
-    codes = {name: coded(f"labels[{name!r}]", values, n) for name, values in labels.items()}
+        raise UnknownName(
+            "labels must name at least one discrete variable [n], got none."
+        )
+    codes = {
+        name: coded(f"labels[{name!r}]", values, n) for name, values in labels.items()
+    }
     for name, code in codes.items():
         if code.max() == 0:
-            raise NoVariation(f"labels[{name!r}] has one class only; it must take at least two values.")
+            raise NoVariation(
+                f"labels[{name!r}] has one class only; it must take at least two values."
+            )
     classes = combined(list(codes.values()))
     _, first_rows = np.unique(classes, return_index=True)
-    return JointLabels({name: code[first_rows] for name, code in codes.items()}, classes)
+    return JointLabels(
+        {name: code[first_rows] for name, code in codes.items()}, classes
+    )
 
 
 def coded(name: str, values: ArrayLike, n: int) -> np.ndarray:
-    """Categories [n] as codes 0, 1, ... by first appearance, int64. ValueError for another length or missing values."""
+    """Categories [n] as codes 0, 1, ... by first appearance, int64. ValueError for
+    another length or missing values.
+    """
     codes = as_codes(name, values)
     if len(codes) != n:
-        raise WrongShape(f"{name} must have shape [{n}], one category for each row, got {list(codes.shape)}.")
+        raise WrongShape(
+            f"{name} must have shape [{n}], one category for each row, got {list(codes.shape)}."
+        )
     return by_first_appearance(codes)
 
 
@@ -76,20 +104,29 @@ def by_first_appearance(values: np.ndarray) -> np.ndarray:
 
 
 def combined(columns: Sequence[np.ndarray]) -> np.ndarray:
-    """One code for each combination of the codes in several columns [n], by first appearance, int64 [n]."""
+    """One code for each combination of the codes in several columns [n], by first
+    appearance, int64 [n].
+    """
     code = columns[0]
     for column in columns[1:]:
         code = by_first_appearance(code * (int(column.max()) + 1) + column)
     return by_first_appearance(code)
 
 
-def assign_folds(classes: np.ndarray, groups: np.ndarray, folds: int, generator: np.random.Generator) -> np.ndarray:
-    """The fold of every row, int64 [n]: whole groups, classes spread evenly. TooFew: groups of a class."""
+def assign_folds(
+    classes: np.ndarray, groups: np.ndarray, folds: int, generator: np.random.Generator
+) -> np.ndarray:
+    """The fold of every row, int64 [n]: whole groups, classes spread evenly. TooFew:
+    groups of a class.
+    """
     group_count = int(groups.max()) + 1
     is_whole = isinstance(folds, int | np.integer) and not isinstance(folds, bool)
     if not is_whole or not MIN_FOLDS <= folds <= group_count:
-        raise OutOfRange(f"folds must be a whole number from {MIN_FOLDS} to {group_count}, the groups, got {folds!r}.")
-    class_codes, group_codes = np.unique(np.stack([classes, groups]), axis=1)  # every pair that occurs
+        raise OutOfRange(
+            f"folds must be a whole number from {MIN_FOLDS} to {group_count}, the groups, got {folds!r}."
+        )
+    # every pair that occurs
+    class_codes, group_codes = np.unique(np.stack([classes, groups]), axis=1)
     groups_per_class = np.bincount(class_codes)
     rare = np.flatnonzero(groups_per_class < 2)
     if len(rare):

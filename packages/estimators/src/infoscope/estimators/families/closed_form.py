@@ -19,15 +19,27 @@ from infoscope.checks import require_int, require_number
 from infoscope.errors import MissingValues
 from infoscope.estimators.columns import as_matrix
 from infoscope.estimators.families.complexity import Complexity, table_on_sample
-from infoscope.estimators.families.distributions import Categorical, normal_around, without_input
-from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Features, Predictor, needed
+from infoscope.estimators.families.distributions import (
+    Categorical,
+    normal_around,
+    without_input,
+)
+from infoscope.estimators.families.protocol import (
+    CLASSES,
+    NUMBERS,
+    Features,
+    Predictor,
+    needed,
+)
 
 MIN_SINGULAR_VALUE = 1e-10  # share of the largest; smaller ones are rounding
 
 
 @dataclass(frozen=True)
 class Table:
-    """All conditional distributions of a class given categories [n] or [n, d]; unseen inputs get class frequencies."""
+    """All conditional distributions of a class given categories [n] or [n, d]; unseen
+    inputs get class frequencies.
+    """
 
     name = "table"
     outcomes = (CLASSES,)
@@ -38,22 +50,38 @@ class Table:
         if x is None:
             return without_input(y, classes)
         codes, code_of = numbered(categories(x))
-        unseen = len(code_of)  # the last row is for inputs that are not in the training set
-        counts = np.bincount(codes * classes + y, minlength=unseen * classes).reshape(-1, classes)
+        # the last row is for inputs that are not in the training set
+        unseen = len(code_of)
+        counts = np.bincount(codes * classes + y, minlength=unseen * classes).reshape(
+            -1, classes
+        )
         prior = np.bincount(y, minlength=classes) / len(y)
         probabilities = np.vstack([counts / counts.sum(axis=1, keepdims=True), prior])
         with np.errstate(divide="ignore"):
             logs = np.log(probabilities)
-        return Categorical(lambda inputs: logs[[code_of.get(item, unseen) for item in categories(inputs)]])
+        return Categorical(
+            lambda inputs: logs[
+                [code_of.get(item, unseen) for item in categories(inputs)]
+            ]
+        )
 
     def complexity(
-        self, x: Any, y: np.ndarray, classes: int | None, floor: float, generator: np.random.Generator
+        self,
+        x: Any,
+        y: np.ndarray,
+        classes: int | None,
+        floor: float,
+        generator: np.random.Generator,
     ) -> Complexity | None:
         if not floor > 0.0:
             return None
         codes, _ = numbered(categories(x))
-        value, error = table_on_sample(codes * needed(classes) + y, classes, floor, generator)
-        return Complexity(value, error, -math.log(floor), slack=-math.log1p(-(classes - 1) * floor))
+        value, error = table_on_sample(
+            codes * needed(classes) + y, classes, floor, generator
+        )
+        return Complexity(
+            value, error, -math.log(floor), slack=-math.log1p(-(classes - 1) * floor)
+        )
 
 
 def categories(x: Any) -> list[Any]:
@@ -61,7 +89,9 @@ def categories(x: Any) -> list[Any]:
     values = np.asarray(x)
     missing = int(pd.isna(values).reshape(len(values), -1).any(axis=1).sum())
     if missing:
-        raise MissingValues(f"x must have no missing categories, got {missing} of {len(values)}.")
+        raise MissingValues(
+            f"x must have no missing categories, got {missing} of {len(values)}."
+        )
     return [tuple(item) if isinstance(item, list) else item for item in values.tolist()]
 
 
@@ -110,9 +140,11 @@ class Gaussian:
 
 @dataclass(frozen=True)
 class Ridge:
-    """Gaussians around linear means of least squared error + penalty * |weights|^2 (Hoerl & Kennard 1970).
+    """Gaussians around linear means of least squared error + penalty * |weights|^2
+    (Hoerl & Kennard 1970).
 
-    Covariance of leave-one-out residuals (Allen 1974). ValueError for y that the columns give without error.
+    Covariance of leave-one-out residuals (Allen 1974). ValueError for y that the
+    columns give without error.
     """
 
     penalty: float = 1.0

@@ -1,4 +1,6 @@
-"""Predicted distributions of an outcome, nats: class probabilities, and normal distributions around a mean."""
+"""Predicted distributions of an outcome, nats: class probabilities, and normal
+distributions around a mean.
+"""
 
 from __future__ import annotations
 
@@ -12,21 +14,26 @@ from scipy.linalg import cho_solve, cholesky
 
 from infoscope.errors import InvalidInput, WrongType
 
-FLOOR = 0.01  # weight of the distribution without input, which bounds the loss of outliers
+# weight of the distribution without input, which bounds the loss of outliers
+FLOOR = 0.01
 Mean = Callable[[Any | None], np.ndarray]
 """Inputs -> means [n, q], or [1, q] of None."""
 
 
 @dataclass(frozen=True, eq=False)
 class Categorical:
-    """Distributions of classes: inputs -> log probabilities [n, classes], or [1, classes] of None."""
+    """Distributions of classes: inputs -> log probabilities [n, classes], or [1,
+    classes] of None.
+    """
 
     log_probabilities: Callable[[Any | None], np.ndarray]
 
     def log_density(self, x: Any | None, y: np.ndarray) -> np.ndarray:
         logs = self.log_probabilities(x)
         if len(logs) not in (1, len(y)):
-            raise InvalidInput(f"x must have one item for each of the {len(y)} outcomes y, got {len(logs)}.")
+            raise InvalidInput(
+                f"x must have one item for each of the {len(y)} outcomes y, got {len(logs)}."
+            )
         rows = np.arange(len(y)) if len(logs) == len(y) else 0
         return logs[rows, y]
 
@@ -44,12 +51,17 @@ class Normal:
         whitened = cho_solve((factor, True), residuals.T)
         distances = np.einsum("nq,qn->n", residuals, whitened)
         half_log_determinant = float(np.log(np.diag(factor)).sum())
-        return -0.5 * (distances + len(factor) * math.log(2.0 * math.pi)) - half_log_determinant
+        return (
+            -0.5 * (distances + len(factor) * math.log(2.0 * math.pi))
+            - half_log_determinant
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class FlooredNormal:
-    """(1 - FLOOR) times the distribution given the input plus FLOOR times the one without."""
+    """(1 - FLOOR) times the distribution given the input plus FLOOR times the one
+    without.
+    """
 
     informed: Normal
     constant: Normal
@@ -65,8 +77,12 @@ class FlooredNormal:
         return np.logaddexp(informed, constant)
 
 
-def without_input(y: np.ndarray, classes: int | None, variance: float | None = None) -> Categorical | Normal:
-    """The best prediction without input: class frequencies, or a Gaussian around the mean."""
+def without_input(
+    y: np.ndarray, classes: int | None, variance: float | None = None
+) -> Categorical | Normal:
+    """The best prediction without input: class frequencies, or a Gaussian around the
+    mean.
+    """
     if classes is None:
         centre = y.mean(axis=0, keepdims=True)
         return normal_around(lambda x: centre, y, y - centre, variance)
@@ -76,19 +92,27 @@ def without_input(y: np.ndarray, classes: int | None, variance: float | None = N
     return Categorical(lambda x: logs)
 
 
-def normal_around(mean: Mean, y: np.ndarray, residuals: np.ndarray, variance: float | None = None) -> Normal:
-    """The normal distribution around a mean of y, with a given variance or the covariance of residuals [n, q]."""
+def normal_around(
+    mean: Mean, y: np.ndarray, residuals: np.ndarray, variance: float | None = None
+) -> Normal:
+    """The normal distribution around a mean of y, with a given variance or the
+    covariance of residuals [n, q].
+    """
     if variance is not None:
         return Normal(mean, variance * np.eye(residuals.shape[1]))
     covariance = residuals.T @ residuals / len(residuals)
     rounding = 1e-13 * np.abs(y).max()
     if not np.linalg.eigvalsh(covariance).min() > rounding**2:
-        raise WrongType("variance must be given where y is predicted without error: its estimate is 0.")
+        raise WrongType(
+            "variance must be given where y is predicted without error: its estimate is 0."
+        )
     return Normal(mean, covariance)
 
 
 def with_absent(logs: np.ndarray, present: np.ndarray, classes: int) -> np.ndarray:
-    """Log probabilities [n, present] as [n, classes]: -inf for classes that were not in the training set."""
+    """Log probabilities [n, present] as [n, classes]: -inf for classes that were not in
+    the training set.
+    """
     all_classes = np.full((len(logs), classes), -np.inf)
     all_classes[:, present] = logs
     return all_classes

@@ -1,4 +1,6 @@
-"""Nearest neighbours as a family: classes of neighbours, or a normal distribution around their mean."""
+"""Nearest neighbours as a family: classes of neighbours, or a normal distribution
+around their mean.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,11 @@ from sklearn import neighbors
 
 from infoscope.errors import OutOfRange
 from infoscope.estimators.columns import as_matrix
-from infoscope.estimators.families.distributions import Categorical, FlooredNormal, without_input
+from infoscope.estimators.families.distributions import (
+    Categorical,
+    FlooredNormal,
+    without_input,
+)
 from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Features, Predictor
 
 ROWS_AT_ONCE = 1024  # of a distance matrix
@@ -19,10 +25,12 @@ ROWS_AT_ONCE = 1024  # of a distance matrix
 
 @dataclass(frozen=True)
 class NearestNeighbours:
-    """The k nearest training rows and one pseudo-row with the training mean (Cover & Hart 1967).
+    """The k nearest training rows and one pseudo-row with the training mean (Cover &
+    Hart 1967).
 
-    Rows tied at the k-th place share its weight. For numbers the covariance is estimated from residuals without a row's
-    own group, mixed with the distribution without input, which bounds the loss of outliers.
+    Rows tied at the k-th place share its weight. For numbers the covariance is
+    estimated from residuals without a row's own group, mixed with the distribution
+    without input, which bounds the loss of outliers.
 
     neighbours  None: the square root of the number of training rows
     """
@@ -48,7 +56,8 @@ class NearestNeighbours:
             return means.at(features(new))
 
         def predict(new: Any) -> np.ndarray:
-            with np.errstate(divide="ignore"):  # a class that is not in the training set
+            # a class that is not in the training set
+            with np.errstate(divide="ignore"):
                 return np.log(mean(new))
 
         if classes is not None:
@@ -60,7 +69,9 @@ class NearestNeighbours:
         """The number of neighbours among n training rows."""
         k = round(n**0.5) if self.neighbours is None else self.neighbours
         if not 1 <= k < n:
-            raise OutOfRange(f"neighbours must be from 1 to {n - 1}, fewer than a training set has, got {k}.")
+            raise OutOfRange(
+                f"neighbours must be from 1 to {n - 1}, fewer than a training set has, got {k}."
+            )
         return k
 
     def _codes(self, groups: np.ndarray | None, n: int) -> np.ndarray:
@@ -68,7 +79,9 @@ class NearestNeighbours:
             return np.arange(n)
         codes = np.unique(groups, return_inverse=True)[1]
         if not codes.max():
-            raise OutOfRange(f"groups must be at least 2 in every training set of {self.name}, got 1.")
+            raise OutOfRange(
+                f"groups must be at least 2 in every training set of {self.name}, got 1."
+            )
         return codes
 
 
@@ -101,7 +114,9 @@ class _Means:
         means = np.empty_like(self._targets)
         for start in range(0, n, ROWS_AT_ONCE):
             part = slice(start, start + ROWS_AT_ONCE)
-            places = self._index.kneighbors(self._inputs[part], count, return_distance=False)
+            places = self._index.kneighbors(
+                self._inputs[part], count, return_distance=False
+            )
             is_neighbour = groups[places] != groups[part, None]
             is_neighbour &= is_neighbour.cumsum(axis=1) <= self._k
             sums = (self._targets[places] * is_neighbour[:, :, None]).sum(axis=1)
@@ -110,8 +125,12 @@ class _Means:
         return means
 
 
-def sums_with_ties(rows: np.ndarray, inputs: np.ndarray, targets: np.ndarray, k: int) -> np.ndarray:
-    """Sums [m, q] of the outcomes of the k nearest rows; rows at the k-th distance have equal weights."""
+def sums_with_ties(
+    rows: np.ndarray, inputs: np.ndarray, targets: np.ndarray, k: int
+) -> np.ndarray:
+    """Sums [m, q] of the outcomes of the k nearest rows; rows at the k-th distance have
+    equal weights.
+    """
     distances = cdist(rows, inputs)
     radius = np.partition(distances, k - 1, axis=1)[:, k - 1 : k]
     closer = (distances < radius).astype(float)

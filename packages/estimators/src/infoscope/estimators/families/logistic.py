@@ -18,7 +18,8 @@ from infoscope.estimators.threads import threads_for
 
 @dataclass(frozen=True)
 class Logistic:
-    """Multinomial logistic regression: log odds linear in the features, penalty / 2 * |weights|^2 on the summed loss.
+    """Multinomial logistic regression: log odds linear in the features, penalty / 2 *
+    |weights|^2 on the summed loss.
 
     degree  of the polynomial of the inputs, products included
 
@@ -46,14 +47,19 @@ class Logistic:
         inputs = as_matrix("x", x)
         features = Features.of(inputs, self.degree)
         weights, intercepts = fit_logistic(features(inputs), y, classes, self.penalty)
-        return Categorical(lambda new: log_softmax(features(new) @ weights + intercepts, axis=1))
+        return Categorical(
+            lambda new: log_softmax(features(new) @ weights + intercepts, axis=1)
+        )
 
 
-def fit_logistic(x: np.ndarray, y: np.ndarray, classes: int, penalty: float) -> tuple[np.ndarray, np.ndarray]:
-    """Weights [d, classes] and intercepts [classes] of least summed log loss + penalty / 2 * |weights|^2.
+def fit_logistic(
+    x: np.ndarray, y: np.ndarray, classes: int, penalty: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Weights [d, classes] and intercepts [classes] of least summed log loss + penalty
+    / 2 * |weights|^2.
 
-    x [n, d], y codes [n]. The penalty is on standardised inputs; with two classes on the one vector of log odds.
-    Classes that are not in y have the intercept -inf.
+    x [n, d], y codes [n]. The penalty is on standardised inputs; with two classes on
+    the one vector of log odds. Classes that are not in y have the intercept -inf.
     """
     weights = np.zeros((x.shape[1], classes))
     intercepts = np.full(classes, -np.inf)
@@ -62,7 +68,9 @@ def fit_logistic(x: np.ndarray, y: np.ndarray, classes: int, penalty: float) -> 
     if len(present) > 1:
         scaling = Features.of(x, 1)
         with threads_for(x.size * len(present)):
-            model = LogisticRegression(C=1.0 / penalty, tol=1e-6, max_iter=1000).fit(scaling(x), y)
+            model = LogisticRegression(C=1.0 / penalty, tol=1e-6, max_iter=1000).fit(
+                scaling(x), y
+            )
         fitted = present[1:] if len(present) == 2 else present
         weights[:, fitted] = model.coef_.T / scaling.scale[:, None]
         intercepts[fitted] = model.intercept_ - scaling.centre @ weights[:, fitted]

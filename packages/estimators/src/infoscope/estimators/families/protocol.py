@@ -1,8 +1,9 @@
-"""Predictive families: the models that may predict one variable from another (Xu et al. 2020, definition 1).
+"""Predictive families: the models that may predict one variable from another (Xu et al.
+2020, definition 1).
 
-I_V(x -> y) = H_V(y) - H_V(y | x), the drop of the least expected log loss. Every family may ignore its input, so the
-least loss with an input is never above the one without; imperfect fits may give negative values. Any object with the
-methods of `Family` is one.
+I_V(x -> y) = H_V(y) - H_V(y | x), the drop of the least expected log loss. Every family
+may ignore its input, so the least loss with an input is never above the one without;
+imperfect fits may give negative values. Any object with the methods of `Family` is one.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ class Predictor(Protocol):
     """One member of a family."""
 
     def log_density(self, x: Any | None, y: np.ndarray) -> np.ndarray:
-        """log f[x](y) of every pair [n], nats. x has one item for each y, or is None for a member fitted without."""
+        """log f[x](y) of every pair [n], nats. x has one item for each y, or is None
+        for a member fitted without.
+        """
         ...
 
 
@@ -41,7 +44,9 @@ class ClassPredictor(Predictor, Protocol):
 
 @runtime_checkable
 class Family(Protocol):
-    """A set of predictors, and the rule that picks the one of least log loss on given pairs."""
+    """A set of predictors, and the rule that picks the one of least log loss on given
+    pairs.
+    """
 
     @property
     def name(self) -> str:
@@ -72,12 +77,21 @@ class Family(Protocol):
 
 @runtime_checkable
 class Bounded(Protocol):
-    """A family with a known Rademacher complexity, which bounds the error of an in-sample estimate."""
+    """A family with a known Rademacher complexity, which bounds the error of an
+    in-sample estimate.
+    """
 
     def complexity(
-        self, x: Any, y: np.ndarray, classes: int | None, floor: float, generator: np.random.Generator
+        self,
+        x: Any,
+        y: np.ndarray,
+        classes: int | None,
+        floor: float,
+        generator: np.random.Generator,
     ) -> Complexity | None:
-        """The complexity of the family's log densities on n pairs; None if these are unbounded."""
+        """The complexity of the family's log densities on n pairs; None if these are
+        unbounded.
+        """
         ...
 
 
@@ -91,11 +105,16 @@ def fit_each(
     generator: np.random.Generator,
 ) -> list[Predictor]:
     """A predictor for each subset (a mask [n]) of the pairs."""
-    return [family.fit(take(x, rows), y[rows], classes, groups[rows], generator) for rows in subsets]
+    return [
+        family.fit(take(x, rows), y[rows], classes, groups[rows], generator)
+        for rows in subsets
+    ]
 
 
 def take(x: Any, rows: np.ndarray) -> Any:
-    """The items of x at `rows` (a mask or indices); of sequences that are no arrays, as a list."""
+    """The items of x at `rows` (a mask or indices); of sequences that are no arrays, as
+    a list.
+    """
     if hasattr(x, "iloc"):
         return x.iloc[np.flatnonzero(rows) if rows.dtype == bool else rows]
     if hasattr(x, "shape"):
@@ -112,7 +131,9 @@ def needed(classes: int | None) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """The predicted outcome: values codes int64 [n] with labels, or numbers float64 [n, q] with labels None."""
+    """The predicted outcome: values codes int64 [n] with labels, or numbers float64 [n,
+    q] with labels None.
+    """
 
     values: np.ndarray
     labels: np.ndarray | None
@@ -127,19 +148,26 @@ class Outcome:
 
 
 def as_outcome(family: Family, y: ArrayLike) -> Outcome:
-    """y [n] (or numbers [n, q]) as the family predicts it: floats are numbers, else classes.
+    """y [n] (or numbers [n, q]) as the family predicts it: floats are numbers, else
+    classes.
 
-    ValueError for missing values, one class only, constant numbers, or a type that the family does not predict.
+    ValueError for missing values, one class only, constant numbers, or a type that the
+    family does not predict.
     """
     if CLASSES in family.outcomes and (
-        NUMBERS not in family.outcomes or not np.issubdtype(np.asarray(y).dtype, np.floating)
+        NUMBERS not in family.outcomes
+        or not np.issubdtype(np.asarray(y).dtype, np.floating)
     ):
         codes = as_codes("y", y).astype(np.int64)
         labels = np.asarray(y).reshape(-1)[np.unique(codes, return_index=True)[1]]
         if labels.dtype.kind == "f" and np.mod(labels, 1).any():
-            raise WrongType(f"y must be classes for {family.name}, got numbers; a family of numbers predicts them.")
+            raise WrongType(
+                f"y must be classes for {family.name}, got numbers; a family of numbers predicts them."
+            )
         if len(labels) < 2:
-            raise NoVariation(f"y must take at least two values, got only {labels.tolist()!r}.")
+            raise NoVariation(
+                f"y must take at least two values, got only {labels.tolist()!r}."
+            )
         return Outcome(codes, labels)
     numbers = as_matrix("y", y)
     if not (np.ptp(numbers, axis=0) > 0).all():
@@ -149,7 +177,9 @@ def as_outcome(family: Family, y: ArrayLike) -> Outcome:
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """Powers and products of standardised inputs up to a degree: [n, d] -> [n, p], without a constant."""
+    """Powers and products of standardised inputs up to a degree: [n, d] -> [n, p],
+    without a constant.
+    """
 
     centre: np.ndarray
     scale: np.ndarray
@@ -167,4 +197,6 @@ class Features:
         standard = (as_matrix("x", x) - self.centre) / self.scale
         if self.degree == 1:
             return standard
-        return PolynomialFeatures(self.degree, include_bias=False).fit_transform(standard)
+        return PolynomialFeatures(self.degree, include_bias=False).fit_transform(
+            standard
+        )

@@ -14,7 +14,8 @@ from infoscope.estimators.families.scikit import GradientBoosting, Sklearn, is_p
 
 
 def _network() -> Family:
-    from infoscope.estimators.families.networks import Network  # with torch, which takes seconds
+    # with torch, which takes seconds
+    from infoscope.estimators.families.networks import Network
 
     return Network((64, 64), learning_rate=1e-3, patience=6)
 
@@ -29,7 +30,8 @@ FAMILIES: dict[str, Callable[[], Family]] = {
 
 
 def as_family(family: Any) -> Family:
-    """A family by its name in `FAMILIES`, as it is, or made of an object of another library.
+    """A family by its name in `FAMILIES`, as it is, or made of an object of another
+    library.
 
     scikit-learn   a classifier with predict_proba, a regressor, or a pipeline that ends in one: `Sklearn`
     transformers   a pair (model, tokenizer) or a text-classification pipeline: `transformers.TextClassifier`
@@ -44,7 +46,8 @@ def as_family(family: Any) -> Family:
         if is_predictor(family):
             return Sklearn(family)
         if is_of_transformers(family):
-            from infoscope.estimators.families.transformers import TextClassifier  # imports transformers: seconds
+            # imports transformers: seconds
+            from infoscope.estimators.families.transformers import TextClassifier
 
             return TextClassifier.of(family)
     raise UnknownName(
@@ -55,24 +58,36 @@ def as_family(family: Any) -> Family:
 
 
 def as_classifiers(family: Any) -> tuple[Family, ...]:
-    """One or more families of classes. ValueError for none, or one that predicts numbers only."""
+    """One or more families of classes. ValueError for none, or one that predicts
+    numbers only.
+    """
     members = family if is_several(family) else (family,)
     families = tuple(map(as_family, members))
     if not families or not all(CLASSES in member.outcomes for member in families):
-        raise InvalidInput(f"family must be one or more that predict classes, got {family!r}.")
+        raise InvalidInput(
+            f"family must be one or more that predict classes, got {family!r}."
+        )
     return families
 
 
 def is_several(family: Any) -> bool:
     """Whether it is a sequence of families, and not one."""
-    return isinstance(family, Sequence) and not isinstance(family, str) and not is_of_transformers(family)
+    return (
+        isinstance(family, Sequence)
+        and not isinstance(family, str)
+        and not is_of_transformers(family)
+    )
 
 
 def is_of_transformers(family: Any) -> bool:
-    """Whether it is an object of transformers, or a pair of them; transformers need not be imported for it."""
+    """Whether it is an object of transformers, or a pair of them; transformers need not
+    be imported for it.
+    """
     parts = family if isinstance(family, tuple) and len(family) == 2 else (family,)
     return all(_is_object_of_transformers(part) for part in parts)
 
 
 def _is_object_of_transformers(part: Any) -> bool:
-    return any(base.__module__.split(".")[0] == "transformers" for base in type(part).__mro__)
+    return any(
+        base.__module__.split(".")[0] == "transformers" for base in type(part).__mro__
+    )

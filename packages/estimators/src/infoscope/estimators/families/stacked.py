@@ -1,4 +1,6 @@
-"""Mixtures of families and of the distribution without input, weighted on a validation set (Smyth & Wolpert 1999)."""
+"""Mixtures of families and of the distribution without input, weighted on a validation
+set (Smyth & Wolpert 1999).
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,10 @@ EM_STEPS = 100  # of the weights (Dempster, Laird & Rubin 1977)
 class Stacked:
     """Mixtures of members of `families` and of the distribution without input.
 
-    The weights maximise the likelihood on a random half of the rows, for members fitted to the other half
-    (`WeightedMixture.half`); then members are refitted to all rows. first: how many of the families are also mixed
-    without the others (`WeightedMixture.first`).
+    The weights maximise the likelihood on a random half of the rows, for members fitted
+    to the other half (`WeightedMixture.half`); then members are refitted to all rows.
+    first: how many of the families are also mixed without the others
+    (`WeightedMixture.first`).
     """
 
     families: tuple[Family, ...]
@@ -37,7 +40,11 @@ class Stacked:
     @property
     def outcomes(self) -> tuple[str, ...]:
         kinds = self.families[0].outcomes
-        return tuple(kind for kind in kinds if all(kind in family.outcomes for family in self.families))
+        return tuple(
+            kind
+            for kind in kinds
+            if all(kind in family.outcomes for family in self.families)
+        )
 
     def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: np.ndarray | None = None,
             generator: np.random.Generator | None = None) -> Predictor:  # fmt: skip
@@ -50,7 +57,10 @@ class Stacked:
         def members(rows: np.ndarray) -> list[Predictor]:
             """Distributions that are fitted to some rows, the first one without input."""
             x_rows = take(x, rows)
-            fits = [family.fit(x_rows, y[rows], classes, groups[rows], generator) for family in self.families]
+            fits = [
+                family.fit(x_rows, y[rows], classes, groups[rows], generator)
+                for family in self.families
+            ]
             return [without_input(y[rows], classes), *fits]
 
         on_half = members(~validation)
@@ -58,24 +68,38 @@ class Stacked:
         x_validation = take(x, validation)
         y_validation = y[validation]
         constant = on_half[0].log_density(None, y_validation)
-        informed = [member.log_density(x_validation, y_validation) for member in on_half[1:]]
+        informed = [
+            member.log_density(x_validation, y_validation) for member in on_half[1:]
+        ]
         logs = np.column_stack([constant, *informed])
 
         def mixed(count: int, first: WeightedMixture | None) -> WeightedMixture:
             log_weights = maximum_likelihood_weights(logs[:, :count])
-            return WeightedMixture(log_weights, on_all[:count], WeightedMixture(log_weights, on_half[:count]), first)
+            return WeightedMixture(
+                log_weights,
+                on_all[:count],
+                WeightedMixture(log_weights, on_half[:count]),
+                first,
+            )
 
         first = None if self.first is None else mixed(1 + self.first, None)
         return mixed(1 + len(self.families), first)
 
 
 def validation_half(
-    y: np.ndarray, classes: int | None, groups: np.ndarray, generator: np.random.Generator
+    y: np.ndarray,
+    classes: int | None,
+    groups: np.ndarray,
+    generator: np.random.Generator,
 ) -> NDArray[np.bool_]:
-    """A random half of the groups, as a mask [n]; the rest has every class. OutOfRange: one group."""
+    """A random half of the groups, as a mask [n]; the rest has every class. OutOfRange:
+    one group.
+    """
     names, codes = np.unique(groups, return_inverse=True)
     if len(names) < 2:
-        raise OutOfRange("groups must be at least 2 in every training set to weigh families, got 1.")
+        raise OutOfRange(
+            "groups must be at least 2 in every training set to weigh families, got 1."
+        )
     places = np.argsort(generator.permutation(len(names)))[codes]
     validation = places < len(names) // 2
     if classes is None:
@@ -90,7 +114,9 @@ def validation_half(
 
 @dataclass(frozen=True, eq=False)
 class WeightedMixture:
-    """A weighted mixture of distributions, the first one without input; half, first: as in `Stacked`."""
+    """A weighted mixture of distributions, the first one without input; half, first: as
+    in `Stacked`.
+    """
 
     log_weights: NDArray[np.float64]
     members: Sequence[Any]
@@ -99,11 +125,21 @@ class WeightedMixture:
 
     def log_probabilities(self, x: Any) -> NDArray[np.float64]:
         constant, *informed = self.members
-        return self._mixed([constant.log_probabilities(None), *(member.log_probabilities(x) for member in informed)])
+        return self._mixed(
+            [
+                constant.log_probabilities(None),
+                *(member.log_probabilities(x) for member in informed),
+            ]
+        )
 
     def log_density(self, x: Any, y: np.ndarray) -> NDArray[np.float64]:
         constant, *informed = self.members
-        return self._mixed([constant.log_density(None, y), *(member.log_density(x, y) for member in informed)])
+        return self._mixed(
+            [
+                constant.log_density(None, y),
+                *(member.log_density(x, y) for member in informed),
+            ]
+        )
 
     def _mixed(self, logs: list[NDArray[np.float64]]) -> NDArray[np.float64]:
         weighted = [log_weight + log for log_weight, log in zip(self.log_weights, logs)]
@@ -111,7 +147,9 @@ class WeightedMixture:
 
 
 def maximum_likelihood_weights(logs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Log weights [m] of the mixture of m distributions with log densities [n, m] that has the largest likelihood."""
+    """Log weights [m] of the mixture of m distributions with log densities [n, m] that
+    has the largest likelihood.
+    """
     logs = logs[np.isfinite(logs).any(axis=1)]
     ratios = np.exp(logs - logs.max(axis=1, keepdims=True, initial=-np.inf))
     weights = np.full(logs.shape[1], 1 / logs.shape[1])

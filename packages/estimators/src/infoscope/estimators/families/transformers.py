@@ -1,4 +1,6 @@
-"""Text classifiers of Hugging Face's transformers as predictive families (Ethayarajh et al. 2022, algorithm 1)."""
+"""Text classifiers of Hugging Face's transformers as predictive families (Ethayarajh et
+al. 2022, algorithm 1).
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ Texts = Sequence[str] | Sequence[tuple[str, str]]
 
 @dataclass(frozen=True, eq=False)
 class TextClassifier:
-    """A transformer with a linear head, fine-tuned by AdamW for `epochs` on texts or pairs, on the model's device.
+    """A transformer with a linear head, fine-tuned by AdamW for `epochs` on texts or
+    pairs, on the model's device.
 
     model, tokenizer  of transformers; every training set starts from the model's weights and a new head
     epochs            0: the model as it is; its outputs must be in the order of the sorted labels
@@ -40,19 +43,27 @@ class TextClassifier:
 
     @classmethod
     def of(cls, value: Any) -> TextClassifier:
-        """A pair (model, tokenizer), to be fine-tuned, or a text-classification pipeline, as it is. Else ValueError."""
+        """A pair (model, tokenizer), to be fine-tuned, or a text-classification
+        pipeline, as it is. Else ValueError.
+        """
         if isinstance(value, transformers.TextClassificationPipeline):
             return cls(value.model, value.tokenizer, epochs=0)
         model, tokenizer = value if isinstance(value, tuple) else (value, None)
-        if not isinstance(model, transformers.PreTrainedModel) or not callable(tokenizer):
-            raise WrongType(f"family must be a text-classification pipeline or (model, tokenizer), got {value!r}.")
+        if not isinstance(model, transformers.PreTrainedModel) or not callable(
+            tokenizer
+        ):
+            raise WrongType(
+                f"family must be a text-classification pipeline or (model, tokenizer), got {value!r}."
+            )
         return cls(model, tokenizer)
 
     @property
     def name(self) -> str:
         settings = "as it is"
         if self.epochs:
-            settings = f"epochs={self.epochs}, batch={self.batch}, rate={self.learning_rate:g}"
+            settings = (
+                f"epochs={self.epochs}, batch={self.batch}, rate={self.learning_rate:g}"
+            )
         model = self.model.name_or_path or type(self.model).__name__
         return f"text-classifier({model}, {settings}, max_length={self.max_length})"
 
@@ -62,40 +73,72 @@ class TextClassifier:
             return without_input(y, needed(classes))
         model = self.model
         if self.epochs:
-            model = self._fine_tuned(as_texts(x), torch.as_tensor(y), needed(classes), generator_or_default(generator))
+            model = self._fine_tuned(
+                as_texts(x),
+                torch.as_tensor(y),
+                needed(classes),
+                generator_or_default(generator),
+            )
         elif model.config.num_labels != classes:
-            raise InvalidInput(f"y must have the model's {model.config.num_labels} classes, got {classes}.")
+            raise InvalidInput(
+                f"y must have the model's {model.config.num_labels} classes, got {classes}."
+            )
 
         def predict(texts: Texts) -> np.ndarray:
             texts = as_texts(texts)
-            parts = [texts[start : start + self.batch] for start in range(0, len(texts), self.batch)]
+            parts = [
+                texts[start : start + self.batch]
+                for start in range(0, len(texts), self.batch)
+            ]
             with torch.no_grad():
                 scores = torch.cat([self._scores(model.eval(), part) for part in parts])
             return log_softmax(scores.double().cpu().numpy(), axis=1)
 
         return Categorical(predict)
 
-    def _scores(self, model: transformers.PreTrainedModel, texts: Texts) -> torch.Tensor:
+    def _scores(
+        self, model: transformers.PreTrainedModel, texts: Texts
+    ) -> torch.Tensor:
         """The log odds [n, classes] of texts."""
-        columns = [list(texts)] if isinstance(texts[0], str) else [list(column) for column in zip(*texts)]
+        columns = (
+            [list(texts)]
+            if isinstance(texts[0], str)
+            else [list(column) for column in zip(*texts)]
+        )
         tokens = self.tokenizer(
-            *columns, padding=True, truncation=True, max_length=self.max_length, return_tensors="pt"
+            *columns,
+            padding=True,
+            truncation=True,
+            max_length=self.max_length,
+            return_tensors="pt",
         )
         return model(**tokens.to(model.device)).logits
 
     def _fine_tuned(
-        self, texts: Texts, y: torch.Tensor, classes: int, generator: np.random.Generator
+        self,
+        texts: Texts,
+        y: torch.Tensor,
+        classes: int,
+        generator: np.random.Generator,
     ) -> transformers.PreTrainedModel:
-        """A new classifier, from the model's weights; torch's own generator is seeded here and restored."""
+        """A new classifier, from the model's weights; torch's own generator is seeded
+        here and restored.
+        """
         device = self.model.device
         with torch.random.fork_rng(devices=[] if device.type == "cpu" else None):
             torch.manual_seed(int(generator.integers(2**63)))
             config = copy.deepcopy(self.model.config)
             config.num_labels = classes
             config.problem_type = "single_label_classification"
-            model = transformers.AutoModelForSequenceClassification.from_config(config).to(device)
-            model.base_model.load_state_dict(self.model.base_model.state_dict(), strict=False)
-            optimiser = torch.optim.AdamW(model.train().parameters(), lr=self.learning_rate)
+            model = transformers.AutoModelForSequenceClassification.from_config(
+                config
+            ).to(device)
+            model.base_model.load_state_dict(
+                self.model.base_model.state_dict(), strict=False
+            )
+            optimiser = torch.optim.AdamW(
+                model.train().parameters(), lr=self.learning_rate
+            )
             for _ in range(self.epochs):
                 for rows in torch.randperm(len(y)).split(self.batch):
                     optimiser.zero_grad()

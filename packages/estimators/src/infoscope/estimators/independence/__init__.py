@@ -1,4 +1,5 @@
-"""Tests of independence, also given other variables, in milliseconds: of two variables, or of hundreds of columns.
+"""Tests of independence, also given other variables, in milliseconds: of two variables,
+or of hundreds of columns.
 
 arrays        independence_test of two variables, given a third
 columns       the columns of a table with their types

@@ -1,2 +1,6 @@
-from infoscope.estimators.independence.arrays import IndependenceTest as IndependenceTest
-from infoscope.estimators.independence.arrays import independence_test as independence_test
+from infoscope.estimators.independence.arrays import (
+    IndependenceTest as IndependenceTest,
+)
+from infoscope.estimators.independence.arrays import (
+    independence_test as independence_test,
+)

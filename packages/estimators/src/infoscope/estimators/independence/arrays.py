@@ -1,4 +1,6 @@
-"""A test of independence of two variables, also given a third, with an estimate of their information."""
+"""A test of independence of two variables, also given a third, with an estimate of
+their information.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,10 @@ from infoscope.estimators.independence.beyond import (
     information_of_residuals,
     residuals,
 )
-from infoscope.estimators.independence.columns import MAX_CATEGORIES_PER_ROW, smooth_columns
+from infoscope.estimators.independence.columns import (
+    MAX_CATEGORIES_PER_ROW,
+    smooth_columns,
+)
 from infoscope.estimators.independence.functions import (
     CATEGORY,
     MAX_DEGREE,
@@ -45,7 +50,9 @@ NOT_DECIDED = Note(
     NOT_DECIDED_CODE,
     "z",
 )
-MAX_FUNCTIONS = 200  # of x or y, also at most a quarter of the rows; with more, columns are tested one by one
+# of x or y, also at most a quarter of the rows; with more, columns are tested one by
+# one
+MAX_FUNCTIONS = 200
 Groups = NDArray[np.int64] | None
 
 
@@ -58,8 +65,9 @@ class IndependenceTest(InNotebook):
     p_value : float
         p-value of independence; nan if the test is not decided.
     observed : Estimate
-        Information, nats, of normal variables with the correlations of the residuals of x and y, at most the entropy of
-        categories, with an interval for the sampling error.
+        Information, nats, of normal variables with the correlations of the residuals of
+        x and y, at most the entropy of categories, with an interval for the sampling
+        error.
     notes : tuple of Note
         Why p_value is nan, with the code "not decided".
     """
@@ -76,19 +84,23 @@ class IndependenceTest(InNotebook):
 
 
 @aligns("x", "y", "z")
-def independence_test(x: Any, y: Any, z: Any = None, groups: ArrayLike | None = None) -> IndependenceTest:
+def independence_test(
+    x: Any, y: Any, z: Any = None, groups: ArrayLike | None = None
+) -> IndependenceTest:
     """Test whether x and y are independent, or independent given z.
 
-    Without z, sums of squared correlations of smooth functions of the ranks are compared with their permutation
-    distribution (`association`). With z, the residuals of x and y are compared after predictions by functions of z, and
-    by trees where these lower the dependence (`beyond`; Shah & Peters 2020). If lowering it once more by as much would
-    leave none, the test is not decided. Few rows and rare values have exact p-values. Warns RowsInSequence where rows
-    look like a series.
+    Without z, sums of squared correlations of smooth functions of the ranks are
+    compared with their permutation distribution (`association`). With z, the residuals
+    of x and y are compared after predictions by functions of z, and by trees where
+    these lower the dependence (`beyond`; Shah & Peters 2020). If lowering it once more
+    by as much would leave none, the test is not decided. Few rows and rare values have
+    exact p-values. Warns RowsInSequence where rows look like a series.
 
     Parameters
     ----------
     x, y, z : array_like [n] or [n, d]
-        Typed by column (`estimators.column_types`); whole numbers are ordered. A constant z is ignored.
+        Typed by column (`estimators.column_types`); whole numbers are ordered. A
+        constant z is ignored.
     groups : array_like [n], optional
         Labels of rows that depend on one another; groups are independent.
 
@@ -99,7 +111,8 @@ def independence_test(x: Any, y: Any, z: Any = None, groups: ArrayLike | None = 
     Raises
     ------
     InfoscopeError
-        As `as_variables`; a category of nearly every row; fewer than 4 rows; fewer rows than functions of the columns.
+        As `as_variables`; a category of nearly every row; fewer than 4 rows; fewer rows
+        than functions of the columns.
 
     Examples
     --------
@@ -122,7 +135,9 @@ def independence_test(x: Any, y: Any, z: Any = None, groups: ArrayLike | None = 
         raise TooFew(f"x and y must have at least {MIN_ROWS} rows, got {n}.")
     for name in ("x", "y"):
         if not columns[name]:
-            raise NoVariation(f"{name} must have a column of numbers or of repeated categories, got none.")
+            raise NoVariation(
+                f"{name} must have a column of numbers or of repeated categories, got none."
+            )
     if codes is None:
         warn_of_series(variable_x, variable_y)
     smooth_x, smooth_y = joined(columns["x"]), joined(columns["y"])
@@ -137,22 +152,34 @@ def independence_test(x: Any, y: Any, z: Any = None, groups: ArrayLike | None = 
         p, information = test.p, test.information
     else:
         p = p_value_of_columns(columns["x"], columns["y"], codes)
-        information = information_of_residuals(*residuals([smooth_x, smooth_y], []), codes)
-    labels = [variable.codes for variable in (variable_x, variable_y) if variable.kind == "discrete"]
+        information = information_of_residuals(
+            *residuals([smooth_x, smooth_y], []), codes
+        )
+    labels = [
+        variable.codes
+        for variable in (variable_x, variable_y)
+        if variable.kind == "discrete"
+    ]
     notes = (NOT_DECIDED,) if conditions and math.isnan(p) else ()
     return IndependenceTest(p, at_most_entropy(information, labels, codes), notes)
 
 
 def p_value_of(x: Variable, y: Variable, groups: Groups) -> float:
-    """The p-value of `independence_test` for checked variables; nan for fewer than 4 rows, or names of rows."""
+    """The p-value of `independence_test` for checked variables; nan for fewer than 4
+    rows, or names of rows.
+    """
     columns_x, columns_y = _functions(x), _functions(y)
     if x.n < MIN_ROWS or not columns_x or not columns_y:
         return math.nan
     return p_value_of_columns(columns_x, columns_y, groups)
 
 
-def conditional_test(x: Variable, y: Variable, given: Sequence[Variable], groups: Groups) -> Beyond | None:
-    """The test of `independence_test` given checked conditions; None for fewer rows than functions."""
+def conditional_test(
+    x: Variable, y: Variable, given: Sequence[Variable], groups: Groups
+) -> Beyond | None:
+    """The test of `independence_test` given checked conditions; None for fewer rows
+    than functions.
+    """
     columns_x, columns_y = _functions(x), _functions(y)
     conditions = [column for variable in given for column in _functions(variable)]
     count = sum(column.scores.shape[1] for column in columns_x + columns_y)
@@ -163,15 +190,24 @@ def conditional_test(x: Variable, y: Variable, given: Sequence[Variable], groups
 
 def _functions(variable: Variable) -> list[Smooth]:
     columns = [smooth(column, NUMBER) for column in variable.continuous.T]
-    if variable.codes is not None and variable.categories <= MAX_CATEGORIES_PER_ROW * variable.n:
+    if (
+        variable.codes is not None
+        and variable.categories <= MAX_CATEGORIES_PER_ROW * variable.n
+    ):
         columns.append(smooth(variable.codes, CATEGORY))
     return columns
 
 
-def p_value_of_columns(x: Sequence[Smooth], y: Sequence[Smooth], groups: Groups) -> float:
-    """The p-value of x and y together; for many columns, the one of Simes (1986) over all pairs of columns."""
+def p_value_of_columns(
+    x: Sequence[Smooth], y: Sequence[Smooth], groups: Groups
+) -> float:
+    """The p-value of x and y together; for many columns, the one of Simes (1986) over
+    all pairs of columns.
+    """
     max_functions = min(MAX_FUNCTIONS, x[0].n // 4)
-    functions = [sum(column.functions.shape[1] for column in columns) for columns in (x, y)]
+    functions = [
+        sum(column.functions.shape[1] for column in columns) for columns in (x, y)
+    ]
     if max(functions) <= max_functions:
         x, y = [joined(x)], [joined(y)]
     p = independence(x, y, groups).p
@@ -179,7 +215,9 @@ def p_value_of_columns(x: Sequence[Smooth], y: Sequence[Smooth], groups: Groups)
 
 
 def joined(columns: Sequence[Smooth]) -> Smooth:
-    """The functions of several columns as one variable: at each resolution those of every column."""
+    """The functions of several columns as one variable: at each resolution those of
+    every column.
+    """
     if len(columns) == 1:
         return columns[0]
     starts = [0] * len(columns)
@@ -196,4 +234,6 @@ def joined(columns: Sequence[Smooth]) -> Smooth:
     degrees = np.concatenate([column.score_degrees for column in columns])
     order = np.argsort(degrees, kind="stable")
     scores = np.hstack([column.scores for column in columns])[:, order]
-    return Smooth(np.linalg.qr(functions[:, is_new])[0], resolutions, scores, degrees[order])
+    return Smooth(
+        np.linalg.qr(functions[:, is_new])[0], resolutions, scores, degrees[order]
+    )

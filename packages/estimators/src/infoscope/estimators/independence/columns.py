@@ -11,7 +11,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from infoscope.errors import Conflict, InvalidInput, MissingValues, NoVariation, UnknownName
+from infoscope.errors import (
+    Conflict,
+    InvalidInput,
+    MissingValues,
+    NoVariation,
+    UnknownName,
+)
 from infoscope.estimators.columns import (
     Angle,
     Continuous,
@@ -22,7 +28,14 @@ from infoscope.estimators.columns import (
     columns,
     single_columns,
 )
-from infoscope.estimators.independence.functions import ANGLE, CATEGORY, NUMBER, WHOLE, Smooth, smooth
+from infoscope.estimators.independence.functions import (
+    ANGLE,
+    CATEGORY,
+    NUMBER,
+    WHOLE,
+    Smooth,
+    smooth,
+)
 from infoscope.estimators.variables import factorise
 
 MAX_CATEGORIES_PER_ROW = 0.5  # with more, a column only names the rows
@@ -60,21 +73,31 @@ class Column:
 
 
 def as_columns(
-    table: Mapping[str, Any], continuous: Collection[str], discrete: Collection[str], angles: Mapping[str, float]
+    table: Mapping[str, Any],
+    continuous: Collection[str],
+    discrete: Collection[str],
+    angles: Mapping[str, float],
 ) -> tuple[dict[str, Column], dict[str, str]]:
-    """Columns by name, typed as by `estimate` but with ordered whole numbers; and why others are left out: constants,
-    and names or free texts that hardly repeat.
+    """Columns by name, typed as by `estimate` but with ordered whole numbers; and why
+    others are left out: constants, and names or free texts that hardly repeat.
 
-    InfoscopeError: an unknown name, a column of two types, dates, texts that are numbers, infinite values.
+    InfoscopeError: an unknown name, a column of two types, dates, texts that are
+    numbers, infinite values.
     """
     typed_names = [*continuous, *discrete, *angles]
     for name in typed_names:
         if name not in table:
-            raise UnknownName(f"continuous, discrete and angles must name columns of the table, got {name!r}.")
+            raise UnknownName(
+                f"continuous, discrete and angles must name columns of the table, got {name!r}."
+            )
     for name in typed_names:
         if typed_names.count(name) > 1:
-            raise Conflict(f"continuous, discrete and angles must name each column once, got {name!r} twice.")
-    wraps: dict[str, Callable[[Any], Any]] = dict.fromkeys(continuous, Continuous) | dict.fromkeys(discrete, Discrete)
+            raise Conflict(
+                f"continuous, discrete and angles must name each column once, got {name!r} twice."
+            )
+    wraps: dict[str, Callable[[Any], Any]] = dict.fromkeys(
+        continuous, Continuous
+    ) | dict.fromkeys(discrete, Discrete)
     for name, period in angles.items():
         wraps[name] = partial(Angle, period=period)
     typed_columns, left_out = {}, {}
@@ -86,8 +109,12 @@ def as_columns(
     return typed_columns, left_out
 
 
-def as_column(name: str, value: Any, wrap: Callable[[Any], Any] | None = None) -> Column:
-    """A column from values [n], or from a wrapper of these. NoVariation: constant, or a category of nearly each row."""
+def as_column(
+    name: str, value: Any, wrap: Callable[[Any], Any] | None = None
+) -> Column:
+    """A column from values [n], or from a wrapper of these. NoVariation: constant, or a
+    category of nearly each row.
+    """
     if isinstance(value, (Continuous, Discrete)):
         wrap = type(value)
         value = value.values
@@ -100,13 +127,19 @@ def as_column(name: str, value: Any, wrap: Callable[[Any], Any] | None = None) -
     series = pd.Series(parts[0], name=name)
     is_known = series.notna().to_numpy()
     if not is_known.any():
-        raise NoVariation(f"{name} must have known values, got none in {len(series):,} rows.")
+        raise NoVariation(
+            f"{name} must have known values, got none in {len(series):,} rows."
+        )
     kind, values = _typed_values(name, series[is_known], wrap)
     distinct = len(np.unique(values))
     if distinct < 2:
-        raise NoVariation(f"{name} must have two values or more, got {distinct} in {len(values):,} rows.")
+        raise NoVariation(
+            f"{name} must have two values or more, got {distinct} in {len(values):,} rows."
+        )
     if kind == CATEGORY and distinct > MAX_CATEGORIES_PER_ROW * len(values):
-        raise NoVariation(f"{name} must have categories that repeat, got {distinct:,} in {len(values):,} rows.")
+        raise NoVariation(
+            f"{name} must have categories that repeat, got {distinct:,} in {len(values):,} rows."
+        )
     all_values = np.zeros(len(series))
     all_values[is_known] = values
     return Column(name, kind, all_values, is_known, series, wrap or (lambda rows: rows))
@@ -128,23 +161,33 @@ def _typed_values(
 
 
 def smooth_column(name: str, value: Any) -> Smooth | None:
-    """Functions of a column without missing values; None where `as_column` has NoVariation. MissingValues."""
+    """Functions of a column without missing values; None where `as_column` has
+    NoVariation. MissingValues.
+    """
     try:
         column = as_column(name, value)
     except NoVariation:
         return None
     missing = int((~column.known).sum())
     if missing:
-        raise MissingValues(f"{name} must have no missing values, got {missing:,} of {len(column.known):,}.")
+        raise MissingValues(
+            f"{name} must have no missing values, got {missing:,} of {len(column.known):,}."
+        )
     return column.smooth(column.known)
 
 
 def smooth_columns(name: str, value: Any) -> list[Smooth]:
-    """Functions of the columns of a variable that vary; an angle is one column. MissingValues."""
-    if isinstance(value, (list, tuple)) and any(isinstance(block, Angle) for block in value):
+    """Functions of the columns of a variable that vary; an angle is one column.
+    MissingValues.
+    """
+    if isinstance(value, (list, tuple)) and any(
+        isinstance(block, Angle) for block in value
+    ):
         return [column for block in value for column in smooth_columns(name, block)]
     if isinstance(value, Angle):
-        parts = [Angle(column, value.period) for column in bare_columns(name, value.values)]
+        parts = [
+            Angle(column, value.period) for column in bare_columns(name, value.values)
+        ]
     else:
         parts = single_columns(name, value)
     smooth_parts = [smooth_column(name, part) for part in parts]

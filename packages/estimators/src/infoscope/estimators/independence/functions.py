@@ -1,4 +1,6 @@
-"""Smooth functions of a column of any type: polynomials of ranks, waves of an angle, indicators of categories."""
+"""Smooth functions of a column of any type: polynomials of ranks, waves of an angle,
+indicators of categories.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,12 @@ Values = NDArray[np.float64]
 RESOLUTIONS = (1, 2, 4, 8)  # functions of a number
 WAVES = (2, 4, 8, 8)  # functions of an angle: cosine and sine of its multiples
 MIN_CATEGORY_ROWS = 5  # of a category with a function of its own; the others are one
-MAX_INDICATORS = 20_000_000  # numbers in the functions of a column of categories: 160 MB
+# numbers in the functions of a column of categories: 160 MB
+MAX_INDICATORS = 20_000_000
 MIN_NEW_SHARE = 1e-6  # of a column that others do not span; less is rounding
 MAX_DEGREE = 4  # of polynomials of normal scores
-NUMBER, WHOLE, CATEGORY, ANGLE = "number", "whole number", "category", "angle"  # kinds of a column
+# kinds of a column
+NUMBER, WHOLE, CATEGORY, ANGLE = "number", "whole number", "category", "angle"
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,22 +54,33 @@ class Smooth:
 
     @cached_property
     def categories(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Codes [n] of the categories of a column, by values of their functions, and the number of rows of each."""
+        """Codes [n] of the categories of a column, by values of their functions, and
+        the number of rows of each.
+        """
         indicators = self.functions[:, self.degrees == 1].round(9)
-        _, codes, sizes = np.unique(indicators, axis=0, return_inverse=True, return_counts=True)
+        _, codes, sizes = np.unique(
+            indicators, axis=0, return_inverse=True, return_counts=True
+        )
         return codes.reshape(-1), sizes
 
 
 def smooth(values: Values, kind: str) -> Smooth:
-    """The functions of a column [n] of numbers, whole numbers, angles (in turns) or codes of categories.
+    """The functions of a column [n] of numbers, whole numbers, angles (in turns) or
+    codes of categories.
 
-    Levels of numbers of fewer than sqrt(n) rows are joined with a neighbour; categories of fewer than these are left to
-    the finer resolutions, and those of fewer than 5 rows are one, where some have 5. A constant column has no function.
+    Levels of numbers of fewer than sqrt(n) rows are joined with a neighbour; categories
+    of fewer than these are left to the finer resolutions, and those of fewer than 5
+    rows are one, where some have 5. A constant column has no function.
     """
     if kind == CATEGORY:
         functions, coarse = _indicators(values.astype(np.intp))
         count = functions.shape[1]
-        return Smooth(functions, (coarse, coarse, count, count), functions, np.ones(count, np.intp))
+        return Smooth(
+            functions,
+            (coarse, coarse, count, count),
+            functions,
+            np.ones(count, np.intp),
+        )
     n = len(values)
     max_functions = max(int(np.sqrt(n) / 2), 1)
     if kind == ANGLE:
@@ -82,11 +97,18 @@ def smooth(values: Values, kind: str) -> Smooth:
     degree = min(max(RESOLUTIONS), max_functions, len(np.unique(ranks)) - 1)
     functions = _orthonormal(legvander(2 * ranks - 1, degree)[:, 1:])
     scores = _orthonormal(hermevander(ndtri(ranks), min(degree, MAX_DEGREE))[:, 1:])
-    return Smooth(functions, _at_most(RESOLUTIONS, functions), scores, np.arange(1, functions.shape[1] + 1))
+    return Smooth(
+        functions,
+        _at_most(RESOLUTIONS, functions),
+        scores,
+        np.arange(1, functions.shape[1] + 1),
+    )
 
 
 def _ranks_on_circle(values: Values) -> Values:
-    """Ranks of angles [n], in turns, from the end of the largest gap on, so that they do not depend on where 0 is."""
+    """Ranks of angles [n], in turns, from the end of the largest gap on, so that they
+    do not depend on where 0 is.
+    """
     turns = _in_one_turn(values)
     levels, sizes = np.unique(turns, return_counts=True)
     gaps = np.round((levels - np.roll(levels, 1)) % 1.0, 9)
@@ -104,7 +126,9 @@ def _at_most(resolutions: Sequence[int], functions: Values) -> tuple[int, ...]:
 
 
 def _orthonormal(columns: Values) -> Values:
-    """The columns made orthonormal, in their order, without columns that a constant and earlier ones span."""
+    """The columns made orthonormal, in their order, without columns that a constant and
+    earlier ones span.
+    """
     columns = np.column_stack([np.ones(len(columns)), columns])[:, : len(columns)]
     directions, triangle = np.linalg.qr(columns[:, independent_columns(columns)])
     return (directions * np.sign(np.diag(triangle)))[:, 1:]
@@ -116,16 +140,20 @@ def independent_columns(columns: Values) -> NDArray[np.bool_]:
 
 
 def not_spanned(triangle: Values) -> NDArray[np.bool_]:
-    """Which columns are not spanned by those before them, by the triangle [min(n, d), d] of their QR decomposition."""
+    """Which columns are not spanned by those before them, by the triangle [min(n, d),
+    d] of their QR decomposition.
+    """
     new_parts = np.zeros(triangle.shape[1])  # columns after the n-th are spanned
     new_parts[: len(triangle)] = np.abs(np.diag(triangle))
     return new_parts > MIN_NEW_SHARE * np.linalg.norm(triangle, axis=0)
 
 
 def _indicators(codes: NDArray[np.intp]) -> tuple[Values, int]:
-    """Functions of the categories, the most frequent first, and how many belong to categories of sqrt(n) rows or more.
+    """Functions of the categories, the most frequent first, and how many belong to
+    categories of sqrt(n) rows or more.
 
-    Categories of one size are all included or all left out, so that nothing depends on their names.
+    Categories of one size are all included or all left out, so that nothing depends on
+    their names.
     """
     n = len(codes)
     sizes = np.bincount(codes)
@@ -142,10 +170,14 @@ def _indicators(codes: NDArray[np.intp]) -> tuple[Values, int]:
 
 
 def _merged_levels(values: Values) -> Values:
-    """Levels of at least sqrt(n) rows each, where values repeat; two levels stay as they are."""
+    """Levels of at least sqrt(n) rows each, where values repeat; two levels stay as
+    they are.
+    """
     n = len(values)
     min_rows = np.sqrt(n)
-    levels, level_of_row, sizes = np.unique(values, return_inverse=True, return_counts=True)
+    levels, level_of_row, sizes = np.unique(
+        values, return_inverse=True, return_counts=True
+    )
     if len(levels) == 2 or sizes.max() < min_rows:  # two values, or hardly any ties
         return values
     starts_level = np.zeros(len(levels), bool)

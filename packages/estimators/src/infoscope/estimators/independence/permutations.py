@@ -1,8 +1,10 @@
-"""p-values by permutations, where few rows or rare values in both columns leave no smooth distribution.
+"""p-values by permutations, where few rows or rare values in both columns leave no
+smooth distribution.
 
-All permutations of at most 8 rows; the hypergeometric distribution of two columns of two values (Fisher 1935); else
-drawn permutations, more of them for smaller p-values (Besag & Clifford 1991). The statistic is a weighted sum of the
-squared correlations of `association`.
+All permutations of at most 8 rows; the hypergeometric distribution of two columns of
+two values (Fisher 1935); else drawn permutations, more of them for smaller p-values
+(Besag & Clifford 1991). The statistic is a weighted sum of the squared correlations of
+`association`.
 """
 
 from __future__ import annotations
@@ -20,17 +22,23 @@ from infoscope.estimators.independence.functions import Smooth
 Values = NDArray[np.float64]
 
 MAX_ENUMERATED = 8  # rows of which all permutations are taken
-MIN_EXCEEDANCES = 20  # permutations with a statistic as large as the observed one, at which drawing ends
+# permutations with a statistic as large as the observed one, at which drawing ends
+MIN_EXCEEDANCES = 20
 FIRST_DRAWN = 1_000  # permutations of the first draw
 MIN_DRAWN, MAX_DRAWN = 50_000, 1_000_000  # permutations for a small p-value
-DRAWN_PER_PAIR = 400  # so that the smallest p-value is small enough among those of all pairs
-MAX_PRODUCTS = 10_000_000_000  # multiplications for all pairs; beyond it only the first permutations are drawn
+# so that the smallest p-value is small enough among those of all pairs
+DRAWN_PER_PAIR = 400
+# multiplications for all pairs; beyond it only the first permutations are drawn
+MAX_PRODUCTS = 10_000_000_000
 MAX_NUMBERS = 10_000_000  # that are held at once
 ROUNDING = 1e-9  # relative; statistics that differ less are equal
 
 
 def permutation_p_values(
-    x: Sequence[Smooth], y: Sequence[Smooth], pairs: Sequence[tuple[int, int]], weights: Sequence[Values]
+    x: Sequence[Smooth],
+    y: Sequence[Smooth],
+    pairs: Sequence[tuple[int, int]],
+    weights: Sequence[Values],
 ) -> Values:
     """p-values of independence of x[i] and y[j] for each pair (i, j).
 
@@ -47,7 +55,9 @@ def permutation_p_values(
         correlations = x[i].functions.T @ y[j].functions
         column_x, column_y = columns_x[i], columns_y[j]
         if column_x.rarer and column_y.rarer:
-            p[place] = fisher_p_value(n, column_x.rarer, column_y.rarer, correlations.item() ** 2)
+            p[place] = fisher_p_value(
+                n, column_x.rarer, column_y.rarer, correlations.item() ** 2
+            )
         elif correlations.size:
             observed = (1 - ROUNDING) * (weights[place] * correlations**2).sum()
             undecided[place] = _Pair.of(column_x, column_y, weights[place], observed)
@@ -64,8 +74,14 @@ def permutation_p_values(
                 p[place] = exceedances[place] / drawn
             else:
                 p[place] = (exceedances[place] + 1) / (drawn + 1)
-        undecided = {place: pair for place, pair in undecided.items() if exceedances[place] < MIN_EXCEEDANCES}
-        products = sum(len(pair.changed) * pair.weights.size for pair in undecided.values())
+        undecided = {
+            place: pair
+            for place, pair in undecided.items()
+            if exceedances[place] < MIN_EXCEEDANCES
+        }
+        products = sum(
+            len(pair.changed) * pair.weights.size for pair in undecided.values()
+        )
         if drawn * products > MAX_PRODUCTS or not undecided:
             break
     return p
@@ -128,7 +144,9 @@ class _Pair:
 
 
 def _orders(n: int, needed: int, pairs: int) -> Iterator[NDArray[np.intp]]:
-    """Permutations of n rows, some at a time, the first `needed` rows of each: all of few rows, else drawn."""
+    """Permutations of n rows, some at a time, the first `needed` rows of each: all of
+    few rows, else drawn.
+    """
     if n <= MAX_ENUMERATED:
         yield np.array(list(permutations(range(n))))
         return
@@ -162,7 +180,9 @@ def rows_of_rarer_value(column: Smooth) -> int:
 
 
 def fisher_p_value(n: int, size_x: int, size_y: int, square: float) -> float:
-    """The probability that two values of so many of n rows each have a squared correlation of `square` or more."""
+    """The probability that two values of so many of n rows each have a squared
+    correlation of `square` or more.
+    """
     overlaps = np.arange(max(0, size_x + size_y - n), min(size_x, size_y) + 1)
     share_x = size_x / n
     share_y = size_y / n

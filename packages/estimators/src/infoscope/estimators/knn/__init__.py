@@ -1,4 +1,6 @@
-"""Information measures from nearest neighbours (estimators), and exact neighbour search (search)."""
+"""Information measures from nearest neighbours (estimators), and exact neighbour search
+(search).
+"""
 
 from infoscope.estimators.columns import Continuous, Discrete
 from infoscope.estimators.knn.estimators import (

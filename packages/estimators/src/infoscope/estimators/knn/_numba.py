@@ -1,7 +1,8 @@
-"""Exact k-nearest neighbours and range counts in the maximum norm, by SIMD over the leaves of a k-d tree.
+"""Exact k-nearest neighbours and range counts in the maximum norm, by SIMD over the
+leaves of a k-d tree.
 
-Lower bounds of distances in steps of a byte exclude most points; the rest are decided by the float64 distance, so
-results are those of plain float64 arithmetic.
+Lower bounds of distances in steps of a byte exclude most points; the rest are decided
+by the float64 distance, so results are those of plain float64 arithmetic.
 """
 
 from __future__ import annotations
@@ -16,17 +17,21 @@ from numba import types
 from numba.extending import intrinsic
 
 LANES = 64  # entries compared at once
-# A float32 distance is off by at most 2 roundings of each coordinate and one of the difference (2^-24 each); doubled.
+# A float32 distance is off by at most 2 roundings of each coordinate and one of the
+# difference (2^-24 each); doubled.
 ROUNDING = 2.0**-22
-STEPS = 256  # of a byte, over SPAN times the distance between two quantiles of the widest column
+# of a byte, over SPAN times the distance between two quantiles of the widest column
+STEPS = 256
 CENTRE, SPAN = (0.05, 0.95), 1.6
-FINEST, COARSEST = 4, 120  # steps in a radius: fewer tell too little, and twice as many must fit a byte
+# steps in a radius: fewer tell too little, and twice as many must fit a byte
+FINEST, COARSEST = 4, 120
 FEW = 16  # points of a leaf that are decided one by one
 
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """Points in leaf order. `scaled` is (points - centre) times a power of two that makes it at most 1.
+    """Points in leaf order. `scaled` is (points - centre) times a power of two that
+    makes it at most 1.
 
     order   intp [n]: row of the sample at each place        exact  float64 [n, d], the points
     scaled  float32 [d, n]                                   scale  that power of two
@@ -58,12 +63,16 @@ class Tree:
 
 
 def leaf_size(dim: int) -> int:
-    """Points per leaf: small leaves prune better in few dimensions, large ones scan faster in many (measured)."""
+    """Points per leaf: small leaves prune better in few dimensions, large ones scan
+    faster in many (measured).
+    """
     return 64 if dim <= 2 else 256 if dim <= 6 else 512 if dim <= 16 else 1024
 
 
 def build(points: np.ndarray, codes: np.ndarray | None) -> Tree:
-    """The tree of `points` [n, d] float64; points of different `codes` [n] never share a leaf."""
+    """The tree of `points` [n, d] float64; points of different `codes` [n] never share
+    a leaf.
+    """
     n, dim = points.shape
     order, starts = np.arange(n), np.array([0, n])
     if codes is not None:
@@ -72,30 +81,45 @@ def build(points: np.ndarray, codes: np.ndarray | None) -> Tree:
     at = split(np.ascontiguousarray(points.T), order, starts, leaf_size(dim))
     bounds = np.append(at, n)
     stratum = np.searchsorted(starts, at, side="right") - 1
-    first, last = np.searchsorted(at, starts[stratum]), np.searchsorted(at, starts[stratum + 1])
+    first, last = (
+        np.searchsorted(at, starts[stratum]),
+        np.searchsorted(at, starts[stratum + 1]),
+    )
     exact = points[order]
     centred = (exact - exact.mean(axis=0)).T
     scale = 2.0 ** -np.ceil(np.log2(max(np.abs(centred).max(), np.finfo(float).tiny)))
     scaled = np.ascontiguousarray(centred * scale, dtype=np.float32)
     margin = np.maximum.reduceat(np.abs(centred).max(axis=0), at) * ROUNDING
-    margin += np.maximum.reduceat(np.abs(exact).max(axis=1), at) * 2.0**-50  # centring rounds too
-    low, high = np.minimum.reduceat(scaled, at, axis=1), np.maximum.reduceat(scaled, at, axis=1)
+    # centring rounds too
+    margin += np.maximum.reduceat(np.abs(exact).max(axis=1), at) * 2.0**-50
+    low, high = (
+        np.minimum.reduceat(scaled, at, axis=1),
+        np.maximum.reduceat(scaled, at, axis=1),
+    )
     middle = (np.add.reduceat(scaled, at, axis=1) / np.diff(bounds)).astype(np.float32)
-    return Tree(order, exact, scaled, scale, bounds, low, high, middle, margin, first, last)
+    return Tree(
+        order, exact, scaled, scale, bounds, low, high, middle, margin, first, last
+    )
 
 
 def in_steps(points: np.ndarray) -> tuple[np.ndarray, float]:
-    """Points [n, d] as bytes [d, n], and the length of a step: |byte - byte| <= |a - b| / step + 1."""
+    """Points [n, d] as bytes [d, n], and the length of a step: |byte - byte| <= |a - b|
+    / step + 1.
+    """
     few = points[:: max(1, len(points) // 4096)]
     low, high = np.quantile(few, CENTRE, axis=0)
     step = max(float((high - low).max()) * SPAN / STEPS, np.finfo(float).tiny)
     start = (low + high) / 2 - step * STEPS / 2
-    return np.ascontiguousarray(np.clip((points - start) / step, 0, STEPS - 1).astype(np.uint8).T), step
+    return np.ascontiguousarray(
+        np.clip((points - start) / step, 0, STEPS - 1).astype(np.uint8).T
+    ), step
 
 
 @numba.njit(cache=True, nogil=True)
 def split(columns, order, starts, size):
-    """Orders the points of each stratum by leaf, halving the widest column; returns where each leaf begins."""
+    """Orders the points of each stratum by leaf, halving the widest column; returns
+    where each leaf begins.
+    """
     leaves = [np.intp(0) for _ in range(0)]
     for stratum in range(len(starts) - 1):
         todo = [(starts[stratum], starts[stratum + 1])]
@@ -109,7 +133,10 @@ def split(columns, order, starts, size):
                 column = columns[c]
                 low, high = np.inf, -np.inf
                 for place in range(start, end):
-                    low, high = min(low, column[order[place]]), max(high, column[order[place]])
+                    low, high = (
+                        min(low, column[order[place]]),
+                        max(high, column[order[place]]),
+                    )
                 if high - low > span:
                     widest, span = c, high - low
             middle = start + -(-(end - start) // size) // 2 * size
@@ -120,9 +147,15 @@ def split(columns, order, starts, size):
 
 @numba.njit(cache=True, nogil=True)
 def partition(column, order, start, end, middle):
-    """Quickselect: no point of order[start:middle] has a larger value than one of order[middle:end]."""
+    """Quickselect: no point of order[start:middle] has a larger value than one of
+    order[middle:end].
+    """
     while end - start > 1:
-        one, two, three = column[order[start]], column[order[(start + end) // 2]], column[order[end - 1]]
+        one, two, three = (
+            column[order[start]],
+            column[order[(start + end) // 2]],
+            column[order[end - 1]],
+        )
         pivot = max(min(one, two), min(max(one, two), three))
         left, right = start, end - 1
         while left <= right:
@@ -143,7 +176,9 @@ def partition(column, order, start, end, middle):
 
 @numba.njit(cache=True, nogil=True)
 def leaf_distances(scaled, query, start, end, row):
-    """row[:end - start] = float32 distances of point `query` to the points start..end; four columns in one sweep."""
+    """row[:end - start] = float32 distances of point `query` to the points start..end;
+    four columns in one sweep.
+    """
     dim = scaled.shape[0]
     width = end - start
     head = dim % 4
@@ -160,7 +195,12 @@ def leaf_distances(scaled, query, start, end, row):
             for j in range(width):
                 row[j] = max(row[j], abs(column[j] - value))
     for c in range(head, dim, 4):
-        v0, v1, v2, v3 = scaled[c, query], scaled[c + 1, query], scaled[c + 2, query], scaled[c + 3, query]
+        v0, v1, v2, v3 = (
+            scaled[c, query],
+            scaled[c + 1, query],
+            scaled[c + 2, query],
+            scaled[c + 3, query],
+        )
         c0, c1 = scaled[c, start:end], scaled[c + 1, start:end]
         c2, c3 = scaled[c + 2, start:end], scaled[c + 3, start:end]
         for j in range(width):
@@ -171,10 +211,11 @@ def leaf_distances(scaled, query, start, end, row):
 
 @numba.njit(cache=True, nogil=True)
 def offsets(columns, start, end, corner, row):
-    """row[:end - start] = the largest columns[c, j] - corner[c] of the points start..end, in the integers' own type.
+    """row[:end - start] = the largest columns[c, j] - corner[c] of the points
+    start..end, in the integers' own type.
 
-    Differences below 0 wrap around. No point within r of the corner + r in all columns gives more than 2 r, where that
-    is less than the type's range.
+    Differences below 0 wrap around. No point within r of the corner + r in all columns
+    gives more than 2 r, where that is less than the type's range.
     """
     dim, width, kind = len(corner), end - start, row.dtype.type
     row[:width] = 0
@@ -194,14 +235,19 @@ def offsets(columns, start, end, corner, row):
 
 @numba.njit(cache=True, nogil=True)
 def steps_within(distance, step):
-    """The largest number of steps between points at most this far apart; 255 if it is more."""
-    steps = distance / step + 1.000001  # a step is lost at its edges; what is left over is for rounding
+    """The largest number of steps between points at most this far apart; 255 if it is
+    more.
+    """
+    # a step is lost at its edges; what is left over is for rounding
+    steps = distance / step + 1.000001
     return np.uint8(steps) if steps < 255.0 else np.uint8(255)
 
 
 @intrinsic
 def lanes_below(typingctx, row, start, limit):
-    """Entries of row[start : start + LANES], float32, uint16 or uint8, below a limit: bit l of a 64-bit word for l."""
+    """Entries of row[start : start + LANES], float32, uint16 or uint8, below a limit:
+    bit l of a 64-bit word for l.
+    """
 
     def codegen(context, builder, signature, args):
         array = context.make_array(signature.args[0])(context, builder, args[0])
@@ -209,9 +255,17 @@ def lanes_below(typingctx, row, start, limit):
         vector = ir.VectorType(element, LANES)
         place = builder.bitcast(builder.gep(array.data, [args[1]]), vector.as_pointer())
         values = builder.load(place, align=context.get_abi_sizeof(element))
-        one = builder.insert_element(ir.Constant(vector, ir.Undefined), args[2], ir.Constant(ir.IntType(32), 0))
-        limits = builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))
-        compare = builder.icmp_unsigned if isinstance(element, ir.IntType) else builder.fcmp_ordered
+        one = builder.insert_element(
+            ir.Constant(vector, ir.Undefined), args[2], ir.Constant(ir.IntType(32), 0)
+        )
+        limits = builder.shuffle_vector(
+            one, one, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+        )
+        compare = (
+            builder.icmp_unsigned
+            if isinstance(element, ir.IntType)
+            else builder.fcmp_ordered
+        )
         return builder.bitcast(compare("<", values, limits), ir.IntType(LANES))
 
     return types.uint64(row, types.intp, row.dtype), codegen
@@ -229,7 +283,9 @@ def lowest_bit(typingctx, word):
 
 @numba.njit(cache=True, nogil=True)
 def gather_below(row, width, limit, start, found, count):
-    """Appends start + j, j < width, with row[j] below the limit to `found`: the new count. Overwrites row's padding."""
+    """Appends start + j, j < width, with row[j] below the limit to `found`: the new
+    count. Overwrites row's padding.
+    """
     padded = -(-width // LANES) * LANES
     row[width:padded] = limit
     for at in range(0, padded, LANES):
@@ -241,9 +297,12 @@ def gather_below(row, width, limit, start, found, count):
     return count
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"reassoc"})  # a sum of few ones is exact in any order
+# a sum of few ones is exact in any order
+@numba.njit(cache=True, nogil=True, fastmath={"reassoc"})
 def count_below(row, limit):
-    """How many are below the limit; counted in the type of what is compared, which has its lanes."""
+    """How many are below the limit; counted in the type of what is compared, which has
+    its lanes.
+    """
     none, one = row.dtype.type(0), row.dtype.type(1)
     count = none
     for j in range(len(row)):
@@ -251,7 +310,8 @@ def count_below(row, limit):
     return int(count)
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})  # a maximum is exact in any order
+# a maximum is exact in any order
+@numba.njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
 def exact_distance(exact, i, j):
     """max |a - b| over the columns, in float64."""
     one, other, largest = exact[i], exact[j], 0.0
@@ -262,12 +322,18 @@ def exact_distance(exact, i, j):
 
 @numba.njit(cache=True, nogil=True)
 def leaf_gaps(low, high, middle, a, first, last, gaps, apart):
-    """For each leaf from first to last: the gap between its box and that of leaf a, and the distance of the means."""
+    """For each leaf from first to last: the gap between its box and that of leaf a, and
+    the distance of the means.
+    """
     gaps[:] = 0
     apart[:] = 0
     for c in range(low.shape[0]):
         low_a, high_a, middle_a = low[c, a], high[c, a], middle[c, a]
-        lows, highs, middles = low[c, first:last], high[c, first:last], middle[c, first:last]
+        lows, highs, middles = (
+            low[c, first:last],
+            high[c, first:last],
+            middle[c, first:last],
+        )
         for b in range(last - first):
             gaps[b] = max(gaps[b], max(lows[b] - high_a, low_a - highs[b]))
             apart[b] = max(apart[b], abs(middles[b] - middle_a))
@@ -275,7 +341,9 @@ def leaf_gaps(low, high, middle, a, first, last, gaps, apart):
 
 @numba.njit(cache=True, nogil=True)
 def least_distances(scaled, start, end, low, high, b, near):
-    """near[:end - start]: no float32 distance from the points start..end to the points of leaf b is below it."""
+    """near[:end - start]: no float32 distance from the points start..end to the points
+    of leaf b is below it.
+    """
     near[:] = 0
     for c in range(scaled.shape[0]):
         low_b, high_b, column = low[c, b], high[c, b], scaled[c, start:end]
@@ -285,7 +353,9 @@ def least_distances(scaled, start, end, low, high, b, near):
 
 @numba.njit(cache=True, nogil=True)
 def greatest_distances(scaled, start, end, low, high, b, far):
-    """far[:end - start]: no float32 distance from the points start..end to the points of leaf b is above it."""
+    """far[:end - start]: no float32 distance from the points start..end to the points
+    of leaf b is above it.
+    """
     far[:] = 0
     for c in range(scaled.shape[0]):
         low_b, high_b, column = low[c, b], high[c, b], scaled[c, start:end]
@@ -295,7 +365,9 @@ def greatest_distances(scaled, start, end, low, high, b, far):
 
 @numba.njit(cache=True, nogil=True)
 def insert(distances, ids, ties, distance, j):
-    """Puts a candidate into one point's sorted list; returns how many points outside it are as far as the last one."""
+    """Puts a candidate into one point's sorted list; returns how many points outside it
+    are as far as the last one.
+    """
     k = len(distances)
     worst = distances[k - 1]
     if distance > worst:
@@ -314,7 +386,9 @@ def insert(distances, ids, ties, distance, j):
 
 @numba.njit(cache=True, nogil=True)
 def above(distance, slack, scale):
-    """A float32 limit above every scaled distance whose exact value is at most `distance`."""
+    """A float32 limit above every scaled distance whose exact value is at most
+    `distance`.
+    """
     return np.float32((distance * (1 + ROUNDING) + slack) * scale * (1 + ROUNDING))
 
 
@@ -326,7 +400,9 @@ def below(distance, slack, scale):
 
 @numba.njit(inline="always")
 def near_in_steps(coarse, i, most, start, end, corner, steps, found):
-    """Fills `found` with the points start..end within so many steps of point i, and some others; their number."""
+    """Fills `found` with the points start..end within so many steps of point i, and
+    some others; their number.
+    """
     for c in range(len(coarse)):
         corner[c] = coarse[c, i] - most
     offsets(coarse, start, end, corner, steps)
@@ -335,7 +411,9 @@ def near_in_steps(coarse, i, most, start, end, corner, steps, found):
 
 @numba.njit(cache=True, nogil=True)
 def limit_of(values, count, k, slack, scale):
-    """A limit that admits all within the k-th exact distance of `count` float32 values, at least k."""
+    """A limit that admits all within the k-th exact distance of `count` float32 values,
+    at least k.
+    """
     padded = -(-count // LANES) * LANES
     values[count:padded] = np.inf
     low, high = np.float32(0), np.float32(3)  # scaled points are at most 2 apart
@@ -356,7 +434,9 @@ def limit_of(values, count, k, slack, scale):
 def search_leaf(
     i, start, end, exact, scaled, scale, slack, coarse, step, corner, row, steps, found, own, distances, ids, ties
 ):  # fmt: skip
-    """Offers the points start..end of other groups `own` to the sorted list of point i; returns the number of ties."""
+    """Offers the points start..end of other groups `own` to the sorted list of point i;
+    returns the number of ties.
+    """
     empty, width, limit = distances[0] == np.inf, end - start, np.float32(np.inf)
     most = steps_within(distances[-1], step)
     if FINEST <= most <= COARSEST:
@@ -372,7 +452,8 @@ def search_leaf(
         j = found[p]
         if own[j] != own[i]:
             ties = insert(distances, ids, ties, exact_distance(exact, i, j), j)
-    if empty and count < width and above(distances[-1], slack, scale) > limit:  # its own group was among the nearest
+    # its own group was among the nearest
+    if empty and count < width and above(distances[-1], slack, scale) > limit:
         distances[:], ids[:], ties = np.inf, -1, 0
         for j in range(start, end):
             if own[j] != own[i]:
@@ -386,7 +467,11 @@ def scan_nearest(
 ):  # fmt: skip
     """Fills the sorted lists of all points, in tree order; own [n]: their groups."""
     widest = max(bounds[1:] - bounds[:-1])
-    row, near, limits = np.empty(widest + LANES, np.float32), np.empty(widest, np.float32), np.empty(widest, np.float32)
+    row, near, limits = (
+        np.empty(widest + LANES, np.float32),
+        np.empty(widest, np.float32),
+        np.empty(widest, np.float32),
+    )
     steps, found = np.empty(widest + LANES, np.uint8), np.empty(widest + LANES, np.intp)
     corner = np.empty(len(coarse), np.uint8)
     for a in range(len(first)):
@@ -396,10 +481,15 @@ def scan_nearest(
                 i, start_a, end_a, exact, scaled, scale, 2 * margin[a], coarse, step, corner, row, steps, found, own,
                 distances[i], ids[i], ties[i],
             )  # fmt: skip
-        gaps, apart = np.empty(last[a] - first[a], np.float32), np.empty(last[a] - first[a], np.float32)
+        gaps, apart = (
+            np.empty(last[a] - first[a], np.float32),
+            np.empty(last[a] - first[a], np.float32),
+        )
         leaf_gaps(low, high, middle, a, first[a], last[a], gaps, apart)
         slack = margin[a] + margin[first[a] : last[a]].max()
-        close = np.flatnonzero(gaps < above(distances[start_a:end_a, -1].max(), slack, scale))
+        close = np.flatnonzero(
+            gaps < above(distances[start_a:end_a, -1].max(), slack, scale)
+        )
         for i in range(start_a, end_a):
             limits[i - start_a] = above(distances[i, -1], slack, scale)
         for b in first[a] + close[np.argsort(apart[close])]:
@@ -422,18 +512,30 @@ def scan_counts(
 ):  # fmt: skip
     """Counts of all points, in tree order; strictly within, the point itself not."""
     widest = max(bounds[1:] - bounds[:-1])
-    row, near, far = np.empty(widest, np.float32), np.empty(widest, np.float32), np.empty(widest, np.float32)
+    row, near, far = (
+        np.empty(widest, np.float32),
+        np.empty(widest, np.float32),
+        np.empty(widest, np.float32),
+    )
     sure, maybe = np.empty(widest, np.float32), np.empty(widest, np.float32)
     steps, found = np.empty(widest + LANES, np.uint8), np.empty(widest + LANES, np.intp)
     corner = np.empty(len(coarse), np.uint8)
     for a in range(len(first)):
         start_a, end_a = bounds[a], bounds[a + 1]
-        gaps, apart = np.empty(last[a] - first[a], np.float32), np.empty(last[a] - first[a], np.float32)
+        gaps, apart = (
+            np.empty(last[a] - first[a], np.float32),
+            np.empty(last[a] - first[a], np.float32),
+        )
         leaf_gaps(low, high, middle, a, first[a], last[a], gaps, apart)
         slack = margin[a] + margin[first[a] : last[a]].max()
         for i in range(start_a, end_a):
-            sure[i - start_a], maybe[i - start_a] = below(radius[i], slack, scale), above(radius[i], slack, scale)
-        for b in first[a] + np.flatnonzero(gaps < above(radius[start_a:end_a].max(), slack, scale)):
+            sure[i - start_a], maybe[i - start_a] = (
+                below(radius[i], slack, scale),
+                above(radius[i], slack, scale),
+            )
+        for b in first[a] + np.flatnonzero(
+            gaps < above(radius[start_a:end_a].max(), slack, scale)
+        ):
             start, end = bounds[b], bounds[b + 1]
             least_distances(scaled, start_a, end_a, low, high, b, near)
             greatest_distances(scaled, start_a, end_a, low, high, b, far)
@@ -446,7 +548,9 @@ def scan_counts(
                     continue
                 most = steps_within(radius[i], step)
                 if FINEST <= most <= COARSEST:
-                    left = near_in_steps(coarse, i, most, start, end, corner, steps, found)
+                    left = near_in_steps(
+                        coarse, i, most, start, end, corner, steps, found
+                    )
                     if left <= FEW:
                         for p in range(left):
                             counts[i] += exact_distance(exact, i, found[p]) < radius[i]
@@ -464,7 +568,9 @@ def scan_counts(
 
 @numba.njit(cache=True, nogil=True)
 def bisect_counts(values, codes, radius):
-    """Counts for values sorted within their codes, by bisection of |a - b| < radius itself (no second rounding)."""
+    """Counts for values sorted within their codes, by bisection of |a - b| < radius
+    itself (no second rounding).
+    """
     n = len(values)
     counts = np.empty(n, dtype=np.intp)
     first = 0

@@ -1,4 +1,5 @@
-"""Information measures from nearest neighbours, for continuous, discrete and mixed variables; nats, never clipped.
+"""Information measures from nearest neighbours, for continuous, discrete and mixed
+variables; nats, never clipped.
 
     entropy                         Kozachenko & Leonenko 1987, as in Kraskov et al. 2004, eq. 20
     mutual_information              KSG 1 and 2 (Kraskov et al. 2004, eqs. 8 and 9); Ross 2014 if one is discrete
@@ -6,12 +7,14 @@
     total_correlation               Kraskov et al. 2004, eq. 23
     co_information                  I(a; t) + I(b; t) - I(a, b; t): positive is redundancy, negative is synergy
 
-Neighbours are searched, and counted, among rows of the same categories. Discrete variables alone use counts corrected
-by their digamma (after Grassberger 1988). With more than `MAX_TIED_SHARE` tied distances, counts include the radius
-(Mesner & Shalizi 2019).
+Neighbours are searched, and counted, among rows of the same categories. Discrete
+variables alone use counts corrected by their digamma (after Grassberger 1988). With
+more than `MAX_TIED_SHARE` tied distances, counts include the radius (Mesner & Shalizi
+2019).
 
-The standard error treats local values as independent: it is 0.6 to 0.85 of the sampling error (k = 5, 1 to 5 normal
-columns), which `uncertainty.subsample` gives. Neither includes bias: low in many columns, high for sparse categories.
+The standard error treats local values as independent: it is 0.6 to 0.85 of the sampling
+error (k = 5, 1 to 5 normal columns), which `uncertainty.subsample` gives. Neither
+includes bias: low in many columns, high for sparse categories.
 """
 
 from __future__ import annotations
@@ -33,12 +36,22 @@ from infoscope.estimators.guesses import AS_CATEGORIES, AS_NUMBERS
 from infoscope.estimators.knn.search import count_within, nearest
 from infoscope.estimators.result import Estimate, mean_influence, root_sum_squares
 from infoscope.estimators.scales import MARGINS, heavy_tails, prepared
-from infoscope.estimators.variables import Variable, grid_step, join, joint_codes, of_kept, row_codes
+from infoscope.estimators.variables import (
+    Variable,
+    grid_step,
+    join,
+    joint_codes,
+    of_kept,
+    row_codes,
+)
 from infoscope.notes import Note
 
-NORMAL_QUARTILES = 2 * ndtri(0.75)  # interquartile range of a normal distribution, in standard deviations
-MAX_CHANCE_TIES = 8  # tied samples among normal scores that occur by chance at any n (one or two on average)
-MAX_TIED_SHARE = 0.01  # of the samples; up to it only the tied samples are counted with their radius
+# interquartile range of a normal distribution, in standard deviations
+NORMAL_QUARTILES = 2 * ndtri(0.75)
+# tied samples among normal scores that occur by chance at any n (one or two on average)
+MAX_CHANCE_TIES = 8
+# of the samples; up to it only the tied samples are counted with their radius
+MAX_TIED_SHARE = 0.01
 MIN_REPEATED_SHARE = 0.3  # of the rows: a variable with more repeated values is rounded
 
 MIN_STEPS = 20  # of a grid, to the k-th neighbour, from which it is nearly a continuum
@@ -49,7 +62,8 @@ GRID = Note(
     "x",
 )
 
-Margin = tuple[int, tuple[int, ...]]  # a factor, and the numbers of the variables; no variable: all samples
+# a factor, and the numbers of the variables; no variable: all samples
+Margin = tuple[int, tuple[int, ...]]
 PAIR_MARGINS = ((-1, (0,)), (-1, (1,)), (1, ()))  # of I(x; y)
 CONDITIONAL_MARGINS = ((-1, (0, 2)), (-1, (1, 2)), (1, (2,)))  # of I(x; y | z)
 
@@ -69,7 +83,9 @@ class Settings:
 
 @dataclass(frozen=True, eq=False)
 class Spheres:
-    """The sphere around each sample [n]: radius, number of neighbours inside, whether closed; ids [n, k], -1: none."""
+    """The sphere around each sample [n]: radius, number of neighbours inside, whether
+    closed; ids [n, k], -1: none.
+    """
 
     radius: np.ndarray
     neighbours: np.ndarray
@@ -79,7 +95,14 @@ class Spheres:
 
 
 def mutual_information(
-    x: Any, y: Any, k: int = 5, *, method: str = "ksg1", margins: str = "auto", groups: Any = None, local: bool = False
+    x: Any,
+    y: Any,
+    k: int = 5,
+    *,
+    method: str = "ksg1",
+    margins: str = "auto",
+    groups: Any = None,
+    local: bool = False,
 ) -> Estimate:
     """I(x; y), nats.
 
@@ -88,14 +111,16 @@ def mutual_information(
     x, y : array of shape [n] or [n, d]
         Typed per column (see `column_types`).
     k : int
-        Number of neighbours. A class with fewer others uses those, a class of one sample is left out (noted).
+        Number of neighbours. A class with fewer others uses those, a class of one
+        sample is left out (noted).
     method : str
         ksg1 or ksg2; the second only where both variables are continuous.
     margins : str
-        scaled: standard deviation 1; rank: normal scores; auto: rank where tails are heavy, else scaled; given:
-        continuous columns as they are.
+        scaled: standard deviation 1; rank: normal scores; auto: rank where tails are
+        heavy, else scaled; given: continuous columns as they are.
     groups : array of shape [n], optional
-        Rows of one group depend on one another and are never neighbours or counted together.
+        Rows of one group depend on one another and are never neighbours or counted
+        together.
     local : bool
         Also return the local values, whose mean is the estimate.
 
@@ -107,8 +132,9 @@ def mutual_information(
     Raises
     ------
     ValueError
-        k < 1 or k >= n, different lengths, missing or infinite values, a constant column, one class only, an unknown
-        method or margins, only classes of one sample.
+        k < 1 or k >= n, different lengths, missing or infinite values, a constant
+        column, one class only, an unknown method or margins, only classes of one
+        sample.
 
     Examples
     --------
@@ -125,14 +151,25 @@ def mutual_information(
     left, right = variables.values()
     continuous = left.kind == right.kind == "continuous"
     if method not in ("ksg1", "ksg2") or (method == "ksg2" and not continuous):
-        raise InvalidInput(f"method must be ksg1, or ksg2 for two continuous variables, got {method!r}.")
+        raise InvalidInput(
+            f"method must be ksg1, or ksg2 for two continuous variables, got {method!r}."
+        )
     return pair(left, right, settings, local, rectangles=method == "ksg2")
 
 
 def conditional_mutual_information(
-    x: Any, y: Any, z: Any, k: int = 5, *, margins: str = "auto", groups: Any = None, local: bool = False
+    x: Any,
+    y: Any,
+    z: Any,
+    k: int = 5,
+    *,
+    margins: str = "auto",
+    groups: Any = None,
+    local: bool = False,
 ) -> Estimate:
-    """I(x; y | z), nats. Arguments and errors as in `mutual_information`; given a constant: I(x; y), with a note."""
+    """I(x; y | z), nats. Arguments and errors as in `mutual_information`; given a
+    constant: I(x; y), with a note.
+    """
     constant = is_constant(z)
     if constant:
         _, column, _ = columns("z", z)[0]
@@ -143,7 +180,11 @@ def conditional_mutual_information(
     estimate = combined(variables, CONDITIONAL_MARGINS, name, settings, local)
     if not constant:
         return estimate
-    note = Note("z: it is constant, so this is the information without a condition.", "constant condition", "z")
+    note = Note(
+        "z: it is constant, so this is the information without a condition.",
+        "constant condition",
+        "z",
+    )
     return replace(estimate, notes=(*estimate.notes, note))
 
 
@@ -156,12 +197,17 @@ def is_constant(z: Any) -> bool:
 
 
 def total_correlation(
-    columns: Any, k: int = 5, *, margins: str = "auto", groups: Any = None, local: bool = False
+    columns: Any,
+    k: int = 5,
+    *,
+    margins: str = "auto",
+    groups: Any = None,
+    local: bool = False,
 ) -> Estimate:
     """sum of H(column) - H(all columns), nats.
 
-    columns is an array [n, m], a data frame, or a list of variables. Arguments and errors as in `mutual_information`;
-    ValueError also with fewer than two variables.
+    columns is an array [n, m], a data frame, or a list of variables. Arguments and
+    errors as in `mutual_information`; ValueError also with fewer than two variables.
     """
     if not isinstance(columns, (list, tuple)):
         columns = single_columns("columns", columns)
@@ -179,13 +225,24 @@ def total_correlation(
 
 
 def co_information(
-    a: Any, b: Any, target: Any, k: int = 5, *, margins: str = "auto", groups: Any = None, local: bool = False
+    a: Any,
+    b: Any,
+    target: Any,
+    k: int = 5,
+    *,
+    margins: str = "auto",
+    groups: Any = None,
+    local: bool = False,
 ) -> Estimate:
-    """I(a; t) + I(b; t) - I(a, b; t), nats: positive is redundancy, negative is synergy.
+    """I(a; t) + I(b; t) - I(a, b; t), nats: positive is redundancy, negative is
+    synergy.
 
-    The biases of the terms differ in many dimensions. Arguments and errors as in `mutual_information`.
+    The biases of the terms differ in many dimensions. Arguments and errors as in
+    `mutual_information`.
     """
-    variables, settings = as_sample({"a": a, "b": b, "target": target}, k, margins, groups)
+    variables, settings = as_sample(
+        {"a": a, "b": b, "target": target}, k, margins, groups
+    )
     require_classes(**variables)
     rows, notes = without_singletons(join(*variables.values()), settings.groups)
     variables = prepared_rows(variables, rows, margins)
@@ -202,8 +259,12 @@ def co_information(
     joint = join(a, b, target)
     second = 0.0
     if joint.kind == "discrete":
-        freedom = sum(freedom_of({"x": source, "y": target}, PAIR_MARGINS) for source in sources)
-        second = second_order_error(freedom, independent_rows(joint.codes, settings.groups))
+        freedom = sum(
+            freedom_of({"x": source, "y": target}, PAIR_MARGINS) for source in sources
+        )
+        second = second_order_error(
+            freedom, independent_rows(joint.codes, settings.groups)
+        )
     methods = dict.fromkeys(term.method for term in terms)
     return finished(
         values,
@@ -217,12 +278,19 @@ def co_information(
     )
 
 
-def entropy(x: Any, k: int = 5, *, margins: str = "auto", groups: Any = None, local: bool = False) -> Estimate:
+def entropy(
+    x: Any,
+    k: int = 5,
+    *,
+    margins: str = "auto",
+    groups: Any = None,
+    local: bool = False,
+) -> Estimate:
     """H(x), nats; differential in the continuous columns, in their own units.
 
-    Arguments and errors as in `mutual_information`, but one class gives 0, and margins, the scale on which neighbours
-    are searched, are auto or given. Values on a grid are noted (code "grid"). ValueError also for repeated values
-    (-infinity).
+    Arguments and errors as in `mutual_information`, but one class gives 0, and margins,
+    the scale on which neighbours are searched, are auto or given. Values on a grid are
+    noted (code "grid"). ValueError also for repeated values (-infinity).
     """
     one_of("margins", margins, ("auto", "given"))
     variables, settings = as_sample({"x": x}, k, margins, groups)
@@ -246,7 +314,9 @@ def entropy(x: Any, k: int = 5, *, margins: str = "auto", groups: Any = None, lo
     step = max(map(grid_step, sample.continuous.T))
     if step > np.median(around.radius) / MIN_STEPS:
         notes += (GRID,)
-    values = digamma(others_and_self(sample.n, settings.groups)) - digamma(around.neighbours)
+    values = digamma(others_and_self(sample.n, settings.groups)) - digamma(
+        around.neighbours
+    )
     log_volumes = sample.dim * np.log(2 * around.radius)
     values = values + log_volumes + np.log(scales).sum()
     notes += scale_notes + around.notes
@@ -257,13 +327,19 @@ def discrete_entropy(variable: Variable, settings: Settings, local: bool) -> Est
     """H of categories, nats, from their counts."""
     require_repeats(x=variable)
     groups = settings.groups
-    values = digamma(others_and_self(variable.n, groups)) - digamma(class_sizes(variable, groups))
-    second = second_order_error(variable.categories - 1, independent_rows(variable.codes, groups))
+    values = digamma(others_and_self(variable.n, groups)) - digamma(
+        class_sizes(variable, groups)
+    )
+    second = second_order_error(
+        variable.categories - 1, independent_rows(variable.codes, groups)
+    )
     return of_counts(values, settings, local, second)
 
 
 def in_own_units(variable: Variable) -> tuple[Variable, np.ndarray, tuple[str, ...]]:
-    """The variable at comparable scales, those scales [c], and a note where they are quartile distances."""
+    """The variable at comparable scales, those scales [c], and a note where they are
+    quartile distances.
+    """
     numbers = variable.continuous
     scales = variable.scales()
     heavy = np.zeros(variable.dim, bool)
@@ -280,10 +356,18 @@ def in_own_units(variable: Variable) -> tuple[Variable, np.ndarray, tuple[str, .
     return replace(variable, continuous=scaled), scales, (note,)
 
 
-def pair(left: Variable, right: Variable, settings: Settings, local: bool, rectangles: bool = False) -> Estimate:
+def pair(
+    left: Variable,
+    right: Variable,
+    settings: Settings,
+    local: bool,
+    rectangles: bool = False,
+) -> Estimate:
     """I(left; right), nats, by KSG 2 with `rectangles`."""
     name = "KSG 2" if rectangles else method_of(left, right)
-    return combined({"x": left, "y": right}, PAIR_MARGINS, name, settings, local, rectangles)
+    return combined(
+        {"x": left, "y": right}, PAIR_MARGINS, name, settings, local, rectangles
+    )
 
 
 def method_of(x: Variable, y: Variable, z: Variable | None = None) -> str:
@@ -302,8 +386,12 @@ def method_of(x: Variable, y: Variable, z: Variable | None = None) -> str:
     return "stratified Frenzel-Pompe"
 
 
-def treatment(variables: Sequence[Variable], k: int) -> tuple[str, int | None, tuple[str, ...]]:
-    """Method, k and notes of the Estimate of I(x; y), or I(x; y | z), without computing it."""
+def treatment(
+    variables: Sequence[Variable], k: int
+) -> tuple[str, int | None, tuple[str, ...]]:
+    """Method, k and notes of the Estimate of I(x; y), or I(x; y | z), without computing
+    it.
+    """
     joint = join(*variables)
     if joint.kind == "discrete":
         return "Grassberger", None, ()
@@ -321,7 +409,8 @@ def combined(
     local: bool,
     rectangles: bool = False,
 ) -> Estimate:
-    """digamma(neighbours) + sum of factor * digamma(count in the margin), averaged over the samples.
+    """digamma(neighbours) + sum of factor * digamma(count in the margin), averaged over
+    the samples.
 
     `rectangles`: KSG 2. The variable z is a condition.
     """
@@ -331,7 +420,9 @@ def combined(
     rows, notes = without_singletons(joint, settings.groups)
     settings = settings.on_rows(rows)
     named = prepared_rows(named, rows, settings.margins)
-    require_classes(rows, **{role: variable for role, variable in named.items() if role != "z"})
+    require_classes(
+        rows, **{role: variable for role, variable in named.items() if role != "z"}
+    )
     variables = list(named.values())
     joint = join(*variables)
     around = spheres(joint, settings)
@@ -346,7 +437,9 @@ def combined(
             count = counts(margin, around, settings, rectangles)
         values = values + factor * digamma(count)
     notes += joint.notes + around.notes
-    estimate = finished(values, rows, settings.k, name_of(name, around, joint), settings, local, notes)
+    estimate = finished(
+        values, rows, settings.k, name_of(name, around, joint), settings, local, notes
+    )
     if settings.k < joint.n / 2:
         return estimate
     sentence = f"k = {settings.k} is at least half of the {joint.n} samples: the standard error is not known."
@@ -355,7 +448,10 @@ def combined(
 
 
 def combined_discrete(
-    named: Mapping[str, Variable], margins: Sequence[Margin], settings: Settings, local: bool
+    named: Mapping[str, Variable],
+    margins: Sequence[Margin],
+    settings: Settings,
+    local: bool,
 ) -> Estimate:
     """`combined` of discrete variables alone."""
     require_repeats(**named)
@@ -366,33 +462,52 @@ def combined_discrete(
     for factor, members in margins:
         margin = join_members(variables, members)
         values = values + factor * digamma(margin_sizes(margin, joint.n, groups))
-    second = second_order_error(freedom_of(named, margins), independent_rows(joint.codes, groups))
+    second = second_order_error(
+        freedom_of(named, margins), independent_rows(joint.codes, groups)
+    )
     return of_counts(values, settings, local, second)
 
 
-def prepared_rows(named: Mapping[str, Variable], rows: np.ndarray, margins: str) -> dict[str, Variable]:
-    """The rows of a mask [n] of every variable, on the scale in which neighbours are searched."""
-    return {name: prepared(variable, margins, name).take(rows) for name, variable in named.items()}
+def prepared_rows(
+    named: Mapping[str, Variable], rows: np.ndarray, margins: str
+) -> dict[str, Variable]:
+    """The rows of a mask [n] of every variable, on the scale in which neighbours are
+    searched.
+    """
+    return {
+        name: prepared(variable, margins, name).take(rows)
+        for name, variable in named.items()
+    }
 
 
-def join_members(variables: Sequence[Variable], members: Sequence[int]) -> Variable | None:
+def join_members(
+    variables: Sequence[Variable], members: Sequence[int]
+) -> Variable | None:
     """The variables of these numbers as one; None without a number."""
     return join(*(variables[member] for member in members)) if members else None
 
 
-def margin_sizes(margin: Variable | None, n: int, groups: np.ndarray | None) -> int | np.ndarray:
-    """The number of samples of the same category of a discrete margin, itself included, or of all samples."""
+def margin_sizes(
+    margin: Variable | None, n: int, groups: np.ndarray | None
+) -> int | np.ndarray:
+    """The number of samples of the same category of a discrete margin, itself included,
+    or of all samples.
+    """
     return others_and_self(n, groups) if margin is None else class_sizes(margin, groups)
 
 
 def name_of(method: str, around: Spheres, joint: Variable) -> str:
-    """The method as results name it: Mesner-Shalizi where all distances count as tied, and rank-normal margins."""
+    """The method as results name it: Mesner-Shalizi where all distances count as tied,
+    and rank-normal margins.
+    """
     name = "Mesner-Shalizi" if around.closed.all() else method
     return f"{name}, rank-normal margins" if joint.ranked else name
 
 
 def spheres(joint: Variable, settings: Settings) -> Spheres:
-    """The spheres around the samples of a variable in which every category has at least two."""
+    """The spheres around the samples of a variable in which every category has at least
+    two.
+    """
     neighbours = nearest(joint.continuous, settings.k, joint.codes, settings.groups)
     others = class_sizes(joint, settings.groups) - 1
     inside = np.minimum(settings.k, others)
@@ -404,13 +519,19 @@ def spheres(joint: Variable, settings: Settings) -> Spheres:
     if small.any():
         notes.append(small_classes_note(joint, small, settings.k))
     counted = inside + np.where(tied, neighbours.ties, 0)
-    by_chance = MAX_CHANCE_TIES if joint.ranked else 0  # columns share their scores, which are symmetric
+    # columns share their scores, which are symmetric
+    by_chance = MAX_CHANCE_TIES if joint.ranked else 0
     count = int(tied.sum())
     if count > by_chance and tied.mean() > MAX_TIED_SHARE:
         tied[:] = True
     elif count > by_chance:
         where = "1 sample" if count == 1 else f"{count} samples"
-        notes.append(Note(f"Distances are tied at {where}: Mesner-Shalizi counts there.", "tied distances"))
+        notes.append(
+            Note(
+                f"Distances are tied at {where}: Mesner-Shalizi counts there.",
+                "tied distances",
+            )
+        )
     return Spheres(radius, counted, tied, neighbours.ids, tuple(notes))
 
 
@@ -425,7 +546,9 @@ def small_classes_note(joint: Variable, small: np.ndarray, k: int) -> Note:
 
 
 def rounded_variables(named: Mapping[str, Variable]) -> list[str]:
-    """The names of variables with many repeated numbers; none where the numbers of all variables repeat."""
+    """The names of variables with many repeated numbers; none where the numbers of all
+    variables repeat.
+    """
     repeated = {}
     for name, variable in named.items():
         codes = row_codes(variable)
@@ -436,13 +559,18 @@ def rounded_variables(named: Mapping[str, Variable]) -> list[str]:
     return [name for name, share in repeated.items() if share > MIN_REPEATED_SHARE]
 
 
-def counts(margin: Variable, around: Spheres, settings: Settings, rectangles: bool) -> np.ndarray:
-    """The number [n] whose digamma is used for a margin: 1 + others inside an open sphere, others in a closed one."""
+def counts(
+    margin: Variable, around: Spheres, settings: Settings, rectangles: bool
+) -> np.ndarray:
+    """The number [n] whose digamma is used for a margin: 1 + others inside an open
+    sphere, others in a closed one.
+    """
     radius = around.radius
     closed = around.closed
     if rectangles:
         nearest_id = around.ids[:, :1]
-        ids = np.where(around.ids < 0, nearest_id, around.ids)  # where groups leave fewer than k others
+        # where groups leave fewer than k others
+        ids = np.where(around.ids < 0, nearest_id, around.ids)
         differences = np.abs(margin.continuous[:, None] - margin.continuous[ids])
         radius = np.where(closed, radius, differences.max(axis=(1, 2)))
         closed = np.ones_like(closed)
@@ -452,7 +580,9 @@ def counts(margin: Variable, around: Spheres, settings: Settings, rectangles: bo
 
 
 def class_sizes(variable: Variable, groups: np.ndarray | None = None) -> np.ndarray:
-    """Number of samples [n] of the same category, itself included, that are not of its group."""
+    """Number of samples [n] of the same category, itself included, that are not of its
+    group.
+    """
     if variable.codes is None:
         return np.broadcast_to(others_and_self(variable.n, groups), variable.n).copy()
     sizes = np.bincount(variable.codes)[variable.codes]
@@ -463,7 +593,9 @@ def class_sizes(variable: Variable, groups: np.ndarray | None = None) -> np.ndar
 
 
 def first_of_copies(joint: Variable, groups: np.ndarray | None) -> np.ndarray:
-    """Which samples [n] are the first of equal ones in their group, where some column is a number."""
+    """Which samples [n] are the first of equal ones in their group, where some column
+    is a number.
+    """
     if groups is None or not joint.dim:
         return np.ones(joint.n, bool)
     labels = groups
@@ -491,11 +623,17 @@ def require_repeats(**variables: Variable) -> None:
             )
 
 
-def without_singletons(joint: Variable, groups: np.ndarray | None = None) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Which samples [n] are used (not those alone in their class: Ross 2014; no copies in a group), and notes."""
+def without_singletons(
+    joint: Variable, groups: np.ndarray | None = None
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Which samples [n] are used (not those alone in their class: Ross 2014; no copies
+    in a group), and notes.
+    """
     first = first_of_copies(joint, groups)
     if not first.all():
-        among_first, notes = without_singletons(joint.take(first), of_kept(groups, first))
+        among_first, notes = without_singletons(
+            joint.take(first), of_kept(groups, first)
+        )
         used = np.zeros(joint.n, bool)
         used[first] = among_first
         note = copies_note(int(np.sum(~first)))
@@ -504,9 +642,13 @@ def without_singletons(joint: Variable, groups: np.ndarray | None = None) -> tup
         return np.ones(joint.n, bool), ()
     used = class_sizes(joint, groups) > 1
     if not used.any() and groups is not None:
-        raise NoVariation(f"groups must share categories, got {groups.max() + 1} groups with no category in common.")
+        raise NoVariation(
+            f"groups must share categories, got {groups.max() + 1} groups with no category in common."
+        )
     if not used.any():
-        raise NoVariation(f"discrete columns must share categories, got {joint.n} rows that are all different.")
+        raise NoVariation(
+            f"discrete columns must share categories, got {joint.n} rows that are all different."
+        )
     if used.all():
         return used, ()
     left_out = int(np.sum(~used))
@@ -516,13 +658,21 @@ def without_singletons(joint: Variable, groups: np.ndarray | None = None) -> tup
 
 def copies_note(count: int) -> Note:
     """A note on rows that are left out as copies within their group."""
-    return Note(f"{count} rows are exact copies of others of their group and left out.", "copies", "groups")
+    return Note(
+        f"{count} rows are exact copies of others of their group and left out.",
+        "copies",
+        "groups",
+    )
 
 
-def of_counts(values: np.ndarray, settings: Settings, local: bool, second_order: float) -> Estimate:
+def of_counts(
+    values: np.ndarray, settings: Settings, local: bool, second_order: float
+) -> Estimate:
     """The estimate from the local values [n] of discrete variables alone."""
     rows = np.ones(len(values), bool)
-    return finished(values, rows, None, "Grassberger", settings, local, (), second_order)
+    return finished(
+        values, rows, None, "Grassberger", settings, local, (), second_order
+    )
 
 
 def finished(
@@ -535,7 +685,9 @@ def finished(
     notes: tuple[str, ...],
     second_order: float = 0.0,
 ) -> Estimate:
-    """The estimate from the local values of the rows of a mask [n]; its error is at least `second_order`, nats."""
+    """The estimate from the local values of the rows of a mask [n]; its error is at
+    least `second_order`, nats.
+    """
     influence = mean_influence(values, settings.groups)
     described = []
     if k is not None:
@@ -560,7 +712,9 @@ def finished(
     )
 
 
-def as_sample(named: Mapping[str, Any], k: int, margins: str, groups: Any) -> tuple[dict[str, Variable], Settings]:
+def as_sample(
+    named: Mapping[str, Any], k: int, margins: str, groups: Any
+) -> tuple[dict[str, Variable], Settings]:
     """The variables of the same rows (`column_types.as_variables`) and the settings."""
     variables, codes = as_variables(groups, **named)
     n = next(iter(variables.values())).n
@@ -571,22 +725,31 @@ def as_sample(named: Mapping[str, Any], k: int, margins: str, groups: Any) -> tu
 
 
 def require_classes(used: np.ndarray | None = None, /, **variables: Variable) -> None:
-    """ValueError for a discrete variable of one class, among the rows [n] that are used if some are not."""
+    """ValueError for a discrete variable of one class, among the rows [n] that are used
+    if some are not.
+    """
     for name, variable in variables.items():
         if variable.kind == "discrete" and variable.categories == 1:
             rows = f"all {variable.n} rows"
             if used is not None and not used.all():
                 rows += " that are not alone in their class; merge or drop rare classes"
-            raise NoVariation(f"{name} must have at least two classes, got one in {rows}.")
+            raise NoVariation(
+                f"{name} must have at least two classes, got one in {rows}."
+            )
 
 
 def second_order_error(freedom: float, rows: float) -> float:
-    """The standard deviation of chi-square / (2 rows), nats, of so many independent rows."""
-    return sqrt(min(freedom, rows) / 2) / rows  # rows fall into no more cells than they are
+    """The standard deviation of chi-square / (2 rows), nats, of so many independent
+    rows.
+    """
+    # rows fall into no more cells than they are
+    return sqrt(min(freedom, rows) / 2) / rows
 
 
 def freedom_of(named: Mapping[str, Variable], margins: Sequence[Margin]) -> float:
-    """Degrees of freedom of a sum of entropies: possible combinations within z, and the categories of the margins."""
+    """Degrees of freedom of a sum of entropies: possible combinations within z, and the
+    categories of the margins.
+    """
     variables = list(named.values())
     strata = np.zeros(variables[0].n, np.int64)
     if "z" in named:
@@ -605,7 +768,9 @@ def freedom_of(named: Mapping[str, Variable], margins: Sequence[Margin]) -> floa
 
 
 def independent_rows(codes: np.ndarray, groups: np.ndarray | None) -> float:
-    """Number of rows over the design effect of categories [n] in groups [n] (Rao & Scott 1981), at most n."""
+    """Number of rows over the design effect of categories [n] in groups [n] (Rao &
+    Scott 1981), at most n.
+    """
     n = len(codes)
     if groups is None:
         return float(n)

@@ -1,6 +1,7 @@
 """Exact nearest neighbours and range counts in the maximum norm, within strata.
 
-A distance is max |a - b| in float64, `within` is strict; SIMD over the leaves of a k-d tree, memory linear in n.
+A distance is max |a - b| in float64, `within` is strict; SIMD over the leaves of a k-d
+tree, memory linear in n.
 """
 
 from __future__ import annotations
@@ -9,13 +10,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from infoscope.estimators.knn._numba import bisect_counts, build, scan_counts, scan_nearest
+from infoscope.estimators.knn._numba import (
+    bisect_counts,
+    build,
+    scan_counts,
+    scan_nearest,
+)
 
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """The k nearest others of each point, in its stratum: `distances` float64 [n, k], ascending, inf where there are
-    fewer; `ids` intp [n, k], their rows, -1 there; `ties` intp [n], further points exactly as far as the k-th.
+    """The k nearest others of each point, in its stratum: `distances` float64 [n, k],
+    ascending, inf where there are fewer; `ids` intp [n, k], their rows, -1 there;
+    `ties` intp [n], further points exactly as far as the k-th.
     """
 
     distances: np.ndarray
@@ -24,9 +31,13 @@ class Neighbours:
 
 
 def nearest(
-    points: np.ndarray, k: int, codes: np.ndarray | None = None, groups: np.ndarray | None = None
+    points: np.ndarray,
+    k: int,
+    codes: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
 ) -> Neighbours:
-    """The k nearest others of every row of `points` [n, d] float64 among the rows of the same `codes` [n].
+    """The k nearest others of every row of `points` [n, d] float64 among the rows of
+    the same `codes` [n].
 
     Rows of the same `groups` [n] (codes) are excluded.
     """
@@ -46,9 +57,14 @@ def nearest(
 
 
 def count_within(
-    points: np.ndarray, radius: np.ndarray, codes: np.ndarray | None = None, groups: np.ndarray | None = None
+    points: np.ndarray,
+    radius: np.ndarray,
+    codes: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
 ) -> np.ndarray:
-    """How many others [n] of the same `codes` are nearer than `radius` [n], strictly. Arguments as in `nearest`."""
+    """How many others [n] of the same `codes` are nearer than `radius` [n], strictly.
+    Arguments as in `nearest`.
+    """
     if groups is not None:
         of_all = count_within(points, radius, codes)
         return of_all - count_within(points, radius, _within_groups(groups, codes))

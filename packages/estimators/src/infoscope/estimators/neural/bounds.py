@@ -1,7 +1,9 @@
 """Variational bounds of mutual information on a matrix of critic scores, in nats.
 
-scores [..., n, n]: S[i, j] = f(x_i, y_j) for n pairs. The diagonal d holds pairs of the joint distribution, the n (n -
-1) other entries o stand for the product of the marginals. The gradient of the objective trains the critic; the reported
+scores [..., n, n]: S[i, j] = f(x_i, y_j) for n pairs. The diagonal d holds pairs of the
+joint distribution, the n (n -
+1) other entries o stand for the product of the marginals. The gradient of the objective
+  trains the critic; the reported
 estimate may differ (benchmark, section 2 and its code).
 
     name            gradient of                                  reported        source
@@ -18,12 +20,14 @@ estimate may differ (benchmark, section 2 and its code).
     dime-gan        js's                                         mean d          the same
     dime-hellinger  2 - mean exp(-d / 2) - mean exp(o / 2)       mean d          the same
 
-smile reports mean d - log mean exp(clip(o, -c, c)). infonce-anchor: exp(f) of x and n - 1 values of y (derangements, as
-in f-DIME) against the anchor's n - 1. flo's u is a second score of pairs (critic made with `second`).
+smile reports mean d - log mean exp(clip(o, -c, c)). infonce-anchor: exp(f) of x and n -
+1 values of y (derangements, as in f-DIME) against the anchor's n - 1. flo's u is a
+second score of pairs (critic made with `second`).
 
-mine's m is the exponential moving average of mean exp(o), rate 0.1, corrected for its start from zero. The published m
-is max(0.9 previous + 0.1 current, 1e-4) of the last two batches' means, the first previous being 1. Nothing is clamped:
-where a formula overflows, the value is inf or nan.
+mine's m is the exponential moving average of mean exp(o), rate 0.1, corrected for its
+start from zero. The published m is max(0.9 previous + 0.1 current, 1e-4) of the last
+two batches' means, the first previous being 1. Nothing is clamped: where a formula
+overflows, the value is inf or nan.
 """
 
 from __future__ import annotations
@@ -40,9 +44,12 @@ from torch.nn import functional
 
 from infoscope.errors import InvalidInput, UnknownName, WrongShape
 
-_AVERAGE_RATE = 0.1  # weight of the current batch in mine's denominators (Belghazi et al. 2018; benchmark code)
+# weight of the current batch in mine's denominators (Belghazi et al. 2018; benchmark
+# code)
+_AVERAGE_RATE = 0.1
 
-FREE = ("nothing", "a constant", "a function of x")  # that may be added to a critic; each holds those before it
+# that may be added to a critic; each holds those before it
+FREE = ("nothing", "a constant", "a function of x")
 
 
 class Scores(NamedTuple):
@@ -60,12 +67,17 @@ class Scores(NamedTuple):
 
 
 def split(scores: Tensor, second: Tensor | None = None) -> Scores:
-    """The pieces of scores [..., n, n]. ValueError unless the matrix is square with n >= 2."""
+    """The pieces of scores [..., n, n]. ValueError unless the matrix is square with n
+    >= 2.
+    """
     if scores.dim() < 2 or scores.shape[-1] != scores.shape[-2] or scores.shape[-1] < 2:
-        raise WrongShape(f"scores must have shape [..., n, n] with n at least 2, got {list(scores.shape)}.")
+        raise WrongShape(
+            f"scores must have shape [..., n, n] with n at least 2, got {list(scores.shape)}."
+        )
     n = scores.shape[-1]
     joint = scores.diagonal(dim1=-2, dim2=-1).mean(-1)
-    # After the first entry, every (n + 1)-th is on the diagonal: the rest is a view, and exact for any score.
+    # After the first entry, every (n + 1)-th is on the diagonal: the rest is a view,
+    # and exact for any score.
     after_first = scores.flatten(-2)[..., 1:]
     product = after_first.unflatten(-1, (n - 1, n + 1))[..., :-1]
     return Scores(scores, joint, product, second)
@@ -95,7 +107,9 @@ def infonce(scores: Scores) -> Tensor:
 
 
 def smile(scores: Scores, clip: float) -> Tensor:
-    """Donsker-Varadhan with the product scores, not the joint ones, clipped to [-clip, clip]."""
+    """Donsker-Varadhan with the product scores, not the joint ones, clipped to [-clip,
+    clip].
+    """
     product = scores.product
     if math.isfinite(clip):
         product = product.clamp(-clip, clip)
@@ -103,14 +117,18 @@ def smile(scores: Scores, clip: float) -> Tensor:
 
 
 def _jensen_shannon(scores: Scores) -> Tensor:
-    """The Jensen-Shannon f-GAN objective, up to its constant; greatest at f = log ratio."""
+    """The Jensen-Shannon f-GAN objective, up to its constant; greatest at f = log
+    ratio.
+    """
     of_joint = functional.logsigmoid(scores.pairs)
     of_product = functional.logsigmoid(-scores.product)
     return of_joint.mean(-1) + of_product.mean((-2, -1))
 
 
 def _plug_in(scores: Scores) -> Tensor:
-    """The mean log ratio of the pairs: I where the critic is the log ratio, and no bound where it is not."""
+    """The mean log ratio of the pairs: I where the critic is the log ratio, and no
+    bound where it is not.
+    """
     return scores.joint
 
 
@@ -127,11 +145,14 @@ def _hellinger(scores: Scores) -> Tensor:
 
 
 def _anchor(scores: Scores) -> Tensor:
-    """Greatest at f = log ratio; half of the rows hold their pair and n - 2 other values of y, half n - 1 others."""
+    """Greatest at f = log ratio; half of the rows hold their pair and n - 2 other
+    values of y, half n - 1 others.
+    """
     matrix = scores.matrix
     pairs = scores.pairs
     n = matrix.shape[-1]
-    following = matrix.roll(-1, -1).diagonal(dim1=-2, dim2=-1)  # f(x_i, y_(i + 1)): left out where the pair is in
+    # f(x_i, y_(i + 1)): left out where the pair is in
+    following = matrix.roll(-1, -1).diagonal(dim1=-2, dim2=-1)
     log_sum_of_others = torch.full_like(pairs, -math.inf)
     if n > 2:
         diagonal = _diagonal_mask(matrix)
@@ -153,22 +174,29 @@ def _diagonal_mask(matrix: Tensor) -> Tensor:
 def _flo(scores: Scores) -> Tensor:
     """A lower bound for any f and u; u makes it tight without a log of a batch mean."""
     if scores.second is None:
-        raise InvalidInput("scores must be of a critic made with second=True for flo, got one score a pair.")
+        raise InvalidInput(
+            "scores must be of a critic made with second=True for flo, got one score a pair."
+        )
     matrix = scores.matrix
     n = matrix.shape[-1]
     others = matrix.masked_fill(_diagonal_mask(matrix), -math.inf)
-    log_mean = torch.logsumexp(others, -1) - math.log(n - 1)  # over the other values of y
+    # over the other values of y
+    log_mean = torch.logsumexp(others, -1) - math.log(n - 1)
     ratio = (log_mean - scores.pairs - scores.second).exp()
     return 1 - (scores.second + ratio).mean(-1)
 
 
-def _without_memory(value: Callable[[Scores], Tensor], scores: Scores, state: Tensor) -> tuple[Tensor, Tensor]:
+def _without_memory(
+    value: Callable[[Scores], Tensor], scores: Scores, state: Tensor
+) -> tuple[Tensor, Tensor]:
     """A memoryless objective in the form of one with memory."""
     return value(scores), state
 
 
 def _moving_average(scores: Scores, state: Tensor) -> tuple[Tensor, Tensor]:
-    """mine's objective; state [..., 2]: logarithms of the decayed sum of the batch means and of its total weight."""
+    """mine's objective; state [..., 2]: logarithms of the decayed sum of the batch
+    means and of its total weight.
+    """
     log_mean = _log_mean_exp(scores.product)
     constant = log_mean.detach()
     current = torch.stack([constant, torch.zeros_like(constant)], dim=-1)
@@ -179,7 +207,9 @@ def _moving_average(scores: Scores, state: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _one_step(scores: Scores, state: Tensor) -> tuple[Tensor, Tensor]:
-    """The published mine's objective; state [..., 1]: the previous batch's mean exponential, which may overflow."""
+    """The published mine's objective; state [..., 1]: the previous batch's mean
+    exponential, which may overflow.
+    """
     mean = scores.product.exp().mean((-2, -1))
     constant = mean.detach()
     mixed = (1 - _AVERAGE_RATE) * state[..., 0] + _AVERAGE_RATE * constant
@@ -193,7 +223,8 @@ def _as_scores(scores: Tensor | Scores) -> Scores:
 
 @dataclass(frozen=True)
 class Objective:
-    """The objective that a critic's parameters climb. Two objectives are equal when their names are.
+    """The objective that a critic's parameters climb. Two objectives are equal when
+    their names are.
 
     Parameters
     ----------
@@ -209,24 +240,35 @@ class Objective:
     second : function, optional
         Of the exact log ratio of pairs, returns the optimum of a second score.
     criterion : function, optional
-        Of scores, returns the early-stopping criterion, where the objective has a memory.
+        Of scores, returns the early-stopping criterion, where the objective has a
+        memory.
     """
 
     name: str
-    value: Callable[[Scores, Tensor], tuple[Tensor, Tensor]] = field(compare=False, repr=False)
+    value: Callable[[Scores, Tensor], tuple[Tensor, Tensor]] = field(
+        compare=False, repr=False
+    )
     offset: float = field(default=0.0, compare=False)
     free: int = field(default=0, compare=False)
     memory: tuple[float, ...] = field(default=(), compare=False)
-    second: Callable[[Tensor], Tensor] | None = field(default=None, compare=False, repr=False)
-    criterion: Callable[[Scores], Tensor] | None = field(default=None, compare=False, repr=False)
+    second: Callable[[Tensor], Tensor] | None = field(
+        default=None, compare=False, repr=False
+    )
+    criterion: Callable[[Scores], Tensor] | None = field(
+        default=None, compare=False, repr=False
+    )
 
     def start(self, like: Tensor) -> Tensor:
-        """The state before the first batch, for scores `like` [..., n, n]: [..., len(memory)]."""
+        """The state before the first batch, for scores `like` [..., n, n]: [...,
+        len(memory)].
+        """
         of_member = like.new_tensor(self.memory)
         return of_member.expand(*like.shape[:-2], len(self.memory)).clone()
 
     def __call__(self, scores: Tensor | Scores, state: Tensor) -> tuple[Tensor, Tensor]:
-        """The objective [...] of scores [..., n, n], to be climbed by gradient, and the state after this batch."""
+        """The objective [...] of scores [..., n, n], to be climbed by gradient, and the
+        state after this batch.
+        """
         return self.value(_as_scores(scores), state)
 
     def judge(self, scores: Scores) -> Tensor:
@@ -257,7 +299,9 @@ class Bound:
     blind: int = field(default=0, compare=False)
 
     def estimate(self, scores: Tensor | Scores) -> Tensor:
-        """The reported value of scores [..., n, n], n >= 2: nats [...]. ValueError on another shape."""
+        """The reported value of scores [..., n, n], n >= 2: nats [...]. ValueError on
+        another shape.
+        """
         return self.reported(_as_scores(scores))
 
 
@@ -269,13 +313,17 @@ class UnknownBound(UnknownName, KeyError):
 
 
 class Bounds(dict[str, Bound]):
-    """Bounds by name. Looking up `smile-<clip>` gives SMILE with that clip (nats, a positive number or inf)."""
+    """Bounds by name. Looking up `smile-<clip>` gives SMILE with that clip (nats, a
+    positive number or inf).
+    """
 
     def __missing__(self, name: str) -> Bound:
         clip = _smile_clip(name)
         if clip is None:
             names = ", ".join(self)
-            raise UnknownBound(f"bound must be one of {names}, or smile-<clip> with a positive clip, got {name!r}.")
+            raise UnknownBound(
+                f"bound must be one of {names}, or smile-<clip> with a positive clip, got {name!r}."
+            )
         canonical = f"smile-{clip!r}".removesuffix(".0")
         if canonical in self:
             return self[canonical]
@@ -302,15 +350,35 @@ NWJ = Objective("nwj", partial(_without_memory, nwj), offset=1.0)
 JS = Objective("js", partial(_without_memory, _jensen_shannon))
 INFONCE = Objective("infonce", partial(_without_memory, infonce), free=2)
 DV = Objective("dv", partial(_without_memory, _donsker_varadhan), free=1)
-MINE = Objective("mine", _moving_average, free=1, memory=(-math.inf, -math.inf), criterion=_donsker_varadhan)
-MINE_ONE_STEP = Objective("mine-one-step", _one_step, free=1, memory=(1.0,), criterion=_donsker_varadhan)
+MINE = Objective(
+    "mine",
+    _moving_average,
+    free=1,
+    memory=(-math.inf, -math.inf),
+    criterion=_donsker_varadhan,
+)
+MINE_ONE_STEP = Objective(
+    "mine-one-step", _one_step, free=1, memory=(1.0,), criterion=_donsker_varadhan
+)
 ANCHOR = Objective("infonce-anchor", partial(_without_memory, _anchor))
 FLO = Objective("flo", partial(_without_memory, _flo), free=2, second=torch.neg)
 KL = Objective("dime-kl", partial(_without_memory, _kullback_leibler))
 HELLINGER = Objective("dime-hellinger", partial(_without_memory, _hellinger))
 
 OBJECTIVES = {
-    objective.name: objective for objective in (NWJ, JS, INFONCE, DV, MINE, MINE_ONE_STEP, ANCHOR, FLO, KL, HELLINGER)
+    objective.name: objective
+    for objective in (
+        NWJ,
+        JS,
+        INFONCE,
+        DV,
+        MINE,
+        MINE_ONE_STEP,
+        ANCHOR,
+        FLO,
+        KL,
+        HELLINGER,
+    )
 }
 
 _ALL_BOUNDS = (
@@ -333,12 +401,16 @@ BOUNDS = Bounds((bound.name, bound) for bound in _ALL_BOUNDS)
 
 
 def as_bound(bound: str | Bound) -> Bound:
-    """The bound of a name, or the bound itself. UnknownBound (a ValueError) if the name is unknown."""
+    """The bound of a name, or the bound itself. UnknownBound (a ValueError) if the name
+    is unknown.
+    """
     return bound if isinstance(bound, Bound) else BOUNDS[bound]
 
 
 def share_training(bounds: Iterable[str | Bound]) -> list[tuple[Bound, ...]]:
-    """Groups bounds that train the same objective, in order of appearance: js and every smile are one training."""
+    """Groups bounds that train the same objective, in order of appearance: js and every
+    smile are one training.
+    """
     groups: dict[Objective, list[Bound]] = {}
     for bound in map(as_bound, bounds):
         group = groups.setdefault(bound.objective, [])

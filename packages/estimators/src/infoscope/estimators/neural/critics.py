@@ -1,4 +1,5 @@
-"""Critics f(x, y), log density ratios of pairs, in the four kinds and sizes of the benchmark (section 2).
+"""Critics f(x, y), log density ratios of pairs, in the four kinds and sizes of the
+benchmark (section 2).
 
 One module may hold several members, their parameters stacked along a leading dimension.
 """
@@ -13,7 +14,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from infoscope.checks import one_of, require_int
-from infoscope.errors import InvalidInput, UnknownName, WrongLength, WrongShape, WrongType
+from infoscope.errors import (
+    InvalidInput,
+    UnknownName,
+    WrongLength,
+    WrongShape,
+    WrongType,
+)
 from infoscope.estimators.neural.pairwise_layers import PairwiseLayers, pairwise_scores
 from infoscope.estimators.neural.precision import in_bf16, linear, product
 
@@ -21,12 +28,20 @@ _Generators = torch.Generator | Sequence[torch.Generator] | None
 
 
 class StackedLinear(nn.Module):
-    """`members` independent affine maps: weight [members, out, in], bias [members, out].
+    """`members` independent affine maps: weight [members, out, in], bias [members,
+    out].
 
     Initialised as torch.nn.Linear; `fan_in` is given for a column block of a wider map.
     """
 
-    def __init__(self, inputs: int, outputs: int, members: int, fan_in: int | None = None, bias: bool = True) -> None:
+    def __init__(
+        self,
+        inputs: int,
+        outputs: int,
+        members: int,
+        fan_in: int | None = None,
+        bias: bool = True,
+    ) -> None:
         super().__init__()
         self.limit = (inputs if fan_in is None else fan_in) ** -0.5
         self.weight = nn.Parameter(torch.empty(members, outputs, inputs))
@@ -35,15 +50,22 @@ class StackedLinear(nn.Module):
     def initialise(self, member: int, generator: torch.Generator) -> None:
         """Draws one member's weight, then its bias."""
         for parameter in self.parameters():
-            values = torch.empty(parameter.shape[1:], dtype=parameter.dtype, device=generator.device)
-            parameter.data[member] = values.uniform_(-self.limit, self.limit, generator=generator)
+            values = torch.empty(
+                parameter.shape[1:], dtype=parameter.dtype, device=generator.device
+            )
+            parameter.data[member] = values.uniform_(
+                -self.limit, self.limit, generator=generator
+            )
 
     def forward(self, h: Tensor) -> Tensor:
-        """h [n, in] shared by all or [members, n, in] -> [members, n, out]; [n, out] for one member and 2-d h."""
+        """h [n, in] shared by all or [members, n, in] -> [members, n, out]; [n, out]
+        for one member and 2-d h.
+        """
         if h.dim() != 2:
             return linear(h, self.weight, self.bias)
         members, outputs, _ = self.weight.shape
-        # All members at once are one wider map. Flattening is a view, so its gradient needs no zero-filled copy.
+        # All members at once are one wider map. Flattening is a view, so its gradient
+        # needs no zero-filled copy.
         bias = None if self.bias is None else self.bias.flatten()
         mapped = linear(h, self.weight.flatten(0, 1), bias)
         if members == 1:
@@ -53,12 +75,19 @@ class StackedLinear(nn.Module):
 
 
 class Mlp(nn.Module):
-    """Linear(inputs, width), ReLU, depth x [Linear(width, width), ReLU], Linear(width, outputs), for every member."""
+    """Linear(inputs, width), ReLU, depth x [Linear(width, width), ReLU], Linear(width,
+    outputs), for every member.
+    """
 
-    def __init__(self, inputs: int, outputs: int, depth: int, width: int, members: int) -> None:
+    def __init__(
+        self, inputs: int, outputs: int, depth: int, width: int, members: int
+    ) -> None:
         super().__init__()
         sizes = [inputs] + [width] * (depth + 1) + [outputs]
-        layers = [StackedLinear(before, after, members) for before, after in zip(sizes, sizes[1:])]
+        layers = [
+            StackedLinear(before, after, members)
+            for before, after in zip(sizes, sizes[1:])
+        ]
         self.layers = nn.ModuleList(layers)
 
     def forward(self, h: Tensor) -> Tensor:
@@ -69,7 +98,8 @@ class Mlp(nn.Module):
 
 
 class Critic(nn.Module):
-    """Base of the critics; `type(critic)(**critic.config)` and `load_state_dict` rebuild one.
+    """Base of the critics; `type(critic)(**critic.config)` and `load_state_dict`
+    rebuild one.
 
     Parameters
     ----------
@@ -82,7 +112,8 @@ class Critic(nn.Module):
     objectives : sequence of str, optional
         The name of the objective by which each member was trained.
     second : bool
-        Add another critic of the same sizes that scores pairs only, for objectives of two scores.
+        Add another critic of the same sizes that scores pairs only, for objectives of
+        two scores.
     sizes : int
         Further sizes of `_build`, which makes the layers.
     """
@@ -113,15 +144,23 @@ class Critic(nn.Module):
 
     @property
     def objectives(self) -> tuple[str, ...] | None:
-        """The name in `bounds` of the objective by which each member was last trained; None: unknown."""
+        """The name in `bounds` of the objective by which each member was last trained;
+        None: unknown.
+        """
         names = self.config.get("objectives")
         return None if names is None else tuple(names)
 
     def trained_under(self, objectives: Sequence[str]) -> None:
-        """Records the objective of every member; it goes with the configuration, also into logged models."""
+        """Records the objective of every member; it goes with the configuration, also
+        into logged models.
+        """
         names = [objectives] if isinstance(objectives, str) else list(objectives)
-        if len(names) != self.members or not all(isinstance(name, str) for name in names):
-            raise InvalidInput(f"objectives must be one name for each of {self.members} members, got {objectives!r}.")
+        if len(names) != self.members or not all(
+            isinstance(name, str) for name in names
+        ):
+            raise InvalidInput(
+                f"objectives must be one name for each of {self.members} members, got {objectives!r}."
+            )
         self.config["objectives"] = names
 
     @property
@@ -135,21 +174,26 @@ class Critic(nn.Module):
 
     @property
     def dtype(self) -> torch.dtype | None:
-        """The parameters' type; None for a critic without parameters, which computes in its input's."""
+        """The parameters' type; None for a critic without parameters, which computes in
+        its input's.
+        """
         parameter = next(self.parameters(), None)
         return None if parameter is None else parameter.dtype
 
     def forward(self, x: Tensor, y: Tensor) -> Tensor:
-        """Scores S[i, j] = f(x_i, y_j): [n, m] for one member and 2-d inputs, else [members, n, m].
+        """Scores S[i, j] = f(x_i, y_j): [n, m] for one member and 2-d inputs, else
+        [members, n, m].
 
-        x [n, dim_x] and y [m, dim_y] are shared; [members, n, dim_x] and [members, m, dim_y] are not. ValueError: other
-        shapes.
+        x [n, dim_x] and y [m, dim_y] are shared; [members, n, dim_x] and [members, m,
+        dim_y] are not. ValueError: other shapes.
         """
         self._require_shapes(x, y)
         return self._scores(x, y)
 
     def second_scores(self, x: Tensor, y: Tensor) -> Tensor | None:
-        """The second network's scores u(x_i, y_i) of n pairs, [n] or [members, n]; None where there is none."""
+        """The second network's scores u(x_i, y_i) of n pairs, [n] or [members, n]; None
+        where there is none.
+        """
         if self.second is None:
             return None
         self._require_shapes(x, y)
@@ -159,22 +203,40 @@ class Critic(nn.Module):
         for name, value in (("x", x), ("y", y)):
             dim = self.config[f"dim_{name}"]
             leading = tuple(value.shape[:-2])
-            if value.dim() not in (2, 3) or value.shape[-1] != dim or leading not in ((), (self.members,)):
+            if (
+                value.dim() not in (2, 3)
+                or value.shape[-1] != dim
+                or leading not in ((), (self.members,))
+            ):
                 shapes = f"[n, {dim}] or [{self.members}, n, {dim}]"
-                raise WrongShape(f"{name} must have shape {shapes} for this critic, got {list(value.shape)}.")
+                raise WrongShape(
+                    f"{name} must have shape {shapes} for this critic, got {list(value.shape)}."
+                )
         if x.dim() != y.dim():
-            raise WrongShape(f"x and y must both be 2-d or both 3-d, got shapes {list(x.shape)} and {list(y.shape)}.")
+            raise WrongShape(
+                f"x and y must both be 2-d or both 3-d, got shapes {list(x.shape)} and {list(y.shape)}."
+            )
 
     def member(self, k: int) -> Critic:
-        """An independent single-member critic with a copy of member k's weights. ValueError if there is no member k."""
+        """An independent single-member critic with a copy of member k's weights.
+        ValueError if there is no member k.
+        """
         return copy.deepcopy(self.share(k))
 
     def share(self, k: int) -> Critic:
-        """A single-member critic on member k's own memory: training it trains that member, without copies."""
+        """A single-member critic on member k's own memory: training it trains that
+        member, without copies.
+        """
         if require_int("k", k, 0) >= self.members:
-            raise UnknownName(f"k must be the index of one of {self.members} members, got {k}.")
-        slices = {id(parameter): nn.Parameter(parameter.data[k : k + 1]) for parameter in self.parameters()}
-        single = copy.deepcopy(self, slices)  # parameters are taken from `slices`, the rest is copied
+            raise UnknownName(
+                f"k must be the index of one of {self.members} members, got {k}."
+            )
+        slices = {
+            id(parameter): nn.Parameter(parameter.data[k : k + 1])
+            for parameter in self.parameters()
+        }
+        # parameters are taken from `slices`, the rest is copied
+        single = copy.deepcopy(self, slices)
         single.config["members"] = 1
         if single.second is not None:
             single.second.config["members"] = 1
@@ -183,7 +245,9 @@ class Critic(nn.Module):
         return single
 
     def _initialise(self, generator: _Generators) -> None:
-        """Draws all weights, member by member, so that each depends on its own generator only."""
+        """Draws all weights, member by member, so that each depends on its own
+        generator only.
+        """
         first = _layers(self)
         second = []
         if self.second is not None:
@@ -192,7 +256,9 @@ class Critic(nn.Module):
         for k, of_member in enumerate(generator_per_member(generator, self.members)):
             for layer in first:
                 layer.initialise(k, of_member)
-            if second:  # from another stream: nothing else depends on whether there is a second network
+            # from another stream: nothing else depends on whether there is a second
+            # network
+            if second:
                 seed = (of_member.initial_seed() + 1 + k) % 2**63
                 of_second = torch.Generator(of_member.device).manual_seed(seed)
                 for layer in second:
@@ -220,7 +286,9 @@ class InnerCritic(Critic):
 
     def _build(self, dim_x: int, dim_y: int, members: int) -> None:
         if dim_x != dim_y:
-            raise InvalidInput(f"dim_y must equal dim_x = {dim_x} for the inner critic, got {dim_y}.")
+            raise InvalidInput(
+                f"dim_y must equal dim_x = {dim_x} for the inner critic, got {dim_y}."
+            )
 
     def _scores(self, x: Tensor, y: Tensor) -> Tensor:
         scores = product(x, y.mT)
@@ -243,9 +311,13 @@ class BilinearCritic(Critic):
 
 
 class SeparableCritic(Critic):
-    """f(x, y) = g(x) . h(y), perceptrons with `embed` outputs; rows are x (in the benchmark's code columns)."""
+    """f(x, y) = g(x) . h(y), perceptrons with `embed` outputs; rows are x (in the
+    benchmark's code columns).
+    """
 
-    def _build(self, dim_x: int, dim_y: int, depth: int, width: int, embed: int, members: int) -> None:
+    def _build(
+        self, dim_x: int, dim_y: int, depth: int, width: int, embed: int, members: int
+    ) -> None:
         self.embed_x = Mlp(dim_x, embed, depth, width, members)
         self.embed_y = Mlp(dim_y, embed, depth, width, members)
 
@@ -257,18 +329,30 @@ class SeparableCritic(Critic):
 
 
 class JointCritic(Critic):
-    """f(x, y) = a perceptron of [x; y] with one output; its first layer is computed as W_x x_i + (W_y y_j + b)."""
+    """f(x, y) = a perceptron of [x; y] with one output; its first layer is computed as
+    W_x x_i + (W_y y_j + b).
+    """
 
-    def _build(self, dim_x: int, dim_y: int, depth: int, width: int, members: int) -> None:
-        self.first_x = StackedLinear(dim_x, width, members, fan_in=dim_x + dim_y, bias=False)
+    def _build(
+        self, dim_x: int, dim_y: int, depth: int, width: int, members: int
+    ) -> None:
+        self.first_x = StackedLinear(
+            dim_x, width, members, fan_in=dim_x + dim_y, bias=False
+        )
         self.first_y = StackedLinear(dim_y, width, members, fan_in=dim_x + dim_y)
-        self.hidden = nn.ModuleList(StackedLinear(width, width, members) for _ in range(depth))
+        self.hidden = nn.ModuleList(
+            StackedLinear(width, width, members) for _ in range(depth)
+        )
         self.last = StackedLinear(width, 1, members)
 
     def _scores(self, x: Tensor, y: Tensor) -> Tensor:
         left = self.first_x(x)
         right = self.first_y(y)
-        compiled = left.dim() == 2 and left.device.type == "cpu" and left.dtype in (torch.float32, torch.float64)
+        compiled = (
+            left.dim() == 2
+            and left.device.type == "cpu"
+            and left.dtype in (torch.float32, torch.float64)
+        )
         if compiled and not torch.compiler.is_exporting():
             weights = []
             for layer in (*self.hidden, self.last):
@@ -277,7 +361,8 @@ class JointCritic(Critic):
             score = PairwiseLayers.apply if torch.is_grad_enabled() else pairwise_scores
             return score(left, right, dtype, *weights)
         pairs = (x.shape[-2], y.shape[-2])
-        # In place: these are the large arrays of a step, and the products before them do not need their own output.
+        # In place: these are the large arrays of a step, and the products before them
+        # do not need their own output.
         h = (left.unsqueeze(-2) + right.unsqueeze(-3)).relu_()
         h = h.flatten(-3, -2)  # [..., n m, width]
         for layer in self.hidden:
@@ -326,7 +411,8 @@ def make_critic(
     members : int
         Independent critics in one module.
     generator : torch.Generator or one per member, optional
-        None: a fresh one with seed 0. A member with its own generator is bit for bit the single critic.
+        None: a fresh one with seed 0. A member with its own generator is bit for bit
+        the single critic.
     second : bool
         Also make a second network that scores pairs, for flo.
 
@@ -337,7 +423,8 @@ def make_critic(
     Raises
     ------
     ValueError
-        Unknown kind, a size out of range (depth may be 0), unequal dimensions for the inner critic.
+        Unknown kind, a size out of range (depth may be 0), unequal dimensions for the
+        inner critic.
 
     Examples
     --------
@@ -348,20 +435,28 @@ def make_critic(
     """
     make, names = KINDS[one_of("kind", kind, KINDS)]
     if second and kind == "inner":
-        raise WrongType("second must be False for the inner critic, which has no parameters, got True.")
+        raise WrongType(
+            "second must be False for the inner critic, which has no parameters, got True."
+        )
     sizes = {"depth": depth, "width": width, "embed": embed}
     used = {name: sizes[name] for name in names}
     return make(dim_x, dim_y, members, generator, second=second, **used)
 
 
 def generator_per_member(generator: _Generators, members: int) -> list[torch.Generator]:
-    """One generator per member: None is a fresh one with seed 0, and a single one is shared by all members."""
+    """One generator per member: None is a fresh one with seed 0, and a single one is
+    shared by all members.
+    """
     if generator is None:
         generator = torch.Generator().manual_seed(0)
     if isinstance(generator, torch.Generator):
         return [generator] * members
     generators = list(generator)
     kinds = [type(of_member).__name__ for of_member in generators]
-    if len(generators) != members or not all(isinstance(of_member, torch.Generator) for of_member in generators):
-        raise WrongLength(f"generator must be one torch.Generator or one for each of {members} members, got {kinds}.")
+    if len(generators) != members or not all(
+        isinstance(of_member, torch.Generator) for of_member in generators
+    ):
+        raise WrongLength(
+            f"generator must be one torch.Generator or one for each of {members} members, got {kinds}."
+        )
     return generators

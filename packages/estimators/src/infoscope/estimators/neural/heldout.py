@@ -1,8 +1,10 @@
-"""Held-out estimates: what bounds report on fresh pairs with a critic that is no longer trained.
+"""Held-out estimates: what bounds report on fresh pairs with a critic that is no longer
+trained.
 
-With a fixed critic, nwj, js and infonce are lower than mutual information in expectation. dv, mine and smile need not
-be: the logarithm of a batch mean is low by half its relative variance (Poole et al. 2019, section 2). What a bound
-reports when the critic is exact is no limit: a biased bound can score better under a wrong critic.
+With a fixed critic, nwj, js and infonce are lower than mutual information in
+expectation. dv, mine and smile need not be: the logarithm of a batch mean is low by
+half its relative variance (Poole et al. 2019, section 2). What a bound reports when the
+critic is exact is no limit: a biased bound can score better under a wrong critic.
 """
 
 from __future__ import annotations
@@ -16,7 +18,14 @@ from torch import Tensor
 
 from infoscope.checks import require_int
 from infoscope.errors import Conflict, InvalidInput, OutOfRange, WrongType
-from infoscope.estimators.neural.bounds import BOUNDS, FREE, OBJECTIVES, Bound, as_bound, split
+from infoscope.estimators.neural.bounds import (
+    BOUNDS,
+    FREE,
+    OBJECTIVES,
+    Bound,
+    as_bound,
+    split,
+)
 from infoscope.estimators.neural.critics import Critic
 from infoscope.estimators.neural.training import check_critic, check_source, draw
 from infoscope.estimators.result import Estimate, mean_of
@@ -32,11 +41,13 @@ def held_out(
     batches: int,
     generator: torch.Generator,
 ) -> dict[str, Estimate]:
-    """Estimates (nats) by bound name on `batches` fresh batches of `batch` pairs; all bounds see the same scores.
+    """Estimates (nats) by bound name on `batches` fresh batches of `batch` pairs; all
+    bounds see the same scores.
 
-    A report that depends on what the training objective leaves open (nwj's critic is 1 + the log density ratio, dv's
-    any constant, infonce's any function of x) is refused, or noted where the training is unknown. Sources with a finite
-    pool draw pairs from items of the training.
+    A report that depends on what the training objective leaves open (nwj's critic is 1
+    + the log density ratio, dv's any constant, infonce's any function of x) is refused,
+    or noted where the training is unknown. Sources with a finite pool draw pairs from
+    items of the training.
 
     Parameters
     ----------
@@ -59,18 +70,23 @@ def held_out(
     Raises
     ------
     ValueError
-        Several members, other dimensions, no bound or one twice, an unknown or refused bound, a number out of range.
+        Several members, other dimensions, no bound or one twice, an unknown or refused
+        bound, a number out of range.
     """
     check_critic(critic)
     check_source(source, critic)
     if critic.members != 1:
-        raise OutOfRange(f"critic must have one member (see share), got {critic.members}.")
+        raise OutOfRange(
+            f"critic must have one member (see share), got {critic.members}."
+        )
     if isinstance(bounds, (str, Bound)):
         bounds = [bounds]
     bounds = [as_bound(bound) for bound in bounds]
     names = [bound.name for bound in bounds]
     if not names or len(set(names)) != len(names):
-        raise Conflict(f"bounds must be one bound or several different ones, got {names}.")
+        raise Conflict(
+            f"bounds must be one bound or several different ones, got {names}."
+        )
     offsets = []
     notes = []
     for bound in bounds:
@@ -78,7 +94,9 @@ def held_out(
         offsets.append(offset)
         notes.append(of_bound)
     if not isinstance(generator, torch.Generator):
-        raise WrongType(f"generator must be a torch.Generator, got {type(generator).__name__}.")
+        raise WrongType(
+            f"generator must be a torch.Generator, got {type(generator).__name__}."
+        )
     n = require_int("batch", batch, 2)
     count = require_int("batches", batches, 2)
     estimates = torch.empty(count, len(bounds), dtype=torch.float64)
@@ -89,14 +107,21 @@ def held_out(
             second = critic.second_scores(x, y)
             if second is not None:
                 second = second.reshape(n).double()
-            pieces = {offset: split(scores + offset if offset else scores, second) for offset in set(offsets)}
+            pieces = {
+                offset: split(scores + offset if offset else scores, second)
+                for offset in set(offsets)
+            }
             for k, bound in enumerate(bounds):
                 estimates[i, k] = bound.estimate(pieces[offsets[k]])
-    return {name: summary(name, estimates[:, k], n, notes[k]) for k, name in enumerate(names)}
+    return {
+        name: summary(name, estimates[:, k], n, notes[k])
+        for k, name in enumerate(names)
+    }
 
 
 def reading(critic: Critic, bound: Bound) -> tuple[float, tuple[str, ...]]:
-    """Constant offset that turns the critic's scores into log density ratios for this bound, nats, and notes.
+    """Constant offset that turns the critic's scores into log density ratios for this
+    bound, nats, and notes.
 
     ValueError: `held_out`'s.
     """
@@ -113,7 +138,9 @@ def reading(critic: Critic, bound: Bound) -> tuple[float, tuple[str, ...]]:
         return 0.0, (f"The critic is {training}; {need}.",)
     trained = OBJECTIVES[name]
     if bound.objective.second and not trained.second:
-        raise InvalidInput(f"bounds must be of one score a pair for a critic trained under {name}, got {bound.name}.")
+        raise InvalidInput(
+            f"bounds must be of one score a pair for a critic trained under {name}, got {bound.name}."
+        )
     if trained.free > bound.blind:
         fitting = []
         for other in BOUNDS.values():
@@ -128,12 +155,21 @@ def reading(critic: Critic, bound: Bound) -> tuple[float, tuple[str, ...]]:
     return bound.objective.offset - trained.offset, ()
 
 
-def summary(name: str, estimates: torch.Tensor, batch: int, notes: tuple[str, ...] = ()) -> Estimate:
-    """The mean of a bound's estimates [batches] of batches of `batch` pairs; not finite if that of any batch is not."""
+def summary(
+    name: str, estimates: torch.Tensor, batch: int, notes: tuple[str, ...] = ()
+) -> Estimate:
+    """The mean of a bound's estimates [batches] of batches of `batch` pairs; not finite
+    if that of any batch is not.
+    """
     count = len(estimates)
     nonfinite = int((~estimates.isfinite()).sum())
     if nonfinite:
-        notes += (Note(f"The estimates of {nonfinite} of {count} batches are not finite.", "not finite"),)
+        notes += (
+            Note(
+                f"The estimates of {nonfinite} of {count} batches are not finite.",
+                "not finite",
+            ),
+        )
     settings = f"{count} batches of {batch} unseen pairs"
     mean = mean_of(estimates.numpy(), method=name, notes=notes, settings=settings)
     return replace(mean, n=count * batch)
@@ -144,7 +180,8 @@ SCORES_AT_ONCE = 1 << 20  # bounds the memory: 8 MiB for each float64 array of s
 
 @dataclass(frozen=True)
 class OracleErrors:
-    """Errors of per-batch estimates under the exact critic, nats or nats squared (benchmark, section 5).
+    """Errors of per-batch estimates under the exact critic, nats or nats squared
+    (benchmark, section 5).
 
     Attributes
     ----------
@@ -154,7 +191,8 @@ class OracleErrors:
         nats squared.
     batches : int
     nonfinite : int
-        Number of batches with an infinite or nan estimate; if any, the summary is not finite.
+        Number of batches with an infinite or nan estimate; if any, the summary is not
+        finite.
     """
 
     mean: float
@@ -167,9 +205,14 @@ class OracleErrors:
 
 
 def oracle_errors(
-    source: ExactPairSource, bound: str | Bound, batch: int, batches: int, generator: torch.Generator
+    source: ExactPairSource,
+    bound: str | Bound,
+    batch: int,
+    batches: int,
+    generator: torch.Generator,
 ) -> OracleErrors:
-    """Summary of what `bound` reports on `batches` batches of `batch` pairs when the critic is its objective's optimum.
+    """Summary of what `bound` reports on `batches` batches of `batch` pairs when the
+    critic is its objective's optimum.
 
     js reports nwj's formula at the log ratio: low by 1/e nats.
 
@@ -196,7 +239,9 @@ def oracle_errors(
     """
     bound = as_bound(bound)
     if not isinstance(source, ExactPairSource):
-        raise WrongType(f"source must have a log_ratio and be a pair source, got {type(source).__name__}.")
+        raise WrongType(
+            f"source must have a log_ratio and be a pair source, got {type(source).__name__}."
+        )
     require_int("batch", batch, 2)
     at_once = max(1, SCORES_AT_ONCE // batch**2)
     left = require_int("batches", batches, 2)
@@ -209,7 +254,11 @@ def oracle_errors(
 
 
 def _oracle_estimates(
-    source: ExactPairSource, bound: Bound, batch: int, batches: int, generator: torch.Generator
+    source: ExactPairSource,
+    bound: Bound,
+    batch: int,
+    batches: int,
+    generator: torch.Generator,
 ) -> Tensor:
     """The estimates [batches], float64, nats."""
     x, y = source.sample(batch * batches, generator)

@@ -1,8 +1,10 @@
-"""Matrix products of a training in bfloat16: factors rounded to eight bits, sums in float32.
+"""Matrix products of a training in bfloat16: factors rounded to eight bits, sums in
+float32.
 
-Weights, their optimiser, scores and losses are float32 (mixed precision, Micikevicius et al. 2018), held-out estimates
-are computed in float32 altogether. On a GPU results of products are float32. On a CPU the joint critic's layers over
-pairs store results and gradients as bfloat16, too, and the library may compute small products in float32.
+Weights, their optimiser, scores and losses are float32 (mixed precision, Micikevicius
+et al. 2018), held-out estimates are computed in float32 altogether. On a GPU results of
+products are float32. On a CPU the joint critic's layers over pairs store results and
+gradients as bfloat16, too, and the library may compute small products in float32.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ from infoscope.checks import one_of
 from infoscope.errors import InvalidInput
 
 PRECISIONS = ("float32", "bf16")
-_UNITS = ("avx512_bf16", "amx_bf16")  # of a CPU that multiplies bfloat16, as torch names them
+# of a CPU that multiplies bfloat16, as torch names them
+_UNITS = ("avx512_bf16", "amx_bf16")
 _AMPERE = (8, 0)  # compute capability of the first NVIDIA GPUs that do
 _current: ContextVar[str] = ContextVar("precision", default=PRECISIONS[0])
 
@@ -28,19 +31,28 @@ _current: ContextVar[str] = ContextVar("precision", default=PRECISIONS[0])
 def has_bf16(device: torch.device) -> bool:
     """Whether this device multiplies bfloat16 numbers."""
     if device.type == "cuda":
-        return torch.version.hip is None and torch.cuda.get_device_capability(device) >= _AMPERE
+        return (
+            torch.version.hip is None
+            and torch.cuda.get_device_capability(device) >= _AMPERE
+        )
     if device.type != "cpu":
         return False
     capabilities = torch.cpu.get_capabilities()
     return any(capabilities.get(unit) for unit in _UNITS)
 
 
-def check_precision(precision: str, device: torch.device, dtype: torch.dtype | None) -> str:
-    """The precision. ValueError: not of PRECISIONS; bf16 on a device without such products, or for float64 weights."""
+def check_precision(
+    precision: str, device: torch.device, dtype: torch.dtype | None
+) -> str:
+    """The precision. ValueError: not of PRECISIONS; bf16 on a device without such
+    products, or for float64 weights.
+    """
     if one_of("precision", precision, PRECISIONS) == "float32":
         return precision
     if dtype not in (torch.float32, None):
-        raise InvalidInput(f"precision must be float32 for weights of {dtype}, got 'bf16'.")
+        raise InvalidInput(
+            f"precision must be float32 for weights of {dtype}, got 'bf16'."
+        )
     if not has_bf16(device):
         raise InvalidInput(
             f"precision must be float32 on device {device}, got 'bf16': it takes a CPU with AVX512-BF16 or AMX, or an "
@@ -51,7 +63,9 @@ def check_precision(precision: str, device: torch.device, dtype: torch.dtype | N
 
 @contextmanager
 def products_in(precision: str) -> Iterator[None]:
-    """Products of critics inside are of this precision; float32 is what torch is set to."""
+    """Products of critics inside are of this precision; float32 is what torch is set
+    to.
+    """
     if precision == "float32":
         yield
         return
@@ -67,7 +81,9 @@ def products_in(precision: str) -> Iterator[None]:
 
 
 def in_bf16() -> bool:
-    """Whether products are of bfloat16 now: torch's own on a CPU, those of `product` on a GPU."""
+    """Whether products are of bfloat16 now: torch's own on a CPU, those of `product` on
+    a GPU.
+    """
     return _current.get() == "bf16"
 
 
@@ -77,7 +93,9 @@ def product(a: Tensor, b: Tensor) -> Tensor:
 
 
 def linear(h: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """h weight^T + bias: h [..., n, in], weight [..., out, in], bias [..., out] -> [..., n, out]."""
+    """h weight^T + bias: h [..., n, in], weight [..., out, in], bias [..., out] ->
+    [..., n, out].
+    """
     if h.is_cuda and in_bf16():
         mapped = product(h, weight.mT)
         return mapped if bias is None else mapped + bias.unsqueeze(-2)
@@ -89,7 +107,9 @@ def linear(h: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
 
 def bf16_product(a: Tensor, b: Tensor) -> Tensor:
-    """a b, float32, of a [(members,) n, k] and b [(members,) k, m] rounded to bfloat16, and its gradients."""
+    """a b, float32, of a [(members,) n, k] and b [(members,) k, m] rounded to bfloat16,
+    and its gradients.
+    """
     members = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     return _Bf16Product.apply(a.expand(*members, -1, -1), b.expand(*members, -1, -1))
 
@@ -118,7 +138,9 @@ class _Bf16Product(torch.autograd.Function):
 
 
 def _float32_sums(a: Tensor, b: Tensor) -> Tensor:
-    """a b of bfloat16 numbers, summed and returned in float32; on a CPU, for tests, of the same numbers as float32."""
+    """a b of bfloat16 numbers, summed and returned in float32; on a CPU, for tests, of
+    the same numbers as float32.
+    """
     if not a.is_cuda:
         return a.float() @ b.float()
     multiply = torch.mm if a.dim() == 2 else torch.bmm

@@ -1,7 +1,9 @@
-"""Trains one critic, or many members of one, on a stream of fresh pairs and records what they report.
+"""Trains one critic, or many members of one, on a stream of fresh pairs and records
+what they report.
 
-As the benchmark (section 4 and its code): at every step a new batch, its estimate, and one step of Adam. A schedule of
-sources runs through one critic whose weights and optimiser carry over.
+As the benchmark (section 4 and its code): at every step a new batch, its estimate, and
+one step of Adam. A schedule of sources runs through one critic whose weights and
+optimiser carry over.
 """
 
 from __future__ import annotations
@@ -20,10 +22,21 @@ import torch
 from torch import Tensor
 
 from infoscope.checks import require_int, require_number
-from infoscope.errors import Conflict, MissingValues, UnknownName, WrongLength, WrongShape, WrongType
+from infoscope.errors import (
+    Conflict,
+    MissingValues,
+    UnknownName,
+    WrongLength,
+    WrongShape,
+    WrongType,
+)
 from infoscope.estimators.neural.bounds import Bound, Objective, as_bound, split
 from infoscope.estimators.neural.critics import Critic, generator_per_member
-from infoscope.estimators.neural.precision import PRECISIONS, check_precision, products_in
+from infoscope.estimators.neural.precision import (
+    PRECISIONS,
+    check_precision,
+    products_in,
+)
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.notebook import InNotebook, axes
 from infoscope.sources import KnownPairSource, PairSource
@@ -37,11 +50,16 @@ class ObjectiveGroup:
 
     objective: Objective
     members: Tensor | None  # positions in the group; None when they are all of it
-    reports: list[tuple[Bound, Tensor | None]]  # with the positions in `members` that report it, None when all do
+    # with the positions in `members` that report it, None when all do
+    reports: list[tuple[Bound, Tensor | None]]
     memory: Tensor | None = None  # the objective's state, known from the first batch on
 
-    def step(self, scores: Tensor, second: Tensor | None) -> tuple[Tensor, list[Tensor]]:
-        """The objective and reports of scores [members, n, n] and second scores [members, n]."""
+    def step(
+        self, scores: Tensor, second: Tensor | None
+    ) -> tuple[Tensor, list[Tensor]]:
+        """The objective and reports of scores [members, n, n] and second scores
+        [members, n].
+        """
         if self.objective.second is None:
             second = None
         if self.members is not None:
@@ -63,17 +81,28 @@ class ObjectiveGroup:
 
 
 class MemberGroup:
-    """One critic, its optimiser, and the `bounds` of its members; `members[k]` is the number member k reports under."""
+    """One critic, its optimiser, and the `bounds` of its members; `members[k]` is the
+    number member k reports under.
+    """
 
     def __init__(
-        self, critic: Critic, bounds: Sequence[tuple[Bound, ...]], members: Sequence[int], learning_rate: float
+        self,
+        critic: Critic,
+        bounds: Sequence[tuple[Bound, ...]],
+        members: Sequence[int],
+        learning_rate: float,
     ) -> None:
         self.critic = critic
         self.members = tuple(members)
         parameters = list(critic.parameters())
-        self.optimiser = torch.optim.Adam(parameters, lr=learning_rate, fused=True) if parameters else None
+        self.optimiser = (
+            torch.optim.Adam(parameters, lr=learning_rate, fused=True)
+            if parameters
+            else None
+        )
         self.objectives: list[ObjectiveGroup] = []
-        self.reports: list[tuple[int, str]] = []  # in the order in which `step` returns them
+        # in the order in which `step` returns them
+        self.reports: list[tuple[int, str]] = []
         objectives = dict.fromkeys(of_member[0].objective for of_member in bounds)
         for objective in objectives:
             self._add(objective, bounds)
@@ -81,7 +110,11 @@ class MemberGroup:
 
     def _add(self, objective: Objective, bounds: Sequence[tuple[Bound, ...]]) -> None:
         """Adds the members that climb an objective, and the bounds that they report."""
-        members = [k for k, of_member in enumerate(bounds) if of_member[0].objective == objective]
+        members = [
+            k
+            for k, of_member in enumerate(bounds)
+            if of_member[0].objective == objective
+        ]
         reporting: dict[Bound, list[int]] = {}  # positions in `members`
         for position, k in enumerate(members):
             for bound in bounds[k]:
@@ -89,15 +122,25 @@ class MemberGroup:
         reports = []
         for bound, positions in reporting.items():
             reports.append((bound, self._positions(positions, len(members))))
-            self.reports += [(self.members[members[position]], bound.name) for position in positions]
-        self.objectives.append(ObjectiveGroup(objective, self._positions(members, len(bounds)), reports))
+            self.reports += [
+                (self.members[members[position]], bound.name) for position in positions
+            ]
+        self.objectives.append(
+            ObjectiveGroup(objective, self._positions(members, len(bounds)), reports)
+        )
 
     def _positions(self, positions: list[int], count: int) -> Tensor | None:
         """The positions as a tensor; None when they are all of `count`."""
-        return None if len(positions) == count else torch.tensor(positions, device=self.critic.device)
+        return (
+            None
+            if len(positions) == count
+            else torch.tensor(positions, device=self.critic.device)
+        )
 
     def step(self, x: Tensor, y: Tensor) -> Tensor:
-        """Reports on the pairs x, y [n, d] or [members, n, d], then one step of Adam: nats [reports]."""
+        """Reports on the pairs x, y [n, d] or [members, n, d], then one step of Adam:
+        nats [reports].
+        """
         scores = self.critic(x, y)
         second = self.critic.second_scores(x, y) if self.needs_second else None
         if scores.dim() == 2:
@@ -111,11 +154,13 @@ class MemberGroup:
             values.append(value.sum())
             reported += estimates
         if self.optimiser is not None:
-            # Members share no parameter, so the gradient of the sum is each one's own, finite or not.
+            # Members share no parameter, so the gradient of the sum is each one's own,
+            # finite or not.
             (-torch.stack(values).sum()).backward()
             self.optimiser.step()
             self.optimiser.zero_grad(set_to_none=True)
-        return torch.cat(reported).detach()  # a report that is a piece of the objective has its gradient
+        # a report that is a piece of the objective has its gradient
+        return torch.cat(reported).detach()
 
     def state_dict(self) -> dict:
         """Everything but the weights, as tensors and plain values."""
@@ -136,7 +181,8 @@ class MemberGroup:
 
 @dataclass(frozen=True, eq=False)
 class Trace(InNotebook):
-    """The reports of every member at every step, before that step's update, on that step's batch.
+    """The reports of every member at every step, before that step's update, on that
+    step's batch.
 
     Attributes
     ----------
@@ -153,10 +199,14 @@ class Trace(InNotebook):
     truth: np.ndarray
 
     def of(self, bound: str | Bound, member: int = 0) -> np.ndarray:
-        """One report's estimates [steps], nats. ValueError if that member did not report that bound."""
+        """One report's estimates [steps], nats. ValueError if that member did not
+        report that bound.
+        """
         report = (member, as_bound(bound).name)
         if report not in self.reports:
-            raise UnknownName(f"(member, bound) must be one of {list(self.reports)}, got {report}.")
+            raise UnknownName(
+                f"(member, bound) must be one of {list(self.reports)}, got {report}."
+            )
         return self.values[self.reports.index(report)]
 
     @property
@@ -166,7 +216,9 @@ class Trace(InNotebook):
 
     @property
     def table(self) -> pd.DataFrame:
-        """A row for each report: its member, bound, mean over the last tenth of the steps, bits, and `nonfinite`."""
+        """A row for each report: its member, bound, mean over the last tenth of the
+        steps, bits, and `nonfinite`.
+        """
         table = pd.DataFrame(self.reports, columns=["member", "bound"])
         last_tenth = self.values[:, -self._span :]
         table["last tenth (bits)"] = last_tenth.mean(axis=1) / NATS_PER_BIT
@@ -175,13 +227,16 @@ class Trace(InNotebook):
 
     @property
     def _span(self) -> int:
-        return math.ceil(0.1 * self.values.shape[1])  # share of the steps over which reports are averaged in plots
+        # share of the steps over which reports are averaged in plots
+        return math.ceil(0.1 * self.values.shape[1])
 
     def __str__(self) -> str:
         return f"Estimates of each batch in {self.values.shape[1]:,} steps"
 
     def plot(self, ax: Any = None) -> Any:
-        """Draws every report by step, faint, its mean over a tenth of the steps, and the truth; the matplotlib axes."""
+        """Draws every report by step, faint, its mean over a tenth of the steps, and
+        the truth; the matplotlib axes.
+        """
         ax = axes(ax)
         steps = np.arange(1, self.values.shape[1] + 1)
         members = {member for member, _ in self.reports}
@@ -192,7 +247,13 @@ class Trace(InNotebook):
             name = bound if len(members) == 1 else f"{bound}, member {member}"
             ax.plot(steps, values, color=color, alpha=0.3, lw=0.5)
             ax.plot(steps, windows.mean(), color, label=name)
-        ax.plot(steps, self.truth / NATS_PER_BIT, color="black", lw=1, label="true information")
+        ax.plot(
+            steps,
+            self.truth / NATS_PER_BIT,
+            color="black",
+            lw=1,
+            label="true information",
+        )
         ax.set(xlabel="step", ylabel="estimate of each batch (bits)")
         ax.legend()
         return ax
@@ -211,7 +272,8 @@ def fit_critic(
     precision: str = "float32",
     packed: bool | None = None,
 ) -> Trace:
-    """The estimates of every step of a training, which changes `critic` in place; arguments as in `Training`.
+    """The estimates of every step of a training, which changes `critic` in place;
+    arguments as in `Training`.
 
     Examples
     --------
@@ -230,7 +292,8 @@ def fit_critic(
 
 
 class Training:
-    """A training that can be advanced in pieces, saved, and continued to bit-identical numbers on the same machine.
+    """A training that can be advanced in pieces, saved, and continued to bit-identical
+    numbers on the same machine.
 
     Non-finite estimates are recorded and non-finite gradients applied.
 
@@ -254,13 +317,15 @@ class Training:
     precision : str
         float32, or bf16: products of numbers rounded to bfloat16 (`neural.precision`).
     packed : bool, optional
-        True: all members in one batched computation; False: one by one; None: packed on CUDA only.
+        True: all members in one batched computation; False: one by one; None: packed on
+        CUDA only.
 
     Raises
     ------
     ValueError
-        Unknown bound, bounds that do not share an objective, sequences of unequal length, dimensions other than the
-        critic's, a number out of range, bf16 on a device without such products.
+        Unknown bound, bounds that do not share an objective, sequences of unequal
+        length, dimensions other than the critic's, a number out of range, bf16 on a
+        device without such products.
     """
 
     def __init__(
@@ -286,14 +351,17 @@ class Training:
         objectives = [of_member[0].objective for of_member in bounds]
         self._objectives = [objective.name for objective in objectives]
         if critic.second is None and any(objective.second for objective in objectives):
-            raise WrongType("critic must be made with second=True for flo, got one without.")
+            raise WrongType(
+                "critic must be made with second=True for flo, got one without."
+            )
         generators = generator_per_member(generator, critic.members)
 
         self.device = critic.device if device is None else torch.device(device)
         self._precision = check_precision(precision, self.device, critic.dtype)
         self.critic = critic.to(self.device)
         if self.device.type == "cpu":
-            torch.empty(31 << 20, dtype=torch.uint8)  # glibc then keeps 62 MiB of freed memory: saves 3 ms a step
+            # glibc then keeps 62 MiB of freed memory: saves 3 ms a step
+            torch.empty(31 << 20, dtype=torch.uint8)
         self.packed = self.device.type == "cuda" if packed is None else packed
         self._streams = list(dict.fromkeys(generators))  # equal only to themselves
         self._stream_of = [self._streams.index(g) for g in generators]
@@ -301,7 +369,10 @@ class Training:
         if self.packed:
             self._groups = [MemberGroup(critic, bounds, members, learning_rate)]
         else:
-            self._groups = [MemberGroup(critic.share(k), [bounds[k]], [k], learning_rate) for k in members]
+            self._groups = [
+                MemberGroup(critic.share(k), [bounds[k]], [k], learning_rate)
+                for k in members
+            ]
         recorded = []
         for group in self._groups:
             recorded += group.reports
@@ -311,7 +382,9 @@ class Training:
         self._columns = [recorded.index(report) for report in self._reports]
         # On the device, so that no step waits for the host.
         shape = (self.total, len(recorded))
-        self._values = torch.full(shape, math.nan, dtype=torch.float64, device=self.device)
+        self._values = torch.full(
+            shape, math.nan, dtype=torch.float64, device=self.device
+        )
         truths = np.full(len(lengths), math.nan)
         for place, pairs in enumerate(self._sources):
             if isinstance(pairs, KnownPairSource):
@@ -337,11 +410,16 @@ class Training:
         return Trace(tuple(self._reports), values, self._truth[: self._done].copy())
 
     def advance(self, steps: int) -> None:
-        """Makes up to `steps` further steps, at least 1, and stops at the end of the schedule."""
+        """Makes up to `steps` further steps, at least 1, and stops at the end of the
+        schedule.
+        """
         end = min(self.total, self._done + require_int("steps", steps, 1))
         for step in range(self._done, end):
             source = self._sources[bisect_right(self._ends, step)]
-            batches = [draw(source, self._batch, stream, self.critic, self.device) for stream in self._streams]
+            batches = [
+                draw(source, self._batch, stream, self.critic, self.device)
+                for stream in self._streams
+            ]
             estimates = []
             with products_in(self._precision):
                 for group in self._groups:
@@ -352,7 +430,9 @@ class Training:
         self._record_objectives()
 
     def state_dict(self) -> dict:
-        """A snapshot in tensors and plain values (torch.load(weights_only=True) reads it back)."""
+        """A snapshot in tensors and plain values (torch.load(weights_only=True) reads
+        it back).
+        """
         values = self._values[: self._done].cpu()
         state = {
             **self._settings(),
@@ -374,14 +454,18 @@ class Training:
         }
 
     def load_state_dict(self, state: dict) -> None:
-        """Continues from a snapshot of a Training with the same arguments. ValueError if it is of another."""
+        """Continues from a snapshot of a Training with the same arguments. ValueError
+        if it is of another.
+        """
         expected = self._settings()
         settings = {name: state[name] for name in expected if name in state}
         settings.setdefault("precision", PRECISIONS[0])
         expected["streams"] = len(self._streams)
         settings["streams"] = len(state["generators"])
         if settings != expected:
-            raise Conflict(f"state must be of a training with {expected}, got one with {settings}.")
+            raise Conflict(
+                f"state must be of a training with {expected}, got one with {settings}."
+            )
         self.critic.load_state_dict(state["critic"])
         for group, group_state in zip(self._groups, state["lanes"], strict=True):
             group.load_state_dict(group_state)
@@ -392,11 +476,15 @@ class Training:
         self._record_objectives()
 
     def _record_objectives(self) -> None:
-        """Records in the critic the objectives it was trained under; a critic without parameters is not trained."""
+        """Records in the critic the objectives it was trained under; a critic without
+        parameters is not trained.
+        """
         if self._done and any(True for _ in self.critic.parameters()):
             self.critic.trained_under(self._objectives)
 
-    def _pairs_of(self, group: MemberGroup, batches: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
+    def _pairs_of(
+        self, group: MemberGroup, batches: list[tuple[Tensor, Tensor]]
+    ) -> tuple[Tensor, Tensor]:
         """The pairs x, y of a group: its members share one batch, or each has one."""
         streams = [self._stream_of[k] for k in group.members]
         if len(set(streams)) == 1:
@@ -406,7 +494,11 @@ class Training:
 
 
 def draw(
-    source: PairSource, n: int, generator: torch.Generator, critic: Critic, device: torch.device
+    source: PairSource,
+    n: int,
+    generator: torch.Generator,
+    critic: Critic,
+    device: torch.device,
 ) -> tuple[Tensor, Tensor]:
     """n pairs of the source, in the critic's type."""
     x, y = source.sample(n, generator, device=device)
@@ -417,43 +509,65 @@ def draw(
 def check_source(source: PairSource, critic: Critic) -> None:
     """ValueError unless the source is one whose pairs the critic can score."""
     if not isinstance(source, PairSource):
-        raise WrongType(f"source must have sample, dim_x and dim_y, got {type(source).__name__}.")
+        raise WrongType(
+            f"source must have sample, dim_x and dim_y, got {type(source).__name__}."
+        )
     dims = (source.dim_x, source.dim_y)
     expected = (critic.config["dim_x"], critic.config["dim_y"])
     if dims != expected:
-        raise WrongShape(f"source must have dimensions (dim_x, dim_y) = {expected} for this critic, got {dims}.")
+        raise WrongShape(
+            f"source must have dimensions (dim_x, dim_y) = {expected} for this critic, got {dims}."
+        )
 
 
 def check_critic(critic: Critic) -> None:
     """ValueError unless it is a Critic."""
     if not isinstance(critic, Critic):
-        raise WrongType(f"critic must be a Critic (see make_critic), got {type(critic).__name__}.")
+        raise WrongType(
+            f"critic must be a Critic (see make_critic), got {type(critic).__name__}."
+        )
 
 
 def schedule(
-    source: PairSource | Sequence[PairSource], steps: int | Sequence[int], critic: Critic
+    source: PairSource | Sequence[PairSource],
+    steps: int | Sequence[int],
+    critic: Critic,
 ) -> tuple[list[PairSource], list[int]]:
-    """The sources and their numbers of steps, checked against each other and against the critic."""
+    """The sources and their numbers of steps, checked against each other and against
+    the critic.
+    """
     if isinstance(source, Sequence) != isinstance(steps, Sequence):
-        raise WrongLength("source and steps must be one source and a number, or two sequences of equal length.")
+        raise WrongLength(
+            "source and steps must be one source and a number, or two sequences of equal length."
+        )
     sources = list(source) if isinstance(source, Sequence) else [source]
     counts = steps if isinstance(steps, Sequence) else [steps]
     lengths = [require_int("steps", count, 1) for count in counts]
     if len(sources) != len(lengths) or not sources:
-        raise WrongLength(f"steps must have one entry for each of {len(sources)} sources, got {len(lengths)}.")
+        raise WrongLength(
+            f"steps must have one entry for each of {len(sources)} sources, got {len(lengths)}."
+        )
     for pairs in sources:
         check_source(pairs, critic)
-        if isinstance(pairs, KnownPairSource) and not math.isfinite(pairs.mutual_information):
-            raise MissingValues(f"source must have a finite mutual_information, got {pairs.mutual_information}.")
+        if isinstance(pairs, KnownPairSource) and not math.isfinite(
+            pairs.mutual_information
+        ):
+            raise MissingValues(
+                f"source must have a finite mutual_information, got {pairs.mutual_information}."
+            )
     return sources, lengths
 
 
-def _bounds_per_member(bound: str | Bound | Sequence[BoundOfMember], members: int) -> list[tuple[Bound, ...]]:
+def _bounds_per_member(
+    bound: str | Bound | Sequence[BoundOfMember], members: int
+) -> list[tuple[Bound, ...]]:
     """The bounds of every member, each group sharing one objective."""
     if isinstance(bound, (str, Bound)):
         return [(as_bound(bound),)] * members
     if len(bound) != members:
-        raise WrongLength(f"bound must be one bound or one entry for each of {members} members, got {len(bound)}.")
+        raise WrongLength(
+            f"bound must be one bound or one entry for each of {members} members, got {len(bound)}."
+        )
     per_member = []
     for entry in bound:
         if isinstance(entry, (str, Bound)):
@@ -462,6 +576,8 @@ def _bounds_per_member(bound: str | Bound | Sequence[BoundOfMember], members: in
         names = [reported.name for reported in bounds]
         objectives = {reported.objective for reported in bounds}
         if len(objectives) != 1 or len(set(names)) != len(names):
-            raise Conflict(f"bound must group different bounds of one objective (see share_training), got {names}.")
+            raise Conflict(
+                f"bound must group different bounds of one objective (see share_training), got {names}."
+            )
         per_member.append(bounds)
     return per_member

@@ -1,8 +1,11 @@
-"""Figures: quick statistics of a sample, from which the reader predicts I(x; y) and its interval.
+"""Figures: quick statistics of a sample, from which the reader predicts I(x; y) and its
+interval.
 
-Every figure is computed from normal scores of the ranks and from codes of categories, so units, monotone maps of single
-columns, names of categories and the order of rows and columns do not matter. Figures that differ between x and y are
-kept as the larger and the smaller one. Information is in nats, and limited by what this number of rows can show.
+Every figure is computed from normal scores of the ranks and from codes of categories,
+so units, monotone maps of single columns, names of categories and the order of rows and
+columns do not matter. Figures that differ between x and y are kept as the larger and
+the smaller one. Information is in nats, and limited by what this number of rows can
+show.
 """
 
 from __future__ import annotations
@@ -16,9 +19,26 @@ from scipy.special import digamma
 from infoscope.estimators import discrete
 from infoscope.estimators.pairs import Pairs
 from infoscope.estimators.reading import figures_memory, figures_wide
-from infoscope.estimators.reading.figures_heldout import Fold, held_out, in_order, information, screening
-from infoscope.estimators.reading.figures_neighbours import Neighbours, estimates, local_information, mean_of_rows
-from infoscope.estimators.reading.figures_sample import Sample, canonical, gaussian_information, leading, parts
+from infoscope.estimators.reading.figures_heldout import (
+    Fold,
+    held_out,
+    in_order,
+    information,
+    screening,
+)
+from infoscope.estimators.reading.figures_neighbours import (
+    Neighbours,
+    estimates,
+    local_information,
+    mean_of_rows,
+)
+from infoscope.estimators.reading.figures_sample import (
+    Sample,
+    canonical,
+    gaussian_information,
+    leading,
+    parts,
+)
 from infoscope.estimators.variables import joint_codes
 
 VERSION = 5
@@ -27,8 +47,10 @@ DIMENSION_NEIGHBOURS = 10  # from which the intrinsic dimension is computed
 MIN_ESTIMATE_ROWS = 10
 MAX_DISTANCE_ROWS = 300  # for the distance correlation
 TAIL = 0.1  # share of the rows
-MAX_EXTRA_ROWS = 2_000  # for estimates of permuted rows, of unbroken ties, and of categories as columns
-PRIOR_ROWS = (0.5, 2, 8, 32, 128)  # pseudo-rows with the frequencies of all rows, added to each category
+# for estimates of permuted rows, of unbroken ties, and of categories as columns
+MAX_EXTRA_ROWS = 2_000
+# pseudo-rows with the frequencies of all rows, added to each category
+PRIOR_ROWS = (0.5, 2, 8, 32, 128)
 
 HELD_OUT = (
     "component_ksg_1", "component_ksg_2", "quadratic_ksg_1", "tree_ksg_more", "label_linear", "label_quadratic",
@@ -185,7 +207,9 @@ def _sizes(sample: Sample) -> Figures:
     for variable in variables:
         sizes = np.array([n]) if variable.codes is None else np.bincount(variable.codes)
         counts.append(sizes[sizes > 0])
-    kinds = sorted((variable.is_label, variable.codes is not None) for variable in variables)
+    kinds = sorted(
+        (variable.is_label, variable.codes is not None) for variable in variables
+    )
     numbers = (False, False)
     mixed = (False, True)
     label = (True, True)
@@ -193,7 +217,9 @@ def _sizes(sample: Sample) -> Figures:
     return {
         "log_rows": np.log(n),
         "log_rows_per_group": np.log(n / groups),
-        **in_order("numbers", [np.log1p(variable.scores.shape[1]) for variable in variables]),
+        **in_order(
+            "numbers", [np.log1p(variable.scores.shape[1]) for variable in variables]
+        ),
         **in_order("classes", [np.log(len(sizes)) for sizes in counts]),
         **in_order("entropy", [discrete.plug_in(sizes) for sizes in counts]),
         "smallest_class": np.log(min(sizes.min() for sizes in counts)),
@@ -201,12 +227,16 @@ def _sizes(sample: Sample) -> Figures:
         "numbers_label": float(kinds == [numbers, label]),
         "labels_labels": float(kinds == [label, label]),
         "label_mixed": float(kinds == [mixed, label]),
-        **in_order("dimension", [_dimension(variable.linear) for variable in variables]),
+        **in_order(
+            "dimension", [_dimension(variable.linear) for variable in variables]
+        ),
     }
 
 
 def _dimension(columns: Values) -> float:
-    """Log of the participation ratio of the eigenvalues of the correlations, less what n rows add to it."""
+    """Log of the participation ratio of the eigenvalues of the correlations, less what
+    n rows add to it.
+    """
     n, p = columns.shape
     gram = columns.T @ columns if p <= n else columns @ columns.T
     squares = ((gram / n) ** 2).sum()
@@ -219,7 +249,9 @@ def _ties(sample: Sample) -> Figures:
     for variable in sample.variables:
         if variable.is_label:
             continue
-        counts = [np.unique(column, return_counts=True)[1] for column in variable.scores.T]
+        counts = [
+            np.unique(column, return_counts=True)[1] for column in variable.scores.T
+        ]
         repeated = [count[count > 1].sum() for count in counts]
         shares.append(np.mean(repeated) / sample.n)
         largest.append(max(count.max() for count in counts) / sample.n)
@@ -243,7 +275,9 @@ def _knn(sample: Sample) -> Figures:
     values["ksg_3_half"], values["ksg_10_half"] = np.mean(
         [_ksg_among(sample, rows, (3, 10)) for rows in halves], axis=0
     )
-    values["ksg_3_quarter"] = np.mean([_ksg_among(sample, rows[: len(rows) // 2], (3,)) for rows in halves])
+    values["ksg_3_quarter"] = np.mean(
+        [_ksg_among(sample, rows[: len(rows) // 2], (3,)) for rows in halves]
+    )
     values["ksg_3_permuted"], values["ksg_10_permuted"] = _permuted(sample)
     values["ksg_5_tied"] = values["ksg_5"]
     if any(variable.dithered is not variable.scores for variable in variables):
@@ -252,7 +286,9 @@ def _knn(sample: Sample) -> Figures:
             points = variable.near if variable.is_wide else variable.scores
             searched.append((points, variable.codes))
         values["ksg_5_tied"] = _ksg_of_part(sample, searched)
-    if any(variable.codes is not None and not variable.is_label for variable in variables):
+    if any(
+        variable.codes is not None and not variable.is_label for variable in variables
+    ):
         searched = []
         for variable in variables:
             indicators = variable.linear[:, variable.scores.shape[1] :] > 0
@@ -262,15 +298,22 @@ def _knn(sample: Sample) -> Figures:
     return values | _dimensions(sample, neighbours)
 
 
-def _ksg_of_part(sample: Sample, variables: list[tuple[Values, Values | None]]) -> float:
+def _ksg_of_part(
+    sample: Sample, variables: list[tuple[Values, Values | None]]
+) -> float:
     """KSG estimate, k = 5, of numbers and codes in a random part of at most 2,000 rows."""
     rows = np.sort(sample.generator.permutation(sample.n)[:MAX_EXTRA_ROWS])
-    x, y = ((points[rows], None if codes is None else codes[rows]) for points, codes in variables)
+    x, y = (
+        (points[rows], None if codes is None else codes[rows])
+        for points, codes in variables
+    )
     return float(estimates(x, y, sample.groups_of(rows), (5,))[0])
 
 
 def _permuted(sample: Sample) -> Values:
-    """KSG, k = 3 and 10, of one row of each group (at most 2,000) with y taken from another."""
+    """KSG, k = 3 and 10, of one row of each group (at most 2,000) with y taken from
+    another.
+    """
     rows = np.arange(sample.n)
     if sample.groups is not None:
         _, rows = np.unique(sample.groups, return_index=True)
@@ -278,7 +321,9 @@ def _permuted(sample: Sample) -> Values:
         return np.full(2, np.nan)
     rows = sample.generator.permutation(rows)[:MAX_EXTRA_ROWS]
     x, y = sample.variables
-    return estimates(x.untied_rows(rows), y.untied_rows(np.roll(rows, 1)), None, (3, 10))
+    return estimates(
+        x.untied_rows(rows), y.untied_rows(np.roll(rows, 1)), None, (3, 10)
+    )
 
 
 def _local_values(sample: Sample, local: Values) -> Figures:
@@ -309,12 +354,18 @@ def _local_values(sample: Sample, local: Values) -> Figures:
 def _dimensions(sample: Sample, neighbours: Neighbours) -> Figures:
     """Intrinsic dimensions of both variables together and of each that has numbers."""
     joint, *margins = (_log_dimension(distances) for distances in neighbours.distances)
-    of_numbers = [margin for variable, margin in zip(sample.variables, margins) if not variable.is_label]
+    of_numbers = [
+        margin
+        for variable, margin in zip(sample.variables, margins)
+        if not variable.is_label
+    ]
     return {"intrinsic_joint": joint, **in_order("intrinsic", of_numbers)}
 
 
 def _log_dimension(distances: Values) -> float:
-    """log(1 + maximum-likelihood dimension) from ascending distances (Levina & Bickel 2004)."""
+    """log(1 + maximum-likelihood dimension) from ascending distances (Levina & Bickel
+    2004).
+    """
     is_valid = np.isfinite(distances) & (distances > 0)
     radii = distances[is_valid.all(axis=1)]
     if not distances.shape[1] or len(radii) < MIN_ESTIMATE_ROWS:
@@ -324,24 +375,35 @@ def _log_dimension(distances: Values) -> float:
 
 
 def _canonical(sample: Sample) -> Figures:
-    """Canonical correlations in the sample (categories as indicators), and the Gaussian copula estimate."""
+    """Canonical correlations in the sample (categories as indicators), and the Gaussian
+    copula estimate.
+    """
     x, y = (variable.linear for variable in sample.variables)
     *_, correlations = canonical(x, y, sample.generator)
     chance = (np.sqrt(x.shape[1]) + np.sqrt(y.shape[1]) + 1) / np.sqrt(sample.n)
-    values = {f"canonical_{i}": float(information(value)) for i, value in enumerate(correlations[:3], start=1)}
+    values = {
+        f"canonical_{i}": float(information(value))
+        for i, value in enumerate(correlations[:3], start=1)
+    }
     values["canonical_count"] = float((correlations > chance).sum())
     labels = sample.labels
     if len(labels) == 1:
-        numbers = next(variable for variable in sample.variables if not variable.is_label)
+        numbers = next(
+            variable for variable in sample.variables if not variable.is_label
+        )
         values["gaussian"] = _gaussian_of_label(numbers.scores, labels[0].codes)
     elif not labels:
         max_columns = max(sample.n // 8, 1)
-        values["gaussian"] = gaussian_information(leading(x, max_columns), leading(y, max_columns))
+        values["gaussian"] = gaussian_information(
+            leading(x, max_columns), leading(y, max_columns)
+        )
     return values
 
 
 def _gaussian_of_label(u: Values, codes: Values) -> float:
-    """Information of normal scores about a label with one normal distribution a class (Ince et al. 2017)."""
+    """Information of normal scores about a label with one normal distribution a class
+    (Ince et al. 2017).
+    """
     n, dim = u.shape
     counts = np.bincount(codes)
     is_frequent = counts > 2 * dim + 2
@@ -355,14 +417,19 @@ def _gaussian_of_label(u: Values, codes: Values) -> float:
         covariance = centred.T @ centred / m + 1e-9 * np.eye(dim)
         return float(np.linalg.slogdet(covariance)[1] - bias)
 
-    within = sum(counts[label] * log_det(u[codes == label]) for label in np.flatnonzero(is_frequent))
+    within = sum(
+        counts[label] * log_det(u[codes == label])
+        for label in np.flatnonzero(is_frequent)
+    )
     within /= counts[is_frequent].sum()
     value = (log_det(u[is_frequent[codes]]) - within) / 2
     return min(value, discrete.plug_in(counts))
 
 
 def _distances(sample: Sample) -> Figures:
-    """Distance correlation without bias, of distances between rows (Szekely & Rizzo 2014)."""
+    """Distance correlation without bias, of distances between rows (Szekely & Rizzo
+    2014).
+    """
     rows = sample.generator.permutation(sample.n)[:MAX_DISTANCE_ROWS]
     m = len(rows)
     if m < MIN_ESTIMATE_ROWS:
@@ -387,11 +454,16 @@ def _kurtosis(sample: Sample) -> Figures:
         return {}
     x, y = (variable.scores for variable in sample.variables)
     joint = _mardia_excess(np.hstack([x, y]))
-    return {"kurtosis_joint": joint, **in_order("kurtosis", [_mardia_excess(x), _mardia_excess(y)])}
+    return {
+        "kurtosis_joint": joint,
+        **in_order("kurtosis", [_mardia_excess(x), _mardia_excess(y)]),
+    }
 
 
 def _mardia_excess(columns: Values) -> float:
-    """Mardia's kurtosis over p (p + 2), less 1; nan for more columns than half of the rows."""
+    """Mardia's kurtosis over p (p + 2), less 1; nan for more columns than half of the
+    rows.
+    """
     n, p = columns.shape
     if n < 2 * p + 4:
         return np.nan
@@ -415,7 +487,11 @@ def _copula(sample: Sample) -> Figures:
             expected = np.sqrt(max(tail_x.mean() * tail_y.mean(), 1e-9))
             corners.append(np.mean(tail_x & tail_y) / expected)
     squares = float(np.corrcoef(column_x**2, column_y**2)[0, 1])
-    return {"squares": squares, "corner_most": max(corners), "corner_least": min(corners)}
+    return {
+        "squares": squares,
+        "corner_most": max(corners),
+        "corner_least": min(corners),
+    }
 
 
 def _tails(column: Values) -> tuple[Values, Values]:
@@ -431,27 +507,43 @@ def _categories(sample: Sample) -> Figures:
     joint = np.bincount(joint_codes([x, y])[0])
     permuted = np.bincount(joint_codes([x, sample.generator.permutation(y)])[0])
     values: Figures = {"unseen": np.sum(joint == 1) / sample.n}
-    for name, entropy in (("plug_in", discrete.plug_in), ("chao_shen", discrete.chao_shen)):
+    for name, entropy in (
+        ("plug_in", discrete.plug_in),
+        ("chao_shen", discrete.chao_shen),
+    ):
         margins = entropy(np.bincount(x)) + entropy(np.bincount(y))
         values[name] = margins - entropy(joint)
         values[f"{name}_permuted"] = margins - entropy(permuted)
-    return values | in_order("table_gain", [_table_gain(sample, x, y), _table_gain(sample, y, x)])
+    return values | in_order(
+        "table_gain", [_table_gain(sample, x, y), _table_gain(sample, y, x)]
+    )
 
 
 def _table_gain(sample: Sample, x: Values, y: Values) -> float:
-    """Mean of log p(y | x) / p(y) on held-out rows, with p(y | x) shrunk towards p(y) by the best of PRIOR_ROWS."""
+    """Mean of log p(y | x) / p(y) on held-out rows, with p(y | x) shrunk towards p(y)
+    by the best of PRIOR_ROWS.
+    """
     share = (np.bincount(y) / sample.n)[y]
     cells, _ = joint_codes([x, y])
     gains = []
     for train, test in sample.folds():
         sizes = np.bincount(x[train], minlength=int(x.max()) + 1)[x[test]]
-        cell_sizes = np.bincount(cells[train], minlength=int(cells.max()) + 1)[cells[test]]
+        cell_sizes = np.bincount(cells[train], minlength=int(cells.max()) + 1)[
+            cells[test]
+        ]
         ratios = cell_sizes / share[test]
-        gains.append([np.log((ratios + rows) / (sizes + rows)).mean() for rows in PRIOR_ROWS])
+        gains.append(
+            [np.log((ratios + rows) / (sizes + rows)).mean() for rows in PRIOR_ROWS]
+        )
     return float(np.mean(gains, axis=0).max())
 
 
-_FOLD_GROUPS = (Fold.components, Fold.pairs, Fold.predictions, figures_wide.learning_curve)
+_FOLD_GROUPS = (
+    Fold.components,
+    Fold.pairs,
+    Fold.predictions,
+    figures_wide.learning_curve,
+)
 
 
 def _held_out(sample: Sample) -> Figures:

@@ -23,11 +23,15 @@ LOCAL_POINTS = 300  # rows with a local covariance
 TREE_COUNT = 20
 TREE_SETTINGS = {"max_depth": 12, "min_samples_leaf": 5, "max_features": 1.0}
 MAX_TREE_COLUMNS = 48  # inputs of trees: the columns most correlated with the target
-MAX_TARGETS = 3  # columns of a variable up to which they are predicted themselves; else its leading components
+# columns of a variable up to which they are predicted themselves; else its leading
+# components
+MAX_TARGETS = 3
 MAX_FREQUENT = 48  # categories; the rarer ones are one class
 MAX_PAIRS = 4  # matched pairs of columns
-TEMPERATURES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0, 1.4)  # factors of the log odds of discriminants
-PRIOR_SHARES = (0.01, 0.05, 0.2, 0.5, 0.8, 1.0)  # of the prior in a mixture with predicted probabilities
+# factors of the log odds of discriminants
+TEMPERATURES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0, 1.4)
+# of the prior in a mixture with predicted probabilities
+PRIOR_SHARES = (0.01, 0.05, 0.2, 0.5, 0.8, 1.0)
 LARGEST_CORRELATION = 1 - 1e-9
 
 Values = np.ndarray
@@ -43,7 +47,9 @@ def held_out(sample: Sample, parts: Sequence[Callable[[Fold], Figures]]) -> Figu
     for train, test in sample.folds():
         if min(train.sum(), test.sum()) < MIN_FOLD_ROWS:
             continue
-        fold = Fold(sample, np.flatnonzero(train), np.flatnonzero(test), linear, quadratic)
+        fold = Fold(
+            sample, np.flatnonzero(train), np.flatnonzero(test), linear, quadratic
+        )
         for part in parts:
             for name, value in part(fold).items():
                 values_of.setdefault(name, []).append(value)
@@ -51,7 +57,9 @@ def held_out(sample: Sample, parts: Sequence[Callable[[Fold], Figures]]) -> Figu
 
 
 def in_order(name: str, values: Sequence[float]) -> Figures:
-    """The larger and the smaller of two values, as `name`_more and `name`_fewer; nan where only one is known."""
+    """The larger and the smaller of two values, as `name`_more and `name`_fewer; nan
+    where only one is known.
+    """
     finite = sorted(value for value in values if np.isfinite(value))
     features: Figures = {}
     if finite:
@@ -68,16 +76,27 @@ def information(correlation: Values | float) -> Values | float:
 
 
 class Fold:
-    """Training and held-out rows of a sample, with its linear and its quadratic columns."""
+    """Training and held-out rows of a sample, with its linear and its quadratic
+    columns.
+    """
 
-    def __init__(self, sample: Sample, train: Values, test: Values, linear: list[Values], quadratic: list[Values]):
+    def __init__(
+        self,
+        sample: Sample,
+        train: Values,
+        test: Values,
+        linear: list[Values],
+        quadratic: list[Values],
+    ):
         self.sample = sample
         self.train = train
         self.test = test
         self.linear = linear
         self.near = test[:MAX_NEAR_ROWS]
         self.u, self.v = self._canonical_components(linear)
-        self.has_squares = any(more is not less for more, less in zip(quadratic, linear))
+        self.has_squares = any(
+            more is not less for more, less in zip(quadratic, linear)
+        )
         self.u2, self.v2 = self.u, self.v
         if self.has_squares:
             self.u2, self.v2 = self._canonical_components(quadratic)
@@ -85,11 +104,15 @@ class Fold:
     def _canonical_components(self, columns: list[Values]) -> tuple[Values, Values]:
         """Canonical components [n, m] of all rows, with weights of the training rows."""
         x, y = columns
-        weights_x, weights_y, _ = canonical(x[self.train], y[self.train], self.sample.generator)
+        weights_x, weights_y, _ = canonical(
+            x[self.train], y[self.train], self.sample.generator
+        )
         return x @ weights_x, y @ weights_y
 
     def ksg(self, *variables: Numbers) -> float:
-        """KSG estimate from held-out rows of numbers, with ties broken at random, and codes."""
+        """KSG estimate from held-out rows of numbers, with ties broken at random, and
+        codes.
+        """
         near_variables = []
         for points, codes in variables:
             near_points = untied(points[self.near], self.sample.generator)
@@ -111,7 +134,10 @@ class Fold:
     def components(self) -> Figures:
         """Information of canonical components on held-out rows."""
         features: Figures = {}
-        for name, u, v in (("gaussian", self.u, self.v), ("quadratic", self.u2, self.v2)):
+        for name, u, v in (
+            ("gaussian", self.u, self.v),
+            ("quadratic", self.u2, self.v2),
+        ):
             features[f"heldout_{name}"] = held_information(u[self.test], v[self.test])
             correlation = np.corrcoef(u[self.test, 0], v[self.test, 0])[0, 1]
             first = "first" if name == "gaussian" else "quadratic_first"
@@ -120,7 +146,9 @@ class Fold:
         if len(labels) == 2:
             return features
         for count in (1, 2, 3):
-            features[f"component_ksg_{count}"] = self._component_ksg(self.u, self.v, count)
+            features[f"component_ksg_{count}"] = self._component_ksg(
+                self.u, self.v, count
+            )
         for count in (1, 2):
             value = features[f"component_ksg_{count}"]
             if self.has_squares:
@@ -131,14 +159,18 @@ class Fold:
         return features
 
     def _local_shape(self) -> Figures:
-        """Gaussian information and anisotropy of neighbourhoods (cf. Gao, Ver Steeg & Galstyan 2015)."""
+        """Gaussian information and anisotropy of neighbourhoods (cf. Gao, Ver Steeg &
+        Galstyan 2015).
+        """
         rows = self.near
         if len(rows) < 2 * LOCAL_NEAR:
             return {}
         u = untied(self.u[rows, :2], self.sample.generator)
         v = untied(self.v[rows, :2], self.sample.generator)
         groups = self.sample.groups_of(rows)
-        ids = neighbours((u, None), (v, None), groups, (1,), LOCAL_NEAR).ids[:LOCAL_POINTS]
+        ids = neighbours((u, None), (v, None), groups, (1,), LOCAL_NEAR).ids[
+            :LOCAL_POINTS
+        ]
         ids = ids[(ids >= 0).all(axis=1)]
         if not len(ids):
             return {}
@@ -155,12 +187,16 @@ class Fold:
         bias = dim * dim / (2 * LOCAL_NEAR)
         axes = np.linalg.eigvalsh(covariance)
         return {
-            "local_gaussian": float(np.mean(log_det_x + log_det_y - log_det) / 2 - bias),
+            "local_gaussian": float(
+                np.mean(log_det_x + log_det_y - log_det) / 2 - bias
+            ),
             "local_anisotropy": float(np.mean(np.log(axes[:, -1] / axes[:, 0]))),
         }
 
     def pairs(self) -> Figures:
-        """KSG of matched pairs of columns, by the correlations of values and of squares of the training rows."""
+        """KSG of matched pairs of columns, by the correlations of values and of squares
+        of the training rows.
+        """
         if len(self.sample.labels) == 2:
             return {}
         x, y = self.sample.variables
@@ -177,7 +213,9 @@ class Fold:
         return {"best_pair": values[0], "matched_pairs": float(np.sum(values))}
 
     def predictions(self) -> Figures:
-        """Held-out predictions of each variable from the other by trees, of labels also by discriminants."""
+        """Held-out predictions of each variable from the other by trees, of labels also
+        by discriminants.
+        """
         if len(self.sample.labels) == 2:
             return {}
         features: Figures = {}
@@ -187,16 +225,25 @@ class Fold:
                 features |= self._label_gains(place)
                 continue
             target = self._target(place)
-            predicted = self._tree_predictions(self.linear[1 - place], np.hstack([target, target**2]))
+            predicted = self._tree_predictions(
+                self.linear[1 - place], np.hstack([target, target**2])
+            )
             count = target.shape[1]
-            gaussian.append(gaussian_information(predicted[:, :count], target[self.test]))
+            gaussian.append(
+                gaussian_information(predicted[:, :count], target[self.test])
+            )
             searched = np.empty((self.sample.n, 2))
-            searched[self.test] = predicted[:, :2]  # of one target the predictions of its value and of its square
+            # of one target the predictions of its value and of its square
+            searched[self.test] = predicted[:, :2]
             ksg.append(self.ksg((searched, None), (target[:, :2], None)))
-        return features | in_order("tree_prediction", gaussian) | in_order("tree_ksg", ksg)
+        return (
+            features | in_order("tree_prediction", gaussian) | in_order("tree_ksg", ksg)
+        )
 
     def _target(self, place: int) -> Values:
-        """Targets [n, t] of predictions of a variable: its columns if they are few, else the leading components."""
+        """Targets [n, t] of predictions of a variable: its columns if they are few,
+        else the leading components.
+        """
         variable = self.sample.variables[place]
         if variable.codes is None and variable.scores.shape[1] <= MAX_TARGETS:
             return variable.scores
@@ -219,24 +266,34 @@ class Fold:
         strength = np.abs(covariances).max(axis=1)
         inputs = columns[:, strongest(strength, MAX_TREE_COLUMNS)]
         draws = tree_draws(self.sample.generator, TREE_COUNT)
-        total = summed_trees(inputs[self.train], targets, inputs[self.test], TREE_COUNT, draws)
+        total = summed_trees(
+            inputs[self.train], targets, inputs[self.test], TREE_COUNT, draws
+        )
         return total / TREE_COUNT
 
     def _label_gains(self, place: int) -> Figures:
-        """Entropy of a label less held-out cross-entropies of predictions from the other variable."""
+        """Entropy of a label less held-out cross-entropies of predictions from the
+        other variable.
+        """
         codes, prior = self.frequent(self.sample.variables[place])
         linear = (self.v, self.u)[place]
         quadratic = (self.v2, self.u2)[place]
-        predicted = self._tree_predictions(self.linear[1 - place], np.eye(len(prior))[codes])
+        predicted = self._tree_predictions(
+            self.linear[1 - place], np.eye(len(prior))[codes]
+        )
         return {
             "label_linear": self._discriminant(linear, codes, prior, True),
             "label_quadratic": self._discriminant(quadratic, codes, prior, False),
             "label_trees": gain(predicted, codes[self.test], prior),
         }
 
-    def _discriminant(self, u: Values, codes: Values, prior: Values, pooled: bool) -> float:
+    def _discriminant(
+        self, u: Values, codes: Values, prior: Values, pooled: bool
+    ) -> float:
         """Held-out gain of a linear (pooled covariance) or quadratic discriminant."""
-        logs = _posteriors(u[self.train], codes[self.train], u[self.test], len(prior), pooled)
+        logs = _posteriors(
+            u[self.train], codes[self.train], u[self.test], len(prior), pooled
+        )
         return best_gain(logs, TEMPERATURES, codes[self.test], prior)
 
 
@@ -251,9 +308,15 @@ def tree_draws(generator: np.random.Generator, count: int) -> np.random.RandomSt
 
 
 def summed_trees(
-    inputs: Values, targets: Values, test_inputs: Values, count: int, draws: np.random.RandomState
+    inputs: Values,
+    targets: Values,
+    test_inputs: Values,
+    count: int,
+    draws: np.random.RandomState,
 ) -> Values:
-    """Sums of the predictions [test rows, targets] of extremely randomised trees (Geurts, Ernst & Wehenkel 2006)."""
+    """Sums of the predictions [test rows, targets] of extremely randomised trees
+    (Geurts, Ernst & Wehenkel 2006).
+    """
     from sklearn import config_context  # takes a second to import
     from sklearn.tree import ExtraTreeRegressor
 
@@ -261,7 +324,8 @@ def summed_trees(
     test_inputs = np.ascontiguousarray(test_inputs, dtype=np.float32)
     targets = np.ascontiguousarray(targets, dtype=np.float64)
     total = np.zeros((len(test_inputs), targets.shape[1]))
-    with config_context(skip_parameter_validation=True):  # which takes as long as a tree
+    # which takes as long as a tree
+    with config_context(skip_parameter_validation=True):
         for _ in range(count):
             tree = ExtraTreeRegressor(**TREE_SETTINGS, random_state=draws)
             tree.fit(inputs, targets, check_input=False)
@@ -269,9 +333,14 @@ def summed_trees(
     return total
 
 
-def screening(variables: tuple[PreparedVariable, PreparedVariable], rows: Values) -> Values:
+def screening(
+    variables: tuple[PreparedVariable, PreparedVariable], rows: Values
+) -> Values:
     """Absolute correlations of columns [p, q] or of their squares, whichever is larger."""
-    x, y = (variable.linear if variable.is_label else variable.scores for variable in variables)
+    x, y = (
+        variable.linear if variable.is_label else variable.scores
+        for variable in variables
+    )
     x = x[rows]
     y = y[rows]
     columns_x = (_unit(x), _unit(x**2))
@@ -293,25 +362,38 @@ def _column(variable: PreparedVariable, place: int) -> Numbers:
 
 
 def held_information(u: Values, v: Values) -> float:
-    """Gaussian information of held-out components: the largest over the numbers of leading components."""
+    """Gaussian information of held-out components: the largest over the numbers of
+    leading components.
+    """
     counts = range(1, u.shape[1] + 1)
     return max(gaussian_information(u[:, :count], v[:, :count]) for count in counts)
 
 
 def gain(chances: Values, codes: Values, prior: Values) -> float:
-    """Entropy of frequencies less cross-entropy of probabilities [n, classes], mixed with the prior as is best."""
+    """Entropy of frequencies less cross-entropy of probabilities [n, classes], mixed
+    with the prior as is best.
+    """
     chances = np.maximum(chances, 0)
     totals = np.maximum(chances.sum(axis=1), 1e-12)
     chance = chances[np.arange(len(codes)), codes]
     frequency = prior[codes]
-    logs = [np.log((1 - share) * chance / totals + share * frequency).mean() for share in PRIOR_SHARES]
+    logs = [
+        np.log((1 - share) * chance / totals + share * frequency).mean()
+        for share in PRIOR_SHARES
+    ]
     return float(max(logs) - xlogy(prior, prior).sum())
 
 
 def best_gain(
-    logs: Values, temperatures: Sequence[float], codes: Values, prior: Values, weights: Values | float = 1.0
+    logs: Values,
+    temperatures: Sequence[float],
+    codes: Values,
+    prior: Values,
+    weights: Values | float = 1.0,
 ) -> float:
-    """The largest gain of probabilities in proportion to weights * exp(temperature * logs)."""
+    """The largest gain of probabilities in proportion to weights * exp(temperature *
+    logs).
+    """
     logs = logs - logs.max(axis=1, keepdims=True)
     gains = []
     for temperature in temperatures:
@@ -321,8 +403,12 @@ def best_gain(
     return max(gains)
 
 
-def _posteriors(u: Values, codes: Values, test: Values, classes: int, pooled: bool) -> Values:
-    """Log posterior [m, classes], up to a constant, of normal classes fitted to u [n, d], with shrunk covariances."""
+def _posteriors(
+    u: Values, codes: Values, test: Values, classes: int, pooled: bool
+) -> Values:
+    """Log posterior [m, classes], up to a constant, of normal classes fitted to u [n,
+    d], with shrunk covariances.
+    """
     dim = u.shape[1]
     counts = np.bincount(codes, minlength=classes)
     sums = np.stack([np.bincount(codes, column, classes) for column in u.T], axis=1)
@@ -335,9 +421,13 @@ def _posteriors(u: Values, codes: Values, test: Values, classes: int, pooled: bo
         if not pooled:
             members = residuals[codes == label]
             weight = counts[label] / (counts[label] + 2 * dim + 2)
-            covariance = (1 - weight) * within + weight * (members.T @ members / len(members))
+            covariance = (1 - weight) * within + weight * (
+                members.T @ members / len(members)
+            )
         deviations = test - means[label]
-        distance = (deviations * np.linalg.solve(covariance, deviations.T).T).sum(axis=1)
+        distance = (deviations * np.linalg.solve(covariance, deviations.T).T).sum(
+            axis=1
+        )
         log_det = np.linalg.slogdet(covariance)[1]
         logs[:, label] = np.log(counts[label]) - distance / 2 - log_det / 2
     return logs

@@ -1,6 +1,8 @@
-"""Figures of the order of rows: how long x and y remember, and what is left of a dependence when x is shifted in time.
+"""Figures of the order of rows: how long x and y remember, and what is left of a
+dependence when x is shifted in time.
 
-They are missing where rows have no order. Autocorrelations are of normal scores and of indicators of categories.
+They are missing where rows have no order. Autocorrelations are of normal scores and of
+indicators of categories.
 """
 
 from __future__ import annotations
@@ -12,7 +14,12 @@ from scipy.fft import irfft, next_fast_len, rfft
 
 from infoscope.estimators.reading.figures_heldout import in_order
 from infoscope.estimators.reading.figures_neighbours import estimates
-from infoscope.estimators.reading.figures_sample import Values, gaussian_information, leading, scaled
+from infoscope.estimators.reading.figures_sample import (
+    Values,
+    gaussian_information,
+    leading,
+    scaled,
+)
 
 MAX_COLUMNS = 8  # of a variable; of more, leading components
 MAX_NEAR = 2_000  # successive rows among which neighbours are searched
@@ -43,7 +50,12 @@ INFORMATION = frozenset(name for name in NAMES if name.startswith("shifted"))
 
 
 def memory_figures(
-    x: Values, y: Values, residual_x: Values, residual_y: Values, units: Values, generator: np.random.Generator
+    x: Values,
+    y: Values,
+    residual_x: Values,
+    residual_y: Values,
+    units: Values,
+    generator: np.random.Generator,
 ) -> dict[str, float]:
     """The figures by name of rows in the order of time.
 
@@ -51,14 +63,20 @@ def memory_figures(
     residual_x, residual_y  what a condition leaves of them; x and y themselves where there is none
     units                   int [n], the series of each row; rows of a series follow one another
     """
-    x, y, residual_x, residual_y = (reduced(columns) for columns in (x, y, residual_x, residual_y))
+    x, y, residual_x, residual_y = (
+        reduced(columns) for columns in (x, y, residual_x, residual_y)
+    )
     memory = [autocorrelations(columns, units) for columns in (x, y)]
-    residuals = [autocorrelations(columns, units) for columns in (residual_x, residual_y)]
+    residuals = [
+        autocorrelations(columns, units) for columns in (residual_x, residual_y)
+    ]
     squares = [autocorrelations(scaled(columns**2), units) for columns in (x, y)]
     return {
         **in_order("memory", [float(values[:, 1].max()) for values in memory]),
         "memory_inflation": log_inflation(*memory),
-        **in_order("memory_slope", [spectral_slope(columns, units) for columns in (x, y)]),
+        **in_order(
+            "memory_slope", [spectral_slope(columns, units) for columns in (x, y)]
+        ),
         **in_order("memory_squares", [float(values[:, 1].max()) for values in squares]),
         **in_order("drift", [drift(columns, units) for columns in (x, y)]),
         "innovation_memory": log_inflation(*residuals),
@@ -67,12 +85,16 @@ def memory_figures(
 
 
 def reduced(columns: Values) -> Values:
-    """At most MAX_COLUMNS columns at mean 0 and standard deviation 1: those [n, p], or leading components."""
+    """At most MAX_COLUMNS columns at mean 0 and standard deviation 1: those [n, p], or
+    leading components.
+    """
     return scaled(leading(columns, MAX_COLUMNS))
 
 
 def autocorrelations(columns: Values, units: Values) -> Values:
-    """Autocorrelations [p, lags] of columns [n, p] at lags 0 to half of the longest series, over all series."""
+    """Autocorrelations [p, lags] of columns [n, p] at lags 0 to half of the longest
+    series, over all series.
+    """
     longest = int(np.bincount(units).max())
     length = next_fast_len(2 * longest, real=True)
     sums = np.zeros((columns.shape[1], longest // 2 + 1))
@@ -85,21 +107,25 @@ def autocorrelations(columns: Values, units: Values) -> Values:
 
 
 def log_inflation(x: Values, y: Values) -> float:
-    """log(1 + 2 sum |r_x r_y|) of autocorrelations [p, lags] and [q, lags] (Bartlett 1935).
+    """log(1 + 2 sum |r_x r_y|) of autocorrelations [p, lags] and [q, lags] (Bartlett
+    1935).
 
-    The sum ends where the product is within its noise for the first time; of several columns the slowest are taken.
+    The sum ends where the product is within its noise for the first time; of several
+    columns the slowest are taken.
     """
     slowest_x = np.abs(x).max(axis=0)
     slowest_y = np.abs(y).max(axis=0)
     product = slowest_x[1:] * slowest_y[1:]
-    noise = 4 / (2 * len(product))  # two standard errors, squared, of about 2 x lags rows
+    # two standard errors, squared, of about 2 x lags rows
+    noise = 4 / (2 * len(product))
     below = np.flatnonzero(product < noise)
     ends = int(below[0]) if len(below) else len(product)
     return float(np.log1p(2 * product[:ends].sum()))
 
 
 def spectral_slope(columns: Values, units: Values) -> float:
-    """Half the negative slope of log power on log frequency at low frequencies, the steepest of the columns.
+    """Half the negative slope of log power on log frequency at low frequencies, the
+    steepest of the columns.
 
     It is the memory parameter d of long memory (0: short; 1/2: no longer stationary).
     """
@@ -121,7 +147,8 @@ def spectral_slope(columns: Values, units: Values) -> float:
 
 
 def drift(columns: Values, units: Values) -> float:
-    """The share of the variance of columns [n, p] between successive parts of each series, the largest of columns.
+    """The share of the variance of columns [n, p] between successive parts of each
+    series, the largest of columns.
 
     Series of fewer than MIN_DRIFT rows are left out; 0 where all are.
     """
@@ -145,7 +172,9 @@ def series_of(units: Values) -> list[Values]:
 
 
 def shifted_rows(units: Values, generator: np.random.Generator) -> Values:
-    """For every row the row [n] of its series after a circular shift by at least a tenth of the series."""
+    """For every row the row [n] of its series after a circular shift by at least a
+    tenth of the series.
+    """
     rows = np.empty(len(units), np.intp)
     for series in series_of(units):
         least = max(1, len(series) // 10)
@@ -155,9 +184,14 @@ def shifted_rows(units: Values, generator: np.random.Generator) -> Values:
     return rows
 
 
-def _shifted(x: Values, y: Values, units: Values, generator: np.random.Generator) -> dict[str, float]:
+def _shifted(
+    x: Values, y: Values, units: Values, generator: np.random.Generator
+) -> dict[str, float]:
     """Information of y and of x that is shifted in time, which share nothing."""
-    gaussian = [gaussian_information(x[shifted_rows(units, generator)], y) for _ in range(SHIFTS)]
+    gaussian = [
+        gaussian_information(x[shifted_rows(units, generator)], y)
+        for _ in range(SHIFTS)
+    ]
     start = int(generator.integers(max(1, len(y) - MAX_NEAR + 1)))
     near = slice(start, start + MAX_NEAR)
     nearest = []

@@ -1,9 +1,11 @@
-"""Nearest neighbours in x, in y and in both, in the maximum norm, for the estimator of Kraskov et al. (2004).
+"""Nearest neighbours in x, in y and in both, in the maximum norm, for the estimator of
+Kraskov et al. (2004).
 
-One search gives the counts at several k at once, which repeated searches in a k-d tree do not: of one column each
-among rows in its order, of more columns, or of groups, in one pass over all pairs of rows. Rows of other categories
-are infinitely far (Ross 2014), tied radii are counted with their boundary (Mesner & Shalizi 2019), rows of a group are
-no neighbours.
+One search gives the counts at several k at once, which repeated searches in a k-d tree
+do not: of one column each among rows in its order, of more columns, or of groups, in
+one pass over all pairs of rows. Rows of other categories are infinitely far (Ross
+2014), tied radii are counted with their boundary (Mesner & Shalizi 2019), rows of a
+group are no neighbours.
 """
 
 from __future__ import annotations
@@ -23,8 +25,9 @@ Numbers = tuple[Values, Values | None]  # [n, d], and codes [n]
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """Local information [n, ks], nats (nan: no neighbour), the nearest rows [n, near] in x and y together (-1: none),
-    and ascending distances [n, near] in both, in x and in y (infinite: none).
+    """Local information [n, ks], nats (nan: no neighbour), the nearest rows [n, near]
+    in x and y together (-1: none), and ascending distances [n, near] in both, in x and
+    in y (infinite: none).
     """
 
     local: Values
@@ -32,14 +35,20 @@ class Neighbours:
     distances: tuple[Values, Values, Values]
 
 
-def neighbours(x: Numbers, y: Numbers, groups: Values | None, ks: tuple[int, ...], near: int = 0) -> Neighbours:
-    """Counts for x and y, each numbers [n, d] and codes [n] or None; ids and distances of the `near` nearest rows."""
+def neighbours(
+    x: Numbers, y: Numbers, groups: Values | None, ks: tuple[int, ...], near: int = 0
+) -> Neighbours:
+    """Counts for x and y, each numbers [n, d] and codes [n] or None; ids and distances
+    of the `near` nearest rows.
+    """
     n = len(x[0])
     points = []
     codes = []
     for numbers, labels in (x, y):
         points.append(np.ascontiguousarray(numbers.T, dtype=np.float32))
-        codes.append(np.zeros(n, np.int32) if labels is None else labels.astype(np.int32))
+        codes.append(
+            np.zeros(n, np.int32) if labels is None else labels.astype(np.int32)
+        )
     ids = np.full((n, near), -1, np.int32)
     distances = [np.full((n, near), np.inf, np.float32) for _ in range(3)]
     counts = np.zeros((n, len(ks), 4), np.int32)
@@ -50,7 +59,15 @@ def neighbours(x: Numbers, y: Numbers, groups: Values | None, ks: tuple[int, ...
         _search(joint, *variables, searched_ks, counts, ids, *distances)
     else:
         units = np.arange(n) if groups is None else groups
-        _scan(*points, *codes, units.astype(np.int32), searched_ks, counts, ids, *distances)
+        _scan(
+            *points,
+            *codes,
+            units.astype(np.int32),
+            searched_ks,
+            counts,
+            ids,
+            *distances,
+        )
     psi = digamma(np.maximum(np.arange(n + 2), 1))
     candidates = n
     if groups is not None:
@@ -64,13 +81,19 @@ def neighbours(x: Numbers, y: Numbers, groups: Values | None, ks: tuple[int, ...
     return Neighbours(local, ids, tuple(distances))
 
 
-def estimates(x: Numbers, y: Numbers, groups: Values | None, ks: tuple[int, ...]) -> Values:
+def estimates(
+    x: Numbers, y: Numbers, groups: Values | None, ks: tuple[int, ...]
+) -> Values:
     """KSG estimates [ks]; nan where no row has a neighbour."""
     return mean_of_rows(local_information(x, y, groups, ks).local)
 
 
-def local_information(x: Numbers, y: Numbers, groups: Values | None, ks: tuple[int, ...], near: int = 0) -> Neighbours:
-    """Neighbours of numbers; of categories alone the digamma of counts (Grassberger 1988)."""
+def local_information(
+    x: Numbers, y: Numbers, groups: Values | None, ks: tuple[int, ...], near: int = 0
+) -> Neighbours:
+    """Neighbours of numbers; of categories alone the digamma of counts (Grassberger
+    1988).
+    """
     if x[0].shape[1] or y[0].shape[1]:
         return neighbours(x, y, groups, ks, near)
     n = len(x[0])
@@ -108,12 +131,18 @@ def _distances(points, codes, units, i, distances):
     code = codes[i]
     group = units[i]
     for j in range(n):
-        distances[j] = distances[j] if (codes[j] == code) & (units[j] != group) else np.float32(np.inf)
+        distances[j] = (
+            distances[j]
+            if (codes[j] == code) & (units[j] != group)
+            else np.float32(np.inf)
+        )
 
 
 @numba.njit(cache=True, nogil=True)
 def _smallest(values, smallest, ids):
-    """The smallest finite values in ascending order, with their rows; returns how many there are."""
+    """The smallest finite values in ascending order, with their rows; returns how many
+    there are.
+    """
     size = len(smallest)
     count = 0
     limit = np.float32(np.inf)
@@ -146,7 +175,19 @@ def _count(values, limit, closed):
 
 
 @numba.njit(cache=True, nogil=True)
-def _scan(x, y, x_codes, y_codes, units, ks, counts, joint_ids, joint_distances, x_distances, y_distances):
+def _scan(
+    x,
+    y,
+    x_codes,
+    y_codes,
+    units,
+    ks,
+    counts,
+    joint_ids,
+    joint_distances,
+    x_distances,
+    y_distances,
+):
     """Fills counts [n, ks, (joint, x, y, closed)], ids and distances."""
     n = x.shape[1]
     near = joint_ids.shape[1]
@@ -182,8 +223,9 @@ def _scan(x, y, x_codes, y_codes, units, ks, counts, joint_ids, joint_distances,
 
 
 def _ordered(points: Values, codes: Values) -> tuple[Values, Values, Values, Values]:
-    """Numbers [d, n] in the order of their categories, then of the first column; the row [n] at each place, the place
-    [n] of each row, and where the category at each place begins and ends [n, 2].
+    """Numbers [d, n] in the order of their categories, then of the first column; the
+    row [n] at each place, the place [n] of each row, and where the category at each
+    place begins and ends [n, 2].
     """
     points = points if len(points) else np.zeros((1, len(codes)), np.float32)
     rows = np.lexsort((points[0], codes)).astype(np.int32)
@@ -198,7 +240,8 @@ def _ordered(points: Values, codes: Values) -> tuple[Values, Values, Values, Val
 
 @numba.njit(cache=True, nogil=True)
 def _nearest(ordered, at, named, distances, ids):
-    """Fills the nearest distances to the row at a place, ascending, and their rows; returns how many there are.
+    """Fills the nearest distances to the row at a place, ascending, and their rows;
+    returns how many there are.
 
     Ties are broken by row order if `named`.
     """
@@ -210,8 +253,14 @@ def _nearest(ordered, at, named, distances, ids):
     above = at + 1
     limit = np.float32(np.inf)
     while below >= start or above < end:
-        before = abs(points[0, at] - points[0, below]) if below >= start else np.float32(np.inf)
-        after = abs(points[0, above] - points[0, at]) if above < end else np.float32(np.inf)
+        before = (
+            abs(points[0, at] - points[0, below])
+            if below >= start
+            else np.float32(np.inf)
+        )
+        after = (
+            abs(points[0, above] - points[0, at]) if above < end else np.float32(np.inf)
+        )
         distance = min(before, after)
         if distance > limit or (distance == limit and not named):
             break
@@ -224,12 +273,16 @@ def _nearest(ordered, at, named, distances, ids):
         for column in range(1, len(points)):
             distance = max(distance, abs(points[column, other] - points[column, at]))
         row = rows[other]
-        if distance > limit or (count == size and distance == limit and row > ids[size - 1]):
+        if distance > limit or (
+            count == size and distance == limit and row > ids[size - 1]
+        ):
             continue
         place = min(count, size - 1)
         while place > 0:
             previous = distances[place - 1]
-            is_later = previous > distance or (previous == distance and ids[place - 1] > row)
+            is_later = previous > distance or (
+                previous == distance and ids[place - 1] > row
+            )
             if not is_later:
                 break
             distances[place] = previous
@@ -245,7 +298,9 @@ def _nearest(ordered, at, named, distances, ids):
 
 @numba.njit(cache=True, nogil=True)
 def _within(ordered, at, limit, closed):
-    """How many other rows of the category are nearer than the limit to the row at a place, or at it where closed."""
+    """How many other rows of the category are nearer than the limit to the row at a
+    place, or at it where closed.
+    """
     points, _, _, ends = ordered
     start, end = ends[at]
     total = 0
@@ -264,7 +319,9 @@ def _within(ordered, at, limit, closed):
 
 @numba.njit(cache=True, nogil=True)
 def _tied(ordered, at, limit):
-    """How many other rows of the category are within the limit of the row at a place, in all columns."""
+    """How many other rows of the category are within the limit of the row at a place,
+    in all columns.
+    """
     points, _, _, ends = ordered
     start, end = ends[at]
     total = 0
@@ -278,7 +335,9 @@ def _tied(ordered, at, limit):
 
 @numba.njit(cache=True, nogil=True)
 def _search(joint, in_x, in_y, ks, counts, ids, distances, x_distances, y_distances):
-    """Fills what `_scan` does, of rows in order (`_ordered`): counts [n, ks, (joint, x, y, closed)], ids, distances."""
+    """Fills what `_scan` does, of rows in order (`_ordered`): counts [n, ks, (joint, x,
+    y, closed)], ids, distances.
+    """
     near = ids.shape[1]
     size = max(ks.max(), near) + 1  # with the next one, which shows ties
     nearest = np.empty(size, np.float32)

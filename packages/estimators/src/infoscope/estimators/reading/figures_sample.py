@@ -1,4 +1,6 @@
-"""A sample prepared for the figures: normal scores and codes of both variables, half-samples of whole groups."""
+"""A sample prepared for the figures: normal scores and codes of both variables,
+half-samples of whole groups.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,9 @@ Values = np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class PreparedVariable:
-    """Normal scores [n, d] (average ranks), scores with ties broken at random, those in which neighbours are searched
-    (of many columns leading components), codes or None, and the columns of linear methods: the scores and indicators of
-    frequent categories.
+    """Normal scores [n, d] (average ranks), scores with ties broken at random, those in
+    which neighbours are searched (of many columns leading components), codes or None,
+    and the columns of linear methods: the scores and indicators of frequent categories.
     """
 
     scores: Values
@@ -43,7 +45,9 @@ class PreparedVariable:
 
     @property
     def is_wide(self) -> bool:
-        """Whether neighbours are searched in leading components: among many columns all rows are about equally far."""
+        """Whether neighbours are searched in leading components: among many columns all
+        rows are about equally far.
+        """
         return self.scores.shape[1] > MAX_NEAR_COLUMNS
 
     def untied_rows(self, rows: Values) -> tuple[Values, Values | None]:
@@ -64,7 +68,9 @@ class PreparedVariable:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Two variables, ordered by their values; codes of groups or None; a mask of half of the groups."""
+    """Two variables, ordered by their values; codes of groups or None; a mask of half
+    of the groups.
+    """
 
     variables: tuple[PreparedVariable, PreparedVariable]
     groups: Values | None
@@ -140,12 +146,20 @@ def prepared(variable: Variable) -> PreparedVariable:
     linear = scores
     if codes is not None:
         linear = np.hstack([scores, _indicators(codes)])
-    return PreparedVariable(scores, scores, scores, codes, categories, linear, _levels(scores, codes))
+    return PreparedVariable(
+        scores, scores, scores, codes, categories, linear, _levels(scores, codes)
+    )
 
 
-def _dithered(variable: PreparedVariable, generator: np.random.Generator) -> PreparedVariable:
+def _dithered(
+    variable: PreparedVariable, generator: np.random.Generator
+) -> PreparedVariable:
     """Scores with ties broken at random, independently in every column."""
-    tied = [place for place, column in enumerate(variable.scores.T) if len(np.unique(column)) < len(column)]
+    tied = [
+        place
+        for place, column in enumerate(variable.scores.T)
+        if len(np.unique(column)) < len(column)
+    ]
     dithered = variable.scores
     if tied:
         dithered = variable.scores.copy()
@@ -157,7 +171,9 @@ def _dithered(variable: PreparedVariable, generator: np.random.Generator) -> Pre
 
 
 def untied(columns: Values, generator: np.random.Generator) -> Values:
-    """Normal scores of columns [n, d] with ties broken at random, which preserves information."""
+    """Normal scores of columns [n, d] with ties broken at random, which preserves
+    information.
+    """
     n = len(columns)
     ranks = np.empty(columns.shape, np.intp)
     for place, column in enumerate(columns.T):
@@ -195,7 +211,9 @@ def scaled(values: Values) -> Values:
 
 
 def leading(columns: Values, count: int) -> Values:
-    """The columns [n, p] if they are few, else the `count` leading principal components [n, count], the first last."""
+    """The columns [n, p] if they are few, else the `count` leading principal components
+    [n, count], the first last.
+    """
     n, p = columns.shape
     if p <= count:
         return columns
@@ -208,7 +226,9 @@ def leading(columns: Values, count: int) -> Values:
 
 
 def gaussian_information(u: Values, v: Values) -> float:
-    """Information of normal variables u [n, p] and v [n, q], nats, without the bias of n rows; nan for too few rows."""
+    """Information of normal variables u [n, p] and v [n, q], nats, without the bias of
+    n rows; nan for too few rows.
+    """
     n, p = u.shape
     q = v.shape[1]
     if n < 2 * (p + q) + 3 or not p * q:
@@ -224,15 +244,20 @@ def gaussian_information(u: Values, v: Values) -> float:
     return float((log_det_x + log_det_y - log_det) / 2 - bias)
 
 
-def canonical(x: Values, y: Values, generator: np.random.Generator) -> tuple[Values, Values, Values]:
-    """Weights [p, m] and [q, m] of ridge-regularised canonical components (Hotelling 1936), and correlations [m]."""
+def canonical(
+    x: Values, y: Values, generator: np.random.Generator
+) -> tuple[Values, Values, Values]:
+    """Weights [p, m] and [q, m] of ridge-regularised canonical components (Hotelling
+    1936), and correlations [m].
+    """
     n = len(x)
     left = _whitener(x)
     right = _whitener(y)
     cross = solve_triangular(left, x.T @ y / n, lower=True)
     cross = solve_triangular(right, cross.T, lower=True).T
     count = min(*cross.shape, MAX_COMPONENTS)
-    if min(cross.shape) > 64:  # columns for an exact SVD; of more, block power iteration
+    # columns for an exact SVD; of more, block power iteration
+    if min(cross.shape) > 64:
         block = generator.standard_normal((cross.shape[1], 2 * MAX_COMPONENTS))
         for _ in range(6):  # iterations
             block = np.linalg.qr(cross.T @ (cross @ block))[0]
@@ -246,9 +271,13 @@ def canonical(x: Values, y: Values, generator: np.random.Generator) -> tuple[Val
 
 
 def _whitener(columns: Values) -> Values:
-    """Lower Cholesky factor of the covariance, shrunk towards a multiple of the identity by columns per row."""
+    """Lower Cholesky factor of the covariance, shrunk towards a multiple of the
+    identity by columns per row.
+    """
     n, p = columns.shape
     covariance = columns.T @ columns / n
     level = max(np.trace(covariance) / p, CORRELATION_RIDGE)
     weight = max(p / (p + 2 * n), 1e-6)
-    return cholesky((1 - weight) * covariance + (weight * level) * np.eye(p), lower=True)
+    return cholesky(
+        (1 - weight) * covariance + (weight * level) * np.eye(p), lower=True
+    )

@@ -1,4 +1,6 @@
-"""Figures for many columns: regressions and discriminants fitted to parts of a sample, as a curve of learning."""
+"""Figures for many columns: regressions and discriminants fitted to parts of a sample,
+as a curve of learning.
+"""
 
 from __future__ import annotations
 
@@ -11,21 +13,32 @@ from infoscope.estimators.reading.figures_heldout import (
     held_information,
     strongest,
 )
-from infoscope.estimators.reading.figures_sample import Sample, Values, canonical, gaussian_information, leading, scaled
+from infoscope.estimators.reading.figures_sample import (
+    Sample,
+    Values,
+    canonical,
+    gaussian_information,
+    leading,
+    scaled,
+)
 
 PENALTIES = (1e-3, 3e-2, 1.0)  # of ridge regressions, in variances of a column
 SELECTED = 10  # columns that are most correlated with a target
 MIN_ROWS = 15  # of a training set
 MAX_SURFACE_ROWS = 500
 MAX_SURFACE_COLUMNS = 12
-TEMPERATURES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0)  # factors of log odds, which dependent columns exaggerate
-PARTS = {"": 1, "_half": 2, "_quarter": 4}  # end of a name, and which part of the training rows
+# factors of log odds, which dependent columns exaggerate
+TEMPERATURES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0)
+# end of a name, and which part of the training rows
+PARTS = {"": 1, "_half": 2, "_quarter": 4}
 
 Figures = dict[str, float]
 
 
 def learning_curve(fold: Fold) -> Figures:
-    """Held-out information of components, regressions and discriminants, of all training rows, a half and a quarter."""
+    """Held-out information of components, regressions and discriminants, of all
+    training rows, a half and a quarter.
+    """
     features: Figures = {}
     for end, part in PARTS.items():
         train = fold.train[: len(fold.train) // part]
@@ -45,7 +58,9 @@ def _components(fold: Fold, train: Values) -> float:
 
 
 def _predicted(fold: Fold, train: Values) -> Figures:
-    """Information of held-out predictions of the label, or of the variable of fewer columns, from the other one."""
+    """Information of held-out predictions of the label, or of the variable of fewer
+    columns, from the other one.
+    """
     widths = [columns.shape[1] for columns in fold.linear]
     place = int(np.argmin(widths))
     if fold.sample.labels:
@@ -69,18 +84,26 @@ def _predicted(fold: Fold, train: Values) -> Figures:
         predictions = np.zeros_like(values)
         predictions[fold.test] = predicted
         largest = np.s_[:, -2:]  # the largest components are last
-        features["ridge_ksg"] = fold.ksg((predictions[largest], None), (values[largest], None))
+        features["ridge_ksg"] = fold.ksg(
+            (predictions[largest], None), (values[largest], None)
+        )
     return features
 
 
 def _selected(columns: Values, target: Values, train: Values) -> Values:
-    """The columns [n, SELECTED] that are most correlated with a target column, in training rows."""
+    """The columns [n, SELECTED] that are most correlated with a target column, in
+    training rows.
+    """
     correlations = scaled(columns[train]).T @ scaled(target[train])
     return columns[:, strongest(np.abs(correlations).max(axis=1), SELECTED)]
 
 
-def _ridge(columns: Values, target: Values, train: Values, test: Values) -> tuple[float, Values]:
-    """Gaussian information of held-out ridge predictions and their target, of the best penalty, and the predictions."""
+def _ridge(
+    columns: Values, target: Values, train: Values, test: Values
+) -> tuple[float, Values]:
+    """Gaussian information of held-out ridge predictions and their target, of the best
+    penalty, and the predictions.
+    """
     x = columns[train]
     y = target[train]
     n, p = x.shape
@@ -102,8 +125,12 @@ def _ridge(columns: Values, target: Values, train: Values, test: Values) -> tupl
     return best, predicted
 
 
-def _bayes(columns: Values, codes: Values, prior: Values, train: Values, test: Values) -> float:
-    """Held-out gain of normal classes with independent columns of common variance (naive Bayes)."""
+def _bayes(
+    columns: Values, codes: Values, prior: Values, train: Values, test: Values
+) -> float:
+    """Held-out gain of normal classes with independent columns of common variance
+    (naive Bayes).
+    """
     x = columns[train]
     labels = codes[train]
     counts = np.bincount(labels, minlength=len(prior))
@@ -117,10 +144,12 @@ def _bayes(columns: Values, codes: Values, prior: Values, train: Values, test: V
 
 
 def surfaces(sample: Sample) -> Figures:
-    """How little each column varies among rows that are alike in the other columns of its variable.
+    """How little each column varies among rows that are alike in the other columns of
+    its variable.
 
-    The log ratio of its differences between nearest neighbours to those between any rows, of the least column: about 0
-    for independent columns, far below for one that is computed from the others.
+    The log ratio of its differences between nearest neighbours to those between any
+    rows, of the least column: about 0 for independent columns, far below for one that
+    is computed from the others.
     """
     from scipy.spatial import cKDTree
 
@@ -144,13 +173,17 @@ def surfaces(sample: Sample) -> Figures:
 
 
 def tests(sample: Sample) -> Figures:
-    """Statistics of tests of independence, in standard deviations of their distribution without information."""
+    """Statistics of tests of independence, in standard deviations of their distribution
+    without information.
+    """
     x, y = sample.variables
     n = sample.n
     squares = (scaled(x.linear).T @ scaled(y.linear) / n) ** 2
     cells = squares.size
     features = {
-        "test_correlations": np.arcsinh((n * squares.sum() - cells) / np.sqrt(2 * cells)),
+        "test_correlations": np.arcsinh(
+            (n * squares.sum() - cells) / np.sqrt(2 * cells)
+        ),
         "test_largest": np.arcsinh(n * squares.max() - 2 * np.log(cells + 1)),
     }
     if x.levels is not None and y.levels is not None:
@@ -161,5 +194,7 @@ def tests(sample: Sample) -> Figures:
         is_filled = table > 0
         counts = table[is_filled]
         statistic = 2 * (counts * np.log(counts / expected[is_filled])).sum()
-        features["test_table"] = np.arcsinh((statistic - degrees) / np.sqrt(2 * max(degrees, 1)))
+        features["test_table"] = np.arcsinh(
+            (statistic - degrees) / np.sqrt(2 * max(degrees, 1))
+        )
     return features

@@ -1,4 +1,6 @@
-"""The reading of I(x; y | z): a calibrated estimate of what x and y share given z, with an interval and a grade."""
+"""The reading of I(x; y | z): a calibrated estimate of what x and y share given z, with
+an interval and a grade.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,15 @@ from infoscope.estimators.columns import single_columns
 from infoscope.estimators.diagnosis import without_derived_columns
 from infoscope.estimators.pairs import as_pairs
 from infoscope.estimators.reading import figures
-from infoscope.estimators.reading.figures_conditional import MAX_ROWS, Triples, as_conditions, left_out
-from infoscope.estimators.reading.figures_conditional import figures as conditional_figures
+from infoscope.estimators.reading.figures_conditional import (
+    MAX_ROWS,
+    Triples,
+    as_conditions,
+    left_out,
+)
+from infoscope.estimators.reading.figures_conditional import (
+    figures as conditional_figures,
+)
 from infoscope.estimators.reading.figures_sample import prepared
 from infoscope.estimators.reading.reader import Reader
 from infoscope.estimators.reading.result import (
@@ -39,9 +48,11 @@ PACKAGED = "reader_given.npz"
 
 
 def as_triples(x: Any, y: Any, given: Any, groups: ArrayLike | None = None) -> Triples:
-    """x, y and the columns of `given` as a checked sample; accepted inputs and errors as in `estimate`.
+    """x, y and the columns of `given` as a checked sample; accepted inputs and errors
+    as in `estimate`.
 
-    Every column of `given` has its own type; constant ones are left out. NoVariation: all are constant.
+    Every column of `given` has its own type; constant ones are left out. NoVariation:
+    all are constant.
     """
     values, moved = aligned(x=x, y=y, given=given, groups=groups)
     groups = values.pop("groups")
@@ -62,11 +73,14 @@ def as_triples(x: Any, y: Any, given: Any, groups: ArrayLike | None = None) -> T
     return Triples(pairs, as_conditions(conditions))
 
 
-def read_given(triples: Triples, generator: np.random.Generator, reader: Reader | None = None) -> Reading:
+def read_given(
+    triples: Triples, generator: np.random.Generator, reader: Reader | None = None
+) -> Reading:
     """The reading of a checked sample, nats, without a test.
 
-    With groups, figures are means over samples of one row of each. Where rows without groups are a series beyond what
-    z explains (`is_series`), or groups are few, the interval is that of grade C.
+    With groups, figures are means over samples of one row of each. Where rows without
+    groups are a series beyond what z explains (`is_series`), or groups are few, the
+    interval is that of grade C.
     """
     reader = packaged(PACKAGED) if reader is None else reader
     pairs = triples.pairs
@@ -75,24 +89,31 @@ def read_given(triples: Triples, generator: np.random.Generator, reader: Reader 
     if few or not groups:
         samples = [triples.take(generator.permutation(pairs.n))]
     else:
-        samples = [triples.take(rows_of_groups(pairs.groups, generator)) for _ in range(GROUP_DRAWS)]
+        samples = [
+            triples.take(rows_of_groups(pairs.groups, generator))
+            for _ in range(GROUP_DRAWS)
+        ]
     rows = [conditional_figures(sample, generator) for sample in samples]
     doubts = [SERIES] * is_series(triples) + [FEW_GROUPS] * few
     reading = answered(figures.mean_of_known(np.array(rows)), reader, pairs, doubts)
     notes = reading.notes
     if (groups or pairs.n) > MAX_ROWS:
-        notes += (Note(f"Read on {MAX_ROWS:,} of these rows, drawn at random.", "rows drawn"),)
+        notes += (
+            Note(f"Read on {MAX_ROWS:,} of these rows, drawn at random.", "rows drawn"),
+        )
     count = sum(max(variable.dim, 1) for variable in triples.conditions)
     variables = f"{reading.variables} given {count} condition{'s' if count > 1 else ''}"
     return replace(reading, units=groups or None, notes=notes, variables=variables)
 
 
 def with_p_value(reading: Reading, triples: Triples) -> Reading:
-    """The reading with the p-value of independence given z, of at most 5,000 rows; none of a series.
+    """The reading with the p-value of independence given z, of at most 5,000 rows; none
+    of a series.
 
     Where the test is not decided, the p-value is nan and a note says why.
     """
-    from infoscope.estimators.independence.arrays import NOT_DECIDED, conditional_test  # imports scikit-learn
+    # imports scikit-learn
+    from infoscope.estimators.independence.arrays import NOT_DECIDED, conditional_test
 
     if in_series(reading):
         return reading
@@ -110,7 +131,8 @@ def with_p_value(reading: Reading, triples: Triples) -> Reading:
 
 
 def is_series(triples: Triples) -> bool:
-    """Whether rows without groups follow one another in what linear fits of z and the other leave of x and of y.
+    """Whether rows without groups follow one another in what linear fits of z and the
+    other leave of x and of y.
 
     A series given enough of its past has independent residuals, and is none.
     """

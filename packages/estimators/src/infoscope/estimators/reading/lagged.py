@@ -1,4 +1,6 @@
-"""Series as rows: the past of x, the past of y and y now, with the figures of a reading in the order of time."""
+"""Series as rows: the past of x, the past of y and y now, with the figures of a reading
+in the order of time.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,12 @@ from numpy.typing import NDArray
 
 from infoscope.estimators.pairs import Pairs
 from infoscope.estimators.reading import figures_memory
-from infoscope.estimators.reading.figures_conditional import Triples, as_conditions, left_out, principal
+from infoscope.estimators.reading.figures_conditional import (
+    Triples,
+    as_conditions,
+    left_out,
+    principal,
+)
 from infoscope.estimators.reading.figures_memory import series_of
 from infoscope.estimators.reading.figures_sample import Values, prepared
 from infoscope.estimators.reading.reader import SERIES_TYPE, kind_of
@@ -33,7 +40,9 @@ class Lagged:
 
     @property
     def triples(self) -> Triples:
-        """The past of x, y now and the past of y, whose I(x; y | z) is a transfer entropy."""
+        """The past of x, y now and the past of y, whose I(x; y | z) is a transfer
+        entropy.
+        """
         return Triples(self.pairs, self.y_past)
 
     @property
@@ -42,8 +51,12 @@ class Lagged:
         return SERIES_TYPE + type_of(self.pairs)
 
 
-def lagged(x: Variable, y: Variable, lags: Sequence[int], units: NDArray[np.intp]) -> Lagged:
-    """The values of x and y at some lags (1: one step ago), and y now; units [n] is the series of each row."""
+def lagged(
+    x: Variable, y: Variable, lags: Sequence[int], units: NDArray[np.intp]
+) -> Lagged:
+    """The values of x and y at some lags (1: one step ago), and y now; units [n] is the
+    series of each row.
+    """
     earlier, now = rows_before(units, lags)
     x_past = join(*(x.take(rows) for rows in earlier))
     numbers = Variable(y.continuous, None, 1)
@@ -52,13 +65,19 @@ def lagged(x: Variable, y: Variable, lags: Sequence[int], units: NDArray[np.intp
         if y.dim:
             columns.append(numbers.take(rows))
         if y.codes is not None:
-            columns.append(Variable(np.empty((y.n, 0)), y.codes, y.categories).take(rows))
+            columns.append(
+                Variable(np.empty((y.n, 0)), y.codes, y.categories).take(rows)
+            )
     varied = [column for column in columns if column.dim or column.categories > 1]
     return Lagged(Pairs(x_past, y.take(now)), as_conditions(varied), units[now])
 
 
-def rows_before(units: NDArray[np.intp], lags: Sequence[int]) -> tuple[list[NDArray[np.intp]], NDArray[np.intp]]:
-    """For each lag the rows (indices) that many steps earlier in their series, and the rows now."""
+def rows_before(
+    units: NDArray[np.intp], lags: Sequence[int]
+) -> tuple[list[NDArray[np.intp]], NDArray[np.intp]]:
+    """For each lag the rows (indices) that many steps earlier in their series, and the
+    rows now.
+    """
     longest = max(lags)
     long_enough = [series for series in series_of(units) if len(series) > longest]
     if not long_enough:
@@ -73,7 +92,9 @@ def rows_before(units: NDArray[np.intp], lags: Sequence[int]) -> tuple[list[NDAr
 
 
 def figures_of(sample: Lagged, given: bool, generator: np.random.Generator) -> Values:
-    """The figures of the past of x and y now, or with `given` of both given the past of y, float64 [p]."""
+    """The figures of the past of x and y now, or with `given` of both given the past of
+    y, float64 [p].
+    """
     kind = kind_of(given)
     order = generator.permutation(sample.pairs.n)
     shuffled = sample.triples.take(order)
@@ -84,12 +105,16 @@ def figures_of(sample: Lagged, given: bool, generator: np.random.Generator) -> V
     return row
 
 
-def memory_of(sample: Lagged, given: bool, generator: np.random.Generator) -> dict[str, float]:
+def memory_of(
+    sample: Lagged, given: bool, generator: np.random.Generator
+) -> dict[str, float]:
     """The figures of memory, of residuals given the past of y or of x and y themselves."""
     x, y = (prepared(variable).linear for variable in (sample.pairs.x, sample.pairs.y))
     residuals = [x, y]
     if given:
-        past = principal(np.hstack([prepared(condition).linear for condition in sample.y_past]))
+        past = principal(
+            np.hstack([prepared(condition).linear for condition in sample.y_past])
+        )
         residuals = [left_out(past, principal(columns))[0] for columns in residuals]
     with np.errstate(all="ignore"):
         return figures_memory.memory_figures(x, y, *residuals, sample.units, generator)

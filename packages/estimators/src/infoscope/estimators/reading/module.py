@@ -1,4 +1,6 @@
-"""A reader as a torch module, so that MLflow holds it like every other model: safetensors and a JSON text, no code."""
+"""A reader as a torch module, so that MLflow holds it like every other model:
+safetensors and a JSON text, no code.
+"""
 
 from __future__ import annotations
 
@@ -19,38 +21,58 @@ _DOTS = "__"  # for the slashes in names of arrays, which buffers may not have
 class ReaderModule(nn.Module):
     """A reader for figures [m, p] of one type of pair.
 
-    `type(module)(**module.config)` and `load_state_dict` rebuild it. text: the reader's factors and card as JSON;
-    shapes: name -> shape and numpy type of its arrays.
+    `type(module)(**module.config)` and `load_state_dict` rebuild it. text: the reader's
+    factors and card as JSON; shapes: name -> shape and numpy type of its arrays.
     """
 
     def __init__(self, text: str, shapes: Mapping[str, Any]) -> None:
         super().__init__()
-        self.config = {"text": text, "shapes": {name: [list(shape), kind] for name, (shape, kind) in shapes.items()}}
+        self.config = {
+            "text": text,
+            "shapes": {
+                name: [list(shape), kind] for name, (shape, kind) in shapes.items()
+            },
+        }
         for name, (shape, kind) in shapes.items():
-            self.register_buffer(_DOTS.join(name.split("/")), torch.from_numpy(np.zeros(shape, kind)))
+            self.register_buffer(
+                _DOTS.join(name.split("/")), torch.from_numpy(np.zeros(shape, kind))
+            )
 
     @classmethod
     def of(cls, reader: Reader) -> ReaderModule:
         """The module of a reader."""
         text, arrays = parts_of(reader)
-        module = cls(text, {name: (value.shape, value.dtype.name) for name, value in arrays.items()})
+        module = cls(
+            text,
+            {name: (value.shape, value.dtype.name) for name, value in arrays.items()},
+        )
         module.load_state_dict(
-            {_DOTS.join(name.split("/")): torch.from_numpy(np.array(value)) for name, value in arrays.items()}
+            {
+                _DOTS.join(name.split("/")): torch.from_numpy(np.array(value))
+                for name, value in arrays.items()
+            }
         )
         return module
 
     @property
     def reader(self) -> Reader:
         """The reader of this module. UnreadableFile: of other figures."""
-        arrays = {name.replace(_DOTS, "/"): value.cpu().numpy() for name, value in self.state_dict().items()}
+        arrays = {
+            name.replace(_DOTS, "/"): value.cpu().numpy()
+            for name, value in self.state_dict().items()
+        }
         return of_parts(self.config["text"], arrays)
 
     def forward(self, figures: Tensor, type: Tensor) -> Tensor:
-        """Value, low and high in nats [m, 3] of figures [m, p]; type: its place [] among `json` card's types."""
+        """Value, low and high in nats [m, 3] of figures [m, p]; type: its place []
+        among `json` card's types.
+        """
         types = json.loads(self.config["text"])["card"]["types"]
         place = int(type.reshape(-1)[0])
         if not 0 <= place < len(types):
-            raise OutOfRange(f"type must be the index of one of {', '.join(types)}, got {place}.")
+            raise OutOfRange(
+                f"type must be the index of one of {', '.join(types)}, got {place}."
+            )
         reader = self.reader
         limits = []
         for row in figures.double().numpy():

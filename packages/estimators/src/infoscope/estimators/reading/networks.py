@@ -1,4 +1,6 @@
-"""Small networks as plain arrays, evaluated by numpy: they predict a distribution of the information from figures."""
+"""Small networks as plain arrays, evaluated by numpy: they predict a distribution of
+the information from figures.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """Inputs of a network from figures: asinh, standardised, clipped; missing ones are 0 and flagged.
+    """Inputs of a network from figures: asinh, standardised, clipped; missing ones are
+    0 and flagged.
 
     centre, spread  float32 [columns]
     flagged         int16 [f], the columns that are missing in some rows
@@ -41,7 +44,11 @@ class Inputs:
         variance = (deviations**2).sum(axis=0) / np.maximum(count, 1)
         spread = np.where(variance > 0, np.sqrt(variance), 1.0)
         flagged = np.flatnonzero((count > 0) & (count < len(rows)))
-        return cls(centre.astype(np.float32), spread.astype(np.float32), flagged.astype(np.int16))
+        return cls(
+            centre.astype(np.float32),
+            spread.astype(np.float32),
+            flagged.astype(np.int16),
+        )
 
     def __call__(self, rows: Values) -> NDArray[np.float32]:
         """The inputs [m, columns + f] of rows [m, columns]."""
@@ -55,7 +62,8 @@ class Inputs:
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """A distribution of the information of every sample: nothing with a probability, else a mixture of logistics.
+    """A distribution of the information of every sample: nothing with a probability,
+    else a mixture of logistics.
 
     weights, centres, scales  float64 [m, k], of the log ratio of the information to the baseline
     nothing                   float64 [m], the probability that the information is exactly 0
@@ -82,7 +90,9 @@ class Prediction:
         return log_below - (log_something + above)
 
     def quantile(self, log_odds: float, least: Values) -> Values:
-        """The log ratios [m] with these log odds, by bisection, at least `least` [m], those of no information."""
+        """The log ratios [m] with these log odds, by bisection, at least `least` [m],
+        those of no information.
+        """
         low = least
         high = np.maximum(least, (self.centres + self.scales * log_odds).max(axis=1))
         for _ in range(BISECTIONS):
@@ -94,9 +104,11 @@ class Prediction:
 
 @dataclass(frozen=True, eq=False)
 class Networks:
-    """Several networks with rectified hidden layers, each with 3 k + 1 outputs for a sample.
+    """Several networks with rectified hidden layers, each with 3 k + 1 outputs for a
+    sample.
 
-    The outputs are logits of weights, centres and log scales of k components, and the log odds of no information.
+    The outputs are logits of weights, centres and log scales of k components, and the
+    log odds of no information.
 
     inputs  shared by all
     layers  (weights float32 [networks, in, out], biases float32 [networks, 1, out]) of every layer
@@ -106,9 +118,11 @@ class Networks:
     layers: Sequence[tuple[NDArray[np.float32], NDArray[np.float32]]]
 
     def __call__(self, rows: Values) -> Prediction:
-        """The prediction for rows [m, columns], with the components of all networks; nan is a missing value.
+        """The prediction for rows [m, columns], with the components of all networks;
+        nan is a missing value.
 
-        Networks differ where training data are few (deep ensembles: Lakshminarayanan et al. 2017).
+        Networks differ where training data are few (deep ensembles: Lakshminarayanan et
+        al. 2017).
         """
         values = self.inputs(rows)[None]
         for place, (weights, biases) in enumerate(self.layers):
@@ -119,7 +133,9 @@ class Networks:
         logits, centres, log_scales = np.split(outputs[..., :-1], 3, axis=-1)
         weights = softmax(logits, axis=-1) / len(outputs)
         scales = np.exp(np.clip(log_scales, *LOG_SCALES))
-        components = [np.concatenate(list(part), axis=1) for part in (weights, centres, scales)]
+        components = [
+            np.concatenate(list(part), axis=1) for part in (weights, centres, scales)
+        ]
         return Prediction(*components, expit(outputs[..., -1]).mean(axis=0))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -133,7 +149,9 @@ class Networks:
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Networks:
         """The networks whose `arrays` these are."""
-        inputs = Inputs(*(arrays[f"network/{part}"] for part in Inputs.__dataclass_fields__))
+        inputs = Inputs(
+            *(arrays[f"network/{part}"] for part in Inputs.__dataclass_fields__)
+        )
         layers = []
         while f"network/weights{len(layers)}" in arrays:
             weights = arrays[f"network/weights{len(layers)}"]

@@ -1,4 +1,6 @@
-"""The reader: predicts the information of a sample, with an interval and a grade, from its figures."""
+"""The reader: predicts the information of a sample, with an interval and a grade, from
+its figures.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +22,17 @@ from infoscope.estimators.result import LEVEL
 from infoscope.files import read_arrays, reading
 
 A, B, C = "A", "B", "C"
-NARROW, NARROW_SHARE = 0.1, 0.25  # largest half width of grade A: nats, or share of the estimate
+# largest half width of grade A: nats, or share of the estimate
+NARROW, NARROW_SHARE = 0.1, 0.25
 BASELINE = "lower_bound"  # the figure that is corrected
-RELATIVE_ROWS, RELATIVE_ABOVE = 5.0, (0.001, 0.05)  # errors are relative above 5 nats / rows, within these limits
+# errors are relative above 5 nats / rows, within these limits
+RELATIVE_ROWS, RELATIVE_ABOVE = 5.0, (0.001, 0.05)
 FEW_COLUMNS, MANY_COLUMNS = 11, 60  # most columns of "few" and of "many" (`columns_of`)
 FEW_ROWS, SOME_ROWS = 300, 1000  # most rows of "few" and of "some"
 STRONG = 2.0  # nats; larger estimates of rows are calibrated apart
 ALL = "all"  # the cell of every sample
-SERIES_TYPE = "series of "  # begins the type of a sample whose rows are in the order of time
+# begins the type of a sample whose rows are in the order of time
+SERIES_TYPE = "series of "
 NEAREST = 5  # simulated data sets whose mean distance measures how unusual a sample is
 MOST_LOG_RATIO = 20.0  # of an upper limit
 PREDICTION = "mixture"  # what the networks of a reader file predict
@@ -48,7 +53,8 @@ class Read:
 
 @dataclass(frozen=True, eq=False)
 class Surroundings:
-    """Simulated data sets of one cell in the space of scaled figures, to measure how unusual a sample is.
+    """Simulated data sets of one cell in the space of scaled figures, to measure how
+    unusual a sample is.
 
     columns    int16 [c], the figures that are known in this cell
     centre, spread  float32 [c], their mean and standard deviation
@@ -63,12 +69,16 @@ class Surroundings:
     limit: Values
 
     def scaled(self, rows: Values) -> Values:
-        """Figures [m, p] in standard deviations [m, c], bounded; what is missing is at the mean."""
+        """Figures [m, p] in standard deviations [m, c], bounded; what is missing is at
+        the mean.
+        """
         scaled = (rows[:, self.columns] - self.centre) / self.spread
         return np.clip(np.nan_to_num(scaled), -MAX_DISTANCE, MAX_DISTANCE)
 
     def distances(self, rows: Values) -> Values:
-        """Mean distance [m] to the nearest simulated data sets; a row that is one of these is not its own neighbour."""
+        """Mean distance [m] to the nearest simulated data sets; a row that is one of
+        these is not its own neighbour.
+        """
         points = self.points.astype(np.float32)
         means = []
         for row in self.scaled(rows).astype(np.float32):
@@ -77,8 +87,12 @@ class Surroundings:
             means.append(float(others[:NEAREST].mean()))
         return np.array(means)
 
-    def unusual(self, row: Values, names: Sequence[str], count: int = 3) -> tuple[str, ...]:
-        """The `names` of the figures in which a sample is farthest from the nearest simulated data sets."""
+    def unusual(
+        self, row: Values, names: Sequence[str], count: int = 3
+    ) -> tuple[str, ...]:
+        """The `names` of the figures in which a sample is farthest from the nearest
+        simulated data sets.
+        """
         scaled = self.scaled(row[None])[0]
         distances = np.mean((self.points - scaled) ** 2, axis=1)
         nearest = np.argsort(distances)[:NEAREST]
@@ -113,7 +127,9 @@ class Reader:
         """The module of its figures."""
         return kind_of(self.given)
 
-    def read(self, row: Values, type: str, grade: str | None = None, level: float = LEVEL) -> Read:
+    def read(
+        self, row: Values, type: str, grade: str | None = None, level: float = LEVEL
+    ) -> Read:
         """The reading of one sample, by its figures [p] and the type of the pair.
 
         grade   whose interval is given; None: by how narrow and how unusual it is
@@ -133,12 +149,18 @@ class Reader:
         grade = grades[0]
         if len(grades) > 1 and not is_narrow(*interval(rows, predicted, factors[A])):
             grade = B
-        value, low, high = (limit.item() for limit in interval(rows, predicted, factors[grade], level))
+        value, low, high = (
+            limit.item() for limit in interval(rows, predicted, factors[grade], level)
+        )
         unusual = around.unusual(rows[0], self.kind.NAMES) if far and around else ()
         return Read(value, low, high, grade, unusual)
 
-    def factors_of(self, rows: Values, type: str, predicted: Prediction) -> Mapping[str, Sequence[float]]:
-        """The factors of the narrowest cell of a sample, figures [1, p], that was calibrated."""
+    def factors_of(
+        self, rows: Values, type: str, predicted: Prediction
+    ) -> Mapping[str, Sequence[float]]:
+        """The factors of the narrowest cell of a sample, figures [1, p], that was
+        calibrated.
+        """
         (nested,) = nested_cells(rows, [type], median(rows, predicted), self.given)
         return next(self.factors[cell] for cell in nested if cell in self.factors)
 
@@ -149,7 +171,9 @@ class Reader:
 
 
 def load(path: Path) -> Reader:
-    """A saved reader; nothing of the file is executed. UnreadableFile: not a reader, or one of other figures."""
+    """A saved reader; nothing of the file is executed. UnreadableFile: not a reader, or
+    one of other figures.
+    """
     start = f"path must be the file of a reader, got {path}"
     stored = read_arrays(path, start=start)
     with reading(path, "", start):
@@ -159,25 +183,43 @@ def load(path: Path) -> Reader:
 def parts_of(reader: Reader) -> tuple[str, dict[str, NDArray[Any]]]:
     """The reader as a JSON text and arrays by name."""
     text = json.dumps(
-        {"factors": reader.factors, "card": reader.card, "figures": reader.kind.VERSION, "prediction": PREDICTION}
+        {
+            "factors": reader.factors,
+            "card": reader.card,
+            "figures": reader.kind.VERSION,
+            "prediction": PREDICTION,
+        }
     )
     arrays = reader.network.arrays()
     for cell, around in reader.around.items():
-        arrays |= {f"around/{cell}/{name}": value for name, value in vars(around).items()}
+        arrays |= {
+            f"around/{cell}/{name}": value for name, value in vars(around).items()
+        }
     return text, arrays
 
 
 def of_parts(text: str, arrays: Mapping[str, NDArray[Any]]) -> Reader:
-    """The reader of `parts_of`. KeyError, ValueError: no parts of a reader; UnreadableFile: one of other figures."""
+    """The reader of `parts_of`. KeyError, ValueError: no parts of a reader;
+    UnreadableFile: one of other figures.
+    """
     facts = json.loads(text)
     if facts.get("prediction") != PREDICTION:
-        raise UnreadableFile(f"path must be a reader that predicts a {PREDICTION}, got one of an earlier version.")
+        raise UnreadableFile(
+            f"path must be a reader that predicts a {PREDICTION}, got one of an earlier version."
+        )
     version = kind_of(facts["card"].get("given")).VERSION
     if facts["figures"] != version:
-        raise UnreadableFile(f"path must be a reader of figures of version {version}, got {facts['figures']}.")
+        raise UnreadableFile(
+            f"path must be a reader of figures of version {version}, got {facts['figures']}."
+        )
     parts = list(Surroundings.__dataclass_fields__)
-    cell_names = dict.fromkeys(name.split("/")[1] for name in arrays if name.startswith("around/"))
-    around = {cell: Surroundings(*(arrays[f"around/{cell}/{part}"] for part in parts)) for cell in cell_names}
+    cell_names = dict.fromkeys(
+        name.split("/")[1] for name in arrays if name.startswith("around/")
+    )
+    around = {
+        cell: Surroundings(*(arrays[f"around/{cell}/{part}"] for part in parts))
+        for cell in cell_names
+    }
     return Reader(Networks.of_arrays(arrays), around, facts["factors"], facts["card"])
 
 
@@ -187,12 +229,16 @@ def kind_of(given: bool) -> ModuleType:
 
 
 def baseline(rows: Values) -> Values:
-    """The figure that the reader corrects [m], nats: the largest of the plain estimates."""
+    """The figure that the reader corrects [m], nats: the largest of the plain
+    estimates.
+    """
     return np.maximum(np.nan_to_num(rows[:, figures.NAMES.index(BASELINE)]), 0.0)
 
 
 def relative_above(rows: Values) -> Values:
-    """The information [m], nats, above which the errors of samples are relative: it falls with their rows."""
+    """The information [m], nats, above which the errors of samples are relative: it
+    falls with their rows.
+    """
     least = np.log(RELATIVE_ROWS) - log_rows(rows)
     return np.exp(np.clip(least, *np.log(RELATIVE_ABOVE)))
 
@@ -203,13 +249,17 @@ def log_rows(rows: Values) -> Values:
 
 
 def log_ratio(rows: Values, information: Values) -> Values:
-    """The log ratio [m] of information, nats, to the baseline: what the networks predict."""
+    """The log ratio [m] of information, nats, to the baseline: what the networks
+    predict.
+    """
     least = relative_above(rows)
     return np.log((information + least) / (baseline(rows) + least))
 
 
 def columns_of(rows: Values, given: bool = False) -> Values:
-    """The number of numeric columns of x and y together [m]; of triples, with the columns of z."""
+    """The number of numeric columns of x and y together [m]; of triples, with the
+    columns of z.
+    """
     names = ["numbers_more", "numbers_fewer"]
     if given:
         names.append("conditions")
@@ -219,21 +269,31 @@ def columns_of(rows: Values, given: bool = False) -> Values:
 
 
 def cells(rows: Values, types: Sequence[str], given: bool = False) -> list[str]:
-    """The cell of the surroundings of each sample [m]: the type of the pair, and few or many columns."""
+    """The cell of the surroundings of each sample [m]: the type of the pair, and few or
+    many columns.
+    """
     words = np.where(columns_of(rows, given) <= FEW_COLUMNS, "few", "many")
     return [f"{type}, {word} columns" for type, word in zip(types, words)]
 
 
-def nested_cells(rows: Values, types: Sequence[str], estimates: Values, given: bool = False) -> list[tuple[str, ...]]:
-    """The cells of the calibration of each sample [m], the narrowest first: by type, columns, rows and estimate, nats.
+def nested_cells(
+    rows: Values, types: Sequence[str], estimates: Values, given: bool = False
+) -> list[tuple[str, ...]]:
+    """The cells of the calibration of each sample [m], the narrowest first: by type,
+    columns, rows and estimate, nats.
 
-    The last cell but one is by the estimate alone: strong dependence never has the factors of grade A of other samples.
-    Strong series are too few for cells of their own.
+    The last cell but one is by the estimate alone: strong dependence never has the
+    factors of grade A of other samples. Strong series are too few for cells of their
+    own.
     """
     columns = columns_of(rows, given)
     count = log_rows(rows)
-    of_columns = np.select([columns <= FEW_COLUMNS, columns <= MANY_COLUMNS], ["few", "many"], "very many")
-    of_rows = np.select([count <= np.log(FEW_ROWS), count <= np.log(SOME_ROWS)], ["few", "some"], "many")
+    of_columns = np.select(
+        [columns <= FEW_COLUMNS, columns <= MANY_COLUMNS], ["few", "many"], "very many"
+    )
+    of_rows = np.select(
+        [count <= np.log(FEW_ROWS), count <= np.log(SOME_ROWS)], ["few", "some"], "many"
+    )
     of_estimate = np.where(estimates > STRONG, "strong", "not strong")
     nested = []
     for type, wide, long, strength in zip(types, of_columns, of_rows, of_estimate):
@@ -259,8 +319,8 @@ def interval(
 ) -> tuple[Values, Values, Values]:
     """Estimate and limits [m], nats, of samples with figures [m, p].
 
-    They are the predicted median, and the quantiles with the log odds of a central interval of this level x factors
-    (below, above).
+    They are the predicted median, and the quantiles with the log odds of a central
+    interval of this level x factors (below, above).
     """
     central = central_log_odds(level)
     nothing = log_ratio(rows, np.zeros(len(rows)))
@@ -279,7 +339,9 @@ def central_log_odds(level: float) -> float:
 
 
 def information(rows: Values, log_ratios: Values) -> Values:
-    """The information [m], nats, of log ratios to the baseline: the inverse of `log_ratio`."""
+    """The information [m], nats, of log ratios to the baseline: the inverse of
+    `log_ratio`.
+    """
     least = relative_above(rows)
     start = baseline(rows) + least
     values = start * np.exp(np.minimum(log_ratios, MOST_LOG_RATIO)) - least

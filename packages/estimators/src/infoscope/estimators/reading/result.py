@@ -17,14 +17,38 @@ from infoscope.estimators.discrete import label_entropy
 from infoscope.estimators.pairs import Pairs
 from infoscope.estimators.reading import figures
 from infoscope.estimators.reading.order import in_canonical_order
-from infoscope.estimators.reading.reader import SERIES_TYPE, A, B, C, Read, Reader, is_narrow, kind_of, load
-from infoscope.estimators.reading.sentences import SERIES_CODE, at_most, headline, in_series, p_in_words
-from infoscope.estimators.result import LEVEL, NATS, Estimate, decimals, quantile, scale_to
+from infoscope.estimators.reading.reader import (
+    SERIES_TYPE,
+    A,
+    B,
+    C,
+    Read,
+    Reader,
+    is_narrow,
+    kind_of,
+    load,
+)
+from infoscope.estimators.reading.sentences import (
+    SERIES_CODE,
+    at_most,
+    headline,
+    in_series,
+    p_in_words,
+)
+from infoscope.estimators.result import (
+    LEVEL,
+    NATS,
+    Estimate,
+    decimals,
+    quantile,
+    scale_to,
+)
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.estimators.variables import Variable, row_codes
 from infoscope.notes import Note
 
-NUMBERS, LABELS, CATEGORIES, MIXED = "numbers", "labels", "categories", "mixed"  # types of a pair
+# types of a pair
+NUMBERS, LABELS, CATEGORIES, MIXED = "numbers", "labels", "categories", "mixed"
 METHOD, PACKAGED = "reading", "reader.npz"
 SERIES = Note(
     "The rows are a series: this interval was calibrated on independent rows, so how often it covers the true value "
@@ -44,10 +68,12 @@ FEW_GROUPS = Note(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reading(Estimate):
-    """The mutual information of two variables with an interval and a grade; printed on one line.
+    """The mutual information of two variables with an interval and a grade; printed on
+    one line.
 
-    The interval is for the true value: 95 % of such intervals cover it, by calibration on simulated distributions of
-    families that were held out. standard_error is half the interval divided by 1.96.
+    The interval is for the true value: 95 % of such intervals cover it, by calibration
+    on simulated distributions of families that were held out. standard_error is half
+    the interval divided by 1.96.
 
     p_value    of `independence_test`; nan where there is none, and of a series, in which p-values do not hold
     grade      A: half of the interval is at most 0.1 nats or 25 %; B: wider; C: the data differ from everything
@@ -71,12 +97,18 @@ class Reading(Estimate):
         factor = scale_to(unit)
         ends = self.low * factor, self.high * factor
         return replace(
-            self, value=self.value * factor, standard_error=self.standard_error * factor, interval=ends, unit=unit
+            self,
+            value=self.value * factor,
+            standard_error=self.standard_error * factor,
+            interval=ends,
+            unit=unit,
         )
 
     @property
     def table(self) -> pd.DataFrame:
-        """Single estimators and other figures of the sample: name, value (information in bits), meaning."""
+        """Single estimators and other figures of the sample: name, value (information
+        in bits), meaning.
+        """
         rows = []
         kind = kind_of(self.given)
         for name, value in self.figures.items():
@@ -85,7 +117,9 @@ class Reading(Estimate):
                 rows.append((name, shown, kind.MEANING[name]))
         return pd.DataFrame(rows, columns=["figure", "value", "meaning"])
 
-    folded_table = "Single estimators and other figures of the sample (information in bits)"
+    folded_table = (
+        "Single estimators and other figures of the sample (information in bits)"
+    )
 
     def _size(self) -> str:
         return f"grade {self.grade}, {super()._size()}"
@@ -93,24 +127,50 @@ class Reading(Estimate):
     def __repr__(self) -> str:
         if self.unit == NATS:
             return repr(self.bits)
-        places = max(2, decimals((self.high - self.low) / 2, 2)) if self.high > self.low else 2
+        places = (
+            max(2, decimals((self.high - self.low) / 2, 2))
+            if self.high > self.low
+            else 2
+        )
         if self.low > 0:
-            places = max(places, decimals(self.low, 1))  # an interval above 0 does not begin at 0.00
-        size = f"n = {self.n:,}" + (f" in {self.units:,} groups" if self.units not in (None, self.n) else "")
+            # an interval above 0 does not begin at 0.00
+            places = max(places, decimals(self.low, 1))
+        size = f"n = {self.n:,}" + (
+            f" in {self.units:,} groups" if self.units not in (None, self.n) else ""
+        )
         start = headline(self, self.p_value)
-        independence = f"independence: {p_in_words(self.p_value)}" if not start and self.p_value >= 0 else ""
-        about = "; ".join(filter(None, (independence, f"grade {self.grade}", size, self.history, self.variables)))
+        independence = (
+            f"independence: {p_in_words(self.p_value)}"
+            if not start and self.p_value >= 0
+            else ""
+        )
+        about = "; ".join(
+            filter(
+                None,
+                (
+                    independence,
+                    f"grade {self.grade}",
+                    size,
+                    self.history,
+                    self.variables,
+                ),
+            )
+        )
         value = f"{self.value:.{places}f} {self.unit}"
         if self.low == 0 and not in_series(self):
             value = at_most(self)
-        interval = f"{LEVEL:.0%} interval {self.low:.{places}f} to {self.high:.{places}f}".replace("%", " %")
+        interval = f"{LEVEL:.0%} interval {self.low:.{places}f} to {self.high:.{places}f}".replace(
+            "%", " %"
+        )
         line = f"{value}, {interval} ({about})"
         return f"{start}: {line}" if start else line
 
 
 @functools.cache
 def packaged(name: str = PACKAGED) -> Reader:
-    """The reader of this release in a file of this package: of pairs, or as `given.PACKAGED` of triples."""
+    """The reader of this release in a file of this package: of pairs, or as
+    `given.PACKAGED` of triples.
+    """
     with resources.as_file(resources.files(__package__) / name) as path:
         return load(path)
 
@@ -122,12 +182,18 @@ def type_of(pairs: Pairs) -> str:
             frozenset(["continuous", "discrete"]): LABELS}.get(frozenset(kinds), MIXED)  # fmt: skip
 
 
-def read(pairs: Pairs, generator: np.random.Generator, series: bool = False, reader: Reader | None = None) -> Reading:
-    """The reading of a checked sample, nats; of rows in a series, or of few groups, with the interval of grade C.
+def read(
+    pairs: Pairs,
+    generator: np.random.Generator,
+    series: bool = False,
+    reader: Reader | None = None,
+) -> Reading:
+    """The reading of a checked sample, nats; of rows in a series, or of few groups,
+    with the interval of grade C.
 
-    The order of rows and the names of categories and groups do not matter (`order`). Copies within a group are used
-    once. With groups of several rows, figures are means over samples of one row per group: independent rows, like the
-    simulated ones.
+    The order of rows and the names of categories and groups do not matter (`order`).
+    Copies within a group are used once. With groups of several rows, figures are means
+    over samples of one row per group: independent rows, like the simulated ones.
     """
     reader = packaged() if reader is None else reader
     groups = 0 if pairs.groups is None else int(pairs.groups.max()) + 1
@@ -167,7 +233,12 @@ def answered(
     notes = (*pairs.notes, *doubts)
     if answer.unusual:
         names = "; ".join(reader.kind.MEANING[name] for name in answer.unusual)
-        notes += (Note(f"These data differ from everything simulated, mostly in: {names}.", "unusual data"),)
+        notes += (
+            Note(
+                f"These data differ from everything simulated, mostly in: {names}.",
+                "unusual data",
+            ),
+        )
     return Reading(
         answer.value,
         (answer.high - answer.low) / (2 * quantile()),
@@ -186,15 +257,21 @@ def answered(
 def at_least_tested(reading: Read, pairs: Pairs) -> Read:
     """The reading, with an upper limit that is at least `limit_of_test`."""
     high = max(reading.high, limit_of_test(pairs))
-    grade = B if reading.grade == A and not is_narrow(reading.value, reading.low, high) else reading.grade
+    grade = (
+        B
+        if reading.grade == A and not is_narrow(reading.value, reading.low, high)
+        else reading.grade
+    )
     return replace(reading, high=high, grade=grade)
 
 
 def limit_of_test(pairs: Pairs) -> float:
-    """The upper limit, nats, of weak information of two labels that the likelihood-ratio test allows; else 0.
+    """The upper limit, nats, of weak information of two labels that the
+    likelihood-ratio test allows; else 0.
 
-    The test's statistic, 2 n x the plug-in estimate, has a noncentral chi-squared distribution about 2 n I (Wilks 1938)
-    where the information is weak and every expected count is at least 5 (Cochran 1954).
+    The test's statistic, 2 n x the plug-in estimate, has a noncentral chi-squared
+    distribution about 2 n I (Wilks 1938) where the information is weak and every
+    expected count is at least 5 (Cochran 1954).
     """
     x, y, n = pairs.x, pairs.y, pairs.n
     if x.kind != "discrete" or y.kind != "discrete" or pairs.groups is not None:
@@ -209,7 +286,9 @@ def limit_of_test(pairs: Pairs) -> float:
 
 
 def capped(reading: Read, pairs: Pairs) -> Read:
-    """The reading, at most the entropy of x and of y where these are categories: limits at most its limits."""
+    """The reading, at most the entropy of x and of y where these are categories: limits
+    at most its limits.
+    """
     value = reading.value
     low = reading.low
     high = reading.high
@@ -227,13 +306,16 @@ def capped(reading: Read, pairs: Pairs) -> Read:
 
 def p_value(pairs: Pairs) -> float:
     """The p-value of `independence_test`; nan where there is no test."""
-    from infoscope.estimators.independence.arrays import p_value_of  # imports scikit-learn
+    # imports scikit-learn
+    from infoscope.estimators.independence.arrays import p_value_of
 
     return p_value_of(pairs.x, pairs.y, pairs.groups)
 
 
 def without_copies(pairs: Pairs) -> Pairs:
-    """The sample with equal rows of a group once; groups None where each has one row left."""
+    """The sample with equal rows of a group once; groups None where each has one row
+    left.
+    """
     if pairs.groups is None:
         return pairs
     codes = np.stack([row_codes(pairs.x, pairs.y), pairs.groups])
@@ -250,7 +332,9 @@ def one_row_each(pairs: Pairs, generator: np.random.Generator) -> Pairs:
     return replace(pairs.take(rows), groups=None)
 
 
-def rows_of_groups(groups: NDArray[np.int64], generator: np.random.Generator) -> NDArray[np.intp]:
+def rows_of_groups(
+    groups: NDArray[np.int64], generator: np.random.Generator
+) -> NDArray[np.intp]:
     """A random row (index) of every group, by the code of the group; groups [n]."""
     order = generator.permutation(len(groups))
     first = np.unique(groups[order], return_index=True)[1]
@@ -259,6 +343,14 @@ def rows_of_groups(groups: NDArray[np.int64], generator: np.random.Generator) ->
 
 def described(variable: Variable) -> str:
     """A variable in words."""
-    numbers = f"{variable.dim:,} numeric column{'s' if variable.dim > 1 else ''}" if variable.dim else ""
-    labels = f"a label of {variable.categories:,} categories" if variable.categories > 1 else ""
+    numbers = (
+        f"{variable.dim:,} numeric column{'s' if variable.dim > 1 else ''}"
+        if variable.dim
+        else ""
+    )
+    labels = (
+        f"a label of {variable.categories:,} categories"
+        if variable.categories > 1
+        else ""
+    )
     return " and ".join(part for part in (numbers, labels) if part)

@@ -1,4 +1,6 @@
-"""The answer in words: none, weak, clear dependence, or rows in a series; one sentence for each."""
+"""The answer in words: none, weak, clear dependence, or rows in a series; one sentence
+for each.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +12,17 @@ from infoscope.estimators.result import Estimate, decimals
 LEVEL = 0.05  # of the test of independence
 SERIES_CODE = "series"  # of the note of a reading whose rows follow one another
 SERIES_HEADLINE = "Rows follow one another, so p-values do not hold"
-NOT_DECIDED_CODE = "not decided"  # of the note of a test given conditions that is not decided
+# of the note of a test given conditions that is not decided
+NOT_DECIDED_CODE = "not decided"
 NOT_DECIDED_HEADLINE = "Not decided whether they depend"
 
 
 def headline(answer: Estimate, p_value: float) -> str:
-    """How the answer begins: rows in a series, no dependence, a weak one, or one not decided; "" for a clear one.
+    """How the answer begins: rows in a series, no dependence, a weak one, or one not
+    decided; "" for a clear one.
 
-    Dependence is clear if the interval lies above 0. Otherwise the test of independence decides whether there is any,
-    and the interval how much at most.
+    Dependence is clear if the interval lies above 0. Otherwise the test of independence
+    decides whether there is any, and the interval how much at most.
     """
     if in_series(answer):
         return SERIES_HEADLINE
@@ -34,8 +38,12 @@ def headline(answer: Estimate, p_value: float) -> str:
     return f"They depend ({p}){weakly}"
 
 
-def finding(answer: Estimate, p_value: float, names: str = "x and y", size: str = "") -> str:
-    """The answer in one sentence, in the unit of the estimate: what `names` share, and the number of rows, if given."""
+def finding(
+    answer: Estimate, p_value: float, names: str = "x and y", size: str = ""
+) -> str:
+    """The answer in one sentence, in the unit of the estimate: what `names` share, and
+    the number of rows, if given.
+    """
     start = headline(answer, p_value)
     rows = f" ({size})" if size else ""
     if in_series(answer):
@@ -49,7 +57,9 @@ def finding(answer: Estimate, p_value: float, names: str = "x and y", size: str 
 
 
 def in_series(answer: Estimate) -> bool:
-    """Whether the rows were taken as a series, of which nothing is called dependent or independent."""
+    """Whether the rows were taken as a series, of which nothing is called dependent or
+    independent.
+    """
     return has_note(answer, SERIES_CODE)
 
 
@@ -66,13 +76,20 @@ def p_in_words(p: float) -> str:
 
 
 def amount(one: Estimate, ceiling: Estimate | None = None) -> str:
-    """Information with its 95 % interval, all in one unit: 1.83 of 2.00 bits (95 %: 1.80 to 1.91)."""
+    """Information with its 95 % interval, all in one unit: 1.83 of 2.00 bits (95 %:
+    1.80 to 1.91).
+    """
     half = (one.high - one.low) / 2
     places = max(2, decimals(half, 1)) if half > 0 else 2
     if one.low > 0:
-        places = max(places, decimals(one.low, 1))  # an interval above 0 does not begin at 0.00
+        # an interval above 0 does not begin at 0.00
+        places = max(places, decimals(one.low, 1))
     most = "" if ceiling is None else f" of {ceiling.value:.{places}f}"
-    interval = f" (95 %: {one.low:z.{places}f} to {one.high:z.{places}f})" if math.isfinite(one.low) else ""
+    interval = (
+        f" (95 %: {one.low:z.{places}f} to {one.high:z.{places}f})"
+        if math.isfinite(one.low)
+        else ""
+    )
     return f"{one.value:z.{places}f}{most} {one.unit}{interval}"
 
 

@@ -1,11 +1,13 @@
 """Training of the reader, and calibration on held-out base families.
 
-Every base family of the prior is held out, some together: networks are trained without all distributions that contain
-one of these, and predict those. Distributions without information have no family; they are divided among the held-out
-families. Networks maximise the likelihood of a mixture (Bishop 1994): no information with a probability of its own, and
-logistic distributions of the log ratio, so that hard samples do not blur easy ones. Intervals are conformal (Vovk et
-al. 2005) with the distribution as the exchangeable unit (Dunn, Wasserman & Ramdas 2018); those of grade A are conformal
-among narrow intervals (Jin & Ren 2025).
+Every base family of the prior is held out, some together: networks are trained without
+all distributions that contain one of these, and predict those. Distributions without
+information have no family; they are divided among the held-out families. Networks
+maximise the likelihood of a mixture (Bishop 1994): no information with a probability of
+its own, and logistic distributions of the log ratio, so that hard samples do not blur
+easy ones. Intervals are conformal (Vovk et al. 2005) with the distribution as the
+exchangeable unit (Dunn, Wasserman & Ramdas 2018); those of grade A are conformal among
+narrow intervals (Jin & Ren 2025).
 """
 
 from __future__ import annotations
@@ -22,9 +24,19 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 from scipy.stats import beta, t
-from torch.nn.functional import binary_cross_entropy_with_logits, log_softmax, logsigmoid
+from torch.nn.functional import (
+    binary_cross_entropy_with_logits,
+    log_softmax,
+    logsigmoid,
+)
 
-from infoscope.estimators.reading.networks import COMPONENTS, LOG_SCALES, Inputs, Networks, Prediction
+from infoscope.estimators.reading.networks import (
+    COMPONENTS,
+    LOG_SCALES,
+    Inputs,
+    Networks,
+    Prediction,
+)
 from infoscope.estimators.reading.reader import (
     NEAREST,
     A,
@@ -46,12 +58,15 @@ from infoscope.estimators.reading.simulated import Simulated
 from infoscope.estimators.result import LEVEL
 
 CONFIDENCE = 0.9  # that intervals cover at least the share LEVEL
-FACTORS = tuple(np.geomspace(0.5, 4, 24).tolist())  # of the log odds of the limits, for grade A
+# of the log odds of the limits, for grade A
+FACTORS = tuple(np.geomspace(0.5, 4, 24).tolist())
 NOTHING = "nothing"  # the family of distributions without information
-UNUSUAL_QUANTILE = 0.99  # of the distances among simulated data sets; beyond it the grade is C
+# of the distances among simulated data sets; beyond it the grade is C
+UNUSUAL_QUANTILE = 0.99
 GROUPS = 8  # of families that are held out together
 REFERENCES = 1000  # simulated data sets of a cell, to measure distances
-WIDTH, DROPOUT, EPOCHS, LEARNING_RATE = 192, 0.25, 30, 3e-3  # of a network and its training
+# of a network and its training
+WIDTH, DROPOUT, EPOCHS, LEARNING_RATE = 192, 0.25, 30, 3e-3
 MEMBERS = 5  # networks of a reader
 MIN_CELL = 400  # data sets of a cell that has factors of its own
 Progress = Callable[[float, str], None]
@@ -60,16 +75,20 @@ Places = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 Names = NDArray[np.str_]
 Factors = dict[str, tuple[float, float]]  # below and above, by grade
-Layer = tuple[torch.Tensor, torch.Tensor]  # weights [members, in, out] and biases [members, 1, out]
+# weights [members, in, out] and biases [members, 1, out]
+Layer = tuple[torch.Tensor, torch.Tensor]
 
 
 def train(
-    simulated: Simulated, generator: np.random.Generator, progress: Progress = lambda *_: None
+    simulated: Simulated,
+    generator: np.random.Generator,
+    progress: Progress = lambda *_: None,
 ) -> tuple[Reader, pd.DataFrame]:
-    """A reader, and a row per simulated data set with the reading by networks that were trained without its family.
+    """A reader, and a row per simulated data set with the reading by networks that were
+    trained without its family.
 
-    The columns of the table are the facts and family (the held-out one, or nothing), value, low, high (nats), grade,
-    covered, and baseline.
+    The columns of the table are the facts and family (the held-out one, or nothing),
+    value, low, high (nats), grade, covered, and baseline.
     """
     rows = simulated.figures.astype(np.float64)
     truth = simulated.facts["truth"].to_numpy()
@@ -91,7 +110,9 @@ def train(
             training_cell = training & (cell_of == cell)
             if test_cell.any() and training_cell.sum() > NEAREST:
                 references = surroundings(rows[training_cell], generator)
-                far[test_cell] = references.distances(rows[test_cell]) > references.limit
+                far[test_cell] = (
+                    references.distances(rows[test_cell]) > references.limit
+                )
         progress(number / (len(groups) + 1), f"held out: {', '.join(group)}")
     predicted = in_order(predictions)
     calibration = Calibration.of(simulated, predicted, far)
@@ -106,38 +127,71 @@ def train(
     return reader, held_out_readings(simulated, predicted, calibration)
 
 
-def fitted(rows: NDArray[Any], targets: NDArray[Any], members: int, generator: np.random.Generator) -> Networks:
-    """Networks trained on rows, each with its own initial weights, batches and validation rows.
+def fitted(
+    rows: NDArray[Any],
+    targets: NDArray[Any],
+    members: int,
+    generator: np.random.Generator,
+) -> Networks:
+    """Networks trained on rows, each with its own initial weights, batches and
+    validation rows.
 
-    `targets` [m, 2] are the log ratio of the information to the baseline, and whether there is no information.
+    `targets` [m, 2] are the log ratio of the information to the baseline, and whether
+    there is no information.
     """
     inputs = Inputs.of(rows)
     values = torch.from_numpy(inputs(rows))
     seed = int(generator.integers(2**31))
     torch_generator = torch.Generator().manual_seed(seed)
-    layers = _trained(values, torch.from_numpy(targets.astype(np.float32)), members, torch_generator)
-    return Networks(inputs, [(weights.numpy(), biases.numpy()) for weights, biases in layers])
+    layers = _trained(
+        values, torch.from_numpy(targets.astype(np.float32)), members, torch_generator
+    )
+    return Networks(
+        inputs, [(weights.numpy(), biases.numpy()) for weights, biases in layers]
+    )
 
 
-def _trained(values: torch.Tensor, targets: torch.Tensor, members: int, generator: torch.Generator) -> list[Layer]:
-    """The layers of several networks, each at its best epoch; they are trained side by side."""
-    orders = torch.stack([torch.randperm(len(values), generator=generator) for _ in range(members)])
+def _trained(
+    values: torch.Tensor,
+    targets: torch.Tensor,
+    members: int,
+    generator: torch.Generator,
+) -> list[Layer]:
+    """The layers of several networks, each at its best epoch; they are trained side by
+    side.
+    """
+    orders = torch.stack(
+        [torch.randperm(len(values), generator=generator) for _ in range(members)]
+    )
     validation_count = max(1, len(values) // 10)
     validation = orders[:, :validation_count]
     rows = orders[:, validation_count:]
     sizes = (values.shape[1], WIDTH, WIDTH, 3 * COMPONENTS + 1)
-    layers = [_initial(members, inputs, outputs, generator) for inputs, outputs in itertools.pairwise(sizes)]
+    layers = [
+        _initial(members, inputs, outputs, generator)
+        for inputs, outputs in itertools.pairwise(sizes)
+    ]
     parameters = list(itertools.chain(*layers))
-    optimiser = torch.optim.AdamW(parameters, LEARNING_RATE, weight_decay=1e-2, fused=True)
+    optimiser = torch.optim.AdamW(
+        parameters, LEARNING_RATE, weight_decay=1e-2, fused=True
+    )
     count = rows.shape[1]
-    batch = min(256, max(32, count // 100))  # largest 256, smallest 32: few data sets have enough steps
+    # largest 256, smallest 32: few data sets have enough steps
+    batch = min(256, max(32, count // 100))
     steps = EPOCHS * math.ceil(count / batch)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, LEARNING_RATE, total_steps=steps)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(
+        optimiser, LEARNING_RATE, total_steps=steps
+    )
     least_losses = torch.full((members,), math.inf)
-    best_layers = [(weights.detach().clone(), biases.detach().clone()) for weights, biases in layers]
+    best_layers = [
+        (weights.detach().clone(), biases.detach().clone())
+        for weights, biases in layers
+    ]
     best_parameters = list(itertools.chain(*best_layers))
     for _ in range(EPOCHS):
-        shuffled = torch.stack([order[torch.randperm(count, generator=generator)] for order in rows])
+        shuffled = torch.stack(
+            [order[torch.randperm(count, generator=generator)] for order in rows]
+        )
         for batch_rows in shuffled.split(batch, dim=1):
             optimiser.zero_grad()
             outputs = _outputs(layers, values[batch_rows], generator)
@@ -155,8 +209,12 @@ def _trained(values: torch.Tensor, targets: torch.Tensor, members: int, generato
     return best_layers
 
 
-def _initial(members: int, inputs: int, outputs: int, generator: torch.Generator) -> Layer:
-    """Uniform weights [members, inputs, outputs] of variance 1 / (3 inputs), and biases [members, 1, outputs] of 0."""
+def _initial(
+    members: int, inputs: int, outputs: int, generator: torch.Generator
+) -> Layer:
+    """Uniform weights [members, inputs, outputs] of variance 1 / (3 inputs), and biases
+    [members, 1, outputs] of 0.
+    """
     limit = 1 / math.sqrt(inputs)
     uniform = torch.rand(members, inputs, outputs, generator=generator)
     weights = (2 * uniform - 1) * limit
@@ -164,8 +222,14 @@ def _initial(members: int, inputs: int, outputs: int, generator: torch.Generator
     return weights.requires_grad_(), biases
 
 
-def _outputs(layers: Sequence[Layer], values: torch.Tensor, generator: torch.Generator | None = None) -> torch.Tensor:
-    """Outputs [members, m, out] for values [members, m, in]; with a generator, hidden units are dropped."""
+def _outputs(
+    layers: Sequence[Layer],
+    values: torch.Tensor,
+    generator: torch.Generator | None = None,
+) -> torch.Tensor:
+    """Outputs [members, m, out] for values [members, m, in]; with a generator, hidden
+    units are dropped.
+    """
     for weights, biases in layers[:-1]:
         values = torch.baddbmm(biases, values, weights).relu()
         if generator is not None:
@@ -175,8 +239,12 @@ def _outputs(layers: Sequence[Layer], values: torch.Tensor, generator: torch.Gen
     return torch.baddbmm(biases, values, weights)
 
 
-def negative_log_likelihood(outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """Mean losses [...] of outputs [..., m, 3 k + 1] (`Networks`) for `targets` [..., m, 2] (`fitted`)."""
+def negative_log_likelihood(
+    outputs: torch.Tensor, targets: torch.Tensor
+) -> torch.Tensor:
+    """Mean losses [...] of outputs [..., m, 3 k + 1] (`Networks`) for `targets` [...,
+    m, 2] (`fitted`).
+    """
     logits, centres, log_scales = outputs[..., :-1].chunk(3, dim=-1)
     log_scales = log_scales.clamp(*LOG_SCALES)
     standardised = (targets[..., :1] - centres) / log_scales.exp()
@@ -184,13 +252,17 @@ def negative_log_likelihood(outputs: torch.Tensor, targets: torch.Tensor) -> tor
     log_weights = log_softmax(logits, dim=-1)
     log_likelihood = torch.logsumexp(log_weights + log_densities, dim=-1)
     is_nothing = targets[..., 1]
-    loss_of_nothing = binary_cross_entropy_with_logits(outputs[..., -1], is_nothing, reduction="none")
+    loss_of_nothing = binary_cross_entropy_with_logits(
+        outputs[..., -1], is_nothing, reduction="none"
+    )
     losses = loss_of_nothing - (1 - is_nothing) * log_likelihood
     return losses.mean(dim=-1)
 
 
 def card_of(simulated: Simulated) -> dict[str, Any]:
-    """Facts about the training data: version (number and digest of figures and truths), types, families."""
+    """Facts about the training data: version (number and digest of figures and truths),
+    types, families.
+    """
     truth = simulated.facts["truth"].to_numpy()
     digest = hashlib.sha256(simulated.figures.tobytes() + truth.tobytes()).hexdigest()
     return {
@@ -203,13 +275,22 @@ def card_of(simulated: Simulated) -> dict[str, Any]:
 
 
 def own_family(simulated: Simulated) -> Names:
-    """The family [m] of each data set: one of those that it consists of, chosen by its number."""
+    """The family [m] of each data set: one of those that it consists of, chosen by its
+    number.
+    """
     numbers = simulated.facts["number"]
-    return np.array([names[number % len(names)] for names, number in zip(simulated.families, numbers)])
+    return np.array(
+        [
+            names[number % len(names)]
+            for names, number in zip(simulated.families, numbers)
+        ]
+    )
 
 
 def held_out_family(simulated: Simulated) -> Names:
-    """The family [m] with which each data set is held out; those without information are divided by their numbers."""
+    """The family [m] with which each data set is held out; those without information
+    are divided by their numbers.
+    """
     family = own_family(simulated)
     names = np.array(sorted(set(family) - {NOTHING}))
     numbers = simulated.facts["number"].to_numpy()
@@ -218,12 +299,20 @@ def held_out_family(simulated: Simulated) -> Names:
 
 def without(simulated: Simulated, left_out: Sequence[str]) -> Mask:
     """Which data sets contain none of some families [m]."""
-    return np.array([set(families).isdisjoint(left_out) for families in simulated.families])
+    return np.array(
+        [set(families).isdisjoint(left_out) for families in simulated.families]
+    )
 
 
 def cells_of(simulated: Simulated) -> Names:
     """The calibration cell of each data set [m]."""
-    return np.array(cells(simulated.figures.astype(np.float64), simulated.facts["type"], simulated.given))
+    return np.array(
+        cells(
+            simulated.figures.astype(np.float64),
+            simulated.facts["type"],
+            simulated.given,
+        )
+    )
 
 
 def surroundings(rows: Values, generator: np.random.Generator) -> Surroundings:
@@ -267,13 +356,16 @@ class Calibration:
 
     @classmethod
     def of(cls, simulated: Simulated, predicted: Prediction, far: Mask) -> Calibration:
-        """From the predictions of data sets by networks that have not seen their families."""
+        """From the predictions of data sets by networks that have not seen their
+        families.
+        """
         rows = simulated.figures.astype(np.float64)
         truth = simulated.facts["truth"].to_numpy()
         families = np.unique(held_out_family(simulated), return_inverse=True)[1]
         central = central_log_odds(LEVEL)
         factor_to_truth = predicted.log_odds(log_ratio(rows, truth)) / central
-        above = np.where(truth > 0, factor_to_truth, -math.inf)  # no upper limit is below 0
+        # no upper limit is below 0
+        above = np.where(truth > 0, factor_to_truth, -math.inf)
         nothing = log_ratio(rows, np.zeros(len(rows)))
 
         def limit(factor: float) -> Values:
@@ -283,14 +375,17 @@ class Calibration:
         nested = nested_cells(rows, simulated.facts["type"], value, simulated.given)
         lows = [limit(-factor) for factor in FACTORS]
         highs = [limit(factor) for factor in FACTORS]
-        return cls(truth, families, far, nested, -factor_to_truth, above, value, lows, highs)
+        return cls(
+            truth, families, far, nested, -factor_to_truth, above, value, lows, highs
+        )
 
     def by_cell(self, used: Mask) -> dict[str, Factors]:
-        """The factors of the limits by cell and grade, from the data sets that are used [m].
+        """The factors of the limits by cell and grade, from the data sets that are used
+        [m].
 
-        Cells are nested: one with fewer than MIN_CELL data sets has no factors of its own, except those by the estimate
-        alone. Where a grade has too few data sets in a cell, its factors are those of the next wider one, but grade A
-        has none.
+        Cells are nested: one with fewer than MIN_CELL data sets has no factors of its
+        own, except those by the estimate alone. Where a grade has too few data sets in
+        a cell, its factors are those of the next wider one, but grade A has none.
         """
         members: dict[str, list[int]] = {}
         wider: dict[str, str] = {}
@@ -300,7 +395,8 @@ class Calibration:
                 members.setdefault(cell, []).append(place)
                 wider[cell] = parent
         factors: dict[str, Factors] = {}
-        for cell in sorted(members, key=lambda cell: -len(members[cell])):  # a wider cell has at least as many
+        # a wider cell has at least as many
+        for cell in sorted(members, key=lambda cell: -len(members[cell])):
             parent = wider[cell]
             by_estimate_alone = wider[parent] == parent
             rows = np.array(members[cell])
@@ -309,9 +405,11 @@ class Calibration:
         return factors
 
     def factors(self, among: Places, wider: Factors) -> Factors:
-        """Inflation factors by grade from data sets with information above 0; `wider` replaces a grade with too few.
+        """Inflation factors by grade from data sets with information above 0; `wider`
+        replaces a grade with too few.
 
-        Where nothing is shared an interval nearly always contains 0, which would hide misses elsewhere.
+        Where nothing is shared an interval nearly always contains 0, which would hide
+        misses elsewhere.
         """
         is_far = self.far[among]
         near = among[~is_far]
@@ -325,7 +423,8 @@ class Calibration:
         return factors
 
     def _narrowest(self, near: Places) -> tuple[Factors, Places]:
-        """The factors of grade A, with the most narrow intervals that assuredly cover, and the data sets of these.
+        """The factors of grade A, with the most narrow intervals that assuredly cover,
+        and the data sets of these.
 
         Of the data sets that share something, too, at least the share LEVEL is covered.
         """
@@ -355,8 +454,9 @@ def in_order(predictions: Sequence[tuple[Places, Prediction]]) -> Prediction:
 
 
 def covers(inside: Mask, families: Places) -> bool:
-    """Whether, with CONFIDENCE, intervals cover at least the share LEVEL: of further data sets of these families
-    (Clopper & Pearson 1934), and of further families, whose data sets are covered or missed together.
+    """Whether, with CONFIDENCE, intervals cover at least the share LEVEL: of further
+    data sets of these families (Clopper & Pearson 1934), and of further families, whose
+    data sets are covered or missed together.
     """
     covered, count = int(inside.sum()), len(inside)
     if not covered or beta.ppf(1 - CONFIDENCE, covered, count - covered + 1) < LEVEL:
@@ -374,7 +474,9 @@ def covers(inside: Mask, families: Places) -> bool:
 
 
 def upper_quantile(scores: Values, fallback: float) -> float:
-    """The least score that, with CONFIDENCE, new ones exceed in at most (1 - LEVEL) / 2; `fallback` for too few."""
+    """The least score that, with CONFIDENCE, new ones exceed in at most (1 - LEVEL) /
+    2; `fallback` for too few.
+    """
     ranks = np.arange(1, len(scores) + 1)
     lower_limits = beta.ppf(1 - CONFIDENCE, ranks, len(scores) + 1 - ranks)
     enough = np.flatnonzero(lower_limits >= (1 + LEVEL) / 2)
@@ -383,8 +485,12 @@ def upper_quantile(scores: Values, fallback: float) -> float:
     return float(np.sort(scores)[enough[0]])
 
 
-def held_out_readings(simulated: Simulated, predicted: Prediction, calibration: Calibration) -> pd.DataFrame:
-    """The table of `train`: each family by networks, and with factors, from the others alone."""
+def held_out_readings(
+    simulated: Simulated, predicted: Prediction, calibration: Calibration
+) -> pd.DataFrame:
+    """The table of `train`: each family by networks, and with factors, from the others
+    alone.
+    """
     figures = simulated.figures.astype(np.float64)
     truth = simulated.facts["truth"].to_numpy()
     readings = np.empty((3, len(truth)))  # value, low, high
@@ -404,7 +510,9 @@ def held_out_readings(simulated: Simulated, predicted: Prediction, calibration: 
                     continue
                 rows = np.array(cell_rows)
                 rows = rows[far[rows] == (candidate == C)]
-                limits = np.stack(interval(figures[rows], predicted[rows], factors[cell][candidate]))
+                limits = np.stack(
+                    interval(figures[rows], predicted[rows], factors[cell][candidate])
+                )
                 if candidate == A:
                     narrow = is_narrow(*limits)
                     rows = rows[narrow]

@@ -1,5 +1,6 @@
-"""Local permutations (after Runge 2018): rows exchanged among the nearest in z, and `knn` estimates of I(x; y | z)
-under all of them from one pass over the distances in y and z. Time is n^2 a permutation, memory linear in n.
+"""Local permutations (after Runge 2018): rows exchanged among the nearest in z, and
+`knn` estimates of I(x; y | z) under all of them from one pass over the distances in y
+and z. Time is n^2 a permutation, memory linear in n.
 """
 
 from __future__ import annotations
@@ -22,9 +23,11 @@ def local_permutations(
     z: Variable, k_perm: int, permutations: int, generator: np.random.Generator, groups: NDArray | None = None,
     reuse: bool = False,
 ) -> NDArray[np.intp]:  # fmt: skip
-    """Rows [permutations, n] whose x takes the place of a row's: each among its k_perm nearest in z, itself included.
+    """Rows [permutations, n] whose x takes the place of a row's: each among its k_perm
+    nearest in z, itself included.
 
-    Within categories and `groups` [n]. No x is used twice, except with `reuse` (as published, biased upwards).
+    Within categories and `groups` [n]. No x is used twice, except with `reuse` (as
+    published, biased upwards).
     """
     labels = [codes for codes in (z.codes, groups) if codes is not None]
     strata, _ = joint_codes(labels)
@@ -33,7 +36,9 @@ def local_permutations(
     rows = np.empty((permutations, z.n), np.intp)
     if reuse:
         for row in rows:
-            draw_in_turn(generator.permutation(z.n), generator.permuted(near, axis=1), row)
+            draw_in_turn(
+                generator.permutation(z.n), generator.permuted(near, axis=1), row
+            )
     else:
         swap(near, generator, EXCHANGES_PER_ROW * z.n, rows)
     return rows
@@ -41,7 +46,9 @@ def local_permutations(
 
 @numba.njit(cache=True, nogil=True)
 def swap(near, generator, turns, drawn):
-    """Fills drawn [B, n] with states of a chain over the permutations that give each i one of near[i] (-1: none)."""
+    """Fills drawn [B, n] with states of a chain over the permutations that give each i
+    one of near[i] (-1: none).
+    """
     n, neighbours = near.shape
     source = np.arange(n)  # the row whose x each row has
     place = np.arange(n)  # the row that has each row's x
@@ -63,7 +70,9 @@ def swap(near, generator, turns, drawn):
 
 @numba.njit(cache=True, nogil=True)
 def draw_in_turn(order, choices, drawn):
-    """drawn[i] = the first of choices[i] (-1: none) that is not used yet, by turns in this order; else the last."""
+    """drawn[i] = the first of choices[i] (-1: none) that is not used yet, by turns in
+    this order; else the last.
+    """
     is_used = np.zeros(len(order), np.bool_)
     for i in order:
         for j in choices[i]:
@@ -74,9 +83,16 @@ def draw_in_turn(order, choices, drawn):
         is_used[drawn[i]] = True
 
 
-def permuted_estimates(x: Variable, y: Variable, z: Variable, rows: NDArray[np.intp], k: int) -> NDArray[np.float64]:
-    """I(x[rows]; y | z) [B], nats, of prepared variables for rows [B, n]: each as `knn` estimates it."""
-    codes = [np.zeros(z.n, np.intp) if variable.codes is None else variable.codes for variable in (x, y, z)]
+def permuted_estimates(
+    x: Variable, y: Variable, z: Variable, rows: NDArray[np.intp], k: int
+) -> NDArray[np.float64]:
+    """I(x[rows]; y | z) [B], nats, of prepared variables for rows [B, n]: each as `knn`
+    estimates it.
+    """
+    codes = [
+        np.zeros(z.n, np.intp) if variable.codes is None else variable.codes
+        for variable in (x, y, z)
+    ]
     codes_x, _, codes_z = codes
     codes_yz, _ = joint_codes(codes[1:])
     counted = np.ones(rows.shape)
@@ -88,14 +104,28 @@ def permuted_estimates(x: Variable, y: Variable, z: Variable, rows: NDArray[np.i
     columns = [np.ascontiguousarray(variable.continuous) for variable in (x, y, z)]
 
     def summed(closed: bool, chosen: NDArray) -> tuple[NDArray, NDArray]:
-        """Sums of local values, and numbers of rows with tied distances, of the chosen permutations."""
+        """Sums of local values, and numbers of rows with tied distances, of the chosen
+        permutations.
+        """
         sums = np.zeros(chosen.sum())
         tied = np.zeros(len(sums), np.int64)
         weights = counted[chosen]
         for start in range(0, z.n, BLOCK):  # a person can interrupt between blocks
             end = min(start + BLOCK, z.n)
             add_local_values(
-                start, end, *columns, codes_x, codes_yz, codes_z, rows[chosen], weights, k, closed, table, sums, tied
+                start,
+                end,
+                *columns,
+                codes_x,
+                codes_yz,
+                codes_z,
+                rows[chosen],
+                weights,
+                k,
+                closed,
+                table,
+                sums,
+                tied,
             )
         return sums, tied
 
@@ -109,11 +139,14 @@ def permuted_estimates(x: Variable, y: Variable, z: Variable, rows: NDArray[np.i
 
 
 @numba.njit(cache=True, nogil=True)
-def add_local_values(start, end, x, y, z, of_x, of_yz, of_z, rows, counted, k, closed, table, sums, tied):
-    """Adds the local values of the rows start..end to sums [B], and how many have tied distances to tied [B].
+def add_local_values(
+    start, end, x, y, z, of_x, of_yz, of_z, rows, counted, k, closed, table, sums, tied
+):
+    """Adds the local values of the rows start..end to sums [B], and how many have tied
+    distances to tied [B].
 
-    x, y, z float64 [n, d]; of_... codes [n]; rows and counted [B, n] (0: left out); table: digamma; closed spheres or
-    open.
+    x, y, z float64 [n, d]; of_... codes [n]; rows and counted [B, n] (0: left out);
+    table: digamma; closed spheres or open.
     """
     n = len(z)
     size = end - start
@@ -123,7 +156,11 @@ def add_local_values(start, end, x, y, z, of_x, of_yz, of_z, rows, counted, k, c
         for j in range(n):
             distance = exact_distance(z, i, j) if of_z[i] == of_z[j] else np.inf
             in_z[q, j] = distance
-            in_yz[q, j] = max(distance, exact_distance(y, i, j)) if of_yz[i] == of_yz[j] else np.inf
+            in_yz[q, j] = (
+                max(distance, exact_distance(y, i, j))
+                if of_yz[i] == of_yz[j]
+                else np.inf
+            )
     moved = np.empty((x.shape[1], n))
     labels = np.empty(n, np.intp)
     in_xz, joint = np.empty(n), np.empty(n)
@@ -146,7 +183,8 @@ def add_local_values(start, end, x, y, z, of_x, of_yz, of_z, rows, counted, k, c
                 for j in range(n):
                     joint[j] = joint[j] if weights[j] > 0 else np.inf
             k_here = min(k, count_below(joint, np.inf))
-            radius = radii[q] = smallest(joint, k_here, radii[q])  # the radius of the last permutation is not far
+            # the radius of the last permutation is not far
+            radius = radii[q] = smallest(joint, k_here, radii[q])
             ties = count_below(joint, np.nextafter(radius, np.inf)) - k_here
             is_tied = ties > 0 or radius == 0
             tied[b] += is_tied
@@ -162,13 +200,20 @@ def add_local_values(start, end, x, y, z, of_x, of_yz, of_z, rows, counted, k, c
                 xz = weighted_below(in_xz, limit, weights)
                 yz = weighted_below(in_yz[q], limit, weights)
                 only_z = weighted_below(in_z[q], limit, weights)
-            sums[b] += table[int(k_here + ties)] - table[int(xz) - itself] - table[int(yz) - itself]
+            sums[b] += (
+                table[int(k_here + ties)]
+                - table[int(xz) - itself]
+                - table[int(yz) - itself]
+            )
             sums[b] += table[int(only_z) - itself]
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})  # a maximum is exact in any order
+# a maximum is exact in any order
+@numba.njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
 def joint_distances(in_z, in_yz, moved, labels, labelled, i, in_xz, joint):
-    """Distances of row i to all [n] in x and z, and in x, y and z; moved [d, n] and labels [n] are those of x."""
+    """Distances of row i to all [n] in x and z, and in x, y and z; moved [d, n] and
+    labels [n] are those of x.
+    """
     in_xz[:] = in_z
     for c in range(len(moved)):
         furthest(moved[c], moved[c, i], in_xz)

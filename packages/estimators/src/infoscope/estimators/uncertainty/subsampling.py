@@ -1,7 +1,9 @@
-"""Sampling intervals of nearest-neighbour estimates, nats, by half-samples (Politis & Romano 1994).
+"""Sampling intervals of nearest-neighbour estimates, nats, by half-samples (Politis &
+Romano 1994).
 
-The interval is for the estimator's expectation at this sample size; for the true value call `estimate(x, y)`. Sums and
-differences of estimates on the same half-samples have paired errors.
+The interval is for the estimator's expectation at this sample size; for the true value
+call `estimate(x, y)`. Sums and differences of estimates on the same half-samples have
+paired errors.
 """
 
 from __future__ import annotations
@@ -18,7 +20,13 @@ from infoscope.estimators.alignment import group_codes
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.result import Estimate, root_sum_squares
-from infoscope.estimators.uncertainty._engine import Sample, Weights, class_counts, codes_of, resampled
+from infoscope.estimators.uncertainty._engine import (
+    Sample,
+    Weights,
+    class_counts,
+    codes_of,
+    resampled,
+)
 from infoscope.estimators.variables import join
 
 MIN_UNITS = 8  # rows or groups to draw subsamples from, for a usable variance
@@ -47,8 +55,12 @@ class Resamples:
         return self.weights.shape[1]
 
 
-def half_samples(n: int, count: int, generator: np.random.Generator, groups: ArrayLike | None = None) -> Resamples:
-    """`count` independent random half-samples of n rows, or of their groups [n], without replacement."""
+def half_samples(
+    n: int, count: int, generator: np.random.Generator, groups: ArrayLike | None = None
+) -> Resamples:
+    """`count` independent random half-samples of n rows, or of their groups [n],
+    without replacement.
+    """
     units, codes = _units(n, groups)
     count = require_int("count", count, 10)
     weights = np.zeros((units, count), np.uint8)
@@ -57,8 +69,12 @@ def half_samples(n: int, count: int, generator: np.random.Generator, groups: Arr
     return Resamples(_of_rows(weights, codes), HALF_SAMPLES, units)
 
 
-def leave_one_out(n: int, blocks: int, generator: np.random.Generator, groups: ArrayLike | None = None) -> Resamples:
-    """The sample without each of `blocks` random equal blocks of n rows; with groups [n], of whole groups."""
+def leave_one_out(
+    n: int, blocks: int, generator: np.random.Generator, groups: ArrayLike | None = None
+) -> Resamples:
+    """The sample without each of `blocks` random equal blocks of n rows; with groups
+    [n], of whole groups.
+    """
     units, codes = _units(n, groups)
     blocks = min(require_int("blocks", blocks, MIN_UNITS), units)
     block_of_unit = np.empty(units, np.int64)
@@ -72,18 +88,23 @@ def _units(n: int, groups: ArrayLike | None) -> tuple[int, NDArray[np.int64] | N
     units, codes = (n, None) if groups is None else group_codes(n, groups)
     if units < MIN_UNITS:
         name = "rows" if groups is None else "groups"
-        raise TooFew(f"{name} must be at least {MIN_UNITS} to draw subsamples from, got {units}.")
+        raise TooFew(
+            f"{name} must be at least {MIN_UNITS} to draw subsamples from, got {units}."
+        )
     return units, codes
 
 
-def _of_rows(weights: NDArray[np.uint8], codes: NDArray[np.int64] | None) -> NDArray[np.uint8]:
+def _of_rows(
+    weights: NDArray[np.uint8], codes: NDArray[np.int64] | None
+) -> NDArray[np.uint8]:
     """Weights [n, B] of rows, from weights of rows or groups."""
     return np.ascontiguousarray(weights if codes is None else weights[codes])
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Uncertain(Estimate):
-    """An estimate with an interval for its expectation at this sample size, nats; see `Estimate`.
+    """An estimate with an interval for its expectation at this sample size, nats; see
+    `Estimate`.
 
     units      number of rows or groups drawn from
     estimates  [B], of every half-sample; sums and differences on the same `resamples` have errors of their own
@@ -97,9 +118,18 @@ class Uncertain(Estimate):
         if not isinstance(other, Uncertain):
             return total
         if not np.array_equal(self.resamples.weights, other.resamples.weights):
-            raise Conflict("terms must share one Resamples, got different ones; pass the same `resamples` to each.")
+            raise Conflict(
+                "terms must share one Resamples, got different ones; pass the same `resamples` to each."
+            )
         values = self.estimates + sign * other.estimates
-        return uncertain(total.value, total.method, total.notes, total.settings, values, self.resamples)
+        return uncertain(
+            total.value,
+            total.method,
+            total.notes,
+            total.settings,
+            values,
+            self.resamples,
+        )
 
 
 def subsample(
@@ -114,7 +144,8 @@ def subsample(
 ) -> Uncertain:
     """I(x; y) or I(x; y | z), nats, with a sampling interval from random half-samples.
 
-    The standard error is sqrt(m / (n - m)) times the standard deviation of estimates on m of n rows.
+    The standard error is sqrt(m / (n - m)) times the standard deviation of estimates on
+    m of n rows.
 
     Parameters
     ----------
@@ -122,9 +153,11 @@ def subsample(
     k : int
         Neighbours.
     resamples : int or Resamples
-        How many half-samples, or the Resamples that other estimates share (then groups must be None).
+        How many half-samples, or the Resamples that other estimates share (then groups
+        must be None).
     groups : array_like [n], optional
-        Labels of dependent rows, which are drawn together; exact copies within a group are included once.
+        Labels of dependent rows, which are drawn together; exact copies within a group
+        are included once.
     generator : numpy.random.Generator, optional
     margins : str
         As in `knn.mutual_information`.
@@ -136,7 +169,8 @@ def subsample(
     Raises
     ------
     InfoscopeError
-        As `knn.mutual_information`; fewer than 8 rows or groups; fewer than 10 resamples; a subsample with one class.
+        As `knn.mutual_information`; fewer than 8 rows or groups; fewer than 10
+        resamples; a subsample with one class.
 
     Examples
     --------
@@ -157,7 +191,9 @@ def subsample(
     settings = f"{plan.scheme} ({plan.count})"
     if uses_neighbours:
         settings = f"k = {k}, {settings}"
-    estimate = uncertain(float(value), method, notes, settings, np.array(estimates), plan)
+    estimate = uncertain(
+        float(value), method, notes, settings, np.array(estimates), plan
+    )
     error = max(estimate.standard_error, sample.second_order_error(plan.units))
     return replace(estimate, standard_error=error)
 
@@ -167,20 +203,27 @@ def shared(resamples: Any, n: int, groups: ArrayLike | None) -> Resamples | None
     if not isinstance(resamples, Resamples):
         return None
     if groups is not None:
-        raise Conflict("groups must be None where resamples are given; they were drawn with their own groups.")
+        raise Conflict(
+            "groups must be None where resamples are given; they were drawn with their own groups."
+        )
     if resamples.scheme != HALF_SAMPLES or resamples.n != n:
-        raise Conflict(f"resamples must be {HALF_SAMPLES} of {n} rows, got {resamples.scheme} of {resamples.n}.")
+        raise Conflict(
+            f"resamples must be {HALF_SAMPLES} of {n} rows, got {resamples.scheme} of {resamples.n}."
+        )
     return resamples
 
 
 def _require_classes_in_each(sample: Sample, weights: Weights) -> None:
-    """ValueError if x or y has only one class in the sample or a subsample, where the estimate is always 0."""
+    """ValueError if x or y has only one class in the sample or a subsample, where the
+    estimate is always 0.
+    """
     x, y, *_ = sample.variables
     joint = join(*sample.variables)
     rows, _ = knn.without_singletons(joint)
     knn.require_classes(rows, x=x.take(rows), y=y.take(rows))
     codes = codes_of(joint)
-    min_rows = 2 if joint.dim else 1  # rows alone in their class are left out where neighbours are searched
+    # rows alone in their class are left out where neighbours are searched
+    min_rows = 2 if joint.dim else 1
     is_present = class_counts(codes, joint.categories, weights) >= min_rows
     _, first_rows = np.unique(codes, return_index=True)
     subsamples = weights.shape[1]
@@ -197,9 +240,16 @@ def _require_classes_in_each(sample: Sample, weights: Weights) -> None:
 
 
 def uncertain(
-    value: float, method: str, notes: tuple[str, ...], settings: str, estimates: NDArray, plan: Resamples
+    value: float,
+    method: str,
+    notes: tuple[str, ...],
+    settings: str,
+    estimates: NDArray,
+    plan: Resamples,
 ) -> Uncertain:
-    """The estimate with the standard error that the half-samples give, and its influence [B]."""
+    """The estimate with the standard error that the half-samples give, and its
+    influence [B].
+    """
     half = plan.units // 2
     scale = np.sqrt(half / (plan.units - half) / (plan.count - 1))
     influence = (estimates - estimates.mean()) * scale

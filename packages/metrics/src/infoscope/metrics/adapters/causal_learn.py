@@ -14,30 +14,47 @@ from infoscope.estimators.independence import independence_test
 
 
 class CausalLearnTest(CIT_Base):
-    """`independence_test` for `pc(data, indep_test="infoscope")` and other searches; called, it returns the p-value.
+    """`independence_test` for `pc(data, indep_test="infoscope")` and other searches;
+    called, it returns the p-value.
 
     data        [n, columns]; floats are numbers, integers that look like labels are categories
     discrete    indices of columns that are categories regardless of their type
     cache_path  a file of p-values, as of causal-learn's own tests
     groups      [n] of dependent rows
 
-    Where x or y does not vary, the p-value is 1. Where the test is not decided it is 0: a dependence is not excluded,
-    and the edge stays.
+    Where x or y does not vary, the p-value is 1. Where the test is not decided it is 0:
+    a dependence is not excluded, and the edge stays.
     """
 
     def __init__(
-        self, data: np.ndarray, discrete: Sequence[int] = (), cache_path: str | None = None, groups: Any = None
+        self,
+        data: np.ndarray,
+        discrete: Sequence[int] = (),
+        cache_path: str | None = None,
+        groups: Any = None,
     ):
         super().__init__(data, cache_path=cache_path)
         self.check_cache_method_consistent(
-            "infoscope", repr((list(discrete), None if groups is None else as_codes("groups", groups).tolist()))
+            "infoscope",
+            repr(
+                (
+                    list(discrete),
+                    None if groups is None else as_codes("groups", groups).tolist(),
+                )
+            ),
         )
         self.discrete, self.groups = set(discrete), groups
 
-    def __call__(self, X: int, Y: int, condition_set: Iterable[int] | None = None) -> float:
+    def __call__(
+        self, X: int, Y: int, condition_set: Iterable[int] | None = None
+    ) -> float:
         x, y, z, key = self.get_formatted_XYZ_and_cachekey(X, Y, condition_set)
         if key not in self.pvalue_cache:
-            variables = (self._columns(x), self._columns(y), self._columns(z) if z else None)
+            variables = (
+                self._columns(x),
+                self._columns(y),
+                self._columns(z) if z else None,
+            )
             try:
                 p = independence_test(*variables, groups=self.groups).p_value
                 self.pvalue_cache[key] = float(np.nan_to_num(p, nan=0.0))
@@ -50,7 +67,10 @@ class CausalLearnTest(CIT_Base):
         if not self.discrete.intersection(places):
             return self.data[:, places]
         columns = {place: self.data[:, place] for place in places}
-        return [Discrete(column) if place in self.discrete else column for place, column in columns.items()]
+        return [
+            Discrete(column) if place in self.discrete else column
+            for place, column in columns.items()
+        ]
 
 
 register_ci_test("infoscope", CausalLearnTest)

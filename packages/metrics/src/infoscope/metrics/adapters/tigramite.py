@@ -22,30 +22,41 @@ class TigramiteTest(CondIndTest):
     """`independence_test` for PCMCI and `run_test`; no samples are shuffled.
 
     reading  whether the value is the reading of I(x; y | z) of series, nats, about a second for each; else it is the
-             information of normal variables with the correlations of the residuals of x and y given z, nats. p is that
-             of the test
+             information of normal variables with the correlations of the residuals of x
+             and y given z, nats. p is that of the test
 
-    Settings are those of tigramite. Variables whose `data_type` is 1 in all samples are categories. Where x or y is
-    constant the value is 0 and p is 1. Where the test is not decided p is 0: a dependence is not excluded, and the link
-    stays. Serial dependence of rows is not warned of, as PCMCI conditions on the past.
+    Settings are those of tigramite. Variables whose `data_type` is 1 in all samples are
+    categories. Where x or y is constant the value is 0 and p is 1. Where the test is
+    not decided p is 0: a dependence is not excluded, and the link stays. Serial
+    dependence of rows is not warned of, as PCMCI conditions on the past.
     """
 
     measure = "infoscope"
     two_sided = residual_based = False
 
-    def __init__(self, significance: str = "shuffle_test", reading: bool = False, **settings: Any):
+    def __init__(
+        self, significance: str = "shuffle_test", reading: bool = False, **settings: Any
+    ):
         super().__init__(significance=significance, **settings)
         self.reading = reading
 
-    def get_dependence_measure(self, array: np.ndarray, xyz: np.ndarray, data_type: np.ndarray | None = None) -> float:
-        """The information of x, y and z: the rows of array [columns, n] where xyz [columns] is 0, 1 and 2."""
+    def get_dependence_measure(
+        self, array: np.ndarray, xyz: np.ndarray, data_type: np.ndarray | None = None
+    ) -> float:
+        """The information of x, y and z: the rows of array [columns, n] where xyz
+        [columns] is 0, 1 and 2.
+        """
         if self.reading:
             return self._information(*_variables(array, xyz, data_type))
         test = self._test(array, xyz, data_type)
         return 0.0 if test is None else float(test.observed)
 
     def get_shuffle_significance(
-        self, array: np.ndarray, xyz: np.ndarray, value: float, data_type: np.ndarray | None = None
+        self,
+        array: np.ndarray,
+        xyz: np.ndarray,
+        value: float,
+        data_type: np.ndarray | None = None,
     ) -> float:
         """The p-value; columns as in `get_dependence_measure`."""
         test = self._test(array, xyz, data_type)
@@ -62,7 +73,9 @@ class TigramiteTest(CondIndTest):
                 return None
 
     def _information(self, x: Any, y: Any, z: Any) -> float:
-        """The reading of rows in the order of time, nats; 0 where a variable is constant."""
+        """The reading of rows in the order of time, nats; 0 where a variable is
+        constant.
+        """
         try:
             pairs, conditions = as_pairs(x, y), ()
             if z is not None:
@@ -75,7 +88,8 @@ class TigramiteTest(CondIndTest):
 
 
 def _variables(array: Any, xyz: Any, data_type: Any) -> tuple[Any, Any, Any]:
-    """x, y, and z or None: the rows of array where xyz is 0, 1 and 2, without those of z that are constant.
+    """x, y, and z or None: the rows of array where xyz is 0, 1 and 2, without those of
+    z that are constant.
 
     Rows whose `data_type` is 1 throughout are categories.
     """

@@ -1,8 +1,14 @@
-from infoscope.metrics.disentanglement.held_out_explicitness import explicitness as explicitness
+from infoscope.metrics.disentanglement.held_out_explicitness import (
+    explicitness as explicitness,
+)
 from infoscope.metrics.disentanglement.information_based import mig as mig
 from infoscope.metrics.disentanglement.intervention_based import VoteScore as VoteScore
-from infoscope.metrics.disentanglement.intervention_based import beta_vae_score as beta_vae_score
-from infoscope.metrics.disentanglement.intervention_based import factor_vae_score as factor_vae_score
+from infoscope.metrics.disentanglement.intervention_based import (
+    beta_vae_score as beta_vae_score,
+)
+from infoscope.metrics.disentanglement.intervention_based import (
+    factor_vae_score as factor_vae_score,
+)
 from infoscope.metrics.disentanglement.measuring import Inputs as Inputs
 from infoscope.metrics.disentanglement.measuring import measure_scores as measure_scores
 from infoscope.metrics.disentanglement.predictor_based import Dci as Dci

@@ -1,5 +1,5 @@
-"""Information in single columns and pairs about a factor, its part due to dependent factors, and upper limits where
-none is found.
+"""Information in single columns and pairs about a factor, its part due to dependent
+factors, and upper limits where none is found.
 """
 
 from __future__ import annotations
@@ -24,14 +24,16 @@ from infoscope.metrics.factor_information.result import OF_ENTROPY
 
 Codes = NDArray[np.int64]
 
-FAMILY = ("logistic", Logistic(0.01), "knn")  # chosen by fold: many columns need a penalty, many values little
+# chosen by fold: many columns need a penalty, many values little
+FAMILY = ("logistic", Logistic(0.01), "knn")
 FOLDS = 3
 MAX_PAIRED = 15  # columns up to which all pairs are searched
 
 
 @dataclass(frozen=True, eq=False)
 class BeyondFactor:
-    """Calls a column informative beyond another factor if that lowers the held-out log loss surely.
+    """Calls a column informative beyond another factor if that lowers the held-out log
+    loss surely.
 
     latents, known  the columns and the factors of the same rows
     clusters        codes of dependent rows, or None
@@ -50,12 +52,16 @@ class BeyondFactor:
 
     @cached_property
     def limits(self) -> NDArray[np.float64]:
-        """The most that each column could hold of each factor [K, L], nats, at 95 % for all of them at once.
+        """The most that each column could hold of each factor [K, L], nats, at 95 % for
+        all of them at once.
 
-        2 n times the information of a column in ten parts is noncentral chi-squared, n the number of independent rows;
-        a statistic below the expectation of an independent column is raised to this expectation.
+        2 n times the information of a column in ten parts is noncentral chi-squared, n
+        the number of independent rows; a statistic below the expectation of an
+        independent column is raised to this expectation.
         """
-        groups = self.known.n if self.clusters is None else len(np.unique(self.clusters))
+        groups = (
+            self.known.n if self.clusters is None else len(np.unique(self.clusters))
+        )
         limits = np.empty((self.known.count, self.latents.count))
         level = (1.0 - LEVEL) / limits.size
         for column, values in enumerate(self.latents.codes.T):
@@ -69,9 +75,11 @@ class BeyondFactor:
         return limits
 
     def pair_of(self, k: int) -> tuple[tuple[int, int], Estimate] | None:
-        """The two columns that surely hold a factor together, with its share; None: no pair, or too many columns.
+        """The two columns that surely hold a factor together, with its share; None: no
+        pair, or too many columns.
 
-        The pair of most information in three parts each has to predict held-out rows, at 95 % for all pairs at once.
+        The pair of most information in three parts each has to predict held-out rows,
+        at 95 % for all pairs at once.
         """
         if not self.searches_pairs:
             return None
@@ -83,9 +91,13 @@ class BeyondFactor:
             informations.append(mutual_info_score(y, parts))
         pair = pairs[int(np.argmax(informations))]
         block = np.hstack([self.latents.inputs(column) for column in pair])
-        fit = classifier.cross_fit({"pair": block}, {"y": y}, self.clusters, FAMILY, FOLDS)
+        fit = classifier.cross_fit(
+            {"pair": block}, {"y": y}, self.clusters, FAMILY, FOLDS
+        )
         entropy = mean_of(self.known.surprisal[:, k], self.clusters)
-        information = mean_of(fit.pointwise("pair", "y"), self.clusters, method=fit.family)
+        information = mean_of(
+            fit.pointwise("pair", "y"), self.clusters, method=fit.family
+        )
         share = information.share_of(entropy, OF_ENTROPY)
         tests = len(pairs) * self.known.count
         level = 1.0 - (1.0 - LEVEL) / tests
@@ -95,7 +107,9 @@ class BeyondFactor:
         return pair, share
 
     def __call__(self, k: int, column: int, other: int) -> bool:
-        """Whether the column carries more of factor k than the other factor does. True for independent factors."""
+        """Whether the column carries more of factor k than the other factor does. True
+        for independent factors.
+        """
         y = self.known.codes[:, k]
         m = self.known.codes[:, other]
         counts = crosstab(y, m).count
@@ -110,10 +124,14 @@ class BeyondFactor:
         return gain.low > self.least * remaining
 
     def _gains(self, y: Codes, m: Codes, column: int) -> NDArray[np.float64]:
-        """The reduction of the log loss of y by the column, the other factor being known [n], nats."""
+        """The reduction of the log loss of y by the column, the other factor being
+        known [n], nats.
+        """
         indicators = np.eye(m.max() + 1)[m]
         blocks = {"column": self.latents.inputs(column), "other": indicators}
         both = ("column", "other")
         other = ("other",)
-        fit = classifier.cross_fit(blocks, {"y": y}, self.clusters, FAMILY, FOLDS, [both, other])
+        fit = classifier.cross_fit(
+            blocks, {"y": y}, self.clusters, FAMILY, FOLDS, [both, other]
+        )
         return fit.pointwise(both, "y") - fit.pointwise(other, "y")

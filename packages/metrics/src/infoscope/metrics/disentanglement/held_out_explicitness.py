@@ -1,4 +1,6 @@
-"""InfoE (Hsu et al. 2023) of held-out items: what linear models can use of a representation about each factor."""
+"""InfoE (Hsu et al. 2023) of held-out items: what linear models can use of a
+representation about each factor.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,20 @@ from infoscope.estimators.families.stacked import Stacked
 from infoscope.estimators.result import Estimate
 from infoscope.metrics.disentanglement.information_based import mean_share
 from infoscope.metrics.factor_information.arrays import Latents
-from infoscope.metrics.factor_information.inputs import as_array, as_factors, categorical_mask, random_items
+from infoscope.metrics.factor_information.inputs import (
+    as_array,
+    as_factors,
+    categorical_mask,
+    random_items,
+)
 from infoscope.metrics.factor_information.result import OF_ENTROPY
 from infoscope.metrics.v_information.predictions import Split, fold_splits
 from infoscope.metrics.v_information.usable import GAINS, Term, predictions
 
 LBFGS_STEPS = 100  # as in the published code
-LINEAR = Stacked((Sklearn(LogisticRegression(C=np.inf, max_iter=LBFGS_STEPS), "logistic"),))
+LINEAR = Stacked(
+    (Sklearn(LogisticRegression(C=np.inf, max_iter=LBFGS_STEPS), "logistic"),)
+)
 
 
 @aligns("representation", "factors")
@@ -39,13 +48,15 @@ def explicitness(
     generator: np.random.Generator | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Estimate:
-    """InfoE: mean over factors [N, K] of the logistic-regression V-information of a representation [N, L] as a share of
-    entropy; R2 of linear regression for numbers (Hsu et al. 2023; Xu et al. 2020).
+    """InfoE: mean over factors [N, K] of the logistic-regression V-information of a
+    representation [N, L] as a share of entropy; R2 of linear regression for numbers
+    (Hsu et al. 2023; Xu et al. 2020).
 
-    Held-out predictions, mixed with class frequencies (`Stacked`). The interval extends to the value extrapolated to
-    more items (`usable.Term`). items: number of random items, None: all; categorical: indices of the latents that are
-    categories. ValueError: a factor of one value or with a value of one item, every latent constant, other shapes,
-    values that are not finite, fewer than two folds.
+    Held-out predictions, mixed with class frequencies (`Stacked`). The interval extends
+    to the value extrapolated to more items (`usable.Term`). items: number of random
+    items, None: all; categorical: indices of the latents that are categories.
+    ValueError: a factor of one value or with a value of one item, every latent
+    constant, other shapes, values that are not finite, fewer than two folds.
     """
     generator = generator_or_default(generator)
     all_factors = as_factors(factors, numbers=True)
@@ -63,7 +74,9 @@ def explicitness(
             values = sample.values[:, k]
             outcome = Outcome(values[:, None], None)
             splits = fold_splits(outcome, groups, folds, generator)
-            gains[:, k], further[:, k], null_loss[:, k] = squares(x, values, splits, generator)
+            gains[:, k], further[:, k], null_loss[:, k] = squares(
+                x, values, splits, generator
+            )
             continue
         outcome = Outcome(y, np.unique(y))
         splits = fold_splits(outcome, groups, folds, generator)
@@ -86,10 +99,13 @@ def explicitness(
 
 
 def squares(
-    x: NDArray[np.float64], y: NDArray[np.float64], splits: Sequence[Split], generator: np.random.Generator
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    splits: Sequence[Split],
+    generator: np.random.Generator,
 ) -> NDArray[np.float64]:
-    """Reduction of the held-out squared error of y [n] by linear regression, the same extrapolated to more items, and
-    the error without regression [3, n].
+    """Reduction of the held-out squared error of y [n] by linear regression, the same
+    extrapolated to more items, and the error without regression [3, n].
     """
     reductions = np.empty((3, len(y)))
     for training, held_out in splits:

@@ -1,4 +1,6 @@
-"""Mutual information gap (MIG) of binned codes, and functions of the registry for methods of `FactorInformation`."""
+"""Mutual information gap (MIG) of binned codes, and functions of the registry for
+methods of `FactorInformation`.
+"""
 
 from __future__ import annotations
 
@@ -35,12 +37,13 @@ def mig(
     categorical: Sequence[int] = (),
     generator: np.random.Generator | None = None,
 ) -> Estimate:
-    """Mutual information gap (Chen et al. 2018): mean over factors of the largest minus the second-largest I(y_k; z_l),
-    as a share of H(y_k).
+    """Mutual information gap (Chen et al. 2018): mean over factors of the largest minus
+    the second-largest I(y_k; z_l), as a share of H(y_k).
 
-    Plug-in estimate from random `items` of an array [N, L]; latents are in equal-width bins (disentanglement_lib: 20
-    bins, 10,000 items), except `categorical` ones. Too small by up to (bins - 1)(values - 1) / (2 items) nats. Errors
-    take the choice of latents as given. For a posterior use `exact.factor_information(...).mig()`.
+    Plug-in estimate from random `items` of an array [N, L]; latents are in equal-width
+    bins (disentanglement_lib: 20 bins, 10,000 items), except `categorical` ones. Too
+    small by up to (bins - 1)(values - 1) / (2 items) nats. Errors take the choice of
+    latents as given. For a posterior use `exact.factor_information(...).mig()`.
 
     ValueError: one latent, a factor of one value, fewer than two bins, other shapes.
     """
@@ -63,14 +66,18 @@ def mig(
 
 
 def information_score(inputs: Inputs, name: str) -> Estimate:
-    """A method of FactorInformation as a score of `registry.SCORES`; n is 0 for a closed form."""
+    """A method of FactorInformation as a score of `registry.SCORES`; n is 0 for a
+    closed form.
+    """
     score = getattr(inputs.information, name)()
     return replace(score, n=score.n or 0)
 
 
 def bound(inputs: Inputs, name: str, latent: str | None) -> Estimate:
     """One of the six bounds as a score of `registry.SCORES`."""
-    bounds = inputs.once(f"bounds {latent}", lambda: inputs.information.aggregated(latent))
+    bounds = inputs.once(
+        f"bounds {latent}", lambda: inputs.information.aggregated(latent)
+    )
     score = getattr(bounds, name)
     return replace(score, n=score.n or 0)
 
@@ -81,8 +88,12 @@ def latent_score(inputs: Inputs, name: str) -> Estimate:
     return replace(score, method=inputs.information.method, degrees=np.inf)
 
 
-def mean_share(numerator: Values, denominator: Values, unit: str, method: str) -> Estimate:
-    """The mean over columns of the ratio of the means of two arrays [n, K], its error by the delta method."""
+def mean_share(
+    numerator: Values, denominator: Values, unit: str, method: str
+) -> Estimate:
+    """The mean over columns of the ratio of the means of two arrays [n, K], its error
+    by the delta method.
+    """
     mean = denominator.mean(axis=0)
     share = numerator.mean(axis=0) / mean
     rows = share + (numerator - share * denominator) / mean
@@ -102,7 +113,9 @@ def in_bins(column: Values, bins: int | None) -> NDArray[np.int64]:
 
 
 def plug_in(labels: NDArray[np.int64], known: Factors) -> Values:
-    """log p(y, z) / (p(y) p(z)) of frequencies, for each item, label column and factor [n, L, K], nats."""
+    """log p(y, z) / (p(y) p(z)) of frequencies, for each item, label column and factor
+    [n, L, K], nats.
+    """
     local = np.empty((known.n, labels.shape[1], known.count))
     for k in range(known.count):
         values = known.codes[:, k].max() + 1

@@ -1,6 +1,8 @@
-"""BetaVAE and FactorVAE scores: accuracy of a simple classifier of the factor that the items of a group share.
+"""BetaVAE and FactorVAE scores: accuracy of a simple classifier of the factor that the
+items of a group share.
 
-Both published protocols are presets (PROTOCOLS). Neither score detects redundancy (Tokui & Sato 2021, section 5.2).
+Both published protocols are presets (PROTOCOLS). Neither score detects redundancy
+(Tokui & Sato 2021, section 5.2).
 """
 
 from __future__ import annotations
@@ -42,9 +44,11 @@ Labelled = tuple[NDArray, Codes]
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class VoteScore(Estimate):
-    """The share of test votes whose shared factor is predicted correctly; binomial error and Wilson's interval.
+    """The share of test votes whose shared factor is predicted correctly; binomial
+    error and Wilson's interval.
 
-    chance is 1 / K, training_share the share for training votes, active [L] the latents that can vote.
+    chance is 1 / K, training_share the share for training votes, active [L] the latents
+    that can vote.
     """
 
     chance: float = np.nan
@@ -61,7 +65,8 @@ def beta_vae_score(
     generator: np.random.Generator | None = None,
     training: int | None = None,
 ) -> VoteScore:
-    """Accuracy of a linear classifier of the factor shared by all pairs of a vote (Higgins et al. 2017).
+    """Accuracy of a linear classifier of the factor shared by all pairs of a vote
+    (Higgins et al. 2017).
 
     representation  [N, L]; a function of item indices [m] -> [m, L]; or a posterior with `draw(items, generator)`, of
                     which "uni-bound" uses draws and "disentanglement-lib" means
@@ -70,13 +75,16 @@ def beta_vae_score(
     categorical     indices of the latents that are categories: their distance is 0 or 1
     training        number of training votes; None: the protocol's
 
-    ValueError: fewer than two factors, a factor of one value, a value of one item, other shapes.
+    ValueError: fewer than two factors, a factor of one value, a value of one item,
+    other shapes.
     """
     protocol = protocol_of(preset)
     generator = generator_or_default(generator)
     truth = as_factors(factors, least=2)
     truth.require_items(2, "a pair")
-    draw, latents, description = protocol_draws(representation, truth.n, protocol, generator)
+    draw, latents, description = protocol_draws(
+        representation, truth.n, protocol, generator
+    )
     are_categories = categorical_mask(categorical, latents, representation)
     sizes = protocol.beta
 
@@ -87,7 +95,9 @@ def beta_vae_score(
             first = generator.integers(truth.n, size=(len(shared[part]), sizes.group))
             second = partners(truth, shared[part], first, generator)
             z_first, z_second = drawn(draw, np.stack([first, second]), latents)
-            distance = np.where(are_categories, z_first != z_second, np.abs(z_first - z_second))
+            distance = np.where(
+                are_categories, z_first != z_second, np.abs(z_first - z_second)
+            )
             features[part] = distance.mean(axis=1)
         return features, shared
 
@@ -98,7 +108,9 @@ def beta_vae_score(
     else:
         predict = LogisticRegression(max_iter=1000).fit(*training_votes).predict
     method = f"{protocol.name}, {sizes.group} pairs a vote, {description}, {protocol.classifier} classifier"
-    return vote_score(predict, training_votes, test_votes, method, truth.count, np.ones(latents, bool))
+    return vote_score(
+        predict, training_votes, test_votes, method, truth.count, np.ones(latents, bool)
+    )
 
 
 @aligns("representation", "factors")
@@ -109,17 +121,21 @@ def factor_vae_score(
     categorical: Sequence[int] = (),
     generator: np.random.Generator | None = None,
 ) -> VoteScore:
-    """Accuracy of predicting a group's shared factor from the latent that varies least in it (Kim & Mnih 2018).
+    """Accuracy of predicting a group's shared factor from the latent that varies least
+    in it (Kim & Mnih 2018).
 
-    Variances are relative to global ones; for categories, Gini's. Arguments as in `beta_vae_score`. NaN, with a note,
-    where no latent varies enough to vote. ValueError: as there, and a value with fewer items than a group.
+    Variances are relative to global ones; for categories, Gini's. Arguments as in
+    `beta_vae_score`. NaN, with a note, where no latent varies enough to vote.
+    ValueError: as there, and a value with fewer items than a group.
     """
     protocol = protocol_of(preset)
     generator = generator_or_default(generator)
     sizes = protocol.factor
     truth = as_factors(factors, least=2)
     truth.require_items(sizes.group, "a group")
-    draw, latents, description = protocol_draws(representation, truth.n, protocol, generator)
+    draw, latents, description = protocol_draws(
+        representation, truth.n, protocol, generator
+    )
     are_categories = categorical_mask(categorical, latents, representation)
     items = random_items(truth.n, protocol.scale_items, generator)
     sample = draw(items)
@@ -155,7 +171,14 @@ def factor_vae_score(
     counts = np.zeros((active.sum(), truth.count), np.int64)
     np.add.at(counts, training_votes, 1)
     factor_of_latent = counts.argmax(axis=1)
-    return vote_score(factor_of_latent.__getitem__, training_votes, test_votes, method, truth.count, active)
+    return vote_score(
+        factor_of_latent.__getitem__,
+        training_votes,
+        test_votes,
+        method,
+        truth.count,
+        active,
+    )
 
 
 def protocol_draws(
@@ -170,11 +193,15 @@ def protocol_draws(
 
 
 def protocol_of(preset: str | Protocol) -> Protocol:
-    """The protocol of a name, or the given one; ValueError for an unknown name or classifier."""
+    """The protocol of a name, or the given one; ValueError for an unknown name or
+    classifier.
+    """
     protocol = preset
     if isinstance(preset, str):
         if preset not in PROTOCOLS:
-            raise UnknownName(f"preset must be one of {list(PROTOCOLS)} or a Protocol, got {preset!r}.")
+            raise UnknownName(
+                f"preset must be one of {list(PROTOCOLS)} or a Protocol, got {preset!r}."
+            )
         protocol = PROTOCOLS[preset]
     one_of("classifier", protocol.classifier, ("adagrad", "logistic"))
     return protocol
@@ -211,14 +238,20 @@ def vote_score(
 
 
 def parts(count: int, numbers_of_one: int) -> Iterator[slice]:
-    """Slices of `count` votes with at most `NUMBERS_AT_ONCE` numbers, given the numbers of one vote."""
+    """Slices of `count` votes with at most `NUMBERS_AT_ONCE` numbers, given the numbers
+    of one vote.
+    """
     step = max(1, NUMBERS_AT_ONCE // numbers_of_one)
     for start in range(0, count, step):
         yield slice(start, min(start + step, count))
 
 
-def partners(known: Factors, shared: Codes, items: Codes, generator: np.random.Generator) -> Codes:
-    """For items [votes, m], a random other item with the same value of the vote's shared factor [votes]."""
+def partners(
+    known: Factors, shared: Codes, items: Codes, generator: np.random.Generator
+) -> Codes:
+    """For items [votes, m], a random other item with the same value of the vote's
+    shared factor [votes].
+    """
     factor = shared[:, None]
     start = known.first[factor, items]
     count = known.alike[factor, items]
@@ -227,8 +260,12 @@ def partners(known: Factors, shared: Codes, items: Codes, generator: np.random.G
     return known.order[factor, start + place]
 
 
-def members(known: Factors, shared: Codes, group: int, generator: np.random.Generator) -> Codes:
-    """Items [votes, group] drawn independently among those with a random item's value of the shared factor [votes]."""
+def members(
+    known: Factors, shared: Codes, group: int, generator: np.random.Generator
+) -> Codes:
+    """Items [votes, group] drawn independently among those with a random item's value
+    of the shared factor [votes].
+    """
     item = generator.integers(known.n, size=len(shared))
     start = known.first[shared, item]
     count = known.alike[shared, item]
@@ -242,7 +279,9 @@ def drawn(draw: Draws, items: Codes, latents: int) -> Values:
 
 
 def variances(codes: Values, discrete: NDArray[np.bool_]) -> Values:
-    """Unbiased variance of every latent in groups [groups, items, L]; for categories the share of unequal pairs."""
+    """Unbiased variance of every latent in groups [groups, items, L]; for categories
+    the share of unequal pairs.
+    """
     groups, items, latents = codes.shape
     variance = np.empty((groups, latents))
     variance[:, ~discrete] = codes[..., ~discrete].var(axis=1, ddof=1)
@@ -256,8 +295,12 @@ def variances(codes: Values, discrete: NDArray[np.bool_]) -> Values:
     return variance
 
 
-def fit_adagrad(shown: Values, shared: Codes, rate: float = 1.0, batch: int = 10) -> Callable[[NDArray], NDArray]:
-    """A linear softmax classifier, trained by Adagrad (torch's epsilon) in one pass over the votes."""
+def fit_adagrad(
+    shown: Values, shared: Codes, rate: float = 1.0, batch: int = 10
+) -> Callable[[NDArray], NDArray]:
+    """A linear softmax classifier, trained by Adagrad (torch's epsilon) in one pass
+    over the votes.
+    """
     features = np.column_stack([shown, np.ones(len(shown))])
     classes = np.eye(int(shared.max()) + 1)[shared]
     weights = np.zeros((features.shape[1], classes.shape[1]))

@@ -64,7 +64,9 @@ class Inputs:
         self._known: dict[str, Any] = {}
 
     def once(self, name: str, compute: Callable[[], Any]) -> Any:
-        """The result of `compute`, which runs once; its ValueError is raised at every call."""
+        """The result of `compute`, which runs once; its ValueError is raised at every
+        call.
+        """
         if name not in self._known:
             try:
                 self._known[name] = compute()
@@ -84,7 +86,8 @@ class Inputs:
                 self.codes, self.factors, items=self.items, categorical=self.categorical,
                 factor_names=self.factor_names, generator=generator, progress=self.tell,
             )  # fmt: skip
-        from infoscope.metrics.factor_information import exact  # with torch, which takes seconds
+        # with torch, which takes seconds
+        from infoscope.metrics.factor_information import exact
 
         factors = as_factors(self.factors, self.factor_names)
         return exact.measure(
@@ -108,12 +111,16 @@ class Inputs:
 
 
 def measure_scores(
-    inputs: Inputs, specs: Iterable[ScoreSpec] | None = None, progress: Callable[[float, str], None] | None = None
+    inputs: Inputs,
+    specs: Iterable[ScoreSpec] | None = None,
+    progress: Callable[[float, str], None] | None = None,
 ) -> dict[str, Estimate]:
-    """The scores of `inputs` by their keys; specs None: all of SCORES except the extra ones.
+    """The scores of `inputs` by their keys; specs None: all of SCORES except the extra
+    ones.
 
-    progress: called with the share done and the last title. A score that cannot be computed is NaN, with a note.
-    ValueError: other shapes, values that are not finite, information that cannot be estimated.
+    progress: called with the share done and the last title. A score that cannot be
+    computed is NaN, with a note. ValueError: other shapes, values that are not finite,
+    information that cannot be estimated.
     """
     if specs is None:
         specs = [spec for spec in SCORES.values() if not spec.extra]
@@ -124,7 +131,9 @@ def measure_scores(
     for spec in specs:
         title = titled(spec, inputs)
 
-        def tell(share: float, done: float = done, spec: ScoreSpec = spec, title: str = title) -> None:
+        def tell(
+            share: float, done: float = done, spec: ScoreSpec = spec, title: str = title
+        ) -> None:
             if progress is not None:
                 progress(min(1.0, (done + share * spec.cost) / total), title)
 
@@ -146,8 +155,9 @@ def measure_scores(
 
 
 def streams_of(generator: np.random.Generator) -> Callable[[str], np.random.Generator]:
-    """The random streams of a report, one for each purpose in the order of SCORES. The last two stay unused, so that
-    what comes after them has the draws that it always had.
+    """The random streams of a report, one for each purpose in the order of SCORES. The
+    last two stay unused, so that what comes after them has the draws that it always
+    had.
     """
     streams = generator.spawn(11)
     order = [*reversed(streams[:8]), streams[8]]

@@ -1,4 +1,6 @@
-"""DCI and SAP: disentanglement measured by predictors of each factor from all latents, or from a single one."""
+"""DCI and SAP: disentanglement measured by predictors of each factor from all latents,
+or from a single one.
+"""
 
 from __future__ import annotations
 
@@ -67,10 +69,12 @@ def dci(
     generator: np.random.Generator | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Dci:
-    """Disentanglement, completeness and informativeness of a representation for factors.
+    """Disentanglement, completeness and informativeness of a representation for
+    factors.
 
-    50 extremely randomised trees (Geurts et al. 2006), with leaves of at least 10 items, predict each factor from all
-    latents; for numbers, accuracy is R2. Scores by other predictors cannot be compared.
+    50 extremely randomised trees (Geurts et al. 2006), with leaves of at least 10
+    items, predict each factor from all latents; for numbers, accuracy is R2. Scores by
+    other predictors cannot be compared.
 
     Parameters
     ----------
@@ -79,8 +83,9 @@ def dci(
     factors
         [N, K], as in `inputs.as_factors`.
     halvings
-        Random divisions into two halves, each predicted from the other; the error of disentanglement and completeness
-        is half the root mean square of their differences, 1.3 to 2 times the standard deviation over new samples.
+        Random divisions into two halves, each predicted from the other; the error of
+        disentanglement and completeness is half the root mean square of their
+        differences, 1.3 to 2 times the standard deviation over new samples.
     items
         Number of random items used; None: all.
     progress
@@ -89,13 +94,14 @@ def dci(
     Returns
     -------
     Dci
-        Unused latents and factors have weight 0; NaN, with a note, where all are unused.
+        Unused latents and factors have weight 0; NaN, with a note, where all are
+        unused.
 
     Raises
     ------
     ValueError
-        Fewer than two latents or factors, a factor of one value, halvings < 1, other shapes, values that are not
-        finite.
+        Fewer than two latents or factors, a factor of one value, halvings < 1, other
+        shapes, values that are not finite.
     """
     generator = generator_or_default(generator)
     all_factors = as_factors(factors, least=2, numbers=True)
@@ -103,7 +109,9 @@ def dci(
     require_int("halvings", halvings, 1)
     chosen = random_items(all_factors.n, items, generator)
     splits = half_splits(len(chosen), halvings, generator)
-    importance, correct = train_predictors(codes[chosen], all_factors.take(chosen), splits, generator, progress)
+    importance, correct = train_predictors(
+        codes[chosen], all_factors.take(chosen), splits, generator, progress
+    )
     method = f"extra trees ({TREES}, leaves of {MIN_LEAF_ITEMS}), {halvings} halvings of {len(chosen)} items"
     correct_by_item = correct.mean(axis=1)
     informativeness = Estimate(
@@ -114,15 +122,21 @@ def dci(
         f"{method}; over items",
     )
     return Dci(
-        disentanglement=halves_estimate([concentration(matrix) for matrix in importance], method),
-        completeness=halves_estimate([concentration(matrix.T) for matrix in importance], method),
+        disentanglement=halves_estimate(
+            [concentration(matrix) for matrix in importance], method
+        ),
+        completeness=halves_estimate(
+            [concentration(matrix.T) for matrix in importance], method
+        ),
         informativeness=informativeness,
         importance=importance.mean(axis=0),
         accuracy=correct.mean(axis=0),
     )
 
 
-def half_splits(n: int, halvings: int, generator: np.random.Generator) -> Iterator[Split]:
+def half_splits(
+    n: int, halvings: int, generator: np.random.Generator
+) -> Iterator[Split]:
     """The splits of random divisions of n items into halves, each half held out once."""
     for _ in range(halvings):
         order = generator.permutation(n)
@@ -139,7 +153,9 @@ def train_predictors(
     generator: np.random.Generator,
     progress: Callable[[float], None] | None = None,
 ) -> tuple[Values, Values]:
-    """Importances by split [splits, L, K]; shares of correct predictions of held-out items [n, K]."""
+    """Importances by split [splits, L, K]; shares of correct predictions of held-out
+    items [n, K].
+    """
     jobs = []
     for split, (training, held_out) in enumerate(splits):
         seeds = generator.integers(2**31, size=factors.count)
@@ -151,7 +167,9 @@ def train_predictors(
         is_number = factors.numbers[k]
         values = factors.values[:, k] if is_number else factors.codes[:, k]
         trees = ExtraTreesRegressor if is_number else ExtraTreesClassifier
-        fit = trees(TREES, min_samples_leaf=MIN_LEAF_ITEMS, max_features=None, random_state=seed)
+        fit = trees(
+            TREES, min_samples_leaf=MIN_LEAF_ITEMS, max_features=None, random_state=seed
+        )
         fit.fit(codes[training], values[training])
         predicted = fit.predict(codes[held_out])
         truth = values[held_out]
@@ -166,7 +184,9 @@ def train_predictors(
     count = np.zeros(factors.codes.shape)
     with ThreadPoolExecutor(threads()) as pool:
         results = zip(jobs, pool.map(run, jobs))
-        for done, ((split, k, _, held_out, _), (weights, hits)) in enumerate(results, 1):
+        for done, ((split, k, _, held_out, _), (weights, hits)) in enumerate(
+            results, 1
+        ):
             importance[split, :, k] = weights
             correct[held_out, k] += hits
             count[held_out, k] += 1
@@ -176,7 +196,9 @@ def train_predictors(
 
 
 def concentration(importance: Values) -> float:
-    """Mean over rows, weighted by their sums, of 1 - entropy (base: length) of a row's shares; NaN if all are 0."""
+    """Mean over rows, weighted by their sums, of 1 - entropy (base: length) of a row's
+    shares; NaN if all are 0.
+    """
     weights = importance.sum(axis=1)
     used = weights > 0
     if not used.any():
@@ -195,19 +217,24 @@ LINEAR = Note(
 
 
 def halves_estimate(values: list[float], method: str) -> Estimate:
-    """The mean of a score over both halves of every division, with its error; see `dci`."""
+    """The mean of a score over both halves of every division, with its error; see
+    `dci`.
+    """
     first, second = np.reshape(values, (-1, 2)).T
     if np.isnan(values).any():
         return undefined(UNUSED, "share", len(first), method)
     error = float(np.sqrt(np.mean((first - second) ** 2))) / 2
     method = f"{method}; over halves"
-    return Estimate(float(np.mean(values)), error, "share", len(first), method, degrees=len(first))
+    return Estimate(
+        float(np.mean(values)), error, "share", len(first), method, degrees=len(first)
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Sap(Estimate):
-    """The SAP score; matrix [L, K] is the attribute score of every latent for every factor; perfect, the score of a
-    code with one exact latent for each factor, where known.
+    """The SAP score; matrix [L, K] is the attribute score of every latent for every
+    factor; perfect, the score of a code with one exact latent for each factor, where
+    known.
     """
 
     matrix: Values
@@ -222,7 +249,8 @@ def sap(
     items: int | None = 15_000,
     generator: np.random.Generator | None = None,
 ) -> Sap:
-    """Separated attribute predictability: mean over factors of the best minus the second-best score of one latent.
+    """Separated attribute predictability: mean over factors of the best minus the
+    second-best score of one latent.
 
     Parameters
     ----------
@@ -231,10 +259,12 @@ def sap(
     factors
         [N, K], as in `inputs.as_factors`.
     kind
-        "discrete": accuracy of a linear support-vector machine (C = 0.01, balanced, as in disentanglement_lib) on a
-        third of the items; it is low for more than two ordered values in one latent. "thresholds": balanced accuracy of
-        thresholds on the latent, as Kumar et al. 2018 define it: at most 1 - the mean of 1 / values. "continuous": R2
-        of linear regression. None: continuous where a factor is numbers.
+        "discrete": accuracy of a linear support-vector machine (C = 0.01, balanced, as
+        in disentanglement_lib) on a third of the items; it is low for more than two
+        ordered values in one latent. "thresholds": balanced accuracy of thresholds on
+        the latent, as Kumar et al. 2018 define it: at most 1 - the mean of 1 / values.
+        "continuous": R2 of linear regression. None: continuous where a factor is
+        numbers.
     items
         Number of random items used; None: all.
 
@@ -256,10 +286,14 @@ def sap(
         kind = "continuous" if has_numbers else "discrete"
     classifiers = {"discrete": "linear SVM", "thresholds": "thresholds, balanced"}
     if kind not in (*classifiers, "continuous") or kind in classifiers and has_numbers:
-        raise WrongType(f"kind must be discrete, thresholds or continuous (for numbers: continuous), got {kind!r}.")
+        raise WrongType(
+            f"kind must be discrete, thresholds or continuous (for numbers: continuous), got {kind!r}."
+        )
     chosen = random_items(all_factors.n, items, generator)
     if kind in classifiers:
-        local, matrix = single_accuracies(codes, all_factors, chosen, kind == "thresholds")
+        local, matrix = single_accuracies(
+            codes, all_factors, chosen, kind == "thresholds"
+        )
         unit = "difference of accuracies"
         method = f"{classifiers[kind]}, {len(chosen) - len(local)} training items; over test items"
     else:
@@ -278,13 +312,19 @@ def sap(
     notes = ()
     if kind == "discrete" and all_factors.codes.max() > 1:
         notes = (LINEAR,)
-    return Sap(value, error, unit, len(gaps), method, notes, matrix=matrix, perfect=perfect)
+    return Sap(
+        value, error, unit, len(gaps), method, notes, matrix=matrix, perfect=perfect
+    )
 
 
-def single_accuracies(codes: Values, factors: Factors, chosen: Codes, thresholds: bool) -> tuple[Values, Values]:
-    """Whether a test item is predicted correctly from one latent [test, L, K], and the accuracies [L, K].
+def single_accuracies(
+    codes: Values, factors: Factors, chosen: Codes, thresholds: bool
+) -> tuple[Values, Values]:
+    """Whether a test item is predicted correctly from one latent [test, L, K], and the
+    accuracies [L, K].
 
-    By a support-vector machine, 1 or 0; or by thresholds, weighted so that every value of a factor counts the same.
+    By a support-vector machine, 1 or 0; or by thresholds, weighted so that every value
+    of a factor counts the same.
     """
     count = max(1, round(len(chosen) * TEST_SHARE))
     test = chosen[:count]
@@ -295,17 +335,23 @@ def single_accuracies(codes: Values, factors: Factors, chosen: Codes, thresholds
         y_training = factors.codes[training, k]
         values = len(np.unique(y_training))
         if values < 2:
-            raise NoVariation(f"factors must take two values among the training items, got one for {factors.names[k]}.")
+            raise NoVariation(
+                f"factors must take two values among the training items, got one for {factors.names[k]}."
+            )
         for latent in range(codes.shape[1]):
             if thresholds:
-                machine = DecisionTreeClassifier(max_leaf_nodes=values, class_weight="balanced", random_state=0)
+                machine = DecisionTreeClassifier(
+                    max_leaf_nodes=values, class_weight="balanced", random_state=0
+                )
             else:
                 machine = LinearSVC(C=0.01, class_weight="balanced", random_state=0)
             column = codes[:, latent : latent + 1]
             machine.fit(column[training], y_training)
             correct[:, latent, k] = machine.predict(column[test]) == y_test
         if thresholds:
-            _, place, counts = np.unique(y_test, return_inverse=True, return_counts=True)
+            _, place, counts = np.unique(
+                y_test, return_inverse=True, return_counts=True
+            )
             weights = count / (len(counts) * counts[place])
             correct[:, :, k] *= weights[:, None]
     return correct, correct.mean(axis=0)

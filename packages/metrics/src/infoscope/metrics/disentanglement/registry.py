@@ -1,5 +1,5 @@
-"""Every disentanglement score by its key. Add new ones (functions of `measuring.Inputs`) at the end of SCORES, as
-random streams are assigned in this order.
+"""Every disentanglement score by its key. Add new ones (functions of
+`measuring.Inputs`) at the end of SCORES, as random streams are assigned in this order.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from infoscope.checks import one_of
 from infoscope.metrics.pid import TERMS
 
 INPUTS = ("representation", "codes", "information", "latents")
-# prefix of a bound's key -> argument `latent` of `FactorInformation.aggregated`, and its description
+# prefix of a bound's key -> argument `latent` of `FactorInformation.aggregated`, and
+# its description
 PLACES = {"": (None, "as published"), "shared/": ("alone", "at one latent")}
 SAYS = {  # key -> what the score says, in a few words
     "unibound": "in one column and in no other: the main score",
@@ -85,8 +86,9 @@ class ScoreSpec:
     key, title  name of its metric in a run; in a report, where {how} is "exact" or "estimated" (arrays)
     function    (Inputs, *arguments) -> value; or MODULE.NAME in this folder, imported on demand
     stream      name of the random stream. The function takes the representation or codes and the factors, and runs once
-                for all scores of this stream with its generator, `settings` and, if in its signature, items,
-                categorical, progress and training (votes); "": the function takes Inputs
+                for all scores of this stream with its generator, `settings` and, if in
+                its signature, items, categorical, progress and training (votes); "":
+                the function takes Inputs
     part        attribute of the result that is the score; "": the result
     takes       "representation"; "codes", an array [N, L] of means; "information"; "latents", posterior densities
     label       title in the tables of sweeps; "": not in them
@@ -118,7 +120,9 @@ class ScoreSpec:
         function = self.function
         if isinstance(function, str):
             module, _, name = function.rpartition(".")
-            function = getattr(import_module(f"infoscope.metrics.disentanglement.{module}"), name)
+            function = getattr(
+                import_module(f"infoscope.metrics.disentanglement.{module}"), name
+            )
         if not self.stream:
             return function(inputs, *self.arguments)
         settings = {
@@ -130,10 +134,14 @@ class ScoreSpec:
         accepted = signature(function).parameters
         settings = {name: value for name, value in settings.items() if name in accepted}
         settings |= self.settings
-        codes = inputs.representation if self.takes == "representation" else inputs.codes
+        codes = (
+            inputs.representation if self.takes == "representation" else inputs.codes
+        )
 
         def compute() -> Any:
-            return function(codes, inputs.factors, **settings, generator=inputs.stream(self.stream))
+            return function(
+                codes, inputs.factors, **settings, generator=inputs.stream(self.stream)
+            )
 
         score = inputs.once(self.stream, compute)
         return getattr(score, self.part) if self.part else score

@@ -19,14 +19,45 @@ from infoscope.estimators.result import Estimate
 from infoscope.estimators.uncertainty.subsampling import group_codes
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.disentanglement.dependence import FAMILY, BeyondFactor
-from infoscope.metrics.disentanglement.measuring import Inputs, measure_scores, streams_of, titled
+from infoscope.metrics.disentanglement.measuring import (
+    Inputs,
+    measure_scores,
+    streams_of,
+    titled,
+)
 from infoscope.metrics.disentanglement.predictor_based import standardised
 from infoscope.metrics.disentanglement.registry import SAYS, SCORES, ScoreSpec
-from infoscope.metrics.disentanglement.verdict import HOLDS, MISSING, SPREAD, TOGETHER, TRACE, Place, places_of, verdict
-from infoscope.metrics.factor_information.arrays import Latents, from_arrays, mixed_with_subsets
-from infoscope.metrics.factor_information.inputs import as_factors, categorical_mask, parts_of, random_items
+from infoscope.metrics.disentanglement.verdict import (
+    HOLDS,
+    MISSING,
+    SPREAD,
+    TOGETHER,
+    TRACE,
+    Place,
+    places_of,
+    verdict,
+)
+from infoscope.metrics.factor_information.arrays import (
+    Latents,
+    from_arrays,
+    mixed_with_subsets,
+)
+from infoscope.metrics.factor_information.inputs import (
+    as_factors,
+    categorical_mask,
+    parts_of,
+    random_items,
+)
 from infoscope.metrics.factor_information.result import FactorInformation
-from infoscope.metrics.report import Report, ReportRow, cell, draw_map, listed, percent, share
+from infoscope.metrics.report import (
+    Report,
+    ReportRow,
+    cell,
+    draw_map,
+    listed,
+    percent,
+    share,
+)
 from infoscope.notes import Note
 
 Values = NDArray[np.float64]
@@ -36,9 +67,17 @@ if TYPE_CHECKING:
 
 ALL = "all columns"
 SHARE = "share of H"  # of a factor, in a column
-ATTACKED = ("unibound", "mig", "dci_disentanglement", "dci_completeness", "sap_thresholds", "sap")
+ATTACKED = (
+    "unibound",
+    "mig",
+    "dci_disentanglement",
+    "dci_completeness",
+    "sap_thresholds",
+    "sap",
+)
 NO_LIMIT = Note(
-    "No dependence is detected; there is no known upper limit on the information in all columns together.", "no limit"
+    "No dependence is detected; there is no known upper limit on the information in all columns together.",
+    "no limit",
 )
 MAIN = "unibound"
 HEADLINES = (
@@ -83,12 +122,20 @@ class DisentanglementReport(Report):
     def answers(self) -> list[str]:
         """The verdict in a sentence, what qualifies it, and what "holds" means."""
         if not self.places:
-            return ["No verdict: it needs factors that are categories, as shares are of the entropy of a factor."]
+            return [
+                "No verdict: it needs factors that are categories, as shares are of the entropy of a factor."
+            ]
         sentences = [verdict(self.places), *self._through()]
         weak = [place.factor for place in self.places if place.kind in (MISSING, TRACE)]
         if weak:
             sentences.append(self._undetected(weak))
-        return [*sentences, *self._empty(), *self._main(), *self._attacks(), self._rule()]
+        return [
+            *sentences,
+            *self._empty(),
+            *self._main(),
+            *self._attacks(),
+            self._rule(),
+        ]
 
     def _through(self) -> list[str]:
         """Columns that inform about a factor only because it depends on another."""
@@ -96,7 +143,9 @@ class DisentanglementReport(Report):
         for place in self.places:
             for column, other in place.through.items():
                 about = f"{place.factor} ({percent(place.shares[column])})"
-                sentences.append(f"{column} informs about {about} only because {other} does.")
+                sentences.append(
+                    f"{column} informs about {about} only because {other} does."
+                )
         return sentences
 
     def _main(self) -> list[str]:
@@ -111,7 +160,9 @@ class DisentanglementReport(Report):
         return sentences
 
     def _undetected(self, weak: Sequence[str]) -> str:
-        """Where factors of which little is found were looked for, and what a column could hold all the same."""
+        """Where factors of which little is found were looked for, and what a column
+        could hold all the same.
+        """
         searched = "single columns and all columns together were looked at, not pairs"
         if self.pairs:
             searched = "single columns, pairs and all columns together were looked at"
@@ -145,7 +196,10 @@ class DisentanglementReport(Report):
         sentences = []
         for attack in dict.fromkeys(row.of["attack"] for row in self.attacked):
             rows = [row for row in self.attacked if row.of["attack"] == attack]
-            changes = [f"{row.what} from {before[row.what]:z.2f} to {row.estimate:z.2f}" for row in rows]
+            changes = [
+                f"{row.what} from {before[row.what]:z.2f} to {row.estimate:z.2f}"
+                for row in rows
+            ]
             sentences.append(f"After an attack by {attack}: {', '.join(changes)}.")
         return sentences
 
@@ -172,11 +226,15 @@ class DisentanglementReport(Report):
                 estimate = replace(share_of_entropy, unit=f"share of H({place.factor})")
                 if place.factor in self.limits:
                     estimate = self._limited(estimate, place.factor, column)
-                rows.append(ReportRow(SHARE, estimate, {"factor": place.factor, "column": name}))
+                rows.append(
+                    ReportRow(SHARE, estimate, {"factor": place.factor, "column": name})
+                )
         return rows
 
     def _limited(self, share: Estimate, factor: str, column: int) -> Estimate:
-        """A share of a factor that is found in no column: up to its limit; unknown for all columns together."""
+        """A share of a factor that is found in no column: up to its limit; unknown for
+        all columns together.
+        """
         if column == len(self.information.latents):
             return replace(share, standard_error=math.nan, notes=(NO_LIMIT,))
         entropy = self.information.entropy[self.information.factors.index(factor)]
@@ -190,7 +248,9 @@ class DisentanglementReport(Report):
 
     @property
     def text(self) -> pd.DataFrame:
-        """Every factor: how it was read, where it is, and its share there; without places the scores."""
+        """Every factor: how it was read, where it is, and its share there; without
+        places the scores.
+        """
         lines = []
         for place, entropy in zip(self.places, self.information.entropy):
             columns = [f"{name} {share(place.shares[name])}" for name in place.columns]
@@ -200,7 +260,9 @@ class DisentanglementReport(Report):
                 "bits": f"{entropy / NATS_PER_BIT:.2f}",
                 "found": place.kind,
                 "share of its bits in each column": "; ".join(columns) or "none",
-                "in all columns": "none found" if place.factor in self.limits else share(place.joint),
+                "in all columns": "none found"
+                if place.factor in self.limits
+                else share(place.joint),
             }
             lines.append(line)
         return pd.DataFrame(lines) if lines else self._score_table
@@ -230,7 +292,11 @@ class DisentanglementReport(Report):
 
     @property
     def doubts(self) -> list[str]:
-        notes = {getattr(note, "code", note): note for row in self.scores for note in row.estimate.notes}
+        notes = {
+            getattr(note, "code", note): note
+            for row in self.scores
+            for note in row.estimate.notes
+        }
         return [
             "Held-out predictions are a lower bound on the information: a column or several together may carry more "
             "than these predictors find.",
@@ -239,10 +305,14 @@ class DisentanglementReport(Report):
         ]
 
     def plot(self, ax: Any = None) -> Any:
-        """Draws column x factor: the share of H(factor), with its 95 % interval; the matplotlib axes."""
+        """Draws column x factor: the share of H(factor), with its 95 % interval; the
+        matplotlib axes.
+        """
         if not self.places:
             return self.information.plot(ax)
-        cells = {(row.of["column"], row.of["factor"]): row.estimate for row in self.shares}
+        cells = {
+            (row.of["column"], row.of["factor"]): row.estimate for row in self.shares
+        }
         return draw_map(ax, cells, "share of H(factor), 95 % interval")
 
 
@@ -263,18 +333,21 @@ def report(
     factor_names: Sequence[str] | None = None,
     attack: float = 0.0,
 ) -> DisentanglementReport:
-    """Where each factor is, in a sentence with the bits behind it; and scores with 95 % intervals.
+    """Where each factor is, in a sentence with the bits behind it; and scores with 95 %
+    intervals.
 
     Parameters
     ----------
     representation
-        A posterior, an array [N, L] or a data frame, whose columns have names. Of a posterior, "uni-bound" takes draws;
-        "disentanglement-lib", the discretised MIG, SAP and DCI take means, which omit noise.
+        A posterior, an array [N, L] or a data frame, whose columns have names. Of a
+        posterior, "uni-bound" takes draws; "disentanglement-lib", the discretised MIG,
+        SAP and DCI take means, which omit noise.
     factors
-        [N, K], K >= 2, as `inputs.as_factors` takes them; numbers are cut into ten parts, but for SAP and DCI ("knn":
-        they have bits and no shares).
+        [N, K], K >= 2, as `inputs.as_factors` takes them; numbers are cut into ten
+        parts, but for SAP and DCI ("knn": they have bits and no shares).
     measured
-        The information, if known; None: `exact.measure` with `draws`, or `from_arrays` by `method`.
+        The information, if known; None: `exact.measure` with `draws`, or `from_arrays`
+        by `method`.
     items
         Random items that are used of an array; None: all.
     categorical
@@ -288,7 +361,8 @@ def report(
     factor_names
         Default: those of a data frame.
     attack
-        Strength of both entanglement attacks on an array, after which scores are computed again; 0: none.
+        Strength of both entanglement attacks on an array, after which scores are
+        computed again; 0: none.
 
     Returns
     -------
@@ -298,8 +372,8 @@ def report(
     Raises
     ------
     InfoscopeError
-        Shapes that do not fit, values that are not finite, a factor of one value, fewer than two factors, unknown
-        names.
+        Shapes that do not fit, values that are not finite, a factor of one value, fewer
+        than two factors, unknown names.
 
     Examples
     --------
@@ -316,7 +390,9 @@ def report(
         latent_names = [str(name) for name in representation]
     is_posterior = hasattr(representation, "draw")
     if attack and is_posterior:
-        raise Conflict(f"attack must be 0 for a posterior, got {attack}: give the means or draws as an array.")
+        raise Conflict(
+            f"attack must be 0 for a posterior, got {attack}: give the means or draws as an array."
+        )
     measure = from_arrays
     if method == "classifier" and not is_posterior:
         measure = _of_classes
@@ -329,9 +405,17 @@ def report(
         categorical=categorical,
         measured=measured,
         factor_names=as_factors(factors, factor_names, least=2, numbers=True).names,
-        from_arrays=partial(measure, method=method, groups=groups, latent_names=latent_names, family=FAMILY),
+        from_arrays=partial(
+            measure,
+            method=method,
+            groups=groups,
+            latent_names=latent_names,
+            family=FAMILY,
+        ),
     )
-    return _measured(inputs, specs, groups, attack, progress if callable(progress) else None)
+    return _measured(
+        inputs, specs, groups, attack, progress if callable(progress) else None
+    )
 
 
 def _measured(
@@ -345,7 +429,9 @@ def _measured(
     estimates = measure_scores(inputs, specs, progress)
     rows = []
     for key, score in estimates.items():
-        rows.append(ReportRow(titled(SCORES[key], inputs), score, {}, _says(key, score)))
+        rows.append(
+            ReportRow(titled(SCORES[key], inputs), score, {}, _says(key, score))
+        )
     places, limits, pairs = _places(inputs, groups)
     n = len(inputs.codes)
     return DisentanglementReport(
@@ -361,8 +447,12 @@ def _measured(
     )
 
 
-def _places(inputs: Inputs, groups: ArrayLike | None) -> tuple[list[Place], dict[str, Values], bool]:
-    """The place of each factor, limits of those found nowhere, whether pairs of columns were searched."""
+def _places(
+    inputs: Inputs, groups: ArrayLike | None
+) -> tuple[list[Place], dict[str, Values], bool]:
+    """The place of each factor, limits of those found nowhere, whether pairs of columns
+    were searched.
+    """
     information = inputs.information
     if not (information.entropy > 0).all():
         return [], {}, False
@@ -378,7 +468,9 @@ def _places(inputs: Inputs, groups: ArrayLike | None) -> tuple[list[Place], dict
 
 
 def _read(inputs: Inputs) -> dict[str, str]:
-    """How each factor was read: as 3 categories; as numbers in 10 parts, where these have an entropy."""
+    """How each factor was read: as 3 categories; as numbers in 10 parts, where these
+    have an entropy.
+    """
     has_entropy = inputs.information.entropy > 0
     factors = as_factors(inputs.factors, inputs.factor_names, numbers=True)
     read = {}
@@ -387,7 +479,9 @@ def _read(inputs: Inputs) -> dict[str, str]:
         count = values.max() + 1
         read[name] = f"as {count} categories"
         if number:
-            read[name] = f"as numbers in {count} parts" if has_entropy[k] else "as numbers"
+            read[name] = (
+                f"as numbers in {count} parts" if has_entropy[k] else "as numbers"
+            )
     return read
 
 
@@ -405,19 +499,27 @@ def _specs(scores: Collection[str] | None) -> list[ScoreSpec]:
     if scores is None:
         return [spec for spec in SCORES.values() if not spec.extra]
     if not set(scores) <= set(SCORES):
-        raise UnknownName(f"scores must be some of {', '.join(SCORES)}, got {list(scores)}.")
+        raise UnknownName(
+            f"scores must be some of {', '.join(SCORES)}, got {list(scores)}."
+        )
     return [SCORES[key] for key in scores]
 
 
-def _of_classes(codes: Values, factors: Any, factor_names: Sequence[str], **settings: Any) -> Any:
-    """`from_arrays` of factors whose numbers are cut into parts, more latents with no less information."""
+def _of_classes(
+    codes: Values, factors: Any, factor_names: Sequence[str], **settings: Any
+) -> Any:
+    """`from_arrays` of factors whose numbers are cut into parts, more latents with no
+    less information.
+    """
     classes = as_factors(factors, factor_names, numbers=True).as_classes.codes
     information = from_arrays(codes, classes, factor_names=factor_names, **settings)
     return mixed_with_subsets(information, settings["generator"])
 
 
 def _beyond(inputs: Inputs, groups: ArrayLike | None) -> BeyondFactor:
-    """Whether a column informs about a factor beyond another; of a posterior's typical codes."""
+    """Whether a column informs about a factor beyond another; of a posterior's typical
+    codes.
+    """
     factors = as_factors(inputs.factors, inputs.factor_names, numbers=True)
     rows = np.sort(random_items(factors.n, inputs.items, inputs.stream("dependence")))
     categories = categorical_mask(inputs.categorical, inputs.codes.shape[1])
@@ -428,9 +530,15 @@ def _beyond(inputs: Inputs, groups: ArrayLike | None) -> BeyondFactor:
     return BeyondFactor(latents, factors.as_classes.take(rows), clusters, HOLDS)
 
 
-def _in_pairs(place: Place, k: int, beyond: BeyondFactor, information: FactorInformation) -> Place:
-    """The same place, or the two columns that together hold more of a factor than is found in all columns."""
-    in_no_column = place.kind in (MISSING, TRACE) or place.kind == SPREAD and not place.columns
+def _in_pairs(
+    place: Place, k: int, beyond: BeyondFactor, information: FactorInformation
+) -> Place:
+    """The same place, or the two columns that together hold more of a factor than is
+    found in all columns.
+    """
+    in_no_column = (
+        place.kind in (MISSING, TRACE) or place.kind == SPREAD and not place.columns
+    )
     pair_and_share = beyond.pair_of(k) if in_no_column else None
     if pair_and_share is None:
         return place
@@ -441,15 +549,21 @@ def _in_pairs(place: Place, k: int, beyond: BeyondFactor, information: FactorInf
     return replace(place, kind=TOGETHER, columns=columns, joint=joint)
 
 
-def _attacked(inputs: Inputs, specs: Sequence[ScoreSpec], strength: float) -> list[ReportRow]:
+def _attacked(
+    inputs: Inputs, specs: Sequence[ScoreSpec], strength: float
+) -> list[ReportRow]:
     """Scores after each entanglement attack on the standardised columns."""
-    from infoscope.metrics.factor_information import attacks  # with torch, which takes seconds
+    # with torch, which takes seconds
+    from infoscope.metrics.factor_information import attacks
 
     generator = inputs.stream("attacks")
     codes = standardised(inputs.codes)
     specs = [spec for spec in specs if spec.key in ATTACKED]
     rows = []
-    for name, attack in (("redundancy", attacks.redundancy_attack), ("synergy", attacks.synergy_attack)):
+    for name, attack in (
+        ("redundancy", attacks.redundancy_attack),
+        ("synergy", attacks.synergy_attack),
+    ):
         attacked = Inputs(
             representation=attack(codes, strength, generator),
             factors=inputs.factors,
@@ -459,5 +573,7 @@ def _attacked(inputs: Inputs, specs: Sequence[ScoreSpec], strength: float) -> li
             from_arrays=_of_classes,
         )
         for key, score in measure_scores(attacked, specs).items():
-            rows.append(ReportRow(titled(SCORES[key], attacked), score, {"attack": name}))
+            rows.append(
+                ReportRow(titled(SCORES[key], attacked), score, {"attack": name})
+            )
     return rows

@@ -1,7 +1,9 @@
-"""Where each factor is: in one column, in several, in none, or only in several together; in a sentence.
+"""Where each factor is: in one column, in several, in none, or only in several
+together; in a sentence.
 
-A column holds a factor if it alone carries more than a share `HOLDS` of the factor's bits, by the lower end of an
-interval that is valid for all pairs of factor and column at once (Bonferroni).
+A column holds a factor if it alone carries more than a share `HOLDS` of the factor's
+bits, by the lower end of an interval that is valid for all pairs of factor and column
+at once (Bonferroni).
 """
 
 from __future__ import annotations
@@ -83,7 +85,10 @@ class Place:
         if len(names) == 1:
             names.append(OTHERS)
             columns.append(OTHERS)
-        again = [f"{percent(self.shares[name])} of it again in {name}" for name in self.columns[1:]]
+        again = [
+            f"{percent(self.shares[name])} of it again in {name}"
+            for name in self.columns[1:]
+        ]
         return SENTENCES[self.kind].format(
             factor=self.factor,
             first=self.first if self.columns else "",
@@ -94,7 +99,9 @@ class Place:
         )
 
 
-def places_of(information: FactorInformation, beyond: Beyond = lambda k, column, other: True) -> list[Place]:
+def places_of(
+    information: FactorInformation, beyond: Beyond = lambda k, column, other: True
+) -> list[Place]:
     """The place of every factor, from shares of H(factor) on held-out items.
 
     InfoscopeError: a factor without entropy, such as numbers.
@@ -114,8 +121,14 @@ def places_of(information: FactorInformation, beyond: Beyond = lambda k, column,
             kind=kind,
             columns=tuple(latents[column] for column in columns),
             joint=part.share(-1, information),
-            shares={name: part.share(column, information) for column, name in enumerate(latents)},
-            through={latents[column]: information.factors[other] for column, other in through.get(k, {}).items()},
+            shares={
+                name: part.share(column, information)
+                for column, name in enumerate(latents)
+            },
+            through={
+                latents[column]: information.factors[other]
+                for column, other in through.get(k, {}).items()
+            },
         )
         places.append(place)
     return places
@@ -123,7 +136,9 @@ def places_of(information: FactorInformation, beyond: Beyond = lambda k, column,
 
 @dataclass(frozen=True, eq=False)
 class _Shares:
-    """Shares of one factor's bits [2 L + 1], deviations [g, 2 L + 1], and the half-width of intervals in errors."""
+    """Shares of one factor's bits [2 L + 1], deviations [g, 2 L + 1], and the
+    half-width of intervals in errors.
+    """
 
     values: Values
     deviations: Values
@@ -142,7 +157,13 @@ class _Shares:
     def share(self, column: int, information: FactorInformation) -> Estimate:
         """The share in a column, or in all columns together (-1)."""
         error = root_sum_squares(self.deviations[:, column])
-        return Estimate(float(self.values[column]), error, OF_ENTROPY, information.n, information.method)
+        return Estimate(
+            float(self.values[column]),
+            error,
+            OF_ENTROPY,
+            information.n,
+            information.method,
+        )
 
 
 def _kind(part: _Shares, holds: Mask, through: bool) -> tuple[str, Sequence[int]]:
@@ -162,20 +183,28 @@ def _kind(part: _Shares, holds: Mask, through: bool) -> tuple[str, Sequence[int]
         return (TRACE if part.surely(joint, 0.0) else MISSING), ()
     if not more and alone[best] >= part.values[-1] / 2:
         return ONE, [best]
-    needed = [column for column in range(count) if part.surely(joint - unit[count + column])]
+    needed = [
+        column for column in range(count) if part.surely(joint - unit[count + column])
+    ]
     if not members and part.surely(joint - unit[:count].sum(axis=0)):
         return TOGETHER, needed
     return SPREAD, sorted({*members, *needed})
 
 
 def _simultaneous_errors(groups: int, tests: int) -> float:
-    """Half-width, in standard errors, of an interval that is valid for all tests at once (Bonferroni)."""
+    """Half-width, in standard errors, of an interval that is valid for all tests at
+    once (Bonferroni).
+    """
     degrees = groups - 1 if groups > 1 else math.inf
     return quantile(degrees, 1.0 - (1.0 - LEVEL) / tests)
 
 
-def _held(alone: Values, holds: Mask, beyond: Beyond) -> tuple[Mask, dict[int, dict[int, int]]]:
-    """Which column holds which factor [K, L], without what follows from another factor; by factor, column -> other."""
+def _held(
+    alone: Values, holds: Mask, beyond: Beyond
+) -> tuple[Mask, dict[int, dict[int, int]]]:
+    """Which column holds which factor [K, L], without what follows from another factor;
+    by factor, column -> other.
+    """
     holds = holds.copy()
     through: dict[int, dict[int, int]] = {}
     for column in range(holds.shape[1]):
@@ -194,7 +223,10 @@ def verdict(places: Sequence[Place]) -> str:
     """Where the factors are, each with its share, in a sentence."""
     alone = [f"{place.factor} {place.first}" for place in places if place.kind == ONE]
     others = [place.written for place in places if place.kind != ONE]
-    mixed = "; ".join(f"{column} holds {listed(factors)}" for column, factors in mixed_columns(places).items())
+    mixed = "; ".join(
+        f"{column} holds {listed(factors)}"
+        for column, factors in mixed_columns(places).items()
+    )
     if not others:
         but = f", but {mixed}" if mixed else " of its own"
         return f"Each factor is in one column{but}: {listed(alone)}."
@@ -206,7 +238,11 @@ def verdict(places: Sequence[Place]) -> str:
     kinds = {place.kind for place in places}
     if kinds == {MISSING}:
         return "No factor is found in the columns."
-    start = "Each factor is in more than one column" if kinds == {COPIED} else "No factor is in one column"
+    start = (
+        "Each factor is in more than one column"
+        if kinds == {COPIED}
+        else "No factor is in one column"
+    )
     return f"{start}: {'; '.join(others)}."
 
 

@@ -1,5 +1,6 @@
-"""Information of latents about factors of variation, from arrays (arrays) or posteriors (exact, posterior); its bounds
-and scores (result); entanglement attacks (attacks); a model with known information (toy).
+"""Information of latents about factors of variation, from arrays (arrays) or posteriors
+(exact, posterior); its bounds and scores (result); entanglement attacks (attacks); a
+model with known information (toy).
 """
 
 from infoscope.late import exports

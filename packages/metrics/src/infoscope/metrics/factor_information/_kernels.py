@@ -1,7 +1,8 @@
 """Sums of densities of every subset of latents in one pass over a data set, in float32.
 
-Densities are divided by their value at the draw's own row, so that no sum underflows. Sums within blocks of rows are
-float32, sums over blocks float64; means are pairs of float32, which keeps the precision of narrow posteriors.
+Densities are divided by their value at the draw's own row, so that no sum underflows.
+Sums within blocks of rows are float32, sums over blocks float64; means are pairs of
+float32, which keeps the precision of narrow posteriors.
 """
 
 from __future__ import annotations
@@ -14,11 +15,14 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-WIDTH = 1024  # rows of data per block: intermediate results fit in the L2 cache (measured)
+# rows of data per block: intermediate results fit in the L2 cache (measured)
+WIDTH = 1024
 PRODUCT, REDUNDANT, SYNERGISTIC = range(3)
 
 # 2^f for |f| <= 1/2 as a Taylor polynomial, error 1.2e-7; adding ROUND puts the nearest integer in the low bits.
-C0, C1, C2, C3, C4, C5, C6 = (np.float32(np.log(2) ** k / np.prod(np.arange(1.0, k + 1))) for k in range(7))
+C0, C1, C2, C3, C4, C5, C6 = (
+    np.float32(np.log(2) ** k / np.prod(np.arange(1.0, k + 1))) for k in range(7)
+)
 ROUND, LOWEST, HIGHEST = np.float32(1.5 * 2**23), np.float32(-126), np.float32(127)
 HALF_LOG2_E = 0.5 / np.log(2)
 
@@ -54,7 +58,8 @@ class Plan(NamedTuple):
 
 
 class Draws(NamedTuple):
-    """Drawn latents and their densities at the row each was drawn from (`own`, base 2 logarithms).
+    """Drawn latents and their densities at the row each was drawn from (`own`, base 2
+    logarithms).
 
     high, low, own           float32 [m, g], for the Gaussian rows
     category, category_own   [m, c]: row of Plan.probability, and one over its value at the own row
@@ -79,7 +84,9 @@ def times_power(context, mantissa, rounded):
 
     def generate(_, builder, signature, arguments):
         integer = ir.IntType(32)
-        exponent = builder.shl(builder.bitcast(arguments[1], integer), ir.Constant(integer, 23))
+        exponent = builder.shl(
+            builder.bitcast(arguments[1], integer), ir.Constant(integer, 23)
+        )
         bits = builder.add(builder.bitcast(arguments[0], integer), exponent)
         return builder.bitcast(bits, ir.FloatType())
 
@@ -88,11 +95,15 @@ def times_power(context, mantissa, rounded):
 
 @numba.njit(fastmath={"contract"}, inline="always")
 def power_of_two(x):
-    """2^x in float32, relative error below 3e-7; at least 2^-126, negligible in sums with the own density, 1."""
+    """2^x in float32, relative error below 3e-7; at least 2^-126, negligible in sums
+    with the own density, 1.
+    """
     x = min(max(x, LOWEST), HIGHEST)
     rounded = x + ROUND
     f = x - (rounded - ROUND)
-    return times_power(C0 + f * (C1 + f * (C2 + f * (C3 + f * (C4 + f * (C5 + f * C6))))), rounded)
+    return times_power(
+        C0 + f * (C1 + f * (C2 + f * (C3 + f * (C4 + f * (C5 + f * C6))))), rounded
+    )
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"contract"})
@@ -111,7 +122,9 @@ def multiply(one, other, into, width):
 
 @numba.njit(cache=True, nogil=True)
 def leave_one_out(rows, rest, joint, suffix, width):
-    """rest[l] = product of all rows except l, joint = product of all; suffix: two rows of work space."""
+    """rest[l] = product of all rows except l, joint = product of all; suffix: two rows
+    of work space.
+    """
     last = len(rows) - 1
     rest[0, :width] = 1
     for i in range(last):
@@ -125,9 +138,11 @@ def leave_one_out(rows, rest, joint, suffix, width):
 
 @numba.njit(cache=True, nogil=True, fastmath={"contract"})
 def fill_synergistic(plan, draws, m, start, width, rests, work):
-    """Density ratios of (z + mixing e, e) without element l of e, for every l; work: float64 [d + 2, width].
+    """Density ratios of (z + mixing e, e) without element l of e, for every l; work:
+    float64 [d + 2, width].
 
-    rests[l] = 2^(level_l - own_l - square / (2 ln 2) + gain_l v_l^2), v being work[:d] and square work[d].
+    rests[l] = 2^(level_l - own_l - square / (2 ln 2) + gain_l v_l^2), v being work[:d]
+    and square work[d].
     """
     dim = len(plan.quadratic_mean)
     square, y = work[dim], work[dim + 1]
@@ -147,14 +162,23 @@ def fill_synergistic(plan, draws, m, start, width, rests, work):
                 v[j] -= weight * y[j]
     for i in range(dim):
         row, v, own = rests[i], work[i], draws.quadratic_own[m, i]
-        level, gain = plan.quadratic_level[i, start : start + width], plan.quadratic_gain[i, start : start + width]
+        level, gain = (
+            plan.quadratic_level[i, start : start + width],
+            plan.quadratic_gain[i, start : start + width],
+        )
         for j in range(width):
-            row[j] = power_of_two(np.float32(level[j] - own - HALF_LOG2_E * square[j] + gain[j] * v[j] * v[j]))
+            row[j] = power_of_two(
+                np.float32(
+                    level[j] - own - HALF_LOG2_E * square[j] + gain[j] * v[j] * v[j]
+                )
+            )
 
 
 @numba.njit(cache=True, nogil=True)
 def fill_terms(plan, draws, m, start, width, terms, multipliers, spare, work):
-    """terms [u, width]: base rows, further single latents, all base rows but one, their product, quadratic forms."""
+    """terms [u, width]: base rows, further single latents, all base rows but one, their
+    product, quadratic forms.
+    """
     bases, alones, block = plan.bases, plan.alones, plan.block
     categories = draws.category.shape[1]
     gaussians = bases - categories
@@ -208,8 +232,8 @@ def masked_sum(row, mask, width):
 
 @numba.njit(cache=True, nogil=True)
 def sweep(plan, draws, begin, end, terms_count, sums):
-    """sums [m, 1 + K, u] += terms summed over all rows of data, then over those that share factor k, for draws
-    begin..end.
+    """sums [m, 1 + K, u] += terms summed over all rows of data, then over those that
+    share factor k, for draws begin..end.
 
     Rows sorted by factors go faster.
     """

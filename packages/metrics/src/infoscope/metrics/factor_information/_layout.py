@@ -10,8 +10,18 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from infoscope.metrics.factor_information._kernels import PRODUCT, REDUNDANT, SYNERGISTIC, WIDTH, Draws, Plan
-from infoscope.metrics.factor_information.attacks import RedundantGaussian, SynergisticGaussian
+from infoscope.metrics.factor_information._kernels import (
+    PRODUCT,
+    REDUNDANT,
+    SYNERGISTIC,
+    WIDTH,
+    Draws,
+    Plan,
+)
+from infoscope.metrics.factor_information.attacks import (
+    RedundantGaussian,
+    SynergisticGaussian,
+)
 from infoscope.metrics.factor_information.posterior import (
     LOG_2_PI,
     CategoricalPosterior,
@@ -32,7 +42,9 @@ NO_COLUMN = -1  # marks a density that does not depend on the row of data
 
 
 class Rows(NamedTuple):
-    """One-dimensional Gaussian densities: mean and scale [n, w], of a function of a part's z [m, .]."""
+    """One-dimensional Gaussian densities: mean and scale [n, w], of a function of a
+    part's z [m, .].
+    """
 
     mean: np.ndarray
     scale: np.ndarray
@@ -62,7 +74,11 @@ class Layout:
 
     @property
     def categorical(self) -> list[tuple[CategoricalPosterior, slice]]:
-        return [(part, at) for part, at in self.parts if isinstance(part, CategoricalPosterior)]
+        return [
+            (part, at)
+            for part, at in self.parts
+            if isinstance(part, CategoricalPosterior)
+        ]
 
     @property
     def block(self) -> int:
@@ -71,12 +87,14 @@ class Layout:
 
 
 def layout(posterior: Posterior) -> Layout | None:
-    """The layout of a posterior; None if the kernels do not support it: another class, more than one part with
-    dependent latents, or values too large for float32.
+    """The layout of a posterior; None if the kernels do not support it: another class,
+    more than one part with dependent latents, or values too large for float32.
     """
     parts = []
     end = 0
-    for part in posterior.parts if isinstance(posterior, ProductPosterior) else [posterior]:
+    for part in (
+        posterior.parts if isinstance(posterior, ProductPosterior) else [posterior]
+    ):
         if type(part) not in KINDS:
             return None
         start = end
@@ -84,7 +102,12 @@ def layout(posterior: Posterior) -> Layout | None:
         parts.append((part, slice(start, end)))
     if sum(KINDS[type(part)] != PRODUCT for part, _ in parts) > 1:
         return None
-    parts.sort(key=lambda item: (-KINDS[type(item[0])], isinstance(item[0], CategoricalPosterior)))
+    parts.sort(
+        key=lambda item: (
+            -KINDS[type(item[0])],
+            isinstance(item[0], CategoricalPosterior),
+        )
+    )
     kind = KINDS[type(parts[0][0])]
     base = []
     alone = []
@@ -95,14 +118,21 @@ def layout(posterior: Posterior) -> Layout | None:
         alone += [(i, rows) for rows in alone_rows]
         multipliers += [(i, rows) for rows in multiplier_rows]
     for _, rows in base + alone + multipliers:
-        if rows.scale.min() < 1.0 / FLOAT32_LARGEST or np.abs(rows.mean).max() > FLOAT32_LARGEST:
+        if (
+            rows.scale.min() < 1.0 / FLOAT32_LARGEST
+            or np.abs(rows.mean).max() > FLOAT32_LARGEST
+        ):
             return None
-    columns, terms = columns_of(parts, kind, sum(rows.mean.shape[1] for _, rows in alone))
+    columns, terms = columns_of(
+        parts, kind, sum(rows.mean.shape[1] for _, rows in alone)
+    )
     return Layout(kind, parts, base, alone, multipliers, columns, terms)
 
 
 def gaussian_rows(part: Posterior) -> tuple[list[Rows], list[Rows], list[Rows]]:
-    """The one-dimensional Gaussian densities of a part: base, single latents, multipliers."""
+    """The one-dimensional Gaussian densities of a part: base, single latents,
+    multipliers.
+    """
     if isinstance(part, GaussianPosterior):
         return [Rows(part.mean, part.scale, lambda z: z)], [], []
     if isinstance(part, RedundantGaussian):
@@ -119,8 +149,12 @@ def gaussian_rows(part: Posterior) -> tuple[list[Rows], list[Rows], list[Rows]]:
     return [], [], []
 
 
-def columns_of(parts: list[tuple[Posterior, slice]], kind: int, alones: int) -> tuple[np.ndarray, int]:
-    """Layout.columns and Layout.terms; the order of terms is that of `_kernels.fill_terms`."""
+def columns_of(
+    parts: list[tuple[Posterior, slice]], kind: int, alones: int
+) -> tuple[np.ndarray, int]:
+    """Layout.columns and Layout.terms; the order of terms is that of
+    `_kernels.fill_terms`.
+    """
     widths = [len(part.latents) for part, _ in parts]
     if kind == PRODUCT:
         block = 0
@@ -152,24 +186,36 @@ def columns_of(parts: list[tuple[Posterior, slice]], kind: int, alones: int) -> 
 
 
 def plan_of(arranged: Layout, order: np.ndarray, codes: np.ndarray) -> Plan:
-    """The Plan of a posterior and factor codes [n, K], with rows of data in `order` [n]."""
+    """The Plan of a posterior and factor codes [n, K], with rows of data in `order`
+    [n].
+    """
     none = np.zeros((0, len(order)))
-    means = np.concatenate([none, *[rows.mean[order].T for _, rows in arranged.gaussian]])
-    scales = np.concatenate([none, *[rows.scale[order].T for _, rows in arranged.gaussian]])
-    categories = [none, *[part.probability[order].T for part, _ in arranged.categorical]]
+    means = np.concatenate(
+        [none, *[rows.mean[order].T for _, rows in arranged.gaussian]]
+    )
+    scales = np.concatenate(
+        [none, *[rows.scale[order].T for _, rows in arranged.gaussian]]
+    )
+    categories = [
+        none,
+        *[part.probability[order].T for part, _ in arranged.categorical],
+    ]
     high = means.astype(np.float32)
     first = arranged.parts[0][0]
     quadratic = [np.zeros((0, 0))] * 4
     mixing = np.zeros((0, 0))
     if arranged.kind == SYNERGISTIC:
-        quadratic = [np.ascontiguousarray(part[order].T) for part in quadratic_of(first)]
+        quadratic = [
+            np.ascontiguousarray(part[order].T) for part in quadratic_of(first)
+        ]
         mixing = first.alpha * first.mixing
     codes = np.ascontiguousarray(codes[order].T, dtype=np.int32)
     starts = np.arange(0, len(order), WIDTH)
     return Plan(
         kind=arranged.kind,
         block=arranged.block,
-        bases=sum(rows.mean.shape[1] for _, rows in arranged.base) + len(arranged.categorical),
+        bases=sum(rows.mean.shape[1] for _, rows in arranged.base)
+        + len(arranged.categorical),
         alones=sum(rows.mean.shape[1] for _, rows in arranged.alone),
         mean_high=np.ascontiguousarray(high),
         mean_low=np.ascontiguousarray(means - high, dtype=np.float32),
@@ -188,14 +234,18 @@ def plan_of(arranged: Layout, order: np.ndarray, codes: np.ndarray) -> Plan:
 
 
 def quadratic_of(part: SynergisticGaussian) -> tuple[np.ndarray, ...]:
-    """mean, matrix, gain and level [n, d] of the quadratic forms of `Plan`; levels in bits."""
+    """mean, matrix, gain and level [n, d] of the quadratic forms of `Plan`; levels in
+    bits.
+    """
     mean, diagonal = part.base.mean, part.noise_precision()
     joint = -np.log(part.base.scale).sum(axis=1) - 0.5 * mean.shape[1] * LOG_2_PI
     rests = joint[:, None] + 0.5 * (LOG_2_PI - np.log(diagonal))
     return mean, part.base.scale**-2.0, 0.5 * LOG2_E / diagonal, LOG2_E * rests
 
 
-def draws_of(arranged: Layout, z: np.ndarray, rows: np.ndarray, codes: np.ndarray) -> Draws:
+def draws_of(
+    arranged: Layout, z: np.ndarray, rows: np.ndarray, codes: np.ndarray
+) -> Draws:
     """The Draws z [m, L] from `rows` [m] of the data, with their factor codes [m, K]."""
     observed = [np.zeros((len(z), 0))]
     own_levels = [np.zeros((len(z), 0))]  # log2 densities at the own rows
@@ -227,7 +277,9 @@ def draws_of(arranged: Layout, z: np.ndarray, rows: np.ndarray, codes: np.ndarra
     )
 
 
-def quadratic_draws(arranged: Layout, z: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def quadratic_draws(
+    arranged: Layout, z: np.ndarray, rows: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Draws.quadratic, Draws.shift and Draws.quadratic_own."""
     if arranged.kind != SYNERGISTIC:
         return (np.zeros((len(z), 0)),) * 3
@@ -235,6 +287,7 @@ def quadratic_draws(arranged: Layout, z: np.ndarray, rows: np.ndarray) -> tuple[
     latents = np.ascontiguousarray(z[:, columns])
     noise = latents[:, latents.shape[1] // 2 :]
     rest = part.log_terms(torch.as_tensor(latents), rows).rest.numpy()
-    log_noise = -0.5 * (noise**2 + LOG_2_PI).sum(axis=1)  # depends on the draw only: not in the level
+    # depends on the draw only: not in the level
+    log_noise = -0.5 * (noise**2 + LOG_2_PI).sum(axis=1)
     level = rest[:, noise.shape[1] :] - log_noise[:, None]
     return part.unmasked(latents), np.ascontiguousarray(noise), LOG2_E * level

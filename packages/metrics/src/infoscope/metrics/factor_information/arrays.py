@@ -1,8 +1,8 @@
 """Information of latents about factors, estimated from arrays.
 
-By classifiers (held out, calibrated): each term is a lower bound up to sampling error; differences are not bounds. By
-nearest neighbours (Ross 2014): biased low in many dimensions, so that unique information is too large and redundancy
-too small.
+By classifiers (held out, calibrated): each term is a lower bound up to sampling error;
+differences are not bounds. By nearest neighbours (Ross 2014): biased low in many
+dimensions, so that unique information is too large and redundancy too small.
 """
 
 from __future__ import annotations
@@ -60,23 +60,27 @@ def from_arrays(
     generator: np.random.Generator | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> FactorInformation:
-    """The information I(y_k; z_l), I(y_k; all but z_l) and I(y_k; z), nats, of a representation about factors.
+    """The information I(y_k; z_l), I(y_k; all but z_l) and I(y_k; z), nats, of a
+    representation about factors.
 
     Parameters
     ----------
     representation
         Numbers [N, L]. Constant latents are left out of the rest.
     factors
-        [N, K], as in `inputs.as_factors`: classes; for "knn" also numbers, whose entropy is NaN.
+        [N, K], as in `inputs.as_factors`: classes; for "knn" also numbers, whose
+        entropy is NaN.
     method
         "classifier" or "knn"; see the module.
     groups
         [N], labels of dependent items: they share a fold, a half-sample and a cluster.
     k, resamples
-        For "knn": neighbours, and half-samples for errors, at about twice the cost (errors 1.2 to 1.5 times the true
-        ones; None: errors from local values, 0.8 to 1 times).
+        For "knn": neighbours, and half-samples for errors, at about twice the cost
+        (errors 1.2 to 1.5 times the true ones; None: errors from local values, 0.8 to 1
+        times).
     family, folds
-        For "classifier", see `classifier.cross_fit`; several families: chosen by fold and set of latents.
+        For "classifier", see `classifier.cross_fit`; several families: chosen by fold
+        and set of latents.
     items
         Number of random items used; None: all.
     categorical
@@ -90,8 +94,8 @@ def from_arrays(
     Raises
     ------
     ValueError
-        A factor with one value or with a value of one item, every latent constant, other shapes, values that are not
-        finite.
+        A factor with one value or with a value of one item, every latent constant,
+        other shapes, values that are not finite.
     """
     generator = generator_or_default(generator)
     all_factors = as_factors(factors, factor_names, numbers=True)
@@ -102,7 +106,9 @@ def from_arrays(
         latent_names = [f"column {i}" for i in range(codes.shape[1])]
     one_of("method", method, ("knn", "classifier"))
     if method == "classifier" and all_factors.numbers.any():
-        raise Conflict("method must be knn for factors that are numbers, got classifier; give classes as integers.")
+        raise Conflict(
+            "method must be knn for factors that are numbers, got classifier; give classes as integers."
+        )
     clusters = None if groups is None else group_codes(n, groups)[1]
     chosen = np.sort(random_items(n, items, generator))
     sample = all_factors.take(chosen)
@@ -111,9 +117,13 @@ def from_arrays(
     if clusters is not None:
         clusters = clusters[chosen]
     if method == "knn":
-        pointwise, description = _knn_terms(latents, sample, clusters, k, resamples, generator)
+        pointwise, description = _knn_terms(
+            latents, sample, clusters, k, resamples, generator
+        )
     else:
-        pointwise, description = classifier_terms(latents, sample, clusters, family, folds, generator, progress)
+        pointwise, description = classifier_terms(
+            latents, sample, clusters, family, folds, generator, progress
+        )
     surprisal = sample.surprisal
     return FactorInformation.from_pointwise(
         sample.names,
@@ -138,11 +148,15 @@ class Latents:
         return self.codes.shape[1]
 
     def subsets(self) -> list[tuple[int, ...]]:
-        """Each latent, all others of each, and all latents [2 L + 1]; constant latents are left out."""
+        """Each latent, all others of each, and all latents [2 L + 1]; constant latents
+        are left out.
+        """
         size = np.abs(self.codes).max(axis=0)
         varying = np.flatnonzero(varies(self.codes.std(axis=0), size)).tolist()
         if not varying:
-            raise NoVariation(f"representation must vary, got {self.count} constant columns.")
+            raise NoVariation(
+                f"representation must vary, got {self.count} constant columns."
+            )
         alone = []
         others = []
         for latent in range(self.count):
@@ -159,7 +173,9 @@ class Latents:
         return columns
 
     def inputs(self, latent: int) -> Values:
-        """A latent as the input of a classifier [n, d]: a number, or a one-hot category."""
+        """A latent as the input of a classifier [n, d]: a number, or a one-hot
+        category.
+        """
         column = self.codes[:, latent]
         if not self.discrete[latent]:
             return column[:, None]
@@ -168,7 +184,9 @@ class Latents:
 
 
 def _all_terms(latents: Latents, factors: int, term: _Term) -> Values:
-    """Pointwise values [n, K, 2 L + 1]; 0 for no latents, and one estimate for equal subsets."""
+    """Pointwise values [n, K, 2 L + 1]; 0 for no latents, and one estimate for equal
+    subsets.
+    """
     pointwise = np.zeros((len(latents.codes), factors, 2 * latents.count + 1))
     places = {}
     for place, members in enumerate(latents.subsets()):
@@ -191,7 +209,9 @@ def _knn_terms(
     """The terms by the k-nearest-neighbour estimator; see `from_arrays`."""
     half_samples = None
     if resamples is not None:
-        half_samples = uncertainty.half_samples(factors.n, resamples, generator, clusters)
+        half_samples = uncertainty.half_samples(
+            factors.n, resamples, generator, clusters
+        )
     groups = np.arange(factors.n)
     if clusters is not None:
         groups = np.unique(clusters, return_inverse=True)[1]
@@ -205,7 +225,8 @@ def _knn_terms(
         estimate = knn.mutual_information(x, y, k, local=True)
         methods.append(estimate.method)
         terms_with_notes += bool(estimate.notes)
-        local = np.where(np.isnan(estimate.local), estimate.value, estimate.local)  # rows alone in their class
+        # rows alone in their class
+        local = np.where(np.isnan(estimate.local), estimate.value, estimate.local)
         if half_samples is None:
             return local
         error = uncertainty.subsample(x, y, k=k, resamples=half_samples).standard_error
@@ -231,9 +252,15 @@ def classifier_terms(
     generator: np.random.Generator,
     progress: Callable[[float], None] | None = None,
 ) -> Terms:
-    """The terms by cross-fitted classifiers, one for each factor and set of latents; see `from_arrays`."""
+    """The terms by cross-fitted classifiers, one for each factor and set of latents;
+    see `from_arrays`.
+    """
     blocks = {str(latent): latents.inputs(latent) for latent in range(latents.count)}
-    subsets = [tuple(map(str, members)) for members in dict.fromkeys(latents.subsets()) if members]
+    subsets = [
+        tuple(map(str, members))
+        for members in dict.fromkeys(latents.subsets())
+        if members
+    ]
     seed = int(generator.integers(2**63))
     fits = []
 
@@ -261,11 +288,14 @@ def classifier_terms(
     return pointwise, f"usable by {fits[0].family}, {folds} folds; errors over items"
 
 
-def mixed_with_subsets(information: FactorInformation, generator: np.random.Generator) -> FactorInformation:
-    """The same, the predictions from each set of latents mixed with those from its subsets and from no latent.
+def mixed_with_subsets(
+    information: FactorInformation, generator: np.random.Generator
+) -> FactorInformation:
+    """The same, the predictions from each set of latents mixed with those from its
+    subsets and from no latent.
 
-    More latents then have no less information, but for sampling error. Weights are those of `usable.with_ignorance`,
-    from other rows (or clusters).
+    More latents then have no less information, but for sampling error. Weights are
+    those of `usable.with_ignorance`, from other rows (or clusters).
     """
     count = len(information.latents)
     latents = [str(latent) for latent in range(count)]

@@ -1,4 +1,5 @@
-"""Entanglement attacks, which make the information of latents redundant or synergistic (Tokui & Sato 2021, section 4).
+"""Entanglement attacks, which make the information of latents redundant or synergistic
+(Tokui & Sato 2021, section 4).
 
 Both double the number of Gaussian latents, by an orthogonal U and a strength alpha.
 """
@@ -30,33 +31,53 @@ from infoscope.metrics.factor_information.result import added
 ALL_ROWS = slice(None)
 
 
-def redundancy_attack(z: Any, alpha: float, generator: np.random.Generator | None = None) -> Any:
+def redundancy_attack(
+    z: Any, alpha: float, generator: np.random.Generator | None = None
+) -> Any:
     """(z, alpha U z + noise), the noise standard normal (Eq. 9), U = I - (2 / L) 11'.
 
-    z is a posterior (gives the attacked posterior) or an array [n, L] (gives [n, 2 L], drawn with `generator`).
-    ValueError: alpha below 0 or not finite, not exactly one Gaussian part.
+    z is a posterior (gives the attacked posterior) or an array [n, L] (gives [n, 2 L],
+    drawn with `generator`). ValueError: alpha below 0 or not finite, not exactly one
+    Gaussian part.
     """
     return attack(RedundantGaussian, z, alpha, generator)
 
 
-def synergy_attack(z: Any, alpha: float, generator: np.random.Generator | None = None) -> Any:
-    """(z + alpha U noise, noise), the noise standard normal (Eq. 10); arguments and errors as of redundancy_attack."""
+def synergy_attack(
+    z: Any, alpha: float, generator: np.random.Generator | None = None
+) -> Any:
+    """(z + alpha U noise, noise), the noise standard normal (Eq. 10); arguments and
+    errors as of redundancy_attack.
+    """
     return attack(SynergisticGaussian, z, alpha, generator)
 
 
-def attack(kind: type[AttackedGaussian], z: Any, alpha: float, generator: np.random.Generator | None) -> Any:
+def attack(
+    kind: type[AttackedGaussian],
+    z: Any,
+    alpha: float,
+    generator: np.random.Generator | None,
+) -> Any:
     """The attack of a kind on an array or a posterior."""
     if isinstance(z, ProductPosterior):
-        places = [place for place, part in enumerate(z.parts) if not isinstance(part, CategoricalPosterior)]
+        places = [
+            place
+            for place, part in enumerate(z.parts)
+            if not isinstance(part, CategoricalPosterior)
+        ]
         if len(places) != 1:
-            raise InvalidInput(f"z must have exactly one Gaussian part for an attack, got {len(places)}.")
+            raise InvalidInput(
+                f"z must have exactly one Gaussian part for an attack, got {len(places)}."
+            )
         parts = list(z.parts)
         parts[places[0]] = attack(kind, parts[places[0]], alpha, generator)
         return ProductPosterior(*parts)
     if isinstance(z, GaussianPosterior):
         return kind(z, alpha)
     if hasattr(z, "log_terms"):
-        raise InvalidInput(f"z must be a posterior with independent Gaussian latents, got {type(z).__name__}.")
+        raise InvalidInput(
+            f"z must be a posterior with independent Gaussian latents, got {type(z).__name__}."
+        )
     z = matrix("z", z)
     noise = generator_or_default(generator).standard_normal(z.shape)
     alpha, mixing = checked(alpha, z.shape[1])
@@ -64,7 +85,9 @@ def attack(kind: type[AttackedGaussian], z: Any, alpha: float, generator: np.ran
 
 
 class AttackedGaussian:
-    """A Gaussian posterior with independent latents under an attack; n rows, 2 L latents."""
+    """A Gaussian posterior with independent latents under an attack; n rows, 2 L
+    latents.
+    """
 
     def __init__(self, base: GaussianPosterior, alpha: float) -> None:
         self.base = base
@@ -76,7 +99,9 @@ class AttackedGaussian:
     def n(self) -> int:
         return self.base.n
 
-    def draw(self, rows: np.ndarray, generator: np.random.Generator | None = None) -> np.ndarray:
+    def draw(
+        self, rows: np.ndarray, generator: np.random.Generator | None = None
+    ) -> np.ndarray:
         """One attacked z for each of `rows` [m]: [m, 2 L]."""
         generator = generator_or_default(generator)
         z = self.base.draw(rows, generator)
@@ -87,7 +112,9 @@ class AttackedGaussian:
         return self.base.log_prior(z)
 
     @staticmethod
-    def mixed(z: np.ndarray, noise: np.ndarray, alpha: float, mixing: np.ndarray) -> np.ndarray:
+    def mixed(
+        z: np.ndarray, noise: np.ndarray, alpha: float, mixing: np.ndarray
+    ) -> np.ndarray:
         """The attacked latents [m, 2 L] of z and noise [m, L]."""
         raise NotImplementedError
 
@@ -96,7 +123,9 @@ class RedundantGaussian(AttackedGaussian):
     """(z, alpha U z + noise)."""
 
     @staticmethod
-    def mixed(z: np.ndarray, noise: np.ndarray, alpha: float, mixing: np.ndarray) -> np.ndarray:
+    def mixed(
+        z: np.ndarray, noise: np.ndarray, alpha: float, mixing: np.ndarray
+    ) -> np.ndarray:
         added_latents = alpha * z @ mixing.T + noise
         return np.hstack([z, added_latents])
 
@@ -113,8 +142,8 @@ class RedundantGaussian(AttackedGaussian):
         return mean, np.sqrt(variance)
 
     def log_terms(self, z: Tensor, rows: RowIndex) -> LogTerms:
-        """See Posterior. The others of an added latent are z and the other added ones; the others of z_l include
-        alpha z_l + noise_l.
+        """See Posterior. The others of an added latent are z and the other added ones;
+        the others of z_l include alpha z_l + noise_l.
         """
         original = z[..., : self.dim]
         added_latents = z[..., self.dim :]
@@ -128,17 +157,23 @@ class RedundantGaussian(AttackedGaussian):
         mean, scale = self.removed_rows(rows)
         removed = log_normal(turned, like(z, mean), like(z, scale))
         mean = self.alpha * original @ mixing.T
-        added_given_others = log_normal(added_latents, mean, torch.ones_like(added_latents))
+        added_given_others = log_normal(
+            added_latents, mean, torch.ones_like(added_latents)
+        )
         others = joint[..., None] - alone - noise + removed
         others_of_added = joint[..., None] - added_given_others
-        return LogTerms(_cat_last(alone, added_alone), _cat_last(others, others_of_added), joint)
+        return LogTerms(
+            _cat_last(alone, added_alone), _cat_last(others, others_of_added), joint
+        )
 
 
 class SynergisticGaussian(AttackedGaussian):
     """(z + alpha U noise, noise)."""
 
     @staticmethod
-    def mixed(z: np.ndarray, noise: np.ndarray, alpha: float, mixing: np.ndarray) -> np.ndarray:
+    def mixed(
+        z: np.ndarray, noise: np.ndarray, alpha: float, mixing: np.ndarray
+    ) -> np.ndarray:
         masked = z + alpha * noise @ mixing.T
         return np.hstack([masked, noise])
 
@@ -159,8 +194,8 @@ class SynergisticGaussian(AttackedGaussian):
         return 1 + self.alpha**2 * precision @ self.mixing**2
 
     def log_terms(self, z: Tensor, rows: RowIndex) -> LogTerms:
-        """See Posterior. All latents determine z; all but z_l determine the other elements of z; the density of all but
-        noise_l is a quadratic form.
+        """See Posterior. All latents determine z; all but z_l determine the other
+        elements of z; the density of all but noise_l is a quadratic form.
         """
         noise = z[..., self.dim :]
         original = self.unmasked(z)
@@ -176,7 +211,11 @@ class SynergisticGaussian(AttackedGaussian):
         precision = like(z, self.noise_precision(rows))
         others_of_masked = joint[..., None] - alone
         others_of_noise = without(joint, v, precision)
-        return LogTerms(_cat_last(masked_alone, noise_alone), _cat_last(others_of_masked, others_of_noise), joint)
+        return LogTerms(
+            _cat_last(masked_alone, noise_alone),
+            _cat_last(others_of_masked, others_of_noise),
+            joint,
+        )
 
 
 def _cat_last(first: Tensor, second: Tensor) -> Tensor:

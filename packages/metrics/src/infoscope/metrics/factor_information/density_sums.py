@@ -1,4 +1,6 @@
-"""Sums of densities over all rows of data, in float64, for exact log-marginals; the rows are the population."""
+"""Sums of densities over all rows of data, in float64, for exact log-marginals; the
+rows are the population.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,12 @@ from infoscope.metrics.factor_information.posterior import LogTerms, Posterior
 ELEMENTS = 2**22  # of a temporary tensor: 32 MiB, the largest that the allocator reuses
 
 
-def stratified_rows(order: np.ndarray, draws: int, generator: np.random.Generator) -> np.ndarray:
-    """The row of each draw [draws]: a random one of each of `draws` equal stretches of rows in their `order` [n]."""
+def stratified_rows(
+    order: np.ndarray, draws: int, generator: np.random.Generator
+) -> np.ndarray:
+    """The row of each draw [draws]: a random one of each of `draws` equal stretches of
+    rows in their `order` [n].
+    """
     n = len(order)
     strata = np.arange(draws) + generator.random(draws)
     places = (strata * (n / draws)).astype(np.int64)
@@ -22,7 +28,9 @@ def stratified_rows(order: np.ndarray, draws: int, generator: np.random.Generato
 
 
 def count_equal(codes: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """The number of rows with the same value of each label as each of `rows` [m], codes [n, K]: [m, K]."""
+    """The number of rows with the same value of each label as each of `rows` [m], codes
+    [n, K]: [m, K].
+    """
     counts = np.zeros((len(rows), codes.shape[1]), np.int64)
     for k, column in enumerate(codes.T):
         counts[:, k] = np.bincount(column)[column[rows]]
@@ -37,15 +45,19 @@ def sum_densities(
     device: str = "cpu",
     progress: Callable[[int, int], None] | None = None,
 ) -> np.ndarray:
-    """Sums [m, 1 + K, C] of m draws' densities over all n rows, then over those that share label k with the draw's row.
+    """Sums [m, 1 + K, C] of m draws' densities over all n rows, then over those that
+    share label k with the draw's row.
 
-    log_ratios: (draws, data) -> log q(z | x) minus that at the draw's own row [draws, data, C], nats; overwritten. rows
-    [m]: the own rows; codes [n, K]. ValueError: densities that overflow when divided by that of the own row.
+    log_ratios: (draws, data) -> log q(z | x) minus that at the draw's own row [draws,
+    data, C], nats; overwritten. rows [m]: the own rows; codes [n, K]. ValueError:
+    densities that overflow when divided by that of the own row.
     """
     draws = len(rows)
     n = len(codes)
     labels = torch.as_tensor(codes, device=device)
-    sums = torch.zeros(draws, 1 + codes.shape[1], columns, dtype=torch.float64, device=device)
+    sums = torch.zeros(
+        draws, 1 + codes.shape[1], columns, dtype=torch.float64, device=device
+    )
     width = min(n, max(1, ELEMENTS // columns // 64))
     step = max(1, ELEMENTS // columns // width)
     for begin in range(0, draws, step):
@@ -76,7 +88,9 @@ def latent_sums(
     device: str = "cpu",
     progress: Callable[[int, int], None] | None = None,
 ) -> np.ndarray:
-    """`sum_densities` [m, 1 + K, 2 L + 1] of draws z [m, L]: of every latent alone, of all others, and of all."""
+    """`sum_densities` [m, 1 + K, 2 L + 1] of draws z [m, L]: of every latent alone, of
+    all others, and of all.
+    """
     draws = torch.as_tensor(z, device=device)
     at_own_row = concatenated(posterior.log_terms(draws, rows))
     columns = at_own_row.shape[1]

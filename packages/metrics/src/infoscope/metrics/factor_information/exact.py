@@ -1,6 +1,8 @@
-"""Exact information of latents about factors, from posterior densities (Tokui & Sato 2021, section 3.5, Eq. 8).
+"""Exact information of latents about factors, from posterior densities (Tokui & Sato
+2021, section 3.5, Eq. 8).
 
-The data set is the population. Only the outer expectation is over draws: estimates are unbiased, with a standard error.
+The data set is the population. Only the outer expectation is over draws: estimates are
+unbiased, with a standard error.
 """
 
 from __future__ import annotations
@@ -25,7 +27,11 @@ from infoscope.metrics.factor_information._layout import (
     layout,
     plan_of,
 )
-from infoscope.metrics.factor_information.density_sums import count_equal, latent_sums, stratified_rows
+from infoscope.metrics.factor_information.density_sums import (
+    count_equal,
+    latent_sums,
+    stratified_rows,
+)
 from infoscope.metrics.factor_information.inputs import CODING
 from infoscope.metrics.factor_information.posterior import Posterior
 from infoscope.metrics.factor_information.result import FactorInformation
@@ -36,7 +42,8 @@ DRAWS_PER_CALL = 500  # of the kernels, which threads run side by side
 
 @dataclass(frozen=True)
 class LatentInformation:
-    """Information of a posterior about x, and dependence of its latents over the data set; nats.
+    """Information of a posterior about x, and dependence of its latents over the data
+    set; nats.
 
     mutual_information  I(x; z), at most log n
     total_correlation   E[log q(z) - sum_l log q(z_l)]
@@ -68,8 +75,12 @@ def factor_information(
     device: str = "cpu",
     progress: Progress | None = None,
 ) -> FactorInformation:
-    """I(y_k; z_l), I(y_k; all but z_l) and I(y_k; z), nats, of discrete factors; arguments and errors of `measure`."""
-    return measure(posterior, factors, draws, generator, factor_names, device, progress).factors
+    """I(y_k; z_l), I(y_k; all but z_l) and I(y_k; z), nats, of discrete factors;
+    arguments and errors of `measure`.
+    """
+    return measure(
+        posterior, factors, draws, generator, factor_names, device, progress
+    ).factors
 
 
 def measure(
@@ -81,15 +92,17 @@ def measure(
     device: str = "cpu",
     progress: Progress | None = None,
 ) -> Measured:
-    """The information of the latents of a posterior on discrete factors [n, K] of its rows, and on the rows, nats.
+    """The information of the latents of a posterior on discrete factors [n, K] of its
+    rows, and on the rows, nats.
 
     draws       in total, stratified over rows in the order of the factors. Standard errors assume independent draws
                 and are too large by 5 to 20 % (up to 60 % in `LatentInformation`)
     device      "cpu" computes Gaussian, attacked and categorical latents in float32 (relative error of sums about
-                1e-6), on torch's threads; other posteriors, and other devices, in float64, about ten times slower on a
-                CPU
+                1e-6), on torch's threads; other posteriors, and other devices, in
+                float64, about ten times slower on a CPU
 
-    ValueError: factors that are not whole numbers [n, K], fewer than 2 draws, no posterior.
+    ValueError: factors that are not whole numbers [n, K], fewer than 2 draws, no
+    posterior.
     """
     if not hasattr(posterior, "log_terms"):
         raise WrongType(
@@ -101,7 +114,9 @@ def measure(
         factor_names = [f"y{k}" for k in range(codes.shape[1])]
     labels = tuple(factor_names)
     if len(labels) != codes.shape[1]:
-        raise WrongShape(f"factor_names must be {codes.shape[1]} names, one for each factor, got {len(labels)}.")
+        raise WrongShape(
+            f"factor_names must be {codes.shape[1]} names, one for each factor, got {len(labels)}."
+        )
     order, rows, z = draw_sample(posterior, codes, draws, generator)
     sums = sums_of(posterior, codes, order, rows, z, device, progress)
     share = count_equal(codes, rows) / len(codes)
@@ -111,24 +126,39 @@ def measure(
         frequency = np.bincount(column) / len(codes)
         entropy.append(np.sum(frequency * np.log(1 / frequency)))
     method = f"exact log-marginals over {len(codes):,} rows, {len(z):,} draws"
-    information = FactorInformation.from_pointwise(labels, posterior.latents, np.array(entropy), pointwise, method)
+    information = FactorInformation.from_pointwise(
+        labels, posterior.latents, np.array(entropy), pointwise, method
+    )
     return Measured(information, _latent_information(posterior, rows, z, sums))
 
 
 def codes_of(factors: np.ndarray, n: int) -> np.ndarray:
-    """Factors [n, K] as codes 0, 1, ... without gaps; ValueError for other types or shapes."""
+    """Factors [n, K] as codes 0, 1, ... without gaps; ValueError for other types or
+    shapes.
+    """
     factors = np.asarray(factors)
     if factors.ndim != 2 or factors.shape[0] != n or not factors.shape[1]:
-        raise WrongShape(f"factors must have shape [{n}, factors], a row for each posterior, got {factors.shape}.")
+        raise WrongShape(
+            f"factors must have shape [{n}, factors], a row for each posterior, got {factors.shape}."
+        )
     if factors.dtype.kind not in "iub":
-        raise OutOfRange(f"factors must be whole numbers, got {factors.dtype}. {CODING}")
-    return np.stack([np.unique(column, return_inverse=True)[1] for column in factors.T], axis=1)
+        raise OutOfRange(
+            f"factors must be whole numbers, got {factors.dtype}. {CODING}"
+        )
+    return np.stack(
+        [np.unique(column, return_inverse=True)[1] for column in factors.T], axis=1
+    )
 
 
 def draw_sample(
-    posterior: Posterior, codes: np.ndarray, draws: int, generator: np.random.Generator | None
+    posterior: Posterior,
+    codes: np.ndarray,
+    draws: int,
+    generator: np.random.Generator | None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The rows sorted by factors (those with few values first), the row of each draw [m], and z [m, L]."""
+    """The rows sorted by factors (those with few values first), the row of each draw
+    [m], and z [m, L].
+    """
     draws = require_int("draws", draws, 2)
     generator = generator_or_default(generator)
     order = np.arange(len(codes))
@@ -148,14 +178,18 @@ def sums_of(
     device: str,
     progress: Progress | None,
 ) -> np.ndarray:
-    """See `latent_sums`; by the float32 kernels on a CPU, where they support the posterior."""
+    """See `latent_sums`; by the float32 kernels on a CPU, where they support the
+    posterior.
+    """
     arranged = layout(posterior) if torch.device(device).type == "cpu" else None
     if arranged is None:
         return latent_sums(posterior, z, rows, codes, device, progress=progress)
     sums = kernel_sums(arranged, codes, order, rows, z, progress)
     overflowed = np.flatnonzero(~(sums < FLOAT32_LARGEST).all(axis=(1, 2)))
     if len(overflowed):
-        sums[overflowed] = latent_sums(posterior, z[overflowed], rows[overflowed], codes)
+        sums[overflowed] = latent_sums(
+            posterior, z[overflowed], rows[overflowed], codes
+        )
     return sums
 
 
@@ -167,7 +201,9 @@ def kernel_sums(
     z: np.ndarray,
     progress: Progress | None,
 ) -> np.ndarray:
-    """Sums [m, 1 + K, 2 L + 1] by the float32 kernels; for a density that is equal at all rows they are counts."""
+    """Sums [m, 1 + K, 2 L + 1] by the float32 kernels; for a density that is equal at
+    all rows they are counts.
+    """
     plan = plan_of(arranged, order, codes)
     draws = draws_of(arranged, z, rows, codes[rows])
     terms = np.zeros((len(z), 1 + codes.shape[1], arranged.terms))
@@ -190,7 +226,9 @@ def kernel_sums(
     return sums
 
 
-def _latent_information(posterior: Posterior, rows: np.ndarray, z: np.ndarray, sums: np.ndarray) -> LatentInformation:
+def _latent_information(
+    posterior: Posterior, rows: np.ndarray, z: np.ndarray, sums: np.ndarray
+) -> LatentInformation:
     """LatentInformation from the sums of a sweep and the densities at the own rows."""
     terms = posterior.log_terms(torch.as_tensor(z), rows)
     alone = terms.alone.numpy()

@@ -1,4 +1,6 @@
-"""Checked inputs of the disentanglement scores: factors, representations as arrays or draws, categorical latents."""
+"""Checked inputs of the disentanglement scores: factors, representations as arrays or
+draws, categorical latents.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,22 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from infoscope.checks import require_int
-from infoscope.errors import NoVariation, OutOfRange, TooFew, WrongLength, WrongShape, WrongType
+from infoscope.errors import (
+    NoVariation,
+    OutOfRange,
+    TooFew,
+    WrongLength,
+    WrongShape,
+    WrongType,
+)
 from infoscope.estimators.column_types import as_variable
-from infoscope.estimators.columns import Continuous, Discrete, as_matrix, categorical, columns
+from infoscope.estimators.columns import (
+    Continuous,
+    Discrete,
+    as_matrix,
+    categorical,
+    columns,
+)
 from infoscope.estimators.variables import joint_codes
 
 Codes = NDArray[np.int64]
@@ -21,10 +36,13 @@ Codes = NDArray[np.int64]
 Values = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-MAX_PARTS = 10  # of about equally many rows, into which numbers are cut where classes are needed
+# of about equally many rows, into which numbers are cut where classes are needed
+MAX_PARTS = 10
 NUMBERS_AT_ONCE = 1 << 20  # float64 values of a representation held at a time: 8 MiB
 CODING = "Code other labels column by column with numpy.unique(labels, return_inverse=True)[1]."
-NUMBERS = "SAP, DCI, InfoE and factor_information.from_arrays with method 'knn' take numbers."
+NUMBERS = (
+    "SAP, DCI, InfoE and factor_information.from_arrays with method 'knn' take numbers."
+)
 
 Draws = Callable[[Codes], Any]
 """Item indices [m] -> one draw of each item's representation [m, L]; a repeated item is drawn again."""
@@ -32,10 +50,11 @@ Draws = Callable[[Codes], Any]
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """K factors of N items: codes [N, K], from 0 in order of the values; values [N, K]; numbers [K], which are numbers.
+    """K factors of N items: codes [N, K], from 0 in order of the values; values [N, K];
+    numbers [K], which are numbers.
 
-    order [K, N]: items sorted by value; place [K, N]: their ranks; first, alike [K, N]: the rank of the first item with
-    the same value, and the number of such items.
+    order [K, N]: items sorted by value; place [K, N]: their ranks; first, alike [K, N]:
+    the rank of the first item with the same value, and the number of such items.
     """
 
     names: tuple[str, ...]
@@ -57,7 +76,9 @@ class Factors:
 
     @property
     def surprisal(self) -> Values:
-        """-log of the frequency of each item's value [N, K], nats, whose mean is the entropy; NaN for numbers."""
+        """-log of the frequency of each item's value [N, K], nats, whose mean is the
+        entropy; NaN for numbers.
+        """
         return np.where(self.numbers, np.nan, np.log(self.n / self.alike.T))
 
     def variable(self, k: int) -> Continuous | Discrete:
@@ -92,12 +113,17 @@ class Factors:
                 )
 
 
-def as_factors(factors: Any, names: Sequence[str] | None = None, least: int = 1, numbers: bool = False) -> Factors:
-    """Factors of an array [N, K] or [N] (integers are classes, floats numbers), a data frame or a list of `Continuous`
-    and `Discrete` blocks.
+def as_factors(
+    factors: Any,
+    names: Sequence[str] | None = None,
+    least: int = 1,
+    numbers: bool = False,
+) -> Factors:
+    """Factors of an array [N, K] or [N] (integers are classes, floats numbers), a data
+    frame or a list of `Continuous` and `Discrete` blocks.
 
-    ValueError for other types, numbers where not allowed, a factor of one value, fewer than `least` factors, a wrong
-    number of names.
+    ValueError for other types, numbers where not allowed, a factor of one value, fewer
+    than `least` factors, a wrong number of names.
     """
     typed = _typed_columns(factors, least)
     count = len(typed)
@@ -108,7 +134,9 @@ def as_factors(factors: Any, names: Sequence[str] | None = None, least: int = 1,
     else:
         names = tuple(f"factor {k}" for k in range(count))
     if len(set(names)) != count:
-        raise WrongLength(f"factor_names must be {count} different names, one for each factor, got {list(names)}.")
+        raise WrongLength(
+            f"factor_names must be {count} different names, one for each factor, got {list(names)}."
+        )
     are_numbers = np.array([kind is Continuous for kind, _ in typed])
     if are_numbers.any() and not numbers:
         columns_of_numbers = ", ".join(np.array(names)[are_numbers])
@@ -142,11 +170,22 @@ def as_factors(factors: Any, names: Sequence[str] | None = None, least: int = 1,
         alike.append(counts[code])
         first.append(starts[code])
     values = np.stack(values, axis=1).astype(np.float64)
-    return Factors(names, codes, order, place, np.stack(first), np.stack(alike), are_numbers, values)
+    return Factors(
+        names,
+        codes,
+        order,
+        place,
+        np.stack(first),
+        np.stack(alike),
+        are_numbers,
+        values,
+    )
 
 
 def _typed_columns(factors: Any, least: int) -> list[tuple[type, Any]]:
-    """The type (`Continuous` or `Discrete`) and the values [N] of each factor; see `as_factors`."""
+    """The type (`Continuous` or `Discrete`) and the values [N] of each factor; see
+    `as_factors`.
+    """
     if factors is None:
         raise WrongType(
             "factors must be integers [items, factors], got None, which is valid only with a FactorInformation."
@@ -156,7 +195,11 @@ def _typed_columns(factors: Any, least: int) -> list[tuple[type, Any]]:
         typed = columns("factors", factors)
         values = np.empty((len(typed[0][1]), len(typed)))
     else:
-        values = factors.detach().cpu().numpy() if hasattr(factors, "detach") else np.asarray(factors)
+        values = (
+            factors.detach().cpu().numpy()
+            if hasattr(factors, "detach")
+            else np.asarray(factors)
+        )
         typed = None
     if values.ndim == 1:
         values = values[:, None]
@@ -169,20 +212,26 @@ def _typed_columns(factors: Any, least: int) -> list[tuple[type, Any]]:
         if values.dtype.kind in "iub":
             return [(Discrete, column) for column in values.T]
         if values.dtype.kind != "f":
-            raise WrongType(f"factors must be integers [items, factors], got {values.dtype}. {CODING}")
+            raise WrongType(
+                f"factors must be integers [items, factors], got {values.dtype}. {CODING}"
+            )
         typed = columns("factors", values)
     return [(kind, column) for kind, column, _ in typed]
 
 
 def parts_of(numbers: Values) -> Codes:
-    """Codes [n] of at most ten parts of numbers [n, d]: 10 of one column, 3 x 3, 2 x 2 x 2; one part beyond."""
+    """Codes [n] of at most ten parts of numbers [n, d]: 10 of one column, 3 x 3, 2 x 2
+    x 2; one part beyond.
+    """
     columns = numbers.T
     parts = int(MAX_PARTS ** (1 / len(columns)))
     return joint_codes([_cut(column, parts) for column in columns])[0]
 
 
 def _cut(numbers: Values, most: int) -> Codes:
-    """Codes [n] of at most so many ordered parts of numbers [n] of about equal size; equal numbers share a part."""
+    """Codes [n] of at most so many ordered parts of numbers [n] of about equal size;
+    equal numbers share a part.
+    """
     _, codes, counts = np.unique(numbers, return_inverse=True, return_counts=True)
     if len(counts) <= most:
         return codes
@@ -192,7 +241,9 @@ def _cut(numbers: Values, most: int) -> Codes:
 
 
 def as_array(representation: Any, n: int, least: int = 1) -> Values:
-    """A representation as finite numbers [N, L]; ValueError unless it is, with N = n and at least `least` latents."""
+    """A representation as finite numbers [N, L]; ValueError unless it is, with N = n
+    and at least `least` latents.
+    """
     if callable(representation) or not hasattr(representation, "__len__"):
         raise WrongType(
             f"representation must be an array [items, columns] for this score, got {type(representation).__name__}; "
@@ -201,9 +252,11 @@ def as_array(representation: Any, n: int, least: int = 1) -> Values:
     return _checked_codes(representation, n, least)
 
 
-def as_draws(representation: Any, n: int, generator: np.random.Generator) -> tuple[Draws, int, str]:
-    """A function that draws each item's representation (array, callable or `draw` method), its number of latents, and a
-    description.
+def as_draws(
+    representation: Any, n: int, generator: np.random.Generator
+) -> tuple[Draws, int, str]:
+    """A function that draws each item's representation (array, callable or `draw`
+    method), its number of latents, and a description.
     """
     if not hasattr(representation, "draw") and not callable(representation):
         rows = as_array(representation, n)
@@ -229,7 +282,9 @@ def as_draws(representation: Any, n: int, generator: np.random.Generator) -> tup
 def require_rows(posterior: Any, n: int) -> None:
     """ValueError unless a posterior has n items."""
     if posterior.n != n:
-        raise WrongLength(f"representation must have a row for each of the {n} items, got {posterior.n} rows.")
+        raise WrongLength(
+            f"representation must have a row for each of the {n} items, got {posterior.n} rows."
+        )
 
 
 def _checked_codes(values: Any, n: int, least: int = 1) -> Values:
@@ -237,32 +292,46 @@ def _checked_codes(values: Any, n: int, least: int = 1) -> Values:
     array = as_matrix("representation", values)
     if len(array) != n or array.shape[1] < least or np.ndim(values) == 1:
         shape = list(array.shape)
-        raise WrongShape(f"representation must be numbers [{n} items, at least {least} columns], got {shape}.")
+        raise WrongShape(
+            f"representation must be numbers [{n} items, at least {least} columns], got {shape}."
+        )
     return array
 
 
 def varies(deviation: Values, size: Values) -> Mask:
-    """Whether a column of this standard deviation and largest absolute value varies by more than rounding."""
+    """Whether a column of this standard deviation and largest absolute value varies by
+    more than rounding.
+    """
     return deviation > 1e-12 * size
 
 
-def categorical_mask(categorical: Sequence[int], latents: int, representation: Any = None) -> Mask:
-    """Mask [L] of categorical latents: by these indices, and of a posterior. ValueError: other indices."""
+def categorical_mask(
+    categorical: Sequence[int], latents: int, representation: Any = None
+) -> Mask:
+    """Mask [L] of categorical latents: by these indices, and of a posterior.
+    ValueError: other indices.
+    """
     mask = np.zeros(latents, bool)
     for latent in [*categorical, *categorical_latents(representation)]:
         if latent not in range(latents):
-            raise OutOfRange(f"categorical must be indices of latents from 0 to {latents - 1}, got {latent!r}.")
+            raise OutOfRange(
+                f"categorical must be indices of latents from 0 to {latents - 1}, got {latent!r}."
+            )
         mask[latent] = True
     return mask
 
 
 def _blocks_of(posterior: Any) -> Sequence[Any]:
-    """The parts of a product posterior, in the order of their latents; any other posterior alone."""
+    """The parts of a product posterior, in the order of their latents; any other
+    posterior alone.
+    """
     return getattr(posterior, "parts", (posterior,))
 
 
 def categorical_latents(representation: Any) -> list[int]:
-    """Indices of the latents of a posterior that are categories; none for other representations."""
+    """Indices of the latents of a posterior that are categories; none for other
+    representations.
+    """
     if not hasattr(representation, "draw"):
         return []
     mask = []
@@ -280,7 +349,9 @@ def typical_codes(posterior: Any) -> Values:
             columns.append(category.astype(np.float64)[:, None])
         elif hasattr(block, "mixing"):  # of an attack
             mean = block.base.mean
-            columns.append(block.mixed(mean, np.zeros_like(mean), block.alpha, block.mixing))
+            columns.append(
+                block.mixed(mean, np.zeros_like(mean), block.alpha, block.mixing)
+            )
         else:
             columns.append(block.mean)
     return np.hstack(columns)

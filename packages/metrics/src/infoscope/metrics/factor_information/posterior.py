@@ -1,4 +1,6 @@
-"""Posteriors q(z | x) of a data set: log densities (nats) of every latent alone, of all others, and of all."""
+"""Posteriors q(z | x) of a data set: log densities (nats) of every latent alone, of all
+others, and of all.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ RowIndex = np.ndarray | slice
 
 
 class LogTerms(NamedTuple):
-    """Log densities, nats: of every latent alone [..., L], of all latents except it [..., L], of all [...]."""
+    """Log densities, nats: of every latent alone [..., L], of all latents except it
+    [..., L], of all [...].
+    """
 
     alone: Tensor
     rest: Tensor
@@ -27,16 +31,20 @@ class LogTerms(NamedTuple):
 
 
 class Posterior(Protocol):
-    """q(z | x) for every row x of a data set, over latents that are numbers or categories (0, 1, ... as floats).
+    """q(z | x) for every row x of a data set, over latents that are numbers or
+    categories (0, 1, ... as floats).
 
-    log_terms(z, rows): z float64 [..., L], rows an index [...]. log_prior(z): of every latent [..., L].
+    log_terms(z, rows): z float64 [..., L], rows an index [...]. log_prior(z): of every
+    latent [..., L].
     """
 
     latents: tuple[str, ...]
 
     @property
     def n(self) -> int: ...
-    def draw(self, rows: np.ndarray, generator: np.random.Generator | None = None) -> np.ndarray: ...
+    def draw(
+        self, rows: np.ndarray, generator: np.random.Generator | None = None
+    ) -> np.ndarray: ...
     def log_terms(self, z: Tensor, rows: RowIndex) -> LogTerms: ...
     def log_prior(self, z: Tensor) -> Tensor: ...
 
@@ -47,11 +55,15 @@ class GaussianPosterior:
     ValueError: shapes differ, a value is not finite, a scale is not above 0.
     """
 
-    def __init__(self, mean: np.ndarray, scale: np.ndarray, latents: Sequence[str] | None = None) -> None:
+    def __init__(
+        self, mean: np.ndarray, scale: np.ndarray, latents: Sequence[str] | None = None
+    ) -> None:
         self.mean = matrix("mean", mean)
         self.scale = matrix("scale", scale)
         if self.mean.shape != self.scale.shape:
-            raise WrongShape(f"scale must have the shape of mean, {self.mean.shape}, got {self.scale.shape}.")
+            raise WrongShape(
+                f"scale must have the shape of mean, {self.mean.shape}, got {self.scale.shape}."
+            )
         if not (self.scale > 0).all():
             count = np.sum(self.scale <= 0)
             raise OutOfRange(
@@ -65,7 +77,9 @@ class GaussianPosterior:
     def n(self) -> int:
         return len(self.mean)
 
-    def draw(self, rows: np.ndarray, generator: np.random.Generator | None = None) -> np.ndarray:
+    def draw(
+        self, rows: np.ndarray, generator: np.random.Generator | None = None
+    ) -> np.ndarray:
         """One z for each of `rows` [m]: [m, L]."""
         mean = self.mean[rows]
         noise = generator_or_default(generator).standard_normal(mean.shape)
@@ -84,16 +98,20 @@ class GaussianPosterior:
 
 
 class CategoricalPosterior:
-    """One latent with C categories: probability [n, C]. A draw is a category 0..C-1, as a float.
+    """One latent with C categories: probability [n, C]. A draw is a category 0..C-1, as
+    a float.
 
-    ValueError: negative entries, rows that do not sum to 1 (to 1e-5), fewer than 2 categories.
+    ValueError: negative entries, rows that do not sum to 1 (to 1e-5), fewer than 2
+    categories.
     """
 
     def __init__(self, probability: np.ndarray, latent: str = "category") -> None:
         probability = matrix("probability", probability)
         total = probability.sum(axis=1)
         if probability.shape[1] < 2:
-            raise WrongShape(f"probability must have 2 columns (categories) or more, got {probability.shape[1]}.")
+            raise WrongShape(
+                f"probability must have 2 columns (categories) or more, got {probability.shape[1]}."
+            )
         if (probability < 0).any() or np.abs(total - 1).max() > 1e-5:
             raise OutOfRange(
                 "probability must have nonnegative rows that sum to 1, got a least entry of "
@@ -106,7 +124,9 @@ class CategoricalPosterior:
     def n(self) -> int:
         return len(self.probability)
 
-    def draw(self, rows: np.ndarray, generator: np.random.Generator | None = None) -> np.ndarray:
+    def draw(
+        self, rows: np.ndarray, generator: np.random.Generator | None = None
+    ) -> np.ndarray:
         """One category for each of `rows` [m]: [m, 1]."""
         cumulative = self.probability[rows].cumsum(axis=1)
         uniform = generator_or_default(generator).random((len(rows), 1))
@@ -127,7 +147,8 @@ class CategoricalPosterior:
 
 
 class ProductPosterior:
-    """A product of posteriors that are independent given x; latents in the order of the parts.
+    """A product of posteriors that are independent given x; latents in the order of the
+    parts.
 
     ValueError: no part, parts of different data sets, the same latent name twice.
     """
@@ -139,7 +160,9 @@ class ProductPosterior:
         self.parts = tuple(flat)
         sizes = [part.n for part in self.parts]
         if not sizes or len(set(sizes)) > 1:
-            raise InvalidInput(f"parts must be posteriors of one data set, got numbers of rows {sizes}.")
+            raise InvalidInput(
+                f"parts must be posteriors of one data set, got numbers of rows {sizes}."
+            )
         latents: list[str] = []
         for part in self.parts:
             latents += part.latents
@@ -158,13 +181,20 @@ class ProductPosterior:
             columns.append(z[..., start:end])
         return columns
 
-    def draw(self, rows: np.ndarray, generator: np.random.Generator | None = None) -> np.ndarray:
+    def draw(
+        self, rows: np.ndarray, generator: np.random.Generator | None = None
+    ) -> np.ndarray:
         """One z for each of `rows` [m]: [m, L]."""
         generator = generator_or_default(generator)
-        return np.concatenate([part.draw(rows, generator) for part in self.parts], axis=1)
+        return np.concatenate(
+            [part.draw(rows, generator) for part in self.parts], axis=1
+        )
 
     def log_terms(self, z: Tensor, rows: RowIndex) -> LogTerms:
-        terms = [part.log_terms(columns, rows) for part, columns in zip(self.parts, self.split(z))]
+        terms = [
+            part.log_terms(columns, rows)
+            for part, columns in zip(self.parts, self.split(z))
+        ]
         others = []
         for term in terms:  # sums, not differences: log 0 cannot be subtracted
             joint_of_others = torch.zeros_like(term.joint)
@@ -177,7 +207,9 @@ class ProductPosterior:
         return LogTerms(alone, torch.cat(others, -1), joint)
 
     def log_prior(self, z: Tensor) -> Tensor:
-        log_priors = [part.log_prior(columns) for part, columns in zip(self.parts, self.split(z))]
+        log_priors = [
+            part.log_prior(columns) for part, columns in zip(self.parts, self.split(z))
+        ]
         return torch.cat(log_priors, -1)
 
 
@@ -188,7 +220,9 @@ def log_normal(z: Tensor, mean: Tensor | float, scale: Tensor) -> Tensor:
 
 
 def without(joint: Tensor, v: Tensor, diagonal: Tensor) -> Tensor:
-    """Log density of all Gaussian latents but one [..., L], from the joint [...], v = S^-1 (z - mean), diag S^-1."""
+    """Log density of all Gaussian latents but one [..., L], from the joint [...], v =
+    S^-1 (z - mean), diag S^-1.
+    """
     quadratic = v**2 / diagonal
     return joint[..., None] + 0.5 * (quadratic + LOG_2_PI - diagonal.log())
 
@@ -200,23 +234,31 @@ def like(z: Tensor, array: np.ndarray) -> Tensor:
 
 
 def matrix(name: str, values: np.ndarray) -> np.ndarray:
-    """float64 [n, width]; ValueError for another shape, no rows or columns, values that are not finite."""
+    """float64 [n, width]; ValueError for another shape, no rows or columns, values that
+    are not finite.
+    """
     if isinstance(values, Tensor):
         values = values.detach().cpu().numpy()
     (array,) = finite(**{name: values})
     if array.ndim != 2 or 0 in array.shape:
-        raise WrongShape(f"{name} must have shape [rows of data, columns], got {array.shape}.")
+        raise WrongShape(
+            f"{name} must have shape [rows of data, columns], got {array.shape}."
+        )
     if not array.flags.writeable:  # as in pandas: torch warns of such arrays
         array = array.copy()
     return array
 
 
 def names(latents: Sequence[str] | None, width: int | None) -> tuple[str, ...]:
-    """Names of latents, z0, z1, ... by default; ValueError for the wrong number or a repeated one."""
+    """Names of latents, z0, z1, ... by default; ValueError for the wrong number or a
+    repeated one.
+    """
     if latents is None:
         latents = [f"z{i}" for i in range(width or 0)]
     if width is not None and len(latents) != width:
-        raise InvalidInput(f"latents must be {width} names, one for each latent, got {len(latents)}.")
+        raise InvalidInput(
+            f"latents must be {width} names, one for each latent, got {len(latents)}."
+        )
     if len(set(latents)) < len(latents):
         raise Conflict(f"latents must have different names, got {tuple(latents)}.")
     return tuple(latents)

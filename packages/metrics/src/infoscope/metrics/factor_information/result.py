@@ -1,4 +1,6 @@
-"""Information of each latent, of all others and of all latents about each factor; PID bounds and scores from it."""
+"""Information of each latent, of all others and of all latents about each factor; PID
+bounds and scores from it.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,23 @@ import pandas as pd
 from scipy.special import ndtr
 
 from infoscope.errors import OutOfRange, TooFew, UnknownName
-from infoscope.estimators.result import NATS, Estimate, Estimates, quantile, root_sum_squares, undefined
-from infoscope.metrics.pid import BRANCHES, ROUNDING, TERMS, Bounds, crossing_note, finite, is_low
+from infoscope.estimators.result import (
+    NATS,
+    Estimate,
+    Estimates,
+    quantile,
+    root_sum_squares,
+    undefined,
+)
+from infoscope.metrics.pid import (
+    BRANCHES,
+    ROUNDING,
+    TERMS,
+    Bounds,
+    crossing_note,
+    finite,
+    is_low,
+)
 from infoscope.metrics.report import draw_map
 
 OF_ENTROPY = "share of H(y)"
@@ -57,7 +74,9 @@ class FactorInformation:
         surprisal: np.ndarray | None = None,
         clusters: np.ndarray | None = None,
     ) -> FactorInformation:
-        """The information whose alone, rest and joint are means of pointwise values [n, K, 2 L + 1]."""
+        """The information whose alone, rest and joint are means of pointwise values [n,
+        K, 2 L + 1].
+        """
         means = pointwise.mean(axis=0)
         count = len(latents)
         return cls(
@@ -82,7 +101,9 @@ class FactorInformation:
 
     @cached_property
     def deviations(self) -> np.ndarray:
-        """Deviations by independent group [g, K, 2 L + 1]; their products sum to the covariances of the parts."""
+        """Deviations by independent group [g, K, 2 L + 1]; their products sum to the
+        covariances of the parts.
+        """
         return self._deviations(self.pointwise, self.parts)
 
     def standard_errors(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -94,14 +115,18 @@ class FactorInformation:
         return alone, others, errors[:, -1]
 
     def shares(self) -> tuple[np.ndarray, np.ndarray]:
-        """`parts` as shares of H(y_k) [K, 2 L + 1], with their deviations by independent group [g, K, 2 L + 1]."""
+        """`parts` as shares of H(y_k) [K, 2 L + 1], with their deviations by
+        independent group [g, K, 2 L + 1].
+        """
         return self._normalised(self.parts, self.deviations)
 
     def bounds(self) -> Bounds:
-        """Six PID bounds [K, L] of each latent against all others, nats (Tokui & Sato 2021, Eq. 7).
+        """Six PID bounds [K, L] of each latent against all others, nats (Tokui & Sato
+        2021, Eq. 7).
 
-        Standard errors are those of maxima of correlated normal variables (Clark 1961). Near a kink the bias of a bound
-        is outwards, at most 0.4 standard errors of the difference of its branches.
+        Standard errors are those of maxima of correlated normal variables (Clark 1961).
+        Near a kink the bias of a bound is outwards, at most 0.4 standard errors of the
+        difference of its branches.
         """
         estimates = []
         for name in Bounds._fields:
@@ -110,7 +135,9 @@ class FactorInformation:
         return Bounds(*estimates)
 
     def excess(self) -> Estimates:
-        """Lower minus upper bound [K, L] of a term, -min(a, b, t - a, t - b): above 0 where bounds cross."""
+        """Lower minus upper bound [K, L] of a term, -min(a, b, t - a, t - b): above 0
+        where bounds cross.
+        """
         values = []
         errors = []
         for coefficients in ((1, 0, 0), (0, 1, 0), (-1, 0, 1), (0, -1, 1)):
@@ -123,14 +150,16 @@ class FactorInformation:
         return Estimates(value, error, self.n, NATS, self.method)
 
     def aggregated(self, latent: str | None = None, normalised: bool = True) -> Bounds:
-        """Mean over factors of each PID bound, with a note where the bounds of a term cross.
+        """Mean over factors of each PID bound, with a note where the bounds of a term
+        cross.
 
         Parameters
         ----------
         latent
-            None: the maximum over latents of each bound (Tokui & Sato 2021, Eq. 6), whose terms do not add up.
-            "alone": all six bounds at the latent with the largest I(y_k; z_l). Errors treat the latent as fixed; ties
-            bias a maximum upwards.
+            None: the maximum over latents of each bound (Tokui & Sato 2021, Eq. 6),
+            whose terms do not add up. "alone": all six bounds at the latent with the
+            largest I(y_k; z_l). Errors treat the latent as fixed; ties bias a maximum
+            upwards.
         normalised
             Shares of H(y_k) instead of nats.
 
@@ -160,12 +189,15 @@ class FactorInformation:
         return np.argmax(self.alone, axis=1)
 
     def unibound(self, normalised: bool = True) -> Estimate:
-        """Mean over factors of the largest lower bound of unique information (Tokui & Sato 2021, Eq. 6)."""
+        """Mean over factors of the largest lower bound of unique information (Tokui &
+        Sato 2021, Eq. 6).
+        """
         value, deviation = self._aggregate("unique_low", None, normalised)
         return self._estimate(value, deviation, normalised)
 
     def mig(self, normalised: bool = True) -> Estimate:
-        """Mean over factors of the largest minus the second-largest I(y_k; z_l) (Chen et al. 2018).
+        """Mean over factors of the largest minus the second-largest I(y_k; z_l) (Chen
+        et al. 2018).
 
         Raises
         ------
@@ -173,22 +205,29 @@ class FactorInformation:
             A single latent.
         """
         if len(self.latents) < 2:
-            raise TooFew(f"latents must be at least two columns for mig, got {self.latents[0]!r} only.")
+            raise TooFew(
+                f"latents must be at least two columns for mig, got {self.latents[0]!r} only."
+            )
         factors = np.arange(len(self.factors))
         second, first = np.argsort(self.alone, axis=1)[:, -2:].T
         gap = self.alone[factors, first] - self.alone[factors, second]
-        deviation = self.deviations[:, factors, first] - self.deviations[:, factors, second]
+        deviation = (
+            self.deviations[:, factors, first] - self.deviations[:, factors, second]
+        )
         return self._mean_over_factors(gap, deviation, normalised)
 
     def informativeness(self, normalised: bool = True) -> Estimate:
         """Mean over factors of I(y_k; z), as a share of H(y_k) if normalised."""
-        return self._mean_over_factors(self.joint, self.deviations[:, :, -1], normalised)
+        return self._mean_over_factors(
+            self.joint, self.deviations[:, :, -1], normalised
+        )
 
     def sufficiency(self) -> Estimate:
-        """Mean over factors of the largest I(y_k; z_l) / H(y_k) (Almudévar & Ortega 2024).
+        """Mean over factors of the largest I(y_k; z_l) / H(y_k) (Almudévar & Ortega
+        2024).
 
-        It is 1 where I(y_k; rest | z_l) = 0. Its error treats the latent as fixed: with ties the largest estimate is a
-        little too high.
+        It is 1 where I(y_k; rest | z_l) = 0. Its error treats the latent as fixed: with
+        ties the largest estimate is a little too high.
         """
         share, deviation = self._shares_alone()
         factors = np.arange(len(self.factors))
@@ -198,10 +237,12 @@ class FactorInformation:
         return self._estimate(value, deviation, True)
 
     def modularity(self) -> Estimate:
-        """InfoM: 1 if each latent carries information about one factor only, 0 if equally about all (Hsu et al. 2023).
+        """InfoM: 1 if each latent carries information about one factor only, 0 if
+        equally about all (Hsu et al. 2023).
 
-        With s = I(y_k; z_l) / H(y_k): the sum over latents of the largest s over the sum of all s, rescaled. The
-        largest s is chosen on a random half of the rows. NaN where the 95 % interval of the sum includes 0.
+        With s = I(y_k; z_l) / H(y_k): the sum over latents of the largest s over the
+        sum of all s, rescaled. The largest s is chosen on a random half of the rows.
+        NaN where the 95 % interval of the sum includes 0.
 
         Raises
         ------
@@ -211,7 +252,8 @@ class FactorInformation:
         return self._concentration(0, "factors")
 
     def compactness(self) -> Estimate:
-        """InfoC: 1 if the information about each factor is in one latent; see `modularity`.
+        """InfoC: 1 if the information about each factor is in one latent; see
+        `modularity`.
 
         Raises
         ------
@@ -221,7 +263,9 @@ class FactorInformation:
         return self._concentration(1, "latents")
 
     def table(self) -> pd.DataFrame:
-        """Rows of factor and latent: alone, rest, joint, six bounds and their excess, nats, with errors and notes."""
+        """Rows of factor and latent: alone, rest, joint, six bounds and their excess,
+        nats, with errors and notes.
+        """
         factors, latents = self.alone.shape
         columns = {
             "factor": np.repeat(self.factors, latents),
@@ -237,14 +281,20 @@ class FactorInformation:
             columns[name] = estimate.value.ravel()
             columns[f"{name}_error"] = estimate.standard_error.ravel()
         crossings = zip(columns["excess"], columns["excess_error"])
-        columns["notes"] = [crossing_note(excess, error, "nats") for excess, error in crossings]
+        columns["notes"] = [
+            crossing_note(excess, error, "nats") for excess, error in crossings
+        ]
         return pd.DataFrame(columns)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draws I(y_k; z_l) of every latent and factor, bits, with 95 % intervals; returns the axes."""
+        """Draws I(y_k; z_l) of every latent and factor, bits, with 95 % intervals;
+        returns the axes.
+        """
         cells = {}
         shares = {}
-        estimates = Estimates(self.parts, root_sum_squares(self.deviations), self.n, NATS, self.method)
+        estimates = Estimates(
+            self.parts, root_sum_squares(self.deviations), self.n, NATS, self.method
+        )
         largest = max(float(self.alone.max()), ROUNDING)
         for (k, latent), value in np.ndenumerate(self.alone):
             name = self.latents[latent], self.factors[k]
@@ -252,10 +302,17 @@ class FactorInformation:
             full_colour = entropy if entropy > 0 else largest  # numbers have no entropy
             cells[name] = estimates[k, latent].bits
             shares[name] = value / full_colour
-        return draw_map(ax, cells, "bits about the factor, 95 % interval; colour: share of H(factor)", shares)
+        return draw_map(
+            ax,
+            cells,
+            "bits about the factor, 95 % interval; colour: share of H(factor)",
+            shares,
+        )
 
     def _deviations(self, pointwise: np.ndarray | None, mean: np.ndarray) -> np.ndarray:
-        """Deviations by independent group [g, ...] of a mean [...] of pointwise values [n, ...]."""
+        """Deviations by independent group [g, ...] of a mean [...] of pointwise values
+        [n, ...].
+        """
         if pointwise is None:
             is_closed_form = self.n is None
             error = 0.0 if is_closed_form else np.nan
@@ -268,16 +325,23 @@ class FactorInformation:
             sums = by_cluster
         groups = len(sums)
         scale = np.nan  # unknown for one group
-        if groups > 1:  # the sandwich variance of a mean over clusters (Liang & Zeger 1986)
+        # the sandwich variance of a mean over clusters (Liang & Zeger 1986)
+        if groups > 1:
             scale = np.sqrt(groups / (groups - 1.0)) / self.n
         return sums * scale
 
-    def _normalised(self, value: np.ndarray, deviation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Shares of H(y_k), first axis of value [K, ...], with deviations, including those of the entropy."""
+    def _normalised(
+        self, value: np.ndarray, deviation: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Shares of H(y_k), first axis of value [K, ...], with deviations, including
+        those of the entropy.
+        """
         for name, entropy in zip(self.factors, self.entropy, strict=True):
             if not entropy > 0:
                 got = "numbers" if np.isnan(entropy) else f"{entropy:g}"
-                raise OutOfRange(f"factor {name!r} must have an entropy above 0 for shares of H(y), got {got}.")
+                raise OutOfRange(
+                    f"factor {name!r} must have an entropy above 0 for shares of H(y), got {got}."
+                )
         broadcast = (..., *[None] * (value.ndim - 1))
         entropy = self.entropy[broadcast]
         share = value / entropy
@@ -290,20 +354,34 @@ class FactorInformation:
         """I(y_k; z_l) / H(y_k) [K, L] with deviations [g, K, L]."""
         return self._normalised(self.alone, self.deviations[..., : len(self.latents)])
 
-    def _estimate(self, value: float, deviation: np.ndarray, normalised: bool = False) -> Estimate:
+    def _estimate(
+        self, value: float, deviation: np.ndarray, normalised: bool = False
+    ) -> Estimate:
         """A value with its deviations [g] as an Estimate."""
         unit = OF_ENTROPY if normalised else NATS
         error = root_sum_squares(deviation)
         groups = None if self.pointwise is None else len(self.deviations)
-        return Estimate(float(value), error, unit, self.n, self.method, units=groups, influence=deviation)
+        return Estimate(
+            float(value),
+            error,
+            unit,
+            self.n,
+            self.method,
+            units=groups,
+            influence=deviation,
+        )
 
-    def _mean_over_factors(self, value: np.ndarray, deviation: np.ndarray, normalised: bool) -> Estimate:
+    def _mean_over_factors(
+        self, value: np.ndarray, deviation: np.ndarray, normalised: bool
+    ) -> Estimate:
         """Mean over factors of values [K] with deviations [g, K]."""
         if normalised:
             value, deviation = self._normalised(value, deviation)
         return self._estimate(value.mean(), deviation.mean(axis=1), normalised)
 
-    def _branch(self, coefficients: tuple[int, int, int], parts: np.ndarray) -> np.ndarray:
+    def _branch(
+        self, coefficients: tuple[int, int, int], parts: np.ndarray
+    ) -> np.ndarray:
         """A linear term in (a, b, t) of parts [..., K, 2 L + 1]: [..., K, L]."""
         a, b, t = coefficients
         count = len(self.latents)
@@ -312,7 +390,9 @@ class FactorInformation:
         joint = parts[..., -1:]
         return a * alone + b * others + t * joint
 
-    def _bound(self, name: str, normalised: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _bound(
+        self, name: str, normalised: bool
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Value, standard error [K, L] and deviations [g, K, L] of one bound."""
         sign = 1.0 if is_low(name) else -1.0
         branches = []
@@ -325,7 +405,9 @@ class FactorInformation:
         maximum, error, deviation = clark_maximum(*branches)
         return sign * maximum, error, sign * deviation
 
-    def _aggregate(self, name: str, latent: str | None, normalised: bool) -> tuple[float, np.ndarray]:
+    def _aggregate(
+        self, name: str, latent: str | None, normalised: bool
+    ) -> tuple[float, np.ndarray]:
         """One bound's mean over factors and its deviations [g]; see `aggregated`."""
         value, _, deviation = self._bound(name, normalised)
         if latent is not None:
@@ -340,7 +422,9 @@ class FactorInformation:
         return mean, deviation[:, factors, best].mean(axis=1)
 
     def _concentration(self, axis: int, argument: str) -> Estimate:
-        """The largest share along an axis (0: factors, 1: latents) over the sum of shares; see `modularity`."""
+        """The largest share along an axis (0: factors, 1: latents) over the sum of
+        shares; see `modularity`.
+        """
         share, deviation = self._shares_alone()
         count = share.shape[axis]
         if count < 2:
@@ -352,7 +436,8 @@ class FactorInformation:
             sum_text = f"{total:.3g} ± {error_total:.2g}"
             reason = f"The sum of I(y_k; z_l) / H(y_k) is {sum_text}, not above 0: shares of it are undefined."
             return undefined(reason, SHARE, self.n, self.method)
-        order = np.random.default_rng(0).permutation(len(deviation))  # rows may be ordered by factors
+        # rows may be ordered by factors
+        order = np.random.default_rng(0).permutation(len(deviation))
         halves = order[::2], order[1::2]
         largest = 0.0
         deviation_largest = np.empty(len(deviation))
@@ -377,9 +462,11 @@ class FactorInformation:
 def clark_maximum(
     first: tuple[np.ndarray, np.ndarray], second: tuple[np.ndarray, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The elementwise maximum of two estimates (value [...], deviations [g, ...]), its error and deviations.
+    """The elementwise maximum of two estimates (value [...], deviations [g, ...]), its
+    error and deviations.
 
-    Clark 1961, Eq. 2-4; deviations are those of the larger estimate, scaled to the standard error.
+    Clark 1961, Eq. 2-4; deviations are those of the larger estimate, scaled to the
+    standard error.
     """
     x, deviation_x = first
     y, deviation_y = second

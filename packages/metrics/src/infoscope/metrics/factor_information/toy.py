@@ -1,8 +1,10 @@
-"""A representation of exactly known information, with and without attacks (Tokui & Sato 2021, section 5.1, B).
+"""A representation of exactly known information, with and without attacks (Tokui & Sato
+2021, section 5.1, B).
 
-y [K] is standard normal, z | y normal with mean y; z is unchanged or attacked with U = I - (2 / K) 11'. Corrections of
-the paper, checked against determinants: the second-best latent under redundancy for K = 2 and 3 (table 1, MIG); the
-upper bound min(a, t - b) (Eq. 7); 4 / K^2 in Eq. 14 for all but an added latent of another factor.
+y [K] is standard normal, z | y normal with mean y; z is unchanged or attacked with U =
+I - (2 / K) 11'. Corrections of the paper, checked against determinants: the second-best
+latent under redundancy for K = 2 and 3 (table 1, MIG); the upper bound min(a, t - b)
+(Eq. 7); 4 / K^2 in Eq. 14 for all but an added latent of another factor.
 """
 
 from __future__ import annotations
@@ -19,11 +21,14 @@ from infoscope.metrics.factor_information.result import FactorInformation, added
 _ATTACKS = ("none", "redundancy", "synergy")
 
 
-def exact(attack: str, factors: int, noise: float, alpha: float = 0.0) -> FactorInformation:
-    """Closed forms, nats, of K = factors factors and K ("none") or 2 K latents; alpha may be infinite. Scores only with
-    normalised=False.
+def exact(
+    attack: str, factors: int, noise: float, alpha: float = 0.0
+) -> FactorInformation:
+    """Closed forms, nats, of K = factors factors and K ("none") or 2 K latents; alpha
+    may be infinite. Scores only with normalised=False.
 
-    ValueError: attack is not none, redundancy or synergy; factors below 2; noise not above 0; alpha below 0.
+    ValueError: attack is not none, redundancy or synergy; factors below 2; noise not
+    above 0; alpha below 0.
     """
     _require(attack, factors, noise)
     if not alpha >= 0:
@@ -36,7 +41,9 @@ def exact(attack: str, factors: int, noise: float, alpha: float = 0.0) -> Factor
     others = np.where(diagonal, 0.0, total)
     if attack == "redundancy":
         copied = _half_log(ratio((1, 1 + variance), (1, variance), alpha))
-        added_alone = _half_log(ratio((1, 1 + variance), (1, 1 + variance - mixed), alpha))
+        added_alone = _half_log(
+            ratio((1, 1 + variance), (1, 1 + variance - mixed), alpha)
+        )
         alone = np.hstack([alone, added_alone])
         without_copied = np.where(diagonal, copied, total)
         others = np.hstack([without_copied, np.full_like(others, total)])
@@ -60,13 +67,18 @@ def exact(attack: str, factors: int, noise: float, alpha: float = 0.0) -> Factor
     )
 
 
-def covariance(attack: str, factors: int, noise: float, alpha: float = 0.0) -> np.ndarray:
-    """The covariance of (y, z), K factors and K or 2 K latents. Arguments as in `exact`, but alpha must be finite."""
+def covariance(
+    attack: str, factors: int, noise: float, alpha: float = 0.0
+) -> np.ndarray:
+    """The covariance of (y, z), K factors and K or 2 K latents. Arguments as in
+    `exact`, but alpha must be finite.
+    """
     _require(attack, factors, noise)
     identity = np.eye(factors)
     zero = np.zeros((factors, factors))
     mixing = alpha * (identity - 2 / factors)
-    z = [identity, noise * identity, zero]  # in terms of y, the noise of z and the noise of the attack
+    # in terms of y, the noise of z and the noise of the attack
+    z = [identity, noise * identity, zero]
     latents = {
         "none": [z],
         "redundancy": [z, [mixing, noise * mixing, identity]],
@@ -84,10 +96,16 @@ def sampled(
     draws: int = 10_000,
     generator: np.random.Generator | None = None,
 ) -> FactorInformation:
-    """Unbiased estimates from draws of y and z. Arguments and errors as in `exact`, but alpha must be finite."""
+    """Unbiased estimates from draws of y and z. Arguments and errors as in `exact`, but
+    alpha must be finite.
+    """
     import torch  # takes seconds; the closed forms do not need it
 
-    from infoscope.metrics.factor_information.attacks import RedundantGaussian, SynergisticGaussian, checked
+    from infoscope.metrics.factor_information.attacks import (
+        RedundantGaussian,
+        SynergisticGaussian,
+        checked,
+    )
     from infoscope.metrics.factor_information.density_sums import concatenated
     from infoscope.metrics.factor_information.posterior import GaussianPosterior
 
@@ -101,7 +119,9 @@ def sampled(
     noises = generator.standard_normal(z.shape)
 
     def log_densities(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
-        """Of the draws [n, 2 L + 1], z being normal with mean [n, K] and variance [K] before the attack."""
+        """Of the draws [n, 2 L + 1], z being normal with mean [n, K] and variance [K]
+        before the attack.
+        """
         scale = np.sqrt(np.broadcast_to(variance, mean.shape))
         posterior = GaussianPosterior(mean, scale)
         latents = z
@@ -127,7 +147,9 @@ def sampled(
 
 
 def ratio(over: tuple, under: tuple, alpha: float) -> np.ndarray:
-    """(over[0] + alpha^2 over[1]) / (under[0] + alpha^2 under[1]), also in the limit of infinite alpha."""
+    """(over[0] + alpha^2 over[1]) / (under[0] + alpha^2 under[1]), also in the limit of
+    infinite alpha.
+    """
     if alpha == inf:
         return np.asarray(over[1] / under[1])
     numerator = over[0] + alpha**2 * over[1]
@@ -150,4 +172,6 @@ def _require(attack: str, factors: int, noise: float) -> None:
     one_of("attack", attack, _ATTACKS)
     require_int("factors", factors, 2)
     if not (np.isfinite(noise) and noise > 0):
-        raise OutOfRange(f"noise must be a finite standard deviation above 0, got {noise!r}.")
+        raise OutOfRange(
+            f"noise must be a finite standard deviation above 0, got {noise!r}."
+        )

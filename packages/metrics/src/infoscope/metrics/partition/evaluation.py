@@ -1,7 +1,8 @@
-"""Separation of label Y and domain D in the blocks z_y, z_d, z_dy and z_x of a representation; nats.
+"""Separation of label Y and domain D in the blocks z_y, z_d, z_dy and z_x of a
+representation; nats.
 
-Every quantity by two estimators (see `terms`), with errors robust to groups, permutation tests of leakage, and the
-scores `unique` and `seed` (see `scores`).
+Every quantity by two estimators (see `terms`), with errors robust to groups,
+permutation tests of leakage, and the scores `unique` and `seed` (see `scores`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from infoscope.checks import require_int
-from infoscope.errors import InvalidInput, NoVariation, OutOfRange, UnknownName, WrongLength, WrongType
+from infoscope.errors import (
+    InvalidInput,
+    NoVariation,
+    OutOfRange,
+    UnknownName,
+    WrongLength,
+    WrongType,
+)
 from infoscope.estimators import classifier, uncertainty
 from infoscope.estimators.alignment import aligns
 from infoscope.estimators.checks import generator_or_default
@@ -21,7 +29,13 @@ from infoscope.estimators.classifier.inputs import as_blocks
 from infoscope.estimators.columns import as_codes
 from infoscope.metrics.partition.labels_as_numbers import AS_NUMBERS, numbers_route
 from infoscope.metrics.partition.report import Items, NullTest, PartitionReport, holm
-from infoscope.metrics.partition.scores import figures, scores, seed_parts, seed_scores, terms_of
+from infoscope.metrics.partition.scores import (
+    figures,
+    scores,
+    seed_parts,
+    seed_scores,
+    terms_of,
+)
 from infoscope.metrics.partition.terms import (
     BLOCKS,
     CLASSIFIER,
@@ -35,7 +49,12 @@ from infoscope.metrics.partition.terms import (
 )
 from infoscope.metrics.v_information.predictions import as_groups
 
-_NULLS = (Term(("z_y",), "d", "y"), Term(("z_d",), "y", "d"), Term(("z_x",), "y"), Term(("z_x",), "d", "y"))
+_NULLS = (
+    Term(("z_y",), "d", "y"),
+    Term(("z_d",), "y", "d"),
+    Term(("z_x",), "y"),
+    Term(("z_x",), "d", "y"),
+)
 
 
 @aligns("blocks", "y", "d", "groups")
@@ -51,13 +70,14 @@ def evaluate(
     permutations: int = 199,
     generator: np.random.Generator | None = None,
 ) -> PartitionReport:
-    """Every quantity and score of a partition, by nearest neighbours and by coherent classifiers.
+    """Every quantity and score of a partition, by nearest neighbours and by coherent
+    classifiers.
 
     Parameters
     ----------
     blocks
-        z_y, z_x, z_dy, z_d -> [n, dim] numbers, or an object with `blocks()`. Quantities of a missing block are not
-        applicable, never 0.
+        z_y, z_x, z_dy, z_d -> [n, dim] numbers, or an object with `blocks()`.
+        Quantities of a missing block are not applicable, never 0.
     y, d
         Categories [n].
     groups
@@ -67,7 +87,8 @@ def evaluate(
     k, resamples
         Nearest neighbours, and half-samples for their errors.
     permutations
-        For each nearest-neighbour test of I(z_y;D|Y), I(z_d;Y|D), I(z_x;Y) and I(z_x;D|Y) = 0; 0: no tests.
+        For each nearest-neighbour test of I(z_y;D|Y), I(z_d;Y|D), I(z_x;Y) and
+        I(z_x;D|Y) = 0; 0: no tests.
 
     Returns
     -------
@@ -77,15 +98,18 @@ def evaluate(
     Raises
     ------
     ValueError
-        Unknown blocks or none, values that are not finite, unequal lengths, a label of one class, a combination of y
-        and d in fewer than two groups, settings out of range.
+        Unknown blocks or none, values that are not finite, unequal lengths, a label of
+        one class, a combination of y and d in fewer than two groups, settings out of
+        range.
     """
     numbers = as_blocks(present_blocks(blocks))
     n = len(next(iter(numbers.values())))
     labels = _as_labels(y, d, n)
     generator = generator_or_default(generator)
     if not 1 <= require_int("k", k, 1) < n // 2:
-        raise OutOfRange(f"k must be below the rows of a half-sample, {n // 2}, got {k}.")
+        raise OutOfRange(
+            f"k must be below the rows of a half-sample, {n // 2}, got {k}."
+        )
     require_int("resamples", resamples, 10)
     require_int("permutations", permutations, 0)
     row_groups = as_groups(groups, n)
@@ -95,7 +119,9 @@ def evaluate(
     clustered = None if groups is None else row_groups
     plan = uncertainty.half_samples(n, resamples, generator, clustered)
     subsets = list(dict.fromkeys(term.blocks for term in terms if term.blocks))
-    fitted = classifier.cross_fit(numbers, labels, row_groups, family, folds, subsets, generator=generator)
+    fitted = classifier.cross_fit(
+        numbers, labels, row_groups, family, folds, subsets, generator=generator
+    )
     separate, remarks = break_ties(numbers, generator)
     near = knn_route(separate, labels, terms, plan, k, remarks)
     routes = {NEIGHBOURS: near, CLASSIFIER: classifier_route(fitted, terms)}
@@ -118,13 +144,23 @@ def evaluate(
     }
     widths = {name: block.shape[1] for name, block in numbers.items()}
     items = Items(labels["y"], labels["d"], row_groups)
-    return PartitionReport(widths, n, fitted.groups, quantities, shares, tests, settings, items)
+    return PartitionReport(
+        widths, n, fitted.groups, quantities, shares, tests, settings, items
+    )
 
 
-def present_blocks(blocks: Mapping[str, ArrayLike | None] | Any) -> dict[str, ArrayLike]:
-    """The blocks present, in the order of `BLOCKS`. ValueError for unknown names, or none."""
-    if not isinstance(blocks, Mapping) and not callable(getattr(blocks, "blocks", None)):
-        raise WrongType(f"blocks must be a mapping by name, or have a method blocks(), got {type(blocks).__name__}.")
+def present_blocks(
+    blocks: Mapping[str, ArrayLike | None] | Any,
+) -> dict[str, ArrayLike]:
+    """The blocks present, in the order of `BLOCKS`. ValueError for unknown names, or
+    none.
+    """
+    if not isinstance(blocks, Mapping) and not callable(
+        getattr(blocks, "blocks", None)
+    ):
+        raise WrongType(
+            f"blocks must be a mapping by name, or have a method blocks(), got {type(blocks).__name__}."
+        )
     named = blocks if isinstance(blocks, Mapping) else blocks.blocks()
     unknown = [name for name in named if name not in BLOCKS]
     if unknown:
@@ -136,11 +172,15 @@ def present_blocks(blocks: Mapping[str, ArrayLike | None] | Any) -> dict[str, Ar
 
 
 def _as_labels(y: ArrayLike, d: ArrayLike, n: int) -> dict[str, NDArray[np.int64]]:
-    """Codes of y and d [n] in the order of their values. ValueError: other lengths, missing values, one class only."""
+    """Codes of y and d [n] in the order of their values. ValueError: other lengths,
+    missing values, one class only.
+    """
     labels = {"y": as_codes("y", y), "d": as_codes("d", d)}
     for name, codes in labels.items():
         if len(codes) != n:
-            raise WrongLength(f"{name} must have one category for each of the {n} rows, got {len(codes)}.")
+            raise WrongLength(
+                f"{name} must have one category for each of the {n} rows, got {len(codes)}."
+            )
         if not codes.any():
             raise NoVariation(f"{name} must take at least two values, got one.")
     return labels
@@ -154,7 +194,9 @@ def _null_tests(
     permutations: int,
     generator: np.random.Generator,
 ) -> dict[str, NullTest]:
-    """Permutation tests of the terms that should be 0; p is NaN where there is nothing to permute."""
+    """Permutation tests of the terms that should be 0; p is NaN where there is nothing
+    to permute.
+    """
     if not permutations:
         return {}
     p_values: dict[str, float] = {}
@@ -168,7 +210,9 @@ def _null_tests(
         try:
             if not columns.size:
                 raise ValueError("the block is constant.")
-            test = uncertainty.permutation_test(columns, target, condition, k, permutations, groups, generator)
+            test = uncertainty.permutation_test(
+                columns, target, condition, k, permutations, groups, generator
+            )
         except ValueError as error:
             p_values[term.name] = np.nan
             notes[term.name] = str(error)
@@ -195,29 +239,48 @@ def evaluate_posterior(
     draws: int = 2000,
     generator: np.random.Generator | None = None,
 ) -> PartitionReport:
-    """The quantities and scores of z ~ N(mean(x), scale(x)^2), exactly; the n rows are the population.
+    """The quantities and scores of z ~ N(mean(x), scale(x)^2), exactly; the n rows are
+    the population.
 
     means, scales  z_y, z_x, z_dy, z_d -> [n, dim]; a block that is missing or None is not applicable
     draws          number of draws of a row with its z; the error is between groups
 
-    ValueError: as `evaluate`; other blocks or shapes of scales; a scale that is not above 0; draws < 2.
+    ValueError: as `evaluate`; other blocks or shapes of scales; a scale that is not
+    above 0; draws < 2.
     """
     means = present_blocks(means)
     scales = present_blocks(scales)
     if set(means) != set(scales):
-        raise InvalidInput(f"scales must have the blocks {list(means)} of means, got {list(scales)}.")
-    from infoscope.metrics.factor_information.posterior import GaussianPosterior  # with torch, which takes seconds
+        raise InvalidInput(
+            f"scales must have the blocks {list(means)} of means, got {list(scales)}."
+        )
+    # with torch, which takes seconds
+    from infoscope.metrics.factor_information.posterior import GaussianPosterior
     from infoscope.metrics.partition.posterior import posterior_route
 
-    posteriors = {name: GaussianPosterior(mean, scales[name]) for name, mean in as_blocks(means).items()}
+    posteriors = {
+        name: GaussianPosterior(mean, scales[name])
+        for name, mean in as_blocks(means).items()
+    }
     n = next(iter(posteriors.values())).n
     labels = _as_labels(y, d, n)
     row_groups = as_groups(groups, n)
     names = tuple(posteriors)
     whole_draws = require_int("draws", draws, 2)
     generator = generator_or_default(generator)
-    route = posterior_route(posteriors, labels, row_groups, terms_of(names), whole_draws, generator)
+    route = posterior_route(
+        posteriors, labels, row_groups, terms_of(names), whole_draws, generator
+    )
     quantities = {POSTERIOR: figures(route, names)}
     shares = {POSTERIOR: scores(route, names)}
     widths = {name: posterior.mean.shape[1] for name, posterior in posteriors.items()}
-    return PartitionReport(widths, n, int(row_groups.max()) + 1, quantities, shares, {}, {"draws": draws}, None)
+    return PartitionReport(
+        widths,
+        n,
+        int(row_groups.max()) + 1,
+        quantities,
+        shares,
+        {},
+        {"draws": draws},
+        None,
+    )

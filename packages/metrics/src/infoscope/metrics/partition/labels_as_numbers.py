@@ -1,4 +1,6 @@
-"""The estimator of the `seed` score, for comparison: nearest neighbours of class codes taken as numbers."""
+"""The estimator of the `seed` score, for comparison: nearest neighbours of class codes
+taken as numbers.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +29,17 @@ def numbers_route(
     k: int,
     generator: np.random.Generator,
 ) -> Route:
-    """Terms of single blocks by NPEET's mi and cmi, nats, without an interval; labels [n] are codes."""
+    """Terms of single blocks by NPEET's mi and cmi, nats, without an interval; labels
+    [n] are codes.
+    """
     inputs = {name: _reduced(block) for name, block in blocks.items()}
     codes = {name: label.astype(float)[:, None] for name, label in labels.items()}
-    unknown = {"n": len(codes["y"]), "method": "labels as numbers", "notes": (_NOTE,), "influence": np.full(1, np.nan)}
+    unknown = {
+        "n": len(codes["y"]),
+        "method": "labels as numbers",
+        "notes": (_NOTE,),
+        "influence": np.full(1, np.nan),
+    }
     return {
         term: Estimate(
             npeet.mi(
@@ -44,7 +53,9 @@ def numbers_route(
 
 
 def _reduced(block: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The block [n, d], or the principal components with 95 % of its variance where it has more than 30 columns."""
+    """The block [n, d], or the principal components with 95 % of its variance where it
+    has more than 30 columns.
+    """
     if block.shape[1] <= 30 or not np.ptp(block):
         return block
     return PCA(0.95, svd_solver="full").fit_transform(block)

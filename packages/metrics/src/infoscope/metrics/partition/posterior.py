@@ -1,6 +1,8 @@
-"""Terms of blocks with a posterior density, by exact log-marginals (as in Tokui & Sato 2021, section 3.5).
+"""Terms of blocks with a posterior density, by exact log-marginals (as in Tokui & Sato
+2021, section 3.5).
 
-The rows are the population. If the posteriors of rows do not overlap, every block has all the information.
+The rows are the population. If the posteriors of rows do not overlap, every block has
+all the information.
 """
 
 from __future__ import annotations
@@ -13,7 +15,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from infoscope.estimators.result import mean_of
-from infoscope.metrics.factor_information.density_sums import count_equal, stratified_rows, sum_densities
+from infoscope.metrics.factor_information.density_sums import (
+    count_equal,
+    stratified_rows,
+    sum_densities,
+)
 from infoscope.metrics.factor_information.posterior import GaussianPosterior
 from infoscope.metrics.partition.terms import Route, Term, joint
 
@@ -26,16 +32,23 @@ def posterior_route(
     draws: int,
     generator: np.random.Generator,
 ) -> Route:
-    """Every term from draws of all blocks, errors robust to groups. ValueError where a density ratio overflows."""
+    """Every term from draws of all blocks, errors robust to groups. ValueError where a
+    density ratio overflows.
+    """
     terms = list(terms)
     codes = np.column_stack([joint(labels, name) for name in ("y", "d", "yd")])
     order = np.lexsort((labels["d"], labels["y"]))
     rows = stratified_rows(order, draws, generator)
-    ratios = {name: _LogRatios(posterior, rows, generator) for name, posterior in posteriors.items()}
+    ratios = {
+        name: _LogRatios(posterior, rows, generator)
+        for name, posterior in posteriors.items()
+    }
     subsets = list(dict.fromkeys(term.blocks for term in terms if term.blocks))
 
     def log_ratios(here: slice, data: slice) -> Tensor:
-        by_block = {name: block_ratios(here, data) for name, block_ratios in ratios.items()}
+        by_block = {
+            name: block_ratios(here, data) for name, block_ratios in ratios.items()
+        }
         by_subset = []
         for subset in subsets:
             ratios_of_blocks = [by_block[name] for name in subset]
@@ -64,9 +77,16 @@ def posterior_route(
 
 
 class _LogRatios:
-    """For draws of a block at `rows` [m]: log q(z | x) minus log q(z | x of the draw's row), by two matrix products."""
+    """For draws of a block at `rows` [m]: log q(z | x) minus log q(z | x of the draw's
+    row), by two matrix products.
+    """
 
-    def __init__(self, posterior: GaussianPosterior, rows: NDArray[np.int64], generator: np.random.Generator) -> None:
+    def __init__(
+        self,
+        posterior: GaussianPosterior,
+        rows: NDArray[np.int64],
+        generator: np.random.Generator,
+    ) -> None:
         mean = torch.as_tensor(posterior.mean)
         scale = torch.as_tensor(posterior.scale)
         centre = mean.mean(dim=0)

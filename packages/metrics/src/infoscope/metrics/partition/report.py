@@ -1,4 +1,6 @@
-"""The report of a partition: estimates, scores, tests, a table and sentences; and differences between models."""
+"""The report of a partition: estimates, scores, tests, a table and sentences; and
+differences between models.
+"""
 
 from __future__ import annotations
 
@@ -36,10 +38,23 @@ _DIFFERENCES = [
     "groups",
     "p_value",
 ]
-_UNWANTED = (("z_y", "D given Y", "D|Y"), ("z_d", "Y given D", "Y|D"), ("z_x", "Y and D", "Y,D"))
-_PARTS = {"I(z_x;Y,D)": ("I(z_x;Y)", "I(z_x;D|Y)")}  # its parts by the chain rule, which are tested
-_COMPARED = ("I(z_y;Y|D)", "I(z_y;D|Y)", "I(z_d;D|Y)", "I(z_d;Y|D)", "I(z_x;Y,D)", "I(z_dy;Y,D)")
-OLD_SUM = "old sum"  # how the score "seed" is printed, where a seed would be taken for a random one
+_UNWANTED = (
+    ("z_y", "D given Y", "D|Y"),
+    ("z_d", "Y given D", "Y|D"),
+    ("z_x", "Y and D", "Y,D"),
+)
+# its parts by the chain rule, which are tested
+_PARTS = {"I(z_x;Y,D)": ("I(z_x;Y)", "I(z_x;D|Y)")}
+_COMPARED = (
+    "I(z_y;Y|D)",
+    "I(z_y;D|Y)",
+    "I(z_d;D|Y)",
+    "I(z_d;Y|D)",
+    "I(z_x;Y,D)",
+    "I(z_dy;Y,D)",
+)
+# how the score "seed" is printed, where a seed would be taken for a random one
+OLD_SUM = "old sum"
 SAYS = {  # score -> its meaning, in a few words
     "unique": "each label by its own block alone and nothing else: 0 to 1",
     "unique_y_raw": "of Y, not clipped at 0",
@@ -77,7 +92,9 @@ _LIMITS = (
 
 @dataclass(frozen=True)
 class NullTest:
-    """A permutation test of zero information, by nearest neighbours; p_holm is adjusted for all tests (Holm 1979)."""
+    """A permutation test of zero information, by nearest neighbours; p_holm is adjusted
+    for all tests (Holm 1979).
+    """
 
     p_value: float
     p_holm: float
@@ -122,23 +139,30 @@ class PartitionReport(Report):
 
     @property
     def main(self) -> str:
-        """The route to believe where there are several: the classifier's, whose terms add up."""
+        """The route to believe where there are several: the classifier's, whose terms
+        add up.
+        """
         return CLASSIFIER if CLASSIFIER in self.figures else self.routes[0]
 
     def scores(self, route: str | None = None) -> dict[str, Estimate]:
-        """The scores of a route by name; None is `main`. ValueError for a route that was not taken.
+        """The scores of a route by name; None is `main`. ValueError for a route that
+        was not taken.
 
         seed, seed_bits         the old sum, of terms in nats or in bits; seed_ceiling: its maximum, in nats
         unique                  PQ = sqrt(unique_y unique_d); names in _raw are not clipped at 0
         ..._without_z_dy        the same as if z_dy did not exist
         """
         if route is not None and route not in self.shares:
-            raise UnknownName(f"route must be one of {list(self.shares)}, got {route!r}.")
+            raise UnknownName(
+                f"route must be one of {list(self.shares)}, got {route!r}."
+            )
         return dict(self.shares[route or self.main])
 
     @property
     def record(self) -> list[ReportRow]:
-        """Every quantity and score by every route; tested nearest-neighbour quantities are marked."""
+        """Every quantity and score by every route; tested nearest-neighbour quantities
+        are marked.
+        """
         rows = []
         for route in self.routes:
             estimates = {**self.figures[route], **self.shares[route]}
@@ -168,9 +192,10 @@ class PartitionReport(Report):
     def _unwanted_information(self, name: str) -> Estimate | None:
         """A quantity in bits by the main route; None without a value.
 
-        By nearest neighbours if only these detect any: by the permutation test, and by the interval that holds for all
-        quantities of both routes at once (Bonferroni). If none is detected, the interval extends to the larger upper
-        limit of the two routes.
+        By nearest neighbours if only these detect any: by the permutation test, and by
+        the interval that holds for all quantities of both routes at once (Bonferroni).
+        If none is detected, the interval extends to the larger upper limit of the two
+        routes.
         """
         information = self.figures[self.main].get(name)
         if information is None or not isfinite(information.value):
@@ -178,8 +203,12 @@ class PartitionReport(Report):
         if information.low > ROUNDING:
             return information.bits
         neighbours = self.figures.get(NEIGHBOURS, {}).get(name, information)
-        tests = [self.tests[part] for part in _PARTS.get(name, (name,)) if part in self.tests]
-        errors = quantile(neighbours.degrees, 1.0 - (1.0 - LEVEL) / (2 * len(_UNWANTED)))
+        tests = [
+            self.tests[part] for part in _PARTS.get(name, (name,)) if part in self.tests
+        ]
+        errors = quantile(
+            neighbours.degrees, 1.0 - (1.0 - LEVEL) / (2 * len(_UNWANTED))
+        )
         rejected = any(test.p_holm < 1.0 - LEVEL for test in tests)
         if rejected and neighbours.value > errors * neighbours.standard_error:
             return neighbours.bits
@@ -192,12 +221,16 @@ class PartitionReport(Report):
         cells = {(row.of["route"], row.what): row.cells() for row in self.record}
         scores = [(self.main, name) for name in SAYS]
         tests = [(NEIGHBOURS, name) for name in self.tests]
-        return pd.DataFrame([cells[place] for place in (*scores, *tests) if place in cells])
+        return pd.DataFrame(
+            [cells[place] for place in (*scores, *tests) if place in cells]
+        )
 
     @property
     def caption(self) -> str:
         """What was measured of which blocks, and how."""
-        settings = ", ".join(f"{name}: {value}" for name, value in self.settings.items())
+        settings = ", ".join(
+            f"{name}: {value}" for name, value in self.settings.items()
+        )
         return f"Partition into blocks (columns) {blocks_and_widths(self.blocks)}; {settings}; 95 % intervals."
 
     @property
@@ -216,10 +249,16 @@ class PartitionReport(Report):
         return {"Every quantity and score": super().text}
 
     def plot(self, ax: Any = None) -> Any:
-        """Draws what blocks hold of Y and D by the route `main`, bits, with 95 % intervals; the matplotlib axes."""
+        """Draws what blocks hold of Y and D by the route `main`, bits, with 95 %
+        intervals; the matplotlib axes.
+        """
         ax = axes(ax)
         figures = self.figures[self.main]
-        names = [name for name in _COMPARED if name in figures and isfinite(figures[name].value)]
+        names = [
+            name
+            for name in _COMPARED
+            if name in figures and isfinite(figures[name].value)
+        ]
         intervals(ax, names, [figures[name].bits for name in names])
         title = f"{self.main}, n = {self.n:,}"
         if self.groups < self.n:
@@ -229,7 +268,9 @@ class PartitionReport(Report):
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
-    """Adjusted p values (Holm 1979): family-wise error at most alpha under any dependence. NaN stays NaN."""
+    """Adjusted p values (Holm 1979): family-wise error at most alpha under any
+    dependence. NaN stays NaN.
+    """
     p = np.asarray(p_values, dtype=np.float64)
     adjusted = np.full(p.shape, np.nan)
     order = np.argsort(p)[: int(np.isfinite(p).sum())]
@@ -239,23 +280,32 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
 
 
 def compare(reports: Mapping[str, PartitionReport]) -> pd.DataFrame:
-    """Paired differences a - b of every quantity and score between models that were evaluated on the same items, by the
-    classifier: error robust to groups, 95 % interval, two-sided p value, and Holm-adjusted p. Errors are over items;
-    where neither block carries information, p < .05 occurs about twice as often as it should.
+    """Paired differences a - b of every quantity and score between models that were
+    evaluated on the same items, by the classifier: error robust to groups, 95 %
+    interval, two-sided p value, and Holm-adjusted p. Errors are over items; where
+    neither block carries information, p < .05 occurs about twice as often as it should.
 
-    ValueError: fewer than two reports; other items, labels or groups; no classifier route; other families or folds.
+    ValueError: fewer than two reports; other items, labels or groups; no classifier
+    route; other families or folds.
     """
     if len(reports) < 2:
         raise OutOfRange(f"reports must be at least two, got {len(reports)}.")
     first, *others = reports
     for name, report in reports.items():
         if report.items is None or CLASSIFIER not in report.figures:
-            raise InvalidInput(f"report {name!r} must have the classifier route, got {list(report.routes)}.")
+            raise InvalidInput(
+                f"report {name!r} must have the classifier route, got {list(report.routes)}."
+            )
     for name in others:
         if not all(map(np.array_equal, reports[first].items, reports[name].items)):
-            raise Conflict(f"reports must be of the same rows, but labels or groups of {name!r} differ from {first!r}.")
+            raise Conflict(
+                f"reports must be of the same rows, but labels or groups of {name!r} differ from {first!r}."
+            )
         for setting in ("family", "folds"):
-            ours, theirs = reports[first].settings[setting], reports[name].settings[setting]
+            ours, theirs = (
+                reports[first].settings[setting],
+                reports[name].settings[setting],
+            )
             if ours != theirs:
                 raise InvalidInput(
                     f"reports must have one {setting}, got {ours!r} in {first!r} and {theirs!r} in {name!r}."
@@ -268,8 +318,12 @@ def compare(reports: Mapping[str, PartitionReport]) -> pd.DataFrame:
     return table
 
 
-def differences(name_a: str, name_b: str, a: PartitionReport, b: PartitionReport) -> list[dict[str, Any]]:
-    """A row for each figure that both reports have with a linearised error and that does not agree by construction."""
+def differences(
+    name_a: str, name_b: str, a: PartitionReport, b: PartitionReport
+) -> list[dict[str, Any]]:
+    """A row for each figure that both reports have with a linearised error and that
+    does not agree by construction.
+    """
     estimates_a = {**a.figures[CLASSIFIER], **a.shares[CLASSIFIER]}
     estimates_b = {**b.figures[CLASSIFIER], **b.shares[CLASSIFIER]}
     rows = []
@@ -279,7 +333,8 @@ def differences(name_a: str, name_b: str, a: PartitionReport, b: PartitionReport
             continue
         difference = of_a - of_b
         error = difference.standard_error
-        if not error > 1e-12:  # entropies of labels, gaps of the chain rule: the same for every model
+        # entropies of labels, gaps of the chain rule: the same for every model
+        if not error > 1e-12:
             continue
         p_value = 2.0 * stats.t.sf(abs(difference.value) / error, difference.degrees)
         values = [

@@ -1,8 +1,9 @@
-"""Quantities and scores of a partition of a representation into z_y (label), z_d (domain), z_dy (shared or joint), z_x.
+"""Quantities and scores of a partition of a representation into z_y (label), z_d
+(domain), z_dy (shared or joint), z_x.
 
-`unique` is UniBound (Tokui & Sato 2021, Eq. 7) of a block against all others given the other label, over entropy: in
-[0, 1], 1 if and only if z_y and z_d alone determine their labels. `seed` is a weighted sum with fixed constants, for
-comparison with earlier work.
+`unique` is UniBound (Tokui & Sato 2021, Eq. 7) of a block against all others given the
+other label, over entropy: in [0, 1], 1 if and only if z_y and z_d alone determine their
+labels. `seed` is a weighted sum with fixed constants, for comparison with earlier work.
 """
 
 from __future__ import annotations
@@ -15,10 +16,19 @@ import numpy as np
 
 from infoscope.estimators.result import LEVEL, SHARE, Estimate, quantile, undefined
 from infoscope.estimators.units import NATS_PER_BIT
-from infoscope.metrics.partition.terms import BLOCKS, Linear, Route, Term, as_share, linear, ratio
+from infoscope.metrics.partition.terms import (
+    BLOCKS,
+    Linear,
+    Route,
+    Term,
+    as_share,
+    linear,
+    ratio,
+)
 from infoscope.notes import Note
 
-_SEED_SCALE = 7.5  # nats, denominator of the seed score: a typical entropy of 2.5 times three terms
+# nats, denominator of the seed score: a typical entropy of 2.5 times three terms
+_SEED_SCALE = 7.5
 
 _H_Y = Term((), "y")
 _H_D = Term((), "d")
@@ -53,8 +63,14 @@ def _quantities(blocks: Names) -> dict[str, Linear | str]:
         of_block: dict[str, Linear | str] = {term.name: {term: 1.0} for term in terms}
         about_y, about_d, *_, about_both = terms
         # Positive co-information is redundancy, negative is synergy.
-        of_block[f"co-information({block};Y;D)"] = {about_y: 1.0, about_d: 1.0, about_both: -1.0}
-        of_block[f"chain-rule gap of {block}"] = dict(zip(terms, (1.0, -1.0, -1.0, 1.0)))
+        of_block[f"co-information({block};Y;D)"] = {
+            about_y: 1.0,
+            about_d: 1.0,
+            about_both: -1.0,
+        }
+        of_block[f"chain-rule gap of {block}"] = dict(
+            zip(terms, (1.0, -1.0, -1.0, 1.0))
+        )
         if block not in blocks:
             of_block = dict.fromkeys(of_block, _not_applicable(block))
         quantities |= of_block
@@ -93,7 +109,9 @@ def figures(route: Route, blocks: Names) -> dict[str, Estimate]:
 
 
 def scores(route: Route, blocks: Names) -> dict[str, Estimate]:
-    """Every score by its name, from the estimates of a route; see `PartitionReport.scores`."""
+    """Every score by its name, from the estimates of a route; see
+    `PartitionReport.scores`.
+    """
     estimates = seed_scores(route, blocks)
     estimates["seed_ceiling"] = scaled(linear(route, {_H_YD: 1.0}), 1.0 / _SEED_SCALE)
     estimates |= unique(route, blocks, "")
@@ -147,8 +165,9 @@ def seed_scores(route: Route, blocks: Names) -> dict[str, Estimate]:
 def _partition_quality(route: Route, blocks: Names, units: float) -> Estimate:
     """The seed score, from terms in nats (units 1) or bits (1 / log 2).
 
-    (I(z_y;Y|D) + I(z_d;D|Y) + max(0, co-information of z_dy) - I(z_y;D|Y) - I(z_d;Y|D) - I(z_x;Y,D)) / 7.5, terms
-    clipped at 0, absent blocks 0, co-information averaged over both formulas, the sum clipped to [0, 1].
+    (I(z_y;Y|D) + I(z_d;D|Y) + max(0, co-information of z_dy) - I(z_y;D|Y) - I(z_d;Y|D)
+    - I(z_x;Y,D)) / 7.5, terms clipped at 0, absent blocks 0, co-information averaged
+    over both formulas, the sum clipped to [0, 1].
     """
     total: dict[Term, float] = {}
     for sign, terms in seed_parts(blocks):
@@ -168,7 +187,9 @@ def _partition_quality(route: Route, blocks: Names, units: float) -> Estimate:
 
 
 def clipped(raw: Estimate, most: float = np.inf) -> Estimate:
-    """max(0, min(most, raw)) with its interval; no standard error if a limit lies within the interval."""
+    """max(0, min(most, raw)) with its interval; no standard error if a limit lies
+    within the interval.
+    """
     if raw.influence is None:
         return raw
     value, low, high = np.clip([raw.value, raw.low, raw.high], 0.0, most).tolist()
@@ -176,13 +197,17 @@ def clipped(raw: Estimate, most: float = np.inf) -> Estimate:
         return raw
     note = "clipped, or the interval contains the limit: no standard error; see the raw value and the interval."
     notes = (*raw.notes, note)
-    return Estimate(value, np.nan, raw.unit, raw.n, raw.method, notes, interval=(low, high))
+    return Estimate(
+        value, np.nan, raw.unit, raw.n, raw.method, notes, interval=(low, high)
+    )
 
 
 def unique(route: Route, blocks: Names, suffix: str) -> dict[str, Estimate]:
     """PQ_Y, PQ_D (raw and clipped at 0) and PQ = sqrt(PQ_Y PQ_D) of some blocks."""
     estimates = {}
-    for (target, given), entropy in zip(_CONDITIONAL, (_H_Y_GIVEN_D, _H_D_GIVEN_Y), strict=True):
+    for (target, given), entropy in zip(
+        _CONDITIONAL, (_H_Y_GIVEN_D, _H_D_GIVEN_Y), strict=True
+    ):
         owner = _OWNER[target]
         if owner in blocks:
             difference = {Term((owner,), target, given): 1.0}
@@ -201,11 +226,14 @@ def unique(route: Route, blocks: Names, suffix: str) -> dict[str, Estimate]:
 
 
 def _geometric_mean(a: Estimate, b: Estimate) -> Estimate:
-    """sqrt(max(0, a) max(0, b)); interval over the joint 95 % rectangle, delta error unless an interval has 0."""
+    """sqrt(max(0, a) max(0, b)); interval over the joint 95 % rectangle, delta error
+    unless an interval has 0.
+    """
     notes = tuple(dict.fromkeys((*a.notes, *b.notes)))
     if a.influence is None or b.influence is None:
         return undefined("; ".join(notes), SHARE)
-    margin = quantile(a.degrees, (1.0 + LEVEL) / 2.0)  # two intervals, joint coverage 95 % (Bonferroni)
+    # two intervals, joint coverage 95 % (Bonferroni)
+    margin = quantile(a.degrees, (1.0 + LEVEL) / 2.0)
 
     def mean_at(errors: float) -> float:
         value_a = a.value + errors * a.standard_error
@@ -215,8 +243,13 @@ def _geometric_mean(a: Estimate, b: Estimate) -> Estimate:
     value = mean_at(0.0)
     interval = (mean_at(-margin), mean_at(margin))
     if a.low <= 0.0 or b.low <= 0.0:
-        note = Note("A factor is not significantly above 0: there is no standard error.", "no error")
-        return Estimate(value, np.nan, SHARE, a.n, a.method, (*notes, note), interval=interval)
+        note = Note(
+            "A factor is not significantly above 0: there is no standard error.",
+            "no error",
+        )
+        return Estimate(
+            value, np.nan, SHARE, a.n, a.method, (*notes, note), interval=interval
+        )
     influence = 0.5 * (b.value * a.influence + a.value * b.influence) / value
     estimate = as_share(a, value, influence, notes)
     return replace(estimate, interval=interval)

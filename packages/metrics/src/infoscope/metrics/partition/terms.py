@@ -1,7 +1,9 @@
-"""Terms I(blocks; labels | labels) and entropies of labels, and their estimators ("routes").
+"""Terms I(blocks; labels | labels) and entropies of labels, and their estimators
+("routes").
 
-neighbours: each term separately, biased low in many dimensions, not additive. classifier: one cross-fitted q(y, d |
-blocks) for each set of blocks; additive lower bounds. posterior: exact log-marginals.
+neighbours: each term separately, biased low in many dimensions, not additive.
+classifier: one cross-fitted q(y, d | blocks) for each set of blocks; additive lower
+bounds. posterior: exact log-marginals.
 """
 
 from __future__ import annotations
@@ -15,7 +17,14 @@ from numpy.typing import NDArray
 from infoscope.estimators import uncertainty
 from infoscope.estimators.classifier.information import Information
 from infoscope.estimators.classifier.inputs import combined
-from infoscope.estimators.result import NATS, SHARE, Estimate, mean_of, root_sum_squares, undefined
+from infoscope.estimators.result import (
+    NATS,
+    SHARE,
+    Estimate,
+    mean_of,
+    root_sum_squares,
+    undefined,
+)
 from infoscope.estimators.scales import jitter
 from infoscope.metrics.pid import ROUNDING
 from infoscope.notes import Note
@@ -24,12 +33,16 @@ BLOCKS = ("z_y", "z_x", "z_dy", "z_d")
 NEIGHBOURS = "neighbours"
 CLASSIFIER = "classifier"
 POSTERIOR = "posterior"
-CONSTANT_BLOCK = Note("The block is constant and carries no information.", "constant block")
+CONSTANT_BLOCK = Note(
+    "The block is constant and carries no information.", "constant block"
+)
 
 
 @dataclass(frozen=True)
 class Term:
-    """I(blocks; target | given), or H(target | given) without blocks. target and given are strings of "y" and "d"."""
+    """I(blocks; target | given), or H(target | given) without blocks. target and given
+    are strings of "y" and "d".
+    """
 
     blocks: tuple[str, ...]
     target: str
@@ -63,21 +76,37 @@ def linear(route: Route, terms: Linear) -> Estimate:
     return sum(others, first)
 
 
-def as_share(part: Estimate, value: float, influence: NDArray[np.float64], notes: tuple[str, ...]) -> Estimate:
+def as_share(
+    part: Estimate, value: float, influence: NDArray[np.float64], notes: tuple[str, ...]
+) -> Estimate:
     """A share with the error from its influence, and n and method of `part`."""
     error = root_sum_squares(influence)
-    return Estimate(value, error, SHARE, part.n, part.method, notes, degrees=part.degrees, influence=influence)
+    return Estimate(
+        value,
+        error,
+        SHARE,
+        part.n,
+        part.method,
+        notes,
+        degrees=part.degrees,
+        influence=influence,
+    )
 
 
 def ratio(route: Route, numerator: Linear, denominator: Linear) -> Estimate:
-    """A ratio of linear combinations, error by the delta method; undefined unless the denominator is above 0."""
+    """A ratio of linear combinations, error by the delta method; undefined unless the
+    denominator is above 0.
+    """
     part = linear(route, numerator)
     total = linear(route, denominator)
     if part.influence is None or total.influence is None:
         return undefined("; ".join((*part.notes, *total.notes)), SHARE)
     if total.value <= ROUNDING:
         names = ", ".join(term.name for term in denominator)
-        return undefined(f"{names} is {total.value:.4f}, not above 0: a share of it is undefined.", SHARE)
+        return undefined(
+            f"{names} is {total.value:.4f}, not above 0: a share of it is undefined.",
+            SHARE,
+        )
     value = part.value / total.value
     influence = (part.influence - value * total.influence) / total.value
     return as_share(part, value, influence, part.notes)
@@ -91,7 +120,8 @@ def knn_route(
     k: int,
     remarks: Mapping[str, str],
 ) -> Route:
-    """Every term by the mixed nearest-neighbour estimator, with errors from common half-samples.
+    """Every term by the mixed nearest-neighbour estimator, with errors from common
+    half-samples.
 
     0, with a note, for a constant block. remarks: block -> note on all its terms.
     """
@@ -130,8 +160,8 @@ def knn_route(
 def break_ties(
     blocks: Mapping[str, NDArray], generator: np.random.Generator
 ) -> tuple[dict[str, NDArray], dict[str, str]]:
-    """Blocks, and remarks on those with more than 1 % repeated rows, whose ties are broken by noise
-    of 1e-6 standard deviations.
+    """Blocks, and remarks on those with more than 1 % repeated rows, whose ties are
+    broken by noise of 1e-6 standard deviations.
     """
     separate = dict(blocks)
     remarks = {}
@@ -145,7 +175,9 @@ def break_ties(
             centred = block - block.mean(axis=0)
             centred[:, varying] = jitter(centred[:, varying], generator, relative=1e-6)
             separate[name] = centred
-            remarks[name] = f"{100 * share:.0f} % of the rows of {name} repeat: ties were broken by noise."
+            remarks[name] = (
+                f"{100 * share:.0f} % of the rows of {name} repeat: ties were broken by noise."
+            )
     return separate, remarks
 
 
@@ -163,7 +195,9 @@ def joint(labels: Mapping[str, NDArray], names: str) -> NDArray[np.int64] | None
 
 
 def classifier_route(information: Information, terms: Iterable[Term]) -> Route:
-    """Every term from coherent classifiers; errors of means of pointwise values, robust to groups."""
+    """Every term from coherent classifiers; errors of means of pointwise values, robust
+    to groups.
+    """
     route = {}
     for term in terms:
         target = tuple(term.target)
@@ -178,8 +212,15 @@ def classifier_route(information: Information, terms: Iterable[Term]) -> Route:
 
 
 def to_zero(information: Estimate) -> Estimate:
-    """An estimate whose interval, if it lies below 0, extends to 0, the least true value, with a note."""
+    """An estimate whose interval, if it lies below 0, extends to 0, the least true
+    value, with a note.
+    """
     if not information.high < 0.0:
         return information
-    note = Note("Significantly below 0, the least true value, to which the interval extends: biased.", "below 0")
-    return replace(information, interval=(information.low, 0.0), notes=(*information.notes, note))
+    note = Note(
+        "Significantly below 0, the least true value, to which the interval extends: biased.",
+        "below 0",
+    )
+    return replace(
+        information, interval=(information.low, 0.0), notes=(*information.notes, note)
+    )

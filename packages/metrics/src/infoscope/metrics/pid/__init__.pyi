@@ -2,7 +2,9 @@ from infoscope.metrics.pid.normal import gaussian as gaussian
 from infoscope.metrics.pid.normal import gaussian_from_arrays as gaussian_from_arrays
 from infoscope.metrics.pid.tables import broja as broja
 from infoscope.metrics.pid.tables import discrete_information as discrete_information
-from infoscope.metrics.pid.tables import discrete_shared_exclusion as discrete_shared_exclusion
+from infoscope.metrics.pid.tables import (
+    discrete_shared_exclusion as discrete_shared_exclusion,
+)
 from infoscope.metrics.pid.tables import williams_beer as williams_beer
 from infoscope.metrics.pid.terms import APART as APART
 from infoscope.metrics.pid.terms import BRANCHES as BRANCHES

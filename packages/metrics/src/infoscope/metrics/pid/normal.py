@@ -1,8 +1,8 @@
 """Decomposition of jointly normal variables in closed form, for any dimensions; nats.
 
-The union information is -1/2 log det P for the largest P with P <= P_a and P <= P_b, the covariances of a whitened
-target given a and given b. In the basis where P_a is the identity and P_b diagonal, P is the minimum by entry
-(Hadamard).
+The union information is -1/2 log det P for the largest P with P <= P_a and P <= P_b,
+the covariances of a whitened target given a and given b. In the basis where P_a is the
+identity and P_b diagonal, P is the minimum by entry (Hadamard).
 """
 
 from __future__ import annotations
@@ -29,16 +29,20 @@ Values = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
 
 
-def gaussian(covariance: ArrayLike, a: ArrayLike, b: ArrayLike, target: ArrayLike) -> Decomposition:
-    """The decomposition ~_G of Venkatesh, Bennett, Gale, Ramirez, Heller, Durand, Olsen & Mihalas 2023, nats.
+def gaussian(
+    covariance: ArrayLike, a: ArrayLike, b: ArrayLike, target: ArrayLike
+) -> Decomposition:
+    """The decomposition ~_G of Venkatesh, Bennett, Gale, Ramirez, Heller, Durand, Olsen
+    & Mihalas 2023, nats.
 
-    covariance [d, d] may be singular; a, b, target: indices of its rows. Equals Bertschinger et al. 2014 for normal
-    variables (2510.04417): with l the eigenvalues of cov(target | b) relative to cov(target | a), unique_a = 1/2 sum
-    max(0, log l), unique_b = 1/2 sum max(0, -log l); for one target number the redundancy is the minimum (Barrett
-    2015).
+    covariance [d, d] may be singular; a, b, target: indices of its rows. Equals
+    Bertschinger et al. 2014 for normal variables (2510.04417): with l the eigenvalues
+    of cov(target | b) relative to cov(target | a), unique_a = 1/2 sum max(0, log l),
+    unique_b = 1/2 sum max(0, -log l); for one target number the redundancy is the
+    minimum (Barrett 2015).
 
-    ValueError: not symmetric or not positive semidefinite, rows that do not exist or overlap, a target that a and b
-    determine.
+    ValueError: not symmetric or not positive semidefinite, rows that do not exist or
+    overlap, a target that a and b determine.
     """
     return _with_branches(covariance, a, b, target)[0]
 
@@ -46,7 +50,9 @@ def gaussian(covariance: ArrayLike, a: ArrayLike, b: ArrayLike, target: ArrayLik
 def _with_branches(
     covariance: ArrayLike, a: ArrayLike, b: ArrayLike, target: ArrayLike
 ) -> tuple[Decomposition, Values]:
-    """The decomposition, and its terms with the first k directions of the target given to a, the others to b [., 4]."""
+    """The decomposition, and its terms with the first k directions of the target given
+    to a, the others to b [., 4].
+    """
     correlation, (a, b, target) = _checked(covariance, a=a, b=b, target=target)
     basis = _whitening(correlation[np.ix_(target, target)])
     residuals = []  # covariances of the whitened target given a, b, and both
@@ -59,7 +65,8 @@ def _with_branches(
         residual = np.eye(len(shared)) - shared @ shared.T
         values, vectors = np.linalg.eigh(residual)
         least = values.min(initial=1.0)
-        # The residual covariance is v' correlation v, v the basis and minus the coefficients of the source.
+        # The residual covariance is v' correlation v, v the basis and minus the
+        # coefficients of the source.
         norm = np.linalg.norm(basis) + np.linalg.norm(whitening @ shared.T)
         rounding = float(len(correlation) * EPS * norm**2)
         if least <= rounding:
@@ -77,7 +84,9 @@ def _with_branches(
     logs = 0.5 * np.log(relative)[::-1]
     unique_a = np.append(0.0, np.cumsum(logs))
     unique_b = unique_a - unique_a[-1]
-    branches = np.stack([unique_a, unique_b, i_a - unique_a, i_both - i_a - unique_b], axis=1)
+    branches = np.stack(
+        [unique_a, unique_b, i_a - unique_a, i_both - i_a - unique_b], axis=1
+    )
     terms = branches[np.sum(logs > 0)]
     return Decomposition(*map(float, terms), gap), branches
 
@@ -91,14 +100,16 @@ def gaussian_from_arrays(
     blocks: int = 100,
     generator: np.random.Generator | None = None,
 ) -> Decomposition:
-    """`gaussian` of the covariance of rows, Estimates in nats: bias and error by the delete-block jackknife (groups,
-    blocks, generator as in `uncertainty.leave_one_out`).
+    """`gaussian` of the covariance of rows, Estimates in nats: bias and error by the
+    delete-block jackknife (groups, blocks, generator as in
+    `uncertainty.leave_one_out`).
 
     a, b, target  numbers [n] or [n, d]
     margins       "given", or "rank" (normal copula only)
 
-    At kinks unique terms are too high by a part of their error; intervals include both branches (docs/pid.md).
-    ValueError: as `gaussian`; different lengths; values that are not finite; unknown margins.
+    At kinks unique terms are too high by a part of their error; intervals include both
+    branches (docs/pid.md). ValueError: as `gaussian`; different lengths; values that
+    are not finite; unknown margins.
     """
     one_of("margins", margins, ("given", "rank"))
     variables, groups = as_numbers(groups, a=a, b=b, target=target)
@@ -114,7 +125,9 @@ def gaussian_from_arrays(
     return _jackknifed(rows, places, plan, method)
 
 
-def _checked(covariance: ArrayLike, **rows: ArrayLike) -> tuple[Values, list[NDArray[np.int64]]]:
+def _checked(
+    covariance: ArrayLike, **rows: ArrayLike
+) -> tuple[Values, list[NDArray[np.int64]]]:
     """Correlations [d, d], 0 for constant variables, and the indices of each name."""
     (sigma,) = finite(covariance=covariance)
     if sigma.ndim != 2 or sigma.shape[0] != sigma.shape[1]:
@@ -125,7 +138,9 @@ def _checked(covariance: ArrayLike, **rows: ArrayLike) -> tuple[Values, list[NDA
     correlation = np.divide(sigma, scales, out=np.zeros_like(sigma), where=scales > 0)
     asymmetry = np.abs(correlation - correlation.T)
     if asymmetry.max(initial=0.0) > np.sqrt(EPS):
-        raise Conflict("covariance must be symmetric, got different entries across the diagonal.")
+        raise Conflict(
+            "covariance must be symmetric, got different entries across the diagonal."
+        )
     least = np.linalg.eigvalsh(correlation).min(initial=0.0)
     if least < -np.sqrt(EPS) or (variances < 0).any() or sigma[scale == 0].any():
         raise OutOfRange(
@@ -134,7 +149,9 @@ def _checked(covariance: ArrayLike, **rows: ArrayLike) -> tuple[Values, list[NDA
     places = [np.atleast_1d(np.asarray(indices)) for indices in rows.values()]
     indices = np.concatenate(places).tolist()
     if len(set(indices)) < len(indices) or not set(indices) <= set(range(len(sigma))):
-        raise Conflict(f"{', '.join(rows)} must be different rows of 0 to {len(sigma) - 1}, got {indices}.")
+        raise Conflict(
+            f"{', '.join(rows)} must be different rows of 0 to {len(sigma) - 1}, got {indices}."
+        )
     return correlation, places
 
 
@@ -146,22 +163,30 @@ def _whitening(block: Values) -> Values:
     return vectors[:, varying] / np.sqrt(values[varying])
 
 
-def as_numbers(groups: ArrayLike | None = None, /, **blocks: ArrayLike | Variable) -> tuple[list[Variable], Any]:
-    """Checked variables of numbers (also untyped integers) of one length, and the codes of groups [n] or None."""
+def as_numbers(
+    groups: ArrayLike | None = None, /, **blocks: ArrayLike | Variable
+) -> tuple[list[Variable], Any]:
+    """Checked variables of numbers (also untyped integers) of one length, and the codes
+    of groups [n] or None.
+    """
     wrapped = {}
     for name, values in blocks.items():
         wrapped[name] = values if _is_typed(values) else Continuous(values)
     variables, codes = as_variables(groups, **wrapped)
     for name, variable in variables.items():
         if variable.codes is not None:
-            raise WrongType(f"{name} must be numbers, got categories, which have no covariance.")
+            raise WrongType(
+                f"{name} must be numbers, got categories, which have no covariance."
+            )
     return list(variables.values()), codes
 
 
 def _is_typed(values: Any) -> bool:
     """Whether a variable, or a block of a list of them, is wrapped."""
     blocks = values if isinstance(values, list | tuple) else (values,)
-    return any(isinstance(block, Variable | Continuous | Discrete | Angle) for block in blocks)
+    return any(
+        isinstance(block, Variable | Continuous | Discrete | Angle) for block in blocks
+    )
 
 
 def _jackknifed(
@@ -170,9 +195,10 @@ def _jackknifed(
     plan: Resamples,
     method: str,
 ) -> Decomposition:
-    """Estimates of the terms of rows [n, d], of which `places` are the columns of a, b and the target, by the
-    delete-block jackknife (Quenouille 1956; Shao & Wu 1989), which removes bias proportional to 1 / n. Intervals
-    include every plausible branch at kinks.
+    """Estimates of the terms of rows [n, d], of which `places` are the columns of a, b
+    and the target, by the delete-block jackknife (Quenouille 1956; Shao & Wu 1989),
+    which removes bias proportional to 1 / n. Intervals include every plausible branch
+    at kinks.
     """
 
     def branches_of(chosen: NDArray[np.bool_]) -> tuple[Values, float]:
@@ -182,7 +208,8 @@ def _jackknifed(
 
     count = plan.count
     degrees = count - 1
-    of_all_rows, gap = branches_of(np.ones(len(rows), bool))  # [1 + B, 4]: the decomposition, then every branch
+    # [1 + B, 4]: the decomposition, then every branch
+    of_all_rows, gap = branches_of(np.ones(len(rows), bool))
     without = []  # of each block
     gaps = []
     for others in plan.weights.T > 0:

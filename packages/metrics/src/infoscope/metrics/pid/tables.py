@@ -13,7 +13,8 @@ from infoscope.metrics.pid.terms import Decomposition, finite, from_redundancy
 
 
 def discrete_information(table: ArrayLike) -> tuple[float, float, float]:
-    """I(target; a), I(target; b) and I(target; a, b), nats, of probabilities p(target, a, b) [T, A, B].
+    """I(target; a), I(target; b) and I(target; a, b), nats, of probabilities p(target,
+    a, b) [T, A, B].
 
     ValueError: not three axes, negative entries, a sum that is not 1 (to 1e-9).
     """
@@ -25,7 +26,8 @@ def discrete_information(table: ArrayLike) -> tuple[float, float, float]:
 
 
 def williams_beer(table: ArrayLike) -> Decomposition:
-    """The decomposition whose redundancy is I_min, the expected least specific information (Williams & Beer 2010).
+    """The decomposition whose redundancy is I_min, the expected least specific
+    information (Williams & Beer 2010).
 
     table and errors as in discrete_information.
     """
@@ -38,9 +40,11 @@ def williams_beer(table: ArrayLike) -> Decomposition:
 
 
 def discrete_shared_exclusion(table: ArrayLike) -> Decomposition:
-    """The decomposition whose redundancy is I_sx (Makkeh, Gutknecht & Wibral 2021, 2002.03356); terms may be below 0.
+    """The decomposition whose redundancy is I_sx (Makkeh, Gutknecht & Wibral 2021,
+    2002.03356); terms may be below 0.
 
-    Local value log p(t, a or b) / (p(t) p(a or b)). table and errors as in discrete_information.
+    Local value log p(t, a or b) / (p(t) p(a or b)). table and errors as in
+    discrete_information.
     """
     p = distribution(table)
     with_a = p.sum(axis=2, keepdims=True)
@@ -53,17 +57,21 @@ def discrete_shared_exclusion(table: ArrayLike) -> Decomposition:
 
 
 def broja(table: ArrayLike, tolerance: float = 1e-8) -> Decomposition:
-    """The decomposition of Bertschinger, Rauh, Olbrich, Jost & Ay 2014: the least joint information with the given
-    margins (target, a) and (target, b).
+    """The decomposition of Bertschinger, Rauh, Olbrich, Jost & Ay 2014: the least joint
+    information with the given margins (target, a) and (target, b).
 
-    Solved by a barrier method with a certified `gap`; hundreds of cells take a second, thousands minutes. table and
-    errors as in discrete_information; ValueError also: a tolerance (nats) below 1e-10, or not reached.
+    Solved by a barrier method with a certified `gap`; hundreds of cells take a second,
+    thousands minutes. table and errors as in discrete_information; ValueError also: a
+    tolerance (nats) below 1e-10, or not reached.
     """
     if not tolerance >= 1e-10:
-        raise OutOfRange(f"tolerance must be at least 1e-10 nats, the size of rounding errors, got {tolerance!r}.")
+        raise OutOfRange(
+            f"tolerance must be at least 1e-10 nats, the size of rounding errors, got {tolerance!r}."
+        )
     p = distribution(table)
     a, b, t = discrete_information(p)
-    with threads_for(0):  # steps take milliseconds: several threads would wait for one another
+    # steps take milliseconds: several threads would wait for one another
+    with threads_for(0):
         least, gap = _least_joint_information(p, tolerance)
     if gap > tolerance:
         raise InvalidInput(
@@ -73,9 +81,11 @@ def broja(table: ArrayLike, tolerance: float = 1e-8) -> Decomposition:
 
 
 def _least_joint_information(p: np.ndarray, tolerance: float) -> tuple[float, float]:
-    """min I_q(target; a, b) over q with the margins (target, a) and (target, b) of p, and a bound on the error.
+    """min I_q(target; a, b) over q with the margins (target, a) and (target, b) of p,
+    and a bound on the error.
 
-    Newton steps with a log barrier; for any d = gradient + margins, I_q - min <= d.q - min d.
+    Newton steps with a log barrier; for any d = gradient + margins, I_q - min <= d.q -
+    min d.
     """
     p_target = p.sum(axis=(1, 2), keepdims=True)
     possible = p_target.ravel() > 0
@@ -114,7 +124,9 @@ def _least_joint_information(p: np.ndarray, tolerance: float) -> tuple[float, fl
     return shared(joint.reshape(len(p), -1)), gap
 
 
-def _newton_step(curvature: np.ndarray, gradient: np.ndarray, constraints: np.ndarray) -> np.ndarray:
+def _newton_step(
+    curvature: np.ndarray, gradient: np.ndarray, constraints: np.ndarray
+) -> np.ndarray:
     """The minimiser of gradient.u + u' curvature u / 2 with constraints @ u = 0."""
     scale = constraints.sum(axis=1, keepdims=True)
     free = null_space(constraints / scale)
@@ -123,7 +135,9 @@ def _newton_step(curvature: np.ndarray, gradient: np.ndarray, constraints: np.nd
     return -free @ solution
 
 
-def _step_length(q: np.ndarray, step: np.ndarray, pair: np.ndarray, weight: float, decrement: float) -> float:
+def _step_length(
+    q: np.ndarray, step: np.ndarray, pair: np.ndarray, weight: float, decrement: float
+) -> float:
     """The step length: inside the polytope, with a sufficient decrease (Armijo's rule)."""
 
     def barrier(x: np.ndarray) -> float:
@@ -132,7 +146,10 @@ def _step_length(q: np.ndarray, step: np.ndarray, pair: np.ndarray, weight: floa
 
     here = barrier(q)
     length = min(1.0, 0.95 / max(np.max(-step), 1e-300))
-    while barrier(q * (1 + length * step)) > here - 0.1 * length * decrement and length > 1e-8:
+    while (
+        barrier(q * (1 + length * step)) > here - 0.1 * length * decrement
+        and length > 1e-8
+    ):
         length /= 2
     return length
 

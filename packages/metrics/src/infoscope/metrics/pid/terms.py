@@ -25,7 +25,9 @@ APART = (
 
 
 class Bounds(NamedTuple):
-    """Lower and upper bounds of the unique information of a (against b), of the redundant and the synergistic one."""
+    """Lower and upper bounds of the unique information of a (against b), of the
+    redundant and the synergistic one.
+    """
 
     unique_low: Any
     unique_high: Any
@@ -36,26 +38,37 @@ class Bounds(NamedTuple):
 
     @property
     def excess(self) -> np.ndarray:
-        """Largest excess of a lower over its upper bound, elementwise; below 0 where none crosses."""
-        values = [np.asarray(getattr(one, "value", one), dtype=np.float64) for one in self]
-        return np.max([low - high for low, high in zip(values[::2], values[1::2])], axis=0)
+        """Largest excess of a lower over its upper bound, elementwise; below 0 where
+        none crosses.
+        """
+        values = [
+            np.asarray(getattr(one, "value", one), dtype=np.float64) for one in self
+        ]
+        return np.max(
+            [low - high for low, high in zip(values[::2], values[1::2])], axis=0
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes on lower bounds above their upper bounds, with the size of the crossing."""
+        """Notes on lower bounds above their upper bounds, with the size of the
+        crossing.
+        """
         excess = self.excess
         crossed = int((excess > ROUNDING).sum())
         if not crossed:
             return ()
         where = f" in {crossed} of {excess.size} places" if excess.ndim else ""
-        return (f"Lower bounds are above their upper ones{where}, by up to {float(excess.max()):.3g}: {APART}.",)
+        return (
+            f"Lower bounds are above their upper ones{where}, by up to {float(excess.max()):.3g}: {APART}.",
+        )
 
     def __str__(self) -> str:
         return "\n".join([repr(self), *self.notes])
 
 
-# Each bound is the larger (low) or the smaller (high) of two linear terms in a, b and t = I(target; a), I(target; b),
-# I(target; a, b): rows of coefficients. Tokui & Sato 2021, Eq. 7.
+# Each bound is the larger (low) or the smaller (high) of two linear terms in a, b and t
+# = I(target; a), I(target; b), I(target; a, b): rows of coefficients. Tokui & Sato
+# 2021, Eq. 7.
 BRANCHES = Bounds(
     unique_low=((0, 0, 0), (1, -1, 0)),
     unique_high=((1, 0, 0), (0, -1, 1)),
@@ -71,13 +84,19 @@ def is_low(name: str) -> bool:
     return name.endswith("_low")
 
 
-def bounds(i_target_a: ArrayLike, i_target_b: ArrayLike, i_target_ab: ArrayLike) -> Bounds:
-    """Six bounds from I(target; a), I(target; b) and I(target; a, b); arrays broadcast, all in one unit.
+def bounds(
+    i_target_a: ArrayLike, i_target_b: ArrayLike, i_target_ab: ArrayLike
+) -> Bounds:
+    """Six bounds from I(target; a), I(target; b) and I(target; a, b); arrays broadcast,
+    all in one unit.
 
-    They hold for every nonnegative decomposition (Tokui & Sato 2021, Eq. 7). Inconsistent estimates are not clipped,
-    but noted. ValueError: a value is not finite.
+    They hold for every nonnegative decomposition (Tokui & Sato 2021, Eq. 7).
+    Inconsistent estimates are not clipped, but noted. ValueError: a value is not
+    finite.
     """
-    terms = finite(i_target_a=i_target_a, i_target_b=i_target_b, i_target_ab=i_target_ab)
+    terms = finite(
+        i_target_a=i_target_a, i_target_b=i_target_b, i_target_ab=i_target_ab
+    )
     return Bounds(*[bound(name, terms) for name in Bounds._fields])
 
 
@@ -91,7 +110,8 @@ def bound(name: str, terms: list[np.ndarray]) -> np.ndarray:
 
 
 def crossing_note(excess: float, error: float, unit: str) -> str:
-    """A note that a lower bound exceeds its upper one, by how many standard errors, and why; "" if it does not.
+    """A note that a lower bound exceeds its upper one, by how many standard errors, and
+    why; "" if it does not.
 
     Of nats, the note is in bits.
     """
@@ -104,23 +124,31 @@ def crossing_note(excess: float, error: float, unit: str) -> str:
     by = f"{excess:.3g} {unit}"
     if np.isfinite(error) and error > 0:
         by = f"{excess:.3g} ± {error:.2g} {unit}, {excess / error:.1f} standard errors"
-    return Note(f"The lower bound is above the upper one by {by}: {APART}.", "crossed bounds")
+    return Note(
+        f"The lower bound is above the upper one by {by}: {APART}.", "crossed bounds"
+    )
 
 
 def finite(**values: ArrayLike) -> list[np.ndarray]:
-    """The values as float64 arrays; ValueError naming the first that has a NaN or an infinity."""
+    """The values as float64 arrays; ValueError naming the first that has a NaN or an
+    infinity.
+    """
     arrays = []
     for name, value in values.items():
         array = np.asarray(value, dtype=np.float64)
         bad = np.sum(~np.isfinite(array))
         if bad:
-            raise MissingValues(f"{name} must be finite, got {bad} values that are not.")
+            raise MissingValues(
+                f"{name} must be finite, got {bad} values that are not."
+            )
         arrays.append(array)
     return arrays
 
 
 class Decomposition(NamedTuple):  # a tuple cannot inherit InNotebook
-    """Four terms that sum to I(target; a, b), nats: numbers or Estimates, within `gap` of the definition's value."""
+    """Four terms that sum to I(target; a, b), nats: numbers or Estimates, within `gap`
+    of the definition's value.
+    """
 
     unique_a: float
     unique_b: float
@@ -150,7 +178,9 @@ class Decomposition(NamedTuple):  # a tuple cannot inherit InNotebook
 
     @property
     def table(self) -> pd.DataFrame:
-        """A row for each term, in bits: its value, standard error, ends of the 95 % interval, unit, n and method."""
+        """A row for each term, in bits: its value, standard error, ends of the 95 %
+        interval, unit, n and method.
+        """
         table = pd.DataFrame([row(estimate) for estimate in self._bits])
         table.insert(0, "term", self._fields[:4])
         return table.drop(columns="notes")
@@ -172,7 +202,9 @@ class Decomposition(NamedTuple):  # a tuple cannot inherit InNotebook
         return f"I(target; a, b) = {total:z.3f} bits, the sum of four terms"
 
     def plot(self, ax: Any = None) -> Any:
-        """Draws the four terms, bits, with 95 % intervals where known; returns the axes."""
+        """Draws the four terms, bits, with 95 % intervals where known; returns the
+        axes.
+        """
         ax = axes(ax, (6.4, 2.4))
         intervals(ax, self._fields[:4], self._bits)
         return ax
@@ -185,8 +217,12 @@ def as_estimate(value: float) -> Estimate:
     return Estimate(float(value), 0.0)
 
 
-def from_redundancy(informations: tuple[float, float, float], redundant: float, gap: float = 0.0) -> Decomposition:
-    """The decomposition with this redundancy: the other terms follow from the three mutual informations."""
+def from_redundancy(
+    informations: tuple[float, float, float], redundant: float, gap: float = 0.0
+) -> Decomposition:
+    """The decomposition with this redundancy: the other terms follow from the three
+    mutual informations.
+    """
     a, b, t = informations
     synergistic = t - a - b + redundant
     return Decomposition(a - redundant, b - redundant, redundant, synergistic, gap)
@@ -195,7 +231,9 @@ def from_redundancy(informations: tuple[float, float, float], redundant: float, 
 def either_specific(
     a: NDArray[np.float64], b: NDArray[np.float64], values: NDArray[np.int64]
 ) -> Iterator[NDArray[np.bool_]]:
-    """The branches of I_min: local values [n] of b for the k target values where b is lower by most, else of a."""
+    """The branches of I_min: local values [n] of b for the k target values where b is
+    lower by most, else of a.
+    """
     ahead = np.bincount(values, weights=a - b)
     place = np.argsort(np.argsort(-ahead))[values]
     return (place < k for k in range(len(ahead) + 1))

@@ -1,4 +1,6 @@
-"""Every measure on one representation: information of each block about each target, with intervals."""
+"""Every measure on one representation: information of each block about each target,
+with intervals.
+"""
 
 from __future__ import annotations
 
@@ -34,10 +36,32 @@ from infoscope.metrics.factor_information.inputs import parts_of
 from infoscope.metrics.factor_information.result import TERMS
 from infoscope.metrics.partition.scores import clipped
 from infoscope.metrics.partition.terms import BLOCKS, stacked
-from infoscope.metrics.pid import BRANCHES, Bounds, crossing_note, either_specific, is_low
-from infoscope.metrics.representation.result import ALL, DOMAIN, TARGET, RepresentationReport, Row
-from infoscope.metrics.v_information.predictions import Predictions, as_groups, fold_splits
-from infoscope.metrics.v_information.usable import Local, Term, predictions, thinned, with_ignorance
+from infoscope.metrics.pid import (
+    BRANCHES,
+    Bounds,
+    crossing_note,
+    either_specific,
+    is_low,
+)
+from infoscope.metrics.representation.result import (
+    ALL,
+    DOMAIN,
+    TARGET,
+    RepresentationReport,
+    Row,
+)
+from infoscope.metrics.v_information.predictions import (
+    Predictions,
+    as_groups,
+    fold_splits,
+)
+from infoscope.metrics.v_information.usable import (
+    Local,
+    Term,
+    predictions,
+    thinned,
+    with_ignorance,
+)
 from infoscope.notes import Note
 
 Codes = NDArray[np.int64]
@@ -45,14 +69,16 @@ Codes = NDArray[np.int64]
 WHOLE = "representation"  # the block of an array without names
 CONSTANT = Note("Constant in all rows: it carries exactly 0.", "constant block")
 RICHER = GradientBoosting(rounds=20, leaves=7, learning_rate=0.2, components=32)
-_PENALTIES = (1e-4, 1e-2, 1.0, 100.0)  # mixed by a validation set: many classes need little, many columns much
+# mixed by a validation set: many classes need little, many columns much
+_PENALTIES = (1e-4, 1e-2, 1.0, 100.0)
 _LINEAR: Mapping[str, tuple[Family, ...]] = {
     CLASSES: tuple(Logistic(penalty) for penalty in _PENALTIES),
     NUMBERS: tuple(Ridge(penalty) for penalty in _PENALTIES),
 }
 _SETTINGS = f"(penalty={', '.join(f'{penalty:g}' for penalty in _PENALTIES)}, mixed)"
 _NAMES = {CLASSES: f"logistic{_SETTINGS}", NUMBERS: f"ridge{_SETTINGS}"}
-LINEAR = ", ".join(f"{name} of {kind}" for kind, name in _NAMES.items())  # as pages and captions name it
+# as pages and captions name it
+LINEAR = ", ".join(f"{name} of {kind}" for kind, name in _NAMES.items())
 _READING_ROWS = 2000  # rows that readings, tests and scores are computed on
 _MIN_ROWS = 20  # rows of a report
 
@@ -76,21 +102,24 @@ def report(
     generator: np.random.Generator | None = None,
     progress: Progress | None = None,
 ) -> RepresentationReport:
-    """Information of each block of a representation about each target, nats: what is there, and what families can use.
+    """Information of each block of a representation about each target, nats: what is
+    there, and what families can use.
 
     Parameters
     ----------
     representation
         Name -> numbers [n, d]; or one block, an array or a data frame.
     targets
-        Name -> [n] (a data frame's columns; one array is called "y"): floats are numbers, integers, booleans and
-        strings classes; `Continuous` and `Discrete` decide.
+        Name -> [n] (a data frame's columns; one array is called "y"): floats are
+        numbers, integers, booleans and strings classes; `Continuous` and `Discrete`
+        decide.
     domain
         Classes [n]: information about it is leakage.
     groups
         [n], labels of dependent rows, which share folds and half-samples.
     label
-        The target that z_y is meant for, in z_y, z_d, z_dy, z_x; None: the only one of classes.
+        The target that z_y is meant for, in z_y, z_d, z_dy, z_x; None: the only one of
+        classes.
     richer
         The family next to the linear one, as `families.as_family` takes it.
     rows
@@ -103,16 +132,20 @@ def report(
     Returns
     -------
     RepresentationReport
-        Usable information is held out, of a mixture with the distribution without input (`Stacked`). An unavailable
-        number is NaN, with a note.
+        Usable information is held out, of a mixture with the distribution without input
+        (`Stacked`). An unavailable number is NaN, with a note.
 
     Raises
     ------
     ValueError
-        Inputs that do not fit together or are not finite, fewer than 20 rows, no measurable target, an unknown label, a
-        family that predicts neither.
+        Inputs that do not fit together or are not finite, fewer than 20 rows, no
+        measurable target, an unknown label, a family that predicts neither.
     """
-    blocks = representation if isinstance(representation, Mapping) else {WHOLE: representation}
+    blocks = (
+        representation
+        if isinstance(representation, Mapping)
+        else {WHOLE: representation}
+    )
     data = _data(blocks, targets, domain, groups, label)
     require_int("rows", rows, 20)
     require_int("permutations", permutations, 0)
@@ -151,7 +184,9 @@ def _no_progress(share: float, what: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Data:
-    """Checked inputs: blocks, targets and domain by name, groups (codes [n]), targets of z_y."""
+    """Checked inputs: blocks, targets and domain by name, groups (codes [n]), targets
+    of z_y.
+    """
 
     blocks: Mapping[str, NDArray[np.float64]]
     aims: Mapping[str, _Aim]
@@ -169,7 +204,9 @@ class _Data:
         notes = []
         for name, aim in self.aims.items():
             for note in aim.variable.notes:
-                notes.append(Note(note.rstrip("."), getattr(note, "code", "target type"), name))
+                notes.append(
+                    Note(note.rstrip("."), getattr(note, "code", "target type"), name)
+                )
         return notes
 
     def groups(self, rows: Codes) -> Codes | None:
@@ -177,20 +214,30 @@ class _Data:
         return self.codes[rows] if self.is_grouped else None
 
 
-def _data(blocks: Mapping[str, Any], targets: Any, domain: Any, groups: Any, label: str | None) -> _Data:
+def _data(
+    blocks: Mapping[str, Any], targets: Any, domain: Any, groups: Any, label: str | None
+) -> _Data:
     """The inputs, checked; InfoscopeError where they do not fit together."""
     numbers = as_blocks(blocks)
     if ALL in numbers:
-        raise Conflict(f"blocks must not be called {ALL!r}, which is the row of them together: give it another name.")
+        raise Conflict(
+            f"blocks must not be called {ALL!r}, which is the row of them together: give it another name."
+        )
     n = len(next(iter(numbers.values())))
     if n < _MIN_ROWS:
         raise TooFew(f"representation must have at least {_MIN_ROWS} rows, got {n}.")
     aims = _aims(targets, domain, n)
     if label is not None and label not in aims:
-        raise UnknownName(f"label must be one of the targets {list(aims)}, got {label!r}.")
+        raise UnknownName(
+            f"label must be one of the targets {list(aims)}, got {label!r}."
+        )
     labels = [label]
     if label is None:
-        labels = [name for name, aim in aims.items() if aim.role == TARGET and aim.outcome.classes]
+        labels = [
+            name
+            for name, aim in aims.items()
+            if aim.role == TARGET and aim.outcome.classes
+        ]
     return _Data(numbers, aims, as_groups(groups, n), groups is not None, labels)
 
 
@@ -220,7 +267,9 @@ class _Aim:
 
 
 def _aims(targets: Any, domain: Any, n: int) -> dict[str, _Aim]:
-    """The targets and the domain, checked, by name; InfoscopeError where they do not fit together."""
+    """The targets and the domain, checked, by name; InfoscopeError where they do not
+    fit together.
+    """
     named = targets if isinstance(targets, Mapping | pd.DataFrame) else {"y": targets}
     values = {str(name): named[name] for name in named}
     if not values:
@@ -228,7 +277,9 @@ def _aims(targets: Any, domain: Any, n: int) -> dict[str, _Aim]:
     roles = dict.fromkeys(values, TARGET)
     if domain is not None:
         if "domain" in values:
-            raise Conflict("targets must not be called 'domain' where a domain is given.")
+            raise Conflict(
+                "targets must not be called 'domain' where a domain is given."
+            )
         values["domain"] = Discrete(domain)
         roles["domain"] = DOMAIN
     aims = {name: _aim(name, values[name], role, n) for name, role in roles.items()}
@@ -241,9 +292,13 @@ def _aim(name: str, values: Any, role: str, n: int) -> _Aim:
     """One target, or the domain, checked."""
     variable = as_variable(f"target {name!r}" if role == TARGET else name, values)
     if variable.n != n:
-        raise WrongLength(f"{name} must have one value for each of the {n} rows, got {variable.n}.")
+        raise WrongLength(
+            f"{name} must have one value for each of the {n} rows, got {variable.n}."
+        )
     if variable.kind == "mixed":
-        raise Conflict(f"target {name!r} must be classes or numbers, got columns of both: give them apart.")
+        raise Conflict(
+            f"target {name!r} must be classes or numbers, got columns of both: give them apart."
+        )
     if variable.kind != "discrete":
         return _Aim(variable, Outcome(variable.continuous, None), role)
     bare = np.asarray(values.values if isinstance(values, Discrete) else values)
@@ -270,7 +325,9 @@ def _require_another_domain(aims: Mapping[str, _Aim]) -> None:
 
 
 def _require_classes(outcome: Outcome, groups: Codes) -> None:
-    """ValueError for one class only, and for one that some training set must be without."""
+    """ValueError for one class only, and for one that some training set must be
+    without.
+    """
     if outcome.classes is None:
         return
     if outcome.classes == 1:
@@ -301,7 +358,9 @@ def _some_rows(codes: Codes, most: int, generator: np.random.Generator) -> Codes
 
 @dataclass(frozen=True, eq=False)
 class _Fits:
-    """Held-out values of sets of blocks, by the mixture of families and by its linear part."""
+    """Held-out values of sets of blocks, by the mixture of families and by its linear
+    part.
+    """
 
     richer: Mapping[frozenset[str], Local]
     linear: Mapping[frozenset[str], Local]
@@ -340,14 +399,20 @@ class _Measure:
             notes.append(Note(what, "rows drawn"))
         return notes
 
-    def table(self, streams: Iterable[np.random.Generator], progress: Progress) -> tuple[list[Row], dict[str, str]]:
-        """The rows of all targets, and why others have none. InvalidInput: no target can be measured."""
+    def table(
+        self, streams: Iterable[np.random.Generator], progress: Progress
+    ) -> tuple[list[Row], dict[str, str]]:
+        """The rows of all targets, and why others have none. InvalidInput: no target
+        can be measured.
+        """
         rows = []
         unanswered = {}
         count = len(self.data.aims)
         for number, (name, stream) in enumerate(zip(self.data.aims, streams)):
 
-            def progress_of_target(share: float, what: str, before: int = number) -> None:
+            def progress_of_target(
+                share: float, what: str, before: int = number
+            ) -> None:
                 progress(0.9 * (before + share) / count, what)
 
             try:
@@ -356,11 +421,17 @@ class _Measure:
                 unanswered[name] = str(error)
         if not rows:
             name, why = next(iter(unanswered.items()))
-            raise InvalidInput(f"targets must include one that can be measured, got none: {name}: {why}")
+            raise InvalidInput(
+                f"targets must include one that can be measured, got none: {name}: {why}"
+            )
         return rows, unanswered
 
-    def rows_of(self, name: str, generator: np.random.Generator, progress: Progress) -> list[Row]:
-        """A row of one target for each block and all of them. ValueError: it cannot be measured."""
+    def rows_of(
+        self, name: str, generator: np.random.Generator, progress: Progress
+    ) -> list[Row]:
+        """A row of one target for each block and all of them. ValueError: it cannot be
+        measured.
+        """
         aim = self.data.aims[name]
         codes = self.data.codes
         classes = aim.outcome.classes
@@ -372,12 +443,22 @@ class _Measure:
         rows = []
         for names in dict.fromkeys([*sets, everything]):
             reading = self._reading(names, aim, generator)
-            richer = fits.richer[names].term(codes, f"usable by a mixture of {fits.methods[0]} and no input")
-            linear = fits.linear[names].term(codes, f"usable by a mixture of {fits.methods[1]} and no input")
+            richer = fits.richer[names].term(
+                codes, f"usable by a mixture of {fits.methods[0]} and no input"
+            )
+            linear = fits.linear[names].term(
+                codes, f"usable by a mixture of {fits.methods[1]} and no input"
+            )
             shared = {}
             if names != everything:
                 others = fits.richer[everything - names]
-                shared = sharing(fits.richer[names], others, fits.richer[everything], aim.values, codes)
+                shared = sharing(
+                    fits.richer[names],
+                    others,
+                    fits.richer[everything],
+                    aim.values,
+                    codes,
+                )
             row = Row(
                 block=ALL if len(names) > 1 else next(iter(names)),
                 columns=sum(self.data.blocks[member].shape[1] for member in names),
@@ -393,7 +474,9 @@ class _Measure:
             rows.append(row)
         return rows
 
-    def _fits(self, name: str, aim: _Aim, generator: np.random.Generator, progress: Progress) -> _Fits:
+    def _fits(
+        self, name: str, aim: _Aim, generator: np.random.Generator, progress: Progress
+    ) -> _Fits:
         """Fits of every block, of all others of each, and of all of them."""
         kind = NUMBERS if aim.outcome.classes is None else CLASSES
         families = _LINEAR[kind]
@@ -414,13 +497,17 @@ class _Measure:
         for done, names in enumerate(sets, 1):
             x = stacked(blocks, [block for block in blocks if block in names])
             if x.size:
-                held_out = predictions(mixture, x, aim.outcome, splits, codes, np.random.default_rng(seed))
+                held_out = predictions(
+                    mixture, x, aim.outcome, splits, codes, np.random.default_rng(seed)
+                )
                 richer_full, richer_half, linear_full, linear_half = held_out
                 richer[names] = _local(richer_full, richer_half)
                 linear[names] = _local(linear_full, linear_half)
                 folds_of_rows = richer_full.fold
             else:
-                richer[names] = linear[names] = Local(np.zeros(len(x)), np.zeros(len(x)))
+                richer[names] = linear[names] = Local(
+                    np.zeros(len(x)), np.zeros(len(x))
+                )
             progress(done / len(sets), f"{name}: {', '.join(sorted(names))}")
         if folds_of_rows is not None:  # at least one block varies
             richer = with_ignorance(richer, folds_of_rows)
@@ -433,13 +520,24 @@ class _Measure:
         rests = [everything - block for block in alone if len(alone) > 1]
         return list(dict.fromkeys([*alone, *rests, everything]))
 
-    def _reading(self, names: Iterable[str], aim: _Aim, generator: np.random.Generator) -> Estimate:
+    def _reading(
+        self, names: Iterable[str], aim: _Aim, generator: np.random.Generator
+    ) -> Estimate:
         """The reading of some blocks, 0 of constant ones, or why there is none."""
-        x = stacked({name: self.data.blocks[name][self.few] for name in names}, sorted(names))
+        x = stacked(
+            {name: self.data.blocks[name][self.few] for name in names}, sorted(names)
+        )
         if not x.size:
-            return mean_of(np.zeros(self.data.n), self.data.codes, method="of a constant", notes=(CONSTANT,))
+            return mean_of(
+                np.zeros(self.data.n),
+                self.data.codes,
+                method="of a constant",
+                notes=(CONSTANT,),
+            )
         try:
-            pairs = as_pairs(Continuous(x), aim.variable.take(self.few), self.data.groups(self.few))
+            pairs = as_pairs(
+                Continuous(x), aim.variable.take(self.few), self.data.groups(self.few)
+            )
             return read(pairs, generator)
         except ValueError as error:
             return undefined(str(error))
@@ -450,11 +548,15 @@ def _local(full: Predictions, half: Predictions) -> Local:
     return Local(full.informed - full.null, half.informed - half.null)
 
 
-def sharing(alone: Local, rest: Local, joint: Local, values: Codes, groups: Codes) -> dict[str, Estimate]:
-    """Unique, redundant and synergistic information of a block and all others about a target, nats: the six bounds by
-    their names in `pid.Bounds`, and the terms by Williams & Beer 2010, from local values.
+def sharing(
+    alone: Local, rest: Local, joint: Local, values: Codes, groups: Codes
+) -> dict[str, Estimate]:
+    """Unique, redundant and synergistic information of a block and all others about a
+    target, nats: the six bounds by their names in `pid.Bounds`, and the terms by
+    Williams & Beer 2010, from local values.
 
-    values [n] are codes of the target. Intervals include both branches where they are close; crossing bounds are noted.
+    values [n] are codes of the target. Intervals include both branches where they are
+    close; crossing bounds are noted.
     """
     a = alone.term(groups)
     b = rest.term(groups)
@@ -466,7 +568,9 @@ def sharing(alone: Local, rest: Local, joint: Local, values: Codes, groups: Code
         half = np.where(takes_rest, rest.half, alone.half)
         branches.append(Local(full, half).term(groups))
     redundancy = min(branches, key=lambda term: term.measured.value)
-    close = [term for term in branches if (term.measured - redundancy.measured).low <= 0.0]
+    close = [
+        term for term in branches if (term.measured - redundancy.measured).low <= 0.0
+    ]
     decompositions = [_decomposition(a, b, t, term) for term in (redundancy, *close)]
     for name, terms in zip(TERMS, zip(*decompositions)):
         low = min(term.low for term in terms)
@@ -476,11 +580,17 @@ def sharing(alone: Local, rest: Local, joint: Local, values: Codes, groups: Code
 
 
 def _bounds(a: Term, b: Term, t: Term) -> dict[str, Estimate]:
-    """The six bounds by their names in `pid.Bounds`, from the information of a, of b and of both."""
+    """The six bounds by their names in `pid.Bounds`, from the information of a, of b
+    and of both.
+    """
     estimates = {}
     upper_branches = []
     for name in Bounds._fields:
-        branches = [_linear(coefficients, a, b, t) for coefficients in getattr(BRANCHES, name) if any(coefficients)]
+        branches = [
+            _linear(coefficients, a, b, t)
+            for coefficients in getattr(BRANCHES, name)
+            if any(coefficients)
+        ]
         if is_low(name):  # the larger of 0 and the second branch
             estimates[name] = clipped(branches[0].estimate)
             continue
@@ -488,8 +598,12 @@ def _bounds(a: Term, b: Term, t: Term) -> dict[str, Estimate]:
         smaller = min((branch.estimate for branch in branches), key=float)
         low = min(branch.estimate.low for branch in branches)
         high = min(branch.estimate.high for branch in branches)
-        estimates[name] = replace(smaller, interval=(low, max(0.0, high)))  # no term is below 0
-    excess = min((branch.measured for branch in upper_branches), key=lambda measured: measured.value)
+        # no term is below 0
+        estimates[name] = replace(smaller, interval=(low, max(0.0, high)))
+    excess = min(
+        (branch.measured for branch in upper_branches),
+        key=lambda measured: measured.value,
+    )
     note = crossing_note(-excess.value, excess.standard_error, "nats")
     if note:
         for name, estimate in estimates.items():
@@ -505,15 +619,23 @@ def _decomposition(a: Term, b: Term, t: Term, redundancy: Term) -> list[Estimate
 
 
 def _linear(coefficients: Sequence[int], *parts: Term) -> Term:
-    """The sum of the parts, each times its coefficient; parts of coefficient 0 are left out."""
-    first, *others = [float(factor) * part for factor, part in zip(coefficients, parts) if factor]
+    """The sum of the parts, each times its coefficient; parts of coefficient 0 are left
+    out.
+    """
+    first, *others = [
+        float(factor) * part for factor, part in zip(coefficients, parts) if factor
+    ]
     return sum(others, first)
 
 
-def _with_upper_limit(term: Term, reading: Estimate, ceiling: Estimate | None) -> Estimate:
-    """Usable information with an interval that extends to the reading's upper limit if none is detected.
+def _with_upper_limit(
+    term: Term, reading: Estimate, ceiling: Estimate | None
+) -> Estimate:
+    """Usable information with an interval that extends to the reading's upper limit if
+    none is detected.
 
-    It extends at least to where more training rows lead (`Term`) and to 0, and at most to H(target).
+    It extends at least to where more training rows lead (`Term`) and to 0, and at most
+    to H(target).
     """
     usable = term.estimate
     high = max(usable.high, 0.0)
@@ -530,7 +652,12 @@ def _partition(
 ) -> tuple[partition.PartitionReport | None, list[Note]]:
     """The scores of a partition into z_y, z_d, z_dy and z_x, or why there are none."""
     if not set(data.blocks) <= set(BLOCKS):
-        return None, [Note(f"scores of a partition, which need blocks called {', '.join(BLOCKS)}.", "partition")]
+        return None, [
+            Note(
+                f"scores of a partition, which need blocks called {', '.join(BLOCKS)}.",
+                "partition",
+            )
+        ]
     if "domain" not in data.aims or len(data.labels) != 1:
         domain = "a" if "domain" in data.aims else "no"
         got = f"{len(data.labels)} labels and {domain} domain"

@@ -30,8 +30,10 @@ from infoscope.metrics.report import (
 TARGET, DOMAIN = "target", "domain"
 ALL = "all blocks"  # the name of them together
 MEASURES = ("reading", "linear", "richer")  # of a `Row`
-_PART = re.compile(r"z_?(dy|d|y|x)(?![a-z])", re.IGNORECASE)  # names such as z_d, zd and z_d3, but not z_digit
-_ALMOST = 0.9  # share of a block's information beyond which a sentence calls a part of it almost all
+# names such as z_d, zd and z_d3, but not z_digit
+_PART = re.compile(r"z_?(dy|d|y|x)(?![a-z])", re.IGNORECASE)
+# share of a block's information beyond which a sentence calls a part of it almost all
+_ALMOST = 0.9
 _MEANING = (
     "Usable information is what the two families of predictors use on held-out rows, a lower bound on the information. "
     "Its interval extends to what more training rows could add, at most to H(target), the entropy of the target; "
@@ -70,43 +72,72 @@ class Row:
 
     @property
     def between(self) -> tuple[float, float]:
-        """The interval of the information, nats: of the reading, or from the richer family to the ceiling (or inf)."""
+        """The interval of the information, nats: of the reading, or from the richer
+        family to the ceiling (or inf).
+        """
         if math.isnan(self.reading.low):
-            return self.richer.low, math.inf if self.ceiling is None else self.ceiling.high
+            return (
+                self.richer.low,
+                math.inf if self.ceiling is None else self.ceiling.high,
+            )
         return self.reading.low, self.reading.high
 
     @property
     def quoted(self) -> Estimate:
-        """The estimate that sentences quote: the reading, or usable information if the reading detects none."""
-        only_usable = math.isnan(self.reading.value) or self.reading.low <= 0.0 < self.richer.low
+        """The estimate that sentences quote: the reading, or usable information if the
+        reading detects none.
+        """
+        only_usable = (
+            math.isnan(self.reading.value) or self.reading.low <= 0.0 < self.richer.low
+        )
         return self.richer if only_usable else self.reading
 
     @property
     def part(self) -> str:
-        """The part of a partition that the block belongs to by its name: "y", "d", "dy", "x", or "" of other names."""
+        """The part of a partition that the block belongs to by its name: "y", "d",
+        "dy", "x", or "" of other names.
+        """
         match = _PART.match(self.block)
         return match[1].lower() if match else ""
 
     @property
     def detected(self) -> bool:
-        """Whether the block carries any information, by the reading or the richer family."""
+        """Whether the block carries any information, by the reading or the richer
+        family.
+        """
         return self.reading.low > 0.0 or self.richer.low > 0.0
 
     @property
     def share(self) -> float:
         """Share of the ceiling that the richer family can use; nan without a ceiling."""
-        return math.nan if self.ceiling is None else float(self.richer) / float(self.ceiling)
+        return (
+            math.nan
+            if self.ceiling is None
+            else float(self.richer) / float(self.ceiling)
+        )
 
     @property
     def information(self) -> Estimate:
         """The reading's best guess with the interval `between`."""
         reading = self.reading
         n = reading.n or self.richer.n
-        return Estimate(reading.value, n=n, method=reading.method, notes=reading.notes, interval=self.between)
+        return Estimate(
+            reading.value,
+            n=n,
+            method=reading.method,
+            notes=reading.notes,
+            interval=self.between,
+        )
 
     def record(self, target: str) -> list[ReportRow]:
-        """Every number, the target by this name; information, what is usable, H(target), and what blocks share."""
-        estimates = {"information": self.information, "linear": self.linear, "richer": self.richer}
+        """Every number, the target by this name; information, what is usable,
+        H(target), and what blocks share.
+        """
+        estimates = {
+            "information": self.information,
+            "linear": self.linear,
+            "richer": self.richer,
+        }
         if self.ceiling is not None:
             estimates["H(target)"] = self.ceiling
         estimates |= self.sharing
@@ -120,8 +151,12 @@ class Row:
             "block": self.block,
             "target": target,
             "usable bits (95 %)": cell(self.richer.bits),
-            "of H(target)": f"{100 * self.share:z.0f} %" if math.isfinite(self.share) else "",
-            "only there": "" if math.isnan(unique.value) else f"{unique.bits.value:z.2f}",
+            "of H(target)": f"{100 * self.share:z.0f} %"
+            if math.isfinite(self.share)
+            else "",
+            "only there": ""
+            if math.isnan(unique.value)
+            else f"{unique.bits.value:z.2f}",
             "information bits (95 %)": self._information(),
             "grade": self.reading.grade if isinstance(self.reading, Reading) else "",
         }
@@ -171,7 +206,9 @@ class RepresentationReport(Report):
 
     @property
     def text(self) -> pd.DataFrame:
-        """The main numbers of each block and target, bits, with 95 % intervals; `details` has all."""
+        """The main numbers of each block and target, bits, with 95 % intervals;
+        `details` has all.
+        """
         return pd.DataFrame([row.brief(self._called(row.target)) for row in self.rows])
 
     @property
@@ -194,15 +231,23 @@ class RepresentationReport(Report):
 
     @property
     def _unwanted(self) -> list[Row]:
-        """Rows of blocks with variables that they should not carry, detected or not, the largest information first.
+        """Rows of blocks with variables that they should not carry, detected or not,
+        the largest information first.
 
-        No block should carry the domain, except one that is meant for it; z_d and z_x should not carry the label. After
-        these: a block that carries most of one target should not carry another of which a different block has more.
+        No block should carry the domain, except one that is meant for it; z_d and z_x
+        should not carry the label. After these: a block that carries most of one target
+        should not carry another of which a different block has more.
         """
-        rows = sorted((row for row in self.rows if row.block != ALL), key=lambda row: -float(row.quoted))
-        most: dict[str, Row] = {}  # target or domain -> the row of the block that carries most of it
+        rows = sorted(
+            (row for row in self.rows if row.block != ALL),
+            key=lambda row: -float(row.quoted),
+        )
+        # target or domain -> the row of the block that carries most of it
+        most: dict[str, Row] = {}
         for row in rows:
-            if row.detected and (row.target not in most or row.richer > most[row.target].richer):
+            if row.detected and (
+                row.target not in most or row.richer > most[row.target].richer
+            ):
                 most[row.target] = row
         declared, incidental = [], []
         for row in rows:
@@ -213,15 +258,24 @@ class RepresentationReport(Report):
                 if row.target == self.label and row.part in ("d", "x"):
                     declared.append(row)
             elif most.get(row.target, row).block != row.block:
-                best_of_another = any(other.role == TARGET and other.block == row.block for other in most.values())
+                best_of_another = any(
+                    other.role == TARGET and other.block == row.block
+                    for other in most.values()
+                )
                 incidental += [row] * best_of_another
         return declared + incidental
 
     def _meant_for_domain(self, row: Row, most: Mapping[str, Row]) -> bool:
-        """Whether a block is z_d or z_dy, or of several columns that carry most of the domain and of no target."""
+        """Whether a block is z_d or z_dy, or of several columns that carry most of the
+        domain and of no target.
+        """
         if row.part:
             return row.part in ("d", "dy")
-        carries_targets = any(self.row(row.block, target).detected for target in most if target != row.target)
+        carries_targets = any(
+            self.row(row.block, target).detected
+            for target in most
+            if target != row.target
+        )
         return row.columns > 1 and most.get(row.target) is row and not carries_targets
 
     @property
@@ -232,14 +286,28 @@ class RepresentationReport(Report):
             usable = None if row.quoted is row.richer else row.richer.bits
             most = None if row.ceiling is None else row.ceiling.bits
             p_value = getattr(row.reading, "p_value", math.nan)
-            unwanted.append(Unwanted(row.block, self._called(row.target), row.quoted.bits, most, usable, p_value))
+            unwanted.append(
+                Unwanted(
+                    row.block,
+                    self._called(row.target),
+                    row.quoted.bits,
+                    most,
+                    usable,
+                    p_value,
+                )
+            )
         single = [block for block, width in self.blocks.items() if width == 1]
         return leaks(unwanted, single, self.each_column)
 
     @property
     def answers(self) -> list[str]:
-        """The first sentences: what could not be measured, what leaks, and where the information on each target is."""
-        missing = [f"Not measured: {self._called(name)}: {why}" for name, why in self.unanswered.items()]
+        """The first sentences: what could not be measured, what leaks, and where the
+        information on each target is.
+        """
+        missing = [
+            f"Not measured: {self._called(name)}: {why}"
+            for name, why in self.unanswered.items()
+        ]
         targets = dict.fromkeys(row.target for row in self.rows)
         where = []
         for target in targets:
@@ -260,19 +328,27 @@ class RepresentationReport(Report):
             return f"{about}none is detected; {at_most(together.richer.bits)} are in {together.block}."
         first, *others = used
         most = None if first.ceiling is None else first.ceiling.bits
-        sentences = [f"{about}predictors use {amount(first.richer.bits, most)} in {first.block}{_only_there(first)}."]
+        sentences = [
+            f"{about}predictors use {amount(first.richer.bits, most)} in {first.block}{_only_there(first)}."
+        ]
         unwanted = self._unwanted
         leaking = [row.block for row in blocks if row.detected and row in unwanted]
         if first.block in leaking:
             leaking = []  # the first sentences name the leaks
-        also = [f"{row.block} {amount(row.richer.bits)}" for row in others if row.block not in leaking]
+        also = [
+            f"{row.block} {amount(row.richer.bits)}"
+            for row in others
+            if row.block not in leaking
+        ]
         if also:
             sentences.append(f"Also in {listed(also)}.")
         if leaking:
             verb = "leaks" if len(leaking) == 1 else "leak"
             sentences.append(f"{listed(leaking)} {verb} it.")
         if first is not together and together.richer.low > first.richer.high:
-            sentences.append(f"All blocks together carry {amount(together.richer.bits)}.")
+            sentences.append(
+                f"All blocks together carry {amount(together.richer.bits)}."
+            )
         verb = " carries"  # only in the first part
         limits = []
         for row in blocks:
@@ -284,40 +360,63 @@ class RepresentationReport(Report):
         return " ".join(sentences)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draws block x target: what the richer family can use, bits, with its 95 % interval; the matplotlib axes.
+        """Draws block x target: what the richer family can use, bits, with its 95 %
+        interval; the matplotlib axes.
 
-        Colours are shares of H(target); of numbers, which have none, shares of the largest value of their column.
+        Colours are shares of H(target); of numbers, which have none, shares of the
+        largest value of their column.
         """
         cells = {}
         shares = {}
         for row in self.rows:
             place = row.block, self._called(row.target)
             if row.ceiling is None:
-                of_target = [float(other.richer) for other in self.rows if other.target == row.target]
+                of_target = [
+                    float(other.richer)
+                    for other in self.rows
+                    if other.target == row.target
+                ]
                 full_colour = max(*of_target, ROUNDING)
             else:
                 full_colour = float(row.ceiling)
             cells[place] = row.richer.bits
             shares[place] = float(row.richer) / full_colour
-        return draw_map(ax, cells, "usable information (bits), 95 % interval\ncolour: share of H(target)", shares)
+        return draw_map(
+            ax,
+            cells,
+            "usable information (bits), 95 % interval\ncolour: share of H(target)",
+            shares,
+        )
 
     @property
     def doubts(self) -> list[str]:
         """What was not measured, and the notes of readings."""
-        notes = [f"{row.block}, {self._called(row.target)}: {note}" for row in self.rows for note in row.reading.notes]
-        return [*(f"Not measured: {note}" for note in self.notes), *dict.fromkeys(notes)]
+        notes = [
+            f"{row.block}, {self._called(row.target)}: {note}"
+            for row in self.rows
+            for note in row.reading.notes
+        ]
+        return [
+            *(f"Not measured: {note}" for note in self.notes),
+            *dict.fromkeys(notes),
+        ]
 
     @property
     def more(self) -> dict[str, pd.DataFrame | list[str]]:
         """What the numbers mean, every measure, the partition."""
-        settings = ", ".join(f"{name}: {value}" for name, value in self.settings.items())
+        settings = ", ".join(
+            f"{name}: {value}" for name, value in self.settings.items()
+        )
         every = []
         for row in self.rows:
             record = row.record(self._called(row.target))
             cells = {line.what: cell(line.shown, 3) for line in record}
             every.append({**record[0].of, **cells})
         tables: dict[str, pd.DataFrame | list[str]] = {
-            "What the numbers mean": [*_MEANING, f"Blocks (columns): {blocks_and_widths(self.blocks)}. {settings}."],
+            "What the numbers mean": [
+                *_MEANING,
+                f"Blocks (columns): {blocks_and_widths(self.blocks)}. {settings}.",
+            ],
             "Every measure (bits, 95 % intervals)": pd.DataFrame(every).fillna(""),
         }
         if self.partition is not None:

@@ -1,4 +1,5 @@
-"""Dependence of the columns of a table on a target, or on each other, and selection in scikit-learn pipelines.
+"""Dependence of the columns of a table on a target, or on each other, and selection in
+scikit-learn pipelines.
 
 table        screen: every pair, or every column against a target: p, q, bits with interval, redundant columns
 result       Screen: its table, figures and sentences

@@ -22,7 +22,8 @@ MAX_ROWS = 60  # of the table to read
 MAX_BARS = 40  # of the figure of a target
 BARS_BEYOND = 5  # columns without a dependence that the figure shows for comparison
 MAX_WRITTEN = 16  # columns of a heat map up to which the bits are written into it
-CLUSTER_CORRELATION = 0.5  # columns whose information is that of a correlation beyond this are in a cluster
+# columns whose information is that of a correlation beyond this are in a cluster
+CLUSTER_CORRELATION = 0.5
 COLUMNS = {  # of `table`, in bits where the name says so
     "column": "its name", "with": "the target, or the other column", "kind": "its type",
     "bits": "information, the reading's best guess", "low_bits": "its 95 % interval", "high_bits": "its other end",
@@ -39,7 +40,8 @@ COLUMNS = {  # of `table`, in bits where the name says so
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Screen(InNotebook):
-    """Dependence of the columns of a table, on a target or on each other; printed, in sentences.
+    """Dependence of the columns of a table, on a target or on each other; printed, in
+    sentences.
 
     table   one row for each pair, those of most information first; see `COLUMNS` for what its columns are
     target  the name of the target; empty: every pair
@@ -81,32 +83,42 @@ class Screen(InNotebook):
 
     @property
     def chosen(self) -> list[str]:
-        """Columns that each add information about the target to the others, in the order of the choice."""
+        """Columns that each add information about the target to the others, in the
+        order of the choice.
+        """
         if not self.target:
             return []
         chosen = self.table.dropna(subset="chosen")
         return list(chosen.sort_values("chosen")["column"])
 
     def matrix(self, value: str = "bits") -> pd.DataFrame:
-        """A column of `table` as a matrix of every column by every other (or by the target), nan where there is none;
-        neighbours are alike.
+        """A column of `table` as a matrix of every column by every other (or by the
+        target), nan where there is none; neighbours are alike.
         """
         if self.target:
-            return self.table.set_index("column")[[value]].rename(columns={value: self.target})
+            return self.table.set_index("column")[[value]].rename(
+                columns={value: self.target}
+            )
         names = sum(self._clusters(2.0), [])
         dtype = float if pd.api.types.is_float_dtype(self.table[value]) else object
         matrix = pd.DataFrame(np.nan, names, names, dtype)
-        for x, y, entry in self.table[["column", "with", value]].itertuples(index=False):
+        for x, y, entry in self.table[["column", "with", value]].itertuples(
+            index=False
+        ):
             matrix.loc[x, y] = entry
             matrix.loc[y, x] = entry
         return matrix
 
     @property
     def clusters(self) -> list[list[str]]:
-        """Groups of columns that share on average as much as normal variables of correlation 0.5; for all pairs."""
+        """Groups of columns that share on average as much as normal variables of
+        correlation 0.5; for all pairs.
+        """
         if self.target:
             return []
-        return [names for names in self._clusters(1 - CLUSTER_CORRELATION) if len(names) > 1]
+        return [
+            names for names in self._clusters(1 - CLUSTER_CORRELATION) if len(names) > 1
+        ]
 
     def _clusters(self, distance: float) -> list[list[str]]:
         from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
@@ -114,7 +126,8 @@ class Screen(InNotebook):
         names = list(dict.fromkeys([*self.table["column"], *self.table["with"]]))
         distances = pd.DataFrame(1.0, names, names)
         for row in self._dependent.to_dict("records"):
-            information = max(0.0, row["bits"]) * NATS_PER_BIT  # 0 for nan, where there is no reading
+            # 0 for nan, where there is no reading
+            information = max(0.0, row["bits"]) * NATS_PER_BIT
             correlation = math.sqrt(-math.expm1(-2 * information))
             x, y = row["column"], row["with"]
             distances.loc[x, y] = 1 - correlation
@@ -122,7 +135,9 @@ class Screen(InNotebook):
         if len(names) < 2:
             return [names]
         above_diagonal = np.triu_indices(len(names), 1)
-        tree = linkage(distances.to_numpy()[above_diagonal], "average", optimal_ordering=True)
+        tree = linkage(
+            distances.to_numpy()[above_diagonal], "average", optimal_ordering=True
+        )
         cluster = fcluster(tree, distance, "distance")
         clusters: dict[int, list[str]] = {}
         for place in leaves_list(tree):
@@ -131,7 +146,9 @@ class Screen(InNotebook):
 
     @property
     def answers(self) -> list[str]:
-        """The first sentences: how many columns depend, which share most, and which to keep."""
+        """The first sentences: how many columns depend, which share most, and which to
+        keep.
+        """
         what = f"on {self.target or 'each other'}{self.beyond}"
         dependent = self._dependent
         unit = "columns depend" if self.target else "pairs of columns depend"
@@ -151,11 +168,19 @@ class Screen(InNotebook):
         if readings.empty:
             return [f"{counted}."]
         top = readings.iloc[0]
-        most = Estimate(top["bits"], unit=BITS, interval=(top["low_bits"], top["high_bits"]))
-        first = f"{top['column']} shares" if self.target else f"{top['column']} and {top['with']} share"
+        most = Estimate(
+            top["bits"], unit=BITS, interval=(top["low_bits"], top["high_bits"])
+        )
+        first = (
+            f"{top['column']} shares"
+            if self.target
+            else f"{top['column']} and {top['with']} share"
+        )
         lines = [f"{counted}; {first} most, {amount(most)}, grade {top['grade']}."]
         if self.chosen:
-            sentence = f"Keep {listed(self.chosen)}: each adds information to the others."
+            sentence = (
+                f"Keep {listed(self.chosen)}: each adds information to the others."
+            )
             redundant = list(self.table.dropna(subset="like")["column"])
             if redundant:
                 verb = "adds" if len(redundant) == 1 else "add"
@@ -194,7 +219,9 @@ class Screen(InNotebook):
 
     @property
     def text(self) -> pd.DataFrame:
-        """The first rows of `table` to read, at most 60: bits with 95 % intervals, of a target with what is chosen."""
+        """The first rows of `table` to read, at most 60: bits with 95 % intervals, of a
+        target with what is chosen.
+        """
         shown = self.table.head(MAX_ROWS)
         columns: dict[str, Any] = {"column": shown["column"]}
         if self.target:
@@ -222,7 +249,9 @@ class Screen(InNotebook):
     __repr__ = __str__
 
     def plot(self, ax: Any = None) -> Any:
-        """Draws a bar with its interval for each column, or a heat map of the pairs, bits, on matplotlib axes."""
+        """Draws a bar with its interval for each column, or a heat map of the pairs,
+        bits, on matplotlib axes.
+        """
         if self.target:
             return self._bars(ax)
         matrix = self.matrix()
@@ -239,8 +268,13 @@ class Screen(InNotebook):
         largest = float(values.max(initial=1e-9, where=are_finite))
         image = heat(ax, values, texts, names, names, largest)
         ax.tick_params(axis="x", rotation=90)
-        ax.figure.colorbar(image, ax=ax, label=f"information{self.beyond} (bits)", aspect=40)
-        ax.set_title(f"what each pair shares; columns that share much are neighbours; n = {self.n:,}", fontsize="small")
+        ax.figure.colorbar(
+            image, ax=ax, label=f"information{self.beyond} (bits)", aspect=40
+        )
+        ax.set_title(
+            f"what each pair shares; columns that share much are neighbours; n = {self.n:,}",
+            fontsize="small",
+        )
         return ax
 
     def _bars(self, ax: Any) -> Any:
@@ -256,32 +290,44 @@ class Screen(InNotebook):
             no_dependence: ("#bbbbbb", ~depends & ~chosen),
         }
         estimates = [
-            SimpleNamespace(value=row["bits"], low=row["low_bits"], high=row["high_bits"], unit=BITS)
+            SimpleNamespace(
+                value=row["bits"], low=row["low_bits"], high=row["high_bits"], unit=BITS
+            )
             for row in shown.to_dict("records")
         ]
         colours = np.where(chosen, "C0", np.where(depends, "C7", "#bbbbbb")).tolist()
         ax = axes(ax, (5.0, 1.2 + 0.24 * len(shown)))
         intervals(ax, list(shown["column"]), estimates, colours)
         target = in_figure(f"{self.target}{self.beyond}")
-        ax.set_xlabel(f"information about {target} (bits), 95 % interval", parse_math=False)
+        ax.set_xlabel(
+            f"information about {target} (bits), 95 % interval", parse_math=False
+        )
         for label, (colour, of) in kinds.items():
             if of.any():
                 ax.plot([], [], "o", color=colour, label=label)
         ax.legend(fontsize="small", loc="lower right")
         if len(shown) < len(self.table):
-            ax.set_title(f"first {len(shown)} of {len(self.table):,} columns", fontsize="small")
+            ax.set_title(
+                f"first {len(shown)} of {len(self.table):,} columns", fontsize="small"
+            )
         return ax
 
 
 def _with_intervals(rows: pd.DataFrame, of: str, prefix: str = "") -> list[str]:
     """Bits of rows as 0.24 (0.15 to 0.45); an empty text for nan."""
     texts = []
-    for value, low, high in zip(rows[of], rows[f"{prefix}low_bits"], rows[f"{prefix}high_bits"]):
-        texts.append("" if math.isnan(value) else f"{value:z.2f} ({low:z.2f} to {high:z.2f})")
+    for value, low, high in zip(
+        rows[of], rows[f"{prefix}low_bits"], rows[f"{prefix}high_bits"]
+    ):
+        texts.append(
+            "" if math.isnan(value) else f"{value:z.2f} ({low:z.2f} to {high:z.2f})"
+        )
     return texts
 
 
 def ordered(rows: list[Mapping[str, object]]) -> pd.DataFrame:
     """Rows as a table with the columns of `COLUMNS`, those of most information first."""
     table = pd.DataFrame(rows, columns=list(COLUMNS))
-    return table.sort_values(["dependent", "bits"], ascending=False, kind="stable", ignore_index=True)
+    return table.sort_values(
+        ["dependent", "bits"], ascending=False, kind="stable", ignore_index=True
+    )

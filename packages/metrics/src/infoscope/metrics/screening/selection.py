@@ -17,12 +17,16 @@ from infoscope.estimators.independence.functions import NUMBER, Smooth, smooth
 
 
 @aligns("X", "y")
-def information_scores(X: Any, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Strength and p-value [d] of the dependence of y and each column of X [n, d], for scikit-learn's selectors:
-    `SelectFdr(information_scores)` keeps columns at a false discovery rate, `SelectKBest(information_scores)` the best.
+def information_scores(
+    X: Any, y: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Strength and p-value [d] of the dependence of y and each column of X [n, d], for
+    scikit-learn's selectors: `SelectFdr(information_scores)` keeps columns at a false
+    discovery rate, `SelectKBest(information_scores)` the best.
 
-    The strength is in standard deviations above that of independent columns; 0 for a constant column. InfoscopeError:
-    missing values, dates, texts that are numbers, a constant y, fewer than 4 rows.
+    The strength is in standard deviations above that of independent columns; 0 for a
+    constant column. InfoscopeError: missing values, dates, texts that are numbers, a
+    constant y, fewer than 4 rows.
     """
     columns, target = smooth_columns(single_columns("X", X), y)
     test = independence(columns, target)
@@ -39,5 +43,7 @@ def smooth_columns(columns: Sequence[Any], y: Any) -> tuple[list[Smooth], list[S
     smooth_x = [smooth_column("X", column) or constant for column in columns]
     lengths = {column.n for column in smooth_x}
     if lengths != {n} or n < MIN_ROWS:
-        raise WrongLength(f"X and y must have the same rows, at least {MIN_ROWS}, got {smooth_x[0].n} and {n}.")
+        raise WrongLength(
+            f"X and y must have the same rows, at least {MIN_ROWS}, got {smooth_x[0].n} and {n}."
+        )
     return smooth_x, [smooth_y]

@@ -1,4 +1,6 @@
-"""Which columns of a table of series lead which: transfer entropies of pairs, with q-values."""
+"""Which columns of a table of series lead which: transfer entropies of pairs, with
+q-values.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ class SeriesScreen(InNotebook):
         leading = self.table[self.table["leads"]]
         compared = len(self.table)
         if leading.empty:
-            return [f"No series is found to lead another, of {compared:,} pairs (false discovery rate {self.level:g})."]
+            return [
+                f"No series is found to lead another, of {compared:,} pairs (false discovery rate {self.level:g})."
+            ]
         phrases = []
         for row in leading.head(SHOWN).itertuples():
             bits = f"at most {row.high:.2f} bits"
@@ -65,7 +69,8 @@ def screen_series(
     generator: np.random.Generator | None = None,
     progress: Callable[[float, str], None] = lambda *_: None,
 ) -> SeriesScreen:
-    """The transfer entropy of every column to the target, or of every column to every other, with q-values.
+    """The transfer entropy of every column to the target, or of every column to every
+    other, with q-values.
 
     columns       name -> values [n], as `infoscope.estimators.series.as_series` takes them
     target        the name of the effect; None: each column in turn
@@ -82,12 +87,19 @@ def screen_series(
     if target is not None:
         one_of("target", target, names)
     effects = names if target is None else [target]
-    pairs = [(cause, effect) for effect in effects for cause in names if cause != effect]
+    pairs = [
+        (cause, effect) for effect in effects for cause in names if cause != effect
+    ]
     rows, notes = [], []
     for done, (cause, effect) in enumerate(pairs):
         try:
             answer = transfer_entropy(
-                columns[cause], columns[effect], history, time=time, groups=groups, generator=generator
+                columns[cause],
+                columns[effect],
+                history,
+                time=time,
+                groups=groups,
+                generator=generator,
             )
         except InfoscopeError as error:
             notes.append(f"{cause} to {effect}: {error}")
@@ -98,7 +110,20 @@ def screen_series(
         progress((done + 1) / len(pairs), f"{cause} to {effect}")
     if not rows:
         raise TooFew(f"columns must have a pair that can be read, got none. {notes[0]}")
-    table = pd.DataFrame(rows, columns=["cause", "effect", "bits", "low", "high", "p", "grade", "history", "n"])
+    table = pd.DataFrame(
+        rows,
+        columns=[
+            "cause",
+            "effect",
+            "bits",
+            "low",
+            "high",
+            "p",
+            "grade",
+            "history",
+            "n",
+        ],
+    )
     q = false_discovery_control(table["p"].fillna(1.0).to_numpy())
     table.insert(6, "q", np.where(table["p"].isna(), np.nan, q))
     table.insert(7, "leads", (table["q"] <= level) & (table["grade"] != C))

@@ -1,4 +1,6 @@
-"""`screen`: dependence of the columns of a table on a target, or on each other, in bits, and redundant columns."""
+"""`screen`: dependence of the columns of a table on a target, or on each other, in
+bits, and redundant columns.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,8 @@ Codes = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 MIN_ROWS = 20
-MAX_MISSING = 0.2  # share of missing values of a candidate for selection, which uses complete rows
+# share of missing values of a candidate for selection, which uses complete rows
+MAX_MISSING = 0.2
 MAX_PAIRS = 100_000
 MAX_SELECTED_ROWS = 4_000  # of the choice of columns
 MIN_READ = 500  # rows used for the reading of a pair
@@ -71,21 +74,24 @@ def screen(
     Parameters
     ----------
     table
-        A data frame of pandas, polars or pyarrow, a mapping of columns [n] or an array [n, d]; a column of a mapping
-        may be wrapped (Continuous, Discrete, Angle).
+        A data frame of pandas, polars or pyarrow, a mapping of columns [n] or an array
+        [n, d]; a column of a mapping may be wrapped (Continuous, Discrete, Angle).
     target
         Name of a column; None: every pair.
     groups
         Labels [n] of dependent rows, or the name of the column that has them.
     given
-        Names of columns: every pair is tested and read given these, which are no candidates themselves.
+        Names of columns: every pair is tested and read given these, which are no
+        candidates themselves.
     continuous, discrete, angles
-        Columns that are numbers, categories, and angles with their period; the others are typed as by `estimate`, but
-        whole numbers are ordered in tests of independence.
+        Columns that are numbers, categories, and angles with their period; the others
+        are typed as by `estimate`, but whole numbers are ordered in tests of
+        independence.
     level
         False discovery rate.
     rows
-        Maximum number of rows, drawn once, for the reading of a pair; None: up to 5,000, fewer in large tables.
+        Maximum number of rows, drawn once, for the reading of a pair; None: up to
+        5,000, fewer in large tables.
     generator
         Of these rows and of the readings; None: as in `estimate`.
     processes
@@ -96,17 +102,21 @@ def screen(
     Returns
     -------
     Screen
-        For every pair a p-value from all its rows (`independence.association`), its q-value, and the reading of its
-        information. Nothing is called dependent where rows follow one another. With a target, dependent columns are
-        selected step by step, on at most 4,000 rows; what a column adds to the others is the information of the
-        residuals of both given these, as for normal variables (`independence.beyond`). Rows in which a value of the
-        pair or of a condition is missing are left out. Tests given conditions use at most 4,000 rows; where a test is
-        undecided (`independence_test`) the p-value is missing and nothing is called dependent.
+        For every pair a p-value from all its rows (`independence.association`), its
+        q-value, and the reading of its information. Nothing is called dependent where
+        rows follow one another. With a target, dependent columns are selected step by
+        step, on at most 4,000 rows; what a column adds to the others is the information
+        of the residuals of both given these, as for normal variables
+        (`independence.beyond`). Rows in which a value of the pair or of a condition is
+        missing are left out. Tests given conditions use at most 4,000 rows; where a
+        test is undecided (`independence_test`) the p-value is missing and nothing is
+        called dependent.
 
     Raises
     ------
     InfoscopeError
-        An unknown name, a condition that is the target, dates, infinite values, fewer than 20 rows.
+        An unknown name, a condition that is the target, dates, infinite values, fewer
+        than 20 rows.
 
     Examples
     --------
@@ -116,15 +126,22 @@ def screen(
     require_number("level", level, 0, 1, ends=False)
     require_int("rows", MIN_ROWS if rows is None else rows, MIN_ROWS)
     if target is not None and np.ndim(groups) == 0 and target == groups:
-        raise Conflict(f"groups must name another column than target, got {groups!r} for both.")
+        raise Conflict(
+            f"groups must name another column than target, got {groups!r} for both."
+        )
     named, groups = _named(table, groups)
     periods = {str(name): period for name, period in (angles or {}).items()}
-    columns, left_out = as_columns(named, list(map(str, continuous)), list(map(str, discrete)), periods)
+    columns, left_out = as_columns(
+        named, list(map(str, continuous)), list(map(str, discrete)), periods
+    )
     question = _question(columns, left_out, target, given)
     n = _rows_of(columns)
     codes = _codes_of(n, groups)
     pairs, pair_notes = _pairs_of(question, n)
-    notes = [Note(f"{reason} It is left out.", "column left out", name) for name, reason in left_out.items()]
+    notes = [
+        Note(f"{reason} It is left out.", "column left out", name)
+        for name, reason in left_out.items()
+    ]
     notes += pair_notes
     progress(0.0, f"{len(pairs):,} pairs of columns in {n:,} rows")
     with threads_for(0):  # one thread for each process
@@ -132,9 +149,15 @@ def screen(
         notes += test_notes
         selects = question.target is not None and bool(tests.dependent.any())
         share = SHARE_READ if selects else 1.0
-        reader = _Reader(question, codes, rows, generator, processes, progress, len(pairs), share)
-        dependent_pairs = [pair for pair, dependent in zip(pairs, tests.dependent) if dependent]
-        other_pairs = [pair for pair, dependent in zip(pairs, tests.dependent) if not dependent]
+        reader = _Reader(
+            question, codes, rows, generator, processes, progress, len(pairs), share
+        )
+        dependent_pairs = [
+            pair for pair, dependent in zip(pairs, tests.dependent) if dependent
+        ]
+        other_pairs = [
+            pair for pair, dependent in zip(pairs, tests.dependent) if not dependent
+        ]
         readings = reader.read(dependent_pairs) | reader.read(other_pairs)
         series = np.array([in_series(readings[pair]) for pair in pairs])
         tests = tests.without(series)
@@ -144,7 +167,9 @@ def screen(
         notes += _notes_of_readings(readings.values())
         if question.target is not None and tests.dependent.any():
             strongest_first = np.argsort(-tests.strength)
-            names = [pairs[place][0] for place in strongest_first if tests.dependent[place]]
+            names = [
+                pairs[place][0] for place in strongest_first if tests.dependent[place]
+            ]
             additions, selection_notes = _select(question, names, codes, level, reader)
             notes += selection_notes
             for line in lines:
@@ -164,7 +189,9 @@ def screen(
 
 @dataclass(frozen=True)
 class _Question:
-    """The columns of a table by name, the target (None: every pair), and the conditions."""
+    """The columns of a table by name, the target (None: every pair), and the
+    conditions.
+    """
 
     columns: Mapping[str, Column]
     target: str | None
@@ -172,12 +199,16 @@ class _Question:
 
     def complete_rows(self, names: Sequence[str]) -> Mask:
         """The rows [n] without a missing value in these columns and the conditions."""
-        return np.all([self.columns[name].known for name in (*names, *self.conditions)], axis=0)
+        return np.all(
+            [self.columns[name].known for name in (*names, *self.conditions)], axis=0
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class _Tests:
-    """Of each pair the p-value and q-value (nan: not decided), the strength, and whether it is called dependent."""
+    """Of each pair the p-value and q-value (nan: not decided), the strength, and
+    whether it is called dependent.
+    """
 
     p: Values
     q: Values
@@ -192,32 +223,49 @@ class _Tests:
 
     def row(self, place: int) -> dict[str, object]:
         """Columns of the table for one pair."""
-        return {"p": self.p[place], "q": self.q[place], "dependent": bool(self.dependent[place])}
+        return {
+            "p": self.p[place],
+            "q": self.q[place],
+            "dependent": bool(self.dependent[place]),
+        }
 
 
 def _question(
-    columns: Mapping[str, Column], left_out: Mapping[str, str], target: str | None, given: str | Sequence[str]
+    columns: Mapping[str, Column],
+    left_out: Mapping[str, str],
+    target: str | None,
+    given: str | Sequence[str],
 ) -> _Question:
-    """The checked target and conditions. UnknownName: absent columns; Conflict: a condition named twice."""
+    """The checked target and conditions. UnknownName: absent columns; Conflict: a
+    condition named twice.
+    """
     conditions = (str(given),) if isinstance(given, str) else tuple(map(str, given))
     if target is not None:
         target = str(target)
         if target not in columns:
             reason = left_out.get(target, f"got {target!r}.")
-            raise UnknownName(f"target must name a column of the table that varies: {reason}")
+            raise UnknownName(
+                f"target must name a column of the table that varies: {reason}"
+            )
     for name in conditions:
         if name not in columns:
             reason = left_out.get(name, f"got {name!r}.")
-            raise UnknownName(f"given must name columns of the table that vary: {reason}")
+            raise UnknownName(
+                f"given must name columns of the table that vary: {reason}"
+            )
         if name == target:
-            raise Conflict(f"given must name other columns than target, got {name!r} for both.")
+            raise Conflict(
+                f"given must name other columns than target, got {name!r} for both."
+            )
         if conditions.count(name) > 1:
             raise Conflict(f"given must name each column once, got {name!r} twice.")
     return _Question(columns, target, conditions)
 
 
 def _rows_of(columns: Mapping[str, Column]) -> int:
-    """The number of rows; TooFew: fewer than two columns, columns of different lengths, too few rows."""
+    """The number of rows; TooFew: fewer than two columns, columns of different lengths,
+    too few rows.
+    """
     lengths = {len(column.known) for column in columns.values()}
     if len(columns) < 2 or len(lengths) != 1 or min(lengths) < MIN_ROWS:
         raise TooFew(
@@ -236,7 +284,9 @@ def _codes_of(n: int, groups: Any) -> Codes | None:
 
 
 def _pairs_of(question: _Question, n: int) -> tuple[list[Pair], list[Note]]:
-    """The pairs with enough rows, and a note of the others. OutOfRange: too many; TooFew: none has enough rows."""
+    """The pairs with enough rows, and a note of the others. OutOfRange: too many;
+    TooFew: none has enough rows.
+    """
     candidates = [name for name in question.columns if name not in question.conditions]
     if question.target is None:
         count = math.comb(len(candidates), 2)
@@ -250,7 +300,9 @@ def _pairs_of(question: _Question, n: int) -> tuple[list[Pair], list[Note]]:
     if question.target is None:
         pairs = list(combinations(candidates, 2))
     else:
-        pairs = [(name, question.target) for name in candidates if name != question.target]
+        pairs = [
+            (name, question.target) for name in candidates if name != question.target
+        ]
     enough = []
     too_few = []
     for pair in pairs:
@@ -261,7 +313,9 @@ def _pairs_of(question: _Question, n: int) -> tuple[list[Pair], list[Note]]:
     if not too_few:
         return pairs, []
     names = listed([" and ".join(pair) for pair in too_few])
-    sentence = f"Left out, with fewer than {MIN_ROWS} rows without missing values: {names}."
+    sentence = (
+        f"Left out, with fewer than {MIN_ROWS} rows without missing values: {names}."
+    )
     if not enough:
         raise TooFew(
             f"table must have {MIN_ROWS} rows or more without missing values in some pair, got none. {sentence}"
@@ -269,7 +323,9 @@ def _pairs_of(question: _Question, n: int) -> tuple[list[Pair], list[Note]]:
     return enough, [Note(sentence, "pairs left out")]
 
 
-def _tested(question: _Question, pairs: Sequence[Pair], codes: Codes | None, level: float) -> tuple[_Tests, list[Note]]:
+def _tested(
+    question: _Question, pairs: Sequence[Pair], codes: Codes | None, level: float
+) -> tuple[_Tests, list[Note]]:
     """Tests of the pairs, given the conditions, at a false discovery rate; and notes."""
     notes: list[Note] = []
     if question.conditions:
@@ -294,18 +350,25 @@ def _named(table: Any, groups: Any) -> tuple[dict[str, Any], Any]:
     elif isinstance(table, Mapping):
         named = {str(name): column for name, column in table.items()}
     else:
-        named = {str(place): column for place, column in enumerate(bare_columns("table", table))}
+        named = {
+            str(place): column
+            for place, column in enumerate(bare_columns("table", table))
+        }
     if not is_name:
         return named, arguments["groups"]
     if str(groups) not in named:
-        raise UnknownName(f"groups must be [n] or name a column of the table, got {groups!r}.")
+        raise UnknownName(
+            f"groups must be [n] or name a column of the table, got {groups!r}."
+        )
     return named, named.pop(str(groups))
 
 
 def _tests_given(
     question: _Question, pairs: Sequence[Pair], groups: Codes | None, level: float
 ) -> tuple[Values, Values, list[Note]]:
-    """p-values given the conditions [pairs], nan where not decided; information, nats, for their order; and notes."""
+    """p-values given the conditions [pairs], nan where not decided; information, nats,
+    for their order; and notes.
+    """
     p = np.ones(len(pairs))
     strength = np.zeros(len(pairs))
     columns = question.columns
@@ -318,36 +381,55 @@ def _tests_given(
             rows = _first_rows(rows, order)
             sentence = f"Tests given conditions use {MAX_SELECTED_ROWS:,} rows, drawn at random."
             notes = [Note(sentence, "rows drawn")]
-        x, y, *conditions = [columns[name].smooth(rows) for name in (*pair, *question.conditions)]
+        x, y, *conditions = [
+            columns[name].smooth(rows) for name in (*pair, *question.conditions)
+        ]
         test = beyond(x, y, conditions, level, of_kept(groups, rows))
         p[place] = test.p
         strength[place] = test.information.value
     undecided = int(np.isnan(p).sum())
     if undecided:
         sentence = (
-            f"Not decided for {undecided:,} of {len(pairs):,} pairs: all they share may be due to the conditions."
+            f"Not decided for {undecided:,} of {len(pairs):,} pairs: all they share "
+            "may be due to the conditions."
         )
         notes.append(Note(sentence, "not decided"))
     return p, strength, notes
 
 
 def _first_rows(rows: Mask, order: Codes) -> Mask:
-    """The first `MAX_SELECTED_ROWS` of these rows [n] in a random order [n] of all rows."""
+    """The first `MAX_SELECTED_ROWS` of these rows [n] in a random order [n] of all
+    rows.
+    """
     drawn = order[rows[order]][:MAX_SELECTED_ROWS]
     return np.isin(np.arange(len(rows)), drawn)
 
 
-def _tests(columns: Mapping[str, Column], pairs: Sequence[Pair], groups: Codes | None) -> tuple[Values, Values]:
-    """p-values and strengths [pairs]; pairs of columns without missing values are tested together."""
+def _tests(
+    columns: Mapping[str, Column], pairs: Sequence[Pair], groups: Codes | None
+) -> tuple[Values, Values]:
+    """p-values and strengths [pairs]; pairs of columns without missing values are
+    tested together.
+    """
     n = len(next(iter(columns.values())).known)
     all_rows = np.ones(n, bool)
     complete = {}  # the columns that are tested together
     if groups is None:
-        complete = {name: column.smooth(all_rows) for name, column in columns.items() if column.known.all()}
-    seconds = [name for name in dict.fromkeys(second for _, second in pairs) if name in complete]
+        complete = {
+            name: column.smooth(all_rows)
+            for name, column in columns.items()
+            if column.known.all()
+        }
+    seconds = [
+        name
+        for name in dict.fromkeys(second for _, second in pairs)
+        if name in complete
+    ]
     together = None
     if seconds:
-        together = independence(list(complete.values()), [complete[name] for name in seconds])
+        together = independence(
+            list(complete.values()), [complete[name] for name in seconds]
+        )
     place_x = {name: place for place, name in enumerate(complete)}
     place_y = {name: place for place, name in enumerate(seconds)}
     p = np.ones(len(pairs))
@@ -358,7 +440,11 @@ def _tests(columns: Mapping[str, Column], pairs: Sequence[Pair], groups: Codes |
             place = place_x[x], place_y[y]
         else:
             rows = columns[x].known & columns[y].known
-            test = independence([columns[x].smooth(rows)], [columns[y].smooth(rows)], of_kept(groups, rows))
+            test = independence(
+                [columns[x].smooth(rows)],
+                [columns[y].smooth(rows)],
+                of_kept(groups, rows),
+            )
             place = 0, 0
         p[number] = test.p[place]
         strength[number] = test.strength[place]
@@ -392,20 +478,29 @@ class _Reader:
         group_of_row = np.arange(n) if groups is None else groups
         draws = np.random.default_rng(0) if generator is None else generator
         place_of_group = draws.permutation(int(group_of_row.max()) + 1)
-        self.order = np.argsort(place_of_group[group_of_row], kind="stable")  # whole groups
+        # whole groups
+        self.order = np.argsort(place_of_group[group_of_row], kind="stable")
 
     def read(self, pairs: Sequence[Pair]) -> dict[Pair, Estimate]:
         """The reading of each pair of columns."""
         most_rows = self.rows
         if most_rows is None:
-            most_rows = int(np.clip(TOTAL_READ // max(len(pairs), 1), MIN_READ, MAX_READ))
+            most_rows = int(
+                np.clip(TOTAL_READ // max(len(pairs), 1), MIN_READ, MAX_READ)
+            )
         workers = self.processes if most_rows * len(pairs) > PARALLEL_ROWS else 1
-        tasks = (self._task(pair, most_rows) for pair in pairs)  # a few of them at a time
+        # a few of them at a time
+        tasks = (self._task(pair, most_rows) for pair in pairs)
         readings = {}
-        for pair, reading in zip(pairs, Parallel(workers, return_as="generator")(tasks)):
+        for pair, reading in zip(
+            pairs, Parallel(workers, return_as="generator")(tasks)
+        ):
             readings[pair] = reading
             self.done += 1
-            self.progress(self.share * self.done / self.total, f"{self.done:,} of {self.total:,} read")
+            self.progress(
+                self.share * self.done / self.total,
+                f"{self.done:,} of {self.total:,} read",
+            )
         return readings
 
     def _task(self, pair: Pair, most_rows: int) -> Any:
@@ -413,7 +508,10 @@ class _Reader:
         complete = self.question.complete_rows(pair)
         rows = np.sort(self.order[complete[self.order]][:most_rows])
         seed = 0 if self.generator is None else int(self.generator.integers(1 << 32))
-        columns = [self.question.columns[name].typed(rows) for name in (*pair, *self.question.conditions)]
+        columns = [
+            self.question.columns[name].typed(rows)
+            for name in (*pair, *self.question.conditions)
+        ]
         return delayed(_reading)(columns, of_kept(self.groups, rows), seed)
 
 
@@ -422,7 +520,9 @@ def _reading(columns: Sequence[Any], groups: Codes | None, seed: int) -> Estimat
     generator = np.random.default_rng(seed)
     try:
         if conditions:
-            return read_given(as_triples(x, y, _together(conditions), groups), generator)
+            return read_given(
+                as_triples(x, y, _together(conditions), groups), generator
+            )
         return estimate(x, y, groups=groups, generator=generator)
     except ValueError as error:  # such as a constant column in these rows
         n = 0 if groups is None else len(groups)
@@ -454,7 +554,9 @@ def _row(question: _Question, pair: Pair, reading: Estimate) -> dict[str, object
 
 
 def _notes_of_readings(readings: Iterable[Estimate]) -> list[Note]:
-    """Notes of readings, each once, with its number of pairs; except notes on grade-C readings."""
+    """Notes of readings, each once, with its number of pairs; except notes on grade-C
+    readings.
+    """
     counts: Counter[str] = Counter()
     for reading in readings:
         counts.update(dict.fromkeys(reading.notes, 1))
@@ -464,19 +566,27 @@ def _notes_of_readings(readings: Iterable[Estimate]) -> list[Note]:
         code = getattr(note, "code", "")
         argument = getattr(note, "argument", "")
         if code == SERIES_CODE:
-            of_pairs.append(Note(f"{ADVICE_ON_SERIES} (In {count:,} of the pairs.)", code))
+            of_pairs.append(
+                Note(f"{ADVICE_ON_SERIES} (In {count:,} of the pairs.)", code)
+            )
         elif code in ("unusual data", "rows in sequence"):
             continue
         elif argument in ("x", "y"):
             sentence = note.removeprefix(f"{argument}: ")
             of_columns[sentence] = Note(sentence, code)
         else:
-            of_pairs.append(Note(f"{note} (In {count:,} of the pairs.)", code, argument))
+            of_pairs.append(
+                Note(f"{note} (In {count:,} of the pairs.)", code, argument)
+            )
     return [*of_pairs, *of_columns.values()][:MAX_NOTES]
 
 
 def _select(
-    question: _Question, names: Sequence[str], groups: Codes | None, level: float, reader: _Reader
+    question: _Question,
+    names: Sequence[str],
+    groups: Codes | None,
+    level: float,
+    reader: _Reader,
 ) -> tuple[dict[str, dict[str, object]], list[Note]]:
     """What dependent columns, the strongest first, add to the selected ones; and notes."""
     columns = question.columns
@@ -493,7 +603,12 @@ def _select(
         sentence = f"No column is selected: only {complete:,} rows have no missing value in the candidates."
         return {}, [*notes, Note(sentence, "no selection")]
     if complete < len(rows):
-        notes.append(Note(f"Columns are selected on the {complete:,} rows without missing values.", "complete rows"))
+        notes.append(
+            Note(
+                f"Columns are selected on the {complete:,} rows without missing values.",
+                "complete rows",
+            )
+        )
     if complete > MAX_SELECTED_ROWS:
         rows = _first_rows(rows, reader.order)
         sentence = f"Columns are selected on {MAX_SELECTED_ROWS:,} of these rows, drawn at random."
@@ -505,11 +620,22 @@ def _select(
         reader.progress(reader.share + (1 - reader.share) * share, what)
 
     conditions = [columns[name].smooth(rows) for name in question.conditions]
-    choice = choose(smooth, columns[target].smooth(rows), level, groups_of_rows, progress, conditions)
+    choice = choose(
+        smooth,
+        columns[target].smooth(rows),
+        level,
+        groups_of_rows,
+        progress,
+        conditions,
+    )
     chosen = [smooth[name] for name in choice.chosen]
     additions: dict[str, dict[str, object]] = {}
     for name in names:
-        labels = [columns[each].labels(rows) for each in (name, target) if columns[each].kind in (WHOLE, CATEGORY)]
+        labels = [
+            columns[each].labels(rows)
+            for each in (name, target)
+            if columns[each].kind in (WHOLE, CATEGORY)
+        ]
         beyond_others = choice.beyond[name]
         adds = at_most_entropy(beyond_others.information, labels, groups_of_rows).bits
         addition: dict[str, object] = {

@@ -1,4 +1,6 @@
-"""Token artefacts: the change of -log2 p(label | text) when a token is left out (Ethayarajh et al. 2022, section 5)."""
+"""Token artefacts: the change of -log2 p(label | text) when a token is left out
+(Ethayarajh et al. 2022, section 5).
+"""
 
 from __future__ import annotations
 
@@ -31,15 +33,16 @@ def token_artefacts(
     batch: int = 4096,
     tokens: Callable[[str], Sequence[str]] = TOKENS.findall,
 ) -> pd.DataFrame:
-    """The contribution of each token to the prediction of each class, H(y | x without it) - H(y | x), bits.
+    """The contribution of each token to the prediction of each class, H(y | x without
+    it) - H(y | x), bits.
 
     predictor        predicts classes of a list of texts; fitted on other texts
     texts, codes     [n], the texts and their classes as coded by the predictor
     least_frequency  of a token in all texts; in the paper above 5
     tokens           splits a text
 
-    One occurrence is left out at a time; errors are robust to several in one text. ValueError: a class of probability
-    0.
+    One occurrence is left out at a time; errors are robust to several in one text.
+    ValueError: a class of probability 0.
     """
     codes = np.asarray(codes)
     if len(codes) != len(texts) or not np.issubdtype(codes.dtype, np.integer):
@@ -69,18 +72,32 @@ def token_artefacts(
         for item, place in zip(items[part], places[part]):
             words = split[item]
             shorter.append(_text(words[:place] + words[place + 1 :]))
-        change[part] = surprises(predictor, shorter, codes[items[part]], batch) - surprise[items[part]]
+        change[part] = (
+            surprises(predictor, shorter, codes[items[part]], batch)
+            - surprise[items[part]]
+        )
     left_out = [split[item][place] for item, place in zip(items, places)]
-    occurrences = pd.DataFrame({"token": left_out, "code": codes[items], "item": items, "bits": change})
+    occurrences = pd.DataFrame(
+        {"token": left_out, "code": codes[items], "item": items, "bits": change}
+    )
     rows = []
     for (token, code), members in occurrences.groupby(["token", "code"], sort=True):
         groups = pd.factorize(members["item"])[0]
         bits = members["bits"].to_numpy()
         error = clustered_error(bits, groups)
         rows.append([token, code, bits.mean(), error, len(bits), int(groups.max()) + 1])
-    names = ["token", "code", "mean_bits", "standard_error_bits", "occurrences", "texts"]
+    names = [
+        "token",
+        "code",
+        "mean_bits",
+        "standard_error_bits",
+        "occurrences",
+        "texts",
+    ]
     table = pd.DataFrame(rows, columns=names)
-    return table.sort_values(["code", "mean_bits"], ascending=[True, False], kind="stable", ignore_index=True)
+    return table.sort_values(
+        ["code", "mean_bits"], ascending=[True, False], kind="stable", ignore_index=True
+    )
 
 
 def _text(tokens: Sequence[str]) -> str:
@@ -88,7 +105,9 @@ def _text(tokens: Sequence[str]) -> str:
     return SPACE.join(tokens) or SPACE
 
 
-def surprises(predictor: ClassPredictor, texts: Sequence[str], codes: np.ndarray, batch: int) -> np.ndarray:
+def surprises(
+    predictor: ClassPredictor, texts: Sequence[str], codes: np.ndarray, batch: int
+) -> np.ndarray:
     """-log2 of the probability of every text's class [n]."""
     parts = []
     for start in range(0, len(texts), batch):

@@ -2,10 +2,12 @@
 
     p(label j | x) = sum over true classes k of p(k | x) T[k, j]
 
-p(k | x) are the model's log odds, calibrated: a temperature, a shift of each class, a matrix. T[k, j] is the
-probability that class k is labelled j (Natarajan et al. 2013). Both are fitted by penalised maximum likelihood at
-several overall rates of wrong labels, weighted by the marginal likelihood (Laplace). A rate is identified by how often
-the labels contradict the model where it is certain; where it never is, the interval is wide.
+p(k | x) are the model's log odds, calibrated: a temperature, a shift of each class, a
+matrix. T[k, j] is the probability that class k is labelled j (Natarajan et al. 2013).
+Both are fitted by penalised maximum likelihood at several overall rates of wrong
+labels, weighted by the marginal likelihood (Laplace). A rate is identified by how often
+the labels contradict the model where it is certain; where it never is, the interval is
+wide.
 """
 
 from __future__ import annotations
@@ -27,14 +29,16 @@ LABELS = "labels"  # the unit of numbers of labels
 RATES = 7  # overall rates of wrong labels that are fitted
 MAX_RATE = 0.4
 STEPS = 400  # of the interpolation between them
-MAX_MATRIX = 30  # classes up to which log odds are mixed and each pair of classes has its own rate
+# classes up to which log odds are mixed and each pair of classes has its own rate
+MAX_MATRIX = 30
 TEMPERATURE = 3.0  # standard deviations of the penalties
 SHIFT = 1.0
 MIXING = 0.5
 PAIR = 1.5
 FIXED = 1e-3  # factor of those of parameters that are held near 0
 PREFERENCE = 3.0  # log prior odds of noise that is the same for all pairs
-MISFITS = np.linspace(0.0, 0.2, 5)  # shares of natural mistakes that look certain, equally probable
+# shares of natural mistakes that look certain, equally probable
+MISFITS = np.linspace(0.0, 0.2, 5)
 LOWEST = -100.0  # log probability that stands for lower ones
 
 Array = NDArray[np.float64]
@@ -75,8 +79,9 @@ class LabelNoise:
 
     @cached_property
     def posterior(self) -> Array:
-        """The probability of each true class [n, classes]: the mean over all fits by their evidence, so that few wrong
-        labels do not decide which classes are confused.
+        """The probability of each true class [n, classes]: the mean over all fits by
+        their evidence, so that few wrong labels do not decide which classes are
+        confused.
         """
         levels = [*self.levels, *self.even]
         evidence = np.array([level.evidence for level in levels])
@@ -93,7 +98,8 @@ class LabelNoise:
         return 1.0 - right
 
     def number(self, mask: NDArray[np.bool_]) -> Estimate:
-        """The number of items whose true class is in the mask [n, classes], with its 95 % interval.
+        """The number of items whose true class is in the mask [n, classes], with its 95
+        % interval.
 
         >>> logs = np.log([[0.9, 0.1], [0.1, 0.9]] * 50)
         >>> noise = fit_noise(logs, np.array([0, 1] * 50))
@@ -120,10 +126,14 @@ class LabelNoise:
         centre = (weights * mean).sum()
         variance = (weights * (error**2 + (mean - centre) ** 2)).sum()
         deviation = float(np.sqrt(variance))
-        return Estimate(median, deviation, LABELS, len(mask), "label noise", interval=(low, high))
+        return Estimate(
+            median, deviation, LABELS, len(mask), "label noise", interval=(low, high)
+        )
 
     def mixture(self, mask: NDArray[np.bool_]) -> tuple[Array, Array, Array]:
-        """Means, standard errors and weights [rates, misfits] of normal distributions of the number in a mask."""
+        """Means, standard errors and weights [rates, misfits] of normal distributions
+        of the number in a mask.
+        """
         rates = [level.rate for level in self.levels]
         fine = np.linspace(rates[0], rates[-1], STEPS)
         moments = [self.moments(level, mask) for level in self.levels]
@@ -136,8 +146,12 @@ class LabelNoise:
         weights = np.broadcast_to(weight[:, None], means.shape)
         return means, errors, weights
 
-    def moments(self, level: Level, mask: NDArray[np.bool_]) -> tuple[float, float, float, float]:
-        """Mean and variance of the number in a mask, natural mistakes by wrong labels, and evidence of one level."""
+    def moments(
+        self, level: Level, mask: NDArray[np.bool_]
+    ) -> tuple[float, float, float, float]:
+        """Mean and variance of the number in a mask, natural mistakes by wrong labels,
+        and evidence of one level.
+        """
         mean, variance = self.model.moments(level, mask)
         wrong, _ = self.model.moments(level, self.model.indicators == 0)
         return mean, variance, level.unsure / wrong, level.evidence
@@ -158,7 +172,9 @@ def fit_noise(logs: Array, codes: NDArray[np.int64], share: float = 1.0) -> Labe
 
 
 def _levels(model: NoiseModel, free: int) -> list[Level]:
-    """The fits at all rates; the parameters after the first kinds, so many as are free, are held near 0."""
+    """The fits at all rates; the parameters after the first kinds, so many as are free,
+    are held near 0.
+    """
     ends = [*model.ends, len(model.deviations)]
     deviations = model.deviations.copy()
     deviations[ends[free - 1] :] *= FIXED
@@ -172,7 +188,9 @@ def _levels(model: NoiseModel, free: int) -> list[Level]:
 
 
 class NoiseModel:
-    """Log odds and labels, with the likelihood of parameters: log temperature, shifts, matrix, rates of pairs."""
+    """Log odds and labels, with the likelihood of parameters: log temperature, shifts,
+    matrix, rates of pairs.
+    """
 
     def __init__(self, logs: Array, codes: NDArray[np.int64], share: float):
         floored = np.maximum(logs, LOWEST)
@@ -185,14 +203,17 @@ class NoiseModel:
         detailed = self.classes <= MAX_MATRIX
         self.mixing = self.classes**2 if detailed and self.classes > 2 else 0
         row = np.nonzero(self.off)[0]
-        self.cell = np.arange(len(row)) if detailed else row  # the rate of each pair of classes
+        # the rate of each pair of classes
+        self.cell = np.arange(len(row)) if detailed else row
         self.cells = int(self.cell[-1]) + 1
         sizes = (1, self.classes - 1, self.mixing, self.cells)
         self.deviations = np.repeat([TEMPERATURE, SHIFT, MIXING, PAIR], sizes)
         self.ends = np.cumsum(sizes)[:-1]
 
     def parts(self, parameters: Array, rate: float) -> tuple[Array, Array, Array]:
-        """Scaled log odds [n, classes], p(true class | x) [n, classes], transitions [classes, classes]."""
+        """Scaled log odds [n, classes], p(true class | x) [n, classes], transitions
+        [classes, classes].
+        """
         temperature, shifts, matrix, pairs = np.split(parameters, self.ends)
         scaled = np.exp(temperature) * self.odds
         logits = scaled + np.append(0.0, shifts)
@@ -205,7 +226,9 @@ class NoiseModel:
         return scaled, softmax(logits, axis=1), transition
 
     def fit(self, start: Array, rate: float, deviations: Array) -> tuple[Array, Level]:
-        """The parameters at one overall rate (log odds), and the level; deviations: of the penalties."""
+        """The parameters at one overall rate (log odds), and the level; deviations: of
+        the penalties.
+        """
 
         def loss(parameters: Array) -> tuple[float, Array]:
             scaled, prior, transition = self.parts(parameters, rate)
@@ -228,7 +251,9 @@ class NoiseModel:
         logits = posterior - prior
         n = len(joint)
         for rows in np.array_split(np.arange(n), 1 + n // 1000):
-            slopes = self.slopes(logits[rows], posterior[rows], scaled[rows], transition, rows)
+            slopes = self.slopes(
+                logits[rows], posterior[rows], scaled[rows], transition, rows
+            )
             information += self.share * slopes.T @ slopes
         relative = information * np.outer(deviations, deviations)
         determinant = np.linalg.slogdet(relative)[1]
@@ -238,7 +263,9 @@ class NoiseModel:
         level = Level(rate, evidence, posterior, transition, scaled, covariance, unsure)
         return fit.x, level
 
-    def slope(self, logits: Array, changes: Array, scaled: Array, transition: Array) -> Array:
+    def slope(
+        self, logits: Array, changes: Array, scaled: Array, transition: Array
+    ) -> Array:
         """The gradient of a sum over items by the parameters.
 
         logits   [n, classes], its derivative by the log odds of the true class
@@ -252,7 +279,14 @@ class NoiseModel:
         by_cell = np.bincount(self.cell, pairs[self.off])
         return np.concatenate([[temperature], shifts, matrix.ravel(), by_cell])
 
-    def slopes(self, logits: Array, changes: Array, scaled: Array, transition: Array, rows: Array) -> Array:
+    def slopes(
+        self,
+        logits: Array,
+        changes: Array,
+        scaled: Array,
+        transition: Array,
+        rows: Array,
+    ) -> Array:
         """The terms of `slope` of some rows [rows, parameters]."""
         n = len(rows)
         residual = self.indicators[rows][:, None, :] - transition
@@ -268,7 +302,9 @@ class NoiseModel:
         return np.hstack([*parts, by_cell])
 
     def moments(self, level: Level, mask: NDArray[np.bool_]) -> tuple[float, float]:
-        """Mean and variance of the number of items whose true class is in a mask [n, classes], at one level."""
+        """Mean and variance of the number of items whose true class is in a mask [n,
+        classes], at one level.
+        """
         share = (level.posterior * mask).sum(axis=1, keepdims=True)
         changes = level.posterior * (mask - share)
         slope = self.slope(changes, changes, level.odds, level.transition)

@@ -1,4 +1,5 @@
-"""Which labels are wrong, how many, and how much of the label a model can use: a report on labelled items.
+"""Which labels are wrong, how many, and how much of the label a model can use: a report
+on labelled items.
 
 from infoscope.metrics import labels
 
@@ -37,8 +38,21 @@ from infoscope.estimators.families.registry import as_family
 from infoscope.estimators.families.scikit import columns_logistic
 from infoscope.estimators.result import Estimate, mean_of
 from infoscope.estimators.units import NATS_PER_BIT
-from infoscope.metrics.report import Report, ReportRow, amount, at_most, cell, listed, share
-from infoscope.metrics.v_information.label_noise import LABELS, LOWEST, LabelNoise, fit_noise
+from infoscope.metrics.report import (
+    Report,
+    ReportRow,
+    amount,
+    at_most,
+    cell,
+    listed,
+    share,
+)
+from infoscope.metrics.v_information.label_noise import (
+    LABELS,
+    LOWEST,
+    LabelNoise,
+    fit_noise,
+)
 from infoscope.metrics.v_information.predictions import (
     FLOOR,
     Predictions,
@@ -53,10 +67,12 @@ from infoscope.notes import Note
 Values = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
-PENALTIES = (0.1, 1.0, 10.0)  # of logistic regression; the one of least held-out loss is used
+# of logistic regression; the one of least held-out loss is used
+PENALTIES = (0.1, 1.0, 10.0)
 FOLDS = 5
 MIN_ITEMS = 2  # of a class, in as many groups
-MAX_WIDTH = 0.1  # of the interval, share of the items, beyond which the number is hardly known
+# of the interval, share of the items, beyond which the number is hardly known
+MAX_WIDTH = 0.1
 MAX_PAIRS = 10  # pairs of classes that are reported
 SHOWN = 30  # suspects on a page
 WIDTH = 160  # characters of an item there
@@ -132,8 +148,9 @@ class LabelReport(Report):
 
     @cached_property
     def suspects(self) -> pd.DataFrame:
-        """All items, the most suspicious first: row (or `heading`), item, label, likely label, probability that the
-        label is wrong, PVI and self-confidence (the held-out probability of the label).
+        """All items, the most suspicious first: row (or `heading`), item, label, likely
+        label, probability that the label is wrong, PVI and self-confidence (the
+        held-out probability of the label).
         """
         log_probability = self.logs[np.arange(self.n), self.codes]
         table = pd.DataFrame(
@@ -147,19 +164,36 @@ class LabelReport(Report):
                 "self_confidence": np.exp(log_probability),
             }
         )
-        return table.sort_values(["wrong", "self_confidence"], ascending=[False, True], ignore_index=True)
+        return table.sort_values(
+            ["wrong", "self_confidence"], ascending=[False, True], ignore_index=True
+        )
 
     @cached_property
     def confused(self) -> list[tuple[str, str, Estimate]]:
-        """The most frequent pairs of a given and a true class, with the number of such labels."""
-        expected = np.array([self.noise.posterior[self.codes == place].sum(axis=0) for place in range(len(self.names))])
+        """The most frequent pairs of a given and a true class, with the number of such
+        labels.
+        """
+        expected = np.array(
+            [
+                self.noise.posterior[self.codes == place].sum(axis=0)
+                for place in range(len(self.names))
+            ]
+        )
         np.fill_diagonal(expected, 0.0)
         pairs = []
         for place in np.argsort(-expected, axis=None, kind="stable")[:MAX_PAIRS]:
             given, true = np.unravel_index(place, expected.shape)
             if given != true:
-                mask = (self.codes == given)[:, None] & (np.arange(len(self.names)) == true)
-                pairs.append((str(self.names[given]), str(self.names[true]), self.noise.number(mask)))
+                mask = (self.codes == given)[:, None] & (
+                    np.arange(len(self.names)) == true
+                )
+                pairs.append(
+                    (
+                        str(self.names[given]),
+                        str(self.names[true]),
+                        self.noise.number(mask),
+                    )
+                )
         return sorted(pairs, key=lambda pair: -pair[2].value)
 
     @property
@@ -168,10 +202,17 @@ class LabelReport(Report):
         used = self.information.share_of(self.entropy, "share of H(label)")
         rows = [
             ReportRow("wrong labels", self.wrong, meaning=f"of {self.n:,}"),
-            ReportRow("usable information", self.information, meaning=f"by {self.family}, held out"),
+            ReportRow(
+                "usable information",
+                self.information,
+                meaning=f"by {self.family}, held out",
+            ),
             ReportRow("entropy of the label", self.entropy),
             ReportRow("usable share", used),
-            *(ReportRow("lost information", lost, {"without": name}) for name, lost in self.lost.items()),
+            *(
+                ReportRow("lost information", lost, {"without": name})
+                for name, lost in self.lost.items()
+            ),
             *(
                 ReportRow("labels", number, {"likely class": likely, "labelled": label})
                 for label, likely, number in self.confused
@@ -181,14 +222,19 @@ class LabelReport(Report):
 
     @property
     def answers(self) -> list[str]:
-        """The verdict on the labels, how to find them, the classes, and what the model can use."""
+        """The verdict on the labels, how to find them, the classes, and what the model
+        can use.
+        """
         wrong = self.wrong
         count = round(wrong.value)
         if wrong.low == 0:
             first = f"No wrong labels are detected: at most {wrong.high:,.0f} of {self.n:,} (95 %)."
             return [first, *self._usable]
         hits = self.suspects["wrong"][:count].mean()
-        errors = [f"{likely} labelled {label}, {cell(number, 0)}" for label, likely, number in self.confused]
+        errors = [
+            f"{likely} labelled {label}, {cell(number, 0)}"
+            for label, likely, number in self.confused
+        ]
         return [
             f"{count:,} of {self.n:,} labels are wrong (95 %: {wrong.low:,.0f} to {wrong.high:,.0f}).",
             f"Of the {count:,} most suspicious labels {100 * hits:.0f} % are expected to be wrong.",
@@ -201,7 +247,9 @@ class LabelReport(Report):
         """What the model can use, and what goes without a column."""
         used = self.information.share_of(self.entropy)
         family = self.family[0].upper() + self.family[1:]
-        sentences = [f"{family} reads {amount(self.information.bits)} of the label: {share(used, 'its entropy')}."]
+        sentences = [
+            f"{family} reads {amount(self.information.bits)} of the label: {share(used, 'its entropy')}."
+        ]
         for name, lost in self.lost.items():
             bits = lost.bits
             how_many = amount(bits) if bits.low > 0 else at_most(bits)
@@ -218,7 +266,9 @@ class LabelReport(Report):
 
     @property
     def doubts(self) -> list[str]:
-        """Notes on classes left out, on assumptions, and on a model that can use too little."""
+        """Notes on classes left out, on assumptions, and on a model that can use too
+        little.
+        """
         width = self.wrong.high - self.wrong.low
         doubts = [*self.notes, ASSUMPTION]
         if width > MAX_WIDTH * self.n:
@@ -237,7 +287,10 @@ class LabelReport(Report):
                 "label": shown["label"],
                 "likely": shown["likely"],
                 "wrong": shown["wrong"].map(_percent),
-                "item": [textwrap.shorten(str(item), WIDTH, placeholder=" ...") for item in shown["item"]],
+                "item": [
+                    textwrap.shorten(str(item), WIDTH, placeholder=" ...")
+                    for item in shown["item"]
+                ],
                 "PVI (bits)": shown["pvi_bits"].map("{:.2f}".format),
             }
         )
@@ -247,7 +300,10 @@ class LabelReport(Report):
         """The confused classes, and every number, for a page."""
         numbers = pd.DataFrame([one.cells() for one in self.record]).fillna("")
         confused = pd.DataFrame(
-            [(likely, label, cell(number, 0)) for label, likely, number in self.confused],
+            [
+                (likely, label, cell(number, 0))
+                for label, likely, number in self.confused
+            ],
             columns=["likely class", "labelled", "labels (95 %)"],
         )
         return {"Confused classes": confused, "Every number": numbers}
@@ -258,16 +314,23 @@ class LabelReport(Report):
         return {"suspects": self.suspects}
 
     def plot(self, ax: Any = None) -> Any:
-        """A histogram of PVI; every item is divided by the probability that its label is wrong."""
+        """A histogram of PVI; every item is divided by the probability that its label
+        is wrong.
+        """
         ax = axes(ax, (6.4, 3.6))
         table = self.suspects
         low = table["pvi_bits"].quantile(0.002)
         bits = np.maximum(table["pvi_bits"], low)
         weights = [1.0 - table["wrong"], table["wrong"]]
         labels = ["probably right", "probably wrong"]
-        ax.hist([bits, bits], bins=50, weights=weights, stacked=True, log=True, label=labels)
+        ax.hist(
+            [bits, bits], bins=50, weights=weights, stacked=True, log=True, label=labels
+        )
         ax.legend(title="label")
-        ax.set(xlabel="PVI: bits by which the model prefers the label to its frequency", ylabel="items")
+        ax.set(
+            xlabel="PVI: bits by which the model prefers the label to its frequency",
+            ylabel="items",
+        )
         ax.set_ylim(bottom=0.5)
         ax.set_title(self.answers[0], fontsize=9)
         return ax
@@ -312,10 +375,13 @@ def report(
     >>> report(given, x).wrong
     22.0 ± 1.2 (labels; 95 %: 19.0 to 25.0; label noise, n = 600)
 
-    InfoscopeError: neither x nor probabilities, or both; one class; other lengths; probabilities that are neither.
+    InfoscopeError: neither x nor probabilities, or both; one class; other lengths;
+    probabilities that are neither.
     """
     if (x is None) == (probabilities is None):
-        raise Conflict(f"x must be given, or probabilities, but got {'none' if x is None else 'both'}.")
+        raise Conflict(
+            f"x must be given, or probabilities, but got {'none' if x is None else 'both'}."
+        )
     generator = generator_or_default(generator)
     labels = np.asarray(labels)
     n = len(labels)
@@ -325,12 +391,16 @@ def report(
     rows = np.arange(n) if rows is None else np.asarray(rows)
     items = (x if isinstance(x, Sequence) else rows) if items is None else items
     check_length(items, n, "items")
-    codes = as_groups(None if groups is None else np.asarray(groups)[kept], int(kept.sum()))
+    codes = as_groups(
+        None if groups is None else np.asarray(groups)[kept], int(kept.sum())
+    )
     if x is None:
         model = _from_probabilities(labels, probabilities, classes, folds)
     else:
         check_length(x, n)
-        model = _from_inputs(take(x, kept), labels[kept], family, without, codes, generator, progress)
+        model = _from_inputs(
+            take(x, kept), labels[kept], family, without, codes, generator, progress
+        )
     progress(0.8, "wrong labels")
     outcome = model.outcome
     logs = with_floor(model.logs, FLOOR)
@@ -340,8 +410,12 @@ def report(
         codes=outcome.values,
         logs=logs,
         null=model.null,
-        noise=fit_noise(model.logs, outcome.values, min(1.0, (codes.max() + 1) / len(codes))),
-        information=mean_of(log_probability - model.null, codes, method=model.name, settings="held out"),
+        noise=fit_noise(
+            model.logs, outcome.values, min(1.0, (codes.max() + 1) / len(codes))
+        ),
+        information=mean_of(
+            log_probability - model.null, codes, method=model.name, settings="held out"
+        ),
         entropy=mean_of(-model.null, codes),
         lost=model.lost,
         family=model.name,
@@ -356,7 +430,8 @@ def report(
 
 @dataclass(frozen=True, eq=False)
 class _Model:
-    """What a model says of labels: held-out log probabilities, its name, and what goes without an input.
+    """What a model says of labels: held-out log probabilities, its name, and what goes
+    without an input.
 
     logs, null  [n, classes] with the input, [n] of the own class without one
     """
@@ -373,13 +448,19 @@ def _percent(probability: float) -> str:
     return "> 99 %" if probability > 0.99 else f"{100 * probability:.0f} %"
 
 
-def _frequent(labels: NDArray[Any], groups: Codes) -> tuple[NDArray[np.bool_], list[Note]]:
-    """A mask of the items whose class is in `MIN_ITEMS` groups or more, and notes on others. NoVariation: one class."""
+def _frequent(
+    labels: NDArray[Any], groups: Codes
+) -> tuple[NDArray[np.bool_], list[Note]]:
+    """A mask of the items whose class is in `MIN_ITEMS` groups or more, and notes on
+    others. NoVariation: one class.
+    """
     members = pd.DataFrame({"label": labels, "group": groups}).drop_duplicates()
     counts = members["label"].value_counts()
     rare = counts.index[counts < MIN_ITEMS]
     if len(counts) - len(rare) < 2:
-        raise NoVariation(f"labels must have two classes of {MIN_ITEMS} items or more, got {len(counts) - len(rare)}.")
+        raise NoVariation(
+            f"labels must have two classes of {MIN_ITEMS} items or more, got {len(counts) - len(rare)}."
+        )
     is_frequent = ~np.isin(labels, list(rare))
     if not len(rare):
         return is_frequent, []
@@ -391,11 +472,15 @@ def _from_inputs(
     x: Any, labels: NDArray[Any], family: Any, without: Sequence[str], groups: Codes,
     generator: np.random.Generator, progress: Callable[[float, str], None],
 ) -> _Model:  # fmt: skip
-    """The held-out predictions of a family from inputs, and from those without each of some columns."""
+    """The held-out predictions of a family from inputs, and from those without each of
+    some columns.
+    """
     predictions, name, outcome = _fitted(x, labels, family, groups, generator, progress)
     lost: dict[str, Estimate] = {}
     for column in without:
-        fewer, *_ = _fitted(_without(x, column), labels, family, groups, generator, progress)
+        fewer, *_ = _fitted(
+            _without(x, column), labels, family, groups, generator, progress
+        )
         lost[column] = mean_of(predictions.informed - fewer.informed, groups)
     return _Model(predictions.logs, predictions.null, outcome, name, lost)
 
@@ -404,7 +489,9 @@ def _fitted(
     x: Any, labels: NDArray[Any], family: Any, groups: Codes, generator: np.random.Generator,
     progress: Callable[[float, str], None],
 ) -> tuple[Predictions, str, Outcome]:  # fmt: skip
-    """Held-out predictions of the family, or of the logistic regression of least loss; its name; the outcome."""
+    """Held-out predictions of the family, or of the logistic regression of least loss;
+    its name; the outcome.
+    """
     if family is not None:
         families = [as_family(family)]
         x = _bare(x) if isinstance(x, pd.DataFrame) else x
@@ -418,32 +505,48 @@ def _fitted(
     best = None
     for place, one in enumerate(families):
         progress(0.6 * place / len(families), one.name)
-        predictions = cross_fitted(one, x, outcome, folds, groups, FLOOR, np.random.default_rng(seed))
+        predictions = cross_fitted(
+            one, x, outcome, folds, groups, FLOOR, np.random.default_rng(seed)
+        )
         if best is None or predictions.informed.mean() > best[0].informed.mean():
             best = predictions, one.name
     return *best, outcome
 
 
 def _without(x: Any, column: str) -> pd.DataFrame:
-    """The other columns of a data frame. UnknownName: it has no such column. TooFew: it has no other."""
+    """The other columns of a data frame. UnknownName: it has no such column. TooFew: it
+    has no other.
+    """
     if not isinstance(x, pd.DataFrame) or column not in x:
         names = listed(map(str, getattr(x, "columns", [])))
-        raise UnknownName(f"without must name columns of a data frame x, {names or 'which it is not'}, got {column!r}.")
+        raise UnknownName(
+            f"without must name columns of a data frame x, {names or 'which it is not'}, got {column!r}."
+        )
     if len(x.columns) < 2:
-        raise TooFew(f"without must leave a column of x, got {column!r}, the only column.")
+        raise TooFew(
+            f"without must leave a column of x, got {column!r}, the only column."
+        )
     return x.drop(columns=column)
 
 
 def _columns(x: Any) -> pd.DataFrame:
-    """Texts [n] or numbers [n, d] as a data frame. WrongType, MissingValues: other or missing values."""
-    frame = x if isinstance(x, pd.DataFrame) else pd.DataFrame({"text": x} if isinstance(x, list) else x)
+    """Texts [n] or numbers [n, d] as a data frame. WrongType, MissingValues: other or
+    missing values.
+    """
+    frame = (
+        x
+        if isinstance(x, pd.DataFrame)
+        else pd.DataFrame({"text": x} if isinstance(x, list) else x)
+    )
     numbers = frame.select_dtypes(["number", "bool"])
     if len(numbers.columns) or frame.columns.empty:
         as_matrix("x", numbers)
     for name in frame.columns.difference(numbers.columns, sort=False):
         others = [value for value in frame[name] if not isinstance(value, str)]
         if others:
-            raise WrongType(f"x must be texts or numbers, got {others[0]!r} among the texts of column {name!r}.")
+            raise WrongType(
+                f"x must be texts or numbers, got {others[0]!r} among the texts of column {name!r}."
+            )
     return frame
 
 
@@ -457,7 +560,10 @@ def _bare(x: pd.DataFrame) -> Any:
 
 
 def _from_probabilities(
-    labels: NDArray[Any], probabilities: Any, classes: Sequence[Any] | None, folds: ArrayLike | None
+    labels: NDArray[Any],
+    probabilities: Any,
+    classes: Sequence[Any] | None,
+    folds: ArrayLike | None,
 ) -> _Model:
     """The user's own model; without an input, the frequencies of the other folds."""
     logs = as_logs(probabilities)
@@ -470,21 +576,35 @@ def _from_probabilities(
     place = {str(name): code for code, name in enumerate(names)}
     unknown = sorted({str(label) for label in labels} - place.keys())
     if unknown:
-        raise UnknownName(f"labels must be among the classes {listed(place)}, got {listed(unknown)}.")
+        raise UnknownName(
+            f"labels must be among the classes {listed(place)}, got {listed(unknown)}."
+        )
     codes = np.array([place[str(label)] for label in labels])
-    apart = np.arange(len(codes)) if folds is None else np.unique(folds, return_inverse=True)[1]
-    inside = pd.crosstab(apart, codes).reindex(columns=range(len(names)), fill_value=0).to_numpy()
+    apart = (
+        np.arange(len(codes))
+        if folds is None
+        else np.unique(folds, return_inverse=True)[1]
+    )
+    inside = (
+        pd.crosstab(apart, codes)
+        .reindex(columns=range(len(names)), fill_value=0)
+        .to_numpy()
+    )
     others = inside.sum(axis=0) - inside
     if (others.sum(axis=1) == 0).any():
         raise TooFew("folds must be two or more, got one.")
     with np.errstate(divide="ignore"):
-        frequencies = with_floor(np.log(others / others.sum(axis=1, keepdims=True)), FLOOR)
-    return _Model(logs, frequencies[apart, codes], Outcome(codes, names), "the model", {})
+        frequencies = with_floor(
+            np.log(others / others.sum(axis=1, keepdims=True)), FLOOR
+        )
+    return _Model(
+        logs, frequencies[apart, codes], Outcome(codes, names), "the model", {}
+    )
 
 
 def as_logs(probabilities: Any) -> Values:
-    """Log probabilities [n, classes] of probabilities, or of log probabilities, such as those of a language model's
-    options, which need not sum to 1.
+    """Log probabilities [n, classes] of probabilities, or of log probabilities, such as
+    those of a language model's options, which need not sum to 1.
 
     >>> np.exp(as_logs([[-1.0, -1.0]])).tolist()
     [[0.5, 0.5]]
@@ -493,7 +613,9 @@ def as_logs(probabilities: Any) -> Values:
     """
     values = np.asarray(probabilities, dtype=np.float64)
     if values.ndim != 2 or values.shape[1] < 2:
-        raise WrongShape(f"probabilities must be [n, classes], two classes or more, got {list(values.shape)}.")
+        raise WrongShape(
+            f"probabilities must be [n, classes], two classes or more, got {list(values.shape)}."
+        )
     if np.isnan(values).any():
         raise MissingValues(
             f"probabilities must be numbers, got NaN in {int(np.isnan(values).any(axis=1).sum())} rows."
@@ -517,5 +639,7 @@ def _cleanlab(codes: Codes, logs: Values) -> list[ReportRow]:
     except ModuleNotFoundError:
         return []
     number = float(num_label_issues(codes, np.exp(logs)))
-    estimate = Estimate(number, unit=LABELS, n=len(codes), method="cleanlab", notes=(NO_INTERVAL,))
+    estimate = Estimate(
+        number, unit=LABELS, n=len(codes), method="cleanlab", notes=(NO_INTERVAL,)
+    )
     return [ReportRow("wrong labels by cleanlab", estimate)]

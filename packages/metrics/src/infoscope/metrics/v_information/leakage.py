@@ -1,5 +1,5 @@
-"""V-information of every latent block for every family, and features that hide a label from one (Xu et al. 2020,
-section 6.4).
+"""V-information of every latent block for every family, and features that hide a label
+from one (Xu et al. 2020, section 6.4).
 """
 
 from __future__ import annotations
@@ -35,13 +35,18 @@ def usable_leakage(
     generator: np.random.Generator | None = None,
     given: Any = None,
 ) -> pd.DataFrame:
-    """The cross-fitted V-information of every block [n, d] about every label [n] for every family; `given` as in
-    `estimate`.
+    """The cross-fitted V-information of every block [n, d] about every label [n] for
+    every family; `given` as in `estimate`.
 
-    Columns: label, block, family, value_bits, standard_error_bits, ceiling_bits (H_V(label)), floored, n, groups. All
-    rows use the same folds; values are not clipped. ValueError as `estimate`.
+    Columns: label, block, family, value_bits, standard_error_bits, ceiling_bits
+    (H_V(label)), floored, n, groups. All rows use the same folds; values are not
+    clipped. ValueError as `estimate`.
     """
-    for name, mapping in (("blocks", blocks), ("labels", labels), ("families", families)):
+    for name, mapping in (
+        ("blocks", blocks),
+        ("labels", labels),
+        ("families", families),
+    ):
         if not mapping:
             raise TooFew(f"{name} must have one entry or more, got none.")
     seed = int(generator_or_default(generator).integers(2**63))
@@ -50,12 +55,37 @@ def usable_leakage(
         for block, x in blocks.items():
             for name, family in families.items():
                 same = np.random.default_rng(seed)
-                information = estimate(family, x, values, folds=folds, groups=groups, generator=same, given=given)
+                information = estimate(
+                    family,
+                    x,
+                    values,
+                    folds=folds,
+                    groups=groups,
+                    generator=same,
+                    given=given,
+                )
                 bits = information.bits
                 ceiling = information.null_entropy.bits.value
                 counts = [information.floored, information.n, information.units]
-                rows.append([label, block, name, bits.value, bits.standard_error, ceiling, *counts])
-    columns = ["value_bits", "standard_error_bits", "ceiling_bits", "floored", "n", "groups"]
+                rows.append(
+                    [
+                        label,
+                        block,
+                        name,
+                        bits.value,
+                        bits.standard_error,
+                        ceiling,
+                        *counts,
+                    ]
+                )
+    columns = [
+        "value_bits",
+        "standard_error_bits",
+        "ceiling_bits",
+        "floored",
+        "n",
+        "groups",
+    ]
     return pd.DataFrame(rows, columns=["label", "block", "family", *columns])
 
 
@@ -86,22 +116,30 @@ def hide(
     learning_rate: float = 1e-3,
     generator: torch.Generator | None = None,
 ) -> Hiding:
-    """Trains features that keep x [n, d] and hide the classes u [n] from a family of networks.
+    """Trains features that keep x [n, d] and hide the classes u [n] from a family of
+    networks.
 
-    An autoencoder minimises squared error plus strength times the Kullback-Leibler divergence of the adversary's
-    prediction from the class frequencies; the adversary takes adversary_steps steps for each of its own. If the
-    adversary learns too slowly, the label is not hidden: check the features by `usable_leakage` on other rows.
-    ValueError: different lengths, one class only, numbers that are not classes, a negative strength, counts below 1, a
-    batch below 2.
+    An autoencoder minimises squared error plus strength times the Kullback-Leibler
+    divergence of the adversary's prediction from the class frequencies; the adversary
+    takes adversary_steps steps for each of its own. If the adversary learns too slowly,
+    the label is not hidden: check the features by `usable_leakage` on other rows.
+    ValueError: different lengths, one class only, numbers that are not classes, a
+    negative strength, counts below 1, a batch below 2.
     """
     inputs = as_matrix("x", x)
     labels, codes = np.unique(np.asarray(u), return_inverse=True)
     if len(codes) != len(inputs):
-        raise WrongLength(f"u must be one class for each of {len(inputs)} rows of x, got {len(codes)}.")
+        raise WrongLength(
+            f"u must be one class for each of {len(inputs)} rows of x, got {len(codes)}."
+        )
     if len(labels) < 2:
-        raise NoVariation(f"u must take at least two values, got {labels.tolist()!r} in all rows.")
+        raise NoVariation(
+            f"u must take at least two values, got {labels.tolist()!r} in all rows."
+        )
     if labels.dtype.kind == "f" and np.mod(labels, 1).any():
-        raise WrongType(f"u must be classes, got {len(labels)} different numbers; bin them into classes.")
+        raise WrongType(
+            f"u must be classes, got {len(labels)} different numbers; bin them into classes."
+        )
     for name, value, least in (
         ("size", size, 1), ("steps", steps, 1), ("batch", batch, 2), ("adversary_steps", adversary_steps, 1)
     ):  # fmt: skip
@@ -113,12 +151,19 @@ def hide(
     rows = torch.as_tensor(features(inputs), dtype=torch.float32)
     targets = torch.as_tensor(codes)
     width = rows.shape[1]
-    encoder = nn.Sequential(fully_connected([width, 64, size], generator), nn.BatchNorm1d(size, affine=False))
+    encoder = nn.Sequential(
+        fully_connected([width, 64, size], generator),
+        nn.BatchNorm1d(size, affine=False),
+    )
     decoder = fully_connected([size, 64, width], generator)
     adversary = against.build(size, len(labels), generator)
     frequencies = torch.bincount(targets) / len(targets)
-    encoder_optimizer = torch.optim.Adam([*encoder.parameters(), *decoder.parameters()], lr=learning_rate)
-    adversary_optimizer = torch.optim.Adam(adversary.parameters(), lr=3.0 * learning_rate)
+    encoder_optimizer = torch.optim.Adam(
+        [*encoder.parameters(), *decoder.parameters()], lr=learning_rate
+    )
+    adversary_optimizer = torch.optim.Adam(
+        adversary.parameters(), lr=3.0 * learning_rate
+    )
 
     def minibatch() -> Tensor:
         return torch.randint(len(rows), (batch,), generator=generator)
@@ -136,7 +181,9 @@ def hide(
         logs = adversary(z).log_softmax(dim=1)
         divergence = (frequencies * (frequencies.log() - logs)).sum(dim=1).mean()
         encoder_optimizer.zero_grad()
-        (functional.mse_loss(decoder(z), rows[chosen]) + strength * divergence).backward()
+        (
+            functional.mse_loss(decoder(z), rows[chosen]) + strength * divergence
+        ).backward()
         encoder_optimizer.step()
     encoder.eval()
     with torch.no_grad():

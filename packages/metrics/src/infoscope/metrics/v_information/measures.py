@@ -1,8 +1,10 @@
-"""Predictive V-information I_V(x -> y) = H_V(y) - H_V(y | x), H_V(y | x) = inf over f in V of E[-log f[x](y)] (Xu et
-al. 2020); given c, H_V(y | c) - H_V(y | c, x), with the chain rule (Hewitt et al. 2021).
+"""Predictive V-information I_V(x -> y) = H_V(y) - H_V(y | x), H_V(y | x) = inf over f
+in V of E[-log f[x](y)] (Xu et al. 2020); given c, H_V(y | c) - H_V(y | c, x), with the
+chain rule (Hewitt et al. 2021).
 
-In-sample: both infima on one sample, biased upwards, with the PAC bound (theorem 1). Held-out: fitted on one part,
-evaluated on another (Ethayarajh et al. 2022); may be negative. Cross-fitted: every item by fits to the other folds.
+In-sample: both infima on one sample, biased upwards, with the PAC bound (theorem 1).
+Held-out: fitted on one part, evaluated on another (Ethayarajh et al. 2022); may be
+negative. Cross-fitted: every item by fits to the other folds.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ ESTIMATORS = (IN_SAMPLE, HELD_OUT, CROSS_FITTED)
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class VInformation(Estimate):
-    """An estimate of I_V(x -> y | given) = null_entropy - conditional_entropy, nats; `method` is the family.
+    """An estimate of I_V(x -> y | given) = null_entropy - conditional_entropy, nats;
+    `method` is the family.
 
     standard_error     sd(PVI) / sqrt(n), robust to groups, without the randomness of training; NaN in-sample
     local              pointwise V-information of every item [n]
@@ -83,8 +86,9 @@ def estimate(
     delta        error probability of the PAC bound, in-sample
     given        condition of both entropies: floats [n] or [n, p], or classes [n]; with texts x, texts or classes
 
-    An interval of held-out rows that lies below 0 is extended to 0, the least true value, with the note "overfit".
-    ValueError: different lengths, an outcome that is constant or does not suit the family, settings out of range.
+    An interval of held-out rows that lies below 0 is extended to 0, the least true
+    value, with the note "overfit". ValueError: different lengths, an outcome that is
+    constant or does not suit the family, settings out of range.
     """
     one_of("estimator", estimator, ESTIMATORS)
     family = as_family(family)
@@ -93,16 +97,24 @@ def estimate(
     generator = generator_or_default(generator)
     codes = as_groups(groups, outcome.n)
     splits = splits_of(estimator, outcome, codes, folds, test, generator)
-    predictions = predict(family, x, outcome, splits, codes, floor, generator, given=given)
+    predictions = predict(
+        family, x, outcome, splits, codes, floor, generator, given=given
+    )
     bound = None
     if estimator == IN_SAMPLE and given is None and isinstance(family, Bounded):
-        complexity = family.complexity(x, outcome.values, outcome.classes, floor, generator)
+        complexity = family.complexity(
+            x, outcome.values, outcome.classes, floor, generator
+        )
         if complexity is not None:
             bound = pac_bound(complexity, outcome.n, delta)
-    information = summary(predictions, estimator, family.name, codes[predictions.rows], floor, bound)
+    information = summary(
+        predictions, estimator, family.name, codes[predictions.rows], floor, bound
+    )
     if estimator != IN_SAMPLE and information.high < 0.0:
         note = overfit_note(family.name, x, outcome.n)
-        information = replace(information, interval=(information.low, 0.0), notes=(note,))
+        information = replace(
+            information, interval=(information.low, 0.0), notes=(note,)
+        )
     if given is not None:
         information = replace(information, settings=f"{estimator}, given a condition")
     return information
@@ -128,7 +140,9 @@ def splits_of(
 ) -> list[Split]:
     """Masks of training and of evaluated items."""
     if test is not None and estimator != HELD_OUT:
-        raise Conflict(f"test must be None unless the estimator is {HELD_OUT!r}, got one for {estimator!r}.")
+        raise Conflict(
+            f"test must be None unless the estimator is {HELD_OUT!r}, got one for {estimator!r}."
+        )
     if estimator == IN_SAMPLE:
         everything = np.ones(outcome.n, dtype=bool)
         return [(everything, everything)]
@@ -136,16 +150,30 @@ def splits_of(
         splits = fold_splits(outcome, groups, folds, generator)
         return splits if estimator == CROSS_FITTED else splits[:1]
     measured = np.asarray(test)
-    if measured.dtype != bool or measured.shape != (outcome.n,) or measured.all() or not measured.any():
-        raise WrongType(f"test must be a mask [{outcome.n}] with both values, got {measured.dtype} {measured!r}.")
+    if (
+        measured.dtype != bool
+        or measured.shape != (outcome.n,)
+        or measured.all()
+        or not measured.any()
+    ):
+        raise WrongType(
+            f"test must be a mask [{outcome.n}] with both values, got {measured.dtype} {measured!r}."
+        )
     shared = np.intersect1d(groups[measured], groups[~measured])
     if len(shared):
-        raise OutOfRange(f"test must keep groups whole, but {len(shared)} of them are in both parts.")
+        raise OutOfRange(
+            f"test must keep groups whole, but {len(shared)} of them are in both parts."
+        )
     return [(~measured, measured)]
 
 
 def summary(
-    found: Predictions, estimator: str, family: str, groups: np.ndarray, floor: float, bound: PacBound | None
+    found: Predictions,
+    estimator: str,
+    family: str,
+    groups: np.ndarray,
+    floor: float,
+    bound: PacBound | None,
 ) -> VInformation:
     """The VInformation of predictions; groups [m] of the evaluated items."""
     codes = np.unique(groups, return_inverse=True)[1]
@@ -155,10 +183,13 @@ def summary(
     )
     if estimator == IN_SAMPLE:
         value, null, conditional = (
-            replace(each, standard_error=math.nan, influence=None) for each in (value, null, conditional)
+            replace(each, standard_error=math.nan, influence=None)
+            for each in (value, null, conditional)
         )
     if bound is not None:
-        value = replace(value, interval=(value.value - bound.width, value.value + bound.width))
+        value = replace(
+            value, interval=(value.value - bound.width, value.value + bound.width)
+        )
     return VInformation(
         **vars(value),
         null_entropy=null,

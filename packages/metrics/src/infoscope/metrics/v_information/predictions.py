@@ -1,4 +1,6 @@
-"""Predictions of items by fits of a family: out of fold, on a test set, or on the training items."""
+"""Predictions of items by fits of a family: out of fold, on a test set, or on the
+training items.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +15,19 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
 from infoscope.errors import OutOfRange, WrongLength, WrongShape, WrongType
-from infoscope.estimators.classifier.cross_fitting import expected_calibration_error, floored
+from infoscope.estimators.classifier.cross_fitting import (
+    expected_calibration_error,
+    floored,
+)
 from infoscope.estimators.classifier.inputs import assign_folds, coded
 from infoscope.estimators.columns import as_codes, as_matrix, require_values
-from infoscope.estimators.families.protocol import Family, Outcome, Predictor, fit_each, take
+from infoscope.estimators.families.protocol import (
+    Family,
+    Outcome,
+    Predictor,
+    fit_each,
+    take,
+)
 
 FLOOR = 1e-6  # default least probability of a class
 
@@ -26,8 +37,9 @@ Split = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class Calibration:
-    """Calibration of predicted probabilities: mean |accuracy - top probability| over 15 bins (Guo et al. 2017; about
-    sqrt(15 / n) by chance), and the best temperature for these items, which is not applied.
+    """Calibration of predicted probabilities: mean |accuracy - top probability| over 15
+    bins (Guo et al. 2017; about sqrt(15 / n) by chance), and the best temperature for
+    these items, which is not applied.
     """
 
     expected_error: float
@@ -66,25 +78,43 @@ def predict(
     nulls: Sequence[Predictor] | None = None,
     given: Any = None,
 ) -> Predictions:
-    """Fits the family on the training items of each split and predicts the others; nulls: known fits without input.
+    """Fits the family on the training items of each split and predicts the others;
+    nulls: known fits without input.
 
     floor and given as in `estimate`. ValueError for a floor of 1 / classes or more.
     """
     if outcome.classes is not None and not 0.0 <= floor * outcome.classes < 1.0:
-        raise OutOfRange(f"floor must be at least 0 and below 1 / {outcome.classes} (classes), got {floor!r}.")
+        raise OutOfRange(
+            f"floor must be at least 0 and below 1 / {outcome.classes} (classes), got {floor!r}."
+        )
     if given is not None:
         condition, both = conditional_inputs(given, x, outcome.n)
-        without = predict(family, condition, outcome, splits, groups, floor, generator, nulls)
+        without = predict(
+            family, condition, outcome, splits, groups, floor, generator, nulls
+        )
         with_x = predict(family, both, outcome, splits, groups, floor, generator, nulls)
-        return replace(with_x, null=without.informed, null_logs=without.logs, null_floored=without.floored)
+        return replace(
+            with_x,
+            null=without.informed,
+            null_logs=without.logs,
+            null_floored=without.floored,
+        )
     trainings, tests = zip(*splits)
-    fits = fit_each(family, x, outcome.values, trainings, outcome.classes, groups, generator)
-    nulls = fit_nulls(family, outcome, trainings, groups, generator) if nulls is None else nulls
+    fits = fit_each(
+        family, x, outcome.values, trainings, outcome.classes, groups, generator
+    )
+    nulls = (
+        fit_nulls(family, outcome, trainings, groups, generator)
+        if nulls is None
+        else nulls
+    )
     return measured(x, outcome, tests, fits, nulls, floor)
 
 
 def conditional_inputs(given: Any, x: Any, n: int) -> tuple[Any, Any]:
-    """`given` alone and with x, as inputs of a family: columns (indicators for classes), or a line before each text."""
+    """`given` alone and with x, as inputs of a family: columns (indicators for
+    classes), or a line before each text.
+    """
     check_length(given, n, "given")
     if not hasattr(x, "shape") and all(isinstance(item, str) for item in x):
         texts = [str(item) for item in given]
@@ -96,7 +126,9 @@ def conditional_inputs(given: Any, x: Any, n: int) -> tuple[Any, Any]:
         codes = as_codes("given", given)
         classes = codes.max() + 1
         if classes > n / 2:
-            raise WrongType(f"given must be floats or repeated classes, got {classes} classes for {n} items.")
+            raise WrongType(
+                f"given must be floats or repeated classes, got {classes} classes for {n} items."
+            )
         condition = np.eye(classes)[codes]
     return condition, np.hstack([condition, as_matrix("x", x)])
 
@@ -127,7 +159,14 @@ def fit_nulls(
 ) -> list[Predictor]:
     """The fits without an input on every training set (a mask [n])."""
     return [
-        family.fit(None, outcome.values[rows], outcome.classes, groups[rows], generator=generator) for rows in trainings
+        family.fit(
+            None,
+            outcome.values[rows],
+            outcome.classes,
+            groups[rows],
+            generator=generator,
+        )
+        for rows in trainings
     ]
 
 
@@ -139,7 +178,9 @@ def measured(
     nulls: Sequence[Predictor],
     floor: float,
 ) -> Predictions:
-    """Predictions of classes, with the floor, or of numbers, whose densities have a floor of their family."""
+    """Predictions of classes, with the floor, or of numbers, whose densities have a
+    floor of their family.
+    """
     raw = np.full((outcome.n, outcome.classes or 1), np.nan)
     without = raw.copy()
     fold = np.full(outcome.n, -1)
@@ -153,7 +194,9 @@ def measured(
             without[rows] = null.log_probabilities(None)
     rows = np.flatnonzero(fold >= 0)
     if outcome.classes is None:
-        return Predictions(rows, fold[rows], without[rows, 0], raw[rows, 0], None, None, 0, 0, None)
+        return Predictions(
+            rows, fold[rows], without[rows, 0], raw[rows, 0], None, None, 0, 0, None
+        )
     codes = outcome.values[rows]
     of_label = (np.arange(len(rows)), codes)
     logs = with_floor(raw[rows], floor)
@@ -175,7 +218,9 @@ def measured(
 
 
 def with_floor(logs: np.ndarray, floor: float) -> np.ndarray:
-    """Log probabilities [n, classes] mixed with the uniform distribution, so that none is below `floor`."""
+    """Log probabilities [n, classes] mixed with the uniform distribution, so that none
+    is below `floor`.
+    """
     if floor > 0.0:
         return floored(logs, floor)
     return logs
@@ -187,30 +232,45 @@ def below(logs: np.ndarray, floor: float) -> int:
 
 
 def finite(logs: np.ndarray) -> np.ndarray:
-    """The log densities [n]; ValueError if an item has density 0, which would make every mean infinite."""
+    """The log densities [n]; ValueError if an item has density 0, which would make
+    every mean infinite.
+    """
     bad = int((~np.isfinite(logs)).sum())
     if bad:
-        raise OutOfRange(f"floor must be above 0, as {bad} of {len(logs)} items have a class of probability 0.")
+        raise OutOfRange(
+            f"floor must be above 0, as {bad} of {len(logs)} items have a class of probability 0."
+        )
     return logs
 
 
 def temperature(logs: np.ndarray, classes: np.ndarray) -> float:
-    """The T of least log loss of exp(log q / T) (Guo et al. 2017) in [0.02, 50]; logs [n, classes]."""
+    """The T of least log loss of exp(log q / T) (Guo et al. 2017) in [0.02, 50]; logs
+    [n, classes].
+    """
     rows = np.arange(len(classes))
-    logs = np.maximum(logs, -700.0)  # without a floor there may be -inf, which no temperature changes
+    # without a floor there may be -inf, which no temperature changes
+    logs = np.maximum(logs, -700.0)
 
     def loss(log_temperature: float) -> float:
         log_probabilities = log_softmax(logs / math.exp(log_temperature), axis=1)
         return -float(log_probabilities[rows, classes].mean())
 
     bounds = (math.log(0.02), math.log(50.0))
-    best = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-4})
+    best = minimize_scalar(
+        loss, bounds=bounds, method="bounded", options={"xatol": 1e-4}
+    )
     return math.exp(float(best.x))
 
 
-def fold_splits(outcome: Outcome, groups: np.ndarray, folds: int, generator: np.random.Generator) -> list[Split]:
+def fold_splits(
+    outcome: Outcome, groups: np.ndarray, folds: int, generator: np.random.Generator
+) -> list[Split]:
     """The splits by folds; groups stay whole, classes are balanced over folds."""
-    strata = np.zeros(outcome.n, dtype=np.int64) if outcome.classes is None else outcome.values
+    strata = (
+        np.zeros(outcome.n, dtype=np.int64)
+        if outcome.classes is None
+        else outcome.values
+    )
     fold_of = assign_folds(strata, groups, folds, generator)
     return [(fold_of != fold, fold_of == fold) for fold in range(folds)]
 
@@ -223,8 +283,13 @@ def as_groups(groups: ArrayLike | None, n: int) -> np.ndarray:
 def check_length(x: Any, n: int, name: str = "x") -> None:
     """ValueError unless x has one item for each outcome."""
     if not hasattr(x, "__len__") and not getattr(x, "shape", ()):
-        raise WrongShape(f"{name} must have {n} items, one for each outcome y, got one {type(x).__name__}.")
+        raise WrongShape(
+            f"{name} must have {n} items, one for each outcome y, got one {type(x).__name__}."
+        )
     require_values(name, x)
-    items = x.shape[0] if hasattr(x, "shape") else len(x)  # a sparse matrix has no length
+    # a sparse matrix has no length
+    items = x.shape[0] if hasattr(x, "shape") else len(x)
     if items != n:
-        raise WrongLength(f"{name} must have one item for each of the {n} outcomes y, got {items}.")
+        raise WrongLength(
+            f"{name} must have one item for each of the {n} outcomes y, got {items}."
+        )

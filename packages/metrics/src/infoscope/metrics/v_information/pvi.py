@@ -1,8 +1,10 @@
-"""Pointwise V-information (PVI), the difficulty of an item (Ethayarajh et al. 2022); its mean is the V-information.
+"""Pointwise V-information (PVI), the difficulty of an item (Ethayarajh et al. 2022);
+its mean is the V-information.
 
     PVI(x -> y) = -log2 f[none](y) + log2 f'[x](y),   f and f' the best members without and with an input
 
-Given c: log2 f'[c, x](y) - log2 f[c](y) (Hewitt et al. 2021; Chen et al. 2023, REV). Every item is held out.
+Given c: log2 f'[c, x](y) - log2 f[c](y) (Hewitt et al. 2021; Chen et al. 2023, REV).
+Every item is held out.
 """
 
 from __future__ import annotations
@@ -38,15 +40,18 @@ def pointwise(
     generator: np.random.Generator | None = None,
     given: Any = None,
 ) -> pd.DataFrame:
-    """A table of the cross-fitted PVI of every item, in their order. Arguments and errors as `estimate`.
+    """A table of the cross-fitted PVI of every item, in their order. Arguments and
+    errors as `estimate`.
 
-    Columns: label, pvi_bits, H_yb and H_yxb (-log2 probability or density without and with x, bits), fold; for classes
-    also predicted and correct.
+    Columns: label, pvi_bits, H_yb and H_yxb (-log2 probability or density without and
+    with x, bits), fold; for classes also predicted and correct.
     """
     family = as_family(family)
     outcome = as_outcome(family, y)
     generator = generator_or_default(generator)
-    predictions = cross_fitted(family, x, outcome, folds, groups, floor, generator, given)
+    predictions = cross_fitted(
+        family, x, outcome, folds, groups, floor, generator, given
+    )
     return table(predictions, outcome)
 
 
@@ -72,23 +77,29 @@ def table(predictions: Predictions, outcome: Outcome) -> pd.DataFrame:
 
 
 class Window(NamedTuple):
-    """Bits: lowest_right, the least PVI of a correct prediction; highest_wrong, the largest of a wrong one."""
+    """Bits: lowest_right, the least PVI of a correct prediction; highest_wrong, the
+    largest of a wrong one.
+    """
 
     lowest_right: Any
     highest_wrong: Any
 
 
 def threshold_window(null_entropy_bits: ArrayLike, classes: int) -> Window:
-    """The range of possible PVI thresholds: H_yb(y) - log2 C and H_yb(y) - 1 bit, for a label y among C classes.
+    """The range of possible PVI thresholds: H_yb(y) - log2 C and H_yb(y) - 1 bit, for a
+    label y among C classes.
 
-    null_entropy_bits is H_yb(y) = -log2 f[none](y), one for each label. For C = 2 PVI separates correct from wrong
-    predictions exactly; for C = 3, even classes, 0 and 0.585 bits (figure 3 of Ethayarajh et al. 2022). ValueError:
-    classes < 2, negative entropy.
+    null_entropy_bits is H_yb(y) = -log2 f[none](y), one for each label. For C = 2 PVI
+    separates correct from wrong predictions exactly; for C = 3, even classes, 0 and
+    0.585 bits (figure 3 of Ethayarajh et al. 2022). ValueError: classes < 2, negative
+    entropy.
     """
     classes = require_int("classes", classes, 2)
     entropy = np.asarray(null_entropy_bits, dtype=np.float64)
     if not (entropy >= 0.0).all():
-        raise OutOfRange(f"null_entropy_bits must be at least 0, got {null_entropy_bits!r}.")
+        raise OutOfRange(
+            f"null_entropy_bits must be at least 0, got {null_entropy_bits!r}."
+        )
     lowest_right = entropy - math.log2(classes)
     highest_wrong = entropy - 1.0
     return Window(lowest_right[()], highest_wrong[()])
@@ -98,15 +109,20 @@ def threshold_window(null_entropy_bits: ArrayLike, classes: int) -> Window:
 def slices(
     table: pd.DataFrame, by: Hashable | Sequence[Hashable], groups: ArrayLike | None = None
 ) -> pd.DataFrame:  # fmt: skip
-    """Mean PVI (bits) by the values of one or more columns of a `pointwise` table: n, mean_bits, standard_error_bits.
+    """Mean PVI (bits) by the values of one or more columns of a `pointwise` table: n,
+    mean_bits, standard_error_bits.
 
     groups [n]: dependent items. ValueError: no such column.
     """
     columns = list(by) if isinstance(by, list | tuple) else [by]
     missing = [column for column in [*columns, "pvi_bits"] if column not in table]
     if missing:
-        raise UnknownName(f"by must name columns of the table, {list(table.columns)}, got {missing}.")
-    codes = np.arange(len(table)) if groups is None else coded("groups", groups, len(table))
+        raise UnknownName(
+            f"by must name columns of the table, {list(table.columns)}, got {missing}."
+        )
+    codes = (
+        np.arange(len(table)) if groups is None else coded("groups", groups, len(table))
+    )
     rows = []
     places = pd.Series(np.arange(len(table)), index=table.index)
     pvi_bits = table["pvi_bits"].to_numpy()
@@ -116,4 +132,6 @@ def slices(
         groups_of_members = np.unique(codes[members], return_inverse=True)[1]
         error = clustered_error(bits, groups_of_members)
         rows.append([*value, len(bits), bits.mean(), error])
-    return pd.DataFrame(rows, columns=[*columns, "n", "mean_bits", "standard_error_bits"]).set_index(columns)
+    return pd.DataFrame(
+        rows, columns=[*columns, "n", "mean_bits", "standard_error_bits"]
+    ).set_index(columns)

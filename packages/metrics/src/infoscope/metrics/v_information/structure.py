@@ -1,7 +1,9 @@
-"""Structure learning: the directed tree of largest V-information (Xu et al. 2020, section 4).
+"""Structure learning: the directed tree of largest V-information (Xu et al. 2020,
+section 4).
 
-The maximum spanning arborescence (Chu & Liu 1965, Edmonds 1967) of I_V(X_i -> X_j); for symmetric weights the tree of
-Chow & Liu 1968. A tree is an array of parents [m]; -1 for the root.
+The maximum spanning arborescence (Chu & Liu 1965, Edmonds 1967) of I_V(X_i -> X_j); for
+symmetric weights the tree of Chow & Liu 1968. A tree is an array of parents [m]; -1 for
+the root.
 """
 
 from __future__ import annotations
@@ -21,32 +23,51 @@ from infoscope.estimators.alignment import aligns
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.families.protocol import as_outcome
 from infoscope.estimators.families.registry import as_family, is_several
-from infoscope.metrics.v_information.measures import CROSS_FITTED, ESTIMATORS, splits_of, summary
-from infoscope.metrics.v_information.predictions import FLOOR, check_length, fit_nulls, predict
+from infoscope.metrics.v_information.measures import (
+    CROSS_FITTED,
+    ESTIMATORS,
+    splits_of,
+    summary,
+)
+from infoscope.metrics.v_information.predictions import (
+    FLOOR,
+    check_length,
+    fit_nulls,
+    predict,
+)
 
 
 def maximum_arborescence(weights: ArrayLike, root: int | None = None) -> np.ndarray:
-    """The parents, int64 [m], of the spanning arborescence of largest total weight; -1 for its root.
+    """The parents, int64 [m], of the spanning arborescence of largest total weight; -1
+    for its root.
 
-    weights [m, m]: [i, j] of the edge from i to j; -inf for no edge. root None: the best one. Deterministic.
-    ValueError: weights that are not square, NaN or +inf, an unknown root, nodes that no root reaches.
+    weights [m, m]: [i, j] of the edge from i to j; -inf for no edge. root None: the
+    best one. Deterministic. ValueError: weights that are not square, NaN or +inf, an
+    unknown root, nodes that no root reaches.
     """
     import networkx as nx  # slow to import
 
     weights = np.array(weights, dtype=np.float64)
     if weights.ndim != 2 or weights.shape[0] != weights.shape[1] or not len(weights):
-        raise WrongShape(f"weights must be a square matrix, got shape {list(weights.shape)}.")
+        raise WrongShape(
+            f"weights must be a square matrix, got shape {list(weights.shape)}."
+        )
     m = len(weights)
     np.fill_diagonal(weights, -np.inf)
     if np.isnan(weights).any() or (weights == np.inf).any():
-        raise WrongType("weights must be numbers, or -inf for no edge, got NaN or +inf.")
+        raise WrongType(
+            "weights must be numbers, or -inf for no edge, got NaN or +inf."
+        )
     if root is not None:
         is_whole = isinstance(root, int | np.integer) and not isinstance(root, bool)
         if not is_whole or not 0 <= root < m:
-            raise OutOfRange(f"root must be None or a node from 0 to {m - 1}, got {root!r}.")
+            raise OutOfRange(
+                f"root must be None or a node from 0 to {m - 1}, got {root!r}."
+            )
         weights[:, root] = -np.inf
-    # Exact fractions, raised so far that one more edge outweighs any choice among the others: the best branching is
-    # then a spanning arborescence, if there is one (networkx's own function raises floats by a fixed amount).
+    # Exact fractions, raised so far that one more edge outweighs any choice among the
+    # others: the best branching is then a spanning arborescence, if there is one
+    # (networkx's own function raises floats by a fixed amount).
     edges = np.argwhere(np.isfinite(weights)).tolist()
     fractions = [Fraction(weights[i, j]) for i, j in edges]
     raised = 1 + 2 * m * max(map(abs, fractions), default=0)
@@ -58,13 +79,17 @@ def maximum_arborescence(weights: ArrayLike, root: int | None = None) -> np.ndar
         parents[child] = parent
     if (parents < 0).sum() > 1:
         start = "any root" if root is None else f"root {root}"
-        raise OutOfRange(f"weights must have a path from {start} to every node, but there is no spanning arborescence.")
+        raise OutOfRange(
+            f"weights must have a path from {start} to every node, but there is no spanning arborescence."
+        )
     return parents
 
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """I_V(X_i -> X_j) of all ordered pairs [m, m], nats (diagonal -inf), with standard errors (NaN in-sample)."""
+    """I_V(X_i -> X_j) of all ordered pairs [m, m], nats (diagonal -inf), with standard
+    errors (NaN in-sample).
+    """
 
     value: np.ndarray
     standard_error: np.ndarray
@@ -81,8 +106,9 @@ def weights_by(
 ) -> Weights:
     """The weights for structure learning.
 
-    variables: m arrays, each [n] or [n, d], or the columns of one array or data frame; family: one, or one for each
-    predicted variable. Other arguments and errors as `v_information.estimate`.
+    variables: m arrays, each [n] or [n, d], or the columns of one array or data frame;
+    family: one, or one for each predicted variable. Other arguments and errors as
+    `v_information.estimate`.
     """
     if isinstance(variables, pd.DataFrame):
         columns = [variables[name] for name in variables]
@@ -93,7 +119,9 @@ def weights_by(
     families = family if is_several(family) else [family] * len(columns)
     families = list(map(as_family, families))
     if len(columns) < 2 or len(families) != len(columns):
-        raise OutOfRange(f"variables must be at least 2, with one family each, got {len(columns)} and {len(families)}.")
+        raise OutOfRange(
+            f"variables must be at least 2, with one family each, got {len(columns)} and {len(families)}."
+        )
     one_of("estimator", estimator, ESTIMATORS)
     generator = generator_or_default(generator)
     n = len(columns[0])
@@ -104,15 +132,21 @@ def weights_by(
     seed = int(generator.integers(2**63))
     for j, family_of_j in enumerate(families):
         outcome = as_outcome(family_of_j, columns[j])
-        splits = splits_of(estimator, outcome, codes, folds, None, np.random.default_rng(seed))
+        splits = splits_of(
+            estimator, outcome, codes, folds, None, np.random.default_rng(seed)
+        )
         trainings = [training for training, _ in splits]
         nulls = fit_nulls(family_of_j, outcome, trainings, codes, generator)
         for i, x in enumerate(columns):
             check_length(x, n)
             if i == j:
                 continue
-            held_out = predict(family_of_j, x, outcome, splits, codes, floor, generator, nulls)
-            information = summary(held_out, estimator, family_of_j.name, codes[held_out.rows], floor, None)
+            held_out = predict(
+                family_of_j, x, outcome, splits, codes, floor, generator, nulls
+            )
+            information = summary(
+                held_out, estimator, family_of_j.name, codes[held_out.rows], floor, None
+            )
             value[i, j] = information.value
             if information.standard_error is not None:
                 error[i, j] = information.standard_error
@@ -120,7 +154,9 @@ def weights_by(
 
 
 def wrong_edges(parents: ArrayLike, truth: ArrayLike, directed: bool = True) -> float:
-    """The share of the tree's m - 1 edges that are not in the true tree; undirected: in neither direction."""
+    """The share of the tree's m - 1 edges that are not in the true tree; undirected: in
+    neither direction.
+    """
     edges = edges_of("parents", parents)
     expected = edges_of("truth", truth)
     if len(edges) != len(expected):
@@ -133,10 +169,20 @@ def wrong_edges(parents: ArrayLike, truth: ArrayLike, directed: bool = True) -> 
 
 
 def edges_of(name: str, parents: ArrayLike) -> set[tuple[int, int]]:
-    """The (parent, child) pairs of a tree; OutOfRange unless it has one root and no cycle."""
+    """The (parent, child) pairs of a tree; OutOfRange unless it has one root and no
+    cycle.
+    """
     import networkx as nx  # slow to import
 
-    edges = {(int(parent), child) for child, parent in enumerate(parents) if parent >= 0}
-    if not edges or len(edges) != len(parents) - 1 or not nx.is_arborescence(nx.DiGraph(edges)):
-        raise OutOfRange(f"{name} must be the parents of a tree of at least 2 nodes with one -1, got {parents!r}.")
+    edges = {
+        (int(parent), child) for child, parent in enumerate(parents) if parent >= 0
+    }
+    if (
+        not edges
+        or len(edges) != len(parents) - 1
+        or not nx.is_arborescence(nx.DiGraph(edges))
+    ):
+        raise OutOfRange(
+            f"{name} must be the parents of a tree of at least 2 nodes with one -1, got {parents!r}."
+        )
     return edges

@@ -1,8 +1,10 @@
-"""V-information of a mixture of families, row by row, and its extrapolation in the number of training rows.
+"""V-information of a mixture of families, row by row, and its extrapolation in the
+number of training rows.
 
-The loss from finite training decreases as c / n, at slowest as c / sqrt(n) (linear families; Bartlett & Mendelson
-2002): the limit is the estimate plus 1 or 2.4 times its gain over fits to half of the rows. The interval of a `Term` is
-the hull of the intervals of the estimate and of the larger extrapolation.
+The loss from finite training decreases as c / n, at slowest as c / sqrt(n) (linear
+families; Bartlett & Mendelson 2002): the limit is the estimate plus 1 or 2.4 times its
+gain over fits to half of the rows. The interval of a `Term` is the hull of the
+intervals of the estimate and of the larger extrapolation.
 """
 
 from __future__ import annotations
@@ -17,17 +19,26 @@ from scipy.special import logsumexp
 from infoscope.estimators.families.protocol import Outcome, fit_each
 from infoscope.estimators.families.stacked import Stacked, maximum_likelihood_weights
 from infoscope.estimators.result import Estimate, mean_of
-from infoscope.metrics.v_information.predictions import FLOOR, Predictions, Split, fit_nulls, measured
+from infoscope.metrics.v_information.predictions import (
+    FLOOR,
+    Predictions,
+    Split,
+    fit_nulls,
+    measured,
+)
 
 Values = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
-GAINS = 1.0 / (np.sqrt(2.0) - 1.0)  # remaining gain over that of the last doubling of rows, for a loss c / sqrt(n)
+# remaining gain over that of the last doubling of rows, for a loss c / sqrt(n)
+GAINS = 1.0 / (np.sqrt(2.0) - 1.0)
 
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """V-information, nats, with Estimate's arithmetic: `measured` from all training rows, `further` extrapolated."""
+    """V-information, nats, with Estimate's arithmetic: `measured` from all training
+    rows, `further` extrapolated.
+    """
 
     measured: Estimate
     further: Estimate
@@ -61,18 +72,25 @@ class Local:
         return Term(measured, extrapolated)
 
 
-def with_ignorance(local: Mapping[frozenset[str], Local], folds: Codes) -> dict[frozenset[str], Local]:
-    """The same sets of blocks, each mixed with its subsets and no input (optional ignorance, Xu et al. 2020, definition
-    1).
+def with_ignorance(
+    local: Mapping[frozenset[str], Local], folds: Codes
+) -> dict[frozenset[str], Local]:
+    """The same sets of blocks, each mixed with its subsets and no input (optional
+    ignorance, Xu et al. 2020, definition 1).
 
-    Weights maximise the likelihood on the rows of other folds [n], at a cost of about half a nat each (Akaike 1974).
+    Weights maximise the likelihood on the rows of other folds [n], at a cost of about
+    half a nat each (Akaike 1974).
     """
     mixtures = {}
     for names, values in local.items():
         mixtures[names] = values  # constant columns: exactly 0
         if not values.full.any():
             continue
-        subsets = [values_of_subset for subset, values_of_subset in local.items() if subset <= names]
+        subsets = [
+            values_of_subset
+            for subset, values_of_subset in local.items()
+            if subset <= names
+        ]
         cost = len(subsets) / (2 * len(folds))
         full = _mixed([subset.full for subset in subsets], folds)
         half = _mixed([subset.half for subset in subsets], folds)
@@ -81,7 +99,9 @@ def with_ignorance(local: Mapping[frozenset[str], Local], folds: Codes) -> dict[
 
 
 def _mixed(log_ratios: list[Values], folds: Codes) -> Values:
-    """Local values [n] of the mixture of predictions with these local values [n], and of the one without input."""
+    """Local values [n] of the mixture of predictions with these local values [n], and
+    of the one without input.
+    """
     stack = np.column_stack([np.zeros(len(folds)), *log_ratios])
     mixed = np.empty(len(folds))
     for fold in range(int(folds.max()) + 1):
@@ -100,10 +120,14 @@ def predictions(
     groups: Codes,
     generator: np.random.Generator,
 ) -> tuple[Predictions, ...]:
-    """Held-out predictions of fits, of fits to half of the training rows, and both for the `first` part."""
+    """Held-out predictions of fits, of fits to half of the training rows, and both for
+    the `first` part.
+    """
     trainings, tests = zip(*splits)
     nulls = fit_nulls(family, outcome, trainings, groups, generator)
-    fits = fit_each(family, x, outcome.values, trainings, outcome.classes, groups, generator)
+    fits = fit_each(
+        family, x, outcome.values, trainings, outcome.classes, groups, generator
+    )
     sets = [fits]
     if family.first is not None:
         sets.append([fit.first for fit in fits])
@@ -115,7 +139,9 @@ def predictions(
     return tuple(held_out)
 
 
-def thinned(splits: Sequence[Split], groups: Codes, most: int, generator: np.random.Generator) -> list[Split]:
+def thinned(
+    splits: Sequence[Split], groups: Codes, most: int, generator: np.random.Generator
+) -> list[Split]:
     """The same splits, with training sets of random groups, about `most` rows at most."""
     thinner = []
     for training, test in splits:

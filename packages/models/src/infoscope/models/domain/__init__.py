@@ -8,9 +8,10 @@ MODELS, PUBLISHED                    all of them by name; published settings tha
 DomainData, fit_domain, select_step  items with labels; one training loop for all; rules of model selection
 accuracies, extract_blocks, posteriors
 
-model = NVAE(shape=(3, 28, 28), classes=10, domains=5, generator=torch.Generator().manual_seed(0))
-fit = fit_domain(model, DomainData(x, y, d), steps=2000, generator=torch.Generator().manual_seed(1))
-z = extract_blocks(fit.model, x)["z_y"]
+model = NVAE(shape=(3, 28, 28), classes=10, domains=5,
+generator=torch.Generator().manual_seed(0)) fit = fit_domain(model, DomainData(x, y, d),
+steps=2000, generator=torch.Generator().manual_seed(1)) z = extract_blocks(fit.model,
+x)["z_y"]
 """
 
 from infoscope.late import exports

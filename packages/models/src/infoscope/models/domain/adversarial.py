@@ -1,4 +1,6 @@
-"""Domain-adversarial training: DANN, and AugmentedDANN with blocks for class, domain and both."""
+"""Domain-adversarial training: DANN, and AugmentedDANN with blocks for class, domain
+and both.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +13,21 @@ from torch.nn.functional import cross_entropy, one_hot
 
 from infoscope.models.blocks import Block
 from infoscope.models.domain.base import ERM, Batch, DomainModel
-from infoscope.models.domain.configs import AugmentedDANNConfig, DANNConfig, Optimisation
+from infoscope.models.domain.configs import (
+    AugmentedDANNConfig,
+    DANNConfig,
+    Optimisation,
+)
 from infoscope.models.domain.networks import encoder, perceptron, reverse_gradient
 
 
 class DANN(ERM):
-    """A classifier with block z_y whose encoder hides the domain from an adversary (Ganin et al. 2016).
+    """A classifier with block z_y whose encoder hides the domain from an adversary
+    (Ganin et al. 2016).
 
-    The objective is the sum of both cross entropies, weighted by the gradient reversal. With `adversary.method`
-    "alternating" (DomainBed), steps of the adversary (loss and gradient penalty of every item) and of the other parts
-    alternate.
+    The objective is the sum of both cross entropies, weighted by the gradient reversal.
+    With `adversary.method` "alternating" (DomainBed), steps of the adversary (loss and
+    gradient penalty of every item) and of the other parts alternate.
 
     Parameters
     ----------
@@ -34,13 +41,21 @@ class DANN(ERM):
     def _build(self) -> None:
         super()._build()
         settings = self.settings
-        self.adversary = perceptron(settings.blocks.dim, settings.adversary.hidden, settings.domains)
+        self.adversary = perceptron(
+            settings.blocks.dim, settings.adversary.hidden, settings.domains
+        )
 
     def domain_logits(self, x: Tensor) -> Tensor:
         """The adversary's domain logits [n, domains] from z_y."""
         return self.adversary(self.features(x))
 
-    def losses(self, batch: Batch, progress: float, generator: torch.Generator, player: str = "model") -> dict:
+    def losses(
+        self,
+        batch: Batch,
+        progress: float,
+        generator: torch.Generator,
+        player: str = "model",
+    ) -> dict:
         z = self.features(batch.x)
         if player == "adversary":
             return self._adversary_losses(z.detach(), batch.d)
@@ -56,7 +71,9 @@ class DANN(ERM):
         return terms
 
     def _adversary_losses(self, z: Tensor, d: Tensor) -> dict[str, Tensor]:
-        """The adversary's cross entropy and the mean over items of the squared norm of its gradient by z."""
+        """The adversary's cross entropy and the mean over items of the squared norm of
+        its gradient by z.
+        """
         weight = self.settings.adversary.gradient_penalty
         if weight and not z.requires_grad:
             z.requires_grad_()
@@ -65,7 +82,11 @@ class DANN(ERM):
             return {"adversary": loss, "objective": loss}
         gradients = torch.autograd.grad(loss * len(d), z, create_graph=True)[0]
         penalty = gradients.square().sum(1).mean()
-        return {"adversary": loss, "gradient_penalty": penalty, "objective": loss + weight * penalty}
+        return {
+            "adversary": loss,
+            "gradient_penalty": penalty,
+            "objective": loss + weight * penalty,
+        }
 
     def players(self) -> dict[str, list[nn.Parameter]]:
         if self.settings.adversary.method == "reversal":
@@ -92,15 +113,17 @@ class DANN(ERM):
 
 
 class AugmentedDANN(DomainModel):
-    """A classifier with blocks z_y, z_d and z_dy from one encoder (ReLU), trained against two adversaries.
+    """A classifier with blocks z_y, z_d and z_dy from one encoder (ReLU), trained
+    against two adversaries.
 
-    Heads predict the class from (z_y, z_dy) and the domain from (z_d, z_dy); adversaries predict the domain from z_y
-    and the class from z_d.
+    Heads predict the class from (z_y, z_dy) and the domain from (z_d, z_dy);
+    adversaries predict the domain from z_y and the class from z_d.
 
     Parameters
     ----------
     **settings
-        Fields of `AugmentedDANNConfig`; `shape`, `classes` and `domains` have no defaults.
+        Fields of `AugmentedDANNConfig`; `shape`, `classes` and `domains` have no
+        defaults.
     """
 
     Config = AugmentedDANNConfig
@@ -110,9 +133,15 @@ class AugmentedDANN(DomainModel):
         settings = self.settings
         blocks = settings.blocks
         hidden = settings.adversary.hidden
-        self.encoder = nn.Sequential(encoder(settings.shape, settings.network, blocks.dim), nn.ReLU())
-        self.class_head = perceptron(blocks.width(("z_y", "z_dy")), settings.hidden, settings.classes)
-        self.domain_head = perceptron(blocks.width(("z_d", "z_dy")), settings.hidden, settings.domains)
+        self.encoder = nn.Sequential(
+            encoder(settings.shape, settings.network, blocks.dim), nn.ReLU()
+        )
+        self.class_head = perceptron(
+            blocks.width(("z_y", "z_dy")), settings.hidden, settings.classes
+        )
+        self.domain_head = perceptron(
+            blocks.width(("z_d", "z_dy")), settings.hidden, settings.domains
+        )
         domain_inputs = blocks.z_y
         class_inputs = blocks.z_d
         if settings.conditional:
@@ -131,7 +160,13 @@ class AugmentedDANN(DomainModel):
         """Domain logits [n, domains] from (z_d, z_dy)."""
         return self._domain_logits(self._values(x))
 
-    def losses(self, batch: Batch, progress: float, generator: torch.Generator, player: str = "model") -> dict:
+    def losses(
+        self,
+        batch: Batch,
+        progress: float,
+        generator: torch.Generator,
+        player: str = "model",
+    ) -> dict:
         settings = self.settings
         z = self._values(batch.x)
         ramp = settings.adversary.ramp(progress)
@@ -155,8 +190,12 @@ class AugmentedDANN(DomainModel):
         terms["objective"] = objective
         return terms
 
-    def _adversary_losses(self, z: dict[str, Tensor], batch: Batch, ramp: float) -> dict[str, Tensor]:
-        """Cross entropies of the domain given z_y, and of the class given z_d, with reversed gradients."""
+    def _adversary_losses(
+        self, z: dict[str, Tensor], batch: Batch, ramp: float
+    ) -> dict[str, Tensor]:
+        """Cross entropies of the domain given z_y, and of the class given z_d, with
+        reversed gradients.
+        """
         z_y = reverse_gradient(z["z_y"], ramp)
         z_d = reverse_gradient(z["z_d"], ramp)
         if self.settings.conditional:
@@ -169,7 +208,9 @@ class AugmentedDANN(DomainModel):
 
     def _values(self, x: Tensor) -> dict[str, Tensor]:
         h = self.encoder(self.checked(x))
-        return {name: h[:, columns] for name, columns in self.blocks_spec.slices.items()}
+        return {
+            name: h[:, columns] for name, columns in self.blocks_spec.slices.items()
+        }
 
     def _class_logits(self, z: dict[str, Tensor]) -> Tensor:
         return self.class_head(_with_shared(z, "z_y"))
@@ -186,7 +227,8 @@ def _with_shared(z: dict[str, Tensor], name: str) -> Tensor:
 
 
 def covariance_norms(z: dict[str, Tensor]) -> Tensor:
-    """Sum over the other blocks of the Frobenius norm of their covariance (1 / n) with z_dy in the batch.
+    """Sum over the other blocks of the Frobenius norm of their covariance (1 / n) with
+    z_dy in the batch.
 
     z: block name -> [n, dim], with z_dy and at least one more.
     """
@@ -200,7 +242,9 @@ def covariance_norms(z: dict[str, Tensor]) -> Tensor:
 
 
 def mean_squared_correlation(z: dict[str, Tensor]) -> Tensor:
-    """Mean squared correlation in the batch over pairs of coordinates of different blocks [n, dim]; constants: 0."""
+    """Mean squared correlation in the batch over pairs of coordinates of different
+    blocks [n, dim]; constants: 0.
+    """
     standardised = []
     for values in z.values():
         centred = values - values.mean(0)

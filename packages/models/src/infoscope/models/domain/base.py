@@ -1,4 +1,6 @@
-"""The base of all domain models, and models of one block: empirical and invariant risk minimisation (ERM, IRM)."""
+"""The base of all domain models, and models of one block: empirical and invariant risk
+minimisation (ERM, IRM).
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,20 @@ from torch.nn.functional import cross_entropy, one_hot
 
 from infoscope.errors import TooFew, WrongShape
 from infoscope.models.blocks import Block
-from infoscope.models.domain.configs import DomainConfig, ERMConfig, IRMConfig, Optimisation
+from infoscope.models.domain.configs import (
+    DomainConfig,
+    ERMConfig,
+    IRMConfig,
+    Optimisation,
+)
 from infoscope.models.domain.networks import encoder, initialise, perceptron
 from infoscope.models.initialisation import generator_or_default
 
 
 class Batch(NamedTuple):
-    """Items x [n, *shape], their classes y and domains d, int64 [n]; y is -1 where unknown."""
+    """Items x [n, *shape], their classes y and domains d, int64 [n]; y is -1 where
+    unknown.
+    """
 
     x: Tensor
     y: Tensor
@@ -26,7 +35,8 @@ class Batch(NamedTuple):
 class DomainModel(nn.Module):
     """A classifier with latent blocks for class, domain, both or neither.
 
-    `config` is plain JSON values; `Model(**model.config)` and `load_state_dict` rebuild it, also from older versions.
+    `config` is plain JSON values; `Model(**model.config)` and `load_state_dict` rebuild
+    it, also from older versions.
 
     Parameters
     ----------
@@ -51,7 +61,9 @@ class DomainModel(nn.Module):
     Config: ClassVar[type[DomainConfig]]
     takes_unlabelled: ClassVar[bool] = False
 
-    def __init__(self, *, generator: torch.Generator | None = None, **settings: Any) -> None:
+    def __init__(
+        self, *, generator: torch.Generator | None = None, **settings: Any
+    ) -> None:
         super().__init__()
         self.settings = self.Config.from_dict(settings)
         self.config = self.settings.to_dict()
@@ -68,26 +80,42 @@ class DomainModel(nn.Module):
         return self.class_logits(x).softmax(1)
 
     def blocks(self, x: Tensor) -> dict[str, Block]:
-        """The values of items x [n, *shape] in each block that exists; ValueError for items of another shape."""
+        """The values of items x [n, *shape] in each block that exists; ValueError for
+        items of another shape.
+        """
         raise NotImplementedError
 
     def class_logits(self, x: Tensor) -> Tensor:
-        """Class logits [n, classes] of items x [n, *shape], from the means of the blocks."""
+        """Class logits [n, classes] of items x [n, *shape], from the means of the
+        blocks.
+        """
         raise NotImplementedError
 
     def domain_logits(self, x: Tensor) -> Tensor | None:
-        """Domain logits [n, domains] of items x [n, *shape]; None for a model without them."""
+        """Domain logits [n, domains] of items x [n, *shape]; None for a model without
+        them.
+        """
         return None
 
-    def losses(self, batch: Batch, progress: float, generator: torch.Generator, player: str = "model") -> dict:
-        """The terms of the loss by name, scalar tensors in nats per item, and the weighted "objective" of `player`.
+    def losses(
+        self,
+        batch: Batch,
+        progress: float,
+        generator: torch.Generator,
+        player: str = "model",
+    ) -> dict:
+        """The terms of the loss by name, scalar tensors in nats per item, and the
+        weighted "objective" of `player`.
 
-        progress: the share of the training done, in [0, 1). generator: a CPU generator for draws of latents.
+        progress: the share of the training done, in [0, 1). generator: a CPU generator
+        for draws of latents.
         """
         raise NotImplementedError
 
     def players(self) -> dict[str, list[nn.Parameter]]:
-        """Groups of parameters that are optimised together, by name; each step is for one group (`player`)."""
+        """Groups of parameters that are optimised together, by name; each step is for
+        one group (`player`).
+        """
         return {"model": list(self.parameters())}
 
     def optimisation(self, player: str) -> Optimisation:
@@ -99,7 +127,9 @@ class DomainModel(nn.Module):
         return "model"
 
     def restart(self, steps: int) -> int | None:
-        """The step of a training of `steps` before which the optimisers are reset; None for never."""
+        """The step of a training of `steps` before which the optimisers are reset; None
+        for never.
+        """
         return None
 
     def checked(self, x: Tensor) -> Tensor:
@@ -111,7 +141,8 @@ class DomainModel(nn.Module):
 
 
 class ERM(DomainModel):
-    """A classifier by empirical risk minimisation: z_y, deterministic, and a class head; the domain is not used.
+    """A classifier by empirical risk minimisation: z_y, deterministic, and a class
+    head; the domain is not used.
 
     Parameters
     ----------
@@ -125,7 +156,9 @@ class ERM(DomainModel):
     def _build(self) -> None:
         settings = self.settings
         self.encoder = encoder(settings.shape, settings.network, settings.blocks.dim)
-        self.class_head = perceptron(settings.blocks.dim, settings.hidden, settings.classes)
+        self.class_head = perceptron(
+            settings.blocks.dim, settings.hidden, settings.classes
+        )
 
     def features(self, x: Tensor) -> Tensor:
         """z_y [n, dim] of items x [n, *shape]."""
@@ -137,7 +170,13 @@ class ERM(DomainModel):
     def class_logits(self, x: Tensor) -> Tensor:
         return self.class_head(self.features(x))
 
-    def losses(self, batch: Batch, progress: float, generator: torch.Generator, player: str = "model") -> dict:
+    def losses(
+        self,
+        batch: Batch,
+        progress: float,
+        generator: torch.Generator,
+        player: str = "model",
+    ) -> dict:
         risk = cross_entropy(self.class_logits(batch.x), batch.y)
         return {"class": risk, "objective": risk}
 
@@ -156,7 +195,13 @@ class IRM(ERM):
     Config = IRMConfig
     settings: IRMConfig
 
-    def losses(self, batch: Batch, progress: float, generator: torch.Generator, player: str = "model") -> dict:
+    def losses(
+        self,
+        batch: Batch,
+        progress: float,
+        generator: torch.Generator,
+        player: str = "model",
+    ) -> dict:
         settings = self.settings
         logits = self.class_logits(batch.x)
         risks = []
@@ -169,7 +214,9 @@ class IRM(ERM):
             penalties.append(invariance_penalty(domain_logits, y, settings.penalty))
         risk = torch.stack(risks).mean()
         penalty = torch.stack(penalties).mean()
-        weight = settings.weight if progress >= settings.switch else settings.weight_before
+        weight = (
+            settings.weight if progress >= settings.switch else settings.weight_before
+        )
         return {"class": risk, "penalty": penalty, "objective": risk + weight * penalty}
 
     def restart(self, steps: int) -> int | None:
@@ -180,9 +227,11 @@ class IRM(ERM):
 
 
 def invariance_penalty(logits: Tensor, y: Tensor, penalty: str = "unbiased") -> Tensor:
-    """The IRMv1 penalty of a domain (Arjovsky et al. 2019, eq. 4), a scalar in nats squared.
+    """The IRMv1 penalty of a domain (Arjovsky et al. 2019, eq. 4), a scalar in nats
+    squared.
 
-    It is the squared derivative of the mean cross entropy of w * logits by the scalar w at w = 1.
+    It is the squared derivative of the mean cross entropy of w * logits by the scalar w
+    at w = 1.
 
     Parameters
     ----------
@@ -191,8 +240,8 @@ def invariance_penalty(logits: Tensor, y: Tensor, penalty: str = "unbiased") -> 
     y
         Classes, int64 [n].
     penalty
-        "squared", biased upwards by the variance of the derivative, or "unbiased", the product over even and odd
-        items, which may be negative.
+        "squared", biased upwards by the variance of the derivative, or "unbiased", the
+        product over even and odd items, which may be negative.
 
     Raises
     ------
@@ -207,8 +256,11 @@ def invariance_penalty(logits: Tensor, y: Tensor, penalty: str = "unbiased") -> 
     0.58
     """
     if penalty == "unbiased" and len(y) < 2:
-        raise TooFew(f"a step must have two items or more of each domain for the unbiased penalty, got {len(y)}.")
-    # d/dw cross_entropy(w * logits, y) at w = 1 = expected logit under softmax(logits) - logit of y
+        raise TooFew(
+            f"a step must have two items or more of each domain for the unbiased penalty, got {len(y)}."
+        )
+    # d/dw cross_entropy(w * logits, y) at w = 1 = expected logit under softmax(logits)
+    # - logit of y
     expected = (logits.softmax(1) * logits).sum(1)
     truth = one_hot(y, logits.shape[1])
     slope = expected - (logits * truth).sum(1)

@@ -1,4 +1,6 @@
-"""Labelled items of several domains, the accuracy of a domain model on them, and the values of its blocks."""
+"""Labelled items of several domains, the accuracy of a domain model on them, and the
+values of its blocks.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,11 @@ Progress = Callable[[int, int], None]
 
 
 class DomainItems(Protocol):
-    """N items with classes y, domains d and groups of dependent items (base image, slide), int64 [N] each.
+    """N items with classes y, domains d and groups of dependent items (base image,
+    slide), int64 [N] each.
 
-    `images(index)` returns the items of int64 indices [b] as floats. `DomainData` is one implementation.
+    `images(index)` returns the items of int64 indices [b] as floats. `DomainData` is
+    one implementation.
     """
 
     y: Any
@@ -62,7 +66,9 @@ class DomainData:
         self._x = torch.as_tensor(x)
         self.y = labels("y", y, len(self._x), -1)
         self.d = labels("d", d, len(self.y), 0)
-        self.groups = None if groups is None else labels("groups", groups, len(self.y), None)
+        self.groups = (
+            None if groups is None else labels("groups", groups, len(self.y), None)
+        )
 
     def __len__(self) -> int:
         return len(self.y)
@@ -78,7 +84,9 @@ class DomainData:
 def labels(name: str, values: Any, count: int, least: int | None) -> Tensor:
     """Labels as int64 [count] of at least `least`, on the CPU; ValueError otherwise."""
     values = torch.as_tensor(values).cpu()
-    fractional = values.is_floating_point() or values.is_complex() or values.dtype == torch.bool
+    fractional = (
+        values.is_floating_point() or values.is_complex() or values.dtype == torch.bool
+    )
     if fractional or values.shape != (count,) or count == 0:
         raise WrongShape(
             f"{name} must be whole numbers of shape [{count}], got {values.dtype} of shape {list(values.shape)}."
@@ -98,23 +106,32 @@ def fetch(data: DomainItems, index: Tensor, model: DomainModel) -> Batch:
 
 
 def check_items(name: str, data: DomainItems, model: DomainModel, train: bool) -> None:
-    """ValueError unless the labels suit the model: one per item, classes and (in training) domains within its numbers;
-    in training all classes known, unless the model takes unknown ones.
+    """ValueError unless the labels suit the model: one per item, classes and (in
+    training) domains within its numbers; in training all classes known, unless the
+    model takes unknown ones.
     """
     y = labels(f"{name}.y", data.y, len(data), -1)
     d = labels(f"{name}.d", data.d, len(data), 0)
     settings = model.settings
     if y.max() >= settings.classes:
-        raise OutOfRange(f"{name}.y must be below the model's {settings.classes} classes, got {y.max().item()}.")
+        raise OutOfRange(
+            f"{name}.y must be below the model's {settings.classes} classes, got {y.max().item()}."
+        )
     if train and d.max() >= settings.domains:
-        raise OutOfRange(f"{name}.d must be below the model's {settings.domains} domains, got {d.max().item()}.")
+        raise OutOfRange(
+            f"{name}.d must be below the model's {settings.domains} domains, got {d.max().item()}."
+        )
     if train and not model.takes_unlabelled and y.min() < 0:
-        raise OutOfRange(f"{name}.y must be known (at least 0) to train a {type(model).__name__}, got -1.")
+        raise OutOfRange(
+            f"{name}.y must be known (at least 0) to train a {type(model).__name__}, got -1."
+        )
 
 
 @dataclass(frozen=True)
 class Accuracy:
-    """A share of n items in [0, 1] and its standard error over `clusters` independent groups of items (one: NaN)."""
+    """A share of n items in [0, 1] and its standard error over `clusters` independent
+    groups of items (one: NaN).
+    """
 
     value: float
     standard_error: float
@@ -124,7 +141,8 @@ class Accuracy:
 
 @dataclass(frozen=True)
 class Accuracies:
-    """Accuracy over all items, its mean over domains, by domain, and by slice (class, domain).
+    """Accuracy over all items, its mean over domains, by domain, and by slice (class,
+    domain).
 
     The accuracies of worst_domain and worst_slice are biased downwards.
     """
@@ -142,15 +160,19 @@ class Accuracies:
         return self.by_domain[self.worst_domain]
 
 
-def accuracies(model: DomainModel, data: DomainItems, of: str = "class", batch: int = 512) -> Accuracies:
-    """Accuracy of the model's most probable class or domain, with errors that are robust to the groups of the data.
+def accuracies(
+    model: DomainModel, data: DomainItems, of: str = "class", batch: int = 512
+) -> Accuracies:
+    """Accuracy of the model's most probable class or domain, with errors that are
+    robust to the groups of the data.
 
     Parameters
     ----------
     model
         A trained model.
     data
-        Items with labels; items of unknown class are left out of the accuracy of classes.
+        Items with labels; items of unknown class are left out of the accuracy of
+        classes.
     of
         "class" or "domain".
     batch
@@ -159,7 +181,8 @@ def accuracies(model: DomainModel, data: DomainItems, of: str = "class", batch: 
     Raises
     ------
     ValueError
-        If no item has a label, for labels that do not suit the model, and for a model without domain logits.
+        If no item has a label, for labels that do not suit the model, and for a model
+        without domain logits.
     """
     one_of("of", of, ("class", "domain"))
     check_items("data", data, model, train=False)
@@ -169,7 +192,9 @@ def accuracies(model: DomainModel, data: DomainItems, of: str = "class", batch: 
     if of == "class":
         index = torch.nonzero(y >= 0)[:, 0]
     if not len(index):
-        raise OutOfRange("data.y must have known classes (at least 0) for an accuracy, got -1.")
+        raise OutOfRange(
+            "data.y must have known classes (at least 0) for an accuracy, got -1."
+        )
     by_domain = d[index].argsort(stable=True)
     index = index[by_domain]
     y = y[index]
@@ -197,8 +222,11 @@ def accuracies(model: DomainModel, data: DomainItems, of: str = "class", batch: 
     )
 
 
-def posteriors(model: DomainModel, data: Any, batch: int = 512, progress: Progress | None = None) -> dict[str, Block]:
-    """Means and scales [n, dim] of all items in each block of the model, on the CPU, without gradients.
+def posteriors(
+    model: DomainModel, data: Any, batch: int = 512, progress: Progress | None = None
+) -> dict[str, Block]:
+    """Means and scales [n, dim] of all items in each block of the model, on the CPU,
+    without gradients.
 
     Parameters
     ----------
@@ -218,7 +246,9 @@ def posteriors(model: DomainModel, data: Any, batch: int = 512, progress: Progre
     """
     if not len(data):
         raise TooFew("data must have one item or more, got none.")
-    images = data.images if hasattr(data, "images") else torch.as_tensor(data).__getitem__
+    images = (
+        data.images if hasattr(data, "images") else torch.as_tensor(data).__getitem__
+    )
     parameter = next(model.parameters())
     means: dict[str, list[Tensor]] = {}
     scales: dict[str, list[Tensor]] = {}
@@ -239,7 +269,10 @@ def posteriors(model: DomainModel, data: Any, batch: int = 512, progress: Progre
 
 
 def extract_blocks(
-    model: DomainModel, data: Any, batch: int = 512, generator: torch.Generator | None = None
+    model: DomainModel,
+    data: Any,
+    batch: int = 512,
+    generator: torch.Generator | None = None,
 ) -> dict[str, Tensor]:
     """The values of every block, [n, dim] on the CPU.
 
@@ -268,8 +301,12 @@ def evaluating(model: DomainModel) -> Iterator[None]:
         model.train(mode)
 
 
-def _correct(model: DomainModel, data: DomainItems, index: Tensor, d: Tensor, of: str, most: int) -> Tensor:
-    """1 correct, 0 wrong, NaN where a logit is not finite: float64 [index], in batches of at most `most` items."""
+def _correct(
+    model: DomainModel, data: DomainItems, index: Tensor, d: Tensor, of: str, most: int
+) -> Tensor:
+    """1 correct, 0 wrong, NaN where a logit is not finite: float64 [index], in batches
+    of at most `most` items.
+    """
     counts = d.unique_consecutive(return_counts=True)[1].tolist()
     parts = []
     with evaluating(model):
@@ -285,7 +322,9 @@ def _correct(model: DomainModel, data: DomainItems, index: Tensor, d: Tensor, of
                     logits = model.domain_logits(batch.x)
                 if logits is None:
                     name = type(model).__name__
-                    raise Conflict(f"of must be class for {name}, which has no domain logits, got {of!r}.")
+                    raise Conflict(
+                        f"of must be class for {name}, which has no domain logits, got {of!r}."
+                    )
                 correct = (logits.argmax(1) == truth).double()
                 undefined = ~logits.isfinite().all(1)
                 parts.append(correct.masked_fill(undefined, math.nan).cpu())
@@ -302,9 +341,11 @@ def _worst(accuracies_of: dict[Any, Accuracy]) -> Any:
     return min(accuracies_of, key=rank)
 
 
-def _accuracy(correct: Tensor, clusters: Tensor, strata: Tensor | None = None) -> Accuracy:
-    """The share of correct items, or the mean of this share over strata; the error is robust to clusters, which may
-    have items of several strata.
+def _accuracy(
+    correct: Tensor, clusters: Tensor, strata: Tensor | None = None
+) -> Accuracy:
+    """The share of correct items, or the mean of this share over strata; the error is
+    robust to clusters, which may have items of several strata.
     """
     if strata is None:
         stratum = torch.zeros_like(clusters)

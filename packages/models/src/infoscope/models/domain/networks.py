@@ -1,6 +1,7 @@
 """Encoders, decoders, heads, priors and the gradient reversal of the domain models.
 
-Parts are built on torch's meta device; `initialise` then draws all weights from one generator.
+Parts are built on torch's meta device; `initialise` then draws all weights from one
+generator.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ BACKBONES = {"densenet121": 1024, "resnet18": 512, "resnet50": 2048}  # kind -> 
 
 
 def initialise(model: nn.Module, generator: torch.Generator) -> None:
-    """Moves a model from the meta device to the CPU and draws its weights: torch's defaults, except Kaiming-normal
-    convolutions of a backbone, as in torchvision. Channels-last memory is 20 % faster."""
+    """Moves a model from the meta device to the CPU and draws its weights: torch's
+    defaults, except Kaiming-normal convolutions of a backbone, as in torchvision.
+    Channels-last memory is 20 % faster.
+    """
     model.to_empty(device="cpu")
     of_backbones = set()
     for module in model.modules():
@@ -32,7 +35,9 @@ def initialise(model: nn.Module, generator: torch.Generator) -> None:
             of_backbones.update(module.modules())
     for module in model.modules():
         if isinstance(module, nn.Conv2d) and module in of_backbones:
-            nn.init.kaiming_normal_(module.weight, nonlinearity="relu", generator=generator)
+            nn.init.kaiming_normal_(
+                module.weight, nonlinearity="relu", generator=generator
+            )
         elif isinstance(module, (nn.Linear, nn.Conv2d)):
             draw_uniform(module, generator)
         elif isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d)):
@@ -67,8 +72,12 @@ def encoder(shape: Sequence[int], network: Network, outputs: int) -> nn.Module:
     return nn.Sequential(*layers)
 
 
-def decoder(inputs: int, shape: Sequence[int], network: Network, levels: int = 1) -> nn.Module:
-    """A network from codes [n, inputs] to [n, levels * channels, height, width], or [n, levels * features]."""
+def decoder(
+    inputs: int, shape: Sequence[int], network: Network, levels: int = 1
+) -> nn.Module:
+    """A network from codes [n, inputs] to [n, levels * channels, height, width], or [n,
+    levels * features].
+    """
     if len(shape) == 1:
         return perceptron(inputs, [network.width] * network.depth, levels * shape[0])
     sizes, channels = _stages(shape, network.width)
@@ -85,15 +94,20 @@ def decoder(inputs: int, shape: Sequence[int], network: Network, levels: int = 1
     for (before, after), size in zip(pairwise(channels), sizes[1:]):
         convolution = nn.Conv2d(before, after, 3, padding=1, bias=False)
         layers += [nn.Upsample(size), convolution, nn.BatchNorm2d(after), nn.ReLU()]
-    kernel = 3 if levels == 1 else 1  # larger kernels are too slow for 256 levels per value
+    # larger kernels are too slow for 256 levels per value
+    kernel = 3 if levels == 1 else 1
     outputs = levels * shape[0]
     convolution = nn.Conv2d(channels[-1], outputs, kernel, padding=kernel // 2)
     layers += [nn.Upsample(sizes[-1]), convolution]
     return nn.Sequential(*layers)
 
 
-def _stages(shape: Sequence[int], width: int) -> tuple[list[tuple[int, int]], list[int]]:
-    """The sizes from the image to a grid of at most 7 x 7, and the channels after each halving (at least one)."""
+def _stages(
+    shape: Sequence[int], width: int
+) -> tuple[list[tuple[int, int]], list[int]]:
+    """The sizes from the image to a grid of at most 7 x 7, and the channels after each
+    halving (at least one).
+    """
     _, height, columns = shape
     sizes = [(height, columns)]
     channels: list[int] = []
@@ -107,7 +121,9 @@ def _stages(shape: Sequence[int], width: int) -> tuple[list[tuple[int, int]], li
 
 
 class Backbone(nn.Module):
-    """The features of a torchvision network, averaged over positions: images [n, 3, h, w] to [n, BACKBONES[kind]]."""
+    """The features of a torchvision network, averaged over positions: images [n, 3, h,
+    w] to [n, BACKBONES[kind]].
+    """
 
     def __init__(self, kind: str) -> None:
         super().__init__()
@@ -125,9 +141,11 @@ class Backbone(nn.Module):
 
 
 class LabelPrior(nn.Module):
-    """p(z | label): one-hot, linear, (batch norm,) ReLU, and two linear heads for mean and scale (softplus).
+    """p(z | label): one-hot, linear, (batch norm,) ReLU, and two linear heads for mean
+    and scale (softplus).
 
-    The input has every label once, so that DIVA's batch norm is over labels (in the official code over the batch).
+    The input has every label once, so that DIVA's batch norm is over labels (in the
+    official code over the batch).
     """
 
     def __init__(self, labels: Sequence[int], dim: int, norm: bool) -> None:
@@ -141,11 +159,16 @@ class LabelPrior(nn.Module):
         self.scale = nn.Linear(dim, dim)
 
     def forward(self) -> Block:
-        """Mean and scale of every label [labels, dim], or of every pair of labels [labels, other labels, dim]."""
+        """Mean and scale of every label [labels, dim], or of every pair of labels
+        [labels, other labels, dim].
+        """
         one_hot = [torch.eye(count).to(self.mean.weight) for count in self.labels]
         if len(one_hot) == 2:
             first, second = one_hot
-            one_hot = [first.repeat_interleave(len(second), 0), second.repeat(len(first), 1)]
+            one_hot = [
+                first.repeat_interleave(len(second), 0),
+                second.repeat(len(first), 1),
+            ]
         inputs = torch.cat(one_hot, 1)
         hidden = self.hidden(inputs)
         mean = self.mean(hidden)

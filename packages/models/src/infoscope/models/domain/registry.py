@@ -17,11 +17,19 @@ MODELS: dict[str, type[base.DomainModel]] = {
 
 _CAMELYON17 = {
     "network": {"kind": "densenet121"},
-    "optimisation": {"method": "sgd", "learning_rate": 1e-3, "momentum": 0.9, "weight_decay": 0.01, "batch": 32},
+    "optimisation": {
+        "method": "sgd",
+        "learning_rate": 1e-3,
+        "momentum": 0.9,
+        "weight_decay": 0.01,
+        "batch": 32,
+    },
 }
 
-PUBLISHED: dict[str, tuple[str, dict[str, Any]]] = {  # name -> model, and its settings besides shape, classes, domains
-    # NVAE's comparison on coloured, rotated MNIST: the same 32 dimensions and losses without z_dy
+# name -> model, and its settings besides shape, classes, domains
+PUBLISHED: dict[str, tuple[str, dict[str, Any]]] = {
+    # NVAE's comparison on coloured, rotated MNIST: the same 32 dimensions and losses
+    # without z_dy
     "diva-crmnist": (
         "diva",
         {
@@ -44,7 +52,10 @@ PUBLISHED: dict[str, tuple[str, dict[str, Any]]] = {  # name -> model, and its s
         },
     ),
     # DomainBed's defaults for images of 28 x 28: 64 items of each domain a step
-    "erm-domainbed": ("erm", {"optimisation": {"learning_rate": 1e-3, "batch": 64, "balanced": True}}),
+    "erm-domainbed": (
+        "erm",
+        {"optimisation": {"learning_rate": 1e-3, "batch": 64, "balanced": True}},
+    ),
     "dann-domainbed": (
         "dann",
         {
@@ -75,7 +86,8 @@ PUBLISHED: dict[str, tuple[str, dict[str, Any]]] = {  # name -> model, and its s
         "irm",
         {
             "network": _CAMELYON17["network"],
-            "optimisation": _CAMELYON17["optimisation"] | {"batch": 11, "balanced": True},
+            "optimisation": _CAMELYON17["optimisation"]
+            | {"batch": 11, "balanced": True},
             "penalty": "unbiased",
             "weight": 1.0,
             "switch": 0.0,

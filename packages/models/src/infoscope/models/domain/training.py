@@ -1,4 +1,6 @@
-"""The training loop of all domain models, with exact continuation from checkpoints, and rules of model selection."""
+"""The training loop of all domain models, with exact continuation from checkpoints, and
+rules of model selection.
+"""
 
 from __future__ import annotations
 
@@ -15,22 +17,31 @@ from infoscope.checks import one_of, require_int
 from infoscope.errors import Conflict
 from infoscope.models.domain.base import DomainModel
 from infoscope.models.domain.configs import Optimisation
-from infoscope.models.domain.evaluation import DomainItems, accuracies, check_items, fetch
+from infoscope.models.domain.evaluation import (
+    DomainItems,
+    accuracies,
+    check_items,
+    fetch,
+)
 
 _Row = dict[str, float]
 
-# rule of model selection -> the evaluated set it uses, and whether it selects among the steps of a training
+# rule of model selection -> the evaluated set it uses, and whether it selects among the
+# steps of a training
 RULES = {
     "last": (None, False),  # the last step, without a criterion
     "training": ("training", True),  # as DIVA's official code
-    "training-domain-validation": ("validation", True),  # on unseen items of the training domains
-    "oracle (test-domain)": ("test domain", False),  # the last step; its accuracy compares trainings
+    # on unseen items of the training domains
+    "training-domain-validation": ("validation", True),
+    # the last step; its accuracy compares trainings
+    "oracle (test-domain)": ("test domain", False),
 }
 
 
 @dataclass(frozen=True)
 class DomainFit:
-    """A finished training: the model with the weights of the selected step, that step (from 1) and its criterion.
+    """A finished training: the model with the weights of the selected step, that step
+    (from 1) and its criterion.
 
     Attributes
     ----------
@@ -51,10 +62,12 @@ class DomainFit:
 
 
 def select_step(curve: Sequence[_Row], rule: str) -> tuple[int, float]:
-    """The step selected by a rule (Gulrajani & Lopez-Paz 2021, section 3), and its criterion.
+    """The step selected by a rule (Gulrajani & Lopez-Paz 2021, section 3), and its
+    criterion.
 
-    The criterion is the mean accuracy over the domains of the rule's set (NaN for "last"). The first of equal steps is
-    selected, and the last step if no criterion is finite.
+    The criterion is the mean accuracy over the domains of the rule's set (NaN for
+    "last"). The first of equal steps is selected, and the last step if no criterion is
+    finite.
 
     Parameters
     ----------
@@ -77,7 +90,9 @@ def select_step(curve: Sequence[_Row], rule: str) -> tuple[int, float]:
     name, chooses = RULES[one_of("rule", rule, RULES)]
     key = "step" if name is None else f"{name}/average"
     if not curve or key not in curve[0]:
-        raise Conflict(f"curve must have evaluations of the set {name!r} for this rule, got {curve[:1]}.")
+        raise Conflict(
+            f"curve must have evaluations of the set {name!r} for this rule, got {curve[:1]}."
+        )
     selected = curve[-1]
     if name is None:
         return selected["step"], math.nan
@@ -101,16 +116,19 @@ def fit_domain(
     save: Callable[[Callable[[], dict]], None] | None = None,
     state: Mapping[str, Any] | None = None,
 ) -> DomainFit:
-    """A training of a domain model with its configuration's optimiser and schedules, on the model's device.
+    """A training of a domain model with its configuration's optimiser and schedules, on
+    the model's device.
 
     Parameters
     ----------
     model
         Trained in place.
     train
-        Items with the model's classes and domains (`DomainData` or other `DomainItems`); y -1 where unknown.
+        Items with the model's classes and domains (`DomainData` or other
+        `DomainItems`); y -1 where unknown.
     validation
-        Evaluated sets by name (a single one is named "validation"); `rule` may need one.
+        Evaluated sets by name (a single one is named "validation"); `rule` may need
+        one.
     steps
         Steps of the optimisers.
     generator
@@ -122,22 +140,23 @@ def fit_domain(
     patience
         Evaluations without a better criterion that end the training.
     report
-        report(step, terms) after each step, with terms in nats per item; its exceptions end the training.
+        report(step, terms) after each step, with terms in nats per item; its exceptions
+        end the training.
     save, state
-        save(make) after each step; make() is the state (tensors and plain values) from which a training of the same
-        configuration and data continues exactly.
+        save(make) after each step; make() is the state (tensors and plain values) from
+        which a training of the same configuration and data continues exactly.
 
     Returns
     -------
     DomainFit
-        Its curve has the step, the mean of each term since the last evaluation, and "name/average", "name/overall" and
-        "name/worst" for each set.
+        Its curve has the step, the mean of each term since the last evaluation, and
+        "name/average", "name/overall" and "name/worst" for each set.
 
     Raises
     ------
     ValueError
-        For labels that do not suit the model, a rule without its set, a patience without a rule that selects among
-        steps, and a state of another training.
+        For labels that do not suit the model, a rule without its set, a patience
+        without a rule that selects among steps, and a state of another training.
     """
     if validation is None:
         sets = {}
@@ -149,9 +168,13 @@ def fit_domain(
     if needed == "training":
         sets.setdefault("training", train)
     if needed is not None and needed not in sets:
-        raise Conflict(f"validation must have a set named {needed!r} for the rule {rule!r}, got {sorted(sets)}.")
+        raise Conflict(
+            f"validation must have a set named {needed!r} for the rule {rule!r}, got {sorted(sets)}."
+        )
     if patience is not None and not chooses:
-        raise Conflict(f"patience must be None for the rule {rule!r}, which does not select a step, got {patience!r}.")
+        raise Conflict(
+            f"patience must be None for the rule {rule!r}, which does not select a step, got {patience!r}."
+        )
     check_items("train", train, model, train=True)
     for name, items in sets.items():
         check_items(f"validation[{name!r}]", items, model, train=False)
@@ -171,16 +194,21 @@ def fit_domain(
             save(training.state)
     step, criterion = select_step(training.curve, rule)
     model.load_state_dict(training.best)
-    return DomainFit(model.eval(), step, criterion, training.curve, training.ended, training.done)
+    return DomainFit(
+        model.eval(), step, criterion, training.curve, training.ended, training.done
+    )
 
 
 class Minibatches:
-    """Infinite minibatches of items in passes without repetition over all items, or over each domain if balanced.
+    """Infinite minibatches of items in passes without repetition over all items, or
+    over each domain if balanced.
 
     Draws from `generator`; `state` continues exactly.
     """
 
-    def __init__(self, d: Tensor, batch: int, balanced: bool, generator: torch.Generator) -> None:
+    def __init__(
+        self, d: Tensor, batch: int, balanced: bool, generator: torch.Generator
+    ) -> None:
         if balanced:
             self._members = [torch.nonzero(d == domain)[:, 0] for domain in d.unique()]
         else:
@@ -209,7 +237,12 @@ class _Training:
     """A training between two steps."""
 
     def __init__(
-        self, model: DomainModel, train: DomainItems, steps: int, rule: str, generator: torch.Generator
+        self,
+        model: DomainModel,
+        train: DomainItems,
+        steps: int,
+        rule: str,
+        generator: torch.Generator,
     ) -> None:
         self.model = model
         self.train = train
@@ -217,7 +250,9 @@ class _Training:
         self.rule = rule
         self.generator = generator
         settings = model.settings.optimisation
-        self.minibatches = Minibatches(torch.as_tensor(train.d), settings.batch, settings.balanced, generator)
+        self.minibatches = Minibatches(
+            torch.as_tensor(train.d), settings.batch, settings.balanced, generator
+        )
         self.indices = iter(self.minibatches)
         self.restart = model.restart(steps)
         self.optimisers = self._fresh_optimisers()
@@ -259,7 +294,9 @@ class _Training:
         return values
 
     def evaluate(self, sets: Mapping[str, DomainItems], patience: int | None) -> _Row:
-        """Adds a row to the curve and keeps the weights if the rule selects them; the accuracies."""
+        """Adds a row to the curve and keeps the weights if the rule selects them; the
+        accuracies.
+        """
         scores: _Row = {}
         for name, items in sets.items():
             result = accuracies(self.model, items)
@@ -279,16 +316,25 @@ class _Training:
 
     def state(self) -> dict[str, Any]:
         """A copy of the state of the training, as tensors and plain values."""
-        state = {name: getattr(self, name) for name in ("steps", "rule", "done", "ended", "curve", "sums", "best")}
+        state = {
+            name: getattr(self, name)
+            for name in ("steps", "rule", "done", "ended", "curve", "sums", "best")
+        }
         state["config"] = self.model.config
         state["model"] = self.model.state_dict()
         state["minibatches"] = self.minibatches.state
-        state["optimisers"] = {player: entry.state_dict() for player, entry in self.optimisers.items()}
+        state["optimisers"] = {
+            player: entry.state_dict() for player, entry in self.optimisers.items()
+        }
         state["generator"] = self.generator.get_state()
         return copy.deepcopy(state)
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        same = state["config"] == self.model.config and state["steps"] == self.steps and state["rule"] == self.rule
+        same = (
+            state["config"] == self.model.config
+            and state["steps"] == self.steps
+            and state["rule"] == self.rule
+        )
         if not same:
             raise Conflict(
                 f"state must be of a training of {self.steps} steps by the rule {self.rule!r} of a model of the same "
@@ -303,11 +349,15 @@ class _Training:
         self.minibatches.state = list(state["minibatches"])
 
 
-def optimiser(settings: Optimisation, parameters: list[torch.nn.Parameter]) -> torch.optim.Optimizer:
+def optimiser(
+    settings: Optimisation, parameters: list[torch.nn.Parameter]
+) -> torch.optim.Optimizer:
     """The optimiser of these settings."""
     rate = settings.learning_rate
     decay = settings.weight_decay
     if settings.method == "sgd":
-        return torch.optim.SGD(parameters, lr=rate, momentum=settings.momentum, weight_decay=decay)
+        return torch.optim.SGD(
+            parameters, lr=rate, momentum=settings.momentum, weight_decay=decay
+        )
     betas = (settings.momentum, settings.second_momentum)
     return torch.optim.Adam(parameters, lr=rate, betas=betas, weight_decay=decay)

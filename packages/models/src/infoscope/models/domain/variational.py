@@ -1,4 +1,6 @@
-"""Variational autoencoders with latent blocks for labels: NVAE (one encoder, z_dy) and DIVA (an encoder per block)."""
+"""Variational autoencoders with latent blocks for labels: NVAE (one encoder, z_dy) and
+DIVA (an encoder per block).
+"""
 
 from __future__ import annotations
 
@@ -6,24 +8,38 @@ from collections.abc import Mapping
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, softplus
+from torch.nn.functional import (
+    binary_cross_entropy_with_logits,
+    cross_entropy,
+    softplus,
+)
 
 from infoscope.errors import OutOfRange
 from infoscope.models.blocks import Block
 from infoscope.models.domain.base import Batch, DomainModel
 from infoscope.models.domain.configs import DIVAConfig, NVAEConfig, VariationalConfig
-from infoscope.models.domain.networks import SMALLEST_SCALE, LabelPrior, decoder, encoder, perceptron
+from infoscope.models.domain.networks import (
+    SMALLEST_SCALE,
+    LabelPrior,
+    decoder,
+    encoder,
+    perceptron,
+)
 
 LEVELS = 256  # of a pixel value
-CLASS_BLOCKS = ("z_y", "z_dy")  # inputs of the class head; their priors depend on the class
-DOMAIN_BLOCKS = ("z_d", "z_dy")  # inputs of the domain head; their priors depend on the domain
+# inputs of the class head; their priors depend on the class
+CLASS_BLOCKS = ("z_y", "z_dy")
+# inputs of the domain head; their priors depend on the domain
+DOMAIN_BLOCKS = ("z_d", "z_dy")
 
 
 class PartitionedVAE(DomainModel):
-    """p(x | z) p(z_y | y) p(z_x) p(z_dy | y, d) p(z_d | d); NVAE and DIVA have different posteriors.
+    """p(x | z) p(z_y | y) p(z_x) p(z_dy | y, d) p(z_d | d); NVAE and DIVA have
+    different posteriors.
 
-    Loss: reconstruction + sum_b beta_b KL_b (of one draw) + alpha_y CE_y + alpha_d CE_d + L1, nats, mean over the
-    batch. Where y = -1, KL(q(y | z) || uniform) replaces alpha_y CE_y, and the KL of blocks with y is averaged over q(y
+    Loss: reconstruction + sum_b beta_b KL_b (of one draw) + alpha_y CE_y + alpha_d CE_d
+    + L1, nats, mean over the batch. Where y = -1, KL(q(y | z) || uniform) replaces
+    alpha_y CE_y, and the KL of blocks with y is averaged over q(y
     | z) (Ilse et al. 2020).
     """
 
@@ -46,20 +62,27 @@ class PartitionedVAE(DomainModel):
             if name in DOMAIN_BLOCKS:
                 labels.append(settings.domains)
             if labels:
-                self.priors[name] = LabelPrior(labels, blocks.width((name,)), self.norm_in_priors)
+                self.priors[name] = LabelPrior(
+                    labels, blocks.width((name,)), self.norm_in_priors
+                )
 
     def _head(self, names: tuple[str, ...], outputs: int) -> nn.Module:
-        return perceptron(self.settings.blocks.width(names), self.settings.hidden, outputs)
+        return perceptron(
+            self.settings.blocks.width(names), self.settings.hidden, outputs
+        )
 
     def class_logits(self, x: Tensor) -> Tensor:
         return self._predict(self.class_head, CLASS_BLOCKS, _means(self.blocks(x)))
 
     def domain_logits(self, x: Tensor) -> Tensor:
-        """Domain logits [n, domains] of items x [n, *shape], from the means of the blocks."""
+        """Domain logits [n, domains] of items x [n, *shape], from the means of the
+        blocks.
+        """
         return self._predict(self.domain_head, DOMAIN_BLOCKS, _means(self.blocks(x)))
 
     def prior(self, name: str, y: Tensor, d: Tensor) -> Block:
-        """Mean and scale [n, dim] of a block's prior for classes y and domains d, int64 [n].
+        """Mean and scale [n, dim] of a block's prior for classes y and domains d, int64
+        [n].
 
         KeyError for an absent block.
         """
@@ -82,14 +105,22 @@ class PartitionedVAE(DomainModel):
         values = torch.linspace(0, 1, LEVELS, device=output.device)
         return torch.einsum("nl...,l->n...", output.softmax(1), values)
 
-    def losses(self, batch: Batch, progress: float, generator: torch.Generator, player: str = "model") -> dict:
+    def losses(
+        self,
+        batch: Batch,
+        progress: float,
+        generator: torch.Generator,
+        player: str = "model",
+    ) -> dict:
         settings = self.settings
         posterior = self.blocks(batch.x)
         z = {name: block.draw(generator) for name, block in posterior.items()}
         class_logits = self._predict(self.class_head, CLASS_BLOCKS, z)
         terms = {"reconstruction": self.reconstruction(batch.x, z).mean()}
         objective = terms["reconstruction"]
-        warmup = min(1.0, progress / settings.beta_warmup) if settings.beta_warmup else 1.0
+        warmup = (
+            min(1.0, progress / settings.beta_warmup) if settings.beta_warmup else 1.0
+        )
         divergences = self.divergences(batch, posterior, z, class_logits)
         for name, divergence in divergences.items():
             kl = divergence.mean()
@@ -119,9 +150,15 @@ class PartitionedVAE(DomainModel):
         return terms
 
     def divergences(
-        self, batch: Batch, posterior: Mapping[str, Block], z: Mapping[str, Tensor], class_logits: Tensor
+        self,
+        batch: Batch,
+        posterior: Mapping[str, Block],
+        z: Mapping[str, Tensor],
+        class_logits: Tensor,
     ) -> dict[str, Tensor]:
-        """log q(z | x) - log p(z | labels) of each block at draws z, nats [n]; averaged over q(y | z) for unknown y."""
+        """log q(z | x) - log p(z | labels) of each block at draws z, nats [n]; averaged
+        over q(y | z) for unknown y.
+        """
         unlabelled = batch.y < 0
         any_class = batch.y.clamp_min(0)
         divergences = {}
@@ -130,12 +167,16 @@ class PartitionedVAE(DomainModel):
             log_prior = prior.log_density(values)
             if name in CLASS_BLOCKS and unlabelled.any():
                 d = batch.d[unlabelled]
-                averaged = self._average_log_prior(name, values[unlabelled], d, class_logits[unlabelled])
+                averaged = self._average_log_prior(
+                    name, values[unlabelled], d, class_logits[unlabelled]
+                )
                 log_prior = log_prior.masked_scatter(unlabelled, averaged)
             divergences[name] = posterior[name].log_density(values) - log_prior
         return divergences
 
-    def _average_log_prior(self, name: str, z: Tensor, d: Tensor, class_logits: Tensor) -> Tensor:
+    def _average_log_prior(
+        self, name: str, z: Tensor, d: Tensor, class_logits: Tensor
+    ) -> Tensor:
         """sum_y q(y | z) log p(z | y[, d]), nats [n]."""
         prior = self.priors[name]()
         if name == "z_dy":
@@ -159,7 +200,9 @@ class PartitionedVAE(DomainModel):
         if not ((x >= 0) & (x <= 1)).all():
             least = x.min().item()
             most = x.max().item()
-            raise OutOfRange(f"x must be in [0, 1] for a {kind} reconstruction, got values in [{least:g}, {most:g}].")
+            raise OutOfRange(
+                f"x must be in [0, 1] for a {kind} reconstruction, got values in [{least:g}, {most:g}]."
+            )
         if kind == "bernoulli":
             nll = binary_cross_entropy_with_logits(output, x, reduction="none")
         else:
@@ -175,13 +218,16 @@ class PartitionedVAE(DomainModel):
             return output.unflatten(1, (LEVELS, -1))
         return output
 
-    def _predict(self, head: nn.Module, names: tuple[str, ...], z: Mapping[str, Tensor]) -> Tensor:
+    def _predict(
+        self, head: nn.Module, names: tuple[str, ...], z: Mapping[str, Tensor]
+    ) -> Tensor:
         codes = torch.cat([z[name] for name in names if name in z], 1)
         return head(codes)
 
 
 class NVAE(PartitionedVAE):
-    """A variational autoencoder whose one encoder has the output [z_y | z_x | z_dy | z_d], independent Normals.
+    """A variational autoencoder whose one encoder has the output [z_y | z_x | z_dy |
+    z_d], independent Normals.
 
     Parameters
     ----------
@@ -194,7 +240,9 @@ class NVAE(PartitionedVAE):
 
     def _build(self) -> None:
         super()._build()
-        self.encoder = encoder(self.settings.shape, self.settings.network, 2 * self.settings.blocks.dim)
+        self.encoder = encoder(
+            self.settings.shape, self.settings.network, 2 * self.settings.blocks.dim
+        )
 
     def blocks(self, x: Tensor) -> dict[str, Block]:
         output = self.encoder(self.checked(x))
@@ -207,8 +255,8 @@ class NVAE(PartitionedVAE):
 
 
 class DIVA(PartitionedVAE):
-    """A variational autoencoder with an encoder for each of z_y, z_x and z_d, batch norm in the priors, and heads that
-    begin with a ReLU (Ilse et al. 2020).
+    """A variational autoencoder with an encoder for each of z_y, z_x and z_d, batch
+    norm in the priors, and heads that begin with a ReLU (Ilse et al. 2020).
 
     Parameters
     ----------
@@ -244,7 +292,8 @@ class DIVA(PartitionedVAE):
 def absolute_values(z: Tensor, form: str) -> Tensor:
     """The penalty on the absolute values of a block z [n, dim], scalar.
 
-    form: "batch-mean", the mean over items and dimensions divided by n; "item-sum", n * dim times as much.
+    form: "batch-mean", the mean over items and dimensions divided by n; "item-sum", n *
+    dim times as much.
     """
     if form == "batch-mean":
         return z.abs().mean() / len(z)

@@ -1,4 +1,6 @@
-"""Random invertible encoders (the benchmark, section 5.7): normalising flows and i-RevNet."""
+"""Random invertible encoders (the benchmark, section 5.7): normalising flows and
+i-RevNet.
+"""
 
 from infoscope.late import exports
 

@@ -1,5 +1,5 @@
-"""The base of the random invertible encoders (the benchmark, section 5.7), and normalising flows on flat samples
-(Papamakarios et al. 2017, Dinh et al. 2017).
+"""The base of the random invertible encoders (the benchmark, section 5.7), and
+normalising flows on flat samples (Papamakarios et al. 2017, Dinh et al. 2017).
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ STATISTICS = ("batch", "fixed")
 
 
 class Normalisation(nn.Module):
-    """(h - mean) / sqrt(variance + 1e-5) per feature (axis 1) of h, with statistics of the batch or stored ones."""
+    """(h - mean) / sqrt(variance + 1e-5) per feature (axis 1) of h, with statistics of
+    the batch or stored ones.
+    """
 
     EPSILON = 1e-5
 
@@ -46,17 +48,22 @@ class Normalisation(nn.Module):
         return h * scale.view(shape) + self.mean.view(shape)
 
     def log_det(self) -> Tensor:
-        """log |det| of the map of one position [c], with the stored statistics; a scalar."""
+        """log |det| of the map of one position [c], with the stored statistics; a
+        scalar.
+        """
         return -0.5 * (self.variance + self.EPSILON).log().sum()
 
 
 class InvertibleEncoder(nn.Module):
-    """Base of the random invertible encoders of the benchmark, section 5.7: flat samples [n, features] to codes.
+    """Base of the random invertible encoders of the benchmark, section 5.7: flat
+    samples [n, features] to codes.
 
     statistics  "batch": normalised by the current batch, as published; a code depends on the other samples. "fixed":
-                set once by `calibrate`; one invertible map, which does not change mutual information
+                set once by `calibrate`; one invertible map, which does not change
+                mutual information
 
-    Weights are not trained. `type(encoder)(**encoder.config)` and `load_state_dict` rebuild it with its calibration.
+    Weights are not trained. `type(encoder)(**encoder.config)` and `load_state_dict`
+    rebuild it with its calibration.
     """
 
     features: int
@@ -64,13 +71,17 @@ class InvertibleEncoder(nn.Module):
 
     def __init__(self, statistics: str, **config: Any) -> None:
         super().__init__()
-        self.config = {**config, "statistics": one_of("statistics", statistics, STATISTICS)}
+        self.config = {
+            **config,
+            "statistics": one_of("statistics", statistics, STATISTICS),
+        }
         self.register_buffer("calibrated", torch.tensor(False))
 
     def forward(self, x: Tensor) -> Tensor:
         """The codes [n, code_features] of flat samples x [n, features].
 
-        ValueError for another shape or a batch of one ("batch"); RuntimeError for fixed statistics that were never set.
+        ValueError for another shape or a batch of one ("batch"); RuntimeError for fixed
+        statistics that were never set.
         """
         self._check(x)
         if self.config["statistics"] == "fixed":
@@ -79,17 +90,23 @@ class InvertibleEncoder(nn.Module):
 
     @torch.no_grad()
     def calibrate(self, samples: Tensor) -> None:
-        """Sets the fixed statistics to the statistics of the samples [n, features], layer by layer.
+        """Sets the fixed statistics to the statistics of the samples [n, features],
+        layer by layer.
 
-        Use thousands of samples: features of small variance are scaled by up to 316. ValueError for another shape,
-        fewer than two samples, or values that are not finite; RuntimeError with statistics "batch".
+        Use thousands of samples: features of small variance are scaled by up to 316.
+        ValueError for another shape, fewer than two samples, or values that are not
+        finite; RuntimeError with statistics "batch".
         """
         if self.config["statistics"] != "fixed":
-            raise RuntimeError('statistics must be "fixed" to calibrate an encoder, got "batch".')
+            raise RuntimeError(
+                'statistics must be "fixed" to calibrate an encoder, got "batch".'
+            )
         self._check(samples, least=2)
         if not samples.isfinite().all():
             raise MissingValues("samples must be finite, got NaN or infinity.")
-        layers = [module for module in self.modules() if isinstance(module, Normalisation)]
+        layers = [
+            module for module in self.modules() if isinstance(module, Normalisation)
+        ]
         try:
             for layer in layers:
                 layer.storing = True
@@ -101,10 +118,14 @@ class InvertibleEncoder(nn.Module):
 
     @torch.no_grad()
     def inverse(self, code: Tensor) -> Tensor:
-        """The samples [n, features] of codes. ValueError: another shape; RuntimeError: no fixed statistics."""
+        """The samples [n, features] of codes. ValueError: another shape; RuntimeError:
+        no fixed statistics.
+        """
         self._require_calibration()
         if code.dim() != 2 or code.shape[1] != self.code_features:
-            raise WrongShape(f"code must have shape [n, {self.code_features}], got {list(code.shape)}.")
+            raise WrongShape(
+                f"code must have shape [n, {self.code_features}], got {list(code.shape)}."
+            )
         return self._decode(code)
 
     def _check(self, x: Tensor, least: int = 1) -> None:
@@ -132,7 +153,9 @@ class InvertibleEncoder(nn.Module):
 
 
 class _Flow(InvertibleEncoder):
-    """`blocks` x [triangular map, normalisation] of flat samples [n, features] to codes of the same shape."""
+    """`blocks` x [triangular map, normalisation] of flat samples [n, features] to codes
+    of the same shape.
+    """
 
     reverse = False  # the order of the features after every block
 
@@ -159,7 +182,9 @@ class _Flow(InvertibleEncoder):
         self.requires_grad_(False)
 
     def log_det(self, x: Tensor) -> Tensor:
-        """log |det| of the Jacobian at samples x [n, features]: [n], nats. Errors as `inverse`."""
+        """log |det| of the Jacobian at samples x [n, features]: [n], nats. Errors as
+        `inverse`.
+        """
         self._check(x)
         self._require_calibration()
         return self._transform(x)[1]
@@ -185,15 +210,19 @@ class _Flow(InvertibleEncoder):
             code = triangular.inverse(code)
         return code
 
-    def _map(self, block: int, features: int, hidden: int, generator: torch.Generator) -> nn.Module:
+    def _map(
+        self, block: int, features: int, hidden: int, generator: torch.Generator
+    ) -> nn.Module:
         raise NotImplementedError
 
 
 class MaskedAutoregressiveFlow(_Flow):
-    """A random flow of blocks [autoregressive map, normalisation, reversal] (Papamakarios et al. 2017).
+    """A random flow of blocks [autoregressive map, normalisation, reversal]
+    (Papamakarios et al. 2017).
 
-    u_i = (x_i - m_i) exp(-a_i) by a MADE with two hidden ReLU layers (Germain et al. 2015). Hidden unit k has degree k
-    mod (features - 1): with more features than hidden units, a map conditions on the first `hidden` only.
+    u_i = (x_i - m_i) exp(-a_i) by a MADE with two hidden ReLU layers (Germain et al.
+    2015). Hidden unit k has degree k mod (features - 1): with more features than hidden
+    units, a map conditions on the first `hidden` only.
 
     Parameters
     ----------
@@ -222,15 +251,17 @@ class MaskedAutoregressiveFlow(_Flow):
 
     reverse = True
 
-    def _map(self, block: int, features: int, hidden: int, generator: torch.Generator) -> nn.Module:
+    def _map(
+        self, block: int, features: int, hidden: int, generator: torch.Generator
+    ) -> nn.Module:
         return Autoregressive(features, hidden, generator)
 
 
 class RealNVP(_Flow):
     """A random flow of blocks [affine coupling, normalisation] (Dinh et al. 2017).
 
-    x exp(s(x_k)) + t(x_k) of every second feature; s has two hidden tanh layers, t two hidden ReLU layers. Arguments
-    and errors as `MaskedAutoregressiveFlow`.
+    x exp(s(x_k)) + t(x_k) of every second feature; s has two hidden tanh layers, t two
+    hidden ReLU layers. Arguments and errors as `MaskedAutoregressiveFlow`.
 
     Examples
     --------
@@ -239,17 +270,22 @@ class RealNVP(_Flow):
     torch.Size([100, 4])
     """
 
-    def _map(self, block: int, features: int, hidden: int, generator: torch.Generator) -> nn.Module:
+    def _map(
+        self, block: int, features: int, hidden: int, generator: torch.Generator
+    ) -> nn.Module:
         return Coupling(features, hidden, 1 - block % 2, generator)
 
 
 class Autoregressive(nn.Module):
-    """x -> (x - m) exp(-a), feature i of m and a a function of the features before it, by masked weights (MADE)."""
+    """x -> (x - m) exp(-a), feature i of m and a a function of the features before it,
+    by masked weights (MADE).
+    """
 
     def __init__(self, features: int, hidden: int, generator: torch.Generator) -> None:
         super().__init__()
         before = torch.arange(features)  # number of features before each
-        degree = torch.arange(hidden) % (features - 1)  # last feature that is an input of a hidden unit
+        # last feature that is an input of a hidden unit
+        degree = torch.arange(hidden) % (features - 1)
         self.passes = min(features, hidden + 1)
         self.first = _masked(degree[:, None] >= before, generator)
         self.second = _masked(degree[:, None] >= degree, generator)
@@ -281,7 +317,9 @@ class Autoregressive(nn.Module):
 class Coupling(nn.Module):
     """x -> x exp(s) + t on every second feature; s and t are functions of the others."""
 
-    def __init__(self, features: int, hidden: int, first_input: int, generator: torch.Generator) -> None:
+    def __init__(
+        self, features: int, hidden: int, first_input: int, generator: torch.Generator
+    ) -> None:
         super().__init__()
         self.inputs = slice(first_input, None, 2)
         self.outputs = slice(1 - first_input, None, 2)
@@ -304,7 +342,9 @@ class Coupling(nn.Module):
         inputs = x[:, self.inputs].contiguous()
         log_scale = self.log_scale(inputs)
         y = x.clone()
-        y[:, self.outputs] = x[:, self.outputs] * torch.exp(log_scale) + self.shift(inputs)
+        y[:, self.outputs] = x[:, self.outputs] * torch.exp(log_scale) + self.shift(
+            inputs
+        )
         return y, log_scale.sum(1)
 
     def inverse(self, y: Tensor) -> Tensor:
@@ -316,7 +356,9 @@ class Coupling(nn.Module):
 
 
 def _masked(mask: Tensor, generator: torch.Generator) -> nn.Linear:
-    """A linear layer with weight 0 where mask [out, in] is False; flows are not trained."""
+    """A linear layer with weight 0 where mask [out, in] is False; flows are not
+    trained.
+    """
     layer = linear(mask.shape[1], mask.shape[0], generator)
     layer.weight.data.mul_(mask)
     return layer

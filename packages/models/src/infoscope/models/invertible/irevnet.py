@@ -1,4 +1,6 @@
-"""A random i-RevNet (the benchmark, section 5.7; Jacobsen et al., i-RevNet: Deep Invertible Networks, ICLR 2018)."""
+"""A random i-RevNet (the benchmark, section 5.7; Jacobsen et al., i-RevNet: Deep
+Invertible Networks, ICLR 2018).
+"""
 
 from __future__ import annotations
 
@@ -18,18 +20,22 @@ IREVNET_BLOCKS = {"published": (6, 16, 72, 6), "small": (1, 2, 4, 1)}
 
 
 class IRevNet(InvertibleEncoder):
-    """A random i-RevNet: space-to-depth, then stages of invertible blocks, each stage halving the side.
+    """A random i-RevNet: space-to-depth, then stages of invertible blocks, each stage
+    halving the side.
 
-    Published: 3 x 64 x 64 images; 24, 96, 384 and 1536 channels per half, codes of 12288. A block maps (a, b) to (b, a
-    + F(b)), F three 3 x 3 convolutions through channels / `bottleneck`; |det| = 1 given the statistics. float32 inverts
-    to about 1e-3, float64 to rounding.
+    Published: 3 x 64 x 64 images; 24, 96, 384 and 1536 channels per half, codes of
+    12288. A block maps (a, b) to (b, a + F(b)), F three 3 x 3 convolutions through
+    channels / `bottleneck`; |det| = 1 given the statistics. float32 inverts to about
+    1e-3, float64 to rounding.
 
     Parameters
     ----------
     features
-        Length of a flat sample; fewer than the image of `shape` holds are repeated until it is full.
+        Length of a flat sample; fewer than the image of `shape` holds are repeated
+        until it is full.
     shape
-        (channels, height, width) of the image; codes have the length of all its entries.
+        (channels, height, width) of the image; codes have the length of all its
+        entries.
     blocks
         Blocks of each stage (IREVNET_BLOCKS has two choices).
     bottleneck
@@ -42,8 +48,9 @@ class IRevNet(InvertibleEncoder):
     Raises
     ------
     ValueError
-        For sizes that are not positive whole numbers, height or width not divisible by 2^(stages + 1), more features
-        than the image holds, fewer first-stage channels than bottleneck, or other statistics.
+        For sizes that are not positive whole numbers, height or width not divisible by
+        2^(stages + 1), more features than the image holds, fewer first-stage channels
+        than bottleneck, or other statistics.
 
     Examples
     --------
@@ -71,10 +78,20 @@ class IRevNet(InvertibleEncoder):
                 f"shape must have a height and width divisible by {factor} for {len(blocks)} stages, got {shape}."
             )
         if require_int("features", features) > size:
-            raise OutOfRange(f"features must be at most {size}, the entries of {shape}, got {features}.")
+            raise OutOfRange(
+                f"features must be at most {size}, the entries of {shape}, got {features}."
+            )
         if require_int("bottleneck", bottleneck) > channels * 8:
-            raise OutOfRange(f"bottleneck must be at most the first stage's {channels * 8} channels, got {bottleneck}.")
-        super().__init__(statistics, features=features, shape=shape, blocks=blocks, bottleneck=bottleneck)
+            raise OutOfRange(
+                f"bottleneck must be at most the first stage's {channels * 8} channels, got {bottleneck}."
+            )
+        super().__init__(
+            statistics,
+            features=features,
+            shape=shape,
+            blocks=blocks,
+            bottleneck=bottleneck,
+        )
         self.features = features
         self.code_features = size
         generator = generator_or_default(generator)
@@ -84,7 +101,9 @@ class IRevNet(InvertibleEncoder):
             for position in range(depth):
                 stride = 2 if position == 0 else 1
                 first = not self.blocks
-                self.blocks.append(Block(half, stride, bottleneck, first, statistics, generator))
+                self.blocks.append(
+                    Block(half, stride, bottleneck, first, statistics, generator)
+                )
                 half *= stride**2
         self._code_shape = (2 * half, height // factor, width // factor)
         self.requires_grad_(False)
@@ -107,10 +126,18 @@ class IRevNet(InvertibleEncoder):
 
 
 class Block(nn.Module):
-    """(a, b) -> (b, a + F(b)), with both halves first rearranged from space to depth if the stride is 2."""
+    """(a, b) -> (b, a + F(b)), with both halves first rearranged from space to depth if
+    the stride is 2.
+    """
 
     def __init__(
-        self, inputs: int, stride: int, bottleneck: int, first: bool, statistics: str, generator: torch.Generator
+        self,
+        inputs: int,
+        stride: int,
+        bottleneck: int,
+        first: bool,
+        statistics: str,
+        generator: torch.Generator,
     ) -> None:
         super().__init__()
         self.stride = stride
@@ -145,7 +172,9 @@ class Block(nn.Module):
 
 
 def space_to_depth(image: Tensor) -> Tensor:
-    """[n, c, h, w] -> [n, 4 c, h / 2, w / 2]: channels ordered by place in the 2 x 2 cell, then by old channel."""
+    """[n, c, h, w] -> [n, 4 c, h / 2, w / 2]: channels ordered by place in the 2 x 2
+    cell, then by old channel.
+    """
     n, c, h, w = image.shape
     cells = image.view(n, c, h // 2, 2, w // 2, 2)
     return cells.permute(0, 3, 5, 1, 2, 4).reshape(n, 4 * c, h // 2, w // 2)

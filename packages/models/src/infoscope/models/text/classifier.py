@@ -36,27 +36,46 @@ class SequenceClassifier(nn.Module):
         As TextEncoder, and below 2 classes.
     """
 
-    def __init__(self, encoder: Mapping[str, Any], classes: int, generator: torch.Generator | None = None) -> None:
+    def __init__(
+        self,
+        encoder: Mapping[str, Any],
+        classes: int,
+        generator: torch.Generator | None = None,
+    ) -> None:
         super().__init__()
         generator = generator_or_default(generator)
         self.encoder = TextEncoder(**encoder, generator=generator)
-        self.head = linear(self.encoder.hidden, require_int("classes", classes, 2), generator)
+        self.head = linear(
+            self.encoder.hidden, require_int("classes", classes, 2), generator
+        )
         self.config = {"encoder": self.encoder.config, "classes": classes}
 
     @classmethod
-    def of(cls, encoder: TextEncoder, classes: int, generator: torch.Generator) -> SequenceClassifier:
+    def of(
+        cls, encoder: TextEncoder, classes: int, generator: torch.Generator
+    ) -> SequenceClassifier:
         """A classifier with a copy of an encoder's weights and a new head, on the CPU."""
         classifier = cls(encoder.config, classes, generator)
         classifier.encoder.load_state_dict(encoder.state_dict())
         return classifier
 
-    def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None) -> Tensor:
-        """Logits [n, classes]; arguments as of the encoder. In training mode with dropout before the head."""
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor,
+        token_type_ids: Tensor | None = None,
+    ) -> Tensor:
+        """Logits [n, classes]; arguments as of the encoder. In training mode with
+        dropout before the head.
+        """
         vectors = self.encoder(input_ids, attention_mask, token_type_ids)
-        return self.head(dropout(vectors, 0.1, self.training))  # the rate of BERT's fine-tuning
+        # the rate of BERT's fine-tuning
+        return self.head(dropout(vectors, 0.1, self.training))
 
     def log_probabilities(self, texts: Texts, batch: int = 64) -> Tensor:
-        """Log probabilities (nats) of the classes, float [n, classes] on the CPU, in evaluation mode."""
+        """Log probabilities (nats) of the classes, float [n, classes] on the CPU, in
+        evaluation mode.
+        """
 
         def log_softmax(vectors: Tensor) -> Tensor:
             return self.head(vectors).log_softmax(1)
@@ -65,7 +84,8 @@ class SequenceClassifier(nn.Module):
 
 
 class ClassifierTraining(Training):
-    """The interruptible fine-tuning of a classifier (see `Training`); `advance(training.per_epoch)` trains an epoch.
+    """The interruptible fine-tuning of a classifier (see `Training`);
+    `advance(training.per_epoch)` trains an epoch.
 
     Parameters
     ----------
@@ -78,7 +98,8 @@ class ClassifierTraining(Training):
     epochs, batch
         Passes over the texts, and texts per step (of similar lengths).
     learning_rate
-        Of AdamW: rises over the first `warm_up` share of all steps, then falls linearly to 0.
+        Of AdamW: rises over the first `warm_up` share of all steps, then falls linearly
+        to 0.
     device
         Device of the computation.
 
@@ -122,8 +143,15 @@ class ClassifierTraining(Training):
         self._labels = labels
         self._rate = learning_rate
         self._rising = max(1.0, warm_up * total)
-        self._optimiser = torch.optim.AdamW(classifier.parameters(), lr=learning_rate, weight_decay=0.01, fused=True)
-        settings = {"texts": count, "classes": classes, "steps": total, "batch": self._batch}
+        self._optimiser = torch.optim.AdamW(
+            classifier.parameters(), lr=learning_rate, weight_decay=0.01, fused=True
+        )
+        settings = {
+            "texts": count,
+            "classes": classes,
+            "steps": total,
+            "batch": self._batch,
+        }
         settings |= {"learning_rate": learning_rate, "warm_up": warm_up}
         parts = {"classifier": classifier, "optimiser": self._optimiser}
         super().__init__(total, per_epoch, generator, settings, parts)
@@ -137,7 +165,9 @@ class ClassifierTraining(Training):
 
     def _step(self, rows: Tensor) -> dict[str, Tensor]:
         """One batch: its mean cross entropy."""
-        padded = self.classifier.encoder.padded([self._tokens[row] for row in rows.tolist()])
+        padded = self.classifier.encoder.padded(
+            [self._tokens[row] for row in rows.tolist()]
+        )
         inputs = {name: values.to(self._device) for name, values in padded.items()}
         rising = (self.done + 1) / self._rising
         falling = (self.total - self.done) / max(1.0, self.total - self._rising)
@@ -153,7 +183,9 @@ class ClassifierTraining(Training):
         return {"loss": loss}
 
     def _epoch(self) -> list[Tensor]:
-        """Texts in random batches of similar length, sorted by length within 32 batches."""
+        """Texts in random batches of similar length, sorted by length within 32
+        batches.
+        """
         generator = torch.Generator().manual_seed(self._seed)
         lengths = torch.tensor([len(ids) for ids, _ in self._tokens])
         order = torch.randperm(len(lengths), generator=generator)

@@ -17,7 +17,8 @@ _WORD = re.compile(r"[a-z0-9']+")
 
 
 class SentenceEncoder(nn.Module):
-    """An encoder of sentences: mean of word embeddings, one hidden layer (ReLU), tanh. Initial weights are 0.
+    """An encoder of sentences: mean of word embeddings, one hidden layer (ReLU), tanh.
+    Initial weights are 0.
 
     Parameters
     ----------
@@ -46,7 +47,10 @@ class SentenceEncoder(nn.Module):
                 f"vocabulary must be one or more distinct words, got {len(vocabulary)} words of which "
                 f"{distinct} are distinct."
             )
-        self.config = {"vocabulary": list(vocabulary), "width": require_int("width", width)}
+        self.config = {
+            "vocabulary": list(vocabulary),
+            "width": require_int("width", width),
+        }
         self._columns = {word: column for column, word in enumerate(vocabulary)}
         self.embedding = _zero_linear(len(vocabulary), width, bias=False)
         self.hidden = _zero_linear(width, width)
@@ -59,7 +63,9 @@ class SentenceEncoder(nn.Module):
         return torch.tanh(self.output(hidden))
 
     def frequencies(self, sentences: Sequence[str]) -> Tensor:
-        """Shares of words among each sentence's known words, float32 [n, words] on the CPU. ValueError without any."""
+        """Shares of words among each sentence's known words, float32 [n, words] on the
+        CPU. ValueError without any.
+        """
         cells: list[tuple[int, int]] = []
         for row, sentence in enumerate(sentences):
             for word in words(sentence):
@@ -71,12 +77,16 @@ class SentenceEncoder(nn.Module):
         totals = counts.sum(1, keepdim=True)
         if not totals.all():
             unknown = sentences[int(totals.argmin())]
-            raise InvalidInput(f"sentences must each have a word of the vocabulary, unlike {unknown!r}.")
+            raise InvalidInput(
+                f"sentences must each have a word of the vocabulary, unlike {unknown!r}."
+            )
         return counts / totals
 
     @torch.no_grad()
     def encode(self, sentences: Sequence[str]) -> Tensor:
-        """Embeds sentences: float32 [n, width], values in [-1, 1]. ValueError when a sentence has no known word."""
+        """Embeds sentences: float32 [n, width], values in [-1, 1]. ValueError when a
+        sentence has no known word.
+        """
         return self(self.frequencies(sentences).to(self.output.weight.device))
 
 
@@ -94,7 +104,8 @@ def fit_sentence_encoder(
     batch: int = 128,
     learning_rate: float = 3e-3,
 ) -> SentenceEncoder:
-    """An encoder trained with a discarded linear head to classify sentences (Adam, cross entropy, on the CPU).
+    """An encoder trained with a discarded linear head to classify sentences (Adam,
+    cross entropy, on the CPU).
 
     Parameters
     ----------
@@ -122,7 +133,9 @@ def fit_sentence_encoder(
     for layer in (encoder.hidden, encoder.output, head):
         draw_uniform(layer, generator)
     frequencies = encoder.frequencies(sentences)
-    optimiser = torch.optim.Adam([*encoder.parameters(), *head.parameters()], lr=learning_rate)
+    optimiser = torch.optim.Adam(
+        [*encoder.parameters(), *head.parameters()], lr=learning_rate
+    )
     for _ in range(steps):
         rows = torch.randint(len(labels), (batch,), generator=generator)
         logits = head(encoder(frequencies[rows]))
@@ -142,7 +155,9 @@ def _zero_linear(inputs: int, outputs: int, bias: bool = True) -> nn.Linear:
 
 
 def classes_of(labels: Tensor, n: int, item: str) -> int:
-    """The number of classes of labels int64 [n]; ValueError unless they are 0, 1, ..., two or more, one per item."""
+    """The number of classes of labels int64 [n]; ValueError unless they are 0, 1, ...,
+    two or more, one per item.
+    """
     if labels.dtype != torch.int64 or labels.shape != (n,):
         raise WrongLength(
             f"labels must be torch.int64 of shape [{n}], one per {item}, "
@@ -150,5 +165,7 @@ def classes_of(labels: Tensor, n: int, item: str) -> int:
         )
     classes = labels.unique().tolist()
     if len(classes) < 2 or classes != list(range(len(classes))):
-        raise NoVariation(f"labels must be 0, 1, ... for at least two classes, got {classes}.")
+        raise NoVariation(
+            f"labels must be 0, 1, ... for at least two classes, got {classes}."
+        )
     return len(classes)

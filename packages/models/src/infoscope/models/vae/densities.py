@@ -1,4 +1,5 @@
-"""KL divergences of latents from the prior, and their parts estimated on a minibatch, nats.
+"""KL divergences of latents from the prior, and their parts estimated on a minibatch,
+nats.
 
 The prior is standard normal for real latents and uniform for categorical ones.
 """
@@ -34,14 +35,20 @@ def log_normal(z: Tensor, mean: Tensor | float, scale: Tensor) -> Tensor:
     return -0.5 * standardised.square() - scale.log() - log_constant
 
 
-def stratified_log_weights(batch: int, items: int, like: Tensor | None = None) -> Tensor:
-    """Log weights [batch, batch] of minibatch-stratified sampling (Chen et al. 2018, appendix C.2).
+def stratified_log_weights(
+    batch: int, items: int, like: Tensor | None = None
+) -> Tensor:
+    """Log weights [batch, batch] of minibatch-stratified sampling (Chen et al. 2018,
+    appendix C.2).
 
-    Row i, column j: the weight of q(z_i | x_j) in the unbiased estimate of q(z_i) = (1/N) sum of q(z_i | x): 1/N for
-    x_i, and of M = batch - 1 others (N - M)/(N M) for one and 1/M for M - 1. ValueError unless 2 <= batch <= items.
+    Row i, column j: the weight of q(z_i | x_j) in the unbiased estimate of q(z_i) =
+    (1/N) sum of q(z_i | x): 1/N for x_i, and of M = batch - 1 others (N - M)/(N M) for
+    one and 1/M for M - 1. ValueError unless 2 <= batch <= items.
     """
     if not 2 <= batch <= items:
-        raise OutOfRange(f"batch must be from 2 to {items}, the number of items, got {batch}.")
+        raise OutOfRange(
+            f"batch must be from 2 to {items}, the number of items, got {batch}."
+        )
     if like is None:
         like = torch.empty(0, dtype=torch.float64)
     others = batch - 1
@@ -53,11 +60,15 @@ def stratified_log_weights(batch: int, items: int, like: Tensor | None = None) -
     return log_weights
 
 
-def kl_parts(z: Tensor, mean: Tensor, scale: Tensor, log_weights: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Mutual information, total correlation and dimension-wise KL of each draw [n] (Chen et al. 2018, equation 2).
+def kl_parts(
+    z: Tensor, mean: Tensor, scale: Tensor, log_weights: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Mutual information, total correlation and dimension-wise KL of each draw [n]
+    (Chen et al. 2018, equation 2).
 
-    z [n, L], row i from N(mean, scale^2) of its row; mean, scale [m, L], m >= n; log_weights [n, m] of the mixture that
-    estimates q(z) and q(z_l). The parts add up to log q(z|x) - log p(z).
+    z [n, L], row i from N(mean, scale^2) of its row; mean, scale [m, L], m >= n;
+    log_weights [n, m] of the mixture that estimates q(z) and q(z_l). The parts add up
+    to log q(z|x) - log p(z).
     """
     n = len(z)
     pairs = log_normal(z[:, None], mean, scale)  # [n, m, L]

@@ -17,7 +17,8 @@ Images = Any
 
 
 class ImageSource:
-    """`Images` of the shape [C, H, W] by one method. Whole numbers are divided by 255 if any is above 1.
+    """`Images` of the shape [C, H, W] by one method. Whole numbers are divided by 255
+    if any is above 1.
 
     ValueError for another shape, no images, or values outside the range.
     """
@@ -33,7 +34,9 @@ class ImageSource:
         else:
             self._get = getattr(images, "images", None)
             if not callable(self._get) or not hasattr(images, "__len__"):
-                raise WrongType(f"images must be an array, or have a length and images(index), got {images!r}.")
+                raise WrongType(
+                    f"images must be an array, or have a length and images(index), got {images!r}."
+                )
         self.count = len(images)
         if self.count == 0:
             raise TooFew("images must be one or more, got none.")
@@ -45,21 +48,29 @@ class ImageSource:
             return images.to(device).float().mul_(self._scale)
         images = self._get(rows.numpy())
         expected = [len(rows), *self._shape]
-        shape = list(images.shape) if isinstance(images, Tensor) else type(images).__name__
+        shape = (
+            list(images.shape) if isinstance(images, Tensor) else type(images).__name__
+        )
         if shape != expected:
-            raise WrongShape(f"images must return tensors of shape {expected}, got {shape}.")
+            raise WrongShape(
+                f"images must return tensors of shape {expected}, got {shape}."
+            )
         return unit_range(images).to(device)
 
     def _check_array(self, array: Tensor) -> None:
         if array.shape[1:] != self._shape:
             sizes = ", ".join(map(str, self._shape))
-            raise WrongShape(f"images must have shape [n, {sizes}], got {list(array.shape)}.")
+            raise WrongShape(
+                f"images must have shape [n, {sizes}], got {list(array.shape)}."
+            )
         if array.is_floating_point():
             unit_range(array)
         elif array.numel() and array.dtype != torch.bool:
             low, high = map(int, array.aminmax())
             if low < 0 or high > 255:
-                raise OutOfRange(f"images must be whole numbers in 0..255, got values from {low} to {high}.")
+                raise OutOfRange(
+                    f"images must be whole numbers in 0..255, got values from {low} to {high}."
+                )
             if high > 1:
                 self._scale = 1.0 / 255.0
 
@@ -67,9 +78,14 @@ class ImageSource:
 def unit_range(images: Tensor) -> Tensor:
     """The images as float32; ValueError unless they are floats in [0, 1]."""
     if not images.is_floating_point():
-        raise OutOfRange(f"images must be floating-point numbers in [0, 1], got {images.dtype}.")
-    if images.numel() and not torch.compiler.is_exporting():  # values are unknown while exporting
+        raise OutOfRange(
+            f"images must be floating-point numbers in [0, 1], got {images.dtype}."
+        )
+    # values are unknown while exporting
+    if images.numel() and not torch.compiler.is_exporting():
         low, high = map(float, images.aminmax())
         if not (low >= 0.0 and high <= 1.0):
-            raise OutOfRange(f"images must be in [0, 1], got values from {low:g} to {high:g}.")
+            raise OutOfRange(
+                f"images must be in [0, 1], got values from {low:g} to {high:g}."
+            )
     return images.float()

@@ -1,5 +1,5 @@
-"""Variational autoencoders of images, with real and categorical latents (Kingma & Welling 2014; Dupont 2018); the
-convolutional network of Tokui & Sato 2021, table 2.
+"""Variational autoencoders of images, with real and categorical latents (Kingma &
+Welling 2014; Dupont 2018); the convolutional network of Tokui & Sato 2021, table 2.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ class LatentSpec:
     categorical
         Number of categories of each categorical latent.
     temperature
-        Temperature at which categories are relaxed (Jang et al. 2017; Maddison et al. 2017); .67 is JointVAE's.
+        Temperature at which categories are relaxed (Jang et al. 2017; Maddison et al.
+        2017); .67 is JointVAE's.
 
     Raises
     ------
@@ -56,14 +57,20 @@ class LatentSpec:
             categories = require_ints("categorical", self.categorical)
         object.__setattr__(self, "categorical", tuple(categories))
         if require_int("real", self.real, 0) == 0 and not categories:
-            raise OutOfRange("real must be at least 1 without categorical latents, got 0.")
+            raise OutOfRange(
+                "real must be at least 1 without categorical latents, got 0."
+            )
         if 1 in categories:
-            raise OutOfRange(f"categorical must list numbers of categories, each at least 2, got {categories}.")
+            raise OutOfRange(
+                f"categorical must list numbers of categories, each at least 2, got {categories}."
+            )
         require_number("temperature", self.temperature, ends=False)
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The number of entries of each latent in a code: 1 for a real one, else its categories."""
+        """The number of entries of each latent in a code: 1 for a real one, else its
+        categories.
+        """
         return (1,) * self.real + self.categorical
 
     @property
@@ -73,7 +80,9 @@ class LatentSpec:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """z1, z2, ... for real and c1, c2, ... for categorical latents, in the order of the code."""
+        """z1, z2, ... for real and c1, c2, ... for categorical latents, in the order of
+        the code.
+        """
         real = [f"z{number}" for number in range(1, self.real + 1)]
         categorical = [f"c{number}" for number in range(1, len(self.categorical) + 1)]
         return (*real, *categorical)
@@ -86,7 +95,8 @@ class Encoding:
     Attributes
     ----------
     mean, scale
-        Means and standard deviations of the R real latents, [n, R]; scale is None for deterministic codes.
+        Means and standard deviations of the R real latents, [n, R]; scale is None for
+        deterministic codes.
     log_probabilities
         [n, C_j] for each categorical latent of C_j categories.
     """
@@ -118,7 +128,12 @@ class _ImageModel(nn.Module):
         shape, channels = checked_shape(image_shape, channels)
         hidden = require_int("hidden", hidden)
         self.latents = latents
-        self.config = {"image_shape": shape, **settings, "channels": channels, "hidden": hidden}
+        self.config = {
+            "image_shape": shape,
+            **settings,
+            "channels": channels,
+            "hidden": hidden,
+        }
         generator = generator_or_default(generator)
         self.encoder = encoder(shape, outputs, channels, hidden, generator)
         self.decoder = decoder(shape, latents.width, channels, hidden, generator)
@@ -127,20 +142,28 @@ class _ImageModel(nn.Module):
         raise NotImplementedError
 
     def decode(self, codes: Tensor) -> Tensor:
-        """Bernoulli logits [n, C, H, W] of codes [n, latents.width]; their sigmoid is the image."""
+        """Bernoulli logits [n, C, H, W] of codes [n, latents.width]; their sigmoid is
+        the image.
+        """
         if codes.dim() != 2 or codes.shape[1] != self.latents.width:
-            raise WrongShape(f"codes must have shape [n, {self.latents.width}], got {list(codes.shape)}.")
+            raise WrongShape(
+                f"codes must have shape [n, {self.latents.width}], got {list(codes.shape)}."
+            )
         return self.decoder(codes)
 
     def forward(self, images: Tensor) -> Tensor:
-        """The means of real latents and the probabilities of categorical ones: [n, latents.width].
+        """The means of real latents and the probabilities of categorical ones: [n,
+        latents.width].
 
-        images: floats in [0, 1], [n, C, H, W]. Raises ValueError for another shape or range.
+        images: floats in [0, 1], [n, C, H, W]. Raises ValueError for another shape or
+        range.
         """
         return self.blocks(images)["z"].mean
 
     def blocks(self, images: Tensor) -> dict[str, Block]:
-        """All latents as one block z, with standard deviations if all are real and random. Arguments as `forward`."""
+        """All latents as one block z, with standard deviations if all are real and
+        random. Arguments as `forward`.
+        """
         encoding = self.encode(unit_range(images))
         values = torch.cat([encoding.mean, *encoding.probabilities], 1)
         scale = None if encoding.log_probabilities else encoding.scale
@@ -150,15 +173,19 @@ class _ImageModel(nn.Module):
         shape = self.config["image_shape"]
         if list(images.shape[1:]) != shape:
             sizes = ", ".join(map(str, shape))
-            raise WrongShape(f"images must have shape [n, {sizes}], got {list(images.shape)}.")
+            raise WrongShape(
+                f"images must have shape [n, {sizes}], got {list(images.shape)}."
+            )
         return self.encoder(images)
 
 
 class VAE(_ImageModel):
-    """A convolutional variational autoencoder: Gaussian and relaxed one-hot latents, Bernoulli pixels.
+    """A convolutional variational autoencoder: Gaussian and relaxed one-hot latents,
+    Bernoulli pixels.
 
-    As in Tokui & Sato 2021, table 2: 4 x 4 convolutions of stride 2 with 32, 32, 64 and 64 channels, a hidden layer of
-    256, ReLU, linear layers for mean, scale (softplus) and logits; the decoder mirrors it.
+    As in Tokui & Sato 2021, table 2: 4 x 4 convolutions of stride 2 with 32, 32, 64 and
+    64 channels, a hidden layer of 256, ReLU, linear layers for mean, scale (softplus)
+    and logits; the decoder mirrors it.
 
     Parameters
     ----------
@@ -198,23 +225,39 @@ class VAE(_ImageModel):
         fields = asdict(latents)
         fields["categorical"] = list(latents.categorical)
         outputs = 2 * latents.real + sum(latents.categorical)
-        super().__init__(image_shape, latents, outputs, {"latents": fields}, channels, hidden, generator)
+        super().__init__(
+            image_shape,
+            latents,
+            outputs,
+            {"latents": fields},
+            channels,
+            hidden,
+            generator,
+        )
 
     def encode(self, images: Tensor) -> Encoding:
-        """The posterior of images [n, C, H, W], floats in [0, 1] (not checked). Raises ValueError for another shape."""
+        """The posterior of images [n, C, H, W], floats in [0, 1] (not checked). Raises
+        ValueError for another shape.
+        """
         real = self.latents.real
-        outputs = self._encoded(images).split((real, real, *self.latents.categorical), 1)
+        outputs = self._encoded(images).split(
+            (real, real, *self.latents.categorical), 1
+        )
         mean, raw_scale, *logits = outputs
         log_probabilities = tuple(log_softmax(block, 1) for block in logits)
         return Encoding(mean, softplus(raw_scale), log_probabilities)
 
     def sample(self, encoding: Encoding, generator: torch.Generator) -> Tensor:
-        """One code for each image, [n, latents.width]: real latents, then relaxed one-hot blocks. CPU generator."""
+        """One code for each image, [n, latents.width]: real latents, then relaxed
+        one-hot blocks. CPU generator.
+        """
         mean = encoding.mean
         noise = torch.randn(mean.shape, generator=generator).to(mean)
         blocks = [mean + encoding.scale * noise]
         for log_probabilities in encoding.log_probabilities:
-            exponential = torch.empty(log_probabilities.shape).exponential_(generator=generator)
+            exponential = torch.empty(log_probabilities.shape).exponential_(
+                generator=generator
+            )
             gumbel = -exponential.log().to(log_probabilities)
             logits = (log_probabilities + gumbel) / self.latents.temperature
             blocks.append(logits.softmax(1))
@@ -222,7 +265,8 @@ class VAE(_ImageModel):
 
 
 class AutoEncoder(_ImageModel):
-    """A plain autoencoder with the network of `VAE`, whose other arguments and errors it shares.
+    """A plain autoencoder with the network of `VAE`, whose other arguments and errors
+    it shares.
 
     Parameters
     ----------
@@ -239,10 +283,14 @@ class AutoEncoder(_ImageModel):
         generator: torch.Generator | None = None,
     ) -> None:
         latents = LatentSpec(require_int("real", real))
-        super().__init__(image_shape, latents, real, {"real": real}, channels, hidden, generator)
+        super().__init__(
+            image_shape, latents, real, {"real": real}, channels, hidden, generator
+        )
 
     def encode(self, images: Tensor) -> Encoding:
-        """The codes of images [n, C, H, W] as `mean`, with scale None. Raises ValueError for another shape."""
+        """The codes of images [n, C, H, W] as `mean`, with scale None. Raises
+        ValueError for another shape.
+        """
         return Encoding(self._encoded(images), None)
 
 
@@ -281,7 +329,9 @@ def encode_all(model: VAE | AutoEncoder, images: Images, batch: int = 1024) -> E
 
 @torch.no_grad()
 def traverse(
-    model: VAE | AutoEncoder, start: Tensor, values: Sequence[float] = (-2.0, -1.0, 0.0, 1.0, 2.0)
+    model: VAE | AutoEncoder,
+    start: Tensor,
+    values: Sequence[float] = (-2.0, -1.0, 0.0, 1.0, 2.0),
 ) -> dict[str, Tensor]:
     """Images of latent traversals by latent name, [values or categories, C, H, W].
 
@@ -305,7 +355,9 @@ def traverse(
     start = torch.as_tensor(start).to(parameter)
     code = model(start[None])[0] if start.dim() == 3 else start
     if code.shape != (model.latents.width,):
-        raise WrongShape(f"start must be an image or a code of length {model.latents.width}, got {list(start.shape)}.")
+        raise WrongShape(
+            f"start must be an image or a code of length {model.latents.width}, got {list(start.shape)}."
+        )
     images = {}
     column = 0
     for name, size in zip(model.latents.names, model.latents.sizes):
@@ -317,12 +369,18 @@ def traverse(
     return images
 
 
-def checked_shape(image_shape: Sequence[int], channels: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Both as lists; ValueError unless the image has 1 to 3 channels and sides that the stages can halve."""
+def checked_shape(
+    image_shape: Sequence[int], channels: Sequence[int]
+) -> tuple[list[int], list[int]]:
+    """Both as lists; ValueError unless the image has 1 to 3 channels and sides that the
+    stages can halve.
+    """
     shape = require_ints("image_shape", image_shape, 3)
     channels = require_ints("channels", channels)
     if shape[0] > 3:
-        raise WrongShape(f"image_shape must begin with 1 to 3 channels, got {shape[0]}.")
+        raise WrongShape(
+            f"image_shape must begin with 1 to 3 channels, got {shape[0]}."
+        )
     factor = 2 ** len(channels)
     if shape[1] % factor or shape[2] % factor:
         raise WrongShape(
@@ -333,9 +391,15 @@ def checked_shape(image_shape: Sequence[int], channels: Sequence[int]) -> tuple[
 
 
 def encoder(
-    shape: Sequence[int], outputs: int, channels: Sequence[int], hidden: int, generator: torch.Generator
+    shape: Sequence[int],
+    outputs: int,
+    channels: Sequence[int],
+    hidden: int,
+    generator: torch.Generator,
 ) -> nn.Sequential:
-    """Images [n, *shape] to [n, outputs]: 4 x 4 convolutions of stride 2, a hidden layer, a linear layer."""
+    """Images [n, *shape] to [n, outputs]: 4 x 4 convolutions of stride 2, a hidden
+    layer, a linear layer.
+    """
     layers: list[nn.Module] = []
     for before, after in pairwise([shape[0], *channels]):
         layers += [_halving(nn.Conv2d, before, after, generator), nn.ReLU(inplace=True)]
@@ -347,21 +411,39 @@ def encoder(
 
 
 def decoder(
-    shape: Sequence[int], inputs: int, channels: Sequence[int], hidden: int, generator: torch.Generator
+    shape: Sequence[int],
+    inputs: int,
+    channels: Sequence[int],
+    hidden: int,
+    generator: torch.Generator,
 ) -> nn.Sequential:
-    """Codes [n, inputs] to logits [n, *shape]: the encoder mirrored, with transposed convolutions."""
+    """Codes [n, inputs] to logits [n, *shape]: the encoder mirrored, with transposed
+    convolutions.
+    """
     inner = _inner(shape, channels)
     layers: list[nn.Module] = [linear(inputs, hidden, generator), nn.ReLU(inplace=True)]
-    layers += [linear(hidden, prod(inner), generator), nn.ReLU(inplace=True), nn.Unflatten(1, inner)]
+    layers += [
+        linear(hidden, prod(inner), generator),
+        nn.ReLU(inplace=True),
+        nn.Unflatten(1, inner),
+    ]
     for before, after in pairwise([*reversed(channels), shape[0]]):
-        layers += [_halving(nn.ConvTranspose2d, before, after, generator), nn.ReLU(inplace=True)]
+        layers += [
+            _halving(nn.ConvTranspose2d, before, after, generator),
+            nn.ReLU(inplace=True),
+        ]
     return nn.Sequential(*layers[:-1]).to(memory_format=torch.channels_last)
 
 
 def _halving(
-    kind: type[nn.Conv2d] | type[nn.ConvTranspose2d], inputs: int, outputs: int, generator: torch.Generator
+    kind: type[nn.Conv2d] | type[nn.ConvTranspose2d],
+    inputs: int,
+    outputs: int,
+    generator: torch.Generator,
 ) -> nn.Module:
-    """A convolution that halves the sides, or a transposed one that doubles them, with torch's default weights."""
+    """A convolution that halves the sides, or a transposed one that doubles them, with
+    torch's default weights.
+    """
     layer = nn.utils.skip_init(kind, inputs, outputs, 4, stride=2, padding=1)
     draw_uniform(layer, generator)
     return layer

@@ -1,7 +1,9 @@
-"""Objectives of variational autoencoders: `OBJECTIVES`, by name. Add a class here and a line in OBJECTIVES.
+"""Objectives of variational autoencoders: `OBJECTIVES`, by name. Add a class here and a
+line in OBJECTIVES.
 
-Losses are means over the images of a batch, in nats per image; "loss" is minimised, "reconstruction" is the negative
-log-likelihood of the pixels at one drawn code. Defaults are the published values for dSprites.
+Losses are means over the images of a batch, in nats per image; "loss" is minimised,
+"reconstruction" is the negative log-likelihood of the pixels at one drawn code.
+Defaults are the published values for dSprites.
 """
 
 from __future__ import annotations
@@ -18,7 +20,12 @@ from torch.nn.functional import binary_cross_entropy_with_logits, softplus
 from infoscope.checks import one_of, require_int, require_number
 from infoscope.errors import InvalidInput, WrongType
 from infoscope.models.initialisation import linear
-from infoscope.models.vae.densities import categorical_kl, gaussian_kl, kl_parts, stratified_log_weights
+from infoscope.models.vae.densities import (
+    categorical_kl,
+    gaussian_kl,
+    kl_parts,
+    stratified_log_weights,
+)
 from infoscope.models.vae.networks import VAE, AutoEncoder, Encoding, LatentSpec
 
 PRESETS = ("published", "quick")
@@ -48,7 +55,9 @@ class Objective:
 
     @classmethod
     def settings(cls, preset: str = "published") -> dict[str, Any]:
-        """Plain values of batch, learning_rate and the settings in `spelt`, of a preset. ValueError for others."""
+        """Plain values of batch, learning_rate and the settings in `spelt`, of a
+        preset. ValueError for others.
+        """
         one_of("preset", preset, PRESETS)
         settings = {"batch": cls.batch, "learning_rate": cls.learning_rate}
         for name, field in cls.spelt.items():
@@ -62,8 +71,12 @@ class Objective:
         return cls(**weights)
 
     @classmethod
-    def network(cls, image_shape: Sequence[int], latents: int, **size: Any) -> VAE | AutoEncoder:
-        """A suitable network with this number of latents; size: channels, hidden and generator, as in `VAE`."""
+    def network(
+        cls, image_shape: Sequence[int], latents: int, **size: Any
+    ) -> VAE | AutoEncoder:
+        """A suitable network with this number of latents; size: channels, hidden and
+        generator, as in `VAE`.
+        """
         real = latents - len(cls.categories)
         return VAE(image_shape, LatentSpec(real, cls.categories), **size)
 
@@ -72,12 +85,25 @@ class Objective:
             require_number(field.name, getattr(self, field.name))
 
     def prepare(self, model: VAE | AutoEncoder, generator: torch.Generator) -> None:
-        """Creates further networks of the objective. Raises ValueError for an unsuitable model."""
+        """Creates further networks of the objective. Raises ValueError for an
+        unsuitable model.
+        """
         if not isinstance(model, VAE):
-            raise WrongType(f"model must be a VAE for the objective {type(self).__name__}, got {type(model).__name__}.")
+            raise WrongType(
+                f"model must be a VAE for the objective {type(self).__name__}, got {type(model).__name__}."
+            )
 
-    def losses(self, model: Any, images: Tensor, generator: torch.Generator, items: int, step: int) -> Losses:
-        """All losses of images [n, C, H, W] drawn from `items`, at a step counted from 1; "loss" is minimised."""
+    def losses(
+        self,
+        model: Any,
+        images: Tensor,
+        generator: torch.Generator,
+        items: int,
+        step: int,
+    ) -> Losses:
+        """All losses of images [n, C, H, W] drawn from `items`, at a step counted from
+        1; "loss" is minimised.
+        """
         raise NotImplementedError
 
     def after(self, model: Any, images: Tensor, generator: torch.Generator) -> Losses:
@@ -100,14 +126,25 @@ class Reconstruction(Objective):
     has_density: ClassVar[bool] = False
 
     @classmethod
-    def network(cls, image_shape: Sequence[int], latents: int, **size: Any) -> AutoEncoder:
+    def network(
+        cls, image_shape: Sequence[int], latents: int, **size: Any
+    ) -> AutoEncoder:
         return AutoEncoder(image_shape, latents, **size)
 
     def prepare(self, model: VAE | AutoEncoder, generator: torch.Generator) -> None:
         if not isinstance(model, AutoEncoder):
-            raise WrongType(f"model must be an AutoEncoder for the objective ae, got {type(model).__name__}.")
+            raise WrongType(
+                f"model must be an AutoEncoder for the objective ae, got {type(model).__name__}."
+            )
 
-    def losses(self, model: Any, images: Tensor, generator: torch.Generator, items: int, step: int) -> Losses:
+    def losses(
+        self,
+        model: Any,
+        images: Tensor,
+        generator: torch.Generator,
+        items: int,
+        step: int,
+    ) -> Losses:
         codes = model.encode(images).mean
         nll = negative_log_likelihood(model.decode(codes), images)
         return {"loss": nll, "reconstruction": nll}
@@ -115,14 +152,23 @@ class Reconstruction(Objective):
 
 @dataclass
 class BetaVAE(Objective):
-    """reconstruction + beta KL (Higgins et al. 2017); beta 1 is the evidence bound. 3dshapes: learning rate 1e-4."""
+    """reconstruction + beta KL (Higgins et al. 2017); beta 1 is the evidence bound.
+    3dshapes: learning rate 1e-4.
+    """
 
     spelt: ClassVar = {"weight": "beta"}
     presets: ClassVar = {"quick": {"weight": 2.0, "batch": 32, "learning_rate": 1e-3}}
 
     beta: float = 4.0
 
-    def losses(self, model: Any, images: Tensor, generator: torch.Generator, items: int, step: int) -> Losses:
+    def losses(
+        self,
+        model: Any,
+        images: Tensor,
+        generator: torch.Generator,
+        items: int,
+        step: int,
+    ) -> Losses:
         encoding, _, nll = _sampled(model, images, generator)
         real, categorical = _divergences(encoding)
         kl = real + categorical
@@ -138,11 +184,13 @@ class PlainVAE(BetaVAE):
 
 @dataclass
 class FactorVAE(Objective):
-    """reconstruction + KL + gamma TC (Kim & Mnih 2018, algorithm 2). 3dshapes: gamma 20, discriminator rate 1e-5.
+    """reconstruction + KL + gamma TC (Kim & Mnih 2018, algorithm 2). 3dshapes: gamma
+    20, discriminator rate 1e-5.
 
-    A discriminator (`depth` hidden layers of `width`, leaky ReLU, Adam with betas (.5, .9)) separates codes from codes
-    permuted by latent; its logit D(z) estimates log q(z) - sum_l log q(z_l). `total_correlation` is the mean of D;
-    `discriminator` its cross entropy, ln 2 for chance.
+    A discriminator (`depth` hidden layers of `width`, leaky ReLU, Adam with betas (.5,
+    .9)) separates codes from codes permuted by latent; its logit D(z) estimates log
+    q(z) - sum_l log q(z_l). `total_correlation` is the mean of D; `discriminator` its
+    cross entropy, ln 2 for chance.
     """
 
     batches: ClassVar[int] = 2
@@ -177,15 +225,27 @@ class FactorVAE(Objective):
         layers: list[nn.Module] = []
         inputs = model.latents.width
         for _ in range(depth):
-            layers += [linear(inputs, width, generator), nn.LeakyReLU(0.2, inplace=True)]
+            layers += [
+                linear(inputs, width, generator),
+                nn.LeakyReLU(0.2, inplace=True),
+            ]
             inputs = width
         layers.append(linear(inputs, 1, generator))
         device = next(model.parameters()).device
         self.discriminator = nn.Sequential(*layers).to(device)
         rate = self.discriminator_learning_rate
-        self._optimiser = torch.optim.Adam(self.discriminator.parameters(), rate, betas=(0.5, 0.9), fused=True)
+        self._optimiser = torch.optim.Adam(
+            self.discriminator.parameters(), rate, betas=(0.5, 0.9), fused=True
+        )
 
-    def losses(self, model: Any, images: Tensor, generator: torch.Generator, items: int, step: int) -> Losses:
+    def losses(
+        self,
+        model: Any,
+        images: Tensor,
+        generator: torch.Generator,
+        items: int,
+        step: int,
+    ) -> Losses:
         encoding, codes, nll = _sampled(model, images, generator)
         real, categorical = _divergences(encoding)
         kl = real + categorical
@@ -194,7 +254,12 @@ class FactorVAE(Objective):
         self.discriminator.requires_grad_(True)
         self._codes = codes.detach()
         loss = nll + kl + self.gamma * correlation
-        return {"loss": loss, "reconstruction": nll, "kl": kl, "total_correlation": correlation}
+        return {
+            "loss": loss,
+            "reconstruction": nll,
+            "kl": kl,
+            "total_correlation": correlation,
+        }
 
     def after(self, model: Any, images: Tensor, generator: torch.Generator) -> Losses:
         with torch.no_grad():
@@ -215,7 +280,10 @@ class FactorVAE(Objective):
         return {"discriminator": loss.detach()}
 
     def state_dict(self) -> dict[str, Any]:
-        return {"discriminator": self.discriminator.state_dict(), "optimiser": self._optimiser.state_dict()}
+        return {
+            "discriminator": self.discriminator.state_dict(),
+            "optimiser": self._optimiser.state_dict(),
+        }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.discriminator.load_state_dict(state["discriminator"])
@@ -224,10 +292,11 @@ class FactorVAE(Objective):
 
 @dataclass
 class BetaTCVAE(Objective):
-    """reconstruction + alpha MI + beta TC + gamma dimension-wise KL (Chen et al. 2018). 3dshapes: beta 4.
+    """reconstruction + alpha MI + beta TC + gamma dimension-wise KL (Chen et al. 2018).
+    3dshapes: beta 4.
 
-    Parts by `stratified_log_weights`: mutual information is biased upwards, at most ln N; their sum `kl` is unbiased.
-    Real latents only.
+    Parts by `stratified_log_weights`: mutual information is biased upwards, at most ln
+    N; their sum `kl` is unbiased. Real latents only.
     """
 
     batch: ClassVar[int] = 2048
@@ -245,14 +314,28 @@ class BetaTCVAE(Objective):
     def prepare(self, model: VAE | AutoEncoder, generator: torch.Generator) -> None:
         super().prepare(model, generator)
         if model.latents.categorical:
-            raise InvalidInput(f"model must have real latents only for beta-tcvae, got {model.latents}.")
+            raise InvalidInput(
+                f"model must have real latents only for beta-tcvae, got {model.latents}."
+            )
 
-    def losses(self, model: Any, images: Tensor, generator: torch.Generator, items: int, step: int) -> Losses:
+    def losses(
+        self,
+        model: Any,
+        images: Tensor,
+        generator: torch.Generator,
+        items: int,
+        step: int,
+    ) -> Losses:
         encoding, codes, nll = _sampled(model, images, generator)
         log_weights = stratified_log_weights(len(images), items, like=codes.detach())
         parts = kl_parts(codes, encoding.mean, encoding.scale, log_weights)
         information, correlation, dimensions = (part.mean() for part in parts)
-        loss = nll + self.alpha * information + self.beta * correlation + self.gamma * dimensions
+        loss = (
+            nll
+            + self.alpha * information
+            + self.beta * correlation
+            + self.gamma * dimensions
+        )
         return {
             "loss": loss,
             "reconstruction": nll,
@@ -265,11 +348,13 @@ class BetaTCVAE(Objective):
 
 @dataclass
 class JointVAE(Objective):
-    """reconstruction + gamma |KL_real - C_real| + gamma |KL_categorical - C_categorical| (Dupont 2018, equation 7).
+    """reconstruction + gamma |KL_real - C_real| + gamma |KL_categorical -
+    C_categorical| (Dupont 2018, equation 7).
 
-    Capacities (nats) rise linearly over `capacity_steps`; the capacity of categories is at most the sum of ln C.
-    Published with 5 real latents and one of 3 categories; 3dshapes: 4 categories, learning rate 1e-4. capacity_share:
-    share of the training over which they rise; 0 for "quick".
+    Capacities (nats) rise linearly over `capacity_steps`; the capacity of categories is
+    at most the sum of ln C. Published with 5 real latents and one of 3 categories;
+    3dshapes: 4 categories, learning rate 1e-4. capacity_share: share of the training
+    over which they rise; 0 for "quick".
     """
 
     spelt: ClassVar = {
@@ -279,7 +364,13 @@ class JointVAE(Objective):
     }
     presets: ClassVar = {
         "published": {"capacity_share": 1.0},
-        "quick": {"weight": 2.0, "batch": 32, "learning_rate": 2e-3, "capacity_real": 7.0, "capacity_share": 0.0},
+        "quick": {
+            "weight": 2.0,
+            "batch": 32,
+            "learning_rate": 2e-3,
+            "capacity_real": 7.0,
+            "capacity_share": 0.0,
+        },
     }
     categories: ClassVar[tuple[int, ...]] = (3,)
 
@@ -297,16 +388,27 @@ class JointVAE(Objective):
         super().prepare(model, generator)
         require_int("capacity_steps", self.capacity_steps)
         if not model.latents.categorical:
-            raise InvalidInput(f"model must have categorical latents for joint-vae, got {model.latents}.")
+            raise InvalidInput(
+                f"model must have categorical latents for joint-vae, got {model.latents}."
+            )
 
-    def losses(self, model: Any, images: Tensor, generator: torch.Generator, items: int, step: int) -> Losses:
+    def losses(
+        self,
+        model: Any,
+        images: Tensor,
+        generator: torch.Generator,
+        items: int,
+        step: int,
+    ) -> Losses:
         encoding, _, nll = _sampled(model, images, generator)
         real, categorical = _divergences(encoding)
         share = min(1.0, step / self.capacity_steps)
         largest = sum(math.log(size) for size in model.latents.categorical)
         capacity_real = share * self.capacity_real
         capacity_categorical = min(share * self.capacity_categorical, largest)
-        excess = (real - capacity_real).abs() + (categorical - capacity_categorical).abs()
+        excess = (real - capacity_real).abs() + (
+            categorical - capacity_categorical
+        ).abs()
         return {
             "loss": nll + self.gamma * excess,
             "reconstruction": nll,
@@ -329,11 +431,17 @@ OBJECTIVES: dict[str, type[Objective]] = {
 
 
 def negative_log_likelihood(logits: Tensor, images: Tensor) -> Tensor:
-    """Mean over images of the Bernoulli negative log-likelihood of their pixels, summed over the pixels, in nats."""
-    return binary_cross_entropy_with_logits(logits, images, reduction="sum") / len(images)
+    """Mean over images of the Bernoulli negative log-likelihood of their pixels, summed
+    over the pixels, in nats.
+    """
+    return binary_cross_entropy_with_logits(logits, images, reduction="sum") / len(
+        images
+    )
 
 
-def _sampled(model: VAE, images: Tensor, generator: torch.Generator) -> tuple[Encoding, Tensor, Tensor]:
+def _sampled(
+    model: VAE, images: Tensor, generator: torch.Generator
+) -> tuple[Encoding, Tensor, Tensor]:
     """The encoding, a code drawn for each image, and its reconstruction loss."""
     encoding = model.encode(images)
     codes = model.sample(encoding, generator)
@@ -341,7 +449,9 @@ def _sampled(model: VAE, images: Tensor, generator: torch.Generator) -> tuple[En
 
 
 def _divergences(encoding: Encoding) -> tuple[Tensor, Tensor]:
-    """KL divergences from the prior of real and of categorical latents, means over images."""
+    """KL divergences from the prior of real and of categorical latents, means over
+    images.
+    """
     real = gaussian_kl(encoding.mean, encoding.scale).sum(1).mean()
     categorical = real.new_zeros(())
     for log_probabilities in encoding.log_probabilities:

@@ -53,7 +53,14 @@ def fit_vae(
         When the training diverges.
     """
     training = VaeTraining(
-        model, objective, images, steps, batch=batch, learning_rate=learning_rate, generator=generator, device=device
+        model,
+        objective,
+        images,
+        steps,
+        batch=batch,
+        learning_rate=learning_rate,
+        generator=generator,
+        device=device,
     )
     if resume is not None:
         training.load_state_dict(resume)
@@ -79,10 +86,11 @@ class VaeTraining(Training):
     model
         A VAE or an AutoEncoder, trained in place.
     objective
-        A name of OBJECTIVES, or an instance, `OBJECTIVES[name](beta=2)`, which is copied.
+        A name of OBJECTIVES, or an instance, `OBJECTIVES[name](beta=2)`, which is
+        copied.
     images
-        [N, C, H, W]: floats in [0, 1], or whole numbers, 0/1 or 0..255; or an object with a length and a method
-        `images(index)`.
+        [N, C, H, W]: floats in [0, 1], or whole numbers, 0/1 or 0..255; or an object
+        with a length and a method `images(index)`.
     steps
         Steps of the training.
     batch
@@ -92,13 +100,14 @@ class VaeTraining(Training):
     generator
         CPU generator of batches, noise and a discriminator's weights (None: seed 0).
     device
-        Device of the computation, to which the model is moved; None: the model stays where it is.
+        Device of the computation, to which the model is moved; None: the model stays
+        where it is.
 
     Raises
     ------
     ValueError
-        For images of another shape or range, fewer images than a step takes, an objective that does not suit the
-        model, or a number out of range.
+        For images of another shape or range, fewer images than a step takes, an
+        objective that does not suit the model, or a number out of range.
     """
 
     def __init__(
@@ -117,11 +126,15 @@ class VaeTraining(Training):
             objective = OBJECTIVES[one_of("objective", objective, OBJECTIVES)]()
         if not isinstance(objective, Objective):
             kind = type(objective).__name__
-            raise WrongType(f"objective must be a name of OBJECTIVES or an Objective (see objectives), got {kind}.")
+            raise WrongType(
+                f"objective must be a name of OBJECTIVES or an Objective (see objectives), got {kind}."
+            )
         self._objective = copy.deepcopy(objective)
         self._source = ImageSource(images, model.config["image_shape"])
         items = self._source.count
-        self._batch = objective.batch if batch is None else require_int("batch", batch, 2)
+        self._batch = (
+            objective.batch if batch is None else require_int("batch", batch, 2)
+        )
         rate = objective.learning_rate if learning_rate is None else learning_rate
         require_number("learning_rate", rate, ends=False)
         if objective.batches * self._batch > items:
@@ -130,20 +143,32 @@ class VaeTraining(Training):
                 f"{objective.batches} batches a step, got {self._batch}."
             )
         generator = generator_or_default(generator)
-        self._device = next(model.parameters()).device if device is None else torch.device(device)
+        self._device = (
+            next(model.parameters()).device if device is None else torch.device(device)
+        )
         self._model = model.to(self._device).train()
         self._objective.prepare(model, generator)
-        self._optimiser = torch.optim.Adam(model.parameters(), lr=rate, betas=objective.betas, fused=True)
+        self._optimiser = torch.optim.Adam(
+            model.parameters(), lr=rate, betas=objective.betas, fused=True
+        )
         settings = {"objective": type(objective).__name__, **asdict(objective)}
         settings |= {"items": items, "batch": self._batch, "learning_rate": rate}
-        parts = {"model": model, "optimiser": self._optimiser, "objective": self._objective}
+        parts = {
+            "model": model,
+            "optimiser": self._optimiser,
+            "objective": self._objective,
+        }
         per_epoch = items // (self._batch * objective.batches)
-        super().__init__(require_int("steps", steps), per_epoch, generator, settings, parts)
+        super().__init__(
+            require_int("steps", steps), per_epoch, generator, settings, parts
+        )
 
     def _step(self, rows: Tensor) -> dict[str, Tensor]:
         batches = self._source.batch(rows, self._device).split(self._batch)
         count = self._source.count
-        losses = self._objective.losses(self._model, batches[0], self._generator, count, self.done + 1)
+        losses = self._objective.losses(
+            self._model, batches[0], self._generator, count, self.done + 1
+        )
         self._optimiser.zero_grad()
         losses["loss"].backward()
         self._optimiser.step()

@@ -1,11 +1,14 @@
-"""Gzip-compressed file of an experiment's finished runs: JSON lines, a header and then one line per run.
+"""Gzip-compressed file of an experiment's finished runs: JSON lines, a header and then
+one line per run.
 
-    {"format": "infoscope runs", "version": 1, "experiment": "toy", "runs": 2, "curves": false, "tables": false}
-    {"key": ..., "run": ..., "outcome": "complete", "start": ..., "end": ..., "tags": {...}, "params": {...},
+    {"format": "infoscope runs", "version": 1, "experiment": "toy", "runs": 2, "curves":
+    false, "tables": false} {"key": ..., "run": ..., "outcome": "complete", "start":
+    ..., "end": ..., "tags": {...}, "params": {...},
      "metrics": {NAME: [[step, time, value], ...]}, "inputs": [...], "files": {}}
 
-start and end: ms since 1970; time of a point: ms after the start; value: null for NaN. The same runs give the same
-bytes. Everything is checked on reading and nothing is executed.
+start and end: ms since 1970; time of a point: ms after the start; value: null for NaN.
+The same runs give the same bytes. Everything is checked on reading and nothing is
+executed.
 """
 
 from __future__ import annotations
@@ -26,7 +29,14 @@ from typing_extensions import TypedDict
 from infoscope.errors import InvalidInput, UnreadableFile
 from infoscope.files import lines, reading
 from infoscope.tracking.archive.portable import is_carried
-from infoscope.tracking.checks import clipped, entity_name, metric_name, plain_name, require_tags, shown
+from infoscope.tracking.checks import (
+    clipped,
+    entity_name,
+    metric_name,
+    plain_name,
+    require_tags,
+    shown,
+)
 from infoscope.tracking.datasets import FIELDS
 from infoscope.tracking.store import labels, plain_cell
 from infoscope.tracking.tags import CELL, PROFILE
@@ -55,7 +65,9 @@ DataFields = TypedDict("DataFields", dict.fromkeys(FIELDS, str))
 
 
 class FinishedRun(BaseModel):
-    """A finished run. metrics: name -> points (step, ms after the start, value). files: tables, not loaded."""
+    """A finished run. metrics: name -> points (step, ms after the start, value). files:
+    tables, not loaded.
+    """
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
 
@@ -78,11 +90,18 @@ class FinishedRun(BaseModel):
     @property
     def line(self) -> bytes:
         """Its line in a file."""
-        return json.dumps(vars(self), sort_keys=True, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+        return (
+            json.dumps(
+                vars(self), sort_keys=True, separators=(",", ":"), allow_nan=False
+            ).encode()
+            + b"\n"
+        )
 
 
 class Header(BaseModel):
-    """The first line of a file. curves: whether metrics may have several points; tables: whether runs have files."""
+    """The first line of a file. curves: whether metrics may have several points;
+    tables: whether runs have files.
+    """
 
     model_config = ConfigDict(strict=True)
 
@@ -95,18 +114,24 @@ class Header(BaseModel):
 
 
 def validated(kind: Callable[[Any], Content], fields: Any) -> Content:
-    """What pydantic makes of JSON or fields. Raises ValueError with one sentence for invalid ones."""
+    """What pydantic makes of JSON or fields. Raises ValueError with one sentence for
+    invalid ones.
+    """
     try:
         return kind(fields)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = " ".join(map(str, first["loc"]))
-        raise InvalidInput(f"its {place}: {first['msg']}, got {shown(first['input'])}") from None
+        raise InvalidInput(
+            f"its {place}: {first['msg']}, got {shown(first['input'])}"
+        ) from None
 
 
 @dataclass(frozen=True)
 class Archive:
-    """A file that was read completely and is valid. runs: ordered by key; digest: of the file."""
+    """A file that was read completely and is valid. runs: ordered by key; digest: of
+    the file.
+    """
 
     path: Path
     header: Header
@@ -132,22 +157,30 @@ class Archive:
 
 
 def read_archive(path: Path) -> Archive:
-    """Reads and checks a file of runs. Raises ValueError if it is damaged, of another format or a later version."""
+    """Reads and checks a file of runs. Raises ValueError if it is damaged, of another
+    format or a later version.
+    """
     if not path.is_file():
-        raise UnreadableFile(f"{path} must be {_DESCRIPTION}, but there is no such file")
+        raise UnreadableFile(
+            f"{path} must be {_DESCRIPTION}, but there is no such file"
+        )
     with reading(path, _DESCRIPTION):
         content = lines(path)
         header = validated(Header.model_validate_json, next(content, "{}"))
         runs = [validated(FinishedRun.model_validate_json, line) for line in content]
         keys = {run.key for run in runs}
         if len(keys) != header.runs:
-            raise InvalidInput(f"it has {len(runs)} runs, but its header announces {header.runs} different ones")
+            raise InvalidInput(
+                f"it has {len(runs)} runs, but its header announces {header.runs} different ones"
+            )
         digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
     return Archive(path, header, digest, runs)
 
 
 def write_archive(path: Path, experiment: str, runs: Sequence[FinishedRun]) -> None:
-    """Writes a file of runs, completely or not at all. Raises ValueError if it could not be read again."""
+    """Writes a file of runs, completely or not at all. Raises ValueError if it could
+    not be read again.
+    """
     header = {
         "format": "infoscope runs",
         "version": 1,
@@ -159,7 +192,10 @@ def write_archive(path: Path, experiment: str, runs: Sequence[FinishedRun]) -> N
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".unfinished-{path.name}")
     try:
-        with open(temporary, "wb") as file, gzip.GzipFile("", "wb", 9, file, mtime=0) as packed:
+        with (
+            open(temporary, "wb") as file,
+            gzip.GzipFile("", "wb", 9, file, mtime=0) as packed,
+        ):
             packed.write(json.dumps(header).encode() + b"\n")
             for run in sorted(runs, key=lambda run: run.key):
                 packed.write(run.line)

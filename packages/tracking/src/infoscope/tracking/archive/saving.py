@@ -11,7 +11,12 @@ from mlflow.entities import Run
 
 from infoscope.errors import InvalidInput, OutOfRange
 from infoscope.files import reading
-from infoscope.tracking.archive.format import FinishedRun, read_archive, validated, write_archive
+from infoscope.tracking.archive.format import (
+    FinishedRun,
+    read_archive,
+    validated,
+    write_archive,
+)
 from infoscope.tracking.archive.portable import portable_source, portable_tags
 from infoscope.tracking.checks import plain_name
 from infoscope.tracking.datasets import entry_of
@@ -35,16 +40,21 @@ class Saved:
 
 
 def save(experiment: str, path: Path, profile: str | None = None) -> Saved:
-    """Writes the finished cells of an experiment to a file, one run for each (see `by_key`) with all its labels.
+    """Writes the finished cells of an experiment to a file, one run for each (see
+    `by_key`) with all its labels.
 
-    Of each metric the newest point is saved; tables, arrays and models are not. profile: only cells with this label.
+    Of each metric the newest point is saved; tables, arrays and models are not.
+    profile: only cells with this label.
 
-    Raises LookupError when there are none, ValueError for a run that cannot be saved, and when an existing file has
-    cells that the new one would lack; nothing is written then.
+    Raises LookupError when there are none, ValueError for a run that cannot be saved,
+    and when an existing file has cells that the new one would lack; nothing is written
+    then.
     """
     store = Store.open(plain_name("the name of an experiment", experiment))
     finished = [run for run in by_key(store.cells()).values() if is_finished(run)]
-    runs = [_finished_run(run, path) for run in require_under(finished, experiment, profile)]
+    runs = [
+        _finished_run(run, path) for run in require_under(finished, experiment, profile)
+    ]
     if path.exists():
         _require_no_loss(path, experiment, {run.key for run in runs})
     write_archive(path, experiment, runs)
@@ -55,24 +65,31 @@ def save(experiment: str, path: Path, profile: str | None = None) -> Saved:
 
 
 def _require_no_loss(path: Path, experiment: str, keys: set[str]) -> None:
-    """Raises ValueError if a file has cells or curves that a new one would lack: it may be the only record of them."""
+    """Raises ValueError if a file has cells or curves that a new one would lack: it may
+    be the only record of them.
+    """
     existing = read_archive(path)
     if existing.experiment != experiment:
-        raise InvalidInput(f"{path} must hold runs of {experiment}, but it holds runs of {existing.experiment}")
+        raise InvalidInput(
+            f"{path} must hold runs of {experiment}, but it holds runs of {existing.experiment}"
+        )
     lost = {run.key for run in existing.runs} - keys
     if lost:
         raise OutOfRange(
             f"{path} has {len(lost)} cells that would be lost; load it first (`make runs-load ARGS={path}`) or move it"
         )
     if existing.header.curves:
-        raise InvalidInput(f"{path} has curves that would be lost: save to another folder, or remove it")
+        raise InvalidInput(
+            f"{path} has curves that would be lost: save to another folder, or remove it"
+        )
 
 
 def _finished_run(run: Run, path: Path) -> FinishedRun:
     tags = run.data.tags
     start = run.info.start_time or 0
     metrics = {}
-    # with steps and times, which `run.data.metrics` lacks, and which would cost one request per metric
+    # with steps and times, which `run.data.metrics` lacks, and which would cost one
+    # request per metric
     for point in run.data._metric_objs:
         if not point.key.startswith(SYSTEM):
             value = point.value if math.isfinite(point.value) else None
@@ -91,7 +108,9 @@ def _finished_run(run: Run, path: Path) -> FinishedRun:
         "tags": portable_tags(tags),
         "params": dict(run.data.params),
         "metrics": metrics,
-        "inputs": sorted(inputs, key=lambda entry: (entry["name"], entry["digest"], entry["context"])),
+        "inputs": sorted(
+            inputs, key=lambda entry: (entry["name"], entry["digest"], entry["context"])
+        ),
         "files": {},
     }
     with reading(path, "", f"run {fields['run']} cannot be saved to a file"):
