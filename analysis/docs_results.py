@@ -19,14 +19,13 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import click
-import pandas as pd
 
-from analysis.common.tables import Result, file_name, published, render, write_csv
+from analysis import published_page
+from analysis.common.tables import Result, file_name, render, write_csv
+from analysis.published_page import FULL
 from analysis.report import (
     ORDER,
     Section,
-    compared,
-    deviations,
     make_command,
     name_of,
     section,
@@ -41,25 +40,11 @@ from infoscope.tracking.store import labels
 
 FOLDER = Path("docs") / "results"
 UNTRIED = "smoke"  # a profile that only tries whether things run
-FULL = "paper"  # the published setting, or all of it where nothing is published
 HEADING = "## Profile "
 IN_PART = "Run in part: "
 MAX_PAGE_ROWS = 100  # of a table; a longer one is a CSV file beside the page
-# of a profile, for the list of all pages
-FACTS = re.compile(r"^<!-- facts: (.*) -->$", re.M)
+HOURS = "Hours: in which at least one cell was under way, on 2 cores beside other work; a machine of its own is faster."
 MADE = "<!-- written by `make docs-results`: not to be edited -->\n"
-BESIDE = (
-    "Deviation: the absolute difference of ours from the paper's figure, as a part of it; the paper's figures are one "
-    "run each, without errors."
-)
-
-
-# columns that are compared with published tables, the first there is
-KINDS = {"mse_bits2": "MSE", "mean_bits": "mean"}
-COMPARED_HEADER = (
-    "| published | analysis | profile | cells run | published figures beside ours | "
-    "mean deviation from the paper's | largest |\n|---|---|---|---|---|---|---|"
-)
 
 
 def main(arguments: SimpleNamespace) -> int:
@@ -92,6 +77,11 @@ def main(arguments: SimpleNamespace) -> int:
             print(f"error: {lost}", file=sys.stderr)
         else:
             print(write(path, page(module, sections).removesuffix("\n")))
+            published_page.save_figures(FOLDER, name, sections)
+    shown = published_page.contents(FOLDER, modules)
+    if shown:
+        text = render("published.jinja", made=MADE, table=table, **shown)
+        print(write(FOLDER / "published.md", text))
     print(write(FOLDER / "index.md", "\n".join(index(modules))))
     return FAILED if problems else 0
 
@@ -107,7 +97,7 @@ def lost_cells(path: Path, experiment: str) -> str:
     empty if it would not.
     """
     stored = cells_of(experiment)
-    for facts in facts_on(path):
+    for facts in published_page.facts_on(path):
         profile = facts["profile"]
         cells = facts["cells"]
         if stored[profile] < cells:
@@ -116,12 +106,6 @@ def lost_cells(path: Path, experiment: str) -> str:
                 f"others (`make runs-load ARGS={archive_of(experiment)}`), or remove the page first"
             )
     return ""
-
-
-def facts_on(path: Path) -> list[dict]:
-    """Facts of a page's profiles for the list of all pages; empty without a page."""
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
-    return [json.loads(facts) for facts in FACTS.findall(text)]
 
 
 def archive_of(experiment: str) -> Path:
@@ -189,7 +173,7 @@ def profile_part(
     devices = {tags.get("infoscope.device", "unknown") for tags in frame["tags"]}
     hardware = escaped(", ".join(sorted(devices)))
     about = f"{len(frame)} finished cells of `{make_command(experiment, profile)}`; `{shows}`. Hardware: {hardware}."
-    text = json.dumps(facts(profile, part, frame))
+    text = json.dumps(published_page.facts(profile, part, frame))
     pictures = []
     lines: Counter[str] = Counter()
     for picture in part.pictures:
@@ -225,34 +209,6 @@ def write_files(result: Result, stem: str) -> tuple[str, str]:
     return drawn, csv
 
 
-def facts(profile: str, part: Section, runs: pd.DataFrame) -> dict:
-    """Facts of one profile for the list of all pages: cells, and comparisons with
-    published tables.
-    """
-    beside = []
-    for picture in part.pictures:
-        result = picture.result
-        if not result.beside:
-            continue
-        differing = deviations(compared(result.figures))
-        for column, kind in KINDS.items():
-            if column in differing.index:
-                row = differing.loc[column]
-                beside.append(
-                    {
-                        "table": result.beside,
-                        "kind": kind,
-                        "figures": int(row["n"]),
-                        "of": len(published(result.beside)),
-                        "mean": row["mean"],
-                        "largest": row["largest"],
-                        "where": row["place"],
-                    }
-                )
-                break
-    return {"profile": profile, "cells": len(runs), "beside": beside}
-
-
 def in_part(experiment: str) -> str:
     """How much of the full setting was run; nothing where that is all of it."""
     (cells,) = status([experiment], FULL)
@@ -270,7 +226,10 @@ def table(header: Iterable[str], rows: Iterable[Sequence[object]]) -> str:
     titles = list(header)
     lines = []
     for row in (titles, ["---"] * len(titles), *rows):
-        cells = [escaped(str(cell)) for cell in row]
+        cells = []
+        for cell in row:
+            is_link = isinstance(cell, published_page.Link)
+            cells.append(cell if is_link else escaped(str(cell)))
         lines.append(f"| {' | '.join(cells)} |\n")
     return "".join(lines)
 
@@ -287,13 +246,9 @@ def escaped(text: str) -> str:
 
 
 def index(modules: dict[str, ModuleType]) -> Iterator[str]:
-    """How far ours are from published tables, every analysis with its finding, and what
-    was not run.
-    """
-    rows = ["| analysis | finding | run |", "|---|---|---|"]
+    """Every analysis with its finding, and what was not run."""
+    rows = ["| analysis | finding | run | hours |", "|---|---|---|---|"]
     missing = []
-    beside = []
-    deviating = []
     for name, module in modules.items():
         path = FOLDER / f"{name}.md"
         title = escaped(title_of(module))
@@ -307,29 +262,18 @@ def index(modules: dict[str, ModuleType]) -> Iterator[str]:
         part = re.search(rf"^\*\*{IN_PART}(.*)\*\*", text, re.M)
         finding = re.search(r"^\*\*(.*)\*\*$", text, re.M)
         run = f"{profiles[0]}, {part[1]}" if part else ", ".join(profiles)
+        spent = sum(part.get("hours", 0) for part in published_page.facts_on(path))
         rows.append(
-            f"| [{title}]({name}.md) | {finding[1] if finding else '-'} | {run} |"
+            f"| [{title}]({name}.md) | {finding[1] if finding else '-'} | {run} | {spent:.1f} |"
         )
-        for page in facts_on(path):
-            for row in page["beside"]:
-                table_name = escaped(row["table"].replace("table", "table "))
-                deviation = (
-                    f"by {row['mean']:.1%} on average and {row['largest']:.1%} at most"
-                )
-                deviating.append(f"{table_name} ({page['profile']}) {deviation}")
-                beside.append(
-                    f"| {table_name} | [{name}]({name}.md) | {page['profile']} | {page['cells']:,} | "
-                    f"{row['figures']} of {row['of']} | {row['kind']}: {row['mean']:.1%} | "
-                    f"{row['largest']:.1%} ({escaped(row['where'])}) |"
-                )
     yield "# Results\n"
-    if deviating:
-        yield f"**Ours differ from the published figures of {'; of '.join(deviating)}.**\n"
+    published = FOLDER / "published.md"
+    if published.exists():
+        first = published.read_text(encoding="utf-8").split("\n\n")[1]
+        yield f"{first}\n\n[Every published figure with ours, every claim](published.md)\n"
     yield MADE
     yield "\n".join(rows)
-    if beside:
-        yield f"\n## Compared with published tables\n\n{BESIDE}\n"
-        yield "\n".join([COMPARED_HEADER, *beside])
+    yield f"\n{HOURS}"
     if missing:
         yield "\n".join(["\n## Not run\n", *missing])
 

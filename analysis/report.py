@@ -21,12 +21,10 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pandas as pd
 from mlflow.exceptions import MlflowException
-from scipy.special import stdtrit
 
 from analysis import TABLES
+from analysis.common.published import beyond_chance, deviation, place_of
 from analysis.common.tables import (
-    ERROR,
-    PAPERS,
     Claim,
     Picture,
     Result,
@@ -159,52 +157,17 @@ def picture(result: Result) -> Picture:
     return Picture(result, image, differences(result))
 
 
-def compared(figures: pd.DataFrame) -> pd.DataFrame:
-    """A row for each figure that the paper has, too: `column`, `place` and `row` of the
-    table, `ours` with `error` and `runs`, the `paper`'s, the `part` of the paper's by
-    which they differ, and whether it is `sure`.
+def deviations(figures: pd.DataFrame) -> pd.DataFrame:
+    """By quantity of published figures that were run: how many, the `mean` and the
+    `largest` part by which ours differ, and the `place` of the largest.
 
-    Difference / standard error has Student's t distribution with runs - 1 degrees of
-    freedom, at equal scatter.
+    Quantities that are small or of either sign, such as a bias, are left out.
     """
-    parts = [
-        pd.DataFrame(
-            columns=["column", "place", "row", "ours", "error", "runs", "paper"]
-        )
-    ]
-    for name in figures:
-        if PAPERS + name not in figures or name + ERROR not in figures:
-            continue
-        published = figures[np.isfinite(figures[PAPERS + name])]
-        part = pd.DataFrame(
-            {
-                "ours": published[name],
-                "error": published[name + ERROR],
-                "runs": published["runs"],
-                "paper": published[PAPERS + name],
-                "column": name,
-                "place": [_place(row) for _, row in published.iterrows()],
-                "row": published.index,
-            }
-        )
-        parts.append(part)
-    pairs = pd.concat(parts[1:] or parts, ignore_index=True)
-    pairs = pairs.astype({name: float for name in ("ours", "error", "runs", "paper")})
-    difference = (pairs["ours"] - pairs["paper"]).abs()
-    degrees = np.maximum(pairs["runs"] - 1, 1)
-    limit = stdtrit(degrees, 0.975) * pairs["error"] * np.sqrt(1 + pairs["runs"])
-    return pairs.assign(part=difference / pairs["paper"].abs(), sure=difference > limit)
-
-
-def deviations(beside: pd.DataFrame) -> pd.DataFrame:
-    """By column of `compared`: of `n` figures the `mean` and the `largest` part that
-    differs, and its `place`.
-    """
-    finite = beside[np.isfinite(beside["ours"])]
-    least = finite.groupby("column")["paper"].transform("min")
-    finite = finite[least > 0]  # a bias is small or of either sign
-    part = finite.groupby("column", sort=False)["part"]
-    places = finite["place"][part.idxmax()].to_numpy()
+    figures = figures[np.isfinite(figures["ours"])]
+    least = figures.groupby("quantity")["published"].transform("min")
+    figures = figures[least > 0]
+    part = deviation(figures).groupby(figures["quantity"], sort=False)
+    places = figures["place"][part.idxmax()].to_numpy()
     return part.agg(n="size", mean="mean", largest="max").assign(place=places)
 
 
@@ -212,24 +175,28 @@ def differences(result: Result) -> list[str]:
     """Where our figures differ from the paper's beyond sampling error (95 %), by how
     much, and the known reasons.
     """
-    beside = compared(result.figures)
-    if beside.empty:
+    if result.against is None:
         return []
-    ours = beside[np.isfinite(beside["ours"])]
-    large = ours[ours["sure"] & (ours["part"] > LARGE)]
+    is_same = result.against["unlike"] == ""
+    run = result.against[is_same & (result.against["runs"] > 0)]
+    if run.empty:
+        return []
+    ours = run[np.isfinite(run["ours"])]
+    is_sure = beyond_chance(ours)
+    large = ours[is_sure & (deviation(ours) > LARGE)]
     sentences = []
-    by_column = []
-    for column, row in deviations(beside).iterrows():
-        by_column.append(
-            f"{_spoken(column)} by {row['mean']:.1%} on average and {row['largest']:.1%} at most ({row['place']})"
+    by_quantity = []
+    for quantity, row in deviations(ours).iterrows():
+        by_quantity.append(
+            f"{quantity} by {row['mean']:.1%} on average and {row['largest']:.1%} at most ({row['place']})"
         )
-    if by_column:
-        sentences.append(f"Ours differ from the paper's in {'; '.join(by_column)}.")
-    with_error = int(ours["error"].notna().sum())
+    if by_quantity:
+        sentences.append(f"Ours differ from the paper's in {'; '.join(by_quantity)}.")
+    with_error = int(ours["ours_error"].notna().sum())
     if with_error:
         below = ", listed below" if len(large) else ""
         sentences.append(
-            f"{ours['sure'].sum()} of {with_error} figures differ from the paper's beyond sampling error (95 %, "
+            f"{is_sure.sum()} of {with_error} figures differ from the paper's beyond sampling error (95 %, "
             f"Student's t), {len(large)} of these by more than {LARGE:.0%}{below}; the paper's "
             "are one run each, published without error, and are assumed to scatter like one of our runs."
         )
@@ -238,43 +205,22 @@ def differences(result: Result) -> list[str]:
         sentences.append(
             f"For {without_error} figures chance cannot be excluded: one run, its scatter is unknown."
         )
-    diverged = len(beside) - len(ours)
+    diverged = len(run) - len(ours)
     if diverged:
         sentences.append(
             f"{diverged} further figures diverged here, and not in the paper."
         )
     lines = [" ".join(sentences)]
     if len(large):
-        lines += reasons(result.figures.loc[sorted(set(large["row"]))])
+        places = result.figures.apply(place_of, axis=1)
+        lines += reasons(result.figures[places.isin(large["place"])])
     for row in large.head(LISTED).itertuples():
-        figure = plus_minus(row.ours, row.error)
-        lines.append(
-            f"{row.place}: {_spoken(row.column)} {figure}, paper {row.paper:.3f}"
-        )
+        figure = plus_minus(row.ours, row.ours_error)
+        lines.append(f"{row.place}: {row.quantity} {figure}, paper {row.published:.3f}")
     left = len(large) - LISTED
     if left > 0:
         lines.append(f"and {left} more")
     return lines
-
-
-def _place(row: pd.Series) -> str:
-    """The fields that place a figure in its table, in words."""
-    words = []
-    for name in ("domain", "pool", "critic", "depth", "size", "bound"):
-        if name in row.index:
-            value = row[name]
-            words.append(value if isinstance(value, str) else f"{name} {value:g}")
-    place = " ".join(dict.fromkeys(words))
-    if "true_bits" in row.index:
-        place += f" at {row['true_bits']:g} bits"
-    return place
-
-
-def _spoken(name: str) -> str:
-    """The name of a column in words."""
-    if name == "mse_bits2":
-        return "MSE"
-    return name.replace("_bits2", "").replace("_bits", "")
 
 
 def reasons(rows: pd.DataFrame) -> Iterator[str]:

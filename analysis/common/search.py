@@ -9,7 +9,8 @@ from pathlib import Path
 import pandas as pd
 
 from analysis.common.marks import BLUE, NAMES, ORANGE, in_order, panel_by_panel
-from analysis.common.tables import ERROR, Cells, Result, plus_minus_column, text_of
+from analysis.common.published import ERROR
+from analysis.common.tables import Cells, Result, plus_minus_column, text_of
 from infoscope import tracking
 
 FRACTION = "progress/fraction"  # when a search decided last

@@ -26,6 +26,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from analysis.common.published import ERROR
 from infoscope.checks import nearest
 from infoscope.command_line import command, profile_option, set_option
 from infoscope.errors import StoreUnreachable, UnknownName
@@ -45,8 +46,6 @@ LONGEST = 1e5  # from here on figures are printed with an exponent
 NUMBER = r"[-+]?\d[\d,.]*(?!\w|-[a-z])"
 FOLDED = 40  # rows beyond which a table of a page is folded
 NO_VALUE = "no value"  # in a cell: not recorded, or not finite
-ERROR = "_error"  # suffix of the column that holds a column's standard error
-PAPERS = "published_"  # prefix of the column that holds the paper's figure of a column
 
 
 class Claim(NamedTuple):
@@ -67,9 +66,9 @@ class Result:
 
     The first line of the caption is the finding: one plain sentence with its
     uncertainty, which stands before the table wherever it is printed, saved or shown.
-    The other lines explain the table. quotes: rows quote items of the data. beside: the
-    published table to compare with, a name that `published` takes. title: the heading
-    of the table (default: its name).
+    The other lines explain the table. quotes: rows quote items of the data. against:
+    published figures with ours (`analysis.common.published`). title: the heading of the
+    table (default: its name).
     """
 
     name: str
@@ -79,7 +78,7 @@ class Result:
     draw: Callable[..., None] | None = None
     claims: Sequence[Claim] = ()
     quotes: bool = False
-    beside: str = ""
+    against: pd.DataFrame | None = None
     title: str = ""
 
     def __post_init__(self) -> None:
@@ -498,13 +497,6 @@ def summarise(
 def with_error(column: str, estimate: Estimate) -> dict[str, float]:
     """A figure and its standard error, as columns of a table."""
     return {column: estimate.value, column + ERROR: estimate.standard_error}
-
-
-def published(name: str) -> pd.DataFrame:
-    """A published table, as committed with its source under analysis/published."""
-    return pd.read_csv(
-        Path(__file__).parents[1] / "published" / f"{name}.csv", comment="#"
-    )
 
 
 def verdict(low: float, high: float, limit: float = 0.0) -> str:

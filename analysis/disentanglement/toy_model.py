@@ -17,6 +17,7 @@ import pandas as pd
 from scipy.special import ndtri
 
 from analysis.common.marks import lines, panel_by_panel
+from analysis.common.published import published_figures
 from analysis.common.runs import latest, ordered, versions
 from analysis.common.tables import Analysis, Claim, Result, text_of, with_error
 from infoscope.estimators.units import NATS_PER_BIT
@@ -126,8 +127,30 @@ def table1(runs: pd.DataFrame, words: list[str]) -> Result:
         [*caption, *words],
         draw_scores,
         claims(figures),
+        against=formulas(shown),
         title=title,
     )
+
+
+def formulas(figures: pd.DataFrame) -> pd.DataFrame:
+    """The values of the printed formulas, with the exact ones as ours."""
+    rows = []
+    for row in figures.to_dict("records"):
+        place = f"{row['attack']} attack, {row['factors']} factors"
+        if row["attack"] == "none":
+            place = f"no attack, {row['factors']} factors"
+        else:
+            place += f", alpha {row['alpha']:g}"
+        rows.append(
+            {
+                "place": f"{place}, noise {row['noise']:g}",
+                "quantity": SCORES[row["score"]],
+                "unit": "bits",
+                "published": row["printed"],
+                "ours": row["exact"],
+            }
+        )
+    return published_figures("table 1 (Tokui & Sato 2021), formulas", rows)
 
 
 def compared(

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.marks import ORANGE, panel_by_panel, sheet
+from analysis.common.published import published, published_figures
 from analysis.common.runs import latest, ordered
 from analysis.common.tables import (
     Analysis,
@@ -23,7 +24,6 @@ from analysis.common.tables import (
     difference_claim,
     plus_minus,
     plus_minus_column,
-    published,
     spread,
     summarise,
     text_of,
@@ -379,7 +379,17 @@ def elsewhere(runs: pd.DataFrame, words: list[str]) -> Result:
         "trainings ± standard error. The scores of Tokui & Sato 2021 are published as box plots only.",
         *words,
     ]
-    return Result("elsewhere", figures, text, caption)
+    places = figures["model"] + ", weight " + text["weight"] + ", " + figures["source"]
+    same = figures.assign(
+        place=places,
+        quantity=text["score"],
+        unit="score",
+        published=figures["value"],
+        published_error=figures["std"],
+        unlike=figures["differs"],
+    )
+    against = published_figures("scores on dSprites", same.to_dict("records"))
+    return Result("elsewhere", figures, text, caption, against=against)
 
 
 def differences(row: dict, ours: pd.Series) -> Iterator[str]:

@@ -10,15 +10,9 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
+from analysis.common.published import PAPERS, published
 from analysis.common.runs import older
-from analysis.common.tables import (
-    PAPERS,
-    Claim,
-    Result,
-    plus_minus_column,
-    published,
-    summarise,
-)
+from analysis.common.tables import Claim, Result, plus_minus_column, summarise
 from analysis.mi_benchmark._captions import (
     PUBLISHED,
     cautions,
@@ -109,7 +103,7 @@ class Evidence:
         *,
         has_oracle: bool = True,
         remarks: Sequence[str] = (),
-        beside: str = "",
+        against: pd.DataFrame | None = None,
         title: str = "",
     ) -> Result:
         """A table. sentences: its finding, then what it has. Its caption also explains
@@ -124,7 +118,7 @@ class Evidence:
         caption += cautions(self.trained)
         caption += self.left_out
         return Result(
-            name, figures, text, caption, draw, claims, beside=beside, title=title
+            name, figures, text, caption, draw, claims, against=against, title=title
         )
 
     def unseen(self, by: Sequence[str], remarks: Sequence[str] = ()) -> Result:

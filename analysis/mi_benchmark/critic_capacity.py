@@ -11,13 +11,12 @@ import pandas as pd
 
 from analysis.common.figures import drawing
 from analysis.common.marks import GREEN, VERMILLION, in_order, lines, style
+from analysis.common.published import PAPERS, published, published_table
 from analysis.common.tables import (
-    PAPERS,
     Analysis,
     Claim,
     Result,
     changes_text,
-    published,
     spread,
     summarise,
     verdict,
@@ -106,6 +105,10 @@ def depth_table(evidence: Evidence, bound: str, bits: float, prefix: str) -> Res
     if not differing:
         for column, title in PRINTED.items():
             text[f"paper: {title}"] = figures[PAPERS + column].map("{:.3f}".format)
+    against = None
+    if not differing:
+        columns = ["bias_bits", "variance_bits2", "mse_bits2"]
+        against = published_table("table2", columns, ["domain", "depth"], figures)
     sentences = [
         depth_finding(runs),
         f"Error of {bound} by critic depth at a true MI of {bits:g} bits; bias = mean estimate - truth.",
@@ -121,7 +124,7 @@ def depth_table(evidence: Evidence, bound: str, bits: float, prefix: str) -> Res
         sentences,
         drawing(figures, draw_depths, "MSE (bits²)"),
         correlations(runs, not differing),
-        beside="" if differing else "table2",
+        against=against,
         title=f"{bound} by critic depth at {bits:g} bits",
     )
 

@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import mutual_info_score
 
-from analysis.common.tables import ERROR, Claim, plus_minus, published, verdict
+from analysis.common.published import ERROR, published
+from analysis.common.tables import Claim, plus_minus, verdict
 from analysis.partition._evaluation import DRAWS, Evaluation
 from infoscope.estimators.result import BITS, SHARE, Estimate
 from infoscope.estimators.units import NATS_PER_BIT

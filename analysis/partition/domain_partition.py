@@ -15,16 +15,15 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.marks import BLUE, VERMILLION, panel_by_panel
+from analysis.common.published import ERROR, published, published_figures
 from analysis.common.runs import latest, ordered, profiles, versions
 from analysis.common.tables import (
-    ERROR,
     Analysis,
     Claim,
     Result,
     difference_claim,
     plus_minus,
     plus_minus_column,
-    published,
     ranged,
     summarise,
 )
@@ -44,6 +43,7 @@ NO_NUMBER = "no number"
 MISSING = {"in_domain_accuracy/domain_average": "never read"}
 WORST = ("_low", "_high", "_items")  # interval and items of the worst of several
 BASELINE = "erm"
+OUTSIDE = "out_of_domain_accuracy/average"
 # of one study
 SAME = ("data", "base", "size", "sample", "steps", "selection", "setting")
 # what the published accuracies were made with, where a sweep can match it
@@ -89,14 +89,16 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     text[f"held-out domain, minus {BASELINE}"] = plus_minus_column(
         figures, "over_baseline", "-"
     )
-    text["published"] = beside(figures)
+    notes = reference_notes(runs)
+    accuracies = published_accuracies(figures, " ".join(notes))
+    text["published"] = papers_text(figures, accuracies)
     caption = [finding(figures), *described(runs)]
     diverged = int((runs["diverged"] > 0).sum())
     if diverged:
         caption.append(
             f"Note: {diverged} trainings diverged; their figures are of the best weights before."
         )
-    caption += reference_notes(runs)
+    caption += notes
     caption += left_out
     return [
         Result(
@@ -105,7 +107,8 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
             text,
             caption,
             functools.partial(draw, runs),
-            against(runs),
+            over_baseline(runs),
+            against=accuracies,
         )
     ]
 
@@ -190,7 +193,7 @@ def gains(runs: pd.DataFrame, model: str) -> np.ndarray:
     return np.array([math.nan])
 
 
-def against(runs: pd.DataFrame) -> list[Claim]:
+def over_baseline(runs: pd.DataFrame) -> list[Claim]:
     """Whether each model beats plain risk minimisation in new domains, which no
     algorithm does by much (DomainBed).
     """
@@ -207,25 +210,43 @@ def against(runs: pd.DataFrame) -> list[Claim]:
     return claims
 
 
-def beside(figures: pd.DataFrame) -> list[str]:
-    """The published accuracy of each row in shares of 1, where there is one for its
-    data, model and domain.
+def published_accuracies(figures: pd.DataFrame, unlike: str) -> pd.DataFrame:
+    """The published accuracies of our models, in shares of 1, with ours where it was
+    run. unlike: in what our setting differs.
     """
+    rows = []
     accuracies = published("domain_accuracies")
-    names = accuracies["held_out"].astype(str)
-    shares = accuracies.assign(
-        value=accuracies["accuracy_percent"] / 100,
-        value_error=accuracies["error_percent"] / 100,
-    )
+    for paper in accuracies[accuracies["model"].isin(MODELS)].to_dict("records"):
+        row = {
+            "place": f"{paper['data']}, {paper['model']}, held out {paper['held_out']}",
+            "quantity": "accuracy in a new domain",
+            "unit": "share",
+            "published": paper["accuracy_percent"] / 100,
+            "published_error": paper["error_percent"] / 100,
+        }
+        is_same = (
+            (figures["data"] == paper["data"])
+            & (figures["model"] == paper["model"])
+            & (figures["held_out_name"] == str(paper["held_out"]))
+        )
+        for ours in figures[is_same].to_dict("records"):
+            row["ours"] = ours[OUTSIDE]
+            row["ours_error"] = ours[OUTSIDE + ERROR]
+            row["runs"] = ours["runs"]
+            row["unlike"] = unlike
+        rows.append(row)
+    return published_figures("accuracy in a new domain", rows)
+
+
+def papers_text(figures: pd.DataFrame, accuracies: pd.DataFrame) -> list[str]:
+    """The published accuracies of each row, in words."""
+    places = accuracies["place"]
+    texts = plus_minus_column(accuracies, "published")
     cells = []
     for row in figures.itertuples():
-        is_same = (
-            (shares["data"] == row.data)
-            & (shares["model"] == row.model)
-            & (names == row.held_out_name)
-        )
-        texts = plus_minus_column(shares[is_same], "value")
-        cells.append("; ".join(texts) or "-")
+        place = f"{row.data}, {row.model}, held out {row.held_out_name}"
+        same = [text for text, other in zip(texts, places) if other == place]
+        cells.append("; ".join(same) or "-")
     return cells
 
 

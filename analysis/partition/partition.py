@@ -33,6 +33,7 @@ from analysis.common.models import (
     loaded,
     sentence,
 )
+from analysis.common.published import published_figures
 from analysis.common.runs import latest
 from analysis.common.tables import (
     FOLDER,
@@ -193,7 +194,15 @@ def published_result(
         "Bits. They are written into the code of the NVAE experiments, which differ in the estimate (labels as "
         "numbers, k = 7; ours in the same way with another k beside it), the networks, the training and the items.",
     ]
-    return [Result("published", beside, text, caption)]
+    same = beside.assign(
+        place=beside["model"],
+        unit="bits",
+        ours=beside[AS_NUMBERS],
+        runs=len(evaluations),
+        unlike="networks, training, items and k",
+    )
+    against = published_figures("partition of CRMNIST", same.to_dict("records"))
+    return [Result("published", beside, text, caption, against=against)]
 
 
 def caption(outcome: Outcome, figures: pd.DataFrame) -> list[str]:

@@ -15,14 +15,8 @@ import pandas as pd
 from scipy.stats import gaussian_kde
 
 from analysis.common.marks import mark, sheet
-from analysis.common.tables import (
-    Analysis,
-    Claim,
-    Result,
-    plus_minus_column,
-    published,
-    verdict,
-)
+from analysis.common.published import published, published_figures
+from analysis.common.tables import Analysis, Claim, Result, plus_minus_column, verdict
 from analysis.usable_information import _items
 from analysis.usable_information._items import shortened
 from analysis.usable_information._runs import (
@@ -153,7 +147,45 @@ def information(measured: pd.DataFrame, family: str | None, words: list[str]) ->
         difficulty_densities, shown_items(measured, family), family
     )
     claims = [*claims_on_data(figures[is_whole]), *claims_on_inputs(measured)]
-    return Result("information", figures, text, caption, draw, claims)
+    against = bert_figures(figures[figures["estimator"] == "held-out"], measured)
+    return Result("information", figures, text, caption, draw, claims, against=against)
+
+
+def bert_figures(figures: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:
+    """The published V-information of BERT-base, with ours of the family that can use
+    most of the same input.
+    """
+    rows = []
+    shown = published("vinfo")
+    shown = shown[(shown["model"] == BERT) & shown["epochs"].isin([math.nan, EPOCHS])]
+    for paper in shown.to_dict("records"):
+        names = [
+            name
+            for name, place in PAPERS.items()
+            if place == (paper["dataset"], paper["split"])
+        ]
+        ours = figures[
+            figures["data"].isin(names)
+            & (figures["transformation"] == paper["condition"])
+        ]
+        ours = ours.sort_values("v_information_bits").tail(1)
+        epochs = paper["epochs"]
+        after = "" if math.isnan(epochs) else f", {epochs:g} epochs"
+        condition = INPUTS.get(paper["condition"], paper["condition"])
+        row = {
+            "place": f"{paper['dataset']} {paper['split']}, input {condition}{after}",
+            "quantity": "V-information",
+            "unit": "bits",
+            "published": paper["v_information_bits"],
+            "published_error": paper["v_information_bits_error"],
+        }
+        for best in ours.itertuples():
+            row["ours"] = best.v_information_bits
+            row["ours_error"] = best.v_information_bits_error
+            row["runs"] = best.runs
+            row["unlike"] = comparability(measured)
+        rows.append(row)
+    return published_figures("V-information of BERT-base", rows)
 
 
 def row_of(group: dict, runs: pd.DataFrame) -> dict:

@@ -75,7 +75,12 @@ def test_what_was_run_has_a_page_and_what_was_not_is_said(store):
     assert run_command(docs_results.COMMAND, []) == 0
     written = {path.name for path in store.glob("*.md")}
     # smoke only tries things
-    assert written == {"index.md", "estimator-choice.md", "known-laws.md"}
+    assert written == {
+        "index.md",
+        "published.md",
+        "estimator-choice.md",
+        "known-laws.md",
+    }
     page = (store / "estimator-choice.md").read_text()
     title, finding, *_ = page.split("\n\n")
     assert title.startswith("# Table 3")

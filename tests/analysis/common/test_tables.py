@@ -9,7 +9,8 @@ import pytest
 from mlflow.exceptions import MlflowException
 
 from analysis.common import tables
-from analysis.common.tables import Result, plus_minus, published, save, summarise
+from analysis.common.published import published
+from analysis.common.tables import Result, plus_minus, save, summarise
 from infoscope import tracking
 from infoscope.command_line import run_command
 from infoscope.metrics import replicated

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.common.tables import published
+from analysis.common.published import published
 from analysis.mi_benchmark._benchmark import Evidence, latest_setting
 from analysis.mi_benchmark._captions import setting_differences
 from analysis.mi_benchmark._claims import (

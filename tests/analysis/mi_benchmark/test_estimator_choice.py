@@ -4,7 +4,7 @@ claims in both directions.
 
 import pytest
 
-from analysis.common.tables import published
+from analysis.common.published import published
 from analysis.mi_benchmark.estimator_choice import ANALYSIS
 from tests.analysis.mi_benchmark.grids import crossed
 from tests.analysis.runs import analysed

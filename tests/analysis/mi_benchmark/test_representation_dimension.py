@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from analysis.common.tables import published, save
+from analysis.common.published import published
+from analysis.common.tables import save
 from analysis.mi_benchmark.representation_dimension import ANALYSIS
 from tests.analysis.mi_benchmark.grids import crossed
 from tests.analysis.pictures import drawn

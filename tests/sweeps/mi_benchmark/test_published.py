@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from analysis.common.tables import published
+from analysis.common.published import published
 from sweeps.mi_benchmark._benchmark import trial
 from sweeps.mi_benchmark.critic_capacity import PROFILES, SWEEP
 from sweeps.mi_benchmark.settings import DOMAINS

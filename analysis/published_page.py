@@ -1,0 +1,218 @@
+"""The page of all published figures with ours, and of all claims by verdict:
+docs/results/published.md, from what the pages of the analyses were written from.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.common.published import beyond_chance, deviation, standard_errors
+from analysis.common.tables import plus_minus, short
+from analysis.report import MARKS, Section, make_command
+from infoscope.tracking.status import status
+
+WORKS = {
+    "mi_benchmark": "Benchmark of neural estimators",
+    "disentanglement": "Disentanglement (UniBound)",
+    "usable_information": "Usable information",
+    "partition": "Partitioned latents",
+    "sample_estimators": "Estimates from samples (ours)",
+}
+FULL = "paper"  # the published setting, or all of it where nothing is published
+# of a profile, on its page, for the pages that list all
+FACTS = re.compile(r"^<!-- facts: (.*) -->$", re.M)
+
+
+class Link(str):
+    """A link in Markdown, which a table shows as it is."""
+
+
+def facts(profile: str, part: Section, runs: pd.DataFrame) -> dict:
+    """Cells of a profile, the hours in which they ran, and its claims by verdict."""
+    verdicts = Counter(claim.verdict for claim in part.claims)
+    return {
+        "profile": profile,
+        "cells": len(runs),
+        "hours": round(hours(runs), 2),
+        "claims": {verdict: verdicts[verdict] for verdict in MARKS},
+    }
+
+
+def hours(runs: pd.DataFrame) -> float:
+    """The hours in which at least one of the runs was under way."""
+    begins = runs["start"]
+    ends = begins + pd.to_timedelta(runs["seconds"], unit="s")
+    spans = pd.DataFrame({"begin": begins, "end": ends}).sort_values("begin")
+    before = spans["end"].cummax().shift(fill_value=spans["begin"].iloc[0])
+    alone_from = spans["begin"].where(spans["begin"] > before, before)
+    alone = (spans["end"] - alone_from).clip(lower=pd.Timedelta(0))
+    return alone.sum() / pd.Timedelta(hours=1)
+
+
+def facts_on(page: Path) -> list[dict]:
+    """The facts of each profile on a page of an analysis; empty without a page."""
+    text = page.read_text(encoding="utf-8") if page.exists() else ""
+    return [json.loads(part) for part in FACTS.findall(text)]
+
+
+def save_figures(folder: Path, name: str, sections: dict[str, Section]) -> None:
+    """Writes the published figures of an analysis, and ours, as CSV below the folder of
+    results.
+    """
+    parts = []
+    for profile, section in sections.items():
+        for picture in section.pictures:
+            if picture.result.against is not None:
+                parts.append(picture.result.against.assign(profile=profile))
+    path = csv_of(folder, name)
+    if parts:
+        path.parent.mkdir(exist_ok=True)
+        figures = pd.concat(parts, ignore_index=True)
+        figures.to_csv(path, index=False, float_format="%.6g")
+
+
+def csv_of(folder: Path, name: str) -> Path:
+    """The file with the published figures of an analysis."""
+    return folder / "published" / f"{name}.csv"
+
+
+def contents(folder: Path, modules: dict[str, ModuleType]) -> dict[str, Any]:
+    """What the page shows: its finding, tables by source, claims, and what is missing;
+    empty without any published figure.
+    """
+    parts = []
+    for name in modules:
+        path = csv_of(folder, name)
+        if path.exists():
+            parts.append(pd.read_csv(path).assign(analysis=name))
+    if not parts:
+        return {}
+    figures = pd.concat(parts, ignore_index=True)
+    figures["unlike"] = figures["unlike"].astype(object).fillna("")
+    figures["sure"] = beyond_chance(figures)
+    figures["part"] = deviation(figures)
+    on_pages = {name: facts_on(folder / f"{name}.md") for name in modules}
+    verdicts = claims_by_work(modules, on_pages)
+    sources = []
+    tables = {}
+    for names, part in figures.groupby(["analysis", "profile", "source"], sort=False):
+        name, profile, source = names
+        sources.append(source_row(name, profile, source, part, on_pages[name]))
+        tables[f"{source}, {profile}"] = figure_rows(part)
+    experiments = {}
+    for name, module in modules.items():
+        experiments.setdefault(module.ANALYSIS.experiment, on_pages[name])
+    return {
+        "finding": finding(figures, verdicts),
+        "sources": sources,
+        "claims": verdicts,
+        "missing": list(missing_rows(experiments)),
+        "figures": tables,
+    }
+
+
+def finding(figures: pd.DataFrame, verdicts: Sequence[Sequence[object]]) -> str:
+    """How many published figures were run again, how far ours are from them, and how
+    many claims hold.
+    """
+    place = ["source", "place", "quantity"]
+    order = figures.assign(runs=figures["runs"].fillna(0)).sort_values("runs")
+    newest = order.drop_duplicates(place, keep="last")
+    run = newest[newest["ours"].notna()]
+    same = run[run["unlike"] == ""]
+    tested = same[standard_errors(same).notna()]
+    ratio = same["part"][np.isfinite(same["part"])]
+    counts = [sum(row[column] for row in verdicts) for column in (2, 3, 4)]
+    return (
+        f"{len(run)} of {len(newest)} published figures were run again, {len(same)} of them in the published setting: "
+        f"ours differ from these by {ratio.median():.1%} (median) and {ratio.quantile(0.9):.1%} (nine of ten), and "
+        f"beyond sampling error in {int(tested['sure'].sum())} of {len(tested)} figures with several runs. Of "
+        f"{sum(counts)} claims of papers {counts[0]} are confirmed, {counts[1]} contradicted, {counts[2]} undecided."
+    )
+
+
+def source_row(
+    name: str, profile: str, source: str, figures: pd.DataFrame, on_page: list[dict]
+) -> list[str]:
+    """One published table under one profile, in a line."""
+    run = figures[figures["ours"].notna()]
+    finite = run["part"][np.isfinite(run["part"])]
+    tested = run[standard_errors(run).notna() & (run["unlike"] == "")]
+    spent = [part["hours"] for part in on_page if part["profile"] == profile]
+    return [
+        source,
+        Link(f"[{name}]({name}.md), {profile}"),
+        f"{len(run)} of {len(figures)}",
+        f"{run['runs'].median():.0f}" if len(run) else "-",
+        f"{finite.mean():.1%}" if len(finite) else "-",
+        f"{finite.max():.1%}" if len(finite) else "-",
+        f"{int(tested['sure'].sum())} of {len(tested)}" if len(tested) else "-",
+        f"{spent[0]:.1f}" if spent else "-",
+    ]
+
+
+def claims_by_work(
+    modules: dict[str, ModuleType], on_pages: dict[str, list[dict]]
+) -> list[list[object]]:
+    """Claims by verdict of each analysis, under the profile that decides most."""
+    rows = []
+    for name, module in modules.items():
+        counted = [part["claims"] for part in on_pages[name] if "claims" in part]
+        counted = [part for part in counted if sum(part.values())]
+        if counted:
+            best = max(
+                counted, key=lambda part: part["confirmed"] + part["contradicted"]
+            )
+            work = WORKS[module.__name__.split(".")[1]]
+            rows.append([work, Link(f"[{name}]({name}.md)"), *best.values()])
+    return rows
+
+
+def missing_rows(experiments: dict[str, list[dict]]) -> Iterator[list[str]]:
+    """The sweeps whose published setting is not complete: the cells that were run, and
+    the hours of the others at the pace of what was run.
+    """
+    for experiment, on_page in experiments.items():
+        try:
+            (planned,) = status([experiment], FULL)
+        except LookupError:  # a working folder without this sweep
+            continue
+        done = sum(part["cells"] for part in on_page if part["profile"] == FULL)
+        if planned.cells is not None and done >= planned.cells:
+            continue
+        cells = f"{done:,}"
+        cost = "unknown"
+        if planned.cells is not None:
+            cells += f" of {planned.cells:,}"
+            measured = [part for part in on_page if part.get("hours")]
+            if measured:
+                pace = max(measured, key=lambda part: part["hours"])
+                each = pace["hours"] / pace["cells"]
+                left = each * (planned.cells - done)
+                cost = f"{left:,.1f} ({pace['profile']})"
+        yield [f"`{make_command(experiment, FULL)}`", cells, cost]
+
+
+def figure_rows(figures: pd.DataFrame) -> Iterator[list[str]]:
+    """A line for each published figure: ours, the difference, and its size in standard
+    errors.
+    """
+    scores = standard_errors(figures)
+    for score, row in zip(scores, figures.itertuples()):
+        yield [
+            f"{row.place}: {row.quantity}",
+            row.unit,
+            plus_minus(row.published, row.published_error),
+            plus_minus(row.ours, row.ours_error, "not run"),
+            short(row.ours - row.published),
+            f"{score:+.1f}" if np.isfinite(score) and not row.unlike else "-",
+            f"{row.runs:.0f}" if row.runs > 0 else "-",
+            row.unlike or "-",
+        ]

@@ -1,0 +1,81 @@
+"""The page of published figures: what was run is counted, hours overlap, claims add up."""
+
+import json
+import math
+
+import pandas as pd
+import pytest
+
+from analysis import published_page
+from analysis.common.published import published_figures
+from analysis.common.tables import Picture, Result
+from analysis.mi_benchmark import critic_capacity, estimator_choice
+from analysis.report import Section
+from infoscope.tracking.status import Status
+
+MODULES = {"critic-capacity": critic_capacity, "estimator-choice": estimator_choice}
+FIGURES = [
+    {"place": "a", "quantity": "MSE", "published": 1.0, "ours": 1.1, "ours_error": 0.2},
+    {"place": "b", "quantity": "MSE", "published": 1.0, "ours": 3.0, "ours_error": 0.1},
+    {"place": "c", "quantity": "MSE", "published": 1.0, "ours": 5.0, "unlike": "data"},
+    {"place": "d", "quantity": "MSE", "published": 1.0},
+]
+
+
+@pytest.fixture
+def contents(tmp_path, monkeypatch):
+    """The page of one analysis with four published figures, of which three were run."""
+    planned = Status("critic-capacity", {}, 40, 0, 0)
+    monkeypatch.setattr(published_page, "status", lambda names, profile: [planned])
+    rows = [row | {"runs": 3 if "ours" in row else math.nan} for row in FIGURES]
+    result = Result(
+        "t", pd.DataFrame(), pd.DataFrame(), "", against=published_figures("t 2", rows)
+    )
+    section = Section("critic-capacity", "", [Picture(result)])
+    published_page.save_figures(tmp_path, "critic-capacity", {"laptop": section})
+    verdicts = {"confirmed": 2, "contradicted": 1, "undecided": 4}
+    facts = {"profile": "laptop", "cells": 10, "hours": 5.0, "claims": verdicts}
+    page = tmp_path / "critic-capacity.md"
+    page.write_text(f"<!-- facts: {json.dumps(facts)} -->\n")
+    return published_page.contents(tmp_path, MODULES)
+
+
+def test_the_finding_counts_what_was_run_compared_and_decided(contents):
+    """Of the figures in the published setting one differs by more than chance."""
+    finding = contents["finding"]
+    assert finding.startswith("3 of 4 published figures were run again, 2 of them")
+    assert "in 1 of 2 figures with several runs" in finding
+    assert "Of 7 claims of papers 2 are confirmed, 1 contradicted, 4 undec" in finding
+
+
+def test_every_figure_has_a_line(contents):
+    (lines,) = contents["figures"].values()
+    lines = list(lines)
+    assert [line[0] for line in lines] == ["a: MSE", "b: MSE", "c: MSE", "d: MSE"]
+    assert [line[5] for line in lines] == ["+0.3", "+10.0", "-", "-"]
+    assert lines[3][3] == "not run"
+
+
+def test_what_is_missing_costs_at_the_measured_pace(contents):
+    first, second = contents["missing"]
+    assert first[1:] == ["0 of 40", "20.0 (laptop)"]
+    assert second[2] == "unknown"
+
+
+def test_nothing_published_makes_no_page(tmp_path):
+    assert published_page.contents(tmp_path, MODULES) == {}
+
+
+@pytest.mark.parametrize(
+    "begins, seconds, expected",
+    [
+        ([0, 0], [3600, 3600], 1.0),
+        ([0, 1800], [3600, 3600], 1.5),
+        ([0, 600], [7200, 600], 2.0),
+        ([7200, 0], [3600, 3600], 2.0),
+    ],
+)
+def test_hours_in_which_runs_overlap_count_once(begins, seconds, expected):
+    start = pd.Timestamp(0, tz="UTC") + pd.to_timedelta(begins, unit="s")
+    runs = pd.DataFrame({"start": start, "seconds": seconds})
+    assert published_page.hours(runs) == pytest.approx(expected)
