@@ -102,8 +102,9 @@ def name_of(module: ModuleType) -> str:
 
 
 def title_of(module: ModuleType) -> str:
-    """The title of an analysis, the first line of its module."""
-    return module.__doc__.splitlines()[0].removesuffix(".")
+    """The title of an analysis, the first paragraph of its module's docstring."""
+    paragraph = module.__doc__.partition("\n\n")[0]
+    return " ".join(paragraph.split()).removesuffix(".")
 
 
 def missing(experiment: str, title: str, profile: str, problem: str) -> Section:
