@@ -320,7 +320,7 @@ class _Run:
         client = self.store.client
         experiment = self.store.experiment_id
         about = self.sweep.about
-        describe(self.store, about.split("\n\n")[0])
+        describe(self.store, self.sweep.question)
         title = clipped(summary.profile, NAME_LENGTH)
         tags = {**self.tags, RUN_NAME: title, CELLS: str(summary.unfinished)}
         self.parent = client.create_run(experiment, tags=tags).info.run_id

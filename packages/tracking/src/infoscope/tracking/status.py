@@ -144,7 +144,7 @@ def sweep_named(name: str) -> Sweep:
 def question_of(name: str) -> str:
     """The question of the sweep with this name; empty if it cannot be imported here."""
     try:
-        return sweep_named(name).about.split("\n\n")[0]
+        return sweep_named(name).question
     except Exception:  # it may need data or a library
         return ""
 

@@ -269,6 +269,11 @@ class Sweep:
         # several sweeps may have the same trial
         return inspect.getdoc(sys.modules[self.cells.__module__]) or ""
 
+    @property
+    def question(self) -> str:
+        """The question of the sweep, on one line."""
+        return " ".join(self.about.partition("\n\n")[0].split())
+
     def profile(
         self, name: str, overrides: Mapping[str, str] | None = None
     ) -> tuple[str, Profile]:
