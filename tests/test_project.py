@@ -35,11 +35,12 @@ def test_the_citation_follows_its_schema():
 
 
 def test_one_version_and_date():
-    """In pyproject.toml, CITATION.cff, codemeta.json, the conda recipe, and at the top
-    of the changelog.
+    """In pyproject.toml, CITATION.cff, codemeta.json, .zenodo.json, the conda recipe,
+    and at the top of the changelog.
     """
     citation = yaml.safe_load((REPOSITORY / "CITATION.cff").read_text())
     described = json.loads((REPOSITORY / "codemeta.json").read_text())
+    deposit = json.loads((REPOSITORY / ".zenodo.json").read_text())
     recipe = yaml.safe_load(
         (REPOSITORY / "infra" / "conda" / "recipe.yaml").read_text()
     )
@@ -49,13 +50,16 @@ def test_one_version_and_date():
         PROJECT["version"],
         citation["version"],
         described["version"],
+        deposit["version"],
         recipe["context"]["version"],
     } == {version}
     assert citation["date-released"] == datetime.date.fromisoformat(date)
-    assert described["dateModified"] == date
+    assert described["dateModified"] == deposit["publication_date"] == date
     assert citation["license"] == recipe["about"]["license"] == LICENCE
+    assert deposit["license"] == LICENCE
     assert described["license"].endswith(LICENCE)
-    assert citation["keywords"] == described["keywords"]
+    assert citation["keywords"] == described["keywords"] == deposit["keywords"]
+    assert citation["title"] == deposit["title"]
     assert described["name"] in citation["title"]
 
 
