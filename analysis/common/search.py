@@ -50,6 +50,7 @@ def best_trials(
     trials: pd.DataFrame,
     settings: Mapping[str, str],
     judged: str,
+    criterion: str,
     measured: Mapping[str, str],
     finding: str,
     notes: Sequence[str],
@@ -59,7 +60,7 @@ def best_trials(
 
     trials    ranked; `NAME_error` has the standard error of a measured column
     settings  columns that were searched -> titles
-    judged    the column that the search decided by
+    judged    the column that the search decided by; criterion: its name, with its unit
     measured  columns of the end of a trial -> titles
     finding   what to use, in a sentence
     """
@@ -86,7 +87,7 @@ def best_trials(
     )
     draw = None
     if settings:
-        draw = functools.partial(_scatter, trials, settings, judged, yscale)
+        draw = functools.partial(_scatter, trials, settings, judged, criterion, yscale)
     text = text_of(top, ["rank"], cells)
     return Result(
         "best",
@@ -114,6 +115,7 @@ def _scatter(
     trials: pd.DataFrame,
     settings: Mapping[str, str],
     judged: str,
+    criterion: str,
     yscale: str,
     *paths: Path,
 ) -> None:
@@ -121,10 +123,8 @@ def _scatter(
     Numbers but the depth are on logarithmic axes.
     """
     ended = trials["outcome"] == COMPLETE
-    size = (max(3, 4 / len(settings)), 3.4)
-    ylabel = "criterion at the last judgement"
     for axis, (column, title) in panel_by_panel(
-        paths, settings.items(), size, ylabel=ylabel, dpi=120, sharey=True
+        paths, settings.items(), (3, 3.4), ylabel=criterion, dpi=120, sharey=True
     ):
         names = in_order(column, trials[column]) if column in NAMES else []
         places = (

@@ -17,6 +17,7 @@ from sweeps.disentanglement.settings import CRITERION, DATA_FIELDS, WEIGHTS
 JUDGED = f"progress/{CRITERION}"  # what the search decided by
 SAME = ("version", "model", "criterion", *DATA_FIELDS, "steps", "seed")
 MEASURED = ("unibound", "mig", "factor_vae", "beta_vae")
+CRITERIA = {"unibound": "UniBound", "mig": "MIG", "elbo": "bound (bits an image)"}
 LABELS = {
     "unibound": "UniBound, which needs the labels of the factors",
     "mig": "MIG, which needs the labels of the factors",
@@ -48,7 +49,9 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
         f"Profile {newest['profile']}: {data}; up to {newest['steps']:,} steps; judged by {newest['judging_draws']:,} "
         f"draws, measured by {newest['draws']:,}; seed {newest['seed']}; code {versions(trials)}.",
     ]
-    return [best_trials(trials, settings, JUDGED, measured, advice(trials, by), notes)]
+    title = f"{CRITERIA[criterion]} when last judged"
+    finding = advice(trials, by)
+    return [best_trials(trials, settings, JUDGED, title, measured, finding, notes)]
 
 
 def advice(trials: pd.DataFrame, by: str) -> str:
@@ -60,7 +63,10 @@ def advice(trials: pd.DataFrame, by: str) -> str:
     weight = ""
     if best["model"] in WEIGHTS:
         weight = f"{WEIGHTS[best['model']]} {best['weight']:.3g} and "
-    return f"Use {weight}a learning rate of {best['learning_rate']:.2g} for {best['model']} on these data."
+    return (
+        f"Use {weight}a learning rate of {best['learning_rate']:.2g} for {best['model']} on these data: the best of "
+        f"{len(trials)} trials, each of one training, so that another seed may choose others."
+    )
 
 
 ANALYSIS = Analysis("tune-vae", analyse)

@@ -135,7 +135,7 @@ def scores(runs: pd.DataFrame, words: list[str]) -> Result:
         for _, row in unibound.iterrows()
     ]
     caption = [
-        f"UniBound, the uniquely held share of H(y), by model: {', '.join(ranked)} (± over trainings).",
+        f"One latent alone holds this share of a factor's entropy (UniBound): {', '.join(ranked)} (± over trainings).",
         "Mean over trainings ± its standard error. Better half: each score is the mean of its better half of "
         "trainings, as published for JointVAE, and is therefore biased upwards. -: not defined in some training, "
         "which diverged or whose latents carry no information.",

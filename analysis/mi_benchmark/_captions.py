@@ -75,8 +75,11 @@ def least_error(figures: pd.DataFrame, by: str, fields: Sequence[str]) -> str:
         error = plus_minus(row["mse_bits2"], row["mse_bits2_error"])
         names = " ".join(str(row[name]) for name in fields)
         unit = "run" if row["runs"] == 1 else "runs"
-        least.append(f"{row[by]}: {names}, {error} bits² ({row['runs']} {unit})")
-    return f"Least MSE: {'; '.join(least)}."
+        has = "" if least else " has the least MSE"
+        least.append(
+            f"{names}{has} for {row[by]}, {error} bits² ({row['runs']} {unit})"
+        )
+    return f"{'; '.join(least)}."
 
 
 def explain_oracle(runs: pd.DataFrame) -> str:

@@ -120,8 +120,11 @@ def error_by_sources(rows: pd.DataFrame) -> str:
         by_seed = typical_error(part, "true_bits").replace(np.inf, np.nan)
         numbers = by_seed.columns
         for number in (numbers.min(), numbers.max()):
-            errors[f"{name} ({number:g} sources)"] = replicated(by_seed[number])
-    return f"Median relative error by number of sources, {panel}: {changes_text(errors, form='.0%')}."
+            unit = "source" if number == 1 else "sources"
+            errors[f"{name} with {number:g} {unit}"] = replicated(by_seed[number])
+    return (
+        f"The median relative error ({panel}) is: {changes_text(errors, form='.0%')}."
+    )
 
 
 def typical_error(rows: pd.DataFrame, truth: str) -> pd.DataFrame:

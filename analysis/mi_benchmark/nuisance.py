@@ -92,7 +92,7 @@ def background_finding(rows: pd.DataFrame) -> str:
     highest = rows[rows["true_bits"] == bits]
     changes = paired_changes(highest, "nuisance", strongest, 0.0, "mean_bits", "bound")
     text = changes_text(changes, "bits")
-    return f"From no background to eta {strongest:g} estimates of {bits:g} bits change: {text}."
+    return f"A background of strength eta {strongest:g} changes estimates of {bits:g} bits: {text}."
 
 
 def claims(rows: pd.DataFrame, decoded: pd.DataFrame) -> list[Claim]:

@@ -50,7 +50,14 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     ]
     return [
         best_trials(
-            trials, TITLES, JUDGED, MEASURED, answer(trials), notes, yscale="log"
+            trials,
+            TITLES,
+            JUDGED,
+            "MSE when last judged (bits²)",
+            MEASURED,
+            answer(trials),
+            notes,
+            yscale="log",
         )
     ]
 

@@ -59,8 +59,9 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
             trials,
             settings,
             JUDGED,
+            f"accuracy, {newest['selection']}",
             MEASURED,
-            f"Best for {newest['model']}: {values}.",
+            f"Of {len(trials)} trials of {newest['model']}, each of one training, the best has {values}.",
             notes,
         )
     ]

@@ -69,10 +69,13 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
         rows.append(row)
         texts.append(text)
     first = texts[0]
-    finding = f"{first['method']}: power {first['power']}, false discoveries {first['false discoveries']}."
+    finding = (
+        f"The screen finds {first['power']} of the dependent columns, and {first['false discoveries']} of what it "
+        "finds is false."
+    )
     caption = [
         finding,
-        "In brackets 95 % intervals over tables.",
+        "In brackets stand 95 % intervals over tables.",
         provenance(runs),
         *left_out,
     ]

@@ -49,7 +49,7 @@ def test_the_best_finished_trial_is_recommended_and_the_rule_named(
     assert "network.width" not in text
     assert text["steps"].iloc[-1] == "60 (stopped)"
     assert text["held-out domain"].iloc[-1] == "stopped"
-    assert "dann: adversary.weight 1e+02" in result.caption
+    assert "the best has adversary.weight 1e+02" in result.caption
     assert f"({selection})" in result.caption
     assert ("no fair score" in result.caption) == (selection == "oracle")
     assert selection == "oracle" or drawn(save(result, tmp_path / "table"))
