@@ -247,7 +247,10 @@ def escaped(text: str) -> str:
 
 def index(modules: dict[str, ModuleType]) -> Iterator[str]:
     """Every analysis with its finding, and what was not run."""
-    rows = ["| analysis | finding | run | hours |", "|---|---|---|---|"]
+    rows = [
+        "| analysis | finding | run | seeds | published figures run, median difference | hours |",
+        "|---|---|---|---|---|---|",
+    ]
     missing = []
     for name, module in modules.items():
         path = FOLDER / f"{name}.md"
@@ -262,9 +265,13 @@ def index(modules: dict[str, ModuleType]) -> Iterator[str]:
         part = re.search(rf"^\*\*{IN_PART}(.*)\*\*", text, re.M)
         finding = re.search(r"^\*\*(.*)\*\*$", text, re.M)
         run = f"{profiles[0]}, {part[1]}" if part else ", ".join(profiles)
-        spent = sum(part.get("hours", 0) for part in published_page.facts_on(path))
+        shown = published_page.facts_on(path)
+        seeds = max((part.get("seeds", 0) for part in shown), default=0)
+        hours = sum(part.get("hours", 0) for part in shown)
+        beside = published_page.beside_published(FOLDER, name)
         rows.append(
-            f"| [{title}]({name}.md) | {finding[1] if finding else '-'} | {run} | {spent:.1f} |"
+            f"| [{title}]({name}.md) | {finding[1] if finding else '-'} | {run} | {seeds or '-'} | {beside} | "
+            f"{hours:.1f} |"
         )
     yield "# Results\n"
     published = FOLDER / "published.md"

@@ -35,11 +35,15 @@ class Link(str):
 
 
 def facts(profile: str, part: Section, runs: pd.DataFrame) -> dict:
-    """Cells of a profile, the hours in which they ran, and its claims by verdict."""
+    """Cells and seeds of a profile, the hours in which they ran, and its claims by
+    verdict.
+    """
     verdicts = Counter(claim.verdict for claim in part.claims)
+    seeds = runs["seed"].nunique() if "seed" in runs else 0
     return {
         "profile": profile,
         "cells": len(runs),
+        "seeds": seeds,
         "hours": round(hours(runs), 2),
         "claims": {verdict: verdicts[verdict] for verdict in MARKS},
     }
@@ -81,6 +85,21 @@ def save_figures(folder: Path, name: str, sections: dict[str, Section]) -> None:
 def csv_of(folder: Path, name: str) -> Path:
     """The file with the published figures of an analysis."""
     return folder / "published" / f"{name}.csv"
+
+
+def beside_published(folder: Path, name: str) -> str:
+    """How many published figures of an analysis were run, and by how much ours differ
+    in the median, in words.
+    """
+    path = csv_of(folder, name)
+    if not path.exists():
+        return "-"
+    figures = pd.read_csv(path).drop_duplicates(["source", "place", "quantity"])
+    part = deviation(figures[figures["ours"].notna()])
+    part = part[np.isfinite(part)]
+    if part.empty:
+        return f"0 of {len(figures)}"
+    return f"{len(part)} of {len(figures)}, {part.median():.1%}"
 
 
 def contents(folder: Path, modules: dict[str, ModuleType]) -> dict[str, Any]:
