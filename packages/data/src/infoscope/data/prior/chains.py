@@ -6,6 +6,7 @@ The states are finitely many, or numbers on a grid.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.sparse import linalg
@@ -14,6 +15,7 @@ from infoscope.data.information import table_information
 from infoscope.data.prior.draws import Array
 from infoscope.data.prior.windows import Truth
 
+arpack: Any = linalg  # scipy.sparse has no types
 # pairs of states up to which all eigenvalues are computed
 DENSE = 256
 MAX_ITERATIONS = 1_000  # of the Arnoldi method
@@ -48,18 +50,18 @@ class Chain:
         """
         shape = self.to_x.shape[1:]
         size = self.to_x[0].size
-        operator = linalg.LinearOperator((size, size), matvec=self.step, dtype=float)
+        operator = arpack.LinearOperator((size, size), matvec=self.step, dtype=float)
         if size <= DENSE:
             matrix = operator @ np.eye(size)
             values, vectors = np.linalg.eig(matrix)
         else:
             start = np.full(size, 1 / size)
-            values, vectors = linalg.eigs(
+            values, vectors = arpack.eigs(
                 operator, k=2, v0=start, tol=1e-10, maxiter=MAX_ITERATIONS
             )
         moduli = np.abs(values)
         first, second = np.argsort(-moduli)[:2]
-        weights = np.abs(vectors[:, first].real)
+        weights = np.abs(np.real(vectors[:, first]))
         weights /= weights.sum()
         return weights.reshape(shape), float(moduli[second])
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import linalg
 
 from infoscope.data.prior.draws import Array, Generator
@@ -108,7 +109,7 @@ class Autoregression:
         return series
 
 
-def draw_coefficients(order: int, g: Generator) -> Array:
+def draw_coefficients(order: int, g: Generator) -> NDArray:
     """Coefficients [order] of one series.
 
     One root is a drawn persistence; the others are smaller, real or a conjugate pair.
