@@ -1,10 +1,9 @@
-"""Processes whose present pair of values is all that the next pair depends on:
-nonlinear, counts, events, labels.
+"""Processes whose next pair of values depends on the present pair alone.
 
-The truth of a history of 1 to 3 steps is a sum over a chain of states. Counts and
-labels are their own states (counts far above the largest ever seen are left out);
-numbers are states on a grid, and the error is the difference between a coarse and a
-fine grid.
+The values are numbers, counts, events or labels. The truth for a history of 1 to 3
+steps is a sum over a chain of states. Counts and labels are states themselves, except
+counts far above the largest of a pilot. Numbers are states on a grid; the error of the
+truth is the difference between a coarse and a fine grid.
 """
 
 from __future__ import annotations
@@ -26,15 +25,18 @@ from infoscope.data.prior.transitions import (
 from infoscope.data.prior.windows import NOTHING, Truth
 
 MAX_RATE = 20.0  # of counts
-COARSE, FINE = 44, 60  # values of a grid
-PARALLEL, BURN_IN = 3_000, 200  # chains of a pilot, and steps before the first value
+COARSE = 44  # values of a coarse grid
+FINE = 60  # values of a fine grid
+PARALLEL = 3_000  # independent chains of a pilot
+BURN_IN = 200  # steps before the values of a pilot
 LONGEST_BURN_IN = 1_500  # steps before the first value of a sample
 
 
 @dataclass(frozen=True, eq=False)
 class ChainPair:
-    """x and y by their transitions; `emission` [observed labels, labels of x] hides the
-    labels of x.
+    """x and y by their transitions.
+
+    emission   [observed labels, labels of x], probabilities of what is observed of x
     """
 
     x: Transition
@@ -48,24 +50,27 @@ class ChainPair:
         return next_x, next_y
 
     def pilot(self, g: Generator) -> tuple[Array, Array]:
-        """The values of many independent pairs after a while."""
-        x = y = np.zeros(PARALLEL, int)
+        """Values of many independent pairs after a burn-in."""
+        x = y = np.zeros(PARALLEL)
         for _ in range(BURN_IN):
             x, y = self.step(x, y, g)
         return x, y
 
     def chain(self, size: int, pilot: tuple[Array, Array]) -> Chain:
-        """The chain of states, with about `size` values of numbers."""
-        x = self.x.values(pilot[0], size)
-        y = self.y.values(pilot[1], size)
+        """The chain of states; numbers have about `size` of them."""
+        pilot_x, pilot_y = pilot
+        x = self.x.values(pilot_x, size)
+        y = self.y.values(pilot_y, size)
         of_x, of_y = np.meshgrid(x, y, indexing="ij")
         to_x = self.x.weights(x, of_x, of_y)
         to_y = self.y.weights(y, of_y, of_x)
-        return Chain(_probabilities(to_x), _probabilities(to_y), self.emission)
+        probabilities_x = _probabilities(to_x)
+        probabilities_y = _probabilities(to_y)
+        return Chain(probabilities_x, probabilities_y, self.emission)
 
     def draw(self, n: int, g: Generator) -> tuple[Array, Array]:
         """n values of x and y after a burn-in."""
-        x = y = np.int64(0)
+        x = y = np.zeros(())
         series_x = np.empty(n)
         series_y = np.empty(n)
         for t in range(-LONGEST_BURN_IN, n):
@@ -82,10 +87,9 @@ class ChainPair:
 
 
 def _probabilities(weights: Array) -> Array:
-    """Weights [next, x, y] with sums of 1 over the next value; equal ones far beyond
-    the grid.
-    """
-    positive = np.maximum(weights, np.finfo(float).tiny)
+    """Weights [next, x, y] over their sum; all 0 far beyond the grid become equal."""
+    tiny = np.finfo(float).tiny
+    positive = np.maximum(weights, tiny)
     return positive / positive.sum(axis=0)
 
 
@@ -120,8 +124,8 @@ def _dynamics(
 def constant(value: float) -> Response:
     """A parameter that does not depend on the present."""
 
-    def parameter(own, other):
-        shape = np.broadcast(own, other).shape
+    def parameter(present, other):
+        shape = np.broadcast(present, other).shape
         return np.full(shape, value)
 
     return parameter
@@ -150,31 +154,32 @@ def draw_shape(g: Generator, name: str) -> Map:
     return shapes[name]
 
 
-def _sum(own: Map, other: Map, strength: float) -> Response:
-    """The sum of a function of the own present and of `strength` times one of the
-    other's.
-    """
+def _sum(recurrence: Map, influence: Map, strength: float) -> Response:
+    """The recurrence of a series plus `strength` times the influence of the other."""
 
-    def parameter(a, b):
-        return own(a) + strength * other(b)
+    def parameter(present, other):
+        return recurrence(present) + strength * influence(other)
 
     return parameter
 
 
-def _autoregressive(g: Generator, other: Map, strength: float) -> NumberTransition:
-    """A linear autoregression of order 1 and of variance 1 without the other series,
-    which adds to its mean.
+def _autoregressive(g: Generator, influence: Map, strength: float) -> NumberTransition:
+    """A linear autoregression of order 1 whose mean the other series influences.
+
+    Its variance is 1 without the other series.
     """
     phi = draw_persistence(g)
     scale = np.sqrt(1 - phi**2)
-    mean = _sum(lambda v: phi * v, other, strength * scale)
+
+    def recurrence(v):
+        return phi * v
+
+    mean = _sum(recurrence, influence, strength * scale)
     return NumberTransition(mean, constant(scale))
 
 
 def threshold(coupling: Coupling, g: Generator) -> Dynamics:
-    """Threshold autoregressions: the slope of each series, and how it follows the
-    other, depend on signs.
-    """
+    """Threshold autoregressions: slopes and responses depend on the signs of values."""
 
     def regime(strength):
         slope_above = draw_persistence(g)
@@ -182,79 +187,80 @@ def threshold(coupling: Coupling, g: Generator) -> Dynamics:
         response_above, response_below = g.uniform(-1, 1, size=2)
         jump = g.uniform(0, 0.7)
 
-        def own(v):
+        def recurrence(v):
             above = slope_above * v - jump
             below = slope_below * v + jump
             return np.where(v > 0, above, below)
 
-        def other(v):
+        def influence(v):
             bounded = 2 * np.tanh(v / 2)
             above = response_above * bounded + 0.5
             below = response_below * bounded - 0.5
             return np.where(v > 0, above, below)
 
-        mean = _sum(own, other, strength)
+        mean = _sum(recurrence, influence, strength)
         return NumberTransition(mean, constant(1.0))
 
-    pair = ChainPair(regime(coupling.onto_x), regime(coupling.onto_y))
-    return _dynamics(
-        "threshold autoregressions of order 1", pair, coupling, _history(g), g
-    )
+    x = regime(coupling.onto_x)
+    y = regime(coupling.onto_y)
+    text = "threshold autoregressions of order 1"
+    history = _history(g)
+    return _dynamics(text, ChainPair(x, y), coupling, history, g)
 
 
 def nonlinear(coupling: Coupling, g: Generator) -> Dynamics:
-    """Nonlinear functions of the own and of the other's present, plus normal noise or
-    noise of two modes.
-    """
+    """Nonlinear functions of both present values plus normal or bimodal noise."""
     names = []
 
     def mapped(strength):
-        own_name = pick(g, SHAPES[:4])
-        other_name = pick(g, SHAPES)
-        names.append(f"{own_name} and {other_name}")
-        response = draw_shape(g, own_name)
-        effect = draw_shape(g, other_name)
+        name = pick(g, SHAPES[:4])
+        name_of_influence = pick(g, SHAPES)
+        names.append(f"{name} and {name_of_influence}")
+        shape = draw_shape(g, name)
+        influence = draw_shape(g, name_of_influence)
         rate = g.uniform(0.2, 1.0)
         scale = g.uniform(0.4, 1.0)
         gap = 0.0
         if g.random() < 0.3:
             gap = g.uniform(0.8, 1.6)
 
-        def own(v):
-            return rate * response(v)
+        def recurrence(v):
+            return rate * shape(v)
 
-        mean = _sum(own, effect, strength * scale)
+        mean = _sum(recurrence, influence, strength * scale)
         return NumberTransition(mean, constant(scale), gap)
 
     if g.random() < 0.5:
         x = _autoregressive(g, np.tanh, coupling.onto_x)
     else:
         x = mapped(coupling.onto_x)
-    pair = ChainPair(x, mapped(coupling.onto_y))
+    y = mapped(coupling.onto_y)
     text = f"nonlinear maps with noise ({'; '.join(names)})"
-    return _dynamics(text, pair, coupling, _history(g), g)
+    history = _history(g)
+    return _dynamics(text, ChainPair(x, y), coupling, history, g)
 
 
 def volatility(coupling: Coupling, g: Generator) -> Dynamics:
-    """The scale of the noise of y depends on x, and that of x on y where y drives x;
-    the means do not.
+    """Noise of y whose scale depends on x; the means do not depend on the other series.
+
+    Where y drives x, the scale of the noise of x depends on y.
     """
 
     def scaled(strength):
         phi = min(draw_persistence(g), 0.9)
-        own_rate = g.uniform(0, 0.3)
+        rate = g.uniform(0, 0.3)
         even = g.random() < 0.5
 
-        def mean(own, other):
-            return phi * own
+        def mean(present, other):
+            return phi * present
 
-        def scale(own, other):
-            argument = other
+        def scale(present, other):
             if even:
-                argument = np.abs(other) - 1
-            by_own = own_rate * np.tanh(np.abs(own) - 1)
-            by_other = 0.7 * strength * np.tanh(argument)
-            return np.exp(by_own + by_other)
+                other = np.abs(other) - 1
+            size = np.abs(present) - 1
+            of_present = rate * np.tanh(size)
+            of_other = 0.7 * strength * np.tanh(other)
+            return np.exp(of_present + of_other)
 
         return NumberTransition(mean, scale)
 
@@ -262,15 +268,15 @@ def volatility(coupling: Coupling, g: Generator) -> Dynamics:
         x = scaled(coupling.onto_x)
     else:
         x = _autoregressive(g, np.tanh, 0.0)
-    pair = ChainPair(x, scaled(coupling.onto_y))
-    return _dynamics(
-        "noise whose scale depends on the past", pair, coupling, _history(g), g
-    )
+    y = scaled(coupling.onto_y)
+    text = "noise whose scale depends on the past"
+    history = _history(g)
+    return _dynamics(text, ChainPair(x, y), coupling, history, g)
 
 
 # --- counts, events, labels ------------------------------------------------------------------------------------------
 def _count_transition(g: Generator, score: Map, strength: float) -> CountTransition:
-    """Counts whose log rate follows the own count and a score of the other series."""
+    """Counts whose log rate follows the present count and a score of the other's."""
     level = g.uniform(-0.7, 1.5)
     phi = g.uniform(0, 0.8)
     shape = np.inf
@@ -278,20 +284,18 @@ def _count_transition(g: Generator, score: Map, strength: float) -> CountTransit
         shape = log_uniform(g, 2.0, 10.0)
     anchor = np.log1p(np.exp(level))
 
-    def rate(own, other):
-        bounded = np.minimum(own, 40)
-        own_score = np.log1p(bounded) - anchor
-        other_score = 0.7 * strength * score(other)
-        log_rate = level + phi * own_score + other_score
+    def rate(present, other):
+        bounded = np.minimum(present, 40)
+        of_present = np.log1p(bounded) - anchor
+        of_other = 0.7 * strength * score(other)
+        log_rate = level + phi * of_present + of_other
         return np.minimum(np.exp(log_rate), MAX_RATE)
 
     return CountTransition(rate, shape)
 
 
 def counts(coupling: Coupling, g: Generator) -> Dynamics:
-    """Poisson or negative binomial counts whose rate follows the past of counts or of
-    numbers.
-    """
+    """Poisson or negative binomial counts that depend on past counts or numbers."""
 
     def score_of_count(count):
         return np.tanh(count - 1)
@@ -306,91 +310,108 @@ def counts(coupling: Coupling, g: Generator) -> Dynamics:
         x = _count_transition(g, score_of_count, coupling.onto_x)
         score = score_of_count
     y = _count_transition(g, score, coupling.onto_y)
-    return _dynamics(f"counts after {x.kind}", ChainPair(x, y), coupling, 1, g)
+    text = f"counts after {x.kind}"
+    return _dynamics(text, ChainPair(x, y), coupling, 1, g)
 
 
 def by_label(table: Array) -> Map:
-    """The row of a table for each label."""
+    """The function that takes the row of a table for each label."""
     return lambda label: table[np.asarray(label, int)]
 
 
 def by_number(slopes: Array) -> Map:
-    """Slopes times the hyperbolic tangent of each number."""
-    return lambda number: slopes * np.tanh(np.asarray(number, float))[..., None]
+    """The function that multiplies slopes by the hyperbolic tangent of each number."""
+
+    def influence(number):
+        bounded = np.tanh(number)
+        return slopes * bounded[..., None]
+
+    return influence
 
 
-def label_transition(own: Array, other: Map, strength: float) -> LabelTransition:
-    """Labels with logits own[own label] + strength * other(value of the other series)."""
-    logits = _sum(by_label(own), other, strength)
-    labels = own.shape[1]
-    return LabelTransition(logits, labels)
+def label_transition(logits: Array, influence: Map, strength: float) -> LabelTransition:
+    """Labels with logits [label, next label] plus the influence of the other series."""
+    response = _sum(by_label(logits), influence, strength)
+    return LabelTransition(response, len(logits))
 
 
 def events(coupling: Coupling, g: Generator) -> Dynamics:
-    """Bins of point processes, 0 or 1: the logit of an event follows the last bins, or
-    the own bin and a number.
+    """Bins of point processes, 0 or 1.
+
+    The logit of an event follows the last bins of both, or the own bin and a number.
     """
     level = g.uniform(-3.0, 0.0)
     echo = g.uniform(-1.0, 2.0)
-    logits = np.array([[0.0, level], [0.0, level + echo]])
-    effect = np.array([[0.0, 0.0], [0.0, 2.5]])
+    after_nothing = [0.0, level]
+    after_event = [0.0, level + echo]
+    logits = np.array([after_nothing, after_event])
+    effect = np.diag([0.0, 2.5])
     if g.random() < 0.5:
-        x: Transition = label_transition(logits, by_label(effect), coupling.onto_x)
-        y = label_transition(logits, by_label(effect), coupling.onto_y)
+        influence = by_label(effect)
+        x: Transition = label_transition(logits, influence, coupling.onto_x)
         history = int(g.integers(1, 4))
     else:
+        influence = by_number(effect[1] / 2)
         x = _autoregressive(g, lambda v: v - 0.5, coupling.onto_x)
-        y = label_transition(logits, by_number(effect[1] / 2), coupling.onto_y)
         history = 1
-    return _dynamics(f"events after {x.kind}", ChainPair(x, y), coupling, history, g)
+    y = label_transition(logits, influence, coupling.onto_y)
+    text = f"events after {x.kind}"
+    return _dynamics(text, ChainPair(x, y), coupling, history, g)
 
 
 def labels(coupling: Coupling, g: Generator) -> Dynamics:
-    """Markov chains of 2 to 4 labels; driven by a hidden chain, x is a noisy
-    observation of it.
+    """Markov chains of 2 to 4 labels.
+
+    With a hidden driver, the driver is a chain, and x is a noisy observation of it.
     """
-    sizes = g.integers(2, 5, size=2)
+    size_x, size_y = g.integers(2, 5, size=2)
     stay = g.uniform(0, 3)
-    own_x = _own_logits(sizes[0], stay, g)
-    own_y = _own_logits(sizes[1], stay, g)
-    onto_x = 1.5 * g.normal(size=sizes[::-1])
-    onto_y = 1.5 * g.normal(size=sizes)
+    logits_x = _draw_logits(size_x, stay, g)
+    logits_y = _draw_logits(size_y, stay, g)
+    effects_of_y = g.normal(size=(size_y, size_x))
+    effects_of_x = g.normal(size=(size_x, size_y))
+    onto_x = by_label(1.5 * effects_of_y)
+    onto_y = by_label(1.5 * effects_of_x)
     emission = None
     strength = coupling.onto_y
     if coupling.driven:
         error = g.uniform(0.05, 0.4)
-        states = sizes[0]
-        emission = (1 - error) * np.eye(states) + error / states
+        emission = (1 - error) * np.eye(size_x)
+        emission += error / size_x
         strength = coupling.strength
-    x = label_transition(own_x, by_label(onto_x), coupling.onto_x)
-    y = label_transition(own_y, by_label(onto_y), strength)
+    x = label_transition(logits_x, onto_x, coupling.onto_x)
+    y = label_transition(logits_y, onto_y, strength)
+    pair = ChainPair(x, y, emission)
     history = int(g.integers(1, 4))
-    text = f"chains of {sizes[0]} and {sizes[1]} labels"
-    return _dynamics(text, ChainPair(x, y, emission), coupling, history, g)
+    text = f"chains of {size_x} and {size_y} labels"
+    return _dynamics(text, pair, coupling, history, g)
 
 
-def _own_logits(size: int, stay: float, g: Generator) -> Array:
+def _draw_logits(size: int, stay: float, g: Generator) -> Array:
     """Logits [label, next label] that favour the same label by `stay`."""
     logits = g.normal(0, 0.7, size=(size, size))
     return logits + stay * np.eye(size)
 
 
 def mixed(coupling: Coupling, g: Generator) -> Dynamics:
-    """Labels that move the mean of numbers, or numbers that move the logits of labels;
-    also in both directions.
+    """Labels that move the mean of numbers, or numbers that move the logits of labels.
+
+    A coupling in both directions has both effects.
     """
     size = int(g.integers(2, 5))
-    logits = _own_logits(size, g.uniform(0, 3), g)
+    stay = g.uniform(0, 3)
+    logits = _draw_logits(size, stay, g)
     means = g.normal(size=size)
     slopes = 1.5 * g.normal(size=size)
     numbers_first = g.random() < 0.5
+    onto_numbers = coupling.onto_y
+    onto_labels = coupling.onto_x
     if numbers_first:
-        of_numbers = _autoregressive(g, by_label(means), coupling.onto_x)
-        of_labels = label_transition(logits, by_number(slopes), coupling.onto_y)
+        onto_numbers, onto_labels = onto_labels, onto_numbers
+    of_numbers = _autoregressive(g, by_label(means), onto_numbers)
+    of_labels = label_transition(logits, by_number(slopes), onto_labels)
+    pair = ChainPair(of_labels, of_numbers)
+    if numbers_first:
         pair = ChainPair(of_numbers, of_labels)
-    else:
-        of_numbers = _autoregressive(g, by_label(means), coupling.onto_y)
-        of_labels = label_transition(logits, by_number(slopes), coupling.onto_x)
-        pair = ChainPair(of_labels, of_numbers)
     text = f"{size} labels and an autoregression"
     return _dynamics(text, pair, coupling, 1, g)

@@ -1,10 +1,12 @@
-"""Markov chains of two series with finitely many states, or numbers on a grid: transfer
-entropy by enumeration.
+"""Markov chains of two series, with transfer entropy by enumeration of their states.
+
+The states are finitely many, or numbers on a grid.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.sparse import linalg
@@ -13,60 +15,55 @@ from infoscope.data.information import table_information
 from infoscope.data.prior.draws import Array
 from infoscope.data.prior.windows import Truth
 
-# pairs of states up to which the stationary distribution is solved for directly
+arpack: Any = linalg  # scipy.sparse has no types
+# pairs of states up to which all eigenvalues are computed
 DENSE = 256
 MAX_ITERATIONS = 1_000  # of the Arnoldi method
 
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """A Markov chain of states of x and y that move independently given the present
-    pair.
+    """A Markov chain of states of x and y; given a pair, both move independently.
 
     to_x       [next x, x, y], probabilities that sum to 1 over the next x
     to_y       [next y, x, y], probabilities that sum to 1 over the next y
-    emission   [observation, x], probabilities of what is observed of x; None: x itself
+    emission   [observation, x], probabilities of observations of x; None: x is observed
     """
 
     to_x: Array
     to_y: Array
     emission: Array | None = None
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Numbers of states of x and of y."""
-        return len(self.to_x), len(self.to_y)
-
-    def advanced(self, pairs: Array) -> Array:
-        """Probabilities [x, y] of pairs of states one step later."""
+    def step(self, pairs: Array) -> Array:
+        """Probabilities [x * y] of pairs of states one step after `pairs` [x * y]."""
         size = pairs.size
-        from_pairs = (self.to_x * pairs).reshape(-1, size)
-        return from_pairs @ self.to_y.reshape(-1, size).T
+        weights = pairs.reshape(self.to_x.shape[1:])
+        moved = self.to_x * weights
+        to_y = self.to_y.reshape(-1, size)
+        later = moved.reshape(-1, size) @ to_y.T
+        return later.ravel()
 
     def stationary(self) -> tuple[Array, float]:
-        """Stationary probabilities [x, y], and the modulus of the second eigenvalue of
-        the transitions.
+        """Stationary probabilities [x, y], and the modulus of the second eigenvalue.
 
-        ArpackNoConvergence: the chain hardly leaves a part of its states.
+        scipy raises ArpackNoConvergence if the chain hardly leaves a part of its states.
         """
-        size = self.shape[0] * self.shape[1]
-
-        def step(flat):
-            return self.advanced(flat.reshape(self.shape)).ravel()
-
+        shape = self.to_x.shape[1:]
+        size = self.to_x[0].size
+        operator = arpack.LinearOperator((size, size), matvec=self.step, dtype=float)
         if size <= DENSE:
-            columns = [step(pair) for pair in np.eye(size)]
-            values, vectors = np.linalg.eig(np.stack(columns, axis=1))
+            matrix = operator @ np.eye(size)
+            values, vectors = np.linalg.eig(matrix)
         else:
-            operator = linalg.LinearOperator((size, size), matvec=step, dtype=float)
             start = np.full(size, 1 / size)
-            values, vectors = linalg.eigs(
+            values, vectors = arpack.eigs(
                 operator, k=2, v0=start, tol=1e-10, maxiter=MAX_ITERATIONS
             )
-        order = np.argsort(-np.abs(values))
-        weights = np.abs(vectors[:, order[0]].real)
-        pairs = weights.reshape(self.shape) / weights.sum()
-        return pairs, float(np.abs(values[order[1]]))
+        moduli = np.abs(values)
+        first, second = np.argsort(-moduli)[:2]
+        weights = np.abs(np.real(vectors[:, first]))
+        weights /= weights.sum()
+        return weights.reshape(shape), float(moduli[second])
 
     def truth(self, history: int) -> tuple[Truth, float]:
         """The truth for a history, and the modulus of the second eigenvalue."""
@@ -74,38 +71,48 @@ class Chain:
         of_y = self.window(pairs, history, with_x=False, with_y=True)
         of_x = self.window(pairs, history, with_x=True, with_y=False)
         if self.emission is None:
-            of_both = (self.to_y * pairs).reshape(len(self.to_y), -1).T
+            weights = self.to_y * pairs
+            of_both = weights.reshape(len(weights), -1).T
         else:
             of_both = self.window(pairs, history, with_x=True, with_y=True)
-        transfer = conditional_entropy(of_y) - conditional_entropy(of_both)
-        return Truth(transfer, table_information(of_x)), memory
+        given_y = conditional_entropy(of_y)
+        given_both = conditional_entropy(of_both)
+        information = table_information(of_x)
+        return Truth(given_y - given_both, information), memory
 
     def window(self, pairs: Array, history: int, with_x: bool, with_y: bool) -> Array:
-        """Probabilities [pasts, y now] of what was observed of x, of y or of both in
-        `history` steps and of y now.
+        """Probabilities [past, y now] of pasts of `history` steps and of y now.
+
+        A past holds the observations of x, the states of y, or both.
         """
         emission = self.emission
         if not with_x:
-            emission = np.ones((1, self.shape[0]))
-        emitted, seen = ("", "x") if emission is None else ("sx,", "s")
+            emission = np.ones((1, len(self.to_x)))
+        operands = []
+        emitted = ""
+        observed = "x"
+        if emission is not None:
+            operands.append(emission)
+            emitted = "sx,"
+            observed = "s"
         if with_y:
-            seen += "y"
-        operands = [] if emission is None else [emission]
-        carried = pairs[None]
+            observed += "y"
+        pasts = pairs[None]
         for _ in range(history - 1):
-            rule = f"wxy,{emitted}axy,bxy->w{seen}ab"
+            rule = f"wxy,{emitted}axy,bxy->w{observed}ab"
             moved = np.einsum(
-                rule, carried, *operands, self.to_x, self.to_y, optimize="greedy"
+                rule, pasts, *operands, self.to_x, self.to_y, optimize="greedy"
             )
-            carried = moved.reshape(-1, *self.shape)
-        rule = f"wxy,{emitted}bxy->w{seen}b"
-        table = np.einsum(rule, carried, *operands, self.to_y, optimize="greedy")
+            pasts = moved.reshape(-1, *pairs.shape)
+        rule = f"wxy,{emitted}bxy->w{observed}b"
+        table = np.einsum(rule, pasts, *operands, self.to_y, optimize="greedy")
         return table.reshape(-1, len(self.to_y))
 
 
 def conditional_entropy(table: Array) -> float:
     """Entropy of the columns given the rows of a table of probabilities, nats."""
     rows = table.sum(axis=1, keepdims=True)
-    filled = table > 0
-    shares = np.divide(table, rows, out=np.ones_like(table), where=filled)
-    return -float((table * np.log(shares)).sum())
+    shares = np.ones_like(table)
+    np.divide(table, rows, out=shares, where=table > 0)
+    entropies = table * np.log(shares)
+    return -float(entropies.sum())

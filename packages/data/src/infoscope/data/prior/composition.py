@@ -1,5 +1,6 @@
-"""Distributions of the prior: independent subsystems, idle columns, invertible maps,
-and columns in a random order.
+"""Distributions of the prior, made of independent subsystems.
+
+Idle columns, invertible maps and a random order of the columns change no information.
 """
 
 from __future__ import annotations
@@ -13,7 +14,13 @@ from numpy.typing import NDArray
 
 from infoscope.checks import require_int
 from infoscope.data.prior import derived, latent, linear, maps, scalar, wide
-from infoscope.data.prior.draws import Array, Generator, log_uniform, log_uniform_int
+from infoscope.data.prior.draws import (
+    Array,
+    Generator,
+    Map,
+    log_uniform,
+    log_uniform_int,
+)
 from infoscope.data.prior.noise import draw_noise
 from infoscope.data.prior.parts import (
     Part,
@@ -29,7 +36,8 @@ from infoscope.data.prior.quadrature import draw_observation
 VERSION = 9
 TYPE_SHARES = {"numbers": 0.55, "labels": 0.2, "categories": 0.1, "mixed": 0.15}
 TYPES = tuple(TYPE_SHARES)
-PART_SHARES = {  # by type: shares of distributions of 1, 2, 3 and 4 subsystems
+# by type: shares of distributions of 1, 2, 3 and 4 subsystems
+PART_SHARES = {
     "numbers": (0.5, 0.3, 0.13, 0.07),
     "labels": (0.75, 0.17, 0.05, 0.03),
     "categories": (0.75, 0.17, 0.05, 0.03),
@@ -38,12 +46,14 @@ PART_SHARES = {  # by type: shares of distributions of 1, 2, 3 and 4 subsystems
 NOTHING_SHARE = 0.15  # distributions without information
 # distributions with so little information that a sample may not show it
 FAINT_SHARE = 0.1
-# shares of the others: below, dependence is weak; above, strong
-WEAK_BELOW, STRONG_ABOVE = 0.22, 0.82
+# quantiles of the others, below which dependence is weak and above which it is strong
+WEAK_BELOW = 0.22
+STRONG_ABOVE = 0.82
 MAX_NATS = 6.0  # information of a distribution, nats
 DERIVED_SHARE = 0.25  # variables with columns computed from others
 MAX_COLUMNS = 512  # number columns of x or of y, except for wide signals
-WIDE_COLUMNS = 12  # number columns of x or y; a subsystem with more is called wide
+WIDE_COLUMNS = 12  # number columns of x or y; a subsystem with more is wide
+# factors of the weights of families for wide subsystems, where they are not 1
 WIDE_WEIGHTS = {
     "wide_signal": 5.0,
     "parity_and_interactions": 0.15,
@@ -54,13 +64,18 @@ MAX_SHAPES = 12  # of independent idle columns
 SPARE_CODES = 400  # category codes beyond those of the pilot
 MAX_MONOTONE_MAPS = 6  # per variable, each of some columns
 PILOT_ROWS = 256  # for locations and scales of columns
-# nats, but at most the second share of the truth; or the third share
-MAX_TRUTH_ERROR = (0.0015, 0.1, 0.007)
+MAX_ERROR = 0.0015  # of a truth, nats
+MAX_ERROR_SHARE = 0.1  # MAX_ERROR is at most this share of the truth
+MIN_ERROR_SHARE = 0.007  # an error up to this share of the truth is always allowed
 
 TIED_SHARE = 0.18  # distributions whose numbers are rounded, censored or limited
 PLAIN_SHARE = 0.6  # distributions with the habits PLAIN
 
 Maker = Callable[[Request, Generator], Part]
+# n, generator -> columns [n, p] of numbers, or a sample of n rows
+ColumnDraw = Callable[[int, Generator], Array]
+SampleDraw = Callable[[int, Generator], Sample]
+Kinds = tuple[str, str]  # of x and y
 
 
 @dataclass(frozen=True)
@@ -106,6 +121,7 @@ NB = ("numbers", "both")
 BC = ("both", "categories")
 BB = ("both", "both")
 KINDS = (NN, NC, CC, NB, BC, BB)
+X_NUMBERS = {NN, NC}  # x is numbers; y is numbers or categories
 KINDS_OF_TYPE = {"numbers": NN, "labels": NC, "categories": CC}
 # of x and y where number columns are observed
 TIES = ((True, True), (True, False), (False, True))
@@ -113,27 +129,29 @@ TIE_SHARES = (0.5, 0.2, 0.3)
 
 
 class Family(NamedTuple):
-    """A maker of subsystems: the kinds of x and y that it draws, and its weight among
-    the others of these kinds.
+    """A maker of subsystems.
+
+    kinds    of x and y that it draws
+    weight   share of subsystems of these kinds, relative to the other families
     """
 
     name: str
     maker: Maker
-    kinds: set[tuple[str, str]]
+    kinds: set[Kinds]
     weight: float
 
 
 MAKERS = (
     Family("normal", linear.normal, {NN}, 1.6),
     Family("student", linear.student, {NN}, 1.0),
-    Family("copulas", scalar.copulas, {NN, NC}, 1.0),
-    Family("additive_noise", scalar.additive_noise, {NN, NC}, 1.6),
-    Family("multiplied_noise", scalar.multiplied_noise, {NN, NC}, 1.0),
-    Family("branches", scalar.branches, {NN, NC}, 0.9),
-    Family("parity_and_interactions", scalar.interactions, {NN, NC}, 0.8),
-    Family("hidden_mechanism", scalar.hidden_mechanisms, {NN, NC}, 0.8),
+    Family("copulas", scalar.copulas, X_NUMBERS, 1.0),
+    Family("additive_noise", scalar.additive_noise, X_NUMBERS, 1.6),
+    Family("multiplied_noise", scalar.multiplied_noise, X_NUMBERS, 1.0),
+    Family("branches", scalar.branches, X_NUMBERS, 0.9),
+    Family("parity_and_interactions", scalar.interactions, X_NUMBERS, 0.8),
+    Family("hidden_mechanism", scalar.hidden_mechanisms, X_NUMBERS, 0.8),
     Family("derived", derived.angles, {NN}, 0.4),
-    Family("wide_signal", wide.score_of_many, {NN, NC}, 1.2),
+    Family("wide_signal", wide.score_of_many, X_NUMBERS, 1.2),
     Family("wide_signal", wide.classes_of_many, {NC}, 0.8),
     Family("wide_signal", wide.factors_of_many, {NN}, 0.4),
     Family("clusters", latent.clusters, {NN, NC, NB, BB}, 1.0),
@@ -165,24 +183,42 @@ FAMILIES = (*dict.fromkeys(family.name for family in MAKERS), "nothing")
 class Distribution:
     """A distribution of the prior with its mutual information.
 
-    Types: numbers (in x and y); labels (numbers alone in one, categories alone in the
-    other); categories (in x and y); mixed (anything else).
+    Attributes
+    ----------
+    number : int
+        From which the distribution is made.
+    families : tuple of str
+        Families of its subsystems, sorted, each once.
+    type : str
+        numbers (in x and y); labels (numbers alone in one variable, categories alone in
+        the other); categories (in x and y); or mixed.
+    description : str
+        The distribution in words.
+    truth : float
+        Mutual information, nats; of a triple, I(x; y | z).
+    truth_error : float
+        Standard error of the truth; 0 for a closed form or quadrature.
+    columns : tuple of int
+        Columns of x, y (and z), numbers and categories together.
+    tied : bool
+        Whether rounding, censoring, limits, counts or levels act on a number column.
+    idle : tuple of int
+        Independent columns that were added to x, y (and z).
     """
 
     number: int
-    families: tuple[str, ...]  # of its subsystems, sorted, distinct
+    families: tuple[str, ...]
     type: str
     description: str
-    truth: float  # nats
-    truth_error: float  # standard error; 0: closed form or quadrature
-    columns: tuple[int, ...]  # of x, y (and z), numbers and categories together
-    # whether rounding, censoring, limits, counts or levels act on some number column
+    truth: float
+    truth_error: float
+    columns: tuple[int, ...]
     tied: bool
-    idle: tuple[int, ...]  # independent columns added to each
+    idle: tuple[int, ...]
     _draw: Callable[[int, Generator], tuple[Sample, ...]]
 
     def sample(self, n: int, generator: Generator) -> tuple[Sample, ...]:
-        """Independent rows of x and y, and of z where there is one.
+        """Independent rows of x and y, and of z in a triple.
 
         Parameters
         ----------
@@ -200,8 +236,7 @@ class Distribution:
 
 
 def distribution(number: int) -> Distribution:
-    """The distribution of a number; the same number and VERSION always give the same
-    one.
+    """The distribution of a number, which VERSION and the number determine.
 
     Parameters
     ----------
@@ -225,17 +260,24 @@ def distribution(number: int) -> Distribution:
     >>> len(x.numbers) == len(y.numbers) == 100, example.truth >= 0
     (True, True)
     """
-    number = require_int("number", number, 0)
-    g, of_truth, of_pilot = (
-        np.random.default_rng([VERSION, number, stream]) for stream in range(3)
-    )
+    g, of_truth, of_pilot = streams(number, VERSION)
     kind, empty, habits = _draw_outline(g)
-    parts, truth, error = _draw_parts(kind, empty, habits, g, of_truth)
+    parts, truth = _draw_parts(kind, empty, habits, g, of_truth)
     if g.random() < 0.5:
         parts = [part.exchanged() for part in parts]
     return assembled(
-        number, kind, parts, (truth, error), "xy", MAX_COLUMNS, habits, (g, of_pilot)
+        number, kind, parts, truth, "xy", MAX_COLUMNS, habits, (g, of_pilot)
     )
+
+
+def streams(number: int, version: int, *purpose: int) -> list[Generator]:
+    """The random numbers of a distribution, of its truth and of its pilots."""
+    number = require_int("number", number, 0)
+    generators = []
+    for stream in range(3):
+        g = np.random.default_rng([version, number, stream, *purpose])
+        generators.append(g)
+    return generators
 
 
 def assembled(
@@ -248,14 +290,15 @@ def assembled(
     habits: Habits,
     generators: tuple[Generator, Generator],
 ) -> Distribution:
-    """The distribution of independent subsystems of variables `names`, each of about
-    `most` number columns.
+    """The distribution of independent subsystems, whose variables are `names`.
+
+    A variable has up to about `most` number columns.
     """
     g, of_pilot = generators
-    variables = [
-        VariableMaker(parts, place, g, of_pilot, most, habits)
-        for place in range(len(names))
-    ]
+    variables = []
+    for place in range(len(names)):
+        variable = VariableMaker(parts, place, g, of_pilot, most, habits)
+        variables.append(variable)
     families = {part.family for part in parts}
     if any(variable.derivation for variable in variables):
         families.add("derived")
@@ -264,7 +307,8 @@ def assembled(
         drawn = [part.draw(n, g) for part in parts]
         samples = []
         for variable, of_parts in zip(variables, zip(*drawn)):
-            samples.append(variable.finished(of_parts, n, g))
+            sample = variable.finished(of_parts, n, g)
+            samples.append(sample)
         return tuple(samples)
 
     texts = [f"[{part.family}: {part.description}]" for part in parts]
@@ -273,7 +317,7 @@ def assembled(
         if variable.words:
             text += f"; {name}: {', '.join(variable.words)}"
     return Distribution(
-        number,
+        int(number),
         tuple(sorted(families)),
         kind,
         text,
@@ -287,27 +331,21 @@ def assembled(
 
 def type_of(number: int) -> str:
     """The type of a number's distribution, without drawing it."""
-    kind, _, _ = _draw_outline(_first_generator(number))
+    g, _, _ = streams(number, VERSION)
+    kind, _, _ = _draw_outline(g)
     return kind
 
 
 def first_columns(number: int) -> int:
-    """Number columns of the subsystems drawn first for a number; quick, as no truth is
-    computed.
-    """
-    g = _first_generator(number)
+    """Number columns of the subsystems that are drawn first for a number."""
+    g, _, _ = streams(number, VERSION)
     kind, _, habits = _draw_outline(g)
-    parts, _ = _draw_composition(kind, habits, g)
+    draw_parts = _draw_composition(kind, habits, g)
     columns = 0
-    for part in parts:
+    for part in draw_parts():
         x, y = part.draw(2, np.random.default_rng(0))
         columns += x.numbers.shape[1] + y.numbers.shape[1]
     return columns
-
-
-def _first_generator(number: int) -> Generator:
-    """The stream from which a number's subsystems are drawn."""
-    return np.random.default_rng([VERSION, require_int("number", number, 0), 0])
 
 
 # --- subsystems ------------------------------------------------------------------------------------------------------
@@ -324,20 +362,24 @@ def draw_habits(g: Generator) -> Habits:
 
 
 def draw_nats(g: Generator, habits: Habits) -> float:
-    """Target information: faint, weak, medium or strong; ties, noise and limits of a
-    family may lower it.
+    """Target information: faint, weak, medium or strong, nats.
+
+    Ties, noise and limits of a family may lower the information.
     """
     if g.random() < FAINT_SHARE:
-        # 2 n I of .3 to 60 for n rows
-        return log_uniform(g, 0.15, 30) / log_uniform(g, 100, 5000)
-    chance = g.random()
-    if chance < WEAK_BELOW:
+        nats_of_rows = log_uniform(g, 0.15, 30)
+        rows = log_uniform(g, 100, 5000)
+        return nats_of_rows / rows
+    quantile = g.random()
+    if quantile < WEAK_BELOW:
         return log_uniform(g, 0.01, 0.2)
-    low, high = (0.05, 2.8) if chance < STRONG_ABOVE else (1.5, 5.0)
-    return habits.information * g.uniform(low, high)
+    limits = (0.05, 2.8)
+    if quantile >= STRONG_ABOVE:
+        limits = (1.5, 5.0)
+    return habits.information * g.uniform(*limits)
 
 
-def draw_kinds(kind: str, count: int, g: Generator) -> list[tuple[str, str]]:
+def draw_kinds(kind: str, count: int, g: Generator) -> list[Kinds]:
     """Kinds of x and y of every subsystem that give the type."""
     if kind != "mixed":
         return [KINDS_OF_TYPE[kind]] * count
@@ -345,28 +387,28 @@ def draw_kinds(kind: str, count: int, g: Generator) -> list[tuple[str, str]]:
         places = [g.integers(len(KINDS)) for _ in range(count)]
         kinds = []
         for place in places:
-            pair = KINDS[place]
-            kinds.append(pair[::-1] if g.random() < 0.5 else pair)
-        if any(map(_is_mixed, zip(*kinds))):
-            return kinds
-
-
-def _is_mixed(kinds: tuple[str, ...]) -> bool:
-    """Whether subsystems of these kinds make a variable of numbers and categories."""
-    return "both" in kinds or len(set(kinds)) == 2
+            x, y = KINDS[place]
+            if g.random() < 0.5:
+                x, y = y, x
+            kinds.append((x, y))
+        for of_variable in zip(*kinds):
+            if "both" in of_variable or len(set(of_variable)) == 2:
+                return kinds
 
 
 def _draw_parts(
     kind: str, empty: bool, habits: Habits, g: Generator, of_truth: Generator
-) -> tuple[list[Part], float, float]:
-    """Subsystems of a type with their information; redrawn where it is too large or too
-    inexact.
+) -> tuple[list[Part], tuple[float, float]]:
+    """Subsystems of a type, and their information with its standard error, nats.
+
+    They are drawn again until the information is not too large and is accurate.
     """
     while True:
-        parts, draw_again = _draw_composition(kind, habits, g)
+        draw_parts = _draw_composition(kind, habits, g)
+        parts = draw_parts()
         if empty:
-            others = draw_again()
-            return list(map(independent, parts, others)), 0.0, 0.0
+            pairs = map(independent, parts, draw_parts())
+            return list(pairs), (0.0, 0.0)
         truth = variance = 0.0
         for part in parts:
             nats, error = part.truth(of_truth)
@@ -374,38 +416,41 @@ def _draw_parts(
             variance += error**2
         error = float(np.sqrt(variance))
         if is_exact(truth, error):
-            return parts, float(truth), error
+            return parts, (float(truth), error)
 
 
 def is_exact(truth: float, error: float) -> bool:
-    """Whether information is above 0, not too large, and known well enough; nats."""
-    absolute, share, relative = MAX_TRUTH_ERROR
-    limit = max(min(absolute, share * truth), relative * truth)
+    """Whether information is above 0, at most MAX_NATS, and accurate; nats."""
+    limit = min(MAX_ERROR, MAX_ERROR_SHARE * truth)
+    limit = max(limit, MIN_ERROR_SHARE * truth)
     return 0 < truth <= MAX_NATS and error <= limit
 
 
 def _draw_composition(
     kind: str, habits: Habits, g: Generator
-) -> tuple[list[Part], Callable[[], list[Part]]]:
-    """Subsystems of a type, and a function that draws others of the same kinds and
-    target information.
+) -> Callable[[], list[Part]]:
+    """A function that draws subsystems of a type.
+
+    Every time they have the same kinds of x and y and the same target information.
     """
     count = int(g.choice((1, 2, 3, 4), p=habits.parts[kind]))
-    nats = draw_nats(g, habits) * g.dirichlet(np.full(count, 1.5))
+    total = draw_nats(g, habits)
+    nats = total * g.dirichlet(np.full(count, 1.5))
     kinds = draw_kinds(kind, count, g)
     tied = g.random() < TIED_SHARE
 
     def draw():
         parts = []
         for pair, share in zip(kinds, nats):
-            parts.append(draw_part(pair, float(share), count, tied, habits, g))
+            part = draw_part(pair, float(share), count, tied, habits, g)
+            parts.append(part)
         return parts
 
-    return draw(), draw
+    return draw
 
 
 def draw_part(
-    kinds: tuple[str, str],
+    kinds: Kinds,
     nats: float,
     count: int,
     tied: bool,
@@ -413,31 +458,46 @@ def draw_part(
     g: Generator,
     widest: int = MAX_COLUMNS,
 ) -> Part:
-    """A subsystem of some kinds of x and y, of at most about `widest` number columns
-    where it is one of `count`.
+    """A subsystem of some kinds of x and y, one of `count`.
+
+    The subsystems together have at most about `widest` number columns in x or y.
     """
-    columns = tuple(
-        min(widest // count, log_uniform_int(g, 1, widest)) for _ in range(2)
-    )
-    exchanged_kinds = kinds[::-1]
-    usable = [
-        family
-        for family in MAKERS
-        if kinds in family.kinds or exchanged_kinds in family.kinds
-    ]
-    weights = np.array([family.weight for family in usable])
-    if max(columns) > WIDE_COLUMNS:
-        weights *= [WIDE_WEIGHTS.get(family.name, 1.0) for family in usable]
-    weights *= [habits.weights.get(family.name, 1.0) for family in usable]
-    family = usable[g.choice(len(usable), p=weights / weights.sum())]
+    most = widest // count
+    columns_x = min(most, log_uniform_int(g, 1, widest))
+    columns_y = min(most, log_uniform_int(g, 1, widest))
+    is_wide = max(columns_x, columns_y) > WIDE_COLUMNS
+    kind_x, kind_y = kinds
+    exchanged_kinds = (kind_y, kind_x)
+    usable = []
+    weights = []
+    for family in MAKERS:
+        if kinds in family.kinds or exchanged_kinds in family.kinds:
+            weight = family.weight
+            if is_wide:
+                weight *= WIDE_WEIGHTS.get(family.name, 1.0)
+            weight *= habits.weights.get(family.name, 1.0)
+            usable.append(family)
+            weights.append(weight)
+    family = usable[draw_index(weights, g)]
     exchange = kinds not in family.kinds
     if not exchange and exchanged_kinds in family.kinds:
         exchange = g.random() < 0.5
-    kind_x, kind_y = exchanged_kinds if exchange else kinds
+    if exchange:
+        kind_x, kind_y = exchanged_kinds
     ties = TIES[g.choice(3, p=TIE_SHARES)]
-    request = Request(kind_x, kind_y, nats, columns, ties if tied else (False, False))
+    if not tied:
+        ties = (False, False)
+    request = Request(kind_x, kind_y, nats, (columns_x, columns_y), ties)
     part = family.maker(request, g)
-    return part.exchanged() if exchange else part
+    if exchange:
+        return part.exchanged()
+    return part
+
+
+def draw_index(weights: list[float], g: Generator) -> int:
+    """A random index of `weights`, with probabilities in proportion to them."""
+    probabilities = np.array(weights) / np.sum(weights)
+    return g.choice(len(weights), p=probabilities)
 
 
 def independent(of_x: Part, of_y: Part) -> Part:
@@ -454,11 +514,10 @@ def independent(of_x: Part, of_y: Part) -> Part:
 
 
 # --- idle columns ----------------------------------------------------------------------------------------------------
-def draw_idle_numbers(
-    count: int, tied: bool, g: Generator
-) -> tuple[Callable[[int, Generator], Array], bool]:
-    """Idle number columns of a few shapes, sometimes with common factors, sometimes
-    rounded or censored.
+def draw_idle_numbers(count: int, tied: bool, g: Generator) -> tuple[ColumnDraw, bool]:
+    """A function that draws idle number columns, and whether they have ties.
+
+    The columns have a few shapes; some share factors, some are rounded or censored.
     """
     if count == 1 or g.random() < 0.4:
         return _draw_noise_columns(count, tied, g), tied
@@ -468,41 +527,44 @@ def draw_idle_numbers(
         dof = log_uniform(g, 1.0, 8.0)
 
     def draw(n, g):
-        scale = 1.0
+        variance = 1.0
         if np.isfinite(dof):
-            scale = np.sqrt(g.chisquare(dof, size=(n, 1)) / dof)
-        return mix(g.normal(size=(n, count))) / scale
+            variance = g.chisquare(dof, size=(n, 1)) / dof
+        columns = g.normal(size=(n, count))
+        return mix(columns) / np.sqrt(variance)
 
     return draw, False
 
 
-def _draw_noise_columns(
-    count: int, tied: bool, g: Generator
-) -> Callable[[int, Generator], Array]:
-    """Independent columns of up to MAX_SHAPES shapes in turn."""
-    noises = [draw_noise(g) for _ in range(min(count, MAX_SHAPES))]
-    observations = [
-        draw_observation(g, noise.sample(500, g)) for noise in noises if tied
-    ]
+def _draw_noise_columns(count: int, tied: bool, g: Generator) -> ColumnDraw:
+    """A function that draws independent columns of up to MAX_SHAPES shapes in turn."""
+    shapes = min(count, MAX_SHAPES)
+    noises = [draw_noise(g) for _ in range(shapes)]
+    observations = []
+    if tied:
+        for noise in noises:
+            pilot = noise.sample(500, g)
+            observations.append(draw_observation(g, pilot))
 
     def draw(n, g):
         columns = np.empty((n, count))
         for shape, noise in enumerate(noises):
-            block = columns[:, shape :: len(noises)]
-            values = noise.sample(block.size, g).reshape(block.shape)
-            block[:] = observations[shape].apply(values) if tied else values
+            block = columns[:, shape::shapes]
+            values = noise.sample(block.size, g)
+            if tied:
+                values = observations[shape].apply(values)
+            block[:] = values.reshape(block.shape)
         return columns
 
     return draw
 
 
-def draw_idle_categories(
-    count: int, g: Generator
-) -> Callable[[int, Generator], Sample]:
-    """Idle category columns of 2 to 8 categories each."""
+def draw_idle_categories(count: int, g: Generator) -> SampleDraw:
+    """A function that draws idle category columns of 2 to 8 categories each."""
     levels = []
     for _ in range(count):
-        margin = latent.draw_margin(g, int(g.integers(2, 9)))
+        size = int(g.integers(2, 9))
+        margin = latent.draw_margin(g, size)
         levels.append(np.cumsum(margin)[:-1])
 
     def draw(n, g):
@@ -514,13 +576,13 @@ def draw_idle_categories(
 
 # --- x and y ---------------------------------------------------------------------------------------------------------
 class VariableMaker:
-    """A variable of a distribution: columns of the subsystems and idle ones, under
-    maps, scales and a permutation.
+    """A variable: columns of the subsystems and idle columns, mapped and permuted.
 
     columns   numbers and categories together
-    idle      independent columns among them
-    tied      [numbers before a derivation], whether rounding, censoring, limits, counts or levels act on each
-    words     what was done to the columns
+    idle      number of idle columns, which are independent of everything
+    tied      [numbers before a derivation], whether rounding, censoring, limits, counts
+              or levels act on each
+    words     descriptions of the maps and of the idle columns
     """
 
     def __init__(
@@ -532,12 +594,14 @@ class VariableMaker:
         most: int,
         habits: Habits,
     ) -> None:
-        self.draw_idle: list[Callable[[int, Generator], Sample]] = []
+        self.draw_idle: list[SampleDraw] = []
+        self.maps: list[tuple[NDArray, Map]] = []
         self.idle = 0
         self.words: list[str] = []
         pilots = [part.draw(PILOT_ROWS, of_pilot)[place] for part in parts]
         ties = [part.tied[place] for part in parts]
-        self.tied = np.repeat(ties, [pilot.numbers.shape[1] for pilot in pilots])
+        sizes = [pilot.numbers.shape[1] for pilot in pilots]
+        self.tied = np.repeat(ties, sizes)
         has_labels = any(pilot.labels.size for pilot in pilots)
         if g.random() < habits.idle:
             self._add_idle(has_labels, most, g)
@@ -553,13 +617,16 @@ class VariableMaker:
         self.columns = numbers_after + label_columns
         self.order = g.permutation(numbers_after)
         self.label_order = g.permutation(label_columns)
-        self.codes = [
-            g.permutation(int(column.max()) + SPARE_CODES) for column in pilot.labels.T
-        ]
+        self.codes = []
+        for column in pilot.labels.T:
+            size = int(column.max()) + SPARE_CODES
+            self.codes.append(g.permutation(size))
 
     def _add_idle(self, has_labels: bool, most: int, g: Generator) -> None:
-        """Idle numbers beside numbers, up to about `most` columns, and sometimes idle
-        categories beside categories.
+        """Add idle numbers, up to about `most` columns, and sometimes idle categories.
+
+        A variable without numbers gets no idle numbers, one without categories no
+        idle categories.
         """
         if len(self.tied):
             count = log_uniform_int(g, 1, most) - len(self.tied)
@@ -568,7 +635,8 @@ class VariableMaker:
                 draw, is_tied = draw_idle_numbers(count, tied, g)
                 self.draw_idle.append(lambda n, g: numbers(draw(n, g)))
                 self.idle += count
-                self.tied = np.concatenate([self.tied, np.full(count, is_tied)])
+                ties = np.full(count, is_tied)
+                self.tied = np.concatenate([self.tied, ties])
         if has_labels and g.random() < 0.15:
             count = log_uniform_int(g, 1, 12)
             self.draw_idle.append(draw_idle_categories(count, g))
@@ -577,57 +645,62 @@ class VariableMaker:
             self.words.append(f"{self.idle} idle columns")
 
     def _set_scales(self, pilot: Array) -> None:
-        """Location and scale of every number column; 0 and 1 where there are ties."""
+        """Set location and scale of the number columns; 0 and 1 where there are ties."""
         middle = np.median(pilot, axis=0)
+        distances = np.abs(pilot - middle)
+        spread = np.median(distances, axis=0) * 1.48
         deviation = pilot.std(axis=0)
-        spread = np.median(np.abs(pilot - middle), axis=0) * 1.48
         fallback = np.where(deviation > 0, deviation, 1.0)
         spread = np.where(spread > 0.05 * deviation, spread, fallback)
         self.middle = np.where(self.tied, 0.0, middle)
         self.spread = np.where(self.tied, 1.0, spread)
 
     def _draw_block_map(self, values: Array, habits: Habits, g: Generator) -> None:
-        """Sometimes an invertible map of several columns without ties, which changes
-        `values`.
+        """Draw an invertible map of several columns without ties; it changes `values`.
+
+        Only a share of the variables has such a map.
         """
-        self.block = np.zeros(0, int)
-        self.block_map = None
         free = np.flatnonzero(~self.tied)
         if len(free) > 1 and g.random() < habits.mapped:
             share = 1.0
             if g.random() >= 0.6:
                 share = g.uniform(0.3, 1)
             size = max(2, int(share * len(free)))
-            self.block = free[g.permutation(len(free))[:size]]
-            name, self.block_map = maps.draw_block_map(size, habits.maps, g)
-            values[:, self.block] = self.block_map(values[:, self.block])
-            self.words.append(f"{name} of {size} columns")
+            block = g.permutation(free)[:size]
+            name, block_map = maps.draw_block_map(size, habits.maps, g)
+            self._add_map(block, block_map, f"{name} of {size} columns", values)
 
     def _draw_monotone_maps(self, values: Array, g: Generator) -> None:
-        """Increasing maps of groups of columns without ties, and sometimes of one with
-        ties; they change `values`.
+        """Draw increasing maps of groups of columns; they change `values`.
+
+        The columns have no ties, except sometimes one.
         """
-        self.monotone: list[tuple[NDArray, maps.Map]] = []
         share = g.choice([0.0, 0.3, 1.0], p=[0.5, 0.2, 0.3])
         free = np.flatnonzero(~self.tied)
-        bent = g.permutation(free[g.random(len(free)) < share])
+        is_bent = g.random(len(free)) < share
+        bent = g.permutation(free[is_bent])
         for start in range(MAX_MONOTONE_MAPS):
-            self._draw_monotone_map(bent[start::MAX_MONOTONE_MAPS], values, g)
+            group = bent[start::MAX_MONOTONE_MAPS]
+            if len(group):
+                self._draw_monotone_map(group, values, g)
         first_tied = np.flatnonzero(self.tied)[:1]
         if len(first_tied) and g.random() < 0.3:
             self._draw_monotone_map(first_tied, values, g)
 
     def _draw_monotone_map(self, group: NDArray, values: Array, g: Generator) -> None:
-        if not len(group):
-            return
+        """Draw an increasing map of a group of columns; it changes `values`."""
         largest = np.abs(values[:, group]).max()
         name, function = maps.draw_monotone(g, float(largest))
+        self._add_map(group, function, name, values)
+
+    def _add_map(self, group: NDArray, function: Map, name: str, values: Array) -> None:
+        """Add a map of a group of columns; it changes `values`."""
         values[:, group] = function(values[:, group])
-        self.monotone.append((group, function))
+        self.maps.append((group, function))
         self.words.append(name)
 
     def _draw_derivation(self, values: Array, g: Generator) -> int:
-        """Sometimes columns computed from others; the number of number columns then."""
+        """The number of number columns, after columns computed from others, if any."""
         self.derivation = None
         size = values.shape[1]
         if size and g.random() < DERIVED_SHARE:
@@ -637,32 +710,31 @@ class VariableMaker:
         return size
 
     def _draw_units(self, size: int, g: Generator) -> None:
-        """Scales and offsets of the number columns; columns with ties mostly stay as
-        they are.
-        """
-        alike = g.random() < 0.4
-        scale = np.exp(g.normal(0, 0.0 if alike else 1.5, size))
-        offset = scale * g.normal(0, 0.0 if alike else 3.0, size)
-        tied = np.zeros(size, bool) if self.derivation else self.tied
-        plain = tied & (g.random() < 0.6)
-        self.scale = np.where(plain, 1.0, scale)
-        self.offset = np.where(plain, 0.0, offset)
+        """Draw scales and offsets of the number columns; mostly 1 and 0 for ties."""
+        varied = float(g.random() >= 0.4)
+        scale = np.exp(g.normal(0, 1.5 * varied, size))
+        offset = scale * g.normal(0, 3.0 * varied, size)
+        tied = self.tied
+        if self.derivation:
+            tied = np.zeros(size, bool)
+        is_plain = tied & (g.random() < 0.6)
+        self.scale = np.where(is_plain, 1.0, scale)
+        self.offset = np.where(is_plain, 0.0, offset)
 
     def finished(self, samples: Sequence[Sample], n: int, g: Generator) -> Sample:
         """The variable's columns from the draws of the subsystems."""
         idle = [draw_idle(n, g) for draw_idle in self.draw_idle]
         raw = joined([*samples, *idle])
         values = (raw.numbers - self.middle) / self.spread
-        if self.block_map is not None:
-            values[:, self.block] = self.block_map(values[:, self.block])
-        for group, function in self.monotone:
+        for group, function in self.maps:
             values[:, group] = function(values[:, group])
         if self.derivation is not None:
             values = self.derivation(values)
         values = values * self.scale + self.offset
         labels = np.empty_like(raw.labels)
         for column, codes in enumerate(self.codes):
-            labels[:, column] = codes[raw.labels[:, column]]
+            drawn = raw.labels[:, column]
+            labels[:, column] = codes[drawn]
         ordered_values = np.ascontiguousarray(values[:, self.order])
         ordered_labels = np.ascontiguousarray(labels[:, self.label_order])
         return Sample(ordered_values, ordered_labels)

@@ -1,8 +1,11 @@
-"""Families with discrete latent states: clusters, angles, curves, images, traits; and
-channels between categories.
+"""Families with discrete latent states, and channels between categories.
+
+The states are clusters, angles, positions on curves or in images, or traits.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,8 +39,9 @@ MAX_CATEGORIES = 300  # of a variable
 
 
 def draw_table(g: Generator, x_states: int, y_states: int, nats: float) -> Array:
-    """A joint table of states: one to one through noise, neighbouring states, or random
-    cells.
+    """A joint table of states.
+
+    States match through noise, are neighbours, or have cells of random probability.
     """
     kind = pick(g, ("one to one", "one to one", "band", "random"))
     a = np.arange(x_states)[:, None]
@@ -45,10 +49,10 @@ def draw_table(g: Generator, x_states: int, y_states: int, nats: float) -> Array
     size = x_states * y_states
     if kind == "one to one":
         matches = a % y_states == b % x_states
-        noise_range = (0.1, 0.6)
+        limits = (0.1, 0.6)
         if nats > 0.3:
-            noise_range = (0, 0.25)
-        noise = g.uniform(*noise_range)
+            limits = (0, 0.25)
+        noise = g.uniform(*limits)
         table = (1 - noise) * matches / matches.sum()
         table += noise / size
     elif kind == "band":
@@ -57,11 +61,10 @@ def draw_table(g: Generator, x_states: int, y_states: int, nats: float) -> Array
         table = _bell(distance / width)
     else:
         concentration = min(1.0, 4 / np.sqrt(size))
-        weights = np.full(size, concentration)
-        cells = g.dirichlet(weights)
+        cells = g.dirichlet(np.full(size, concentration))
         table = cells.reshape(x_states, y_states)
-    row_weights = np.full(x_states, 4.0)
-    table *= g.dirichlet(row_weights)[:, None]
+    row_factors = g.dirichlet(np.full(x_states, 4.0))
+    table *= row_factors[:, None]
     return table / table.sum()
 
 
@@ -71,7 +74,7 @@ def _bell(score: Array) -> Array:
 
 
 def _draw_informative_columns(g: Generator, most: int) -> int:
-    """The number of informative columns: few, or the largest allowed."""
+    """The number of informative columns, at least 1: few, or the most allowed."""
     most = max(1, most)
     if g.random() < 0.6:
         return log_uniform_int(g, 1, most)
@@ -79,17 +82,17 @@ def _draw_informative_columns(g: Generator, most: int) -> int:
 
 
 def _least_states(nats: float, limit: float, factor: float) -> int:
-    """At least 2 states: `factor` times as many as `nats` of information, at most
-    `limit`, need.
+    """`factor` times the least number of states for `nats` of information; at least 2.
+
+    nats above `limit` are taken as the limit.
     """
     needed = np.exp(min(nats, limit))
-    return max(2, int(np.ceil(factor * needed)))
+    states = int(np.ceil(factor * needed))
+    return max(2, states)
 
 
 def clusters(request: Request, g: Generator) -> Part:
-    """Mixtures and grids of clusters in x and y with a joint table of the components'
-    probabilities.
-    """
+    """Clusters in x and in y, at random or on a grid, with a joint table."""
     least = _least_states(request.nats, 2.3, 1.2)
     end = max(14, least + 2)
     x_states, y_states = g.integers(least, end, size=2)
@@ -103,44 +106,45 @@ def clusters(request: Request, g: Generator) -> Part:
             side = int(np.ceil(np.sqrt(states)))
             places = g.permutation(states)
             coordinates = np.divmod(places, side)
-            grid = np.stack(coordinates[:columns], axis=1)
-            centres = grid.astype(float)
+            centres = np.stack(coordinates[:columns], axis=1)
         emission = draw_emission(g, kind, centres, nats, tied)
         emissions.append(emission)
-    return latent_part("clusters", "clusters", table, *emissions, tied=request.tied)
+    x, y = emissions
+    return latent_part("clusters", "clusters", table, x, y, request.tied)
 
 
 def labelled_clusters(request: Request, g: Generator) -> Part:
-    """A class label and columns whose density depends on the class; few of many
-    columns, or many, inform.
+    """A class label y, and columns x whose density depends on the class.
+
+    Few of the columns or many are informative.
     """
     least = _least_states(request.nats, 2.5, 1.3)
     end = max(9, least + 3)
     classes = int(g.integers(least, end))
     concentration = log_uniform(g, 0.8, 20.0)
-    weights = np.full(classes, concentration)
-    prior = g.dirichlet(weights) + 0.01
-    tied = request.tied[0]
+    prior = g.dirichlet(np.full(classes, concentration))
+    prior += 0.01
+    table = np.diag(prior / prior.sum())
+    most, _ = request.columns
+    tied, _ = request.tied
     limit = 12 if tied else 128
-    most = min(request.columns[0], limit)
-    columns = _draw_informative_columns(g, most)
+    columns = _draw_informative_columns(g, min(most, limit))
     centres = g.normal(size=(classes, columns))
     counts = g.random() < 0.15
     x = draw_emission(g, request.x, centres, request.nats, tied, counts)
-    table = np.diag(prior / prior.sum())
     y = exact_labels(classes)
     return latent_part("labelled_clusters", "classes", table, x, y, request.tied)
 
 
 def on_circle(angles: Array) -> Array:
-    """Points of the unit circle [n, 2]."""
-    coordinates = (np.cos(angles), np.sin(angles))
-    return np.stack(coordinates, axis=1)
+    """Points of the unit circle [n, 2] at angles [n]."""
+    return np.column_stack([np.cos(angles), np.sin(angles)])
 
 
 def rings_and_tori(request: Request, g: Generator) -> Part:
-    """Angles on circles: y's angle is a multiple of x's plus noise, both with noise in
-    the plane.
+    """Angles of x and y, each a noisy point of a circle.
+
+    The angle of y is a multiple of the angle of x plus von Mises noise.
     """
     turns = g.integers(1, 4)
     winding = turns * g.choice([-1, 1])
@@ -159,22 +163,26 @@ def rings_and_tori(request: Request, g: Generator) -> Part:
             centres = np.hstack([centres, overtone])
         emission = draw_emission(g, kind, centres, nats, tied, coarse=True)
         emissions.append(emission)
+    x, y = emissions
     text = f"angles, winding {winding}, concentration {concentration:.2g}"
-    return latent_part("rings_and_tori", text, table, *emissions, tied=request.tied)
+    return latent_part("rings_and_tori", text, table, x, y, request.tied)
 
 
 def von_mises_information(concentration: float) -> float:
-    """Information of two uniform angles that differ by von Mises noise, nats (Mardia &
-    Jupp 2000, section 3.5.4).
+    """Information of two uniform angles that differ by von Mises noise, nats.
+
+    Mardia & Jupp (2000), section 3.5.4.
     """
     scaled = special.i0e(concentration)
     mean_cosine = special.i1e(concentration) / scaled
-    return float(concentration * (mean_cosine - 1) - np.log(scaled))
+    energy = concentration * (mean_cosine - 1)
+    return float(energy - np.log(scaled))
 
 
 def tori(request: Request, g: Generator) -> Part:
-    """Two or three angles of x whose sum, plus von Mises noise, is the angle of y;
-    radii vary by themselves.
+    """Two or three angles of x whose sum, plus von Mises noise, is the angle of y.
+
+    The radii are independent of everything.
     """
     most_x, most_y = request.columns
     if most_x < 4 or most_y < 2 or any(request.tied):
@@ -187,7 +195,9 @@ def tori(request: Request, g: Generator) -> Part:
         nats = von_mises_information(np.exp(log_concentration))
         return nats < request.nats
 
-    log_concentration, _ = bisected(below, np.log(0.05), np.log(3000.0), 40)
+    low = np.log(0.05)
+    high = np.log(3000.0)
+    log_concentration, _ = bisected(below, low, high, 40)
     concentration = float(np.exp(log_concentration))
 
     def circle(angle, g):
@@ -210,11 +220,14 @@ def tori(request: Request, g: Generator) -> Part:
 
 
 def shared_factors(request: Request, g: Generator) -> Part:
-    """One latent position, observed twice: curves in many columns, images of a bump,
-    its coordinates or class.
+    """One latent position, observed twice.
+
+    The observations are curves in many columns, an image of a bump, its coordinates or
+    its class.
     """
-    least_pixels = IMAGE_SIZES[0] ** 2
-    has_pixels = request.columns[0] >= least_pixels and request.x != "categories"
+    least, _ = IMAGE_SIZES
+    most, _ = request.columns
+    has_pixels = most >= least**2 and request.x != "categories"
     if has_pixels and g.random() < 0.6:
         return _images(request, g)
     position = np.linspace(-1, 1, CURVE_STATES)
@@ -233,24 +246,23 @@ def shared_factors(request: Request, g: Generator) -> Part:
         centres = np.sin(angles + phases)
         emission = draw_emission(g, kind, centres, nats, tied, coarse=True)
         emissions.append(emission)
-    return latent_part(
-        "shared_factors", "curves of one position", table, *emissions, tied=request.tied
-    )
+    x, y = emissions
+    text = "curves of one position"
+    return latent_part("shared_factors", text, table, x, y, request.tied)
 
 
 def _grid(points: int) -> Array:
     """The points [points^2, 2] of a square grid on the unit square."""
     along = np.linspace(0, 1, points)
     first, second = np.meshgrid(along, along)
-    coordinates = (first.ravel(), second.ravel())
-    return np.stack(coordinates, axis=1)
+    return np.column_stack([first.ravel(), second.ravel()])
 
 
 def _images(request: Request, g: Generator) -> Part:
     """An image of a bump against the coordinates or the class of its position."""
     least, largest = IMAGE_SIZES
-    fitting = int(np.sqrt(request.columns[0]))
-    most = min(largest, fitting)
+    pixels, most_y = request.columns
+    most = min(largest, int(np.sqrt(pixels)))
     side = int(g.integers(least, most + 1))
     positions = _grid(IMAGE_POSITIONS)
     steps = positions[:, None] - _grid(side)
@@ -259,15 +271,16 @@ def _images(request: Request, g: Generator) -> Part:
     bumps = np.exp(-squared_distances / 2 / width**2)
     nats = request.nats + 0.6
     x = draw_emission(g, request.x, bumps, nats, False)
-    tied = request.tied[1]
+    _, tied = request.tied
     count = len(positions)
     if request.y != "categories":
-        coordinates = positions[:, : request.columns[1]]
+        coordinates = positions[:, :most_y]
         y = draw_emission(g, request.y, coordinates, nats, tied)
     else:
         classes = int(g.integers(2, 7))
         projection = positions @ g.normal(size=2)
-        rank = np.argsort(np.argsort(projection))
+        order = np.argsort(projection)
+        rank = np.argsort(order)
         class_of_position = rank * classes // count
         channel = np.eye(classes)[class_of_position]
         y = Labels((channel,))
@@ -277,49 +290,49 @@ def _images(request: Request, g: Generator) -> Part:
 
 
 def tuned_counts(request: Request, g: Generator) -> Part:
-    """Count columns (neurons) tuned to an angle, against that angle, its sector or
-    other neurons.
-    """
+    """Counts (neurons) tuned to an angle; y: the angle, its sector or other neurons."""
     nats = request.nats + 0.5
     emissions = []
     are_neurons = (True, g.random() < 0.4)  # columns of x and of y
     for neurons, (kind, most, _) in zip(are_neurons, request.sides):
         columns = _draw_informative_columns(g, min(most, 64))
         preferred = g.uniform(0, 2 * np.pi, columns)
-        gains = np.exp(g.normal(0, 0.3, columns))
-        centres = np.cos(ANGLES[:, None] - preferred) * gains
+        log_gains = g.normal(0, 0.3, columns)
+        differences = ANGLES[:, None] - preferred
+        centres = np.cos(differences) * np.exp(log_gains)
         if not neurons:
             centres = on_circle(ANGLES)[:, :most]
         emission = draw_emission(g, kind, centres, nats, False, neurons, coarse=True)
         emissions.append(emission)
+    x, y = emissions
     states = len(ANGLES)
     table = np.eye(states) / states
-    return latent_part("counts", "tuning to an angle", table, *emissions)
+    return latent_part("counts", "tuning to an angle", table, x, y)
 
 
 def questionnaires(request: Request, g: Generator) -> Part:
-    """Several ordered items of one trait against items, numbers or a class of a
-    correlated trait.
-    """
+    """Ordered items of a trait, and items, numbers or a class of a correlated trait."""
     trait = np.linspace(-3, 3, CURVE_STATES)
-    rho = np.sqrt(-np.expm1(-2 * (request.nats + 0.2)))
+    nats_of_traits = request.nats + 0.2
+    rho = np.sqrt(-np.expm1(-2 * nats_of_traits))
     a = trait[:, None]
     products = 2 * rho * a * trait
     squares = a**2 + trait**2 - products
     variance = 1 - rho**2
     table = np.exp(-squares / 2 / variance)
     table /= table.sum()
-    ties = (True, request.tied[1])
+    _, tied_y = request.tied
+    ties = (True, tied_y)
     nats = request.nats + 1.0
     emissions = []
-    for tied, (kind, most, _) in zip(ties, request.sides):
+    request = replace(request, tied=ties)
+    for kind, most, tied in request.sides:
         columns = _draw_informative_columns(g, min(most, 24))
         loadings = g.uniform(0.3, 1.5, columns)
         emission = draw_emission(g, kind, a * loadings, nats, tied, coarse=True)
         emissions.append(emission)
-    return latent_part(
-        "ordered_levels", "items of a trait", table, *emissions, tied=ties
-    )
+    x, y = emissions
+    return latent_part("ordered_levels", "items of a trait", table, x, y, ties)
 
 
 # --- channels between categories -------------------------------------------------------------------------------------
@@ -332,13 +345,15 @@ def draw_margin(g: Generator, size: int) -> Array:
         shares = g.dirichlet(np.full(size, 3.0))
     else:
         ranks = np.arange(1.0, size + 1)
-        shares = ranks ** -g.uniform(0.6, 1.6)
+        exponent = g.uniform(0.6, 1.6)
+        shares = ranks**-exponent
     return shares / shares.sum()
 
 
 def weakened(table: Array, nats: float) -> Array:
-    """The mixture of a table and the product of its margins with `nats` in common; the
-    table where it has fewer.
+    """The mixture of a table and the product of its margins with `nats` in common.
+
+    A table with fewer nats stays unchanged.
     """
     x_margin = table.sum(axis=1, keepdims=True)
     product = x_margin * table.sum(axis=0)
@@ -346,17 +361,17 @@ def weakened(table: Array, nats: float) -> Array:
     def mixture(noise):
         return (1 - noise) * table + noise * product
 
-    def informs(noise):
-        mixed = mixture(noise)
-        return table_information(mixed) > nats
+    def above(noise):
+        return table_information(mixture(noise)) > nats
 
-    noise, _ = bisected(informs, 0.0, 1.0, 30)
+    noise, _ = bisected(above, 0.0, 1.0, 30)
     return mixture(noise)
 
 
 def draw_channel(g: Generator, nats: float) -> tuple[str, Array]:
-    """A joint table of two categories with about `nats` in common where it can have
-    them.
+    """A joint table of two categories with about `nats` in common, after its name.
+
+    Some tables cannot have so many nats.
     """
     least = _least_states(nats, 4.5, 1.0)
     most = max(12, 3 * least)
@@ -369,16 +384,17 @@ def draw_channel(g: Generator, nats: float) -> tuple[str, Array]:
         y_size = log_uniform_int(g, 2, most_y)
     kind = pick(g, ("function", "neighbours", "random table"))
     margin = draw_margin(g, x_size)[:, None]
+    codes = np.arange(x_size)
     if kind == "function":
-        image = g.permutation(np.arange(x_size) % y_size)
+        image = g.permutation(codes % y_size)
         table = margin * np.eye(y_size)[image]
     elif kind == "neighbours":
-        place_x = np.arange(x_size) / x_size
         place_y = np.arange(y_size) / y_size
-        distance = place_x[:, None] - place_y
+        distance = codes[:, None] / x_size - place_y
         width = g.uniform(0.01, 0.25)
         band = _bell(distance / width) + 1e-12
-        table = margin * band / band.sum(axis=1, keepdims=True)
+        totals = band.sum(axis=1, keepdims=True)
+        table = margin * band / totals
     else:
         concentration = log_uniform(g, 0.02, 1.0)
         weights = np.full(y_size, concentration)
@@ -389,9 +405,7 @@ def draw_channel(g: Generator, nats: float) -> tuple[str, Array]:
 
 
 def discrete_channel(request: Request, g: Generator) -> Part:
-    """Two categories with a known joint table; as numbers, the codes are spread as
-    ordered values.
-    """
+    """Two categories with a known joint table; numbers are ordered like categories."""
     text, table = draw_channel(g, request.nats)
     draw_cells = cell_sampler(table)
     x_size, y_size = table.shape
@@ -418,8 +432,9 @@ def discrete_channel(request: Request, g: Generator) -> Part:
 
 
 def associations(request: Request, g: Generator) -> Part:
-    """Two categories of a log-linear table: P(y | x) is exp of products of scores (RC
-    models, Goodman 1979).
+    """Two categories of a log-linear table (RC model, Goodman 1979).
+
+    log P(y | x) is a sum of products of scores, plus the log margin and a constant.
     """
     least = _least_states(request.nats, 3.5, 1.3)
     most = max(40, 3 * least)
@@ -440,10 +455,11 @@ def associations(request: Request, g: Generator) -> Part:
         return x_margin[:, None] * weights / totals
 
     def below(log_strength):
-        table = table_of(log_strength)
-        return table_information(table) < request.nats
+        return table_information(table_of(log_strength)) < request.nats
 
-    log_strength, _ = bisected(below, np.log(0.01), np.log(30.0), 30)
+    low = np.log(0.01)
+    high = np.log(30.0)
+    log_strength, _ = bisected(below, low, high, 30)
     text = f"{scores} scores of {x_size} and {y_size} categories"
     table = table_of(log_strength)
     x = exact_labels(x_size)
@@ -452,9 +468,9 @@ def associations(request: Request, g: Generator) -> Part:
 
 
 def hidden_classes(request: Request, g: Generator) -> Part:
-    """Category columns of hidden classes (latent class analysis, Lazarsfeld & Henry
-    1968): each column has its own probabilities in every class, and the classes of x
-    and y have a table.
+    """Category columns of hidden classes of x and y (Lazarsfeld & Henry 1968).
+
+    Every column has other probabilities in every class; the classes have a joint table.
     """
     least = _least_states(request.nats, 2.3, 1.3)
     end = max(9, least + 3)
@@ -465,7 +481,8 @@ def hidden_classes(request: Request, g: Generator) -> Part:
     for classes, (kind, most, tied) in zip(table.shape, request.sides):
         most = min(most, 12)
         channels = []
-        for _ in range(_draw_informative_columns(g, most)):
+        count = _draw_informative_columns(g, most)
+        for _ in range(count):
             levels = log_uniform_int(g, least, 24)
             concentration = log_uniform(g, 0.02, 1.0) * levels
             weights = concentration * draw_margin(g, levels)
@@ -475,25 +492,26 @@ def hidden_classes(request: Request, g: Generator) -> Part:
         if kind == "both":
             count = _draw_informative_columns(g, most)
             centres = g.normal(size=(classes, count))
-            columns = draw_columns(g, centres, request.nats + 0.6, tied)
+            separation = request.nats + 0.6
+            columns = draw_columns(g, centres, separation, tied)
             emission = Several(columns, emission)
         emissions.append(emission)
-    return latent_part(
-        "hidden_classes", "hidden classes", table, *emissions, tied=request.tied
-    )
+    x, y = emissions
+    return latent_part("hidden_classes", "hidden classes", table, x, y, request.tied)
 
 
 def look_up(request: Request, g: Generator) -> Part:
-    """y is looked up in a table of the levels of two to four columns of x together:
-    sums modulo a number, of which no column informs alone, a conjunction, or a random
-    table.
+    """A state that y shows, looked up in a table of the levels of 2 to 4 columns of x.
+
+    The table holds sums modulo a number, where single columns are uninformative, a
+    conjunction, or random states.
     """
     count = int(g.integers(2, 5))
     largest = 5 if count < 4 else 3
     sizes = [int(g.integers(2, largest + 1)) for _ in range(count)]
     # the levels of each column in all cells
-    cells = np.unravel_index(np.arange(np.prod(sizes)), sizes)
-    levels = np.stack(cells, axis=1)
+    cells = np.indices(sizes).reshape(count, -1)
+    levels = cells.T
     shares = []
     for size, column in zip(sizes, cells):
         margin = np.full(size, 1 / size)
@@ -503,7 +521,8 @@ def look_up(request: Request, g: Generator) -> Part:
     of_cells = np.prod(shares, axis=0)
     kind, states = _draw_states(levels, sizes, g)
     state_count = states.max() + 1
-    table = of_cells[:, None] * np.eye(state_count)[states]
+    is_state = np.eye(state_count)[states]
+    table = of_cells[:, None] * is_state
     table = weakened(table, request.nats * 1.3)
     codes = []
     channels = []
@@ -511,11 +530,14 @@ def look_up(request: Request, g: Generator) -> Part:
         recoded = g.permutation(size)[column]
         codes.append(recoded)
         channels.append(np.eye(size)[recoded])
-    x = _emitted_levels(np.stack(codes, axis=1), tuple(channels), request, g)
-    most = min(request.columns[1], 12)
-    columns = _draw_informative_columns(g, most)
+    recoded_levels = np.stack(codes, axis=1)
+    x = _emitted_levels(recoded_levels, tuple(channels), request, g)
+    _, most = request.columns
+    _, tied = request.tied
+    columns = _draw_informative_columns(g, min(most, 12))
     centres = g.normal(size=(state_count, columns))
-    y = draw_emission(g, request.y, centres, request.nats + 1.0, request.tied[1])
+    nats = request.nats + 1.0
+    y = draw_emission(g, request.y, centres, nats, tied)
     shape = " x ".join(map(str, sizes))
     text = f"{kind} of {shape} levels"
     return latent_part("look_up", text, table, x, y, request.tied)
@@ -524,9 +546,7 @@ def look_up(request: Request, g: Generator) -> Part:
 def _draw_states(
     levels: NDArray, sizes: list[int], g: Generator
 ) -> tuple[str, NDArray]:
-    """The kind of a look-up table, and the state [cells] of y that it gives to each
-    cell of levels.
-    """
+    """The kind of a look-up table, and the states of y [cells] by cell of levels."""
     kind = pick(g, ("sum", "sum", "conjunction", "random"))
     if kind == "sum":
         states = levels.sum(axis=1) % min(sizes)
@@ -543,17 +563,16 @@ def _draw_states(
 def _emitted_levels(
     codes: NDArray, channels: tuple[Array, ...], request: Request, g: Generator
 ) -> Emission:
-    """Levels [cells, count] as categories, as numbers, or some as numbers and the
-    others as categories.
-    """
+    """Levels [cells, count] as categories, as numbers, or partly as each."""
     if request.x == "categories":
         return Labels(channels)
     numeric = count = len(channels)
     if request.x == "both":
         numeric = g.integers(1, count)
-    centres = codes[:, :numeric].astype(float)
-    nats = log_uniform(g, 4.0, 30.0)
-    columns = draw_columns(g, centres, nats, request.tied[0])
+    centres = codes[:, :numeric]
+    separation = log_uniform(g, 4.0, 30.0)
+    tied, _ = request.tied
+    columns = draw_columns(g, centres, separation, tied)
     if numeric == count:
         return columns
     return Several(columns, Labels(channels[numeric:]))

@@ -1,7 +1,7 @@
 """Processes whose windows are mixtures of normal windows: seasons and hidden regimes.
 
-The truth of any history is a Monte Carlo mean of the exact log density ratio, with its
-standard error.
+The truth for any history is a Monte Carlo mean of the exact log density ratio, with the
+standard error of the mean.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
+from scipy import linalg
 
 from infoscope.data.prior.draws import Array, Generator, log_uniform
 from infoscope.data.prior.dynamics import (
@@ -32,22 +33,22 @@ from infoscope.data.prior.windows import (
 # --- seasons ---------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
 class SeasonalPair:
-    """x and y of an autoregression, to which seasons [period, width] are added; the
-    first phase is random.
-    """
+    """An autoregression plus seasons [period, width]; the first phase is random."""
 
     process: Autoregression
     seasons: Array
 
     def mixture(self, history: int) -> NormalMixture:
-        """Windows of all series as a mixture over the phase in which they begin."""
+        """Windows of all series, as a mixture over the phase in which they begin."""
         period = len(self.seasons)
         steps = np.arange(history + 1)
         means = []
         for phase in range(period):
-            season = self.seasons[(phase + steps) % period]
+            phases = (phase + steps) % period
+            season = self.seasons[phases]
             means.append(season.ravel())
-        covariance = window_covariance(self.process.autocovariances(history))
+        autocovariances = self.process.autocovariances(history)
+        covariance = window_covariance(autocovariances)
         covariances = np.broadcast_to(covariance, (period, *covariance.shape))
         weights = np.full(period, 1 / period)
         return NormalMixture(weights, np.stack(means), covariances)
@@ -55,15 +56,17 @@ class SeasonalPair:
     def draw(self, n: int, g: Generator) -> tuple[Array, Array]:
         """n values of x and of y."""
         period = len(self.seasons)
-        phases = g.integers(period) + np.arange(n)
-        series = self.process.draw(n, g) + self.seasons[phases % period]
+        first = g.integers(period)
+        phases = (first + np.arange(n)) % period
+        series = self.process.draw(n, g)
+        series += self.seasons[phases]
         return series[:, :1], series[:, 1:2]
 
 
 def seasonal(coupling: Coupling, g: Generator) -> Dynamics:
-    """An autoregression of order 1 added to seasons of x and y.
+    """An autoregression of order 1 plus seasons of x and of y.
 
-    The season is not a condition of the truth: a past of x that shows the phase informs
+    The truth is not conditional on the season: a past of x that shows the phase informs
     about y.
     """
     period = int(g.choice([4, 7, 12]))
@@ -73,25 +76,21 @@ def seasonal(coupling: Coupling, g: Generator) -> Dynamics:
     for side in range(2):
         seasons[:, side] = _draw_season(period, g)
     if coupling.kind == "none":
-        seasons[:, g.integers(2)] = 0.0
+        side = g.integers(2)
+        seasons[:, side] = 0.0
     pair = SeasonalPair(process, seasons)
-    window = Window.of(1, 1, process.width, history)
-
-    def truth(g):
-        if coupling.kind == "none":
-            return NOTHING
-        return mixture_truth(pair.mixture(history), window, g)
-
     text = f"autoregression and seasons of period {period}, {lags}"
-    return Dynamics(text, NUMBERS, history, process.largest_root(), truth, pair.draw)
+    memory = process.largest_root()
+    return _dynamics(text, pair, process.width, coupling, history, memory)
 
 
 def _draw_season(period: int, g: Generator) -> Array:
-    """A seasonal pattern [period] of mean 0: a wave, or a level for each phase."""
+    """A seasonal pattern [period] of mean 0: a wave, or random levels."""
     size = log_uniform(g, 0.2, 2.0)
     if g.random() < 0.5:
-        turn = g.uniform(0, 2 * np.pi)
-        return size * np.sin(2 * np.pi * np.arange(period) / period + turn)
+        start = g.uniform(0, 2 * np.pi)
+        angles = 2 * np.pi * np.arange(period) / period
+        return size * np.sin(angles + start)
     levels = g.normal(size=period)
     return size * (levels - levels.mean())
 
@@ -99,17 +98,15 @@ def _draw_season(period: int, g: Generator) -> Array:
 # --- regimes ---------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
 class RegimePair:
-    """A hidden chain of two regimes in which level, slope and noise of y, and the level
-    of x, change.
+    """x and y whose levels, slope and noise depend on a hidden chain of two regimes.
 
-    x = u + level_x[regime], where u is autoregressive (persistence; variance 1)
-    y = level_y[regime] + slope[regime] * (u one step before) + noise[regime] * e
+    x = u + levels[regime, 0], where u is autoregressive (persistence; variance 1)
+    y = levels[regime, 1] + slope[regime] * (u one step before) + noise[regime] * e
     """
 
     stay: Array  # [2], probabilities of staying in each regime
     persistence: float
-    level_x: Array
-    level_y: Array
+    levels: Array  # [2, 2], of x and of y (last axis) in each regime
     slope: Array
     noise: Array
 
@@ -121,69 +118,99 @@ class RegimePair:
     def mixture(self, history: int) -> NormalMixture:
         """Windows of x and y as a mixture over paths of regimes."""
         length = history + 1
-        times = np.arange(length + 1)  # one before the window, too
-        of_u = self.persistence ** np.abs(times[:, None] - times)
+        lags = np.arange(length + 1)
+        of_u = linalg.toeplitz(
+            self.persistence**lags
+        )  # from one step before the window
         to_x = np.eye(length, length + 1, k=1)
         before = np.eye(length, length + 1)
-        moves = np.where(np.eye(2, dtype=bool), self.stay, (1 - self.stay)[:, None])
-        levels = np.stack([self.level_x, self.level_y], axis=1)
+        leave = np.diag(1 - self.stay)
+        moves = np.diag(self.stay) + np.fliplr(leave)
         shares = self.shares()
         of_y = np.arange(1, 2 * length, 2)
-        weights, means, covariances = [], [], []
+        weights = []
+        means = []
+        covariances = []
         for path in product(range(2), repeat=length):
             regimes = np.array(path)
             chances = moves[regimes[:-1], regimes[1:]]
-            weights.append(shares[path[0]] * chances.prod())
-            means.append(levels[regimes].ravel())
+            weight = shares[path[0]] * chances.prod()
+            weights.append(weight)
+            mean = self.levels[regimes]
+            means.append(mean.ravel())
             to_y = self.slope[regimes, None] * before
-            links = np.stack([to_x, to_y], axis=1).reshape(2 * length, -1)
+            rows = np.stack([to_x, to_y], axis=1)
+            links = rows.reshape(2 * length, -1)
             covariance = links @ of_u @ links.T
             covariance[of_y, of_y] += self.noise[regimes] ** 2
             covariances.append(covariance)
-        return NormalMixture(np.array(weights), np.stack(means), np.stack(covariances))
+        shares_of_paths = np.array(weights)
+        return NormalMixture(shares_of_paths, np.stack(means), np.stack(covariances))
 
     def draw(self, n: int, g: Generator) -> tuple[Array, Array]:
         """n values of x and of y."""
         regimes = np.empty(n, dtype=int)
-        regimes[0] = g.random() < self.shares()[1]
+        _, share_of_second = self.shares()
+        regimes[0] = g.random() < share_of_second
         chances = g.random(n)
         for t in range(1, n):
             before = regimes[t - 1]
-            regimes[t] = before if chances[t] < self.stay[before] else 1 - before
+            leaves = chances[t] >= self.stay[before]
+            regimes[t] = (before + leaves) % 2
         coefficients = np.full((1, 1, 1), self.persistence)
-        noise = np.sqrt([1 - self.persistence**2])
-        u = Autoregression(coefficients, noise).draw(n + 1, g)[:, 0]
-        x = u[1:] + self.level_x[regimes]
-        y = self.level_y[regimes] + self.slope[regimes] * u[:-1]
-        y += self.noise[regimes] * g.normal(size=n)
+        variance = 1 - self.persistence**2
+        process = Autoregression(coefficients, np.sqrt([variance]))
+        u = process.draw(n + 1, g)[:, 0]
+        level_x, level_y = self.levels[regimes].T
+        x = u[1:] + level_x
+        slope = self.slope[regimes]
+        noise = self.noise[regimes]
+        y = level_y + slope * u[:-1]
+        y += noise * g.normal(size=n)
         return column(x), column(y)
 
 
 def regimes(coupling: Coupling, g: Generator) -> Dynamics:
-    """Regime switching: x drives y with a slope that changes, or regimes change the
-    level of both.
+    """Regime switching of x and y.
 
-    Forward, x of one step before drives y; with a hidden driver the levels of x and y
-    change with the regime.
+    Where x drives y, the slope of y on x one step before changes with the regime. Where
+    a hidden series drives both, the levels of x and y change with the regime.
     """
     history = int(g.integers(1, 4))
     stay = g.uniform(0.6, 0.98, size=2)
     persistence = draw_persistence(g)
     half = np.array([-0.5, 0.5])
-    level_x = np.zeros(2)
+    levels = np.zeros((2, 2))
     if coupling.driven:
-        level_x = 2 * coupling.strength * half
-    slope = coupling.onto_y * np.array([1.0, g.uniform(-1.0, 1.0)])
-    level_y = g.uniform(0.0, 3.0) * half
-    noise = np.array([1.0, log_uniform(g, 0.4, 2.5)])
-    pair = RegimePair(stay, persistence, level_x, level_y, slope, noise)
-    window = Window.of(1, 1, 2, history)
+        levels[:, 0] = 2 * coupling.strength * half
+    slope_of_second = g.uniform(-1.0, 1.0)
+    slope = coupling.onto_y * np.array([1.0, slope_of_second])
+    levels[:, 1] = g.uniform(0.0, 3.0) * half
+    noise_of_second = log_uniform(g, 0.4, 2.5)
+    noise = np.array([1.0, noise_of_second])
+    pair = RegimePair(stay, persistence, levels, slope, noise)
+    text = f"two regimes that stay with {stay[0]:.2f} and {stay[1]:.2f}, persistence {persistence:.2f}"
+    second_root = abs(stay.sum() - 1)
+    memory = float(max(abs(persistence), second_root))
+    return _dynamics(text, pair, 2, coupling, history, memory)
+
+
+# --- both ------------------------------------------------------------------------------------------------------------
+def _dynamics(
+    text: str,
+    pair: SeasonalPair | RegimePair,
+    width: int,
+    coupling: Coupling,
+    history: int,
+    memory: float,
+) -> Dynamics:
+    """The process of a pair, whose windows have `width` series."""
+    window = Window.of(1, 1, width, history)
 
     def truth(g):
         if coupling.kind == "none":
             return NOTHING
-        return mixture_truth(pair.mixture(history), window, g)
+        mixture = pair.mixture(history)
+        return mixture_truth(mixture, window, g)
 
-    text = f"two regimes that stay with {stay[0]:.2f} and {stay[1]:.2f}, persistence {persistence:.2f}"
-    memory = max(abs(persistence), abs(stay.sum() - 1))
-    return Dynamics(text, NUMBERS, history, float(memory), truth, pair.draw)
+    return Dynamics(text, NUMBERS, history, memory, truth, pair.draw)
