@@ -34,10 +34,11 @@ def sprites(
 ) -> FactorDataset:
     """Grid of white sprites on black with the five factors of dSprites.
 
-    The grid shape x scale x orientation x posX x posY is complete. Images are rendered on demand (after Matthey, Higgins, Hassabis and Lerchner 2017).
-    Fewer values take larger steps from the same start. (3, 6, 40, 32) gives all 737,280
-    images; at 64 pixels nine of ten equal the published ones, and the others differ by
-    few pixels. A square repeats after pi / 2, an ellipse after pi.
+    The grid shape x scale x orientation x posX x posY is complete. Images are rendered
+    on demand (after Matthey, Higgins, Hassabis and Lerchner 2017). Fewer values take
+    larger steps from the same start. (3, 6, 40, 32) gives all 737,280 images; at 64
+    pixels nine of ten equal the published images, and the others differ by few pixels.
+    A square repeats after pi / 2, an ellipse after pi.
 
     Parameters
     ----------
@@ -86,23 +87,16 @@ def sprites(
     scale_values = 0.5 + 0.1 * scale_steps
     turn_values = 2.0 * math.pi / 39.0 * turn_steps
     position_values = position_steps / 31.0
-    values = [
-        np.array(SHAPES[:shapes]),
-        scale_values,
-        turn_values,
-        position_values,
-        position_values,
-    ]
+    shape_values = np.array(SHAPES[:shapes])
+    values = [shape_values, scale_values, turn_values]
+    values += [position_values, position_values]
 
     def render(index):
-        shape, scale, turn, x, y = np.unravel_index(index, sizes)
-        pose = _Pose(
-            torch.from_numpy(scale_values[scale]).float(),
-            torch.from_numpy(turn_values[turn]).float(),
-            torch.from_numpy(position_values[x]).float(),
-            torch.from_numpy(position_values[y]).float(),
-        )
-        return _render(shape, pose, resolution)
+        shape, *others = np.unravel_index(index, sizes)
+        pose = []
+        for of_code, codes in zip(values[1:], others):
+            pose.append(torch.from_numpy(of_code[codes]).float())
+        return _render(shape, _Pose(*pose), resolution)
 
     codes = np.unravel_index(np.arange(math.prod(sizes)), sizes)
     grid = "x".join(map(str, sizes))
