@@ -8,9 +8,7 @@ from infoscope.checks import require_int, require_ints
 
 
 def check_size(size: int | Sequence[int]) -> tuple[int, int]:
-    """Returns (height, width), equal for a single number; ValueError unless they are
-    positive whole numbers.
-    """
+    """(height, width), equal for one number; OutOfRange unless positive whole numbers."""
     if isinstance(size, Sequence):
         height, width = require_ints("size", size, 2)
         return height, width

@@ -41,9 +41,7 @@ def data_root(root: Path | str | None = None) -> Path | None:
 
 
 def required_root(root: Path | str | None, content: str) -> Path:
-    """The folder as of `data_root`, for data that are not downloaded; FileNotFoundError
-    where none is named.
-    """
+    """The folder of `data_root`; FileNotFoundError where no folder is named."""
     folder = data_root(root)
     if folder is None:
         raise FileNotFoundError(

@@ -1,6 +1,4 @@
-"""Camelyon17 of WILDS: patches of lymph nodes from five hospitals, with and without
-tumour.
-"""
+"""Camelyon17 of WILDS: patches of lymph nodes, with or without tumour, by hospital."""
 
 from __future__ import annotations
 
@@ -28,11 +26,11 @@ _NUMBERS = ("tumor", "slide", "center", "split")
 def camelyon17(
     root: Path | str | None = None, split: str | None = "train", group: str = "slide"
 ) -> DomainDataset:
-    """455,954 patches of 96 x 96 RGB pixels; y is 1 where the central 32 x 32 hold
-    tumour (Koh et al. 2021, WILDS).
+    """Camelyon17: 455,954 patches of 96 x 96 RGB pixels (Koh et al. 2021, WILDS).
 
-    Domains are the hospitals 0 to 4. Reads <root>/camelyon17_v1.0/metadata.csv, and the
-    patches on demand (10 GB from WILDS, CC0).
+    y is 1 if there is tumour in the central 32 x 32 pixels. Domains are the hospitals 0
+    to 4. Reads <root>/camelyon17_v1.0/metadata.csv, and the patches on demand (10 GB
+    from WILDS, CC0).
 
     Parameters
     ----------
@@ -65,7 +63,8 @@ def camelyon17(
     table = folder / "metadata.csv"
     cells = read_columns(table, (*_PATCH, *_NUMBERS))
     numbers = {key: _whole_numbers(table, key, cells[key]) for key in _NUMBERS}
-    hospital, official = numbers["center"], numbers["split"]
+    hospital = numbers["center"]
+    official = numbers["split"]
     _check_codes(table, "center", hospital, len(_DOMAINS))
     _check_codes(table, "tumor", numbers["tumor"], 2)
     _check_codes(table, "split", official, len(_SPLITS))
@@ -98,6 +97,7 @@ def camelyon17(
 
 
 def _patches(cells: dict[str, list[str]]) -> list[str]:
+    """The paths of the patches, below the folder."""
     columns = [cells[key] for key in _PATCH]
     paths = []
     for patient, node, x, y in zip(*columns):
@@ -107,6 +107,7 @@ def _patches(cells: dict[str, list[str]]) -> list[str]:
 
 
 def _whole_numbers(table: Path, column: str, cells: list[str]) -> np.ndarray:
+    """The cells as int64 [n]; WrongType for text."""
     try:
         return np.array(cells, dtype=str).astype(np.int64)
     except (ValueError, OverflowError):
@@ -116,6 +117,7 @@ def _whole_numbers(table: Path, column: str, cells: list[str]) -> np.ndarray:
 
 
 def _check_codes(table: Path, column: str, values: np.ndarray, count: int) -> None:
+    """OutOfRange unless all values are in 0..count-1."""
     codes = np.unique(values)
     if codes[0] < 0 or codes[-1] >= count:
         raise OutOfRange(
@@ -126,8 +128,8 @@ def _check_codes(table: Path, column: str, values: np.ndarray, count: int) -> No
 def read_columns(path: Path, columns: Sequence[str]) -> dict[str, list[str]]:
     """The cells of these columns of a CSV file with a header.
 
-    FileNotFoundError without the file, ValueError without rows or a column, or for a
-    short row.
+    FileNotFoundError without the file, UnreadableFile without a column or for a short
+    row, TooFew without rows.
     """
     if not path.is_file():
         raise FileNotFoundError(f"the table {path} is not there.")

@@ -1,6 +1,4 @@
-"""Items with a class, a domain and a group: what domain generalisation is trained and
-judged on.
-"""
+"""Items with a class, a domain and a group, for domain generalisation."""
 
 from __future__ import annotations
 
@@ -11,6 +9,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 
 from infoscope.checks import require_number
 from infoscope.data.checks import check_size
@@ -26,13 +25,15 @@ from infoscope.errors import (
     WrongType,
 )
 
+Index = Sequence[int] | slice | np.ndarray | torch.Tensor
 _IMAGES_AT_ONCE = 4096
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DomainDataset:
-    """N items, each of one class, from one domain, in one group of dependent items (a
-    base image, a slide, a patient).
+    """N items, each of one class, from one domain, in one group of dependent items.
+
+    A group is a base image, a slide or a patient.
 
     y, d         codes into class_names and domain_names, int64 [N]
     groups       int64 [N]; parts of a data set keep the numbers
@@ -57,10 +58,10 @@ class DomainDataset:
     @classmethod
     def of_arrays(
         cls,
-        x: np.ndarray | torch.Tensor,
-        y: Sequence,
-        d: Sequence,
-        groups: Sequence | None = None,
+        x: ArrayLike,
+        y: ArrayLike,
+        d: ArrayLike,
+        groups: ArrayLike | None = None,
         *,
         class_names: Sequence[str] | None = None,
         domain_names: Sequence[str] | None = None,
@@ -102,15 +103,15 @@ class DomainDataset:
         """
         values = _values(x)
         n = len(values)
-        y, class_names = coded("y", y, n, class_names)
-        d, domain_names = coded("d", d, n, domain_names)
-        groups = np.arange(n) if groups is None else group_numbers(groups, n)
+        rows = np.arange(n)
+        classes, class_names = coded("y", y, n, class_names)
+        domains, domain_names = coded("d", d, n, domain_names)
         return cls(
             source=ImagesInMemory(values),
-            rows=np.arange(n),
-            y=y,
-            d=d,
-            groups=groups,
+            rows=rows,
+            y=classes,
+            d=domains,
+            groups=rows if groups is None else group_numbers(groups, n),
             class_names=class_names,
             domain_names=domain_names,
             image_shape=tuple(values.shape[1:]),
@@ -128,9 +129,7 @@ class DomainDataset:
         counts = f"{classes} classes, {domains} domains, {groups} groups"
         return f"DomainDataset({self.name!r}, {len(self)} items {self.image_shape}, {counts})"
 
-    def images(
-        self, index: Sequence[int] | slice | np.ndarray | torch.Tensor
-    ) -> torch.Tensor:
+    def images(self, index: Index) -> torch.Tensor:
         """Images, or features, of some items.
 
         Parameters
@@ -153,11 +152,7 @@ class DomainDataset:
             return values.float().div_(255.0)
         return values
 
-    def subset(
-        self,
-        index: Sequence[int] | slice | np.ndarray | torch.Tensor,
-        note: str | None = None,
-    ) -> Self:
+    def subset(self, index: Index, note: str | None = None) -> Self:
         """Some of the items.
 
         Parameters
@@ -201,8 +196,7 @@ class DomainDataset:
         test: float = 0.2,
         disjoint: bool = True,
     ) -> DomainSplit:
-        """Items to train on, to validate on and to test on, drawn by group and never by
-        item.
+        """Items to train on, to validate on and to test on, drawn by group.
 
         Parameters
         ----------
@@ -258,7 +252,7 @@ class DomainDataset:
         )
 
     def resized(self, size: int | Sequence[int]) -> Self:
-        """The same items with resized images: bicubic and antialiased, made on demand.
+        """The same items with resized images: bicubic, antialiased, made on demand.
 
         Parameters
         ----------
@@ -289,22 +283,20 @@ class DomainDataset:
         )
 
     def in_memory(self) -> Self:
-        """The same items with the images rendered or read once and kept: N * C * H * W
-        bytes (four times that for floats). Worth it before training; a part of a data
-        set keeps only its own.
+        """The same items, with their images rendered or read once and kept in memory.
+
+        They take N * C * H * W bytes (four times as many for floats), which pays off
+        before training. A part of a data set keeps only its own images.
         """
-        images = None
+        rows = np.arange(len(self))
+        images = self.source(self.rows[:1]).new_empty(len(self), *self.image_shape)
         for start in range(0, len(self), _IMAGES_AT_ONCE):
             stop = start + _IMAGES_AT_ONCE
-            batch = self.source(self.rows[start:stop])
-            if images is None:
-                images = batch.new_empty(len(self), *self.image_shape)
-            images[start:stop] = batch
-        return replace(self, source=ImagesInMemory(images), rows=np.arange(len(self)))
+            images[start:stop] = self.source(self.rows[start:stop])
+        return replace(self, source=ImagesInMemory(images), rows=rows)
 
-    def _positions(
-        self, index: Sequence[int] | slice | np.ndarray | torch.Tensor
-    ) -> np.ndarray:
+    def _positions(self, index: Index) -> np.ndarray:
+        """Positions int64 [b] of an index; WrongShape for a position outside 0..N-1."""
         n = len(self)
         if isinstance(index, slice):
             return np.arange(n)[index]
@@ -324,14 +316,11 @@ class DomainDataset:
         )
 
     def _domain(self, domain: str | int) -> int:
+        """The code of a domain with items, by name or number; UnknownName otherwise."""
         names = {code: self.domain_names[code] for code in np.unique(self.d).tolist()}
         codes = [code for code, name in names.items() if name == domain]
-        if (
-            not codes
-            and isinstance(domain, Integral)
-            and not isinstance(domain, bool)
-            and domain in names
-        ):
+        is_number = isinstance(domain, Integral) and not isinstance(domain, bool)
+        if not codes and is_number and domain in names:
             codes = [int(domain)]
         if len(codes) != 1:
             raise UnknownName(
@@ -340,6 +329,7 @@ class DomainDataset:
         return codes[0]
 
     def _check_training(self, train: np.ndarray, held_out: int | None) -> None:
+        """TooFew unless training has every class and domain outside `held_out`."""
         outside = np.full(len(self), True) if held_out is None else self.d != held_out
         labels = {
             "class": (self.y, self.class_names),
@@ -363,7 +353,7 @@ class DomainSplit(NamedTuple):
     test: DomainDataset
 
 
-def _values(x: np.ndarray | torch.Tensor) -> torch.Tensor:
+def _values(x: ArrayLike) -> torch.Tensor:
     """Images uint8 or float32 [N, C, H, W], or features float32 [N, p], all checked."""
     try:
         values = torch.as_tensor(x).detach().cpu()
@@ -405,12 +395,12 @@ def _values(x: np.ndarray | torch.Tensor) -> torch.Tensor:
 
 
 def coded(
-    argument: str, labels: Sequence, n: int, names: Sequence[str] | None = None
+    argument: str, labels: ArrayLike, n: int, names: Sequence[str] | None = None
 ) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Labels, whole numbers or strings [n], as codes int64 [n] in rising order and
-    names; given names: codes already.
+    """Codes int64 [n] of labels, whole numbers or strings [n], and names of the codes.
 
-    ValueError, in terms of `argument`, for other labels.
+    Codes follow the rising order of labels. With `names`, labels are codes already.
+    WrongLength, which names `argument`, for other labels.
     """
     values = as_array(labels)
     if values.dtype == object and all(isinstance(value, str) for value in values.flat):
@@ -430,10 +420,8 @@ def coded(
     return values.astype(np.int64), tuple(map(str, names))
 
 
-def group_numbers(groups: Sequence, n: int) -> np.ndarray:
-    """Groups, whole numbers or strings [n], as int64 [n]: numbers as they are, strings
-    numbered in rising order.
-    """
+def group_numbers(groups: ArrayLike, n: int) -> np.ndarray:
+    """Numbers int64 [n] of groups: whole numbers as they are, strings in rising order."""
     codes, _ = coded("groups", groups, n)
     values = as_array(groups)
     if values.dtype.kind in "iu":
@@ -441,7 +429,7 @@ def group_numbers(groups: Sequence, n: int) -> np.ndarray:
     return codes
 
 
-def as_array(values: Sequence) -> np.ndarray:
+def as_array(values: ArrayLike) -> np.ndarray:
     """Values of any kind as an array; a tensor may be on any device."""
     if isinstance(values, torch.Tensor):
         return values.cpu().numpy()
@@ -449,9 +437,7 @@ def as_array(values: Sequence) -> np.ndarray:
 
 
 class _Assignment(NamedTuple):
-    """Positions of the items of each part, int64, in rising order; validation may be
-    None.
-    """
+    """Rising positions of the items of each part, int64; validation may be None."""
 
     train: np.ndarray
     validation: np.ndarray | None
@@ -468,8 +454,9 @@ def assign(
     disjoint: bool,
     generator: torch.Generator,
 ) -> _Assignment:
-    """Splits items of class y, domain d and group, int64 [n] each, as
-    `DomainDataset.split`. ValueError: empty part.
+    """Parts of items of class y, domain d and group, int64 [n] each; TooFew if empty.
+
+    The other parameters are as in `DomainDataset.split`.
     """
     if held_out is None:
         inside = np.ones(len(d), bool)  # items that may be tested
@@ -503,20 +490,17 @@ def assign(
                 f"got none of {len(group)} groups for {part}."
             )
     positions = {part: np.flatnonzero(items) for part, items in parts.items()}
-    return _Assignment(
-        positions["train"], positions.get("validation"), positions["test"]
-    )
+    return _Assignment(**{"validation": None, **positions})
 
 
 def draw_evenly(
     strata: np.ndarray, fraction: float, generator: torch.Generator
 ) -> np.ndarray:
-    """Draws this fraction of the members, bool [n], by systematic sampling over their
-    strata, int64 [n].
-    """
+    """Which members are drawn, bool [n]: a systematic sample over strata, int64 [n]."""
     n = len(strata)
     order = np.lexsort((permutation(n, generator), strata))
-    steps = np.floor(np.arange(n + 1) * fraction + uniform(1, generator))
+    start = uniform(1, generator)
+    steps = np.floor(np.arange(n + 1) * fraction + start)
     drawn = np.empty(n, bool)
     drawn[order] = np.diff(steps) > 0
     return drawn
@@ -530,16 +514,13 @@ def permutation(n: int, generator: torch.Generator) -> np.ndarray:
 
 def uniform(n: int, generator: torch.Generator) -> np.ndarray:
     """Draws from [0, 1), float64 [n]."""
-    draws = torch.rand(
-        n, generator=generator, device=generator.device, dtype=torch.float64
-    )
+    device = generator.device
+    draws = torch.rand(n, generator=generator, device=device, dtype=torch.float64)
     return draws.cpu().numpy()
 
 
 def _strata(y: np.ndarray, d: np.ndarray, code: np.ndarray, n: int) -> np.ndarray:
-    """The stratum of each of n groups: groups that have the same classes and domains
-    have the same one.
-    """
+    """Stratum of each of n groups; a stratum has groups of the same classes and domains."""
     present = np.zeros((n, y.max() + d.max() + 2), bool)
     present[code, y] = True
     present[code, y.max() + 1 + d] = True

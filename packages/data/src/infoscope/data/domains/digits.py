@@ -1,6 +1,8 @@
-"""Handwritten digits in domains: Rotated MNIST, a domain for each angle, in the two
-protocols of the literature; and CRMNIST, coloured and rotated by domain (SamuelS0/NVAE,
-core/CRMNIST), the colour a random function of class and domain.
+"""Handwritten digits in domains: Rotated MNIST and CRMNIST.
+
+Rotated MNIST has a domain for each angle, in the two protocols of the literature. In
+CRMNIST (SamuelS0/NVAE, core/CRMNIST), each domain has a rotation and a colour, and a
+digit has a colour that is a random function of class and domain.
 """
 
 from __future__ import annotations
@@ -66,10 +68,10 @@ def rotated_mnist(
     size: int | Sequence[int] = 28,
     generator: torch.Generator | None = None,
 ) -> DomainDataset:
-    """Grey digits, which are the groups, turned counterclockwise: a domain for each
-    angle (named by it, "15").
+    """Grey digits turned counterclockwise, with a domain for each angle.
 
-    Accuracies of the two protocols are not comparable.
+    Domains are named by the angle, such as "15"; groups are the digits. Accuracies of
+    the two protocols are not comparable.
 
     Parameters
     ----------
@@ -187,10 +189,9 @@ def crmnist(
     size: int | Sequence[int] = 28,
     generator: torch.Generator | None = None,
 ) -> DomainDataset:
-    """Every digit, which is a group, in six domains, each with one rotation and one
-    colour: I(Y;D) = 0 exactly.
+    """Every digit in six domains, each with one rotation and one colour.
 
-    In domain i a digit of a class in its subset has the domain's colour with
+    Groups are the digits; I(Y;D) = 0 exactly. In domain i a digit of a class in its subset has the domain's colour with
     probability p; a 7, in the domains whose subset lacks it, is red with probability p;
     all others are grey. Rotated by 15 i degrees counterclockwise, nearest neighbour.
     RGB images are rendered on demand; `in_memory` keeps them.
@@ -280,9 +281,7 @@ def crmnist(
 def _drawn(
     labels: np.ndarray, count: int | None, generator: torch.Generator
 ) -> np.ndarray:
-    """Positions of `count` digits in rising order, spread evenly over the classes; of
-    all for None.
-    """
+    """Rising positions of `count` digits, spread evenly over the classes; None: all."""
     if count is None:
         return np.arange(len(labels))
     count = require_int("count", count)
@@ -300,11 +299,10 @@ def base_digits(
     splits: Sequence[str],
     size: int | Sequence[int],
 ) -> tuple[np.ndarray, np.ndarray, str]:
-    """Grey images uint8 [n, height, width], their labels int64 [n], and the pool's
-    name; `base` as in `crmnist`.
+    """Grey images uint8 [n, height, width], their labels int64 [n], and the pool's name.
 
-    ValueError for a pool that is not grey and for another base, FileNotFoundError as
-    `mnist`.
+    `base` is as in `crmnist`. WrongShape for a pool that is not grey, WrongType for
+    another base, FileNotFoundError as in `mnist`.
     """
     if isinstance(base, ImagePool):
         pools = [base]
@@ -313,10 +311,9 @@ def base_digits(
             f"base must be an ImagePool, {_BUNDLED!r} or None, got {base!r}."
         )
     elif base == _BUNDLED or data_root(root) is None:
-        pool = digits()  # in a black frame, so that no rotation cuts anything off
-        pools = [
-            replace(pool, images=torch.nn.functional.pad(pool.images, (2, 2, 2, 2)))
-        ]
+        pool = digits()  # in a black frame, which no rotation cuts
+        framed = torch.nn.functional.pad(pool.images, (2, 2, 2, 2))
+        pools = [replace(pool, images=framed)]
     else:
         pools = [mnist(split, root) for split in splits]
     height, width = check_size(size)
@@ -337,8 +334,9 @@ def base_digits(
 
 
 def source_pixels(height: int, width: int, degrees: float) -> np.ndarray:
-    """The pixel that Pillow's nearest-neighbour rotation copies to each pixel: int64
-    [height * width], -1 for black.
+    """Source of each pixel in Pillow's nearest-neighbour rotation; -1 for black.
+
+    int64 [height * width].
     """
     numbers = np.arange(1, height * width + 1, dtype=np.int32).reshape(height, width)
     turned = Image.fromarray(numbers).rotate(degrees, Image.Resampling.NEAREST)

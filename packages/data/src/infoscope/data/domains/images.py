@@ -1,5 +1,4 @@
-"""Sources of the images of a domain data set: an array in memory, files read on demand,
-a rendering.
+"""Sources of images: an array in memory, files read on demand, or another source.
 
 Each is a callable that takes row numbers, int64 [b], and gives uint8 (0 to 255) or
 float32 (0 to 1) [b, C, H, W].
@@ -32,11 +31,10 @@ class ImagesInMemory:
 
 @dataclass(frozen=True, eq=False)
 class ImageFiles:
-    """Image files of one size (height, width) under a folder, read with Pillow on every
-    call as RGB.
+    """Image files of one size (height, width), read with Pillow as RGB on every call.
 
-    FileNotFoundError for a missing file, ValueError for one of another size, or that is
-    no image.
+    FileNotFoundError for a missing file, WrongShape for another size, UnreadableFile
+    for a file without an image.
     """
 
     root: Path
@@ -47,23 +45,21 @@ class ImageFiles:
     def of(cls, root: Path, paths: Sequence[str]) -> ImageFiles:
         """The files, of the size of the first."""
         with open_image(root / paths[0]) as first:
-            return cls(root, paths, first.size[::-1])
+            return cls(root, paths, (first.height, first.width))
 
     def __call__(self, rows: np.ndarray) -> torch.Tensor:
         images = np.empty((len(rows), *self.size, 3), np.uint8)
-        for image, row in zip(images, rows):
+        for image, row in zip(images, rows.tolist()):
             image[:] = self._read(self.paths[row])
         return torch.from_numpy(images).movedim(3, 1)
 
     def _read(self, path: str) -> np.ndarray:
+        """The pixels of a file, uint8 [height, width, 3]."""
         with open_image(self.root / path) as stored:
             try:
                 pixels = np.asarray(stored.convert("RGB"))
-            except (
-                OSError,
-                ValueError,
-                SyntaxError,
-            ) as error:  # Pillow's of a PNG is a SyntaxError
+            # Pillow raises SyntaxError for a damaged PNG
+            except (OSError, ValueError, SyntaxError) as error:
                 raise UnreadableFile(
                     f"{self.root / path} must be a whole image, but: {error}."
                 ) from error
@@ -94,9 +90,7 @@ class ResizedImages:
 
 
 def open_image(path: Path) -> Image.Image:
-    """Opens an image file; FileNotFoundError when it is not there, ValueError when it
-    is no image.
-    """
+    """An open image file; FileNotFoundError without it, UnreadableFile if no image."""
     try:
         return Image.open(path)
     except FileNotFoundError as error:

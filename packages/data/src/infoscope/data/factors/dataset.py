@@ -1,6 +1,4 @@
-"""Data sets of images with known discrete factors, on which disentanglement is
-measured.
-"""
+"""Images with known discrete factors, on which disentanglement is measured."""
 
 from __future__ import annotations
 
@@ -54,7 +52,7 @@ class FactorDataset:
         factors: ArrayLike,
         factor_names: Sequence[str],
         *,
-        factor_values: Sequence[Sequence] | None = None,
+        factor_values: Sequence[ArrayLike] | None = None,
         name: str = "unnamed",
         synthetic: bool = False,
     ) -> None:
@@ -69,19 +67,15 @@ class FactorDataset:
             raise WrongLength(
                 f"factor_names must be {columns} different names, got {list(factor_names)}."
             )
-        if factor_values is None:
-            factor_values = map(np.arange, codes.max(axis=0) + 1)
-        self.factor_values = tuple(map(np.asarray, factor_values))
+        sizes = codes.max(axis=0) + 1
+        values = map(np.arange, sizes) if factor_values is None else factor_values
+        self.factor_values = tuple(map(np.asarray, values))
         self._check_codes(codes)
         self.factors = codes.astype(np.int64, copy=False)
         self.factor_sizes = tuple(map(len, self.factor_values))
         self.name = name
         self.synthetic = synthetic
-        self._read = (
-            images
-            if callable(images)
-            else lambda index: images[torch.from_numpy(index)]
-        )
+        self._read = images if callable(images) else _reader(images)
         first = self._read(np.zeros(1, np.int64))
         self.image_shape = tuple(first.shape[1:])
 
@@ -89,9 +83,8 @@ class FactorDataset:
         return len(self.factors)
 
     def __repr__(self) -> str:
-        sizes = ", ".join(
-            f"{name} {size}" for name, size in zip(self.factor_names, self.factor_sizes)
-        )
+        factors = zip(self.factor_names, self.factor_sizes)
+        sizes = ", ".join(f"{name} {size}" for name, size in factors)
         return f"FactorDataset({self.name!r}, {len(self)} images {self.image_shape}, {sizes})"
 
     def images(self, index: ArrayLike) -> torch.Tensor:
@@ -138,15 +131,13 @@ class FactorDataset:
         numpy.ndarray
             int64 [n].
         """
-        require_int("n", n)
-        places = torch.randint(
-            len(self), (n,), generator=generator, device=generator.device
-        )
+        size = (require_int("n", n),)
+        device = generator.device
+        places = torch.randint(len(self), size, generator=generator, device=device)
         return places.cpu().numpy()
 
     def thinned(self, every: Mapping[str, int]) -> FactorDataset:
-        """Data set with only the first of every few values of some factors; a grid
-        stays one.
+        """Data set with every k-th value of some factors; a grid stays a grid.
 
         Parameters
         ----------
@@ -182,16 +173,16 @@ class FactorDataset:
             if step > 1:
                 name += f" {factor}/{step}"
             values.append(all_values[::step])
-        return self._with(
-            lambda index: self._read(rows[index]),
-            name,
-            self.factors[rows] // steps,
-            values,
-        )
+
+        def read(index):
+            return self._read(rows[index])
+
+        return self._with(read, name, self.factors[rows] // steps, values)
 
     def resized(self, size: int | tuple[int, int]) -> FactorDataset:
-        """Data set at a smaller size, by averaging over the area of each new pixel;
-        done on demand.
+        """Data set of smaller images: averages over the area of each new pixel.
+
+        They are computed on demand.
 
         Parameters
         ----------
@@ -222,12 +213,11 @@ class FactorDataset:
             # the weights of a pixel add up to one only within rounding
             return images.clamp_(0.0, 1.0)
 
-        return self._with(
-            read, f"{self.name} at {height} x {width}", self.factors, self.factor_values
-        )
+        name = f"{self.name} at {height} x {width}"
+        return self._with(read, name, self.factors, self.factor_values)
 
     def _with(
-        self, read: Reader, name: str, factors: np.ndarray, values: Sequence[Sequence]
+        self, read: Reader, name: str, factors: np.ndarray, values: Sequence[ArrayLike]
     ) -> FactorDataset:
         """Other images and codes of the same factors."""
         return FactorDataset(
@@ -240,6 +230,7 @@ class FactorDataset:
         )
 
     def _check_codes(self, codes: np.ndarray) -> None:
+        """WrongLength or OutOfRange unless every code [N, K] has a value."""
         if len(self.factor_values) != codes.shape[1]:
             raise WrongLength(
                 f"factor_values must be {codes.shape[1]} sequences, got {len(self.factor_values)}."
@@ -252,10 +243,13 @@ class FactorDataset:
                 )
 
 
+def _reader(images: torch.Tensor) -> Reader:
+    """A function of indices that returns their images."""
+    return lambda index: images[torch.from_numpy(index)]
+
+
 def _area_weights(old: int, new: int) -> torch.Tensor:
-    """The share of each old pixel in each new one along an axis: float32 [new, old],
-    rows adding up to one.
-    """
+    """Share of each old pixel in each new pixel along an axis: float32 [new, old]."""
     edges = torch.arange(new + 1, dtype=torch.float64) * (old / new)
     pixel = torch.arange(old, dtype=torch.float64)
     ends = torch.minimum(edges[1:, None], pixel + 1)

@@ -59,12 +59,10 @@ def dsprites(root: Path | str | None = None, part: str = "grid") -> FactorDatase
     FileNotFoundError
         If the folder or the file does not exist.
     """
-    one_of("part", part, _FILES)
-    folder = (
-        required_root(root, f"dsprites/{_FILES[part]}, from {_SOURCES[part]}")
-        / "dsprites"
-    )
-    path = folder / _FILES[part]
+    file = _FILES[one_of("part", part, _FILES)]
+    content = f"dsprites/{file}, from {_SOURCES[part]}"
+    folder = required_root(root, content) / "dsprites"
+    path = folder / file
     if path.is_file():
         return _read(path, f"dsprites-{part}")
     if part == "grid" and (folder / _FILES["full"]).is_file():
@@ -75,8 +73,9 @@ def dsprites(root: Path | str | None = None, part: str = "grid") -> FactorDatase
 
 
 def factor_data(root: Path | str | None = None) -> FactorDataset:
-    """Grid of dSprites where it is installed, else the same 46,080 sprites, generated
-    (`synthetic`).
+    """Grid of dSprites where it is installed, else 46,080 generated sprites.
+
+    The generated sprites have the same factors and are marked as synthetic.
 
     Parameters
     ----------
@@ -103,6 +102,7 @@ def factor_data(root: Path | str | None = None) -> FactorDataset:
 
 
 def _read(path: Path, name: str) -> FactorDataset:
+    """The data set of a published file."""
     with reading(path, "an undamaged file of dSprites"):
         stored = read_arrays(path, ("latents_classes", "latents_values"))
         codes = stored["latents_classes"][:, -len(FACTORS) :]
@@ -116,8 +116,9 @@ def _read(path: Path, name: str) -> FactorDataset:
 
 
 def _bit_reader(path: Path, n: int) -> Reader:
-    """Reads the n images, 0 or 1 in a byte each, a piece at a time (the full set takes
-    3 GB) and keeps the bits.
+    """A reader of the n images, which are kept as bits (as bytes they take 3 GB).
+
+    The file has a pixel, 0 or 1, in a byte; it is read a piece at a time.
     """
     with zipfile.ZipFile(path) as archive, archive.open("imgs.npy") as stream:
         version = np.lib.format.read_magic(stream)

@@ -1,5 +1,7 @@
-"""Independent fair bits through a binary symmetric channel: I(X; Y) = sources * (ln 2 -
-H(crossover)) nats (the benchmark, section 4.5 and theorem 4.4; Cover 1999).
+"""Independent fair bits through a binary symmetric channel.
+
+I(X; Y) = sources * (ln 2 - H(crossover)) nats (the benchmark, section 4.5 and theorem
+4.4; Cover 1999).
 """
 
 from __future__ import annotations
@@ -19,8 +21,9 @@ _AT_MAXIMUM = 1e-15
 
 
 def channel_information(crossover: float, sources: int) -> float:
-    """Mutual information of fair bits and their copies after a binary symmetric
-    channel.
+    """Mutual information of fair bits and their copies after a noisy channel.
+
+    The channel is binary and symmetric.
 
     Parameters
     ----------
@@ -50,8 +53,9 @@ def channel_information(crossover: float, sources: int) -> float:
 
 
 def crossover_for(mutual_information: float, sources: int) -> float:
-    """Crossover probability at which fair bits and their copies share a given
-    information, to machine precision.
+    """Crossover probability at which bits and their copies have some information.
+
+    It is accurate to machine precision.
 
     Parameters
     ----------
@@ -160,9 +164,8 @@ class ChannelPairs:
         ones_x = x.sum(-1)[..., :, None]
         ones_y = y.sum(-1)[..., None, :]
         differing = ones_x + ones_y - 2.0 * x @ y.mT
-        of_equal_bits = (self.sources - differing) * math.log(
-            2.0 * (1.0 - self.crossover)
-        )
+        log_equal = math.log(2.0 * (1.0 - self.crossover))
+        of_equal_bits = (self.sources - differing) * log_equal
         if self.crossover == 0.0:
             return of_equal_bits.masked_fill(differing > 0, -math.inf)
         return of_equal_bits + differing * math.log(2.0 * self.crossover)
@@ -171,44 +174,38 @@ class ChannelPairs:
 def draw_labels(
     n: int, sources: int, crossover: float, generator: torch.Generator
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The labels of both variables of n pairs: two bool tensors [n, sources] on the
-    generator's device.
-    """
+    """Labels of x and y, bool [n, sources] each, on the generator's device."""
     shape = (require_int("n", n), sources)
     device = generator.device
     x = torch.randint(2, shape, generator=generator, device=device).bool()
     # float64 keeps P(flip) within 2^-53 of the crossover; rand is in [0, 1), so
     # crossover 0 never flips.
-    flips = (
-        torch.rand(shape, generator=generator, device=device, dtype=torch.float64)
-        < crossover
-    )
-    return x, x ^ flips
+    double = torch.float64
+    u = torch.rand(shape, generator=generator, device=device, dtype=double)
+    return x, x ^ (u < crossover)
 
 
 def _binary_entropy(p: float) -> float:
+    """Entropy of a bit that is 1 with probability p, nats."""
     if p == 0.0:
         return 0.0
     return -p * math.log(p) - (1.0 - p) * math.log1p(-p)
 
 
 def _information_of_contrast(d: float) -> float:
-    """ln 2 - H((1 - d) / 2) for d in [0, 1), without the cancellation of the plain
-    difference near d = 0.
-    """
+    """ln 2 - H((1 - d) / 2), nats, for d in [0, 1); accurate near d = 0."""
     return d * math.atanh(d) + 0.5 * math.log1p(-d * d)
 
 
 def _information_of_bit(crossover: float) -> float:
+    """Information of a fair bit and its copy, nats."""
     if crossover < 0.25:
         return _LN2 - _binary_entropy(crossover)
     return _information_of_contrast(1.0 - 2.0 * crossover)
 
 
 def _contrast_of(information: float) -> float:
-    """Solves _information_of_contrast(d) = information for d = 1 - 2 crossover, by
-    Newton's steps from above.
-    """
+    """Contrast d = 1 - 2 crossover of this information: Newton's steps from above."""
     d = math.inf
     lower = math.sqrt(2.0 * information)
     while lower < d:
@@ -219,7 +216,7 @@ def _contrast_of(information: float) -> float:
 
 
 def _small_crossover_of(entropy: float) -> float:
-    """Solves H(crossover) = entropy on the rising branch, by Newton's steps from below."""
+    """Crossover below 1/2 of this binary entropy, by Newton's steps from below."""
     p = 0.0
     higher = (entropy / (2.0 * _LN2)) ** 2
     while higher > p:

@@ -1,6 +1,4 @@
-"""Pairs of images, of texts, or of both, that share their classes through a binary
-symmetric channel.
-"""
+"""Pairs of images, of texts, or of both, whose classes are coupled by a channel."""
 
 from __future__ import annotations
 
@@ -18,6 +16,8 @@ from infoscope.data.pools.pools import EmbeddingPool, ImagePool
 from infoscope.errors import Conflict, InvalidInput, TooFew, UnknownName, WrongShape
 from infoscope.sources import LabelledPairs, Pairs
 
+Device = torch.device | str
+
 
 class _SharedClasses:
     """Items x and y of `sources` fair classes each; the channel flips some classes."""
@@ -27,9 +27,7 @@ class _SharedClasses:
         self.crossover = require_number("crossover", crossover, most=0.5)
         self.mutual_information = channel_information(self.crossover, sources)
 
-    def sample(
-        self, n: int, generator: Generator, device: torch.device | str = "cpu"
-    ) -> Pairs:
+    def sample(self, n: int, generator: Generator, device: Device = "cpu") -> Pairs:
         """Random pairs.
 
         Parameters
@@ -51,7 +49,7 @@ class _SharedClasses:
         return self.sample_labelled(n, generator, device)[:2]
 
     def sample_labelled(
-        self, n: int, generator: Generator, device: torch.device | str = "cpu"
+        self, n: int, generator: Generator, device: Device = "cpu"
     ) -> LabelledPairs:
         """Random pairs and the classes that they show.
 
@@ -75,16 +73,22 @@ class _SharedClasses:
         x, y = self._drawn(x_labels, y_labels, generator, device)
         return x, y, x_labels.to(device), y_labels.to(device)
 
+    def _drawn(
+        self, x_labels: Tensor, y_labels: Tensor, generator: Generator, device: Device
+    ) -> Pairs:
+        """Items of these classes, on `device`."""
+        raise NotImplementedError
+
 
 class ImagePairs(_SharedClasses):
-    """Images whose patches are random pool images of shared classes (the benchmark,
-    sections 4.3 to 4.5 and figure 2).
+    """Pairs of images whose patches are random pool images of shared classes.
 
-    Each of the sources = grid[0] * rows * columns patches of x shows a random image of
-    a fair class. The same patch of y shows another image of that class, or of the other
-    class with the crossover probability. The canvas is resized once to `size` (Pillow's
-    rounding) and divided by 255. The information sources * (ln 2 - H(crossover)) is
-    exact as long as the class can be read off a patch.
+    The benchmark, sections 4.3 to 4.5 and figure 2. Each of the sources = grid[0] *
+    rows * columns patches of x shows a random image of a fair class. The same patch of
+    y shows another image of that class, or of the other class with the crossover
+    probability. The canvas is resized once to `size` (Pillow's rounding) and divided by
+    255. The information sources * (ln 2 - H(crossover)) is exact as long as the class
+    can be read off a patch.
 
     With a nuisance eta (section 5.6), eta times independent backgrounds are added to x
     and y, clipped at 1; a large eta may hide classes. The same generator gives the same
@@ -135,35 +139,36 @@ class ImagePairs(_SharedClasses):
     ) -> None:
         self.pool = pool
         self.backgrounds = backgrounds
-        self.grid = tuple(require_ints("grid", grid, 3))
+        self.grid = _check_grid(grid)
         self.size = check_size(size)
         super().__init__(math.prod(self.grid), crossover)
         self.nuisance = _check_nuisance(nuisance, backgrounds)
         self.channels = _check_channels(channels, self.grid[0], self.nuisance)
-        height, width = self.size
-        self.dim_x = self.dim_y = self.channels * height * width
+        self.dim_x = self.dim_y = self.channels * math.prod(self.size)
         self._canvas = Canvas(patch_size(pool), self.grid, self.size)
         self._items = TwoClasses(pool.images.flatten(1), pool.labels)
 
     def _drawn(
-        self, x_labels: Tensor, y_labels: Tensor, generator: Generator, device
+        self, x_labels: Tensor, y_labels: Tensor, generator: Generator, device: Device
     ) -> Pairs:
         items = self._items.draw_pairs(x_labels, y_labels, generator).to(device)
         table = self._items.table(items.device)
         images = self._canvas.compose(table, items).div_(255.0)
-        if self.nuisance:
-            images = self._over_backgrounds(images, generator)
+        if self.nuisance and self.backgrounds is not None:
+            images = self._over(self.backgrounds, images, generator)
         images = images.expand(-1, self.channels, -1, -1)
         x, y = images.reshape(2, len(x_labels), self.dim_x)
         return x, y
 
-    def _over_backgrounds(self, images: Tensor, generator: Generator) -> Tensor:
-        """Adds a background to each of the images [m, grid[0], height, width]: [m,
-        channels, height, width].
-        """
-        backgrounds = self.backgrounds.resized(*self.size, images.device)
-        chosen = _draw_rows(len(backgrounds), (len(images),), _branch_of(generator))
-        scenes = backgrounds.index_select(0, chosen.to(images.device)).float()
+    def _over(
+        self, backgrounds: ImagePool, images: Tensor, generator: Generator
+    ) -> Tensor:
+        """Images over random backgrounds: [m, channels, height, width], clipped at 1."""
+        device = images.device
+        pixels = backgrounds.resized(*self.size, device)
+        branch = _branch_of(generator)
+        rows = _draw_rows(len(pixels), (len(images),), branch)
+        scenes = pixels.index_select(0, rows.to(device)).float()
         scenes.mul_(self.nuisance / 255.0)
         scenes.add_(images).clamp_(max=1.0)
         if self.channels == 3:
@@ -172,11 +177,11 @@ class ImagePairs(_SharedClasses):
 
 
 class TextPairs(_SharedClasses):
-    """Concatenations of embeddings of shared classes (the benchmark, sections 4.3 to
-    4.5).
+    """Pairs of concatenated text embeddings of shared classes.
 
-    Classes are shared as in ImagePairs: sources * (ln 2 - H(crossover)) nats as long as
-    the class can be read off a vector (about 1 % of the IMDB embeddings cannot).
+    The benchmark, sections 4.3 to 4.5. Classes are shared as in ImagePairs: sources *
+    (ln 2 - H(crossover)) nats as long as the class can be read off a vector, which
+    fails for about 1 % of the IMDB embeddings.
 
     Parameters
     ----------
@@ -212,7 +217,7 @@ class TextPairs(_SharedClasses):
         self._items = TwoClasses(pool.vectors, pool.labels)
 
     def _drawn(
-        self, x_labels: Tensor, y_labels: Tensor, generator: Generator, device
+        self, x_labels: Tensor, y_labels: Tensor, generator: Generator, device: Device
     ) -> Pairs:
         items = self._items.draw_pairs(x_labels, y_labels, generator).to(device)
         table = self._items.table(items.device)
@@ -222,12 +227,11 @@ class TextPairs(_SharedClasses):
 
 
 class MixedPairs(_SharedClasses):
-    """An image of patches and a concatenation of embeddings of shared classes (the
-    benchmark, figure 9, supplement C).
+    """Pairs of an image of patches and concatenated embeddings of shared classes.
 
-    x is composed as in ImagePairs, y as in TextPairs. Patch p of x and vector p of y
-    have the same class, or another with the crossover probability: sources * (ln 2 -
-    H(crossover)) nats.
+    The benchmark, figure 9 and supplement C. x is composed as in ImagePairs, y as in
+    TextPairs. Patch p of x and vector p of y have the same class, or another with the
+    crossover probability: sources * (ln 2 - H(crossover)) nats.
 
     Parameters
     ----------
@@ -272,20 +276,20 @@ class MixedPairs(_SharedClasses):
     ) -> None:
         self.images = images
         self.texts = texts
-        self.grid = tuple(require_ints("grid", grid, 3))
+        self.grid = _check_grid(grid)
         super().__init__(math.prod(self.grid), crossover)
         self.dim_y = self.sources * texts.vectors.shape[1]
+        channels, _, _ = self.grid
         if size is None:
-            size = _most_square(self.dim_y // self.grid[0])
+            size = _most_square(self.dim_y // channels)
         self.size = check_size(size)
-        height, width = self.size
-        self.dim_x = self.grid[0] * height * width
+        self.dim_x = channels * math.prod(self.size)
         self._canvas = Canvas(patch_size(images, "images"), self.grid, self.size)
         self._patches = TwoClasses(images.images.flatten(1), images.labels, "images")
         self._vectors = TwoClasses(texts.vectors, texts.labels, "texts")
 
     def _drawn(
-        self, x_labels: Tensor, y_labels: Tensor, generator: Generator, device
+        self, x_labels: Tensor, y_labels: Tensor, generator: Generator, device: Device
     ) -> Pairs:
         n = len(x_labels)
         patches = self._patches.draw(x_labels, generator).to(device)
@@ -298,11 +302,10 @@ class MixedPairs(_SharedClasses):
 
 
 class TwoClasses:
-    """The items of a pool of two classes, sorted by class (lower label: bit 0) and kept
-    once on every device.
+    """The items of a pool of two classes, sorted by class; the lower label is bit 0.
 
-    values [n, ...], labels int64 [n]. ValueError unless there are exactly two classes
-    of at least two items each.
+    values [n, ...], labels int64 [n]. InvalidInput unless there are two classes, TooFew
+    unless each has two items.
     """
 
     def __init__(self, values: Tensor, labels: Tensor, name: str = "pool") -> None:
@@ -315,16 +318,14 @@ class TwoClasses:
             raise TooFew(
                 f"{name} must hold at least two items of each class, got {counts.tolist()}."
             )
-        self.counts: tuple[int, int] = tuple(counts.tolist())
+        self.counts: list[int] = counts.tolist()
         if (labels.diff() < 0).any():
             values = values[labels.argsort(stable=True)]
         self._values = values
         self._tables: dict[torch.device, Tensor] = {}
 
     def draw(self, labels: Tensor, generator: Generator) -> Tensor:
-        """One item for each label (bool), uniform in its class: int64 rows of `table`,
-        on the generator's device.
-        """
+        """Rows of `table`, int64: for each bool label a random item of its class."""
         of_0 = self._any(0, labels.shape, generator)
         of_1 = self._any(1, labels.shape, generator)
         return torch.where(labels, of_1, of_0)
@@ -332,8 +333,7 @@ class TwoClasses:
     def draw_pairs(
         self, x_labels: Tensor, y_labels: Tensor, generator: Generator
     ) -> Tensor:
-        """The items of x and of y, labels bool of one shape: int64 [2, *shape], rows of
-        `table`.
+        """Rows of `table`, int64 [2, *shape], for bool labels of x and of y.
 
         Items are uniform in their class; no item meets itself (the benchmark, section
         4.4).
@@ -346,7 +346,7 @@ class TwoClasses:
         y = torch.where(x_labels == y_labels, partner, other)
         return torch.stack([x, y])
 
-    def table(self, device: torch.device | str) -> Tensor:
+    def table(self, device: Device) -> Tensor:
         """The items sorted by class, on `device`: copied there the first time only."""
         device = torch.device(device)
         if device not in self._tables:
@@ -354,15 +354,16 @@ class TwoClasses:
         return self._tables[device]
 
     def _any(self, label: int, shape: torch.Size, generator: Generator) -> Tensor:
+        """Random rows of one class."""
         row = _draw_rows(self.counts[label], shape, generator)
         return row + label * self.counts[0]
 
     def _distinct(
         self, label: int, shape: torch.Size, generator: Generator
     ) -> tuple[Tensor, Tensor]:
-        """Ordered pairs of distinct rows of one class, uniform over all of them,
-        without rejection: the second is drawn among the others and steps over the
-        first.
+        """Ordered pairs of distinct rows of one class, uniform over all such pairs.
+
+        The second row is drawn among the other rows, and steps over the first.
         """
         first = self._any(label, shape, generator)
         second = _draw_rows(self.counts[label] - 1, shape, generator)
@@ -372,14 +373,12 @@ class TwoClasses:
 
 
 def patch_size(pool: ImagePool, name: str = "pool") -> tuple[int, int]:
-    """Height and width of the images of a pool that serve as patches; ValueError,
-    naming it, unless they are grey.
-    """
-    if pool.images.ndim != 3:
-        raise WrongShape(
-            f"{name} must hold grey images [n, h, w], got {list(pool.images.shape)}."
-        )
-    return tuple(pool.images.shape[1:])
+    """Height and width of the images of a pool; WrongShape unless they are grey."""
+    shape = list(pool.images.shape)
+    if len(shape) != 3:
+        raise WrongShape(f"{name} must hold grey images [n, h, w], got {shape}.")
+    _, height, width = shape
+    return height, width
 
 
 def _draw_rows(count: int, shape: Sequence[int], generator: Generator) -> Tensor:
@@ -388,12 +387,15 @@ def _draw_rows(count: int, shape: Sequence[int], generator: Generator) -> Tensor
 
 
 def _branch_of(generator: Generator) -> Generator:
-    """A separate stream that the generator's state determines; the generator does not
-    advance.
-    """
+    """A separate stream, fixed by the generator's state, which does not change."""
     copy = generator.clone_state()
     seed = _draw_rows(2**63 - 1, (), copy)
-    return Generator(copy.device).manual_seed(seed.item())
+    return Generator(copy.device).manual_seed(int(seed))
+
+
+def _check_grid(grid: Sequence[int]) -> tuple[int, int, int]:
+    channels, rows, columns = require_ints("grid", grid, 3)
+    return channels, rows, columns
 
 
 def _check_nuisance(nuisance: float, backgrounds: ImagePool | None) -> float:
@@ -425,7 +427,7 @@ def _check_channels(channels: int | None, of_grid: int, nuisance: float) -> int:
 
 
 def _most_square(area: int) -> tuple[int, int]:
-    """The (height, width) of this area with height <= width, as near as can be."""
+    """The most similar (height, width) of this area, height <= width."""
     height = math.isqrt(area)
     while area % height:
         height -= 1

@@ -76,9 +76,11 @@ class EncodedPairs:
 
     @torch.no_grad()
     def _code(self, values: torch.Tensor) -> torch.Tensor:
-        code = self._on(values.device)(values)
-        if code.ndim != 2 or len(code) != len(values) or not code.is_floating_point():
-            n = len(values)
+        n = len(values)
+        encoder = self._on(values.device)
+        code = encoder(values)
+        fits = code.ndim == 2 and len(code) == n
+        if not fits or not code.is_floating_point():
             got = f"{code.dtype} {list(code.shape)}"
             raise WrongShape(
                 f"encoder must map [{n}, d] to floating [{n}, e], got {got}."
@@ -94,9 +96,7 @@ class EncodedPairs:
 
 
 def _device_of(encoder: Encoder) -> torch.device | None:
-    """The device of a module's tensors; None for a module without tensors, and for a
-    plain function.
-    """
+    """The device of a module's tensors; None without tensors and for a function."""
     if not isinstance(encoder, torch.nn.Module):
         return None
     for tensor in (*encoder.parameters(), *encoder.buffers()):

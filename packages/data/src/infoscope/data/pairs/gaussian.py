@@ -15,9 +15,9 @@ _LEAST_NOISE = float(torch.finfo(torch.float32).eps)
 
 
 class GaussianPairs:
-    """Standard normal x and y = correlation * x + sqrt(1 - correlation^2) * noise,
-    coordinate by coordinate.
+    """Pairs of standard normal vectors whose coordinates are correlated one to one.
 
+    y = correlation * x + sqrt(1 - correlation^2) * noise.
     I(X; Y) = -dim / 2 * ln(1 - correlation^2) nats (the benchmark, section 4.1;
     Belghazi et al. 2018).
 
@@ -99,8 +99,9 @@ class GaussianPairs:
         a = x.double()
         b = y.double()
         cross = self.correlation * a @ b.mT
-        squares_x = a.square().sum(-1)[..., :, None]
-        squares_y = b.square().sum(-1)[..., None, :]
-        squares = squares_x + squares_y
-        quadratic = (cross - 0.5 * self.correlation**2 * squares) / self._noise**2
-        return (self.mutual_information + quadratic).to(x.dtype)
+        squares_x = a.square().sum(-1)
+        squares_y = b.square().sum(-1)
+        squares = squares_x[..., :, None] + squares_y[..., None, :]
+        difference = cross - 0.5 * self.correlation**2 * squares
+        log_ratio = self.mutual_information + difference / self._noise**2
+        return log_ratio.to(x.dtype)

@@ -9,15 +9,16 @@ import torch
 from infoscope.checks import require_int
 from infoscope.data.pools.pools import ImagePool
 
-# In photographs, the amplitude falls as a power of the frequency, which differs between
-# scenes (Field 1987; van der Schaaf and van Hateren 1996). All ranges are set by what
-# the training images of CIFAR-10 show at 32 x 32 pixels.
+# In photographs the amplitude falls as a power of the frequency. The exponent differs
+# between scenes (Field 1987; van der Schaaf and van Hateren 1996). All ranges are those
+# that the training images of CIFAR-10 show at 32 x 32 pixels.
 _COLOUR = 0.3  # weight of the channels' own patterns beside the common one
 
 
 def textures(n: int = 1000, size: int = 32, *, generator: torch.Generator) -> ImagePool:
-    """RGB images of coloured noise with a power-law spectrum (synthetic; periodic; all
-    of label 0).
+    """Pool of synthetic RGB images: periodic coloured noise with a power-law spectrum.
+
+    All labels are 0.
 
     Parameters
     ----------
@@ -57,23 +58,28 @@ def textures(n: int = 1000, size: int = 32, *, generator: torch.Generator) -> Im
     steepness = uniform(1.0, 2.1)
     stretch = uniform(1.0, 3.0)
     direction = uniform(0.0, math.pi)
+    cosine = direction.cos()
+    sine = direction.sin()
     down = torch.fft.fftfreq(size, device=device)[:, None] * size
     across = torch.fft.rfftfreq(size, device=device) * size
-    along = across * direction.cos() + down * direction.sin()
-    beside = down * direction.cos() - across * direction.sin()
-    frequency = torch.hypot(along * stretch.sqrt(), beside / stretch.sqrt())
-    amplitude = torch.where(frequency > 0, frequency, torch.inf) ** -steepness
-    spectrum = torch.fft.rfft2(normal(n, 4, size, size))
-    patterns = torch.fft.irfft2(spectrum * amplitude, s=(size, size))
+    along = across * cosine + down * sine
+    beside = down * cosine - across * sine
+    root = stretch.sqrt()
+    frequency = torch.hypot(along * root, beside / root)
+    frequency[frequency == 0] = torch.inf
+    amplitude = frequency**-steepness
+    noise = normal(n, 4, size, size)
+    spectrum = torch.fft.rfft2(noise) * amplitude
+    patterns = torch.fft.irfft2(spectrum, s=(size, size))
     patterns /= patterns.std((-2, -1), keepdim=True)
-    common, of_channels = patterns[:, :1], patterns[:, 1:]
-    colours = (common + _COLOUR * of_channels) / math.sqrt(1.0 + _COLOUR**2)
+    common = patterns[:, :1]
+    colours = common + _COLOUR * patterns[:, 1:]
+    colours /= math.sqrt(1.0 + _COLOUR**2)
     brightness = uniform(70.0, 175.0)  # grey levels
     tint = 20.0 * normal(n, 3, 1, 1)
     contrast = uniform(25.0, 80.0)
     images = brightness + tint + contrast * colours
     levels = images.round_().clamp_(0, 255).byte()
     pixels = levels.movedim(1, 3).contiguous().cpu()
-    return ImagePool(
-        pixels, torch.zeros(n, dtype=torch.int64), "generated-textures", synthetic=True
-    )
+    labels = torch.zeros(n, dtype=torch.int64)
+    return ImagePool(pixels, labels, "generated-textures", synthetic=True)

@@ -1,9 +1,9 @@
-"""Columns computed from the columns of the same variable: they add no information, but
-put it on curves and surfaces.
+"""Columns computed from the columns of the same variable; they add no information.
 
-A variable keeps all that determines it, so its information stays: functions of columns
-are appended to them, or a group of columns is replaced by columns from which it can be
-computed (a point of a circle, a direction and a length).
+The variable still determines its former columns, so its information stays. Functions of
+columns are appended to them, or columns are replaced by others from which they can be
+computed (a point of a circle; a direction and a length). The data then lie on curves
+and surfaces.
 """
 
 from __future__ import annotations
@@ -24,13 +24,23 @@ MAX_FUNCTIONS = 4
 # standard deviations at which columns are cut before a function, which may be a square
 # or a ratio
 BOUND = 30.0
+OF_TWO = (  # functions of one column or two
+    "square",
+    "absolute",
+    "product",
+    "ratio",
+    "logarithm",
+    "levels",
+    "larger",
+    "smaller",
+    "gate",
+    "wave",
+)
 OF_SEVERAL = ("total", "length", "shares")  # functions of two columns or more
 
 
 def draw_derivation(size: int, g: Generator) -> tuple[str, Derivation]:
-    """A map of `size` standardised columns that raises their dimension, and its name:
-    functions or a replacement.
-    """
+    """Name and map of `size` standardised columns: functions of them or a replacement."""
     if g.random() < 0.3:
         return draw_replacement(size, g)
     used = g.permutation(size)[:MAX_USED]
@@ -49,62 +59,76 @@ def draw_derivation(size: int, g: Generator) -> tuple[str, Derivation]:
 
 
 def draw_function(size: int, g: Generator) -> tuple[str, Derivation]:
-    """One function of `size` columns, and its name; of columns [n, size] it gives [n,
-    1] or more.
-    """
+    """Name and map of a random function of columns [n, size] with values [n, 1 or more]."""
     i, j = g.integers(size, size=2)
     rate = log_uniform(g, 0.4, 3.0)
     shift = g.normal(0, 0.7)
     weights = g.normal(size=(size, 1))
-    of_two: dict[str, Callable[[Array, Array], Array]] = {
-        "square": lambda a, b: (a - shift) ** 2,
-        "absolute": lambda a, b: np.abs(a - shift),
-        "product": lambda a, b: a * b,
-        "ratio": lambda a, b: a / (b**2 + 0.3),
-        "logarithm": lambda a, b: np.log1p(rate * np.abs(a)),
-        "levels": lambda a, b: np.floor(rate * a),
-        "larger": lambda a, b: np.maximum(a, b - shift),
-        "smaller": lambda a, b: np.minimum(a, b - shift),
-        "gate": lambda a, b: a * (b > shift),
-        "wave": lambda a, b: np.hstack([np.cos(rate * a), np.sin(rate * a)]),
-    }
-    of_several: dict[str, Derivation] = {
-        "total": lambda z: np.tanh(z @ weights / np.sqrt(size)),
-        "length": lambda z: np.sqrt((z**2).sum(axis=1, keepdims=True)),
-        "shares": lambda z: special.softmax(z, axis=1),
-    }
-    names = list(of_two)
+    names = OF_TWO
     if size > 1:
         names += OF_SEVERAL
     name = pick(g, names)
-    if name in of_several:
-        return name, of_several[name]
-    return name, lambda z: of_two[name](z[:, [i]], z[:, [j]])
+
+    def function(z):
+        a = z[:, [i]]
+        b = z[:, [j]]
+        match name:
+            case "square":
+                return (a - shift) ** 2
+            case "absolute":
+                return np.abs(a - shift)
+            case "product":
+                return a * b
+            case "ratio":
+                return a / (b**2 + 0.3)
+            case "logarithm":
+                return np.log1p(rate * np.abs(a))
+            case "levels":
+                return np.floor(rate * a)
+            case "larger":
+                return np.maximum(a, b - shift)
+            case "smaller":
+                return np.minimum(a, b - shift)
+            case "gate":
+                return a * (b > shift)
+            case "wave":
+                return np.hstack([np.cos(rate * a), np.sin(rate * a)])
+            case "total":
+                return np.tanh(z @ weights / np.sqrt(size))
+            case "length":
+                return _lengths(z)
+            case _:
+                return special.softmax(z, axis=1)
+
+    return name, function
+
+
+def _lengths(z: Array) -> Array:
+    """Length [n, 1] of every row."""
+    return np.sqrt((z**2).sum(axis=1, keepdims=True))
 
 
 def draw_replacement(size: int, g: Generator) -> tuple[str, Derivation]:
-    """Columns on a circle, a sphere or a simplex from which the replaced ones can be
-    computed.
-    """
+    """Name and map of columns to a circle, a sphere or a simplex; the map is invertible."""
     used = g.permutation(size)[:MAX_USED]
     unused = np.setdiff1d(np.arange(size), used)
     kind = pick(g, ("circles", "direction and length", "composition and total"))
     if size == 1:
         kind = "circles"
 
-    def replacement(z):
+    def replace(values):
+        z = values[:, used]
         if kind == "circles":
             angle = np.pi * z / (1 + np.abs(z))
-            return np.cos(angle), np.sin(angle)
-        if kind == "direction and length":
-            length = np.sqrt((z**2).sum(axis=1, keepdims=True))
-            return z / np.maximum(length, 1e-300), length
-        amounts = np.exp(np.arcsinh(z))  # z is not too far out for its exponential
-        total = amounts.sum(axis=1, keepdims=True)
-        return amounts / total, total
-
-    def replace(values):
-        return np.hstack([values[:, unused], *replacement(values[:, used])])
+            columns = (np.cos(angle), np.sin(angle))
+        elif kind == "direction and length":
+            length = _lengths(z)
+            columns = (z / np.maximum(length, 1e-300), length)
+        else:
+            amounts = np.exp(np.arcsinh(z))  # exp(z) may overflow
+            total = amounts.sum(axis=1, keepdims=True)
+            columns = (amounts / total, total)
+        return np.hstack([values[:, unused], *columns])
 
     return f"as {kind}", replace
 
@@ -118,9 +142,9 @@ NOISE_WIDTHS = {
 
 
 def angles(request: Request, g: Generator) -> Part:
-    """Two angles that differ by noise, each as a point of the unit circle or as a
-    number, with fixed other turns.
+    """Two angles that differ by noise, each as a point of the unit circle or a number.
 
+    While the first angle turns once, the second turns once or twice, in either sense.
     The noise turns a uniform angle, so I = log 2 pi - h(noise) (Mardia & Jupp 2000,
     sections 3.5.4 and 3.5.7).
     """
@@ -128,9 +152,9 @@ def angles(request: Request, g: Generator) -> Part:
     low, high = np.log(NOISE_WIDTHS[kind])
 
     def below(log_width):
-        too_little = _turn_nats(kind, np.exp(log_width)) < request.nats
-        # with the width of an arc, information falls
-        return too_little != (kind == "uniform")
+        nats = _turn_nats(kind, np.exp(log_width))
+        falls = kind == "uniform"  # the information, with the width
+        return (nats < request.nats) != falls
 
     log_width, _ = bisected(below, low, high, 40)
     width = float(np.exp(log_width))
@@ -141,24 +165,26 @@ def angles(request: Request, g: Generator) -> Part:
     def draw(n, g):
         x = g.uniform(0, 2 * np.pi, n)
         y = winding * x + _turn(kind, width, n, g)
-        variables = []
+        samples = []
         for angle, offset, most in zip((x, y), offsets, request.columns):
-            turned = (angle + offset) % (2 * np.pi)
-            variables.append(numbers(on_circle(turned) if most > 1 else turned))
-        return tuple(variables)
+            columns = (angle + offset) % (2 * np.pi)
+            if most > 1:
+                columns = on_circle(columns)
+            samples.append(numbers(columns))
+        return tuple(samples)
 
     text = f"angles, winding {winding}, {kind} noise of {width:.3g}"
-    return Part("derived", text, draw, exactly(_turn_nats(kind, width)))
+    truth = exactly(_turn_nats(kind, width))
+    return Part("derived", text, draw, truth)
 
 
 def _turn_nats(kind: str, width: float) -> float:
-    """Information of two uniform angles that differ by noise: concentration, decay, or
-    width of an arc.
-    """
+    """Information, nats, of uniform angles whose difference is noise of this width."""
     if kind == "von Mises":
         return von_mises_information(width)
     if kind == "wrapped Cauchy":
-        return float(-np.log(-np.expm1(-2 * np.log1p(1 / width))))
+        decay = np.log1p(1 / width)
+        return float(-np.log(-np.expm1(-2 * decay)))
     return float(np.log(2 * np.pi / width))
 
 

@@ -1,6 +1,4 @@
-"""Families in many columns: normal, Student and linear factors in closed form, and
-labels by softmax.
-"""
+"""Families in many columns: normal, Student, linear factors, and labels by softmax."""
 
 from __future__ import annotations
 
@@ -30,13 +28,17 @@ TRUTH_BATCHES = 12  # of BATCH rows, for the truth of a softmax
 
 
 def split(g: Generator, nats: float, most: int) -> Array:
-    """Information of each canonical pair: in one, a few (low rank), all equal (dense),
-    or decaying.
+    """Information of each canonical pair, nats, with the sum `nats`.
+
+    It is in one pair, in a few, about equally in all, or decays over the pairs.
     """
     kind = pick(g, ("one", "few", "dense", "decaying"))
     few = g.integers(1, 6)
-    ranks = {"one": 1, "few": min(few, most)}
-    rank = ranks.get(kind, most)
+    rank = most
+    if kind == "one":
+        rank = 1
+    elif kind == "few":
+        rank = min(few, most)
     if kind == "decaying":
         rate = g.uniform(0.1, 1.0)
         weights = np.exp(-rate * np.arange(rank))
@@ -58,9 +60,7 @@ def _draw_sizes(request: Request, g: Generator) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class CanonicalPairs:
-    """Normal x and y of which the first columns are correlated one to one, and maps by
-    which x and y are then mixed.
-    """
+    """Normal x and y whose first columns are correlated one to one, and maps of them."""
 
     sizes: list[int]
     correlations: Array
@@ -76,8 +76,10 @@ class CanonicalPairs:
     def draw(self, n: int, g: Generator) -> tuple[Array, Array]:
         """x and y of n rows before they are mixed."""
         rho = self.correlations
-        x, y = (g.normal(size=(n, size)) for size in self.sizes)
         pairs = len(rho)
+        size_x, size_y = self.sizes
+        x = g.normal(size=(n, size_x))
+        y = g.normal(size=(n, size_y))
         noise = np.sqrt(1 - rho**2) * y[:, :pairs]
         y[:, :pairs] = rho * x[:, :pairs] + noise
         return x, y
@@ -92,20 +94,19 @@ def _draw_canonical(sizes: list[int], nats: float, g: Generator) -> CanonicalPai
     nats_of_pairs = split(g, nats, min(sizes))
     rho = np.sqrt(-np.expm1(-2 * nats_of_pairs))
     rho = np.minimum(rho, MAX_CORRELATION)
-    mix_x, mix_y = (draw_mixing(size, g) for size in sizes)
-    return CanonicalPairs(sizes, rho, mix_x, mix_y)
+    mixing = [draw_mixing(size, g) for size in sizes]
+    return CanonicalPairs(sizes, rho, *mixing)
 
 
 def normal(request: Request, g: Generator) -> Part:
-    """A multivariate normal with given canonical correlations, x and y each mixed by an
-    invertible matrix.
-    """
+    """A multivariate normal of canonical pairs; an invertible matrix mixes x, another y."""
     rounded = any(request.tied)
     if rounded:
         is_single = max(request.columns) == 1
         if is_single or g.random() < 0.4:
             return normal_scores(request, g, "normal")
-    p, q = sizes = _draw_sizes(request, g)
+    sizes = _draw_sizes(request, g)
+    p, q = sizes
     pairs = _draw_canonical(sizes, request.nats, g)
     rho = pairs.correlations
 
@@ -113,7 +114,8 @@ def normal(request: Request, g: Generator) -> Part:
         x, y = pairs.draw(n, g)
         return pairs.mixed(x, y)
 
-    text = f"{p} + {q} normal with {len(rho)} canonical correlations, the largest {rho.max():.2g}"
+    text = f"{p} + {q} normal with {len(rho)} canonical correlations"
+    text += f", the largest {rho.max():.2g}"
     if not rounded:
         return Part("normal", text, draw, exactly(pairs.nats))
     step = log_uniform(g, 0.02, 0.35)  # in standard deviations of a column
@@ -135,12 +137,11 @@ def normal(request: Request, g: Generator) -> Part:
 
 
 def _rounding(mixing: Array, rho: Array, step: float) -> tuple[Array, float]:
-    """Steps of every column, and the information that rounding to them destroys, to
-    second order.
+    """Steps of every column, and the information, nats, that rounding to them destroys.
 
-    Rounding x to steps h lowers I by sum_i h_i^2 / 24 E(d_i log p(x|y) - d_i log
-    p(x))^2; for normals that is the difference of the precisions (after Widrow, Kollar
-    & Liu 1996: quantisation as added noise).
+    To second order, rounding x to steps h lowers I by sum_i h_i^2 / 24 E(d_i log p(x|y)
+    - d_i log p(x))^2. For normals the expectation is the difference of the precisions
+    (after Widrow, Kollar & Liu 1996: quantisation as added noise).
     """
     variance_given_y = np.ones(len(mixing))
     variance_given_y[: len(rho)] -= rho**2
@@ -157,13 +158,12 @@ def _rounding(mixing: Array, rho: Array, step: float) -> tuple[Array, float]:
 
 
 def student(request: Request, g: Generator) -> Part:
-    """A multivariate t with given canonical correlations and one common scale of all
-    columns.
-    """
+    """A multivariate t of canonical pairs: all columns have one common random scale."""
     dof = log_uniform(g, 1.0, 30.0)
     if any(request.tied):
         return normal_scores(request, g, "student", dof)
-    p, q = sizes = _draw_sizes(request, g)
+    sizes = _draw_sizes(request, g)
+    p, q = sizes
     nats_of_scale = student_information(p, q, dof)
     nats_of_pairs = max(request.nats - nats_of_scale, 0.0)
     pairs = _draw_canonical(sizes, nats_of_pairs, g)
@@ -174,26 +174,20 @@ def student(request: Request, g: Generator) -> Part:
         scale = np.sqrt(squares / dof)
         return pairs.mixed(x / scale, y / scale)
 
-    largest = pairs.correlations.max()
-    text = (
-        f"{p} + {q} Student t({dof:.2g}), largest canonical correlation {largest:.2g}"
-    )
-    nats = nats_of_scale + pairs.nats
-    return Part("student", text, draw, exactly(nats))
+    text = f"{p} + {q} Student t({dof:.2g})"
+    text += f", largest canonical correlation {pairs.correlations.max():.2g}"
+    truth = exactly(nats_of_scale + pairs.nats)
+    return Part("student", text, draw, truth)
 
 
 def linear_factors(request: Request, g: Generator) -> Part:
-    """Two noisy linear images of the same factors (an embedding and another view), in
-    closed form.
-    """
+    """Two noisy linear images of the same factors, as an embedding and another view."""
     p, q = _draw_sizes(request, g)
     return factors_part("shared_factors", p, q, request.nats, g)
 
 
 def factors_part(family: str, p: int, q: int, nats: float, g: Generator) -> Part:
-    """Noisy linear images of the same factors in p and q columns, with an information
-    of `nats`.
-    """
+    """Noisy linear images of the same factors in p and q columns, of information `nats`."""
     most = max(2, min(p, q, 8))
     factors = int(g.integers(1, most + 1))
     loadings_x = g.normal(size=(p, factors))
@@ -207,10 +201,11 @@ def factors_part(family: str, p: int, q: int, nats: float, g: Generator) -> Part
     def information(strength):
         precision_x = strength * scaled_x.T @ loadings_x
         precision_y = strength * scaled_y.T @ loadings_y
-        precisions = np.stack([precision_x, precision_y, precision_x + precision_y])
+        precision_both = precision_x + precision_y
+        precisions = np.stack([precision_x, precision_y, precision_both])
         _, logs = np.linalg.slogdet(np.eye(factors) + precisions)
-        log_ratio = logs[0] + logs[1] - logs[2]
-        return 0.5 * float(log_ratio)
+        log_x, log_y, log_both = logs
+        return 0.5 * float(log_x + log_y - log_both)
 
     def below(log_strength):
         strength = np.exp(log_strength)
@@ -221,8 +216,10 @@ def factors_part(family: str, p: int, q: int, nats: float, g: Generator) -> Part
 
     def draw(n, g):
         z = g.normal(size=(n, factors)) * np.sqrt(strength)
-        x = z @ loadings_x.T + noise_x * g.normal(size=(n, p))
-        y = z @ loadings_y.T + noise_y * g.normal(size=(n, q))
+        x = noise_x * g.normal(size=(n, p))
+        x += z @ loadings_x.T
+        y = noise_y * g.normal(size=(n, q))
+        y += z @ loadings_y.T
         return numbers(x), numbers(y)
 
     text = f"{factors} linear factors in {p} + {q} columns, variance {strength:.2g}"
@@ -230,47 +227,48 @@ def factors_part(family: str, p: int, q: int, nats: float, g: Generator) -> Part
     return Part(family, text, draw, truth)
 
 
-BENDS = {
-    "linear": lambda z: z,
-    "tanh": lambda z: np.tanh(2 * z),
-    "square": lambda z: z**2 - 1,
-}
+def _bent(projections: Array, kind: str) -> Array:
+    """Features from projections of columns: linear, bounded or squared."""
+    if kind == "linear":
+        return projections
+    if kind == "tanh":
+        return np.tanh(2 * projections)
+    return projections**2 - 1
+
+
+def _divergences(chances: Array) -> Array:
+    """KL divergence [n] of the label's distribution in each row from its margin."""
+    margin = chances.mean(axis=0)
+    return special.rel_entr(chances, margin).sum(axis=1)
 
 
 def softmax_of_several(request: Request, g: Generator) -> Part:
-    """A label whose logits are linear in features of several columns: projections,
-    bends and squares of them.
-    """
+    """A label whose logits are linear in features of projections of several columns."""
     if request.columns[0] == 1 or request.tied[0]:
         return label_of_numbers(request, g)
     most = min(request.columns[0], draws.MAX_COMBINED)
     columns = log_uniform_int(g, 2, most)
     classes = g.integers(2, 9)
     features = g.integers(2, 6)
-    bend = pick(g, tuple(BENDS))
+    bend = pick(g, ("linear", "tanh", "square"))
     weights = g.normal(size=(columns, features))
-    weights *= g.random(weights.shape) < g.uniform(0.2, 1)
+    u = g.random(weights.shape)
+    weights *= u < g.uniform(0.2, 1)
     lengths = np.linalg.norm(weights, axis=0)
     weights /= np.maximum(lengths, 0.3)
     to_logits = g.normal(size=(features, classes))
     offsets = g.normal(0, 0.7, classes)
 
     def probabilities(x, strength):
-        bent = BENDS[bend](x @ weights)
+        bent = _bent(x @ weights, bend)
         logits = strength * bent @ to_logits + offsets
         return special.softmax(logits, axis=1)
-
-    def divergences(chances):
-        """KL [n] of the label's distribution in each row from its margin."""
-        margin = chances.mean(axis=0)
-        terms = special.rel_entr(chances, margin)
-        return terms.sum(axis=1)
 
     pilot = g.normal(size=(PILOT_ROWS, columns))
 
     def below(log_strength):
         chances = probabilities(pilot, np.exp(log_strength))
-        return divergences(chances).mean() < request.nats
+        return _divergences(chances).mean() < request.nats
 
     log_strength, _ = bisected(below, np.log(0.03), np.log(30.0), 12)
     strength = float(np.exp(log_strength))
@@ -288,7 +286,8 @@ def softmax_of_several(request: Request, g: Generator) -> Part:
             x = g.normal(size=(BATCH, columns))
             batches.append(probabilities(x, strength))
         chances = np.concatenate(batches)
-        return mean_and_error(divergences(chances))
+        return mean_and_error(_divergences(chances))
 
-    text = f"{classes} classes by softmax of {features} {bend} features of {columns} columns, strength {strength:.2g}"
+    text = f"{classes} classes by softmax of {features} {bend} features"
+    text += f" of {columns} columns, strength {strength:.2g}"
     return Part("label_of_numbers", text, draw, truth)

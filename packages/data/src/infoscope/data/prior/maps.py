@@ -1,10 +1,11 @@
-"""Invertible maps of x or y, which keep mutual information: mixing, swirls, coupling
-layers, monotone maps.
+"""Invertible maps of x or y (mixing, swirls, coupling layers, monotone maps).
+
+They leave mutual information as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 from scipy import special
@@ -37,38 +38,39 @@ def draw_rotation(size: int, g: Generator) -> Columns:
 
 
 def draw_mixing(size: int, g: Generator) -> Columns:
-    """An invertible linear map: none, columns that share a few factors, or a rotated
-    spectrum.
-    """
+    """An invertible linear map: the identity, shared factors, or a rotated spectrum."""
     kind = pick(g, ("none", "factors", "rotated"))
     if size == 1 or kind == "none":
         return lambda x: x
     if kind == "factors":
-        shape = (2, int(g.integers(1, 4)), size)
-        loadings = g.normal(size=shape) / np.sqrt(size)
-        loadings = loadings * log_uniform(g, 0.5, 3.0)
-        return lambda x: x + (x @ loadings[0].T) @ loadings[1]
+        factors = int(g.integers(1, 4))
+        loadings = g.normal(size=(2, factors, size)) / np.sqrt(size)
+        loadings *= log_uniform(g, 0.5, 3.0)
+        weights, effects = loadings
+        return lambda x: x + (x @ weights.T) @ effects
     decay = g.uniform(0.2, 2.0)
     scales = np.arange(1.0, size + 1) ** -decay
     rotation = draw_rotation(size, g)
-    order = g.permutation(size)
-    return lambda x: rotation(x * scales[order])
+    scales = scales[g.permutation(size)]
+    return lambda x: rotation(x * scales)
 
 
 def draw_swirl(size: int, g: Generator) -> Columns:
-    """Rotations of pairs of columns by an angle that depends on their distance from the
-    origin.
-    """
+    """Rotations of pairs of columns by angles that fall with the radius of the pair."""
     order = g.permutation(size)
     pairs = size // 2
-    first, second = order[:pairs], order[pairs : 2 * pairs]
+    first = order[:pairs]
+    second = order[pairs : 2 * pairs]
     angle = g.uniform(0.5, 4.0)
     reach = log_uniform(g, 0.5, 3.0)
 
     def swirl(x):
-        a, b = x[:, first], x[:, second]
-        turn = angle * np.exp(-(a**2 + b**2) / reach**2)
-        cosine, sine = np.cos(turn), np.sin(turn)
+        a = x[:, first]
+        b = x[:, second]
+        radius2 = a**2 + b**2
+        turn = angle * np.exp(-radius2 / reach**2)
+        cosine = np.cos(turn)
+        sine = np.sin(turn)
         turned = x.copy()
         turned[:, first] = cosine * a - sine * b
         turned[:, second] = sine * a + cosine * b
@@ -78,16 +80,13 @@ def draw_swirl(size: int, g: Generator) -> Columns:
 
 
 def draw_coupling(size: int, g: Generator) -> Columns:
-    """One affine coupling layer (Dinh et al. 2017) with smooth bounded functions of few
-    columns.
-    """
+    """One affine coupling layer of smooth functions (Dinh et al. 2017)."""
     order = g.permutation(size)
     half = size // 2
     inputs = order[:half][:MAX_INPUTS]
     changed = order[half:]
-    shape = (len(inputs), len(changed))
-    shift = g.normal(size=shape) / np.sqrt(len(inputs))
-    stretch = g.normal(size=shape) / np.sqrt(len(inputs))
+    shape = (2, len(inputs), len(changed))
+    shift, stretch = g.normal(size=shape) / np.sqrt(len(inputs))
     shift_size = g.uniform(0.3, 1.5)
     stretch_size = g.uniform(0.0, 0.7)
 
@@ -122,11 +121,9 @@ LAYERS = {  # of the maps with these names
 
 
 def draw_block_map(
-    size: int, names: Sequence[str], g: Generator
+    size: int, names: tuple[str, ...], g: Generator
 ) -> tuple[str, Columns]:
-    """One of the invertible maps of standardised columns with these names (of
-    BLOCK_MAPS), and its name.
-    """
+    """Name and map of standardised columns: one of these names (of BLOCK_MAPS)."""
     kind = pick(g, names)
     layers = [draw_layer(size, g) for draw_layer in LAYERS[kind]]
     if kind == "coupling":
@@ -145,21 +142,33 @@ MONOTONE = ("cubic", "asinh", "exponential", "tails", "uniform", "wiggly", "bent
 
 
 def draw_monotone(g: Generator, largest: float) -> tuple[str, Map]:
-    """A random increasing map of a standardised column whose `largest` absolute value
-    is about known; its name.
+    """Name and function of a random increasing map of a standardised column.
+
+    `largest` is about the largest absolute value of the column.
     """
     kind = "asinh"
     if largest <= MAX_EXPANDED:
         kind = pick(g, MONOTONE)
     a = log_uniform(g, 0.3, 3.0)
     b = g.uniform(0.1, 0.95)
-    maps: dict[str, Map] = {
-        "cubic": lambda z: z**3 / 3 + b * z,
-        "asinh": lambda z: np.arcsinh(a * z),
-        "exponential": lambda z: np.exp(b * np.arcsinh(z) * 2),
-        "tails": lambda z: np.sinh((1 + b) * np.arcsinh(z)),
-        "uniform": lambda z: z / (1 + np.abs(z)) if largest > 5 else special.ndtr(z),
-        "wiggly": lambda z: z + b / (2 * a) * np.sin(2 * a * z),
-        "bent": lambda z: np.where(z > 0, a * z, z),
-    }
-    return kind, maps[kind]
+
+    def monotone(z):
+        match kind:
+            case "cubic":
+                return z**3 / 3 + b * z
+            case "asinh":
+                return np.arcsinh(a * z)
+            case "exponential":
+                return np.exp(b * np.arcsinh(z) * 2)
+            case "tails":
+                return np.sinh((1 + b) * np.arcsinh(z))
+            case "uniform":
+                if largest > 5:
+                    return z / (1 + np.abs(z))
+                return special.ndtr(z)
+            case "wiggly":
+                return z + b / (2 * a) * np.sin(2 * a * z)
+            case _:
+                return np.where(z > 0, a * z, z)
+
+    return kind, monotone

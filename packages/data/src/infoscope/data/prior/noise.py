@@ -1,6 +1,4 @@
-"""Random margins, noise shapes, functions and predictors: the pieces that pairs of
-numbers are built from.
-"""
+"""Random margins, noise shapes, functions and predictors, of which pairs are built."""
 
 from __future__ import annotations
 
@@ -28,9 +26,7 @@ SCORES = np.linspace(-6.0, 6.0, 241)
 
 @dataclass(frozen=True, eq=False)
 class Noise:
-    """A noise distribution of about unit spread: its draws, its cumulative distribution
-    function and its name.
-    """
+    """A noise of about unit spread: its name, draws and distribution function."""
 
     name: str
     sample: Callable[[int, Generator], Array]
@@ -39,9 +35,7 @@ class Noise:
 
 @dataclass(frozen=True, eq=False)
 class Predictor:
-    """Columns of x and the one score of them that y depends on; `quantile` is the
-    score's quantile function.
-    """
+    """Columns of x, and their one score on which y depends, with its quantiles."""
 
     name: str
     quantile: Map
@@ -51,9 +45,7 @@ class Predictor:
 
 
 def moments(values: Array) -> tuple[float, float]:
-    """Mean and standard deviation of a function of a normal score, from its values at
-    SCORES.
-    """
+    """Mean and standard deviation of a function of a normal score, given at SCORES."""
     weights = np.exp(-0.5 * SCORES**2)
     weights /= weights.sum()
     mean = float(weights @ values)
@@ -62,16 +54,18 @@ def moments(values: Array) -> tuple[float, float]:
 
 
 def standardised(function: Map, at: Array = SCORES) -> Map:
-    """`function` with mean 0 and standard deviation 1; `at`: values of its argument at
-    the normal SCORES.
+    """`function` with mean 0 and standard deviation 1.
+
+    `at` has the values of its argument at the normal SCORES.
     """
     mean, spread = moments(function(at))
-    return lambda score: (function(score) - mean) / max(spread, 1e-3)
+    spread = max(spread, 1e-3)
+    return lambda score: (function(score) - mean) / spread
 
 
 # --- noise -----------------------------------------------------------------------------------------------------------
 def draw_noise(g: Generator) -> Noise:
-    """One of nine noise shapes with random parameters; a skewed one has a random sign."""
+    """One of nine noise shapes with random parameters and a random sign."""
     name = pick(g, sorted(NOISES))
     noise = NOISES[name](g)
     if g.random() < 0.5:
@@ -159,8 +153,7 @@ def student(dof: float) -> Noise:
     return Noise(f"t({dof:.2g})", sample, lambda v: special.stdtr(dof, v))
 
 
-# standard deviation of a uniform on (-3, 3); scale of a logistic of unit spread times
-# pi
+# half the width of a uniform of unit spread; pi times the scale of a logistic of it
 ROOT = np.sqrt(3)
 NORMAL = Noise("normal", lambda n, g: g.normal(size=n), special.ndtr)
 LAPLACE = Noise(
@@ -205,34 +198,44 @@ FUNCTIONS = (
 
 
 def draw_function(g: Generator) -> tuple[str, Map]:
-    """One of eight functions of a standardised score with random parameters, and its
-    name.
-    """
-    name = pick(g, FUNCTIONS)
+    """Name and map of a random function of a standardised score, of eight kinds."""
+    kind = pick(g, FUNCTIONS)
+    name = kind
     shift = g.normal(0, 0.6)
     rate = log_uniform(g, 0.4, 3.0)
-    if name == "sine":
+    slope = phase = 0.0
+    if kind == "sine":
         periods = g.uniform(0.7, 3.0)  # within 4 standard deviations
         phase = g.uniform(0, 2 * np.pi)
-        return f"sine({periods:.2g} periods)", lambda s: np.sin(
-            np.pi / 2 * periods * s + phase
-        )
-    if name == "dose-response":
+        rate = np.pi / 2 * periods
+        name = f"sine({periods:.2g} periods)"
+    elif kind == "dose-response":
         slope = log_uniform(g, 0.8, 6.0)
-        return f"dose-response(slope {slope:.2g})", lambda s: special.expit(
-            slope * (s - shift)
-        )
-    if name == "cubic":
+        name = f"dose-response(slope {slope:.2g})"
+    elif kind == "cubic":
         slope = g.uniform(-1.5, 1.5)
-        return name, lambda s: s**3 + slope * s
-    functions: dict[str, Map] = {
-        "linear": lambda s: s,
-        "quadratic": lambda s: (s - shift) ** 2,
-        "saturating": lambda s: -np.exp(-rate * np.clip(s + 2.5, 0, None)),
-        "absolute": lambda s: np.abs(s - shift),
-        "threshold": lambda s: np.maximum(s - shift, 0),
-    }
-    return name, functions[name]
+
+    def function(s):
+        match kind:
+            case "linear":
+                return s
+            case "quadratic":
+                return (s - shift) ** 2
+            case "sine":
+                return np.sin(rate * s + phase)
+            case "dose-response":
+                return special.expit(slope * (s - shift))
+            case "saturating":
+                dose = np.maximum(s + 2.5, 0)
+                return -np.exp(-rate * dose)
+            case "absolute":
+                return np.abs(s - shift)
+            case "cubic":
+                return s**3 + slope * s
+            case _:
+                return np.maximum(s - shift, 0)
+
+    return name, function
 
 
 # --- margins and predictors ------------------------------------------------------------------------------------------
@@ -250,23 +253,31 @@ MARGINS = (
 
 
 def draw_margin(g: Generator) -> tuple[str, Map]:
-    """The quantile function of a random margin of mean 0 and standard deviation 1, and
-    its name.
-    """
+    """Name and quantile function of a random margin of mean 0 and unit spread."""
     name = pick(g, MARGINS)
     a = g.uniform(0.3, 0.9)
     b = log_uniform(g, 0.6, 4.0)
-    quantiles: dict[str, Map] = {
-        "normal": special.ndtri,
-        "uniform": lambda u: u,
-        "exponential": lambda u: -np.log1p(-u),
-        "lognormal": lambda u: np.exp(a * special.ndtri(u)),
-        "Laplace": lambda u: np.where(u < 0.5, np.log(2 * u), -np.log(2 * (1 - u))),
-        "two humps": lambda u: 0.4 * special.ndtri(u) + b * np.tanh(12 * (u - a)),
-        "U-shaped": lambda u: -np.cos(np.pi * u),
-        "bounded": lambda u: (1 - (1 - u) ** (1 / b)) ** (1 / (1 + a)),
-    }
-    quantile = quantiles[name]
+
+    def quantile(u):
+        match name:
+            case "normal":
+                return special.ndtri(u)
+            case "uniform":
+                return u
+            case "exponential":
+                return -np.log1p(-u)
+            case "lognormal":
+                return np.exp(a * special.ndtri(u))
+            case "Laplace":
+                return np.where(u < 0.5, np.log(2 * u), -np.log(2 * (1 - u)))
+            case "two humps":
+                return 0.4 * special.ndtri(u) + b * np.tanh(12 * (u - a))
+            case "U-shaped":
+                return -np.cos(np.pi * u)
+            case _:
+                below = (1 - u) ** (1 / b)
+                return (1 - below) ** (1 / (1 + a))
+
     of_score = standardised(lambda z: quantile(special.ndtr(z)))
     return name, lambda u: of_score(special.ndtri(u))
 
@@ -274,9 +285,11 @@ def draw_margin(g: Generator) -> tuple[str, Map]:
 def plain_predictor(g: Generator) -> Predictor:
     """One column that is the score itself, of a random margin."""
     name, quantile = draw_margin(g)
-    return single_column(
-        f"{name} x", quantile, lambda n, g: quantile(open_uniform(n, g))
-    )
+
+    def draw(n, g):
+        return quantile(open_uniform(n, g))
+
+    return single_column(f"{name} x", quantile, draw)
 
 
 def single_column(
@@ -293,14 +306,14 @@ def single_column(
 
 def open_uniform(size: int, g: Generator) -> Array:
     """Uniform draws within (0, 1), both ends excluded."""
-    return np.clip(g.random(size), LIMIT, 1 - LIMIT)
+    u = g.random(size)
+    return np.clip(u, LIMIT, 1 - LIMIT)
 
 
 def projected_predictor(g: Generator, most: int) -> Predictor:
-    """Normal columns; the score is one projection of them, or their distance from the
-    origin.
-    """
-    columns = log_uniform_int(g, 2, min(MAX_COMBINED, max(2, most)))
+    """Normal columns whose score is a projection or the distance from the origin."""
+    limit = min(MAX_COMBINED, max(2, most))
+    columns = log_uniform_int(g, 2, limit)
     if g.random() < 0.3:
         return _radius(columns)
     direction = g.normal(size=columns)
@@ -313,7 +326,8 @@ def projected_predictor(g: Generator, most: int) -> Predictor:
         x = g.normal(size=(n, columns))
         return x, x @ direction
 
-    return Predictor(f"projection of {columns} columns", special.ndtri, sample, columns)
+    name = f"projection of {columns} columns"
+    return Predictor(name, special.ndtri, sample, columns)
 
 
 def _radius(columns: int) -> Predictor:
@@ -324,23 +338,19 @@ def _radius(columns: int) -> Predictor:
 
     mean, spread = moments(chi_quantile(special.ndtr(SCORES)))
 
+    def quantile(u):
+        return (chi_quantile(u) - mean) / spread
+
     def sample(n, g):
         x = g.normal(size=(n, columns))
         radius = np.sqrt((x**2).sum(axis=1))
         return x, (radius - mean) / spread
 
-    return Predictor(
-        f"radius of {columns} columns",
-        lambda u: (chi_quantile(u) - mean) / spread,
-        sample,
-        columns,
-    )
+    return Predictor(f"radius of {columns} columns", quantile, sample, columns)
 
 
 def draw_predictor(g: Generator, most: int) -> Predictor:
-    """A plain predictor, or, where several columns may be used, sometimes a projection
-    of them.
-    """
+    """A plain predictor, or sometimes a projection where several columns are allowed."""
     if most > 1 and g.random() < 0.45:
         return projected_predictor(g, most)
     return plain_predictor(g)
@@ -353,15 +363,14 @@ def _sign_quantile(u: Array) -> Array:
 
 
 def _two_sided_tail(u: Array) -> Array:
-    """The probability that the size of a symmetric variable is above the size of its
-    quantile at u.
-    """
+    """Probability of a larger absolute value than at u, for a symmetric variable."""
     return np.clip(2 * np.minimum(u, 1 - u), LEAST, 1)
 
 
 def interaction_predictor(g: Generator) -> Predictor:
-    """2 to 4 columns none of which informs alone: parity of signs, signed value,
-    product, sum modulo 1.
+    """2 to 4 columns, each without information alone, and their joint score.
+
+    The score is the parity of signs, a signed value, a product or a sum modulo 1.
     """
     columns = int(g.integers(2, 5))
     kind = pick(g, ("parity", "signed", "product", "modular"))
@@ -376,7 +385,8 @@ def interaction_predictor(g: Generator) -> Predictor:
         if kind == "parity":
             return x, signs.prod(axis=1)
         if kind == "signed":
-            return x, signs[:, 1:].prod(axis=1) * x[:, 0]
+            sign = signs[:, 1:].prod(axis=1)
+            return x, sign * x[:, 0]
         sizes = np.exp(log_sd * g.normal(size=x.shape))
         x = signs * sizes
         return x, x.prod(axis=1)
@@ -385,8 +395,9 @@ def interaction_predictor(g: Generator) -> Predictor:
         return np.sqrt(12) * (u - 0.5)
 
     def product_quantile(u):
-        log_size = -log_sd * np.sqrt(columns) * special.ndtri(_two_sided_tail(u))
-        return _sign_quantile(u) * np.exp(log_size)
+        score = special.ndtri(_two_sided_tail(u))
+        size = np.exp(-log_sd * np.sqrt(columns) * score)
+        return _sign_quantile(u) * size
 
     kinds: dict[str, tuple[str, Map]] = {
         "parity": ("parity of the signs", _sign_quantile),
@@ -399,9 +410,7 @@ def interaction_predictor(g: Generator) -> Predictor:
 
 
 def hidden_predictor(g: Generator) -> Predictor:
-    """2 to 4 columns that inform together: XOR of thresholds, a code of their cells, a
-    signed smallest value.
-    """
+    """2 to 4 columns that inform together: by thresholds, cells or smallest values."""
     kind = pick(g, ("thresholds", "cells", "least"))
     makers = {"thresholds": _of_thresholds, "cells": _of_cells, "least": _of_least}
     columns = int(g.integers(2, 5))
@@ -409,8 +418,9 @@ def hidden_predictor(g: Generator) -> Predictor:
 
 
 def _of_thresholds(columns: int, g: Generator) -> Predictor:
-    """Whether an odd number of columns is above its threshold, which is the median of
-    all but one or two.
+    """Whether an odd number of columns is above its threshold.
+
+    The thresholds of the first two columns are medians.
     """
     shares = np.full(columns, 0.5)  # below the thresholds
     shares[2:] = g.uniform(0.2, 0.8, columns - 2)
@@ -425,9 +435,7 @@ def _of_thresholds(columns: int, g: Generator) -> Predictor:
 
 
 def _of_cells(columns: int, g: Generator) -> Predictor:
-    """A code of the cells of uniform columns, each code once in every row of cells
-    along a column: a Latin square.
-    """
+    """A code of the cells of uniform columns; the codes form a Latin square."""
     levels = int(g.integers(2, 6))
     codes = [g.permutation(levels) for _ in range(columns)]
     values = g.permutation(levels).astype(float)
@@ -444,26 +452,28 @@ def _of_cells(columns: int, g: Generator) -> Predictor:
         level = (np.asarray(u) * levels).astype(int)
         return ordered[np.minimum(level, levels - 1)]
 
-    return Predictor(
-        f"a code of {levels} cells of {columns} columns", quantile, sample, columns
-    )
+    name = f"a code of {levels} cells of {columns} columns"
+    return Predictor(name, quantile, sample, columns)
 
 
 def _of_least(columns: int, g: Generator) -> Predictor:
     """The smallest absolute value of normal columns, with the product of their signs."""
 
-    def signed_least_quantile(u):
+    def signed_least(u):
         u = np.asarray(u)
         tail = _two_sided_tail(u)
         least = -special.ndtri(tail ** (1 / columns) / 2)
         return np.sign(u - 0.5) * least
 
-    _, spread = moments(signed_least_quantile(special.ndtr(SCORES)))
+    _, spread = moments(signed_least(special.ndtr(SCORES)))
+
+    def quantile(u):
+        return signed_least(u) / spread
 
     def sample(n, g):
         x = g.normal(size=(n, columns))
         sign = np.sign(x).prod(axis=1)
-        return x, sign * np.abs(x).min(axis=1) / spread
+        least = np.abs(x).min(axis=1)
+        return x, sign * least / spread
 
-    name = f"signed least of {columns} columns"
-    return Predictor(name, lambda u: signed_least_quantile(u) / spread, sample, columns)
+    return Predictor(f"signed least of {columns} columns", quantile, sample, columns)

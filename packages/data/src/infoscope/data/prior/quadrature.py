@@ -1,8 +1,7 @@
-"""Pairs in which y depends on x through one score: their observation and their
-information by quadrature.
+"""Pairs in which y depends on x through one score, and their information by quadrature.
 
-Observation destroys information: rounding, repeated values at a limit, censoring,
-ordered levels.
+An observation of a column destroys information: rounding, repeated values at a limit,
+censoring, or ordered levels.
 """
 
 from __future__ import annotations
@@ -36,8 +35,9 @@ TOLERANCE = (0.0008, 0.004)  # nats, or share of the result: allowed error of a 
 # --- observation ---------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
 class Observation:
-    """A non-decreasing map of one column: values between edges[i - 1] and edges[i]
-    become values[i] where atoms[i].
+    """A non-decreasing map of one column, constant (an atom) in some intervals.
+
+    If atoms[i], all values between edges[i - 1] and edges[i] become values[i].
     """
 
     name: str
@@ -55,8 +55,9 @@ class Observation:
         return np.searchsorted(self.edges, column).astype(np.int64)
 
     def interval(self, observed: Array) -> NDArray[np.int64]:
-        """The number of the interval of every observed value; the value of an atom may
-        lie on its edge.
+        """The number of the interval of every observed value.
+
+        The value of an atom may lie on an edge of its interval.
         """
         if self.atoms.all():
             return np.searchsorted(self.values, observed)
@@ -79,38 +80,41 @@ def draw_observation(
     above = log_uniform(g, *LIMIT) / 2
     if kind == "limit":
         return _draw_limit(g, pilot, below)
-    cuts = np.quantile(pilot, [below / 1.5, 1 - above])
-    values = np.array([cuts[0], 0.0, cuts[1]])
-    name = f"censored {below / 1.5:.0%} below, {above:.0%} above"
-    return Observation(name, cuts, np.array([True, False, True]), values)
+    below /= 1.5
+    cuts = np.quantile(pilot, [below, 1 - above])
+    values = np.insert(cuts, 1, 0.0)
+    is_atom = np.array([True, False, True])
+    name = f"censored {below:.0%} below, {above:.0%} above"
+    return Observation(name, cuts, is_atom, values)
 
 
 def _draw_rounding(g: Generator, pilot: Array) -> Observation:
     """Rounding to the multiples of a random width."""
     low, high = np.quantile(pilot, [0.01, 0.99])
-    width = (high - low) / log_uniform(g, *CELLS)
-    least = max(pilot.min(), low - 3 * (high - low))
-    largest = min(pilot.max(), high + 3 * (high - low))
+    spread = high - low
+    width = spread / log_uniform(g, *CELLS)
+    least = max(pilot.min(), low - 3 * spread)
+    largest = min(pilot.max(), high + 3 * spread)
     lowest = np.floor(least / width) - MARGIN_CELLS
     highest = np.ceil(largest / width) + MARGIN_CELLS
     values = np.arange(lowest, highest + 1) * width
     edges = (values[1:] + values[:-1]) / 2
-    return Observation("rounded", edges, np.ones(len(values), bool), values)
+    is_atom = np.ones(len(values), bool)
+    return Observation("rounded", edges, is_atom, values)
 
 
 def _draw_limit(g: Generator, pilot: Array, share: float) -> Observation:
     """A lower or an upper limit that takes the place of a share of the values."""
-    if g.random() < 0.7:
-        cut = np.quantile(pilot, [share])
-        is_atom = np.array([True, False])
-        return Observation(
-            f"{share:.0%} at a lower limit", cut, is_atom, np.append(cut, 0.0)
-        )
-    cut = np.quantile(pilot, [1 - share])
-    is_atom = np.array([False, True])
-    return Observation(
-        f"{share:.0%} at an upper limit", cut, is_atom, np.append(0.0, cut)
-    )
+    is_lower = g.random() < 0.7
+    side = "a lower"
+    level = share
+    if not is_lower:
+        side = "an upper"
+        level = 1 - share
+    cut = np.quantile(pilot, [level])
+    is_atom = np.array([is_lower, not is_lower])
+    values = np.where(is_atom, cut, 0.0)
+    return Observation(f"{share:.0%} at {side} limit", cut, is_atom, values)
 
 
 def draw_levels(g: Generator, pilot: Array, levels: int | None = None) -> Observation:
@@ -121,26 +125,26 @@ def draw_levels(g: Generator, pilot: Array, levels: int | None = None) -> Observ
     shares = g.dirichlet(np.full(levels, concentration)) + 0.01
     cumulated = np.cumsum(shares / shares.sum())
     edges = np.unique(np.quantile(pilot, cumulated[:-1]))
-    values = np.arange(1.0, len(edges) + 2)
-    return Observation(
-        f"{len(values)} levels", edges, np.ones(len(values), bool), values
-    )
+    count = len(edges) + 1
+    values = np.arange(1.0, count + 1)
+    is_atom = np.ones(count, bool)
+    return Observation(f"{count} levels", edges, is_atom, values)
 
 
 # --- quadrature ------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
 class ScoredPair:
-    """x with its score, and y given the score: its cumulative distribution function and
-    its draws.
+    """x with its score, and y given the score.
 
-    `lattice` where y takes whole numbers 0 to `lattice` - 1 only; `about_zero` where
-    the scale of y about 0 varies.
+    cdf         edges [m], score [k, 1] -> P(y <= edge | score) [k, m]
+    draw        score [n], generator -> y [n]
+    lattice     y is a whole number from 0 to lattice - 1; 0 for a continuous y
+    about_zero  whether the scale of y about 0 varies
     """
 
     predictor: Predictor
-    # edges [m], score [k, 1] -> P(y <= edge | score) [k, m]
     cdf: Callable[[Array, Array], Array]
-    draw: Callable[[Array, Generator], Array]  # score [n], generator -> y [n]
+    draw: Callable[[Array, Generator], Array]
     lattice: int = 0
     about_zero: bool = False
 
@@ -151,22 +155,20 @@ def information(
     y_seen: Observation | None,
     pilot_y: Array,
 ) -> float:
-    """I(observed x; observed y) in nats; refined until nodes and cells no longer
-    matter, NaN where they do.
-    """
+    """I(observed x; observed y), nats; NaN if it depends on the finest nodes and cells."""
     nodes, cells = FINE
+    tolerance, share = TOLERANCE
     for _ in range(REFINEMENTS):
         joint, x_free, y_free = _joint(pair, x_seen, y_seen, pilot_y, (nodes, cells))
         nats = table_information(joint)
         nodes_error = _nodes_error(joint, x_free, nats)
-        correction = 0.0
         cells_error = 0.0
         if y_free.sum() > 4:
             fall, ratio = _convergence(joint, y_free, nats)
-            correction = fall / (ratio - 1)
             cells_error = 0.3 * fall / (ratio - 1)
-        nats += correction
-        if max(nodes_error, cells_error) <= max(TOLERANCE[0], TOLERANCE[1] * nats):
+            nats += fall / (ratio - 1)
+        error = max(nodes_error, cells_error)
+        if error <= max(tolerance, share * nats):
             return max(nats, 0.0)
         if nodes_error > cells_error / 2:
             nodes = 2 * nodes
@@ -175,30 +177,34 @@ def information(
 
 
 def _nodes_error(joint: Array, x_free: NDArray[np.bool_], nats: float) -> float:
-    """The error of the information by the nodes of x, from a third of its change where
-    every second one is left out.
+    """Error of the information, nats, due to the nodes of x.
+
+    It is a third of the change when every second node is left out.
     """
     if x_free.sum() <= 2:
         return 0.0
-    doubled = np.where(np.cumsum(x_free) % 2 == 1, 2.0, 0.0)
-    halved = joint * np.where(x_free, doubled, 1.0)[:, None]
-    return abs(nats - table_information(halved / halved.sum())) / 3
+    is_odd = np.cumsum(x_free) % 2 == 1
+    weights = np.where(x_free, 2.0 * is_odd, 1.0)
+    halved = joint * weights[:, None]
+    nats_of_half = table_information(halved / halved.sum())
+    return abs(nats - nats_of_half) / 3
 
 
 def _convergence(
     joint: Array, y_free: NDArray[np.bool_], nats: float
 ) -> tuple[float, float]:
-    """The fall of the information with cells of y merged in pairs, and its ratio to the
-    one before.
+    """Fall of the information when cells of y merge in pairs, and a ratio of falls.
 
-    The ratio is 4 for smooth densities and 2 for densities with jumps.
+    The ratio is the fall at the second merger over the first fall: 4 for smooth
+    densities, 2 for densities with jumps.
     """
     half, half_free = _merged(joint, y_free)
     quarter, _ = _merged(half, half_free)
     nats_of_half = table_information(half)
     fall = nats - nats_of_half
     fall_of_half = nats_of_half - table_information(quarter)
-    return fall, np.clip(fall_of_half / max(fall, 1e-12), 2, 4)
+    ratio = fall_of_half / max(fall, 1e-12)
+    return fall, float(np.clip(ratio, 2, 4))
 
 
 def _joint(
@@ -208,15 +214,14 @@ def _joint(
     pilot_y: Array,
     sizes: tuple[int, int],
 ) -> tuple[Array, NDArray[np.bool_], NDArray[np.bool_]]:
-    """The joint table of score and y, and which of its rows and columns are of
-    continuous values.
-    """
+    """Joint table of score and y; which of its rows, and columns, are continuous."""
     nodes, cells = sizes
     z_edges = np.linspace(-MAX_SCORE, MAX_SCORE, nodes + 1)[1:-1]
     x_cuts = np.zeros(0)
     if x_seen is not None:
         x_cuts = score_of(pair.predictor, x_seen.edges)
-        z_edges = np.union1d(z_edges, x_cuts[np.abs(x_cuts) < MAX_SCORE])
+        is_inside = np.abs(x_cuts) < MAX_SCORE
+        z_edges = np.union1d(z_edges, x_cuts[is_inside])
     ends = np.r_[-MAX_SCORE, z_edges, MAX_SCORE]
     of_x = np.diff(special.ndtr(z_edges), prepend=0.0, append=1.0)
     middles = (ends[1:] + ends[:-1]) / 2
@@ -228,8 +233,10 @@ def _joint(
     lower = np.append(y_edges[0] - 1, y_edges)
     upper = np.append(y_edges, y_edges[-1] + 1)
     y_middles = (lower + upper) / 2
-    joint, x_free = _grouped(joint, x_seen, np.searchsorted(x_cuts, middles))
-    joint, y_free = _grouped(joint.T, y_seen, np.searchsorted(y_cuts, y_middles))
+    x_intervals = np.searchsorted(x_cuts, middles)
+    y_intervals = np.searchsorted(y_cuts, y_middles)
+    joint, x_free = _grouped(joint, x_seen, x_intervals)
+    joint, y_free = _grouped(joint.T, y_seen, y_intervals)
     if pair.lattice:
         y_free = np.zeros_like(y_free)
     return joint.T, x_free, y_free
@@ -239,22 +246,25 @@ def _cells(
     pair: ScoredPair, seen: Observation | None, pilot: Array, cells: int
 ) -> tuple[Array, Array]:
     """Edges of the cells of y, and those among them where an observation changes."""
-    cuts = np.zeros(0) if seen is None else seen.edges
+    cuts = np.zeros(0)
+    all_atoms = False
+    if seen is not None:
+        cuts = seen.edges
+        all_atoms = seen.atoms.all()
     if pair.lattice:
         return np.arange(pair.lattice - 1) + 0.5, cuts
-    if seen is not None and seen.atoms.all():
+    if all_atoms:
         return cuts, cuts
+    middle = 0.0 if pair.about_zero else np.median(pilot)
+    distances = np.abs(pilot - middle)
     if pair.about_zero:
-        middle = 0.0
-        # cells are alike up to the 1 % quantile of |y|
-        width = np.quantile(np.abs(pilot), 0.01)
+        # cells have similar widths up to the 1 % quantile of |y|
+        width = np.quantile(distances, 0.01)
     else:
-        middle = np.median(pilot)
-        deviation = np.median(np.abs(pilot - middle))
-        width = max(deviation, 0.1 * pilot.std())
-    low = np.arcsinh((pilot.min() - middle) / width)
-    high = np.arcsinh((pilot.max() - middle) / width)
-    mesh = np.linspace(OVERHANG * low, OVERHANG * high, cells - 1)
+        width = max(np.median(distances), 0.1 * pilot.std())
+    ends = np.array([pilot.min(), pilot.max()])
+    low, high = OVERHANG * np.arcsinh((ends - middle) / width)
+    mesh = np.linspace(low, high, cells - 1)
     edges = middle + width * np.sinh(mesh)
     return np.union1d(edges, cuts), cuts
 
@@ -262,7 +272,7 @@ def _cells(
 def _grouped(
     joint: Array, seen: Observation | None, interval: NDArray
 ) -> tuple[Array, NDArray[np.bool_]]:
-    """Rows of one atom summed; and which of the rows then are continuous."""
+    """Table with the rows of each atom summed, and which of its rows are continuous."""
     if seen is None:
         return joint, np.ones(len(joint), bool)
     is_atom = seen.atoms[interval]
@@ -274,7 +284,7 @@ def _grouped(
 
 
 def _merged(joint: Array, free: NDArray[np.bool_]) -> tuple[Array, NDArray[np.bool_]]:
-    """Neighbouring continuous columns summed in pairs."""
+    """Table with neighbouring continuous columns summed in pairs, and which these are."""
     # the second, fourth, ... of the continuous columns
     is_even = np.cumsum(free) % 2 == 0
     both_free = free[1:] & free[:-1]
@@ -288,7 +298,8 @@ def score_of(predictor: Predictor, values: Array) -> Array:
     """The normal scores at which the predictor's quantile function reaches `values`."""
 
     def below(score):
-        return ~(predictor.quantile(special.ndtr(score)) > values)
+        level = special.ndtr(score)
+        return ~(predictor.quantile(level) > values)
 
     end = np.full(len(values), 8.0)
     low, high = bisected(below, -end, end, 60)
@@ -307,11 +318,13 @@ def scored_part(
     decode: Callable[[Array], Sample] | None = None,
     levels: bool = False,
 ) -> Part:
-    """The subsystem of a score and y; `build(strength)` is calibrated within
-    `strengths` to the requested nats.
+    """The subsystem of a score and y with about the requested information.
 
-    Where ties or categories are requested, the columns are observed (as few ordered
-    levels if `levels`); `decode` makes columns of coded y.
+    build      strength -> the pair; the strength is searched between `strengths`
+    decode     codes of y -> columns
+    levels     whether observations are always ordered levels
+
+    Where ties or categories are requested, the columns are observed.
     """
     _, score = predictor.sample(PILOT_ROWS, g)
     strength = calibrated(build, score, request.nats, strengths, g)
@@ -339,27 +352,32 @@ def scored_part(
             return x, decode(y)
         if y_seen is not None:
             return x, observed(y, y_seen, request.y)
-        is_label = pair.lattice and request.y == "categories"
-        return x, categories(y) if is_label else numbers(y)
+        if pair.lattice and request.y == "categories":
+            return x, categories(y)
+        return x, numbers(y)
 
     def truth(g):
         return information(pair, x_seen, y_seen, pilot), 0.0
 
-    x_has_ties = x_seen is not None and request.x != "categories"
-    y_has_ties = (y_seen is not None or pair.lattice > 0) and request.y != "categories"
+    x_has_ties = request.x != "categories" and x_seen is not None
+    y_has_ties = request.y != "categories"
+    y_has_ties &= y_seen is not None or pair.lattice > 0
     return Part(family, text, draw, truth, (x_has_ties, y_has_ties))
 
 
 def _draw_requested(
     g: Generator, pilot: Array, kind: str, tied: bool, levels: bool
 ) -> Observation | None:
-    """Levels for categories; else, with ties, any observation."""
+    """Ordered levels for categories, any observation for ties, else None."""
     if kind == "categories":
         least, largest = CATEGORIES
-        return draw_levels(g, pilot, int(g.integers(least, largest + 1)))
+        count = int(g.integers(least, largest + 1))
+        return draw_levels(g, pilot, count)
     if not tied:
         return None
-    return draw_observation(g, pilot, "levels" if levels else None)
+    if levels:
+        return draw_levels(g, pilot)
+    return draw_observation(g, pilot)
 
 
 def observed(column: Array, observation: Observation, kind: str) -> Sample:
@@ -376,9 +394,7 @@ def calibrated(
     strengths: tuple[float, float],
     g: Generator,
 ) -> float:
-    """The strength at which the information is about `nats`: bisection of its
-    logarithm.
-    """
+    """Strength at which the information is about `nats`, by bisection of its logarithm."""
 
     def below(log_strength):
         pair = build(float(np.exp(log_strength)))
@@ -386,5 +402,6 @@ def calibrated(
         joint, _, _ = _joint(pair, None, None, pilot, COARSE)
         return table_information(joint) < nats
 
-    low, high = bisected(below, *np.log(strengths), 9)
+    least, largest = np.log(strengths)
+    low, high = bisected(below, least, largest, 9)
     return float(np.exp((low + high) / 2))

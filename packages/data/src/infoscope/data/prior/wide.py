@@ -1,9 +1,8 @@
-"""Signals in 12 to 1,000 columns: a score or a label of few, many, large or small
-components, and shared factors.
+"""Signals in 12 to 1,000 columns: a score or a label of components, and shared factors.
 
-Columns are normal with a covariance as embeddings, spectra and measurements along a
-line have. What y depends on is one normal score, so the information is that of a pair
-of numbers, by quadrature; or it is that of classes or factors.
+Columns are normal with covariances like those of embeddings, spectra and measurements
+along a line. Where y depends on one normal score, the information is computed as for a
+pair of numbers, by quadrature.
 """
 
 from __future__ import annotations
@@ -38,9 +37,7 @@ def score_of_many(request: Request, g: Generator) -> Part:
 
 
 def draw_predictor(g: Generator) -> Predictor:
-    """Many normal columns of a random covariance, and a score: a unit direction of
-    their independent components.
-    """
+    """Many normal columns, and a score: a direction of their independent components."""
     columns = log_uniform_int(g, *COLUMNS)
     spectrum, scales = _draw_scales(columns, g)
     signal, direction = _draw_direction(columns, g)
@@ -48,14 +45,11 @@ def draw_predictor(g: Generator) -> Predictor:
 
     def sample(n, g):
         components = g.normal(size=(n, columns))
-        return mix(components * scales), components @ direction
+        score = components @ direction
+        return mix(components * scales), score
 
-    return Predictor(
-        f"{signal} of {columns} {mixing} columns, {spectrum}",
-        special.ndtri,
-        sample,
-        columns,
-    )
+    name = f"{signal} of {columns} {mixing} columns, {spectrum}"
+    return Predictor(name, special.ndtri, sample, columns)
 
 
 def _draw_scales(columns: int, g: Generator) -> tuple[str, Array]:
@@ -73,25 +67,22 @@ def _draw_scales(columns: int, g: Generator) -> tuple[str, Array]:
 
 
 def _draw_direction(columns: int, g: Generator) -> tuple[str, Array]:
-    """A unit vector: of one to five large, small or any components, or of all."""
-    kind = pick(
-        g, ("large components", "small components", "few components", "all components")
-    )
+    """A unit vector of one to five large or random components, of small ones, or of all."""
+    size = pick(g, ("large", "small", "few", "all"))
+    kind = f"{size} components"
     count = int(g.integers(1, 6))
     direction = g.normal(size=columns)
-    if kind == "large components":
+    if size == "large":
         direction[count:] = 0
-    elif kind == "small components":
+    elif size == "small":
         direction[: columns * 3 // 4] = 0
-    elif kind == "few components":
+    elif size == "few":
         direction[g.permutation(columns)[count:]] = 0
     return kind, direction / np.linalg.norm(direction)
 
 
 def _draw_mixing(columns: int, g: Generator) -> tuple[str, maps.Columns]:
-    """An invertible linear map of the components: none, a rotation, or a sum along a
-    line with a memory.
-    """
+    """An invertible map of components: the identity, a rotation, or a running sum."""
     kind = pick(g, ("separate", "rotated", "neighbouring"))
     if kind == "separate":
         return kind, lambda z: z
@@ -119,7 +110,8 @@ def classes_of_many(request: Request, g: Generator) -> Part:
         informative = int(g.integers(1, 11))
         centres[:, order[informative:]] = 0
     concentration = log_uniform(g, 0.8, 20.0)
-    prior = g.dirichlet(np.full(classes, concentration)) + 0.01
+    weights = np.full(classes, concentration)
+    prior = g.dirichlet(weights) + 0.01
     x = draw_emission(g, "numbers", centres, request.nats, False)
     table = np.diag(prior / prior.sum())
     return latent_part(FAMILY, "classes", table, x, exact_labels(classes))

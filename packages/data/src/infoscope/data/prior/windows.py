@@ -1,8 +1,7 @@
-"""Transfer entropy and information of windows of normal series, and of mixtures of
-normal windows, nats.
+"""Transfer entropy and information, nats, of normal windows and of their mixtures.
 
-A window holds the columns of all series at the times t - history, ..., t, one time
-after the other.
+A window has the columns of all series at the times t - history, ..., t, one time after
+the other.
 """
 
 from __future__ import annotations
@@ -40,9 +39,7 @@ NOTHING = Truth(0.0, 0.0)
 
 @dataclass(frozen=True, eq=False)
 class Window:
-    """Columns of a window [(history + 1) * width]: the past of x, the past of y, and y
-    now.
-    """
+    """Columns of a window: those of the past of x, of the past of y, and of y now."""
 
     x_past: Places
     y_past: Places
@@ -50,9 +47,7 @@ class Window:
 
     @classmethod
     def of(cls, x: int, y: int, width: int, history: int) -> Window:
-        """The window of `width` series: the first `x` columns are of x, the next `y`
-        columns of y.
-        """
+        """The window of `width` series: the first `x` are x, the next `y` are y."""
         starts = width * np.arange(history)[:, None]
         of_x = np.arange(x)
         of_y = np.arange(x, x + y)
@@ -74,15 +69,15 @@ def window_covariance(autocovariances: Array) -> Array:
         for second in times:
             lag = first - second
             block = autocovariances[abs(lag)]
-            row.append(block if lag >= 0 else block.T)
+            if lag < 0:
+                block = block.T
+            row.append(block)
         rows.append(row)
     return np.block(rows)
 
 
 def normal_truth(covariance: Array, window: Window) -> Truth:
-    """The truth of a normal process by log-determinants of the covariance of its
-    window.
-    """
+    """The truth of a normal process with this covariance of its window."""
     nobody = np.empty(0, np.intp)
     transfer = _normal_nats(covariance, window.x_past, window.y_now, window.y_past)
     shared = _normal_nats(covariance, window.x_past, window.y_now, nobody)
@@ -95,21 +90,23 @@ def _normal_nats(covariance: Array, x: Places, y: Places, z: Places) -> float:
     def log_determinant(*columns):
         chosen = np.concatenate(columns)
         block = covariance[np.ix_(chosen, chosen)]
-        return np.linalg.slogdet(block)[1]
+        return np.linalg.slogdet(block).logabsdet
 
-    total = (
-        log_determinant(x, z)
-        + log_determinant(y, z)
-        - log_determinant(z)
-        - log_determinant(x, y, z)
-    )
-    return float(total) / 2 if total > ROUNDING else 0.0
+    total = log_determinant(x, z) + log_determinant(y, z)
+    total -= log_determinant(z)
+    total -= log_determinant(x, y, z)
+    if total <= ROUNDING:
+        return 0.0
+    return float(total) / 2
 
 
 @dataclass(frozen=True, eq=False)
 class NormalMixture:
-    """A mixture of normal windows: weights [c], means [c, width] and covariances [c,
-    width, width].
+    """A mixture of c normal windows.
+
+    weights      [c]
+    means        [c, width]
+    covariances  [c, width, width]
     """
 
     weights: Array
@@ -140,37 +137,40 @@ class NormalMixture:
             exponent = -0.5 * (scores**2).sum(axis=0)
             logs.append(np.log(weight) + exponent - log_scale)
         constant = len(chosen) / 2 * np.log(2 * np.pi)
-        return special.logsumexp(logs, axis=0) - constant
+        log_sum = special.logsumexp(logs, axis=0)
+        return log_sum - constant
 
     def pooled(self) -> NormalMixture:
         """The one normal window of the same mean and covariance."""
         mean = self.weights @ self.means
         deviations = self.means - mean
-        between = (self.weights[:, None] * deviations).T @ deviations
+        weighted = self.weights[:, None] * deviations
+        between = weighted.T @ deviations
         within = np.tensordot(self.weights, self.covariances, axes=1)
-        return NormalMixture(np.ones(1), mean[None], (within + between)[None])
+        covariance = within + between
+        return NormalMixture(np.ones(1), mean[None], covariance[None])
 
     def log_ratios(self, values: Array, window: Window) -> tuple[Array, Array]:
         """Log density ratios [n] whose means are transfer entropy and information."""
-        x, y, now = window.x_past, window.y_past, window.y_now
+        now = window.y_now
 
-        def log_density_of_now(*past):
-            return self.log_density(values, *past, now) - self.log_density(
-                values, *past
-            )
+        def log_density_given(*past):
+            of_both = self.log_density(values, *past, now)
+            return of_both - self.log_density(values, *past)
 
-        transfer = log_density_of_now(x, y) - log_density_of_now(y)
-        return transfer, log_density_of_now(x) - self.log_density(values, now)
+        given_x = log_density_given(window.x_past)
+        given_y = log_density_given(window.y_past)
+        given_both = log_density_given(window.x_past, window.y_past)
+        return given_both - given_y, given_x - self.log_density(values, now)
 
 
 def mixture_truth(
     mixture: NormalMixture, window: Window, generator: Generator
 ) -> Truth:
-    """The truth of windows from a mixture: Monte Carlo means of the exact log density
-    ratios.
+    """The truth of a mixture of windows: Monte Carlo means of log density ratios.
 
-    The ratios of the pooled normal window are control variates: their means depend on
-    the covariance alone.
+    The ratios of the pooled normal window are control variates, as their means depend
+    on the covariance alone.
     """
     values = mixture.draw(DRAWS, generator)
     pooled = mixture.pooled()

@@ -23,11 +23,12 @@ DRAWS = 400_000  # of Monte Carlo truths
 
 @dataclass(frozen=True)
 class Case:
-    """A distribution: sample(n, generator) -> variables, and truth() -> (nats, standard
-    error; 0 where exact).
+    """A distribution with known mutual information.
 
     y        labels, numbers, counts (unbounded labels) or categories (x is labels, too)
-    grouped  the last variable is codes [n] of dependent rows
+    sample   n, generator -> variables
+    truth    -> information, nats, and its standard error, 0 where exact
+    grouped  whether the last variable is codes [n] of dependent rows
     """
 
     y: str
@@ -39,14 +40,17 @@ class Case:
 def with_truth(
     sample: Draw, truth: Any, y: str = "numbers", grouped: bool = False
 ) -> Case:
-    """A case whose truth is nats, or a function that gives nats, or nats and their
-    standard error, computed once.
+    """A case whose truth is computed once.
+
+    `truth` is nats, or a function that returns nats, or nats and their standard error.
     """
 
     @functools.cache
     def computed():
-        nats = truth() if callable(truth) else truth
+        nats: Any = truth
         error = 0.0
+        if callable(truth):
+            nats = truth()
         if isinstance(nats, tuple):
             nats, error = nats
         return float(nats), float(error)
@@ -55,9 +59,7 @@ def with_truth(
 
 
 def response(draw: Draw, respond: Callable, truth: Any, y: str = "numbers") -> Case:
-    """x by draw(n, generator), then y by respond(x, generator); truth and y as of
-    `with_truth`.
-    """
+    """A case of x from draw(n, generator) and y from respond(x, generator)."""
 
     def sample(n, g):
         x = draw(n, g)
@@ -72,9 +74,7 @@ def plus_noise(signal: Map, noise: float) -> Callable[[Any, Generator], NDArray]
 
 
 def split_columns(draw: Draw, columns: int, truth: Any) -> Case:
-    """x of the first columns of draw(n, generator) [n, d], y of the others; truth as of
-    `with_truth`.
-    """
+    """A case of draws [n, d]: the first columns are x, the others y."""
 
     def sample(n, g):
         both = draw(n, g)
@@ -84,7 +84,7 @@ def split_columns(draw: Draw, columns: int, truth: Any) -> Case:
 
 
 def normals(*shape: int) -> Draw:
-    """Draws of standard normal x, [n] or [n, dim]."""
+    """Draws of standard normal values [n, *shape]."""
     return lambda n, g: g.normal(size=(n, *shape))
 
 
@@ -92,40 +92,39 @@ def coupled(
     dim: int,
     correlation: float,
     pairs: int,
-    map_x: Map | None = None,
-    map_y: Map | None = None,
+    map_x: Map = np.asarray,
+    map_y: Map = np.asarray,
 ) -> Case:
-    """Normal x and y [n, dim], the first `pairs` columns correlated one to one, then
-    mapped without loss.
-    """
+    """Normal x and y [n, dim], correlated in pairs of columns, then mapped without loss."""
 
     def sample(n, g):
         x = g.normal(size=(n, dim))
         y = g.normal(size=(n, dim))
         noise = np.sqrt(1 - correlation**2) * y[:, :pairs]
         y[:, :pairs] = correlation * x[:, :pairs] + noise
-        if map_x is None:
-            return x, y
         return map_x(x), map_y(y)
 
-    return with_truth(sample, -0.5 * pairs * np.log1p(-(correlation**2)))
+    nats = -0.5 * pairs * np.log1p(-(correlation**2))
+    return with_truth(sample, nats)
 
 
 def entropy_of(points: NDArray, density: NDArray) -> float:
-    """Entropy of a density on points, nats, by the trapezoidal rule; of a part of it,
-    what that part adds.
+    """Entropy of a density on points, nats, by the trapezoidal rule.
+
+    Of a part of a density this is the contribution of the part.
     """
-    return float(-np.trapezoid(special.xlogy(density, density), points))
+    terms = special.entr(density)
+    return float(np.trapezoid(terms, points))
 
 
 def normal_mixture(
     points: NDArray, centres: ArrayLike, weights: ArrayLike, spread: ArrayLike
 ) -> NDArray:
-    """The density at points [m] of a mixture of normal components: centres, weights and
-    spreads, [k] or one of all.
+    """Density [m] at points [m] of a mixture of k normal components.
+
+    Centres, weights and spreads are [k], or one number for all components.
     """
-    parameters = [np.asarray(values, float) for values in (centres, weights, spread)]
-    centres, weights, spread = np.broadcast_arrays(*parameters)
+    centres, weights, spread = np.broadcast_arrays(centres, weights, spread)
     weights = weights / weights.sum() / (spread * np.sqrt(2 * np.pi))
     parts = 1 + points.size * centres.size // 1_000_000
     density = []
@@ -133,21 +132,25 @@ def normal_mixture(
         exponents = (part[:, None] - centres) / spread
         exponents *= exponents
         exponents *= -0.5
-        density.append(np.exp(exponents, out=exponents) @ weights)
+        heights = np.exp(exponents, out=exponents)
+        density.append(heights @ weights)
     return np.concatenate(density)
 
 
 def through_noise(
     noise: float, values: ArrayLike, weights: ArrayLike, spread: ArrayLike | None = None
 ) -> float:
-    """I(x; v + noise * normal), nats, of a v given x with weighted values: h(y) by its
-    density, less h(y|x).
+    """I(x; y), nats, of y = v + noise * normal, where x determines v.
 
-    `spread` of the noise at each value; `noise` is then its geometric mean.
+    This is h(y), from its density, less h(y | x). v has weighted values. `spread` is
+    the noise at each value; `noise` is then its geometric mean.
     """
-    spread = noise if spread is None else spread
+    if spread is None:
+        spread = noise
     margin = 9 * np.max(spread)
-    points = np.linspace(np.min(values) - margin, np.max(values) + margin, 3001)
+    low = np.min(values) - margin
+    high = np.max(values) + margin
+    points = np.linspace(low, high, 3001)
     density = normal_mixture(points, values, weights, spread)
     return entropy_of(points, density) - NOISE - math.log(noise)
 
@@ -160,9 +163,10 @@ def mean_of_draws(log_ratios: NDArray) -> tuple[float, float]:
 
 def middles(low: float, high: float, count: int = 1500) -> NDArray:
     """Middles of `count` equal cells, the nodes of quadratures."""
-    return low + (np.arange(count) + 0.5) * (high - low) / count
+    places = np.arange(count) + 0.5
+    return low + places * (high - low) / count
 
 
 def draws(seed: int, name: str, n: int) -> Generator:
-    """The random stream of a data set: the same case, size and seed give the same data."""
+    """Random stream of a data set, fixed by the seed, the case and the size."""
     return np.random.default_rng([seed, n, *name.encode()])

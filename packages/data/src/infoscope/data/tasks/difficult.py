@@ -1,8 +1,7 @@
-"""Sixteen distributions of the kinds on which the first reading was wrong or wide; held
-out from every reader.
+"""Sixteen distributions like those on which the first reading was wrong or wide.
 
-Columns that are computed from columns, on both sides; two angles; weak tables; and
-signals in many columns.
+Every reader was made without them: columns computed from columns, in x and in y; two
+angles; weak tables; signals in many columns.
 """
 
 from __future__ import annotations
@@ -43,8 +42,8 @@ def saturated(v: NDArray) -> NDArray:
 
 
 def shares(v: NDArray) -> NDArray:
-    """Shares of a whole: one more than columns, with sum 1."""
-    scores = np.hstack([v, np.zeros((len(v), 1))])
+    """Shares of a whole, of sum 1: one share more than columns."""
+    scores = np.pad(v, ((0, 0), (0, 1)))
     return special.softmax(scores, axis=1)
 
 
@@ -61,9 +60,7 @@ def on_circle(angle: NDArray) -> NDArray:
 
 
 def angles(degrees: float) -> Case:
-    """A uniform angle, and the same angle with normal noise of some degrees; each as
-    cosine and sine.
-    """
+    """A uniform angle and the angle plus normal noise, each as cosine and sine."""
     noise = math.radians(degrees)
 
     def sample(n, g):
@@ -74,8 +71,8 @@ def angles(degrees: float) -> Case:
     def truth():
         points = np.linspace(-np.pi, np.pi, 20_001)
         turns = 2 * np.pi * np.arange(-6, 7)
-        exponents = -(((points[:, None] + turns) / noise) ** 2) / 2
-        density = np.exp(exponents).sum(axis=1)
+        deviations = (points[:, None] + turns) / noise
+        density = np.exp(-(deviations**2) / 2).sum(axis=1)
         density /= noise * math.sqrt(2 * np.pi)
         return math.log(2 * np.pi) - entropy_of(points, density)
 
@@ -84,34 +81,33 @@ def angles(degrees: float) -> Case:
 
 # --- weak tables -----------------------------------------------------------------------------------------------------
 def weak_table(strength: float) -> Case:
-    """Two labels of two values with information strength / (2 WEAK_ROWS): the excess of
-    the test's statistic.
+    """Two labels of two values that have information strength / (2 WEAK_ROWS), nats.
+
+    At WEAK_ROWS rows, `strength` is the excess of the statistic of the G-test.
     """
     independent = np.outer([0.3, 0.7], [0.4, 0.6])
-    apart = np.array([[1, -1], [-1, 1]])
+    excess = np.array([[1, -1], [-1, 1]])
+    nats = strength / (2 * WEAK_ROWS)
 
-    def too_weak(shift):
-        return table_information(independent + shift * apart) < strength / (
-            2 * WEAK_ROWS
-        )
+    def below(shift):
+        return table_information(independent + shift * excess) < nats
 
-    shift = float(bisected(too_weak, 0.0, 0.1, 60)[0])
-    joint = independent + shift * apart
+    shift, _ = bisected(below, 0.0, 0.1, 60)
+    joint = independent + shift * excess
 
     def sample(n, g):
-        cell = g.choice(4, n, p=joint.ravel())
-        return (cell // 2).astype(str), (cell % 2).astype(str)
+        x, y = np.divmod(g.choice(4, n, p=joint.ravel()), 2)
+        return x.astype(str), y.astype(str)
 
     return with_truth(sample, table_information(joint), "categories")
 
 
 # --- signals in many columns -----------------------------------------------------------------------------------------
 def embeddings(columns_x: int, columns_y: int, factors: int, seed: int) -> Case:
-    """Normal x and y: random mixtures of some common factors, and noise of variance 1
-    in every column.
-    """
+    """Normal x and y: mixtures of common factors, with unit noise in every column."""
     columns = columns_x + columns_y
-    directions = np.random.default_rng(seed).normal(size=(columns, factors))
+    g = np.random.default_rng(seed)
+    directions = g.normal(size=(columns, factors))
     loadings = directions * math.sqrt(2 / factors)
 
     def draw(n, g):
@@ -119,26 +115,29 @@ def embeddings(columns_x: int, columns_y: int, factors: int, seed: int) -> Case:
         return signal + g.normal(size=(n, columns))
 
     def truth():
-        return normal_information(loadings @ loadings.T + np.eye(columns), columns_x)
+        covariance = loadings @ loadings.T + np.eye(columns)
+        return normal_information(covariance, columns_x)
 
     return split_columns(draw, columns_x, truth)
 
 
 def score(columns: int, explained: float, seed: int) -> Case:
-    """y is a weighted sum of normal columns, and noise; the sum explains a share of its
-    variance.
-    """
+    """y is a weighted sum, which explains a share of its variance, plus noise."""
     weights = np.random.default_rng(seed).normal(size=columns)
     weights *= math.sqrt(explained / (weights**2).sum())
-    respond = plus_noise(lambda x: x @ weights, math.sqrt(1 - explained))
-    return response(normals(columns), respond, -0.5 * math.log1p(-explained))
+    noise = math.sqrt(1 - explained)
+    respond = plus_noise(lambda x: x @ weights, noise)
+    nats = -0.5 * math.log1p(-explained)
+    return response(normals(columns), respond, nats)
 
 
 def labelled(columns: int, classes: int, apart: float, seed: int) -> Case:
-    """A balanced label, and normal columns about the centre of its class; centres are
-    about `apart` from their mean.
+    """A balanced label, and normal columns about the centre of its class.
+
+    The distance of a centre from the mean of all centres is about `apart`.
     """
-    directions = np.random.default_rng(seed).normal(size=(classes, columns))
+    g = np.random.default_rng(seed)
+    directions = g.normal(size=(classes, columns))
     centres = directions * apart / math.sqrt(columns)
 
     def sample(n, g):
@@ -146,12 +145,13 @@ def labelled(columns: int, classes: int, apart: float, seed: int) -> Case:
         return centres[label] + g.normal(size=(n, columns)), label
 
     def truth():
-        x, label = sample(DRAWS // 4, np.random.default_rng(0))
+        g = np.random.default_rng(0)
+        x, label = sample(DRAWS // 4, g)
         squares = (centres**2).sum(axis=1)
         log_densities = x @ centres.T - squares / 2
-        log_chances = special.log_softmax(log_densities, axis=1)
-        log_chance = log_chances[np.arange(len(x)), label]
-        return mean_of_draws(math.log(classes) + log_chance)
+        log_shares = special.log_softmax(log_densities, axis=1)
+        log_share = log_shares[np.arange(len(x)), label]
+        return mean_of_draws(math.log(classes) + log_share)
 
     return with_truth(sample, truth, "labels")
 

@@ -1,6 +1,4 @@
-"""Twelve distributions of known mutual information like everyday data; they were used
-in development.
-"""
+"""Twelve distributions like everyday data, of known information; used in development."""
 
 from __future__ import annotations
 
@@ -26,9 +24,7 @@ from infoscope.data.tasks.cases import (
 
 # --- numbers -------------------------------------------------------------------------------------------------------
 def zero_inflated_poisson() -> Case:
-    """x exponential, y zero with probability `zeros`, else Poisson of mean x (Gao et
-    al. 2017; by quadrature).
-    """
+    """x exponential; y zero, or Poisson of mean x (Gao et al. 2017); quadrature."""
     zeros = 0.15
 
     def count(x, g):
@@ -38,19 +34,23 @@ def zero_inflated_poisson() -> Case:
     def truth():
         nodes, weights = np.polynomial.legendre.leggauss(400)
         x = 20 * (nodes + 1)
-        weights = 20 * weights
-        of_y_given_x = (1 - zeros) * stats.poisson.pmf(np.arange(80), x[:, None])
+        of_x = 20 * weights * np.exp(-x)
+        of_counts = stats.poisson.pmf(np.arange(80), x[:, None])
+        of_y_given_x = (1 - zeros) * of_counts
         of_y_given_x[:, 0] += zeros
-        joint = (weights * np.exp(-x))[:, None] * of_y_given_x
-        of_y = joint.sum(axis=0)
-        log_ratio = np.log(np.maximum(of_y_given_x, 1e-300) / np.maximum(of_y, 1e-300))
-        return (joint * log_ratio).sum()
+        joint = of_x[:, None] * of_y_given_x
+        of_y = np.maximum(joint.sum(axis=0), 1e-300)
+        ratio = np.maximum(of_y_given_x, 1e-300) / of_y
+        return (joint * np.log(ratio)).sum()
 
-    return response(lambda n, g: g.exponential(size=n), count, truth, "counts")
+    def draw(n, g):
+        return g.exponential(size=n)
+
+    return response(draw, count, truth, "counts")
 
 
 def without_mean(v: NDArray) -> NDArray:
-    """An increasing map of normal values to tails so heavy that they have no mean."""
+    """An increasing map of normal values to values without a mean."""
     return np.sign(v) * np.expm1(v**2)
 
 
@@ -64,7 +64,9 @@ def rounded_gaussian() -> Case:
     def sample(n, g):
         x = g.normal(size=n)
         y = correlation * x + noise * g.normal(size=n)
-        return np.round(x / grid) * grid, np.round(y / grid) * grid
+        steps_x = np.round(x / grid)
+        steps_y = np.round(y / grid)
+        return steps_x * grid, steps_y * grid
 
     def truth():
         cells = np.arange(-16, 17) * grid
@@ -72,34 +74,32 @@ def rounded_gaussian() -> Case:
         x = cells[:, None] + nodes * grid / 2
         density = stats.norm.pdf(x) * weights * grid / 2
         edges = np.append(cells - grid / 2, cells[-1] + grid / 2)
-        below = stats.norm.cdf((edges - correlation * x[..., None]) / noise)
+        mean = correlation * x[..., None]
+        below = stats.norm.cdf((edges - mean) / noise)
         of_y_given_x = np.diff(below, axis=-1)
-        joint = (density[..., None] * of_y_given_x).sum(axis=1)
-        return table_information(joint)
+        joint = density[..., None] * of_y_given_x
+        return table_information(joint.sum(axis=1))
 
     return with_truth(sample, truth)
 
 
 def patients() -> Case:
-    """Two correlated normal columns, `rows` per patient; a share `shared` of each
-    variance is between patients.
-    """
-    rows = 10
+    """Two correlated normal columns; a share of each variance is between patients."""
+    rows = 10  # per patient
     shared = 0.6
     correlation = 0.7
+    root = np.linalg.cholesky([[1, correlation], [correlation, 1]])
 
     def sample(n, g):
         patient = np.arange(n) // rows
-        root = np.linalg.cholesky([[1, correlation], [correlation, 1]])
-        between = g.normal(size=(patient[-1] + 1, 2))[patient]
-        within = g.normal(size=(n, 2))
-        x, y = (
-            math.sqrt(shared) * between @ root.T
-            + math.sqrt(1 - shared) * within @ root.T
-        ).T
+        effects = g.normal(size=(patient[-1] + 1, 2))
+        between = math.sqrt(shared) * effects[patient] @ root.T
+        within = math.sqrt(1 - shared) * g.normal(size=(n, 2)) @ root.T
+        x, y = (between + within).T
         return x, y, patient
 
-    return with_truth(sample, -0.5 * math.log1p(-(correlation**2)), grouped=True)
+    nats = -0.5 * math.log1p(-(correlation**2))
+    return with_truth(sample, nats, grouped=True)
 
 
 def mixed_columns() -> Case:
@@ -111,13 +111,15 @@ def mixed_columns() -> Case:
     def sample(n, g):
         kind = g.integers(0, len(means), n)
         size = g.normal(size=n)
-        y = means[kind] + slope * size + noise * g.normal(size=n)
-        names = np.array(["a", "b", "c"])
-        return {"kind": names[kind], "size": size}, y
+        signal = means[kind] + slope * size
+        y = signal + noise * g.normal(size=n)
+        return {"kind": np.array(list("abc"))[kind], "size": size}, y
 
     spread = math.hypot(slope, noise)
     margin = 9 * spread
-    points = np.linspace(means.min() - margin, means.max() + margin, 20_001)
+    low = means.min() - margin
+    high = means.max() + margin
+    points = np.linspace(low, high, 20_001)
     densities = stats.norm.pdf(points[:, None], means, spread)
     entropy = entropy_of(points, densities.mean(axis=1))
     return with_truth(sample, entropy - NOISE - math.log(noise))
@@ -125,8 +127,9 @@ def mixed_columns() -> Case:
 
 # --- labels and categories -----------------------------------------------------------------------------------------
 def uniform_beside_label() -> Case:
-    """x uniform on [y, y + 2] for a label y: log m - (m - 1) / m log 2 (Gao et al.
-    2017).
+    """x uniform on [y, y + 2], y one of m labels (Gao et al. 2017).
+
+    I = log m - (m - 1) / m log 2.
     """
     classes = 5
 
@@ -135,7 +138,8 @@ def uniform_beside_label() -> Case:
         return y + 2 * g.random(n), y
 
     overlap = (classes - 1) / classes
-    return with_truth(sample, np.log(classes) - overlap * np.log(2), "labels")
+    nats = np.log(classes) - overlap * np.log(2)
+    return with_truth(sample, nats, "labels")
 
 
 def label_of_one_of(dim: int) -> Case:
@@ -150,29 +154,33 @@ def label_of_one_of(dim: int) -> Case:
 
     def truth():
         points = np.linspace(-9, 9 + apart, 20_001)
-        density = (stats.norm.pdf(points) + stats.norm.pdf(points - apart)) / 2
+        at_centres = stats.norm.pdf(points) + stats.norm.pdf(points - apart)
+        density = at_centres / 2
         return entropy_of(points, density) - NOISE
 
     return with_truth(sample, truth, "labels")
 
 
 def parity_of_signs(columns: int, signs: int = 2, wrong: float = 0.1) -> Case:
-    """y is the sign of a product of normal columns, sometimes wrong; fewer columns have
-    no information.
+    """y is the sign of a product of normal columns; `wrong` is the share of errors.
+
+    Without one of the factors, the columns have no information.
     """
     entropy = -wrong * math.log(wrong) - (1 - wrong) * math.log1p(-wrong)
+    nats = math.log(2) - entropy
 
     def label(x, g):
         positive = x[:, :signs].prod(axis=1) > 0
         flipped = g.random(len(x)) < wrong
         return (positive ^ flipped).astype(int)
 
-    return response(normals(columns), label, math.log(2) - entropy, "labels")
+    return response(normals(columns), label, nats, "labels")
 
 
 def sparse_table() -> Case:
-    """Two categories of `levels` values of uneven shares, one is a relabelled copy of
-    the other, or drawn independently: 1,600 cells, so that most hold a row or none.
+    """Two categories of uneven shares; y is a relabelled copy of x, or independent.
+
+    Of the 1,600 cells of the table, most have one row or none.
     """
     levels = 40
     copied = 0.5
@@ -183,11 +191,12 @@ def sparse_table() -> Case:
     def sample(n, g):
         x = g.choice(levels, n, p=shares)
         is_copied = g.random(n) < copied
-        y = np.where(is_copied, x, g.choice(levels, n, p=shares))
+        independent = g.choice(levels, n, p=shares)
+        y = np.where(is_copied, x, independent)
         return x.astype(str), moved[y].astype(str)
 
-    independent = np.outer(shares, shares)
-    joint = (1 - copied) * independent + copied * np.diag(shares)
+    joint = (1 - copied) * np.outer(shares, shares)
+    joint += copied * np.diag(shares)
     return with_truth(sample, table_information(joint), "categories")
 
 

@@ -1,8 +1,7 @@
-"""Settings to examine tests of independence: a null (x and y independent given z) and
-an alternative each.
+"""Settings to examine tests of independence: each has a null and an alternative.
 
-x = left(a(z) + e), y = right(b(z) + effect e + w), e and w normal: I(x; y | z) = log(1
-+ effect^2) / 2; labels: less.
+Under the null, x and y are independent given z. x = left(a(z) + e), y = right(a(z) +
+effect e + w), e and w normal: I(x; y | z) = log(1 + effect^2) / 2, or less for labels.
 """
 
 from __future__ import annotations
@@ -21,11 +20,12 @@ from infoscope.data.tasks.cases import Generator, Map
 
 @dataclass(frozen=True)
 class IndependenceSetting:
-    """A null and an alternative: sample(n, generator, dependent) -> (x, y) or (x, y,
-    z); whole numbers are labels.
+    """A null and an alternative of one kind of data.
 
-    `columns` is the number of z's, `rows` the sample size, `information` (nats) the
-    alternative's; nan: unknown.
+    columns      number of columns of z
+    rows         sample size
+    information  of the alternative, nats; nan where unknown
+    sample       n, generator, dependent -> (x, y) or (x, y, z); whole numbers are labels
     """
 
     columns: int
@@ -69,10 +69,9 @@ def common_cause(
     condition: Map = mean_of,
     labels: int = 0,
 ) -> IndependenceSetting:
-    """x and y depend on z: `columns` normal columns, and `labels` more of three
-    categories that shift x and y.
+    """x and y depend on z: normal columns, and labels of three categories.
 
-    condition: what x and y have of z.
+    condition  the function of the normal columns in x and y; labels shift x and y
     """
 
     def sample(n, g, dependent):
@@ -81,13 +80,15 @@ def common_cause(
         e, w = g.normal(size=(2, n))
         shift = category.sum(axis=1) - labels
         common = condition(z) + shift
+        mean = common + dependent * effect * e
         x = left(common + e)
-        y = right(common + dependent * effect * e + w)
+        y = right(mean + w)
         if labels:
-            table = {f"z{place}": column for place, column in enumerate(z.T)}
-            table |= {
-                f"label{place}": column for place, column in enumerate(category.T)
-            }
+            table = {}
+            for place, column in enumerate(z.T):
+                table[f"z{place}"] = column
+            for place, column in enumerate(category.T):
+                table[f"label{place}"] = column
             return x, y, table
         if columns:
             return x, y, z
@@ -100,9 +101,7 @@ def common_cause(
 
 
 def circle(rows: int, noise: float) -> IndependenceSetting:
-    """Points of a circle plus noise, uncorrelated. Independent: coordinates of two
-    circles.
-    """
+    """Coordinates of points of a circle, or of two independent circles, plus noise."""
 
     def sample(n, g, dependent):
         angle_x, angle_y = g.uniform(0, 2 * np.pi, (2, n))

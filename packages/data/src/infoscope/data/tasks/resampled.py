@@ -1,8 +1,7 @@
-"""Labelled items paired so that they share the information of a chosen coupling of
-labels (Gowri et al. 2024).
+"""Labelled items, paired by coupled labels of known information (Gowri et al. 2024).
 
-Labels (a, b) are drawn, then items x of class a and y of class b: X - A - B - Y, so
-I(X; Y) = I(A; B).
+Labels (a, b) are drawn, then items x of class a and y of class b: X - A - B - Y. An
+item determines its label, so I(X; Y) = I(A; B).
 """
 
 from __future__ import annotations
@@ -28,10 +27,9 @@ _MARGIN = 5.5  # standard deviations of the number of items of a class in a samp
 
 
 def case(pool: str, bits: float) -> Case:
-    """Items of a pool with this information: sample(n, generator) -> (x [n, d], y [n,
-    e]) float64.
+    """Items of a pool, x [n, d] and y [n, e] float64, with this information.
 
-    FileNotFoundError on sampling without the data.
+    A sample raises FileNotFoundError without the data.
     """
     nats = bits * math.log(2)
     copied = copied_share(nats)
@@ -44,9 +42,7 @@ def case(pool: str, bits: float) -> Case:
 
 
 def coupled_information(copied: float) -> float:
-    """I(A; B), nats, of two equal classes when B is A with probability `copied` and
-    else either.
-    """
+    """I(A; B), nats, of labels of two equal classes; `copied` is the share of copies."""
     other = (1 - copied) / 2
     same = copied + other
     return math.log(2) - float(special.entr([same, other]).sum())
@@ -54,45 +50,43 @@ def coupled_information(copied: float) -> float:
 
 def copied_share(nats: float) -> float:
     """The share of copied labels at which two equal classes have information `nats`."""
-    return brentq(
-        lambda copied: coupled_information(copied) - nats,
-        0.0,
-        1.0,
-        xtol=1e-15,
-        rtol=1e-14,
-    )
+
+    def excess(copied):
+        return coupled_information(copied) - nats
+
+    root, _ = brentq(excess, 0.0, 1.0, xtol=1e-15, rtol=1e-14, full_output=True)
+    return root
 
 
 def coupled_labels(n: int, copied: float, g: Generator) -> Pair:
     """Labels a and b, int [n], each 0 or 1."""
     a = g.integers(0, 2, n)
-    same = g.random(n) < copied
-    return a, np.where(same, a, g.integers(0, 2, n))
+    is_copied = g.random(n) < copied
+    independent = g.integers(0, 2, n)
+    return a, np.where(is_copied, a, independent)
 
 
 def most_rows(pool: str) -> int:
-    """The largest sample of a pool, in hundreds. FileNotFoundError where the data are
-    not there.
-    """
-    _, of_class = _sorted(pool)
-    fewest = min(stop - start for start, stop in of_class)
-    # plus the margin this is `fewest`
-    wanted = ((math.sqrt(_MARGIN**2 + 4 * fewest) - _MARGIN) / 2) ** 2
-    return int(wanted * len(of_class) / 2) // 100 * 100
+    """The largest sample of a pool, a multiple of 100; FileNotFoundError without data."""
+    _, edges = _sorted(pool)
+    fewest = np.diff(edges).min()
+    # expected + _MARGIN * sqrt(expected) = fewest
+    root = (math.sqrt(_MARGIN**2 + 4 * fewest) - _MARGIN) / 2
+    expected = root**2
+    classes = len(edges) - 1
+    return int(expected * classes / 2) // 100 * 100
 
 
 def items(pool: str, a: NDArray, b: NDArray, g: Generator) -> Pair:
-    """An item of class a[i] and one of class b[i] for every row, without repeats or
-    constant columns.
+    """An item of class a[i] and one of class b[i] for every row i, each used once.
 
-    n must stay well below the size of the pool. ValueError where a class has too few
-    items.
+    Constant columns are left out. TooFew if a class has too few items.
     """
-    values, of_class = _sorted(pool)
+    values, edges = _sorted(pool)
     labels = np.concatenate([a, b])
     rows = np.empty(len(labels), np.intp)
-    for label, (start, stop) in enumerate(of_class):
-        count = stop - start
+    for label, start in enumerate(edges[:-1]):
+        count = edges[label + 1] - start
         wanted = np.flatnonzero(labels == label)
         if len(wanted) > count:
             raise TooFew(
@@ -111,12 +105,13 @@ def _varying(values: NDArray) -> NDArray[np.float64]:
 
 
 @functools.cache
-def _sorted(pool: str) -> tuple[NDArray, list[tuple[int, int]]]:
-    """The items as rows [m, d], sorted by class, and where each class starts and stops."""
+def _sorted(pool: str) -> tuple[NDArray, NDArray]:
+    """The items as rows [m, d], sorted by class, and the edges [k + 1] of the classes."""
     items = POOLS[pool]()
     labels = items.labels.numpy()
-    values = (items.images if hasattr(items, "images") else items.vectors).numpy()
+    values = items.images if hasattr(items, "images") else items.vectors
+    rows = values.flatten(1).numpy()
     order = np.argsort(labels, kind="stable")
     _, counts = np.unique(labels, return_counts=True)
-    edges = np.concatenate([[0], np.cumsum(counts)])
-    return values.reshape(len(values), -1)[order], list(zip(edges[:-1], edges[1:]))
+    edges = np.append(0, np.cumsum(counts))
+    return rows[order], edges

@@ -1,6 +1,4 @@
-"""Data with a known tree, graph or order (Xu et al. 2020, section 6), for structure
-learning.
-"""
+"""Data with a known tree, graph or order, for structure learning (Xu et al. 2020)."""
 
 from __future__ import annotations
 
@@ -34,20 +32,23 @@ def star(m: int) -> Array:
 
 
 def gaussian_hub(n: int, m: int, generator: Generator) -> Simulated:
-    """Xu et al. 2020, section 6.1: X_0 ~ Beta(1/2, 1/2), X_j ~ N(X_0, (0.1 j)^2) for j
-    = 1..m-1.
+    """A star: X_0 ~ Beta(1/2, 1/2), X_j ~ N(X_0, (0.1 j)^2) for j = 1..m-1.
+
+    Xu et al. 2020, section 6.1.
     """
     hub = generator.beta(0.5, 0.5, (n, 1))
-    noise = generator.normal(size=(n, m - 1))
-    noise = noise * 0.1 * np.arange(1, m)
-    return Simulated(np.hstack([hub, hub + noise]), star(m))
+    noise = 0.1 * generator.normal(size=(n, m - 1))
+    leaves = hub + noise * np.arange(1, m)
+    return Simulated(np.hstack([hub, leaves]), star(m))
 
 
 def discrete_star(n: int, m: int, states: int, generator: Generator) -> Simulated:
-    """X_0 uniform over `states`; X_j given X_0 by a table whose rows are uniform over
-    the simplex; integers [n, m].
+    """A star of integers [n, m]: X_0 uniform over `states`, X_j by a random table.
+
+    The rows of a table are uniform over the simplex.
     """
-    hub = generator.integers(require_int("states", states, 2), size=n)
+    require_int("states", states, 2)
+    hub = generator.integers(states, size=n)
     columns = [hub]
     for _ in range(m - 1):
         table = generator.dirichlet(np.ones(states), states)
@@ -58,11 +59,13 @@ def discrete_star(n: int, m: int, states: int, generator: Generator) -> Simulate
 def discretised_logistic(
     n: int, m: int, states: int, scale: float, generator: Generator
 ) -> Simulated:
-    """X_0 uniform over `states`; X_j logistic of mean (X_0 + j) mod states, rounded to
-    0..states-1; integers [n, m].
+    """A star of integers [n, m]: X_0 uniform over `states`, X_j rounded logistic.
+
+    The logistic has mean (X_0 + j) mod states; it is rounded to 0..states-1.
     """
     require_number("scale", scale, ends=False)
-    hub = generator.integers(require_int("states", states, 2), size=n)
+    require_int("states", states, 2)
+    hub = generator.integers(states, size=n)
     edges = np.arange(states - 1) + 0.5
     columns = [hub]
     for j in range(1, m):
@@ -76,19 +79,23 @@ def discretised_logistic(
 def draw_classes(shares: Array, generator: Generator) -> Array:
     """One class from every distribution [n, classes], int64 [n]."""
     levels = shares[:, :-1].cumsum(axis=1)
-    above = generator.random((len(shares), 1)) > levels
+    u = generator.random((len(shares), 1))
+    above = u > levels
     return above.sum(axis=1)
 
 
 def random_graph(m: int, parents: int, generator: Generator) -> Array:
-    """A random acyclic graph, bool [m, m] ([i, j]: i acts on j): up to `parents`
-    earlier nodes in a random order.
+    """A random acyclic graph, bool [m, m] ([i, j]: i acts on j).
+
+    The nodes have a random order; up to `parents` earlier nodes act on each.
     """
-    order = generator.permutation(require_int("m", m, 2))
-    most = require_int("parents", parents, 1)
+    require_int("m", m, 2)
+    require_int("parents", parents)
+    order = generator.permutation(m)
     adjacency = np.zeros((m, m), dtype=bool)
     for place in range(1, m):
-        count = generator.integers(1, min(most, place) + 1)
+        most = min(parents, place)
+        count = generator.integers(1, most + 1)
         regulators = generator.choice(order[:place], count, replace=False)
         adjacency[regulators, order[place]] = True
     return adjacency
@@ -97,18 +104,16 @@ def random_graph(m: int, parents: int, generator: Generator) -> Array:
 def gene_network(
     n: int, generator: Generator, adjacency: ArrayLike | None = None, noise: float = 0.3
 ) -> tuple[Array, Array]:
-    """Expression of genes that activate or repress one another, float64 [n, m], and the
-    acyclic graph, bool [m, m].
+    """Expression of genes, float64 [n, m], and their acyclic graph, bool [m, m].
 
-    adjacency None: 20 genes (cf. HPN-DREAM; Xu et al. 2020, section 6.2) with one or
-    two regulators. A gene is the mean of Hill functions u^2 / (1 + u^2), or 1 minus
-    them, at u = exp(expression), standardised, plus noise.
+    Genes activate or repress one another. Without `adjacency`, 20 genes have one or two
+    regulators each (cf. HPN-DREAM; Xu et al. 2020, section 6.2). A gene is the mean of
+    Hill functions u^2 / (1 + u^2), or 1 minus them, at u = exp(expression),
+    standardised, plus noise.
     """
-    graph = (
-        random_graph(20, 2, generator)
-        if adjacency is None
-        else np.asarray(adjacency) != 0
-    )
+    if adjacency is None:
+        adjacency = random_graph(20, 2, generator)
+    graph = np.asarray(adjacency) != 0
     if graph.ndim != 2 or len(graph) != graph.shape[1]:
         raise WrongShape(
             f"adjacency must be a square matrix, got shape {list(graph.shape)}."
@@ -127,9 +132,11 @@ def gene_network(
                 # the Hill function of exp, with exponent 2
                 response = expit(2.0 * expression[:, regulators])
                 activates = generator.random(len(regulators)) < 0.5
-                level = np.where(activates, response, 1.0 - response).mean(axis=1)
-                standardised = (level - level.mean()) / level.std()
-                expression[:, gene] = standardised + noise * expression[:, gene]
+                effects = np.where(activates, response, 1.0 - response)
+                level = effects.mean(axis=1)
+                level = (level - level.mean()) / level.std()
+                expression[:, gene] *= noise
+                expression[:, gene] += level
         waiting = [gene for gene in waiting if gene not in ready]
     return expression, graph
 
@@ -143,11 +150,12 @@ def moving_digits(
     digits: int = 2,
     speed: float = 3.0,
 ) -> Array:
-    """Videos of images that bounce off the edges, float32 [sequences, frames, size,
-    size] in [0, 1].
+    """Videos of images that bounce off the edges: Moving-MNIST (Srivastava et al. 2015).
 
-    images [k, h, w] in [0, 1] (Moving-MNIST, Srivastava et al. 2015); speed in pixels
-    per frame.
+    images  [k, h, w] in [0, 1]
+    speed   pixels per frame
+
+    The videos are float32 [sequences, frames, size, size] in [0, 1].
     """
     images = np.asarray(images, dtype=np.float32)
     if images.ndim != 3 or max(images.shape[1:]) > size:
@@ -163,10 +171,11 @@ def moving_digits(
             direction = [math.sin(angle), math.cos(angle)]
             start = generator.uniform(0.0, room)
             path = start + speed * np.outer(np.arange(frames), direction)
-            # Bouncing is a straight walk through mirrored copies of the room; without
+            # Bouncing is a straight walk through mirrored copies of the room. Without
             # room nothing moves.
-            folded = path % (2 * np.maximum(room, 1))
-            bounced = np.round(room - np.abs(folded - room))
+            period = 2 * np.maximum(room, 1)
+            distance = np.abs(path % period - room)
+            bounced = np.round(room - distance)
             places = np.where(room > 0, bounced, 0).astype(int)
             height, width = image.shape
             for frame, (top, left) in zip(video, places):

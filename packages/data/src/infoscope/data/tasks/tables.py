@@ -2,10 +2,10 @@
 
 A table has independent uniform sources. Each column is the output of a channel with one
 source as its input: an increasing map, noise, levels, a count, a category or an angle.
-The target is a sum of functions of some sources, and noise. Columns of these sources
-are relevant, the others are not; several columns may have the same source. I of a
-column and the target is that of the two channels on a grid of the source, summed over
-the other sources.
+The target is a sum of functions of some sources, plus noise. Columns of these sources
+are relevant, other columns are not; several columns may have the same source. The
+information of a column about the target is computed on a grid of its source, and summed
+over the other sources.
 """
 
 from __future__ import annotations
@@ -33,8 +33,10 @@ STEPS = 2_000  # of the grid of a sum of effects
 
 @dataclass(frozen=True)
 class Channel:
-    """A channel from a source u to a column: its draws, and its probabilities [GRID,
-    cells]; None: invertible.
+    """A channel from a source u to a column.
+
+    draw   u, generator -> the column
+    cells  u -> probabilities [len(u), cells]; None for an invertible map
     """
 
     draw: Callable[[Values, Generator], NDArray]
@@ -45,13 +47,15 @@ def with_noise(sd: float) -> Channel:
     """The normal score of the source, and normal noise."""
 
     def draw(u, g):
-        return special.ndtri(u) + sd * g.normal(size=len(u))
+        noise = sd * g.normal(size=len(u))
+        return special.ndtri(u) + noise
 
     def cells(u):
         centres = special.ndtri(u)
         end = 3.2 + NOISE_RANGE * sd
         points = np.linspace(-end, end, NUMBER_CELLS)
-        return normal_cells(points - centres[:, None], sd)
+        deviations = points - centres[:, None]
+        return normal_cells(deviations, sd)
 
     return Channel(draw, cells)
 
@@ -72,40 +76,45 @@ def in_levels(*ends: float) -> Channel:
 def counted(scale: float, level: float) -> Channel:
     """A Poisson count whose rate is lognormal in the source."""
 
+    def rate(u):
+        return np.exp(scale * special.ndtri(u) + level)
+
     def draw(u, g):
-        return g.poisson(np.exp(scale * special.ndtri(u) + level))
+        return g.poisson(rate(u))
 
     def cells(u):
-        rate = np.exp(scale * special.ndtri(u) + level)
-        return stats.poisson.pmf(np.arange(MAX_COUNT), rate[:, None])
+        counts = np.arange(MAX_COUNT)
+        return stats.poisson.pmf(counts, rate(u)[:, None])
 
     return Channel(draw, cells)
 
 
 def labelled(classes: int, sharpness: float) -> Channel:
-    """A category with probabilities softmax(sharpness cos(2 pi u + phase)): no order."""
+    """An unordered category with probabilities softmax(sharpness cos(2 pi u + phase))."""
+    names = np.array(list("abcdefgh"))
 
     def chances(u):
         phases = 2 * np.pi * np.arange(classes) / classes
-        scores = sharpness * np.cos(2 * np.pi * u[:, None] + phases)
-        return special.softmax(scores, axis=1)
+        angles = 2 * np.pi * u[:, None] + phases
+        return special.softmax(sharpness * np.cos(angles), axis=1)
 
     def draw(u, g):
         levels = chances(u).cumsum(axis=1)
-        below = levels < g.random(len(u))[:, None]
-        return np.array(list("abcdefgh"))[below.sum(axis=1)]
+        below = levels < g.random((len(u), 1))
+        return names[below.sum(axis=1)]
 
     return Channel(draw, chances)
 
 
 def in_steps(values: Values, step: float) -> NDArray[np.int64]:
     """The distance of each value from the smallest, in whole steps."""
-    return np.round((values - values.min()) / step).astype(int)
+    distances = values - values.min()
+    return np.round(distances / step).astype(int)
 
 
-def normal_cells(away: Values, sd: float) -> Values:
-    """Probabilities of cells at these distances from the mean."""
-    density = np.exp(-((away / sd) ** 2) / 2)
+def normal_cells(deviations: Values, sd: float) -> Values:
+    """Probabilities of cells at these deviations from the mean."""
+    density = np.exp(-((deviations / sd) ** 2) / 2)
     return density / density.sum(axis=1, keepdims=True)
 
 
@@ -134,11 +143,12 @@ EFFECTS: Mapping[str, Callable[[Values], Values]] = {
 
 @dataclass(frozen=True)
 class KnownTable:
-    """sample(generator) -> a table with the column `target`, and its groups [n] or
-    None; information() -> I of each relevant column and the target, nats.
+    """A table of n rows whose columns have a known information about the target.
 
-    columns  name -> (source, channel); effects: source -> (function, weight)
-    n        rows; label: whether the target is yes or no, else a positive number; grouped: groups of five rows
+    columns  name -> (source, channel)
+    effects  source -> (function, weight)
+    label    whether the target is yes or no, else it is a positive number
+    grouped  whether there are groups of five dependent rows
     """
 
     n: int
@@ -158,45 +168,42 @@ class KnownTable:
 
     @property
     def spare(self) -> list[str]:
-        """Relevant columns that add nothing to another column, an invertible map of
-        their source.
-        """
-        invertible = {
-            name for name, channel in CHANNELS.items() if channel.cells is None
-        }
-        copied = {
-            source for source, channel in self.columns.values() if channel in invertible
-        }
-        names = []
-        for name in self.relevant:
-            source, channel = self.columns[name]
-            if source in copied and channel not in invertible:
-                names.append(name)
-        return names
+        """Relevant columns that add nothing, as another column determines their source."""
+        copied = set()
+        noisy = {}
+        for name, (source, channel) in self.columns.items():
+            if CHANNELS[channel].cells is None:
+                copied.add(source)
+            else:
+                noisy[name] = source
+        return [name for name in self.relevant if noisy.get(name) in copied]
 
     @property
     def angles(self) -> dict[str, float]:
         """Columns that are angles, with their period."""
-        return {
-            name: 360.0
-            for name, (_, channel) in self.columns.items()
-            if channel == "angle"
-        }
+        periods = {}
+        for name, (_, channel) in self.columns.items():
+            if channel == "angle":
+                periods[name] = 360.0
+        return periods
 
     def sample(
         self, generator: Generator
     ) -> tuple[pd.DataFrame, NDArray[np.int64] | None]:
+        """A table with the column `target`, and its groups [n] or None."""
         sources = 1 + max(source for source, _ in self.columns.values())
         scores = generator.normal(size=(self.n, sources))
         groups = None
         if self.grouped:
             groups = np.arange(self.n) // 5
-            common = generator.normal(size=(groups.max() + 1, sources))[groups]
-            scores = np.sqrt(GROUP_SHARE) * common + np.sqrt(1 - GROUP_SHARE) * scores
+            common = generator.normal(size=(groups.max() + 1, sources))
+            scores *= np.sqrt(1 - GROUP_SHARE)
+            scores += np.sqrt(GROUP_SHARE) * common[groups]
         u = np.clip(special.ndtr(scores), 1e-12, 1 - 1e-12)
-        total = 0
+        total = np.zeros(self.n)
         for source, (form, weight) in self.effects.items():
-            total = total + weight * EFFECTS[form](u[:, source])
+            effect = EFFECTS[form](u[:, source])
+            total += weight * effect
         table = {}
         for name, (source, channel) in self.columns.items():
             table[name] = CHANNELS[channel].draw(u[:, source], generator)
@@ -204,9 +211,11 @@ class KnownTable:
         return pd.DataFrame(table), groups
 
     def _target(self, total: Values, generator: Generator) -> NDArray:
+        """Draws of the target for every sum of effects."""
         if self.label:
-            yes = generator.random(len(total)) < special.expit(1.5 * total)
-            return np.where(yes, "yes", "no")
+            chance = special.expit(1.5 * total)
+            is_yes = generator.random(len(total)) < chance
+            return np.where(is_yes, "yes", "no")
         noisy = total + generator.normal(size=len(total))
         return np.exp(noisy / 2)
 
@@ -217,9 +226,11 @@ class KnownTable:
         for name in self.relevant:
             source, channel = self.columns[name]
             cells = CHANNELS[channel].cells
-            of_column = np.eye(len(GRID)) if cells is None else cells(GRID)
-            joint = of_column.T @ of_target[source] / len(GRID)
-            information[name] = table_information(joint)
+            of_column = np.eye(len(GRID))
+            if cells is not None:
+                of_column = cells(GRID)
+            joint = of_column.T @ of_target[source]
+            information[name] = table_information(joint / len(GRID))
         return information
 
     def _target_given(self, source: int) -> Values:
@@ -231,27 +242,30 @@ class KnownTable:
         others = effects.values()
         low = sum(values.min() for values in others)
         high = sum(values.max() for values in others)
-        step = max((high + effect.max() - low - effect.min()) / STEPS, 1e-6)
+        span = high + effect.max() - low - effect.min()
+        step = max(span / STEPS, 1e-6)
         of_others = np.ones(1)
-        for values in others:  # the distribution of the others' sum, in steps
-            steps = in_steps(values, step)
-            of_others = np.convolve(of_others, np.bincount(steps) / len(steps))
-        size = len(of_others) + int((effect.max() - effect.min()) / step) + 2
-        of_sum = self._target_cells(low + effect.min() + step * np.arange(size))
-        starts, of_place = np.unique(in_steps(effect, step), return_inverse=True)
-        of_start = [
-            of_others @ of_sum[start : start + len(of_others)] for start in starts
-        ]
-        return np.array(of_start)[of_place]
+        for values in others:  # the distribution of the sum of the others, in steps
+            counts = np.bincount(in_steps(values, step))
+            of_others = np.convolve(of_others, counts / len(values))
+        width = len(of_others)
+        size = width + int(np.ptp(effect) / step) + 2
+        sums = low + effect.min() + step * np.arange(size)
+        of_sum = self._target_cells(sums)
+        starts, inverse = np.unique(in_steps(effect, step), return_inverse=True)
+        of_start = []
+        for start in starts:
+            of_start.append(of_others @ of_sum[start : start + width])
+        return np.array(of_start)[inverse]
 
     def _target_cells(self, total: Values) -> Values:
         """Probabilities [len(total), cells] of the target at each sum of effects."""
         if self.label:
             chance = special.expit(1.5 * total)
             return np.stack([1 - chance, chance], axis=1)
-        points = np.linspace(
-            total[0] - NOISE_RANGE, total[-1] + NOISE_RANGE, NUMBER_CELLS
-        )
+        low = total[0] - NOISE_RANGE
+        high = total[-1] + NOISE_RANGE
+        points = np.linspace(low, high, NUMBER_CELLS)
         return normal_cells(points - total[:, None], 1.0)
 
 
@@ -264,9 +278,12 @@ def known_table(
     label: bool = False,
     grouped: bool = False,
 ) -> KnownTable:
-    """A table. effects: function and weight of each source of the target; relevant:
-    channels of these sources in turn; noise: channels of other sources, `copies`
-    successive ones of each.
+    """A known table of n rows.
+
+    effects   function and weight of each source of the target
+    relevant  channels of these sources in turn
+    noise     channels of other sources
+    copies    successive columns of each of the other sources
     """
     words = effects.split()
     weights = map(float, words[1::2])

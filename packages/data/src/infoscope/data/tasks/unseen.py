@@ -1,8 +1,7 @@
-"""Twenty-nine distributions of known mutual information that were held out until the
-reading was fixed.
+"""Twenty-nine distributions of known information, held out until the reading was fixed.
 
-The first half is easy for nearest neighbours, the second hard. Truths and draws must
-not change.
+The first half is easy for nearest neighbours, the second half hard. Truths and draws
+must not change.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from infoscope.data.tasks.everyday import parity_of_signs
 def normal_noise(
     draw: Draw, signal: Map, noise: float, values: NDArray, weights: NDArray
 ) -> Case:
-    """y = signal(x) + noise * normal; values of the signal with their weights."""
+    """y = signal(x) + noise * normal, with the weighted values of the signal."""
 
     def truth():
         return through_noise(noise, values, weights)
@@ -78,8 +77,9 @@ def largest_of(dim: int) -> Case:
 
 
 def surface(noise: float = 0.005) -> Case:
-    """x uniform in the cube, y = x1 x2 + x3 with little noise; P(x1 x2 < p) = p (1 -
-    log p).
+    """x uniform in the cube, y = x1 x2 + x3 + little noise.
+
+    P(x1 x2 < p) = p (1 - log p).
     """
     values = middles(0, 2, 2000)
     ends = np.clip([values, values - 1], 0, 1)
@@ -98,6 +98,7 @@ def surface(noise: float = 0.005) -> Case:
 def zero_or_gamma() -> Case:
     """x is 0 with probability 0.4 and else gamma of shape 2; y = x + normal / 2."""
     zeros = 0.4
+    noise = 0.5
     x = middles(0, 30)
     density = stats.gamma.pdf(x, 2)
     of_positive = (1 - zeros) * density / density.sum()
@@ -108,15 +109,13 @@ def zero_or_gamma() -> Case:
         positive = g.random(n) >= zeros
         return positive * g.gamma(2, size=n)
 
-    def signal(x):
-        return x
-
-    return normal_noise(draw, signal, 0.5, values, weights)
+    return normal_noise(draw, np.asarray, noise, values, weights)
 
 
 def product_among(dim: int) -> Case:
-    """y = x1 x2 + noise, of `dim` normal columns: normal given x1 alone, of variance
-    x1^2 + noise^2.
+    """y = x1 x2 + noise, of `dim` normal columns.
+
+    Given x1 alone, y is normal of variance x1^2 + noise^2.
     """
     noise = 0.3
     x1 = middles(-8, 8)
@@ -133,19 +132,20 @@ def product_among(dim: int) -> Case:
 
 def growing_noise() -> Case:
     """x uniform on (0, 3), y = x + (0.1 + x / 2) normal."""
-    x = middles(0, 3)
-    spread = 0.1 + x / 2
+
+    def spread(x):
+        return 0.1 + x / 2
 
     def draw(n, g):
         return 3 * g.random(n)
 
     def respond(x, g):
-        spread = 0.1 + x / 2
-        return x + spread * g.normal(size=len(x))
+        return x + spread(x) * g.normal(size=len(x))
 
     def truth():
-        mean_spread = stats.gmean(spread)
-        return through_noise(mean_spread, x, 1.0, spread)
+        x = middles(0, 3)
+        mean_spread = stats.gmean(spread(x))
+        return through_noise(mean_spread, x, 1.0, spread(x))
 
     return response(draw, respond, truth)
 
@@ -160,8 +160,8 @@ def product_noise() -> Case:
         near, _ = integrate.quad(entropy_at, 0, 1)
         far, _ = integrate.quad(entropy_at, 1, 300)
         entropy = 2 * (near + far)
-        mean_log_size = (np.euler_gamma + np.log(2)) / 2  # less its sign
-        return entropy - NOISE + mean_log_size
+        mean_log_size = -(np.euler_gamma + np.log(2)) / 2  # E log |x|
+        return entropy - NOISE - mean_log_size
 
     def respond(x, g):
         return x * g.normal(size=len(x))
@@ -171,53 +171,51 @@ def product_noise() -> Case:
 
 # --- normal columns ------------------------------------------------------------------------------------------------
 def moving_correlation() -> Case:
-    """The correlation of y and x1 is 0.95 sin(pi x2), x2 uniform on (-1, 1): I is the
-    mean of -log(1 - r^2) / 2.
+    """The correlation r of y and x1 is 0.95 sin(pi x2), x2 uniform on (-1, 1).
+
+    I is the mean of -log(1 - r^2) / 2.
     """
-    largest = 0.95
+
+    def correlation(x2):
+        return 0.95 * np.sin(np.pi * x2)
 
     def sample(n, g):
         x1 = g.normal(size=n)
         x2 = g.uniform(-1, 1, n)
-        r = largest * np.sin(np.pi * x2)
+        r = correlation(x2)
         scale = np.sqrt(1 - r**2)
         y = r * x1 + scale * g.normal(size=n)
         return np.column_stack([x1, x2]), y
 
-    x2 = middles(-1, 1)
-    r = largest * np.sin(np.pi * x2)
+    r = correlation(middles(-1, 1))
     logs = np.log1p(-(r**2))
     return with_truth(sample, -0.5 * logs.mean())
 
 
 def crossed_corners() -> Case:
-    """x and y near corners (+-2, +-2) with unit noise; only the products of their signs
-    are equal.
+    """x and y near corners (+-2, +-2) with unit noise; products of signs are equal.
 
-    The density ratio is 1 + the product of tanh(2 v) over the four columns; Monte
-    Carlo.
+    The density ratio is 1 + the product of tanh(2 v) over the four columns; its mean
+    logarithm is by Monte Carlo.
     """
-    apart = 2.0
+    corner = 2.0
 
     def draw(n, g):
         signs = g.choice([-1.0, 1.0], (n, 4))
         signs[:, 3] = signs[:, :3].prod(axis=1)
-        return apart * signs + g.normal(size=(n, 4))
+        return corner * signs + g.normal(size=(n, 4))
 
     def truth():
         g = np.random.default_rng(7)
         values = draw(DRAWS, g)
-        agreement = np.tanh(apart * values).prod(axis=1)
-        log_ratios = np.log1p(agreement)
-        return mean_of_draws(log_ratios)
+        agreement = np.tanh(corner * values).prod(axis=1)
+        return mean_of_draws(np.log1p(agreement))
 
     return split_columns(draw, 2, truth)
 
 
 def both_censored() -> Case:
-    """Two correlated normals, each recorded as the limit where it is below; quadrature
-    over parts of the plane.
-    """
+    """Two correlated normals, recorded as the limit where below it; by quadrature."""
     correlation = 0.8
     limit = -0.5
     noise = math.sqrt(1 - correlation**2)
@@ -229,22 +227,20 @@ def both_censored() -> Case:
 
     def truth():
         nodes, weights = np.polynomial.legendre.leggauss(200)
-        width = 9 - limit
-        v = limit + (nodes + 1) * width / 2
-        weights = weights * width / 2
+        half = (9 - limit) / 2
+        v = limit + (nodes + 1) * half
+        above = half * weights * stats.norm.pdf(v)
         below = stats.norm.cdf(limit)
         mean = correlation * v  # of the other, given v
         other_below = stats.norm.cdf((limit - mean) / noise)
         log_given_other = stats.norm.logpdf(v[:, None], mean, noise)
         log_density = stats.norm.logpdf(v)
         log_ratio = log_given_other - log_density[:, None]
-        inside = weights * stats.norm.pdf(v)
-        product = np.outer(inside, inside)
-        joint = np.exp(log_ratio) * product
+        joint = np.exp(log_ratio) * np.outer(above, above)
         of_none = (joint * log_ratio).sum()
         terms = special.xlogy(other_below, other_below / below)
-        of_one = inside @ terms
-        both_below = below - inside @ other_below
+        of_one = above @ terms
+        both_below = below - above @ other_below
         ratio = both_below / below**2
         of_both = both_below * np.log(ratio)
         return of_none + 2 * of_one + of_both
@@ -253,8 +249,9 @@ def both_censored() -> Case:
 
 
 def shared_volatility(dim: int, spread: float) -> Case:
-    """Uncorrelated normal columns times one lognormal number per row; entropies from
-    the density of the length.
+    """Uncorrelated normal columns times one lognormal number per row.
+
+    Entropies come from the density of the length of a row.
     """
 
     def entropy(columns):
@@ -265,13 +262,15 @@ def shared_volatility(dim: int, spread: float) -> Case:
         log_scale = logs + 0.5 * math.log(2 * math.pi)
         log_heights = -(columns - 1) * log_scale  # of all columns but one
         others = weights * np.exp(log_heights)
-        density = others.sum() * normal_mixture(length, 0.0, others, np.exp(logs))
+        mixture = normal_mixture(length, 0.0, others, np.exp(logs))
+        density = others.sum() * mixture
         half = columns / 2
-        log_surface = math.log(2) + half * math.log(math.pi) - special.gammaln(half)
+        log_surface = math.log(2) + half * math.log(math.pi)
+        log_surface -= special.gammaln(half)
         log_length = np.log(length)
         shells = np.exp(log_surface + columns * log_length)
-        terms = special.xlogy(density, density)
-        return -np.trapezoid(shells * terms, log_length)
+        terms = special.entr(density)
+        return np.trapezoid(shells * terms, log_length)
 
     def draw(n, g):
         logs = spread * g.normal(size=(n, 1))
@@ -286,11 +285,12 @@ def shared_volatility(dim: int, spread: float) -> Case:
 
 # --- copulas and shares --------------------------------------------------------------------------------------------
 def gamma_frailty(dim_x: int, dim_y: int, theta: float, then: Map) -> Case:
-    """Exponential columns over a shared gamma(1 / theta): the Clayton copula, its
-    survival times through an increasing map. Closed form: 1 / (1 + sum) is a beta, so E
-    log c is in digammas; for two columns log(1 + t) - t / (1 + t).
-    """
+    """Survival times of a Clayton copula after an increasing map.
 
+    The times are exponential columns over a shared gamma(1 / theta). As 1 / (1 + sum)
+    is a beta variable, E log c is in digammas; for two columns it is log(1 + t) - t /
+    (1 + t).
+    """
     shape = 1 / theta
     columns = dim_x + dim_y
 
@@ -310,8 +310,9 @@ def gamma_frailty(dim_x: int, dim_y: int, theta: float, then: Map) -> Case:
 
 
 def gumbel_laplace() -> Case:
-    """The Gumbel copula with Laplace margins, by quadrature over a = -log C (a mixture
-    of gammas).
+    """The Gumbel copula with Laplace margins, by quadrature.
+
+    It is over a = -log C, whose distribution is a mixture of gammas.
     """
     theta = 2.0
 
@@ -343,7 +344,8 @@ def frank_draws(n: int, g: Generator, theta: float) -> Pair:
     """Draws of Frank's copula."""
     full = -math.expm1(-theta)
     u, w = g.random((2, n))
-    scale = w + (1 - w) * np.exp(-theta * u)
+    decay = np.exp(-theta * u)
+    scale = w + (1 - w) * decay
     logs = np.log1p(-w * full / scale)
     return u, -logs / theta
 
@@ -358,9 +360,7 @@ def frank_log_density(u: NDArray, v: NDArray, theta: float) -> NDArray:
 
 
 def frank_information(theta: float) -> float:
-    """The information of Frank's copula, by Gauss-Legendre quadrature of c log c over
-    the square.
-    """
+    """Information of Frank's copula, nats: quadrature of c log c over the square."""
     nodes, weights = np.polynomial.legendre.leggauss(200)
     v = (nodes + 1) / 2
     log_density = frank_log_density(v[:, None], v, theta)
@@ -370,9 +370,7 @@ def frank_information(theta: float) -> float:
 
 
 def frank(theta: float, quantile_x: Map, quantile_y: Map) -> Case:
-    """Frank's copula, without tail dependence, with the margins of these quantile
-    functions.
-    """
+    """Frank's copula, without tail dependence, and margins by quantile functions."""
 
     def sample(n, g):
         u, v = frank_draws(n, g, theta)
@@ -385,8 +383,9 @@ def frank(theta: float, quantile_x: Map, quantile_y: Map) -> Case:
 
 
 def composition() -> Case:
-    """x and y: two parts each of a Dirichlet with five parts; closed form, as sums of
-    parts are Dirichlet.
+    """x and y are two parts each of a Dirichlet with five parts.
+
+    The information is a closed form, as sums of parts are Dirichlet too.
     """
     weights = (2.0, 1.5, 3.0, 1.0)
     other_weight = 0.7
@@ -426,8 +425,9 @@ def circle_draws(n: int, g: Generator, noise: float) -> Pair:
 
 
 def circle_information(noise: float) -> float:
-    """Twice the entropy of a coordinate less that of the point, whose radius is a Rice
-    variable; quadratures.
+    """Information, nats: twice the entropy of a coordinate less the entropy of the point.
+
+    The radius of the point is a Rice variable; the entropies are by quadrature.
     """
     variance = noise**2
     coordinates = np.cos(np.pi * middles(0, 1))
@@ -461,13 +461,15 @@ def circle(noise: float = 0.2) -> Case:
 
 
 def complex_square(noise: float = 0.01) -> Case:
-    """x uniform in the unit disc, y = x^2 as a complex number plus noise; quadrature
-    over two radii.
+    """x uniform in the unit disc, y = x^2 as a complex number, plus noise.
+
+    The truth is by quadrature over two radii.
     """
 
     def sample(n, g):
         modulus = np.sqrt(g.random(n))
-        z = modulus * np.exp(2j * np.pi * g.random(n))
+        angle = 2j * np.pi * g.random(n)
+        z = modulus * np.exp(angle)
         square = z**2
         x = np.column_stack([z.real, z.imag])
         y = np.column_stack([square.real, square.imag])
@@ -482,8 +484,7 @@ def complex_square(noise: float = 0.01) -> Case:
             squared_distance = (radius - modulus) ** 2
             near = np.exp(-squared_distance / (2 * variance))
             bessel = special.ive(0, radius * modulus / variance)
-            density = bessel * near
-            means.append(density.mean())
+            means.append((bessel * near).mean())
         density = np.array(means) / (2 * np.pi * variance)
         terms = special.xlogy(density, density)
         entropy = -radial_integral(terms, radii)
@@ -493,17 +494,17 @@ def complex_square(noise: float = 0.01) -> Case:
 
 
 def woven(dim: int, pairs: int, pair: Draw, truth: Callable[[], float]) -> Case:
-    """Independent pairs among independent columns; x and y are rotated. I is the sum
-    over pairs.
+    """Dependent pairs of columns among independent columns; x and y are rotated.
+
+    I is the sum over the pairs.
     """
     draws = np.random.default_rng([dim, pairs])
-    rotation_x, _ = np.linalg.qr(draws.normal(size=(dim, dim)))
-    rotation_y, _ = np.linalg.qr(draws.normal(size=(dim, dim)))
+    matrices = draws.normal(size=(2, dim, dim))
+    rotation_x, rotation_y = np.linalg.qr(matrices).Q
 
     def sample(n, g):
-        columns_x, columns_y = zip(*[pair(n, g) for _ in range(dim)])
-        x = np.column_stack(columns_x)
-        y = np.column_stack(columns_y)
+        columns = [pair(n, g) for _ in range(dim)]
+        x, y = np.moveaxis(columns, 0, 2)
         order = g.permutation(n)
         y[:, pairs:] = y[order, pairs:]
         return x @ rotation_x, y @ rotation_y
@@ -513,8 +514,9 @@ def woven(dim: int, pairs: int, pair: Draw, truth: Callable[[], float]) -> Case:
 
 # --- sharp edges ---------------------------------------------------------------------------------------------------
 def coarse_and_fine() -> Case:
-    """x = cell + place; y = cell (sometimes redrawn) + place moved within a window,
-    modulo 1: I of the cells - log window.
+    """x = cell + place; y = cell (sometimes redrawn) + place moved within a window.
+
+    Places are modulo 1. I is the information of the cells less log window.
     """
     cells = 30
     copied = 0.7
@@ -536,8 +538,9 @@ def coarse_and_fine() -> Case:
 
 
 def rare_event() -> Case:
-    """Independent uniforms, except that x determines y to a thousandth in 2 % of rows:
-    H(share) - share log window.
+    """Independent uniforms; in 2 % of rows x determines y to a thousandth.
+
+    I = H(share) - share log window.
     """
     share = 0.02
     window = 0.001
@@ -555,9 +558,7 @@ def rare_event() -> Case:
 
 # --- labels --------------------------------------------------------------------------------------------------------
 def classes_on_a_ring() -> Case:
-    """Three classes a third of a turn apart, von Mises angles, radius 1 +- 0.1
-    (uninformative).
-    """
+    """Three classes of von Mises angles, a third of a turn apart; radii are noise."""
     concentration = 4.0
 
     def sample(n, g):
@@ -565,8 +566,8 @@ def classes_on_a_ring() -> Case:
         deviation = g.vonmises(0, concentration, n)
         angle = deviation + 2 * np.pi * y / 3
         radius = 1 + 0.1 * g.normal(size=n)
-        direction = np.column_stack([np.cos(angle), np.sin(angle)])
-        return radius[:, None] * direction, y
+        x = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+        return x, y
 
     angle = middles(0, 2 * np.pi)
     centres = 2 * np.pi * np.arange(3) / 3
@@ -578,17 +579,17 @@ def classes_on_a_ring() -> Case:
 def label_of_score(
     weights: tuple[float, ...], cuts: tuple[float, ...], curve: Map
 ) -> Case:
-    """An ordered label of normal columns x: P(y <= j) = curve(cut j - weights x); H(y)
-    - H(y | score), quadrature.
+    """An ordered label of normal columns x: P(y <= j) = curve(cut j - weights x).
+
+    I = H(y) - H(y | score), by quadrature.
     """
 
     def below(score):
-        levels = [curve(cut - score) for cut in cuts]
-        return np.column_stack(levels)
+        return curve(np.array(cuts) - score[:, None])
 
     def label(x, g):
-        score = x @ np.array(weights)
-        above = g.random((len(x), 1)) > below(score)
+        levels = below(x @ np.array(weights))
+        above = g.random((len(x), 1)) > levels
         return above.sum(axis=1)
 
     def truth():
@@ -603,8 +604,9 @@ def label_of_score(
 
 
 def successes() -> Case:
-    """x a beta probability, y the successes in ten trials: H(y) of the beta-binomial
-    less E H(y | x), quadrature.
+    """x is a beta probability, y the number of successes in ten trials.
+
+    I is H(y) of the beta-binomial less E H(y | x), by quadrature.
     """
     trials = 10
     shape = 0.7

@@ -1,6 +1,4 @@
-"""Labelled texts: what text encoders are trained on and what the difficulty of a data
-set is measured with.
-"""
+"""Labelled texts, for the training of text encoders and the difficulty of data sets."""
 
 from __future__ import annotations
 
@@ -67,11 +65,13 @@ class LabelledTexts:
             raise OutOfRange(
                 f"labels must be from 0 to {len(self.classes) - 1}, one of {self.classes}, got {labels}."
             )
-        if self.ids is None:
-            object.__setattr__(self, "ids", [str(place) for place in range(n)])
-        if len(self.ids) != n:
+        ids = self.ids
+        if ids is None:
+            ids = [str(place) for place in range(n)]
+            object.__setattr__(self, "ids", ids)
+        if len(ids) != n:
             raise WrongLength(
-                f"ids must be one for each of the {n} texts, got {len(self.ids)}."
+                f"ids must be one for each of the {n} texts, got {len(ids)}."
             )
         single = all(isinstance(text, str) for text in self.texts)
         if not single and not all(map(_is_pair, self.texts)):
@@ -89,12 +89,12 @@ class LabelledTexts:
 
     @property
     def premises(self) -> list[str]:
-        """The first text of every pair; ValueError for single texts."""
+        """The first text of every pair; InvalidInput for single texts."""
         return self._side(0)
 
     @property
     def hypotheses(self) -> list[str]:
-        """The second text of every pair; ValueError for single texts."""
+        """The second text of every pair; InvalidInput for single texts."""
         return self._side(1)
 
     @property
@@ -104,9 +104,7 @@ class LabelledTexts:
 
     @property
     def groups(self) -> np.ndarray:
-        """Codes int64 [n], equal where the text, or the premise of a pair, is: such
-        items are dependent.
-        """
+        """Group codes int64 [n]: items of one text, or of one premise, are dependent."""
         texts = self.premises if self.of_pairs else list(self.texts)
         _, codes = np.unique(texts, return_inverse=True)
         return codes
@@ -137,14 +135,16 @@ class LabelledTexts:
         if chosen.dtype == bool:
             chosen = np.flatnonzero(chosen)
         places = chosen.tolist()
+        ids = self.ids or ()
         return replace(
             self,
             texts=[self.texts[place] for place in places],
             labels=self.labels[torch.tensor(places, dtype=torch.int64)],
-            ids=[self.ids[place] for place in places],
+            ids=[ids[place] for place in places],
         )
 
     def _side(self, place: int) -> list[str]:
+        """One text of every pair."""
         if not self.of_pairs:
             raise InvalidInput(f"texts must be pairs, got single texts in {self.name}.")
         return [pair[place] for pair in self.texts]

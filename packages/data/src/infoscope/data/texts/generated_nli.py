@@ -1,6 +1,4 @@
-"""Generated (synthetic) inference of known information: what a premise states of a
-person, a hypothesis claims.
-"""
+"""Generated (synthetic) inference of known information from statements about persons."""
 
 from __future__ import annotations
 
@@ -60,8 +58,9 @@ ENTAILMENT, NEUTRAL, CONTRADICTION = range(3)
 
 
 class Choices(NamedTuple):
-    """The draws of n pairs, uniform and independent of one another and the label: int64
-    [n]; value, wording [n, 3].
+    """Uniform draws for n pairs, independent of one another and of the label.
+
+    They are int64 [n]; `value` and `wording` are [n, 3].
     """
 
     subject: torch.Tensor
@@ -74,12 +73,13 @@ class Choices(NamedTuple):
 
     @classmethod
     def draw(cls, n: int, generator: torch.Generator) -> Choices:
+        """Choices of n pairs from the generator."""
         values = len(ATTRIBUTES[0])
+        device = generator.device
 
         def integers(low, high, *size):
-            return torch.randint(
-                low, high, size, generator=generator, device=generator.device
-            ).cpu()
+            drawn = torch.randint(low, high, size, generator=generator, device=device)
+            return drawn.cpu()
 
         return cls(
             subject=integers(0, len(SUBJECTS), n),
@@ -95,8 +95,7 @@ class Choices(NamedTuple):
 def generated_nli(
     n: int = 6000, artefact: float = 0.4, *, generator: torch.Generator
 ) -> LabelledTexts:
-    """Independent pairs from a small grammar: inference whose information is known
-    (synthetic).
+    """Independent pairs from a small grammar, whose information is known (synthetic).
 
     A premise states two of three attributes of a person. A hypothesis claims one:
     entailed, contradicted, or neutral if the premise does not state it. With
@@ -132,18 +131,14 @@ def generated_nli(
     """
     require_int("n", n)
     hypothesis_information(artefact)
-    labels = torch.randint(
-        len(CLASSES), (n,), generator=generator, device=generator.device
-    ).cpu()
-    cued = torch.rand(n, generator=generator, device=generator.device) < artefact
-    pairs = pairs_of(labels.tolist(), cued.tolist(), Choices.draw(n, generator))
-    return LabelledTexts(
-        pairs,
-        labels,
-        CLASSES,
-        f"generated nli, artefact {artefact:g} (synthetic)",
-        synthetic=True,
-    )
+    device = generator.device
+    labels = torch.randint(len(CLASSES), (n,), generator=generator, device=device)
+    labels = labels.cpu()
+    cued = torch.rand(n, generator=generator, device=device) < artefact
+    choices = Choices.draw(n, generator)
+    pairs = pairs_of(labels.tolist(), cued.tolist(), choices)
+    name = f"generated nli, artefact {artefact:g} (synthetic)"
+    return LabelledTexts(pairs, labels, CLASSES, name, synthetic=True)
 
 
 def hypothesis_information(artefact: float) -> float:
@@ -175,9 +170,7 @@ def hypothesis_information(artefact: float) -> float:
 def pairs_of(
     labels: list[int], cued: list[bool], choices: Choices
 ) -> list[tuple[str, str]]:
-    """The premise and the hypothesis of every label; `cued` ones have the word of their
-    label in the hypothesis.
-    """
+    """Premise and hypothesis of every label; `cued` hypotheses have the label's word."""
     rows = zip(*[column.tolist() for column in choices])
     pairs = []
     for label, cue, row in zip(labels, cued, rows, strict=True):
@@ -186,9 +179,7 @@ def pairs_of(
 
 
 def _pair(label: int, cued: bool, choices: Choices) -> tuple[str, str]:
-    """One pair; the attribute that the hypothesis claims and its value are uniform for
-    any label.
-    """
+    """One pair; the claimed attribute and its value are uniform for any label."""
     stated = [attribute for attribute in range(3) if attribute != choices.omitted]
     if choices.swapped:
         stated.reverse()

@@ -1,6 +1,4 @@
-"""Generated (synthetic) short film reviews, favourable (1) and unfavourable (0), of
-evident class.
-"""
+"""Generated (synthetic) short film reviews, clearly favourable (1) or not (0)."""
 
 from __future__ import annotations
 
@@ -28,8 +26,9 @@ _TEMPLATES = (
 
 
 def _slots(text: str) -> _Slots:
-    """The choices of every slot, from `slot: choice, choice` with lines that go on
-    where they are indented further.
+    """Choices of every slot, from lines `slot: choice, choice`.
+
+    A line that is indented further continues the line before it.
     """
     lines = re.sub(r"\n {5,}", " ", text).strip().split("\n")
     slots = {}
@@ -122,20 +121,19 @@ def sentences(
             )
         for position, template in enumerate(_TEMPLATES):
             share = (per_class + position) // len(_TEMPLATES)
-            order = torch.randperm(
-                variants[position], generator=generator, device=generator.device
-            )
-            texts += [
-                _sentence(template, slots, index) for index in order[:share].tolist()
-            ]
+            count = variants[position]
+            order = torch.randperm(count, generator=generator, device=generator.device)
+            for index in order[:share].tolist():
+                texts.append(_sentence(template, slots, index))
     return texts, torch.arange(2).repeat_interleave(per_class)
 
 
 def generated_reviews(
     per_class: int = 2000, *, generator: torch.Generator
 ) -> LabelledTexts:
-    """Generated film reviews of `sentences`, shuffled (synthetic); I_V(x -> y) is near
-    ln 2 nats.
+    """Generated film reviews of `sentences`, shuffled (synthetic).
+
+    I_V(x -> y) is near ln 2 nats.
 
     Parameters
     ----------
@@ -161,25 +159,27 @@ def generated_reviews(
     20
     """
     texts, labels = sentences(per_class, generator=generator)
-    drawn = LabelledTexts(
-        texts, labels, SENTIMENTS, "generated reviews (synthetic)", synthetic=True
-    )
-    return drawn.take(
-        torch.randperm(len(texts), generator=generator, device=generator.device)
-    )
+    name = "generated reviews (synthetic)"
+    reviews = LabelledTexts(texts, labels, SENTIMENTS, name, synthetic=True)
+    device = generator.device
+    order = torch.randperm(len(texts), generator=generator, device=device)
+    return reviews.take(order)
 
 
 def _fields(template: str) -> list[str]:
+    """Names of the slots of a template."""
     return [field for _, field, _, _ in string.Formatter().parse(template) if field]
 
 
 def _variants(template: str, slots: _Slots) -> int:
+    """Number of sentences of a template."""
     return prod(len(slots[field]) for field in _fields(template))
 
 
 def _sentence(template: str, slots: _Slots, index: int) -> str:
-    """The index-th sentence of a template: the choices in its slots are the digits of a
-    mixed-radix number.
+    """The index-th sentence of a template.
+
+    The choices in its slots are the digits of a mixed-radix number.
     """
     words = {}
     for field in _fields(template):

@@ -1,6 +1,4 @@
-"""Published labelled texts: CoLA, SST-2, IMDB, SNLI and MultiNLI, from files or
-downloaded by `datasets`.
-"""
+"""Published labelled texts from files or `datasets`: CoLA, SST-2, IMDB, (Multi)NLI."""
 
 from __future__ import annotations
 
@@ -25,7 +23,7 @@ _COLA_FILES = {
     "out-of-domain": "out_of_domain_dev",
 }
 _COLA_COLUMNS = ("source", "label", "mark", "sentence")
-# GLUE has both development sets in one, the in-domain one first: their numbers of
+# GLUE joins both development sets, the in-domain set first: rows, and numbers of
 # unacceptable and acceptable sentences
 _GLUE_PARTS = {
     "dev": (slice(0, 527), [162, 365]),
@@ -85,7 +83,8 @@ def cola(split: str = "train", root: Path | str | None = None) -> LabelledTexts:
     else:
         path = root / "cola" / f"{_COLA_FILES[split]}.tsv"
         texts, labels, ids = [], [], []
-        for number, row in enumerate(read_table(path, _COLA_COLUMNS, header=False), 1):
+        rows = read_table(path, _COLA_COLUMNS, header=False)
+        for number, row in enumerate(rows, 1):
             texts.append(row["sentence"])
             labels.append(label_of(row["label"], path, number, ("0", "1")))
             ids.append(f"{row['source']}-{number}")
@@ -95,9 +94,9 @@ def cola(split: str = "train", root: Path | str | None = None) -> LabelledTexts:
 
 
 def _glue(split: str) -> tuple[list[str], list[int], list[str]]:
-    stored = downloaded(
-        "cola", "nyu-mll/glue", "train" if split == "train" else "validation", "cola"
-    )
+    """Texts, labels and ids of CoLA as GLUE has them."""
+    part_of_glue = "train" if split == "train" else "validation"
+    stored = downloaded("cola", "nyu-mll/glue", part_of_glue, "cola")
     texts = list(stored["sentence"])
     labels = list(stored["label"])
     ids = [str(place) for place in range(len(texts))]
@@ -155,12 +154,11 @@ def sst2(split: str = "train", root: Path | str | None = None) -> LabelledTexts:
         labels = list(stored["label"])
     else:
         path = root / "sst2" / _SST2_FILES[split]
+        texts, labels = [], []
         rows = read_table(path, ("sentence", "label"), header=True)
-        texts = [row["sentence"] for row in rows]
-        labels = [
-            label_of(row["label"], path, number, ("0", "1"))
-            for number, row in enumerate(rows, 2)
-        ]
+        for number, row in enumerate(rows, 2):
+            texts.append(row["sentence"])
+            labels.append(label_of(row["label"], path, number, ("0", "1")))
     texts = list(map(str.strip, texts))
     return LabelledTexts(
         texts, torch.tensor(labels), SENTIMENTS, f"sst2-{split}", split
@@ -168,8 +166,7 @@ def sst2(split: str = "train", root: Path | str | None = None) -> LabelledTexts:
 
 
 def imdb(split: str = "train", root: Path | str | None = None) -> LabelledTexts:
-    """IMDB: film reviews, 12,500 of each sentiment in each split (Maas et al. 2011); 1
-    is positive.
+    """IMDB: 12,500 positive (1) and 12,500 negative film reviews (Maas et al. 2011).
 
     Reads <root>/imdb/imdb_<split>.jsonl.gz, objects with `text`, `label` and optionally
     `id`.
@@ -204,9 +201,8 @@ def imdb(split: str = "train", root: Path | str | None = None) -> LabelledTexts:
         labels = list(stored["label"])
         ids = None
     else:
-        rows = read_json_lines(
-            root / "imdb" / f"imdb_{split}.jsonl.gz", {"text": str, "label": int}
-        )
+        path = root / "imdb" / f"imdb_{split}.jsonl.gz"
+        rows = read_json_lines(path, {"text": str, "label": int})
         texts = [row["text"] for row in rows]
         labels = [row["label"] for row in rows]
         ids = [str(row.get("id", place)) for place, row in enumerate(rows)]
@@ -218,11 +214,11 @@ def imdb(split: str = "train", root: Path | str | None = None) -> LabelledTexts:
 def nli(
     name: str = "snli", split: str = "train", root: Path | str | None = None
 ) -> LabelledTexts:
-    """Pairs of a premise and a hypothesis of SNLI (Bowman et al. 2015) or MultiNLI
-    (Williams et al. 2018).
+    """SNLI or MultiNLI: pairs of a premise and a hypothesis, in three classes.
 
-    Pairs without a gold label are left out. Reads <root>/nli/<name>_<split>.jsonl.gz
-    (mnli_matched_dev; without the train file of SNLI its sample snli_train_20k).
+    Bowman et al. 2015; Williams et al. 2018. Pairs without a gold label are left out.
+    Reads <root>/nli/<name>_<split>.jsonl.gz (mnli_matched_dev; without the train file
+    of SNLI its sample snli_train_20k).
 
     Parameters
     ----------
@@ -265,9 +261,8 @@ def nli(
         )
     path = first_file(root / "nli", _NLI_FILES[name][split])
     pairs, labels = [], []
-    for number, row in enumerate(
-        read_json_lines(path, {"premise": str, "hypothesis": str, "label": str}), 1
-    ):
+    rows = read_json_lines(path, {"premise": str, "hypothesis": str, "label": str})
+    for number, row in enumerate(rows, 1):
         pairs.append((row["premise"], row["hypothesis"]))
         labels.append(label_of(row["label"], path, number, CLASSES))
     stem, _, _ = path.name.partition(".")
@@ -291,11 +286,12 @@ def read_json_lines(
 ) -> list[dict[str, Any]]:
     """The objects of a gzipped file, one a line, with the named fields converted.
 
-    FileNotFoundError when the file is not there, ValueError for a line that has no such
+    FileNotFoundError without the file, UnreadableFile for a line without such an
     object.
     """
     rows = []
-    for number, line in enumerate(lines(first_file(path.parent, [path.name])), 1):
+    path = first_file(path.parent, [path.name])
+    for number, line in enumerate(lines(path), 1):
         try:
             row = json_object(line)
             for name, convert in fields.items():
@@ -311,11 +307,10 @@ def read_json_lines(
 def read_table(
     path: Path, columns: Sequence[str], header: bool
 ) -> list[dict[str, str]]:
-    """The rows of a tab-separated file without quoting, gzipped if so named, by column
-    name.
+    """The rows of a tab-separated file, gzipped if named so, by column name.
 
-    Raises FileNotFoundError when the file is not there, ValueError for another header
-    or number of columns.
+    Quotes are text. FileNotFoundError without the file, UnreadableFile for another
+    header or number of columns.
     """
     path = first_file(path.parent, [path.name])
     rows = [line.split("\t") for line in lines(path)]
@@ -337,15 +332,14 @@ def read_table(
 
 
 def _some(path: Path, rows: list) -> list:
+    """The rows of a file; TooFew without any."""
     if not rows:
         raise TooFew(f"{path} must have at least one line, but is empty.")
     return rows
 
 
 def label_of(value: str, path: Path, number: int, valid: Sequence[str]) -> int:
-    """The place of a label among the valid ones; ValueError, with where it was read,
-    for another.
-    """
+    """The place of a label among the valid labels; UnreadableFile for another label."""
     if value not in valid:
         raise UnreadableFile(
             f"{path}, line {number}, must have a label of {', '.join(valid)}, got {value!r}."
@@ -356,10 +350,10 @@ def label_of(value: str, path: Path, number: int, valid: Sequence[str]) -> int:
 def downloaded(
     folder: str, source: str, split: str, configuration: str | None = None
 ) -> Any:
-    """A split of a data set of the Hugging Face hub, columns by name; `folder` is what
-    INFOSCOPE_DATA could hold.
+    """A split of a data set of the Hugging Face hub, columns by name.
 
-    Raises FileNotFoundError when `datasets` is not installed or the hub is not reached.
+    FileNotFoundError if `datasets` is not installed or the hub cannot be reached; its
+    message names the folder of INFOSCOPE_DATA that would do.
     """
     try:
         from datasets import load_dataset  # only to download

@@ -1,10 +1,9 @@
-"""Transformations of labelled texts, each of which keeps one attribute of the input
-(Ethayarajh et al. 2022, table 7).
+"""Transformations that keep one attribute of a text (Ethayarajh et al. 2022, table 7).
 
 The V-information of a transformed input shows how informative that attribute is about
-the label. Tokens are words and single punctuation marks, compared without case. By
-name: `transformed`, TRANSFORMATIONS. To slice by: `lengths`, `overlap_lengths`,
-`overlap_fractions`.
+the label. Tokens are words and single punctuation marks, compared without case.
+`transformed` and TRANSFORMATIONS have them by name. `lengths`, `overlap_lengths` and
+`overlap_fractions` are numbers by which a data set can be sliced.
 """
 
 from __future__ import annotations
@@ -37,22 +36,21 @@ def tokens(text: str) -> list[str]:
 
 
 def standard(texts: Texts) -> list[str]:
-    """Pairs as "PREMISE: ... HYPOTHESIS: ...", single texts as they are; blanks around
-    them are dropped.
-    """
+    """Pairs as "PREMISE: ... HYPOTHESIS: ...", single texts unchanged; both stripped."""
     return _each(texts, str.strip)
 
 
 def sides(text: str) -> tuple[str, str]:
-    """The premise and the hypothesis of a text with headers, "" for a missing one;
-    without headers: a hypothesis.
+    """Premise and hypothesis of a text with headers, "" for a missing one.
+
+    A text without headers is a hypothesis.
     """
-    headed = f"{text} "  # a side of which nothing is left may have lost its blank
-    if not headed.startswith((f"{PREMISE}: ", f"{HYPOTHESIS}: ")):
+    first = f"{PREMISE}: "
+    second = f"{HYPOTHESIS}: "
+    headed = f"{text} "  # the blank after a header whose text is empty may be lost
+    if not headed.startswith((first, second)):
         return "", text
-    premise, _, hypothesis = headed.removeprefix(f"{PREMISE}: ").partition(
-        f"{HYPOTHESIS}: "
-    )
+    premise, _, hypothesis = headed.removeprefix(first).partition(second)
     return premise.strip(), hypothesis.strip()
 
 
@@ -62,15 +60,14 @@ def null(texts: Texts) -> list[str]:
 
 
 def shuffled(texts: Texts, generator: torch.Generator) -> list[str]:
-    """The tokens of a text, or of each text of a pair, in a random order drawn from the
-    generator.
-    """
+    """The tokens of a text, or of each text of a pair, in random order."""
 
     def shuffle(text):
         import torch  # takes seconds
 
         words = tokens(text)
-        order = torch.randperm(len(words), generator=generator, device=generator.device)
+        device = generator.device
+        order = torch.randperm(len(words), generator=generator, device=device)
         return " ".join(words[place] for place in order.tolist())
 
     return _each(texts, shuffle)
@@ -78,7 +75,11 @@ def shuffled(texts: Texts, generator: torch.Generator) -> list[str]:
 
 def length(texts: Texts) -> list[str]:
     """A "#" for each token, separated by spaces."""
-    return _each(texts, lambda text: " ".join("#" for _ in tokens(text)))
+
+    def marks(text):
+        return " ".join("#" for _ in tokens(text))
+
+    return _each(texts, marks)
 
 
 def hypothesis_only(pairs: Texts) -> list[str]:
@@ -93,7 +94,6 @@ def premise_only(pairs: Texts) -> list[str]:
 
 def raw_overlap(pairs: Texts) -> list[str]:
     """Premise and hypothesis, with [MASK] for every token that the other does not have."""
-
     masked = []
     for premise, hypothesis in _pairs(pairs):
         common = _types(premise) & _types(hypothesis)
@@ -105,13 +105,16 @@ def _masked(text: str, common: set[str]) -> str:
     """The text with [MASK] for every token whose type is not common."""
     words = []
     for token in tokens(text):
-        words.append(token if token.casefold() in common else _MASK)
+        if token.casefold() not in common:
+            token = _MASK
+        words.append(token)
     return " ".join(words)
 
 
 def overlap_level(pairs: Texts) -> list[str]:
-    """The share of the hypothesis' tokens that the premise has: none, low, medium, high
-    (from .25, .5, .75 on).
+    """Share of the hypothesis' tokens in the premise: none, low, medium or high.
+
+    Low begins at .25, medium at .5, high at .75.
     """
     places = np.digitize(overlap_fractions(pairs), _BOUNDS)
     return [_LEVELS[place] for place in places]
@@ -130,10 +133,10 @@ TRANSFORMATIONS: dict[str, Callable[[Texts], list[str]]] = {
 
 
 def transformed(name: str, texts: Texts, generator: torch.Generator) -> list[str]:
-    """A transformation by name: one of TRANSFORMATIONS, or "shuffled", the only one
-    that draws from the generator.
+    """Texts after a transformation: one of TRANSFORMATIONS, or "shuffled".
 
-    Raises ValueError for another name, or for one of pairs when the texts are single.
+    Only "shuffled" draws from the generator. UnknownName for another name; InvalidInput
+    if the transformation is of pairs and the texts are single.
     """
     one_of("name", name, ("shuffled", *TRANSFORMATIONS))
     if name == "shuffled":
@@ -145,15 +148,14 @@ def lengths(texts: Texts) -> np.ndarray:
     """The number of tokens of every text, or of both texts of a pair, int64 [n]."""
     counts = []
     for text in texts:
-        parts = [text] if isinstance(text, str) else text
-        counts.append(sum(len(tokens(part)) for part in parts))
+        if not isinstance(text, str):
+            text = " ".join(text)
+        counts.append(len(tokens(text)))
     return np.array(counts)
 
 
 def overlap_lengths(pairs: Texts) -> np.ndarray:
-    """The number of different tokens that both texts of a pair have, int64 [n] (figure
-    5).
-    """
+    """Number of different tokens that both texts of a pair have, int64 [n] (figure 5)."""
     counts = []
     for premise, hypothesis in _pairs(pairs):
         common = _types(premise) & _types(hypothesis)
@@ -162,10 +164,10 @@ def overlap_lengths(pairs: Texts) -> np.ndarray:
 
 
 def overlap_fractions(pairs: Texts) -> np.ndarray:
-    """The share of the hypothesis' tokens, repeated ones counted, that the premise has:
-    float64 [n]; 0 without any.
-    """
+    """Share of the hypothesis' tokens, with repeats, in the premise: float64 [n].
 
+    It is 0 for a hypothesis without tokens.
+    """
     shares = []
     for premise, hypothesis in _pairs(pairs):
         types = _types(premise)
@@ -176,32 +178,36 @@ def overlap_fractions(pairs: Texts) -> np.ndarray:
 
 
 def _types(text: str) -> set[str]:
+    """The different tokens of a text, without case."""
     return {token.casefold() for token in tokens(text)}
 
 
 def _headed(header: str, text: str) -> str:
+    """The text after its header."""
     return f"{header}: {text}"
 
 
 def _each(texts: Texts, change: Callable[[str], str]) -> list[str]:
-    """Every text changed; of pairs both texts, premise first, in one text with their
-    headers.
-    """
+    """Every text changed; a pair becomes one text with headers, premise first."""
     changed = []
     for text in texts:
         if isinstance(text, str):
             changed.append(change(text))
-        else:
-            premise = _headed(PREMISE, change(text[0]))
-            hypothesis = _headed(HYPOTHESIS, change(text[1]))
-            changed.append(f"{premise} {hypothesis}")
+            continue
+        first, second = text
+        premise = _headed(PREMISE, change(first))
+        hypothesis = _headed(HYPOTHESIS, change(second))
+        changed.append(f"{premise} {hypothesis}")
     return changed
 
 
-def _pairs(texts: Texts) -> Sequence[tuple[str, str]]:
-    """The texts; ValueError unless they are pairs."""
-    if any(isinstance(text, str) for text in texts):
-        raise InvalidInput(
-            "pairs must be of a premise and a hypothesis, got single texts."
-        )
-    return texts
+def _pairs(texts: Texts) -> list[tuple[str, str]]:
+    """The texts; InvalidInput unless they are pairs."""
+    pairs = []
+    for text in texts:
+        if isinstance(text, str):
+            raise InvalidInput(
+                "pairs must be of a premise and a hypothesis, got single texts."
+            )
+        pairs.append(text)
+    return pairs
