@@ -9,7 +9,7 @@ import scipy.sparse
 import torch
 
 from infoscope.estimators import diagnose, estimate
-from infoscope.estimators.alignment import aligned
+from infoscope.estimators.alignment import aligned, complete_rows
 from infoscope.estimators.column_types import as_variable, as_variables
 from infoscope.estimators.columns import (
     Angle,
@@ -444,3 +444,13 @@ def test_copies_are_equal_in_every_column(columns):
     codes = copies(as_variable("x", x), as_variable("y", label + x[:, 0]))
     assert codes.max() + 1 == 50
     np.testing.assert_array_equal(codes[50:], codes[:10])
+
+
+def test_complete_rows_take_groups_beside_a_checked_variable():
+    """The last value may be a Variable, which has no missing values."""
+    x = np.array([1.0, np.nan, 3.0, 4.0])
+    y = as_variables(y=np.array([0.5, 1.5, 2.5, 4.5]))[0]["y"]
+    values, groups, _ = complete_rows({"x": x, "y": y}, groups=list("aabb"))
+    assert values["x"].tolist() == [1.0, 3.0, 4.0]
+    assert values["y"].n == 3
+    assert groups.tolist() == [0, 1, 1]

@@ -1,6 +1,4 @@
-"""Rows of several values: matched by the index of pandas objects, complete, with codes
-of their groups.
-"""
+"""Rows of several values: matched by the index of pandas objects, and complete."""
 
 from __future__ import annotations
 
@@ -35,16 +33,16 @@ from infoscope.notes import Note
 def complete_rows(
     values: dict[str, Any], groups: Any = None
 ) -> tuple[dict[str, Any], Any, list[Note]]:
-    """Aligned values in the rows where none is missing, their groups, and a note on
-    each value that has missing ones.
+    """Aligned values in the complete rows, the rows' groups, and notes.
 
-    MissingValues: in every row.
+    A row is complete if no value is missing. A note reports each value with missing
+    ones. MissingValues: no row is complete.
     """
     missing, notes = {}, []
     for name, value in values.items():
         if isinstance(value, Variable):
             continue
-        masks = [pd.isna(column) for _, column, _ in columns(name, value)]
+        masks = _missing_by_column(name, value)
         is_missing = np.any(masks, axis=0)
         missing[name] = is_missing
         if is_missing.any():
@@ -55,30 +53,33 @@ def complete_rows(
                 f"({columns_in_words(incomplete)} some)."
             )
             notes.append(Note(sentence, "missing values", name))
-    if not notes or len({len(rows) for rows in missing.values()}) > 1:
+    lengths = {len(rows) for rows in missing.values()}
+    if not notes or len(lengths) > 1:
         return values, groups, []
-    complete = np.flatnonzero(~np.any(list(missing.values()), axis=0))
+    is_incomplete = np.any(list(missing.values()), axis=0)
+    complete = np.flatnonzero(~is_incomplete)
     if not len(complete):
         raise MissingValues(
             f"{' and '.join(missing)} must have rows without missing values, got none. {notes[0]}"
         )
     codes = None
     if groups is not None:
-        _, codes = group_codes(len(missing[name]), groups)
+        _, codes = group_codes(len(is_incomplete), groups)
         codes = of_kept(codes, complete)
-    return (
-        {name: take_rows(value, complete) for name, value in values.items()},
-        codes,
-        notes,
-    )
+    parts = {name: take_rows(value, complete) for name, value in values.items()}
+    return parts, codes, notes
+
+
+def _missing_by_column(name: str, value: Any) -> list[np.ndarray]:
+    """Which rows [n] are missing in each column of a value."""
+    return [pd.isna(column) for _, column, _ in columns(name, value)]
 
 
 def rows_with_missing_values(values: dict[str, Any]) -> np.ndarray:
     """Which rows [n] have a missing value. WrongLength: values of different lengths."""
-    masks = {
-        name: np.any([pd.isna(column) for _, column, _ in columns(name, value)], axis=0)
-        for name, value in values.items()
-    }
+    masks = {}
+    for name, value in values.items():
+        masks[name] = np.any(_missing_by_column(name, value), axis=0)
     lengths = {name: len(mask) for name, mask in masks.items()}
     if len(set(lengths.values())) > 1:
         raise WrongLength(
@@ -88,8 +89,9 @@ def rows_with_missing_values(values: dict[str, Any]) -> np.ndarray:
 
 
 def take_rows(value: Any, rows: np.ndarray) -> Any:
-    """The rows (indices) of a value; a Series of whole numbers that had missing values
-    becomes integers again.
+    """The rows (indices) of a value.
+
+    A Series of whole numbers that had missing values becomes integers again.
     """
     if isinstance(value, (Continuous, Discrete, Angle)):
         return replace(value, values=take_rows(value.values, rows))
@@ -98,9 +100,10 @@ def take_rows(value: Any, rows: np.ndarray) -> Any:
     if isinstance(value, pd.DataFrame):
         return value.apply(take_rows, rows=rows)
     if isinstance(value, pd.Series):
-        may_be_whole = value.dtype.kind == "f" and value.hasnans
         part = value.iloc[rows]
-        return pd.to_numeric(part, downcast="integer") if may_be_whole else part
+        if value.dtype.kind == "f" and value.hasnans:
+            return pd.to_numeric(part, downcast="integer")
+        return part
     if isinstance(value, (list, tuple)):
         if any(isinstance(block, (Continuous, Discrete, Angle)) for block in value):
             return [take_rows(block, rows) for block in value]
@@ -111,10 +114,10 @@ def take_rows(value: Any, rows: np.ndarray) -> Any:
 
 
 def group_codes(n: int, groups: ArrayLike) -> tuple[int, np.ndarray]:
-    """The number of groups, and the group's code of each row, int64 [n], by first
-    appearance, whatever its name.
+    """The number of groups, and each row's group code, int64 [n], by first appearance.
 
-    WrongLength; MissingValues: missing names; TooFew: one group.
+    The names of the groups play no part. WrongLength; MissingValues: missing names;
+    TooFew: one group.
     """
     codes = pd.factorize(as_codes("groups", groups))[0]
     if codes.shape != (n,):
@@ -130,16 +133,16 @@ def group_codes(n: int, groups: ArrayLike) -> tuple[int, np.ndarray]:
 
 
 def aligned(**values: Any) -> tuple[dict[str, Any], list[Note]]:
-    """The values with the rows of pandas objects in the order of the first index, and a
-    note on each that was moved.
+    """The values with pandas rows in the order of the first index, and notes on changes.
 
-    Tables without an index (`as_pandas`), and those with the index 0, 1, ..., are
-    paired by position, with a note where other labels stand beside it. WrongOrder:
-    other labels, or the same in another order, some of them twice.
+    Tables without an index (`as_pandas`), or with the index 0, 1, ..., are paired by
+    position, with a note if the other table has other labels. WrongOrder: other labels,
+    or the same labels in another order if some of them occur twice.
     """
-    indexes = [
-        (name, table.index) for name, value in values.items() for table in tables(value)
-    ]
+    indexes = []
+    for name, value in values.items():
+        for table in tables(value):
+            indexes.append((name, table.index))
     first, reference = indexes[0] if indexes else ("", None)
     reordered, notes = [], []
     for name, index in indexes[1:]:
@@ -161,27 +164,20 @@ def aligned(**values: Any) -> tuple[dict[str, Any], list[Note]]:
                 "repeated labels: give arrays (to_numpy()) to match rows by position."
             )
         reordered.append(name)
-        notes.append(
-            Note(
-                f"The rows of {name} are reordered by the index of {first}.",
-                "reordered rows",
-                name,
-            )
-        )
+        sentence = f"The rows of {name} are reordered by the index of {first}."
+        notes.append(Note(sentence, "reordered rows", name))
     tabled = {}
     for name, value in values.items():
-        tabled[name] = apply_to_values(value, partial(as_pandas, name, index=reference))
+        as_table = partial(as_pandas, name, index=reference)
+        tabled[name] = apply_to_values(value, as_table)
+    in_order = partial(_reordered, reference=reference)
     for name in dict.fromkeys(reordered):
-        tabled[name] = apply_to_values(
-            tabled[name], partial(_reordered, reference=reference)
-        )
+        tabled[name] = apply_to_values(tabled[name], in_order)
     return tabled, notes
 
 
 def aligns(*names: str) -> Callable:
-    """Decorates a public function: pandas objects in these arguments are aligned
-    (`aligned`) before the call.
-    """
+    """A decorator: pandas objects in these arguments are aligned before the call."""
 
     def decorated(function: Callable) -> Callable:
         signature = inspect.signature(function)
@@ -189,10 +185,10 @@ def aligns(*names: str) -> Callable:
         @wraps(function)
         def called(*args: Any, **kwargs: Any) -> Any:
             bound = signature.bind(*args, **kwargs)
-            values = {
-                name: bound.arguments[name] for name in names if name in bound.arguments
-            }
-            bound.arguments.update(aligned(**values)[0])
+            present = [name for name in names if name in bound.arguments]
+            values = {name: bound.arguments[name] for name in present}
+            aligned_values, _ = aligned(**values)
+            bound.arguments.update(aligned_values)
             return function(*bound.args, **bound.kwargs)
 
         return called
@@ -201,8 +197,9 @@ def aligns(*names: str) -> Callable:
 
 
 def _reordered(value: Any, reference: pd.Index) -> Any:
-    """A data frame or Series with its rows in the order of `reference`, if it has the
-    same labels.
+    """A data frame or Series with the rows in the order of `reference`.
+
+    Unchanged if its labels differ.
     """
     if not isinstance(value, (pd.DataFrame, pd.Series)):
         return value

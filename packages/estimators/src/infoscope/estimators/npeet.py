@@ -1,25 +1,23 @@
-"""NPEET's function names, argument order and base 2 (NPEET: Ver Steeg, MIT licence), on
-the estimators of `knn`.
+"""The estimators of `knn` under NPEET's names, with its argument order and base 2.
 
-Differences from NPEET:
+NPEET is by Greg Ver Steeg (MIT licence). Differences from NPEET:
 
-    columns       in mi, cmi, entropy, centropy, tc, ctc and corex integers, booleans and strings are categories; NPEET
-                  takes their codes as numbers. A name with c or d says what the columns
-                  are
+    columns       integers, booleans and strings are categories in mi, cmi, entropy, centropy, tc, ctc and corex; NPEET
+                  takes their codes as numbers. A c or d in a function's name fixes the type: c numbers, d categories
     micd, midc    Ross 2014, which may be slightly negative; NPEET takes the absolute value of a difference of entropies
     discrete      digamma-corrected counts; NPEET plugs in frequencies, biased by about (cells - 1) / 2n
-    centropy...   H(x) - I(x; y); NPEET subtracts two entropies of different dimension, its centropycd takes the base
-                  for k, and its centropydc returns H(y | x)
+    centropy...   H(x) - I(x; y); NPEET subtracts two entropies of different dimension, its centropycd uses the base
+                  as k, and its centropydc returns H(y | x)
     tc            one neighbourhood for all columns (Kraskov et al. 2004, eq. 23); NPEET subtracts entropies
     scale         columns are standardised; NPEET's noise (1e-10) destroys data of this scale
 
-`compat=True` of mi, cmi, micd, midc and entropy gives NPEET's own numbers, up to its
-tie-breaking noise. The correction of thin neighbourhoods (alpha in NPEET) is not here.
+`compat=True` of mi, cmi, micd, midc and entropy returns the numbers of NPEET, up to its
+tie-breaking noise. NPEET's correction of thin neighbourhoods (alpha) is missing here.
 
-Arguments: x, y, z, xs, ys [n] or [n, d] or lists of lists; k neighbours; base of the
-logarithm; warning: whether to warn of classes with too few samples; generator of the
-noise, a fresh one with seed 0 if None. Results are floats; notes of `knn` are warnings.
-Errors as `knn`; OutOfRange also for a base that is not positive, or is 1.
+Arguments: x, y, z, xs, ys [n] or [n, d] or lists of lists; k, number of neighbours;
+base of the logarithm; warning: whether to warn of classes with too few samples;
+generator of the noise (None: a new generator with seed 0). Results are floats; notes of
+`knn` become warnings. Errors as `knn`; OutOfRange also for a base of 1, 0 or less.
 """
 
 from __future__ import annotations
@@ -59,9 +57,8 @@ def mi(
 ) -> float:
     """I(x; y), or I(x; y | z)."""
     if compat:
-        return _original_mi(
-            k, generator_or_default(generator), x, y, z
-        ) / _nats_per_unit(base)
+        nats = _original_mi(k, generator, x, y, z)
+        return nats / _nats_per_unit(base)
     return _total([_mi(k, x, y, z)], base)
 
 
@@ -77,9 +74,8 @@ def cmi(
 ) -> float:
     """I(x; y | z)."""
     if compat:
-        return _original_mi(
-            k, generator_or_default(generator), x, y, z
-        ) / _nats_per_unit(base)
+        nats = _original_mi(k, generator, x, y, z)
+        return nats / _nats_per_unit(base)
     return _total([_mi(k, x, y, z)], base)
 
 
@@ -93,9 +89,8 @@ def entropy(
 ) -> float:
     """H(x)."""
     if compat:
-        return _original_entropy(
-            k, generator_or_default(generator), x
-        ) / _nats_per_unit(base)
+        nats = _original_entropy(k, generator, x)
+        return nats / _nats_per_unit(base)
     return _total([knn.entropy(x, k)], base)
 
 
@@ -115,8 +110,9 @@ def ctc(xs: Any, y: Any, k: int = 3, base: float = 2) -> float:
 
 
 def corex(xs: Any, ys: Any, k: int = 3, base: float = 2) -> float:
-    """Part of the total correlation of xs that ys explains: sum of I(column of xs; ys)
-    - I(xs; ys).
+    """Part of the total correlation of xs that ys explains.
+
+    The sum of I(column of xs; ys) over columns, minus I(xs; ys).
     """
     return _total(_corex(k, xs, ys), base)
 
@@ -168,9 +164,8 @@ def micd(
 ) -> float:
     """I(x; y), x numbers and y categories."""
     if compat:
-        return _original_micd(
-            k, generator_or_default(generator), x, y
-        ) / _nats_per_unit(base)
+        nats = _original_micd(k, generator, x, y)
+        return nats / _nats_per_unit(base)
     return _total([_mi(k, Continuous(x), Discrete(y))], base, warning)
 
 
@@ -186,9 +181,8 @@ def midc(
 ) -> float:
     """I(x; y), x categories and y numbers."""
     if compat:
-        return _original_micd(
-            k, generator_or_default(generator), y, x
-        ) / _nats_per_unit(base)
+        nats = _original_micd(k, generator, y, x)
+        return nats / _nats_per_unit(base)
     return _total([_mi(k, Discrete(x), Continuous(y))], base, warning)
 
 
@@ -219,54 +213,61 @@ def ctcdc(xs: Any, y: Any, k: int = 3, base: float = 2, warning: bool = True) ->
 def corexcd(
     xs: Any, ys: Any, k: int = 3, base: float = 2, warning: bool = True
 ) -> float:
-    """Part of the total correlation of xs that ys explains: columns of xs numbers, ys
-    categories.
-    """
+    """Part of the total correlation of xs, numbers, that ys, categories, explains."""
     return _total(_corex(k, Continuous(xs), Discrete(ys)), base, warning)
 
 
 def corexdc(
     xs: Any, ys: Any, k: int = 3, base: float = 2, warning: bool = True
 ) -> float:
-    """Part of the total correlation of xs that ys explains: columns of xs categories,
-    ys numbers.
-    """
+    """Part of the total correlation of xs, categories, that ys, numbers, explains."""
     return _total(_corex(k, Discrete(xs), Continuous(ys)), base, warning)
 
 
 def _mi(k: int, x: Any, y: Any, z: Any = None) -> Estimate:
+    """I(x; y), or I(x; y | z), nats."""
     if z is None:
         return knn.mutual_information(x, y, k)
     return knn.conditional_mutual_information(x, y, z, k)
 
 
 def _centropy(k: int, x: Any, y: Any) -> list[Estimate]:
+    """Terms whose sum is H(x | y), nats."""
     return [knn.entropy(x, k), -_mi(k, x, y)]
 
 
 def _tc(k: int, xs: Any) -> Estimate:
+    """Total correlation of the columns of xs, nats."""
     return knn.total_correlation(single_columns("xs", xs), k)
 
 
 def _corex(k: int, xs: Any, ys: Any) -> list[Estimate]:
-    named = {
-        f"xs[{place}]": column for place, column in enumerate(single_columns("xs", xs))
-    }
-    *columns, ys = as_variables(**named, ys=ys)[0].values()
+    """Terms whose sum is the part of the total correlation that ys explains, nats."""
+    values = {}
+    for place, column in enumerate(single_columns("xs", xs)):
+        values[f"xs[{place}]"] = column
+    variables, _ = as_variables(**values, ys=ys)
+    *columns, ys = variables.values()
     terms = [_mi(k, column, ys) for column in columns]
-    return [*terms, -_mi(k, join(*columns), ys)]
+    joint = _mi(k, join(*columns), ys)
+    return [*terms, -joint]
 
 
 def _ctc(k: int, xs: Any, y: Any) -> list[Estimate]:
-    return [_tc(k, xs), *(-term for term in _corex(k, xs, y))]
+    """Terms whose sum is the total correlation of xs given y, nats."""
+    explained = _corex(k, xs, y)
+    return [_tc(k, xs), *(-term for term in explained)]
 
 
 def _total(terms: list[Estimate], base: float, warning: bool = True) -> float:
-    """The sum of estimates in units of the base; warns of their notes in the line that
-    called the public function.
+    """The sum of estimates in units of the base.
+
+    The notes of the estimates are warnings at the line that calls the public function.
     """
     nats_per_unit = _nats_per_unit(base)
-    notes = [note for term in terms for note in term.notes]
+    notes = []
+    for term in terms:
+        notes += term.notes
     if warning:
         for note in dict.fromkeys(notes):
             warnings.warn(note, stacklevel=3)
@@ -274,13 +275,12 @@ def _total(terms: list[Estimate], base: float, warning: bool = True) -> float:
 
 
 def kldiv(x: Any, xp: Any, k: int = 3, base: float = 2) -> float:
-    """D(p || q), the mean of log p / q over p, for p the density of x [n, d] and q the
-    density of xp [m, d].
+    """D(p || q), the mean of log p / q over p.
 
-    Wang et al. 2009, eq. 5: compares distances to the k-th neighbour in x and in xp,
-    columns in their own units. ValueError: different numbers of columns, discrete
-    columns, k >= n, k > m, or values so often repeated that their neighbours are at
-    distance 0.
+    p is the density of x [n, d], q the density of xp [m, d]. Compares distances to the
+    k-th neighbour in x and in xp (Wang et al. 2009, eq. 5), in the units of the columns.
+    ValueError: different numbers of columns, discrete columns, k >= n, k > m, or k
+    neighbours at distance 0 (repeated values).
     """
     p, q = as_variable("x", x), as_variable("xp", xp)
     if {p.kind, q.kind} != {"continuous"} or p.dim != q.dim:
@@ -292,25 +292,29 @@ def kldiv(x: Any, xp: Any, k: int = 3, base: float = 2) -> float:
             f"k must be below {p.n} and at most {q.n}, the numbers of rows, got {k}."
         )
     radius_p = nearest(p.continuous, k).distances[:, -1]
-    distances, _ = KDTree(q.continuous, metric="chebyshev").query(p.continuous, k)
+    tree = KDTree(q.continuous, metric="chebyshev")
+    distances, _ = tree.query(p.continuous, k)
     radius_q = distances[:, -1]
     if not (radius_p.all() and radius_q.all()):
         raise InvalidInput(
             f"x must not repeat a value of x or xp k = {k} times or more; break ties with jitter."
         )
     log_ratios = p.dim * (np.log(radius_q) - np.log(radius_p))
-    return (log(q.n / (p.n - 1)) + float(log_ratios.mean())) / _nats_per_unit(base)
+    log_size_ratio = log(q.n / (p.n - 1))
+    nats = log_size_ratio + float(log_ratios.mean())
+    return nats / _nats_per_unit(base)
 
 
 def _nats_per_unit(base: float) -> float:
-    """Nats in a unit of this base."""
+    """Nats in a unit of information with this base of the logarithm."""
     if not 0 < base < np.inf or base == 1:
         raise OutOfRange(f"base must be a positive number other than 1, got {base!r}.")
     return log(base)
 
 
-def _original_mi(k: int, generator: Generator, x: Any, y: Any, z: Any = None) -> float:
+def _original_mi(k: int, generator: Generator | None, x: Any, y: Any, z: Any) -> float:
     """NPEET's KSG 1, or Frenzel-Pompe given z, nats."""
+    generator = generator_or_default(generator)
     if z is None:
         _require_same_rows(x=x, y=y)
         z = np.empty((len(x), 0))
@@ -320,21 +324,25 @@ def _original_mi(k: int, generator: Generator, x: Any, y: Any, z: Any = None) ->
     x = _noisy(x, generator)
     y = _noisy(y, generator)
     radius = _radii(np.hstack([x, y, z]), k)
-    xz = _mean_digamma(np.hstack([x, z]), radius)
-    yz = _mean_digamma(np.hstack([y, z]), radius)
+    digamma_xz = _mean_digamma(np.hstack([x, z]), radius)
+    digamma_yz = _mean_digamma(np.hstack([y, z]), radius)
     if not z.size:
-        return float(digamma(k) + digamma(len(x)) - xz - yz)
-    return float(digamma(k) - xz - yz + _mean_digamma(z, radius))
+        return float(digamma(k) + digamma(len(x)) - digamma_xz - digamma_yz)
+    digamma_z = _mean_digamma(z, radius)
+    return float(digamma(k) - digamma_xz - digamma_yz + digamma_z)
 
 
-def _original_micd(k: int, generator: Generator, x: Any, y: Any) -> float:
-    """NPEET's |H(x) - sum p(y) H(x | y)|, nats; a class of at most k samples is
-    included with H(x).
+def _original_micd(k: int, generator: Generator | None, x: Any, y: Any) -> float:
+    """NPEET's |H(x) - sum p(y) H(x | y)|, nats.
+
+    A class with at most k samples contributes H(x).
     """
+    generator = generator_or_default(generator)
     _require_same_rows(x=x, y=y)
     x = as_matrix("values", x)
-    rows_of_labels = np.asarray(y).reshape(len(y), -1)
-    labels = np.unique(rows_of_labels, axis=0, return_inverse=True)[1].reshape(-1)
+    label_rows = np.asarray(y).reshape(len(y), -1)
+    _, labels = np.unique(label_rows, axis=0, return_inverse=True)
+    labels = labels.reshape(-1)
     marginal = _original_entropy(k, generator, x)
     conditional = 0.0
     for label in range(labels.max() + 1):
@@ -346,16 +354,18 @@ def _original_micd(k: int, generator: Generator, x: Any, y: Any) -> float:
     return abs(marginal - conditional)
 
 
-def _original_entropy(k: int, generator: Generator, x: Any) -> float:
-    """NPEET's Kozachenko-Leonenko, nats."""
-    x = _noisy(x, generator)
+def _original_entropy(k: int, generator: Generator | None, x: Any) -> float:
+    """NPEET's Kozachenko-Leonenko entropy, nats."""
+    x = _noisy(x, generator_or_default(generator))
     n, dim = x.shape
-    return float(digamma(n) - digamma(k) + dim * np.log(2 * _radii(x, k)).mean())
+    log_widths = np.log(2 * _radii(x, k))
+    return float(digamma(n) - digamma(k) + dim * log_widths.mean())
 
 
 def _mean_digamma(points: np.ndarray, radius: np.ndarray) -> float:
-    """Mean digamma of the number of points within radius - 1e-15 of each, which is
-    itself included.
+    """Mean digamma of the number of points within radius - 1e-15 of each point.
+
+    The point itself is included.
     """
     closed = np.nextafter(radius - 1e-15, np.inf)  # as NPEET
     counts = 1 + count_within(np.ascontiguousarray(points), closed)
@@ -378,5 +388,6 @@ def _require_same_rows(**variables: Sequence[Any]) -> None:
 
 
 def _noisy(values: Any, generator: Generator) -> np.ndarray:
+    """The values [n, d] with NPEET's noise."""
     points = as_matrix("values", values)
     return points + NOISE * generator.random(points.shape)

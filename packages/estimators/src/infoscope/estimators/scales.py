@@ -1,6 +1,4 @@
-"""The scale on which neighbours of rows are searched: standard deviations, normal
-scores; ties within rounding.
-"""
+"""The scale of columns for the search of neighbours: standard deviations, normal scores."""
 
 from __future__ import annotations
 
@@ -10,23 +8,23 @@ import numpy as np
 
 from infoscope.checks import one_of
 from infoscope.errors import OutOfRange
-from infoscope.estimators.columns import as_numbers, bare_columns
+from infoscope.estimators.columns import as_matrix
 from infoscope.estimators.variables import POINT_MASS, Variable, in_steps, joint_codes
 from infoscope.notes import Note
 
-_MIN_TAIL_ROWS = 20  # below which no tail is heavy
+_MIN_TAIL_ROWS = 20  # with fewer rows, no tail is called heavy
 MIN_DISTINCT_SHARE = 0.98  # of the rows without repeated values
 MARGINS = ("auto", "scaled", "rank", "given")
 
 
 def prepared(variable: Variable, margins: str = "auto", name: str = "x") -> Variable:
-    """The variable on the scale in which neighbours are searched.
+    """The variable on the scale for the search of neighbours.
 
-    margins  scaled: standard deviation 1; rank: normal scores; auto: normal scores where tails are heavy (noted), else
-             scaled; given: unchanged
-    name     of the variable in its note
+    margins  scaled: standard deviation 1; rank: normal scores; auto: normal scores (with a note) where tails are heavy,
+             else scaled; given: unchanged
+    name     of the variable in the note
 
-    ValueError: another word.
+    ValueError: another value of margins.
     """
     one_of("margins", margins, MARGINS)
     if margins == "given" or not variable.dim:
@@ -51,11 +49,10 @@ def prepared(variable: Variable, margins: str = "auto", name: str = "x") -> Vari
 
 
 def heavy_tails(columns: np.ndarray) -> np.ndarray:
-    """Which columns [c] of [n, c] have tails so heavy that a few values set the
-    standard deviation.
+    """Which columns [c] of [n, c] have heavy tails.
 
-    L-kurtosis (Hosking 1990) above 0.2 + 1.4 / sqrt(n) (normal .12, Laplace .24),
-    without point masses.
+    A few values set the standard deviation of such a column: its L-kurtosis (Hosking
+    1990), without a point mass, is above 0.2 + 1.4 / sqrt(n) (normal .12, Laplace .24).
     """
     n = len(columns)
     if n < _MIN_TAIL_ROWS:
@@ -68,7 +65,8 @@ def heavy_tails(columns: np.ndarray) -> np.ndarray:
         column = ordered[:, place]
         values, counts = np.unique(column, return_counts=True)
         if counts.max() > POINT_MASS * n:
-            others = column[column != values[counts.argmax()]]
+            mode = values[counts.argmax()]
+            others = column[column != mode]
             rows[place] = max(len(others), 1)
             if len(others) < _MIN_TAIL_ROWS or others[0] == others[-1]:
                 kurtosis[place] = 0
@@ -84,12 +82,13 @@ def l_kurtosis(ordered: np.ndarray) -> np.ndarray:
     power_1 = rank / (n - 1)
     power_2 = power_1 * (rank - 1) / (n - 2)
     power_3 = power_2 * (rank - 2) / (n - 3)
-    weights = np.stack(
-        [2 * power_1 - 1, 20 * power_3 - 30 * power_2 + 12 * power_1 - 1]
-    )
-    # divided out first, so that sums do not overflow
+    second_weights = 2 * power_1 - 1
+    fourth_weights = 20 * power_3 - 30 * power_2 + 12 * power_1 - 1
+    # division by the largest value keeps the sums in the range of floats
     largest = np.abs(ordered).max(axis=0)
-    centred = ordered / largest - np.median(ordered, axis=0) / largest
+    median = np.median(ordered, axis=0)
+    centred = ordered / largest - median / largest
+    weights = np.stack([second_weights, fourth_weights])
     second_moment, fourth_moment = weights @ centred
     return fourth_moment / second_moment
 
@@ -97,17 +96,15 @@ def l_kurtosis(ordered: np.ndarray) -> np.ndarray:
 def jitter(
     values: np.ndarray, generator: np.random.Generator, relative: float = 1e-10
 ) -> np.ndarray:
-    """`values` [n] or [n, d] plus uniform noise of width `relative` standard deviations
-    of its column: breaks ties.
+    """`values` [n] or [n, d] plus uniform noise, which breaks ties.
 
-    ValueError: a width below the resolution of the numbers.
+    The width of the noise is `relative` standard deviations of the column. ValueError: a
+    width below the resolution of the numbers.
     """
     values = np.asarray(values, dtype=np.float64)
-    numbers = np.column_stack(
-        [as_numbers("values", column) for column in bare_columns("values", values)]
-    )
-    deviations = Variable(numbers, None, 1).scales().reshape(values.shape[1:])
-    width = relative * deviations
+    numbers = as_matrix("values", values)
+    deviations = Variable(numbers, None, 1).scales()
+    width = relative * deviations.reshape(values.shape[1:])
     resolution = np.spacing(np.abs(values).max(axis=0))
     if np.any(width < 4 * resolution):
         raise OutOfRange(
@@ -117,15 +114,17 @@ def jitter(
 
 
 def with_repeated_values(variable: Variable) -> Variable:
-    """The variable with a category for each value of a tenth of the rows or more; the
-    information is unchanged.
+    """The variable with a category for each frequent value.
+
+    A frequent value has a tenth of the rows or more. The information is unchanged.
     """
     codes = [] if variable.codes is None else [variable.codes]
     for column in variable.continuous.T:
         values, value_codes, sizes = np.unique(
             column, return_inverse=True, return_counts=True
         )
-        common = np.flatnonzero(sizes >= max(POINT_MASS * len(column), 2))
+        min_rows = max(POINT_MASS * len(column), 2)
+        common = np.flatnonzero(sizes >= min_rows)
         other_sizes = np.delete(sizes, common)
         if len(common) and len(other_sizes) > MIN_DISTINCT_SHARE * other_sizes.sum():
             is_common = np.isin(value_codes, common)
@@ -137,8 +136,9 @@ def with_repeated_values(variable: Variable) -> Variable:
 
 
 def within_steps(variable: Variable, generator: np.random.Generator) -> Variable:
-    """The variable with uniform noise within the step of every rounded column; the
-    information is unchanged.
+    """The variable with uniform noise within the step of every rounded column.
+
+    The information is unchanged.
     """
     continuous = variable.continuous.copy()
     for column in continuous.T:

@@ -1,8 +1,8 @@
-"""A test of dependence between rows at some lag in x and in y (time series, unknown
-groups, units in turn).
+"""A test of dependence between rows at some lag, in x and in y.
 
-Dependence of both biases estimates upwards: independent autoregressions (coefficient
-0.99, n = 1,000) give 0.2 nats.
+Such rows come from time series, from unknown groups, or from units in turn. Dependence
+of rows in both variables biases estimates upwards: independent autoregressions
+(coefficient 0.99, n = 1,000) give 0.2 nats.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from infoscope.notebook import InNotebook
 
 # probability that some lag is significant for a variable without memory
 FALSE_ALARM = 0.001
-# of the variance of a correlation of x and y over independent rows; below it the harm
-# is small
+# variance of a correlation of x and y / the variance over independent rows; a smaller
+# inflation does little harm
 MIN_INFLATION = 1.5
 MIN_ERRORS = 3  # standard errors of autocorrelations that are included in the inflation
 MIN_ROWS = 30
@@ -38,10 +38,10 @@ class RowsInSequence(UserWarning):
 
 @dataclass(frozen=True)
 class SerialDependence(InNotebook):
-    """Rows at some lag are more similar than others, or more opposite, in x and in y.
+    """Rows at some lag are more similar, or more opposite, than other rows in x and y.
 
-    errors  autocorrelations of x and y at the lag `every` in standard errors, negative where opposite
-    lag     distance in powers of two from which rows are independent; None: unknown, or `every` is more than 1
+    errors  autocorrelations of x and y at the lag `every`, in standard errors; negative for opposite rows
+    lag     power of two, the distance from which rows are independent; None: unknown, or `every` is more than 1
     every   the first significant lag
     """
 
@@ -74,14 +74,13 @@ class SerialDependence(InNotebook):
 def serial_dependence(
     x: Variable, y: Variable, copies: NDArray[np.intp] | None = None
 ) -> SerialDependence | None:
-    """The lag at which rows are similar, or opposite, in both x and y; None: not
-    detected. Deterministic.
+    """The lag at which rows are similar, or opposite, in both x and y; None: not detected.
 
-    Autocorrelations at all lags up to half the rows, of ranks and of indicators of
-    categories, given sort values and the other variable's categories: both must be
-    significant at one lag, and the variance inflation 1 + 2 sum |r_x r_y| (Bartlett
-    1935) at least 1.5. Copies of rows are left out: `copies` has their codes [n]
-    (`variables.copies`).
+    Uses autocorrelations at all lags up to half the rows, of ranks and of indicators of
+    categories, given sort values and the other variable's categories. Both x and y must
+    be significant at one lag, and the variance inflation 1 + 2 sum |r_x r_y| (Bartlett
+    1935) must be at least 1.5. Copies of rows are left out; `copies` [n] has equal codes
+    for them (`variables.copies`). The result is deterministic.
 
     Not detected: fewer than 30 rows, fast memories at 30 to 80 rows (docs/series.md),
     short memories (autoregressions of coefficient 0.3), a series with a column of time
@@ -107,11 +106,12 @@ def serial_dependence(
         return None
     every, errors = autocorrelations.first_significant()
     harmless_lag = None
-    if every == 1:
-        lags = [
-            2**power for power in range(1, x.n.bit_length()) if 2**power <= x.n // 8
-        ]
-        harmless_lag = next(filter(autocorrelations.is_harmless, lags), None)
+    lag = 2
+    while every == 1 and lag <= x.n // 8:
+        if autocorrelations.is_harmless(lag):
+            harmless_lag = lag
+            break
+        lag *= 2
     return SerialDependence(errors, harmless_lag, every)
 
 
@@ -123,17 +123,16 @@ def warn_of_series(x: Variable, y: Variable) -> None:
 
 
 def _sorted_columns(variable: Variable) -> list[NDArray[np.intp]]:
-    """Codes [n] of monotone columns, and of the joint categories if the rows are sorted
-    by them.
-    """
+    """Codes [n] of monotone columns, and of joint categories that rows are sorted by."""
     steps = np.diff(variable.continuous, axis=0)
-    is_monotone = (steps >= 0).all(axis=0) | (steps <= 0).all(axis=0)
-    codes = [factorise(column)[0] for column in variable.continuous.T[is_monotone]]
-    if (
-        variable.codes is not None
-        and np.count_nonzero(np.diff(variable.codes)) == variable.categories - 1
-    ):
-        codes.append(variable.codes)
+    rises = (steps >= 0).all(axis=0)
+    falls = (steps <= 0).all(axis=0)
+    monotone = variable.continuous.T[rises | falls]
+    codes = [factorise(column)[0] for column in monotone]
+    if variable.codes is not None:
+        changes = np.count_nonzero(np.diff(variable.codes))
+        if changes == variable.categories - 1:
+            codes.append(variable.codes)
     return codes
 
 
@@ -142,21 +141,23 @@ def _columns(
     conditions: list[NDArray[np.intp]],
     generator: np.random.Generator,
 ) -> Columns:
-    """Ranks and indicators of categories [d, n], or random combinations of many, minus
-    their means in each stratum of the conditions. Small strata are 0.
+    """Ranks and indicators of categories [d, n], minus their means in each stratum.
+
+    Strata are the joint values of the conditions; rows of small strata are 0. Many
+    columns are replaced by random combinations of them.
     """
     n = variable.n
     max_columns = max(1, MAX_NUMBERS // n)
     indicators = 0 if variable.codes is None else variable.categories - 1
     ranks = (factorise(column)[0].astype(float) for column in variable.continuous.T)
     if variable.dim + indicators <= max_columns:
-        columns = np.array(
-            [*ranks, *(variable.codes == code for code in range(indicators))], float
-        )
+        is_category = (variable.codes == code for code in range(indicators))
+        columns = np.array([*ranks, *is_category], float)
     else:
         columns = np.zeros((max_columns, n))
         for rank in ranks:
-            columns += generator.standard_normal((max_columns, 1)) * (rank / rank.std())
+            weights = generator.standard_normal((max_columns, 1))
+            columns += weights * (rank / rank.std())
         if indicators:
             weights = generator.standard_normal((max_columns, variable.categories))
             columns += weights[:, variable.codes]
@@ -166,14 +167,18 @@ def _columns(
     for column in columns:
         means = np.bincount(strata, column) / counts
         column -= means[strata]
-    columns[:, counts[strata] < MIN_STRATUM_ROWS] = 0
-    return columns[np.abs(columns).max(axis=1) > rounding]
+    is_small = counts[strata] < MIN_STRATUM_ROWS
+    columns[:, is_small] = 0
+    varies = np.abs(columns).max(axis=1) > rounding
+    return columns[varies]
 
 
 @dataclass(frozen=True)
 class _Autocorrelations:
-    """Autocorrelations of x and y by lag [2, lags], also in standard errors; the
-    critical value; n rows.
+    """Autocorrelations of x and y by lag [2, lags], also in standard errors.
+
+    critical  size, in standard errors, from which a lag is significant
+    n         number of rows
     """
 
     correlations: NDArray[np.float64]
@@ -182,40 +187,38 @@ class _Autocorrelations:
     n: int
 
     def inflation(self, step: int = 1) -> float:
-        """Variance inflation of a correlation of x and y in every `step`-th row, by
-        significant lags.
+        """Variance inflation of a correlation of x and y in every `step`-th row.
+
+        Only significant lags are included.
         """
         lags = np.arange(step, self.errors.shape[1] + 1, step)
-        products = np.abs(self.correlations[:, lags - 1].prod(axis=0)) * (
-            1 - lags / self.n
-        )
-        is_significant = np.abs(self.errors[:, lags - 1]).min(axis=0) >= MIN_ERRORS
-        return 1 + 2 * float(products[is_significant].sum())
+        products = self.correlations[:, lags - 1].prod(axis=0)
+        weighted = np.abs(products) * (1 - lags / self.n)
+        is_significant = self.joint_errors[lags - 1] >= MIN_ERRORS
+        return 1 + 2 * float(weighted[is_significant].sum())
+
+    @property
+    def joint_errors(self) -> NDArray[np.float64]:
+        """The smaller absolute autocorrelation of x and y [lags], in standard errors."""
+        return np.abs(self.errors).min(axis=0)
 
     def harmful(self) -> bool:
-        """Whether some lag is significant in both x and y, and the significant lags
-        inflate the variance.
-        """
-        return (
-            np.abs(self.errors).min(axis=0).max() >= self.critical
-            and self.inflation() >= MIN_INFLATION
-        )
+        """Whether a lag is significant in x and y, and such lags inflate the variance."""
+        is_significant = self.joint_errors.max() >= self.critical
+        return bool(is_significant and self.inflation() >= MIN_INFLATION)
 
     def is_harmless(self, lag: int) -> bool:
-        """Whether this lag is not significant, and its multiples inflate the variance
-        little.
-        """
-        return (
-            np.abs(self.errors[:, lag - 1]).min() < self.critical
-            and self.inflation(lag) < MIN_INFLATION
-        )
+        """Whether this lag is insignificant and its multiples inflate the variance little."""
+        is_insignificant = self.joint_errors[lag - 1] < self.critical
+        return bool(is_insignificant and self.inflation(lag) < MIN_INFLATION)
 
     def first_significant(self) -> tuple[int, tuple[float, float]]:
-        """The first lag with half the largest similarity (else the most opposite one),
-        and its standard errors.
+        """The first lag with half the largest similarity, and its two standard errors.
+
+        If no rows are similar, the lag with the most opposite rows.
         """
         similarity = self.errors.min(axis=0)
-        place = int(np.argmax(np.abs(self.errors).min(axis=0)))
+        place = int(np.argmax(self.joint_errors))
         if similarity[place] > 0:
             place = int(np.argmax(similarity >= similarity[place] / 2))
         error_x, error_y = self.errors[:, place].tolist()
@@ -223,8 +226,9 @@ class _Autocorrelations:
 
 
 def _autocorrelations(variables: list[Columns]) -> _Autocorrelations:
-    """The largest autocorrelations of all columns [d, n] of x and y; of two standard
-    errors the larger is used.
+    """The largest autocorrelations of all columns [d, n] of x and y.
+
+    The standard error is the larger of two: for white noise, and by squared values.
     """
     n = variables[0].shape[1]
     max_lag = n // 2
@@ -236,13 +240,14 @@ def _autocorrelations(variables: list[Columns]) -> _Autocorrelations:
             power = float(squares.mean())
             sums = _lagged_products(column, max_lag)
             sums += power * (n - lags) / (n - 1)  # lost by centring
-            variance = np.maximum(
-                _lagged_products(squares, max_lag), power**2 * (n - lags)
-            )
+            variance_of_squares = _lagged_products(squares, max_lag)
+            white_variance = power**2 * (n - lags)
+            variance = np.maximum(variance_of_squares, white_variance)
             column_errors = sums / np.sqrt(variance)
+            column_correlations = sums / (power * (n - lags))
             is_larger = np.abs(column_errors) > np.abs(errors[variable])
             errors[variable, is_larger] = column_errors[is_larger]
-            correlations[variable, is_larger] = (sums / (power * (n - lags)))[is_larger]
+            correlations[variable, is_larger] = column_correlations[is_larger]
     tests = max(*map(len, variables), 1) * max_lag
     critical = float(-ndtri(FALSE_ALARM / 2 / tests))
     return _Autocorrelations(correlations, errors, critical, n)
@@ -256,9 +261,7 @@ def _lagged_products(column: NDArray[np.float64], max_lag: int) -> NDArray[np.fl
 
 
 def _ordinal(number: int) -> str:
-    ending = (
-        "th"
-        if number % 100 in (11, 12, 13)
-        else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    )
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    if number % 100 in (11, 12, 13):
+        ending = "th"
     return f"{number:,}{ending}"

@@ -23,10 +23,12 @@ from infoscope.estimators.arrays.protocol import CATEGORIES, Described
 from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.pairs import Pairs
 from infoscope.estimators.result import Estimate, mean_influence, root_sum_squares
-from infoscope.estimators.variables import joint_codes
+from infoscope.estimators.variables import factorise, joint_codes
 from infoscope.notes import Note
 
-Codes, Values = NDArray[np.intp], NDArray[np.float64]
+Codes = NDArray[np.intp]
+Values = NDArray[np.float64]
+Groups = NDArray | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,19 +40,21 @@ class Table:
 
     @property
     def n(self) -> int:
+        """Number of rows."""
         return len(self.x)
 
     @cached_property
     def cells(self) -> Codes:
-        """The cell of each row [n], of those that occur."""
-        return joint_codes([self.x, self.y])[0]
+        """The code [n] of each row's cell, among the cells that occur."""
+        codes, _ = factorise(self.x * (int(self.y.max()) + 1) + self.y)
+        return codes
 
     @cached_property
     def counts(self) -> tuple[Values, Values, Values]:
-        """Rows of the categories of x, of y and of cells that occur."""
-        return tuple(
-            np.bincount(codes).astype(float) for codes in (self.x, self.y, self.cells)
-        )
+        """Numbers of rows of the categories of x, of y and of cells that occur."""
+        x = np.bincount(self.x).astype(float)
+        y = np.bincount(self.y).astype(float)
+        return x, y, np.bincount(self.cells).astype(float)
 
     @cached_property
     def ratios(self) -> Values:
@@ -59,19 +63,17 @@ class Table:
         return cells[self.cells] * self.n / (x[self.x] * y[self.y])
 
     def scaled_to(self, rows: float) -> tuple[Values, Values, Values]:
-        """The counts scaled to a total of so many rows."""
-        return tuple(counts * (rows / self.n) for counts in self.counts)
+        """The counts scaled to a total of `rows`."""
+        x, y, cells = self.counts
+        scale = rows / self.n
+        return x * scale, y * scale, cells * scale
 
     def rows_of(self, x: Values, y: Values, cells: Values) -> Values:
-        """H(x) + H(y) - H(x, y) of every row [n], from the values of the categories of
-        x, of y and of the cells.
-        """
+        """H(x) + H(y) - H(x, y) at every row [n], from values of categories and cells."""
         return x[self.x] + y[self.y] - cells[self.cells]
 
-    def independent_rows(self, groups: NDArray | None) -> float:
-        """Number of rows [n] in groups over the design effect of their cells (Rao &
-        Scott 1981).
-        """
+    def independent_rows(self, groups: Groups) -> float:
+        """Number of independent rows: rows / design effect of groups (Rao & Scott 1981)."""
         if groups is None:
             return self.n
         x, y, _ = self.counts
@@ -87,13 +89,13 @@ class Table:
         together = of_cells - of_x - of_y
         sizes = np.bincount(groups).astype(float)
         excess_of_groups = np.bincount(groups, weights=excess)
-        together += (1 + square) * (sizes**2).sum() - 2 * (
-            sizes * excess_of_groups
-        ).sum()
+        of_squares = (1 + square) * (sizes**2).sum()
+        of_excess = 2 * (sizes * excess_of_groups).sum()
+        together += of_squares - of_excess
         return float(self.n * single / together)
 
     def _squares(self, groups: NDArray, codes: Codes, shares: Values) -> float:
-        """Sum over groups and categories of squared numbers of rows, over shares [n]."""
+        """Sum over groups and categories of squared numbers of rows / share [n]."""
         both, _ = joint_codes([groups, codes])
         rows = np.bincount(both)[both]
         return float((rows / shares).sum())
@@ -101,8 +103,10 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """An estimate, nats, the first-order influence of rows up to a constant [n], and
-    local values [n] if it has any.
+    """An estimate, nats.
+
+    influence  [n], first-order, of rows, up to a constant
+    local      [n], local values; None: the estimate has no such values
     """
 
     value: float
@@ -120,15 +124,15 @@ class _CountMethod(Described):
     cross_check: ClassVar[str] = ""  # another method that allows for unseen cells
 
     def measure(self, table: Table, rows: float) -> Measured:
-        """The estimate from a table whose rows have the information of so many
-        independent ones.
-        """
+        """The estimate from a table that has the information of `rows` independent rows."""
         raise NotImplementedError
 
     def described(self, table: Table, rows: float) -> str:
+        """The settings, in words."""
         return ""
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
+        """I(x; y), nats, with the error."""
         self.require(pairs)
         knn.require_repeats(x=pairs.x, y=pairs.y)
         table = Table(pairs.x.codes, pairs.y.codes)
@@ -167,12 +171,14 @@ class _CountMethod(Described):
         permutations: int = 16,
         least: float = 0.02,
     ) -> float:
-        """The mean for permuted categories, nats, where it is above `least` and 3
-        standard errors; else 0.
+        """The mean estimate for permuted categories, nats.
+
+        0 unless it is above `least` and above 3 standard errors.
         """
         x, y, _ = table.counts
-        # then even the plug-in estimate is lower
-        if (len(x) - 1) * (len(y) - 1) <= 2 * table.n * least:
+        freedom = (len(x) - 1) * (len(y) - 1)
+        # the bias of the plug-in estimate, which is larger, is at most `least`
+        if freedom <= 2 * table.n * least:
             return 0.0
         values = []
         for _ in range(permutations):
@@ -185,12 +191,13 @@ class _CountMethod(Described):
     def _distance_to_cross_check(
         self, table: Table, rows: float, value: float
     ) -> float:
-        """The distance to a method that allows for unseen cells, nats, where over 5 %
-        of rows are alone in theirs.
+        """The distance to a method that allows for unseen cells, nats.
+
+        0 unless more than 5 % of the rows are alone in their cells.
         """
         _, _, cells = table.scaled_to(rows)
-        alone = np.rint(cells)[table.cells] <= 1
-        if not self.cross_check or float(np.mean(alone)) <= 0.05:
+        is_alone = np.rint(cells)[table.cells] <= 1
+        if not self.cross_check or is_alone.mean() <= 0.05:
             return 0.0
         other = next(method for method in METHODS if method.name == self.cross_check)
         return abs(other.measure(table, rows).value - value)
@@ -212,8 +219,10 @@ class PlugIn(_CountMethod):
 
 @dataclass(frozen=True)
 class MillerMadow(_CountMethod):
-    """The plug-in estimate, less (cells - categories of x - categories of y + 1) / (2
-    n), of those that occur.
+    """The plug-in estimate less its bias.
+
+    The bias is (cells - categories of x - categories of y + 1) / (2 n), of cells and
+    categories that occur.
     """
 
     name: ClassVar[str] = "miller-madow"
@@ -222,16 +231,15 @@ class MillerMadow(_CountMethod):
     title: ClassVar[str] = "Miller-Madow"
 
     def measure(self, table: Table, rows: float) -> Measured:
-        x, y, cells = (len(counts) for counts in table.counts)
-        local = np.log(table.ratios) - (cells - x - y + 1) / (2 * rows)
+        x, y, cells = map(len, table.counts)
+        bias = (cells - x - y + 1) / (2 * rows)
+        local = np.log(table.ratios) - bias
         return Measured(float(local.mean()), local, local)
 
 
 @dataclass(frozen=True)
 class Grassberger(Described):
-    """Digamma of counts instead of logarithms: the estimate of `knn` for categories,
-    groups included.
-    """
+    """Digamma of counts instead of logarithms: the estimate of `knn` for categories."""
 
     name: ClassVar[str] = "grassberger"
     takes: ClassVar[str] = CATEGORIES
@@ -240,16 +248,19 @@ class Grassberger(Described):
     source: ClassVar[str] = "Grassberger 1988, without its alternating term"
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
+        """I(x; y), nats."""
         self.require(pairs)
+        k = min(5, pairs.n - 1)
         return knn.mutual_information(
-            pairs.x, pairs.y, min(5, pairs.n - 1), groups=pairs.groups, local=True
+            pairs.x, pairs.y, k, groups=pairs.groups, local=True
         )
 
 
 @dataclass(frozen=True)
 class ChaoShen(_CountMethod):
-    """Entropies that allow for unseen categories, by the share of rows alone in theirs.
-    Error by the jackknife.
+    """Entropies that allow for unseen categories, with errors by the jackknife.
+
+    The share of rows that are alone in their categories shows how many are unseen.
     """
 
     name: ClassVar[str] = "chao-shen"
@@ -262,19 +273,20 @@ class ChaoShen(_CountMethod):
     cross_check: ClassVar[str] = "nsb"
 
     def measure(self, table: Table, rows: float) -> Measured:
-        counts_of = [
-            np.maximum(1.0, np.rint(counts)) for counts in table.scaled_to(rows)
-        ]
-        x, y, cells = map(discrete.chao_shen, counts_of)
-        return Measured(
-            x + y - cells, table.rows_of(*map(_jackknife_values, counts_of))
-        )
+        entropies, values = [], []
+        for scaled in table.scaled_to(rows):
+            counts = np.maximum(1.0, np.rint(scaled))
+            entropies.append(discrete.chao_shen(counts))
+            values.append(_jackknife_values(counts))
+        x, y, cells = entropies
+        return Measured(x + y - cells, table.rows_of(*values))
 
 
 @dataclass(frozen=True)
 class _WithPossibleCategories(_CountMethod):
-    """Base: estimates that need the numbers of possible categories of x and of y; None:
-    those that occur.
+    """Base: estimates that need the numbers of possible categories of x and of y.
+
+    None: the numbers of categories that occur.
     """
 
     categories: tuple[int, int] | None = None
@@ -292,7 +304,8 @@ class _WithPossibleCategories(_CountMethod):
 
     def possible(self, table: Table) -> tuple[int, int]:
         """Numbers of possible categories of x and of y. OutOfRange: fewer than occur."""
-        occur = len(table.counts[0]), len(table.counts[1])
+        x, y, _ = table.counts
+        occur = (len(x), len(y))
         possible = self.categories or occur
         if possible[0] < occur[0] or possible[1] < occur[1]:
             raise OutOfRange(
@@ -308,9 +321,11 @@ class _WithPossibleCategories(_CountMethod):
 
 @dataclass(frozen=True)
 class Shrinkage(_WithPossibleCategories):
-    """Information of a table shrunk towards equal cells: low with few rows a cell. The
-    error ignores the fit of the shrinkage. `categories`: how many of x and of y are
-    possible; None: those that occur.
+    """Information of a table shrunk towards equal cells: low with few rows a cell.
+
+    The error ignores the fit of the shrinkage.
+
+    categories  numbers of possible categories of x and of y; None: of those that occur
     """
 
     name: ClassVar[str] = "shrinkage"
@@ -323,6 +338,7 @@ class Shrinkage(_WithPossibleCategories):
     cross_check: ClassVar[str] = "nsb"
 
     def described(self, table: Table, rows: float) -> str:
+        """The settings, in words."""
         return f"{self.weight(table, rows):.2f} of the way to equal cells"
 
     def weight(self, table: Table, rows: float) -> float:
@@ -347,7 +363,7 @@ class Shrinkage(_WithPossibleCategories):
 class Nsb(_WithPossibleCategories):
     """Three posterior means under a nearly uniform prior of the entropy.
 
-    `categories`: how many of x and of y are possible; None: those that occur.
+    categories  numbers of possible categories of x and of y; None: of those that occur
     """
 
     name: ClassVar[str] = "nsb"
@@ -362,20 +378,21 @@ class Nsb(_WithPossibleCategories):
     cross_check: ClassVar[str] = "chao-shen"
 
     def described(self, table: Table, rows: float) -> str:
+        """The settings, in words."""
         of_x, of_y = self.possible(table)
         return f"K = {of_x:,} x {of_y:,} possible cells"
 
     def measure(self, table: Table, rows: float) -> Measured:
-        entropies = map(
-            discrete.nsb, table.scaled_to(rows), self.possible_with_cells(table)
-        )
-        (x, y, cells), slopes = zip(*entropies)
+        counts = table.scaled_to(rows)
+        possible = self.possible_with_cells(table)
+        (x, y, cells), slopes = zip(*map(discrete.nsb, counts, possible))
         return Measured(x + y - cells, rows * table.rows_of(*slopes))
 
 
 def _jackknife_values(counts: Values) -> Values:
-    """-(n - 1) times Chao & Shen's entropy without one row of each category [m], whose
-    differences are influences.
+    """-(n - 1) times Chao & Shen's entropy without one row of each category [m].
+
+    Differences of these values are influences of rows.
     """
     sizes, which = np.unique(counts, return_inverse=True)
     values = np.empty(len(sizes))
@@ -384,7 +401,8 @@ def _jackknife_values(counts: Values) -> Values:
         fewer = counts.copy()
         fewer[first] -= 1
         values[place] = discrete.chao_shen(fewer) if fewer.any() else 0.0
-    return -(counts.sum() - 1) * values[which.reshape(-1)]
+    scale = counts.sum() - 1
+    return -scale * values[which.reshape(-1)]
 
 
 METHODS: tuple[Described, ...] = (

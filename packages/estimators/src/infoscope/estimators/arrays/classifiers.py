@@ -1,6 +1,4 @@
-"""Labels by classifiers: what a predictive family can use of one variable about the
-label on the other.
-"""
+"""Information about a label that a predictive family can use of the other variable."""
 
 from __future__ import annotations
 
@@ -16,13 +14,12 @@ from infoscope.estimators.result import Estimate
 
 @dataclass(frozen=True)
 class Classifier(Described):
-    """V-information of the label given the other variable: entropy of the frequencies
-    less calibrated held-out loss.
+    """V-information about a label: entropy of frequencies less calibrated held-out loss.
 
-    The label is the variable of categories alone; y where both are. TooFew: a label on
-    fewer than two rows or groups.
+    The label is the variable of categories only; y if both variables are. TooFew: a
+    class in fewer than two rows or groups.
 
-    family  a name in `families.FAMILIES`, or what `families.as_family` takes; several: chosen in calibration, by fold
+    family  a name in `families.FAMILIES`, or what `families.as_family` takes; of several, calibration chooses by fold
     folds   at least 3; the calibration needs folds (folds + 1) / 2 fits
     """
 
@@ -38,21 +35,21 @@ class Classifier(Described):
     source: ClassVar[str] = "Xu et al. 2020, definition 2"
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
-        # with scikit-learn, which takes a second
+        """V-information about the label, nats."""
+        # imports scikit-learn, which takes a second
         from infoscope.estimators.classifier import cross_fit
 
         self.require(pairs)
-        label, seen = pairs.x, pairs.y
+        label, other = pairs.x, pairs.y
         if pairs.y.kind == "discrete":
-            label, seen = pairs.y, pairs.x
-        inputs = {"z": seen.as_numbers()}
+            label, other = pairs.y, pairs.x
+        inputs = {"z": other.as_numbers()}
         labels = {"label": label.codes}
         fits = cross_fit(
             inputs, labels, pairs.groups, self.family, self.folds, generator=generator
         )
-        return replace(
-            fits.information("z", "label"), method=f"V-information of {fits.family}"
-        )
+        information = fits.information("z", "label")
+        return replace(information, method=f"V-information of {fits.family}")
 
 
 METHODS: tuple[Described, ...] = (Classifier(),)

@@ -1,13 +1,14 @@
 """A decomposition of information from cross-fitted, calibrated joint classifiers.
 
-For each set of blocks one classifier of all labels jointly gives every term from its
-table q(labels | blocks), so terms add up exactly. Values are V-information (Xu et al.
-2020). I(blocks; labels | labels) is a lower bound on Shannon information up to sampling
-error; terms given blocks, and co-information, are differences and bound nothing.
+For each set of blocks, one classifier predicts all labels jointly. Every term is
+computed from its table q(labels | blocks), so terms add up exactly. Values are
+V-information (Xu et al. 2020). I(blocks; labels | labels) is a lower bound on Shannon
+information, up to sampling error. Terms given blocks, and co-information, are
+differences: they are no bounds.
 
-Calibration: the log odds against the class frequencies are a sum over sets of labels
-(Moebius inversion), each part with a factor; with one label this is temperature scaling
-(Guo et al. 2017) around the class frequencies.
+Calibration: the log odds against the class frequencies are a sum of parts, one for each
+set of labels (Moebius inversion). Each part is multiplied by a slope. With one label
+this is temperature scaling (Guo et al. 2017) around the class frequencies.
 """
 
 from __future__ import annotations
@@ -48,8 +49,9 @@ Array = NDArray[np.float64]
 
 
 def log_odds_parts(logs: Array, prior: Array, joint: JointLabels) -> Array:
-    """Log odds log q / prior [m, classes] as a sum of parts [parts, m, classes], one
-    for every set of labels.
+    """Parts [parts, m, classes] of the log odds log q / prior [m, classes].
+
+    There is one part for every set of labels; their sum is the log odds.
     """
     probabilities = np.exp(logs)
     frequencies = np.exp(np.broadcast_to(prior, logs.shape))
@@ -64,31 +66,31 @@ def log_odds_parts(logs: Array, prior: Array, joint: JointLabels) -> Array:
 
 
 def label_sets(joint: JointLabels) -> dict[frozenset[str], NDArray[np.int64]]:
-    """Every set of labels, the smallest first, with a code of their joint value for
-    each joint class [classes].
+    """Every set of labels, the smallest first, with codes [classes].
+
+    A code is the joint value of the set's labels in a joint class.
     """
     codes = {}
     for size in range(1, len(joint.values) + 1):
         for names in combinations(joint.values, size):
-            codes[frozenset(names)] = combined([joint.values[name] for name in names])
+            columns = [joint.values[name] for name in names]
+            codes[frozenset(names)] = combined(columns)
     return codes
 
 
 def calibrating_slopes(
     parts: Array, prior: Array, classes: NDArray[np.int64]
 ) -> tuple[Array, float]:
-    """The slopes b [parts] that minimise the log loss of q ~ prior * exp(sum of b *
-    part), and this loss, nats.
+    """The slopes b [parts] with the least log loss, and this loss, nats.
 
-    parts [parts, m, classes], prior [m, classes] or [classes], classes [m]. The loss is
-    convex in b.
+    The loss is of q ~ prior * exp(sum of b * part), and convex in b. Shapes: parts
+    [parts, m, classes], prior [m, classes] or [classes], classes [m].
     """
     features = parts.reshape(len(parts), -1).astype(np.float32)
     prior = np.asarray(prior, np.float32)
     _, m, count = parts.shape
-    observed = np.take_along_axis(parts, classes[None, :, None], axis=2).mean(
-        axis=(1, 2)
-    )
+    parts_of_class = np.take_along_axis(parts, classes[None, :, None], axis=2)
+    observed = parts_of_class.mean(axis=(1, 2))
 
     def loss_and_gradient(slopes: Array) -> tuple[float, Array]:
         log_odds = slopes.astype(np.float32) @ features
@@ -98,11 +100,12 @@ def calibrating_slopes(
         totals = odds.sum(axis=1)
         losses = np.log(totals) - scores[np.arange(m), classes]
         probabilities = odds / totals[:, None]
-        expected = (features @ probabilities.ravel()).astype(np.float64) / m
-        return float(losses.mean(dtype=np.float64)), expected - observed
+        expected = features @ probabilities.ravel()
+        gradient = expected.astype(np.float64) / m - observed
+        return float(losses.mean(dtype=np.float64)), gradient
 
     start = np.ones(len(parts))
-    # with separable labels slopes would be unbounded
+    # the slopes of separable labels have no finite optimum
     bounds = [(-1.0, 10.0)] * len(parts)
     with threads_for(parts.size):
         optimum = minimize(
@@ -114,8 +117,9 @@ def calibrating_slopes(
 def calibrating_slope(
     logs: Array, prior: Array, classes: NDArray[np.int64]
 ) -> tuple[float, float]:
-    """The one slope b that minimises the log loss of q ~ prior * (q0 / prior)^b for
-    rows of log q0 [m, classes].
+    """The single slope b with the least log loss of q ~ prior * (q0 / prior)^b.
+
+    Also returns this loss, nats. `logs` are log q0 [m, classes].
     """
     slopes, loss = calibrating_slopes((logs - prior)[None], prior, classes)
     return float(slopes[0]), loss
@@ -133,11 +137,10 @@ def cross_fit(
     generator: np.random.Generator | None = None,
     progress: Callable[[float, str], None] | None = None,
 ) -> Information:
-    """Information with every term, from one calibrated joint classifier of all labels
-    for each set of blocks.
+    """Information with every term, from calibrated joint classifiers of all labels.
 
-    The calibration of fold f is fitted on predictions for other folds g by classifiers
-    trained without f and g.
+    There is one classifier for each set of blocks. The calibration of fold f is fitted
+    on predictions for every other fold g, by classifiers trained without f and g.
 
     Parameters
     ----------
@@ -149,17 +152,17 @@ def cross_fit(
         Labels of dependent rows (patches of one patient), which share a fold.
     family : str, family or sequence of these
         "logistic", "gradient-boosting", "mlp", "knn", or what `families.as_family`
-        takes; of several, each fold takes the best.
+        takes; of several families, each fold uses the best.
     folds : int
         At least 3; each set of blocks costs folds (folds + 1) / 2 trainings.
     subsets : iterable of names, optional
         Sets of blocks to fit; None is each block alone, each block's complement, and
         all together.
     floor : float
-        The least probability of a joint class (tables are mixed with the uniform
+        The smallest probability of a joint class (tables are mixed with the uniform
         distribution).
     generator : numpy.random.Generator, optional
-        None is a fresh one with seed 0.
+        None is a new generator with seed 0.
     progress : callable, optional
         Called after each set of blocks with the share done, and its name.
 
@@ -170,8 +173,8 @@ def cross_fit(
     Raises
     ------
     InfoscopeError
-        Blocks or labels that do not fit together, are not finite or have one class
-        only; a joint class in fewer than two groups; folds outside 3..groups; a floor
+        Blocks and labels of different lengths; blocks that are not finite; labels of one
+        class; a joint class in fewer than two groups; folds outside 3..groups; a floor
         outside (0, 1 / classes); unknown names.
 
     Examples
@@ -201,9 +204,8 @@ def cross_fit(
     seed = int(generator.integers(2**63))
     if subsets is None:
         subsets = default_subsets(blocks)
-    distinct_subsets = list(
-        dict.fromkeys(frozenset(as_tuple(subset)) for subset in subsets)
-    )
+    name_sets = [frozenset(as_tuple(subset)) for subset in subsets]
+    distinct_subsets = list(dict.fromkeys(name_sets))
     for subset in distinct_subsets:
         if not subset or not subset <= set(blocks):
             raise InvalidInput(
@@ -223,10 +225,8 @@ def cross_fit(
         error = expected_calibration_error(logs, joint.classes)
         calibration[subset] = Calibration(error, tuple(slopes.tolist()), names)
         if progress is not None:
-            progress(
-                number / len(distinct_subsets),
-                f"classifier: {', '.join(sorted(subset))}",
-            )
+            share = number / len(distinct_subsets)
+            progress(share, f"classifier: {', '.join(sorted(subset))}")
     return Information(
         family=" or ".join(family.name for family in families),
         blocks=tuple(blocks),
@@ -243,19 +243,19 @@ def cross_fit(
 def default_subsets(blocks: Iterable[str]) -> list[tuple[str, ...]]:
     """Each block alone, each block's complement, and all together."""
     names = tuple(blocks)
-    alone = [(name,) for name in names]
+    singles = list(combinations(names, 1))
     complements = []
     if len(names) > 1:
-        complements = [
-            tuple(other for other in names if other != name) for name in names
-        ]
-    return [*alone, *complements, names]
+        complements = list(combinations(names, len(names) - 1))
+        complements.reverse()
+    return [*singles, *complements, names]
 
 
 @dataclass(frozen=True, eq=False)
 class FoldCalibration:
-    """The family of least calibrated loss (nats) for one fold, and the slopes [parts]
-    of its log odds.
+    """The family with the least calibrated loss (nats) for one fold.
+
+    slopes  [parts], of its log odds
     """
 
     family: Family
@@ -265,9 +265,7 @@ class FoldCalibration:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Shared by all sets of blocks: joint classes, groups, folds, families to choose
-    from, and the floor.
-    """
+    """The arguments that all sets of blocks share."""
 
     joint: JointLabels
     groups: np.ndarray
@@ -276,8 +274,9 @@ class Task:
     floor: float
 
     def priors(self) -> np.ndarray:
-        """log frequencies of the joint classes among each row's training rows, with the
-        floor [n, classes].
+        """Log frequencies [n, classes] of the joint classes among training rows.
+
+        The training rows of a row are in other folds. The floor is included.
         """
         logs = np.empty((len(self.folds), self.joint.count))
         for fold in range(int(self.folds.max()) + 1):
@@ -287,46 +286,40 @@ class Task:
     def posteriors(
         self, x: np.ndarray, generator: np.random.Generator
     ) -> tuple[Array, list[FoldCalibration]]:
-        """Held-out calibrated log q(class | x) [n, classes], and the calibration of
-        every fold.
-        """
+        """Held-out calibrated log q(class | x) [n, classes], and every calibration."""
         calibrations = self.calibrations(x, generator)
         logs = np.empty((len(x), self.joint.count))
         for family in self.families:
-            folds = [
-                fold
-                for fold, calibration in enumerate(calibrations)
-                if calibration.family is family
-            ]
-            fits = self.fits(
-                family, x, [self.folds != fold for fold in folds], generator
-            )
-            for fold, fit in zip(folds, fits):
-                held_out = self.folds == fold
-                prior = self.log_frequencies(~held_out)
-                parts = self.predicted_parts(fit, x[held_out], prior)
+            folds = []
+            for fold, calibration in enumerate(calibrations):
+                if calibration.family is family:
+                    folds.append(fold)
+            trainings = [self.folds != fold for fold in folds]
+            fits = self.fits(family, x, trainings, generator)
+            for fold, training, fit in zip(folds, trainings, fits):
+                prior = self.log_frequencies(training)
+                parts = self.predicted_parts(fit, x[~training], prior)
                 log_odds = np.tensordot(calibrations[fold].slopes, parts, 1)
-                logs[held_out] = floored(
-                    log_softmax(prior + log_odds, axis=1), self.floor
-                )
+                calibrated = log_softmax(prior + log_odds, axis=1)
+                logs[~training] = floored(calibrated, self.floor)
         return logs, calibrations
 
     def calibrations(
         self, x: np.ndarray, generator: np.random.Generator
     ) -> list[FoldCalibration]:
-        """The calibration of every fold, from predictions of each other fold by fits
-        without both.
+        """The calibration of every fold.
+
+        It is fitted to predictions for each other fold, by fits without both folds.
         """
         count = int(self.folds.max()) + 1
         pairs = list(combinations(range(count), 2))
         trainings = [~np.isin(self.folds, pair) for pair in pairs]
+        part_count = 2 ** len(self.joint.values) - 1
+        shape = (len(x), self.joint.count)
         best: dict[int, FoldCalibration] = {}
         for family in self.families:
-            parts = np.empty(
-                (count, 2 ** len(self.joint.values) - 1, len(x), self.joint.count),
-                np.float32,
-            )
-            priors = np.empty((count, len(x), self.joint.count), np.float32)
+            parts = np.empty((count, part_count, *shape), np.float32)
+            priors = np.empty((count, *shape), np.float32)
             fits = self.fits(family, x, trainings, generator)
             for (first, second), training, fit in zip(pairs, trainings, fits):
                 prior = self.log_frequencies(training)
@@ -336,8 +329,9 @@ class Task:
                     priors[fold, rows] = prior
             for fold in range(count):
                 rows = self.folds != fold
+                classes = self.joint.classes[rows]
                 slopes, loss = calibrating_slopes(
-                    parts[fold][:, rows], priors[fold, rows], self.joint.classes[rows]
+                    parts[fold][:, rows], priors[fold, rows], classes
                 )
                 if fold not in best or loss < best[fold].loss:
                     best[fold] = FoldCalibration(family, slopes, loss)
@@ -346,7 +340,7 @@ class Task:
     def predicted_parts(
         self, fit: ClassPredictor, x: np.ndarray, prior: np.ndarray
     ) -> Array:
-        """Parts of the log odds that a fit predicts for rows of x."""
+        """Parts [parts, m, classes] of the log odds that a fit predicts for x [m, d]."""
         logs = floored(fit.log_probabilities(x), self.floor)
         return log_odds_parts(logs, prior, self.joint)
 
@@ -358,32 +352,26 @@ class Task:
         generator: np.random.Generator,
     ) -> list[ClassPredictor]:
         """A predictor of all joint classes for each training set (a mask [n])."""
-        if any(np.ptp(self.joint.classes[rows]) == 0 for rows in trainings):
+        classes = self.joint.classes
+        if any(np.ptp(classes[rows]) == 0 for rows in trainings):
             raise NoVariation(
                 "labels must have several joint classes in every training set, got one; use fewer folds."
             )
         return fit_each(
-            family,
-            x,
-            self.joint.classes,
-            trainings,
-            self.joint.count,
-            self.groups,
-            generator,
+            family, x, classes, trainings, self.joint.count, self.groups, generator
         )
 
     def log_frequencies(self, rows: np.ndarray) -> np.ndarray:
-        """log frequencies [classes] of the joint classes among `rows` (a mask), with
-        the floor.
-        """
+        """Log frequencies [classes] of joint classes in `rows` (a mask), with the floor."""
         counts = np.bincount(self.joint.classes[rows], minlength=self.joint.count)
         with np.errstate(divide="ignore"):
             return floored(np.log(counts / counts.sum()), self.floor)
 
 
 def floored(logs: np.ndarray, floor: float) -> np.ndarray:
-    """Log probabilities [..., classes] mixed with the uniform distribution, so that
-    none is below `floor`.
+    """Log probabilities [..., classes], mixed with the uniform distribution.
+
+    No probability is then below `floor`.
     """
     weight = 1.0 - logs.shape[-1] * floor
     return np.log(weight * np.exp(logs) + floor)
@@ -392,21 +380,25 @@ def floored(logs: np.ndarray, floor: float) -> np.ndarray:
 def row_marginals(
     logs: np.ndarray, joint: JointLabels
 ) -> dict[frozenset[str], np.ndarray]:
-    """log of the probability of each row's own values, for every set of labels [n],
-    from log q(class) [n, classes].
+    """Log probability [n] of the observed values of every set of labels.
+
+    `logs` are log q(class) [n, classes].
     """
     probabilities = np.exp(logs)
     rows = np.arange(len(logs))
-    marginals = {frozenset(): np.zeros(len(logs))}
+    marginals: dict[frozenset[str], np.ndarray] = {frozenset(): np.zeros(len(logs))}
     for names, codes in label_sets(joint).items():
-        sums = probabilities @ np.eye(int(codes.max()) + 1)[codes]
-        marginals[names] = np.log(sums[rows, codes[joint.classes]])
+        indicators = np.eye(int(codes.max()) + 1)[codes]
+        sums = probabilities @ indicators
+        observed = codes[joint.classes]
+        marginals[names] = np.log(sums[rows, observed])
     return marginals
 
 
 def expected_calibration_error(logs: np.ndarray, classes: np.ndarray) -> float:
-    """Expected calibration error of held-out log q [n, classes], over bins of equally
-    many rows (Guo et al. 2017).
+    """Expected calibration error (Guo et al. 2017) of held-out log q [n, classes].
+
+    The bins have equal numbers of rows.
     """
     log_confidence = logs.max(axis=1)
     is_correct = logs.argmax(axis=1) == classes
@@ -416,8 +408,9 @@ def expected_calibration_error(logs: np.ndarray, classes: np.ndarray) -> float:
 
 
 def _equal_bins(values: np.ndarray, number: int) -> np.ndarray:
-    """Bins [n] of equally many values in order; equal values share the bin of their
-    middle, in any order of rows.
+    """Bins [n] of values; each bin has the same number of values.
+
+    Equal values share the bin of their middle, for any order of rows.
     """
     _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
     sizes = [len(part) for part in np.array_split(values, number)]

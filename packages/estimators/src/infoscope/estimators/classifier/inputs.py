@@ -1,6 +1,4 @@
-"""Inputs of a cross-fitted classifier: blocks, labels as joint classes, groups and
-folds.
-"""
+"""Inputs of a cross-fitted classifier: blocks, joint classes of labels, groups, folds."""
 
 from __future__ import annotations
 
@@ -26,10 +24,10 @@ MIN_FOLDS = 3  # one to evaluate, one to calibrate, one to train
 
 @dataclass(frozen=True, eq=False)
 class JointLabels:
-    """Label variables and the classes of their observed product, numbered by first
-    appearance (independent of names).
+    """Label variables and their joint classes, numbered by first appearance.
 
-    `values`: name -> int64 [classes], codes by joint class; `classes` int64 [n].
+    values   name -> int64 [classes], code of the label in each joint class
+    classes  int64 [n], the joint class of each row
     """
 
     values: dict[str, np.ndarray]
@@ -42,16 +40,17 @@ class JointLabels:
 
 
 def as_blocks(blocks: ArrayLike | Mapping[str, ArrayLike]) -> dict[str, np.ndarray]:
-    """Blocks by name as float64 [n, d]; a single array is "z". ValueError: none, other
-    shapes, lengths; not finite.
+    """Blocks by name as float64 [n, d]; a single array is "z".
+
+    ValueError: no block, another shape, different lengths, values that are not finite.
     """
     if not isinstance(blocks, Mapping):
         blocks = {"z": blocks}
     if not blocks:
         raise UnknownName("blocks must name at least one array [n, d], got none.")
-    arrays = {
-        name: as_matrix(f"block {name!r}", block) for name, block in blocks.items()
-    }
+    arrays = {}
+    for name, block in blocks.items():
+        arrays[name] = as_matrix(f"block {name!r}", block)
     lengths = {name: len(block) for name, block in arrays.items()}
     if len(set(lengths.values())) > 1:
         raise WrongLength(f"blocks must be equally long, got lengths {lengths}.")
@@ -59,11 +58,10 @@ def as_blocks(blocks: ArrayLike | Mapping[str, ArrayLike]) -> dict[str, np.ndarr
 
 
 def as_joint_labels(labels: ArrayLike | Mapping[str, ArrayLike], n: int) -> JointLabels:
-    """Codes label variables, each [n] or [n, 1] and discrete; a single array is the
-    variable "y".
+    """Joint classes of discrete label variables, each [n] or [n, 1].
 
-    The columns of a DataFrame are variables. ValueError: no variable, a wrong length,
-    missing values, one class only.
+    A single array is the variable "y"; the columns of a DataFrame are variables.
+    ValueError: no variable, a wrong length, missing values, one class only.
     """
     if not isinstance(labels, Mapping | pd.DataFrame):
         labels = {"y": labels}
@@ -71,9 +69,9 @@ def as_joint_labels(labels: ArrayLike | Mapping[str, ArrayLike], n: int) -> Join
         raise UnknownName(
             "labels must name at least one discrete variable [n], got none."
         )
-    codes = {
-        name: coded(f"labels[{name!r}]", values, n) for name, values in labels.items()
-    }
+    codes = {}
+    for name, values in labels.items():
+        codes[name] = coded(f"labels[{name!r}]", values, n)
     for name, code in codes.items():
         if code.max() == 0:
             raise NoVariation(
@@ -81,14 +79,14 @@ def as_joint_labels(labels: ArrayLike | Mapping[str, ArrayLike], n: int) -> Join
             )
     classes = combined(list(codes.values()))
     _, first_rows = np.unique(classes, return_index=True)
-    return JointLabels(
-        {name: code[first_rows] for name, code in codes.items()}, classes
-    )
+    codes_by_class = {name: code[first_rows] for name, code in codes.items()}
+    return JointLabels(codes_by_class, classes)
 
 
 def coded(name: str, values: ArrayLike, n: int) -> np.ndarray:
-    """Categories [n] as codes 0, 1, ... by first appearance, int64. ValueError for
-    another length or missing values.
+    """Categories [n] as codes 0, 1, ... by first appearance, int64.
+
+    ValueError: another length, or missing values.
     """
     codes = as_codes(name, values)
     if len(codes) != n:
@@ -104,20 +102,23 @@ def by_first_appearance(values: np.ndarray) -> np.ndarray:
 
 
 def combined(columns: Sequence[np.ndarray]) -> np.ndarray:
-    """One code for each combination of the codes in several columns [n], by first
-    appearance, int64 [n].
+    """Codes [n] of the combinations of several columns of codes [n].
+
+    By first appearance, int64.
     """
     code = columns[0]
     for column in columns[1:]:
-        code = by_first_appearance(code * (int(column.max()) + 1) + column)
+        count = int(column.max()) + 1
+        code = by_first_appearance(code * count + column)
     return by_first_appearance(code)
 
 
 def assign_folds(
     classes: np.ndarray, groups: np.ndarray, folds: int, generator: np.random.Generator
 ) -> np.ndarray:
-    """The fold of every row, int64 [n]: whole groups, classes spread evenly. TooFew:
-    groups of a class.
+    """The fold of every row, int64 [n]: whole groups, classes spread evenly.
+
+    TooFew: a class in fewer than two groups or folds.
     """
     group_count = int(groups.max()) + 1
     is_whole = isinstance(folds, int | np.integer) and not isinstance(folds, bool)

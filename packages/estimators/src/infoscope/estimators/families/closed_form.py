@@ -37,8 +37,9 @@ MIN_SINGULAR_VALUE = 1e-10  # share of the largest; smaller ones are rounding
 
 @dataclass(frozen=True)
 class Table:
-    """All conditional distributions of a class given categories [n] or [n, d]; unseen
-    inputs get class frequencies.
+    """All conditional distributions of a class given categories [n] or [n, d].
+
+    Inputs that are not in the training set get the class frequencies.
     """
 
     name = "table"
@@ -46,24 +47,26 @@ class Table:
 
     def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: np.ndarray | None = None,
             generator: np.random.Generator | None = None) -> Predictor:  # fmt: skip
+        """The predictive distribution of the classes y [n] given x."""
         classes = needed(classes)
         if x is None:
             return without_input(y, classes)
         codes, code_of = numbered(categories(x))
         # the last row is for inputs that are not in the training set
         unseen = len(code_of)
-        counts = np.bincount(codes * classes + y, minlength=unseen * classes).reshape(
-            -1, classes
-        )
+        cells = codes * classes + y
+        counts = np.bincount(cells, minlength=unseen * classes)
+        counts = counts.reshape(-1, classes)
+        conditional = counts / counts.sum(axis=1, keepdims=True)
         prior = np.bincount(y, minlength=classes) / len(y)
-        probabilities = np.vstack([counts / counts.sum(axis=1, keepdims=True), prior])
         with np.errstate(divide="ignore"):
-            logs = np.log(probabilities)
-        return Categorical(
-            lambda inputs: logs[
-                [code_of.get(item, unseen) for item in categories(inputs)]
-            ]
-        )
+            logs = np.log(np.vstack([conditional, prior]))
+
+        def predict(inputs: Any) -> np.ndarray:
+            rows = [code_of.get(item, unseen) for item in categories(inputs)]
+            return logs[rows]
+
+        return Categorical(predict)
 
     def complexity(
         self,
@@ -73,21 +76,22 @@ class Table:
         floor: float,
         generator: np.random.Generator,
     ) -> Complexity | None:
+        """The Rademacher complexity on a sample, nats; None without a floor."""
         if not floor > 0.0:
             return None
+        classes = needed(classes)
         codes, _ = numbered(categories(x))
-        value, error = table_on_sample(
-            codes * needed(classes) + y, classes, floor, generator
-        )
-        return Complexity(
-            value, error, -math.log(floor), slack=-math.log1p(-(classes - 1) * floor)
-        )
+        cells = codes * classes + y
+        value, error = table_on_sample(cells, classes, floor, generator)
+        slack = -math.log1p(-(classes - 1) * floor)
+        return Complexity(value, error, -math.log(floor), slack)
 
 
 def categories(x: Any) -> list[Any]:
     """The items of x [n] or [n, d], hashable. ValueError for missing values."""
     values = np.asarray(x)
-    missing = int(pd.isna(values).reshape(len(values), -1).any(axis=1).sum())
+    is_missing = pd.isna(values).reshape(len(values), -1)
+    missing = int(is_missing.any(axis=1).sum())
     if missing:
         raise MissingValues(
             f"x must have no missing categories, got {missing} of {len(values)}."
@@ -120,31 +124,34 @@ class Gaussian:
 
     @property
     def name(self) -> str:
+        """The name with its settings."""
         variance = "fitted" if self.variance is None else f"{self.variance:g}"
         return f"gaussian(variance={variance}, degree={self.degree})"
 
     def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: np.ndarray | None = None,
             generator: np.random.Generator | None = None) -> Predictor:  # fmt: skip
+        """The predictive distribution of y [n, q] given x."""
         if x is None or self.degree == 0:
             return without_input(y, None, self.variance)
         inputs = as_matrix("x", x)
         features = Features.of(inputs, self.degree)
-        design = np.hstack([features(inputs), np.ones((len(y), 1))])
-        weights = np.linalg.lstsq(design, y, rcond=None)[0]
+        constant = np.ones((len(y), 1))
+        design = np.hstack([features(inputs), constant])
+        weights, *_ = np.linalg.lstsq(design, y, rcond=None)
 
         def mean(new: Any) -> np.ndarray:
             return features(new) @ weights[:-1] + weights[-1]
 
-        return normal_around(mean, y, y - design @ weights, self.variance)
+        residuals = y - design @ weights
+        return normal_around(mean, y, residuals, self.variance)
 
 
 @dataclass(frozen=True)
 class Ridge:
-    """Gaussians around linear means of least squared error + penalty * |weights|^2
-    (Hoerl & Kennard 1970).
+    """Gaussians around linear means, fitted by ridge regression (Hoerl & Kennard 1970).
 
-    Covariance of leave-one-out residuals (Allen 1974). ValueError for y that the
-    columns give without error.
+    The weights minimise squared error + penalty * |weights|^2. The covariance is of
+    leave-one-out residuals (Allen 1974). ValueError: y is predicted without error.
     """
 
     penalty: float = 1.0
@@ -155,10 +162,12 @@ class Ridge:
 
     @property
     def name(self) -> str:
+        """The name with its settings."""
         return f"ridge(penalty={self.penalty:g})"
 
     def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: np.ndarray | None = None,
             generator: np.random.Generator | None = None) -> Predictor:  # fmt: skip
+        """The predictive distribution of y [n, q] given x."""
         if x is None:
             return without_input(y, None)
         inputs = as_matrix("x", x)
@@ -174,11 +183,15 @@ class Ridge:
         def mean(new: Any) -> np.ndarray:
             return features(new) @ weights + centre
 
-        if len(sizes) < len(y) - 1:  # else every y is fitted without error
+        if (
+            len(sizes) < len(y) - 1
+        ):  # with more columns, every y is fitted without error
             weights = right.T @ (projections / sizes[:, None])
             normal_around(mean, y, y - mean(inputs))
-        shrinkage = sizes**2 / (sizes**2 + self.penalty)
-        weights = right.T @ ((shrinkage / sizes)[:, None] * projections)
+        squares = sizes**2
+        shrinkage = squares / (squares + self.penalty)
+        factors = shrinkage / sizes
+        weights = right.T @ (factors[:, None] * projections)
         leverage = (left**2) @ shrinkage
         free = 1.0 - 1.0 / len(y) - leverage
         residuals = y - mean(inputs)

@@ -5,14 +5,14 @@ probability 1 - 2 delta,
 
     |I_V - estimate| <= 4 R_n(G) + 2 B sqrt(2 ln(1 / delta) / n).
 
-R_n(G), the expected supremum of |mean of g times random signs| (Bartlett & Mendelson
-2002, with 1 / n for their 2 / n), is estimated by Monte Carlo on the sample, where by
+R_n(G) is the expected supremum of |mean of g times random signs| (Bartlett & Mendelson
+2002, with 1 / n for their 2 / n). It is estimated by Monte Carlo on the sample. By
 McDiarmid's inequality
 
     R_n(G) <= R_sample(G) + B sqrt(2 ln(1 / delta) / n)   with probability 1 - delta,
 
-so that the bound holds with probability 1 - 3 delta. A floor on probabilities widens it
-by `slack`.
+The bound therefore holds with probability 1 - 3 delta. A floor on probabilities widens
+it by `slack`.
 """
 
 from __future__ import annotations
@@ -43,11 +43,10 @@ class Complexity:
 
 @dataclass(frozen=True)
 class PacBound:
-    """Bound `width` (nats) on the in-sample estimate's distance from the V-information,
-    with a confidence.
+    """A bound on the distance of the in-sample estimate from the V-information.
 
-    The complexity's value + 2 standard errors is used; that error is not in the
-    confidence.
+    width       of the bound, nats; uses the complexity + 2 standard errors
+    confidence  without the Monte Carlo error of the complexity
     """
 
     width: float
@@ -57,8 +56,9 @@ class PacBound:
 
 
 def pac_bound(complexity: Complexity, n: int, delta: float = 0.05) -> PacBound:
-    """The PAC bound for n pairs. ValueError: n < 1, delta outside (0, 0.5), or
-    complexity or magnitude not finite.
+    """The PAC bound for n pairs.
+
+    ValueError: n < 1, delta outside (0, 0.5), infinite complexity or magnitude.
     """
     n = require_int("n", n, 1)
     if not 0.0 < delta < 0.5:
@@ -69,12 +69,8 @@ def pac_bound(complexity: Complexity, n: int, delta: float = 0.05) -> PacBound:
         )
     deviation = complexity.magnitude * math.sqrt(2.0 * math.log(1.0 / delta) / n)
     expected = complexity.value + 2.0 * complexity.standard_error + deviation
-    return PacBound(
-        4.0 * expected + 2.0 * deviation + complexity.slack,
-        1.0 - 3.0 * delta,
-        delta,
-        complexity,
-    )
+    width = 4.0 * expected + 2.0 * deviation + complexity.slack
+    return PacBound(width, 1.0 - 3.0 * delta, delta, complexity)
 
 
 def table_on_sample(
@@ -84,11 +80,12 @@ def table_on_sample(
     generator: np.random.Generator,
     draws: int = 200,
 ) -> tuple[float, float]:
-    """R on the sample of all conditional tables with probabilities of at least `floor`,
-    and its Monte Carlo error.
+    """The complexity of conditional tables on the sample, and its Monte Carlo error.
 
-    cells int64 [n] are input code * classes + class; the supremum separates over
-    inputs.
+    The class contains all tables with probabilities of at least `floor`. Its supremum is
+    a sum over inputs.
+
+    cells  int64 [n], input code * classes + class
     """
     if not 0.0 < floor < 1.0 / classes:
         raise OutOfRange(
@@ -98,9 +95,8 @@ def table_on_sample(
     inputs = int(cells.max()) // classes + 1
 
     def supremum(signs: np.ndarray) -> float:
-        sums = np.bincount(cells, weights=signs, minlength=inputs * classes).reshape(
-            inputs, classes
-        )
+        sums = np.bincount(cells, weights=signs, minlength=inputs * classes)
+        sums = sums.reshape(inputs, classes)
         log_probabilities = np.log(best_rows(sums, floor))
         return float((sums * log_probabilities).sum()) / len(cells)
 
@@ -113,13 +109,14 @@ def table_on_sample(
 
 
 def best_rows(sums: np.ndarray, floor: float) -> np.ndarray:
-    """Probabilities [inputs, classes] >= floor that maximise sum of sums * log p in
-    every row.
+    """Probabilities p [inputs, classes] >= floor with the largest sum of sums * log p.
+
+    The sum is over the classes of a row.
     """
     weights = np.maximum(sums, 0.0)
     at_floor = weights <= 0.0
-    # Rows without a positive sum: all classes except the one of least loss are at the
-    # floor.
+    # rows without a positive sum: all classes but the class of least loss are at the
+    # floor
     without_positive = np.flatnonzero(at_floor.all(axis=1))
     best = sums[without_positive].argmax(axis=1)
     at_floor[without_positive, best] = False
@@ -127,9 +124,8 @@ def best_rows(sums: np.ndarray, floor: float) -> np.ndarray:
     while True:
         remaining = 1.0 - floor * at_floor.sum(axis=1, keepdims=True)
         shares = np.where(at_floor, 0.0, weights)
-        rows = np.where(
-            at_floor, floor, remaining * shares / shares.sum(axis=1, keepdims=True)
-        )
+        scaled = remaining * shares / shares.sum(axis=1, keepdims=True)
+        rows = np.where(at_floor, floor, scaled)
         is_low = ~at_floor & (rows < floor)
         if not is_low.any():
             return rows

@@ -1,6 +1,4 @@
-"""Predicted distributions of an outcome, nats: class probabilities, and normal
-distributions around a mean.
-"""
+"""Predicted distributions of an outcome: class probabilities, normal distributions."""
 
 from __future__ import annotations
 
@@ -16,19 +14,21 @@ from infoscope.errors import InvalidInput, WrongType
 
 # weight of the distribution without input, which bounds the loss of outliers
 FLOOR = 0.01
+# of inputs: means [n, q]; of None: [1, q]
 Mean = Callable[[Any | None], np.ndarray]
-"""Inputs -> means [n, q], or [1, q] of None."""
 
 
 @dataclass(frozen=True, eq=False)
 class Categorical:
-    """Distributions of classes: inputs -> log probabilities [n, classes], or [1,
-    classes] of None.
+    """Distributions of classes.
+
+    log_probabilities  of inputs: [n, classes], nats; of None: [1, classes]
     """
 
     log_probabilities: Callable[[Any | None], np.ndarray]
 
     def log_density(self, x: Any | None, y: np.ndarray) -> np.ndarray:
+        """Log probabilities [n] of the classes y [n] given x, nats."""
         logs = self.log_probabilities(x)
         if len(logs) not in (1, len(y)):
             raise InvalidInput(
@@ -46,22 +46,19 @@ class Normal:
     covariance: np.ndarray
 
     def log_density(self, x: Any | None, y: np.ndarray) -> np.ndarray:
+        """Log densities [n] of y [n, q] given x, nats."""
         residuals = y - self.mean(x)
         factor = cholesky(self.covariance, lower=True)
-        whitened = cho_solve((factor, True), residuals.T)
-        distances = np.einsum("nq,qn->n", residuals, whitened)
+        scaled = cho_solve((factor, True), residuals.T)
+        distances = np.einsum("nq,qn->n", residuals, scaled)
         half_log_determinant = float(np.log(np.diag(factor)).sum())
-        return (
-            -0.5 * (distances + len(factor) * math.log(2.0 * math.pi))
-            - half_log_determinant
-        )
+        constant = len(factor) * math.log(2.0 * math.pi)
+        return -0.5 * (distances + constant) - half_log_determinant
 
 
 @dataclass(frozen=True, eq=False)
 class FlooredNormal:
-    """(1 - FLOOR) times the distribution given the input plus FLOOR times the one
-    without.
-    """
+    """A mixture of the distribution given the input, and without input (weight FLOOR)."""
 
     informed: Normal
     constant: Normal
@@ -69,9 +66,11 @@ class FlooredNormal:
     @classmethod
     def around(cls, mean: Mean, y: np.ndarray, residuals: np.ndarray) -> FlooredNormal:
         """Around a mean, with the covariance of residuals [n, q]."""
-        return cls(normal_around(mean, y, residuals), without_input(y, None))
+        informed = normal_around(mean, y, residuals)
+        return cls(informed, without_input(y, None))
 
     def log_density(self, x: Any | None, y: np.ndarray) -> np.ndarray:
+        """Log densities [n] of y [n, q] given x, nats."""
         informed = math.log1p(-FLOOR) + self.informed.log_density(x, y)
         constant = math.log(FLOOR) + self.constant.log_density(None, y)
         return np.logaddexp(informed, constant)
@@ -80,12 +79,14 @@ class FlooredNormal:
 def without_input(
     y: np.ndarray, classes: int | None, variance: float | None = None
 ) -> Categorical | Normal:
-    """The best prediction without input: class frequencies, or a Gaussian around the
-    mean.
+    """The best prediction without input: class frequencies, or a normal distribution.
+
+    The normal distribution is around the mean of y, with its covariance or `variance`.
     """
     if classes is None:
         centre = y.mean(axis=0, keepdims=True)
-        return normal_around(lambda x: centre, y, y - centre, variance)
+        residuals = y - centre
+        return normal_around(lambda x: centre, y, residuals, variance)
     frequencies = np.bincount(y, minlength=classes) / len(y)
     with np.errstate(divide="ignore"):
         logs = np.log(frequencies)[None]
@@ -95,14 +96,16 @@ def without_input(
 def normal_around(
     mean: Mean, y: np.ndarray, residuals: np.ndarray, variance: float | None = None
 ) -> Normal:
-    """The normal distribution around a mean of y, with a given variance or the
-    covariance of residuals [n, q].
+    """The normal distribution around a mean of y.
+
+    Its covariance is `variance` in each direction; None: of the residuals [n, q].
     """
     if variance is not None:
         return Normal(mean, variance * np.eye(residuals.shape[1]))
     covariance = residuals.T @ residuals / len(residuals)
     rounding = 1e-13 * np.abs(y).max()
-    if not np.linalg.eigvalsh(covariance).min() > rounding**2:
+    smallest_variance = np.linalg.eigvalsh(covariance).min()
+    if not smallest_variance > rounding**2:
         raise WrongType(
             "variance must be given where y is predicted without error: its estimate is 0."
         )
@@ -110,8 +113,9 @@ def normal_around(
 
 
 def with_absent(logs: np.ndarray, present: np.ndarray, classes: int) -> np.ndarray:
-    """Log probabilities [n, present] as [n, classes]: -inf for classes that were not in
-    the training set.
+    """Log probabilities [n, present] as [n, classes].
+
+    -inf for classes that were not in the training set.
     """
     all_classes = np.full((len(logs), classes), -np.inf)
     all_classes[:, present] = logs

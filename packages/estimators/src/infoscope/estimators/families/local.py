@@ -1,5 +1,6 @@
-"""Nearest neighbours as a family: classes of neighbours, or a normal distribution
-around their mean.
+"""Nearest neighbours as a predictive family.
+
+Predicts the classes of neighbours, or a normal distribution around their mean.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ ROWS_AT_ONCE = 1024  # of a distance matrix
 
 @dataclass(frozen=True)
 class NearestNeighbours:
-    """The k nearest training rows and one pseudo-row with the training mean (Cover &
-    Hart 1967).
+    """Prediction from the k nearest training rows (Cover & Hart 1967).
 
-    Rows tied at the k-th place share its weight. For numbers the covariance is
-    estimated from residuals without a row's own group, mixed with the distribution
-    without input, which bounds the loss of outliers.
+    One pseudo-row with the training mean is added to them. Rows tied at the k-th place
+    share its weight. For numbers, the covariance is estimated from residuals, with
+    neighbours from other groups only. The mixture with the distribution without input
+    bounds the loss of outliers.
 
-    neighbours  None: the square root of the number of training rows
+    neighbours  k; None: the square root of the number of training rows
     """
 
     neighbours: int | None = None
@@ -40,11 +41,13 @@ class NearestNeighbours:
 
     @property
     def name(self) -> str:
+        """The name with its settings."""
         neighbours = "sqrt(n)" if self.neighbours is None else self.neighbours
         return f"knn(neighbours={neighbours})"
 
     def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: np.ndarray | None = None,
             generator: np.random.Generator | None = None) -> Predictor:  # fmt: skip
+        """The predictive distribution of y [n] (classes) or [n, q] (numbers) given x."""
         if x is None:
             return without_input(y, classes)
         inputs = as_matrix("x", x)
@@ -56,14 +59,15 @@ class NearestNeighbours:
             return means.at(features(new))
 
         def predict(new: Any) -> np.ndarray:
-            # a class that is not in the training set
+            # log 0 = -inf for a class that is not in the training set
             with np.errstate(divide="ignore"):
                 return np.log(mean(new))
 
         if classes is not None:
             return Categorical(predict)
         codes = self._codes(groups, len(y))
-        return FlooredNormal.around(mean, y, y - means.without_own_group(codes))
+        residuals = y - means.from_other_groups(codes)
+        return FlooredNormal.around(mean, y, residuals)
 
     def _count(self, n: int) -> int:
         """The number of neighbours among n training rows."""
@@ -77,7 +81,7 @@ class NearestNeighbours:
     def _codes(self, groups: np.ndarray | None, n: int) -> np.ndarray:
         if groups is None:
             return np.arange(n)
-        codes = np.unique(groups, return_inverse=True)[1]
+        _, codes = np.unique(groups, return_inverse=True)
         if not codes.max():
             raise OutOfRange(
                 f"groups must be at least 2 in every training set of {self.name}, got 1."
@@ -86,7 +90,7 @@ class NearestNeighbours:
 
 
 class _Means:
-    """Mean targets [n, q] of the k nearest of standardised inputs [n, d]."""
+    """Mean targets [n, q] of the k nearest standardised inputs [n, d]."""
 
     def __init__(self, inputs: np.ndarray, targets: np.ndarray, k: int) -> None:
         self._inputs = inputs
@@ -99,15 +103,17 @@ class _Means:
         """Predictions at new rows [m, d]."""
         k = self._k
         distances, places = self._index.kneighbors(rows, k + 1)
-        sums = self._targets[places[:, :k]].sum(axis=1)
-        tied = np.flatnonzero(distances[:, k] <= distances[:, k - 1] * (1.0 + 1e-12))
+        nearest = places[:, :k]
+        sums = self._targets[nearest].sum(axis=1)
+        radius = distances[:, k - 1] * (1.0 + 1e-12)
+        tied = np.flatnonzero(distances[:, k] <= radius)
         for start in range(0, len(tied), ROWS_AT_ONCE):
             part = tied[start : start + ROWS_AT_ONCE]
             sums[part] = sums_with_ties(rows[part], self._inputs, self._targets, k)
         return (sums + self._prior) / (k + 1.0)
 
-    def without_own_group(self, groups: np.ndarray) -> np.ndarray:
-        """Predictions at the training rows, from rows of other groups [n]."""
+    def from_other_groups(self, groups: np.ndarray) -> np.ndarray:
+        """Predictions at the training rows [n, q], each from rows of other groups [n]."""
         n = len(self._targets)
         largest_group = int(np.bincount(groups).max())
         count = min(self._k + largest_group, n)
@@ -119,7 +125,8 @@ class _Means:
             )
             is_neighbour = groups[places] != groups[part, None]
             is_neighbour &= is_neighbour.cumsum(axis=1) <= self._k
-            sums = (self._targets[places] * is_neighbour[:, :, None]).sum(axis=1)
+            included = self._targets[places] * is_neighbour[:, :, None]
+            sums = included.sum(axis=1)
             counts = is_neighbour.sum(axis=1, keepdims=True)
             means[part] = (sums + self._prior) / (counts + 1.0)
         return means
@@ -128,11 +135,13 @@ class _Means:
 def sums_with_ties(
     rows: np.ndarray, inputs: np.ndarray, targets: np.ndarray, k: int
 ) -> np.ndarray:
-    """Sums [m, q] of the outcomes of the k nearest rows; rows at the k-th distance have
-    equal weights.
+    """Sums [m, q] of the outcomes of the k nearest rows.
+
+    All rows at the k-th distance have equal weights.
     """
     distances = cdist(rows, inputs)
-    radius = np.partition(distances, k - 1, axis=1)[:, k - 1 : k]
+    radius = np.partition(distances, k - 1, axis=1)
+    radius = radius[:, k - 1 : k]
     closer = (distances < radius).astype(float)
     tied = (distances == radius).astype(float)
     missing = k - closer.sum(axis=1, keepdims=True)

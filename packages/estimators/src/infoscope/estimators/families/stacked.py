@@ -1,5 +1,6 @@
-"""Mixtures of families and of the distribution without input, weighted on a validation
-set (Smyth & Wolpert 1999).
+"""Mixtures of families, weighted on a validation set (Smyth & Wolpert 1999).
+
+The distribution without input is one member of every mixture.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ class Stacked:
     """Mixtures of members of `families` and of the distribution without input.
 
     The weights maximise the likelihood on a random half of the rows, for members fitted
-    to the other half (`WeightedMixture.half`); then members are refitted to all rows.
-    first: how many of the families are also mixed without the others
-    (`WeightedMixture.first`).
+    to the other half (`WeightedMixture.half`). Members are then refitted to all rows.
+
+    first  number of leading families that are also mixed without the others (`WeightedMixture.first`)
     """
 
     families: tuple[Family, ...]
@@ -35,19 +36,20 @@ class Stacked:
 
     @property
     def name(self) -> str:
+        """The name with its members."""
         return f"mixture of {', '.join(family.name for family in self.families)} and no input"
 
     @property
     def outcomes(self) -> tuple[str, ...]:
-        kinds = self.families[0].outcomes
-        return tuple(
-            kind
-            for kind in kinds
-            if all(kind in family.outcomes for family in self.families)
-        )
+        """Kinds of outcomes that every member predicts."""
+        kinds = list(self.families[0].outcomes)
+        for family in self.families:
+            kinds = [kind for kind in kinds if kind in family.outcomes]
+        return tuple(kinds)
 
     def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: np.ndarray | None = None,
             generator: np.random.Generator | None = None) -> Predictor:  # fmt: skip
+        """The predictive distribution of y given x."""
         if x is None:
             return without_input(y, classes)
         generator = generator_or_default(generator)
@@ -55,32 +57,29 @@ class Stacked:
         validation = validation_half(y, classes, groups, generator)
 
         def members(rows: np.ndarray) -> list[Predictor]:
-            """Distributions that are fitted to some rows, the first one without input."""
+            """Distributions fitted to some rows, the first one without input."""
             x_rows = take(x, rows)
-            fits = [
-                family.fit(x_rows, y[rows], classes, groups[rows], generator)
-                for family in self.families
-            ]
-            return [without_input(y[rows], classes), *fits]
+            y_rows = y[rows]
+            fits = []
+            for family in self.families:
+                fit = family.fit(x_rows, y_rows, classes, groups[rows], generator)
+                fits.append(fit)
+            return [without_input(y_rows, classes), *fits]
 
         on_half = members(~validation)
         on_all = members(np.ones(len(y), bool))
         x_validation = take(x, validation)
         y_validation = y[validation]
-        constant = on_half[0].log_density(None, y_validation)
-        informed = [
-            member.log_density(x_validation, y_validation) for member in on_half[1:]
-        ]
-        logs = np.column_stack([constant, *informed])
+        constant, *informed = on_half
+        columns = [constant.log_density(None, y_validation)]
+        for member in informed:
+            columns.append(member.log_density(x_validation, y_validation))
+        logs = np.column_stack(columns)
 
         def mixed(count: int, first: WeightedMixture | None) -> WeightedMixture:
             log_weights = maximum_likelihood_weights(logs[:, :count])
-            return WeightedMixture(
-                log_weights,
-                on_all[:count],
-                WeightedMixture(log_weights, on_half[:count]),
-                first,
-            )
+            half = WeightedMixture(log_weights, on_half[:count])
+            return WeightedMixture(log_weights, on_all[:count], half, first)
 
         first = None if self.first is None else mixed(1 + self.first, None)
         return mixed(1 + len(self.families), first)
@@ -92,8 +91,9 @@ def validation_half(
     groups: np.ndarray,
     generator: np.random.Generator,
 ) -> NDArray[np.bool_]:
-    """A random half of the groups, as a mask [n]; the rest has every class. OutOfRange:
-    one group.
+    """A random half of the groups, as a mask [n]; the other half has every class.
+
+    OutOfRange: one group.
     """
     names, codes = np.unique(groups, return_inverse=True)
     if len(names) < 2:
@@ -114,8 +114,10 @@ def validation_half(
 
 @dataclass(frozen=True, eq=False)
 class WeightedMixture:
-    """A weighted mixture of distributions, the first one without input; half, first: as
-    in `Stacked`.
+    """A weighted mixture of distributions, the first one without input.
+
+    half   the mixture of members fitted to half of the rows, with the same weights
+    first  the mixture of the leading families only
     """
 
     log_weights: NDArray[np.float64]
@@ -124,31 +126,34 @@ class WeightedMixture:
     first: WeightedMixture | None = None
 
     def log_probabilities(self, x: Any) -> NDArray[np.float64]:
+        """Log probabilities [n, classes], nats."""
         constant, *informed = self.members
-        return self._mixed(
-            [
-                constant.log_probabilities(None),
-                *(member.log_probabilities(x) for member in informed),
-            ]
-        )
+        logs = [constant.log_probabilities(None)]
+        for member in informed:
+            logs.append(member.log_probabilities(x))
+        return self._mixed(logs)
 
     def log_density(self, x: Any, y: np.ndarray) -> NDArray[np.float64]:
+        """Log densities [n] of y given x, nats."""
         constant, *informed = self.members
-        return self._mixed(
-            [
-                constant.log_density(None, y),
-                *(member.log_density(x, y) for member in informed),
-            ]
-        )
+        logs = [constant.log_density(None, y)]
+        for member in informed:
+            logs.append(member.log_density(x, y))
+        return self._mixed(logs)
 
     def _mixed(self, logs: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-        weighted = [log_weight + log for log_weight, log in zip(self.log_weights, logs)]
-        return logsumexp(np.stack(np.broadcast_arrays(*weighted)), axis=0)
+        """The log of the weighted sum of densities."""
+        weighted = []
+        for log_weight, log in zip(self.log_weights, logs):
+            weighted.append(log_weight + log)
+        terms = np.stack(np.broadcast_arrays(*weighted))
+        return logsumexp(terms, axis=0)
 
 
 def maximum_likelihood_weights(logs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Log weights [m] of the mixture of m distributions with log densities [n, m] that
-    has the largest likelihood.
+    """Log weights [m] of the mixture with the largest likelihood.
+
+    The mixture is of m distributions with log densities [n, m].
     """
     logs = logs[np.isfinite(logs).any(axis=1)]
     ratios = np.exp(logs - logs.max(axis=1, keepdims=True, initial=-np.inf))
@@ -156,6 +161,7 @@ def maximum_likelihood_weights(logs: NDArray[np.float64]) -> NDArray[np.float64]
     if len(ratios):
         for _ in range(EM_STEPS):
             mixture = ratios @ weights
-            weights = weights * (ratios.T @ (1 / mixture)) / len(ratios)
+            responsibilities = ratios.T @ (1 / mixture)
+            weights = weights * responsibilities / len(ratios)
     with np.errstate(divide="ignore"):
         return np.log(weights)

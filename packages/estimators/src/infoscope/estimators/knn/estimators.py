@@ -1,5 +1,6 @@
-"""Information measures from nearest neighbours, for continuous, discrete and mixed
-variables; nats, never clipped.
+"""Information measures from nearest neighbours, nats, never clipped.
+
+Variables may be continuous, discrete or mixed.
 
     entropy                         Kozachenko & Leonenko 1987, as in Kraskov et al. 2004, eq. 20
     mutual_information              KSG 1 and 2 (Kraskov et al. 2004, eqs. 8 and 9); Ross 2014 if one is discrete
@@ -7,10 +8,10 @@ variables; nats, never clipped.
     total_correlation               Kraskov et al. 2004, eq. 23
     co_information                  I(a; t) + I(b; t) - I(a, b; t): positive is redundancy, negative is synergy
 
-Neighbours are searched, and counted, among rows of the same categories. Discrete
-variables alone use counts corrected by their digamma (after Grassberger 1988). With
-more than `MAX_TIED_SHARE` tied distances, counts include the radius (Mesner & Shalizi
-2019).
+Neighbours are searched, and counted, among rows of the same categories. If all variables
+are discrete, the digamma function of counts replaces their logarithm (after Grassberger
+1988). If more than `MAX_TIED_SHARE` of the distances are tied, counts include the points
+at the radius (Mesner & Shalizi 2019).
 
 The standard error treats local values as independent: it is 0.6 to 0.85 of the sampling
 error (k = 5, 1 to 5 normal columns), which `uncertainty.subsample` gives. Neither
@@ -50,11 +51,12 @@ from infoscope.notes import Note
 NORMAL_QUARTILES = 2 * ndtri(0.75)
 # tied samples among normal scores that occur by chance at any n (one or two on average)
 MAX_CHANCE_TIES = 8
-# of the samples; up to it only the tied samples are counted with their radius
+# of tied samples; with a larger share, the spheres of all samples are closed
 MAX_TIED_SHARE = 0.01
 MIN_REPEATED_SHARE = 0.3  # of the rows: a variable with more repeated values is rounded
 
-MIN_STEPS = 20  # of a grid, to the k-th neighbour, from which it is nearly a continuum
+# steps of a grid to the k-th neighbour; a grid with more steps is nearly a continuum
+MIN_STEPS = 20
 GRID = Note(
     "x: its values are multiples of a step, and neighbours only some steps away: this is no entropy of a continuum. "
     "Add uniform noise within a step.",
@@ -83,8 +85,12 @@ class Settings:
 
 @dataclass(frozen=True, eq=False)
 class Spheres:
-    """The sphere around each sample [n]: radius, number of neighbours inside, whether
-    closed; ids [n, k], -1: none.
+    """The sphere around each sample.
+
+    radius      [n]
+    neighbours  [n], number of samples inside
+    closed      [n], whether samples at the radius are inside
+    ids         [n, k], of the neighbours; -1: none
     """
 
     radius: np.ndarray
@@ -111,16 +117,16 @@ def mutual_information(
     x, y : array of shape [n] or [n, d]
         Typed per column (see `column_types`).
     k : int
-        Number of neighbours. A class with fewer others uses those, a class of one
-        sample is left out (noted).
+        Number of neighbours. A smaller class uses all its other samples; a class of one
+        sample is left out, with a note.
     method : str
-        ksg1 or ksg2; the second only where both variables are continuous.
+        ksg1 or ksg2; ksg2 requires two continuous variables.
     margins : str
         scaled: standard deviation 1; rank: normal scores; auto: rank where tails are
         heavy, else scaled; given: continuous columns as they are.
     groups : array of shape [n], optional
-        Rows of one group depend on one another and are never neighbours or counted
-        together.
+        Rows of one group depend on one another; they are never neighbours of one
+        another, and never counted for one another.
     local : bool
         Also return the local values, whose mean is the estimate.
 
@@ -167,8 +173,10 @@ def conditional_mutual_information(
     groups: Any = None,
     local: bool = False,
 ) -> Estimate:
-    """I(x; y | z), nats. Arguments and errors as in `mutual_information`; given a
-    constant: I(x; y), with a note.
+    """I(x; y | z), nats.
+
+    Arguments and errors as in `mutual_information`. If z is constant: I(x; y), with a
+    note.
     """
     constant = is_constant(z)
     if constant:
@@ -214,8 +222,8 @@ def total_correlation(
     count = len(columns)
     if count < 2:
         raise OutOfRange(f"columns must be at least two variables, got {count}.")
-    named = {f"columns[{number}]": column for number, column in enumerate(columns)}
-    variables, settings = as_sample(named, k, margins, groups)
+    values = {f"columns[{number}]": column for number, column in enumerate(columns)}
+    variables, settings = as_sample(values, k, margins, groups)
     require_classes(**variables)
     factors = [(-1, (number,)) for number in range(count)]
     factors.append((count - 1, ()))
@@ -234,43 +242,39 @@ def co_information(
     groups: Any = None,
     local: bool = False,
 ) -> Estimate:
-    """I(a; t) + I(b; t) - I(a, b; t), nats: positive is redundancy, negative is
-    synergy.
+    """I(a; t) + I(b; t) - I(a, b; t), nats, t the target.
 
-    The biases of the terms differ in many dimensions. Arguments and errors as in
-    `mutual_information`.
+    Positive is redundancy, negative is synergy. The biases of the terms differ in many
+    dimensions. Arguments and errors as in `mutual_information`.
     """
-    variables, settings = as_sample(
-        {"a": a, "b": b, "target": target}, k, margins, groups
-    )
+    values = {"a": a, "b": b, "target": target}
+    variables, settings = as_sample(values, k, margins, groups)
     require_classes(**variables)
     rows, notes = without_singletons(join(*variables.values()), settings.groups)
     variables = prepared_rows(variables, rows, margins)
     require_classes(rows, **variables)
     a, b, target = variables.values()
     unscaled = replace(settings.on_rows(rows), margins="given")
-    signs = (1, 1, -1)
-    sources = (a, b, join(a, b))
-    terms = [pair(source, target, unscaled, local=True) for source in sources]
-    values = np.zeros(a.n)
-    for sign, term in zip(signs, terms):
-        values += sign * term.local
-        notes += term.notes
+    local_values = np.zeros(a.n)
+    freedom = 0.0
+    methods = []
     joint = join(a, b, target)
+    for sign, source in ((1, a), (1, b), (-1, join(a, b))):
+        term = pair(source, target, unscaled, local=True)
+        local_values += sign * term.local
+        notes += term.notes
+        methods.append(term.method)
+        if joint.kind == "discrete":
+            freedom += freedom_of({"x": source, "y": target}, PAIR_MARGINS)
     second = 0.0
     if joint.kind == "discrete":
-        freedom = sum(
-            freedom_of({"x": source, "y": target}, PAIR_MARGINS) for source in sources
-        )
-        second = second_order_error(
-            freedom, independent_rows(joint.codes, settings.groups)
-        )
-    methods = dict.fromkeys(term.method for term in terms)
+        row_count = independent_rows(joint.codes, settings.groups)
+        second = second_order_error(freedom, row_count)
     return finished(
-        values,
+        local_values,
         rows,
         settings.k if joint.dim else None,
-        " + ".join(methods),
+        " + ".join(dict.fromkeys(methods)),
         replace(unscaled, margins=margins),
         local,
         tuple(dict.fromkeys(notes)),
@@ -286,11 +290,11 @@ def entropy(
     groups: Any = None,
     local: bool = False,
 ) -> Estimate:
-    """H(x), nats; differential in the continuous columns, in their own units.
+    """H(x), nats; differential in the continuous columns, in the units of the columns.
 
-    Arguments and errors as in `mutual_information`, but one class gives 0, and margins,
-    the scale on which neighbours are searched, are auto or given. Values on a grid are
-    noted (code "grid"). ValueError also for repeated values (-infinity).
+    Arguments and errors as in `mutual_information`, but one class gives 0, and margins
+    are auto or given. A note (code "grid") reports values on a grid. ValueError also for
+    repeated values, whose entropy is -infinity.
     """
     one_of("margins", margins, ("auto", "given"))
     variables, settings = as_sample({"x": x}, k, margins, groups)
@@ -314,11 +318,10 @@ def entropy(
     step = max(map(grid_step, sample.continuous.T))
     if step > np.median(around.radius) / MIN_STEPS:
         notes += (GRID,)
-    values = digamma(others_and_self(sample.n, settings.groups)) - digamma(
-        around.neighbours
-    )
+    sizes = others_and_self(sample.n, settings.groups)
+    log_shares = digamma(sizes) - digamma(around.neighbours)
     log_volumes = sample.dim * np.log(2 * around.radius)
-    values = values + log_volumes + np.log(scales).sum()
+    values = log_shares + log_volumes + np.log(scales).sum()
     notes += scale_notes + around.notes
     return finished(values, rows, k, "Kozachenko-Leonenko", settings, local, notes)
 
@@ -327,18 +330,17 @@ def discrete_entropy(variable: Variable, settings: Settings, local: bool) -> Est
     """H of categories, nats, from their counts."""
     require_repeats(x=variable)
     groups = settings.groups
-    values = digamma(others_and_self(variable.n, groups)) - digamma(
-        class_sizes(variable, groups)
-    )
-    second = second_order_error(
-        variable.categories - 1, independent_rows(variable.codes, groups)
-    )
+    sizes = others_and_self(variable.n, groups)
+    values = digamma(sizes) - digamma(class_sizes(variable, groups))
+    row_count = independent_rows(variable.codes, groups)
+    second = second_order_error(variable.categories - 1, row_count)
     return of_counts(values, settings, local, second)
 
 
 def in_own_units(variable: Variable) -> tuple[Variable, np.ndarray, tuple[str, ...]]:
-    """The variable at comparable scales, those scales [c], and a note where they are
-    quartile distances.
+    """The variable at comparable scales, the scales [c], and notes.
+
+    A note reports columns that are scaled by quartiles.
     """
     numbers = variable.continuous
     scales = variable.scales()
@@ -349,8 +351,10 @@ def in_own_units(variable: Variable) -> tuple[Variable, np.ndarray, tuple[str, .
     heavy &= high > low
     if not heavy.any():
         return variable.standardised(), scales, ()
-    scales = np.where(heavy, (high - low) / NORMAL_QUARTILES, scales)
-    centre = np.where(heavy, np.median(numbers, axis=0), numbers.mean(axis=0))
+    quartile_scales = (high - low) / NORMAL_QUARTILES
+    scales = np.where(heavy, quartile_scales, scales)
+    medians = np.median(numbers, axis=0)
+    centre = np.where(heavy, medians, numbers.mean(axis=0))
     scaled = (numbers - centre) / scales
     note = f"{heavy.sum()} of {len(heavy)} continuous columns of x have heavy tails or outliers: scaled by quartiles."
     return replace(variable, continuous=scaled), scales, (note,)
@@ -365,9 +369,8 @@ def pair(
 ) -> Estimate:
     """I(left; right), nats, by KSG 2 with `rectangles`."""
     name = "KSG 2" if rectangles else method_of(left, right)
-    return combined(
-        {"x": left, "y": right}, PAIR_MARGINS, name, settings, local, rectangles
-    )
+    variables = {"x": left, "y": right}
+    return combined(variables, PAIR_MARGINS, name, settings, local, rectangles)
 
 
 def method_of(x: Variable, y: Variable, z: Variable | None = None) -> str:
@@ -389,8 +392,9 @@ def method_of(x: Variable, y: Variable, z: Variable | None = None) -> str:
 def treatment(
     variables: Sequence[Variable], k: int
 ) -> tuple[str, int | None, tuple[str, ...]]:
-    """Method, k and notes of the Estimate of I(x; y), or I(x; y | z), without computing
-    it.
+    """Method, k and notes of the Estimate of I(x; y), or I(x; y | z).
+
+    The estimate itself is not computed.
     """
     joint = join(*variables)
     if joint.kind == "discrete":
@@ -409,10 +413,11 @@ def combined(
     local: bool,
     rectangles: bool = False,
 ) -> Estimate:
-    """digamma(neighbours) + sum of factor * digamma(count in the margin), averaged over
-    the samples.
+    """The mean over samples of digamma(neighbours) + sum of factor * digamma(count).
 
-    `rectangles`: KSG 2. The variable z is a condition.
+    A count is of samples in a margin. The variable z is a condition.
+
+    rectangles  KSG 2
     """
     joint = join(*named.values())
     if joint.kind == "discrete":
@@ -420,9 +425,8 @@ def combined(
     rows, notes = without_singletons(joint, settings.groups)
     settings = settings.on_rows(rows)
     named = prepared_rows(named, rows, settings.margins)
-    require_classes(
-        rows, **{role: variable for role, variable in named.items() if role != "z"}
-    )
+    unconditional = {role: named[role] for role in named if role != "z"}
+    require_classes(rows, **unconditional)
     variables = list(named.values())
     joint = join(*variables)
     around = spheres(joint, settings)
@@ -437,9 +441,8 @@ def combined(
             count = counts(margin, around, settings, rectangles)
         values = values + factor * digamma(count)
     notes += joint.notes + around.notes
-    estimate = finished(
-        values, rows, settings.k, name_of(name, around, joint), settings, local, notes
-    )
+    name = name_of(name, around, joint)
+    estimate = finished(values, rows, settings.k, name, settings, local, notes)
     if settings.k < joint.n / 2:
         return estimate
     sentence = f"k = {settings.k} is at least half of the {joint.n} samples: the standard error is not known."
@@ -453,7 +456,7 @@ def combined_discrete(
     settings: Settings,
     local: bool,
 ) -> Estimate:
-    """`combined` of discrete variables alone."""
+    """`combined` if all variables are discrete."""
     require_repeats(**named)
     groups = settings.groups
     variables = list(named.values())
@@ -461,23 +464,22 @@ def combined_discrete(
     values = digamma(class_sizes(joint, groups))
     for factor, members in margins:
         margin = join_members(variables, members)
-        values = values + factor * digamma(margin_sizes(margin, joint.n, groups))
-    second = second_order_error(
-        freedom_of(named, margins), independent_rows(joint.codes, groups)
-    )
+        sizes = margin_sizes(margin, joint.n, groups)
+        values = values + factor * digamma(sizes)
+    row_count = independent_rows(joint.codes, groups)
+    second = second_order_error(freedom_of(named, margins), row_count)
     return of_counts(values, settings, local, second)
 
 
 def prepared_rows(
     named: Mapping[str, Variable], rows: np.ndarray, margins: str
 ) -> dict[str, Variable]:
-    """The rows of a mask [n] of every variable, on the scale in which neighbours are
-    searched.
-    """
-    return {
-        name: prepared(variable, margins, name).take(rows)
-        for name, variable in named.items()
-    }
+    """The rows of a mask [n] of every variable, on the scale of the search."""
+    variables = {}
+    for name, variable in named.items():
+        scaled = prepared(variable, margins, name)
+        variables[name] = scaled.take(rows)
+    return variables
 
 
 def join_members(
@@ -490,23 +492,26 @@ def join_members(
 def margin_sizes(
     margin: Variable | None, n: int, groups: np.ndarray | None
 ) -> int | np.ndarray:
-    """The number of samples of the same category of a discrete margin, itself included,
-    or of all samples.
+    """The number of samples with the same category of a discrete margin.
+
+    The sample itself is included. None: the number of all samples.
     """
     return others_and_self(n, groups) if margin is None else class_sizes(margin, groups)
 
 
 def name_of(method: str, around: Spheres, joint: Variable) -> str:
-    """The method as results name it: Mesner-Shalizi where all distances count as tied,
-    and rank-normal margins.
+    """The method's name in results.
+
+    Mesner-Shalizi if all spheres are closed; rank-normal margins are mentioned.
     """
     name = "Mesner-Shalizi" if around.closed.all() else method
     return f"{name}, rank-normal margins" if joint.ranked else name
 
 
 def spheres(joint: Variable, settings: Settings) -> Spheres:
-    """The spheres around the samples of a variable in which every category has at least
-    two.
+    """The spheres around the samples of a variable.
+
+    Every category must have at least two samples.
     """
     neighbours = nearest(joint.continuous, settings.k, joint.codes, settings.groups)
     others = class_sizes(joint, settings.groups) - 1
@@ -519,24 +524,20 @@ def spheres(joint: Variable, settings: Settings) -> Spheres:
     if small.any():
         notes.append(small_classes_note(joint, small, settings.k))
     counted = inside + np.where(tied, neighbours.ties, 0)
-    # columns share their scores, which are symmetric
+    # all columns have the same symmetric scores, so some distances tie by chance
     by_chance = MAX_CHANCE_TIES if joint.ranked else 0
     count = int(tied.sum())
     if count > by_chance and tied.mean() > MAX_TIED_SHARE:
         tied[:] = True
     elif count > by_chance:
         where = "1 sample" if count == 1 else f"{count} samples"
-        notes.append(
-            Note(
-                f"Distances are tied at {where}: Mesner-Shalizi counts there.",
-                "tied distances",
-            )
-        )
+        sentence = f"Distances are tied at {where}: Mesner-Shalizi counts there."
+        notes.append(Note(sentence, "tied distances"))
     return Spheres(radius, counted, tied, neighbours.ids, tuple(notes))
 
 
 def small_classes_note(joint: Variable, small: np.ndarray, k: int) -> Note:
-    """A note on the classes of the samples of a mask [n], which have at most k samples."""
+    """A note on classes with at most k samples; `small` [n] are their samples."""
     classes = 1
     if joint.codes is not None:
         classes = len(np.unique(joint.codes[small]))
@@ -546,8 +547,9 @@ def small_classes_note(joint: Variable, small: np.ndarray, k: int) -> Note:
 
 
 def rounded_variables(named: Mapping[str, Variable]) -> list[str]:
-    """The names of variables with many repeated numbers; none where the numbers of all
-    variables repeat.
+    """The names of variables with many repeated numbers.
+
+    None if the numbers of all variables repeat.
     """
     repeated = {}
     for name, variable in named.items():
@@ -562,14 +564,15 @@ def rounded_variables(named: Mapping[str, Variable]) -> list[str]:
 def counts(
     margin: Variable, around: Spheres, settings: Settings, rectangles: bool
 ) -> np.ndarray:
-    """The number [n] whose digamma is used for a margin: 1 + others inside an open
-    sphere, others in a closed one.
+    """The numbers [n] for the digamma function of a margin.
+
+    1 + the others inside an open sphere, or the others inside a closed sphere.
     """
     radius = around.radius
     closed = around.closed
     if rectangles:
         nearest_id = around.ids[:, :1]
-        # where groups leave fewer than k others
+        # groups can leave fewer than k neighbours
         ids = np.where(around.ids < 0, nearest_id, around.ids)
         differences = np.abs(margin.continuous[:, None] - margin.continuous[ids])
         radius = np.where(closed, radius, differences.max(axis=(1, 2)))
@@ -580,11 +583,9 @@ def counts(
 
 
 def class_sizes(variable: Variable, groups: np.ndarray | None = None) -> np.ndarray:
-    """Number of samples [n] of the same category, itself included, that are not of its
-    group.
-    """
+    """Number [n] of samples with the same category in other groups, and the sample."""
     if variable.codes is None:
-        return np.broadcast_to(others_and_self(variable.n, groups), variable.n).copy()
+        return np.zeros(variable.n, int) + others_and_self(variable.n, groups)
     sizes = np.bincount(variable.codes)[variable.codes]
     if groups is None:
         return sizes
@@ -593,8 +594,9 @@ def class_sizes(variable: Variable, groups: np.ndarray | None = None) -> np.ndar
 
 
 def first_of_copies(joint: Variable, groups: np.ndarray | None) -> np.ndarray:
-    """Which samples [n] are the first of equal ones in their group, where some column
-    is a number.
+    """Which samples [n] are the first of equal samples in their group.
+
+    All samples if no column is numeric.
     """
     if groups is None or not joint.dim:
         return np.ones(joint.n, bool)
@@ -609,8 +611,11 @@ def first_of_copies(joint: Variable, groups: np.ndarray | None) -> np.ndarray:
 
 
 def others_and_self(n: int, groups: np.ndarray | None) -> int | np.ndarray:
-    """Number of samples, itself included, that are not of its group: n, or [n]."""
-    return n if groups is None else n - np.bincount(groups)[groups] + 1
+    """Number of samples in other groups, and the sample itself: n, or [n]."""
+    if groups is None:
+        return n
+    group_sizes = np.bincount(groups)[groups]
+    return n - group_sizes + 1
 
 
 def require_repeats(**variables: Variable) -> None:
@@ -626,14 +631,15 @@ def require_repeats(**variables: Variable) -> None:
 def without_singletons(
     joint: Variable, groups: np.ndarray | None = None
 ) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Which samples [n] are used (not those alone in their class: Ross 2014; no copies
-    in a group), and notes.
+    """Which samples [n] are used, and notes.
+
+    Samples that are alone in their class (Ross 2014), and copies within a group, are
+    left out.
     """
     first = first_of_copies(joint, groups)
     if not first.all():
-        among_first, notes = without_singletons(
-            joint.take(first), of_kept(groups, first)
-        )
+        groups_of_first = of_kept(groups, first)
+        among_first, notes = without_singletons(joint.take(first), groups_of_first)
         used = np.zeros(joint.n, bool)
         used[first] = among_first
         note = copies_note(int(np.sum(~first)))
@@ -668,11 +674,10 @@ def copies_note(count: int) -> Note:
 def of_counts(
     values: np.ndarray, settings: Settings, local: bool, second_order: float
 ) -> Estimate:
-    """The estimate from the local values [n] of discrete variables alone."""
+    """The estimate from the local values [n] of discrete variables."""
     rows = np.ones(len(values), bool)
-    return finished(
-        values, rows, None, "Grassberger", settings, local, (), second_order
-    )
+    name = "Grassberger"
+    return finished(values, rows, None, name, settings, local, (), second_order)
 
 
 def finished(
@@ -685,8 +690,10 @@ def finished(
     notes: tuple[str, ...],
     second_order: float = 0.0,
 ) -> Estimate:
-    """The estimate from the local values of the rows of a mask [n]; its error is at
-    least `second_order`, nats.
+    """The estimate from local values.
+
+    rows          mask [n], the rows that have a local value
+    second_order  smallest standard error, nats
     """
     influence = mean_influence(values, settings.groups)
     described = []
@@ -725,8 +732,9 @@ def as_sample(
 
 
 def require_classes(used: np.ndarray | None = None, /, **variables: Variable) -> None:
-    """ValueError for a discrete variable of one class, among the rows [n] that are used
-    if some are not.
+    """ValueError for a discrete variable with one class.
+
+    used  mask [n] of the rows that are used; None: all rows
     """
     for name, variable in variables.items():
         if variable.kind == "discrete" and variable.categories == 1:
@@ -739,16 +747,15 @@ def require_classes(used: np.ndarray | None = None, /, **variables: Variable) ->
 
 
 def second_order_error(freedom: float, rows: float) -> float:
-    """The standard deviation of chi-square / (2 rows), nats, of so many independent
-    rows.
-    """
-    # rows fall into no more cells than they are
+    """The standard deviation of chi-squared / (2 rows), nats, of independent rows."""
+    # rows cannot be in more cells than there are rows
     return sqrt(min(freedom, rows) / 2) / rows
 
 
 def freedom_of(named: Mapping[str, Variable], margins: Sequence[Margin]) -> float:
-    """Degrees of freedom of a sum of entropies: possible combinations within z, and the
-    categories of the margins.
+    """Degrees of freedom of a sum of entropies.
+
+    They are the possible combinations within z, and the categories of the margins.
     """
     variables = list(named.values())
     strata = np.zeros(variables[0].n, np.int64)
@@ -768,9 +775,7 @@ def freedom_of(named: Mapping[str, Variable], margins: Sequence[Margin]) -> floa
 
 
 def independent_rows(codes: np.ndarray, groups: np.ndarray | None) -> float:
-    """Number of rows over the design effect of categories [n] in groups [n] (Rao &
-    Scott 1981), at most n.
-    """
+    """Number of rows / design effect of groups [n] (Rao & Scott 1981), at most n."""
     n = len(codes)
     if groups is None:
         return float(n)
@@ -780,7 +785,8 @@ def independent_rows(codes: np.ndarray, groups: np.ndarray | None) -> float:
     _, first, count = np.unique(cells, return_index=True, return_counts=True)
     share = shares[codes[first]]
     size = sizes[groups[first]]
-    squares = (count * (count - 2.0 * share * size) / share).sum()
+    squares = count * (count - 2.0 * share * size) / share
     of_groups = (sizes.astype(float) ** 2).sum()
-    effect = (squares + of_groups) / (n * max(1, len(shares) - 1))
+    freedom = max(1, len(shares) - 1)
+    effect = (squares.sum() + of_groups) / (n * freedom)
     return n / max(1.0, effect)

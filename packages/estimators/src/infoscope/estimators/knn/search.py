@@ -1,7 +1,7 @@
 """Exact nearest neighbours and range counts in the maximum norm, within strata.
 
-A distance is max |a - b| in float64, `within` is strict; SIMD over the leaves of a k-d
-tree, memory linear in n.
+A distance is max |a - b| in float64; a point is within a radius if its distance is
+strictly smaller. SIMD over the leaves of a k-d tree; memory is linear in n.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ from infoscope.estimators.knn._numba import (
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """The k nearest others of each point, in its stratum: `distances` float64 [n, k],
-    ascending, inf where there are fewer; `ids` intp [n, k], their rows, -1 there;
-    `ties` intp [n], further points exactly as far as the k-th.
+    """The k nearest other points of each point, in its stratum.
+
+    distances  float64 [n, k], ascending; inf if the stratum has fewer points
+    ids        intp [n, k], rows of the neighbours; -1 if the stratum has fewer points
+    ties       intp [n], number of further points at exactly the k-th distance
     """
 
     distances: np.ndarray
@@ -36,24 +38,25 @@ def nearest(
     codes: np.ndarray | None = None,
     groups: np.ndarray | None = None,
 ) -> Neighbours:
-    """The k nearest others of every row of `points` [n, d] float64 among the rows of
-    the same `codes` [n].
+    """The k nearest other rows of each row of `points` [n, d], float64.
 
-    Rows of the same `groups` [n] (codes) are excluded.
+    codes   [n], of strata: neighbours have the same code
+    groups  [n], codes of groups: neighbours are in other groups
     """
     tree = build(points, codes)
     n = len(points)
     excluded = np.arange(n)  # the point itself
     if groups is not None:
         excluded = groups[tree.order].astype(np.intp)
+    # in the order of the tree
     distances = np.full((n, k), np.inf)
-    places = np.full((n, k), -1, dtype=np.intp)  # in the order of the tree
+    places = np.full((n, k), -1, dtype=np.intp)
     ties = np.zeros(n, dtype=np.intp)
     scan_nearest(*tree.arrays, *tree.in_steps, excluded, distances, places, ties)
-    back = np.empty(n, dtype=np.intp)
-    back[tree.order] = np.arange(n)
+    place_of_row = np.empty(n, dtype=np.intp)
+    place_of_row[tree.order] = np.arange(n)
     ids = np.where(places >= 0, tree.order[places], -1)
-    return Neighbours(distances[back], ids[back], ties[back])
+    return Neighbours(distances[place_of_row], ids[place_of_row], ties[place_of_row])
 
 
 def count_within(
@@ -62,23 +65,27 @@ def count_within(
     codes: np.ndarray | None = None,
     groups: np.ndarray | None = None,
 ) -> np.ndarray:
-    """How many others [n] of the same `codes` are nearer than `radius` [n], strictly.
+    """Number [n] of other rows of the same `codes` strictly within `radius` [n].
+
     Arguments as in `nearest`.
     """
     if groups is not None:
-        of_all = count_within(points, radius, codes)
-        return of_all - count_within(points, radius, _within_groups(groups, codes))
-    counts = np.empty(len(points), dtype=np.intp)
+        all_counts = count_within(points, radius, codes)
+        group_codes = _within_groups(groups, codes)
+        return all_counts - count_within(points, radius, group_codes)
+    n = len(points)
+    counts = np.empty(n, dtype=np.intp)
     if points.shape[1] == 1:
         if codes is None:
-            codes = np.zeros(len(points), dtype=np.intp)
-        order = np.lexsort((points[:, 0], codes))
-        counts[order] = bisect_counts(points[order, 0], codes[order], radius[order])
+            codes = np.zeros(n, dtype=np.intp)
+        column = points[:, 0]
+        order = np.lexsort((column, codes))
+        counts[order] = bisect_counts(column[order], codes[order], radius[order])
         return counts
     tree = build(points, codes)
-    in_order = np.zeros(len(points), dtype=np.intp)
-    scan_counts(*tree.arrays, *tree.in_steps, radius[tree.order], in_order)
-    counts[tree.order] = in_order
+    counts_in_tree = np.zeros(n, dtype=np.intp)
+    scan_counts(*tree.arrays, *tree.in_steps, radius[tree.order], counts_in_tree)
+    counts[tree.order] = counts_in_tree
     return counts
 
 
@@ -87,4 +94,5 @@ def _within_groups(groups: np.ndarray, codes: np.ndarray | None) -> np.ndarray:
     if codes is not None:
         count = int(groups.max()) + 1
         groups = codes.astype(np.int64) * count + groups
-    return np.unique(groups, return_inverse=True)[1]
+    _, group_codes = np.unique(groups, return_inverse=True)
+    return group_codes

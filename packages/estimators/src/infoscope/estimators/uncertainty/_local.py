@@ -1,6 +1,7 @@
-"""Local permutations (after Runge 2018): rows exchanged among the nearest in z, and
-`knn` estimates of I(x; y | z) under all of them from one pass over the distances in y
-and z. Time is n^2 a permutation, memory linear in n.
+"""Local permutations (after Runge 2018): x is exchanged among the nearest rows in z.
+
+One pass over the distances in y and z gives the `knn` estimates of I(x; y | z) under all
+permutations. Time is n^2 a permutation, memory linear in n.
 """
 
 from __future__ import annotations
@@ -15,19 +16,19 @@ from infoscope.estimators.knn._numba import count_below, exact_distance
 from infoscope.estimators.knn.search import nearest
 from infoscope.estimators.variables import Variable, joint_codes
 
-BLOCK = 32  # rows whose distances are kept at once
-EXCHANGES_PER_ROW = 10  # tried between two permutations
+BLOCK = 32  # rows whose distances are in memory at once
+EXCHANGES_PER_ROW = 10  # attempts between two permutations
 
 
 def local_permutations(
     z: Variable, k_perm: int, permutations: int, generator: np.random.Generator, groups: NDArray | None = None,
     reuse: bool = False,
 ) -> NDArray[np.intp]:  # fmt: skip
-    """Rows [permutations, n] whose x takes the place of a row's: each among its k_perm
-    nearest in z, itself included.
+    """Rows [permutations, n] whose x replaces the x of each row.
 
-    Within categories and `groups` [n]. No x is used twice, except with `reuse` (as
-    published, biased upwards).
+    The replacing row is one of the k_perm nearest in z, the row itself included, with
+    the same categories and group. A permutation uses each x once, but any number of
+    times with `reuse` (as published, biased upwards).
     """
     labels = [codes for codes in (z.codes, groups) if codes is not None]
     strata, _ = joint_codes(labels)
@@ -36,9 +37,9 @@ def local_permutations(
     rows = np.empty((permutations, z.n), np.intp)
     if reuse:
         for row in rows:
-            draw_in_turn(
-                generator.permutation(z.n), generator.permuted(near, axis=1), row
-            )
+            order = generator.permutation(z.n)
+            choices = generator.permuted(near, axis=1)
+            draw_in_turn(order, choices, row)
     else:
         swap(near, generator, EXCHANGES_PER_ROW * z.n, rows)
     return rows
@@ -46,8 +47,9 @@ def local_permutations(
 
 @numba.njit(cache=True, nogil=True)
 def swap(near, generator, turns, drawn):
-    """Fills drawn [B, n] with states of a chain over the permutations that give each i
-    one of near[i] (-1: none).
+    """Fills drawn [B, n] with states of a Markov chain over permutations.
+
+    A permutation gives each row i one of near[i] (-1: none).
     """
     n, neighbours = near.shape
     source = np.arange(n)  # the row whose x each row has
@@ -62,16 +64,19 @@ def swap(near, generator, turns, drawn):
             j = place[new]
             for c in range(neighbours):
                 if near[j, c] == old:
-                    source[i], source[j] = new, old
-                    place[new], place[old] = i, j
+                    source[i] = new
+                    source[j] = old
+                    place[new] = i
+                    place[old] = j
                     break
         state[:] = source
 
 
 @numba.njit(cache=True, nogil=True)
 def draw_in_turn(order, choices, drawn):
-    """drawn[i] = the first of choices[i] (-1: none) that is not used yet, by turns in
-    this order; else the last.
+    """Writes drawn[i]: the first of choices[i] (-1: none) that no earlier row uses.
+
+    Rows choose in this order. If all choices are used, the last choice is drawn.
     """
     is_used = np.zeros(len(order), np.bool_)
     for i in order:
@@ -86,13 +91,15 @@ def draw_in_turn(order, choices, drawn):
 def permuted_estimates(
     x: Variable, y: Variable, z: Variable, rows: NDArray[np.intp], k: int
 ) -> NDArray[np.float64]:
-    """I(x[rows]; y | z) [B], nats, of prepared variables for rows [B, n]: each as `knn`
-    estimates it.
+    """`knn` estimates [B] of I(x[rows]; y | z), nats, for rows [B, n].
+
+    The variables are already on the scale of the search.
     """
-    codes = [
-        np.zeros(z.n, np.intp) if variable.codes is None else variable.codes
-        for variable in (x, y, z)
-    ]
+    columns, codes = [], []
+    for variable in (x, y, z):
+        columns.append(np.ascontiguousarray(variable.continuous))
+        has_codes = variable.codes is not None
+        codes.append(variable.codes if has_codes else np.zeros(z.n, np.intp))
     codes_x, _, codes_z = codes
     codes_yz, _ = joint_codes(codes[1:])
     counted = np.ones(rows.shape)
@@ -100,39 +107,28 @@ def permuted_estimates(
         for weights, row in zip(counted, rows):
             cells, _ = joint_codes([codes_yz, codes_x[row]])
             weights[:] = np.bincount(cells)[cells] > 1
-    table = np.concatenate([[np.nan], digamma(np.arange(1, z.n + 1))])
-    columns = [np.ascontiguousarray(variable.continuous) for variable in (x, y, z)]
+    table = digamma(np.arange(z.n + 1, dtype=float))
+    table[0] = np.nan
 
     def summed(closed: bool, chosen: NDArray) -> tuple[NDArray, NDArray]:
-        """Sums of local values, and numbers of rows with tied distances, of the chosen
-        permutations.
-        """
+        """Sums of local values of the chosen permutations, and numbers of tied rows."""
         sums = np.zeros(chosen.sum())
         tied = np.zeros(len(sums), np.int64)
+        chosen_rows = rows[chosen]
         weights = counted[chosen]
-        for start in range(0, z.n, BLOCK):  # a person can interrupt between blocks
+        for start in range(0, z.n, BLOCK):  # the user can interrupt between blocks
             end = min(start + BLOCK, z.n)
             add_local_values(
-                start,
-                end,
-                *columns,
-                codes_x,
-                codes_yz,
-                codes_z,
-                rows[chosen],
-                weights,
-                k,
-                closed,
-                table,
-                sums,
-                tied,
-            )
+                start, end, *columns, codes_x, codes_yz, codes_z, chosen_rows, weights,
+                k, closed, table, sums, tied,
+            )  # fmt: skip
         return sums, tied
 
     sums, tied = summed(False, np.ones(len(rows), bool))
     rows_counted = counted.sum(axis=1)
     chance_ties = knn.MAX_CHANCE_TIES if x.ranked + y.ranked + z.ranked else 0
-    has_ties = (tied > knn.MAX_TIED_SHARE * rows_counted) & (tied > chance_ties)
+    max_ties = np.maximum(knn.MAX_TIED_SHARE * rows_counted, chance_ties)
+    has_ties = tied > max_ties
     if has_ties.any():
         sums[has_ties], _ = summed(True, has_ties)
     return sums / rows_counted
@@ -142,28 +138,32 @@ def permuted_estimates(
 def add_local_values(
     start, end, x, y, z, of_x, of_yz, of_z, rows, counted, k, closed, table, sums, tied
 ):
-    """Adds the local values of the rows start..end to sums [B], and how many have tied
-    distances to tied [B].
+    """Adds the local values of the rows start..end to sums [B].
 
-    x, y, z float64 [n, d]; of_... codes [n]; rows and counted [B, n] (0: left out);
-    table: digamma; closed spheres or open.
+    Adds the number of rows with tied distances to tied [B].
+
+    x, y, z          float64 [n, d]
+    of_x, of_yz, of_z  codes [n]
+    rows, counted    [B, n]; a row with counted = 0 is left out
+    closed           whether spheres are closed
+    table            digamma of 0, 1, 2, ...
     """
     n = len(z)
     size = end - start
-    in_z, in_yz = np.empty((size, n)), np.empty((size, n))
+    in_z = np.empty((size, n))
+    in_yz = np.empty((size, n))
     for q in range(size):
         i = start + q
         for j in range(n):
             distance = exact_distance(z, i, j) if of_z[i] == of_z[j] else np.inf
             in_z[q, j] = distance
-            in_yz[q, j] = (
-                max(distance, exact_distance(y, i, j))
-                if of_yz[i] == of_yz[j]
-                else np.inf
-            )
+            in_yz[q, j] = np.inf
+            if of_yz[i] == of_yz[j]:
+                in_yz[q, j] = max(distance, exact_distance(y, i, j))
     moved = np.empty((x.shape[1], n))
     labels = np.empty(n, np.intp)
-    in_xz, joint = np.empty(n), np.empty(n)
+    in_xz = np.empty(n)
+    joint = np.empty(n)
     radii = np.zeros(size)
     labelled = of_x.max() > 0
     for b in range(len(rows)):
@@ -183,15 +183,18 @@ def add_local_values(
                 for j in range(n):
                     joint[j] = joint[j] if weights[j] > 0 else np.inf
             k_here = min(k, count_below(joint, np.inf))
-            # the radius of the last permutation is not far
-            radius = radii[q] = smallest(joint, k_here, radii[q])
-            ties = count_below(joint, np.nextafter(radius, np.inf)) - k_here
+            # the search starts from the radius of the last permutation
+            radius = smallest(joint, k_here, radii[q])
+            radii[q] = radius
+            above = np.nextafter(radius, np.inf)
+            ties = count_below(joint, above) - k_here
             is_tied = ties > 0 or radius == 0
             tied[b] += is_tied
+            limit = radius
+            itself = 0
             if closed or is_tied:
-                limit, itself = np.nextafter(radius, np.inf), 1
-            else:
-                limit, itself = radius, 0
+                limit = above
+                itself = 1
             if everyone:
                 xz = count_below(in_xz, limit)
                 yz = count_below(in_yz[q], limit)
@@ -200,19 +203,19 @@ def add_local_values(
                 xz = weighted_below(in_xz, limit, weights)
                 yz = weighted_below(in_yz[q], limit, weights)
                 only_z = weighted_below(in_z[q], limit, weights)
-            sums[b] += (
-                table[int(k_here + ties)]
-                - table[int(xz) - itself]
-                - table[int(yz) - itself]
-            )
+            digamma_joint = table[int(k_here + ties)]
+            digamma_xz = table[int(xz) - itself]
+            digamma_yz = table[int(yz) - itself]
+            sums[b] += digamma_joint - digamma_xz - digamma_yz
             sums[b] += table[int(only_z) - itself]
 
 
 # a maximum is exact in any order
 @numba.njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
 def joint_distances(in_z, in_yz, moved, labels, labelled, i, in_xz, joint):
-    """Distances of row i to all [n] in x and z, and in x, y and z; moved [d, n] and
-    labels [n] are those of x.
+    """Writes distances [n] of row i in x and z to in_xz, in x, y and z to joint.
+
+    moved [d, n] are the numbers of x, labels [n] its codes.
     """
     in_xz[:] = in_z
     for c in range(len(moved)):
@@ -226,12 +229,14 @@ def joint_distances(in_z, in_yz, moved, labels, labelled, i, in_xz, joint):
 
 @numba.njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
 def furthest(column, value, distances):
+    """Raises distances [n] to |column - value| where the latter is larger."""
     for j in range(len(column)):
         distances[j] = max(distances[j], abs(column[j] - value))
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"reassoc"})
 def weighted_below(values, limit, weights):
+    """Sum of the weights of values below the limit."""
     count = 0.0
     for j in range(len(values)):
         count += weights[j] if values[j] < limit else 0.0
@@ -240,6 +245,7 @@ def weighted_below(values, limit, weights):
 
 @numba.njit(cache=True, nogil=True, fastmath={"reassoc", "nnan", "nsz"})
 def greatest_at_most(values, limit):
+    """The greatest value that is at most the limit; 0 if there is none."""
     greatest = 0.0
     for j in range(len(values)):
         greatest = max(greatest, values[j] if values[j] <= limit else 0.0)

@@ -1,9 +1,8 @@
-"""Permutation tests of mutual information, also given other variables, by
-nearest-neighbour estimates.
-"""
+"""Permutation tests of (conditional) mutual information, by nearest-neighbour estimates."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -76,14 +75,13 @@ def permutation_test(
     k_perm: int = 5,
     reuse: bool = False,
 ) -> PermutationTest:
-    """Test I(x; y) = 0, or I(x; y | z) = 0, by permuting x or y at equal z, or x at
-    near z where z has numbers.
+    """Test I(x; y) = 0, or I(x; y | z) = 0, by permutations.
 
-    The test is exact for exchangeable rows. With numbers in z it is the local
-    permutation test of Runge 2018 (1709.01447). In ten columns of z it rejects true
-    independence too often (`make table-independence`). Time is n^2 a permutation. Warns
-    RowsInSequence where successive rows are similar in x and in y and no groups are
-    given.
+    x or y is permuted among rows of equal z. If z has numbers, x is exchanged among
+    rows of similar z: the local permutation test of Runge 2018 (1709.01447). The test is
+    exact for exchangeable rows. With ten columns in z it rejects true independence too
+    often (`make table-independence`). Time is n^2 a permutation. Warns RowsInSequence
+    without groups, if successive rows are similar in x and in y.
 
     Parameters
     ----------
@@ -94,13 +92,13 @@ def permutation_test(
     permutations : int
     groups : array_like [n], optional
         Labels of dependent rows. Rows are exchanged within groups if both variables
-        vary there, else whole groups.
+        vary there, else whole groups are exchanged.
     generator : numpy.random.Generator, optional
     k_perm : int
-        With numbers in z, x comes from one of so many nearest rows in z, of equal
-        categories and group.
+        With numbers in z, x comes from one of the k_perm nearest rows in z with the
+        same categories and group.
     reuse : bool
-        Use an x more than once in a permutation (as published, less power).
+        Allow an x more than once in a permutation (as published, less power).
 
     Returns
     -------
@@ -110,8 +108,8 @@ def permutation_test(
     ------
     InfoscopeError
         As `knn.mutual_information`; permutations < 1; k_perm < 2 or > n; nothing to
-        exchange; whole groups of different sizes where the permuted variable is not
-        discrete; groups within which x or y is constant where z has numbers.
+        exchange; whole groups of different sizes if the permuted variable is not
+        discrete; x or y constant within groups if z has numbers.
 
     Examples
     --------
@@ -123,21 +121,22 @@ def permutation_test(
     sample, row_groups = Sample.of(x, y, z, groups=groups)
     generator = generator_or_default(generator)
     require_int("permutations", permutations, 1)
-    is_local = z is not None and sample.variables[2].dim > 0
+    first, second, *conditions = sample.variables
+    is_local = any(condition.dim > 0 for condition in conditions)
     if k is None:
-        strata = 1 if z is None else sample.variables[2].categories
-        k = max(5, sample.n // 10 if is_local else min(sample.n // (10 * strata), 50))
-    measure = (
-        knn.mutual_information if z is None else knn.conditional_mutual_information
-    )
+        strata = math.prod(condition.categories for condition in conditions)
+        tenth = sample.n // 10 if is_local else min(sample.n // (10 * strata), 50)
+        k = max(5, tenth)
+    measure = knn.mutual_information
+    if conditions:
+        measure = knn.conditional_mutual_information
     observed = measure(*sample.variables, k=k, margins="given")
     if z is None and groups is None:
-        warn_of_series(*sample.variables)
+        warn_of_series(first, second)
     if is_local:
         return _local_test(
             sample, observed, k, permutations, row_groups, generator, k_perm, reuse
         )
-    first, second, *conditions = sample.variables
     if first.kind != "discrete":
         first, second = second, first
     strata = conditions[0].codes if conditions else np.zeros(sample.n, np.intp)
@@ -151,20 +150,24 @@ def permutation_test(
                 f"groups must be of one size where whole groups are exchanged and the permuted variable has numbers, "
                 f"got sizes from {sizes.min()} to {sizes.max()}; bin that variable."
             )
-    rows = np.stack([permute(generator) for _ in range(permutations)])
-    permuted = first.codes[rows] if first.kind == "discrete" else rows
+    permuted = np.stack([permute(generator) for _ in range(permutations)])
     null = None
-    if first.kind == "discrete" and second.kind == "continuous":
-        null = relabelled(second, permuted, conditions, k)
+    if first.kind == "discrete":
+        permuted = first.codes[permuted]
+        if second.kind == "continuous":
+            null = relabelled(second, permuted, conditions, k)
     if null is None:
-        null = np.array([alone(first, row, second, conditions, k) for row in permuted])
-    return PermutationTest(observed, null, p_value(observed.value, null), exchanged)
+        values = [alone(first, row, second, conditions, k) for row in permuted]
+        null = np.array(values)
+    p = p_value(observed.value, null)
+    return PermutationTest(observed, null, p, exchanged)
 
 
 def _local_test(
     sample: Sample, observed: Estimate, k: int, permutations: int, groups: NDArray | None,
     generator: np.random.Generator, k_perm: int, reuse: bool,
 ) -> PermutationTest:  # fmt: skip
+    """The test given z with numbers, by local permutations of x."""
     x, y, z = sample.variables
     if require_int("k_perm", k_perm, 2) > sample.n:
         raise OutOfRange(
@@ -174,7 +177,8 @@ def _local_test(
     exchanged = f"rows among the {k_perm} nearest in z"
     if groups is not None:
         exchanged += ", within a group"
-        if constant_within(codes_x, groups) or constant_within(row_codes(y), groups):
+        is_constant = constant_within(codes_x, groups)
+        if is_constant or constant_within(row_codes(y), groups):
             raise NoVariation(
                 "groups must contain different values of x and of y where z has numbers, got a variable that is "
                 "constant within groups."
@@ -185,16 +189,16 @@ def _local_test(
             f"x must vary among the k_perm = {k_perm} nearest rows in z (within groups), got no such rows."
         )
     null = permuted_estimates(x, y, z, rows, k)
-    return PermutationTest(
-        observed, null, p_value(observed.value, null), exchanged, k_perm
-    )
+    p = p_value(observed.value, null)
+    return PermutationTest(observed, null, p, exchanged, k_perm)
 
 
 def permuted_and_other(
     first: Variable, second: Variable, strata: NDArray[np.intp], groups: NDArray | None
 ) -> tuple[Variable, Variable, Callable[[np.random.Generator], NDArray], str]:
-    """The variable to permute (x, unless y alone is constant in each group), the other
-    one, and `exchange`.
+    """The variable to permute, the other variable, and the results of `exchange`.
+
+    The first variable is permuted, unless the second alone is constant in each group.
     """
     if groups is not None:
         is_first_constant = constant_within(row_codes(first), groups)
@@ -210,21 +214,24 @@ def alone(
     conditions: Sequence[Variable],
     k: int,
 ) -> float:
-    """The estimate with the first variable's codes replaced by `row`, or its rows taken
-    in that order.
+    """The estimate of one permutation, nats.
+
+    row  [n], the codes that replace a discrete variable's codes, or the rows in order
     """
     if first.kind == "discrete":
         first = Variable(first.continuous, row, first.categories)
     else:
         first = first.take(row)
-    return Sample((first, second, *conditions)).alone(np.ones(second.n, bool), k)
+    permuted = Sample((first, second, *conditions))
+    return permuted.alone(np.ones(second.n, bool), k)
 
 
 def relabelled(
     points: Variable, labels: NDArray[np.int64], conditions: Sequence[Variable], k: int
 ) -> NDArray[np.float64] | None:
-    """Estimates [B] of I(points; labels) within strata for permuted labels [B, n];
-    None: ties or classes of one row.
+    """Estimates [B] of I(points; labels) within strata for permuted labels [B, n].
+
+    None: tied distances, or classes of one row.
     """
     strata = conditions[0].codes if conditions else np.zeros(points.n, np.intp)
     stratum_sizes = np.bincount(strata)
@@ -232,9 +239,8 @@ def relabelled(
     # the stratum and class of each row in each permutation [n, B]
     cells = (strata * classes + labels).T
     cell_count = classes * len(stratum_sizes)
-    counts = np.stack(
-        [np.bincount(codes, minlength=cell_count) for codes in cells.T], axis=1
-    )
+    counts = [np.bincount(codes, minlength=cell_count) for codes in cells.T]
+    counts = np.stack(counts, axis=1)
     if (counts == 1).any():
         return None
     k_of_cell = np.clip(counts - 1, 0, k)
@@ -244,30 +250,31 @@ def relabelled(
         return None
     dtype = np.uint16 if max(longest, cell_count) < 2**16 else np.int32
     position = np.empty(cells.shape, dtype)
-    kernels.walk_classes(
-        ids, np.ascontiguousarray(cells, dtype), k_of_cell.astype(dtype), position
-    )
+    short_cells = np.ascontiguousarray(cells, dtype)
+    kernels.walk_classes(ids, short_cells, k_of_cell.astype(dtype), position)
     position = position.astype(np.int64)
-    # the list was too short
-    for i in np.flatnonzero((position == longest).any(axis=1)):
-        distances = np.where(
-            strata == strata[i], kernels.row_distances(points.continuous, i), np.inf
-        )
-        order = np.argsort(distances)[1 : stratum_sizes[strata[i]]]
-        for b in np.flatnonzero(position[i] == longest):
+    is_too_short = position == longest
+    for i in np.flatnonzero(is_too_short.any(axis=1)):
+        distances = kernels.row_distances(points.continuous, i)
+        distances[strata != strata[i]] = np.inf
+        order = np.argsort(distances)
+        order = order[1 : stratum_sizes[strata[i]]]
+        for b in np.flatnonzero(is_too_short[i]):
             cell = cells[i, b]
             places = np.flatnonzero(cells[order, b] == cell)
             position[i, b] = places[k_of_cell[cell, b] - 1]
-    local = -digamma(position + 1).sum(axis=0)
-    local += (
-        counts * (digamma(np.maximum(k_of_cell, 1)) - digamma(np.maximum(counts, 1)))
-    ).sum(axis=0)
-    return (local + (stratum_sizes * digamma(stratum_sizes)).sum()) / points.n
+    digamma_k = digamma(np.maximum(k_of_cell, 1))
+    digamma_counts = digamma(np.maximum(counts, 1))
+    of_cells = (counts * (digamma_k - digamma_counts)).sum(axis=0)
+    of_strata = (stratum_sizes * digamma(stratum_sizes)).sum()
+    local = -digamma(position + 1).sum(axis=0) + of_cells
+    return (local + of_strata) / points.n
 
 
 def p_value(observed: float, null: np.ndarray) -> float:
-    """(1 + how many null values are at least the observed one, up to rounding) / (1 +
-    their number).
+    """The p-value of the observed value among the null values, up to rounding.
+
+    (1 + number of null values >= observed) / (1 + number of null values).
     """
     rounding = 1e-12 * max(1.0, abs(observed))
     exceedances = int((null >= observed - rounding).sum())
@@ -277,22 +284,28 @@ def p_value(observed: float, null: np.ndarray) -> float:
 def exchange(
     target: np.ndarray, strata: np.ndarray, groups: np.ndarray | None
 ) -> tuple[Callable[[np.random.Generator], np.ndarray], str]:
-    """A function that draws rows [n] whose values replace the target's codes [n], and
-    what it exchanges, in words.
+    """A function that draws rows [n], and the name of what the function exchanges.
+
+    The target's codes [n] in the drawn rows replace the target's codes.
     """
     if groups is None:
         return permutation_within(target, strata), "rows"
     if not constant_within(target, groups):
-        return permutation_within(
-            target, combined([groups, strata])
-        ), "rows within a group"
+        strata_in_groups = combined([groups, strata])
+        return permutation_within(target, strata_in_groups), "rows within a group"
     _, first_rows = np.unique(groups, return_index=True)
     order = np.argsort(groups, kind="stable")
     ends = np.cumsum(np.bincount(groups))
     strata_of_groups = np.split(strata[order], ends[:-1])
     strata_shares = np.array([shares(values) for values in strata_of_groups])
-    permute = permutation_within(target[first_rows], by_first_appearance(strata_shares))
-    return (lambda generator: first_rows[permute(generator)][groups]), "whole groups"
+    share_codes = by_first_appearance(strata_shares)
+    permute = permutation_within(target[first_rows], share_codes)
+
+    def permute_groups(generator: np.random.Generator) -> np.ndarray:
+        rows_of_groups = first_rows[permute(generator)]
+        return rows_of_groups[groups]
+
+    return permute_groups, "whole groups"
 
 
 def constant_within(values: np.ndarray, groups: np.ndarray) -> bool:
@@ -310,20 +323,22 @@ def shares(values: np.ndarray) -> str:
 def permutation_within(
     values: np.ndarray, strata: np.ndarray
 ) -> Callable[[np.random.Generator], np.ndarray]:
-    """A function that draws a permutation of rows within strata [n]. ValueError if it
-    would never change values [n].
+    """A function that draws a permutation of rows within strata [n].
+
+    ValueError: values [n] are constant within strata.
     """
     order = np.argsort(strata, kind="stable")
-    same_stratum = np.diff(strata[order]) == 0
-    other_value = np.diff(values[order]) != 0
-    if not (same_stratum & other_value).any():
+    is_same_stratum = np.diff(strata[order]) == 0
+    is_other_value = np.diff(values[order]) != 0
+    if not (is_same_stratum & is_other_value).any():
         raise NoVariation(
             "the permuted variable must vary among rows of equal z (and equal group)."
         )
 
     def permute(generator: np.random.Generator) -> np.ndarray:
         rows = np.empty(len(values), dtype=np.int64)
-        rows[order] = np.lexsort((generator.random(len(values)), strata))
+        keys = generator.random(len(values))
+        rows[order] = np.lexsort((keys, strata))
         return rows
 
     return permute
