@@ -21,7 +21,8 @@ from infoscope.metrics.factor_information.density_sums import (
     sum_densities,
 )
 from infoscope.metrics.factor_information.posterior import GaussianPosterior
-from infoscope.metrics.partition.terms import Route, Term, joint
+from infoscope.metrics.partition.blocks import Term
+from infoscope.metrics.partition.terms import Route, joint
 
 
 def posterior_route(

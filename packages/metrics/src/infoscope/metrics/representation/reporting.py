@@ -34,8 +34,9 @@ from infoscope.estimators.variables import Variable
 from infoscope.metrics import partition
 from infoscope.metrics.factor_information.inputs import parts_of
 from infoscope.metrics.factor_information.result import TERMS
+from infoscope.metrics.partition.blocks import BLOCKS
 from infoscope.metrics.partition.scores import clipped
-from infoscope.metrics.partition.terms import BLOCKS, stacked
+from infoscope.metrics.partition.terms import stacked
 from infoscope.metrics.pid import (
     BRANCHES,
     Bounds,
