@@ -29,7 +29,7 @@ from infoscope.metrics.factor_information.inputs import (
     random_items,
 )
 from infoscope.metrics.v_information.predictions import Split, fold_splits
-from infoscope.metrics.v_information.usable import GAINS, Term, predictions
+from infoscope.metrics.v_information.usable import GAINS, Extrapolated, predictions
 
 Values = NDArray[np.float64]
 
@@ -54,7 +54,7 @@ def explicitness(
     The V-information of logistic regression as a share of the entropy; for numbers R2
     of linear regression (Hsu et al. 2023; Xu et al. 2020). Predictions are held out and
     mixed with class frequencies (`Stacked`). The interval extends to the value
-    extrapolated to more items (`usable.Term`).
+    extrapolated to more items (`usable.Extrapolated`).
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def explicitness(
     )
     measured = mean_share(gain, null_loss, method)
     extrapolated = mean_share(extrapolated_gain, null_loss, method)
-    share = Term(measured, extrapolated).estimate
+    share = Extrapolated(measured, extrapolated).estimate
     most = max(1.0, share.value)
     high = min(share.high, most)
     return replace(share, interval=(share.low, high))

@@ -57,8 +57,8 @@ from infoscope.metrics.v_information.predictions import (
     fold_splits,
 )
 from infoscope.metrics.v_information.usable import (
+    Extrapolated,
     Local,
-    Term,
     predictions,
     thinned,
     with_ignorance,
@@ -444,10 +444,10 @@ class _Measure:
         rows = []
         for names in dict.fromkeys([*sets, everything]):
             reading = self._reading(names, aim, generator)
-            richer = fits.richer[names].term(
+            richer = fits.richer[names].mean(
                 codes, f"usable by a mixture of {fits.methods[0]} and no input"
             )
-            linear = fits.linear[names].term(
+            linear = fits.linear[names].mean(
                 codes, f"usable by a mixture of {fits.methods[1]} and no input"
             )
             shared = {}
@@ -559,20 +559,24 @@ def sharing(
     values [n] are codes of the target. Intervals include both branches where they are
     close; crossing bounds are noted.
     """
-    a = alone.term(groups)
-    b = rest.term(groups)
-    t = joint.term(groups)
+    a = alone.mean(groups)
+    b = rest.mean(groups)
+    t = joint.mean(groups)
     estimates = _bounds(a, b, t)
     branches = []
     for takes_rest in either_specific(alone.full, rest.full, values):
         full = np.where(takes_rest, rest.full, alone.full)
         half = np.where(takes_rest, rest.half, alone.half)
-        branches.append(Local(full, half).term(groups))
-    redundancy = min(branches, key=lambda term: term.measured.value)
+        branches.append(Local(full, half).mean(groups))
+    redundancy = min(branches, key=lambda branch: branch.measured.value)
     close = [
-        term for term in branches if (term.measured - redundancy.measured).low <= 0.0
+        branch
+        for branch in branches
+        if (branch.measured - redundancy.measured).low <= 0.0
     ]
-    decompositions = [_decomposition(a, b, t, term) for term in (redundancy, *close)]
+    decompositions = [
+        _decomposition(a, b, t, branch) for branch in (redundancy, *close)
+    ]
     for name, terms in zip(TERMS, zip(*decompositions)):
         low = min(term.low for term in terms)
         high = max(term.high for term in terms)
@@ -580,7 +584,7 @@ def sharing(
     return estimates
 
 
-def _bounds(a: Term, b: Term, t: Term) -> dict[str, Estimate]:
+def _bounds(a: Extrapolated, b: Extrapolated, t: Extrapolated) -> dict[str, Estimate]:
     """The six bounds by their names in `pid.Bounds`, from the information of a, of b
     and of both.
     """
@@ -612,14 +616,16 @@ def _bounds(a: Term, b: Term, t: Term) -> dict[str, Estimate]:
     return estimates
 
 
-def _decomposition(a: Term, b: Term, t: Term, redundancy: Term) -> list[Estimate]:
+def _decomposition(
+    a: Extrapolated, b: Extrapolated, t: Extrapolated, redundancy: Extrapolated
+) -> list[Estimate]:
     """The unique, redundant and synergistic term of this redundancy."""
     unique = a + -1.0 * redundancy
     synergistic = t + -1.0 * a + -1.0 * b + redundancy
     return [unique.estimate, redundancy.estimate, synergistic.estimate]
 
 
-def _linear(coefficients: Sequence[int], *parts: Term) -> Term:
+def _linear(coefficients: Sequence[int], *parts: Extrapolated) -> Extrapolated:
     """The sum of the parts, each times its coefficient; parts of coefficient 0 are left
     out.
     """
@@ -630,17 +636,17 @@ def _linear(coefficients: Sequence[int], *parts: Term) -> Term:
 
 
 def _with_upper_limit(
-    term: Term, reading: Estimate, ceiling: Estimate | None
+    information: Extrapolated, reading: Estimate, ceiling: Estimate | None
 ) -> Estimate:
     """Usable information with an interval that extends to the reading's upper limit if
     none is detected.
 
-    It extends at least to where more training rows lead (`Term`) and to 0, and at most
+    It extends at least to where more training rows lead (`Extrapolated`) and to 0, and at most
     to H(target).
     """
-    usable = term.estimate
+    usable = information.estimate
     high = max(usable.high, 0.0)
-    if term.measured.low <= 0.0 and reading.high > high:
+    if information.measured.low <= 0.0 and reading.high > high:
         high = reading.high
     if ceiling is not None:
         high = min(high, max(ceiling.high, usable.value))
