@@ -103,7 +103,7 @@ def _with_branches(
     synergistic = i_both - i_a - unique_b
     branches = np.stack([unique_a, unique_b, redundant, synergistic], axis=1)
     terms = branches[np.sum(logs > 0)]
-    return Decomposition(*map(float, terms), gap), branches
+    return Decomposition(*terms.tolist(), gap=gap), branches
 
 
 def gaussian_from_arrays(
@@ -288,4 +288,4 @@ def _jackknifed(
         )
         terms.append(term)
     total_gap = count * gap + degrees * float(np.mean(gaps))
-    return Decomposition(*terms, total_gap)
+    return Decomposition(*terms, gap=total_gap)
