@@ -114,10 +114,11 @@ class BeyondFactor:
         y_other = self.factors.codes[:, other]
         table = crosstab(y, y_other).count
         test = chi2_contingency(table, correction=False, lambda_="log-likelihood")
+        statistic, p_value = np.asarray(test[:2], np.float64)
         tests = self.factors.count * (self.factors.count - 1) / 2
-        if test.pvalue * tests > 1.0 - LEVEL:
+        if p_value * tests > 1.0 - LEVEL:
             return True
-        information = test.statistic / (2 * self.factors.n)
+        information = statistic / (2 * self.factors.n)
         entropy = float(self.factors.surprisal[:, k].mean())
         remaining = entropy - information
         gain = mean_of(self._gains(y, y_other, column), self.clusters)

@@ -25,22 +25,22 @@ if TYPE_CHECKING:
     from infoscope.metrics.factor_information import exact
 
 
-# stream -> the number of its generator among those that a report spawns
-STREAMS = {
-    "information": 0,
-    "dci": 1,
-    "sap": 2,
-    "bins": 3,
-    "factor_vae disentanglement-lib": 4,
-    "beta_vae disentanglement-lib": 5,
-    "factor_vae uni-bound": 6,
-    "beta_vae uni-bound": 7,
-    "infoe": 8,
-    "sap thresholds": 9,
-    "": 10,  # seeds the streams of scores that users add
-    "dependence": 11,
-    "attacks": 12,
-}
+# streams of a report, in the order in which their generators are spawned
+STREAMS = (
+    "information",
+    "dci",
+    "sap",
+    "bins",
+    "factor_vae disentanglement-lib",
+    "beta_vae disentanglement-lib",
+    "factor_vae uni-bound",
+    "beta_vae uni-bound",
+    "infoe",
+    "sap thresholds",
+    "others",  # seeds the streams of scores that users add
+    "dependence",
+    "attacks",
+)
 
 
 @dataclass(eq=False, kw_only=True)
@@ -219,13 +219,13 @@ def streams_of(generator: np.random.Generator) -> Callable[[str], np.random.Gene
     """The function from the name of a stream to its random generator, which does not
     depend on the other streams in use.
     """
-    generators = generator.spawn(len(STREAMS))
-    seed = int(generators[STREAMS[""]].integers(2**63))
+    streams = dict(zip(STREAMS, generator.spawn(len(STREAMS))))
+    seed = int(streams["others"].integers(2**63))
 
     def stream(name: str) -> np.random.Generator:
-        if name in STREAMS:
-            return generators[STREAMS[name]]
-        return np.random.default_rng([seed, *name.encode()])
+        if name not in streams:
+            streams[name] = np.random.default_rng([seed, *name.encode()])
+        return streams[name]
 
     return stream
 

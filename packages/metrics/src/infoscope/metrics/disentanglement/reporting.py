@@ -13,10 +13,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from infoscope.errors import Conflict, UnknownName
-from infoscope.estimators.alignment import aligns
+from infoscope.estimators.alignment import aligns, group_codes
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.result import Estimate
-from infoscope.estimators.uncertainty.subsampling import group_codes
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.disentanglement.dependence import FAMILY, BeyondFactor
 from infoscope.metrics.disentanglement.measuring import (
