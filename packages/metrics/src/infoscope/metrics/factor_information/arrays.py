@@ -17,12 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 from infoscope.checks import one_of
 from infoscope.errors import Conflict, NoVariation
 from infoscope.estimators import classifier, knn, uncertainty
-from infoscope.estimators.alignment import aligns
+from infoscope.estimators.alignment import aligns, group_codes
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.column_types import as_variable
 from infoscope.estimators.columns import Continuous, Discrete
 from infoscope.estimators.result import clustered_error
-from infoscope.estimators.uncertainty.subsampling import group_codes
 from infoscope.metrics.factor_information.inputs import (
     Factors,
     as_array,
