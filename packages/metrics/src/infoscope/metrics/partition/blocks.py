@@ -40,7 +40,7 @@ class Term:
 class Block:
     """What one block of a partition is meant for.
 
-    own     the aspect of the labels that belongs in this block alone
+    wanted  the aspect of the labels that belongs in this block alone
     seed    aspect -> factor of the information that raises the seed score
     leak    the aspect that does not belong in this block
     parts   the aspects that add up to the leak by the chain rule, and are tested
@@ -48,7 +48,7 @@ class Block:
     """
 
     name: str
-    own: Aspect = NOTHING
+    wanted: Aspect = NOTHING
     seed: Mapping[Aspect, float] = field(default_factory=dict)
     leak: Aspect = NOTHING
     parts: tuple[Aspect, ...] = ()
@@ -63,7 +63,7 @@ class Block:
 PARTITION = (
     Block(
         "z_y",
-        own=Y_GIVEN_D,
+        wanted=Y_GIVEN_D,
         seed={Y_GIVEN_D: 1.0},
         leak=D_GIVEN_Y,
         parts=(D_GIVEN_Y,),
@@ -71,7 +71,7 @@ PARTITION = (
     ),
     Block(
         "z_d",
-        own=D_GIVEN_Y,
+        wanted=D_GIVEN_Y,
         seed={D_GIVEN_Y: 1.0},
         leak=Y_GIVEN_D,
         parts=(Y_GIVEN_D,),
@@ -82,5 +82,5 @@ PARTITION = (
     Block("z_dy", seed={Y: 0.5, D: 0.5, Y_GIVEN_D: -0.5, D_GIVEN_Y: -0.5}),
 )
 BLOCKS = ("z_y", "z_x", "z_dy", "z_d")  # in the order of tables
-OWNERS = [block for block in PARTITION if block.own != NOTHING]
+OWNERS = [block for block in PARTITION if block.wanted != NOTHING]
 LEAKY = [block for block in PARTITION if block.leak != NOTHING]

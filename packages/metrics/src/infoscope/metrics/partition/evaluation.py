@@ -157,7 +157,11 @@ def present_blocks(
     unknown = [name for name in named if name not in BLOCKS]
     if unknown:
         raise UnknownName(f"blocks must be named among {list(BLOCKS)}, got {unknown}.")
-    present = {name: named[name] for name in BLOCKS if named.get(name) is not None}
+    present = {}
+    for name in BLOCKS:
+        block = named.get(name)
+        if block is not None:
+            present[name] = block
     if not present:
         raise UnknownName(f"blocks must have at least one of {list(BLOCKS)}, got none.")
     return present
@@ -252,10 +256,9 @@ def evaluate_posterior(
     from infoscope.metrics.factor_information.posterior import GaussianPosterior
     from infoscope.metrics.partition.posterior import posterior_route
 
-    posteriors = {
-        name: GaussianPosterior(mean, scales[name])
-        for name, mean in as_blocks(means).items()
-    }
+    posteriors = {}
+    for name, mean in as_blocks(means).items():
+        posteriors[name] = GaussianPosterior(mean, np.asarray(scales[name]))
     n = next(iter(posteriors.values())).n
     labels = _as_labels(y, d, n)
     row_groups = as_groups(groups, n)

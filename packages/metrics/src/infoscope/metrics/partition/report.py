@@ -169,11 +169,11 @@ class PartitionReport(Report):
         for block in LEAKY:
             information = self._leak_of(block)
             if information is not None:
-                target, given = block.leak
-                entropy = self.figures[self.main][Term((), target, given).name]
+                target, condition = block.leak
+                entropy = self.figures[self.main][Term((), *block.leak).name]
                 labels = " and ".join(target.upper())
-                if given:
-                    labels += f" given {given.upper()}"
+                if condition:
+                    labels += f" given {condition.upper()}"
                 unwanted.append(Unwanted(block.name, labels, information, entropy.bits))
         unwanted.sort(key=lambda leak: -leak.information.value)
         single = [block for block, width in self.blocks.items() if width == 1]
@@ -284,13 +284,15 @@ def compare(reports: Mapping[str, PartitionReport]) -> pd.DataFrame:
     if len(reports) < 2:
         raise OutOfRange(f"reports must be at least two, got {len(reports)}.")
     first, *others = reports
+    items = {}
     for name, report in reports.items():
         if report.items is None or CLASSIFIER not in report.figures:
             raise InvalidInput(
                 f"report {name!r} must have the classifier route, got {list(report.routes)}."
             )
+        items[name] = report.items
     for name in others:
-        if not all(map(np.array_equal, reports[first].items, reports[name].items)):
+        if not all(map(np.array_equal, items[first], items[name])):
             raise Conflict(
                 f"reports must be of the same rows, but labels or groups of {name!r} differ from {first!r}."
             )

@@ -67,7 +67,7 @@ def _quantities(blocks: Names) -> dict[str, Linear | str]:
         complements = [others(blocks, name) for name in blocks]
         complements.append(others(blocks, owner.name, "z_dy"))
         for complement in filter(None, complements):
-            add(complement, owner.own)
+            add(complement, owner.wanted)
     return quantities
 
 
@@ -213,14 +213,14 @@ def unique(route: Route, blocks: Names, suffix: str) -> dict[str, Estimate]:
     """PQ_Y, PQ_D (raw and clipped at 0) and PQ = sqrt(PQ_Y PQ_D) of some blocks."""
     estimates = {}
     for owner in OWNERS:
-        label, _ = owner.own
+        label, _ = owner.wanted
         raw = undefined(_not_applicable(owner.name), SHARE)
         if owner.name in blocks:
-            difference = {owner.term(owner.own): 1.0}
+            difference = {owner.term(owner.wanted): 1.0}
             complement = others(blocks, owner.name)
             if complement:
-                difference[Term(complement, *owner.own)] = -1.0
-            entropy = {Term((), *owner.own): 1.0}
+                difference[Term(complement, *owner.wanted)] = -1.0
+            entropy = {Term((), *owner.wanted): 1.0}
             raw = ratio(route, difference, entropy)
         estimates[f"unique_{label}_raw{suffix}"] = raw
         estimates[f"unique_{label}{suffix}"] = clipped(raw)

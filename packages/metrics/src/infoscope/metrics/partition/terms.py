@@ -107,7 +107,7 @@ def knn_route(
     route = {}
     for term in terms:
         target = joint(labels, term.target)
-        condition = joint(labels, term.given)
+        condition = joint(labels, term.given) if term.given else None
         x = stacked(blocks, term.blocks) if term.blocks else target
         value = 0.0
         influence = np.zeros(plan.count)
@@ -166,10 +166,8 @@ def stacked(blocks: Mapping[str, NDArray], names: Iterable[str]) -> NDArray[np.f
     return columns[:, np.ptp(columns, axis=0) > 0]
 
 
-def joint(labels: Mapping[str, NDArray], names: str) -> NDArray[np.int64] | None:
-    """One code for the combination of some labels [n]; None for none."""
-    if not names:
-        return None
+def joint(labels: Mapping[str, NDArray], names: str) -> NDArray[np.int64]:
+    """One code for the combination of some labels [n]."""
     return combined([labels[name] for name in names])
 
 
