@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import PchipInterpolator
-from scipy.optimize import brentq, minimize
+from scipy.optimize import minimize, root_scalar
 from scipy.special import ndtr, softmax
 
 from infoscope.estimators.result import Estimate
@@ -44,7 +44,7 @@ LOWEST = -100.0  # log probability that stands for lower ones
 OPTIONS = {"maxiter": 60, "ftol": 1e-6}  # of the optimiser
 ROWS_AT_ONCE = 1000
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating]
 Mask = NDArray[np.bool_]
 
 
@@ -91,7 +91,7 @@ class LabelNoise:
         levels = [*self.levels, *self.even]
         evidence = np.array([level.evidence for level in levels])
         evidence[: len(self.levels)] -= PREFERENCE
-        posterior = 0
+        posterior = np.zeros(self.model.indicators.shape)
         for weight, level in zip(softmax(evidence), levels):
             posterior = posterior + weight * level.posterior
         return posterior
@@ -122,7 +122,7 @@ class LabelNoise:
             if excess(0.0) >= 0.0:
                 return 0.0
             if excess(most) > 0.0:
-                return brentq(excess, 0.0, most)
+                return root_scalar(excess, bracket=(0.0, most), method="brentq").root
             return most
 
         low = float(np.floor(quantile(0.025)))
@@ -303,7 +303,7 @@ class NoiseModel:
         changes: Array,
         scaled: Array,
         transition: Array,
-        rows: Array,
+        rows: NDArray[np.int64],
     ) -> Array:
         """The addends of `slope` for some rows [rows, parameters]."""
         n = len(rows)

@@ -88,11 +88,10 @@ def with_ignorance(
         mixtures[names] = values  # constant columns: exactly 0
         if not values.full.any():
             continue
-        subsets = [
-            values_of_subset
-            for subset, values_of_subset in local.items()
-            if subset <= names
-        ]
+        subsets = []
+        for subset, values_of_subset in local.items():
+            if subset <= names:
+                subsets.append(values_of_subset)
         cost = len(subsets) / (2 * len(folds))
         full = _mixed([subset.full for subset in subsets], folds)
         half = _mixed([subset.half for subset in subsets], folds)
