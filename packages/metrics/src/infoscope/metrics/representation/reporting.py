@@ -142,11 +142,9 @@ def report(
         Inputs that do not fit together or are not finite, fewer than 20 rows, no
         measurable target, an unknown label, a family that predicts neither.
     """
-    blocks = (
-        representation
-        if isinstance(representation, Mapping)
-        else {WHOLE: representation}
-    )
+    blocks = representation
+    if not isinstance(representation, Mapping):
+        blocks = {WHOLE: representation}
     data = _data(blocks, targets, domain, groups, label)
     require_int("rows", rows, 20)
     require_int("permutations", permutations, 0)
@@ -234,11 +232,10 @@ def _data(
         )
     labels = [label]
     if label is None:
-        labels = [
-            name
-            for name, aim in aims.items()
-            if aim.role == TARGET and aim.outcome.classes
-        ]
+        labels = []
+        for name, aim in aims.items():
+            if aim.role == TARGET and aim.outcome.classes:
+                labels.append(name)
     return _Data(numbers, aims, as_groups(groups, n), groups is not None, labels)
 
 
@@ -444,12 +441,8 @@ class _Measure:
         rows = []
         for names in dict.fromkeys([*sets, everything]):
             reading = self._reading(names, aim, generator)
-            richer = fits.richer[names].mean(
-                codes, f"usable by a mixture of {fits.methods[0]} and no input"
-            )
-            linear = fits.linear[names].mean(
-                codes, f"usable by a mixture of {fits.methods[1]} and no input"
-            )
+            richer = fits.richer[names].mean(codes, fits.methods[0])
+            linear = fits.linear[names].mean(codes, fits.methods[1])
             shared = {}
             if names != everything:
                 others = fits.richer[everything - names]
@@ -506,13 +499,16 @@ class _Measure:
                 linear[names] = _local(linear_full, linear_half)
                 folds_of_rows = richer_full.fold
             else:
-                richer[names] = linear[names] = Local(
-                    np.zeros(len(x)), np.zeros(len(x))
-                )
+                zero = np.zeros(len(x))
+                richer[names] = linear[names] = Local(zero, zero)
             progress(done / len(sets), f"{name}: {', '.join(sorted(names))}")
         if folds_of_rows is not None:  # at least one block varies
             richer = with_ignorance(richer, folds_of_rows)
-        return _Fits(richer, linear, (method, _NAMES[kind]))
+        methods = (
+            f"usable by a mixture of {method} and no input",
+            f"usable by a mixture of {_NAMES[kind]} and no input",
+        )
+        return _Fits(richer, linear, methods)
 
     def _sets(self) -> list[frozenset[str]]:
         """Each block, all others of each, and all together."""
@@ -525,20 +521,15 @@ class _Measure:
         self, names: Iterable[str], aim: _Aim, generator: np.random.Generator
     ) -> Estimate:
         """The reading of some blocks, 0 of constant ones, or why there is none."""
-        x = stacked(
-            {name: self.data.blocks[name][self.few] for name in names}, sorted(names)
-        )
+        blocks = {name: self.data.blocks[name][self.few] for name in names}
+        x = stacked(blocks, sorted(names))
         if not x.size:
-            return mean_of(
-                np.zeros(self.data.n),
-                self.data.codes,
-                method="of a constant",
-                notes=(CONSTANT,),
-            )
+            zero = np.zeros(self.data.n)
+            method = "of a constant"
+            return mean_of(zero, self.data.codes, method=method, notes=(CONSTANT,))
+        y = aim.variable.take(self.few)
         try:
-            pairs = as_pairs(
-                Continuous(x), aim.variable.take(self.few), self.data.groups(self.few)
-            )
+            pairs = as_pairs(Continuous(x), y, self.data.groups(self.few))
             return read(pairs, generator)
         except ValueError as error:
             return undefined(str(error))
@@ -591,24 +582,20 @@ def _bounds(a: Extrapolated, b: Extrapolated, t: Extrapolated) -> dict[str, Esti
     estimates = {}
     upper_branches = []
     for name in Bounds._fields:
-        branches = [
-            _linear(coefficients, a, b, t)
-            for coefficients in getattr(BRANCHES, name)
-            if any(coefficients)
-        ]
+        branches = []
+        for coefficients in getattr(BRANCHES, name):
+            if any(coefficients):
+                branches.append(_linear(coefficients, a, b, t))
         if is_low(name):  # the larger of 0 and the second branch
             estimates[name] = clipped(branches[0].estimate)
             continue
         upper_branches += branches
-        smaller = min((branch.estimate for branch in branches), key=float)
+        smaller = min([branch.estimate for branch in branches], key=float)
         low = min(branch.estimate.low for branch in branches)
         high = min(branch.estimate.high for branch in branches)
         # no term is below 0
         estimates[name] = replace(smaller, interval=(low, max(0.0, high)))
-    excess = min(
-        (branch.measured for branch in upper_branches),
-        key=lambda measured: measured.value,
-    )
+    excess = min([branch.measured for branch in upper_branches], key=float)
     note = crossing_note(-excess.value, excess.standard_error, "nats")
     if note:
         for name, estimate in estimates.items():
