@@ -276,7 +276,7 @@ def test_a_printed_report_has_the_verdict_and_every_score_and_reasons_of_missing
         scores=["factor_vae", "mig", "sap_thresholds"],
     )
     assert str(result).startswith(
-        "Each factor is in one column of its own: factor 0 mostly in size (94 %)"
+        "Each factor is in one column of its own: factor 0 mostly in size (92 %)"
     )
     vote, gap, thresholds = result.further["Scores"].to_dict("records")
     assert vote["value (95 %)"] == "none"
@@ -306,6 +306,47 @@ def test_progress_reaches_the_end(scores_in_order, factors, noisy, monkeypatch):
     )
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
+
+
+def test_progress_of_numbers_reaches_the_end(noisy):
+    """Scores that need classes are not computed, and InfoE is last."""
+    z = noisy[::6, :2]
+    numbers = z + default_rng(0).normal(size=z.shape)
+    shares = []
+    report(
+        z,
+        numbers,
+        scores=["infoe", "beta_vae"],
+        progress=lambda share, _: shares.append(share),
+    )
+    assert shares[-1] == 1.0
+    assert any(0 < share < 0.6 for share in shares)
+
+
+def test_a_score_does_not_depend_on_the_other_scores(noisy, factors):
+    """Its random stream goes by its name, here one of a score that draws items."""
+    arguments = noisy[::6, :2], factors[::6, :2]
+    keys = ["unibound", "sap"]
+    both = report(*arguments, items=200, scores=keys).scores
+    for key, row in zip(keys, both):
+        (alone,) = report(*arguments, items=200, scores=[key]).scores
+        assert alone.estimate.value == row.estimate.value
+
+
+def test_scores_after_attacks_have_the_method_and_groups_of_the_report(noisy, factors):
+    z = noisy[::6, :2]
+    groups = np.arange(len(z)) // 2
+    result = report(
+        z,
+        factors[::6, :2],
+        method="knn",
+        groups=groups,
+        scores=["unibound"],
+        attack=1.0,
+    )
+    for row in (*result.scores, *result.attacked):
+        assert row.estimate.method.startswith("nearest neighbours")
+        assert len(row.estimate.influence) == groups[-1] + 1
 
 
 def test_unibound_sees_a_redundancy_attack(noisy, factors):

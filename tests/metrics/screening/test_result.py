@@ -39,6 +39,13 @@ def screen_of(rows, target="y", groups=0, notes=()):
     return Screen(ordered(rows), target, 0.05, 100, groups, notes)
 
 
+@pytest.mark.filterwarnings("error")
+def test_the_text_of_a_target_without_similar_columns_has_empty_cells():
+    """A column of missing values only is a column of floats."""
+    text = screen_of([row("best", "y", 0.9), row("next", "y", 0.5)]).text
+    assert list(text["chosen"]) == ["", ""]
+
+
 def axes():
     return Figure().subplots()
 

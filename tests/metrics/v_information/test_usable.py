@@ -14,8 +14,8 @@ def test_an_interval_covers_the_limit_of_the_learning_curve(power):
     rng = np.random.default_rng(0)
     noise = rng.normal(size=500)
     noise -= noise.mean()
-    term = Local(*(1 - 20 * n**-power + 0.01 * noise for n in (400, 200))).term(
+    mean = Local(*(1 - 20 * n**-power + 0.01 * noise for n in (400, 200))).mean(
         np.arange(500)
     )
-    assert term.estimate.low <= 1.0 <= term.estimate.high + 1e-9
-    assert float(term.further) == pytest.approx(1.0) or power > 0.5
+    assert mean.estimate.low <= 1.0 <= mean.estimate.high + 1e-9
+    assert float(mean.further) == pytest.approx(1.0) or power > 0.5

@@ -32,8 +32,24 @@ class Errors:
 
 
 def errors(estimates: np.ndarray, truth: float) -> Errors:
-    """Errors of `estimates` [steps] of one true value. ValueError: no estimates; a
-    truth that is not finite.
+    """Errors of a series of estimates of one true value.
+
+    Parameters
+    ----------
+    estimates
+        [steps].
+    truth
+        The true value, in the unit of the estimates.
+
+    Raises
+    ------
+    ValueError
+        No estimates, a truth that is not finite.
+
+    Examples
+    --------
+    >>> errors(np.array([1.0, 3.0]), 1.5).bias
+    0.5
     """
     estimates = np.asarray(estimates, dtype=np.float64)
     if estimates.ndim != 1 or estimates.size == 0:
@@ -60,8 +76,26 @@ def errors(estimates: np.ndarray, truth: float) -> Errors:
 
 
 def batch_means_error(values: np.ndarray, batches: int = 20) -> float:
-    """Standard error of the mean of a dependent series [steps], by `batches` block
-    means (Law & Kelton 1984); NaN if too short.
+    """Standard error of the mean of a dependent series, by means of blocks.
+
+    Law & Kelton 1984.
+
+    Parameters
+    ----------
+    values
+        [steps].
+    batches
+        Number of blocks.
+
+    Returns
+    -------
+    float
+        NaN for a series with fewer than 2 values in a block.
+
+    Examples
+    --------
+    >>> print(f"{batch_means_error(np.arange(40.0)):.2f}")
+    2.65
     """
     values = np.asarray(values, dtype=np.float64)
     length = len(values) // batches
@@ -73,22 +107,47 @@ def batch_means_error(values: np.ndarray, batches: int = 20) -> float:
 
 
 def replicated(values: Sequence[float], unit: str = "") -> Estimate:
-    """The mean over n independent runs, Student t interval; NaN error for one run.
-    ValueError for none.
+    """The mean over n independent runs, with Student's t interval.
+
+    The error of a single run is NaN. ValueError: no run.
+
+    Examples
+    --------
+    >>> replicated([1.0, 2.0, 3.0]).value
+    2.0
     """
-    values = np.asarray(values, dtype=np.float64)
-    if values.ndim != 1 or values.size == 0:
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != 1 or array.size == 0:
         raise WrongShape(
-            f"values must be one-dimensional, a figure for each of one or more runs, got shape {values.shape}."
+            f"values must be one-dimensional, a figure for each of one or more runs, got shape {array.shape}."
         )
-    return mean_of(values, unit=unit, method="mean over runs")
+    return mean_of(array, unit=unit, method="mean over runs")
 
 
 def correlation(x: np.ndarray, y: np.ndarray) -> Estimate:
-    """Pearson correlation of x [points] with y [runs, points]: mean of Fisher's z over
-    runs, Student t interval.
+    """Pearson correlation of x with y, the mean of Fisher's z over runs.
 
-    ValueError for unequal lengths, fewer than three points, or a constant x.
+    Parameters
+    ----------
+    x
+        [points].
+    y
+        [runs, points].
+
+    Returns
+    -------
+    Estimate
+        With Student's t interval.
+
+    Raises
+    ------
+    ValueError
+        Unequal lengths, fewer than three points, a constant x.
+
+    Examples
+    --------
+    >>> print(f"{correlation(np.arange(3), np.array([[0, 1, 3], [0, 2, 3]])).value:.2f}")
+    0.98
     """
     x = np.asarray(x, dtype=np.float64)
     y = np.atleast_2d(np.asarray(y, dtype=np.float64))

@@ -57,10 +57,11 @@ def leaks(
     columns      names of blocks of a single column
     each_column  advice on how to find the columns of a block that leak
     """
-    detected = [one for one in unwanted if one.detected]
+    detected = [leak for leak in unwanted if leak.detected]
     if detected:
-        first, others = detected[0], len(detected) - MAX_NAMED
+        first = detected[0]
         named = "; ".join(map(str, detected[:MAX_NAMED]))
+        others = len(detected) - MAX_NAMED
         more = f"; and {others} more" if others > 0 else ""
         part = first.block
         if part not in columns:
@@ -71,20 +72,17 @@ def leaks(
             f"{part}. Some leak is expected if {first.variable} depends on the target of {first.block}.",
         ]
     # Bonferroni
-    weak = [one for one in unwanted if one.p_value * len(unwanted) <= LEVEL]
+    weak = [leak for leak in unwanted if leak.p_value * len(unwanted) <= LEVEL]
     if weak:
-        least = min(weak, key=lambda one: one.p_value)
+        least = min(weak, key=lambda leak: leak.p_value)
         return [
             f"{least.block} depends on {least.variable} ({p_in_words(least.p_value)}), but weakly: it carries "
             f"{at_most(least.information)} about {least.variable} (95 %)."
         ]
-    limits = sorted(unwanted, key=lambda one: -one.information.high)
-    carried = [
-        f"{one.block} carries {at_most(one.information)} about {one.variable}"
-        for one in limits
-    ]
-    return (
-        [f"No leak is detected: {listed(carried, MAX_NAMED)} (95 %)."]
-        if carried
-        else []
-    )
+    if not unwanted:
+        return []
+    limits = []
+    for leak in sorted(unwanted, key=lambda leak: -leak.information.high):
+        limit = at_most(leak.information)
+        limits.append(f"{leak.block} carries {limit} about {leak.variable}")
+    return [f"No leak is detected: {listed(limits, MAX_NAMED)} (95 %)."]

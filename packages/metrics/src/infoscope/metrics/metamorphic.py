@@ -53,13 +53,30 @@ def audit(
     repeats: int = 5,
     generator: np.random.Generator | None = None,
 ) -> tuple[Check, ...]:
-    """The checks of `estimator`, a function (x [n, d] float64, y) -> nats.
+    """The checks of an estimator of mutual information.
 
-    y           `labels`, int64 [n] (or [n, m]), and `numbers`, float64 [n, d]. If the estimator raises an error on
-                untransformed data, the check is not offered
-    n, repeats  rows of each data set, and how many data sets of each kind
+    Parameters
+    ----------
+    estimator
+        A function (x [n, d] float64, y) -> nats.
+    y
+        `labels`, int64 [n] (or [n, m]), and `numbers`, float64 [n, d]. If the estimator
+        raises an error on untransformed data, the check is not offered.
+    n
+        Rows of each data set.
+    repeats
+        Number of data sets of each kind.
 
-    ValueError: an unknown kind of y, n < 100, repeats < 2.
+    Raises
+    ------
+    ValueError
+        An unknown kind of y, n < 100, repeats < 2.
+
+    Examples
+    --------
+    >>> checks = audit(lambda x, y: 0.0, ["numbers"])
+    >>> print({check.verdict for check in checks})
+    {'holds'}
     """
     require_int("n", n, 100)
     require_int("repeats", repeats, 2)

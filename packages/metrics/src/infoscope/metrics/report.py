@@ -248,6 +248,6 @@ def row(estimate: Estimate) -> dict[str, object]:
     return values
 
 
-def blocks_and_widths(blocks: dict[str, int]) -> str:
+def blocks_and_widths(blocks: Mapping[str, int]) -> str:
     """Names of blocks with their numbers of columns."""
     return ", ".join(f"{name} ({width})" for name, width in blocks.items())

@@ -22,8 +22,8 @@ class CausalLearnTest(CIT_Base):
     cache_path  a file of p-values, as of causal-learn's own tests
     groups      [n] of dependent rows
 
-    Where x or y does not vary, the p-value is 1. Where the test is not decided it is 0:
-    a dependence is not excluded, and the edge stays.
+    If x or y does not vary, the p-value is 1. If the test is not decided, the p-value is
+    0: a dependence is not excluded, and the edge stays.
     """
 
     def __init__(
@@ -34,43 +34,39 @@ class CausalLearnTest(CIT_Base):
         groups: Any = None,
     ):
         super().__init__(data, cache_path=cache_path)
-        self.check_cache_method_consistent(
-            "infoscope",
-            repr(
-                (
-                    list(discrete),
-                    None if groups is None else as_codes("groups", groups).tolist(),
-                )
-            ),
-        )
-        self.discrete, self.groups = set(discrete), groups
+        codes = None
+        if groups is not None:
+            codes = as_codes("groups", groups).tolist()
+        settings = repr((list(discrete), codes))
+        self.check_cache_method_consistent("infoscope", settings)
+        self.discrete = set(discrete)
+        self.groups = groups
 
     def __call__(
         self, X: int, Y: int, condition_set: Iterable[int] | None = None
     ) -> float:
         x, y, z, key = self.get_formatted_XYZ_and_cachekey(X, Y, condition_set)
         if key not in self.pvalue_cache:
-            variables = (
-                self._columns(x),
-                self._columns(y),
-                self._columns(z) if z else None,
-            )
+            condition = self._columns(z) if z else None
             try:
-                p = independence_test(*variables, groups=self.groups).p_value
-                self.pvalue_cache[key] = float(np.nan_to_num(p, nan=0.0))
+                test = independence_test(
+                    self._columns(x), self._columns(y), condition, groups=self.groups
+                )
+                p = float(np.nan_to_num(test.p_value, nan=0.0))
             except NoVariation:
-                self.pvalue_cache[key] = 1.0
+                p = 1.0
+            self.pvalue_cache[key] = p
         return self.pvalue_cache[key]
 
     def _columns(self, places: Sequence[int]) -> Any:
         """A variable of these columns; categories as `Discrete`."""
         if not self.discrete.intersection(places):
             return self.data[:, places]
-        columns = {place: self.data[:, place] for place in places}
-        return [
-            Discrete(column) if place in self.discrete else column
-            for place, column in columns.items()
-        ]
+        columns = []
+        for place in places:
+            column = self.data[:, place]
+            columns.append(Discrete(column) if place in self.discrete else column)
+        return columns
 
 
 register_ci_test("infoscope", CausalLearnTest)

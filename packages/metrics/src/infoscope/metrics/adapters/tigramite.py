@@ -21,18 +21,24 @@ from infoscope.estimators.series import read_rows
 class TigramiteTest(CondIndTest):
     """`independence_test` for PCMCI and `run_test`; no samples are shuffled.
 
-    reading  whether the value is the reading of I(x; y | z) of series, nats, about a second for each; else it is the
-             information of normal variables with the correlations of the residuals of x
-             and y given z, nats. p is that of the test
+    Variables with `data_type` 1 in all samples are categories. If x or y is constant,
+    the value is 0 and p is 1. If the test is not decided, p is 0: a dependence is not
+    excluded, and the link stays. There are no warnings of serial dependence, as PCMCI
+    conditions on the past.
 
-    Settings are those of tigramite. Variables whose `data_type` is 1 in all samples are
-    categories. Where x or y is constant the value is 0 and p is 1. Where the test is
-    not decided p is 0: a dependence is not excluded, and the link stays. Serial
-    dependence of rows is not warned of, as PCMCI conditions on the past.
+    Parameters
+    ----------
+    reading
+        Whether the value is the reading of I(x; y | z) of series, nats, about a second
+        for each. Otherwise the value is the information of normal variables with the
+        correlations of the residuals of x and y given z, nats.
+    settings
+        Of tigramite's tests.
     """
 
     measure = "infoscope"
-    two_sided = residual_based = False
+    two_sided = False
+    residual_based = False
 
     def __init__(
         self, significance: str = "shuffle_test", reading: bool = False, **settings: Any
@@ -43,8 +49,8 @@ class TigramiteTest(CondIndTest):
     def get_dependence_measure(
         self, array: np.ndarray, xyz: np.ndarray, data_type: np.ndarray | None = None
     ) -> float:
-        """The information of x, y and z: the rows of array [columns, n] where xyz
-        [columns] is 0, 1 and 2.
+        """The information of x and y given z, nats: the rows of array [columns, n]
+        where xyz [columns] is 0, 1 and 2.
         """
         if self.reading:
             return self._information(*_variables(array, xyz, data_type))
@@ -76,22 +82,26 @@ class TigramiteTest(CondIndTest):
         """The reading of rows in the order of time, nats; 0 where a variable is
         constant.
         """
+        has_conditions = z is not None
+        conditions = ()
         try:
-            pairs, conditions = as_pairs(x, y), ()
-            if z is not None:
+            if has_conditions:
                 triples = as_triples(x, y, z)
-                pairs, conditions = triples.pairs, triples.conditions
+                pairs = triples.pairs
+                conditions = triples.conditions
+            else:
+                pairs = as_pairs(x, y)
         except NoVariation:
             return 0.0
-        sample = Lagged(pairs, conditions, np.zeros(pairs.n, np.intp))
-        return float(read_rows(sample, z is not None, np.random.default_rng(0)))
+        one_series = np.zeros(pairs.n, np.intp)
+        sample = Lagged(pairs, conditions, one_series)
+        generator = np.random.default_rng(0)
+        return float(read_rows(sample, has_conditions, generator))
 
 
 def _variables(array: Any, xyz: Any, data_type: Any) -> tuple[Any, Any, Any]:
-    """x, y, and z or None: the rows of array where xyz is 0, 1 and 2, without those of
-    z that are constant.
-
-    Rows whose `data_type` is 1 throughout are categories.
+    """x, y, and z or None: the rows of array where xyz is 0, 1 and 2, without constant
+    rows of z. Rows with `data_type` 1 throughout are categories.
     """
     labels = np.zeros(len(array), bool)
     if data_type is not None:

@@ -1,5 +1,5 @@
-"""Information in single columns and pairs about a factor, its part due to dependent
-factors, and upper limits where none is found.
+"""Information in single columns and pairs about a factor, the part of it that is due
+to dependent factors, and upper limits where no information is found.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from infoscope.metrics.factor_information.inputs import Factors, parts_of
 from infoscope.metrics.factor_information.result import OF_ENTROPY
 
 Codes = NDArray[np.int64]
+Values = NDArray[np.float64]
 
 # chosen by fold: many columns need a penalty, many values little
 FAMILY = ("logistic", Logistic(0.01), "knn")
@@ -32,46 +33,47 @@ MAX_PAIRED = 15  # columns up to which all pairs are searched
 
 @dataclass(frozen=True, eq=False)
 class BeyondFactor:
-    """Calls a column informative beyond another factor if that lowers the held-out log
-    loss surely.
+    """Tests whether a column carries information about a factor that another factor
+    does not carry.
 
-    latents, known  the columns and the factors of the same rows
-    clusters        codes of dependent rows, or None
-    least           share of the remaining bits that counts
+    latents, factors  the columns and the factors of the same rows
+    clusters          codes of dependent rows, or None
+    least             share of the remaining bits that is enough
     """
 
     latents: Latents
-    known: Factors
+    factors: Factors
     clusters: Codes | None
     least: float
 
     @property
     def searches_pairs(self) -> bool:
-        """Whether there are few enough columns."""
+        """Whether the columns are few enough to search all pairs."""
         return 2 <= self.latents.count <= MAX_PAIRED
 
     @cached_property
-    def limits(self) -> NDArray[np.float64]:
-        """The most that each column could hold of each factor [K, L], nats, at 95 % for
-        all of them at once.
+    def limits(self) -> Values:
+        """The largest information of each column about each factor [K, L], nats, at
+        95 % for all of them at once.
 
         2 n times the information of a column in ten parts is noncentral chi-squared, n
-        the number of independent rows; a statistic below the expectation of an
+        the number of independent rows. A statistic below the expectation for an
         independent column is raised to this expectation.
         """
-        groups = (
-            self.known.n if self.clusters is None else len(np.unique(self.clusters))
-        )
-        limits = np.empty((self.known.count, self.latents.count))
+        n = self.factors.n
+        if self.clusters is not None:
+            n = len(np.unique(self.clusters))
+        count = self.latents.count
+        limits = np.empty((self.factors.count, count))
         level = (1.0 - LEVEL) / limits.size
-        for column, values in enumerate(self.latents.codes.T):
-            parts = parts_of(values[:, None])
-            for k, y in enumerate(self.known.codes.T):
-                degrees = max(1, int(parts.max() * y.max()))
-                information = mutual_info_score(y, parts)
-                statistic = max(2 * groups * information, degrees)
+        for column in range(count):
+            z = parts_of(self.latents.codes[:, [column]])
+            for k, y in enumerate(self.factors.codes.T):
+                degrees = max(1, int(z.max() * y.max()))
+                information = mutual_info_score(y, z)
+                statistic = max(2 * n * information, degrees)
                 largest = chndtrinc(statistic, degrees, level)
-                limits[k, column] = largest / (2 * groups)
+                limits[k, column] = largest / (2 * n)
         return limits
 
     def pair_of(self, k: int) -> tuple[tuple[int, int], Estimate] | None:
@@ -83,51 +85,50 @@ class BeyondFactor:
         """
         if not self.searches_pairs:
             return None
-        y = self.known.codes[:, k]
+        y = self.factors.codes[:, k]
+
+        def information_in_parts(pair: tuple[int, int]) -> float:
+            z = parts_of(self.latents.codes[:, pair])
+            return mutual_info_score(y, z)
+
         pairs = list(combinations(range(self.latents.count), 2))
-        informations = []
-        for pair in pairs:
-            parts = parts_of(self.latents.codes[:, pair])
-            informations.append(mutual_info_score(y, parts))
-        pair = pairs[int(np.argmax(informations))]
+        pair = max(pairs, key=information_in_parts)
         block = np.hstack([self.latents.inputs(column) for column in pair])
-        fit = classifier.cross_fit(
-            {"pair": block}, {"y": y}, self.clusters, FAMILY, FOLDS
-        )
-        entropy = mean_of(self.known.surprisal[:, k], self.clusters)
-        information = mean_of(
-            fit.pointwise("pair", "y"), self.clusters, method=fit.family
-        )
+        fit = classifier.cross_fit(block, y, self.clusters, FAMILY, FOLDS)
+        local = fit.pointwise("z", "y")
+        information = mean_of(local, self.clusters, method=fit.family)
+        entropy = mean_of(self.factors.surprisal[:, k], self.clusters)
         share = information.share_of(entropy, OF_ENTROPY)
-        tests = len(pairs) * self.known.count
-        level = 1.0 - (1.0 - LEVEL) / tests
-        low = share.value - quantile(share.degrees, level) * share.standard_error
+        tests = len(pairs) * self.factors.count
+        errors = quantile(share.degrees, 1.0 - (1.0 - LEVEL) / tests)
+        low = share.value - errors * share.standard_error
         if low <= self.least:
             return None
         return pair, share
 
     def __call__(self, k: int, column: int, other: int) -> bool:
-        """Whether the column carries more of factor k than the other factor does. True
+        """Whether the column carries more of factor k than another factor does. True
         for independent factors.
         """
-        y = self.known.codes[:, k]
-        m = self.known.codes[:, other]
-        counts = crosstab(y, m).count
-        test = chi2_contingency(counts, correction=False, lambda_="log-likelihood")
-        pairs = self.known.count * (self.known.count - 1) / 2
-        if test.pvalue * pairs > 1.0 - LEVEL:
+        y = self.factors.codes[:, k]
+        y_other = self.factors.codes[:, other]
+        table = crosstab(y, y_other).count
+        test = chi2_contingency(table, correction=False, lambda_="log-likelihood")
+        statistic, p_value = np.asarray(test[:2], np.float64)
+        tests = self.factors.count * (self.factors.count - 1) / 2
+        if p_value * tests > 1.0 - LEVEL:
             return True
-        information = test.statistic / (2 * self.known.n)
-        entropy = float(self.known.surprisal[:, k].mean())
+        information = statistic / (2 * self.factors.n)
+        entropy = float(self.factors.surprisal[:, k].mean())
         remaining = entropy - information
-        gain = mean_of(self._gains(y, m, column), self.clusters)
+        gain = mean_of(self._gains(y, y_other, column), self.clusters)
         return gain.low > self.least * remaining
 
-    def _gains(self, y: Codes, m: Codes, column: int) -> NDArray[np.float64]:
-        """The reduction of the log loss of y by the column, the other factor being
-        known [n], nats.
+    def _gains(self, y: Codes, y_other: Codes, column: int) -> Values:
+        """The reduction of the log loss of y by the column, next to the other factor
+        [n], nats.
         """
-        indicators = np.eye(m.max() + 1)[m]
+        indicators = np.eye(y_other.max() + 1)[y_other]
         blocks = {"column": self.latents.inputs(column), "other": indicators}
         both = ("column", "other")
         other = ("other",)

@@ -28,9 +28,10 @@ from infoscope.metrics.factor_information.inputs import (
     categorical_mask,
     random_items,
 )
-from infoscope.metrics.factor_information.result import OF_ENTROPY
 from infoscope.metrics.v_information.predictions import Split, fold_splits
-from infoscope.metrics.v_information.usable import GAINS, Term, predictions
+from infoscope.metrics.v_information.usable import GAINS, Extrapolated, predictions
+
+Values = NDArray[np.float64]
 
 LBFGS_STEPS = 100  # as in the published code
 LINEAR = Stacked(
@@ -48,15 +49,42 @@ def explicitness(
     generator: np.random.Generator | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Estimate:
-    """InfoE: mean over factors [N, K] of the logistic-regression V-information of a
-    representation [N, L] as a share of entropy; R2 of linear regression for numbers
-    (Hsu et al. 2023; Xu et al. 2020).
+    """InfoE: the share of each factor that linear models predict, mean over factors.
 
-    Held-out predictions, mixed with class frequencies (`Stacked`). The interval extends
-    to the value extrapolated to more items (`usable.Term`). items: number of random
-    items, None: all; categorical: indices of the latents that are categories.
-    ValueError: a factor of one value or with a value of one item, every latent
-    constant, other shapes, values that are not finite, fewer than two folds.
+    The V-information of logistic regression as a share of the entropy; for numbers R2
+    of linear regression (Hsu et al. 2023; Xu et al. 2020). Predictions are held out and
+    mixed with class frequencies (`Stacked`). The interval extends to the value
+    extrapolated to more items (`usable.Extrapolated`).
+
+    Parameters
+    ----------
+    representation
+        Numbers [N, L].
+    factors
+        [N, K], as in `inputs.as_factors`.
+    items
+        Number of random items used; None: all.
+    categorical
+        Indices of the latents that are categories.
+
+    Returns
+    -------
+    Estimate
+        A share of H(y), with the error over items.
+
+    Raises
+    ------
+    ValueError
+        A factor of one value or with a value of one item, every latent constant, other
+        shapes, values that are not finite, fewer than two folds.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> factors = rng.integers(0, 2, (200, 2))
+    >>> noisy = factors + 0.1 * rng.normal(size=(200, 2))
+    >>> print(f"{explicitness(noisy, factors, generator=rng).value:.2f}")
+    1.00
     """
     generator = generator_or_default(generator)
     all_factors = as_factors(factors, numbers=True)
@@ -65,55 +93,65 @@ def explicitness(
     latents = Latents(codes[rows], categorical_mask(categorical, codes.shape[1]))
     sample = all_factors.take(rows)
     sample.require_items(2, "a second fold")
-    x = np.hstack([latents.inputs(latent) for latent in latents.subsets()[-1]])
+    varying = latents.subsets()[-1]
+    x = np.hstack([latents.inputs(latent) for latent in varying])
     x = (x - x.mean(axis=0)) / x.std(axis=0)
     groups = np.arange(sample.n)
-    gains, further, null_loss = np.empty((3, sample.n, sample.count))
-    for k, y in enumerate(sample.codes.T):
-        if sample.numbers[k]:
-            values = sample.values[:, k]
-            outcome = Outcome(values[:, None], None)
-            splits = fold_splits(outcome, groups, folds, generator)
-            gains[:, k], further[:, k], null_loss[:, k] = squares(
-                x, values, splits, generator
-            )
-            continue
-        outcome = Outcome(y, np.unique(y))
+    # for each factor: gain, extrapolated gain, loss without input
+    gains = np.empty((3, sample.n, sample.count))
+    for k, codes_of_factor in enumerate(sample.codes.T):
+        number = sample.numbers[k]
+        outcome = Outcome(codes_of_factor, np.unique(codes_of_factor))
+        if number:
+            outcome = Outcome(sample.values[:, [k]], None)
         splits = fold_splits(outcome, groups, folds, generator)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            full, half = predictions(LINEAR, x, outcome, splits, groups, generator)
-        gains[:, k] = full.informed - full.null
-        further[:, k] = gains[:, k] + GAINS * (full.informed - half.informed)
-        null_loss[:, k] = -full.null
+        gains_of = _squared_errors if number else _log_losses
+        gains[:, :, k] = gains_of(x, outcome, splits, generator)
         if progress is not None:
             progress((k + 1) / sample.count)
-    models = np.unique(np.where(sample.numbers, "linear", "logistic"))
-    method = f"usable by {' and '.join(models)} regression, {folds} folds, {sample.n} items; over items"
-    measured = mean_share(gains, null_loss, OF_ENTROPY, method)
-    extrapolated = mean_share(further, null_loss, OF_ENTROPY, method)
-    share = Term(measured, extrapolated).estimate
+    gain, extrapolated_gain, null_loss = gains
+    models = " and ".join(np.unique(np.where(sample.numbers, "linear", "logistic")))
+    method = (
+        f"usable by {models} regression, {folds} folds, {sample.n} items; over items"
+    )
+    measured = mean_share(gain, null_loss, method)
+    extrapolated = mean_share(extrapolated_gain, null_loss, method)
+    share = Extrapolated(measured, extrapolated).estimate
     most = max(1.0, share.value)
     high = min(share.high, most)
     return replace(share, interval=(share.low, high))
 
 
-def squares(
-    x: NDArray[np.float64],
-    y: NDArray[np.float64],
-    splits: Sequence[Split],
-    generator: np.random.Generator,
-) -> NDArray[np.float64]:
-    """Reduction of the held-out squared error of y [n] by linear regression, the same
+def _log_losses(
+    x: Values, outcome: Outcome, splits: Sequence[Split], generator: np.random.Generator
+) -> Values:
+    """Reduction of the held-out log loss of classes by logistic regression, the same
+    extrapolated to more items, and the loss without input [3, n].
+    """
+    groups = np.arange(len(x))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        full, half = predictions(LINEAR, x, outcome, splits, groups, generator)
+    gain = full.informed - full.null
+    extrapolated = gain + GAINS * (full.informed - half.informed)
+    return np.stack([gain, extrapolated, -full.null])
+
+
+def _squared_errors(
+    x: Values, outcome: Outcome, splits: Sequence[Split], generator: np.random.Generator
+) -> Values:
+    """Reduction of the held-out squared error of numbers by linear regression, the same
     extrapolated to more items, and the error without regression [3, n].
     """
+    y = outcome.values[:, 0]
     reductions = np.empty((3, len(y)))
     for training, held_out in splits:
         rows = generator.permutation(np.flatnonzero(training))
         error = (y[held_out] - y[training].mean()) ** 2
         gains = []
         for rows_of_fit in (rows, rows[: len(rows) // 2]):
-            fit = LinearRegression().fit(x[rows_of_fit], y[rows_of_fit])
+            fit = LinearRegression()
+            fit.fit(x[rows_of_fit], y[rows_of_fit])
             residual = y[held_out] - fit.predict(x[held_out])
             gains.append(error - residual**2)
         gain, gain_of_half = gains

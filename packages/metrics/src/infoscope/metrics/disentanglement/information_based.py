@@ -26,6 +26,7 @@ from infoscope.metrics.factor_information.inputs import (
 from infoscope.metrics.factor_information.result import OF_ENTROPY
 
 Values = NDArray[np.float64]
+Codes = NDArray[np.int64]
 
 
 @aligns("representation", "factors")
@@ -37,32 +38,62 @@ def mig(
     categorical: Sequence[int] = (),
     generator: np.random.Generator | None = None,
 ) -> Estimate:
-    """Mutual information gap (Chen et al. 2018): mean over factors of the largest minus
-    the second-largest I(y_k; z_l), as a share of H(y_k).
+    """Mutual information gap of binned latents, mean over factors (Chen et al. 2018).
 
-    Plug-in estimate from random `items` of an array [N, L]; latents are in equal-width
-    bins (disentanglement_lib: 20 bins, 10,000 items), except `categorical` ones. Too
-    small by up to (bins - 1)(values - 1) / (2 items) nats. Errors take the choice of
-    latents as given. For a posterior use `exact.factor_information(...).mig()`.
+    The gap is the largest minus the second-largest I(y_k; z_l), as a share of H(y_k).
+    It is a plug-in estimate from equal-width bins, too small by up to (bins - 1)(values
+    - 1) / (2 items) nats. For a posterior use `exact.factor_information(...).mig()`.
 
-    ValueError: one latent, a factor of one value, fewer than two bins, other shapes.
+    Parameters
+    ----------
+    representation
+        Numbers [N, L], L >= 2.
+    factors
+        Integers [N, K].
+    bins
+        Of each latent (disentanglement_lib: 20).
+    items
+        Number of random items used (disentanglement_lib: 10,000); None: all.
+    categorical
+        Indices of the latents that are categories, and are not binned.
+
+    Returns
+    -------
+    Estimate
+        A share of H(y). The error takes the choice of latents as fixed.
+
+    Raises
+    ------
+    ValueError
+        One latent, a factor of one value, fewer than two bins, other shapes.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> factors = rng.integers(0, 2, (200, 2))
+    >>> print(f"{mig(factors * 1.0, factors, bins=2, generator=rng).value:.2f}")
+    1.00
     """
     require_int("bins", bins, 2)
+    generator = generator_or_default(generator)
     all_factors = as_factors(factors)
     codes = as_array(representation, all_factors.n, least=2)
-    are_categories = categorical_mask(categorical, codes.shape[1])
-    rows = random_items(all_factors.n, items, generator_or_default(generator))
+    is_category = categorical_mask(categorical, codes.shape[1])
+    rows = random_items(all_factors.n, items, generator)
     sample = all_factors.take(rows)
     labels = []
-    for column, is_category in zip(codes[rows].T, are_categories):
-        labels.append(in_bins(column, None if is_category else bins))
-    local = plug_in(np.stack(labels, axis=1), sample)
+    for latent, column in enumerate(codes[rows].T):
+        if is_category[latent]:
+            labels.append(np.unique(column, return_inverse=True)[1])
+        else:
+            labels.append(_in_bins(column, bins))
+    local = _plug_in(labels, sample)
     information = local.mean(axis=0)
     second, first = np.argsort(information, axis=0)[-2:]
     k = np.arange(sample.count)
     gap = local[:, first, k] - local[:, second, k]
     method = f"plug-in of {bins} equal-width bins, {sample.n} items; over items"
-    return mean_share(gap, sample.surprisal, OF_ENTROPY, method)
+    return mean_share(gap, sample.surprisal, method)
 
 
 def information_score(inputs: Inputs, name: str) -> Estimate:
@@ -88,22 +119,18 @@ def latent_score(inputs: Inputs, name: str) -> Estimate:
     return replace(score, method=inputs.information.method, degrees=np.inf)
 
 
-def mean_share(
-    numerator: Values, denominator: Values, unit: str, method: str
-) -> Estimate:
-    """The mean over columns of the ratio of the means of two arrays [n, K], its error
-    by the delta method.
+def mean_share(numerator: Values, denominator: Values, method: str) -> Estimate:
+    """The mean over columns of the ratio of the means of two arrays [n, K], a share of
+    H(y), its error by the delta method.
     """
     mean = denominator.mean(axis=0)
     share = numerator.mean(axis=0) / mean
     rows = share + (numerator - share * denominator) / mean
-    return mean_of(rows.mean(axis=1), unit=unit, method=method)
+    return mean_of(rows.mean(axis=1), unit=OF_ENTROPY, method=method)
 
 
-def in_bins(column: Values, bins: int | None) -> NDArray[np.int64]:
-    """The equal-width bin of each number of a column; bins None: its value."""
-    if bins is None:
-        return np.unique(column, return_inverse=True)[1]
+def _in_bins(column: Values, bins: int) -> Codes:
+    """The equal-width bin of each number of a column."""
     low = column.min()
     width = column.max() - low
     if width == 0:
@@ -112,17 +139,18 @@ def in_bins(column: Values, bins: int | None) -> NDArray[np.int64]:
     return np.minimum(places, bins - 1).astype(np.int64)
 
 
-def plug_in(labels: NDArray[np.int64], known: Factors) -> Values:
+def _plug_in(labels: Sequence[Codes], factors: Factors) -> Values:
     """log p(y, z) / (p(y) p(z)) of frequencies, for each item, label column and factor
     [n, L, K], nats.
     """
-    local = np.empty((known.n, labels.shape[1], known.count))
-    for k in range(known.count):
-        values = known.codes[:, k].max() + 1
-        for latent, column in enumerate(labels.T):
-            joint = column * values + known.codes[:, k]
-            joint_count = np.bincount(joint)[joint]
-            column_count = np.bincount(column)[column]
-            ratio = joint_count * known.n / (column_count * known.alike[k])
+    n = factors.n
+    local = np.empty((n, len(labels), factors.count))
+    for k, y in enumerate(factors.codes.T):
+        values = y.max() + 1
+        for latent, z in enumerate(labels):
+            joint = z * values + y
+            count_both = np.bincount(joint)[joint]
+            count_z = np.bincount(z)[z]
+            ratio = count_both * n / (count_z * factors.alike[k])
             local[:, latent, k] = np.log(ratio)
     return local

@@ -38,6 +38,8 @@ from infoscope.metrics.factor_information.inputs import (
 Values = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
+VOTES_A_STEP = 10  # of Adagrad
+
 Labelled = tuple[NDArray, Codes]
 """Features of votes (or the latent that varies least), and their shared factors [votes]."""
 
@@ -65,18 +67,40 @@ def beta_vae_score(
     generator: np.random.Generator | None = None,
     training: int | None = None,
 ) -> VoteScore:
-    """Accuracy of a linear classifier of the factor shared by all pairs of a vote
+    """BetaVAE score: accuracy of a classifier of the factor that pairs of items share.
+
+    A vote is the mean distance of the pairs in each latent; the classifier is linear
     (Higgins et al. 2017).
 
-    representation  [N, L]; a function of item indices [m] -> [m, L]; or a posterior with `draw(items, generator)`, of
-                    which "uni-bound" uses draws and "disentanglement-lib" means
-    factors         integers [N, K], K >= 2; no grid is needed
-    preset          a name in PROTOCOLS, or a Protocol
-    categorical     indices of the latents that are categories: their distance is 0 or 1
-    training        number of training votes; None: the protocol's
+    Parameters
+    ----------
+    representation
+        [N, L]; a function of item indices [m] -> [m, L]; or a posterior with
+        `draw(items, generator)`, of which "uni-bound" uses draws and
+        "disentanglement-lib" means.
+    factors
+        Integers [N, K], K >= 2; no grid is needed.
+    preset
+        A name in PROTOCOLS, or a Protocol.
+    categorical
+        Indices of the latents that are categories, with distances 0 and 1.
+    training
+        Number of training votes; None: as in the protocol.
 
-    ValueError: fewer than two factors, a factor of one value, a value of one item,
-    other shapes.
+    Raises
+    ------
+    ValueError
+        Fewer than two factors, a factor of one value, a value of one item, other
+        shapes.
+
+    Examples
+    --------
+    >>> factors = np.random.default_rng(0).integers(0, 2, (100, 2))
+    >>> from dataclasses import replace
+    >>> votes = replace(PROTOCOLS["disentanglement-lib"].beta, group=10, training=200)
+    >>> few = replace(PROTOCOLS["disentanglement-lib"], beta=votes, factor=votes)
+    >>> beta_vae_score(factors, factors, few).value
+    1.0
     """
     protocol = protocol_of(preset)
     generator = generator_or_default(generator)
@@ -121,12 +145,30 @@ def factor_vae_score(
     categorical: Sequence[int] = (),
     generator: np.random.Generator | None = None,
 ) -> VoteScore:
-    """Accuracy of predicting a group's shared factor from the latent that varies least
-    in it (Kim & Mnih 2018).
+    """FactorVAE score: accuracy of the factor that a group of items shares.
 
-    Variances are relative to global ones; for categories, Gini's. Arguments as in
-    `beta_vae_score`. NaN, with a note, where no latent varies enough to vote.
-    ValueError: as there, and a value with fewer items than a group.
+    The latent that varies least in the group predicts the factor (Kim & Mnih 2018).
+    Variances are relative to the variances of all items; for categories they are
+    Gini's. Parameters are as in `beta_vae_score`.
+
+    Returns
+    -------
+    VoteScore
+        NaN, with a note, where no latent varies enough to vote.
+
+    Raises
+    ------
+    ValueError
+        As `beta_vae_score`, and a value with fewer items than a group.
+
+    Examples
+    --------
+    >>> factors = np.random.default_rng(0).integers(0, 2, (100, 2))
+    >>> from dataclasses import replace
+    >>> votes = replace(PROTOCOLS["disentanglement-lib"].beta, group=10, training=200)
+    >>> few = replace(PROTOCOLS["disentanglement-lib"], beta=votes, factor=votes)
+    >>> factor_vae_score(factors, factors, few).value
+    1.0
     """
     protocol = protocol_of(preset)
     generator = generator_or_default(generator)
@@ -193,18 +235,17 @@ def protocol_draws(
 
 
 def protocol_of(preset: str | Protocol) -> Protocol:
-    """The protocol of a name, or the given one; ValueError for an unknown name or
+    """The protocol of a name, or a checked Protocol; ValueError for an unknown name or
     classifier.
     """
-    protocol = preset
-    if isinstance(preset, str):
-        if preset not in PROTOCOLS:
-            raise UnknownName(
-                f"preset must be one of {list(PROTOCOLS)} or a Protocol, got {preset!r}."
-            )
-        protocol = PROTOCOLS[preset]
-    one_of("classifier", protocol.classifier, ("adagrad", "logistic"))
-    return protocol
+    if isinstance(preset, Protocol):
+        one_of("classifier", preset.classifier, ("adagrad", "logistic"))
+        return preset
+    if preset not in PROTOCOLS:
+        raise UnknownName(
+            f"preset must be one of {list(PROTOCOLS)} or a Protocol, got {preset!r}."
+        )
+    return PROTOCOLS[preset]
 
 
 def vote_score(
@@ -247,30 +288,30 @@ def parts(count: int, numbers_of_one: int) -> Iterator[slice]:
 
 
 def partners(
-    known: Factors, shared: Codes, items: Codes, generator: np.random.Generator
+    factors: Factors, shared: Codes, items: Codes, generator: np.random.Generator
 ) -> Codes:
     """For items [votes, m], a random other item with the same value of the vote's
     shared factor [votes].
     """
     factor = shared[:, None]
-    start = known.first[factor, items]
-    count = known.alike[factor, items]
-    place = known.place[factor, items] - start
+    start = factors.first[factor, items]
+    count = factors.alike[factor, items]
+    place = factors.place[factor, items] - start
     place = (place + generator.integers(1, count)) % count
-    return known.order[factor, start + place]
+    return factors.order[factor, start + place]
 
 
 def members(
-    known: Factors, shared: Codes, group: int, generator: np.random.Generator
+    factors: Factors, shared: Codes, group: int, generator: np.random.Generator
 ) -> Codes:
     """Items [votes, group] drawn independently among those with a random item's value
     of the shared factor [votes].
     """
-    item = generator.integers(known.n, size=len(shared))
-    start = known.first[shared, item]
-    count = known.alike[shared, item]
+    item = generator.integers(factors.n, size=len(shared))
+    start = factors.first[shared, item]
+    count = factors.alike[shared, item]
     place = generator.integers(0, count[:, None], (len(shared), group))
-    return known.order[shared[:, None], start[:, None] + place]
+    return factors.order[shared[:, None], start[:, None] + place]
 
 
 def drawn(draw: Draws, items: Codes, latents: int) -> Values:
@@ -295,25 +336,24 @@ def variances(codes: Values, discrete: NDArray[np.bool_]) -> Values:
     return variance
 
 
-def fit_adagrad(
-    shown: Values, shared: Codes, rate: float = 1.0, batch: int = 10
-) -> Callable[[NDArray], NDArray]:
-    """A linear softmax classifier, trained by Adagrad (torch's epsilon) in one pass
-    over the votes.
+def fit_adagrad(shown: Values, shared: Codes) -> Callable[[NDArray], NDArray]:
+    """A linear softmax classifier, trained by Adagrad (rate 1, torch's epsilon) in one
+    pass over the votes.
     """
     features = np.column_stack([shown, np.ones(len(shown))])
     classes = np.eye(int(shared.max()) + 1)[shared]
     weights = np.zeros((features.shape[1], classes.shape[1]))
     squares = np.zeros_like(weights)
-    for start in range(0, len(shown), batch):
-        votes = features[start : start + batch]
+    for start in range(0, len(shown), VOTES_A_STEP):
+        step = slice(start, start + VOTES_A_STEP)
+        votes = features[step]
         scores = votes @ weights
         probability = np.exp(scores - scores.max(axis=1, keepdims=True))
         probability /= probability.sum(axis=1, keepdims=True)
-        residual = probability - classes[start : start + batch]
+        residual = probability - classes[step]
         gradient = votes.T @ residual / len(votes)
         squares += gradient**2
-        weights -= rate * gradient / (np.sqrt(squares) + 1e-10)
+        weights -= gradient / (np.sqrt(squares) + 1e-10)
 
     def predict(features: NDArray) -> NDArray:
         scores = features @ weights[:-1] + weights[-1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,17 +25,48 @@ if TYPE_CHECKING:
     from infoscope.metrics.factor_information import exact
 
 
+# streams of a report, in the order in which their generators are spawned
+STREAMS = (
+    "information",
+    "dci",
+    "sap",
+    "bins",
+    "factor_vae disentanglement-lib",
+    "beta_vae disentanglement-lib",
+    "factor_vae uni-bound",
+    "beta_vae uni-bound",
+    "infoe",
+    "sap thresholds",
+    "others",  # seeds the streams of scores that users add
+    "dependence",
+    "attacks",
+)
+
+
 @dataclass(eq=False, kw_only=True)
 class Inputs:
     """The inputs of scores.
 
-    representation, factors  a posterior or an array [N, L]; [N, K], as `inputs.as_factors` takes them
-    stream          purpose -> its random generator
-    draws, items    for a posterior's exact information; number of random items for scores of arrays (None: all)
-    votes           protocol -> training votes of the BetaVAE score
-    categorical     indices of an array's latents that are categories
-    measured        the information, if known
-    tell            called with the share of the current score that is done
+    Parameters
+    ----------
+    representation
+        A posterior, or an array [N, L].
+    factors
+        [N, K], as `inputs.as_factors` takes them.
+    stream
+        Name of a stream -> its random generator.
+    draws
+        For the exact information of a posterior.
+    items
+        Number of random items for scores of arrays; None: all.
+    votes
+        Protocol -> training votes of the BetaVAE score.
+    categorical
+        Indices of an array's latents that are categories.
+    measured
+        The information, if known.
+    tell
+        Called with the share of the current score that is done.
     """
 
     representation: Any
@@ -61,20 +92,21 @@ class Inputs:
             self.categorical = categorical_latents(self.representation)
         self.codes: NDArray[np.float64] = as_array(codes, factors.n)
         self.categorical = list(self.categorical)
-        self._known: dict[str, Any] = {}
+        self._results: dict[str, Any] = {}
 
     def once(self, name: str, compute: Callable[[], Any]) -> Any:
         """The result of `compute`, which runs once; its ValueError is raised at every
         call.
         """
-        if name not in self._known:
+        if name not in self._results:
             try:
-                self._known[name] = compute()
+                self._results[name] = compute()
             except ValueError as error:
-                self._known[name] = error
-        if isinstance(self._known[name], ValueError):
-            raise self._known[name]
-        return self._known[name]
+                self._results[name] = error
+        result = self._results[name]
+        if isinstance(result, ValueError):
+            raise result
+        return result
 
     @cached_property
     def _measured(self) -> exact.Measured | FactorInformation:
@@ -83,17 +115,27 @@ class Inputs:
         generator = self.stream("information")
         if not self.has_density:
             return self.from_arrays(
-                self.codes, self.factors, items=self.items, categorical=self.categorical,
-                factor_names=self.factor_names, generator=generator, progress=self.tell,
-            )  # fmt: skip
+                self.codes,
+                self.factors,
+                items=self.items,
+                categorical=self.categorical,
+                factor_names=self.factor_names,
+                generator=generator,
+                progress=self.tell,
+            )
         # with torch, which takes seconds
         from infoscope.metrics.factor_information import exact
 
         factors = as_factors(self.factors, self.factor_names)
         return exact.measure(
-            self.representation, factors.codes, self.draws, generator, factors.names, device=self.device,
+            self.representation,
+            factors.codes,
+            self.draws,
+            generator,
+            factors.names,
+            self.device,
             progress=lambda done, total: self.tell(done / total),
-        )  # fmt: skip
+        )
 
     @property
     def information(self) -> FactorInformation:
@@ -115,53 +157,77 @@ def measure_scores(
     specs: Iterable[ScoreSpec] | None = None,
     progress: Callable[[float, str], None] | None = None,
 ) -> dict[str, Estimate]:
-    """The scores of `inputs` by their keys; specs None: all of SCORES except the extra
-    ones.
+    """The scores of `inputs` by their keys.
 
-    progress: called with the share done and the last title. A score that cannot be
-    computed is NaN, with a note. ValueError: other shapes, values that are not finite,
-    information that cannot be estimated.
+    Parameters
+    ----------
+    specs
+        The scores to compute; None: all of SCORES except the extra ones.
+    progress
+        Called with the share done, 1 at the end, and the title of the last score.
+
+    Returns
+    -------
+    dict
+        A score that cannot be computed is NaN, with a note. Scores of posterior
+        densities are left out for an array.
+
+    Raises
+    ------
+    ValueError
+        Other shapes, values that are not finite, information that cannot be estimated.
     """
     if specs is None:
         specs = [spec for spec in SCORES.values() if not spec.extra]
     specs = list(specs)
-    total = sum(spec.cost for spec in specs)
-    done = 0.0
+    ends = np.cumsum([spec.cost for spec in specs])
+
+    def tell(spec: ScoreSpec, end: float, share: float) -> None:
+        if progress is not None:
+            done = end - (1.0 - share) * spec.cost
+            progress(float(done / ends[-1]), titled(spec, inputs))
+
     scores = {}
-    for spec in specs:
-        title = titled(spec, inputs)
-
-        def tell(
-            share: float, done: float = done, spec: ScoreSpec = spec, title: str = title
-        ) -> None:
-            if progress is not None:
-                progress(min(1.0, (done + share * spec.cost) / total), title)
-
-        inputs.tell = tell
-        if inputs.numbers and not spec.numbers and spec.takes != "information":
-            why = f"It needs classes (integers), got numbers for {', '.join(inputs.numbers)}: bin them into classes."
-            scores[spec.key] = undefined(why, spec.unit, 0)
-            continue
-        if spec.takes in ("information", "latents"):
-            inputs.information  # noqa: B018 (raises its errors, without which no score is computed)
-        if spec.takes != "latents" or inputs.latents is not None:
-            try:
-                scores[spec.key] = spec.compute(inputs)
-            except ValueError as error:
-                scores[spec.key] = undefined(str(error), spec.unit, 0)
-        tell(1.0)
-        done += spec.cost
+    for spec, end in zip(specs, ends):
+        inputs.tell = partial(tell, spec, end)
+        score = _score(spec, inputs)
+        if score is not None:
+            scores[spec.key] = score
+        inputs.tell(1.0)
     return scores
 
 
-def streams_of(generator: np.random.Generator) -> Callable[[str], np.random.Generator]:
-    """The random streams of a report, one for each purpose in the order of SCORES. The
-    last two stay unused, so that what comes after them has the draws that it always
-    had.
+def _score(spec: ScoreSpec, inputs: Inputs) -> Estimate | None:
+    """One score, NaN where it cannot be computed; None if it needs posterior densities
+    and the input is an array.
     """
-    streams = generator.spawn(11)
-    order = [*reversed(streams[:8]), streams[8]]
-    return lambda purpose: order.pop(0) if order else generator.spawn(1)[0]
+    if inputs.numbers and not spec.numbers and spec.takes != "information":
+        numbers = ", ".join(inputs.numbers)
+        why = f"It needs classes (integers), got numbers for {numbers}: bin them into classes."
+        return undefined(why, spec.unit, 0)
+    if spec.takes in ("information", "latents"):
+        inputs.information  # noqa: B018 (its errors end the report)
+    if spec.takes == "latents" and inputs.latents is None:
+        return None
+    try:
+        return spec.compute(inputs)
+    except ValueError as error:
+        return undefined(str(error), spec.unit, 0)
+
+
+def streams_of(generator: np.random.Generator) -> Callable[[str], np.random.Generator]:
+    """The function from the name of a stream to its random generator, which does not
+    depend on the other streams in use.
+    """
+    streams = dict(zip(STREAMS, generator.spawn(len(STREAMS))))
+    seed = int(streams["others"].integers(2**63))
+
+    def stream(name: str) -> np.random.Generator:
+        if name not in streams:
+            streams[name] = np.random.default_rng([seed, *name.encode()])
+        return streams[name]
+
+    return stream
 
 
 def titled(spec: ScoreSpec, inputs: Inputs) -> str:

@@ -121,13 +121,11 @@ def dci(
         len(correct_by_item),
         f"{method}; over items",
     )
+    by_latent = [concentration(matrix) for matrix in importance]
+    by_factor = [concentration(matrix.T) for matrix in importance]
     return Dci(
-        disentanglement=halves_estimate(
-            [concentration(matrix) for matrix in importance], method
-        ),
-        completeness=halves_estimate(
-            [concentration(matrix.T) for matrix in importance], method
-        ),
+        disentanglement=halves_estimate(by_latent, method),
+        completeness=halves_estimate(by_factor, method),
         informativeness=informativeness,
         importance=importance.mean(axis=0),
         accuracy=correct.mean(axis=0),
@@ -179,14 +177,14 @@ def train_predictors(
             correct = predicted == truth
         return fit.feature_importances_, correct
 
-    importance = np.empty((split + 1, codes.shape[1], factors.count))
+    split_count = len(jobs) // factors.count
+    importance = np.empty((split_count, codes.shape[1], factors.count))
     correct = np.zeros(factors.codes.shape)
     count = np.zeros(factors.codes.shape)
     with ThreadPoolExecutor(threads()) as pool:
-        results = zip(jobs, pool.map(run, jobs))
-        for done, ((split, k, _, held_out, _), (weights, hits)) in enumerate(
-            results, 1
-        ):
+        for done, (job, result) in enumerate(zip(jobs, pool.map(run, jobs)), 1):
+            split, k, _, held_out, _ = job
+            weights, hits = result
             importance[split, :, k] = weights
             correct[held_out, k] += hits
             count[held_out, k] += 1
@@ -221,13 +219,13 @@ def halves_estimate(values: list[float], method: str) -> Estimate:
     `dci`.
     """
     first, second = np.reshape(values, (-1, 2)).T
+    n = len(first)
     if np.isnan(values).any():
-        return undefined(UNUSED, "share", len(first), method)
-    error = float(np.sqrt(np.mean((first - second) ** 2))) / 2
+        return undefined(UNUSED, "share", n, method)
+    mean_square = np.mean((first - second) ** 2)
+    error = float(np.sqrt(mean_square)) / 2
     method = f"{method}; over halves"
-    return Estimate(
-        float(np.mean(values)), error, "share", len(first), method, degrees=len(first)
-    )
+    return Estimate(float(np.mean(values)), error, "share", n, method, degrees=n)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

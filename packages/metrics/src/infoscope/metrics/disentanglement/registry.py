@@ -1,5 +1,5 @@
-"""Every disentanglement score by its key. Add new ones (functions of
-`measuring.Inputs`) at the end of SCORES, as random streams are assigned in this order.
+"""Every disentanglement score by its key, computed by a function of `measuring.Inputs`,
+or by a function of arrays with a random stream of its own.
 """
 
 from __future__ import annotations

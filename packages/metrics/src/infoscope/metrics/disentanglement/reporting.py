@@ -13,10 +13,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from infoscope.errors import Conflict, UnknownName
-from infoscope.estimators.alignment import aligns
+from infoscope.estimators.alignment import aligns, group_codes
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.result import Estimate
-from infoscope.estimators.uncertainty.subsampling import group_codes
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.disentanglement.dependence import FAMILY, BeyondFactor
 from infoscope.metrics.disentanglement.measuring import (
@@ -426,12 +425,10 @@ def _measured(
     progress: Callable[[float, str], None] | None,
 ) -> DisentanglementReport:
     """The report of these inputs."""
-    estimates = measure_scores(inputs, specs, progress)
     rows = []
-    for key, score in estimates.items():
-        rows.append(
-            ReportRow(titled(SCORES[key], inputs), score, {}, _says(key, score))
-        )
+    for key, score in measure_scores(inputs, specs, progress).items():
+        title = titled(SCORES[key], inputs)
+        rows.append(ReportRow(title, score, {}, _says(key, score)))
     places, limits, pairs = _places(inputs, groups)
     n = len(inputs.codes)
     return DisentanglementReport(
@@ -552,7 +549,9 @@ def _in_pairs(
 def _attacked(
     inputs: Inputs, specs: Sequence[ScoreSpec], strength: float
 ) -> list[ReportRow]:
-    """Scores after each entanglement attack on the standardised columns."""
+    """Scores after each entanglement attack on the standardised columns, by the method
+    and the groups of the report.
+    """
     # with torch, which takes seconds
     from infoscope.metrics.factor_information import attacks
 
@@ -560,20 +559,20 @@ def _attacked(
     codes = standardised(inputs.codes)
     specs = [spec for spec in specs if spec.key in ATTACKED]
     rows = []
-    for name, attack in (
-        ("redundancy", attacks.redundancy_attack),
-        ("synergy", attacks.synergy_attack),
-    ):
+    kinds = {
+        "redundancy": attacks.redundancy_attack,
+        "synergy": attacks.synergy_attack,
+    }
+    for name, attack in kinds.items():
         attacked = Inputs(
             representation=attack(codes, strength, generator),
             factors=inputs.factors,
             items=inputs.items,
             stream=streams_of(generator),
             factor_names=inputs.factor_names,
-            from_arrays=_of_classes,
+            from_arrays=partial(inputs.from_arrays, latent_names=None),
         )
         for key, score in measure_scores(attacked, specs).items():
-            rows.append(
-                ReportRow(titled(SCORES[key], attacked), score, {"attack": name})
-            )
+            title = titled(SCORES[key], attacked)
+            rows.append(ReportRow(title, score, {"attack": name}))
     return rows

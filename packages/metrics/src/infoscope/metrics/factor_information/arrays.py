@@ -1,7 +1,7 @@
 """Information of latents about factors, estimated from arrays.
 
-By classifiers (held out, calibrated): each term is a lower bound up to sampling error;
-differences are not bounds. By nearest neighbours (Ross 2014): biased low in many
+By classifiers (held out, calibrated): each information is a lower bound up to sampling
+error; differences are not bounds. By nearest neighbours (Ross 2014): biased low in many
 dimensions, so that unique information is too large and redundancy too small.
 """
 
@@ -17,12 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 from infoscope.checks import one_of
 from infoscope.errors import Conflict, NoVariation
 from infoscope.estimators import classifier, knn, uncertainty
-from infoscope.estimators.alignment import aligns
+from infoscope.estimators.alignment import aligns, group_codes
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.column_types import as_variable
 from infoscope.estimators.columns import Continuous, Discrete
 from infoscope.estimators.result import clustered_error
-from infoscope.estimators.uncertainty.subsampling import group_codes
 from infoscope.metrics.factor_information.inputs import (
     Factors,
     as_array,
@@ -37,10 +36,8 @@ from infoscope.metrics.v_information.usable import Local, with_ignorance
 Values = NDArray[np.float64]
 
 MIXTURE_FOLDS = 3  # whose rows share the weights of a mixture
-_Term = Callable[[tuple[int, ...], int], Values]
+_Pointwise = Callable[[tuple[int, ...], int], Values]
 """Indices of latents, index of a factor -> pointwise information [n], nats."""
-Terms = tuple[Values, str]
-"""Pointwise values [n, K, 2 L + 1] and a description of the method."""
 
 
 @aligns("representation", "factors", "groups")
@@ -117,11 +114,11 @@ def from_arrays(
     if clusters is not None:
         clusters = clusters[chosen]
     if method == "knn":
-        pointwise, description = _knn_terms(
+        pointwise, description = _by_neighbours(
             latents, sample, clusters, k, resamples, generator
         )
     else:
-        pointwise, description = classifier_terms(
+        pointwise, description = _by_classifiers(
             latents, sample, clusters, family, folds, generator, progress
         )
     surprisal = sample.surprisal
@@ -183,7 +180,7 @@ class Latents:
         return np.eye(len(values))[codes]
 
 
-def _all_terms(latents: Latents, factors: int, term: _Term) -> Values:
+def _of_all_subsets(latents: Latents, factors: int, local: _Pointwise) -> Values:
     """Pointwise values [n, K, 2 L + 1]; 0 for no latents, and one estimate for equal
     subsets.
     """
@@ -194,19 +191,22 @@ def _all_terms(latents: Latents, factors: int, term: _Term) -> Values:
     places.pop((), None)
     for members, equal in places.items():
         for factor in range(factors):
-            pointwise[:, factor, equal] = term(members, factor)[:, None]
+            values = local(members, factor)
+            pointwise[:, factor, equal] = values[:, None]
     return pointwise
 
 
-def _knn_terms(
+def _by_neighbours(
     latents: Latents,
     factors: Factors,
     clusters: NDArray[np.int64] | None,
     k: int,
     resamples: int | None,
     generator: np.random.Generator,
-) -> Terms:
-    """The terms by the k-nearest-neighbour estimator; see `from_arrays`."""
+) -> tuple[Values, str]:
+    """Pointwise values [n, K, 2 L + 1] by the k-nearest-neighbour estimator, and a
+    description of it; see `from_arrays`.
+    """
     half_samples = None
     if resamples is not None:
         half_samples = uncertainty.half_samples(
@@ -216,34 +216,34 @@ def _knn_terms(
     if clusters is not None:
         groups = np.unique(clusters, return_inverse=True)[1]
     methods = []
-    terms_with_notes = 0
+    subsets_with_notes = 0
 
-    def term(members: tuple[int, ...], factor: int) -> Values:
-        nonlocal terms_with_notes
+    def local(members: tuple[int, ...], factor: int) -> Values:
+        nonlocal subsets_with_notes
         x = as_variable("representation", latents.columns(members))
         y = factors.variable(factor)
         estimate = knn.mutual_information(x, y, k, local=True)
         methods.append(estimate.method)
-        terms_with_notes += bool(estimate.notes)
+        subsets_with_notes += bool(estimate.notes)
         # rows alone in their class
-        local = np.where(np.isnan(estimate.local), estimate.value, estimate.local)
+        values = np.where(np.isnan(estimate.local), estimate.value, estimate.local)
         if half_samples is None:
-            return local
-        error = uncertainty.subsample(x, y, k=k, resamples=half_samples).standard_error
-        spread = clustered_error(local, groups)
-        scale = error / spread if spread > 0 else 1.0
-        return estimate.value + (local - estimate.value) * scale
+            return values
+        resampled = uncertainty.subsample(x, y, k=k, resamples=half_samples)
+        spread = clustered_error(values, groups)
+        scale = resampled.standard_error / spread if spread > 0 else 1.0
+        return estimate.value + (values - estimate.value) * scale
 
-    pointwise = _all_terms(latents, factors.count, term)
+    pointwise = _of_all_subsets(latents, factors.count, local)
     names = " or ".join(dict.fromkeys(methods))
     errors = "the local values" if half_samples is None else f"{resamples} half-samples"
     description = f"nearest neighbours ({names}, k = {k}); errors of {errors}"
-    if terms_with_notes:
-        description += f"; {terms_with_notes} terms with ties or small classes"
+    if subsets_with_notes:
+        description += f"; {subsets_with_notes} terms with ties or small classes"
     return pointwise, description
 
 
-def classifier_terms(
+def _by_classifiers(
     latents: Latents,
     factors: Factors,
     clusters: NDArray[np.int64] | None,
@@ -251,16 +251,15 @@ def classifier_terms(
     folds: int,
     generator: np.random.Generator,
     progress: Callable[[float], None] | None = None,
-) -> Terms:
-    """The terms by cross-fitted classifiers, one for each factor and set of latents;
-    see `from_arrays`.
+) -> tuple[Values, str]:
+    """Pointwise values [n, K, 2 L + 1] by cross-fitted classifiers, one for each factor
+    and set of latents, and a description of them; see `from_arrays`.
     """
     blocks = {str(latent): latents.inputs(latent) for latent in range(latents.count)}
-    subsets = [
-        tuple(map(str, members))
-        for members in dict.fromkeys(latents.subsets())
-        if members
-    ]
+    subsets = []
+    for members in dict.fromkeys(latents.subsets()):
+        if members:
+            subsets.append(tuple(map(str, members)))
     seed = int(generator.integers(2**63))
     fits = []
 
@@ -281,10 +280,10 @@ def classifier_terms(
         )
         fits.append(fit)
 
-    def term(members: tuple[int, ...], factor: int) -> Values:
+    def local(members: tuple[int, ...], factor: int) -> Values:
         return fits[factor].pointwise(tuple(map(str, members)), "y")
 
-    pointwise = _all_terms(latents, factors.count, term)
+    pointwise = _of_all_subsets(latents, factors.count, local)
     return pointwise, f"usable by {fits[0].family}, {folds} folds; errors over items"
 
 

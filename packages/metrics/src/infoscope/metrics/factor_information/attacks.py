@@ -34,11 +34,33 @@ ALL_ROWS = slice(None)
 def redundancy_attack(
     z: Any, alpha: float, generator: np.random.Generator | None = None
 ) -> Any:
-    """(z, alpha U z + noise), the noise standard normal (Eq. 9), U = I - (2 / L) 11'.
+    """The attacked latents (z, alpha U z + noise), with U = I - (2 / L) 11' (Eq. 9).
 
-    z is a posterior (gives the attacked posterior) or an array [n, L] (gives [n, 2 L],
-    drawn with `generator`). ValueError: alpha below 0 or not finite, not exactly one
-    Gaussian part.
+    The noise is standard normal.
+
+    Parameters
+    ----------
+    z
+        A posterior, or an array [n, L].
+    alpha
+        Strength of the attack.
+    generator
+        Of the noise of an array.
+
+    Returns
+    -------
+    Posterior or ndarray
+        The attacked posterior, or [n, 2 L].
+
+    Raises
+    ------
+    ValueError
+        alpha below 0 or not finite, not exactly one Gaussian part.
+
+    Examples
+    --------
+    >>> redundancy_attack(np.zeros((5, 3)), 1.0).shape
+    (5, 6)
     """
     return attack(RedundantGaussian, z, alpha, generator)
 
@@ -46,8 +68,14 @@ def redundancy_attack(
 def synergy_attack(
     z: Any, alpha: float, generator: np.random.Generator | None = None
 ) -> Any:
-    """(z + alpha U noise, noise), the noise standard normal (Eq. 10); arguments and
-    errors as of redundancy_attack.
+    """The attacked latents (z + alpha U noise, noise) (Eq. 10).
+
+    The noise is standard normal. Parameters and errors are as in redundancy_attack.
+
+    Examples
+    --------
+    >>> synergy_attack(np.zeros((5, 3)), 1.0).shape
+    (5, 6)
     """
     return attack(SynergisticGaussian, z, alpha, generator)
 
@@ -60,17 +88,15 @@ def attack(
 ) -> Any:
     """The attack of a kind on an array or a posterior."""
     if isinstance(z, ProductPosterior):
-        places = [
-            place
-            for place, part in enumerate(z.parts)
-            if not isinstance(part, CategoricalPosterior)
-        ]
-        if len(places) != 1:
+        is_attacked = [not isinstance(part, CategoricalPosterior) for part in z.parts]
+        count = sum(is_attacked)
+        if count != 1:
             raise InvalidInput(
-                f"z must have exactly one Gaussian part for an attack, got {len(places)}."
+                f"z must have exactly one Gaussian part for an attack, got {count}."
             )
         parts = list(z.parts)
-        parts[places[0]] = attack(kind, parts[places[0]], alpha, generator)
+        place = is_attacked.index(True)
+        parts[place] = attack(kind, parts[place], alpha, generator)
         return ProductPosterior(*parts)
     if isinstance(z, GaussianPosterior):
         return kind(z, alpha)
@@ -132,8 +158,8 @@ class RedundantGaussian(AttackedGaussian):
     def added_rows(self, rows: RowIndex = ALL_ROWS) -> tuple[np.ndarray, np.ndarray]:
         """Marginal mean and scale of the added latents."""
         mean = self.alpha * self.base.mean[rows] @ self.mixing.T
-        variance = 1 + self.alpha**2 * self.base.scale[rows] ** 2 @ self.mixing.T**2
-        return mean, np.sqrt(variance)
+        variance = self.alpha**2 * self.base.scale[rows] ** 2
+        return mean, np.sqrt(1 + variance @ self.mixing.T**2)
 
     def removed_rows(self, rows: RowIndex = ALL_ROWS) -> tuple[np.ndarray, np.ndarray]:
         """Marginal mean and scale of U' (added latents) = alpha z + noise."""
@@ -142,29 +168,28 @@ class RedundantGaussian(AttackedGaussian):
         return mean, np.sqrt(variance)
 
     def log_terms(self, z: Tensor, rows: RowIndex) -> LogTerms:
-        """See Posterior. The others of an added latent are z and the other added ones;
-        the others of z_l include alpha z_l + noise_l.
+        """See Posterior. The rest of an added latent is z and the other added latents;
+        the rest of z_l includes alpha z_l + noise_l.
         """
         original = z[..., : self.dim]
         added_latents = z[..., self.dim :]
         mixing = like(z, self.mixing)
         turned = added_latents @ mixing
+        unit = torch.ones_like(turned)
         alone, _, joint = self.base.log_terms(original, rows)
         mean, scale = self.added_rows(rows)
         added_alone = log_normal(added_latents, like(z, mean), like(z, scale))
-        noise = log_normal(turned, self.alpha * original, torch.ones_like(turned))
+        noise = log_normal(turned, self.alpha * original, unit)
         joint = joint + noise.sum(-1)
         mean, scale = self.removed_rows(rows)
         removed = log_normal(turned, like(z, mean), like(z, scale))
-        mean = self.alpha * original @ mixing.T
         added_given_others = log_normal(
-            added_latents, mean, torch.ones_like(added_latents)
+            added_latents, self.alpha * original @ mixing.T, unit
         )
-        others = joint[..., None] - alone - noise + removed
-        others_of_added = joint[..., None] - added_given_others
-        return LogTerms(
-            _cat_last(alone, added_alone), _cat_last(others, others_of_added), joint
-        )
+        rest = joint[..., None] - alone - noise + removed
+        rest_of_added = joint[..., None] - added_given_others
+        alone = _cat_last(alone, added_alone)
+        return LogTerms(alone, _cat_last(rest, rest_of_added), joint)
 
 
 class SynergisticGaussian(AttackedGaussian):
@@ -209,13 +234,10 @@ class SynergisticGaussian(AttackedGaussian):
         residual = (original - mean) / scale**2
         v = noise - self.alpha * residual @ like(z, self.mixing)
         precision = like(z, self.noise_precision(rows))
-        others_of_masked = joint[..., None] - alone
-        others_of_noise = without(joint, v, precision)
-        return LogTerms(
-            _cat_last(masked_alone, noise_alone),
-            _cat_last(others_of_masked, others_of_noise),
-            joint,
-        )
+        rest_of_masked = joint[..., None] - alone
+        rest_of_noise = without(joint, v, precision)
+        alone = _cat_last(masked_alone, noise_alone)
+        return LogTerms(alone, _cat_last(rest_of_masked, rest_of_noise), joint)
 
 
 def _cat_last(first: Tensor, second: Tensor) -> Tensor:

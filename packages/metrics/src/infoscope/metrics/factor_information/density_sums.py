@@ -23,8 +23,9 @@ def stratified_rows(
     """
     n = len(order)
     strata = np.arange(draws) + generator.random(draws)
-    places = (strata * (n / draws)).astype(np.int64)
-    return order[np.minimum(places, n - 1)]
+    places = strata * (n / draws)
+    places = np.minimum(places.astype(np.int64), n - 1)
+    return order[places]
 
 
 def count_equal(codes: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -33,7 +34,8 @@ def count_equal(codes: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """
     counts = np.zeros((len(rows), codes.shape[1]), np.int64)
     for k, column in enumerate(codes.T):
-        counts[:, k] = np.bincount(column)[column[rows]]
+        frequency = np.bincount(column)
+        counts[:, k] = frequency[column[rows]]
     return counts
 
 
@@ -45,31 +47,33 @@ def sum_densities(
     device: str = "cpu",
     progress: Callable[[int, int], None] | None = None,
 ) -> np.ndarray:
-    """Sums [m, 1 + K, C] of m draws' densities over all n rows, then over those that
-    share label k with the draw's row.
+    """Sums of the density ratios of m draws over all n rows, then over the rows that
+    share label k with the row of the draw [m, 1 + K, C].
 
-    log_ratios: (draws, data) -> log q(z | x) minus that at the draw's own row [draws,
-    data, C], nats; overwritten. rows [m]: the own rows; codes [n, K]. ValueError:
-    densities that overflow when divided by that of the own row.
+    log_ratios  (draws, data) -> log q(z | x) minus log q(z | row of the draw) [draws,
+                data, C], nats; it is overwritten
+    rows        [m], the row of each draw
+    codes       [n, K], labels of the rows
+
+    ValueError: density ratios that overflow.
     """
     draws = len(rows)
-    n = len(codes)
-    labels = torch.as_tensor(codes, device=device)
-    sums = torch.zeros(
-        draws, 1 + codes.shape[1], columns, dtype=torch.float64, device=device
-    )
-    width = min(n, max(1, ELEMENTS // columns // 64))
-    step = max(1, ELEMENTS // columns // width)
+    n, labels = codes.shape
+    label = torch.as_tensor(codes, device=device)
+    sums = torch.zeros(draws, 1 + labels, columns, dtype=torch.float64, device=device)
+    elements = ELEMENTS // columns
+    width = min(n, max(1, elements // 64))
+    step = max(1, elements // width)
     for begin in range(0, draws, step):
         here = slice(begin, begin + step)
-        of_draws = labels[rows[here]][:, None]
+        label_of_draw = label[rows[here]][:, None]
         for start in range(0, n, width):
             block = slice(start, min(start + width, n))
-            terms = log_ratios(here, block).exp_()
-            same = (labels[block] == of_draws).double()
-            all_rows = torch.ones_like(terms[..., :1])
-            masks = torch.cat([all_rows, same], -1)
-            sums[here] += masks.transpose(1, 2) @ terms
+            ratios = log_ratios(here, block).exp_()
+            same = label[block] == label_of_draw
+            all_rows = torch.ones_like(ratios[..., :1])
+            masks = torch.cat([all_rows, same.double()], -1)
+            sums[here] += masks.transpose(1, 2) @ ratios
         if progress is not None:
             progress(min(begin + step, draws), draws)
     if not sums.isfinite().all():
@@ -88,20 +92,21 @@ def latent_sums(
     device: str = "cpu",
     progress: Callable[[int, int], None] | None = None,
 ) -> np.ndarray:
-    """`sum_densities` [m, 1 + K, 2 L + 1] of draws z [m, L]: of every latent alone, of
-    all others, and of all.
+    """`sum_densities` of draws z [m, L]: of every latent alone, of all others, and of
+    all latents [m, 1 + K, 2 L + 1].
     """
     draws = torch.as_tensor(z, device=device)
     at_own_row = concatenated(posterior.log_terms(draws, rows))
     columns = at_own_row.shape[1]
 
     def log_ratios(here: slice, data: slice) -> torch.Tensor:
-        terms = posterior.log_terms(draws[here, None], data)
-        return concatenated(terms).sub_(at_own_row[here, None])
+        densities = concatenated(posterior.log_terms(draws[here, None], data))
+        return densities.sub_(at_own_row[here, None])
 
     return sum_densities(log_ratios, columns, rows, codes, device, progress)
 
 
-def concatenated(terms: LogTerms) -> torch.Tensor:
+def concatenated(densities: LogTerms) -> torch.Tensor:
     """alone, rest and joint along the last axis [..., 2 L + 1]."""
-    return torch.cat([terms.alone, terms.rest, terms.joint[..., None]], -1)
+    joint = densities.joint[..., None]
+    return torch.cat([densities.alone, densities.rest, joint], -1)

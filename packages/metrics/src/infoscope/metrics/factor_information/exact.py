@@ -75,8 +75,18 @@ def factor_information(
     device: str = "cpu",
     progress: Progress | None = None,
 ) -> FactorInformation:
-    """I(y_k; z_l), I(y_k; all but z_l) and I(y_k; z), nats, of discrete factors;
-    arguments and errors of `measure`.
+    """The information of the latents of a posterior about discrete factors, nats.
+
+    I(y_k; z_l), I(y_k; all latents but z_l) and I(y_k; z). Parameters and errors are as
+    in `measure`.
+
+    Examples
+    --------
+    >>> from infoscope.metrics.factor_information.posterior import GaussianPosterior
+    >>> y = np.arange(40)[:, None] % 2
+    >>> posterior = GaussianPosterior(10.0 * y, np.ones((40, 1)))
+    >>> print(f"{factor_information(posterior, y, draws=100).joint[0]:.2f}")
+    0.69
     """
     return measure(
         posterior, factors, draws, generator, factor_names, device, progress
@@ -92,17 +102,27 @@ def measure(
     device: str = "cpu",
     progress: Progress | None = None,
 ) -> Measured:
-    """The information of the latents of a posterior on discrete factors [n, K] of its
-    rows, and on the rows, nats.
+    """The information of the latents of a posterior about factors, and about x; nats.
 
-    draws       in total, stratified over rows in the order of the factors. Standard errors assume independent draws
-                and are too large by 5 to 20 % (up to 60 % in `LatentInformation`)
-    device      "cpu" computes Gaussian, attacked and categorical latents in float32 (relative error of sums about
-                1e-6), on torch's threads; other posteriors, and other devices, in
-                float64, about ten times slower on a CPU
+    Parameters
+    ----------
+    posterior
+        Of n rows.
+    factors
+        Whole numbers [n, K].
+    draws
+        In total, stratified over rows in the order of the factors. Standard errors
+        assume independent draws and are too large by 5 to 20 % (up to 60 % in
+        `LatentInformation`).
+    device
+        "cpu" computes Gaussian, attacked and categorical latents in float32 (relative
+        error of sums about 1e-6), on torch's threads. Other posteriors and other
+        devices use float64, about ten times slower on a CPU.
 
-    ValueError: factors that are not whole numbers [n, K], fewer than 2 draws, no
-    posterior.
+    Raises
+    ------
+    ValueError
+        Factors that are not whole numbers [n, K], fewer than 2 draws, no posterior.
     """
     if not hasattr(posterior, "log_terms"):
         raise WrongType(

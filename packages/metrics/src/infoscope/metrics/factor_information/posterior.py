@@ -167,7 +167,6 @@ class ProductPosterior:
         for part in self.parts:
             latents += part.latents
         self.latents = names(latents, None)
-        self.ends = np.cumsum([len(part.latents) for part in self.parts])
 
     @property
     def n(self) -> int:
@@ -176,8 +175,10 @@ class ProductPosterior:
     def split(self, z: np.ndarray | Tensor) -> list:
         """The columns of z [..., L] that belong to each part."""
         columns = []
-        for part, end in zip(self.parts, self.ends, strict=True):
-            start = end - len(part.latents)
+        end = 0
+        for part in self.parts:
+            start = end
+            end = start + len(part.latents)
             columns.append(z[..., start:end])
         return columns
 
@@ -186,30 +187,31 @@ class ProductPosterior:
     ) -> np.ndarray:
         """One z for each of `rows` [m]: [m, L]."""
         generator = generator_or_default(generator)
-        return np.concatenate(
-            [part.draw(rows, generator) for part in self.parts], axis=1
-        )
+        draws = [part.draw(rows, generator) for part in self.parts]
+        return np.concatenate(draws, axis=1)
 
     def log_terms(self, z: Tensor, rows: RowIndex) -> LogTerms:
-        terms = [
-            part.log_terms(columns, rows)
-            for part, columns in zip(self.parts, self.split(z))
-        ]
-        others = []
-        for term in terms:  # sums, not differences: log 0 cannot be subtracted
-            joint_of_others = torch.zeros_like(term.joint)
-            for other in terms:
-                if other is not term:
-                    joint_of_others = joint_of_others + other.joint
-            others.append(term.rest + joint_of_others[..., None])
-        alone = torch.cat([term.alone for term in terms], -1)
-        joint = sum(term.joint for term in terms)
-        return LogTerms(alone, torch.cat(others, -1), joint)
+        densities = []
+        for part, columns in zip(self.parts, self.split(z)):
+            densities.append(part.log_terms(columns, rows))
+        zero = torch.zeros_like(densities[0].joint)
+        joint = zero
+        alone = []
+        rest = []
+        for density in densities:
+            joint = joint + density.joint
+            alone.append(density.alone)
+            others = zero  # a sum, not a difference: log 0 cannot be subtracted
+            for other in densities:
+                if other is not density:
+                    others = others + other.joint
+            rest.append(density.rest + others[..., None])
+        return LogTerms(torch.cat(alone, -1), torch.cat(rest, -1), joint)
 
     def log_prior(self, z: Tensor) -> Tensor:
-        log_priors = [
-            part.log_prior(columns) for part, columns in zip(self.parts, self.split(z))
-        ]
+        log_priors = []
+        for part, columns in zip(self.parts, self.split(z)):
+            log_priors.append(part.log_prior(columns))
         return torch.cat(log_priors, -1)
 
 

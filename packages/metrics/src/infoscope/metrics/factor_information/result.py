@@ -140,7 +140,8 @@ class FactorInformation:
         """
         values = []
         errors = []
-        for coefficients in ((1, 0, 0), (0, 1, 0), (-1, 0, 1), (0, -1, 1)):
+        branches = (*BRANCHES.redundant_high, *BRANCHES.synergistic_high)
+        for coefficients in branches:
             deviation = self._branch(coefficients, self.deviations)
             values.append(self._branch(coefficients, self.parts))
             errors.append(root_sum_squares(deviation))
@@ -208,12 +209,13 @@ class FactorInformation:
             raise TooFew(
                 f"latents must be at least two columns for mig, got {self.latents[0]!r} only."
             )
-        factors = np.arange(len(self.factors))
-        second, first = np.argsort(self.alone, axis=1)[:, -2:].T
-        gap = self.alone[factors, first] - self.alone[factors, second]
-        deviation = (
-            self.deviations[:, factors, first] - self.deviations[:, factors, second]
-        )
+        order = np.argsort(self.alone, axis=1)
+        first = order[:, -1]
+        second = order[:, -2]
+        gap = at_latent(self.alone, first) - at_latent(self.alone, second)
+        deviation_first = at_latent(self.deviations, first)
+        deviation_second = at_latent(self.deviations, second)
+        deviation = deviation_first - deviation_second
         return self._mean_over_factors(gap, deviation, normalised)
 
     def informativeness(self, normalised: bool = True) -> Estimate:
@@ -230,11 +232,10 @@ class FactorInformation:
         ties the largest estimate is a little too high.
         """
         share, deviation = self._shares_alone()
-        factors = np.arange(len(self.factors))
         best = self.best_latent()
-        value = share[factors, best].mean()
-        deviation = deviation[:, factors, best].mean(axis=1)
-        return self._estimate(value, deviation, True)
+        value = at_latent(share, best).mean()
+        deviation = at_latent(deviation, best).mean(axis=1)
+        return self._estimate(value, deviation, normalised=True)
 
     def modularity(self) -> Estimate:
         """InfoM: 1 if each latent carries information about one factor only, 0 if
@@ -276,14 +277,15 @@ class FactorInformation:
             repeats = latents if name == "joint" else 1
             columns[name] = np.repeat(getattr(self, name), repeats)
             columns[f"{name}_error"] = np.repeat(error, repeats)
-        estimates = {**self.bounds()._asdict(), "excess": self.excess()}
+        estimates = self.bounds()._asdict()
+        estimates["excess"] = self.excess()
         for name, estimate in estimates.items():
             columns[name] = estimate.value.ravel()
             columns[f"{name}_error"] = estimate.standard_error.ravel()
-        crossings = zip(columns["excess"], columns["excess_error"])
-        columns["notes"] = [
-            crossing_note(excess, error, "nats") for excess, error in crossings
-        ]
+        notes = []
+        for excess, error in zip(columns["excess"], columns["excess_error"]):
+            notes.append(crossing_note(excess, error, "nats"))
+        columns["notes"] = notes
         return pd.DataFrame(columns)
 
     def plot(self, ax: Any = None) -> Any:
@@ -292,9 +294,8 @@ class FactorInformation:
         """
         cells = {}
         shares = {}
-        estimates = Estimates(
-            self.parts, root_sum_squares(self.deviations), self.n, NATS, self.method
-        )
+        errors = root_sum_squares(self.deviations)
+        estimates = Estimates(self.parts, errors, self.n, NATS, self.method)
         largest = max(float(self.alone.max()), ROUNDING)
         for (k, latent), value in np.ndenumerate(self.alone):
             name = self.latents[latent], self.factors[k]
@@ -352,7 +353,8 @@ class FactorInformation:
 
     def _shares_alone(self) -> tuple[np.ndarray, np.ndarray]:
         """I(y_k; z_l) / H(y_k) [K, L] with deviations [g, K, L]."""
-        return self._normalised(self.alone, self.deviations[..., : len(self.latents)])
+        deviations = self.deviations[..., : len(self.latents)]
+        return self._normalised(self.alone, deviations)
 
     def _estimate(
         self, value: float, deviation: np.ndarray, normalised: bool = False
@@ -417,9 +419,8 @@ class FactorInformation:
             best = self._branch(difference, self.parts).argmax(axis=1)
         else:
             best = value.argmax(axis=1)
-        factors = np.arange(len(self.factors))
-        mean = value[factors, best].mean()
-        return mean, deviation[:, factors, best].mean(axis=1)
+        mean = at_latent(value, best).mean()
+        return mean, at_latent(deviation, best).mean(axis=1)
 
     def _concentration(self, axis: int, argument: str) -> Estimate:
         """The largest share along an axis (0: factors, 1: latents) over the sum of
@@ -459,6 +460,11 @@ class FactorInformation:
         return replace(score, unit=SHARE)
 
 
+def at_latent(values: np.ndarray, latents: np.ndarray) -> np.ndarray:
+    """Values [..., K, L] at one latent of each factor [K]: [..., K]."""
+    return values[..., np.arange(len(latents)), latents]
+
+
 def clark_maximum(
     first: tuple[np.ndarray, np.ndarray], second: tuple[np.ndarray, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -472,19 +478,21 @@ def clark_maximum(
     y, deviation_y = second
     error_x = root_sum_squares(deviation_x)
     error_y = root_sum_squares(deviation_y)
-    error_difference = root_sum_squares(deviation_x - deviation_y)
+    error_gap = root_sum_squares(deviation_x - deviation_y)
     certain = np.where(x >= y, np.inf, -np.inf)
-    gap = np.divide(x - y, error_difference, out=certain, where=error_difference > 0)
-    x_larger = ndtr(gap)
+    gap = np.divide(x - y, error_gap, out=certain, where=error_gap > 0)
+    p_x = ndtr(gap)  # the probability that x is larger
+    p_y = 1 - p_x
     density = np.exp(-(gap**2) / 2.0) / np.sqrt(2 * np.pi)
     larger = np.maximum(x, y)
     x0 = x - larger  # relative to the larger, against cancellation
     y0 = y - larger
-    mean = x0 * x_larger + y0 * (1 - x_larger) + error_difference * density
-    square_x = (x0**2 + error_x**2) * x_larger
-    square_y = (y0**2 + error_y**2) * (1 - x_larger)
-    square = square_x + square_y + (x0 + y0) * error_difference * density
-    error = np.sqrt(np.maximum(square - mean**2, 0.0))
+    mean = x0 * p_x + y0 * p_y + error_gap * density
+    square_x = (x0**2 + error_x**2) * p_x
+    square_y = (y0**2 + error_y**2) * p_y
+    square = square_x + square_y + (x0 + y0) * error_gap * density
+    variance = square - mean**2
+    error = np.sqrt(np.maximum(variance, 0.0))
     use_x = (x >= y) & (error_x > 0) | (error_y == 0)
     active = np.where(use_x, deviation_x, deviation_y)
     size = root_sum_squares(active)

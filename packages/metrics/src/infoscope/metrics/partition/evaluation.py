@@ -27,6 +27,7 @@ from infoscope.estimators.alignment import aligns
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.classifier.inputs import as_blocks
 from infoscope.estimators.columns import as_codes
+from infoscope.metrics.partition.blocks import BLOCKS, PARTITION, Term
 from infoscope.metrics.partition.labels_as_numbers import AS_NUMBERS, numbers_route
 from infoscope.metrics.partition.report import Items, NullTest, PartitionReport, holm
 from infoscope.metrics.partition.scores import (
@@ -37,24 +38,15 @@ from infoscope.metrics.partition.scores import (
     terms_of,
 )
 from infoscope.metrics.partition.terms import (
-    BLOCKS,
     CLASSIFIER,
     NEIGHBOURS,
     POSTERIOR,
-    Term,
     break_ties,
     classifier_route,
     knn_route,
     stacked,
 )
 from infoscope.metrics.v_information.predictions import as_groups
-
-_NULLS = (
-    Term(("z_y",), "d", "y"),
-    Term(("z_d",), "y", "d"),
-    Term(("z_x",), "y"),
-    Term(("z_x",), "d", "y"),
-)
 
 
 @aligns("blocks", "y", "d", "groups")
@@ -155,17 +147,21 @@ def present_blocks(
     """The blocks present, in the order of `BLOCKS`. ValueError for unknown names, or
     none.
     """
-    if not isinstance(blocks, Mapping) and not callable(
-        getattr(blocks, "blocks", None)
-    ):
-        raise WrongType(
-            f"blocks must be a mapping by name, or have a method blocks(), got {type(blocks).__name__}."
-        )
-    named = blocks if isinstance(blocks, Mapping) else blocks.blocks()
+    named = blocks
+    if not isinstance(blocks, Mapping):
+        if not callable(getattr(blocks, "blocks", None)):
+            raise WrongType(
+                f"blocks must be a mapping by name, or have a method blocks(), got {type(blocks).__name__}."
+            )
+        named = blocks.blocks()
     unknown = [name for name in named if name not in BLOCKS]
     if unknown:
         raise UnknownName(f"blocks must be named among {list(BLOCKS)}, got {unknown}.")
-    present = {name: named[name] for name in BLOCKS if named.get(name) is not None}
+    present = {}
+    for name in BLOCKS:
+        block = named.get(name)
+        if block is not None:
+            present[name] = block
     if not present:
         raise UnknownName(f"blocks must have at least one of {list(BLOCKS)}, got none.")
     return present
@@ -201,9 +197,11 @@ def _null_tests(
         return {}
     p_values: dict[str, float] = {}
     notes: dict[str, str] = {}
-    for term in _NULLS:
-        if term.blocks[0] not in blocks:
-            continue
+    nulls = []
+    for block in PARTITION:
+        if block.name in blocks:
+            nulls += [block.term(aspect) for aspect in block.parts]
+    for term in nulls:
         columns = stacked(blocks, term.blocks)
         target = labels[term.target]
         condition = labels.get(term.given)
@@ -258,10 +256,9 @@ def evaluate_posterior(
     from infoscope.metrics.factor_information.posterior import GaussianPosterior
     from infoscope.metrics.partition.posterior import posterior_route
 
-    posteriors = {
-        name: GaussianPosterior(mean, scales[name])
-        for name, mean in as_blocks(means).items()
-    }
+    posteriors = {}
+    for name, mean in as_blocks(means).items():
+        posteriors[name] = GaussianPosterior(mean, np.asarray(scales[name]))
     n = next(iter(posteriors.values())).n
     labels = _as_labels(y, d, n)
     row_groups = as_groups(groups, n)

@@ -12,7 +12,8 @@ from sklearn.decomposition import PCA
 
 from infoscope.estimators import npeet
 from infoscope.estimators.result import Estimate
-from infoscope.metrics.partition.terms import Route, Term
+from infoscope.metrics.partition.blocks import Term
+from infoscope.metrics.partition.terms import Route
 from infoscope.notes import Note
 
 AS_NUMBERS = "labels-as-numbers"
@@ -34,22 +35,28 @@ def numbers_route(
     """
     inputs = {name: _reduced(block) for name, block in blocks.items()}
     codes = {name: label.astype(float)[:, None] for name, label in labels.items()}
-    unknown = {
-        "n": len(codes["y"]),
-        "method": "labels as numbers",
-        "notes": (_NOTE,),
-        "influence": np.full(1, np.nan),
-    }
-    return {
-        term: Estimate(
-            npeet.mi(
-                inputs[term.blocks[0]], codes[term.target], codes.get(term.given), k, np.e, compat=True,
-                generator=generator,
-            ),
-            **unknown,
+    n = len(codes["y"])
+    unknown = np.full(1, np.nan)
+    route = {}
+    for term in terms:
+        (block,) = term.blocks
+        value = npeet.mi(
+            inputs[block],
+            codes[term.target],
+            codes.get(term.given),
+            k,
+            np.e,
+            compat=True,
+            generator=generator,
         )
-        for term in terms
-    }  # fmt: skip
+        route[term] = Estimate(
+            value,
+            n=n,
+            method="labels as numbers",
+            notes=(_NOTE,),
+            influence=unknown,
+        )
+    return route
 
 
 def _reduced(block: NDArray[np.float64]) -> NDArray[np.float64]:

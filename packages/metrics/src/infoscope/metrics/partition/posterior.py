@@ -21,7 +21,8 @@ from infoscope.metrics.factor_information.density_sums import (
     sum_densities,
 )
 from infoscope.metrics.factor_information.posterior import GaussianPosterior
-from infoscope.metrics.partition.terms import Route, Term, joint
+from infoscope.metrics.partition.blocks import Term
+from infoscope.metrics.partition.terms import Route, joint
 
 
 def posterior_route(
@@ -36,7 +37,8 @@ def posterior_route(
     density ratio overflows.
     """
     terms = list(terms)
-    codes = np.column_stack([joint(labels, name) for name in ("y", "d", "yd")])
+    names = ("y", "d", "yd")
+    codes = np.column_stack([joint(labels, name) for name in names])
     order = np.lexsort((labels["d"], labels["y"]))
     rows = stratified_rows(order, draws, generator)
     ratios = {
@@ -46,13 +48,10 @@ def posterior_route(
     subsets = list(dict.fromkeys(term.blocks for term in terms if term.blocks))
 
     def log_ratios(here: slice, data: slice) -> Tensor:
-        by_block = {
-            name: block_ratios(here, data) for name, block_ratios in ratios.items()
-        }
+        by_block = {name: of_block(here, data) for name, of_block in ratios.items()}
         by_subset = []
         for subset in subsets:
-            ratios_of_blocks = [by_block[name] for name in subset]
-            by_subset.append(sum(ratios_of_blocks))
+            by_subset.append(sum(by_block[name] for name in subset))
         return torch.stack(by_subset).movedim(0, -1)
 
     sums = sum_densities(log_ratios, len(subsets), rows, codes)
@@ -61,7 +60,7 @@ def posterior_route(
     counts = np.column_stack([all_rows, count_equal(codes, rows)])
     log_means = np.log(sums / counts[:, :, None])
     log_shares = np.log(counts / n)
-    places = {"": 0, "y": 1, "d": 2, "yd": 3}
+    places = {name: place for place, name in enumerate(("", *names))}
     groups_of_draws = np.unique(groups[rows], return_inverse=True)[1]
     route = {}
     for term in terms:
@@ -77,8 +76,8 @@ def posterior_route(
 
 
 class _LogRatios:
-    """For draws of a block at `rows` [m]: log q(z | x) minus log q(z | x of the draw's
-    row), by two matrix products.
+    """For draws of a block at `rows` [m]: log q(z | x) minus log q(z | row of the draw),
+    by two matrix products.
     """
 
     def __init__(

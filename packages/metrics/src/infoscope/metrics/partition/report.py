@@ -18,6 +18,7 @@ from scipy import stats
 from infoscope.errors import Conflict, InvalidInput, OutOfRange, UnknownName
 from infoscope.estimators.result import LEVEL, Estimate, quantile
 from infoscope.metrics.leaks import Unwanted, leaks
+from infoscope.metrics.partition.blocks import LEAKY, PARTITION, Block, Term
 from infoscope.metrics.partition.terms import CLASSIFIER, NEIGHBOURS, POSTERIOR
 from infoscope.metrics.pid import ROUNDING
 from infoscope.metrics.report import Report, ReportRow, blocks_and_widths
@@ -38,21 +39,6 @@ _DIFFERENCES = [
     "groups",
     "p_value",
 ]
-_UNWANTED = (
-    ("z_y", "D given Y", "D|Y"),
-    ("z_d", "Y given D", "Y|D"),
-    ("z_x", "Y and D", "Y,D"),
-)
-# its parts by the chain rule, which are tested
-_PARTS = {"I(z_x;Y,D)": ("I(z_x;Y)", "I(z_x;D|Y)")}
-_COMPARED = (
-    "I(z_y;Y|D)",
-    "I(z_y;D|Y)",
-    "I(z_d;D|Y)",
-    "I(z_d;Y|D)",
-    "I(z_x;Y,D)",
-    "I(z_dy;Y,D)",
-)
 # how the score "seed" is printed, where a seed would be taken for a random one
 OLD_SUM = "old sum"
 SAYS = {  # score -> its meaning, in a few words
@@ -180,36 +166,42 @@ class PartitionReport(Report):
         A leak is information whose 95 % interval lies above 0.
         """
         unwanted = []
-        for block, variable, of in _UNWANTED:
-            information = self._unwanted_information(f"I({block};{of})")
+        for block in LEAKY:
+            information = self._leak_of(block)
             if information is not None:
-                entropy = self.figures[self.main][f"H({of})"].bits
-                unwanted.append(Unwanted(block, variable, information, entropy))
+                target, condition = block.leak
+                entropy = self.figures[self.main][Term((), *block.leak).name]
+                labels = " and ".join(target.upper())
+                if condition:
+                    labels += f" given {condition.upper()}"
+                unwanted.append(Unwanted(block.name, labels, information, entropy.bits))
         unwanted.sort(key=lambda leak: -leak.information.value)
         single = [block for block, width in self.blocks.items() if width == 1]
         return leaks(unwanted, single)
 
-    def _unwanted_information(self, name: str) -> Estimate | None:
-        """A quantity in bits by the main route; None without a value.
+    def _leak_of(self, block: Block) -> Estimate | None:
+        """The unwanted information of a block, bits, by the main route; None without a
+        value.
 
         By nearest neighbours if only these detect any: by the permutation test, and by
         the interval that holds for all quantities of both routes at once (Bonferroni).
         If none is detected, the interval extends to the larger upper limit of the two
         routes.
         """
+        name = block.term(block.leak).name
         information = self.figures[self.main].get(name)
         if information is None or not isfinite(information.value):
             return None
         if information.low > ROUNDING:
             return information.bits
         neighbours = self.figures.get(NEIGHBOURS, {}).get(name, information)
-        tests = [
-            self.tests[part] for part in _PARTS.get(name, (name,)) if part in self.tests
-        ]
-        errors = quantile(
-            neighbours.degrees, 1.0 - (1.0 - LEVEL) / (2 * len(_UNWANTED))
-        )
-        rejected = any(test.p_holm < 1.0 - LEVEL for test in tests)
+        rejected = False
+        for part in block.parts:
+            test = self.tests.get(block.term(part).name)
+            if test is not None and test.p_holm < 1.0 - LEVEL:
+                rejected = True
+        level = 1.0 - (1.0 - LEVEL) / (2 * len(LEAKY))
+        errors = quantile(neighbours.degrees, level)
         if rejected and neighbours.value > errors * neighbours.standard_error:
             return neighbours.bits
         high = max(information.high, neighbours.high)
@@ -254,11 +246,12 @@ class PartitionReport(Report):
         """
         ax = axes(ax)
         figures = self.figures[self.main]
-        names = [
-            name
-            for name in _COMPARED
-            if name in figures and isfinite(figures[name].value)
-        ]
+        names = []
+        for block in PARTITION:
+            for aspect in block.shown:
+                name = block.term(aspect).name
+                if name in figures and isfinite(figures[name].value):
+                    names.append(name)
         intervals(ax, names, [figures[name].bits for name in names])
         title = f"{self.main}, n = {self.n:,}"
         if self.groups < self.n:
@@ -291,21 +284,21 @@ def compare(reports: Mapping[str, PartitionReport]) -> pd.DataFrame:
     if len(reports) < 2:
         raise OutOfRange(f"reports must be at least two, got {len(reports)}.")
     first, *others = reports
+    items = {}
     for name, report in reports.items():
         if report.items is None or CLASSIFIER not in report.figures:
             raise InvalidInput(
                 f"report {name!r} must have the classifier route, got {list(report.routes)}."
             )
+        items[name] = report.items
     for name in others:
-        if not all(map(np.array_equal, reports[first].items, reports[name].items)):
+        if not all(map(np.array_equal, items[first], items[name])):
             raise Conflict(
                 f"reports must be of the same rows, but labels or groups of {name!r} differ from {first!r}."
             )
         for setting in ("family", "folds"):
-            ours, theirs = (
-                reports[first].settings[setting],
-                reports[name].settings[setting],
-            )
+            ours = reports[first].settings[setting]
+            theirs = reports[name].settings[setting]
             if ours != theirs:
                 raise InvalidInput(
                     f"reports must have one {setting}, got {ours!r} in {first!r} and {theirs!r} in {name!r}."

@@ -8,7 +8,6 @@ labels. `seed` is a weighted sum with fixed constants, for comparison with earli
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from math import sqrt
 
@@ -16,29 +15,26 @@ import numpy as np
 
 from infoscope.estimators.result import LEVEL, SHARE, Estimate, quantile, undefined
 from infoscope.estimators.units import NATS_PER_BIT
-from infoscope.metrics.partition.terms import (
+from infoscope.metrics.partition.blocks import (
     BLOCKS,
-    Linear,
-    Route,
+    BOTH,
+    D_GIVEN_Y,
+    LEAKY,
+    OWNERS,
+    PARTITION,
+    Y_GIVEN_D,
+    Aspect,
+    Block,
+    D,
     Term,
-    as_share,
-    linear,
-    ratio,
+    Y,
 )
+from infoscope.metrics.partition.terms import Linear, Route, as_share, linear, ratio
 from infoscope.notes import Note
 
 # nats, denominator of the seed score: a typical entropy of 2.5 times three terms
 _SEED_SCALE = 7.5
-
-_H_Y = Term((), "y")
-_H_D = Term((), "d")
-_H_YD = Term((), "yd")
-_H_Y_GIVEN_D = Term((), "y", "d")
-_H_D_GIVEN_Y = Term((), "d", "y")
-_SHARED: Linear = {_H_Y: 1.0, _H_Y_GIVEN_D: -1.0}  # I(Y;D)
-_ASPECTS = (("y", ""), ("d", ""), ("y", "d"), ("d", "y"), ("yd", ""))
-_CONDITIONAL = (("y", "d"), ("d", "y"))
-_OWNER = {"y": "z_y", "d": "z_d"}
+_H_YD: Linear = {Term((), *BOTH): 1.0}
 
 Names = tuple[str, ...]
 
@@ -52,35 +48,51 @@ def _quantities(blocks: Names) -> dict[str, Linear | str]:
     """Every quantity by its name; for absent blocks the reason why it is undefined."""
     quantities: dict[str, Linear | str] = {}
 
-    def add(term: Term) -> None:
+    def add(names: Names, aspect: Aspect) -> None:
+        term = Term(names, *aspect)
         quantities[term.name] = {term: 1.0}
 
-    for entropy in (_H_Y, _H_D, _H_YD, _H_Y_GIVEN_D, _H_D_GIVEN_Y):
-        add(entropy)
-    quantities["I(Y;D)"] = _SHARED
-    for block in BLOCKS:
-        terms = [Term((block,), target, given) for target, given in _ASPECTS]
-        of_block: dict[str, Linear | str] = {term.name: {term: 1.0} for term in terms}
-        about_y, about_d, *_, about_both = terms
-        # Positive co-information is redundancy, negative is synergy.
-        of_block[f"co-information({block};Y;D)"] = {
-            about_y: 1.0,
-            about_d: 1.0,
-            about_both: -1.0,
-        }
-        of_block[f"chain-rule gap of {block}"] = dict(
-            zip(terms, (1.0, -1.0, -1.0, 1.0))
-        )
-        if block not in blocks:
-            of_block = dict.fromkeys(of_block, _not_applicable(block))
-        quantities |= of_block
-    for target, given in _ASPECTS[2:]:
-        add(Term(blocks, target, given))
-    for target, given in _CONDITIONAL:
-        complements = [others(blocks, block) for block in blocks]
-        complements.append(others(blocks, _OWNER[target], "z_dy"))
+    for aspect in (Y, D, BOTH, Y_GIVEN_D, D_GIVEN_Y):
+        add((), aspect)
+    quantities["I(Y;D)"] = {Term((), *Y): 1.0, Term((), *Y_GIVEN_D): -1.0}
+    for name in BLOCKS:
+        of_block = _quantities_of(Block(name))
+        if name in blocks:
+            quantities |= of_block
+        else:
+            quantities |= dict.fromkeys(of_block, _not_applicable(name))
+    for aspect in (Y_GIVEN_D, D_GIVEN_Y, BOTH):
+        add(blocks, aspect)
+    for owner in OWNERS:
+        complements = [others(blocks, name) for name in blocks]
+        complements.append(others(blocks, owner.name, "z_dy"))
         for complement in filter(None, complements):
-            add(Term(complement, target, given))
+            add(complement, owner.wanted)
+    return quantities
+
+
+def _quantities_of(block: Block) -> dict[str, Linear]:
+    """Every quantity of a single block by its name."""
+    about_y = block.term(Y)
+    about_d = block.term(D)
+    about_y_given_d = block.term(Y_GIVEN_D)
+    about_d_given_y = block.term(D_GIVEN_Y)
+    about_both = block.term(BOTH)
+    quantities: dict[str, Linear] = {}
+    for term in (about_y, about_d, about_y_given_d, about_d_given_y, about_both):
+        quantities[term.name] = {term: 1.0}
+    # above 0: redundancy; below 0: synergy
+    quantities[f"co-information({block.name};Y;D)"] = {
+        about_y: 1.0,
+        about_d: 1.0,
+        about_both: -1.0,
+    }
+    quantities[f"chain-rule gap of {block.name}"] = {
+        about_y: 1.0,
+        about_d: -1.0,
+        about_y_given_d: -1.0,
+        about_d_given_y: 1.0,
+    }
     return quantities
 
 
@@ -113,13 +125,14 @@ def scores(route: Route, blocks: Names) -> dict[str, Estimate]:
     `PartitionReport.scores`.
     """
     estimates = seed_scores(route, blocks)
-    estimates["seed_ceiling"] = scaled(linear(route, {_H_YD: 1.0}), 1.0 / _SEED_SCALE)
+    entropy = linear(route, _H_YD)
+    estimates["seed_ceiling"] = scaled(entropy, 1.0 / _SEED_SCALE)
     estimates |= unique(route, blocks, "")
     if "z_dy" in blocks:
         without_joint = others(blocks, "z_dy")
         estimates |= unique(route, without_joint, "_without_z_dy")
-    all_blocks = Term(blocks, "yd")
-    estimates["sufficiency"] = ratio(route, {all_blocks: 1.0}, {_H_YD: 1.0})
+    information = {Term(blocks, *BOTH): 1.0}
+    estimates["sufficiency"] = ratio(route, information, _H_YD)
     return estimates
 
 
@@ -134,24 +147,18 @@ def scaled(figure: Estimate, factor: float) -> Estimate:
 
 def seed_parts(blocks: Names) -> list[tuple[float, Linear]]:
     """The terms of the seed score with their signs, without terms of absent blocks."""
-    y, d, y_given_d, d_given_y = _ASPECTS[:4]
-    parts: list[tuple[float, str, Mapping[tuple[str, str], float]]] = [
-        (1.0, "z_y", {y_given_d: 1.0}),
-        (1.0, "z_d", {d_given_y: 1.0}),
-        (1.0, "z_dy", {y: 0.5, d: 0.5, y_given_d: -0.5, d_given_y: -0.5}),
-        (-1.0, "z_y", {d_given_y: 1.0}),
-        (-1.0, "z_d", {y_given_d: 1.0}),
-        (-1.0, "z_x", {y: 1.0, d_given_y: 1.0}),
-    ]
-    signed = []
-    for sign, block, factors in parts:
-        if block not in blocks:
-            continue
-        terms = {}
-        for (target, given), factor in factors.items():
-            terms[Term((block,), target, given)] = factor
-        signed.append((sign, terms))
-    return signed
+    parts = []
+    for block in PARTITION:
+        if block.seed and block.name in blocks:
+            terms = {
+                block.term(aspect): factor for aspect, factor in block.seed.items()
+            }
+            parts.append((1.0, terms))
+    for block in LEAKY:
+        if block.name in blocks:
+            terms = {block.term(aspect): 1.0 for aspect in block.parts}
+            parts.append((-1.0, terms))
+    return parts
 
 
 def seed_scores(route: Route, blocks: Names) -> dict[str, Estimate]:
@@ -177,8 +184,7 @@ def _partition_quality(route: Route, blocks: Names, units: float) -> Estimate:
         if part.value <= 0.0:
             continue
         for term, factor in terms.items():
-            total.setdefault(term, 0.0)
-            total[term] += sign * factor
+            total[term] = total.get(term, 0.0) + sign * factor
     if not total:
         note = "every term was clipped at 0: the error is unknown."
         return Estimate(0.0, unit=SHARE, n=part.n, method=part.method, notes=(note,))
@@ -192,8 +198,9 @@ def clipped(raw: Estimate, most: float = np.inf) -> Estimate:
     """
     if raw.influence is None:
         return raw
-    value, low, high = np.clip([raw.value, raw.low, raw.high], 0.0, most).tolist()
-    if np.array_equal([low, high], [raw.low, raw.high], equal_nan=True):
+    interval = [raw.low, raw.high]
+    value, low, high = np.clip([raw.value, *interval], 0.0, most).tolist()
+    if np.array_equal([low, high], interval, equal_nan=True):
         return raw
     note = "clipped, or the interval contains the limit: no standard error; see the raw value and the interval."
     notes = (*raw.notes, note)
@@ -205,20 +212,18 @@ def clipped(raw: Estimate, most: float = np.inf) -> Estimate:
 def unique(route: Route, blocks: Names, suffix: str) -> dict[str, Estimate]:
     """PQ_Y, PQ_D (raw and clipped at 0) and PQ = sqrt(PQ_Y PQ_D) of some blocks."""
     estimates = {}
-    for (target, given), entropy in zip(
-        _CONDITIONAL, (_H_Y_GIVEN_D, _H_D_GIVEN_Y), strict=True
-    ):
-        owner = _OWNER[target]
-        if owner in blocks:
-            difference = {Term((owner,), target, given): 1.0}
-            complement = others(blocks, owner)
+    for owner in OWNERS:
+        label, _ = owner.wanted
+        raw = undefined(_not_applicable(owner.name), SHARE)
+        if owner.name in blocks:
+            difference = {owner.term(owner.wanted): 1.0}
+            complement = others(blocks, owner.name)
             if complement:
-                difference[Term(complement, target, given)] = -1.0
-            raw = ratio(route, difference, {entropy: 1.0})
-        else:
-            raw = undefined(_not_applicable(owner), SHARE)
-        estimates[f"unique_{target}_raw{suffix}"] = raw
-        estimates[f"unique_{target}{suffix}"] = clipped(raw)
+                difference[Term(complement, *owner.wanted)] = -1.0
+            entropy = {Term((), *owner.wanted): 1.0}
+            raw = ratio(route, difference, entropy)
+        estimates[f"unique_{label}_raw{suffix}"] = raw
+        estimates[f"unique_{label}{suffix}"] = clipped(raw)
     raw_y = estimates[f"unique_y_raw{suffix}"]
     raw_d = estimates[f"unique_d_raw{suffix}"]
     estimates[f"unique{suffix}"] = _geometric_mean(raw_y, raw_d)
@@ -226,8 +231,8 @@ def unique(route: Route, blocks: Names, suffix: str) -> dict[str, Estimate]:
 
 
 def _geometric_mean(a: Estimate, b: Estimate) -> Estimate:
-    """sqrt(max(0, a) max(0, b)); interval over the joint 95 % rectangle, delta error
-    unless an interval has 0.
+    """sqrt(max(0, a) max(0, b)). The interval is over the joint 95 % rectangle; the
+    error is by the delta method, or unknown if an interval contains 0.
     """
     notes = tuple(dict.fromkeys((*a.notes, *b.notes)))
     if a.influence is None or b.influence is None:
@@ -250,6 +255,7 @@ def _geometric_mean(a: Estimate, b: Estimate) -> Estimate:
         return Estimate(
             value, np.nan, SHARE, a.n, a.method, (*notes, note), interval=interval
         )
-    influence = 0.5 * (b.value * a.influence + a.value * b.influence) / value
+    derivative = b.value * a.influence + a.value * b.influence
+    influence = 0.5 * derivative / value
     estimate = as_share(a, value, influence, notes)
     return replace(estimate, interval=interval)

@@ -1,5 +1,4 @@
-"""Terms I(blocks; labels | labels) and entropies of labels, and their estimators
-("routes").
+"""Estimates of terms by three estimators ("routes"), and linear combinations of them.
 
 neighbours: each term separately, biased low in many dimensions, not additive.
 classifier: one cross-fitted q(y, d | blocks) for each set of blocks; additive lower
@@ -9,7 +8,7 @@ bounds. posterior: exact log-marginals.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,36 +25,16 @@ from infoscope.estimators.result import (
     undefined,
 )
 from infoscope.estimators.scales import jitter
+from infoscope.metrics.partition.blocks import Term
 from infoscope.metrics.pid import ROUNDING
 from infoscope.notes import Note
 
-BLOCKS = ("z_y", "z_x", "z_dy", "z_d")
 NEIGHBOURS = "neighbours"
 CLASSIFIER = "classifier"
 POSTERIOR = "posterior"
 CONSTANT_BLOCK = Note(
     "The block is constant and carries no information.", "constant block"
 )
-
-
-@dataclass(frozen=True)
-class Term:
-    """I(blocks; target | given), or H(target | given) without blocks. target and given
-    are strings of "y" and "d".
-    """
-
-    blocks: tuple[str, ...]
-    target: str
-    given: str = ""
-
-    @property
-    def name(self) -> str:
-        labels = ",".join(self.target.upper())
-        if self.given:
-            labels += "|" + ",".join(self.given.upper())
-        if not self.blocks:
-            return f"H({labels})"
-        return f"I({','.join(self.blocks)};{labels})"
 
 
 Linear = Mapping[Term, float]
@@ -128,7 +107,7 @@ def knn_route(
     route = {}
     for term in terms:
         target = joint(labels, term.target)
-        condition = joint(labels, term.given)
+        condition = joint(labels, term.given) if term.given else None
         x = stacked(blocks, term.blocks) if term.blocks else target
         value = 0.0
         influence = np.zeros(plan.count)
@@ -187,10 +166,8 @@ def stacked(blocks: Mapping[str, NDArray], names: Iterable[str]) -> NDArray[np.f
     return columns[:, np.ptp(columns, axis=0) > 0]
 
 
-def joint(labels: Mapping[str, NDArray], names: str) -> NDArray[np.int64] | None:
-    """One code for the combination of some labels [n]; None for none."""
-    if not names:
-        return None
+def joint(labels: Mapping[str, NDArray], names: str) -> NDArray[np.int64]:
+    """One code for the combination of some labels [n]."""
     return combined([labels[name] for name in names])
 
 

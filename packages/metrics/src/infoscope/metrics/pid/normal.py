@@ -19,7 +19,7 @@ from infoscope.errors import Conflict, NoVariation, OutOfRange, WrongShape, Wron
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.column_types import as_variables
 from infoscope.estimators.columns import Angle, Continuous, Discrete
-from infoscope.estimators.result import NATS, Estimate, quantile
+from infoscope.estimators.result import NATS, Estimate, quantile, root_sum_squares
 from infoscope.estimators.uncertainty.subsampling import Resamples, leave_one_out
 from infoscope.estimators.variables import Variable
 from infoscope.metrics.pid.terms import ROUNDING, Decomposition, finite
@@ -32,17 +32,31 @@ EPS = float(np.finfo(np.float64).eps)
 def gaussian(
     covariance: ArrayLike, a: ArrayLike, b: ArrayLike, target: ArrayLike
 ) -> Decomposition:
-    """The decomposition ~_G of Venkatesh, Bennett, Gale, Ramirez, Heller, Durand, Olsen
-    & Mihalas 2023, nats.
+    """The decomposition ~_G of jointly normal variables (Venkatesh et al. 2023), nats.
 
-    covariance [d, d] may be singular; a, b, target: indices of its rows. Equals
-    Bertschinger et al. 2014 for normal variables (2510.04417): with l the eigenvalues
-    of cov(target | b) relative to cov(target | a), unique_a = 1/2 sum max(0, log l),
-    unique_b = 1/2 sum max(0, -log l); for one target number the redundancy is the
-    minimum (Barrett 2015).
+    With l the eigenvalues of cov(target | b) relative to cov(target | a), unique_a is
+    1/2 sum max(0, log l), unique_b is 1/2 sum max(0, -log l). For normal variables this
+    equals Bertschinger et al. 2014 (2510.04417); for one target number the redundancy
+    is the minimum of both informations (Barrett 2015).
 
-    ValueError: not symmetric or not positive semidefinite, rows that do not exist or
-    overlap, a target that a and b determine.
+    Parameters
+    ----------
+    covariance
+        [d, d]; it may be singular.
+    a, b, target
+        Indices of its rows.
+
+    Raises
+    ------
+    ValueError
+        Not symmetric or not positive semidefinite, rows that do not exist or overlap, a
+        target that a and b determine.
+
+    Examples
+    --------
+    >>> covariance = np.eye(3) + 0.5 * (1 - np.eye(3))
+    >>> print(f"{gaussian(covariance, 0, 1, 2).redundant:.2f}")
+    0.14
     """
     return _with_branches(covariance, a, b, target)[0]
 
@@ -50,16 +64,17 @@ def gaussian(
 def _with_branches(
     covariance: ArrayLike, a: ArrayLike, b: ArrayLike, target: ArrayLike
 ) -> tuple[Decomposition, Values]:
-    """The decomposition, and its terms with the first k directions of the target given
-    to a, the others to b [., 4].
+    """The decomposition, and its terms with the first k directions of the target
+    assigned to a and the others to b [1 + directions, 4].
     """
     correlation, (a, b, target) = _checked(covariance, a=a, b=b, target=target)
     basis = _whitening(correlation[np.ix_(target, target)])
+    sources = {"a": a, "b": b, "a and b": np.concatenate([a, b])}
     residuals = []  # covariances of the whitened target given a, b, and both
     whitened = []
     informations = []
     gap = 0.0
-    for name, source in (("a", a), ("b", b), ("a and b", np.concatenate([a, b]))):
+    for name, source in sources.items():
         whitening = _whitening(correlation[np.ix_(source, source)])
         shared = basis.T @ correlation[np.ix_(target, source)] @ whitening
         residual = np.eye(len(shared)) - shared @ shared.T
@@ -80,15 +95,15 @@ def _with_branches(
         whitened.append(vectors / np.sqrt(values))
     i_a, _, i_both = informations
     whitened_by_a = whitened[0]
-    relative = np.linalg.eigvalsh(whitened_by_a.T @ residuals[1] @ whitened_by_a)
-    logs = 0.5 * np.log(relative)[::-1]
+    relative = whitened_by_a.T @ residuals[1] @ whitened_by_a
+    logs = 0.5 * np.log(np.linalg.eigvalsh(relative))[::-1]
     unique_a = np.append(0.0, np.cumsum(logs))
     unique_b = unique_a - unique_a[-1]
-    branches = np.stack(
-        [unique_a, unique_b, i_a - unique_a, i_both - i_a - unique_b], axis=1
-    )
+    redundant = i_a - unique_a
+    synergistic = i_both - i_a - unique_b
+    branches = np.stack([unique_a, unique_b, redundant, synergistic], axis=1)
     terms = branches[np.sum(logs > 0)]
-    return Decomposition(*map(float, terms), gap), branches
+    return Decomposition(*terms.tolist(), gap=gap), branches
 
 
 def gaussian_from_arrays(
@@ -100,16 +115,37 @@ def gaussian_from_arrays(
     blocks: int = 100,
     generator: np.random.Generator | None = None,
 ) -> Decomposition:
-    """`gaussian` of the covariance of rows, Estimates in nats: bias and error by the
-    delete-block jackknife (groups, blocks, generator as in
-    `uncertainty.leave_one_out`).
+    """The decomposition of rows of normal variables, with errors; nats.
 
-    a, b, target  numbers [n] or [n, d]
-    margins       "given", or "rank" (normal copula only)
+    `gaussian` of the covariance of rows; the delete-block jackknife gives errors and
+    removes bias. At kinks unique terms are too high by a part of their error; intervals
+    include both branches (docs/pid.md).
 
-    At kinks unique terms are too high by a part of their error; intervals include both
-    branches (docs/pid.md). ValueError: as `gaussian`; different lengths; values that
-    are not finite; unknown margins.
+    Parameters
+    ----------
+    a, b, target
+        Numbers [n] or [n, d].
+    margins
+        "given", or "rank" (only the copula has to be normal).
+    groups, blocks, generator
+        As in `uncertainty.leave_one_out`.
+
+    Returns
+    -------
+    Decomposition
+        Of Estimates.
+
+    Raises
+    ------
+    ValueError
+        As `gaussian`; different lengths, values that are not finite, unknown margins.
+
+    Examples
+    --------
+    >>> a, b, noise = np.random.default_rng(0).normal(size=(3, 500))
+    >>> terms = gaussian_from_arrays(a, b, a + b + noise, blocks=20)
+    >>> print(f"{terms.synergistic.bits:.2f}")
+    0.43
     """
     one_of("margins", margins, ("given", "rank"))
     variables, groups = as_numbers(groups, a=a, b=b, target=target)
@@ -148,7 +184,8 @@ def _checked(
         )
     places = [np.atleast_1d(np.asarray(indices)) for indices in rows.values()]
     indices = np.concatenate(places).tolist()
-    if len(set(indices)) < len(indices) or not set(indices) <= set(range(len(sigma))):
+    distinct = set(indices)
+    if len(distinct) < len(indices) or not distinct <= set(range(len(sigma))):
         raise Conflict(
             f"{', '.join(rows)} must be different rows of 0 to {len(sigma) - 1}, got {indices}."
         )
@@ -195,43 +232,49 @@ def _jackknifed(
     plan: Resamples,
     method: str,
 ) -> Decomposition:
-    """Estimates of the terms of rows [n, d], of which `places` are the columns of a, b
-    and the target, by the delete-block jackknife (Quenouille 1956; Shao & Wu 1989),
-    which removes bias proportional to 1 / n. Intervals include every plausible branch
-    at kinks.
+    """Estimates of the terms of rows [n, d], by the delete-block jackknife.
+
+    The jackknife removes bias proportional to 1 / n (Quenouille 1956; Shao & Wu 1989).
+    Intervals include every plausible branch at kinks. places: the columns of a, b and
+    the target.
     """
 
-    def branches_of(chosen: NDArray[np.bool_]) -> tuple[Values, float]:
-        covariance = np.cov(rows[chosen], rowvar=False)
+    def branches_of(rows: Values) -> tuple[Values, float]:
+        covariance = np.cov(rows, rowvar=False)
         terms, branches = _with_branches(covariance, *places)
         return np.vstack([terms[:4], branches]), terms.gap
 
     count = plan.count
     degrees = count - 1
     # [1 + B, 4]: the decomposition, then every branch
-    of_all_rows, gap = branches_of(np.ones(len(rows), bool))
+    of_all_rows, gap = branches_of(rows)
     without = []  # of each block
     gaps = []
-    for others in plan.weights.T > 0:
-        branches, gap_without = branches_of(others)
+    for weights in plan.weights.T:
+        branches, gap_without = branches_of(rows[weights > 0])
         without.append(branches)
         gaps.append(gap_without)
     mean = np.mean(without, axis=0)
     values = count * of_all_rows - degrees * mean
     influence = sqrt(degrees / count) * (mean - np.array(without))
-    errors = np.sqrt(np.sum(influence**2, axis=0))
-    margin = quantile(degrees)
+    errors = root_sum_squares(influence)
+    rounding = gap + ROUNDING
     distance = np.abs(of_all_rows - of_all_rows[0]).max(axis=1)
-    active = np.flatnonzero(distance <= gap + ROUNDING)[-1]
-    difference = influence[:, :, 0] - influence[:, active, None, 0]
-    error_of_difference = np.sqrt(np.sum(difference**2, axis=0))
-    limit = margin * error_of_difference + gap + ROUNDING
-    plausible = np.abs(values[:, 0] - values[active, 0]) <= limit
+    active = np.flatnonzero(distance <= rounding)[-1]
+    # a branch is plausible if its unique_a may equal the active one
+    unique_a = values[:, 0]
+    influence_a = influence[:, :, 0]
+    errors_a = root_sum_squares(influence_a - influence_a[:, [active]])
+    half_width = quantile(degrees)
+    limit = half_width * errors_a + rounding
+    plausible = np.abs(unique_a - unique_a[active]) <= limit
     plausible[0] = True
-    lows = (values - margin * errors)[plausible].min(axis=0)
-    highs = (values + margin * errors)[plausible].max(axis=0)
+    margins = half_width * errors
+    lows = (values - margins)[plausible].min(axis=0)
+    highs = (values + margins)[plausible].max(axis=0)
     terms = []
     for place in range(4):
+        interval = float(lows[place]), float(highs[place])
         term = Estimate(
             float(values[0, place]),
             float(errors[0, place]),
@@ -240,8 +283,9 @@ def _jackknifed(
             method,
             units=plan.units,
             degrees=degrees,
-            interval=(float(lows[place]), float(highs[place])),
+            interval=interval,
             influence=influence[:, 0, place],
         )
         terms.append(term)
-    return Decomposition(*terms, count * gap + degrees * float(np.mean(gaps)))
+    total_gap = count * gap + degrees * float(np.mean(gaps))
+    return Decomposition(*terms, gap=total_gap)

@@ -13,10 +13,24 @@ from infoscope.metrics.pid.terms import Decomposition, finite, from_redundancy
 
 
 def discrete_information(table: ArrayLike) -> tuple[float, float, float]:
-    """I(target; a), I(target; b) and I(target; a, b), nats, of probabilities p(target,
-    a, b) [T, A, B].
+    """I(target; a), I(target; b) and I(target; a, b), nats.
 
-    ValueError: not three axes, negative entries, a sum that is not 1 (to 1e-9).
+    Parameters
+    ----------
+    table
+        Probabilities p(target, a, b) [T, A, B].
+
+    Raises
+    ------
+    ValueError
+        Not three axes, negative entries, a sum that is not 1 (to 1e-9).
+
+    Examples
+    --------
+    >>> copies = np.zeros((2, 2, 2))
+    >>> copies[0, 0, 0] = copies[1, 1, 1] = 0.5
+    >>> print([f"{nats:.2f}" for nats in discrete_information(copies)])
+    ['0.69', '0.69', '0.69']
     """
     p = distribution(table)
     about_a = shared(p.sum(axis=2))
@@ -26,50 +40,86 @@ def discrete_information(table: ArrayLike) -> tuple[float, float, float]:
 
 
 def williams_beer(table: ArrayLike) -> Decomposition:
-    """The decomposition whose redundancy is I_min, the expected least specific
-    information (Williams & Beer 2010).
+    """The decomposition with redundancy I_min, the expected least specific information
+    (Williams & Beer 2010).
 
-    table and errors as in discrete_information.
+    Parameters and errors are as in discrete_information.
+
+    Examples
+    --------
+    >>> copies = np.zeros((2, 2, 2))
+    >>> copies[0, 0, 0] = copies[1, 1, 1] = 0.5
+    >>> print(f"{williams_beer(copies).redundant:.2f}")
+    0.69
     """
     p = distribution(table)
     p = p[p.sum(axis=(1, 2)) > 0]
-    specific_a = pointwise(p.sum(axis=2)).sum(axis=1)  # [T]
-    specific_b = pointwise(p.sum(axis=1)).sum(axis=1)
-    redundancy = float(np.minimum(specific_a, specific_b).sum())
-    return from_redundancy(discrete_information(p), redundancy)
+    local_a = pointwise(p.sum(axis=2))
+    local_b = pointwise(p.sum(axis=1))
+    # specific information of each value of the target [T]
+    specific_a = local_a.sum(axis=1)
+    specific_b = local_b.sum(axis=1)
+    redundancy = np.minimum(specific_a, specific_b).sum()
+    return from_redundancy(discrete_information(p), float(redundancy))
 
 
 def discrete_shared_exclusion(table: ArrayLike) -> Decomposition:
-    """The decomposition whose redundancy is I_sx (Makkeh, Gutknecht & Wibral 2021,
-    2002.03356); terms may be below 0.
+    """The decomposition with redundancy I_sx (Makkeh, Gutknecht & Wibral 2021,
+    2002.03356).
 
-    Local value log p(t, a or b) / (p(t) p(a or b)). table and errors as in
-    discrete_information.
+    The local redundancy is log p(t, a or b) / (p(t) p(a or b)); terms may be below 0.
+    Parameters and errors are as in discrete_information.
+
+    Examples
+    --------
+    >>> copies = np.zeros((2, 2, 2))
+    >>> copies[0, 0, 0] = copies[1, 1, 1] = 0.5
+    >>> print(f"{discrete_shared_exclusion(copies).redundant:.2f}")
+    0.69
     """
     p = distribution(table)
+    p_target = p.sum(axis=(1, 2), keepdims=True)
     with_a = p.sum(axis=2, keepdims=True)
     with_b = p.sum(axis=1, keepdims=True)
     either = with_a + with_b - p
-    product = p.sum(axis=(1, 2), keepdims=True) * either.sum(axis=0)
+    product = p_target * either.sum(axis=0)
     local = xlogy(p, either) - xlogy(p, product)
     redundancy = float(local.sum())
     return from_redundancy(discrete_information(p), redundancy)
 
 
 def broja(table: ArrayLike, tolerance: float = 1e-8) -> Decomposition:
-    """The decomposition of Bertschinger, Rauh, Olbrich, Jost & Ay 2014: the least joint
-    information with the given margins (target, a) and (target, b).
+    """The decomposition of Bertschinger, Rauh, Olbrich, Jost & Ay 2014.
 
-    Solved by a barrier method with a certified `gap`; hundreds of cells take a second,
-    thousands minutes. table and errors as in discrete_information; ValueError also: a
-    tolerance (nats) below 1e-10, or not reached.
+    Synergy is the joint information above its minimum over all tables with the same
+    margins (target, a) and (target, b). A barrier method finds the minimum with a
+    certified `gap`; hundreds of cells take a second, thousands minutes.
+
+    Parameters
+    ----------
+    table
+        Probabilities p(target, a, b) [T, A, B].
+    tolerance
+        Largest gap, nats.
+
+    Raises
+    ------
+    ValueError
+        As in discrete_information; a tolerance below 1e-10, or not reached.
+
+    Examples
+    --------
+    >>> xor = np.zeros((2, 2, 2))
+    >>> xor[[0, 0, 1, 1], [0, 1, 0, 1], [0, 1, 1, 0]] = 0.25
+    >>> print(f"{broja(xor).synergistic:.2f}")
+    0.69
     """
     if not tolerance >= 1e-10:
         raise OutOfRange(
             f"tolerance must be at least 1e-10 nats, the size of rounding errors, got {tolerance!r}."
         )
     p = distribution(table)
-    a, b, t = discrete_information(p)
+    informations = discrete_information(p)
     # steps take milliseconds: several threads would wait for one another
     with threads_for(0):
         least, gap = _least_joint_information(p, tolerance)
@@ -77,15 +127,16 @@ def broja(table: ArrayLike, tolerance: float = 1e-8) -> Decomposition:
         raise InvalidInput(
             f"tolerance must be at least the {gap:.3g} nats that the solver reaches for this table, got {tolerance:g}."
         )
-    return from_redundancy((a, b, t), a + b - least, gap)
+    redundancy = informations[0] + informations[1] - least
+    return from_redundancy(informations, redundancy, gap)
 
 
 def _least_joint_information(p: np.ndarray, tolerance: float) -> tuple[float, float]:
-    """min I_q(target; a, b) over q with the margins (target, a) and (target, b) of p,
-    and a bound on the error.
+    """The minimum of I_q(target; a, b) over q with the margins (target, a) and (target,
+    b) of p, and a bound on its error.
 
-    Newton steps with a log barrier; for any d = gradient + margins, I_q - min <= d.q -
-    min d.
+    Newton steps with a log barrier. For any d = gradient + margins, I_q exceeds the
+    minimum by at most d.q - min d.
     """
     p_target = p.sum(axis=(1, 2), keepdims=True)
     possible = p_target.ravel() > 0
@@ -102,13 +153,16 @@ def _least_joint_information(p: np.ndarray, tolerance: float) -> tuple[float, fl
     margin_a = one_hot(target * p.shape[1] + a)
     margin_b = one_hot(target * p.shape[2] + b)
     margins = np.vstack([margin_a, margin_b])
+    same_pair = pair.T @ pair
     weight = 0.1  # of the barrier
+    least_weight = 1e-4 * tolerance / len(q)
     gap = np.inf
-    while gap > tolerance and weight > 1e-4 * tolerance / len(q):
+    while gap > tolerance and weight > least_weight:
         for _ in range(50):
             q_pair = pair.T @ (pair @ q)
-            gradient = q * np.log(q / q_pair / q_target) - weight
-            coupling = (q[:, None] * q / q_pair) * (pair.T @ pair)
+            log_ratio = np.log(q / q_pair / q_target)
+            gradient = q * log_ratio - weight
+            coupling = (q[:, None] * q / q_pair) * same_pair
             curvature = np.diag(q + weight) - coupling
             step = _newton_step(curvature, gradient, margins * q)
             decrement = -float(step @ gradient)
@@ -121,7 +175,8 @@ def _least_joint_information(p: np.ndarray, tolerance: float) -> tuple[float, fl
         weight *= 0.2
     joint = np.zeros(p.size)
     joint[cells] = q
-    return shared(joint.reshape(len(p), -1)), gap
+    least = shared(joint.reshape(len(p), -1))
+    return least, gap
 
 
 def _newton_step(
@@ -140,16 +195,16 @@ def _step_length(
 ) -> float:
     """The step length: inside the polytope, with a sufficient decrease (Armijo's rule)."""
 
-    def barrier(x: np.ndarray) -> float:
+    def barrier(length: float) -> float:
+        x = q * (1 + length * step)
         x_pair = pair.T @ (pair @ x)
-        return float(x @ np.log(x / x_pair) - weight * np.log(x).sum())
+        log_ratio = np.log(x / x_pair)
+        return float(x @ log_ratio - weight * np.log(x).sum())
 
-    here = barrier(q)
-    length = min(1.0, 0.95 / max(np.max(-step), 1e-300))
-    while (
-        barrier(q * (1 + length * step)) > here - 0.1 * length * decrement
-        and length > 1e-8
-    ):
+    start = barrier(0.0)
+    largest_decrease = np.max(-step)  # relative to the entry
+    length = min(1.0, 0.95 / max(largest_decrease, 1e-300))
+    while length > 1e-8 and barrier(length) > start - 0.1 * length * decrement:
         length /= 2
     return length
 
@@ -161,7 +216,8 @@ def shared(p: np.ndarray) -> float:
 
 def pointwise(p: np.ndarray) -> np.ndarray:
     """p(t, a) log p(t, a) / (p(t) p(a)) for every cell [T, A], nats; 0 where p is 0."""
-    product = p.sum(axis=1, keepdims=True) * p.sum(axis=0)
+    p_target = p.sum(axis=1, keepdims=True)
+    product = p_target * p.sum(axis=0)
     ratio = np.divide(p, product, out=np.ones_like(p), where=p > 0)
     return p * np.log(ratio)
 

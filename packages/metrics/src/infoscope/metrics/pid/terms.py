@@ -41,12 +41,13 @@ class Bounds(NamedTuple):
         """Largest excess of a lower over its upper bound, elementwise; below 0 where
         none crosses.
         """
-        values = [
-            np.asarray(getattr(one, "value", one), dtype=np.float64) for one in self
-        ]
-        return np.max(
-            [low - high for low, high in zip(values[::2], values[1::2])], axis=0
-        )
+        values = []
+        for bound in self:
+            value = getattr(bound, "value", bound)
+            values.append(np.asarray(value, dtype=np.float64))
+        lows = values[::2]
+        highs = values[1::2]
+        return np.max([low - high for low, high in zip(lows, highs)], axis=0)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -103,10 +104,10 @@ def bounds(
 def bound(name: str, terms: list[np.ndarray]) -> np.ndarray:
     """One bound of (a, b, t), by its name."""
     a, b, t = terms
-    branches = [sum([p * a, q * b, r * t]) for p, q, r in getattr(BRANCHES, name)]
-    if is_low(name):
-        return np.maximum(*branches)
-    return np.minimum(*branches)
+    first, second = [
+        sum([p * a, q * b, r * t], 0.0) for p, q, r in getattr(BRANCHES, name)
+    ]
+    return np.maximum(first, second) if is_low(name) else np.minimum(first, second)
 
 
 def crossing_note(excess: float, error: float, unit: str) -> str:

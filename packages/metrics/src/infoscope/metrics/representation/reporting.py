@@ -34,8 +34,9 @@ from infoscope.estimators.variables import Variable
 from infoscope.metrics import partition
 from infoscope.metrics.factor_information.inputs import parts_of
 from infoscope.metrics.factor_information.result import TERMS
+from infoscope.metrics.partition.blocks import BLOCKS
 from infoscope.metrics.partition.scores import clipped
-from infoscope.metrics.partition.terms import BLOCKS, stacked
+from infoscope.metrics.partition.terms import stacked
 from infoscope.metrics.pid import (
     BRANCHES,
     Bounds,
@@ -56,8 +57,8 @@ from infoscope.metrics.v_information.predictions import (
     fold_splits,
 )
 from infoscope.metrics.v_information.usable import (
+    Extrapolated,
     Local,
-    Term,
     predictions,
     thinned,
     with_ignorance,
@@ -141,11 +142,9 @@ def report(
         Inputs that do not fit together or are not finite, fewer than 20 rows, no
         measurable target, an unknown label, a family that predicts neither.
     """
-    blocks = (
-        representation
-        if isinstance(representation, Mapping)
-        else {WHOLE: representation}
-    )
+    blocks = representation
+    if not isinstance(representation, Mapping):
+        blocks = {WHOLE: representation}
     data = _data(blocks, targets, domain, groups, label)
     require_int("rows", rows, 20)
     require_int("permutations", permutations, 0)
@@ -233,11 +232,10 @@ def _data(
         )
     labels = [label]
     if label is None:
-        labels = [
-            name
-            for name, aim in aims.items()
-            if aim.role == TARGET and aim.outcome.classes
-        ]
+        labels = []
+        for name, aim in aims.items():
+            if aim.role == TARGET and aim.outcome.classes:
+                labels.append(name)
     return _Data(numbers, aims, as_groups(groups, n), groups is not None, labels)
 
 
@@ -443,12 +441,8 @@ class _Measure:
         rows = []
         for names in dict.fromkeys([*sets, everything]):
             reading = self._reading(names, aim, generator)
-            richer = fits.richer[names].term(
-                codes, f"usable by a mixture of {fits.methods[0]} and no input"
-            )
-            linear = fits.linear[names].term(
-                codes, f"usable by a mixture of {fits.methods[1]} and no input"
-            )
+            richer = fits.richer[names].mean(codes, fits.methods[0])
+            linear = fits.linear[names].mean(codes, fits.methods[1])
             shared = {}
             if names != everything:
                 others = fits.richer[everything - names]
@@ -505,13 +499,16 @@ class _Measure:
                 linear[names] = _local(linear_full, linear_half)
                 folds_of_rows = richer_full.fold
             else:
-                richer[names] = linear[names] = Local(
-                    np.zeros(len(x)), np.zeros(len(x))
-                )
+                zero = np.zeros(len(x))
+                richer[names] = linear[names] = Local(zero, zero)
             progress(done / len(sets), f"{name}: {', '.join(sorted(names))}")
         if folds_of_rows is not None:  # at least one block varies
             richer = with_ignorance(richer, folds_of_rows)
-        return _Fits(richer, linear, (method, _NAMES[kind]))
+        methods = (
+            f"usable by a mixture of {method} and no input",
+            f"usable by a mixture of {_NAMES[kind]} and no input",
+        )
+        return _Fits(richer, linear, methods)
 
     def _sets(self) -> list[frozenset[str]]:
         """Each block, all others of each, and all together."""
@@ -524,20 +521,15 @@ class _Measure:
         self, names: Iterable[str], aim: _Aim, generator: np.random.Generator
     ) -> Estimate:
         """The reading of some blocks, 0 of constant ones, or why there is none."""
-        x = stacked(
-            {name: self.data.blocks[name][self.few] for name in names}, sorted(names)
-        )
+        blocks = {name: self.data.blocks[name][self.few] for name in names}
+        x = stacked(blocks, sorted(names))
         if not x.size:
-            return mean_of(
-                np.zeros(self.data.n),
-                self.data.codes,
-                method="of a constant",
-                notes=(CONSTANT,),
-            )
+            zero = np.zeros(self.data.n)
+            method = "of a constant"
+            return mean_of(zero, self.data.codes, method=method, notes=(CONSTANT,))
+        y = aim.variable.take(self.few)
         try:
-            pairs = as_pairs(
-                Continuous(x), aim.variable.take(self.few), self.data.groups(self.few)
-            )
+            pairs = as_pairs(Continuous(x), y, self.data.groups(self.few))
             return read(pairs, generator)
         except ValueError as error:
             return undefined(str(error))
@@ -558,20 +550,24 @@ def sharing(
     values [n] are codes of the target. Intervals include both branches where they are
     close; crossing bounds are noted.
     """
-    a = alone.term(groups)
-    b = rest.term(groups)
-    t = joint.term(groups)
+    a = alone.mean(groups)
+    b = rest.mean(groups)
+    t = joint.mean(groups)
     estimates = _bounds(a, b, t)
     branches = []
     for takes_rest in either_specific(alone.full, rest.full, values):
         full = np.where(takes_rest, rest.full, alone.full)
         half = np.where(takes_rest, rest.half, alone.half)
-        branches.append(Local(full, half).term(groups))
-    redundancy = min(branches, key=lambda term: term.measured.value)
+        branches.append(Local(full, half).mean(groups))
+    redundancy = min(branches, key=lambda branch: branch.measured.value)
     close = [
-        term for term in branches if (term.measured - redundancy.measured).low <= 0.0
+        branch
+        for branch in branches
+        if (branch.measured - redundancy.measured).low <= 0.0
     ]
-    decompositions = [_decomposition(a, b, t, term) for term in (redundancy, *close)]
+    decompositions = [
+        _decomposition(a, b, t, branch) for branch in (redundancy, *close)
+    ]
     for name, terms in zip(TERMS, zip(*decompositions)):
         low = min(term.low for term in terms)
         high = max(term.high for term in terms)
@@ -579,31 +575,27 @@ def sharing(
     return estimates
 
 
-def _bounds(a: Term, b: Term, t: Term) -> dict[str, Estimate]:
+def _bounds(a: Extrapolated, b: Extrapolated, t: Extrapolated) -> dict[str, Estimate]:
     """The six bounds by their names in `pid.Bounds`, from the information of a, of b
     and of both.
     """
     estimates = {}
     upper_branches = []
     for name in Bounds._fields:
-        branches = [
-            _linear(coefficients, a, b, t)
-            for coefficients in getattr(BRANCHES, name)
-            if any(coefficients)
-        ]
+        branches = []
+        for coefficients in getattr(BRANCHES, name):
+            if any(coefficients):
+                branches.append(_linear(coefficients, a, b, t))
         if is_low(name):  # the larger of 0 and the second branch
             estimates[name] = clipped(branches[0].estimate)
             continue
         upper_branches += branches
-        smaller = min((branch.estimate for branch in branches), key=float)
+        smaller = min([branch.estimate for branch in branches], key=float)
         low = min(branch.estimate.low for branch in branches)
         high = min(branch.estimate.high for branch in branches)
         # no term is below 0
         estimates[name] = replace(smaller, interval=(low, max(0.0, high)))
-    excess = min(
-        (branch.measured for branch in upper_branches),
-        key=lambda measured: measured.value,
-    )
+    excess = min([branch.measured for branch in upper_branches], key=float)
     note = crossing_note(-excess.value, excess.standard_error, "nats")
     if note:
         for name, estimate in estimates.items():
@@ -611,14 +603,16 @@ def _bounds(a: Term, b: Term, t: Term) -> dict[str, Estimate]:
     return estimates
 
 
-def _decomposition(a: Term, b: Term, t: Term, redundancy: Term) -> list[Estimate]:
+def _decomposition(
+    a: Extrapolated, b: Extrapolated, t: Extrapolated, redundancy: Extrapolated
+) -> list[Estimate]:
     """The unique, redundant and synergistic term of this redundancy."""
     unique = a + -1.0 * redundancy
     synergistic = t + -1.0 * a + -1.0 * b + redundancy
     return [unique.estimate, redundancy.estimate, synergistic.estimate]
 
 
-def _linear(coefficients: Sequence[int], *parts: Term) -> Term:
+def _linear(coefficients: Sequence[int], *parts: Extrapolated) -> Extrapolated:
     """The sum of the parts, each times its coefficient; parts of coefficient 0 are left
     out.
     """
@@ -629,17 +623,17 @@ def _linear(coefficients: Sequence[int], *parts: Term) -> Term:
 
 
 def _with_upper_limit(
-    term: Term, reading: Estimate, ceiling: Estimate | None
+    information: Extrapolated, reading: Estimate, ceiling: Estimate | None
 ) -> Estimate:
     """Usable information with an interval that extends to the reading's upper limit if
     none is detected.
 
-    It extends at least to where more training rows lead (`Term`) and to 0, and at most
+    It extends at least to where more training rows lead (`Extrapolated`) and to 0, and at most
     to H(target).
     """
-    usable = term.estimate
+    usable = information.estimate
     high = max(usable.high, 0.0)
-    if term.measured.low <= 0.0 and reading.high > high:
+    if information.measured.low <= 0.0 and reading.high > high:
         high = reading.high
     if ceiling is not None:
         high = min(high, max(ceiling.high, usable.value))

@@ -27,9 +27,9 @@ from infoscope.metrics.report import (
     listed,
 )
 
-TARGET, DOMAIN = "target", "domain"
+TARGET = "target"
+DOMAIN = "domain"
 ALL = "all blocks"  # the name of them together
-MEASURES = ("reading", "linear", "richer")  # of a `Row`
 # names such as z_d, zd and z_d3, but not z_digit
 _PART = re.compile(r"z_?(dy|d|y|x)(?![a-z])", re.IGNORECASE)
 # share of a block's information beyond which a sentence calls a part of it almost all
@@ -75,22 +75,22 @@ class Row:
         """The interval of the information, nats: of the reading, or from the richer
         family to the ceiling (or inf).
         """
-        if math.isnan(self.reading.low):
-            return (
-                self.richer.low,
-                math.inf if self.ceiling is None else self.ceiling.high,
-            )
-        return self.reading.low, self.reading.high
+        if not math.isnan(self.reading.low):
+            return self.reading.low, self.reading.high
+        if self.ceiling is None:
+            return self.richer.low, math.inf
+        return self.richer.low, self.ceiling.high
 
     @property
     def quoted(self) -> Estimate:
         """The estimate that sentences quote: the reading, or usable information if the
         reading detects none.
         """
-        only_usable = (
-            math.isnan(self.reading.value) or self.reading.low <= 0.0 < self.richer.low
-        )
-        return self.richer if only_usable else self.reading
+        if math.isnan(self.reading.value):
+            return self.richer
+        if self.reading.low <= 0.0 < self.richer.low:
+            return self.richer
+        return self.reading
 
     @property
     def part(self) -> str:
@@ -110,11 +110,9 @@ class Row:
     @property
     def share(self) -> float:
         """Share of the ceiling that the richer family can use; nan without a ceiling."""
-        return (
-            math.nan
-            if self.ceiling is None
-            else float(self.richer) / float(self.ceiling)
-        )
+        if self.ceiling is None:
+            return math.nan
+        return float(self.richer) / float(self.ceiling)
 
     @property
     def information(self) -> Estimate:
@@ -146,17 +144,16 @@ class Row:
 
     def brief(self, target: str) -> dict[str, str]:
         """The main numbers, bits."""
-        unique = self.sharing.get("unique", Estimate(math.nan))
+        share = ""
+        if math.isfinite(self.share):
+            share = f"{100 * self.share:z.0f} %"
+        unique = self.sharing.get("unique", Estimate(math.nan)).bits.value
         return {
             "block": self.block,
             "target": target,
             "usable bits (95 %)": cell(self.richer.bits),
-            "of H(target)": f"{100 * self.share:z.0f} %"
-            if math.isfinite(self.share)
-            else "",
-            "only there": ""
-            if math.isnan(unique.value)
-            else f"{unique.bits.value:z.2f}",
+            "of H(target)": share,
+            "only there": "" if math.isnan(unique) else f"{unique:z.2f}",
             "information bits (95 %)": self._information(),
             "grade": self.reading.grade if isinstance(self.reading, Reading) else "",
         }
@@ -238,18 +235,15 @@ class RepresentationReport(Report):
         should not carry the label. After these: a block that carries most of one target
         should not carry another of which a different block has more.
         """
-        rows = sorted(
-            (row for row in self.rows if row.block != ALL),
-            key=lambda row: -float(row.quoted),
-        )
+        rows = [row for row in self.rows if row.block != ALL]
+        rows.sort(key=lambda row: -float(row.quoted))
         # target or domain -> the row of the block that carries most of it
         most: dict[str, Row] = {}
         for row in rows:
-            if row.detected and (
-                row.target not in most or row.richer > most[row.target].richer
-            ):
+            if row.detected and row.richer > most.setdefault(row.target, row).richer:
                 most[row.target] = row
-        declared, incidental = [], []
+        declared = []
+        incidental = []
         for row in rows:
             if row.role == DOMAIN:
                 if not self._meant_for_domain(row, most):
@@ -258,11 +252,9 @@ class RepresentationReport(Report):
                 if row.target == self.label and row.part in ("d", "x"):
                     declared.append(row)
             elif most.get(row.target, row).block != row.block:
-                best_of_another = any(
-                    other.role == TARGET and other.block == row.block
-                    for other in most.values()
-                )
-                incidental += [row] * best_of_another
+                targets = [best for best in most.values() if best.role == TARGET]
+                if row.block in [best.block for best in targets]:
+                    incidental.append(row)
         return declared + incidental
 
     def _meant_for_domain(self, row: Row, most: Mapping[str, Row]) -> bool:
@@ -271,10 +263,9 @@ class RepresentationReport(Report):
         """
         if row.part:
             return row.part in ("d", "dy")
+        targets = [target for target in most if target != row.target]
         carries_targets = any(
-            self.row(row.block, target).detected
-            for target in most
-            if target != row.target
+            self.row(row.block, target).detected for target in targets
         )
         return row.columns > 1 and most.get(row.target) is row and not carries_targets
 
@@ -335,11 +326,10 @@ class RepresentationReport(Report):
         leaking = [row.block for row in blocks if row.detected and row in unwanted]
         if first.block in leaking:
             leaking = []  # the first sentences name the leaks
-        also = [
-            f"{row.block} {amount(row.richer.bits)}"
-            for row in others
-            if row.block not in leaking
-        ]
+        also = []
+        for row in others:
+            if row.block not in leaking:
+                also.append(f"{row.block} {amount(row.richer.bits)}")
         if also:
             sentences.append(f"Also in {listed(also)}.")
         if leaking:
@@ -371,12 +361,9 @@ class RepresentationReport(Report):
         for row in self.rows:
             place = row.block, self._called(row.target)
             if row.ceiling is None:
-                of_target = [
-                    float(other.richer)
-                    for other in self.rows
-                    if other.target == row.target
-                ]
-                full_colour = max(*of_target, ROUNDING)
+                same_target = [each for each in self.rows if each.target == row.target]
+                largest = max(float(each.richer) for each in same_target)
+                full_colour = max(largest, ROUNDING)
             else:
                 full_colour = float(row.ceiling)
             cells[place] = row.richer.bits
@@ -391,15 +378,12 @@ class RepresentationReport(Report):
     @property
     def doubts(self) -> list[str]:
         """What was not measured, and the notes of readings."""
-        notes = [
-            f"{row.block}, {self._called(row.target)}: {note}"
-            for row in self.rows
-            for note in row.reading.notes
-        ]
-        return [
-            *(f"Not measured: {note}" for note in self.notes),
-            *dict.fromkeys(notes),
-        ]
+        doubts = [f"Not measured: {note}" for note in self.notes]
+        notes = []
+        for row in self.rows:
+            place = f"{row.block}, {self._called(row.target)}"
+            notes += [f"{place}: {note}" for note in row.reading.notes]
+        return [*doubts, *dict.fromkeys(notes)]
 
     @property
     def more(self) -> dict[str, pd.DataFrame | list[str]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -116,9 +115,8 @@ class Screen(InNotebook):
         """
         if self.target:
             return []
-        return [
-            names for names in self._clusters(1 - CLUSTER_CORRELATION) if len(names) > 1
-        ]
+        clusters = self._clusters(1 - CLUSTER_CORRELATION)
+        return [names for names in clusters if len(names) > 1]
 
     def _clusters(self, distance: float) -> list[list[str]]:
         from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
@@ -129,7 +127,8 @@ class Screen(InNotebook):
             # 0 for nan, where there is no reading
             information = max(0.0, row["bits"]) * NATS_PER_BIT
             correlation = math.sqrt(-math.expm1(-2 * information))
-            x, y = row["column"], row["with"]
+            x = row["column"]
+            y = row["with"]
             distances.loc[x, y] = 1 - correlation
             distances.loc[y, x] = 1 - correlation
         if len(names) < 2:
@@ -234,7 +233,9 @@ class Screen(InNotebook):
             columns["n"] = shown["n"].map("{:,}".format)
         columns["q"] = shown["q"].map(lambda q: "" if math.isnan(q) else f"{q:.2g}")
         if self.target:
-            similar = shown["like"].map("like {}".format, na_action="ignore").fillna("")
+            similar = (
+                shown["like"].map("like {}".format).where(shown["like"].notna(), "")
+            )
             places = shown["chosen"].map("{:.0f}".format)
             columns["chosen"] = places.where(shown["chosen"].notna(), similar)
             columns["adds bits (95 %)"] = _with_intervals(shown, "adds_bits", "adds_")
@@ -289,12 +290,10 @@ class Screen(InNotebook):
             "depends, adds nothing detectable": ("C7", depends & ~chosen),
             no_dependence: ("#bbbbbb", ~depends & ~chosen),
         }
-        estimates = [
-            SimpleNamespace(
-                value=row["bits"], low=row["low_bits"], high=row["high_bits"], unit=BITS
-            )
-            for row in shown.to_dict("records")
-        ]
+        estimates = []
+        for row in shown.to_dict("records"):
+            interval = row["low_bits"], row["high_bits"]
+            estimates.append(Estimate(row["bits"], unit=BITS, interval=interval))
         colours = np.where(chosen, "C0", np.where(depends, "C7", "#bbbbbb")).tolist()
         ax = axes(ax, (5.0, 1.2 + 0.24 * len(shown)))
         intervals(ax, list(shown["column"]), estimates, colours)
@@ -319,9 +318,10 @@ def _with_intervals(rows: pd.DataFrame, of: str, prefix: str = "") -> list[str]:
     for value, low, high in zip(
         rows[of], rows[f"{prefix}low_bits"], rows[f"{prefix}high_bits"]
     ):
-        texts.append(
-            "" if math.isnan(value) else f"{value:z.2f} ({low:z.2f} to {high:z.2f})"
-        )
+        text = ""
+        if not math.isnan(value):
+            text = f"{value:z.2f} ({low:z.2f} to {high:z.2f})"
+        texts.append(text)
     return texts
 
 

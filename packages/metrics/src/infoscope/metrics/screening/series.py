@@ -87,11 +87,12 @@ def screen_series(
     if target is not None:
         one_of("target", target, names)
     effects = names if target is None else [target]
-    pairs = [
-        (cause, effect) for effect in effects for cause in names if cause != effect
-    ]
-    rows, notes = [], []
-    for done, (cause, effect) in enumerate(pairs):
+    pairs = []
+    for effect in effects:
+        pairs += [(cause, effect) for cause in names if cause != effect]
+    rows = []
+    notes = []
+    for done, (cause, effect) in enumerate(pairs, 1):
         try:
             answer = transfer_entropy(
                 columns[cause],
@@ -103,27 +104,23 @@ def screen_series(
             )
         except InfoscopeError as error:
             notes.append(f"{cause} to {effect}: {error}")
-            continue
-        bits = answer.bits
-        about = answer.p_value, answer.grade, answer.history, answer.n
-        rows.append((cause, effect, bits.value, bits.low, bits.high, *about))
-        progress((done + 1) / len(pairs), f"{cause} to {effect}")
+        else:
+            row = {
+                "cause": cause,
+                "effect": effect,
+                "bits": answer.bits.value,
+                "low": answer.bits.low,
+                "high": answer.bits.high,
+                "p": answer.p_value,
+                "grade": answer.grade,
+                "history": answer.history,
+                "n": answer.n,
+            }
+            rows.append(row)
+        progress(done / len(pairs), f"{cause} to {effect}")
     if not rows:
         raise TooFew(f"columns must have a pair that can be read, got none. {notes[0]}")
-    table = pd.DataFrame(
-        rows,
-        columns=[
-            "cause",
-            "effect",
-            "bits",
-            "low",
-            "high",
-            "p",
-            "grade",
-            "history",
-            "n",
-        ],
-    )
+    table = pd.DataFrame(rows)
     q = false_discovery_control(table["p"].fillna(1.0).to_numpy())
     table.insert(6, "q", np.where(table["p"].isna(), np.nan, q))
     table.insert(7, "leads", (table["q"] <= level) & (table["grade"] != C))

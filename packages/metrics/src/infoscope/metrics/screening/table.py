@@ -152,12 +152,10 @@ def screen(
         reader = _Reader(
             question, codes, rows, generator, processes, progress, len(pairs), share
         )
-        dependent_pairs = [
-            pair for pair, dependent in zip(pairs, tests.dependent) if dependent
-        ]
-        other_pairs = [
-            pair for pair, dependent in zip(pairs, tests.dependent) if not dependent
-        ]
+        dependent_pairs = []
+        other_pairs = []
+        for pair, dependent in zip(pairs, tests.dependent):
+            (dependent_pairs if dependent else other_pairs).append(pair)
         readings = reader.read(dependent_pairs) | reader.read(other_pairs)
         series = np.array([in_series(readings[pair]) for pair in pairs])
         tests = tests.without(series)
@@ -167,9 +165,10 @@ def screen(
         notes += _notes_of_readings(readings.values())
         if question.target is not None and tests.dependent.any():
             strongest_first = np.argsort(-tests.strength)
-            names = [
-                pairs[place][0] for place in strongest_first if tests.dependent[place]
-            ]
+            names = []
+            for place in strongest_first:
+                if tests.dependent[place]:
+                    names.append(pairs[place][0])
             additions, selection_notes = _select(question, names, codes, level, reader)
             notes += selection_notes
             for line in lines:
@@ -199,9 +198,8 @@ class _Question:
 
     def complete_rows(self, names: Sequence[str]) -> Mask:
         """The rows [n] without a missing value in these columns and the conditions."""
-        return np.all(
-            [self.columns[name].known for name in (*names, *self.conditions)], axis=0
-        )
+        used = (*names, *self.conditions)
+        return np.all([self.columns[name].known for name in used], axis=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -415,21 +413,15 @@ def _tests(
     all_rows = np.ones(n, bool)
     complete = {}  # the columns that are tested together
     if groups is None:
-        complete = {
-            name: column.smooth(all_rows)
-            for name, column in columns.items()
-            if column.known.all()
-        }
-    seconds = [
-        name
-        for name in dict.fromkeys(second for _, second in pairs)
-        if name in complete
-    ]
+        for name, column in columns.items():
+            if column.known.all():
+                complete[name] = column.smooth(all_rows)
+    distinct = dict.fromkeys(second for _, second in pairs)
+    seconds = [name for name in distinct if name in complete]
     together = None
     if seconds:
-        together = independence(
-            list(complete.values()), [complete[name] for name in seconds]
-        )
+        smooth = [complete[name] for name in seconds]
+        together = independence(list(complete.values()), smooth)
     place_x = {name: place for place, name in enumerate(complete)}
     place_y = {name: place for place, name in enumerate(seconds)}
     p = np.ones(len(pairs))
@@ -485,16 +477,14 @@ class _Reader:
         """The reading of each pair of columns."""
         most_rows = self.rows
         if most_rows is None:
-            most_rows = int(
-                np.clip(TOTAL_READ // max(len(pairs), 1), MIN_READ, MAX_READ)
-            )
+            equal_share = TOTAL_READ // max(len(pairs), 1)
+            most_rows = int(np.clip(equal_share, MIN_READ, MAX_READ))
         workers = self.processes if most_rows * len(pairs) > PARALLEL_ROWS else 1
         # a few of them at a time
         tasks = (self._task(pair, most_rows) for pair in pairs)
+        results = Parallel(workers, return_as="generator")(tasks)
         readings = {}
-        for pair, reading in zip(
-            pairs, Parallel(workers, return_as="generator")(tasks)
-        ):
+        for pair, reading in zip(pairs, results):
             readings[pair] = reading
             self.done += 1
             self.progress(
@@ -631,11 +621,10 @@ def _select(
     chosen = [smooth[name] for name in choice.chosen]
     additions: dict[str, dict[str, object]] = {}
     for name in names:
-        labels = [
-            columns[each].labels(rows)
-            for each in (name, target)
-            if columns[each].kind in (WHOLE, CATEGORY)
-        ]
+        labels = []
+        for column in (columns[name], columns[target]):
+            if column.kind in (WHOLE, CATEGORY):
+                labels.append(column.labels(rows))
         beyond_others = choice.beyond[name]
         adds = at_most_entropy(beyond_others.information, labels, groups_of_rows).bits
         addition: dict[str, object] = {

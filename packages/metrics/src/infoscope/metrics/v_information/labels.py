@@ -170,30 +170,23 @@ class LabelReport(Report):
 
     @cached_property
     def confused(self) -> list[tuple[str, str, Estimate]]:
-        """The most frequent pairs of a given and a true class, with the number of such
+        """The most frequent pairs of a label and a true class, with the number of such
         labels.
         """
-        expected = np.array(
-            [
-                self.noise.posterior[self.codes == place].sum(axis=0)
-                for place in range(len(self.names))
-            ]
-        )
+        classes = np.arange(len(self.names))
+        expected = np.empty((len(classes), len(classes)))
+        for label in classes:
+            posterior = self.noise.posterior[self.codes == label]
+            expected[label] = posterior.sum(axis=0)
         np.fill_diagonal(expected, 0.0)
         pairs = []
         for place in np.argsort(-expected, axis=None, kind="stable")[:MAX_PAIRS]:
-            given, true = np.unravel_index(place, expected.shape)
-            if given != true:
-                mask = (self.codes == given)[:, None] & (
-                    np.arange(len(self.names)) == true
-                )
-                pairs.append(
-                    (
-                        str(self.names[given]),
-                        str(self.names[true]),
-                        self.noise.number(mask),
-                    )
-                )
+            label, true = np.unravel_index(place, expected.shape)
+            if label == true:
+                continue
+            is_labelled = self.codes == label
+            number = self.noise.number(is_labelled[:, None] & (classes == true))
+            pairs.append((str(self.names[label]), str(self.names[true]), number))
         return sorted(pairs, key=lambda pair: -pair[2].value)
 
     @property
@@ -298,14 +291,12 @@ class LabelReport(Report):
     @property
     def more(self) -> dict[str, Any]:
         """The confused classes, and every number, for a page."""
-        numbers = pd.DataFrame([one.cells() for one in self.record]).fillna("")
-        confused = pd.DataFrame(
-            [
-                (likely, label, cell(number, 0))
-                for label, likely, number in self.confused
-            ],
-            columns=["likely class", "labelled", "labels (95 %)"],
-        )
+        numbers = pd.DataFrame([row.cells() for row in self.record]).fillna("")
+        lines = []
+        for label, likely, number in self.confused:
+            lines.append((likely, label, cell(number, 0)))
+        columns = ["likely class", "labelled", "labels (95 %)"]
+        confused = pd.DataFrame(lines, columns=columns)
         return {"Confused classes": confused, "Every number": numbers}
 
     @property
@@ -385,43 +376,44 @@ def report(
     generator = generator_or_default(generator)
     labels = np.asarray(labels)
     n = len(labels)
-    kept, notes = np.ones(n, dtype=bool), []
+    is_used = np.ones(n, dtype=bool)
+    notes = []
     if x is not None:
-        kept, notes = _frequent(labels, as_groups(groups, n))
+        is_used, notes = _frequent(labels, as_groups(groups, n))
     rows = np.arange(n) if rows is None else np.asarray(rows)
-    items = (x if isinstance(x, Sequence) else rows) if items is None else items
+    if items is None:
+        items = x if isinstance(x, Sequence) else rows
     check_length(items, n, "items")
-    codes = as_groups(
-        None if groups is None else np.asarray(groups)[kept], int(kept.sum())
-    )
+    used_groups = None if groups is None else np.asarray(groups)[is_used]
+    codes = as_groups(used_groups, int(is_used.sum()))
     if x is None:
         model = _from_probabilities(labels, probabilities, classes, folds)
     else:
         check_length(x, n)
+        inputs = take(x, is_used)
         model = _from_inputs(
-            take(x, kept), labels[kept], family, without, codes, generator, progress
+            inputs, labels[is_used], family, without, codes, generator, progress
         )
     progress(0.8, "wrong labels")
     outcome = model.outcome
     logs = with_floor(model.logs, FLOOR)
     log_probability = logs[np.arange(len(logs)), outcome.values]
+    groups_per_row = min(1.0, (codes.max() + 1) / len(codes))
     return LabelReport(
         names=outcome.labels,
         codes=outcome.values,
         logs=logs,
         null=model.null,
-        noise=fit_noise(
-            model.logs, outcome.values, min(1.0, (codes.max() + 1) / len(codes))
-        ),
+        noise=fit_noise(model.logs, outcome.values, groups_per_row),
         information=mean_of(
             log_probability - model.null, codes, method=model.name, settings="held out"
         ),
         entropy=mean_of(-model.null, codes),
         lost=model.lost,
         family=model.name,
-        rows=rows[kept],
+        rows=rows[is_used],
         heading=heading,
-        items=take(items, kept),
+        items=take(items, is_used),
         groups=int(codes.max()) + 1,
         notes=notes,
         beside=_cleanlab(outcome.values, logs),
@@ -502,15 +494,16 @@ def _fitted(
     smallest = np.bincount(outcome.values).min()
     folds = FOLDS if smallest >= FOLDS else 3
     seed = int(generator.integers(2**63))
-    best = None
-    for place, one in enumerate(families):
-        progress(0.6 * place / len(families), one.name)
+    candidates = []
+    for place, candidate in enumerate(families):
+        progress(0.6 * place / len(families), candidate.name)
+        generator = np.random.default_rng(seed)
         predictions = cross_fitted(
-            one, x, outcome, folds, groups, FLOOR, np.random.default_rng(seed)
+            candidate, x, outcome, folds, groups, FLOOR, generator
         )
-        if best is None or predictions.informed.mean() > best[0].informed.mean():
-            best = predictions, one.name
-    return *best, outcome
+        candidates.append((predictions, candidate.name))
+    best, name = max(candidates, key=lambda fit: fit[0].informed.mean())
+    return best, name, outcome
 
 
 def _without(x: Any, column: str) -> pd.DataFrame:
@@ -533,11 +526,9 @@ def _columns(x: Any) -> pd.DataFrame:
     """Texts [n] or numbers [n, d] as a data frame. WrongType, MissingValues: other or
     missing values.
     """
-    frame = (
-        x
-        if isinstance(x, pd.DataFrame)
-        else pd.DataFrame({"text": x} if isinstance(x, list) else x)
-    )
+    frame = x
+    if not isinstance(x, pd.DataFrame):
+        frame = pd.DataFrame({"text": x} if isinstance(x, list) else x)
     numbers = frame.select_dtypes(["number", "bool"])
     if len(numbers.columns) or frame.columns.empty:
         as_matrix("x", numbers)
@@ -580,26 +571,19 @@ def _from_probabilities(
             f"labels must be among the classes {listed(place)}, got {listed(unknown)}."
         )
     codes = np.array([place[str(label)] for label in labels])
-    apart = (
-        np.arange(len(codes))
-        if folds is None
-        else np.unique(folds, return_inverse=True)[1]
-    )
-    inside = (
-        pd.crosstab(apart, codes)
-        .reindex(columns=range(len(names)), fill_value=0)
-        .to_numpy()
-    )
-    others = inside.sum(axis=0) - inside
-    if (others.sum(axis=1) == 0).any():
+    fold = np.arange(len(codes))
+    if folds is not None:
+        fold = np.unique(folds, return_inverse=True)[1]
+    counts = np.zeros((fold.max() + 1, len(names)), np.int64)
+    np.add.at(counts, (fold, codes), 1)
+    others = counts.sum(axis=0) - counts
+    total = others.sum(axis=1, keepdims=True)
+    if (total == 0).any():
         raise TooFew("folds must be two or more, got one.")
     with np.errstate(divide="ignore"):
-        frequencies = with_floor(
-            np.log(others / others.sum(axis=1, keepdims=True)), FLOOR
-        )
-    return _Model(
-        logs, frequencies[apart, codes], Outcome(codes, names), "the model", {}
-    )
+        frequencies = with_floor(np.log(others / total), FLOOR)
+    null = frequencies[fold, codes]
+    return _Model(logs, null, Outcome(codes, names), "the model", {})
 
 
 def as_logs(probabilities: Any) -> Values:

@@ -35,18 +35,40 @@ def usable_leakage(
     generator: np.random.Generator | None = None,
     given: Any = None,
 ) -> pd.DataFrame:
-    """The cross-fitted V-information of every block [n, d] about every label [n] for
-    every family; `given` as in `estimate`.
+    """The cross-fitted V-information of blocks about labels for families, as a table.
 
-    Columns: label, block, family, value_bits, standard_error_bits, ceiling_bits
-    (H_V(label)), floored, n, groups. All rows use the same folds; values are not
-    clipped. ValueError as `estimate`.
+    Parameters
+    ----------
+    blocks
+        Name -> [n, d].
+    labels
+        Name -> [n].
+    families
+        Name -> family.
+    given
+        As in `v_information.estimate`.
+
+    Returns
+    -------
+    DataFrame
+        Columns label, block, family, value_bits, standard_error_bits, ceiling_bits
+        (H_V(label)), floored, n, groups. All rows use the same folds; values are not
+        clipped.
+
+    Raises
+    ------
+    ValueError
+        As `v_information.estimate`.
+
+    Examples
+    --------
+    >>> y = np.arange(60) % 2
+    >>> table = usable_leakage({"z": y[:, None]}, {"y": y}, {"linear": "logistic"})
+    >>> print(f"{table['value_bits'][0]:.1f}")
+    1.0
     """
-    for name, mapping in (
-        ("blocks", blocks),
-        ("labels", labels),
-        ("families", families),
-    ):
+    arguments = {"blocks": blocks, "labels": labels, "families": families}
+    for name, mapping in arguments.items():
         if not mapping:
             raise TooFew(f"{name} must have one entry or more, got none.")
     seed = int(generator_or_default(generator).integers(2**63))
@@ -54,39 +76,28 @@ def usable_leakage(
     for label, values in labels.items():
         for block, x in blocks.items():
             for name, family in families.items():
-                same = np.random.default_rng(seed)
                 information = estimate(
                     family,
                     x,
                     values,
                     folds=folds,
                     groups=groups,
-                    generator=same,
+                    generator=np.random.default_rng(seed),
                     given=given,
                 )
-                bits = information.bits
-                ceiling = information.null_entropy.bits.value
-                counts = [information.floored, information.n, information.units]
-                rows.append(
-                    [
-                        label,
-                        block,
-                        name,
-                        bits.value,
-                        bits.standard_error,
-                        ceiling,
-                        *counts,
-                    ]
-                )
-    columns = [
-        "value_bits",
-        "standard_error_bits",
-        "ceiling_bits",
-        "floored",
-        "n",
-        "groups",
-    ]
-    return pd.DataFrame(rows, columns=["label", "block", "family", *columns])
+                row = {
+                    "label": label,
+                    "block": block,
+                    "family": name,
+                    "value_bits": information.bits.value,
+                    "standard_error_bits": information.bits.standard_error,
+                    "ceiling_bits": information.null_entropy.bits.value,
+                    "floored": information.floored,
+                    "n": information.n,
+                    "groups": information.units,
+                }
+                rows.append(row)
+    return pd.DataFrame(rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,10 +151,10 @@ def hide(
         raise WrongType(
             f"u must be classes, got {len(labels)} different numbers; bin them into classes."
         )
-    for name, value, least in (
-        ("size", size, 1), ("steps", steps, 1), ("batch", batch, 2), ("adversary_steps", adversary_steps, 1)
-    ):  # fmt: skip
-        require_int(name, value, least)
+    require_int("size", size, 1)
+    require_int("steps", steps, 1)
+    require_int("batch", batch, 2)
+    require_int("adversary_steps", adversary_steps, 1)
     if not strength >= 0.0:
         raise OutOfRange(f"strength must be at least 0, got {strength!r}.")
     generator = torch.Generator().manual_seed(0) if generator is None else generator
@@ -181,9 +192,8 @@ def hide(
         logs = adversary(z).log_softmax(dim=1)
         divergence = (frequencies * (frequencies.log() - logs)).sum(dim=1).mean()
         encoder_optimizer.zero_grad()
-        (
-            functional.mse_loss(decoder(z), rows[chosen]) + strength * divergence
-        ).backward()
+        loss = functional.mse_loss(decoder(z), rows[chosen]) + strength * divergence
+        loss.backward()
         encoder_optimizer.step()
     encoder.eval()
     with torch.no_grad():

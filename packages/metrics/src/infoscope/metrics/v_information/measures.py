@@ -36,7 +36,9 @@ from infoscope.metrics.v_information.predictions import (
 )
 from infoscope.notes import Note
 
-IN_SAMPLE, HELD_OUT, CROSS_FITTED = "in-sample", "held-out", "cross-fitted"
+IN_SAMPLE = "in-sample"
+HELD_OUT = "held-out"
+CROSS_FITTED = "cross-fitted"
 ESTIMATORS = (IN_SAMPLE, HELD_OUT, CROSS_FITTED)
 
 
@@ -100,6 +102,7 @@ def estimate(
     predictions = predict(
         family, x, outcome, splits, codes, floor, generator, given=given
     )
+    name = family.name
     bound = None
     if estimator == IN_SAMPLE and given is None and isinstance(family, Bounded):
         complexity = family.complexity(
@@ -108,13 +111,12 @@ def estimate(
         if complexity is not None:
             bound = pac_bound(complexity, outcome.n, delta)
     information = summary(
-        predictions, estimator, family.name, codes[predictions.rows], floor, bound
+        predictions, estimator, name, codes[predictions.rows], floor, bound
     )
     if estimator != IN_SAMPLE and information.high < 0.0:
-        note = overfit_note(family.name, x, outcome.n)
-        information = replace(
-            information, interval=(information.low, 0.0), notes=(note,)
-        )
+        note = overfit_note(name, x, outcome.n)
+        interval = (information.low, 0.0)
+        information = replace(information, interval=interval, notes=(note,))
     if given is not None:
         information = replace(information, settings=f"{estimator}, given a condition")
     return information
@@ -168,7 +170,7 @@ def splits_of(
 
 
 def summary(
-    found: Predictions,
+    predictions: Predictions,
     estimator: str,
     family: str,
     groups: np.ndarray,
@@ -177,27 +179,25 @@ def summary(
 ) -> VInformation:
     """The VInformation of predictions; groups [m] of the evaluated items."""
     codes = np.unique(groups, return_inverse=True)[1]
-    value, null, conditional = (
-        mean_of(local, codes, method=family, settings=estimator)
-        for local in (found.informed - found.null, -found.null, -found.informed)
-    )
-    if estimator == IN_SAMPLE:
-        value, null, conditional = (
-            replace(each, standard_error=math.nan, influence=None)
-            for each in (value, null, conditional)
-        )
+    gains = predictions.informed - predictions.null
+    estimates = []
+    for local in (gains, -predictions.null, -predictions.informed):
+        mean = mean_of(local, codes, method=family, settings=estimator)
+        if estimator == IN_SAMPLE:
+            mean = replace(mean, standard_error=math.nan, influence=None)
+        estimates.append(mean)
+    value, null, conditional = estimates
     if bound is not None:
-        value = replace(
-            value, interval=(value.value - bound.width, value.value + bound.width)
-        )
+        interval = (value.value - bound.width, value.value + bound.width)
+        value = replace(value, interval=interval)
     return VInformation(
         **vars(value),
         null_entropy=null,
         conditional_entropy=conditional,
         estimator=estimator,
-        floor=floor if found.logs is not None else 0.0,
-        floored=found.floored,
-        null_floored=found.null_floored,
-        calibration=found.calibration,
+        floor=0.0 if predictions.logs is None else floor,
+        floored=predictions.floored,
+        null_floored=predictions.null_floored,
+        calibration=predictions.calibration,
         bound=bound,
     )

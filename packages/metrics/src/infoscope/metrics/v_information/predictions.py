@@ -52,8 +52,8 @@ class Predictions:
 
     rows, fold           int64 [m], indices of items and of splits
     null, informed       [m], without and with x
-    logs, null_logs      [m, classes] of every class with x and without; None for numbers
-    floored, null_floored  numbers of items with their own class below the floor, with x and without
+    logs                 [m, classes] of every class with x; None for numbers
+    floored, null_floored  numbers of items whose class is below the floor, with x and without
     """
 
     rows: np.ndarray
@@ -61,7 +61,6 @@ class Predictions:
     null: np.ndarray
     informed: np.ndarray
     logs: np.ndarray | None
-    null_logs: np.ndarray | None
     floored: int
     null_floored: int
     calibration: Calibration | None
@@ -96,18 +95,14 @@ def predict(
         return replace(
             with_x,
             null=without.informed,
-            null_logs=without.logs,
             null_floored=without.floored,
         )
     trainings, tests = zip(*splits)
     fits = fit_each(
         family, x, outcome.values, trainings, outcome.classes, groups, generator
     )
-    nulls = (
-        fit_nulls(family, outcome, trainings, groups, generator)
-        if nulls is None
-        else nulls
-    )
+    if nulls is None:
+        nulls = fit_nulls(family, outcome, trainings, groups, generator)
     return measured(x, outcome, tests, fits, nulls, floor)
 
 
@@ -158,16 +153,12 @@ def fit_nulls(
     generator: np.random.Generator,
 ) -> list[Predictor]:
     """The fits without an input on every training set (a mask [n])."""
-    return [
-        family.fit(
-            None,
-            outcome.values[rows],
-            outcome.classes,
-            groups[rows],
-            generator=generator,
-        )
-        for rows in trainings
-    ]
+    fits = []
+    for rows in trainings:
+        y = outcome.values[rows]
+        fit = family.fit(None, y, outcome.classes, groups[rows], generator=generator)
+        fits.append(fit)
+    return fits
 
 
 def measured(
@@ -194,14 +185,12 @@ def measured(
             without[rows] = null.log_probabilities(None)
     rows = np.flatnonzero(fold >= 0)
     if outcome.classes is None:
-        return Predictions(
-            rows, fold[rows], without[rows, 0], raw[rows, 0], None, None, 0, 0, None
-        )
+        null = without[rows, 0]
+        return Predictions(rows, fold[rows], null, raw[rows, 0], None, 0, 0, None)
     codes = outcome.values[rows]
     of_label = (np.arange(len(rows)), codes)
     logs = with_floor(raw[rows], floor)
-    null_logs = with_floor(without[rows], floor)
-    null = finite(null_logs[of_label])
+    null = finite(with_floor(without[rows], floor)[of_label])
     informed = finite(logs[of_label])
     error = expected_calibration_error(logs, codes)
     return Predictions(
@@ -210,7 +199,6 @@ def measured(
         null=null,
         informed=informed,
         logs=logs,
-        null_logs=null_logs,
         floored=below(raw[rows][of_label], floor),
         null_floored=below(without[rows][of_label], floor),
         calibration=Calibration(error, temperature(logs, codes)),
@@ -266,11 +254,9 @@ def fold_splits(
     outcome: Outcome, groups: np.ndarray, folds: int, generator: np.random.Generator
 ) -> list[Split]:
     """The splits by folds; groups stay whole, classes are balanced over folds."""
-    strata = (
-        np.zeros(outcome.n, dtype=np.int64)
-        if outcome.classes is None
-        else outcome.values
-    )
+    strata = outcome.values
+    if outcome.classes is None:
+        strata = np.zeros(outcome.n, dtype=np.int64)
     fold_of = assign_folds(strata, groups, folds, generator)
     return [(fold_of != fold, fold_of == fold) for fold in range(folds)]
 

@@ -86,13 +86,27 @@ class Window(NamedTuple):
 
 
 def threshold_window(null_entropy_bits: ArrayLike, classes: int) -> Window:
-    """The range of possible PVI thresholds: H_yb(y) - log2 C and H_yb(y) - 1 bit, for a
-    label y among C classes.
+    """The range of possible PVI thresholds for labels among C classes, bits.
 
-    null_entropy_bits is H_yb(y) = -log2 f[none](y), one for each label. For C = 2 PVI
-    separates correct from wrong predictions exactly; for C = 3, even classes, 0 and
-    0.585 bits (figure 3 of Ethayarajh et al. 2022). ValueError: classes < 2, negative
-    entropy.
+    H_yb(y) - log2 C and H_yb(y) - 1. For C = 2 PVI separates correct from wrong
+    predictions exactly (figure 3 of Ethayarajh et al. 2022).
+
+    Parameters
+    ----------
+    null_entropy_bits
+        H_yb(y) = -log2 f[none](y), one for each label y.
+    classes
+        C.
+
+    Raises
+    ------
+    ValueError
+        classes < 2, negative entropy.
+
+    Examples
+    --------
+    >>> threshold_window(np.log2(3), 3)
+    Window(lowest_right=0.0, highest_wrong=0.5849625007211561)
     """
     classes = require_int("classes", classes, 2)
     entropy = np.asarray(null_entropy_bits, dtype=np.float64)

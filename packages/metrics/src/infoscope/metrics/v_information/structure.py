@@ -38,12 +38,27 @@ from infoscope.metrics.v_information.predictions import (
 
 
 def maximum_arborescence(weights: ArrayLike, root: int | None = None) -> np.ndarray:
-    """The parents, int64 [m], of the spanning arborescence of largest total weight; -1
-    for its root.
+    """The parents of the spanning arborescence of largest total weight, int64 [m].
 
-    weights [m, m]: [i, j] of the edge from i to j; -inf for no edge. root None: the
-    best one. Deterministic. ValueError: weights that are not square, NaN or +inf, an
-    unknown root, nodes that no root reaches.
+    The parent of the root is -1. The result is deterministic.
+
+    Parameters
+    ----------
+    weights
+        [m, m], at [i, j] the weight of the edge from i to j; -inf: no edge.
+    root
+        A node; None: the best root.
+
+    Raises
+    ------
+    ValueError
+        Weights that are not square, NaN or +inf, an unknown root, nodes that no root
+        reaches.
+
+    Examples
+    --------
+    >>> maximum_arborescence([[0, 2, 1], [0, 0, 2], [0, 0, 0]]).tolist()
+    [-1, 0, 1]
     """
     import networkx as nx  # slow to import
 
@@ -104,11 +119,16 @@ def weights_by(
     floor: float = FLOOR,
     generator: np.random.Generator | None = None,
 ) -> Weights:
-    """The weights for structure learning.
+    """The V-information of all ordered pairs of variables, nats: weights of edges.
 
-    variables: m arrays, each [n] or [n, d], or the columns of one array or data frame;
-    family: one, or one for each predicted variable. Other arguments and errors as
-    `v_information.estimate`.
+    Parameters
+    ----------
+    family
+        One family, or one for each predicted variable.
+    variables
+        m arrays, each [n] or [n, d], or the columns of one array or data frame.
+
+    Other parameters and errors are as in `v_information.estimate`.
     """
     if isinstance(variables, pd.DataFrame):
         columns = [variables[name] for name in variables]
@@ -154,8 +174,8 @@ def weights_by(
 
 
 def wrong_edges(parents: ArrayLike, truth: ArrayLike, directed: bool = True) -> float:
-    """The share of the tree's m - 1 edges that are not in the true tree; undirected: in
-    neither direction.
+    """The share of the m - 1 edges of a tree that are not in the true tree; undirected:
+    in neither direction.
     """
     edges = edges_of("parents", parents)
     expected = edges_of("truth", truth)

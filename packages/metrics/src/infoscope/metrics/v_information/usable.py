@@ -3,7 +3,7 @@ number of training rows.
 
 The loss from finite training decreases as c / n, at slowest as c / sqrt(n) (linear
 families; Bartlett & Mendelson 2002): the limit is the estimate plus 1 or 2.4 times its
-gain over fits to half of the rows. The interval of a `Term` is the hull of the
+gain over fits to half of the rows. The interval of an `Extrapolated` is the hull of the
 intervals of the estimate and of the larger extrapolation.
 """
 
@@ -35,7 +35,7 @@ GAINS = 1.0 / (np.sqrt(2.0) - 1.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Term:
+class Extrapolated:
     """V-information, nats, with Estimate's arithmetic: `measured` from all training
     rows, `further` extrapolated.
     """
@@ -43,11 +43,13 @@ class Term:
     measured: Estimate
     further: Estimate
 
-    def __add__(self, other: Term) -> Term:
-        return Term(self.measured + other.measured, self.further + other.further)
+    def __add__(self, other: Extrapolated) -> Extrapolated:
+        return Extrapolated(
+            self.measured + other.measured, self.further + other.further
+        )
 
-    def __rmul__(self, factor: float) -> Term:
-        return Term(factor * self.measured, factor * self.further)
+    def __rmul__(self, factor: float) -> Extrapolated:
+        return Extrapolated(factor * self.measured, factor * self.further)
 
     @property
     def estimate(self) -> Estimate:
@@ -64,12 +66,12 @@ class Local:
     full: Values
     half: Values
 
-    def term(self, groups: Codes, method: str = "") -> Term:
+    def mean(self, groups: Codes, method: str = "") -> Extrapolated:
         """The means, with errors robust to groups (codes [n])."""
         further = self.full + GAINS * (self.full - self.half)
         measured = mean_of(self.full, groups, method=method)
         extrapolated = mean_of(further, groups, method=method)
-        return Term(measured, extrapolated)
+        return Extrapolated(measured, extrapolated)
 
 
 def with_ignorance(
@@ -86,11 +88,10 @@ def with_ignorance(
         mixtures[names] = values  # constant columns: exactly 0
         if not values.full.any():
             continue
-        subsets = [
-            values_of_subset
-            for subset, values_of_subset in local.items()
-            if subset <= names
-        ]
+        subsets = []
+        for subset, values_of_subset in local.items():
+            if subset <= names:
+                subsets.append(values_of_subset)
         cost = len(subsets) / (2 * len(folds))
         full = _mixed([subset.full for subset in subsets], folds)
         half = _mixed([subset.half for subset in subsets], folds)
