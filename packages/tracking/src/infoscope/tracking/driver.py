@@ -334,16 +334,15 @@ class _Run:
         )
 
     def _fit(self, cpus: int, gpus: int, share: float) -> None:
-        """Runs the trials on Ray Tune. share: GPUs of a trial."""
+        """Runs the trials on Ray Tune. share: GPUs of a trial, perhaps 0."""
         from ray import tune
 
         needed = {"CPU": self.sweep.resources.get("cpu", 1)}
-        slots = max(1, int(cpus / needed["CPU"]))
         device = "cpu"
-        if gpus:
+        if gpus and share:
             device = "cuda"
             needed["GPU"] = share
-            slots = max(1, min(slots, int(gpus / share)))
+        slots = trial_slots(cpus, gpus, needed)
         job = self._job(device)
 
         def trainable(config: dict[str, Any]) -> None:
@@ -491,6 +490,14 @@ class _Run:
             self.store.client.log_batch(run.info.run_id, tags=tags)
             self.store.end(run.info.run_id, STATUS[ended.outcome])
         return True
+
+
+def trial_slots(cpus: int, gpus: int, needed: Mapping[str, float]) -> int:
+    """The number of trials that run at a time. needed: CPUs and GPUs of a trial."""
+    slots = cpus / needed["CPU"]
+    if "GPU" in needed:
+        slots = min(slots, gpus / needed["GPU"])
+    return max(1, int(slots))
 
 
 def bundled(
