@@ -100,10 +100,17 @@ class CellFolder:
         metrics = {name: float(value) for name, value in values.items()}
         self.append({"step": step, "metrics": metrics})
 
+    def require_current(self) -> None:
+        """Raises Superseded if another attempt has begun in this folder."""
+        if self._token and self.header().get("token") != self._token:
+            raise Superseded(f"cell {self.key} is computed by another process")
+
     def append(self, *entries: Mapping[str, Any]) -> None:
         """Adds lines, each with its own time or the present time; the time is later
-        than in the line before.
+        than in the line before. Raises Superseded, as do `file`, `end`, `leave`,
+        `packed` and `unpack`.
         """
+        self.require_current()
         lines = []
         for entry in entries:
             self._last_time = max(milliseconds(), self._last_time + 1)
@@ -128,6 +135,7 @@ class CellFolder:
         """A path for writing an artifact, which is moved to `files` when it is
         complete.
         """
+        self.require_current()
         unfinished = self.path / f"unfinished-{name}"
         try:
             yield unfinished
@@ -136,17 +144,15 @@ class CellFolder:
             unfinished.unlink(missing_ok=True)
 
     def end(self, outcome: str, error: str = "", at: int | None = None) -> None:
-        """Writes the outcome. Raises Superseded if another attempt has begun in this
-        folder.
-        """
-        if self._token and self.header().get("token") != self._token:
-            raise Superseded(f"cell {self.key} is computed by another process")
+        """Writes the outcome."""
+        self.require_current()
         ended_at = milliseconds() if at is None else at
         ending = {"outcome": outcome, "error": storable_text(error), "time": ended_at}
         self._write(_END, json.dumps(ending))
 
     def leave(self) -> None:
         """Notes that nothing more will be written, though the cell has not ended."""
+        self.require_current()
         self._write(_LEFT, "")
 
     def is_left(self) -> bool:
@@ -154,6 +160,7 @@ class CellFolder:
 
     def packed(self) -> dict[str, bytes]:
         """What was reported so far, for a checkpoint: contents by path."""
+        self.require_current()
         models = self.path / "models"
         contents = {}
         for path in (self.path / _REPORTED, *self.files.rglob("*"), *models.rglob("*")):
@@ -163,6 +170,7 @@ class CellFolder:
 
     def unpack(self, packed: Mapping[str, bytes]) -> None:
         """Writes what `packed` has returned for an earlier attempt."""
+        self.require_current()
         for name, content in packed.items():
             path = self.path / name
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -119,7 +119,8 @@ def run_pack(
     """Computes the cells of a pack; then every folder has an outcome. Returns the last
     metric of a search.
 
-    Raises SystemExit where Tune ends the trial; the folders have no outcome then.
+    Raises SystemExit where Tune ends the trial, Superseded where another process
+    computes a cell by now; the folders get no outcome then.
     """
     search = job.sweep.search
     metric = search.metric if search else None
@@ -233,7 +234,10 @@ class LiveUpdates:
         try:
             with impatient():
                 for folder in self._folders:
+                    folder.require_current()
                     publish(folder, self._store)
+        except Superseded:
+            raise
         except Exception as error:  # a server that is away: the folder keeps everything
             log.warning(
                 "running cells are not updated in MLflow (%s)", first_line(error)
