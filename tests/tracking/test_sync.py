@@ -8,7 +8,7 @@ import pytest
 from filelock import FileLock
 
 from infoscope.tracking import parents, runs
-from infoscope.tracking.cell_folder import cell_folders
+from infoscope.tracking.cell_folder import CellFolder, cell_folders
 from infoscope.tracking.driver import own_tag
 from infoscope.tracking.store import Store
 from infoscope.tracking.sync import sync
@@ -104,11 +104,15 @@ def test_a_folder_from_elsewhere_is_checked(folder, tmp_path, command, rejected)
     damaged = began(place, "remote", "damaged")
     damaged.end("complete")
     (damaged.path / "cell.json").write_bytes(bytes(20))
+    without_profile = CellFolder(place / "remote" / "unlabelled")
+    without_profile.begin({"seed": 0}, {})
+    without_profile.end("complete")
     code, output, _ = command("sync", "--records", place)
     assert code == 1
     assert "cell linked" in output
     assert "symbolic link" in output
     assert "cell damaged: its cell.json" in output
+    assert "cell unlabelled: its cell.json has no tag infoscope.profile" in output
     with pytest.raises(LookupError):
         runs("remote", finished=False)
     assert "absent" in rejected("sync", "--records", tmp_path / "absent")

@@ -114,11 +114,14 @@ def _publish_offline(
             )
             continue
         tags = cell.header().get("tags")
-        if tags is None:
+        if not isinstance(tags, dict):
             left[cell] = ValueError("its cell.json cannot be read")
-            continue
-        profile = "" if PARENT in tags else tags[PROFILE]
-        by_profile[profile].append(cell)
+        elif PARENT in tags:
+            by_profile[""].append(cell)
+        elif tags.get(PROFILE):
+            by_profile[tags[PROFILE]].append(cell)
+        else:
+            left[cell] = ValueError(f"its cell.json has no tag {PROFILE}")
     for profile, cells in by_profile.items():
         parent = (
             open_parent(store, profile, len(cells), "an offline run", {})
