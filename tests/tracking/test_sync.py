@@ -10,6 +10,7 @@ from filelock import FileLock
 from infoscope.tracking import parents, runs
 from infoscope.tracking.cell_folder import CellFolder, cell_folders
 from infoscope.tracking.driver import own_tag
+from infoscope.tracking.results import record_run
 from infoscope.tracking.store import Store
 from infoscope.tracking.sync import sync
 from infoscope.tracking.tags import DRIVER, PARENT
@@ -60,6 +61,25 @@ def test_ended_cells_of_every_sweep_are_sent_and_open_runs_closed(folder, comman
     assert [cell.key for cell in cell_folders(folder / "first")] == ["dead"]
     assert command("sync", "first")[0] == 0
     assert statuses("first") == {"dead": "KILLED", "whole": "FINISHED"}
+
+
+def test_a_run_of_no_sweep_is_closed_once_its_process_has_ended(folder, monkeypatch):
+    synced = []
+
+    def ends(*_, **__):
+        synced.extend(sync())
+        raise KeyboardInterrupt
+
+    client = type(Store.open("measure", create=True).client)
+    with monkeypatch.context() as patch:
+        patch.setattr(client, "log_batch", ends)
+        patch.setattr(client, "set_terminated", None)
+        with pytest.raises(KeyboardInterrupt):
+            record_run("measure", "own.csv", {}, {}, [], [], "Own data", {}, {})
+    assert [(one.sweep, one.busy) for one in synced] == [("measure", True)]
+    assert [one.busy for one in sync()] == [False]
+    (run,) = Store.open("measure").search("")
+    assert run.info.status == "KILLED"
 
 
 def test_a_running_sweep_is_left_alone(folder):

@@ -144,17 +144,18 @@ def run(
 
 
 @contextlib.contextmanager
-def locked(sweep: str) -> Iterator[Path]:
+def locked(sweep: str, timeout: float = 0) -> Iterator[Path]:
     """While inside, no other process of this working folder runs the sweep; the folder
     of its cells.
 
-    Raises SweepBusy if one does.
+    Raises SweepBusy if one still does after the timeout in seconds (-1: waits until it
+    has ended).
     """
     made_home()
     folder = outbox() / sweep
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        with FileLock(f"{folder}.lock", timeout=0):
+        with FileLock(f"{folder}.lock", timeout=timeout):
             yield folder
     except Timeout:
         raise SweepBusy(
