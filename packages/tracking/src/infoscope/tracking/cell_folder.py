@@ -1,4 +1,4 @@
-"""The folder of a cell from its beginning until MLflow has it.
+"""The folder of a cell, from its first report until MLflow has its run.
 
 cell.json       its values, the tags of its run, when it began, which attempt this is
 reported.jsonl  a line for every report: metrics with their step and time, tags, data sets, models
@@ -6,7 +6,7 @@ files/          tables and arrays
 models/NAME/    a model as configuration and weights
 end.json        outcome, error and time; written last
 run, sent       the id of its MLflow run, and how many lines MLflow has
-left            there is one where Ray Tune has ended the trial before the cell ended
+left            an empty file of a left cell: Ray Tune has ended its trial, and it has no end.json
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _LEFT = "left"
 
 
 class Superseded(Exception):
-    """Another attempt writes into the folder, because this one's driver was killed."""
+    """Another process computes the cell by now, because this one's driver was killed."""
 
 
 class CellFolder:
-    """path: the folder, named by the key of the cell."""
+    """The folder at `path`, named by the key of its cell."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -58,16 +58,16 @@ class CellFolder:
         return self.path / "files"
 
     def model(self, name: str) -> Path:
-        """The folder of a model. Raises ValueError if its name is no plain file name,
-        as in a folder from elsewhere.
+        """The folder of a model. Raises ValueError unless its name is a plain file
+        name.
         """
         return self.path / "models" / plain_name("the name of a model", name)
 
     def begin(
         self, cell: Mapping[str, Any], tags: Mapping[str, str], began: int | None = None
     ) -> int:
-        """Empties the folder and writes what the cell is; returns the number of this
-        attempt under the same parent.
+        """Empties the folder and writes cell.json; returns the number of this attempt
+        in the same invocation.
         """
         earlier = self.header()
         parent = tags.get(PARENT)
@@ -106,9 +106,9 @@ class CellFolder:
             raise Superseded(f"cell {self.key} is computed by another process")
 
     def append(self, *entries: Mapping[str, Any]) -> None:
-        """Adds lines, each with its own time or the present time; the time is later
-        than in the line before. Raises Superseded, as do `file`, `end`, `leave`,
-        `packed` and `unpack`.
+        """Adds lines with increasing times; an entry with a `time` keeps it.
+
+        Raises Superseded, as do `file`, `end`, `leave`, `packed` and `unpack`.
         """
         self.require_current()
         lines = []
@@ -120,7 +120,7 @@ class CellFolder:
             file.write("".join(lines))
 
     def entries(self) -> list[dict[str, Any]]:
-        """All lines; one that a killed process has left incomplete is missing."""
+        """All complete lines; a killed process may have written a line in part."""
         path = self.path / _REPORTED
         if not path.exists():
             return []
@@ -151,7 +151,7 @@ class CellFolder:
         self._write(_END, json.dumps(ending))
 
     def leave(self) -> None:
-        """Notes that nothing more will be written, though the cell has not ended."""
+        """Marks the cell as left: its trial has ended, and writes nothing more."""
         self.require_current()
         self._write(_LEFT, "")
 
@@ -159,7 +159,7 @@ class CellFolder:
         return (self.path / _LEFT).exists()
 
     def packed(self) -> dict[str, bytes]:
-        """What was reported so far, for a checkpoint: contents by path."""
+        """The contents of all reports by path, for a checkpoint."""
         self.require_current()
         models = self.path / "models"
         contents = {}
@@ -169,7 +169,7 @@ class CellFolder:
         return contents
 
     def unpack(self, packed: Mapping[str, bytes]) -> None:
-        """Writes what `packed` has returned for an earlier attempt."""
+        """Writes the reports of an earlier attempt, from `packed`."""
         self.require_current()
         for name, content in packed.items():
             path = self.path / name
