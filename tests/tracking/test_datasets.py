@@ -13,6 +13,7 @@ from infoscope.tracking.datasets import DataSet, inputs
 from infoscope.tracking.models import ready_models
 from infoscope.tracking.store import Store
 from infoscope.tracking.sweep import Profile, Sweep
+from tests.refusals import refused
 from tests.tracking.cells import computed, example, job
 
 X = np.arange(12, dtype=np.float32).reshape(4, 3)
@@ -62,6 +63,11 @@ def test_a_data_set_has_its_size_and_a_distribution_has_none():
     ).entry
     assert "without end" in law["profile"]
     assert law["source_type"] == "distribution"
+
+
+def test_content_without_any_block_is_refused():
+    with refused("the content of a data set", "few"):
+        digest({"x": iter(())})
 
 
 def test_anything_but_data_sets_is_refused():

@@ -131,7 +131,7 @@ def test_sync_status_and_tables_skip_foreign_runs_with_a_warning(own_folder, war
     assert counted.others == 0
     assert "toy" in counted.note
     (synced,) = sync(["toy"])
-    assert synced.left == {}
+    assert synced.unsent == {}
     left = {
         kind: store.client.get_run(run_id).info.status for kind, run_id in made.items()
     }

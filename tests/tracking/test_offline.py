@@ -30,7 +30,7 @@ def test_an_offline_run_is_published_once(own_folder, capsys):
         assert "Error: " in Path(file).read_text()
     (synced,) = sync(folder=place)
     assert synced.published == 4
-    assert not synced.left
+    assert not synced.unsent
     frame = runs("toy", "smoke")
     assert sorted(frame["seed"]) == [0, 1]
     assert frame["level"].tolist() == [seed + 0.2 for seed in frame["seed"]]

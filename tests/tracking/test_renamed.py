@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from infoscope.tracking import curve
 from infoscope.tracking.archive.format import read_archive
 from infoscope.tracking.renamed import RENAMED, present_name, present_names
+from infoscope.tracking.store import Store
+from tests.tracking.cells import begun, closed
 
 ARCHIVES = sorted(
     (Path(__file__).parents[2] / "docs" / "results" / "runs").glob("*.jsonl.gz")
@@ -31,6 +34,18 @@ ARCHIVES = sorted(
 )
 def test_an_older_name_is_translated_in_its_experiment_only(experiment, older, present):
     assert present_name(experiment, older) == present
+
+
+def test_a_curve_is_read_by_its_present_name(own_folder):
+    store = Store.open("dataset-difficulty", create=True)
+    folder = begun(own_folder / "cells")
+    for step in range(2):
+        folder.metrics({"Curves/H_yb": step / 2}, step)
+    folder.metrics({"H_yb": 9.0, "best_bits": 0.25}, 0)
+    run_id = closed(folder, store)
+    assert curve(run_id, "null_entropy_bits").to_dict() == {0: 0.0, 1: 0.5}
+    assert curve(run_id, "best_v_information_bits").to_dict() == {0: 0.25}
+    assert curve(run_id, "absent").empty
 
 
 @pytest.mark.parametrize("path", ARCHIVES, ids=lambda path: path.name.partition(".")[0])

@@ -6,6 +6,8 @@ driver that makes its trials itself (`inline_sweep`). A search through Ray is in
 `tests/infra/test_two_nodes.py`.
 """
 
+import contextlib
+import dataclasses
 import os
 import signal
 
@@ -250,6 +252,30 @@ def test_a_cell_that_ended_is_not_run_again_if_the_store_refuses_it(
     assert not folder.path.exists()
     assert runs(sweep.name)["level"].tolist() == [1.0]
     assert store.run_of(key).info.status == "FINISHED"
+
+
+def test_a_sweep_that_declares_no_gpu_runs_on_the_cpu(own_folder, monkeypatch):
+    """Also on a machine that has GPUs."""
+    devices = []
+
+    class Tuner:
+        def __init__(self, *_, **__):
+            pass
+
+        def fit(self):
+            """Nothing to run."""
+
+    def job(driver, device):
+        devices.append(device)
+
+    monkeypatch.setattr("ray.tune.Tuner", Tuner)
+    monkeypatch.setattr("infoscope.tracking.cluster.running", contextlib.nullcontext)
+    monkeypatch.setattr("infoscope.tracking.cluster.resources", lambda *_: (4, 2))
+    monkeypatch.setattr("infoscope.tracking.cluster.nodes", lambda: 1)
+    monkeypatch.setattr(_Run, "_job", job)
+    resources = {"cpu": 1, "gpu": 0}
+    run_sweep(dataclasses.replace(toy_sweep.SWEEP, resources=resources), "smoke")
+    assert devices == ["cpu"]
 
 
 def test_an_outcome_that_a_worker_has_written_stays(own_folder):

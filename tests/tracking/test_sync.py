@@ -8,8 +8,9 @@ import pytest
 from filelock import FileLock
 
 from infoscope.tracking import parents, runs
-from infoscope.tracking.cell_folder import cell_folders
+from infoscope.tracking.cell_folder import CellFolder, cell_folders
 from infoscope.tracking.driver import own_tag
+from infoscope.tracking.results import record_run
 from infoscope.tracking.store import Store
 from infoscope.tracking.sync import sync
 from infoscope.tracking.tags import DRIVER, PARENT
@@ -62,6 +63,25 @@ def test_ended_cells_of_every_sweep_are_sent_and_open_runs_closed(folder, comman
     assert statuses("first") == {"dead": "KILLED", "whole": "FINISHED"}
 
 
+def test_a_run_of_no_sweep_is_closed_once_its_process_has_ended(folder, monkeypatch):
+    synced = []
+
+    def ends(*_, **__):
+        synced.extend(sync())
+        raise KeyboardInterrupt
+
+    client = type(Store.open("measure", create=True).client)
+    with monkeypatch.context() as patch:
+        patch.setattr(client, "log_batch", ends)
+        patch.setattr(client, "set_terminated", None)
+        with pytest.raises(KeyboardInterrupt):
+            record_run("measure", "own.csv", {}, {}, [], [], "Own data", {}, {})
+    assert [(one.sweep, one.busy) for one in synced] == [("measure", True)]
+    assert [one.busy for one in sync()] == [False]
+    (run,) = Store.open("measure").search("")
+    assert run.info.status == "KILLED"
+
+
 def test_a_running_sweep_is_left_alone(folder):
     for name in ("idle", "running"):
         began(folder, name, "cell").end("complete")
@@ -104,11 +124,15 @@ def test_a_folder_from_elsewhere_is_checked(folder, tmp_path, command, rejected)
     damaged = began(place, "remote", "damaged")
     damaged.end("complete")
     (damaged.path / "cell.json").write_bytes(bytes(20))
+    without_profile = CellFolder(place / "remote" / "unlabelled")
+    without_profile.begin({"seed": 0}, {})
+    without_profile.end("complete")
     code, output, _ = command("sync", "--records", place)
     assert code == 1
     assert "cell linked" in output
     assert "symbolic link" in output
     assert "cell damaged: its cell.json" in output
+    assert "cell unlabelled: its cell.json has no tag infoscope.profile" in output
     with pytest.raises(LookupError):
         runs("remote", finished=False)
     assert "absent" in rejected("sync", "--records", tmp_path / "absent")

@@ -7,10 +7,11 @@ import pytest
 from mlflow.exceptions import MlflowException
 
 from infoscope.tracking import runs
-from infoscope.tracking.cell_folder import CellFolder, cell_folders
+from infoscope.tracking.cell_folder import CellFolder, Superseded, cell_folders
 from infoscope.tracking.datasets import DataSet
 from infoscope.tracking.report import JUDGED
 from infoscope.tracking.store import Store
+from infoscope.tracking.tags import PARENT
 from infoscope.tracking.trial import MAX_ATTEMPTS
 from tests.tracking.cells import computed, job
 
@@ -209,6 +210,52 @@ def test_a_repeated_trial_computes_only_what_has_not_ended(store, own_folder):
     assert calls == [0]
     assert again == first
     assert runs("worked").set_index("key")["level"].dropna().to_dict() == {"one": 1.0}
+
+
+def superseded_by(act):
+    """A trial in which a new attempt begins, before `act` is called."""
+
+    def trial(pack, report):
+        folder = report._folder(pack.cells[0])
+        CellFolder(folder.path).begin({"seed": 0}, {PARENT: "another driver's"})
+        act(report, pack.cells[0])
+
+    return trial
+
+
+def swallowed(report, cell):
+    with report.member(cell):
+        raise ArithmeticError("no result")
+
+
+def stopped(report, cell):
+    raise SystemExit
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda report, cell: report.metrics(cell, {"level": 1.0}),
+        lambda report, cell: report.progress(0.5),
+        lambda report, cell: report.table(cell, "rows", {"x": [1.0]}),
+        lambda report, cell: report.arrays(cell, "rows", {"x": [1.0]}),
+        lambda report, cell: report.model([cell], "critic", None, {}),
+        lambda report, cell: report.save(dict),
+        swallowed,
+        stopped,
+    ],
+)
+def test_a_process_that_was_superseded_writes_nothing(
+    store, own_folder, monkeypatch, act
+):
+    monkeypatch.setattr("infoscope.tracking.trial.PUBLISH_SECONDS", 0.0)
+    monkeypatch.setattr("infoscope.tracking.report.CHECKPOINT_SECONDS", 0.0)
+    work = job(store, own_folder / "cells", superseded_by(act))
+    with pytest.raises(Superseded):
+        computed(work, {"one": {"seed": 0}})
+    (folder,) = cell_folders(own_folder / "cells")
+    assert {path.name for path in folder.path.rglob("*")} == {"cell.json", "files"}
+    assert not list((own_folder / "cells").rglob("*.checkpoint"))
 
 
 def test_a_cell_that_ends_its_worker_again_and_again_fails(store, own_folder):

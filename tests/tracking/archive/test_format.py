@@ -143,7 +143,8 @@ def test_a_truncated_or_inconsistent_file_is_refused(tmp_path):
         refuses(path, "")
     for lines, header, word in (
         ([RUN.line], {"runs": 2}, "announces 2"),
-        ([RUN.line, RUN.line], {}, "2 different ones"),
+        ([RUN.line, RUN.line], {}, "1 cells"),
+        ([RUN.line, RUN.line], {"runs": 1}, "2 runs"),
         ([RUN.line], {"version": 2}, "its version: "),
         ([RUN.line], {"experiment": "../x"}, "its experiment"),
     ):

@@ -129,7 +129,7 @@ def test_a_sweep_counts_the_cells_as_done(file, enter, declared):
     assert MLFLOW_RUN_NOTE in store.client.get_experiment(store.experiment_id).tags
     (synced,) = sync(["made"])
     assert synced.published == 0
-    assert synced.left == {}
+    assert synced.unsent == {}
 
 
 def test_finished_runs_of_the_store_are_kept_and_count_before_others(file, made):

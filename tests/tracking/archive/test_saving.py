@@ -85,16 +85,17 @@ def test_a_file_is_not_replaced_by_one_with_fewer_runs(made, tmp_path):
     before = path.read_bytes()
     with refused(code="range"):
         save("made", path, "paper")
-    with_curves = gzip.compress(
-        gzip.decompress(before).replace(b'"curves": false', b'"curves": true')
-    )
-    path.write_bytes(with_curves)
-    with refused(code="invalid"):
-        save("made", path)
+    for content in (b'"curves": ', b'"tables": '):
+        richer = gzip.compress(
+            gzip.decompress(before).replace(content + b"false", content + b"true")
+        )
+        path.write_bytes(richer)
+        with refused(code="invalid"):
+            save("made", path)
     make(made("second"), 1, 5)
     with refused(code="range"):
         save("made", path)
-    assert path.read_bytes() == with_curves
+    assert path.read_bytes() == richer
     path.write_bytes(b"mine")
     with refused(code="file"):
         save("made", path)

@@ -1,4 +1,4 @@
-"""The folder of a cell from its beginning until MLflow has it.
+"""The folder of a cell, from its first report until MLflow has its run.
 
 cell.json       its values, the tags of its run, when it began, which attempt this is
 reported.jsonl  a line for every report: metrics with their step and time, tags, data sets, models
@@ -6,7 +6,7 @@ files/          tables and arrays
 models/NAME/    a model as configuration and weights
 end.json        outcome, error and time; written last
 run, sent       the id of its MLflow run, and how many lines MLflow has
-left            there is one where Ray Tune has ended the trial before the cell ended
+left            an empty file of a left cell: Ray Tune has ended its trial, and it has no end.json
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _LEFT = "left"
 
 
 class Superseded(Exception):
-    """Another attempt writes into the folder, because this one's driver was killed."""
+    """Another process computes the cell by now, because this one's driver was killed."""
 
 
 class CellFolder:
-    """path: the folder, named by the key of the cell."""
+    """The folder at `path`, named by the key of its cell."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -58,16 +58,16 @@ class CellFolder:
         return self.path / "files"
 
     def model(self, name: str) -> Path:
-        """The folder of a model. Raises ValueError if its name is no plain file name,
-        as in a folder from elsewhere.
+        """The folder of a model. Raises ValueError unless its name is a plain file
+        name.
         """
         return self.path / "models" / plain_name("the name of a model", name)
 
     def begin(
         self, cell: Mapping[str, Any], tags: Mapping[str, str], began: int | None = None
     ) -> int:
-        """Empties the folder and writes what the cell is; returns the number of this
-        attempt under the same parent.
+        """Empties the folder and writes cell.json; returns the number of this attempt
+        in the same invocation.
         """
         earlier = self.header()
         parent = tags.get(PARENT)
@@ -100,10 +100,17 @@ class CellFolder:
         metrics = {name: float(value) for name, value in values.items()}
         self.append({"step": step, "metrics": metrics})
 
+    def require_current(self) -> None:
+        """Raises Superseded if another attempt has begun in this folder."""
+        if self._token and self.header().get("token") != self._token:
+            raise Superseded(f"cell {self.key} is computed by another process")
+
     def append(self, *entries: Mapping[str, Any]) -> None:
-        """Adds lines, each with its own time or the present time; the time is later
-        than in the line before.
+        """Adds lines with increasing times; an entry with a `time` keeps it.
+
+        Raises Superseded, as do `file`, `end`, `leave`, `packed` and `unpack`.
         """
+        self.require_current()
         lines = []
         for entry in entries:
             self._last_time = max(milliseconds(), self._last_time + 1)
@@ -113,7 +120,7 @@ class CellFolder:
             file.write("".join(lines))
 
     def entries(self) -> list[dict[str, Any]]:
-        """All lines; one that a killed process has left incomplete is missing."""
+        """All complete lines; a killed process may have written a line in part."""
         path = self.path / _REPORTED
         if not path.exists():
             return []
@@ -128,6 +135,7 @@ class CellFolder:
         """A path for writing an artifact, which is moved to `files` when it is
         complete.
         """
+        self.require_current()
         unfinished = self.path / f"unfinished-{name}"
         try:
             yield unfinished
@@ -136,24 +144,23 @@ class CellFolder:
             unfinished.unlink(missing_ok=True)
 
     def end(self, outcome: str, error: str = "", at: int | None = None) -> None:
-        """Writes the outcome. Raises Superseded if another attempt has begun in this
-        folder.
-        """
-        if self._token and self.header().get("token") != self._token:
-            raise Superseded(f"cell {self.key} is computed by another process")
+        """Writes the outcome."""
+        self.require_current()
         ended_at = milliseconds() if at is None else at
         ending = {"outcome": outcome, "error": storable_text(error), "time": ended_at}
         self._write(_END, json.dumps(ending))
 
     def leave(self) -> None:
-        """Notes that nothing more will be written, though the cell has not ended."""
+        """Marks the cell as left: its trial has ended, and writes nothing more."""
+        self.require_current()
         self._write(_LEFT, "")
 
     def is_left(self) -> bool:
         return (self.path / _LEFT).exists()
 
     def packed(self) -> dict[str, bytes]:
-        """What was reported so far, for a checkpoint: contents by path."""
+        """The contents of all reports by path, for a checkpoint."""
+        self.require_current()
         models = self.path / "models"
         contents = {}
         for path in (self.path / _REPORTED, *self.files.rglob("*"), *models.rglob("*")):
@@ -162,7 +169,8 @@ class CellFolder:
         return contents
 
     def unpack(self, packed: Mapping[str, bytes]) -> None:
-        """Writes what `packed` has returned for an earlier attempt."""
+        """Writes the reports of an earlier attempt, from `packed`."""
+        self.require_current()
         for name, content in packed.items():
             path = self.path / name
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -232,7 +232,7 @@ def sync_records(arguments: SimpleNamespace) -> int:
     folder = Path(arguments.records).expanduser() if arguments.records else None
     synced = sync(arguments.sweeps, folder)
     print(*(synced or ["nothing to send"]), sep="\n")
-    return FAILED if any(sweep.left for sweep in synced) else 0
+    return FAILED if any(sweep.unsent for sweep in synced) else 0
 
 
 def print_status(arguments: SimpleNamespace) -> int:

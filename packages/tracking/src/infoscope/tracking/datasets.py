@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from infoscope.errors import TooFew
 from infoscope.tracking.checks import clipped, storable_text
 
 if TYPE_CHECKING:
@@ -150,6 +151,8 @@ def _described(value: Any) -> tuple[str, dict[str, Any], tuple[int, ...] | None]
         rows += len(block)
         little_endian = np.ascontiguousarray(block, block.dtype.newbyteorder("<"))
         digest.update(little_endian.data)
+    if first is None:
+        raise TooFew("the content of a data set must have at least one block of rows")
     digest.update(f"{rows}".encode())
     item = first.shape[1:]
     return (

@@ -1,5 +1,5 @@
-"""Runs a sweep: asks MLflow which of its cells are finished, and hands the others to
-Ray Tune in packs.
+"""Runs a sweep: reads from MLflow which cells are finished, and gives the others to Ray
+Tune in trials.
 """
 
 from __future__ import annotations
@@ -78,8 +78,9 @@ def run(
     overrides: Mapping[str, str] | None = None,
     gpus_per_pack: float | None = None,
 ) -> Summary:
-    """The summary of a run of the cells of a profile that are not in MLflow yet; a
-    search runs as many as are missing.
+    """The summary of one invocation, which runs the missing cells of a profile.
+
+    A search runs as many cells as are missing to its number of trials.
 
     Parameters
     ----------
@@ -90,7 +91,7 @@ def run(
     overrides
         Settings that replace the profile's, as texts by name.
     gpus_per_pack
-        GPUs of a trial (None: as the sweep declares, or one).
+        GPUs of a trial (None: the number in `sweep.resources`, by default one).
 
     Returns
     -------
@@ -144,17 +145,18 @@ def run(
 
 
 @contextlib.contextmanager
-def locked(sweep: str) -> Iterator[Path]:
-    """While inside, no other process of this working folder runs the sweep; the folder
-    of its cells.
+def locked(sweep: str, timeout: float = 0) -> Iterator[Path]:
+    """The folder of a sweep's cells; while inside, no other process of this working
+    folder runs the sweep.
 
-    Raises SweepBusy if one does.
+    Raises SweepBusy if one still does after the timeout in seconds (-1: waits until it
+    has ended).
     """
     made_home()
     folder = outbox() / sweep
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        with FileLock(f"{folder}.lock", timeout=0):
+        with FileLock(f"{folder}.lock", timeout=timeout):
             yield folder
     except Timeout:
         raise SweepBusy(
@@ -183,17 +185,17 @@ def close_leftovers(
     """Publishes cells that have ended and closes open runs of ended drivers; the caller
     holds the lock of the sweep.
 
-    Returns the published cells, and the errors of those that are not in MLflow yet.
+    Returns the published cells, and the unsent ones with their errors.
     """
-    published, left = publish_ended(store, cell_folders(folder))
+    published, unsent = publish_ended(store, cell_folders(folder))
     driver = own_tag()[DRIVER]
     for run in store.search(
         f"attributes.status = 'RUNNING' and tags.`{DRIVER}` = '{driver}'"
     ):
         store.end(run.info.run_id, "KILLED")
-    for cell, error in left.items():
+    for cell, error in unsent.items():
         log.warning("not in MLflow yet: cell %s (%s)", cell.key, first_line(error))
-    return published, left
+    return published, unsent
 
 
 def publish_ended(
@@ -203,10 +205,10 @@ def publish_ended(
     `close_leftovers`.
     """
     ended = [folder for folder in folders if folder.ending()]
-    published, left = publish_all(ended, store, parent)
+    published, unsent = publish_all(ended, store, parent)
     for folder in published:
         folder.remove()
-    return list(published), left
+    return list(published), unsent
 
 
 def _search(sweep: Sweep, settings: Profile) -> CellSearch | None:
@@ -226,8 +228,8 @@ def _missing(
     store: Store,
     folder: Path,
 ) -> tuple[dict[str, AnyCell], Summary]:
-    """The cells that are not recorded; those that are recorded get the label of this
-    profile.
+    """The cells without a finished run, by key, and the summary so far. Finished runs
+    get the label.
     """
     runs = by_key(store.cells())
     if search:
@@ -248,8 +250,8 @@ def _missing(
 
 @dataclass(frozen=True)
 class _Plan:
-    """What is to be run. missing: the cells that are not recorded, by key; a search
-    suggests them instead.
+    """The plan of an invocation. missing: the cells without a finished run, by key; in
+    a search, Optuna suggests cells instead.
     """
 
     sweep: Sweep
@@ -260,7 +262,7 @@ class _Plan:
 
 
 class _Run:
-    """One run of the missing cells, in MLflow the parent of their runs."""
+    """One invocation: runs the missing cells under a parent run in MLflow."""
 
     def __init__(self, plan: _Plan, store: Store, folder: Path, screen: Screen):
         self.plan = plan
@@ -334,16 +336,15 @@ class _Run:
         )
 
     def _fit(self, cpus: int, gpus: int, share: float) -> None:
-        """Runs the trials on Ray Tune. share: GPUs of a trial."""
+        """Runs the trials on Ray Tune. share: GPUs of a trial, perhaps 0."""
         from ray import tune
 
         needed = {"CPU": self.sweep.resources.get("cpu", 1)}
-        slots = max(1, int(cpus / needed["CPU"]))
         device = "cpu"
-        if gpus:
+        if gpus and share:
             device = "cuda"
             needed["GPU"] = share
-            slots = max(1, min(slots, int(gpus / share)))
+        slots = trial_slots(cpus, gpus, needed)
         job = self._job(device)
 
         def trainable(config: dict[str, Any]) -> None:
@@ -377,7 +378,7 @@ class _Run:
             shutil.rmtree(storage, ignore_errors=True)
 
     def _job(self, device: str) -> Job:
-        """What trials on a device need to know of the run."""
+        """The settings that all trials of this invocation share."""
         return Job(
             self.sweep,
             self.folder,
@@ -387,9 +388,7 @@ class _Run:
         )
 
     def _tune_config(self, slots: int) -> Any:
-        """Tune's settings: of early stopping, where the sweep has it, and of a search
-        of configurations.
-        """
+        """Tune's settings of early stopping and of a search, if the sweep has them."""
         from ray import tune
 
         settings: dict[str, Any] = {}
@@ -410,8 +409,8 @@ class _Run:
         )
 
     def _run_config(self, storage: Path, packs: int) -> Any:
-        """packs: the largest number in a trial; each may end its worker some times, and
-        be no fault of the others.
+        """Tune's settings of files and failures. packs: the largest number in a trial;
+        each of them may end its worker `MAX_ATTEMPTS` times.
         """
         from ray import tune
 
@@ -428,8 +427,8 @@ class _Run:
         )
 
     def _bundles(self, device: str, slots: int) -> list[Bundle]:
-        """The missing cells in packs, as many of them in a trial as there are too many
-        for one each.
+        """The missing cells as trials. Several packs share a trial where there are more
+        than `TRIALS_PER_SLOT` packs for each slot.
         """
         packs = self.sweep.packs(
             self.plan.missing, "gpu" if device == "cuda" else "cpu"
@@ -442,15 +441,15 @@ class _Run:
         return [Bundle(group, titles) for group in bundled(packs, costs, most)]
 
     def _close_parent(self) -> None:
-        """Publishes what workers could not, closes the runs of interrupted cells and
-        the parent.
+        """Publishes unsent cells, and closes the runs of interrupted cells and the
+        parent run.
         """
         try:
             for ended in self.watch.unsettled.values():
                 self._settle(ended, is_final=True)
-            published, left = publish_ended(self.store, cell_folders(self.folder))
+            published, unsent = publish_ended(self.store, cell_folders(self.folder))
             self.summary.unsent -= {folder.key for folder in published}
-            self.summary.unsent |= {folder.key for folder in left}
+            self.summary.unsent |= {folder.key for folder in unsent}
             for run in list(self.store.cells("attributes.status = 'RUNNING'")):
                 if run.data.tags.get(PARENT) == self.parent:
                     self.store.end(run.info.run_id, "KILLED")
@@ -471,10 +470,10 @@ class _Run:
             )
 
     def _settle(self, ended: Ended, is_final: bool = False) -> bool:
-        """Ends and publishes a cell that the scheduler has stopped or that has no
-        worker, once nobody writes it.
+        """Ends and publishes a cell that was stopped early or lost its worker, as soon
+        as no process writes into its folder.
 
-        Returns whether it is done. is_final: Ray has ended.
+        Returns whether this is done. is_final: Ray has ended, so no process writes.
         """
         folder = CellFolder(self.folder / ended.key)
         is_here = bool(folder.header())
@@ -493,11 +492,19 @@ class _Run:
         return True
 
 
+def trial_slots(cpus: int, gpus: int, needed: Mapping[str, float]) -> int:
+    """The number of trials that run at a time. needed: CPUs and GPUs of a trial."""
+    slots = cpus / needed["CPU"]
+    if "GPU" in needed:
+        slots = min(slots, gpus / needed["GPU"])
+    return max(1, int(slots))
+
+
 def bundled(
     packs: Sequence[Mapping[str, AnyCell]], costs: Sequence[float], most: int
 ) -> list[list[Mapping[str, AnyCell]]]:
-    """The packs in order, in about `most` groups of similar cost; one in each group
-    where there are no more packs.
+    """The packs in order, in about `most` groups of similar cost; at most `most` packs
+    have a group each.
     """
     if len(packs) <= most:
         return [[pack] for pack in packs]

@@ -166,23 +166,23 @@ def publish_all(
     """
     queue = list(folders)
     published: dict[CellFolder, str] = {}
-    left: dict[CellFolder, Exception] = {}
+    unsent: dict[CellFolder, Exception] = {}
     away: MlflowException | None = None
     for folder in queue:
         if away is not None:
-            left[folder] = away
+            unsent[folder] = away
             continue
         try:
             published[folder] = publish(folder, store, parent)
-            left.pop(folder, None)
+            unsent.pop(folder, None)
         except LookupError as error:
-            if folder not in left:
+            if folder not in unsent:
                 queue.append(folder)
-            left[folder] = error
+            unsent[folder] = error
         except MlflowException as error:
-            left[folder] = error
+            unsent[folder] = error
             if not store.answers():
                 away = error
         except Exception as error:  # one damaged folder must not block the others
-            left[folder] = error
-    return published, left
+            unsent[folder] = error
+    return published, unsent

@@ -16,11 +16,12 @@ import numpy as np
 import pandas as pd
 from mlflow.entities import Metric, Run
 from mlflow.exceptions import MlflowException
+from mlflow.tracking import MlflowClient
 
 from infoscope.errors import InvalidInput
 from infoscope.tracking.cell_folder import COMPLETE
 from infoscope.tracking.checks import first_line
-from infoscope.tracking.renamed import present_names
+from infoscope.tracking.renamed import present_name, present_names
 from infoscope.tracking.store import (
     Store,
     by_key,
@@ -248,14 +249,29 @@ def curve(run_id: str, name: str) -> pd.Series:
     run_id
         The id of a cell's run.
     name
-        The name of the metric, without the prefix of curves.
+        The present name of the metric, without the prefix of curves.
     """
     client = connect(tracking_uri())
-    history = client.get_metric_history(
-        run_id, CURVES + name
-    ) or client.get_metric_history(run_id, name)
+    history = client.get_metric_history(run_id, CURVES + name)
+    history = history or client.get_metric_history(run_id, name)
+    if not history:
+        history = client.get_metric_history(run_id, _older_name(client, run_id, name))
     values = {step: point.value for step, point in newest(history).items()}
     return pd.Series(values, name=name, dtype=float).rename_axis("step")
+
+
+def _older_name(client: MlflowClient, run_id: str, name: str) -> str:
+    """The older name under which a run has recorded a metric, as a curve where there is
+    one; `name` if there is none.
+    """
+    run = client.get_run(run_id)
+    experiment = client.get_experiment(run.info.experiment_id).name
+    for prefix in (CURVES, ""):
+        for metric in run.data.metrics:
+            older = metric.removeprefix(prefix)
+            if metric.startswith(prefix) and present_name(experiment, older) == name:
+                return metric
+    return name
 
 
 def parents(experiment: str, profile: str | None = None) -> list[Run]:

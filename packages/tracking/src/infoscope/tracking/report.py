@@ -158,6 +158,7 @@ class RecordedReport(Report):
     ) -> None:
         folders = [self._folder(cell) for cell in cells]
         owner = folders[0]
+        owner.require_current()
         write_model(module, example, owner.model(name))
         for folder in folders:
             folder.append({"model": name, "owner": owner.key})

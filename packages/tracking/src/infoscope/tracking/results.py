@@ -30,6 +30,7 @@ from infoscope.tracking.checks import (
     storable_text,
 )
 from infoscope.tracking.datasets import inputs
+from infoscope.tracking.driver import locked, own_tag
 from infoscope.tracking.environment import code_tags
 from infoscope.tracking.models import newest_model
 from infoscope.tracking.recorded import parents
@@ -268,9 +269,11 @@ def record_run(
     store = Store.open(experiment, create=True)
     run_id = ""
     try:
-        with reached():
+        # `make sweep-sync` closes open runs from here whose process has ended
+        with locked(experiment, timeout=-1), reached():
             about = {
                 **code_tags(),
+                **own_tag(),
                 MLFLOW_RUN_NAME: clipped(storable_text(name), _MAX_LENGTH),
             }
             run_id = store.client.create_run(

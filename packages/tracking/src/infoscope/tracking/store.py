@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from filelock import FileLock
 from mlflow.entities import DatasetInput, Run
@@ -47,8 +47,6 @@ _IMPATIENT = {
     "MLFLOW_HTTP_REQUEST_TIMEOUT": str(CONTACT_SECONDS),
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",
 }
-
-Content = TypeVar("Content")
 
 # the UI shows its page for trained models, not the one for language-model applications
 _EXPERIMENT_TAGS = {"mlflow.experimentKind": "custom_model_development"}

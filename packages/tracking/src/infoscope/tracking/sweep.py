@@ -1,5 +1,5 @@
-"""The declaration of a sweep: cells (one configuration and one seed each), packed into
-trials, in named profiles.
+"""The declaration of a sweep: its cells in named profiles, and how a pack of cells is
+computed.
 """
 
 from __future__ import annotations
@@ -214,11 +214,11 @@ class Sweep:
         Resources of a trial in Ray: `cpu`, and `gpu` (a fraction or whole number; 1 if
         missing).
     axes
-        Settings that only select cells; replacing another setting gives the cells
-        another label.
+        Settings that only select cells. A replaced setting that is no axis is a part of
+        the label.
     pack_by
-        Fields that the cells of a trial share, by device ("cpu", "gpu"); None: one cell
-        per trial.
+        Fields that the cells of a pack share, by device ("cpu", "gpu"); None: one cell
+        per pack.
     data
         cell -> its `datasets.DataSet`s, the inputs of its run; their content is read on
         the worker.
@@ -232,8 +232,7 @@ class Sweep:
         cell -> None, raises ValueError for a cell that cannot be run, before anything
         starts.
     cost
-        cell -> relative work, for the remaining time and to start the longest trials
-        first.
+        cell -> relative work; the costliest packs start first.
     search
         Early stopping of cells, or a search of configurations.
     version
@@ -371,7 +370,7 @@ class Sweep:
         return tags
 
     def run_here(self, pack: Pack, report: Report) -> None:
-        """Runs one trial in this process, without Ray and MLflow. Raises TypeError if
+        """Computes one pack in this process, without Ray and MLflow. Raises TypeError if
         `report` is no `Report`.
         """
         missing = [
@@ -387,7 +386,7 @@ class Sweep:
     def packs(
         self, cells: Mapping[str, AnyCell], device: str
     ) -> list[dict[str, AnyCell]]:
-        """The cells grouped into trials for a device ("cpu" or "gpu"), the costliest
+        """The cells grouped into packs for a device ("cpu" or "gpu"), the costliest
         first.
         """
         shared = self.pack_by.get(device) if self.pack_by else None
@@ -398,14 +397,14 @@ class Sweep:
         return sorted(packs.values(), key=self.pack_cost, reverse=True)
 
     def pack_cost(self, pack: Mapping[str, AnyCell]) -> float:
-        """The relative work of the cells of a trial."""
+        """The relative work of a pack."""
         return sum(map(self.cost, pack.values()))
 
 
 @dataclass(frozen=True)
 class Pack:
-    """The cells of a trial and its device ("cpu" or "cuda"). Fields with a common value
-    are attributes.
+    """Cells that are computed together, and their device ("cpu" or "cuda"). Fields with
+    a common value are attributes.
     """
 
     cells: tuple[AnyCell, ...]
@@ -424,8 +423,8 @@ class Pack:
 
 
 class Report(Protocol):
-    """The methods that a trial may call. A subclass overrides those it needs; the
-    others do nothing.
+    """The methods that `Sweep.trial` may call. A subclass overrides the methods it
+    needs; the others do nothing.
     """
 
     def metrics(

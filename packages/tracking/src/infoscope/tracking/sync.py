@@ -1,5 +1,5 @@
-"""Publishes cells that ended while the store was away, or that were computed offline;
-closes runs of ended drivers.
+"""Publishes unsent cells, such as those of an offline invocation, and closes the runs
+of drivers that have ended.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from infoscope.tracking.tags import CELLS, PARENT, PROFILE, RUN_NAME
 
 @dataclass
 class Synced:
-    """Published cells of a sweep. left: by key, why a cell is not in MLflow; busy:
-    skipped, because it runs.
+    """The number of published cells of a sweep. unsent: reasons by key of a cell. busy:
+    skipped, because the sweep runs.
     """
 
     sweep: str
     published: int = 0
-    left: dict[str, str] = field(default_factory=dict)
+    unsent: dict[str, str] = field(default_factory=dict)
     busy: bool = False
 
     def __str__(self) -> str:
@@ -45,17 +45,18 @@ class Synced:
             return f"{self.sweep}: skipped, it is running"
         lines = [f"{self.sweep}: {self.published} cells sent to MLflow"]
         lines += [
-            f"  not sent: cell {key}: {reason}" for key, reason in self.left.items()
+            f"  not sent: cell {key}: {reason}" for key, reason in self.unsent.items()
         ]
         return "\n".join(lines)
 
 
 def sync(sweeps: Sequence[str] = (), folder: Path | None = None) -> list[Synced]:
-    """Publishes the cells of all sweeps, or of those named, except sweeps that run now.
+    """Publishes the unsent cells of all sweeps, or of the named ones, except sweeps
+    that run now.
 
-    folder: of an offline run or a worker's own disk, with a folder for every sweep;
-    None: the cells of this working folder, with open runs of drivers that have ended
-    here. Raises ValueError for an invalid name, UnreadableFile for a folder without
+    folder: contains a folder for every sweep, from an offline invocation or a worker's
+    own disk. None: this working folder; open runs of its ended drivers are closed, too.
+    Raises ValueError for an invalid name, UnreadableFile for a folder without
     sweeps, StoreUnreachable when the store does not answer.
     """
     place = folder or outbox()
@@ -78,10 +79,10 @@ def _sync(name: str, folder: Path, is_own: bool) -> Synced:
         with locked(name):
             store = Store.open(name, create=bool(cell_folders(folder)))
             if is_own:
-                published, left = close_leftovers(store, folder)
+                published, unsent = close_leftovers(store, folder)
             else:
-                published, left = _publish_offline(store, folder)
-            reasons = {cell.key: first_line(error) for cell, error in left.items()}
+                published, unsent = _publish_offline(store, folder)
+            reasons = {cell.key: first_line(error) for cell, error in unsent.items()}
             return Synced(name, len(published), reasons)
     except SweepBusy:
         return Synced(name, busy=True)
@@ -91,34 +92,37 @@ def _sync(name: str, folder: Path, is_own: bool) -> Synced:
         reasons = {
             cell.key: str(error) for cell in cell_folders(folder) if cell.ending()
         }
-        return Synced(name, left=reasons)
+        return Synced(name, unsent=reasons)
 
 
 def _publish_offline(
     store: Store, folder: Path
 ) -> tuple[list[CellFolder], dict[CellFolder, Exception]]:
-    """Publishes the cells of a folder from elsewhere; those without a parent run get
-    one for each profile.
+    """Publishes the cells of a folder from elsewhere. Cells without a parent run get
+    one for each label.
     """
     by_profile: dict[str, list[CellFolder]] = defaultdict(list)
     published: list[CellFolder] = []
-    left: dict[CellFolder, Exception] = {}
+    unsent: dict[CellFolder, Exception] = {}
     for cell in cell_folders(folder):
         if not cell.ending():
             continue
         if cell.path.is_symlink() or any(
             path.is_symlink() for path in cell.path.rglob("*")
         ):
-            left[cell] = ValueError(
+            unsent[cell] = ValueError(
                 "its folder has a symbolic link, which could point to any file"
             )
             continue
         tags = cell.header().get("tags")
-        if tags is None:
-            left[cell] = ValueError("its cell.json cannot be read")
-            continue
-        profile = "" if PARENT in tags else tags[PROFILE]
-        by_profile[profile].append(cell)
+        if not isinstance(tags, dict):
+            unsent[cell] = ValueError("its cell.json cannot be read")
+        elif PARENT in tags:
+            by_profile[""].append(cell)
+        elif tags.get(PROFILE):
+            by_profile[tags[PROFILE]].append(cell)
+        else:
+            unsent[cell] = ValueError(f"its cell.json has no tag {PROFILE}")
     for profile, cells in by_profile.items():
         parent = (
             open_parent(store, profile, len(cells), "an offline run", {})
@@ -127,10 +131,10 @@ def _publish_offline(
         )
         sent, failed = publish_ended(store, cells, parent)
         published += sent
-        left |= failed
+        unsent |= failed
         if parent:
             store.end(parent, "FAILED" if failed else "FINISHED")
-    return published, left
+    return published, unsent
 
 
 def open_parent(

@@ -1,7 +1,7 @@
-"""One trial: computes a few packs of cells in this process, one after another.
+"""One trial: computes its packs of cells in this process, one after another.
 
-Ray Tune calls `run_bundle` on a worker. An offline run calls `run_pack` itself, without
-Ray and MLflow.
+Ray Tune calls `run_bundle` on a worker. `offline` calls `run_pack`, without Ray and
+MLflow.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ MAX_REPORT_SECONDS = 3600  # between two reports of a trial
 
 @dataclass(frozen=True)
 class Job:
-    """What the trials of a run have in common.
+    """The settings that all trials of an invocation share.
 
-    tags: of every cell. store: None for an offline run.
+    tags: tags of every cell's run. store: None for an offline invocation.
     """
 
     sweep: Sweep
@@ -49,7 +49,7 @@ class Job:
     store: Store | None = None
 
     def checkpoint(self, keys: Sequence[str]) -> Checkpoint:
-        """Of the pack with these cells."""
+        """The checkpoint of the pack with these cells."""
         place = os.environ.get(STORAGE) or str(self.folder.parent)
         names = [self.device, *keys]
         return Checkpoint(place, self.sweep.name, names)
@@ -57,9 +57,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Bundle:
-    """The packs of a trial, each with its cells by key. names: short names of the cells
-    by key.
-    """
+    """The work of a trial. packs: cells by key. names: short names of cells by key."""
 
     packs: Sequence[Mapping[str, AnyCell]]
     names: Mapping[str, str]
@@ -116,10 +114,11 @@ def run_pack(
     job: Job,
     send: Callable[[dict[str, Any]], None],
 ) -> Mapping[str, float]:
-    """Computes the cells of a pack; then every folder has an outcome. Returns the last
-    metric of a search.
+    """Computes the cells of a pack and writes their outcomes; returns the last report of
+    the metric of a search.
 
-    Raises SystemExit where Tune ends the trial; the folders have no outcome then.
+    Raises SystemExit where Tune ends the trial, and Superseded where another process
+    computes a cell by now. These cells have no outcome.
     """
     search = job.sweep.search
     metric = search.metric if search else None
@@ -199,20 +198,20 @@ def _ended(folder: CellFolder) -> Ended:
 def _publish(
     folders: Mapping[str, CellFolder], job: Job
 ) -> tuple[list[CellFolder], list[str]]:
-    """Publishes the cells of a pack; returns the folders that MLflow has, and the keys
-    of the others.
+    """Publishes the cells of a pack; returns the folders of published cells, and the
+    keys of unsent ones.
     """
     from infoscope.tracking.publishing import publish_all
 
-    published, left = publish_all(list(folders.values()), job.store)
-    for folder, error in left.items():
+    published, unsent = publish_all(list(folders.values()), job.store)
+    for folder, error in unsent.items():
         log.warning("not in MLflow yet: cell %s (%s)", folder.key, first_line(error))
-    return list(published), [folder.key for folder in left]
+    return list(published), [folder.key for folder in unsent]
 
 
 class LiveUpdates:
-    """Sends what running cells have reported to MLflow, at intervals; where that fails,
-    their end brings it.
+    """Sends the reports of running cells to MLflow at intervals. After a failure, the
+    end of the cell sends them.
     """
 
     def __init__(self, folders: Iterable[CellFolder], store: Store | None):
@@ -233,7 +232,10 @@ class LiveUpdates:
         try:
             with impatient():
                 for folder in self._folders:
+                    folder.require_current()
                     publish(folder, self._store)
+        except Superseded:
+            raise
         except Exception as error:  # a server that is away: the folder keeps everything
             log.warning(
                 "running cells are not updated in MLflow (%s)", first_line(error)
@@ -242,9 +244,7 @@ class LiveUpdates:
 
 
 def _use_one_thread() -> None:
-    """Limits a trial to one thread: two trials with two threads each would wait for one
-    another on two cores.
-    """
+    """Limits a trial to one thread, because there are as many trials as cores."""
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):  # of libraries imported later
         os.environ[name] = "1"
     if "torch" in sys.modules:

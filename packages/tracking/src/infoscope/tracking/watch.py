@@ -1,4 +1,4 @@
-"""Follows the trials of a run: counts the cells that have ended and shows the progress."""
+"""Follows the trials of an invocation: counts ended cells and shows the progress."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_SHOWN = 5  # failures that are shown while the sweep runs
 
 @dataclass
 class Summary:
-    """The result of a run, in numbers of cells.
+    """The result of an invocation, in numbers of cells.
 
     Attributes
     ----------
@@ -30,9 +30,9 @@ class Summary:
     failures
         Failed cells with their errors.
     unsent
-        Keys of cells that are not in MLflow.
+        Keys of unsent cells.
     seconds
-        Duration of the run.
+        Duration of the invocation.
     """
 
     sweep: str
@@ -62,10 +62,10 @@ class Summary:
 
 
 class Watch:
-    """Counts in `summary`.
+    """Counts the ended cells of an invocation in `summary`.
 
-    unsettled: cells whose outcome only the driver knows, with it: stopped early, or
-    without a worker. settle: called with the end of such a cell until it returns True.
+    unsettled: the ends of cells, by key, that have no outcome in their folder: stopped
+    early, or without a worker. settle: called with each such end until it returns True.
     """
 
     def __init__(
@@ -91,8 +91,8 @@ class Watch:
         self._show()
 
     def close(self, trial: str, bundle: Bundle, error: str = "") -> None:
-        """Takes the end of a trial: cells that have not ended were stopped by the
-        scheduler, or lost their worker.
+        """Takes the end of a trial. Cells without an outcome were stopped by the
+        scheduler (no error), or lost their worker.
         """
         outcome = FAILED if error else STOPPED
         for key in bundle.cells.keys() - self._ended:
@@ -137,7 +137,7 @@ class Watch:
         self._screen.progress(min(done, self._cells), self._cells, ", ".join(parts))
 
     def callback(self) -> Any:
-        """Passes the events of Ray Tune on."""
+        """The object that passes Ray Tune's events to this watch."""
         from ray import tune
 
         watch = self

@@ -1,6 +1,4 @@
-"""Domain-adversarial training: DANN, and AugmentedDANN with blocks for class, domain
-and both.
-"""
+"""Domain-adversarial training: DANN, and AugmentedDANN with blocks for both labels."""
 
 from __future__ import annotations
 
@@ -22,12 +20,11 @@ from infoscope.models.domain.networks import encoder, perceptron, reverse_gradie
 
 
 class DANN(ERM):
-    """A classifier with block z_y whose encoder hides the domain from an adversary
-    (Ganin et al. 2016).
+    """A classifier with block z_y whose encoder hides the domain from an adversary.
 
-    The objective is the sum of both cross entropies, weighted by the gradient reversal.
-    With `adversary.method` "alternating" (DomainBed), steps of the adversary (loss and
-    gradient penalty of every item) and of the other parts alternate.
+    The objective is the sum of both cross entropies, weighted by the gradient reversal
+    (Ganin et al. 2016). With `adversary.method` "alternating" (DomainBed), steps of the
+    adversary (cross entropy and gradient penalty) and of the other parts alternate.
 
     Parameters
     ----------
@@ -41,9 +38,8 @@ class DANN(ERM):
     def _build(self) -> None:
         super()._build()
         settings = self.settings
-        self.adversary = perceptron(
-            settings.blocks.dim, settings.adversary.hidden, settings.domains
-        )
+        hidden = settings.adversary.hidden
+        self.adversary = perceptron(settings.blocks.dim, hidden, settings.domains)
 
     def domain_logits(self, x: Tensor) -> Tensor:
         """The adversary's domain logits [n, domains] from z_y."""
@@ -59,7 +55,8 @@ class DANN(ERM):
         z = self.features(batch.x)
         if player == "adversary":
             return self._adversary_losses(z.detach(), batch.d)
-        weight = self.settings.adversary.weight * self.settings.adversary.ramp(progress)
+        adversary = self.settings.adversary
+        weight = adversary.weight * adversary.ramp(progress)
         risk = cross_entropy(self.class_head(z), batch.y)
         if player == "model":
             reversed_z = reverse_gradient(z, weight)
@@ -71,22 +68,23 @@ class DANN(ERM):
         return terms
 
     def _adversary_losses(self, z: Tensor, d: Tensor) -> dict[str, Tensor]:
-        """The adversary's cross entropy and the mean over items of the squared norm of
-        its gradient by z.
+        """The adversary's cross entropy, and the mean squared norm of its gradient by
+        z.
         """
         weight = self.settings.adversary.gradient_penalty
         if weight and not z.requires_grad:
             z.requires_grad_()
         loss = cross_entropy(self.adversary(z), d)
-        if not weight:
-            return {"adversary": loss, "objective": loss}
-        gradients = torch.autograd.grad(loss * len(d), z, create_graph=True)[0]
-        penalty = gradients.square().sum(1).mean()
-        return {
-            "adversary": loss,
-            "gradient_penalty": penalty,
-            "objective": loss + weight * penalty,
-        }
+        terms = {"adversary": loss}
+        objective = loss
+        if weight:
+            total = loss * len(d)
+            (gradients,) = torch.autograd.grad(total, z, create_graph=True)
+            penalty = gradients.square().sum(1).mean()
+            terms["gradient_penalty"] = penalty
+            objective = loss + weight * penalty
+        terms["objective"] = objective
+        return terms
 
     def players(self) -> dict[str, list[nn.Parameter]]:
         if self.settings.adversary.method == "reversal":
@@ -106,18 +104,19 @@ class DANN(ERM):
         return optimisation
 
     def player(self, step: int) -> str:
-        if self.settings.adversary.method == "reversal":
+        adversary = self.settings.adversary
+        if adversary.method == "reversal":
             return "model"
-        steps = self.settings.adversary.steps
-        return "adversary" if step % (steps + 1) < steps else "rest"
+        place = step % (adversary.steps + 1)
+        return "adversary" if place < adversary.steps else "rest"
 
 
 class AugmentedDANN(DomainModel):
-    """A classifier with blocks z_y, z_d and z_dy from one encoder (ReLU), trained
-    against two adversaries.
+    """A classifier with blocks z_y, z_d and z_dy, trained against two adversaries.
 
-    Heads predict the class from (z_y, z_dy) and the domain from (z_d, z_dy);
-    adversaries predict the domain from z_y and the class from z_d.
+    One encoder, with a ReLU at its end, gives all blocks.     Heads predict the class from
+    (z_y, z_dy) and the domain from (z_d, z_dy); adversaries predict the domain from z_y
+    and the class from z_d.
 
     Parameters
     ----------
@@ -132,23 +131,22 @@ class AugmentedDANN(DomainModel):
     def _build(self) -> None:
         settings = self.settings
         blocks = settings.blocks
-        hidden = settings.adversary.hidden
-        self.encoder = nn.Sequential(
-            encoder(settings.shape, settings.network, blocks.dim), nn.ReLU()
-        )
-        self.class_head = perceptron(
-            blocks.width(("z_y", "z_dy")), settings.hidden, settings.classes
-        )
-        self.domain_head = perceptron(
-            blocks.width(("z_d", "z_dy")), settings.hidden, settings.domains
-        )
-        domain_inputs = blocks.z_y
-        class_inputs = blocks.z_d
+        classes = settings.classes
+        domains = settings.domains
+        linear = encoder(settings.shape, settings.network, blocks.dim)
+        self.encoder = nn.Sequential(linear, nn.ReLU())
+        class_inputs = blocks.width(("z_y", "z_dy"))
+        self.class_head = perceptron(class_inputs, settings.hidden, classes)
+        domain_inputs = blocks.width(("z_d", "z_dy"))
+        self.domain_head = perceptron(domain_inputs, settings.hidden, domains)
+        inputs_y = blocks.width(("z_y",))
+        inputs_d = blocks.width(("z_d",))
         if settings.conditional:
-            domain_inputs += settings.classes
-            class_inputs += settings.domains
-        self.domain_adversary = perceptron(domain_inputs, hidden, settings.domains)
-        self.class_adversary = perceptron(class_inputs, hidden, settings.classes)
+            inputs_y += classes
+            inputs_d += domains
+        hidden = settings.adversary.hidden
+        self.domain_adversary = perceptron(inputs_y, hidden, domains)
+        self.class_adversary = perceptron(inputs_d, hidden, classes)
 
     def blocks(self, x: Tensor) -> dict[str, Block]:
         return {name: Block(values) for name, values in self._values(x).items()}
@@ -183,8 +181,10 @@ class AugmentedDANN(DomainModel):
             terms[f"l1/{name}"] = penalty
             objective = objective + ramp * weight * penalty
         if settings.decorrelation:
-            covariance = settings.decorrelation_form == "covariance"
-            penalty = covariance_norms(z) if covariance else mean_squared_correlation(z)
+            if settings.decorrelation_form == "covariance":
+                penalty = covariance_norms(z)
+            else:
+                penalty = mean_squared_correlation(z)
             terms["decorrelation"] = penalty
             objective = objective + settings.decorrelation * penalty
         terms["objective"] = objective
@@ -196,21 +196,25 @@ class AugmentedDANN(DomainModel):
         """Cross entropies of the domain given z_y, and of the class given z_d, with
         reversed gradients.
         """
+        settings = self.settings
         z_y = reverse_gradient(z["z_y"], ramp)
         z_d = reverse_gradient(z["z_d"], ramp)
-        if self.settings.conditional:
-            z_y = torch.cat([z_y, one_hot(batch.y, self.settings.classes)], 1)
-            z_d = torch.cat([z_d, one_hot(batch.d, self.settings.domains)], 1)
+        if settings.conditional:
+            y = one_hot(batch.y, settings.classes)
+            d = one_hot(batch.d, settings.domains)
+            z_y = torch.cat([z_y, y], 1)
+            z_d = torch.cat([z_d, d], 1)
+        domain_logits = self.domain_adversary(z_y)
+        class_logits = self.class_adversary(z_d)
         return {
-            "adversary/domain": cross_entropy(self.domain_adversary(z_y), batch.d),
-            "adversary/class": cross_entropy(self.class_adversary(z_d), batch.y),
+            "adversary/domain": cross_entropy(domain_logits, batch.d),
+            "adversary/class": cross_entropy(class_logits, batch.y),
         }
 
     def _values(self, x: Tensor) -> dict[str, Tensor]:
         h = self.encoder(self.checked(x))
-        return {
-            name: h[:, columns] for name, columns in self.blocks_spec.slices.items()
-        }
+        slices = self.blocks_spec.slices
+        return {name: h[:, columns] for name, columns in slices.items()}
 
     def _class_logits(self, z: dict[str, Tensor]) -> Tensor:
         return self.class_head(_with_shared(z, "z_y"))
@@ -227,8 +231,7 @@ def _with_shared(z: dict[str, Tensor], name: str) -> Tensor:
 
 
 def covariance_norms(z: dict[str, Tensor]) -> Tensor:
-    """Sum over the other blocks of the Frobenius norm of their covariance (1 / n) with
-    z_dy in the batch.
+    """The sum of the Frobenius norms of the covariances (1 / n) of z_dy with each block.
 
     z: block name -> [n, dim], with z_dy and at least one more.
     """
@@ -242,8 +245,9 @@ def covariance_norms(z: dict[str, Tensor]) -> Tensor:
 
 
 def mean_squared_correlation(z: dict[str, Tensor]) -> Tensor:
-    """Mean squared correlation in the batch over pairs of coordinates of different
-    blocks [n, dim]; constants: 0.
+    """The mean squared correlation of coordinates of different blocks [n, dim].
+
+    A constant coordinate has the correlation 0.
     """
     standardised = []
     for values in z.values():

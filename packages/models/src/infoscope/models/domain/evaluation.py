@@ -1,6 +1,4 @@
-"""Labelled items of several domains, the accuracy of a domain model on them, and the
-values of its blocks.
-"""
+"""Labelled items of several domains, and a domain model's accuracy and blocks on them."""
 
 from __future__ import annotations
 
@@ -66,9 +64,9 @@ class DomainData:
         self._x = torch.as_tensor(x)
         self.y = labels("y", y, len(self._x), -1)
         self.d = labels("d", d, len(self.y), 0)
-        self.groups = (
-            None if groups is None else labels("groups", groups, len(self.y), None)
-        )
+        self.groups = None
+        if groups is not None:
+            self.groups = labels("groups", groups, len(self.y), None)
 
     def __len__(self) -> int:
         return len(self.y)
@@ -106,9 +104,10 @@ def fetch(data: DomainItems, index: Tensor, model: DomainModel) -> Batch:
 
 
 def check_items(name: str, data: DomainItems, model: DomainModel, train: bool) -> None:
-    """ValueError unless the labels suit the model: one per item, classes and (in
-    training) domains within its numbers; in training all classes known, unless the
-    model takes unknown ones.
+    """Raises ValueError unless the labels suit the model.
+
+    Classes and, in training, domains must be below the model's numbers of them. In
+    training all classes must be known, unless the model takes unknown ones.
     """
     y = labels(f"{name}.y", data.y, len(data), -1)
     d = labels(f"{name}.d", data.d, len(data), 0)
@@ -163,8 +162,9 @@ class Accuracies:
 def accuracies(
     model: DomainModel, data: DomainItems, of: str = "class", batch: int = 512
 ) -> Accuracies:
-    """Accuracy of the model's most probable class or domain, with errors that are
-    robust to the groups of the data.
+    """Accuracies of the model's most probable class or domain, overall and by domain.
+
+    Standard errors are robust to the groups of the data.
 
     Parameters
     ----------
@@ -195,8 +195,8 @@ def accuracies(
         raise OutOfRange(
             "data.y must have known classes (at least 0) for an accuracy, got -1."
         )
-    by_domain = d[index].argsort(stable=True)
-    index = index[by_domain]
+    order = d[index].argsort(stable=True)
+    index = index[order]
     y = y[index]
     d = d[index]
     correct = _correct(model, data, index, d, of, require_int("batch", batch))
@@ -209,7 +209,8 @@ def accuracies(
         rows = d == domain
         of_domains[domain] = _accuracy(correct[rows], clusters[rows])
     of_slices = {}
-    for label, domain in torch.stack([y, d], 1).unique(dim=0).tolist():
+    slices = torch.stack([y, d], 1).unique(dim=0)
+    for label, domain in slices.tolist():
         rows = (y == label) & (d == domain)
         of_slices[label, domain] = _accuracy(correct[rows], clusters[rows])
     return Accuracies(
@@ -225,8 +226,7 @@ def accuracies(
 def posteriors(
     model: DomainModel, data: Any, batch: int = 512, progress: Progress | None = None
 ) -> dict[str, Block]:
-    """Means and scales [n, dim] of all items in each block of the model, on the CPU,
-    without gradients.
+    """Means and scales [n, dim] of all items in each block, on the CPU.
 
     Parameters
     ----------
@@ -246,9 +246,10 @@ def posteriors(
     """
     if not len(data):
         raise TooFew("data must have one item or more, got none.")
-    images = (
-        data.images if hasattr(data, "images") else torch.as_tensor(data).__getitem__
-    )
+    if hasattr(data, "images"):
+        images = data.images
+    else:
+        images = torch.as_tensor(data).__getitem__
     parameter = next(model.parameters())
     means: dict[str, list[Tensor]] = {}
     scales: dict[str, list[Tensor]] = {}
@@ -304,8 +305,9 @@ def evaluating(model: DomainModel) -> Iterator[None]:
 def _correct(
     model: DomainModel, data: DomainItems, index: Tensor, d: Tensor, of: str, most: int
 ) -> Tensor:
-    """1 correct, 0 wrong, NaN where a logit is not finite: float64 [index], in batches
-    of at most `most` items.
+    """1 correct, 0 wrong, NaN where a logit is not finite: float64 [index].
+
+    Batches have at most `most` items, all of one domain.
     """
     counts = d.unique_consecutive(return_counts=True)[1].tolist()
     parts = []
@@ -344,22 +346,25 @@ def _worst(accuracies_of: dict[Any, Accuracy]) -> Any:
 def _accuracy(
     correct: Tensor, clusters: Tensor, strata: Tensor | None = None
 ) -> Accuracy:
-    """The share of correct items, or the mean of this share over strata; the error is
-    robust to clusters, which may have items of several strata.
+    """The share of correct items, or the mean of this share over strata.
+
+    The error is robust to clusters, which may have items of several strata.
     """
     if strata is None:
-        stratum = torch.zeros_like(clusters)
-    else:
-        stratum = strata.unique(return_inverse=True)[1]
+        strata = torch.zeros_like(clusters)
+    stratum = strata.unique(return_inverse=True)[1]
     sizes = stratum.bincount()
     shares = torch.zeros(len(sizes), dtype=correct.dtype)
-    shares = shares.index_add_(0, stratum, correct) / sizes
-    residuals = (correct - shares[stratum]) / (sizes[stratum] * len(sizes))
+    shares.index_add_(0, stratum, correct)
+    shares /= sizes
+    deviations = correct - shares[stratum]
+    residuals = deviations / (sizes[stratum] * len(sizes))
     present, cluster = clusters.unique(return_inverse=True)
     count = len(present)
     sums = torch.zeros(count, dtype=correct.dtype)
     sums.index_add_(0, cluster, residuals)
-    factor = count / (count - 1) if count > 1 else math.nan
-    error = math.sqrt(factor * sums.square().sum().item())
+    variance = math.nan
+    if count > 1:
+        variance = count / (count - 1) * sums.square().sum().item()
     value = sum(shares.tolist()) / len(sizes)
-    return Accuracy(value, error, len(correct), count)
+    return Accuracy(value, math.sqrt(variance), len(correct), count)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import torch
@@ -24,9 +23,10 @@ BACKBONES = {"densenet121": 1024, "resnet18": 512, "resnet50": 2048}  # kind -> 
 
 
 def initialise(model: nn.Module, generator: torch.Generator) -> None:
-    """Moves a model from the meta device to the CPU and draws its weights: torch's
-    defaults, except Kaiming-normal convolutions of a backbone, as in torchvision.
-    Channels-last memory is 20 % faster.
+    """Moves a model from the meta device to the CPU and draws its weights.
+
+    Weights are torch's defaults, except Kaiming-normal convolutions of a backbone, as
+    in torchvision. Channels-last memory is 20 % faster.
     """
     model.to_empty(device="cpu")
     of_backbones = set()
@@ -34,14 +34,13 @@ def initialise(model: nn.Module, generator: torch.Generator) -> None:
         if isinstance(module, Backbone):
             of_backbones.update(module.modules())
     for module in model.modules():
-        if isinstance(module, nn.Conv2d) and module in of_backbones:
-            nn.init.kaiming_normal_(
-                module.weight, nonlinearity="relu", generator=generator
-            )
-        elif isinstance(module, (nn.Linear, nn.Conv2d)):
-            draw_uniform(module, generator)
-        elif isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d)):
+        if isinstance(module, nn.BatchNorm1d | nn.BatchNorm2d):
             module.reset_parameters()
+        elif isinstance(module, nn.Conv2d) and module in of_backbones:
+            weight = module.weight
+            nn.init.kaiming_normal_(weight, nonlinearity="relu", generator=generator)
+        elif isinstance(module, nn.Linear | nn.Conv2d):
+            draw_uniform(module, generator)
     model.to(memory_format=torch.channels_last)
 
 
@@ -49,7 +48,8 @@ def perceptron(inputs: int, hidden: Sequence[int], outputs: int) -> nn.Sequentia
     """Linear layers with ReLU between them, from [n, inputs] to [n, outputs]."""
     layers: list[nn.Module] = []
     for width in hidden:
-        layers += [nn.Linear(inputs, width), nn.ReLU()]
+        layers.append(nn.Linear(inputs, width))
+        layers.append(nn.ReLU())
         inputs = width
     layers.append(nn.Linear(inputs, outputs))
     return nn.Sequential(*layers)
@@ -57,73 +57,86 @@ def perceptron(inputs: int, hidden: Sequence[int], outputs: int) -> nn.Sequentia
 
 def encoder(shape: Sequence[int], network: Network, outputs: int) -> nn.Module:
     """A network from items [n, *shape] to [n, outputs]."""
-    if network.kind != "plain":
-        features = BACKBONES[network.kind]
-        return nn.Sequential(Backbone(network.kind), nn.Linear(features, outputs))
+    kind = network.kind
+    if kind != "plain":
+        head = nn.Linear(BACKBONES[kind], outputs)
+        return nn.Sequential(Backbone(kind), head)
+    before = shape[0]
     if len(shape) == 1:
-        return perceptron(shape[0], [network.width] * network.depth, outputs)
+        hidden = [network.width] * network.depth
+        return perceptron(before, hidden, outputs)
     layers: list[nn.Module] = []
-    sizes, channels = _stages(shape, network.width)
-    for before, after in pairwise((shape[0], *channels)):
-        convolution = nn.Conv2d(before, after, 5, stride=2, padding=2, bias=False)
-        layers += [convolution, nn.BatchNorm2d(after), nn.ReLU()]
-    features = channels[-1] * math.prod(sizes[-1])
-    layers += [nn.Flatten(), nn.Linear(features, outputs)]
+    stages = _stages(shape, network.width)
+    for after, _, _ in stages[1:]:
+        layers += _convolution(before, after, 5, stride=2)
+        before = after
+    layers.append(nn.Flatten())
+    features = math.prod(stages[-1])
+    layers.append(nn.Linear(features, outputs))
     return nn.Sequential(*layers)
 
 
 def decoder(
     inputs: int, shape: Sequence[int], network: Network, levels: int = 1
 ) -> nn.Module:
-    """A network from codes [n, inputs] to [n, levels * channels, height, width], or [n,
-    levels * features].
+    """A network from codes [n, inputs] to [n, levels * channels, height, width].
+
+    For items that are features: to [n, levels * features].
     """
+    outputs = levels * shape[0]
     if len(shape) == 1:
-        return perceptron(inputs, [network.width] * network.depth, levels * shape[0])
-    sizes, channels = _stages(shape, network.width)
-    sizes.reverse()
-    channels.reverse()
-    grid = (channels[0], *sizes[0])
-    features = math.prod(grid)
+        hidden = [network.width] * network.depth
+        return perceptron(inputs, hidden, outputs)
+    stages = _stages(shape, network.width)
+    stages.reverse()
+    smallest = stages[0]
+    features = math.prod(smallest)
     layers: list[nn.Module] = [
         nn.Linear(inputs, features, bias=False),
         nn.BatchNorm1d(features),
         nn.ReLU(),
-        nn.Unflatten(1, grid),
+        nn.Unflatten(1, smallest),
     ]
-    for (before, after), size in zip(pairwise(channels), sizes[1:]):
-        convolution = nn.Conv2d(before, after, 3, padding=1, bias=False)
-        layers += [nn.Upsample(size), convolution, nn.BatchNorm2d(after), nn.ReLU()]
+    before = smallest[0]
+    for after, height, width in stages[1:-1]:
+        layers.append(nn.Upsample((height, width)))
+        layers += _convolution(before, after, 3)
+        before = after
+    _, height, width = shape
+    layers.append(nn.Upsample((height, width)))
     # larger kernels are too slow for 256 levels per value
     kernel = 3 if levels == 1 else 1
-    outputs = levels * shape[0]
-    convolution = nn.Conv2d(channels[-1], outputs, kernel, padding=kernel // 2)
-    layers += [nn.Upsample(sizes[-1]), convolution]
+    half = kernel // 2
+    layers.append(nn.Conv2d(before, outputs, kernel, padding=half))
     return nn.Sequential(*layers)
 
 
-def _stages(
-    shape: Sequence[int], width: int
-) -> tuple[list[tuple[int, int]], list[int]]:
-    """The sizes from the image to a grid of at most 7 x 7, and the channels after each
-    halving (at least one).
+def _convolution(
+    inputs: int, outputs: int, kernel: int, stride: int = 1
+) -> list[nn.Module]:
+    """A convolution that keeps the size up to its stride, batch norm and ReLU."""
+    half = kernel // 2
+    layer = nn.Conv2d(inputs, outputs, kernel, stride, padding=half, bias=False)
+    return [layer, nn.BatchNorm2d(outputs), nn.ReLU()]
+
+
+def _stages(shape: Sequence[int], width: int) -> list[tuple[int, ...]]:
+    """The shapes (channels, height, width) from an image to a grid of at most 7 x 7, in
+    at least one step of half the size.
     """
     _, height, columns = shape
-    sizes = [(height, columns)]
-    channels: list[int] = []
-    while not channels or min(height, columns) > 7:
+    stages = [tuple(shape)]
+    channels = width
+    while len(stages) == 1 or min(height, columns) > 7:
         height = (height + 1) // 2
         columns = (columns + 1) // 2
-        sizes.append((height, columns))
-        factor = min(2 ** len(channels), 4)
-        channels.append(width * factor)
-    return sizes, channels
+        stages.append((channels, height, columns))
+        channels = min(2 * channels, 4 * width)
+    return stages
 
 
 class Backbone(nn.Module):
-    """The features of a torchvision network, averaged over positions: images [n, 3, h,
-    w] to [n, BACKBONES[kind]].
-    """
+    """The features of a torchvision network, averaged over the positions of images."""
 
     def __init__(self, kind: str) -> None:
         super().__init__()
@@ -131,27 +144,29 @@ class Backbone(nn.Module):
 
         network = getattr(models, kind)(weights=None)
         if kind == "densenet121":
-            self.features = nn.Sequential(network.features, nn.ReLU())
+            layers = [network.features, nn.ReLU()]
         else:
-            self.features = nn.Sequential(*list(network.children())[:-2])
+            layers = list(network.children())[:-2]
+        self.features = nn.Sequential(*layers)
 
     def forward(self, images: Tensor) -> Tensor:
-        """Features [n, features] of images [n, 3, h, w]."""
-        return self.features(images).mean((2, 3))
+        """Features [n, BACKBONES[kind]] of images [n, 3, height, width]."""
+        features = self.features(images)
+        return features.mean((2, 3))
 
 
 class LabelPrior(nn.Module):
-    """p(z | label): one-hot, linear, (batch norm,) ReLU, and two linear heads for mean
-    and scale (softplus).
+    """p(z | label), Normals whose mean and scale (softplus) are linear in a hidden layer.
 
-    The input has every label once, so that DIVA's batch norm is over labels (in the
-    official code over the batch).
+    The hidden layer: one-hot labels, linear, batch norm (with `norm`), ReLU. The input
+    has every label once: batch norm is over labels (over the batch in DIVA's code).
     """
 
     def __init__(self, labels: Sequence[int], dim: int, norm: bool) -> None:
         super().__init__()
         self.labels = tuple(labels)
-        self.hidden = nn.Sequential(nn.Linear(sum(labels), dim, bias=not norm))
+        linear = nn.Linear(sum(labels), dim, bias=not norm)
+        self.hidden = nn.Sequential(linear)
         if norm:
             self.hidden.append(nn.BatchNorm1d(dim, track_running_stats=False))
         self.hidden.append(nn.ReLU())
@@ -159,21 +174,17 @@ class LabelPrior(nn.Module):
         self.scale = nn.Linear(dim, dim)
 
     def forward(self) -> Block:
-        """Mean and scale of every label [labels, dim], or of every pair of labels
-        [labels, other labels, dim].
-        """
-        one_hot = [torch.eye(count).to(self.mean.weight) for count in self.labels]
-        if len(one_hot) == 2:
-            first, second = one_hot
-            one_hot = [
-                first.repeat_interleave(len(second), 0),
-                second.repeat(len(first), 1),
-            ]
-        inputs = torch.cat(one_hot, 1)
-        hidden = self.hidden(inputs)
-        mean = self.mean(hidden)
+        """Means and scales [*labels, dim], of every label or every pair of labels."""
+        count, *others = self.labels
+        inputs = torch.eye(count)
+        for other in others:
+            first = inputs.repeat_interleave(other, 0)
+            second = torch.eye(other).repeat(count, 1)
+            inputs = torch.cat([first, second], 1)
+        hidden = self.hidden(inputs.to(self.mean.weight))
+        mean = self.mean(hidden).unflatten(0, self.labels)
         scale = softplus(self.scale(hidden)) + SMALLEST_SCALE
-        return Block(mean.unflatten(0, self.labels), scale.unflatten(0, self.labels))
+        return Block(mean, scale.unflatten(0, self.labels))
 
 
 class _Reversal(torch.autograd.Function):

@@ -34,13 +34,12 @@ DOMAIN_BLOCKS = ("z_d", "z_dy")
 
 
 class PartitionedVAE(DomainModel):
-    """p(x | z) p(z_y | y) p(z_x) p(z_dy | y, d) p(z_d | d); NVAE and DIVA have
-    different posteriors.
+    """The base of NVAE and DIVA: p(x | z) p(z_y | y) p(z_x) p(z_dy | y, d) p(z_d | d).
 
     Loss: reconstruction + sum_b beta_b KL_b (of one draw) + alpha_y CE_y + alpha_d CE_d
     + L1, nats, mean over the batch. Where y = -1, KL(q(y | z) || uniform) replaces
-    alpha_y CE_y, and the KL of blocks with y is averaged over q(y
-    | z) (Ilse et al. 2020).
+    alpha_y CE_y, and the KL of blocks with y is averaged over q(y | z) (Ilse et al.
+    2020).
     """
 
     takes_unlabelled = True
@@ -62,27 +61,28 @@ class PartitionedVAE(DomainModel):
             if name in DOMAIN_BLOCKS:
                 labels.append(settings.domains)
             if labels:
-                self.priors[name] = LabelPrior(
-                    labels, blocks.width((name,)), self.norm_in_priors
-                )
+                dim = blocks.width((name,))
+                self.priors[name] = LabelPrior(labels, dim, self.norm_in_priors)
 
     def _head(self, names: tuple[str, ...], outputs: int) -> nn.Module:
-        return perceptron(
-            self.settings.blocks.width(names), self.settings.hidden, outputs
-        )
+        settings = self.settings
+        inputs = settings.blocks.width(names)
+        return perceptron(inputs, settings.hidden, outputs)
 
     def class_logits(self, x: Tensor) -> Tensor:
-        return self._predict(self.class_head, CLASS_BLOCKS, _means(self.blocks(x)))
+        means = self._means(x)
+        return _predict(self.class_head, CLASS_BLOCKS, means)
 
     def domain_logits(self, x: Tensor) -> Tensor:
-        """Domain logits [n, domains] of items x [n, *shape], from the means of the
-        blocks.
-        """
-        return self._predict(self.domain_head, DOMAIN_BLOCKS, _means(self.blocks(x)))
+        """Domain logits [n, domains] of items x [n, *shape], from the blocks' means."""
+        means = self._means(x)
+        return _predict(self.domain_head, DOMAIN_BLOCKS, means)
+
+    def _means(self, x: Tensor) -> dict[str, Tensor]:
+        return {name: block.mean for name, block in self.blocks(x).items()}
 
     def prior(self, name: str, y: Tensor, d: Tensor) -> Block:
-        """Mean and scale [n, dim] of a block's prior for classes y and domains d, int64
-        [n].
+        """The prior of a block for classes y and domains d, int64 [n]: Normals [n, dim].
 
         KeyError for an absent block.
         """
@@ -115,30 +115,33 @@ class PartitionedVAE(DomainModel):
         settings = self.settings
         posterior = self.blocks(batch.x)
         z = {name: block.draw(generator) for name, block in posterior.items()}
-        class_logits = self._predict(self.class_head, CLASS_BLOCKS, z)
-        terms = {"reconstruction": self.reconstruction(batch.x, z).mean()}
-        objective = terms["reconstruction"]
-        warmup = (
-            min(1.0, progress / settings.beta_warmup) if settings.beta_warmup else 1.0
-        )
+        class_logits = _predict(self.class_head, CLASS_BLOCKS, z)
+        objective = self.reconstruction(batch.x, z).mean()
+        terms = {"reconstruction": objective}
+        warmup = 1.0
+        if settings.beta_warmup:
+            warmup = min(1.0, progress / settings.beta_warmup)
         divergences = self.divergences(batch, posterior, z, class_logits)
         for name, divergence in divergences.items():
             kl = divergence.mean()
             terms[f"kl/{name}"] = kl
-            objective = objective + warmup * settings.beta.get(name, 1.0) * kl
+            weight = warmup * settings.beta.get(name, 1.0)
+            objective = objective + weight * kl
         labelled = batch.y >= 0
         if labelled.any():
             loss = cross_entropy(class_logits[labelled], batch.y[labelled])
             terms["class"] = loss
-            objective = objective + settings.alpha_y * loss * labelled.float().mean()
+            share = labelled.float().mean()
+            objective = objective + settings.alpha_y * loss * share
         unlabelled = ~labelled
         if unlabelled.any():
             log_q = class_logits[unlabelled].log_softmax(1)
             negative_entropy = (log_q.exp() * log_q).sum(1).mean()
             kl = negative_entropy + torch.tensor(settings.classes).log()
             terms["class_prior"] = kl
-            objective = objective + kl * unlabelled.float().mean()
-        domain_logits = self._predict(self.domain_head, DOMAIN_BLOCKS, z)
+            share = unlabelled.float().mean()
+            objective = objective + kl * share
+        domain_logits = _predict(self.domain_head, DOMAIN_BLOCKS, z)
         loss = cross_entropy(domain_logits, batch.d)
         terms["domain"] = loss
         objective = objective + settings.alpha_d * loss
@@ -156,8 +159,9 @@ class PartitionedVAE(DomainModel):
         z: Mapping[str, Tensor],
         class_logits: Tensor,
     ) -> dict[str, Tensor]:
-        """log q(z | x) - log p(z | labels) of each block at draws z, nats [n]; averaged
-        over q(y | z) for unknown y.
+        """log q(z | x) - log p(z | labels) of each block at draws z, nats [n].
+
+        Where y is unknown, log p is averaged over q(y | z).
         """
         unlabelled = batch.y < 0
         any_class = batch.y.clamp_min(0)
@@ -166,12 +170,15 @@ class PartitionedVAE(DomainModel):
             prior = self.prior(name, any_class, batch.d)
             log_prior = prior.log_density(values)
             if name in CLASS_BLOCKS and unlabelled.any():
-                d = batch.d[unlabelled]
                 averaged = self._average_log_prior(
-                    name, values[unlabelled], d, class_logits[unlabelled]
+                    name,
+                    values[unlabelled],
+                    batch.d[unlabelled],
+                    class_logits[unlabelled],
                 )
                 log_prior = log_prior.masked_scatter(unlabelled, averaged)
-            divergences[name] = posterior[name].log_density(values) - log_prior
+            log_posterior = posterior[name].log_density(values)
+            divergences[name] = log_posterior - log_prior
         return divergences
 
     def _average_log_prior(
@@ -197,7 +204,8 @@ class PartitionedVAE(DomainModel):
         if kind == "squared":
             errors = (x - output).square()
             return errors.flatten(1).sum(1)
-        if not ((x >= 0) & (x <= 1)).all():
+        is_valid = (x >= 0) & (x <= 1)
+        if not is_valid.all():
             least = x.min().item()
             most = x.max().item()
             raise OutOfRange(
@@ -218,16 +226,9 @@ class PartitionedVAE(DomainModel):
             return output.unflatten(1, (LEVELS, -1))
         return output
 
-    def _predict(
-        self, head: nn.Module, names: tuple[str, ...], z: Mapping[str, Tensor]
-    ) -> Tensor:
-        codes = torch.cat([z[name] for name in names if name in z], 1)
-        return head(codes)
-
 
 class NVAE(PartitionedVAE):
-    """A variational autoencoder whose one encoder has the output [z_y | z_x | z_dy |
-    z_d], independent Normals.
+    """A variational autoencoder with one encoder to [z_y | z_x | z_dy | z_d], Normals.
 
     Parameters
     ----------
@@ -240,14 +241,12 @@ class NVAE(PartitionedVAE):
 
     def _build(self) -> None:
         super()._build()
-        self.encoder = encoder(
-            self.settings.shape, self.settings.network, 2 * self.settings.blocks.dim
-        )
+        settings = self.settings
+        outputs = 2 * settings.blocks.dim
+        self.encoder = encoder(settings.shape, settings.network, outputs)
 
     def blocks(self, x: Tensor) -> dict[str, Block]:
-        output = self.encoder(self.checked(x))
-        mean, raw_scale = output.chunk(2, 1)
-        scale = softplus(raw_scale) + SMALLEST_SCALE
+        mean, scale = _posterior(self.encoder, self.checked(x))
         blocks = {}
         for name, columns in self.blocks_spec.slices.items():
             blocks[name] = Block(mean[:, columns], scale[:, columns])
@@ -255,8 +254,9 @@ class NVAE(PartitionedVAE):
 
 
 class DIVA(PartitionedVAE):
-    """A variational autoencoder with an encoder for each of z_y, z_x and z_d, batch
-    norm in the priors, and heads that begin with a ReLU (Ilse et al. 2020).
+    """A variational autoencoder with an encoder for each of z_y, z_x and z_d.
+
+    The priors have batch norm, and the heads begin with a ReLU (Ilse et al. 2020).
 
     Parameters
     ----------
@@ -283,8 +283,7 @@ class DIVA(PartitionedVAE):
         self.checked(x)
         blocks = {}
         for name, block_encoder in self.encoders.items():
-            mean, raw_scale = block_encoder(x).chunk(2, 1)
-            scale = softplus(raw_scale) + SMALLEST_SCALE
+            mean, scale = _posterior(block_encoder, x)
             blocks[name] = Block(mean, scale)
         return blocks
 
@@ -300,5 +299,17 @@ def absolute_values(z: Tensor, form: str) -> Tensor:
     return z.abs().sum(1).mean()
 
 
-def _means(blocks: Mapping[str, Block]) -> dict[str, Tensor]:
-    return {name: block.mean for name, block in blocks.items()}
+def _posterior(network: nn.Module, x: Tensor) -> tuple[Tensor, Tensor]:
+    """Means and scales [n, dim] of items x. The network's output is [means | scales
+    before softplus].
+    """
+    mean, raw_scale = network(x).chunk(2, 1)
+    return mean, softplus(raw_scale) + SMALLEST_SCALE
+
+
+def _predict(
+    head: nn.Module, names: tuple[str, ...], z: Mapping[str, Tensor]
+) -> Tensor:
+    """Logits [n, labels] of a head, from the present blocks among `names`."""
+    codes = [z[name] for name in names if name in z]
+    return head(torch.cat(codes, 1))

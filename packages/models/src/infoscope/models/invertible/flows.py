@@ -1,5 +1,5 @@
-"""The base of the random invertible encoders (the benchmark, section 5.7), and
-normalising flows on flat samples (Papamakarios et al. 2017, Dinh et al. 2017).
+"""Random invertible encoders (the benchmark, section 5.7): their base, and normalising
+flows on flat samples (Papamakarios et al. 2017, Dinh et al. 2017).
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ STATISTICS = ("batch", "fixed")
 
 
 class Normalisation(nn.Module):
-    """(h - mean) / sqrt(variance + 1e-5) per feature (axis 1) of h, with statistics of
-    the batch or stored ones.
+    """(h - mean) / sqrt(variance + 1e-5) of each feature (axis 1) of h.
+
+    Mean and variance are statistics of the batch, or stored ones.
     """
 
     EPSILON = 1e-5
@@ -43,27 +44,30 @@ class Normalisation(nn.Module):
 
     def inverse(self, h: Tensor) -> Tensor:
         """The inverse, with the stored statistics."""
-        shape = (-1, *[1] * (h.dim() - 2))
-        scale = (self.variance + self.EPSILON).sqrt()
-        return h * scale.view(shape) + self.mean.view(shape)
+        shape = [1] * (h.dim() - 1)
+        shape[0] = -1
+        variance = self.variance + self.EPSILON
+        scale = variance.sqrt().view(shape)
+        return h * scale + self.mean.view(shape)
 
     def log_det(self) -> Tensor:
-        """log |det| of the map of one position [c], with the stored statistics; a
-        scalar.
-        """
-        return -0.5 * (self.variance + self.EPSILON).log().sum()
+        """log |det| of the map at one position, with the stored statistics; a scalar."""
+        variance = self.variance + self.EPSILON
+        return -0.5 * variance.log().sum()
 
 
 class InvertibleEncoder(nn.Module):
-    """Base of the random invertible encoders of the benchmark, section 5.7: flat
-    samples [n, features] to codes.
-
-    statistics  "batch": normalised by the current batch, as published; a code depends on the other samples. "fixed":
-                set once by `calibrate`; one invertible map, which does not change
-                mutual information
+    """The base of the random invertible encoders: flat samples [n, features] to codes.
 
     Weights are not trained. `type(encoder)(**encoder.config)` and `load_state_dict`
-    rebuild it with its calibration.
+    rebuild an encoder with its calibration.
+
+    Parameters
+    ----------
+    statistics
+        "batch": normalised by the current batch, as published; a code depends on the
+        other samples. "fixed": set once by `calibrate`; one invertible map, which does
+        not change mutual information.
     """
 
     features: int
@@ -71,10 +75,8 @@ class InvertibleEncoder(nn.Module):
 
     def __init__(self, statistics: str, **config: Any) -> None:
         super().__init__()
-        self.config = {
-            **config,
-            "statistics": one_of("statistics", statistics, STATISTICS),
-        }
+        one_of("statistics", statistics, STATISTICS)
+        self.config = {**config, "statistics": statistics}
         self.register_buffer("calibrated", torch.tensor(False))
 
     def forward(self, x: Tensor) -> Tensor:
@@ -90,8 +92,7 @@ class InvertibleEncoder(nn.Module):
 
     @torch.no_grad()
     def calibrate(self, samples: Tensor) -> None:
-        """Sets the fixed statistics to the statistics of the samples [n, features],
-        layer by layer.
+        """Sets the fixed statistics, layer by layer, to those of samples [n, features].
 
         Use thousands of samples: features of small variance are scaled by up to 316.
         ValueError for another shape, fewer than two samples, or values that are not
@@ -104,22 +105,23 @@ class InvertibleEncoder(nn.Module):
         self._check(samples, least=2)
         if not samples.isfinite().all():
             raise MissingValues("samples must be finite, got NaN or infinity.")
-        layers = [
-            module for module in self.modules() if isinstance(module, Normalisation)
-        ]
         try:
-            for layer in layers:
-                layer.storing = True
+            self._set_storing(True)
             self._encode(samples)
         finally:
-            for layer in layers:
-                layer.storing = False
+            self._set_storing(False)
         self.calibrated.fill_(True)
+
+    def _set_storing(self, storing: bool) -> None:
+        for module in self.modules():
+            if isinstance(module, Normalisation):
+                module.storing = storing
 
     @torch.no_grad()
     def inverse(self, code: Tensor) -> Tensor:
-        """The samples [n, features] of codes. ValueError: another shape; RuntimeError:
-        no fixed statistics.
+        """The samples [n, features] of codes [n, code_features].
+
+        ValueError for another shape; RuntimeError without fixed statistics.
         """
         self._require_calibration()
         if code.dim() != 2 or code.shape[1] != self.code_features:
@@ -153,8 +155,8 @@ class InvertibleEncoder(nn.Module):
 
 
 class _Flow(InvertibleEncoder):
-    """`blocks` x [triangular map, normalisation] of flat samples [n, features] to codes
-    of the same shape.
+    """Flat samples [n, features] to codes [n, features] by `blocks` pairs of a
+    triangular map and a normalisation.
     """
 
     reverse = False  # the order of the features after every block
@@ -182,8 +184,9 @@ class _Flow(InvertibleEncoder):
         self.requires_grad_(False)
 
     def log_det(self, x: Tensor) -> Tensor:
-        """log |det| of the Jacobian at samples x [n, features]: [n], nats. Errors as
-        `inverse`.
+        """log |det| of the Jacobian at samples x [n, features]: [n], nats.
+
+        Errors as in `inverse`.
         """
         self._check(x)
         self._require_calibration()
@@ -217,9 +220,9 @@ class _Flow(InvertibleEncoder):
 
 
 class MaskedAutoregressiveFlow(_Flow):
-    """A random flow of blocks [autoregressive map, normalisation, reversal]
-    (Papamakarios et al. 2017).
+    """A random flow of autoregressive maps (Papamakarios et al. 2017).
 
+    A block is a map, a normalisation and a reversal of the order of features. The map:
     u_i = (x_i - m_i) exp(-a_i) by a MADE with two hidden ReLU layers (Germain et al.
     2015). Hidden unit k has degree k mod (features - 1): with more features than hidden
     units, a map conditions on the first `hidden` only.
@@ -258,10 +261,11 @@ class MaskedAutoregressiveFlow(_Flow):
 
 
 class RealNVP(_Flow):
-    """A random flow of blocks [affine coupling, normalisation] (Dinh et al. 2017).
+    """A random flow of affine couplings, each with a normalisation (Dinh et al. 2017).
 
-    x exp(s(x_k)) + t(x_k) of every second feature; s has two hidden tanh layers, t two
-    hidden ReLU layers. Arguments and errors as `MaskedAutoregressiveFlow`.
+    A coupling maps every second feature x to x exp(s) + t. s has two hidden tanh layers
+    and t two hidden ReLU layers; both are functions of the other features. Arguments
+    and errors as in `MaskedAutoregressiveFlow`.
 
     Examples
     --------
@@ -277,8 +281,8 @@ class RealNVP(_Flow):
 
 
 class Autoregressive(nn.Module):
-    """x -> (x - m) exp(-a), feature i of m and a a function of the features before it,
-    by masked weights (MADE).
+    """x -> (x - m) exp(-a), by masked weights (MADE): features i of m and a are functions
+    of the features before i.
     """
 
     def __init__(self, features: int, hidden: int, generator: torch.Generator) -> None:
@@ -294,10 +298,11 @@ class Autoregressive(nn.Module):
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
         shift, log_scale = self._conditioner(x)
-        return (x - shift) * torch.exp(-log_scale), -log_scale.sum(1)
+        centred = x - shift
+        return centred * torch.exp(-log_scale), -log_scale.sum(1)
 
     def inverse(self, u: Tensor) -> Tensor:
-        """The inverse, feature after feature; those beyond the largest degree together."""
+        """The inverse, feature after feature; features after the largest degree at once."""
         x = torch.zeros_like(u)
         for i in range(self.passes):
             shift, log_scale = self._conditioner(x)
@@ -341,24 +346,22 @@ class Coupling(nn.Module):
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
         inputs = x[:, self.inputs].contiguous()
         log_scale = self.log_scale(inputs)
+        scaled = x[:, self.outputs] * log_scale.exp()
         y = x.clone()
-        y[:, self.outputs] = x[:, self.outputs] * torch.exp(log_scale) + self.shift(
-            inputs
-        )
+        y[:, self.outputs] = scaled + self.shift(inputs)
         return y, log_scale.sum(1)
 
     def inverse(self, y: Tensor) -> Tensor:
         inputs = y[:, self.inputs].contiguous()
+        log_scale = self.log_scale(inputs)
         centred = y[:, self.outputs] - self.shift(inputs)
         x = y.clone()
-        x[:, self.outputs] = centred * torch.exp(-self.log_scale(inputs))
+        x[:, self.outputs] = centred * torch.exp(-log_scale)
         return x
 
 
 def _masked(mask: Tensor, generator: torch.Generator) -> nn.Linear:
-    """A linear layer with weight 0 where mask [out, in] is False; flows are not
-    trained.
-    """
+    """A linear layer with weight 0 where mask [out, in] is False (never trained)."""
     layer = linear(mask.shape[1], mask.shape[0], generator)
     layer.weight.data.mul_(mask)
     return layer

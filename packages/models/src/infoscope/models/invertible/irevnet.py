@@ -1,6 +1,4 @@
-"""A random i-RevNet (the benchmark, section 5.7; Jacobsen et al., i-RevNet: Deep
-Invertible Networks, ICLR 2018).
-"""
+"""A random i-RevNet (the benchmark, section 5.7; Jacobsen et al., i-RevNet, 2018)."""
 
 from __future__ import annotations
 
@@ -20,10 +18,9 @@ IREVNET_BLOCKS = {"published": (6, 16, 72, 6), "small": (1, 2, 4, 1)}
 
 
 class IRevNet(InvertibleEncoder):
-    """A random i-RevNet: space-to-depth, then stages of invertible blocks, each stage
-    halving the side.
+    """A random i-RevNet: space-to-depth, then stages of invertible blocks.
 
-    Published: 3 x 64 x 64 images; 24, 96, 384 and 1536 channels per half, codes of
+    Each stage halves height and width. Published: 3 x 64 x 64 images; 24, 96, 384 and 1536 channels per half, codes of
     12288. A block maps (a, b) to (b, a + F(b)), F three 3 x 3 convolutions through
     channels / `bottleneck`; |det| = 1 given the statistics. float32 inverts to about
     1e-3, float64 to rounding.
@@ -31,8 +28,8 @@ class IRevNet(InvertibleEncoder):
     Parameters
     ----------
     features
-        Length of a flat sample; fewer than the image of `shape` holds are repeated
-        until it is full.
+        Length of a flat sample. A sample shorter than the image of `shape` is repeated
+        until the image is full.
     shape
         (channels, height, width) of the image; codes have the length of all its
         entries.
@@ -101,9 +98,8 @@ class IRevNet(InvertibleEncoder):
             for position in range(depth):
                 stride = 2 if position == 0 else 1
                 first = not self.blocks
-                self.blocks.append(
-                    Block(half, stride, bottleneck, first, statistics, generator)
-                )
+                block = Block(half, stride, bottleneck, first, statistics, generator)
+                self.blocks.append(block)
                 half *= stride**2
         self._code_shape = (2 * half, height // factor, width // factor)
         self.requires_grad_(False)
@@ -126,9 +122,7 @@ class IRevNet(InvertibleEncoder):
 
 
 class Block(nn.Module):
-    """(a, b) -> (b, a + F(b)), with both halves first rearranged from space to depth if
-    the stride is 2.
-    """
+    """(a, b) -> (b, a + F(b)); with stride 2, both halves are space-to-depth first."""
 
     def __init__(
         self,
@@ -172,9 +166,7 @@ class Block(nn.Module):
 
 
 def space_to_depth(image: Tensor) -> Tensor:
-    """[n, c, h, w] -> [n, 4 c, h / 2, w / 2]: channels ordered by place in the 2 x 2
-    cell, then by old channel.
-    """
+    """[n, c, h, w] -> [n, 4 c, h / 2, w / 2]; channels by place in the cell, then c."""
     n, c, h, w = image.shape
     cells = image.view(n, c, h // 2, 2, w // 2, 2)
     return cells.permute(0, 3, 5, 1, 2, 4).reshape(n, 4 * c, h // 2, w // 2)

@@ -7,6 +7,7 @@ one line per run.
      "metrics": {NAME: [[step, time, value], ...]}, "inputs": [...], "files": {}}
 
 start and end: ms since 1970; time of a point: ms after the start; value: null for NaN.
+params: as the UI shows the cell; loading derives them from the cell in the tags.
 The same runs give the same bytes. Everything is checked on reading and nothing is
 executed.
 """
@@ -169,9 +170,9 @@ def read_archive(path: Path) -> Archive:
         header = validated(Header.model_validate_json, next(content, "{}"))
         runs = [validated(FinishedRun.model_validate_json, line) for line in content]
         keys = {run.key for run in runs}
-        if len(keys) != header.runs:
+        if len(runs) != header.runs or len(keys) != header.runs:
             raise InvalidInput(
-                f"it has {len(runs)} runs, but its header announces {header.runs} different ones"
+                f"it has {len(runs)} runs of {len(keys)} cells, but its header announces {header.runs} of each"
             )
         digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
     return Archive(path, header, digest, runs)

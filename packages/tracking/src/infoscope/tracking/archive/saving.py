@@ -65,8 +65,8 @@ def save(experiment: str, path: Path, profile: str | None = None) -> Saved:
 
 
 def _require_no_loss(path: Path, experiment: str, keys: set[str]) -> None:
-    """Raises ValueError if a file has cells or curves that a new one would lack: it may
-    be the only record of them.
+    """Raises ValueError if a file has cells, curves or tables that a new one would
+    lack: it may be the only record of them.
     """
     existing = read_archive(path)
     if existing.experiment != experiment:
@@ -78,10 +78,11 @@ def _require_no_loss(path: Path, experiment: str, keys: set[str]) -> None:
         raise OutOfRange(
             f"{path} has {len(lost)} cells that would be lost; load it first (`make runs-load ARGS={path}`) or move it"
         )
-    if existing.header.curves:
-        raise InvalidInput(
-            f"{path} has curves that would be lost: save to another folder, or remove it"
-        )
+    for content in ("curves", "tables"):
+        if getattr(existing.header, content):
+            raise InvalidInput(
+                f"{path} has {content} that would be lost: save to another folder, or remove it"
+            )
 
 
 def _finished_run(run: Run, path: Path) -> FinishedRun:
