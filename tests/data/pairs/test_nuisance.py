@@ -86,17 +86,6 @@ def test_without_nuisance_nothing_changes(channels):
     assert torch.equal(plain.expand(-1, -1, 3, -1, -1), pairs(patches(), 0.0, 3, None))
 
 
-def stacked(pool: ImagePool, eta: float) -> torch.Tensor:
-    """Images x, then y, of three sources as three channels."""
-    source = ImagePairs(pool, (3, 1, 1), 12, 0.1, eta, SCENES)
-    return torch.cat(source.sample(30, generator()))
-
-
-def test_stacked_channels_lie_over_the_three_of_the_scene():
-    expected = stacked(patches(), 0.0) + 0.5 * stacked(BLACK, 1.0)
-    torch.testing.assert_close(stacked(patches(), 0.5), expected.clamp(max=1.0))
-
-
 def test_the_generator_advances_alike_at_every_strength():
     states = []
     for eta in (0.0, 1.0):

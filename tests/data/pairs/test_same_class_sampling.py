@@ -8,7 +8,7 @@ import pytest
 import torch
 from scipy.stats import chisquare
 
-from infoscope.data import ChannelPairs, EmbeddingPool, ImagePairs, ImagePool, TextPairs
+from infoscope.data import EmbeddingPool, ImagePairs, ImagePool, TextPairs
 
 FALSE_ALARM = 1e-6
 LABELS = torch.tensor([1, 0, 1, 1, 0, 1, 0, 1])
@@ -71,13 +71,3 @@ def test_sources_are_independent(drawn):
         p_value(4 * state[:, 2] + state[:, 7], torch.outer(of_state, of_state))
         > FALSE_ALARM
     )
-
-
-def test_any_two_labels_serve_as_the_bit():
-    """The lower label is 0 and the higher 1, whatever their names."""
-    labels = torch.tensor([7, 3, 7, 3])
-    pool = EmbeddingPool(labels.float().view(-1, 1), labels, "named")
-    x, y = TextPairs(pool, 50).sample(20, torch.Generator().manual_seed(0))
-    bits, _ = ChannelPairs(50).sample(20, torch.Generator().manual_seed(0))
-    assert torch.equal(x, y)
-    assert torch.equal(x, 3 + 4 * bits)

@@ -12,17 +12,16 @@ def sampled(name, n, seed, dependent):
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_a_setting_draws_what_it_states(name):
+@pytest.mark.parametrize("dependent", [False, True])
+def test_a_setting_draws_what_it_states(name, dependent):
     columns = setting(name).columns
-    for dependent in (False, True):
-        x, y, *condition = sampled(name, 60, 0, dependent)
-        assert len(x) == len(y) == 60
-        assert len(condition) == (columns > 0)
-        if condition:
-            z = pd.DataFrame(condition[0])
-            assert z.shape == (60, columns)
-        same_x, *_ = sampled(name, 60, 0, dependent)
-        np.testing.assert_array_equal(x, same_x)
+    x, y, *conditions = sampled(name, 60, 0, dependent)
+    assert len(x) == len(y) == 60
+    assert len(conditions) == (columns > 0)
+    for condition in conditions:
+        assert pd.DataFrame(condition).shape == (60, columns)
+    same_x, *_ = sampled(name, 60, 0, dependent)
+    np.testing.assert_array_equal(x, same_x)
 
 
 LINEAR = [
@@ -42,11 +41,13 @@ def partial_correlation(x, y, z=None):
     """
     columns = [np.ones(len(x))]
     for _, column in pd.DataFrame(z).items():
-        is_label = column.dtype.kind == "i"
-        columns.append(np.eye(3)[column] if is_label else column)
+        if column.dtype.kind == "i":
+            column = np.eye(3)[column]
+        columns.append(column)
     design = np.column_stack(columns)
     variables = np.column_stack([x, y])
-    residuals = variables - design @ np.linalg.lstsq(design, variables, rcond=None)[0]
+    weights, *_ = np.linalg.lstsq(design, variables, rcond=None)
+    residuals = variables - design @ weights
     return np.corrcoef(residuals.T)[0, 1]
 
 
@@ -56,12 +57,10 @@ def test_linear_settings_have_their_information(name):
     rows are 0.025 in r.
     """
     expected = np.sqrt(1 - np.exp(-2 * setting(name).information))
-    assert partial_correlation(*sampled(name, 40_000, 1, True)) == pytest.approx(
-        expected, abs=0.025
-    )
-    assert partial_correlation(*sampled(name, 40_000, 2, False)) == pytest.approx(
-        0, abs=0.025
-    )
+    dependent = sampled(name, 40_000, 1, True)
+    independent = sampled(name, 40_000, 2, False)
+    assert partial_correlation(*dependent) == pytest.approx(expected, abs=0.025)
+    assert partial_correlation(*independent) == pytest.approx(0, abs=0.025)
 
 
 def test_labels_lose_information():

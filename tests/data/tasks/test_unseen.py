@@ -23,7 +23,9 @@ def cells(column, count):
     if len(values) <= count:
         return np.searchsorted(values, column)
     atoms = values[repeats > len(column) / (2 * count)]
-    edges = np.quantile(column[~np.isin(column, atoms)], np.arange(1, count) / count)
+    is_atom = np.isin(column, atoms)
+    levels = np.arange(1, count) / count
+    edges = np.quantile(column[~is_atom], levels)
     codes = np.searchsorted(edges, column, side="right")
     for code, atom in enumerate(atoms):
         codes[column == atom] = count + code
@@ -32,7 +34,9 @@ def cells(column, count):
 
 def table(x, y, count):
     """The information of the table of two columns, less its first-order bias."""
-    return plug_in(cells(np.ravel(x), count), cells(np.ravel(y), count))
+    codes_x = cells(np.ravel(x), count)
+    codes_y = cells(np.ravel(y), count)
+    return plug_in(codes_x, codes_y)
 
 
 def drawn(name):
@@ -40,7 +44,8 @@ def drawn(name):
 
 
 def truth(name):
-    return UNSEEN[name].truth()[0]
+    nats, _ = UNSEEN[name].truth()
+    return nats
 
 
 def check_mean_log_ratio(name, log_ratio):
@@ -92,9 +97,10 @@ ENOUGH = {  # one number of x, one of y, parts of the table
 
 @pytest.mark.parametrize("name", ENOUGH)
 def test_a_fine_table_of_draws_has_the_information(name):
-    of_x, of_y, count = ENOUGH[name]
+    number_x, number_y, count = ENOUGH[name]
     x, y = drawn(name)
-    assert table(of_x(x), of_y(y), count) == pytest.approx(truth(name), abs=TOLERANCE)
+    nats = table(number_x(x), number_y(y), count)
+    assert nats == pytest.approx(truth(name), abs=TOLERANCE)
 
 
 @pytest.mark.parametrize(
@@ -106,18 +112,19 @@ def test_a_hidden_pair_of_a_woven_distribution_has_its_share(name, dim, pairs, c
     g = np.random.default_rng([dim, pairs])
     hidden = []
     for variable in drawn(name):
-        rotation = np.linalg.qr(g.normal(size=(dim, dim)))[0]
-        hidden.append((variable @ rotation.T)[:, 0])
-    assert pairs * table(*hidden, count) == pytest.approx(
-        truth(name), abs=pairs * TOLERANCE
-    )
+        rotation, _ = np.linalg.qr(g.normal(size=(dim, dim)))
+        turned_back = variable @ rotation.T
+        hidden.append(turned_back[:, 0])
+    share = table(*hidden, count)
+    assert share == pytest.approx(truth(name) / pairs, abs=TOLERANCE)
 
 
 def test_a_correlation_that_moves_leaves_y_normal():
     """Mean log density ratio of draws; y is standard normal for any v."""
     x, y = drawn("moving-correlation")
     correlation = 0.95 * np.sin(np.pi * x[:, 1])
-    given_x = stats.norm.logpdf(y, correlation * x[:, 0], np.sqrt(1 - correlation**2))
+    noise = np.sqrt(1 - correlation**2)
+    given_x = stats.norm.logpdf(y, correlation * x[:, 0], noise)
     check_mean_log_ratio("moving-correlation", given_x - stats.norm.logpdf(y))
     quarters = cells(x[:, 1], 4)
     for quarter in range(4):
@@ -126,12 +133,12 @@ def test_a_correlation_that_moves_leaves_y_normal():
 
 def test_a_composition_has_the_mean_density_ratio_of_its_draws():
     """Over the sums of x and of y, which are parts of a Dirichlet of three."""
-    x, y = (variable.sum(axis=1) for variable in drawn("composition"))
+    x, y = map(total, drawn("composition"))
     parts = np.array([x, y, 1 - x - y])
     joint = stats.dirichlet([3.5, 4.0, 0.7]).logpdf(parts / parts.sum(axis=0))
-    of_x = stats.beta.logpdf(x, 3.5, 4.7)
-    of_y = stats.beta.logpdf(y, 4.0, 4.2)
-    check_mean_log_ratio("composition", joint - of_x - of_y)
+    margin_x = stats.beta.logpdf(x, 3.5, 4.7)
+    margin_y = stats.beta.logpdf(y, 4.0, 4.2)
+    check_mean_log_ratio("composition", joint - margin_x - margin_y)
 
 
 def test_a_surface_of_more_noise_is_that_of_a_table():
@@ -179,7 +186,6 @@ def test_a_rare_event_has_the_stated_information():
     moved = (y - x) % 1
     check_uniform(1000 * moved[event])
     check_uniform(moved[~event])
-    shown = table(event, event, 2) + event.mean() * np.log(1000)
-    assert shown == pytest.approx(
-        truth("rare-event"), abs=5 * 0.14 * 11 / np.sqrt(ROWS)
-    )
+    nats = table(event, event, 2) + event.mean() * np.log(1000)
+    tolerance = 5 * 0.14 * 11 / np.sqrt(ROWS)
+    assert nats == pytest.approx(truth("rare-event"), abs=tolerance)

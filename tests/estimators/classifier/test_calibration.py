@@ -2,8 +2,6 @@
 cost what is known of another.
 """
 
-import functools
-
 import numpy as np
 import pytest
 from scipy import special
@@ -16,20 +14,25 @@ from infoscope.estimators.classifier.cross_fitting import (
 )
 from infoscope.estimators.classifier.inputs import as_joint_labels
 
-log_softmax = functools.partial(special.log_softmax, axis=1)
+
+def log_softmax(scores):
+    return special.log_softmax(scores, axis=1)
 
 
 def joint_of(*sizes):
     """Joint labels of every combination of values of up to three labels."""
-    columns = np.meshgrid(*map(np.arange, sizes), indexing="ij")
-    return as_joint_labels(dict(zip("yde", map(np.ravel, columns))), np.prod(sizes))
+    values = list(np.ndindex(sizes))
+    columns = np.transpose(values)
+    labels = dict(zip("yde", columns))
+    return as_joint_labels(labels, len(values))
 
 
 @pytest.mark.parametrize("sizes", [(4,), (3, 2), (2, 3, 2)])
 def test_parts_add_up_to_the_log_odds(sizes):
     rng = np.random.default_rng(0)
     joint = joint_of(*sizes)
-    prior, *logs = log_softmax(rng.normal(size=(51, joint.count)))
+    scores = rng.normal(size=(51, joint.count))
+    prior, *logs = log_softmax(scores)
     parts = log_odds_parts(np.array(logs), prior, joint)
     assert len(parts) == 2 ** len(sizes) - 1
     np.testing.assert_allclose(parts.sum(axis=0), logs - prior, atol=1e-12)
@@ -42,20 +45,19 @@ def test_each_label_has_its_own_slope():
     rng = np.random.default_rng(2)
     joint = joint_of(3, 2)
     n = 20_000
-    of_y = joint.values["y"]
-    of_d = joint.values["d"]
     true_logs = log_softmax(rng.normal(size=(n, 2)))
     y = rng.integers(0, 3, n)
     d = (rng.random(n) > np.exp(true_logs[:, 0])).astype(int)
-    is_class = (of_y == y[:, None]) & (of_d == d[:, None])
-    classes = np.argmax(is_class, axis=1)
+    class_y = joint.values["y"]
+    class_d = joint.values["d"]
+    is_class = (class_y == y[:, None]) & (class_d == d[:, None])
+    classes = is_class.argmax(axis=1)
     noise = log_softmax(rng.normal(size=(n, 3)))
     doubled = log_softmax(2 * true_logs)
-    logs = noise[:, of_y] + doubled[:, of_d]
+    logs = noise[:, class_y] + doubled[:, class_d]
     prior = np.full(6, -np.log(6))
-    slopes, loss = calibrating_slopes(
-        log_odds_parts(logs, prior, joint), prior, classes
-    )
+    parts = log_odds_parts(logs, prior, joint)
+    slopes, loss = calibrating_slopes(parts, prior, classes)
     np.testing.assert_allclose(slopes[:2], [0, 0.5], atol=0.05)
     _, loss_of_one_slope = calibrating_slope(logs, prior, classes)
     assert loss < loss_of_one_slope - 0.01
@@ -68,7 +70,9 @@ def test_useless_inputs_cost_nothing():
     rng = np.random.default_rng(3)
     y = rng.integers(0, 4, 600)
     d = rng.integers(0, 3, 600)
-    z = 2 * np.eye(3)[d] + rng.normal(size=(600, 3))
+    noise = rng.normal(size=(600, 3))
+    z = 2 * np.eye(3)[d] + noise
     fit = cross_fit(z, {"y": y, "d": d}, subsets=["z"])
-    assert abs(fit.information("z", "y", given="d").value) < 0.02
+    useless = fit.information("z", "y", given="d")
+    assert abs(useless.value) < 0.02
     assert fit.information("z", "d", given="y").value > 0.4

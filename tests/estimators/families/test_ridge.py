@@ -24,24 +24,24 @@ def test_weights_and_residuals_are_those_of_least_penalised_squares(penalty, col
     more than rows.
     """
     x, y = sample(columns)
-    fit = Ridge(penalty).fit(x, y)
     standard = (x - x.mean(axis=0)) / x.std(axis=0)
-    design = np.hstack([np.ones((40, 1)), standard])
-    ridge = penalty * np.eye(columns + 1)
-    ridge[0, 0] = 0.0
+    design = np.column_stack([np.ones(40), standard])
+    ridge = np.diag([0.0] + [penalty] * columns)
 
     def coefficients(rows):
-        gram = design[rows].T @ design[rows] + ridge
-        return np.linalg.solve(gram, design[rows].T @ y[rows])
+        transposed = design[rows].T
+        gram = transposed @ design[rows] + ridge
+        return np.linalg.solve(gram, transposed @ y[rows])
 
-    everything = np.ones(40, dtype=bool)
-    np.testing.assert_allclose(fit.mean(x), design @ coefficients(everything))
-    residuals = []
-    for row in range(40):
-        others = np.arange(40) != row
-        residuals.append(y[row] - design[row] @ coefficients(others))
-    residuals = np.array(residuals)
-    np.testing.assert_allclose(fit.covariance, residuals.T @ residuals / 40, rtol=1e-6)
+    fit = Ridge(penalty).fit(x, y)
+    every_row = np.arange(40)
+    np.testing.assert_allclose(fit.mean(x), design @ coefficients(every_row))
+    residuals = np.zeros((40, 2))
+    for row in every_row:
+        others = every_row != row
+        residuals[row] = y[row] - design[row] @ coefficients(others)
+    covariance = residuals.T @ residuals / 40
+    np.testing.assert_allclose(fit.covariance, covariance, rtol=1e-6)
 
 
 def test_impossible_settings_and_exact_targets_are_refused():

@@ -48,12 +48,12 @@ def test_two_values_each_are_tested_as_by_fisher(first, second, both):
     """Of 50 rows; his two-sided test sums the tables that are less probable, here the
     same ones.
     """
-    table = [[both, first - both], [second - both, 50 - first - second + both]]
+    neither = 50 - first - second + both
+    table = [[both, first - both], [second - both, neither]]
     variances = first * (50 - first) * second * (50 - second)
     strength = (50 * both - first * second) ** 2 / variances
-    assert fisher_p_value(50, first, second, strength) == pytest.approx(
-        fisher_exact(table).pvalue
-    )
+    p = fisher_p_value(50, first, second, strength)
+    assert p == pytest.approx(fisher_exact(table).pvalue)
 
 
 @pytest.mark.parametrize("n", [40, 4000])
