@@ -21,11 +21,9 @@ import torch
 from torch import nn
 
 from infoscope.data import (
-    EmbeddingPool,
     GaussianPairs,
     ImagePairs,
     ImagePool,
-    TextPairs,
 )
 from infoscope.estimators import BOUNDS, Training, make_critic, share_training
 from infoscope.estimators.neural.precision import PRECISIONS, has_bf16, products_in
@@ -37,13 +35,12 @@ BATCH = 64
 SOURCES = 10
 CROSSOVER = 0.243
 SIDE = 64
-VECTOR = 768
 WIDTH = 256
 DEPTH = 2
 ROUNDS, STEPS_OF_ROUND = 9, 5
 STEPS = 1 + ROUNDS * STEPS_OF_ROUND
 BOUND = BOUNDS["smile-inf"]
-ESTIMATORS = ("nwj", "js", "infonce", "dv", "mine", "smile-1", "smile-5", "smile-inf")
+ESTIMATORS = "nwj", "js", "infonce", "dv", "mine", "smile-1", "smile-5", "smile-inf"
 # of the least time; of a step in a step with its data
 STEP_SHARE, DATA_SHARE = 0.85, 0.8
 
@@ -251,16 +248,6 @@ def images():
     return ImagePool(pixels, torch.arange(200) % 2, "random patches", synthetic=True)
 
 
-@pytest.fixture(scope="module")
-def embeddings():
-    vectors = (
-        torch.rand(200, VECTOR, generator=torch.Generator().manual_seed(0)) * 2 - 1
-    )
-    return EmbeddingPool(
-        vectors, torch.arange(200) % 2, "random vectors", synthetic=True
-    )
-
-
 def test_both_compute_the_same():
     x, y = GaussianPairs(SOURCES, mutual_information=1.4).sample(
         BATCH, torch.Generator().manual_seed(1)
@@ -296,19 +283,3 @@ def test_shares_of_images(images, tmp_path):
     choose = random.Random(1)
     source = ImagePairs(images, size=SIDE, crossover=CROSSOVER)
     shares("images", source, lambda: both_sides(choose, files, composed))
-
-
-def test_shares_of_text(embeddings, tmp_path):
-    files = [[], []]
-    for k, (vector, label) in enumerate(
-        zip(embeddings.vectors.numpy(), embeddings.labels.tolist())
-    ):
-        files[label].append(tmp_path / f"{k}.npy")
-        np.save(files[label][-1], vector)
-    choose = random.Random(1)
-
-    def load(paths):
-        return np.concatenate([np.load(path) for path in paths])
-
-    source = TextPairs(embeddings, SOURCES, CROSSOVER)
-    shares("text", source, lambda: both_sides(choose, files, load))

@@ -160,7 +160,7 @@ def test_the_lag_curve_has_its_top_where_the_effect_is():
     y = np.roll(x, 2) + noise
     curve = series.lag_curve(x, y, 3, names=("wind", "power"))
     rows = curve.table.set_index(["cause", "effect", "lag"])
-    effect = ("wind", "power", 2)
+    effect = "wind", "power", 2
     assert 0 < rows["low"][effect] <= 0.5 <= rows["high"][effect]  # bits
     assert (rows["low"].drop(effect) == 0).all()
     assert str(curve).startswith(

@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 import scipy.sparse
 import torch
+from numpy.testing import assert_array_equal
+from pytest import approx
 
 from infoscope.estimators import diagnose, estimate
 from infoscope.estimators.alignment import aligned
@@ -141,11 +143,11 @@ def test_categories_of_several_columns_are_joined():
     letters = np.array(["a", "b", "a", "a", "b"])
     variable = as_variable("x", (Discrete(numbers), Discrete(letters)))
     assert variable.categories == 4
-    np.testing.assert_array_equal(
+    assert_array_equal(
         same_label(variable.codes), same_label(numbers) & same_label(letters)
     )
     joint = join(as_variable("x", numbers), as_variable("y", letters))
-    np.testing.assert_array_equal(same_label(joint.codes), same_label(variable.codes))
+    assert_array_equal(same_label(joint.codes), same_label(variable.codes))
 
 
 @pytest.mark.parametrize(
@@ -161,7 +163,7 @@ def test_categories_of_several_columns_are_joined():
 )
 def test_one_label_has_one_code(labels, codes):
     variable = as_variable("x", Discrete(labels))
-    np.testing.assert_array_equal(same_label(variable.codes), same_label(codes))
+    assert_array_equal(same_label(variable.codes), same_label(codes))
     assert variable.categories == len(set(codes))
 
 
@@ -234,7 +236,7 @@ def test_a_mask_is_never_forgotten(values):
 def test_sparse_matrices_are_dense_ones(kind):
     dense = draws().normal(size=(40, 3))
     dense[:20, 1] = 0
-    np.testing.assert_array_equal(as_variable("x", kind(dense)).continuous, dense)
+    assert_array_equal(as_variable("x", kind(dense)).continuous, dense)
     assert as_variable("x", Discrete(kind(np.eye(4)))).categories == 4
 
 
@@ -254,8 +256,8 @@ def test_noise_within_steps_is_undone_by_rounding():
     normal = g.normal(size=300)
     variable = as_variable("x", np.column_stack([quarters, normal]))
     moved = within_steps(variable, g).continuous
-    np.testing.assert_array_equal(np.round(4 * moved[:, 0]) / 4, quarters)
-    np.testing.assert_array_equal(moved[:, 1], normal)
+    assert_array_equal(np.round(4 * moved[:, 0]) / 4, quarters)
+    assert_array_equal(moved[:, 1], normal)
     assert len(np.unique(moved[:, 0])) == 300
 
 
@@ -265,7 +267,7 @@ def test_a_point_mass_becomes_a_category_of_its_own():
     variable = with_repeated_values(as_variable("x", rain))
     assert variable.kind == "mixed"
     code_of_zero = variable.codes[rain == 0][0]
-    np.testing.assert_array_equal(variable.codes == code_of_zero, is_dry)
+    assert_array_equal(variable.codes == code_of_zero, is_dry)
     assert with_repeated_values(as_variable("x", NORMAL)).codes is None
 
 
@@ -286,7 +288,7 @@ def test_names_of_rows_order_groups_and_declared_columns():
     x, y = map(named_series, normal_pair(300, 0.8))
     exact = estimate(x, y, "ksg").value
     declared = estimate(x.to_frame(), [Continuous(shuffled(y))], "ksg")
-    assert declared.value == pytest.approx(exact, abs=1e-12)
+    assert declared.value == approx(exact, abs=1e-12)
     groups = shuffled(named_series(np.arange(300) // 3))
     assert estimate(x, y.to_numpy(), groups=groups).units == 100
 
@@ -338,7 +340,7 @@ def test_a_column_of_vectors_is_a_matrix():
     """As Hugging Face and parquet give embeddings."""
     vectors = draws().normal(size=(60, 3))
     for column in (pd.Series(vectors.tolist()), pd.DataFrame({"z": list(vectors)})):
-        np.testing.assert_array_equal(as_variable("x", column).continuous, vectors)
+        assert_array_equal(as_variable("x", column).continuous, vectors)
     with refused("x", "shape"):
         as_variable("x", pd.Series([[1.0, 2.0], [1.0]]))
 
@@ -379,7 +381,7 @@ def test_two_angles_are_read_by_ksg(form):
     turn = g.vonmises(0, 1, 600) / (2 * np.pi)
     turn_y = turn + 10 / 360 * g.normal(size=600)
     estimated = estimate(form(turn), form(turn_y))
-    assert estimated == pytest.approx(1.97, abs=0.15)
+    assert estimated == approx(1.97, abs=0.15)
     assert estimated.low <= 1.97 <= estimated.high
     assert estimated.grade == "C"
     assert "two angles" in codes_of_notes(estimated)
@@ -429,7 +431,7 @@ def test_zeros_on_both_sides_are_no_copies():
     x, y = is_positive * g.exponential(size=(2, 500))
     estimated = estimate(x, y)
     assert estimated.n == 500
-    assert estimated == pytest.approx(np.log(2), abs=0.1)
+    assert estimated == approx(np.log(2), abs=0.1)
     assert estimated.low < np.log(2) < estimated.high
 
 
@@ -443,4 +445,4 @@ def test_copies_are_equal_in_every_column(columns):
     label[50:] = label[:10]
     codes = copies(as_variable("x", x), as_variable("y", label + x[:, 0]))
     assert codes.max() + 1 == 50
-    np.testing.assert_array_equal(codes[50:], codes[:10])
+    assert_array_equal(codes[50:], codes[:10])

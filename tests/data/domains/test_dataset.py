@@ -7,16 +7,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from numpy.random import default_rng
+from numpy.testing import assert_allclose
 from PIL import Image
+from scipy.stats import binom
 
 from infoscope.data import DomainDataset
 from infoscope.data.domains.dataset import draw_evenly
 from infoscope.errors import TooFew
 from tests.data.common import generator
 
-IMAGES = np.random.default_rng(0).integers(0, 256, (12, 3, 6, 5), dtype=np.uint8)
-Y = [2, 2, 0, 0, 2, 0, 2, 2, 0, 0, 2, 0]
-D = ["b", "a", "a", "b", "b", "a", "b", "a", "a", "b", "b", "a"]
+IMAGES = default_rng(0).integers(0, 256, (12, 3, 6, 5), dtype=np.uint8)
+Y = [2, 2, 0, 0, 2, 0] * 2
+D = ["b", "a", "a", "b", "b", "a"] * 2
 GROUPS = [10, 10, 20, 20, 30, 30, 40, 40, 50, 50, 60, 60]
 
 
@@ -59,7 +62,7 @@ CHOSEN = [
 def test_images_are_floats_between_0_and_1(index, rows):
     images = TWELVE.images(index)
     assert images.dtype == torch.float32
-    np.testing.assert_allclose(images, IMAGES[rows] / 255.0, atol=1e-7)
+    assert_allclose(images, IMAGES[rows] / 255.0, atol=1e-7)
 
 
 def test_float_images_and_features_come_back_as_they_are_and_can_be_changed():
@@ -94,7 +97,7 @@ def test_resized_is_what_pillow_makes_to_a_grey_level():
     levels = 255 * image.movedim(0, 2).numpy()
     original = np.moveaxis(IMAGES[4], 0, 2)
     pillow = Image.fromarray(original).resize((4, 3), Image.Resampling.BICUBIC)
-    np.testing.assert_allclose(levels, np.asarray(pillow), atol=1.01)
+    assert_allclose(levels, np.asarray(pillow), atol=1.01)
 
 
 def test_in_memory_keeps_the_images_of_the_part(monkeypatch):
@@ -173,7 +176,7 @@ def test_a_class_that_training_lost_is_refused():
     assert 0 < losses < 50
 
 
-STRATA = np.random.default_rng(0).permutation(np.repeat([0, 1, 2, 3], [50, 30, 17, 1]))
+STRATA = default_rng(0).permutation(np.repeat([0, 1, 2, 3], [50, 30, 17, 1]))
 
 
 def is_within_one(drawn, fraction):
@@ -187,3 +190,16 @@ def test_the_number_drawn_is_within_one_of_its_expectation(fraction):
     assert is_within_one(drawn, fraction)
     for stratum in range(4):
         assert is_within_one(drawn[stratum == STRATA], fraction)
+
+
+def test_each_is_drawn_with_the_probability_asked_for():
+    """Counts over 500 draws are binomial; all 98 within the two-sided 1e-8 bounds: a
+    false alarm once in 1e6.
+    """
+    shared = generator()
+    counts = np.zeros(len(STRATA))
+    for _ in range(500):
+        counts += draw_evenly(STRATA, 0.3, shared)
+    low, high = binom.interval(1 - 1e-8, 500, 0.3)
+    assert low <= counts.min()
+    assert counts.max() <= high

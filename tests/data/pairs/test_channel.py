@@ -7,6 +7,7 @@ import math
 
 import pytest
 import torch
+from pytest import approx
 
 from infoscope.data import ChannelPairs, channel_information, crossover_for
 from tests.data.common import generator
@@ -16,12 +17,10 @@ LN2 = math.log(2.0)
 
 @pytest.mark.parametrize("crossover", [0.01, 0.24, 0.26, 0.499])
 def test_information_is_ln2_minus_the_binary_entropy(crossover):
-    entropy = -crossover * math.log(crossover) - (1 - crossover) * math.log(
-        1 - crossover
-    )
-    assert channel_information(crossover, 7) == pytest.approx(
-        7 * (LN2 - entropy), abs=1e-14
-    )
+    unflipped = 1 - crossover
+    entropy = -crossover * math.log(crossover) - unflipped * math.log(unflipped)
+    information = channel_information(crossover, 7)
+    assert information == approx(7 * (LN2 - entropy), abs=1e-14)
 
 
 @pytest.mark.parametrize("contrast", [1e-8, 1e-5, 1e-3])
@@ -31,9 +30,8 @@ def test_information_near_one_half_follows_its_series(contrast):
     """
     crossover = 0.5 - contrast / 2
     d = 1.0 - 2.0 * crossover
-    assert channel_information(crossover, 1) == pytest.approx(
-        d**2 / 2 + d**4 / 12, rel=1e-12
-    )
+    series = d**2 / 2 + d**4 / 12
+    assert channel_information(crossover, 1) == approx(series, rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +40,7 @@ def test_information_near_one_half_follows_its_series(contrast):
 def test_round_trip(share):
     information = share * 10 * LN2
     returned = channel_information(crossover_for(information, 10), 10)
-    assert returned == pytest.approx(information, rel=1e-12, abs=1e-15)
+    assert returned == approx(information, rel=1e-12, abs=1e-15)
 
 
 @pytest.mark.parametrize("sources", [1, 49])
@@ -71,7 +69,7 @@ def test_log_ratio_over_every_pair(crossover):
     torch.testing.assert_close(joint, expected)
     possible = joint > 0
     mean = (joint * ratio)[possible].sum().item()
-    assert mean == pytest.approx(source.mutual_information, abs=1e-12)
+    assert mean == approx(source.mutual_information, abs=1e-12)
     assert (ratio[~possible] == -math.inf).all()
 
 

@@ -4,6 +4,8 @@ independent given z.
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
+from pytest import approx
 
 from infoscope.data import prior
 from infoscope.data.prior import conditional, conditions
@@ -14,7 +16,7 @@ from infoscope.estimators.knn.estimators import conditional_mutual_information
 from infoscope.estimators.reading.figures_conditional import table_information
 from infoscope.estimators.variables import Variable
 
-CAUSES = (*conditions.SHAPES, conditions.SCALES)
+CAUSES = *conditions.SHAPES, conditions.SCALES
 
 
 def generator(seed=0):
@@ -46,8 +48,8 @@ def triples():
 
 def assert_same_draws(first, second):
     for variable, same in zip(first, second, strict=True):
-        np.testing.assert_array_equal(variable.numbers, same.numbers)
-        np.testing.assert_array_equal(variable.labels, same.labels)
+        assert_array_equal(variable.numbers, same.numbers)
+        assert_array_equal(variable.labels, same.labels)
 
 
 def exact_information(part, seed=0):
@@ -88,7 +90,7 @@ def test_linear_systems_have_the_information_of_their_covariance(seed):
     of_x_and_y = log_determinant(x, z) + log_determinant(y, z)
     of_both = log_determinant(x, y, z) + log_determinant(z)
     expected = (of_x_and_y - of_both) / 2
-    assert exact_information(part) == pytest.approx(expected, abs=0.01)
+    assert exact_information(part) == approx(expected, abs=0.01)
 
 
 def linear_residuals(values, z):
@@ -99,7 +101,7 @@ def linear_residuals(values, z):
 def test_linear_systems_without_information_have_independent_residuals():
     wanted = Wanted(NN, 0.5, True)
     part = conditional.linear_system(wanted, "linear_system", generator(3))
-    assert exact_information(part) == pytest.approx(0, abs=1e-9)
+    assert exact_information(part) == approx(0, abs=1e-9)
     variables = part.draw(50_000, generator())
     x, y, z = (variable.numbers for variable in variables)
     correlation = largest_correlation(linear_residuals(x, z), linear_residuals(y, z))
@@ -114,7 +116,7 @@ def test_tables_have_the_information_of_their_cells(seed):
     if variables[2].labels.size:
         labels = (variable.labels[:, 0] for variable in variables)
         plug_in = table_information(*labels)
-        assert exact_information(part) == pytest.approx(plug_in, abs=0.01)
+        assert exact_information(part) == approx(plug_in, abs=0.01)
 
 
 @pytest.fixture
@@ -151,7 +153,7 @@ def test_a_noise_or_slope_that_depends_on_z_has_the_information_that_neighbours_
     estimate = conditional_mutual_information(
         as_variable(x), as_variable(y), cause, margins="rank"
     )
-    assert estimate.value == pytest.approx(exact_information(part), abs=0.06)
+    assert estimate.value == approx(exact_information(part), abs=0.06)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +182,8 @@ def test_a_small_triple_has_few_columns():
     columns_x, columns_y, columns_z = (
         variable.numbers.shape[1] for variable in variables
     )
-    assert (columns_x, columns_y) == (1, 1)
+    assert columns_x == 1
+    assert columns_y == 1
     assert columns_z <= conditional.SMALL_CONDITIONS
 
 
@@ -195,7 +198,7 @@ def test_a_move_is_invertible_given_z(family, kinds):
     move = conditions.draw_move(family, condition, pilot, g)
     _, scores = condition.draw(1, g)
     moved = move(pilot, np.repeat(scores, 500, axis=0))
-    np.testing.assert_array_equal(ranks(moved.numbers), ranks(numbers))
+    assert_array_equal(ranks(moved.numbers), ranks(numbers))
     before_and_after = np.hstack([labels, moved.labels])
     assert len(np.unique(before_and_after, axis=0)) == 4
     assert len(np.unique(moved.labels)) == 4
@@ -228,7 +231,7 @@ def test_log_ratios_of_states_have_the_information_of_their_table():
         is_state = np.eye(size)[state] == 1
         logs.append(np.where(is_state, 0, -np.inf))
     ratios = conditional.triple_log_ratios(table, logs)
-    assert ratios.mean() == pytest.approx(conditional.table_nats(table), abs=0.01)
+    assert ratios.mean() == approx(conditional.table_nats(table), abs=0.01)
 
 
 @pytest.mark.parametrize("place", [0, 1])
@@ -251,5 +254,5 @@ def test_nodes_of_a_clipped_normal_variable_give_its_moments():
     nodes, weights = conditional.clipped_normal(-3.0, 3.0, 10)
     drawn = generator().normal(size=1_000_000)
     square = np.clip(drawn, -3, 3) ** 2
-    assert weights.sum() == pytest.approx(1, abs=1e-4)
-    assert weights @ nodes**2 == pytest.approx(square.mean(), abs=0.006)
+    assert weights.sum() == approx(1, abs=1e-4)
+    assert weights @ nodes**2 == approx(square.mean(), abs=0.006)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from pytest import approx
 from scipy import special, stats
 
 from infoscope.data.prior import derived, latent, linear, quadrature, scalar, wide
@@ -22,7 +23,7 @@ from tests.data.common import plug_in
 ROWS = 150_000
 CELLS = 24  # cells of a column
 MAX_EXCESS = 0.006  # nats by which a table may exceed the truth
-CELL_LOSS = (0.03, 0.12)  # nats, and share of the truth, that cells may lose
+CELL_LOSS = 0.03, 0.12  # nats, and share of the truth, that cells may lose
 
 
 def generator(*seed):
@@ -143,7 +144,7 @@ def test_unordered_categories_agree_with_the_table_of_many_draws(maker):
         sizes = labels.max(axis=1) + 1
         codes_of_variables.append(np.ravel_multi_index(labels, sizes))
     nats = plug_in(*codes_of_variables)
-    assert nats == pytest.approx(truth, abs=0.008 + 0.01 * truth)
+    assert nats == approx(truth, abs=0.008 + 0.01 * truth)
 
 
 def normal_pair(rho):
@@ -167,7 +168,7 @@ def test_quadrature_of_a_normal_is_the_closed_form(rho):
     pilot = pair.draw(scores, generator(1))
     exact = -0.5 * np.log(1 - rho**2)
     nats = quadrature.information(pair, None, None, pilot)
-    assert nats == pytest.approx(exact, rel=2e-3, abs=2e-4)
+    assert nats == approx(exact, rel=2e-3, abs=2e-4)
     for kind in KINDS:
         observation = draw_observation(generator(3), pilot, kind)
         of_one = quadrature.information(pair, observation, None, pilot)
@@ -185,7 +186,7 @@ def test_rounded_normals_agree_with_quadrature():
     pilot = np.zeros(2)
     nats = quadrature.information(normal_pair(0.8), rounded, rounded, pilot)
     exact = -0.5 * np.log(0.36)
-    assert nats == pytest.approx(exact - 2 * loss, abs=0.1 * loss)
+    assert nats == approx(exact - 2 * loss, abs=0.1 * loss)
 
 
 @pytest.mark.parametrize("name", sorted(scalar.COPULAS))
@@ -198,7 +199,7 @@ def test_conditionals_of_copulas_have_uniform_margins(name):
         below = conditional(edges, middles[:, None], parameter)
         steps = np.diff(below, axis=1)
         assert (steps > -1e-9).all()
-        assert mass @ steps == pytest.approx(mass, abs=2e-5)
+        assert mass @ steps == approx(mass, abs=2e-5)
 
 
 @pytest.mark.parametrize("name", sorted(NOISES))
@@ -256,7 +257,7 @@ def test_normals_agree_with_the_covariance_of_many_draws(maker, seed):
     product = log_determinant(x.numbers) + log_determinant(y.numbers)
     information = (product - log_determinant(both)) / 2
     truth, _ = part.truth(generator())
-    assert information == pytest.approx(truth, abs=0.02)
+    assert information == approx(truth, abs=0.02)
 
 
 def student_log_density(columns, dof):
@@ -276,7 +277,7 @@ def test_student_agrees_with_the_mean_log_ratio():
     ratio = ratio - student_log_density(both[:, 2:], dof)
     error = ratio.std() / np.sqrt(rows)
     exact = linear.student_information(2, 3, dof)
-    assert ratio.mean() == pytest.approx(exact, abs=4 * error)
+    assert ratio.mean() == approx(exact, abs=4 * error)
 
 
 def angles_of(sample):
@@ -303,7 +304,7 @@ def test_tori_agree_with_the_noise_of_their_angles():
     total = angles_of(x).sum(axis=1)
     turn = angles_of(y)[:, 0] - total
     truth, _ = part.truth(generator())
-    assert truth == pytest.approx(information_of_turn(turn), abs=0.02)
+    assert truth == approx(information_of_turn(turn), abs=0.02)
 
 
 def first_part(maker, asked, word):
@@ -325,8 +326,8 @@ def test_angles_agree_with_the_entropy_of_their_turn(kind, columns):
     x, y = part.draw(50_000, generator(4))
     turn = angles_of(y) - int(winding) * angles_of(x)
     truth, _ = part.truth(generator())
-    assert truth == pytest.approx(0.9, abs=1e-6)
-    assert information_of_turn(turn[:, 0]) == pytest.approx(truth, abs=0.02)
+    assert truth == approx(0.9, abs=1e-6)
+    assert information_of_turn(turn[:, 0]) == approx(truth, abs=0.02)
 
 
 @pytest.mark.parametrize("size", [1, 2, 5])

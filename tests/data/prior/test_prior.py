@@ -6,12 +6,14 @@ import itertools
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
+from numpy.testing import assert_array_equal
 
 from infoscope.data.prior import FAMILIES, TYPES, distribution, latent, maps
 from infoscope.data.prior.parts import Request, joined
 from tests.data.common import plug_in
 
-SLOW = (21, 25, 29)  # half a second and more
+SLOW = 21, 25, 29  # half a second and more
 NUMBERS = [number for number in range(6, 33) if number not in SLOW]
 ROWS, CELLS = 4_000, 6
 
@@ -22,7 +24,7 @@ def prior():
 
 
 def sampled(example, rows):
-    return example.sample(rows, np.random.default_rng([0, example.number]))
+    return example.sample(rows, default_rng([0, example.number]))
 
 
 @pytest.mark.parametrize("number", [10, 14])
@@ -32,8 +34,8 @@ def test_same_number_gives_the_same_distribution(prior, number):
     assert first.description == again.description
     assert first.truth == again.truth
     for variable, same in zip(sampled(first, 50), sampled(again, 50)):
-        np.testing.assert_array_equal(variable.numbers, same.numbers)
-        np.testing.assert_array_equal(variable.labels, same.labels)
+        assert_array_equal(variable.numbers, same.numbers)
+        assert_array_equal(variable.labels, same.labels)
 
 
 def test_shares_of_types_ties_and_independence(prior):
@@ -139,10 +141,10 @@ def test_information_adds_over_subsystems():
     truth = 0.0
     pairs = []
     for seed in (1, 2):
-        part = latent.discrete_channel(request, np.random.default_rng(seed))
-        nats, _ = part.truth(np.random.default_rng(0))
+        part = latent.discrete_channel(request, default_rng(seed))
+        nats, _ = part.truth(default_rng(0))
         truth += nats
-        pairs.append(part.draw(1_000_000, np.random.default_rng([7, seed])))
+        pairs.append(part.draw(1_000_000, default_rng([7, seed])))
     codes = []
     for variables in zip(*pairs):
         labels = joined(variables).labels.T
@@ -153,7 +155,7 @@ def test_information_adds_over_subsystems():
 
 @pytest.mark.parametrize("seed", range(8))
 def test_maps_are_invertible(seed):
-    g = np.random.default_rng(seed)
+    g = default_rng(seed)
     size = int(g.integers(2, 7))
     _, block = maps.draw_block_map(size, maps.BLOCK_MAPS, g)
     step = 1e-5

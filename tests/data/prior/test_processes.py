@@ -4,6 +4,8 @@ confirms.
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
+from pytest import approx
 from scipy import special, stats
 
 from infoscope.data.prior import chain_processes, normal_processes, processes
@@ -40,8 +42,8 @@ def test_the_same_number_gives_the_same_process(ten_processes):
     series = first.sample(60, generator())
     same_series = again.sample(60, generator())
     for variable, same in zip(series, same_series):
-        np.testing.assert_array_equal(variable.numbers, same.numbers)
-        np.testing.assert_array_equal(variable.labels, same.labels)
+        assert_array_equal(variable.numbers, same.numbers)
+        assert_array_equal(variable.labels, same.labels)
 
 
 def test_processes_have_their_columns_types_and_accurate_truths(ten_processes):
@@ -58,7 +60,7 @@ def test_processes_have_their_columns_types_and_accurate_truths(ten_processes):
             assert values.shape == (50, columns)
             assert np.isfinite(values).all()
             if example.type == "counts":
-                np.testing.assert_array_equal(values, np.round(values))
+                assert_array_equal(values, np.round(values))
                 assert values.min() >= 0
 
 
@@ -99,7 +101,7 @@ def test_series_without_coupling_share_nothing(family):
     assert abs(correlation) < 4.5 / np.sqrt(effective_rows(x, y))
 
 
-CHAINS = ("threshold", "nonlinear", "volatility", "counts", "events", "labels", "mixed")
+CHAINS = "threshold", "nonlinear", "volatility", "counts", "events", "labels", "mixed"
 
 
 def batches_of_both_ends(family):
@@ -158,7 +160,7 @@ def pasts(series, history):
 
 
 def close(value, expected, constant, share):
-    return value == pytest.approx(expected, abs=constant + share * expected)
+    return value == approx(expected, abs=constant + share * expected)
 
 
 @pytest.mark.parametrize(
@@ -206,11 +208,11 @@ def test_white_x_gives_the_capacity_of_a_normal_channel(phi, slope):
     capacity = np.log1p(slope**2) / 2
     for history in (1, 3):
         truth = system.truth(1, 1, history)
-        assert truth.transfer_entropy == pytest.approx(capacity, abs=1e-10)
+        assert truth.transfer_entropy == approx(capacity, abs=1e-10)
     explained = slope**2 * (1 - phi**2) * (1 + phi**2) / (1 + slope**2)
     information = -0.5 * np.log(1 - explained)
     truth = system.truth(1, 1, 2)
-    assert truth.information == pytest.approx(information, abs=1e-10)
+    assert truth.information == approx(information, abs=1e-10)
 
 
 def test_y_follows_fractional_noise_at_its_lag():
@@ -218,8 +220,8 @@ def test_y_follows_fractional_noise_at_its_lag():
     loadings = np.array([[1.0, 0.0], [1.0, 1.0]])
     lags = np.array([[0, 0], [2, 0]])
     pair = FractionalPair(white, loadings, lags)
-    assert pair.truth(1).information == pytest.approx(0, abs=1e-12)
-    assert pair.truth(2).transfer_entropy == pytest.approx(LN2 / 2, abs=1e-12)
+    assert pair.truth(1).information == approx(0, abs=1e-12)
+    assert pair.truth(2).transfer_entropy == approx(LN2 / 2, abs=1e-12)
 
 
 # --- chains ----------------------------------------------------------------------------------------------------------
@@ -252,8 +254,8 @@ def test_chains_of_labels_have_the_information_of_their_tables(family, kind, see
     now = codes_of([y[dynamics.history :, 0]])
     transfer = plug_in(past_both, now) - plug_in(past_y, now)
     truth = dynamics.truth(generator())
-    assert truth.transfer_entropy == pytest.approx(transfer, abs=0.006)
-    assert truth.information == pytest.approx(plug_in(past_x, now), abs=0.006)
+    assert truth.transfer_entropy == approx(transfer, abs=0.006)
+    assert truth.information == approx(plug_in(past_x, now), abs=0.006)
 
 
 TRANSITIONS = {
@@ -276,19 +278,19 @@ def test_draws_of_a_transition_have_the_moments_of_its_densities(name):
     for power in (1, 2):
         moment = np.average(values**power, weights=weights)
         error = np.std(drawn**power) / np.sqrt(len(drawn))
-        assert np.mean(drawn**power) == pytest.approx(moment, abs=5 * error)
+        assert np.mean(drawn**power) == approx(moment, abs=5 * error)
 
 
 def test_a_copied_label_informs_about_all_of_y():
     copied = np.broadcast_to(np.eye(2)[:, :, None], (2, 2, 2))
     fair = np.full((2, 2, 2), 0.5)
     truth, memory = Chain(fair, copied).truth(2)
-    assert truth == Truth(pytest.approx(LN2), pytest.approx(LN2))
-    assert memory == pytest.approx(0, abs=1e-6)
+    assert truth == Truth(approx(LN2), approx(LN2))
+    assert memory == approx(0, abs=1e-6)
     noise = np.array([[0.9, 0.1], [0.1, 0.9]])
     truth, _ = Chain(fair, copied, noise).truth(1)
     capacity = LN2 + 0.9 * np.log(0.9) + 0.1 * np.log(0.1)
-    assert truth.transfer_entropy == pytest.approx(capacity)
+    assert truth.transfer_entropy == approx(capacity)
 
 
 @pytest.mark.parametrize("history", [1, 2])
@@ -302,9 +304,9 @@ def test_a_linear_chain_on_a_grid_has_the_truth_of_the_autoregression(history):
     coefficients = np.array([[[0.7, 0.3], [-0.4, 0.5]]])
     system = Autoregression(coefficients, np.ones(2))
     exact = system.truth(1, 1, history)
-    assert truth.transfer_entropy == pytest.approx(exact.transfer_entropy, abs=1e-4)
-    assert truth.information == pytest.approx(exact.information, abs=1e-4)
-    assert memory == pytest.approx(system.largest_root(), abs=1e-3)
+    assert truth.transfer_entropy == approx(exact.transfer_entropy, abs=1e-4)
+    assert truth.information == approx(exact.information, abs=1e-4)
+    assert memory == approx(system.largest_root(), abs=1e-3)
 
 
 X_BEFORE, Y_BEFORE, Y_NOW = range(3)
@@ -357,9 +359,9 @@ def test_mixtures_have_the_entropies_of_a_fine_grid(family):
     information = alone - given_past_x
     truth = mixture_truth(mixture, Window.of(1, 1, 2, 1), generator())
     tolerance = 4 * truth.transfer_entropy_error + 1e-4
-    assert truth.transfer_entropy == pytest.approx(transfer, abs=tolerance)
+    assert truth.transfer_entropy == approx(transfer, abs=tolerance)
     tolerance = 4 * truth.information_error + 1e-4
-    assert truth.information == pytest.approx(information, abs=tolerance)
+    assert truth.information == approx(information, abs=tolerance)
 
 
 # --- maps ------------------------------------------------------------------------------------------------------------
@@ -369,4 +371,4 @@ def test_maps_keep_the_order_of_values_and_so_the_truth():
     series = generator(2).normal(size=(300, 2))
     mapped = variable.sample(series).numbers
     for before, after in zip(series.T, mapped.T):
-        np.testing.assert_array_equal(np.argsort(before), np.argsort(after))
+        assert_array_equal(np.argsort(before), np.argsort(after))

@@ -1,7 +1,7 @@
 """Data of known mutual information: the truths against other ways to compute them."""
 
 import numpy as np
-import pytest
+from pytest import approx
 from scipy import integrate, special, stats
 
 from infoscope.data.tasks.catalogue import case
@@ -21,7 +21,7 @@ def test_a_rounded_gaussian_loses_little_of_half_a_nat():
     product = cells.sum(axis=1, keepdims=True) * cells.sum(axis=0)
     expected = (cells * np.log(cells / product)).sum()
     nats, _ = case("rounded-gaussian").truth()
-    assert nats == pytest.approx(expected, abs=1e-3)
+    assert nats == approx(expected, abs=1e-3)
 
 
 def test_inflated_zeros_by_adaptive_quadrature():
@@ -37,4 +37,4 @@ def test_inflated_zeros_by_adaptive_quadrature():
 
     by_count, _ = integrate.quad_vec(terms, 0, 60)
     nats, _ = case("zero-inflated-poisson").truth()
-    assert nats == pytest.approx(by_count.sum(), abs=1e-5)
+    assert nats == approx(by_count.sum(), abs=1e-5)

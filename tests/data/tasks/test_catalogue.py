@@ -8,6 +8,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.random import default_rng
+from numpy.testing import assert_allclose, assert_array_equal
+from pytest import approx
 from scipy import stats
 
 from infoscope.data.tasks import beyond_normal, catalogue
@@ -23,7 +26,7 @@ GENERATED = [name for name in NAMES if not catalogue.pool_of(name)]
 
 
 def drawn(name, n, seed=0):
-    return catalogue.case(name).sample(n, np.random.default_rng(seed))
+    return catalogue.case(name).sample(n, default_rng(seed))
 
 
 def truth(name):
@@ -45,11 +48,11 @@ def test_the_collections_of_the_exam():
     assert len(set(NAMES)) == len(NAMES)
     half = 0.5 * math.log(2)
     for name in set(NAMES) - set(GENERATED):
-        assert catalogue.case(name).truth() == (pytest.approx(half), 0.0)
+        assert catalogue.case(name).truth() == (approx(half), 0.0)
 
 
 def columns_drawn(distribution, seed):
-    x, y = distribution.sample(60, np.random.default_rng(seed))[:2]
+    x, y = distribution.sample(60, default_rng(seed))[:2]
     return columns(x), columns(y)
 
 
@@ -62,8 +65,8 @@ def test_a_distribution_draws_what_it_states(name):
     x, y = columns_drawn(distribution, 3)
     again_x, again_y = columns_drawn(distribution, 3)
     other_x, other_y = columns_drawn(distribution, 4)
-    np.testing.assert_array_equal(x, again_x)
-    np.testing.assert_array_equal(y, again_y)
+    assert_array_equal(x, again_x)
+    assert_array_equal(y, again_y)
     assert (x != other_x).any() or (y != other_y).any()
     for values in (x, y):
         assert len(values) == 60
@@ -82,7 +85,7 @@ def test_the_truths_of_beyond_normal_are_the_published_ones():
     assert set(published.index) == set(beyond_normal.NAMES)
     for name, row in published.iterrows():
         x, y = drawn(name, 7)
-        assert truth(name) == pytest.approx(row["mi_nats"], abs=1e-6)
+        assert truth(name) == approx(row["mi_nats"], abs=1e-6)
         assert x.shape == (7, row["dim_x"])
         assert y.shape == (7, row["dim_y"])
 
@@ -94,13 +97,13 @@ SPARSE = "multinormal-sparse-3-3-2-2.0"
 def test_maps_of_single_columns_keep_their_ranks(name):
     x, _ = drawn(SPARSE, 50)
     moved, _ = drawn(f"{name}-{SPARSE}", 50)
-    np.testing.assert_array_equal(moved.argsort(axis=0), x.argsort(axis=0))
+    assert_array_equal(moved.argsort(axis=0), x.argsort(axis=0))
 
 
 def test_a_spiral_keeps_norms():
     x, _ = drawn(SPARSE, 50)
     spiral, _ = drawn(f"spiral-{SPARSE}", 50)
-    np.testing.assert_allclose((spiral**2).sum(axis=1), (x**2).sum(axis=1))
+    assert_allclose((spiral**2).sum(axis=1), (x**2).sum(axis=1))
 
 
 def test_a_swiss_roll_has_the_base_as_its_radius():
@@ -109,7 +112,7 @@ def test_a_swiss_roll_has_the_base_as_its_radius():
     radius = np.hypot(roll[:, 0], roll[:, 1])
     angle = 21 * radius / (1.5 * np.pi)
     level = stats.norm.cdf(base[:, 0])
-    np.testing.assert_allclose((angle - 1) / 2, level, atol=1e-9)
+    assert_allclose((angle - 1) / 2, level, atol=1e-9)
 
 
 def test_bimodal_columns_have_the_stated_margins():
@@ -120,21 +123,6 @@ def test_bimodal_columns_have_the_stated_margins():
         for weight, mean in parts:
             levels = levels + weight * stats.norm.cdf(variable[:, 0] - mean)
         assert stats.kstest(levels, "uniform").pvalue > 1e-4
-
-
-def of_mixed_columns(x, y):
-    means = pd.Series({"a": -2.0, "b": 0.0, "c": 1.5})
-    spread = np.hypot(0.8, 0.7)
-    densities = stats.norm.pdf(y[:, None], means.to_numpy(), spread)
-    marginal = densities.mean(axis=1)
-    centre = means[x["kind"]].to_numpy() + 0.8 * x["size"]
-    return stats.norm.logpdf(y, centre, 0.7) - np.log(marginal)
-
-
-def of_label(x, y):
-    """The label moves the first column by 1.5."""
-    apart = np.where(y == 1, -1, 1) * (1.5 * x[:, 0] - 1.125)
-    return math.log(2) - np.logaddexp(0, apart)
 
 
 def log_ratio_of_mixed_columns(x, y):
@@ -168,7 +156,7 @@ def test_the_mean_log_density_ratio_of_draws_is_the_truth(name, ratio):
     n = 50_000
     ratios = ratio(*drawn(name, n))
     error = ratios.std() / math.sqrt(n)
-    assert ratios.mean() == pytest.approx(truth(name), abs=4.5 * error + 1e-3)
+    assert ratios.mean() == approx(truth(name), abs=4.5 * error + 1e-3)
 
 
 # --- correlations, tables and symmetries ---
@@ -177,14 +165,14 @@ def test_the_mean_log_density_ratio_of_draws_is_the_truth(name, ratio):
 def test_tables_have_the_information_of_their_draws():
     x, y = drawn("sparse-table", 400_000)
     nats = plug_in(x.astype(int), y.astype(int))
-    assert nats == pytest.approx(truth("sparse-table"), abs=0.01)
+    assert nats == approx(truth("sparse-table"), abs=0.01)
 
 
 def test_parity_depends_on_two_columns_and_on_neither_alone():
     x, y = drawn("parity-of-signs", 400_000)
     signs = (x[:, :2] > 0).astype(int)
     together = plug_in(signs @ [1, 2], y)
-    assert together == pytest.approx(truth("parity-of-signs"), abs=0.006)
+    assert together == approx(truth("parity-of-signs"), abs=0.006)
     for sign in signs.T:
         assert abs(plug_in(sign, y)) < 1e-4
 
@@ -199,9 +187,9 @@ def test_rows_of_a_patient_are_alike_and_any_row_is_normal():
     assert (np.bincount(patient) == 10).all()
     assert catalogue.case("patients").grouped
     error = 4.5 * 3 / np.sqrt(n / 10)  # rows of a patient are far from independent
-    assert correlation(x, y) == pytest.approx(0.7, abs=error)
+    assert correlation(x, y) == approx(0.7, abs=error)
     first, second, *_ = x.reshape(-1, 10).T
-    assert correlation(first, second) == pytest.approx(0.6, abs=error)
+    assert correlation(first, second) == approx(0.6, abs=error)
 
 
 def test_monstrous_tails_are_a_normal_distribution_behind_their_map():
@@ -213,5 +201,5 @@ def test_monstrous_tails_are_a_normal_distribution_behind_their_map():
     unexplained = 1 - 0.7**2
     error = 4.5 * unexplained / np.sqrt(n)
     for x, y in zip(normal_x.T, normal_y.T):
-        assert correlation(x, y) == pytest.approx(0.7, abs=error)
-    assert truth("monstrous-tails-3") == pytest.approx(-1.5 * np.log(unexplained))
+        assert correlation(x, y) == approx(0.7, abs=error)
+    assert truth("monstrous-tails-3") == approx(-1.5 * np.log(unexplained))

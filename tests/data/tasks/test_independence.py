@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from pytest import approx
 
 from infoscope.data.tasks.independence import SETTINGS, common_cause, setting
 
@@ -59,13 +60,13 @@ def test_linear_settings_have_their_information(name):
     expected = np.sqrt(1 - np.exp(-2 * setting(name).information))
     dependent = sampled(name, 40_000, 1, True)
     independent = sampled(name, 40_000, 2, False)
-    assert partial_correlation(*dependent) == pytest.approx(expected, abs=0.025)
-    assert partial_correlation(*independent) == pytest.approx(0, abs=0.025)
+    assert partial_correlation(*dependent) == approx(expected, abs=0.025)
+    assert partial_correlation(*independent) == approx(0, abs=0.025)
 
 
 def test_labels_lose_information():
     assert np.isnan(setting("labels-1").information)
-    assert common_cause(1, 100, 1.0).information == pytest.approx(np.log(2) / 2)
+    assert common_cause(1, 100, 1.0).information == approx(np.log(2) / 2)
 
 
 def test_the_circle_has_no_correlation_but_of_squares():
@@ -74,5 +75,5 @@ def test_the_circle_has_no_correlation_but_of_squares():
     """
     expected = -0.125 / (0.125 + 2 * 0.09 + 2 * 0.09**2)
     x, y = sampled("circle-0", 40_000, 3, True)
-    assert np.corrcoef(x, y)[0, 1] == pytest.approx(0, abs=0.025)
-    assert np.corrcoef(x**2, y**2)[0, 1] == pytest.approx(expected, abs=0.025)
+    assert np.corrcoef(x, y)[0, 1] == approx(0, abs=0.025)
+    assert np.corrcoef(x**2, y**2)[0, 1] == approx(expected, abs=0.025)

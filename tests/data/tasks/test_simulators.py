@@ -3,7 +3,8 @@
 import math
 
 import numpy as np
-import pytest
+from numpy.random import default_rng
+from pytest import approx
 from scipy import special
 
 from infoscope.data.tasks.simulators import (
@@ -17,12 +18,12 @@ def test_the_gaussian_hub_has_the_stated_distributions():
     """Variances 1/8 and (0.1 j)^2, to 5 % (5 standard deviations at 20,000 draws,
     6e-7).
     """
-    tree = gaussian_hub(20_000, 5, np.random.default_rng(4))
+    tree = gaussian_hub(20_000, 5, default_rng(4))
     hub = tree.variables[:, 0]
-    assert hub.var() == pytest.approx(1 / 8, rel=0.05)
+    assert hub.var() == approx(1 / 8, rel=0.05)
     noise = tree.variables[:, 1:] - hub[:, None]
     stated = 0.1 * np.arange(1, 5)
-    assert noise.std(axis=0) == pytest.approx(stated, rel=0.05)
+    assert noise.std(axis=0) == approx(stated, rel=0.05)
     assert tree.parents.tolist() == [-1, 0, 0, 0, 0]
 
 
@@ -30,7 +31,7 @@ def test_the_discretised_logistic_has_the_stated_distributions():
     """X_j given X_0: cell probabilities of a logistic of scale 0.5 about (x_0 + j) mod
     7; 5 sd (6e-7).
     """
-    generator = np.random.default_rng(5)
+    generator = default_rng(5)
     tree = discretised_logistic(40_000, 3, 7, 0.5, generator)
     hub, _, second = tree.variables.T
     values = second[hub == 6]
@@ -43,7 +44,7 @@ def test_the_discretised_logistic_has_the_stated_distributions():
 
 
 def test_images_as_large_as_the_picture_do_not_move():
-    generator = np.random.default_rng(9)
+    generator = default_rng(9)
     image = generator.random((1, 6, 8)).astype(np.float32)
     videos = moving_digits(image, 2, 5, generator, size=8, digits=1)
     movement = np.ptp(videos, axis=1)

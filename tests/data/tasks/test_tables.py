@@ -5,11 +5,13 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.random import default_rng
+from pytest import approx
 
 from infoscope.data.tasks.tables import CHANNELS, EFFECTS, TABLES, KnownTable
 from tests.data.common import plug_in
 
-DISCRETE = ("levels", "halves", "counts", "spikes", "labels", "sites")
+DISCRETE = "levels", "halves", "counts", "spikes", "labels", "sites"
 
 
 def table(effects, channels, n=100_000, **settings):
@@ -19,7 +21,7 @@ def table(effects, channels, n=100_000, **settings):
 
 
 def sampled(known_table):
-    return known_table.sample(np.random.default_rng(0))
+    return known_table.sample(default_rng(0))
 
 
 @pytest.mark.parametrize("weights", [[1.0], [0.6, 0.8], [0.3, 0.3, 0.3]])
@@ -34,14 +36,12 @@ def test_one_of_several_linear_effects(weights):
     first, *others = np.square(weights)
     truth = math.log1p(first / (1 + sum(others))) / 2
     for nats in known_table.information().values():
-        assert nats == pytest.approx(truth, rel=0.01)
+        assert nats == approx(truth, rel=0.01)
 
 
 @pytest.mark.parametrize("name", ["normal", "skewed", "tails", "angle"])
 def test_columns_without_noise_are_increasing_maps_of_their_source(name):
-    column = CHANNELS[name].draw(
-        np.linspace(0.001, 0.999, 999), np.random.default_rng(0)
-    )
+    column = CHANNELS[name].draw(np.linspace(0.001, 0.999, 999), default_rng(0))
     assert (np.diff(column) > 0).all()
 
 
@@ -51,7 +51,7 @@ def test_noise_on_a_column_is_noise_on_a_correlation(channel, sd):
     explained = 0.8**2 / (1 + 0.8**2)
     squared = explained / (1 + sd**2)
     truth = -math.log1p(-squared) / 2
-    assert known_table.information()["c0"] == pytest.approx(truth, rel=0.01)
+    assert known_table.information()["c0"] == approx(truth, rel=0.01)
 
 
 @pytest.mark.parametrize("form", EFFECTS)
@@ -64,14 +64,14 @@ def test_information_of_discrete_columns_is_that_of_a_large_sample(form):
     target, _ = pd.factorize(sample["target"])
     for name, truth in known_table.information().items():
         codes, _ = pd.factorize(sample[name])
-        assert plug_in(codes, target) == pytest.approx(truth, abs=0.004), name
+        assert plug_in(codes, target) == approx(truth, abs=0.004), name
 
 
 @pytest.mark.parametrize("form", EFFECTS.values(), ids=EFFECTS)
 def test_effects_have_mean_0_and_variance_1(form):
     values = form(np.linspace(0, 1, 200_001)[1:-1])
-    assert values.mean() == pytest.approx(0, abs=0.003)
-    assert values.var() == pytest.approx(1, abs=0.003)
+    assert values.mean() == approx(0, abs=0.003)
+    assert values.var() == approx(1, abs=0.003)
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -98,9 +98,9 @@ def test_rows_of_a_group_are_alike_and_others_are_not():
     sample, groups = sampled(known_table)
     assert (np.bincount(groups) == 5).all()
     scores = sample["c0"].to_numpy().reshape(-1, 5)
-    assert scores.std() == pytest.approx(1, abs=0.02)
+    assert scores.std() == approx(1, abs=0.02)
     first, second, *_ = scores.T
     within_groups = np.corrcoef(first, second)[0, 1]
     between_groups = np.corrcoef(first[:-1], first[1:])[0, 1]
-    assert within_groups == pytest.approx(0.3, abs=0.02)
-    assert between_groups == pytest.approx(0, abs=0.02)
+    assert within_groups == approx(0.3, abs=0.02)
+    assert between_groups == approx(0, abs=0.02)

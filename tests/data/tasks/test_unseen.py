@@ -7,6 +7,8 @@ the truth together.
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
+from pytest import approx
 from scipy import stats
 
 from infoscope.data.tasks import unseen
@@ -40,7 +42,7 @@ def table(x, y, count):
 
 
 def drawn(name):
-    return UNSEEN[name].sample(ROWS, np.random.default_rng(11))
+    return UNSEEN[name].sample(ROWS, default_rng(11))
 
 
 def truth(name):
@@ -50,7 +52,7 @@ def truth(name):
 
 def check_mean_log_ratio(name, log_ratio):
     error = log_ratio.std() / np.sqrt(ROWS)
-    assert log_ratio.mean() == pytest.approx(truth(name), abs=5 * error)
+    assert log_ratio.mean() == approx(truth(name), abs=5 * error)
 
 
 def check_uniform(values):
@@ -100,7 +102,7 @@ def test_a_fine_table_of_draws_has_the_information(name):
     number_x, number_y, count = ENOUGH[name]
     x, y = drawn(name)
     nats = table(number_x(x), number_y(y), count)
-    assert nats == pytest.approx(truth(name), abs=TOLERANCE)
+    assert nats == approx(truth(name), abs=TOLERANCE)
 
 
 @pytest.mark.parametrize(
@@ -109,14 +111,14 @@ def test_a_fine_table_of_draws_has_the_information(name):
 )
 def test_a_hidden_pair_of_a_woven_distribution_has_its_share(name, dim, pairs, count):
     """The first hidden columns of x and y, turned back."""
-    g = np.random.default_rng([dim, pairs])
+    g = default_rng([dim, pairs])
     hidden = []
     for variable in drawn(name):
         rotation, _ = np.linalg.qr(g.normal(size=(dim, dim)))
         turned_back = variable @ rotation.T
         hidden.append(turned_back[:, 0])
     share = table(*hidden, count)
-    assert share == pytest.approx(truth(name) / pairs, abs=TOLERANCE)
+    assert share == approx(truth(name) / pairs, abs=TOLERANCE)
 
 
 def test_a_correlation_that_moves_leaves_y_normal():
@@ -143,23 +145,23 @@ def test_a_composition_has_the_mean_density_ratio_of_its_draws():
 
 def test_a_surface_of_more_noise_is_that_of_a_table():
     distribution = unseen.surface(0.1)
-    x, y = distribution.sample(ROWS, np.random.default_rng(14))
+    x, y = distribution.sample(ROWS, default_rng(14))
     signal = x[:, 0] * x[:, 1] + x[:, 2]
     truth, _ = distribution.truth()
-    assert table(signal, y, 100) == pytest.approx(truth, abs=TOLERANCE)
+    assert table(signal, y, 100) == approx(truth, abs=TOLERANCE)
 
 
 def test_a_complex_square_of_more_noise_is_that_of_a_histogram():
     """Entropy of a histogram of y less that of the noise."""
     distribution = unseen.complex_square(0.2)
-    _, y = distribution.sample(ROWS, np.random.default_rng(15))
+    _, y = distribution.sample(ROWS, default_rng(15))
     counts, edges, other_edges = np.histogram2d(*y.T, bins=80)
     log_area = np.log(np.ptp(edges) * np.ptp(other_edges) / 80**2)
     bias = np.count_nonzero(counts) / (2 * ROWS)
     entropy = stats.entropy(counts.ravel()) + log_area + bias
     entropy_of_noise = np.log(2 * np.pi * np.e * 0.2**2)
     truth, _ = distribution.truth()
-    assert entropy - entropy_of_noise == pytest.approx(truth, abs=TOLERANCE)
+    assert entropy - entropy_of_noise == approx(truth, abs=TOLERANCE)
 
 
 def test_the_parts_of_coarse_and_fine_add_up():
@@ -173,7 +175,7 @@ def test_the_parts_of_coarse_and_fine_add_up():
     for part in (10 * moved, x % 1, y % 1):
         check_uniform(part)
     shown = table(np.floor(x), np.floor(y), 30) + np.log(10)
-    assert shown == pytest.approx(truth("coarse-and-fine"), abs=TOLERANCE)
+    assert shown == approx(truth("coarse-and-fine"), abs=TOLERANCE)
 
 
 def test_a_rare_event_has_the_stated_information():
@@ -188,4 +190,4 @@ def test_a_rare_event_has_the_stated_information():
     check_uniform(moved[~event])
     nats = table(event, event, 2) + event.mean() * np.log(1000)
     tolerance = 5 * 0.14 * 11 / np.sqrt(ROWS)
-    assert nats == pytest.approx(truth("rare-event"), abs=tolerance)
+    assert nats == approx(truth("rare-event"), abs=tolerance)

@@ -3,7 +3,7 @@ tau against scipy's.
 """
 
 import numpy as np
-import pytest
+from pytest import approx
 from scipy import stats
 
 from infoscope.estimators.arrays import estimate
@@ -21,7 +21,7 @@ def test_a_student_copula_has_the_information_of_its_distribution():
     student = g.normal(size=(40_000, 4)) / scale
     scores = stats.norm.ppf(stats.t.cdf(student, 2))
     local = Copula(2.0, np.eye(4)).log_ratio(scores, edge=2)
-    assert local.mean() == pytest.approx(0.193147, abs=4 * local.std() / 200)
+    assert local.mean() == approx(0.193147, abs=4 * local.std() / 200)
 
 
 def test_it_sees_what_correlations_do_not():
@@ -30,7 +30,7 @@ def test_it_sees_what_correlations_do_not():
     scale = np.sqrt(g.chisquare(1, size=1500))
     x, y = g.normal(size=(2, 1500)) / scale
     estimated = estimate(x, y, "student-copula")
-    assert estimated == pytest.approx(0.224, abs=4 * estimated.standard_error)
+    assert estimated == approx(0.224, abs=4 * estimated.standard_error)
     assert estimate(x, y, "gcmi") < 0.02
 
 

@@ -4,6 +4,8 @@ cost what is known of another.
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
+from numpy.testing import assert_allclose
 from scipy import special
 
 from infoscope.estimators.classifier.cross_fitting import (
@@ -29,20 +31,20 @@ def joint_of(*sizes):
 
 @pytest.mark.parametrize("sizes", [(4,), (3, 2), (2, 3, 2)])
 def test_parts_add_up_to_the_log_odds(sizes):
-    rng = np.random.default_rng(0)
+    rng = default_rng(0)
     joint = joint_of(*sizes)
     scores = rng.normal(size=(51, joint.count))
     prior, *logs = log_softmax(scores)
     parts = log_odds_parts(np.array(logs), prior, joint)
     assert len(parts) == 2 ** len(sizes) - 1
-    np.testing.assert_allclose(parts.sum(axis=0), logs - prior, atol=1e-12)
+    assert_allclose(parts.sum(axis=0), logs - prior, atol=1e-12)
 
 
 def test_each_label_has_its_own_slope():
     """Log odds of d doubled, those of y mere noise: slopes 1/2 and 0, with standard
     errors of about .01 (5 of them).
     """
-    rng = np.random.default_rng(2)
+    rng = default_rng(2)
     joint = joint_of(3, 2)
     n = 20_000
     true_logs = log_softmax(rng.normal(size=(n, 2)))
@@ -58,7 +60,7 @@ def test_each_label_has_its_own_slope():
     prior = np.full(6, -np.log(6))
     parts = log_odds_parts(logs, prior, joint)
     slopes, loss = calibrating_slopes(parts, prior, classes)
-    np.testing.assert_allclose(slopes[:2], [0, 0.5], atol=0.05)
+    assert_allclose(slopes[:2], [0, 0.5], atol=0.05)
     _, loss_of_one_slope = calibrating_slope(logs, prior, classes)
     assert loss < loss_of_one_slope - 0.01
 
@@ -67,7 +69,7 @@ def test_useless_inputs_cost_nothing():
     """z tells of d only. 4 x 3 classes of 50 rows: one factor for all log_odds_parts
     left I(z; y | d) at -.03 ± .01.
     """
-    rng = np.random.default_rng(3)
+    rng = default_rng(3)
     y = rng.integers(0, 4, 600)
     d = rng.integers(0, 3, 600)
     noise = rng.normal(size=(600, 3))

@@ -5,6 +5,9 @@ coherent decomposition obeys.
 import numpy as np
 import pytest
 import torch
+from numpy.random import default_rng
+from numpy.testing import assert_allclose, assert_array_equal
+from pytest import approx
 
 from infoscope.estimators.classifier import cross_fitting
 from infoscope.estimators.classifier.cross_fitting import cross_fit
@@ -21,7 +24,7 @@ def mixture(n, rng, shift=1.0):
     """
     d = rng.integers(3, size=n)
     y = (d + rng.integers(3, size=n)) % 4
-    means = np.random.default_rng(7).normal(size=(4, 3, 4))
+    means = default_rng(7).normal(size=(4, 3, 4))
     z = shift * means[y, d] + rng.normal(size=(n, 4))
     blocks = {"z_y": z[:, :2], "z_d": z[:, 2:]}
     return blocks, {"y": y, "d": d}
@@ -29,14 +32,14 @@ def mixture(n, rng, shift=1.0):
 
 @pytest.fixture(scope="module")
 def fitted():
-    blocks, labels = mixture(600, np.random.default_rng(0))
+    blocks, labels = mixture(600, default_rng(0))
     return cross_fit(blocks, labels)
 
 
 def test_chain_rules_hold_for_every_row(fitted):
     i = fitted.pointwise
     h = fitted.pointwise_entropy
-    both = ("z_y", "z_d")
+    both = "z_y", "z_d"
     identities = [
         (i(both, "y"), i("z_d", "y") + i("z_y", "y", "z_d")),
         (h(("y", "d")), h("y") + h("d", "y")),
@@ -48,10 +51,10 @@ def test_chain_rules_hold_for_every_row(fitted):
         identities.append((joint, i(z, "y") + i(z, "d", "y")))
         identities.append((joint, i(z, "d") + i(z, "y", "d")))
     for left, right in identities:
-        np.testing.assert_allclose(left, right, atol=1e-12)
+        assert_allclose(left, right, atol=1e-12)
 
 
-SOURCES = np.random.default_rng(1).integers(2, size=(2, 2000))
+SOURCES = default_rng(1).integers(2, size=(2, 2000))
 GATES = {
     "xor": (SOURCES[1], np.bitwise_xor(*SOURCES), -LN2),
     # I(z; y) = h(1/4) - ln2 / 2
@@ -63,6 +66,7 @@ GATES = {
 def test_no_class_has_less_than_the_floor(fitted):
     entropies = fitted.pointwise_entropy(("y", "d"), ("z_y", "z_d"))
     assert max(entropies) <= -np.log(fitted.floor)
+    assert fitted.entropy("d").value == approx(np.log(3), abs=0.01)
 
 
 @pytest.mark.parametrize(
@@ -74,17 +78,17 @@ def test_gates(gate, family):
     """
     d, z, truth = GATES[gate]
     # so that rows are not tied
-    noise = np.random.default_rng(2).normal(scale=0.01, size=2000)
+    noise = default_rng(2).normal(scale=0.01, size=2000)
     labels = {"y": SOURCES[0], "d": d}
     fit = cross_fit(z + noise, labels, family=family)
     estimate = fit.co_information("z", "d", "y")
     tolerance = 4 * estimate.standard_error + 0.01
-    assert estimate.value == pytest.approx(truth, abs=tolerance)
+    assert estimate.value == approx(truth, abs=tolerance)
     assert estimate.method.startswith(family)
 
 
 def information_by(family, z, y, seed=3, groups=None):
-    generator = np.random.default_rng(seed)
+    generator = default_rng(seed)
     fit = cross_fit(z, y, groups, family=family, generator=generator)
     return fit.information("z", "y")
 
@@ -93,14 +97,14 @@ def information_by(family, z, y, seed=3, groups=None):
     "family", ["logistic", NearestNeighbours(10), Network((8,), epochs=2)]
 )
 def test_units_of_inputs_do_not_matter_and_no_global_random_state(family):
-    blocks, labels = mixture(200, np.random.default_rng(6))
+    blocks, labels = mixture(200, default_rng(6))
     z = blocks["z_y"]
     numpy_state = np.random.get_state()[1].copy()
     torch_state = torch.get_rng_state()
     original = information_by(family, z, labels["y"])
     scaled = information_by(family, 1024 * z + 512, labels["y"])
-    np.testing.assert_allclose(scaled.local, original.local, atol=2e-3)
-    np.testing.assert_array_equal(np.random.get_state()[1], numpy_state)
+    assert_allclose(scaled.local, original.local, atol=2e-3)
+    assert_array_equal(np.random.get_state()[1], numpy_state)
     assert torch.equal(torch.get_rng_state(), torch_state)
 
 
@@ -109,7 +113,7 @@ def test_copies_leak_unless_they_are_one_group():
     neighbour classifier finds the copies of the other folds. The grouped estimate may
     exceed 0 by 3.5 standard errors (2e-4).
     """
-    rng = np.random.default_rng(8)
+    rng = default_rng(8)
     groups = np.repeat(np.arange(120), 6)
     z = rng.normal(size=(120, 3))[groups]
     y = rng.integers(2, size=120)[groups]
@@ -123,8 +127,8 @@ def test_copies_leak_unless_they_are_one_group():
 
 
 def test_calibration_repairs_an_overfitted_family(monkeypatch):
-    blocks, labels = mixture(400, np.random.default_rng(11), shift=0.5)
-    both = ("z_y", "z_d")
+    blocks, labels = mixture(400, default_rng(11), shift=0.5)
+    both = "z_y", "z_d"
     settings = {"family": GradientBoosting(rounds=30), "subsets": [both]}
     y = {"y": labels["y"]}
     calibrated = cross_fit(blocks, y, **settings)
@@ -145,7 +149,7 @@ def test_the_better_family_is_chosen_in_training():
     """A parity of two signs is nothing to a linear family. With a choice, each fold
     takes the other one.
     """
-    rng = np.random.default_rng(15)
+    rng = default_rng(15)
     z = rng.normal(size=(500, 2))
     y = (z.prod(axis=1) > 0).astype(int)
     neighbours = NearestNeighbours(15)
@@ -159,18 +163,18 @@ def test_the_better_family_is_chosen_in_training():
 
 
 def test_all_sets_share_folds_and_a_set_fitted_alone_is_the_same(fitted):
-    blocks, labels = mixture(600, np.random.default_rng(0))
+    blocks, labels = mixture(600, default_rng(0))
     alone = cross_fit(blocks, labels, subsets=["z_d"])
-    np.testing.assert_array_equal(alone.folds, fitted.folds)
+    assert_array_equal(alone.folds, fitted.folds)
     expected = fitted.pointwise("z_d", "d", "y")
-    np.testing.assert_array_equal(alone.pointwise("z_d", "d", "y"), expected)
+    assert_array_equal(alone.pointwise("z_d", "d", "y"), expected)
     with refused("blocks", "name"):
         alone.information("z_y", "y")
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_folds_keep_groups_whole_and_spread_classes(seed):
-    rng = np.random.default_rng(seed)
+    rng = default_rng(seed)
     _, groups = np.unique(rng.integers(60, size=400), return_inverse=True)
     classes = np.minimum(rng.geometric(0.35, size=400) - 1, 5)
     folds = assign_folds(classes, groups, 5, rng)
@@ -182,7 +186,7 @@ def test_folds_keep_groups_whole_and_spread_classes(seed):
         assert len(set(folds[inside])) == most
 
 
-Z = np.random.default_rng(14).normal(size=(30, 2))
+Z = default_rng(14).normal(size=(30, 2))
 Y = np.arange(30) % 3
 
 
@@ -229,4 +233,4 @@ def test_equal_confidences_share_the_bin_of_their_middle():
     logs = np.log(np.stack([confidence, 1 - confidence], axis=1))
     classes = np.repeat([1, 0], [3, 27])
     error = cross_fitting.expected_calibration_error(logs, classes)
-    assert error == pytest.approx((3 * 0.6 + 0.3) / 30)
+    assert error == approx((3 * 0.6 + 0.3) / 30)

@@ -5,6 +5,8 @@ import math
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
+from pytest import approx
 
 from infoscope.estimators.families.complexity import (
     Complexity,
@@ -21,10 +23,10 @@ def test_the_bound_is_the_theorem():
     """
     root = math.sqrt(2 * math.log(20) / 50)
     bound = pac_bound(Complexity(0.1, 0.01, 3.0), 50)
-    assert bound.width == pytest.approx(0.48 + 12 * root + 6 * root)
-    assert bound.confidence == pytest.approx(0.85)
+    assert bound.width == approx(0.48 + 12 * root + 6 * root)
+    assert bound.confidence == approx(0.85)
     with_slack = pac_bound(Complexity(0.1, 0.01, 3.0, slack=0.2), 50)
-    assert with_slack.width == pytest.approx(bound.width + 0.2)
+    assert with_slack.width == approx(bound.width + 0.2)
 
 
 def supremum(signs, cells, logs):
@@ -47,16 +49,16 @@ def test_tables_by_all_signs():
     suprema = []
     for signs in itertools.product((-1.0, 1.0), repeat=8):
         suprema.append(supremum(signs, cells, logs))
-    rng = np.random.default_rng(1)
+    rng = default_rng(1)
     value, error = table_on_sample(cells, 2, 0.05, rng, draws=400)
-    assert value == pytest.approx(np.mean(suprema), abs=4 * error)
+    assert value == approx(np.mean(suprema), abs=4 * error)
 
 
 def test_the_best_distribution_of_three_classes_beats_every_one_of_a_grid():
-    sums = np.random.default_rng(2).integers(-4, 5, (40, 3)).astype(float)
+    sums = default_rng(2).integers(-4, 5, (40, 3)).astype(float)
     sums[:3] = [[-1, -3, -2], [0, 0, 0], [100, 1, 1]]
     best = best_rows(sums, 0.02)
-    assert best.sum(axis=1) == pytest.approx(np.ones(40))
+    assert best.sum(axis=1) == approx(np.ones(40))
     assert best.min() >= 0.02 - 1e-12
     axis = np.linspace(0.02, 0.96, 95)
     first, second = np.meshgrid(axis, axis)

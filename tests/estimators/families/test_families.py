@@ -5,6 +5,8 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.random import default_rng
+from pytest import approx
 from scipy import stats
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.naive_bayes import GaussianNB
@@ -58,7 +60,7 @@ def table_of(x, y, sizes):
 
 
 def test_tables_give_shannon_information():
-    rng = np.random.default_rng(0)
+    rng = default_rng(0)
     x = rng.integers(4, size=300)
     y = (x + (rng.random(300) < 0.3)) % 4
     joint = table_of(x, y, (4, 4))
@@ -67,11 +69,11 @@ def test_tables_give_shannon_information():
     entropies = stats.entropy(joint.sum(axis=1)) + entropy_y
     information = entropies - stats.entropy(joint, axis=None)
     estimated = in_sample(Table(), x, y)
-    assert estimated.value == pytest.approx(information, abs=1e-12)
-    assert estimated.null_entropy == pytest.approx(entropy_y, abs=1e-12)
+    assert estimated.value == approx(information, abs=1e-12)
+    assert estimated.null_entropy == approx(entropy_y, abs=1e-12)
     fit = Table().fit(x, y, 4)
     (of_new_x,) = fit.log_probabilities(np.array([9]))
-    assert np.exp(of_new_x) == pytest.approx(marginal_y)
+    assert np.exp(of_new_x) == approx(marginal_y)
 
 
 def linear_residual(x, y):
@@ -87,14 +89,14 @@ def test_gaussians_of_known_variance_give_explained_squares():
     """tr Cov(Y) minus the mean squared residual at variance 1/2 (Xu et al. 2020,
     proposition 2), over 2 variance.
     """
-    rng = np.random.default_rng(1)
+    rng = default_rng(1)
     x = rng.normal(size=(200, 3))
     weights = rng.normal(size=(3, 2))
     y = x @ weights + rng.normal(size=(200, 2))
     residual = linear_residual(x, y)
     explained = y.var(axis=0) - (residual**2).mean(axis=0)
     estimated = in_sample(Gaussian(variance=2.0), x, y)
-    assert estimated.value == pytest.approx(explained.sum() / 4.0)
+    assert estimated.value == approx(explained.sum() / 4.0)
 
 
 def log_determinant(columns):
@@ -106,12 +108,12 @@ def test_gaussians_of_fitted_variance_give_the_log_of_the_variances():
     """For one column each, that is the mutual information of a Gaussian pair, -1/2 ln(1
     - r^2).
     """
-    rng = np.random.default_rng(2)
+    rng = default_rng(2)
     x = rng.normal(size=(500, 1))
     y = 0.8 * x + rng.normal(size=(500, 2))
     unexplained = log_determinant(linear_residual(x, y))
     truth = (log_determinant(y) - unexplained) / 2
-    assert in_sample(Gaussian(), x, y).value == pytest.approx(truth)
+    assert in_sample(Gaussian(), x, y).value == approx(truth)
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -120,7 +122,7 @@ def test_fits_of_folds_are_scikit_learns_solution(classes, columns):
     """Correlated columns of different scales, fewer and more than rows, an almost
     separable class.
     """
-    rng = np.random.default_rng(5)
+    rng = default_rng(5)
     factors = rng.normal(size=(300, columns))
     mixing = rng.normal(size=(columns, columns))
     x = (factors @ mixing + 5.0) * np.logspace(-2, 2, columns)
@@ -136,7 +138,7 @@ def test_fits_of_folds_are_scikit_learns_solution(classes, columns):
         reference.fit(scaler.transform(x[rows]), y[rows])
         held_out = scaler.transform(x[~rows])
         expected = reference.predict_log_proba(held_out)
-        assert fit.log_probabilities(x[~rows]) == pytest.approx(expected, abs=1e-2)
+        assert fit.log_probabilities(x[~rows]) == approx(expected, abs=1e-2)
 
 
 @named(CLASSIFIERS)
@@ -144,7 +146,7 @@ def test_classifiers_find_the_information_of_a_label(family):
     """Held out: at most the true information and at least half of it, each + 4 standard
     errors (6e-5).
     """
-    rng = np.random.default_rng(8)
+    rng = default_rng(8)
     y = rng.integers(2, size=600)
     informative = 2.0 * y - 1 + rng.normal(size=600)
     x = np.column_stack([informative, rng.normal(size=600)])
@@ -152,28 +154,28 @@ def test_classifiers_find_the_information_of_a_label(family):
     estimated = estimate(family, x, y, folds=3)
     error = 4 * estimated.standard_error
     assert 0.5 * truth - error < estimated.value < truth + error
-    assert estimated.null_entropy == pytest.approx(math.log(2), abs=0.01)
+    assert estimated.null_entropy == approx(math.log(2), abs=0.01)
 
 
 @named(CLASSIFIERS)
 def test_probabilities_of_classes_sum_to_one(family):
-    rng = np.random.default_rng(8)
+    rng = default_rng(8)
     x = rng.normal(size=(90, 2))
     rows = np.arange(90)
     y = rows % 3
     fit = family.fit(x, y, 3, rows, rng)
     logs = fit.log_probabilities(x)
     sums = np.exp(logs).sum(axis=1)
-    assert sums == pytest.approx(np.ones(90))
-    assert fit.log_density(x, y) == pytest.approx(logs[rows, y])
+    assert sums == approx(np.ones(90))
+    assert fit.log_density(x, y) == approx(logs[rows, y])
     without_input = family.fit(None, y, 3, rows, rng)
     equal = np.full(90, -math.log(3))
-    assert without_input.log_density(None, y) == pytest.approx(equal)
+    assert without_input.log_density(None, y) == approx(equal)
 
 
 @named(REGRESSIONS)
 def test_densities_of_numbers_integrate_to_one(family):
-    rng = np.random.default_rng(11)
+    rng = default_rng(11)
     x = rng.normal(size=(120, 1))
     y = np.sin(2 * x) + 0.3 * rng.normal(size=(120, 1))
     grid = np.linspace(-30, 30, 60001)
@@ -183,7 +185,7 @@ def test_densities_of_numbers_integrate_to_one(family):
     without_input = family.fit(None, y)
     logs = [fit.log_density(same_x, column), without_input.log_density(None, column)]
     integrals = np.trapezoid(np.exp(logs), grid)
-    assert integrals == pytest.approx([1.0, 1.0], abs=1e-3)
+    assert integrals == approx([1.0, 1.0], abs=1e-3)
 
 
 @named(REGRESSIONS)
@@ -191,7 +193,7 @@ def test_regressions_find_the_information_of_a_gaussian_pair(family):
     """r = 0.9: 0.83 nats if the variance is fitted; at most that, at least half, each +
     4 standard errors (6e-5).
     """
-    rng = np.random.default_rng(12)
+    rng = default_rng(12)
     x = rng.normal(size=(500, 1))
     y = 0.9 * x + math.sqrt(0.19) * rng.normal(size=(500, 1))
     truth = -0.5 * math.log(0.19)
@@ -217,7 +219,7 @@ def test_a_floor_of_densities_bounds_what_an_outlier_costs():
     """A prediction far off costs at most -ln(floor) nats more than the distribution
     without an input.
     """
-    rng = np.random.default_rng(13)
+    rng = default_rng(13)
     x = rng.normal(size=(200, 1))
     y = x + 0.01 * rng.normal(size=(200, 1))
     outliers = -y[:5]
@@ -231,7 +233,7 @@ def test_the_variance_around_neighbours_is_that_of_rows_of_other_groups():
     """By hand: every row against the mean of its two nearest rows of other groups and
     the mean of all.
     """
-    rng = np.random.default_rng(16)
+    rng = default_rng(16)
     x = rng.normal(size=(30, 2))
     y = rng.normal(size=30)
     groups = np.arange(30) // 3 * 7
@@ -244,12 +246,24 @@ def test_the_variance_around_neighbours_is_that_of_rows_of_other_groups():
         first, second, *_ = np.argsort(distances)
         prediction = (y[first] + y[second] + y.mean()) / 3
         squares.append((y[row] - prediction) ** 2)
-    assert fit.informed.covariance.item() == pytest.approx(np.mean(squares))
+    assert fit.informed.covariance.item() == approx(np.mean(squares))
+
+
+def test_networks_of_few_rows_lose_little():
+    """Numbers: a variance from the one row of a tenth would cost thousands of nats.
+    Here an item costs at most -ln(floor) = 4.6; of 12 rows the mean of four samples is
+    -0.18 with a standard deviation of 0.11 (over 30 of them).
+    """
+    values = []
+    for seed in range(4):
+        x, noise = default_rng(seed).normal(size=(2, 12))
+        values.append(estimate(Network((5,), epochs=20), x, 0.5 * x + noise).value)
+    assert np.mean(values) > -0.8
 
 
 def test_categories_of_mixed_columns_are_rows_of_a_table():
     """A data frame of a word and a number."""
-    rng = np.random.default_rng(19)
+    rng = default_rng(19)
     x = pd.DataFrame(
         {"word": rng.choice(["a", "b"], 80), "number": rng.integers(2, size=80)}
     )
@@ -311,7 +325,7 @@ def test_trees_of_components_see_the_leading_ones_alone(classes):
     but for turns; the target is in one of the others. What is no wider than the
     components is taken as it is.
     """
-    rng = np.random.default_rng(0)
+    rng = default_rng(0)
     scales = np.repeat([100.0, 0.1], [3, 5])
     x = scales * rng.normal(size=(400, 8))
     y = x[:, 5:6]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 from infoscope.estimators.families import Ridge
 from tests.refusals import refused
@@ -35,13 +36,13 @@ def test_weights_and_residuals_are_those_of_least_penalised_squares(penalty, col
 
     fit = Ridge(penalty).fit(x, y)
     every_row = np.arange(40)
-    np.testing.assert_allclose(fit.mean(x), design @ coefficients(every_row))
+    assert_allclose(fit.mean(x), design @ coefficients(every_row))
     residuals = np.zeros((40, 2))
     for row in every_row:
         others = every_row != row
         residuals[row] = y[row] - design[row] @ coefficients(others)
     covariance = residuals.T @ residuals / 40
-    np.testing.assert_allclose(fit.covariance, covariance, rtol=1e-6)
+    assert_allclose(fit.covariance, covariance, rtol=1e-6)
 
 
 def test_impossible_settings_and_exact_targets_are_refused():

@@ -5,13 +5,15 @@ groups, what is refused.
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.random import default_rng
+from pytest import approx
 
 from infoscope.estimators import Angle, Continuous, Discrete
 from infoscope.estimators.independence import independence_test
 from tests.refusals import refused
 
 N = 400
-RNG = np.random.default_rng(0)
+RNG = default_rng(0)
 Z = RNG.normal(size=(N, 2))
 E, W = RNG.normal(size=(2, N))
 X = Z.sum(axis=1) + E
@@ -31,7 +33,7 @@ def test_what_is_not_decided_has_no_p_value_and_a_note():
     """The mean of x and y is a product of signs of three columns, of which any two are
     independent of it.
     """
-    rng = np.random.default_rng(0)
+    rng = default_rng(0)
     z = rng.normal(size=(800, 4))
     signs = np.sign(z[:, 0] * z[:, 1] * z[:, 2])
     x, y = 2 * signs + rng.normal(size=(2, 800))
@@ -54,11 +56,11 @@ def test_information_of_normal_variables_is_their_own(x, y, z):
     truth = np.log(1.25) / 2
     observed = independence_test(x, y, z).observed
     assert observed.low <= truth <= observed.high
-    assert observed.value == pytest.approx(truth, abs=0.05)
+    assert observed.value == approx(truth, abs=0.05)
 
 
 def test_one_column_of_several_is_enough_and_none_is_not():
-    others = np.random.default_rng(1).normal(size=(N, 4))
+    others = default_rng(1).normal(size=(N, 4))
     with_square = np.column_stack([others, E**2])
     assert independence_test(with_square, E + W).p_value < 1e-3
     assert independence_test(others, W).p_value > 0.05
@@ -73,7 +75,7 @@ def test_what_groups_share_is_no_dependence_of_their_rows():
     with_groups = 0
     without = 0
     for seed in range(30):
-        rng = np.random.default_rng(seed)
+        rng = default_rng(seed)
         levels = rng.normal(size=(2, 100))
         x, y = levels[:, groups] + 0.5 * rng.normal(size=(2, N))
         grouped = independence_test(x, y, groups=groups)
@@ -86,7 +88,7 @@ def test_what_groups_share_is_no_dependence_of_their_rows():
 def test_residuals_of_constants_are_independent():
     result = independence_test(E > 0, W, E > 0)
     assert result.p_value == 1.0
-    assert result.observed.value == pytest.approx(0.0, abs=1e-6)
+    assert result.observed.value == approx(0.0, abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -104,17 +106,17 @@ def test_bad_input_is_refused(x, y, argument, code):
 
 
 def test_a_constant_condition_changes_nothing():
-    one = np.ones(N)
+    constant = np.ones(N)
     alone = independence_test(E, E + W)
-    assert independence_test(E, E + W, one).p_value == alone.p_value
+    assert independence_test(E, E + W, constant).p_value == alone.p_value
     given_z = independence_test(X, Y, Z)
-    with_constant = np.column_stack([Z, one])
+    with_constant = np.column_stack([Z, constant])
     assert independence_test(X, Y, with_constant).p_value == given_z.p_value
 
 
 def test_many_columns_need_no_table_of_all_their_products():
     """30 columns of x and of y: 240² products, whose covariance would take 27 GB."""
-    x, y = np.random.default_rng(1).normal(size=(2, 300, 30))
+    x, y = default_rng(1).normal(size=(2, 300, 30))
     assert independence_test(x, y, groups=np.arange(300) // 2).p_value > 0.001
 
 
@@ -122,7 +124,7 @@ def test_categories_without_frequent_classes_are_tested_within_groups_and_as_a_c
     """40 categories of 300 rows: no class has sqrt(n) rows, so the coarse resolutions
     have no function.
     """
-    rng = np.random.default_rng(2)
+    rng = default_rng(2)
     codes = rng.integers(0, 40, 300)
     site = Discrete(codes)
     level = 2 * rng.normal(size=40)
@@ -139,7 +141,7 @@ def test_order_of_rows_and_names_change_no_p_value(grouped):
     """Given a category of equal classes, whose order is arbitrary; groups have other
     names, too.
     """
-    rng = np.random.default_rng(0)
+    rng = default_rng(0)
     site = np.arange(300) % 30
     z, noise_x, noise_y = rng.normal(size=(3, 300))
     x = noise_x + z
@@ -155,12 +157,12 @@ def test_order_of_rows_and_names_change_no_p_value(grouped):
     condition = [Continuous(z[order]), Discrete(other_site)]
     second = independence_test(x[order], y[order], condition, other_groups)
     assert first.p_value < 0.05
-    assert second.p_value == pytest.approx(first.p_value, rel=1e-6)
-    assert second.observed.value == pytest.approx(first.observed.value, rel=1e-6)
+    assert second.p_value == approx(first.p_value, rel=1e-6)
+    assert second.observed.value == approx(first.observed.value, rel=1e-6)
 
 
 def test_an_angle_may_start_anywhere():
-    hours, other_hours = np.random.default_rng(1).uniform(0, 24, (2, N))
+    hours, other_hours = default_rng(1).uniform(0, 24, (2, N))
     turn = np.pi / 12
     y = np.cos(turn * hours) + np.cos(turn * other_hours) + W
 
@@ -169,4 +171,4 @@ def test_an_angle_may_start_anywhere():
         condition = Angle((other_hours + shift) % 24, 24)
         return independence_test([x, Continuous(E)], y, condition).p_value
 
-    assert p_value(7.3) == pytest.approx(p_value(0), rel=1e-6)
+    assert p_value(7.3) == approx(p_value(0), rel=1e-6)

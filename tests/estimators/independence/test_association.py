@@ -6,6 +6,8 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
+from pytest import approx
 
 from infoscope.estimators.independence.association import (
     _variance_parts,
@@ -19,7 +21,7 @@ from infoscope.estimators.independence.functions import (
     smooth,
 )
 
-KINDS = (NUMBER, WHOLE, CATEGORY, ANGLE)
+KINDS = NUMBER, WHOLE, CATEGORY, ANGLE
 
 
 def orthonormal(generator, n, columns):
@@ -36,7 +38,7 @@ def leverage(variable):
 
 @pytest.mark.parametrize(("a", "b"), [(1, 1), (3, 4), (5, 2)])
 def test_mean_and_variance_are_those_over_all_permutations(a, b):
-    generator = np.random.default_rng(0)
+    generator = default_rng(0)
     x = orthonormal(generator, 6, a)
     y = orthonormal(generator, 6, b)
     sums = []
@@ -45,8 +47,8 @@ def test_mean_and_variance_are_those_over_all_permutations(a, b):
         sums.append((products**2).sum())
     sizes = np.array([[a], [b]])
     parts = _variance_parts(sizes[0], leverage(x), sizes[1], leverage(y), 6)
-    assert np.mean(sums) == pytest.approx(a * b / 5, rel=1e-12)
-    assert np.var(sums) == pytest.approx(sum(parts).item(), rel=1e-9, abs=1e-14)
+    assert np.mean(sums) == approx(a * b / 5, rel=1e-12)
+    assert np.var(sums) == approx(sum(parts).item(), rel=1e-9, abs=1e-14)
 
 
 SHAPES = {
@@ -88,7 +90,7 @@ def columns_of_every_kind(generator, count, n):
 
 def test_p_values_of_independent_columns_are_uniform():
     """2,025 pairs of 200 rows, of every pair of kinds."""
-    generator = np.random.default_rng(0)
+    generator = default_rng(0)
     x = columns_of_every_kind(generator, 45, 200)
     y = columns_of_every_kind(generator, 45, 200)
     p = independence(x, y).p
@@ -107,26 +109,26 @@ def p_value(x, y):
     "form", [np.positive, np.square, lambda x: np.sin(3 * x), lambda x: np.abs(x) < 0.5]
 )
 def test_dependence_of_many_shapes_is_found(form):
-    x, noise = np.random.default_rng(0).normal(size=(2, 300))
+    x, noise = default_rng(0).normal(size=(2, 300))
     assert p_value(x, form(x) + 0.3 * noise) < 1e-6
 
 
 @pytest.mark.parametrize("n", [8, 12, 19])
 def test_dependence_of_few_rows_is_found(n):
-    x = np.random.default_rng(0).normal(size=n)
+    x = default_rng(0).normal(size=n)
     assert p_value(x, np.exp(x)) < 1e-4
 
 
 def test_pairs_at_once_are_pairs_one_by_one():
-    columns = columns_of_every_kind(np.random.default_rng(0), 8, 150)
+    columns = columns_of_every_kind(default_rng(0), 8, 150)
     at_once = independence(columns, columns)
     for row, x in enumerate(columns):
         for place, y in enumerate(columns):
             alone = independence([x], [y])
             p = alone.p.item()
             strength = alone.strength.item()
-            assert at_once.p[row, place] == pytest.approx(p, rel=1e-6)
-            assert at_once.strength[row, place] == pytest.approx(strength, abs=1e-6)
+            assert at_once.p[row, place] == approx(p, rel=1e-6)
+            assert at_once.strength[row, place] == approx(strength, abs=1e-6)
 
 
 def test_a_constant_column_has_no_function_and_a_p_value_near_1():
@@ -159,7 +161,7 @@ def test_few_rows_and_rare_categories_are_seldom_called_dependent(n):
     """All pairs of kinds, 6 columns each: rejected at most as often as the level says
     and four standard errors.
     """
-    generator = np.random.default_rng(n)
+    generator = default_rng(n)
     x = drawn_rarely(generator, n)
     y = drawn_rarely(generator, n)
     p = independence(x, y).p
@@ -171,5 +173,5 @@ def test_few_rows_and_rare_categories_are_seldom_called_dependent(n):
 @pytest.mark.parametrize("name", RARE)
 def test_no_p_value_is_smaller_than_that_of_the_rarest_order(name):
     """Of 6 rows there are 720 orders."""
-    column = RARE[name](np.random.default_rng(0), 6)
+    column = RARE[name](default_rng(0), 6)
     assert independence([column], [column]).p.item() >= 1 / 720

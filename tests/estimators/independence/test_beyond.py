@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
 
 from infoscope.estimators.independence.beyond import (
     beyond,
@@ -30,7 +31,7 @@ def test_information_of_normal_columns_is_that_of_their_partial_correlation(slop
     truth = math.log1p(slope**2) / 2
     estimates = []
     for seed in range(60):
-        z, noise_x, noise_y = np.random.default_rng(seed).normal(size=(3, 1000))
+        z, noise_x, noise_y = default_rng(seed).normal(size=(3, 1000))
         x, y, condition = smoothed(z + noise_x, z + slope * noise_x + noise_y, z)
         left = residuals([x, y], [condition])
         estimates.append(information_of_residuals(*left))
@@ -52,7 +53,7 @@ def test_size_of_the_test_beyond_others_is_near_its_level(name):
     mean_x, mean_y = MEANS[name]
     rejected = 0
     for seed in range(60):
-        z, noise_x, noise_y = np.random.default_rng(seed).normal(size=(3, 300))
+        z, noise_x, noise_y = default_rng(seed).normal(size=(3, 300))
         x, y, condition = smoothed(mean_x(z) + noise_x, mean_y(z) + noise_y, z)
         rejected += beyond(x, y, [condition], 0.05).p <= 0.05
     error = math.sqrt(0.05 * 0.95 / 60)
@@ -72,7 +73,7 @@ def choice(y, **columns):
 
 
 def test_of_a_chain_the_last_one_is_chosen():
-    first, noise, error = np.random.default_rng(0).normal(size=(3, 500))
+    first, noise, error = default_rng(0).normal(size=(3, 500))
     last = first + 0.7 * noise
     result = choice(last + 0.7 * error, first=first, last=last)
     assert result.chosen == ("last",)
@@ -84,7 +85,7 @@ def test_one_that_two_others_replace_is_dropped():
     """The sum of two columns with noise depends most on the target, and adds nothing
     once both are chosen.
     """
-    a, b, noise, error = np.random.default_rng(0).normal(size=(4, 1000))
+    a, b, noise, error = default_rng(0).normal(size=(4, 1000))
     result = choice(a + b + error, a=a, b=b, both=a + b + 0.5 * noise)
     assert sorted(result.chosen) == ["a", "b"]
     assert result.beyond["both"].p > 0.01

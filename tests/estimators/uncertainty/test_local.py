@@ -4,6 +4,7 @@ implementation of the published one.
 
 import numpy as np
 import pytest
+from pytest import approx
 
 from infoscope.estimators import knn
 from infoscope.estimators.knn import Continuous, Discrete
@@ -118,7 +119,7 @@ def test_a_common_cause_is_no_dependence_and_a_direct_one_is():
     assert permutation_test(x, y, permutations=99).p_value == 0.01
     direct = permutation_test(*fork(300, 5, 2, 0.8), permutations=99)
     assert direct.p_value == 0.01
-    assert direct.p_error == pytest.approx(np.sqrt(0.01 * 0.99 / 99))
+    assert direct.p_error == approx(np.sqrt(0.01 * 0.99 / 99))
     assert direct.observed.low < direct.observed.value < direct.observed.high
 
 
@@ -140,7 +141,7 @@ def test_p_values_have_their_level():
     """
     values = p_values()
     assert np.sum(values <= 0.1) < 16
-    assert np.mean(values) == pytest.approx(0.525, abs=0.15)
+    assert np.mean(values) == approx(0.525, abs=0.15)
     assert np.mean(p_values(reuse=True)) > np.mean(values) + 0.03
 
 

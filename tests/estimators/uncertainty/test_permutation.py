@@ -1,6 +1,7 @@
 """What permutation tests exchange, and their p-value."""
 
 import numpy as np
+from numpy.random import default_rng
 
 from infoscope.estimators.uncertainty.permutation import exchange, p_value
 from tests.refusals import refused
@@ -13,7 +14,7 @@ def test_values_that_vary_within_groups_are_exchanged_within_them():
     target = np.tile([0, 1, 2], 20)
     draw, kind = exchange(target, STRATA, GROUPS)
     assert kind == "rows within a group"
-    drawn = target[draw(np.random.default_rng(13))].reshape(20, 3)
+    drawn = target[draw(default_rng(13))].reshape(20, 3)
     assert (np.sort(drawn, axis=1) == [0, 1, 2]).all()
     assert (drawn != [0, 1, 2]).any()
 
@@ -23,7 +24,7 @@ def test_values_that_are_constant_in_groups_are_exchanged_among_those_of_a_strat
     target = np.repeat(np.arange(20) // 2 % 2, 3)
     draw, kind = exchange(target, STRATA, GROUPS)
     assert kind == "whole groups"
-    drawn = target[draw(np.random.default_rng(13))]
+    drawn = target[draw(default_rng(13))]
     by_group = drawn.reshape(20, 3)
     assert (by_group == by_group[:, :1]).all()
     assert (drawn != target).any()
@@ -43,7 +44,7 @@ def test_groups_are_exchanged_with_those_of_the_same_shares_of_given():
     target = groups
     draw, kind = exchange(target, strata, groups)
     assert kind == "whole groups"
-    drawn = target[draw(np.random.default_rng(16))]
+    drawn = target[draw(default_rng(16))]
     _, first_rows = np.unique(groups, return_index=True)
     np.testing.assert_array_equal(drawn, drawn[first_rows][groups])
     has_a_third = np.isin(groups, [*range(10), *range(20, 25)])

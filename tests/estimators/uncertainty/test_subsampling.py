@@ -4,6 +4,7 @@ estimates.
 
 import numpy as np
 import pytest
+from pytest import approx
 from scipy import stats
 
 from infoscope.estimators import knn
@@ -41,12 +42,12 @@ def test_the_standard_error_by_its_formula():
         estimate = knn.mutual_information(scaled[rows], labels[rows], margins="given")
         estimates.append(estimate.value)
     subsampled = subsample(z, labels, resamples=plan)
-    assert subsampled.estimates == pytest.approx(estimates, abs=1e-12)
+    assert subsampled.estimates == approx(estimates, abs=1e-12)
     standard_error = np.std(estimates, ddof=1) * np.sqrt(101 / 102)
-    assert subsampled.standard_error == pytest.approx(standard_error, rel=1e-9)
+    assert subsampled.standard_error == approx(standard_error, rel=1e-9)
     margin = stats.t.ppf(0.975, 19) * standard_error
-    assert subsampled.low == pytest.approx(subsampled.value - margin)
-    assert subsampled.high == pytest.approx(subsampled.value + margin)
+    assert subsampled.low == approx(subsampled.value - margin)
+    assert subsampled.high == approx(subsampled.value + margin)
 
 
 def test_intervals_cover_the_expectation():
@@ -76,9 +77,9 @@ def test_differences_on_shared_resamples_are_paired():
     first = subsample(z, labels, resamples=plan)
     second = subsample(similar, labels, resamples=plan)
     difference = first - second
-    assert difference.value == pytest.approx(first.value - second.value)
+    assert difference.value == approx(first.value - second.value)
     assert difference.standard_error < 0.5 * first.standard_error
-    assert difference.standard_error == pytest.approx(
+    assert difference.standard_error == approx(
         np.std(first.estimates - second.estimates, ddof=1)
     )
 
@@ -161,17 +162,6 @@ def test_numbers_that_are_constant_in_each_group_are_exchanged_among_groups():
         x, y + 0.1 * g.normal(size=120), permutations=9, groups=groups
     )
     assert "within" in varying.exchanged
-
-
-def test_an_estimate_states_its_estimator_and_deviations():
-    z, labels = mixture(300, 24)
-    labels[:4] = 7
-    labels[4] = 9
-    estimate = knn.mutual_information(z, labels)
-    subsampled = subsample(z, labels)
-    assert subsampled.method == estimate.method == "Ross"
-    assert subsampled.notes == estimate.notes
-    assert subsampled.settings == "k = 5, half-subsamples (100)"
 
 
 def test_a_subsample_that_loses_a_class_is_refused():
