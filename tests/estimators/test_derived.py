@@ -4,6 +4,7 @@ information of its own never is.
 
 import numpy as np
 import pytest
+from pytest import approx
 
 from infoscope.data.prior.latent import on_circle
 from infoscope.estimators import estimate
@@ -98,10 +99,12 @@ def test_columns_with_information_of_their_own_stay(name, n):
 def test_exact_linear_combinations_change_no_method(method):
     """student-copula had -1.43 for 0.51."""
     x, y = normal_pairs(400, 0.8)
-    x = np.c_[x, draws(5).normal(size=400)]
+    x = np.column_stack([x, draws(5).normal(size=400)])
     plain = estimate(x, y, method)
-    with_sums = estimate(np.c_[x, x.sum(axis=1)], np.c_[y, 2 * y - 1], method)
-    assert with_sums.value == pytest.approx(plain.value, abs=1e-9)
+    sums = np.column_stack([x, x.sum(axis=1)])
+    doubled = np.column_stack([y, 2 * y - 1])
+    with_sums = estimate(sums, doubled, method)
+    assert with_sums.value == approx(plain.value, abs=1e-9)
     assert [note.code for note in with_sums.notes] == ["derived column"] * 2
 
 

@@ -23,7 +23,7 @@ from infoscope.estimators.columns import (
 from infoscope.estimators.knn import mutual_information
 from infoscope.estimators.scales import jitter, with_repeated_values, within_steps
 from infoscope.estimators.variables import copies, join
-from tests.estimators.samples import draws, normal_pair, normal_pairs
+from tests.estimators.samples import draws, normal_pair
 from tests.refusals import refused
 
 FLOATS = np.array([0.5, 1.5, -2.0, 3.25])
@@ -141,22 +141,25 @@ def test_a_constant_variable_is_refused(constant):
 def test_categories_of_several_columns_are_joined():
     numbers = np.array([0, 0, 1, 1, 1])
     letters = np.array(["a", "b", "a", "a", "b"])
+    expected = same_label(numbers) & same_label(letters)
     variable = as_variable("x", (Discrete(numbers), Discrete(letters)))
-    assert variable.categories == 4
-    assert_array_equal(
-        same_label(variable.codes), same_label(numbers) & same_label(letters)
-    )
     joint = join(as_variable("x", numbers), as_variable("y", letters))
-    assert_array_equal(same_label(joint.codes), same_label(variable.codes))
+    assert variable.categories == 4
+    for codes in (variable.codes, joint.codes):
+        assert_array_equal(same_label(codes), expected)
+
+
+TYPED_LABELS = np.array([1, "1", 1, "1"], dtype=object)
+
+
+MIXED_TEXTS = np.array([np.str_("a"), "a", np.str_("b"), "b"], dtype=object)
 
 
 @pytest.mark.parametrize(
     ("labels", "codes"),
     [
-        # types are compared too
-        (np.array([1, "1", 1, "1"], dtype=object), [0, 1, 0, 1]),
-        # but not numpy's with Python's
-        (np.array([np.str_("a"), "a", np.str_("b"), "b"], dtype=object), [0, 0, 1, 1]),
+        (TYPED_LABELS, [0, 1, 0, 1]),  # types are compared too
+        (MIXED_TEXTS, [0, 0, 1, 1]),  # but not numpy's with Python's
         # categories that do not occur are none
         (pd.cut(FLOATS, [-3, 0, 1, 2, 9])[1:], [1, 0, 2]),
     ],
@@ -224,9 +227,10 @@ def test_what_is_no_sample_of_numbers_or_categories_is_refused(declared, value, 
 
 @pytest.mark.parametrize("values", [[0.5, 1.5, 2.5], [1, 2, 1], ["a", "b", "a"]])
 def test_a_mask_is_never_forgotten(values):
-    hidden = np.ma.array(values, mask=[False, True, False])
-    for value in (Discrete(hidden), [Discrete(values), Discrete(hidden)]):
-        for call in (as_variable, single_columns):
+    masked = np.ma.array(values, mask=[False, True, False])
+    hidden = Discrete(masked)
+    for call in (as_variable, single_columns):
+        for value in (hidden, [Discrete(values), hidden]):
             with refused("x", "missing"):
                 call("x", value)
     assert as_variable("x", np.ma.array(values)).n == 3
@@ -255,10 +259,10 @@ def test_noise_within_steps_is_undone_by_rounding():
     quarters = 7 + 0.25 * g.integers(-9, 9, 300)
     normal = g.normal(size=300)
     variable = as_variable("x", np.column_stack([quarters, normal]))
-    moved = within_steps(variable, g).continuous
-    assert_array_equal(np.round(4 * moved[:, 0]) / 4, quarters)
-    assert_array_equal(moved[:, 1], normal)
-    assert len(np.unique(moved[:, 0])) == 300
+    moved, unchanged = within_steps(variable, g).continuous.T
+    assert_array_equal(np.round(4 * moved) / 4, quarters)
+    assert_array_equal(unchanged, normal)
+    assert len(np.unique(moved)) == 300
 
 
 def test_a_point_mass_becomes_a_category_of_its_own():
@@ -317,13 +321,14 @@ def test_rows_with_missing_values_are_left_out_and_counted():
     """In every form of the same sample; functions below `estimate` name the column and
     refuse.
     """
-    x, y = (variable[:, 0] for variable in normal_pairs(300, 0.8))
-    label = (x > 0).astype(int)
-    exact = estimate((Continuous(x[10:]), Discrete(label[10:])), y[10:], "ksg")
+    x, y = normal_pair(300, 0.8)
+    label = (x > 0).astype(float)
+    complete = (Continuous(x[10:]), Discrete(label[10:]))
+    exact = estimate(complete, y[10:], "ksg")
     x[:7] = np.nan
     y[5:10] = np.nan
+    label[:4] = np.nan  # whole numbers become floats
     table = pd.DataFrame({"dose": x, "arm": label})
-    table.loc[:3, "arm"] = np.nan  # whole numbers become floats
     estimated = estimate(table, y, "ksg")
     assert estimated.n == 290
     assert estimated.value == exact.value
@@ -379,15 +384,15 @@ def test_two_angles_are_read_by_ksg(form):
     """
     g = draws()
     turn = g.vonmises(0, 1, 600) / (2 * np.pi)
-    turn_y = turn + 10 / 360 * g.normal(size=600)
-    estimated = estimate(form(turn), form(turn_y))
+    noise = 10 / 360 * g.normal(size=600)
+    estimated = estimate(form(turn), form(turn + noise))
     assert estimated == approx(1.97, abs=0.15)
     assert estimated.low <= 1.97 <= estimated.high
     assert estimated.grade == "C"
     assert "two angles" in codes_of_notes(estimated)
-    of_numbers = estimate(form(turn), g.normal(size=(600, 2)))
-    assert of_numbers.method == "reading"
-    assert not of_numbers.notes
+    with_numbers = estimate(form(turn), g.normal(size=(600, 2)))
+    assert with_numbers.method == "reading"
+    assert not with_numbers.notes
 
 
 # Copies
@@ -437,12 +442,12 @@ def test_zeros_on_both_sides_are_no_copies():
 
 @pytest.mark.parametrize("columns", [2, 30])
 def test_copies_are_equal_in_every_column(columns):
-    x = draws().normal(size=(60, columns))
+    x = draws().normal(size=(50, columns))
     x[0] = 0.0
-    x[50:] = x[:10]
+    label = np.repeat([1.5, 2.5], 25)
+    x = np.vstack([x, x[:10]])
     x[50] = -0.0  # equals 0
-    label = np.repeat([1.5, 2.5], 30)
-    label[50:] = label[:10]
-    codes = copies(as_variable("x", x), as_variable("y", label + x[:, 0]))
+    y = np.append(label, label[:10]) + x[:, 0]
+    codes = copies(as_variable("x", x), as_variable("y", y))
     assert codes.max() + 1 == 50
     assert_array_equal(codes[50:], codes[:10])

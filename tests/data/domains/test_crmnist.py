@@ -29,9 +29,11 @@ def plainly(pixels: np.ndarray, colour: str, degrees: float) -> np.ndarray:
     """One digit uint8 [h, w], coloured by factors and then turned by Pillow: uint8 [3,
     h, w].
     """
-    coloured = np.minimum(pixels[:, :, None] * np.array(FACTORS[colour]), 255.0)
+    factors = np.array(FACTORS[colour])
+    coloured = np.minimum(pixels[:, :, None] * factors, 255.0)
     levels = np.floor(coloured + 1e-9).astype(np.uint8)
-    turned = Image.fromarray(levels).rotate(degrees, Image.Resampling.NEAREST)
+    image = Image.fromarray(levels)
+    turned = image.rotate(degrees, Image.Resampling.NEAREST)
     return np.asarray(turned).transpose(2, 0, 1)
 
 
@@ -69,12 +71,14 @@ def test_the_frame_keeps_the_bundled_digits_from_being_cut():
     rotation keeps.
     """
     places = torch.arange(28) - 13.5
-    outside = (places[:, None] ** 2 + places**2).sqrt() > 14
+    squared = places[:, None] ** 2 + places**2
+    outside = squared.sqrt() > 14
     shares = []
     for base in ("digits", digits()):
         plain = crmnist(base=base, p=0.0)
         upright = plain.images(plain.d == 0).mean((0, 1))
-        shares.append(upright[outside].sum() / upright.sum())
+        ink_outside = upright[outside].sum()
+        shares.append(ink_outside / upright.sum())
     assert shares[0] < 1e-3
     assert shares[1] > 1e-2
 
@@ -84,7 +88,8 @@ def test_class_and_domain_share_no_information():
     data = crmnist(base="digits", count=333)
     assert np.bincount(data.d).tolist() == [333] * 6
     for group in np.unique(data.groups):
-        assert sorted(data.d[data.groups == group]) == [0, 1, 2, 3, 4, 5]
+        domains = data.d[data.groups == group]
+        assert sorted(domains) == list(range(6))
 
 
 def colours_of_cells(p):

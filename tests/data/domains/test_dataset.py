@@ -76,14 +76,17 @@ def test_float_images_and_features_come_back_as_they_are_and_can_be_changed():
     assert torch.equal(images[:, 0], grey.float())
     features = of_arrays([[-3, 700], [2, 1]], [0, 1], [0, 0])
     assert features.image_shape == (2,)
-    assert features.images([0]).tolist() == [[-3.0, 700.0]]
+    (first,) = features.images([0])
+    assert first.tolist() == [-3.0, 700.0]
 
 
 def test_a_subset_keeps_codes_groups_and_images():
     data = replace(TWELVE, extra={"site": np.arange(12)})
-    part = data.subset([7, 2]).subset([1, 0])
+    first = data.subset([7, 2])
+    part = first.subset([1, 0])
     rows = [2, 7]
-    assert torch.equal(part.images(slice(None)), data.images(rows))
+    images = part.images(slice(None))
+    assert torch.equal(images, data.images(rows))
     assert part.y.tolist() == data.y[rows].tolist()
     assert part.d.tolist() == data.d[rows].tolist()
     assert part.groups.tolist() == data.groups[rows].tolist()
@@ -96,18 +99,21 @@ def test_resized_is_what_pillow_makes_to_a_grey_level():
     (image,) = data.images([4])
     levels = 255 * image.movedim(0, 2).numpy()
     original = np.moveaxis(IMAGES[4], 0, 2)
-    pillow = Image.fromarray(original).resize((4, 3), Image.Resampling.BICUBIC)
+    image = Image.fromarray(original)
+    pillow = image.resize((4, 3), Image.Resampling.BICUBIC)
     assert_allclose(levels, np.asarray(pillow), atol=1.01)
 
 
 def test_in_memory_keeps_the_images_of_the_part(monkeypatch):
     monkeypatch.setattr("infoscope.data.domains.dataset._IMAGES_AT_ONCE", 4)
-    data = TWELVE.resized(3).subset([11, 0, 5, 7, 2])
+    small = TWELVE.resized(3)
+    data = small.subset([11, 0, 5, 7, 2])
     stored = data.in_memory()
     assert stored.source.values.dtype == torch.uint8
     every = slice(None)
     assert torch.equal(stored.images(every), data.images(every))
-    assert stored.subset([2]).y.tolist() == [data.y[2]]
+    third = stored.subset([2])
+    assert third.y == data.y[2]
 
 
 # Sixty groups, each in each of three domains, its class that of the group.
@@ -137,9 +143,11 @@ def test_groups_of_the_held_out_domain_alone_are_all_tested():
     d = np.repeat([0, 1, 2], 20)
     y = np.tile([0, 1], 30)
     slides = np.repeat(np.arange(12), 5)
-    data = of_arrays(np.zeros((60, 1)), y, d, slides)
+    x = np.zeros((60, 1))
+    data = of_arrays(x, y, d, slides)
     split = data.split(2, 0.25, generator())
-    assert split.test.groups.tolist() == slides[d == 2].tolist()
+    held_out = slides[d == 2]
+    assert split.test.groups.tolist() == held_out.tolist()
     assert len(split.train) + len(split.validation) == 40
 
 
@@ -148,12 +156,14 @@ def test_the_protocol_of_the_literature_shares_groups():
     assert split.validation is None
     assert len(split.test) == 60
     assert len(split.train) == 120
-    assert set(split.test.groups) <= set(split.train.groups)
+    tested = set(split.test.groups)
+    assert tested <= set(split.train.groups)
 
 
 def test_a_class_of_the_held_out_domain_alone_does_not_forbid_a_split():
     labels = [0] * 20 + [1] * 20
-    data = of_arrays(np.zeros((40, 1)), labels, labels)
+    x = np.zeros((40, 1))
+    data = of_arrays(x, labels, labels)
     split = data.split(1, 0.2, generator())
     assert set(split.test.y) == {1}
 
@@ -163,7 +173,8 @@ def test_a_class_that_training_lost_is_refused():
     chance below 1e-6.
     """
     labels = [0] * 39 + [1]
-    data = of_arrays(np.zeros((40, 1)), labels, [0] * 40)
+    x = np.zeros((40, 1))
+    data = of_arrays(x, labels, [0] * 40)
     losses = 0
     for seed in range(50):
         try:

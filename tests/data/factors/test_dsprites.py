@@ -73,7 +73,8 @@ def test_many_pieces_are_put_together(tmp_path, monkeypatch):
     images = write(tmp_path, SUBSET, (3, 2, 3, 2, 2), side=5)
     dataset = dsprites(tmp_path, "subset")
     order = default_rng(1).permutation(len(images))
-    assert np.array_equal(dataset.images(order)[:, 0], images[order])
+    shuffled = dataset.images(order)[:, 0]
+    assert np.array_equal(shuffled, images[order])
 
 
 def test_the_grid_comes_from_the_full_file_too(tmp_path):

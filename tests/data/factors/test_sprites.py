@@ -33,7 +33,8 @@ def test_the_default_has_the_published_values():
     assert shapes.tolist() == ["square", "ellipse", "heart"]
     positions = np.linspace(0, 1, 32)[::2]
     assert_allclose(scales, np.linspace(0.5, 1, 6))
-    assert_allclose(orientations, np.linspace(0, 2 * np.pi, 40)[::4])
+    turns = np.linspace(0, 2 * np.pi, 40)
+    assert_allclose(orientations, turns[::4])
     assert_allclose(x, positions)
     assert_allclose(y, positions)
 
@@ -45,7 +46,8 @@ def test_images_depend_on_their_index_only():
     dataset = sprites(resolution=32)
     places = default_rng(1).choice(len(dataset), 2000)
     images = dataset.images(places)
-    backwards = sprites(resolution=32).images(places[::-1].copy())
+    same = sprites(resolution=32)
+    backwards = same.images(places[::-1].copy())
     assert torch.equal(images, backwards.flip(0))
     for place, image in zip(places[:20], images):
         assert torch.equal(dataset.images([place])[0], image)
@@ -62,7 +64,9 @@ def plain(codes: np.ndarray, dataset: FactorDataset) -> np.ndarray:
     scale, turn, x, y = map(float, values[1:])
     side = dataset.image_shape[1]
     centres = (np.arange(side) + 0.5) / side - 0.25
-    offset = centres - 0.5 * x + 1j * (centres[:, None] - 0.5 * y)
+    rightwards = centres - 0.5 * x
+    downwards = centres[:, None] - 0.5 * y
+    offset = rightwards + 1j * downwards
     # y points down, so this takes a counter-clockwise turn back
     frame = offset / scale * np.exp(1j * turn)
     across = frame.real

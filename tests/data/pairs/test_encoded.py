@@ -45,7 +45,8 @@ def test_a_map_of_batch_statistics_can_be_probed_and_keeps_its_mode():
     x, _ = EncodedPairs(SOURCE, encoder).sample(50, generator())
     assert encoder.training
     assert_close(x.mean(0), torch.zeros(4))
-    assert_close(x.var(0, correction=0), torch.ones(4), rtol=0, atol=1e-3)
+    variance = x.var(0, correction=0)
+    assert_close(variance, torch.ones(4), rtol=0, atol=1e-3)
 
 
 def test_a_module_is_copied_to_another_device_once():
@@ -53,6 +54,7 @@ def test_a_module_is_copied_to_another_device_once():
     encoded.encoder = encoder = Scale()
     for _ in range(2):
         x, _ = encoded.sample(6, generator())
-        assert torch.equal(x, 3 * SOURCE.sample(6, generator())[0])
+        values, _ = SOURCE.sample(6, generator())
+        assert torch.equal(x, 3 * values)
     assert encoder.scale.device.type == "meta"  # the module itself stays where it is
     assert len(encoded._copies) == 1

@@ -23,7 +23,8 @@ def test_correlation_of_an_information(dim, information):
 
 
 def correlated(dim, correlation):
-    return GaussianPairs(dim, -dim / 2 * math.log1p(-(correlation**2)))
+    nats = -0.5 * math.log1p(-(correlation**2))
+    return GaussianPairs(dim, dim * nats)
 
 
 def test_x_is_the_first_half_of_one_draw():
@@ -36,7 +37,8 @@ def test_x_is_the_first_half_of_one_draw():
 
 def test_log_ratio_is_the_ratio_of_densities():
     source = correlated(2, 0.7)
-    x, y = torch.stack(source.sample(6, generator())).double()
+    pairs = torch.stack(source.sample(6, generator()))
+    x, y = pairs.double()
     every_x = x[:, None].expand(6, 6, 2)
     every_y = y.expand(6, 6, 2)
     pairs = torch.cat([every_x, every_y], 2).numpy()

@@ -49,7 +49,8 @@ def test_images_agree_with_pillow(images, grid, size):
     items = drawn(numbers, (channels * rows * columns, 1, 1), 1)
     patches = images.numpy()[items.round().astype(int)]
     patches = patches.reshape(-1, rows, columns, height, width)
-    canvases = patches.swapaxes(2, 3).reshape(-1, rows * height, columns * width)
+    canvases = patches.swapaxes(2, 3)
+    canvases = canvases.reshape(-1, rows * height, columns * width)
     resized = []
     for canvas in canvases:
         image = Image.fromarray(canvas)

@@ -60,6 +60,8 @@ def test_the_image_is_composed_like_that_of_image_pairs(size):
     pool = ImagePool(two.images.repeat(2, 1, 1), labels, "doubled")
     vectors = EmbeddingPool(torch.zeros(4, 2), labels, "blank")
     grid = 1, 2, 3
-    x, _ = MixedPairs(pool, vectors, grid, size=size).sample(10, generator())
-    expected, _ = ImagePairs(pool, grid, size=size).sample(10, generator())
+    mixed = MixedPairs(pool, vectors, grid, size=size)
+    x, _ = mixed.sample(10, generator())
+    image_pairs = ImagePairs(pool, grid, size=size)
+    expected, _ = image_pairs.sample(10, generator())
     assert torch.equal(x, expected)

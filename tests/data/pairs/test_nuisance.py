@@ -46,7 +46,8 @@ def pairs(pool, nuisance, channels=3, scenes=SCENES):
 def test_an_image_is_the_clipped_sum_of_the_patches_and_eta_times_a_scene(channels):
     """Black patches show the scenes alone, and both come from the same draws."""
     eta = 0.4
-    expected = (pairs(patches(), 0.0) + eta * pairs(BLACK, 1.0)).clamp(max=1.0)
+    total = pairs(patches(), 0.0) + eta * pairs(BLACK, 1.0)
+    expected = total.clamp(max=1.0)
     if channels == 1:
         expected = expected.mean(2, keepdim=True)
     assert_close(pairs(patches(), eta, channels), expected)
@@ -81,7 +82,8 @@ def test_without_nuisance_nothing_changes(channels):
     assert torch.equal(plain, pairs(patches(), 0.0, channels))
     assert_close(plain, pairs(patches(), 0.7, channels, night))
     coloured = pairs(patches(), 0.0, 3, None)
-    assert torch.equal(plain.expand(-1, -1, 3, -1, -1), coloured)
+    grey = plain.expand(-1, -1, 3, -1, -1)
+    assert torch.equal(grey, coloured)
 
 
 def test_the_generator_advances_alike_at_every_strength():
@@ -100,7 +102,8 @@ def test_scenes_are_drawn_uniformly_and_apart():
     false-alarm rate 1e-6.
     """
     numbers = torch.arange(10, dtype=torch.uint8)
-    grey = numbers.view(-1, 1, 1, 1).expand(-1, 1, 1, 3)
+    grey = numbers.view(-1, 1, 1, 1)
+    grey = grey.expand(-1, 1, 1, 3)
     scenes = ImagePool(grey, torch.zeros(10).long(), "numbers")
     source = ImagePairs(BLACK, (1, 1, 1), 1, 0.1, 1.0, scenes)
     shared = generator()
@@ -108,7 +111,8 @@ def test_scenes_are_drawn_uniformly_and_apart():
     for _ in range(60):
         x, y, label, _ = source.sample_labelled(100, shared)
         batches.append(torch.cat([255 * x, 255 * y, label], 1))
-    x, y, label = torch.cat(batches).round().long().T.numpy()
+    columns = torch.cat(batches).round().long()
+    x, y, label = columns.T.numpy()
     assert chisquare(np.bincount(x)).pvalue > FALSE_ALARM / 4
     for other in (y, np.roll(x, 100), label):
         counts = contingency.crosstab(x, other).count

@@ -9,6 +9,7 @@ import torch
 from scipy.stats import chisquare
 
 from infoscope.data import EmbeddingPool, ImagePairs, ImagePool, TextPairs
+from tests.data.common import generator
 
 FALSE_ALARM = 1e-6
 LABELS = torch.tensor([1, 0, 1, 1, 0, 1, 0, 1])
@@ -29,8 +30,10 @@ PAIRS = {
 @pytest.fixture(scope="module", params=PAIRS)
 def drawn(request) -> tuple[torch.Tensor, torch.Tensor]:
     """The item numbers of 20,000 pairs, int64 [20000, 9] of x and of y."""
-    x, y = PAIRS[request.param].sample(20_000, torch.Generator().manual_seed(5))
-    return (255 * x).round().long(), (255 * y).round().long()
+    source = PAIRS[request.param]
+    values = torch.stack(source.sample(20_000, generator(5)))
+    numbers = (255 * values).round().long()
+    return tuple(numbers)
 
 
 def p_value(codes: torch.Tensor, probabilities: torch.Tensor) -> float:

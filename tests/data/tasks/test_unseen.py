@@ -114,7 +114,8 @@ def test_a_hidden_pair_of_a_woven_distribution_has_its_share(name, dim, pairs, c
     g = default_rng([dim, pairs])
     hidden = []
     for variable in drawn(name):
-        rotation, _ = np.linalg.qr(g.normal(size=(dim, dim)))
+        drawn_map = g.normal(size=(dim, dim))
+        rotation, _ = np.linalg.qr(drawn_map)
         turned_back = variable @ rotation.T
         hidden.append(turned_back[:, 0])
     share = table(*hidden, count)
@@ -137,7 +138,8 @@ def test_a_composition_has_the_mean_density_ratio_of_its_draws():
     """Over the sums of x and of y, which are parts of a Dirichlet of three."""
     x, y = map(total, drawn("composition"))
     parts = np.array([x, y, 1 - x - y])
-    joint = stats.dirichlet([3.5, 4.0, 0.7]).logpdf(parts / parts.sum(axis=0))
+    parts = parts / parts.sum(axis=0)
+    joint = stats.dirichlet([3.5, 4.0, 0.7]).logpdf(parts)
     margin_x = stats.beta.logpdf(x, 3.5, 4.7)
     margin_y = stats.beta.logpdf(y, 4.0, 4.2)
     check_mean_log_ratio("composition", joint - margin_x - margin_y)
@@ -171,10 +173,12 @@ def test_the_parts_of_coarse_and_fine_add_up():
     x, y = drawn("coarse-and-fine")
     moved = (y - x) % 1
     assert moved.max() < 0.1 + 1e-9
-    assert abs(np.corrcoef(moved, x % 1)[0, 1]) < 5 / np.sqrt(ROWS)
+    correlations = np.corrcoef(moved, x % 1)
+    assert abs(correlations[0, 1]) < 5 / np.sqrt(ROWS)
     for part in (10 * moved, x % 1, y % 1):
         check_uniform(part)
-    shown = table(np.floor(x), np.floor(y), 30) + np.log(10)
+    nats = table(np.floor(x), np.floor(y), 30)
+    shown = nats + np.log(10)
     assert shown == approx(truth("coarse-and-fine"), abs=TOLERANCE)
 
 

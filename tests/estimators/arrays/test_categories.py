@@ -42,7 +42,8 @@ SQUARE_Y = Discrete(np.repeat([0, 1, 0, 1], [8, 2, 2, 8]))
 
 def shrunk_square():
     """The shares of the table, shrunk to equal ones by the published weight."""
-    weight = (1 - (SQUARE**2).sum()) / (19 * ((SQUARE - 0.25) ** 2).sum())
+    spread = ((SQUARE - 0.25) ** 2).sum()
+    weight = (1 - (SQUARE**2).sum()) / (19 * spread)
     return (1 - weight) * SQUARE + weight / 4
 
 

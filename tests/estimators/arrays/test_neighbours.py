@@ -34,7 +34,8 @@ def test_rows_of_a_group_are_no_neighbours(name):
     """Each of 300 rows nearly four times."""
     groups = np.repeat(np.arange(300), 4)
     repeated = np.array(normal_pairs(300, 0.6))[:, groups]
-    x, y = repeated + 1e-6 * draws(3).normal(size=(2, 1200, 1))
+    noise = draws(3).normal(size=(2, 1200, 1))
+    x, y = repeated + 1e-6 * noise
     estimated = estimate(x, y, name, groups=groups)
     assert estimated.units == 300
     tolerance = 4 * estimated.standard_error + 0.05
@@ -84,7 +85,9 @@ def test_many_columns_around_one_shared_factor():
     """
     g = draws(1)
     factors = np.array(normal_pairs(1000, 0.9, seed=1))
-    x, y = factors * g.normal(size=(2, 1, 40)) + 0.3 * g.normal(size=(2, 1000, 40))
+    loadings = g.normal(size=(2, 1, 40))
+    noise = g.normal(size=(2, 1000, 40))
+    x, y = loadings * factors + 0.3 * noise
     reduced = estimate(x, y, "reduced-ksg")
     assert reduced == approx(normal_information(0.9), abs=0.15)
     assert knn.mutual_information(x, y) < reduced

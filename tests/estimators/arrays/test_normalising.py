@@ -18,7 +18,8 @@ def channel(n, seed):
     """x of three values, and y, which is x with a chance of 0.7, else drawn among four."""
     g = default_rng(seed)
     x = g.integers(3, size=n)
-    y = np.where(g.random(n) < 0.7, x, g.integers(4, size=n))
+    is_copied = g.random(n) < 0.7
+    y = np.where(is_copied, x, g.integers(4, size=n))
     return Discrete(x), Discrete(y)
 
 

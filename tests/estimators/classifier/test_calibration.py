@@ -47,16 +47,19 @@ def test_each_label_has_its_own_slope():
     rng = default_rng(2)
     joint = joint_of(3, 2)
     n = 20_000
-    true_logs = log_softmax(rng.normal(size=(n, 2)))
+    scores = rng.normal(size=(n, 2))
+    true_logs = log_softmax(scores)
     y = rng.integers(0, 3, n)
-    d = (rng.random(n) > np.exp(true_logs[:, 0])).astype(int)
+    probability = np.exp(true_logs[:, 0])
+    d = (rng.random(n) > probability).astype(int)
     class_y = joint.values["y"]
     class_d = joint.values["d"]
-    is_class = (class_y == y[:, None]) & (class_d == d[:, None])
-    classes = is_class.argmax(axis=1)
-    noise = log_softmax(rng.normal(size=(n, 3)))
+    same_y = class_y == y[:, None]
+    same_d = class_d == d[:, None]
+    classes = (same_y & same_d).argmax(axis=1)
+    noise = rng.normal(size=(n, 3))
     doubled = log_softmax(2 * true_logs)
-    logs = noise[:, class_y] + doubled[:, class_d]
+    logs = log_softmax(noise)[:, class_y] + doubled[:, class_d]
     prior = np.full(6, -np.log(6))
     parts = log_odds_parts(logs, prior, joint)
     slopes, loss = calibrating_slopes(parts, prior, classes)
@@ -74,7 +77,9 @@ def test_useless_inputs_cost_nothing():
     d = rng.integers(0, 3, 600)
     noise = rng.normal(size=(600, 3))
     z = 2 * np.eye(3)[d] + noise
-    fit = cross_fit(z, {"y": y, "d": d}, subsets=["z"])
+    labels = {"y": y, "d": d}
+    fit = cross_fit(z, labels, subsets=["z"])
     useless = fit.information("z", "y", given="d")
     assert abs(useless.value) < 0.02
-    assert fit.information("z", "d", given="y").value > 0.4
+    useful = fit.information("z", "d", given="y")
+    assert useful.value > 0.4

@@ -55,7 +55,8 @@ def test_tables_by_all_signs():
 
 
 def test_the_best_distribution_of_three_classes_beats_every_one_of_a_grid():
-    sums = default_rng(2).integers(-4, 5, (40, 3)).astype(float)
+    drawn = default_rng(2).integers(-4, 5, (40, 3))
+    sums = drawn.astype(float)
     sums[:3] = [[-1, -3, -2], [0, 0, 0], [100, 1, 1]]
     best = best_rows(sums, 0.02)
     assert best.sum(axis=1) == approx(np.ones(40))

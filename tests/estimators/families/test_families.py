@@ -94,13 +94,15 @@ def test_gaussians_of_known_variance_give_explained_squares():
     weights = rng.normal(size=(3, 2))
     y = x @ weights + rng.normal(size=(200, 2))
     residual = linear_residual(x, y)
-    explained = y.var(axis=0) - (residual**2).mean(axis=0)
+    unexplained = (residual**2).mean(axis=0)
+    explained = y.var(axis=0) - unexplained
     estimated = in_sample(Gaussian(variance=2.0), x, y)
     assert estimated.value == approx(explained.sum() / 4.0)
 
 
 def log_determinant(columns):
-    _, value = np.linalg.slogdet(np.cov(columns.T, bias=True))
+    covariance = np.cov(columns.T, bias=True)
+    _, value = np.linalg.slogdet(covariance)
     return value
 
 
@@ -177,7 +179,8 @@ def test_probabilities_of_classes_sum_to_one(family):
 def test_densities_of_numbers_integrate_to_one(family):
     rng = default_rng(11)
     x = rng.normal(size=(120, 1))
-    y = np.sin(2 * x) + 0.3 * rng.normal(size=(120, 1))
+    noise = rng.normal(size=(120, 1))
+    y = np.sin(2 * x) + 0.3 * noise
     grid = np.linspace(-30, 30, 60001)
     column = grid[:, None]
     same_x = np.repeat(x[:1], len(grid), axis=0)
@@ -195,7 +198,8 @@ def test_regressions_find_the_information_of_a_gaussian_pair(family):
     """
     rng = default_rng(12)
     x = rng.normal(size=(500, 1))
-    y = 0.9 * x + math.sqrt(0.19) * rng.normal(size=(500, 1))
+    noise = rng.normal(size=(500, 1))
+    y = 0.9 * x + math.sqrt(0.19) * noise
     truth = -0.5 * math.log(0.19)
     if getattr(family, "variance", None):
         truth = 0.81  # explained variance / (2 * 0.5)
@@ -212,7 +216,8 @@ def test_neighbours_at_the_same_distance_count_alike_whatever_their_order():
     same_x = np.zeros((300, 2))
     fit = NearestNeighbours(7).fit(same_x, y, 3)
     probabilities = np.exp(fit.log_probabilities(same_x[:4]))
-    np.testing.assert_allclose(probabilities, [[0.2, 0.3, 0.5]] * 4, atol=1e-12)
+    expected = np.tile([0.2, 0.3, 0.5], (4, 1))
+    np.testing.assert_allclose(probabilities, expected, atol=1e-12)
 
 
 def test_a_floor_of_densities_bounds_what_an_outlier_costs():
@@ -226,7 +231,8 @@ def test_a_floor_of_densities_bounds_what_an_outlier_costs():
     fit = NearestNeighbours().fit(x, y)
     without_input = NearestNeighbours().fit(None, y)
     least = without_input.log_density(None, outliers) + math.log(FLOOR)
-    assert (fit.log_density(x[:5], outliers) >= least - 1e-9).all()
+    densities = fit.log_density(x[:5], outliers)
+    assert (densities >= least - 1e-9).all()
 
 
 def test_the_variance_around_neighbours_is_that_of_rows_of_other_groups():

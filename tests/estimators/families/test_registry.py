@@ -64,7 +64,8 @@ def signs(n=300):
     """A fair class whose sign is wrong one time in ten: ln 2 - H(0.1) = 0.368 nats."""
     rng = default_rng(0)
     y = rng.integers(2, size=n)
-    sign = np.where(rng.random(n) < 0.1, 1 - 2 * y, 2 * y - 1)
+    is_wrong = rng.random(n) < 0.1
+    sign = np.where(is_wrong, 1 - 2 * y, 2 * y - 1)
     x = sign * rng.uniform(0.5, 1, n)
     return x[:, None], y
 
@@ -90,7 +91,8 @@ def test_every_measure_takes_an_own_family_and_those_of_scikit_learn(family):
     assert leakage["value_bits"][0] == approx(usable.bits.value, abs=0.05)
     decoded = decodable_information_of_items(X, Y, [0.0], 1, family)
     assert decoded.accuracy == approx(0.9, abs=0.07)  # 4 standard errors
-    weights = weights_by(family, [Y[:, None], (X > 0).astype(int)])
+    is_positive = (X > 0).astype(int)
+    weights = weights_by(family, [Y[:, None], is_positive])
     assert weights.value[1, 0] == approx(0.368, abs=0.2)
 
 
@@ -110,7 +112,8 @@ def test_regressors_are_the_mean_of_a_gaussian():
     """The mean is scikit-learn's fit of all rows."""
     x, y = default_rng(1).normal(size=(2, 60, 2))
     informed = Sklearn(LinearRegression()).fit(x, y).informed
-    assert_allclose(informed.mean(x), LinearRegression().fit(x, y).predict(x))
+    reference = LinearRegression().fit(x, y)
+    assert_allclose(informed.mean(x), reference.predict(x))
     family = as_family(LinearRegression())
     assert family.outcomes == ("numbers",)
     assert family.fit(x, y).informed.covariance.shape == (2, 2)

@@ -13,7 +13,8 @@ def sample(columns):
     depends on them.
     """
     rng = np.random.default_rng(0)
-    x = rng.normal(size=(40, columns)) * 10.0 ** np.arange(columns)
+    scales = 10.0 ** np.arange(columns)
+    x = scales * rng.normal(size=(40, columns))
     y = rng.normal(size=(40, 2))
     y[:, 0] += x[:, 0]
     return x, y
@@ -25,7 +26,8 @@ def test_weights_and_residuals_are_those_of_least_penalised_squares(penalty, col
     more than rows.
     """
     x, y = sample(columns)
-    standard = (x - x.mean(axis=0)) / x.std(axis=0)
+    centred = x - x.mean(axis=0)
+    standard = centred / x.std(axis=0)
     design = np.column_stack([np.ones(40), standard])
     ridge = np.diag([0.0] + [penalty] * columns)
 
@@ -50,10 +52,12 @@ def test_impossible_settings_and_exact_targets_are_refused():
     with refused("penalty", "range"):
         Ridge(0)
     with refused("variance", "type"):
-        Ridge(1.0).fit(x, x[:, :1] - x[:, 1:2])
+        first, second, _ = x.T
+        Ridge(1.0).fit(x, (first - second)[:, None])
 
 
 def test_constant_inputs_have_finite_densities():
     _, y = sample(3)
     x = np.ones((40, 2))
-    assert np.isfinite(Ridge(1.0).fit(x, y).log_density(x, y)).all()
+    fit = Ridge(1.0).fit(x, y)
+    assert np.isfinite(fit.log_density(x, y)).all()

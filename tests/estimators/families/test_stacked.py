@@ -35,7 +35,8 @@ def test_it_is_as_good_as_the_better_family_with_half_of_the_rows():
     """
     rng = default_rng(3)
     x = rng.normal(size=(3000, 11))
-    y = x[:, :1] + rng.normal(size=(3000, 1))
+    noise = rng.normal(size=(3000, 1))
+    y = x[:, :1] + noise
     x, new_x = np.split(x, [400])
     y, new_y = np.split(y, [400])
     family = Stacked((Gaussian(), Gaussian(degree=0)))

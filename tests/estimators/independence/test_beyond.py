@@ -32,7 +32,8 @@ def test_information_of_normal_columns_is_that_of_their_partial_correlation(slop
     estimates = []
     for seed in range(60):
         z, noise_x, noise_y = default_rng(seed).normal(size=(3, 1000))
-        x, y, condition = smoothed(z + noise_x, z + slope * noise_x + noise_y, z)
+        y = z + slope * noise_x + noise_y
+        x, y, condition = smoothed(z + noise_x, y, z)
         left = residuals([x, y], [condition])
         estimates.append(information_of_residuals(*left))
     assert covering(estimates, truth) >= 51
@@ -54,7 +55,9 @@ def test_size_of_the_test_beyond_others_is_near_its_level(name):
     rejected = 0
     for seed in range(60):
         z, noise_x, noise_y = default_rng(seed).normal(size=(3, 300))
-        x, y, condition = smoothed(mean_x(z) + noise_x, mean_y(z) + noise_y, z)
+        x = mean_x(z) + noise_x
+        y = mean_y(z) + noise_y
+        x, y, condition = smoothed(x, y, z)
         rejected += beyond(x, y, [condition], 0.05).p <= 0.05
     error = math.sqrt(0.05 * 0.95 / 60)
     assert rejected / 60 <= 0.05 + 3 * error
@@ -86,6 +89,7 @@ def test_one_that_two_others_replace_is_dropped():
     once both are chosen.
     """
     a, b, noise, error = default_rng(0).normal(size=(4, 1000))
-    result = choice(a + b + error, a=a, b=b, both=a + b + 0.5 * noise)
+    both = a + b
+    result = choice(both + error, a=a, b=b, both=both + 0.5 * noise)
     assert sorted(result.chosen) == ["a", "b"]
     assert result.beyond["both"].p > 0.01

@@ -75,7 +75,8 @@ def test_a_flow_has_its_inverse_and_the_determinant_of_its_jacobian(
     code = flow(x)
     assert not torch.allclose(code, x, atol=0.1)
     assert_near(flow.inverse(code), x)
-    for row, volume in zip(x[:4], flow.log_det(x[:4])):
+    first = x[:4]
+    for row, volume in zip(first, flow.log_det(first)):
         assert_near(volume, log_volume(jacobian_at(flow, row)), 1e-9)
 
 
@@ -143,7 +144,8 @@ def test_a_batch_is_coded_with_mean_0_and_variance_1(kind):
     code = made(kind, "batch")(samples(500, 7))
     ones = torch.ones(7).double()
     assert_close(code.mean(0), 0 * ones)
-    assert_close(code.var(0, correction=0), ones, rtol=0.01, atol=0)
+    variance = code.var(0, correction=0)
+    assert_close(variance, ones, rtol=0.01, atol=0)
 
 
 def test_published_size_of_the_autoregressive_flow():
@@ -203,7 +205,8 @@ def test_space_to_depth_orders_channels_by_place():
     channels = space_to_depth(image)
     for place, corner in enumerate(channels.split(2, 1)):
         row, column = divmod(place, 2)
-        assert torch.equal(corner, image[:, :, row::2, column::2])
+        pixels = image[:, :, row::2, column::2]
+        assert torch.equal(corner, pixels)
     assert torch.equal(depth_to_space(channels), image)
 
 
