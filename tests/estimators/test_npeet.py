@@ -19,11 +19,15 @@ def data():
     # its stream is frozen, that of newer generators is not
     state = np.random.RandomState(7)
     x = state.normal(size=(300, 2))
-    y = x @ np.array([[0.8, 0.2], [-0.3, 0.9]]) + 0.5 * state.normal(size=(300, 2))
-    z = x[:, :1] + state.normal(size=(300, 1))
+    weights = np.array([[0.8, 0.2], [-0.3, 0.9]])
+    y = x @ weights + 0.5 * state.normal(size=(300, 2))
+    noise = state.normal(size=(300, 1))
+    z = x[:, :1] + noise
     c = state.randint(0, 4, (300, 1))
-    d = (c + state.randint(0, 2, (300, 1))) % 3
-    return x, y, z, c, d, x + c * np.array([[1.0, -0.5]])
+    step = state.randint(0, 2, (300, 1))
+    d = (c + step) % 3
+    w = x + c * [1.0, -0.5]
+    return x, y, z, c, d, w
 
 
 X, Y, Z, C, D, W = data()
@@ -71,7 +75,8 @@ def test_the_default_is_knn_in_bits(value, estimate):
 
 
 def test_base():
-    assert npeet.entropyd(C, base=4) == approx(npeet.entropyd(C) / 2)
+    bits = npeet.entropyd(C)
+    assert npeet.entropyd(C, base=4) == approx(bits / 2)
 
 
 @pytest.mark.parametrize(

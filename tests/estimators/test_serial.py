@@ -21,7 +21,8 @@ N = 1000
 
 
 def autoregression(coefficient, n=N, columns=1, seed=0):
-    values = np.sqrt(1 - coefficient**2) * draws(seed).standard_normal((n, columns))
+    noise = draws(seed).standard_normal((n, columns))
+    values = np.sqrt(1 - coefficient**2) * noise
     for row in range(1, n):
         values[row] += coefficient * values[row - 1]
     return values
@@ -33,7 +34,8 @@ def in_turn(units, share, n=N, seed=0):
     """
     g = draws(seed)
     levels = np.sqrt(share) * g.standard_normal((units, 1))
-    return levels[np.arange(n) % units] + np.sqrt(1 - share) * g.standard_normal((n, 1))
+    noise = np.sqrt(1 - share) * g.standard_normal((n, 1))
+    return levels[np.arange(n) % units] + noise
 
 
 def dependence(x, y):
@@ -57,7 +59,8 @@ def test_a_series_is_seen_and_how_long_it_remembers(coefficient, lags):
     assert f"keep every {serial.lag}" in str(serial)
     x = autoregression(coefficient, n=200 * serial.lag, seed=1)
     y = autoregression(coefficient, n=200 * serial.lag, seed=2)
-    assert dependence(x[:: serial.lag], y[:: serial.lag]) is None
+    every = slice(None, None, serial.lag)
+    assert dependence(x[every], y[every]) is None
 
 
 @pytest.mark.parametrize("units", [20, 101])
@@ -69,7 +72,9 @@ def test_units_in_turn_are_detected(units):
     label = Discrete(in_turn(units, 0.7, seed=2) > 0)
     assert dependence(numbers, label).every == units
     n = 40 * units
-    serial = dependence(in_turn(units, 0.5, n, seed=3), in_turn(units, 0.5, n, seed=4))
+    x = in_turn(units, 0.5, n, seed=3)
+    y = in_turn(units, 0.5, n, seed=4)
+    serial = dependence(x, y)
     assert serial.every == units
     expected = 0.48 * np.sqrt(n - units)
     tolerance = 3 / np.sqrt(units)
@@ -86,9 +91,11 @@ def test_series_that_turn_back_are_seen(signs):
 
 
 def test_unnamed_groups_are_seen_in_numbers_and_labels():
-    levels = np.repeat(draws().standard_normal((N // 4, 2)), 4, axis=0)
+    levels = draws().standard_normal((N // 4, 2))
+    levels = np.repeat(levels, 4, axis=0)
     x = levels + 0.5 * draws(1).standard_normal((N, 2))
-    assert dependence(x, Discrete(levels[:, 0] > 0)).lag == 4
+    label = Discrete(levels[:, 0] > 0)
+    assert dependence(x, label).lag == 4
 
 
 def test_independent_rows_are_hardly_ever_reported():
@@ -116,7 +123,8 @@ LABELS = {
 @pytest.mark.parametrize("order", LABELS)
 def test_rows_that_are_independent_given_labels_pass_in_whichever_order(order):
     label = LABELS[order]
-    x = draws(7).standard_normal((N, 3)) + 2 * label[:, None]
+    noise = draws(7).standard_normal((N, 3))
+    x = noise + 2 * label[:, None]
     assert dependence(x, Discrete(label)) is None
     assert dependence(Discrete(label), x) is None
 
@@ -135,9 +143,9 @@ def test_copies_of_rows_are_no_series():
 
 
 def test_equal_rows_of_rounded_numbers_do_not_hide_units_in_turn():
-    x = Continuous(np.round(in_turn(20, 0.8, seed=1)))
-    y = Continuous(np.round(in_turn(20, 0.8, seed=2)))
-    assert dependence(x, y).every == 20
+    x = np.round(in_turn(20, 0.8, seed=1))
+    y = np.round(in_turn(20, 0.8, seed=2))
+    assert dependence(Continuous(x), Continuous(y)).every == 20
 
 
 def test_sorted_rows_pass():
@@ -146,9 +154,11 @@ def test_sorted_rows_pass():
     """
     g = draws(3)
     label = np.sort(g.integers(0, 10, N))
-    images = g.standard_normal((N, 64)) + 0.3 * label[:, None]
+    noise = g.standard_normal((N, 64))
+    images = noise + 0.3 * label[:, None]
     assert dependence(images, Discrete(label)) is None
-    age = np.sort(g.integers(20, 70, N)).astype(float)
+    years = np.sort(g.integers(20, 70, N))
+    age = years.astype(float)
     height = 0.1 * age + g.standard_normal(N)
     assert dependence(Continuous(age), height) is None
 

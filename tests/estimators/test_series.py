@@ -40,7 +40,8 @@ def true_transfer(phi, strength):
     """
     step = np.array([[phi, 0.0], [strength, 0.5]])
     covariance = solve_discrete_lyapunov(step, np.eye(2))
-    variance_given_y = covariance[0, 0] - covariance[0, 1] ** 2 / covariance[1, 1]
+    explained = covariance[0, 1] ** 2 / covariance[1, 1]
+    variance_given_y = covariance[0, 0] - explained
     return np.log1p(strength**2 * variance_given_y) / 2
 
 
@@ -82,13 +83,15 @@ def test_labels():
 
 
 def test_several_columns():
-    x = np.stack([autoregression(0.5, 2000, 0), autoregression(0.5, 2000, 1)], axis=1)
+    columns = [autoregression(0.5, 2000, seed) for seed in range(2)]
+    x = np.stack(columns, axis=1)
     assert series.information(x, x[:, 0] + 0.1, 1).low > 0
 
 
 def test_the_history_is_chosen_and_printed():
     x = autoregression(0.3, 1500, 0)
-    y = np.roll(x, 3) + 0.5 * draws(1).normal(size=1500)
+    noise = draws(1).normal(size=1500)
+    y = np.roll(x, 3) + 0.5 * noise
     assert series.chosen_history(series.as_series(x, y)) == 3
     reading = series.transfer_entropy(x, y)
     assert reading.history == "3 past values"
@@ -140,13 +143,15 @@ def test_levels_of_units_are_no_information():
 
 def test_short_units_are_no_walk():
     x, y = draws().normal(size=(2, 1200))
-    assert series.transfer_entropy(x, y, 1, groups=np.arange(1200) // 8).low == 0
+    units = np.arange(1200) // 8
+    assert series.transfer_entropy(x, y, 1, groups=units).low == 0
 
 
 def test_series_that_are_too_short_for_a_lag_are_left_out():
     x, y = coupled(300, 0.5, 0.8)
     x[[50, 53, 120]] = np.nan
-    assert 0 < series.transfer_entropy(x, y, [1, 6]).n < 290
+    reading = series.transfer_entropy(x, y, [1, 6])
+    assert 0 < reading.n < 290
 
 
 def test_the_order_of_rows_does_not_matter_where_times_are_given():

@@ -70,7 +70,8 @@ def ages(g, n):
 def sum_of_answers(g, n):
     """Sum of four answers 1 to 5 about one attitude."""
     attitude = 3 + g.normal(size=(n, 1))
-    answers = np.round(attitude + 0.7 * g.normal(size=(n, 4)))
+    noise = 0.7 * g.normal(size=(n, 4))
+    answers = np.round(attitude + noise)
     return np.clip(answers, 1, 5).astype(int).sum(axis=1)
 
 
@@ -246,7 +247,8 @@ def test_sparse_matrices_are_dense_ones(kind):
 
 @pytest.mark.parametrize("scale", [1e-12, 1e9])
 def test_jitter_is_relative_to_the_spread(scale):
-    values = scale * np.round(draws().normal(size=(200, 2)))
+    rounded = np.round(draws().normal(size=(200, 2)))
+    values = scale * rounded
     moved = jitter(values, draws(1))
     assert len(np.unique(moved[:, 0])) > 190
     assert np.abs(moved - values).max() <= 1e-10 * scale
@@ -267,7 +269,8 @@ def test_noise_within_steps_is_undone_by_rounding():
 
 def test_a_point_mass_becomes_a_category_of_its_own():
     is_dry = draws().random(400) < 0.4
-    rain = np.where(is_dry, 0.0, draws(1).exponential(size=400))
+    amounts = draws(1).exponential(size=400)
+    rain = np.where(is_dry, 0.0, amounts)
     variable = with_repeated_values(as_variable("x", rain))
     assert variable.kind == "mixed"
     code_of_zero = variable.codes[rain == 0][0]
@@ -280,7 +283,8 @@ def test_a_point_mass_becomes_a_category_of_its_own():
 
 def named_series(values):
     """A Series with a name for each row."""
-    return pd.Series(values, index=[f"row {i}" for i in range(len(values))])
+    names = [f"row {i}" for i in range(len(values))]
+    return pd.Series(values, index=names)
 
 
 def shuffled(series):
@@ -291,7 +295,8 @@ def test_names_of_rows_order_groups_and_declared_columns():
     """Of x and y in tests/test_every_entry.py."""
     x, y = map(named_series, normal_pair(300, 0.8))
     exact = estimate(x, y, "ksg").value
-    declared = estimate(x.to_frame(), [Continuous(shuffled(y))], "ksg")
+    other_order = Continuous(shuffled(y))
+    declared = estimate(x.to_frame(), [other_order], "ksg")
     assert declared.value == approx(exact, abs=1e-12)
     groups = shuffled(named_series(np.arange(300) // 3))
     assert estimate(x, y.to_numpy(), groups=groups).units == 100
@@ -374,7 +379,8 @@ def test_a_period_is_a_positive_number(period):
 
 def cosine_and_sine(turn):
     radians = 2 * np.pi * turn
-    return np.column_stack([np.cos(radians), np.sin(radians)]).astype("f4")
+    circle = np.column_stack([np.cos(radians), np.sin(radians)])
+    return circle.astype("f4")
 
 
 @pytest.mark.parametrize("form", [lambda turn: Angle(turn, 1), cosine_and_sine])
@@ -390,7 +396,8 @@ def test_two_angles_are_read_by_ksg(form):
     assert estimated.low <= 1.97 <= estimated.high
     assert estimated.grade == "C"
     assert "two angles" in codes_of_notes(estimated)
-    with_numbers = estimate(form(turn), g.normal(size=(600, 2)))
+    numbers = g.normal(size=(600, 2))
+    with_numbers = estimate(form(turn), numbers)
     assert with_numbers.method == "reading"
     assert not with_numbers.notes
 
@@ -402,7 +409,8 @@ def fives_and_cents(g, n):
     """Amounts of which some are rounded to fives, the others to cents."""
     amounts = np.exp(4 + g.normal(size=n))
     fives = 5 * np.round(amounts / 5)
-    return np.where(g.random(n) < 0.6, fives, np.round(amounts, 2))
+    is_rounded = g.random(n) < 0.6
+    return np.where(is_rounded, fives, np.round(amounts, 2))
 
 
 ROUNDED = {
@@ -447,7 +455,8 @@ def test_copies_are_equal_in_every_column(columns):
     label = np.repeat([1.5, 2.5], 25)
     x = np.vstack([x, x[:10]])
     x[50] = -0.0  # equals 0
-    y = np.append(label, label[:10]) + x[:, 0]
+    labels = np.append(label, label[:10])
+    y = labels + x[:, 0]
     codes = copies(as_variable("x", x), as_variable("y", y))
     assert codes.max() + 1 == 50
     assert_array_equal(codes[50:], codes[:10])

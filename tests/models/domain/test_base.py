@@ -77,8 +77,10 @@ def log_ratios(model, items, z):
     total = torch.zeros(())
     for name, block in model.blocks(items.x).items():
         prior = model.prior(name, items.y, items.d)
-        total = total + Normal(block.mean, block.scale).log_prob(z[name]).sum()
-        total = total - Normal(prior.mean, prior.scale).log_prob(z[name]).sum()
+        q = Normal(block.mean, block.scale)
+        p = Normal(prior.mean, prior.scale)
+        ratio = q.log_prob(z[name]) - p.log_prob(z[name])
+        total = total + ratio.sum()
     return total
 
 
@@ -144,11 +146,13 @@ def test_categorical_loss_belongs_to_its_own_pixel():
     code = torch.ones(1, 1)
     z = {"z_y": code, "z_d": code}
     x = levels / 255
-    assert model.reconstruction(x, z).item() == approx(0, abs=1e-4)
+    loss = model.reconstruction(x, z)
+    assert loss.item() == approx(0, abs=1e-4)
     for axis in (1, 2, 3):
         differs = x.flip(axis) != x
         nats = 60 * differs.sum()
-        assert close(model.reconstruction(x.flip(axis), z), nats, rel=1e-3)
+        loss = model.reconstruction(x.flip(axis), z)
+        assert close(loss, nats, rel=1e-3)
     assert_close(model.decode(z), x)
     with refused("x", "range"):
         model.reconstruction(2 * x, z)
@@ -156,7 +160,8 @@ def test_categorical_loss_belongs_to_its_own_pixel():
 
 def same_code(codes):
     """Whether each pair of rows is equal, bool [n, n]."""
-    return (codes[:, None] == codes).flatten(2).all(2)
+    is_equal = codes[:, None] == codes
+    return is_equal.flatten(2).all(2)
 
 
 @pytest.mark.parametrize(
@@ -182,7 +187,8 @@ def test_priors_depend_on_the_labels_alone(model):
 
 
 def class_logits_of(model, z):
-    return model.class_head(torch.cat([z["z_y"], z["z_dy"]], 1))
+    codes = torch.cat([z["z_y"], z["z_dy"]], 1)
+    return model.class_head(codes)
 
 
 def test_unknown_classes_are_summed_over():
@@ -201,7 +207,8 @@ def test_unknown_classes_are_summed_over():
     unknown = torch.full((12,), -1)
     of_unknown = divergences(unknown)
     of_labelled = divergences(items.y)
-    of_both = divergences(torch.cat([items.y[:6], unknown[6:]]))
+    half_known = torch.cat([items.y[:6], unknown[6:]])
+    of_both = divergences(half_known)
     q = logits.softmax(1)
     for name in z:
         expected = torch.zeros(12)
@@ -223,12 +230,15 @@ def test_the_loss_of_unknown_classes_has_their_entropy_and_no_class_term():
     logits = class_logits_of(model, z)
     terms = model.losses(unknown, 0.5, generator(2))
     entropy = Categorical(logits=logits).entropy().mean()
-    assert terms["class_prior"].item() == approx(math.log(4) - entropy.item(), abs=1e-5)
+    missing = math.log(4) - entropy.item()
+    assert terms["class_prior"].item() == approx(missing, abs=1e-5)
     assert "class" not in terms
     total = terms["reconstruction"] + terms["class_prior"] + 3.0 * terms["domain"]
-    total = total + 2.0 * z["z_dy"].abs().sum(1).mean()
+    absolute = z["z_dy"].abs().sum(1).mean()
+    total = total + 2.0 * absolute
     posterior = model.blocks(items.x)
-    for name, values in model.divergences(unknown, posterior, z, logits).items():
+    divergences = model.divergences(unknown, posterior, z, logits)
+    for name, values in divergences.items():
         weight = 0.5 if name == "z_y" else 1.0
         total = total + weight * values.mean()
     assert close(terms["objective"], total)
@@ -243,13 +253,15 @@ def test_nvae_is_the_published_sum_over_a_batch():
     items = batch()
     objective = model.losses(items, 0.5, generator(2))["objective"]
     z = drawn(model, items)
-    total = (items.x - model.decode(z)).square().sum()
+    difference = items.x - model.decode(z)
+    total = difference.square().sum()
     total = total + log_ratios(model, items, z)
     for head, own, label in (
         (model.class_head, "z_y", items.y),
         (model.domain_head, "z_d", items.d),
     ):
-        read = head(torch.cat([z[own], z["z_dy"]], 1))
+        codes = torch.cat([z[own], z["z_dy"]], 1)
+        read = head(codes)
         total = total + 150.0 * cross_entropy(read, label, reduction="sum")
     total = total + 5.0 * z["z_dy"].abs().mean()
     assert close(12 * objective, total)
@@ -331,7 +343,8 @@ def test_alternating_dann_takes_turns():
     turns = ["adversary", "adversary", "rest"]
     assert [model.player(step) for step in range(6)] == turns * 2
     players = model.players()
-    assert sum(map(len, players.values())) == len(list(model.parameters()))
+    counts = map(len, players.values())
+    assert sum(counts) == len(list(model.parameters()))
     terms = losses(model, items, "adversary")
     terms["objective"].backward()
     for parameter in players["rest"]:
@@ -355,7 +368,8 @@ def test_conditional_adversaries_receive_the_other_label(conditional):
     assert model.domain_adversary[0].in_features == 12 + 4 * conditional
     assert model.class_adversary[0].in_features == 12 + 3 * conditional
     terms = losses(model, items)
-    other = losses(model, items._replace(y=items.y.flip(0)))
+    other_classes = items._replace(y=items.y.flip(0))
+    other = losses(model, other_classes)
     assert (terms["adversary/domain"] != other["adversary/domain"]) == conditional
     read = terms["adversary/domain"] + terms["adversary/class"]
     total = terms["class"] + terms["domain"] + 0.15 * read
@@ -399,9 +413,11 @@ def test_decorrelation_is_the_mean_squared_correlation():
     diagonal.
     """
     z = blocks_of_50(z_y=2, z_d=3, z_dy=1)
-    squared = torch.corrcoef(torch.cat(list(z.values()), 1).T).square()
+    columns = torch.cat(list(z.values()), 1)
+    squared = torch.corrcoef(columns.T).square()
     between = [squared[:2, 2:].flatten(), squared[2:5, 5]]
-    assert close(mean_squared_correlation(z), torch.cat(between).mean(), rel=1e-4)
+    expected = torch.cat(between).mean()
+    assert close(mean_squared_correlation(z), expected, rel=1e-4)
 
 
 def covariance(a, b):

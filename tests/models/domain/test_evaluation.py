@@ -107,7 +107,8 @@ def test_a_model_predicts_one_domain_at_a_time(monkeypatch):
     monkeypatch.setattr(model, "class_logits", class_logits)
     d = torch.tensor([0, 1, 0, 0, 1, 0, 0])
     x = torch.stack([d, d], 1).float()
-    result = accuracies(model, DomainData(x, 0 * d, d), batch=4)
+    data = DomainData(x, 0 * d, d)
+    result = accuracies(model, data, batch=4)
     assert batches == [[0.0] * 3, [0.0] * 2, [1.0] * 2]
     assert result.overall.n == 7
 
@@ -139,7 +140,8 @@ def test_blocks_of_a_data_set():
     )
     assert model.training
     assert reported == [3, 6, 7]
-    means = extract_blocks(model, DomainData(x.numpy(), [0] * 7, [0] * 7))
+    data = DomainData(x.numpy(), [0] * 7, [0] * 7)
+    means = extract_blocks(model, data)
     assert tuple(means) == tuple(blocks) == ("z_y", "z_x", "z_dy", "z_d")
     for name, values in means.items():
         assert not values.requires_grad
@@ -162,13 +164,16 @@ def test_draws_have_the_posteriors_mean_and_scale():
     normal = torch.cat(scaled)
     error = 1 / math.sqrt(8000)
     assert normal.mean().item() == approx(0, abs=5 * error)
-    assert normal.var().item() == approx(1, abs=5 * math.sqrt(2) * error)
+    error_of_variance = math.sqrt(2) * error
+    assert normal.var().item() == approx(1, abs=5 * error_of_variance)
     deterministic = extract_blocks(classifier(), x, generator=generator())
     assert torch.equal(deterministic["z_y"], x)
 
 
 def test_items_from_bytes():
-    images = (torch.rand(4, 1, 3, 3, generator=generator()) * 255).byte()
+    shares = torch.rand(4, 1, 3, 3, generator=generator())
+    images = (255 * shares).byte()
     index = torch.tensor([2, 0])
-    data = DomainData(images, [0, 1, 0, 1], [0, 1, 0, 1])
+    labels = [0, 1, 0, 1]
+    data = DomainData(images, labels, labels)
     assert torch.equal(data.images(index), images[index] / 255)
