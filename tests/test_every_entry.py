@@ -267,7 +267,7 @@ BAD = {
     "lazy table": pl.LazyFrame({"x": X}),
     "repeated names": pa.table([X, X], names=["a", "a"]),
 }
-MISSING = "NaN", "missing"
+MISSING = ("NaN", "missing")
 LEAVES_ROWS_OUT = [
     OF_NUMBERS[name] for name in ("estimate", "estimate gcmi", "diagnose")
 ]

@@ -163,8 +163,8 @@ def test_sorted_rows_pass():
     assert dependence(Continuous(age), height) is None
 
 
-SERIES = autoregression(0.99, seed=1)[:, 0], autoregression(0.99, seed=2)[:, 0]
-TURNS = in_turn(20, 0.9, seed=1)[:, 0], in_turn(20, 0.9, seed=2)[:, 0]
+SERIES = (autoregression(0.99, seed=1)[:, 0], autoregression(0.99, seed=2)[:, 0])
+TURNS = (in_turn(20, 0.9, seed=1)[:, 0], in_turn(20, 0.9, seed=2)[:, 0])
 
 
 @pytest.mark.parametrize(

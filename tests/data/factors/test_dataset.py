@@ -9,7 +9,7 @@ from scipy.stats import chisquare
 from infoscope.data import FactorDataset
 from tests.data.common import generator, is_grid, places_of
 
-NAMES = "colour", "size", "side"
+NAMES = ("colour", "size", "side")
 VALUES = ("blue", "red"), (0.5, 1.0, 2.5), (-1, 7)
 N = 12
 

@@ -31,7 +31,7 @@ def write(root, name, sizes, side=3, colour=False, **changes) -> np.ndarray:
     if colour:
         codes = np.insert(codes, 0, 0, axis=1)
         values = np.insert(values, 0, 1, axis=1)
-    shape = len(codes), side, side
+    shape = (len(codes), side, side)
     images = default_rng(0).integers(0, 2, shape, dtype=np.uint8)
     # The published files carry their metadata as a pickled object, which must not be
     # touched.

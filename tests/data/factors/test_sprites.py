@@ -15,7 +15,7 @@ from tests.data.common import places_of, with_real_data
 
 def test_the_grid_is_complete_and_in_order():
     dataset = sprites(3, 2, 4, 3, resolution=16)
-    sizes = 3, 2, 4, 3, 3
+    sizes = (3, 2, 4, 3, 3)
     assert dataset.factor_names == ("shape", "scale", "orientation", "posX", "posY")
     assert dataset.factor_sizes == sizes
     assert np.array_equal(dataset.factors, list(np.ndindex(sizes)))

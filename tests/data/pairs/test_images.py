@@ -17,7 +17,7 @@ def noise(height: int, width: int) -> torch.Tensor:
     """Random bytes, the hardest images for a resize: every rounding and clipping
     occurs.
     """
-    shape = 100, height, width
+    shape = (100, height, width)
     return torch.randint(256, shape, dtype=torch.uint8, generator=generator(1))
 
 

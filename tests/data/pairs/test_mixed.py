@@ -13,7 +13,7 @@ TEXT_LABELS = torch.tensor([1, 0, 1, 1, 0, 1, 0])
 
 
 def images(labels: torch.Tensor) -> ImagePool:
-    shape = len(labels), 6, 5
+    shape = (len(labels), 6, 5)
     pixels = torch.randint(256, shape, dtype=torch.uint8, generator=generator(1))
     return ImagePool(pixels, labels, "noise", synthetic=True)
 
@@ -59,7 +59,7 @@ def test_the_image_is_composed_like_that_of_image_pairs(size):
     labels = two.labels.repeat(2)
     pool = ImagePool(two.images.repeat(2, 1, 1), labels, "doubled")
     vectors = EmbeddingPool(torch.zeros(4, 2), labels, "blank")
-    grid = 1, 2, 3
+    grid = (1, 2, 3)
     mixed = MixedPairs(pool, vectors, grid, size=size)
     x, _ = mixed.sample(10, generator())
     image_pairs = ImagePairs(pool, grid, size=size)

@@ -16,7 +16,7 @@ from infoscope.estimators.knn.estimators import conditional_mutual_information
 from infoscope.estimators.reading.figures_conditional import table_information
 from infoscope.estimators.variables import Variable
 
-CAUSES = *conditions.SHAPES, conditions.SCALES
+CAUSES = (*conditions.SHAPES, conditions.SCALES)
 
 
 def generator(seed=0):

@@ -23,7 +23,7 @@ from tests.data.common import plug_in
 ROWS = 150_000
 CELLS = 24  # cells of a column
 MAX_EXCESS = 0.006  # nats by which a table may exceed the truth
-CELL_LOSS = 0.03, 0.12  # nats, and share of the truth, that cells may lose
+CELL_LOSS = (0.03, 0.12)  # nats, and share of the truth, that cells may lose
 
 
 def generator(*seed):

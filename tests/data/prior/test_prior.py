@@ -13,7 +13,7 @@ from infoscope.data.prior import FAMILIES, TYPES, distribution, latent, maps
 from infoscope.data.prior.parts import Request, joined
 from tests.data.common import plug_in
 
-SLOW = 21, 25, 29  # half a second and more
+SLOW = (21, 25, 29)  # half a second and more
 NUMBERS = [number for number in range(6, 33) if number not in SLOW]
 ROWS, CELLS = 4_000, 6
 

@@ -101,7 +101,7 @@ def test_series_without_coupling_share_nothing(family):
     assert abs(correlation) < 4.5 / np.sqrt(effective_rows(x, y))
 
 
-CHAINS = "threshold", "nonlinear", "volatility", "counts", "events", "labels", "mixed"
+CHAINS = ("threshold", "nonlinear", "volatility", "counts", "events", "labels", "mixed")
 
 
 def batches_of_both_ends(family):

@@ -11,7 +11,7 @@ from pytest import approx
 from infoscope.data.tasks.tables import CHANNELS, EFFECTS, TABLES, KnownTable
 from tests.data.common import plug_in
 
-DISCRETE = "levels", "halves", "counts", "spikes", "labels", "sites"
+DISCRETE = ("levels", "halves", "counts", "spikes", "labels", "sites")
 
 
 def table(effects, channels, n=100_000, **settings):

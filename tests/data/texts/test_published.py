@@ -15,7 +15,7 @@ from infoscope.data import cola, imdb, nli, sst2
 from tests.data.common import with_real_data
 from tests.refusals import refused
 
-COLA = 'gj04\t1\t\tHe said "so".', "gj04\t0\t*\tThem left."
+COLA = ('gj04\t1\t\tHe said "so".', "gj04\t0\t*\tThem left.")
 REVIEW = '{"text": "x", "label": 1}'
 NO_GOLD_LABEL = '{"premise": "x", "hypothesis": "y", "label": "-"}'
 

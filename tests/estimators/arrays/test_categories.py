@@ -13,7 +13,7 @@ from infoscope.estimators.columns import Discrete
 from tests.estimators.samples import covering, draws, mean_standard_error
 from tests.refusals import refused
 
-NAMES = "plug-in", "miller-madow", "grassberger", "chao-shen", "shrinkage", "nsb"
+NAMES = ("plug-in", "miller-madow", "grassberger", "chao-shen", "shrinkage", "nsb")
 TABLE = np.array([[0.3, 0.1, 0.0], [0.05, 0.1, 0.15], [0.1, 0.1, 0.1]])
 
 

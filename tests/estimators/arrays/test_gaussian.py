@@ -16,7 +16,7 @@ from tests.estimators.samples import (
 )
 from tests.refusals import refused
 
-CLOSED = "gaussian", "gcmi"
+CLOSED = ("gaussian", "gcmi")
 
 
 def test_a_normal_distribution_by_hand():

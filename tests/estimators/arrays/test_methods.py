@@ -34,7 +34,7 @@ EVERY = {
 }
 NUMERIC = []
 # all are in neural/test_training.py
-SOME_BOUNDS = "infonce-anchor", "js", "dv", "smile-5"
+SOME_BOUNDS = ("infonce-anchor", "js", "dv", "smile-5")
 NO_CRITICS = [name for name in NUMERIC if name not in CRITICS]
 
 

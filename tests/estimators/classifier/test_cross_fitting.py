@@ -41,7 +41,7 @@ def fitted():
 def test_chain_rules_hold_for_every_row(fitted):
     i = fitted.pointwise
     h = fitted.pointwise_entropy
-    both = "z_y", "z_d"
+    both = ("z_y", "z_d")
     identities = [
         (i(both, "y"), i("z_d", "y") + i("z_y", "y", "z_d")),
         (h(("y", "d")), h("y") + h("d", "y")),
@@ -132,7 +132,7 @@ def test_copies_leak_unless_they_are_one_group():
 
 def test_calibration_repairs_an_overfitted_family(monkeypatch):
     blocks, labels = mixture(400, default_rng(11), shift=0.5)
-    both = "z_y", "z_d"
+    both = ("z_y", "z_d")
     settings = {"family": GradientBoosting(rounds=30), "subsets": [both]}
     y = {"y": labels["y"]}
     calibrated = cross_fit(blocks, y, **settings)

@@ -54,7 +54,7 @@ def test_the_first_families_are_mixed_as_if_they_were_alone():
     x = rng.normal(size=(300, 4))
     noise = rng.normal(size=300)
     y = (x[:, 0] + noise > 0).astype(int)
-    linear = Logistic(0.1), Logistic(10.0)
+    linear = (Logistic(0.1), Logistic(10.0))
     with_trees = Stacked((*linear, GradientBoosting(rounds=3)), 2)
     both = with_trees.fit(x, y, 2, None, default_rng(5))
     alone = Stacked(linear).fit(x, y, 2, None, default_rng(5))

@@ -21,7 +21,7 @@ from infoscope.estimators.independence.functions import (
     smooth,
 )
 
-KINDS = NUMBER, WHOLE, CATEGORY, ANGLE
+KINDS = (NUMBER, WHOLE, CATEGORY, ANGLE)
 
 
 def orthonormal(generator, n, columns):

@@ -17,7 +17,7 @@ from tests.refusals import refused
 
 # which has a second score, and its own tests
 NAMES = [name for name in BOUNDS if name != "flo"]
-PLUG_IN = "infonce-anchor", "dime-kl", "dime-gan", "dime-hellinger"
+PLUG_IN = ("infonce-anchor", "dime-kl", "dime-gan", "dime-hellinger")
 MATRICES = {
     "3x3": [[2.0, -7.0, 0.5], [1.0, -1.0, 6.0], [0.0, 3.0, 0.125]],
     "asymmetric": [[4.0, 1.0, 1.0], [-2.0, 4.0, -2.0], [0.5, 0.5, 4.0]],

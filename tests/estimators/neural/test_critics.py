@@ -136,7 +136,7 @@ def flat_weights(critic) -> torch.Tensor:
 
 @pytest.mark.parametrize("kind", ["bilinear", "separable", "joint"])
 def test_a_member_is_the_critic_made_with_its_generator(kind):
-    seeds = 5, 6, 7
+    seeds = (5, 6, 7)
     stacked = make_critic(
         kind, DIM, DIM, width=8, members=3, generator=[seeded(seed) for seed in seeds]
     )

@@ -137,7 +137,7 @@ def test_packed_sequential_and_alone_agree(kind, streams):
 
 
 def test_bounds_that_share_a_training_report_what_they_would_alone():
-    group = "js", "smile-1", "smile-inf", "smile-0.5"
+    group = ("js", "smile-1", "smile-inf", "smile-0.5")
     shared = fit_critic(SOURCE, critic_of(), [group], 10, batch=8, generator=seeded(2))
     for name in group:
         alone = fit_critic(SOURCE, critic_of(), name, 10, batch=8, generator=seeded(2))

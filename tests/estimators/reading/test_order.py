@@ -65,7 +65,7 @@ def test_the_order_of_rows_and_names_do_not_matter(name, grouped):
     groups = np.arange(N) // 4 if grouped else None
     rows = default_rng(1).permutation(N)
     other_groups = None if groups is None else (np.max(groups) - groups)[rows]
-    other = renamed(moved(x, rows)), renamed(moved(y, rows))
+    other = (renamed(moved(x, rows)), renamed(moved(y, rows)))
     np.testing.assert_array_equal(answer(*other, other_groups), answer(x, y, groups))
 
 

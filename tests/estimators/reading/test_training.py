@@ -15,7 +15,7 @@ from infoscope.estimators.reading.module import ReaderModule
 from infoscope.estimators.reading.networks import Networks, Prediction
 from tests.refusals import refused
 
-FAMILIES = "linear", "curved", "nothing"
+FAMILIES = ("linear", "curved", "nothing")
 SETS = 450
 BASELINE = figures.NAMES.index(reader.BASELINE)
 
@@ -166,7 +166,7 @@ def test_a_family_is_read_without_all_its_distributions():
 
 
 def test_figures_far_from_all_simulated_are_grade_c(trained):
-    far = "log_rows", "tied_more", "local_spread"
+    far = ("log_rows", "tied_more", "local_spread")
     row = simulated_sets(sets=1, seed=3).figures[0].copy()
     row[[figures.NAMES.index(name) for name in far]] = 1000.0
     reading = trained[0].read(row, "numbers")

@@ -178,7 +178,7 @@ def test_priors_depend_on_the_labels_alone(model):
     followed = {"z_y": y[:, None], "z_x": 0 * both, "z_dy": both, "z_d": d[:, None]}
     for name in model.blocks_spec.names:
         prior = model.train().prior(name, y, d)
-        shape = 4, getattr(model.blocks_spec, name)
+        shape = (4, getattr(model.blocks_spec, name))
         assert prior.mean.shape == prior.scale.shape == shape
         assert torch.equal(same_code(prior.mean), same_code(followed[name]))
         alone = model.eval().prior(name, y[2:3], d[2:3])

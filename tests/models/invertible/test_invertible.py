@@ -12,7 +12,7 @@ from infoscope.models.invertible.irevnet import depth_to_space, space_to_depth
 from tests.data.common import generator
 from tests.refusals import refused
 
-FLOWS = MaskedAutoregressiveFlow, RealNVP
+FLOWS = (MaskedAutoregressiveFlow, RealNVP)
 # features, hidden: fewer hidden units than features, more, and the smallest flow
 SIZES = (7, 4), (6, 16), (2, 3)
 SMALL = {"shape": (3, 8, 8), "blocks": (2, 1)}
