@@ -21,6 +21,7 @@ class Missing:
 sys.meta_path.insert(0, Missing())
 import numpy as np
 
+from infoscope import examples
 from infoscope.estimators import discrete, estimate, knn, methods
 from infoscope.metrics import partition, pid, representation
 from infoscope.metrics.v_information import pvi
@@ -30,6 +31,7 @@ x = generator.normal(size=(300, 3))
 y, label = x[:, 0] + generator.normal(size=300), (x[:, 1] > 0).astype(int)
 """
 USED = """
+assert len(examples.genes())
 assert estimate(x, y).grade and estimate(x, y, "ksg").n == estimate(x, y, "gcmi").n == 300
 assert estimate(x, label, "classifier").value > 0.1
 assert {"reading", "ksg", "gcmi", "shrinkage", "classifier"} <= {one.name for one in methods()}

@@ -14,6 +14,9 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from numpy.random import default_rng
+from numpy.testing import assert_allclose
+from pytest import approx
 
 from infoscope.errors import InfoscopeError
 from infoscope.estimators import (
@@ -39,7 +42,7 @@ from infoscope.metrics import (
 from infoscope.metrics.v_information import labels, measures, pvi
 
 N = 120
-RNG = np.random.default_rng(0)
+RNG = default_rng(0)
 LABELS = np.repeat([0, 1], N // 2)
 X = LABELS + 0.5 * RNG.normal(size=N)
 NUMBERS = X + 0.8 * RNG.normal(size=N)
@@ -152,9 +155,7 @@ def test_rows_of_pandas_are_paired_by_their_index(call):
     y = pd.Series(target_of(call), ROWS)
     expected = figures(call(x, y))
     shuffled = y.sample(frac=1, random_state=3)
-    np.testing.assert_allclose(
-        figures(call(x, shuffled)), expected, rtol=1e-9, equal_nan=True
-    )
+    assert_allclose(figures(call(x, shuffled)), expected, rtol=1e-9, equal_nan=True)
 
 
 LIBRARIES = {
@@ -192,10 +193,10 @@ def test_rows_without_an_index_are_paired_by_position():
     for call in (OF_NUMBERS["estimate gcmi"], OF_LABELS["pvi"], OF_LABELS["cross_fit"]):
         y = target_of(call)
         expected = figures(call(X, y))
-        np.testing.assert_allclose(
+        assert_allclose(
             figures(call(pd.Series(X, order), pl.Series(y))), expected, rtol=1e-9
         )
-        np.testing.assert_allclose(
+        assert_allclose(
             figures(call(pl.Series(X), pd.Series(y, order))), expected, rtol=1e-9
         )
 
@@ -227,7 +228,7 @@ COLUMNS = {
 def test_a_table_of_any_library_gives_the_same_estimate_or_refusal(
     kinds, missing, library, seed
 ):
-    rng = np.random.default_rng(seed)
+    rng = default_rng(seed)
     table = pd.DataFrame(
         {f"{place} {kind}": COLUMNS[kind](rng) for place, kind in enumerate(kinds)}
     )
@@ -304,7 +305,7 @@ def test_bad_input_is_one_sentence_about_an_argument(call):
     whole=st.booleans(),
 )
 def test_few_rows_give_a_number_or_a_sentence(n, seed, name, whole):
-    rng = np.random.default_rng(seed)
+    rng = default_rng(seed)
     x = rng.integers(0, 3, n) if whole else rng.normal(size=n)
     y = rng.integers(0, 2, n) if name in OF_LABELS else rng.normal(size=n)
     with warnings.catch_warnings():
@@ -340,16 +341,16 @@ def typed(values, kind):
 def test_types_and_the_order_of_rows_change_nothing(method, kind, seed):
     x = np.asarray(X, np.float32).astype(float)
     y = np.asarray(NUMBERS, np.float32).astype(float)
-    expected = estimate(x, y, method, generator=np.random.default_rng(0))
+    expected = estimate(x, y, method, generator=default_rng(0))
     estimated = estimate(
-        typed(x, kind), typed(y, kind), method, generator=np.random.default_rng(0)
+        typed(x, kind), typed(y, kind), method, generator=default_rng(0)
     )
-    assert estimated.value == pytest.approx(expected.value, abs=1e-9)
-    order = np.random.default_rng(seed).permutation(N)
-    moved = estimate(x[order], y[order], method, generator=np.random.default_rng(0))
+    assert estimated.value == approx(expected.value, abs=1e-9)
+    order = default_rng(seed).permutation(N)
+    moved = estimate(x[order], y[order], method, generator=default_rng(0))
     # its folds are drawn by place
     tolerance = 1e-9 if method != "student-copula" else 0.15
-    assert moved.value == pytest.approx(expected.value, abs=tolerance)
+    assert moved.value == approx(expected.value, abs=tolerance)
 
 
 @settings(max_examples=25, deadline=None)
@@ -359,12 +360,10 @@ def test_types_and_the_order_of_rows_change_nothing(method, kind, seed):
     shift=st.floats(-10, 10),
 )
 def test_the_unit_of_a_column_changes_nothing(method, unit, shift):
-    expected = estimate(X, NUMBERS, method, generator=np.random.default_rng(0))
-    rescaled = estimate(
-        X, (NUMBERS + shift) * unit, method, generator=np.random.default_rng(0)
-    )
-    assert rescaled.value == pytest.approx(expected.value, abs=1e-6)
-    assert rescaled.low == pytest.approx(expected.low, abs=1e-6)
+    expected = estimate(X, NUMBERS, method, generator=default_rng(0))
+    rescaled = estimate(X, (NUMBERS + shift) * unit, method, generator=default_rng(0))
+    assert rescaled.value == approx(expected.value, abs=1e-6)
+    assert rescaled.low == approx(expected.low, abs=1e-6)
 
 
 @settings(max_examples=25, deadline=None)
@@ -377,13 +376,13 @@ def test_names_of_categories_and_turns_of_angles_change_nothing(names, period, t
     classes = np.digitize(X, [0.2, 0.8])
     for y in (NUMBERS, LABELS):
         expected = knn.mutual_information(Discrete(classes), y)
-        assert knn.mutual_information(np.array(names)[classes], y) == pytest.approx(
+        assert knn.mutual_information(np.array(names)[classes], y) == approx(
             expected, abs=1e-12
         )
     angles = 100 * X
     expected = knn.mutual_information(Angle(angles, period), NUMBERS)
     turned = knn.mutual_information(Angle(angles + turns * period, period), NUMBERS)
-    assert turned == pytest.approx(expected, abs=1e-6)
+    assert turned == approx(expected, abs=1e-6)
 
 
 @settings(max_examples=10, deadline=None)

@@ -43,7 +43,6 @@ def data():
     return {
         "z": z,
         "labels": labels,
-        "domain": g.integers(0, 5, N),
         "y": z[:, 0] + g.normal(size=N),
     }
 
@@ -86,12 +85,6 @@ def test_hundred_halves_of_ross(data):
         "I(z; y), permutations",
         ratios(lambda: permutation_test(z, labels, k=K), plain, ROUNDS),
     )
-
-
-def test_hundred_halves_of_stratified_ross(data):
-    variables = data["z"], data["labels"], data["domain"]
-    plain = lambda: knn.conditional_mutual_information(*variables, k=K)  # noqa: E731
-    assert ratio("I(z; y|d)", variables, plain) <= MOST
 
 
 def test_hundred_halves_of_ksg(data):

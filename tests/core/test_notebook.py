@@ -11,11 +11,15 @@ import pandas as pd
 import pytest
 
 from infoscope.estimators.result import Estimate, undefined
-from infoscope.notebook import MAX_ROWS, InNotebook, as_html, axes, heat, intervals
+from infoscope.notebook import MAX_ROWS, InNotebook, as_html, axes, intervals
 from tests.refusals import refused
 
 matplotlib.use("Agg")
+import matplotlib
 import matplotlib.pyplot as plt  # noqa: E402
+from numpy.testing import assert_allclose
+
+from infoscope.notebook import heat
 
 
 class Found(InNotebook):
@@ -86,9 +90,7 @@ def test_rows_are_added_below_those_that_are_there():
     ]
     assert ax.get_xlabel() == "information (bits), 95 % interval"
     (whisker,) = ax.containers[0][2]
-    np.testing.assert_allclose(
-        whisker.get_segments()[0][:, 0], [first.bits.low, first.bits.high]
-    )
+    assert_allclose(whisker.get_segments()[0][:, 0], [first.bits.low, first.bits.high])
     intervals(ax, ["bits"], [first.bits])
     with refused("ax", "conflict"):
         intervals(ax, ["share"], [Estimate(0.5, 0.1, "1")])
@@ -105,7 +107,7 @@ def test_an_interval_that_does_not_contain_its_value_is_drawn_where_it_is():
     ax = axes()
     intervals(ax, ["aside"], [Estimate(0.0, 0.1, "bits", interval=(0.01, 0.4))])
     (whisker,) = ax.containers[0][2]
-    np.testing.assert_allclose(whisker.get_segments()[0][:, 0], [0.01, 0.4])
+    assert_allclose(whisker.get_segments()[0][:, 0], [0.01, 0.4])
 
 
 def test_cells_without_a_value_are_grey():

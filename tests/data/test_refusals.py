@@ -39,6 +39,8 @@ from infoscope.data import (
     textures,
     transformations,
 )
+from infoscope.data.prior import distribution
+from infoscope.data.prior.processes import process
 from infoscope.data.tasks import beyond_normal, catalogue, independence
 from tests.data.common import generator, wrong
 from tests.refusals import refused
@@ -234,6 +236,9 @@ DISTRIBUTIONS = [
     (partial(catalogue.case, "gaussian-3"), "distribution", "name"),
     (partial(beyond_normal.case, "gaussian-3"), "distribution", "name"),
     (partial(independence.setting, "gaussian-3"), "setting", "name"),
+    *wrong(distribution, "range", number=-1),
+    *wrong(distribution, "range", number=1.5),
+    *wrong(process, "range", number=True),
 ]
 
 

@@ -4,6 +4,7 @@ information of its own never is.
 
 import numpy as np
 import pytest
+from pytest import approx
 
 from infoscope.data.prior.latent import on_circle
 from infoscope.estimators import estimate
@@ -46,14 +47,16 @@ def without_derived(columns):
 @pytest.mark.parametrize("name", DERIVED)
 def test_columns_computed_from_others_are_left_out(name):
     columns, dim = DERIVED[name]
-    variable, reduced = without_derived(columns(draws().normal(size=(400, dim))))
+    normal = draws().normal(size=(400, dim))
+    variable, reduced = without_derived(columns(normal))
     assert reduced.dim == dim < variable.dim
     assert {note.code for note in reduced.notes} == {"derived column"}
 
 
 def noisy_product(g, n):
     a, b = g.normal(size=(2, n))
-    return np.c_[a, b, a * b + 0.001 * g.normal(size=n)]
+    product = a * b + 0.001 * g.normal(size=n)
+    return np.c_[a, b, product]
 
 
 def heavy_tails(g, n):
@@ -63,7 +66,8 @@ def heavy_tails(g, n):
 
 def square_with_faults(g, n):
     v = g.normal(size=n)
-    return np.c_[v, np.where(g.random(n) < 0.05, 0, v**2)]
+    is_fault = g.random(n) < 0.05
+    return np.c_[v, np.where(is_fault, 0, v**2)]
 
 
 def sphere(g, n):
@@ -72,7 +76,8 @@ def sphere(g, n):
 
 
 def rare_amounts(g, n):
-    amounts = np.where(g.random(n) < 0.95, 0, g.exponential(size=n))
+    is_zero = g.random(n) < 0.95
+    amounts = np.where(is_zero, 0, g.exponential(size=n))
     return np.c_[g.normal(size=n), amounts]
 
 
@@ -98,10 +103,13 @@ def test_columns_with_information_of_their_own_stay(name, n):
 def test_exact_linear_combinations_change_no_method(method):
     """student-copula had -1.43 for 0.51."""
     x, y = normal_pairs(400, 0.8)
-    x = np.c_[x, draws(5).normal(size=400)]
+    noise = draws(5).normal(size=400)
+    x = np.column_stack([x, noise])
     plain = estimate(x, y, method)
-    with_sums = estimate(np.c_[x, x.sum(axis=1)], np.c_[y, 2 * y - 1], method)
-    assert with_sums.value == pytest.approx(plain.value, abs=1e-9)
+    sums = np.column_stack([x, x.sum(axis=1)])
+    doubled = np.column_stack([y, 2 * y - 1])
+    with_sums = estimate(sums, doubled, method)
+    assert with_sums.value == approx(plain.value, abs=1e-9)
     assert [note.code for note in with_sums.notes] == ["derived column"] * 2
 
 

@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 import scipy.sparse
 import torch
+from numpy.testing import assert_array_equal
+from pytest import approx
 
 from infoscope.estimators import diagnose, estimate
 from infoscope.estimators.alignment import aligned, complete_rows
@@ -21,7 +23,7 @@ from infoscope.estimators.columns import (
 from infoscope.estimators.knn import mutual_information
 from infoscope.estimators.scales import jitter, with_repeated_values, within_steps
 from infoscope.estimators.variables import copies, join
-from tests.estimators.samples import draws, normal_pair, normal_pairs
+from tests.estimators.samples import draws, normal_pair
 from tests.refusals import refused
 
 FLOATS = np.array([0.5, 1.5, -2.0, 3.25])
@@ -68,7 +70,8 @@ def ages(g, n):
 def sum_of_answers(g, n):
     """Sum of four answers 1 to 5 about one attitude."""
     attitude = 3 + g.normal(size=(n, 1))
-    answers = np.round(attitude + 0.7 * g.normal(size=(n, 4)))
+    noise = 0.7 * g.normal(size=(n, 4))
+    answers = np.round(attitude + noise)
     return np.clip(answers, 1, 5).astype(int).sum(axis=1)
 
 
@@ -139,29 +142,32 @@ def test_a_constant_variable_is_refused(constant):
 def test_categories_of_several_columns_are_joined():
     numbers = np.array([0, 0, 1, 1, 1])
     letters = np.array(["a", "b", "a", "a", "b"])
+    expected = same_label(numbers) & same_label(letters)
     variable = as_variable("x", (Discrete(numbers), Discrete(letters)))
-    assert variable.categories == 4
-    np.testing.assert_array_equal(
-        same_label(variable.codes), same_label(numbers) & same_label(letters)
-    )
     joint = join(as_variable("x", numbers), as_variable("y", letters))
-    np.testing.assert_array_equal(same_label(joint.codes), same_label(variable.codes))
+    assert variable.categories == 4
+    for codes in (variable.codes, joint.codes):
+        assert_array_equal(same_label(codes), expected)
+
+
+TYPED_LABELS = np.array([1, "1", 1, "1"], dtype=object)
+
+
+MIXED_TEXTS = np.array([np.str_("a"), "a", np.str_("b"), "b"], dtype=object)
 
 
 @pytest.mark.parametrize(
     ("labels", "codes"),
     [
-        # types are compared too
-        (np.array([1, "1", 1, "1"], dtype=object), [0, 1, 0, 1]),
-        # but not numpy's with Python's
-        (np.array([np.str_("a"), "a", np.str_("b"), "b"], dtype=object), [0, 0, 1, 1]),
+        (TYPED_LABELS, [0, 1, 0, 1]),  # types are compared too
+        (MIXED_TEXTS, [0, 0, 1, 1]),  # but not numpy's with Python's
         # categories that do not occur are none
         (pd.cut(FLOATS, [-3, 0, 1, 2, 9])[1:], [1, 0, 2]),
     ],
 )
 def test_one_label_has_one_code(labels, codes):
     variable = as_variable("x", Discrete(labels))
-    np.testing.assert_array_equal(same_label(variable.codes), same_label(codes))
+    assert_array_equal(same_label(variable.codes), same_label(codes))
     assert variable.categories == len(set(codes))
 
 
@@ -222,9 +228,10 @@ def test_what_is_no_sample_of_numbers_or_categories_is_refused(declared, value, 
 
 @pytest.mark.parametrize("values", [[0.5, 1.5, 2.5], [1, 2, 1], ["a", "b", "a"]])
 def test_a_mask_is_never_forgotten(values):
-    hidden = np.ma.array(values, mask=[False, True, False])
-    for value in (Discrete(hidden), [Discrete(values), Discrete(hidden)]):
-        for call in (as_variable, single_columns):
+    masked = np.ma.array(values, mask=[False, True, False])
+    hidden = Discrete(masked)
+    for call in (as_variable, single_columns):
+        for value in (hidden, [Discrete(values), hidden]):
             with refused("x", "missing"):
                 call("x", value)
     assert as_variable("x", np.ma.array(values)).n == 3
@@ -234,13 +241,14 @@ def test_a_mask_is_never_forgotten(values):
 def test_sparse_matrices_are_dense_ones(kind):
     dense = draws().normal(size=(40, 3))
     dense[:20, 1] = 0
-    np.testing.assert_array_equal(as_variable("x", kind(dense)).continuous, dense)
+    assert_array_equal(as_variable("x", kind(dense)).continuous, dense)
     assert as_variable("x", Discrete(kind(np.eye(4)))).categories == 4
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1e9])
 def test_jitter_is_relative_to_the_spread(scale):
-    values = scale * np.round(draws().normal(size=(200, 2)))
+    rounded = np.round(draws().normal(size=(200, 2)))
+    values = scale * rounded
     moved = jitter(values, draws(1))
     assert len(np.unique(moved[:, 0])) > 190
     assert np.abs(moved - values).max() <= 1e-10 * scale
@@ -253,19 +261,20 @@ def test_noise_within_steps_is_undone_by_rounding():
     quarters = 7 + 0.25 * g.integers(-9, 9, 300)
     normal = g.normal(size=300)
     variable = as_variable("x", np.column_stack([quarters, normal]))
-    moved = within_steps(variable, g).continuous
-    np.testing.assert_array_equal(np.round(4 * moved[:, 0]) / 4, quarters)
-    np.testing.assert_array_equal(moved[:, 1], normal)
-    assert len(np.unique(moved[:, 0])) == 300
+    moved, unchanged = within_steps(variable, g).continuous.T
+    assert_array_equal(np.round(4 * moved) / 4, quarters)
+    assert_array_equal(unchanged, normal)
+    assert len(np.unique(moved)) == 300
 
 
 def test_a_point_mass_becomes_a_category_of_its_own():
     is_dry = draws().random(400) < 0.4
-    rain = np.where(is_dry, 0.0, draws(1).exponential(size=400))
+    amounts = draws(1).exponential(size=400)
+    rain = np.where(is_dry, 0.0, amounts)
     variable = with_repeated_values(as_variable("x", rain))
     assert variable.kind == "mixed"
     code_of_zero = variable.codes[rain == 0][0]
-    np.testing.assert_array_equal(variable.codes == code_of_zero, is_dry)
+    assert_array_equal(variable.codes == code_of_zero, is_dry)
     assert with_repeated_values(as_variable("x", NORMAL)).codes is None
 
 
@@ -274,7 +283,8 @@ def test_a_point_mass_becomes_a_category_of_its_own():
 
 def named_series(values):
     """A Series with a name for each row."""
-    return pd.Series(values, index=[f"row {i}" for i in range(len(values))])
+    names = [f"row {i}" for i in range(len(values))]
+    return pd.Series(values, index=names)
 
 
 def shuffled(series):
@@ -285,8 +295,9 @@ def test_names_of_rows_order_groups_and_declared_columns():
     """Of x and y in tests/test_every_entry.py."""
     x, y = map(named_series, normal_pair(300, 0.8))
     exact = estimate(x, y, "ksg").value
-    declared = estimate(x.to_frame(), [Continuous(shuffled(y))], "ksg")
-    assert declared.value == pytest.approx(exact, abs=1e-12)
+    other_order = Continuous(shuffled(y))
+    declared = estimate(x.to_frame(), [other_order], "ksg")
+    assert declared.value == approx(exact, abs=1e-12)
     groups = shuffled(named_series(np.arange(300) // 3))
     assert estimate(x, y.to_numpy(), groups=groups).units == 100
 
@@ -315,13 +326,14 @@ def test_rows_with_missing_values_are_left_out_and_counted():
     """In every form of the same sample; functions below `estimate` name the column and
     refuse.
     """
-    x, y = (variable[:, 0] for variable in normal_pairs(300, 0.8))
-    label = (x > 0).astype(int)
-    exact = estimate((Continuous(x[10:]), Discrete(label[10:])), y[10:], "ksg")
+    x, y = normal_pair(300, 0.8)
+    label = (x > 0).astype(float)
+    complete = (Continuous(x[10:]), Discrete(label[10:]))
+    exact = estimate(complete, y[10:], "ksg")
     x[:7] = np.nan
     y[5:10] = np.nan
+    label[:4] = np.nan  # whole numbers become floats
     table = pd.DataFrame({"dose": x, "arm": label})
-    table.loc[:3, "arm"] = np.nan  # whole numbers become floats
     estimated = estimate(table, y, "ksg")
     assert estimated.n == 290
     assert estimated.value == exact.value
@@ -338,7 +350,7 @@ def test_a_column_of_vectors_is_a_matrix():
     """As Hugging Face and parquet give embeddings."""
     vectors = draws().normal(size=(60, 3))
     for column in (pd.Series(vectors.tolist()), pd.DataFrame({"z": list(vectors)})):
-        np.testing.assert_array_equal(as_variable("x", column).continuous, vectors)
+        assert_array_equal(as_variable("x", column).continuous, vectors)
     with refused("x", "shape"):
         as_variable("x", pd.Series([[1.0, 2.0], [1.0]]))
 
@@ -367,7 +379,8 @@ def test_a_period_is_a_positive_number(period):
 
 def cosine_and_sine(turn):
     radians = 2 * np.pi * turn
-    return np.column_stack([np.cos(radians), np.sin(radians)]).astype("f4")
+    circle = np.column_stack([np.cos(radians), np.sin(radians)])
+    return circle.astype("f4")
 
 
 @pytest.mark.parametrize("form", [lambda turn: Angle(turn, 1), cosine_and_sine])
@@ -377,15 +390,16 @@ def test_two_angles_are_read_by_ksg(form):
     """
     g = draws()
     turn = g.vonmises(0, 1, 600) / (2 * np.pi)
-    turn_y = turn + 10 / 360 * g.normal(size=600)
-    estimated = estimate(form(turn), form(turn_y))
-    assert estimated == pytest.approx(1.97, abs=0.15)
+    noise = 10 / 360 * g.normal(size=600)
+    estimated = estimate(form(turn), form(turn + noise))
+    assert estimated == approx(1.97, abs=0.15)
     assert estimated.low <= 1.97 <= estimated.high
     assert estimated.grade == "C"
     assert "two angles" in codes_of_notes(estimated)
-    of_numbers = estimate(form(turn), g.normal(size=(600, 2)))
-    assert of_numbers.method == "reading"
-    assert not of_numbers.notes
+    numbers = g.normal(size=(600, 2))
+    with_numbers = estimate(form(turn), numbers)
+    assert with_numbers.method == "reading"
+    assert not with_numbers.notes
 
 
 # Copies
@@ -395,7 +409,8 @@ def fives_and_cents(g, n):
     """Amounts of which some are rounded to fives, the others to cents."""
     amounts = np.exp(4 + g.normal(size=n))
     fives = 5 * np.round(amounts / 5)
-    return np.where(g.random(n) < 0.6, fives, np.round(amounts, 2))
+    is_rounded = g.random(n) < 0.6
+    return np.where(is_rounded, fives, np.round(amounts, 2))
 
 
 ROUNDED = {
@@ -429,21 +444,22 @@ def test_zeros_on_both_sides_are_no_copies():
     x, y = is_positive * g.exponential(size=(2, 500))
     estimated = estimate(x, y)
     assert estimated.n == 500
-    assert estimated == pytest.approx(np.log(2), abs=0.1)
+    assert estimated == approx(np.log(2), abs=0.1)
     assert estimated.low < np.log(2) < estimated.high
 
 
 @pytest.mark.parametrize("columns", [2, 30])
 def test_copies_are_equal_in_every_column(columns):
-    x = draws().normal(size=(60, columns))
+    x = draws().normal(size=(50, columns))
     x[0] = 0.0
-    x[50:] = x[:10]
+    label = np.repeat([1.5, 2.5], 25)
+    x = np.vstack([x, x[:10]])
     x[50] = -0.0  # equals 0
-    label = np.repeat([1.5, 2.5], 30)
-    label[50:] = label[:10]
-    codes = copies(as_variable("x", x), as_variable("y", label + x[:, 0]))
+    labels = np.append(label, label[:10])
+    y = labels + x[:, 0]
+    codes = copies(as_variable("x", x), as_variable("y", y))
     assert codes.max() + 1 == 50
-    np.testing.assert_array_equal(codes[50:], codes[:10])
+    assert_array_equal(codes[50:], codes[:10])
 
 
 def test_complete_rows_take_groups_beside_a_checked_variable():

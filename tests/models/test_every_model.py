@@ -89,31 +89,28 @@ CASES = {
 }
 
 
-def answer(model, given):
-    if isinstance(given, dict):
-        return model(**given)
-    read = next(
-        name
-        for name in ("log_probabilities", "embed", "encode")
-        if hasattr(model, name)
-    )
-    return getattr(model, read)(given)
+def answer(model, inputs):
+    if isinstance(inputs, dict):
+        return model(**inputs)
+    for name in ("log_probabilities", "embed", "encode"):
+        if hasattr(model, name):
+            return getattr(model, name)(inputs)
+    raise AssertionError(type(model))
 
 
-def example(model, given):
+def example(model, inputs):
     """The arguments of a call, as arrays."""
-    if isinstance(given, list):
-        encoder = getattr(model, "encoder", model)
-        given = (
-            {"frequencies": model.frequencies(given)}
-            if hasattr(model, "frequencies")
-            else encoder.tokenize(given)
-        )
-    return {name: values.numpy() for name, values in given.items()}
+    if isinstance(inputs, list):
+        if hasattr(model, "frequencies"):
+            inputs = {"frequencies": model.frequencies(inputs)}
+        else:
+            encoder = getattr(model, "encoder", model)
+            inputs = encoder.tokenize(inputs)
+    return {name: values.numpy() for name, values in inputs.items()}
 
 
-@pytest.mark.parametrize("make, given", CASES.values(), ids=CASES)
-def test_a_model_is_restored_from_its_configuration_and_weights(make, given, tmp_path):
+@pytest.mark.parametrize("make, inputs", CASES.values(), ids=CASES)
+def test_a_model_is_restored_from_its_configuration_and_weights(make, inputs, tmp_path):
     """Trained or calibrated, torch's own generator is untouched; a model that was
     written and read by tracking has bit-identical outputs.
     """
@@ -121,12 +118,12 @@ def test_a_model_is_restored_from_its_configuration_and_weights(make, given, tmp
     model, again, other = (
         make(generator(seed)).eval().requires_grad_(False) for seed in (0, 0, 1)
     )
-    expected = answer(model, given)
+    expected = answer(model, inputs)
     assert torch.equal(before, torch.get_rng_state())
-    assert torch.equal(answer(again, given), expected)
-    assert not torch.equal(answer(other, given), expected)
-    write_model(model, example(model, given), tmp_path)
-    read = read_model(tmp_path)
-    assert type(read) is type(model)
-    assert read.config == json.loads(json.dumps(model.config))
-    assert torch.equal(answer(read, given), expected)
+    assert torch.equal(answer(again, inputs), expected)
+    assert not torch.equal(answer(other, inputs), expected)
+    write_model(model, example(model, inputs), tmp_path)
+    restored = read_model(tmp_path)
+    assert type(restored) is type(model)
+    assert restored.config == json.loads(json.dumps(model.config))
+    assert torch.equal(answer(restored, inputs), expected)

@@ -1,43 +1,38 @@
 """dSprites: the real files, and what is read from files of their format."""
 
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
+from numpy.testing import assert_array_equal
 
 from infoscope.data import dsprites, factor_data
 from tests.data.common import is_grid
 from tests.refusals import refused
 
-FULL, GRID, SUBSET = (
-    "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz",
-    "dsprites_downsampled.npz",
-    "dsprites_subset.npz",
-)
+GRID = "dsprites_downsampled.npz"
 
 
-def write(
-    root: Path,
-    name: str,
-    sizes: tuple[int, ...],
-    side: int = 3,
-    colour: bool = False,
-    **changes,
-) -> np.ndarray:
+FULL = "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz"
+
+
+SUBSET = "dsprites_subset.npz"
+
+
+def write(root, name, sizes, side=3, colour=False, **changes) -> np.ndarray:
     """A file of the published layout, with random images side x side; returns them.
     `changes` replace its arrays.
     """
     codes = np.array(list(np.ndindex(sizes)))
-    values = codes / np.maximum(np.array(sizes) - 1, 1)
+    largest = np.maximum(np.array(sizes) - 1, 1)
+    values = codes / largest
     values[:, 0] = codes[:, 0] + 1
     if colour:
         codes = np.insert(codes, 0, 0, axis=1)
         values = np.insert(values, 0, 1, axis=1)
-    images = np.random.default_rng(0).integers(
-        0, 2, (len(codes), side, side), dtype=np.uint8
-    )
-    (root / "dsprites").mkdir(exist_ok=True)
+    shape = (len(codes), side, side)
+    images = default_rng(0).integers(0, 2, shape, dtype=np.uint8)
     # The published files carry their metadata as a pickled object, which must not be
     # touched.
     metadata = np.array({"author": object()}, dtype=object)
@@ -47,8 +42,14 @@ def write(
         "latents_values": values,
         "metadata": metadata,
     }
-    np.savez_compressed(root / "dsprites" / name, **arrays | changes)
+    folder = root / "dsprites"
+    folder.mkdir(exist_ok=True)
+    np.savez_compressed(folder / name, **arrays | changes)
     return images
+
+
+def every_image(dataset):
+    return dataset.images(np.arange(len(dataset)))[:, 0]
 
 
 @pytest.mark.parametrize("colour", [False, True])
@@ -58,21 +59,22 @@ def test_a_file_of_the_published_layout(tmp_path, colour):
     assert dataset.factor_names == ("shape", "scale", "orientation", "posX", "posY")
     assert dataset.factor_sizes == (3, 2, 4, 2, 2)
     assert is_grid(dataset)
-    assert dataset.factor_values[0].tolist() == ["square", "ellipse", "heart"]
-    assert np.allclose(dataset.factor_values[2], [0, 1 / 3, 2 / 3, 1])
-    np.testing.assert_array_equal(dataset.images(np.arange(len(images)))[:, 0], images)
-    assert (dataset.name, dataset.synthetic) == ("dsprites-grid", False)
+    shapes, _, orientations, *_ = dataset.factor_values
+    assert shapes.tolist() == ["square", "ellipse", "heart"]
+    assert np.allclose(orientations, [0, 1 / 3, 2 / 3, 1])
+    assert_array_equal(every_image(dataset), images)
+    assert dataset.name == "dsprites-grid"
+    assert not dataset.synthetic
 
 
 def test_many_pieces_are_put_together(tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        sys.modules["infoscope.data.factors.dsprites"], "_BYTES_AT_ONCE", 100
-    )
+    module = sys.modules["infoscope.data.factors.dsprites"]
+    monkeypatch.setattr(module, "_BYTES_AT_ONCE", 100)
     images = write(tmp_path, SUBSET, (3, 2, 3, 2, 2), side=5)
-    order = np.random.default_rng(1).permutation(len(images))
-    assert np.array_equal(
-        dsprites(tmp_path, "subset").images(order)[:, 0], images[order]
-    )
+    dataset = dsprites(tmp_path, "subset")
+    order = default_rng(1).permutation(len(images))
+    shuffled = dataset.images(order)[:, 0]
+    assert np.array_equal(shuffled, images[order])
 
 
 def test_the_grid_comes_from_the_full_file_too(tmp_path):
@@ -81,9 +83,9 @@ def test_the_grid_comes_from_the_full_file_too(tmp_path):
     grid = dsprites(tmp_path)
     assert grid.factor_sizes == (3, 2, 2, 2, 2)
     assert is_grid(grid)
-    of_factors = images.reshape(3, 2, 8, 4, 4, 3, 3)
-    thinned = of_factors[:, :, ::4, ::2, ::2].reshape(-1, 3, 3)
-    np.testing.assert_array_equal(grid.images(np.arange(len(grid)))[:, 0], thinned)
+    by_factors = images.reshape(3, 2, 8, 4, 4, 3, 3)
+    thinned = by_factors[:, :, ::4, ::2, ::2]
+    assert_array_equal(every_image(grid), thinned.reshape(-1, 3, 3))
 
 
 def test_the_default_without_real_data(tmp_path, monkeypatch):

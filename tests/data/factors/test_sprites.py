@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 import torch
 from matplotlib.path import Path
+from numpy.random import default_rng
+from numpy.testing import assert_allclose
 
 from infoscope.data import FactorDataset, dsprites, sprites
 from tests.data.common import places_of, with_real_data
@@ -13,11 +15,10 @@ from tests.data.common import places_of, with_real_data
 
 def test_the_grid_is_complete_and_in_order():
     dataset = sprites(3, 2, 4, 3, resolution=16)
+    sizes = (3, 2, 4, 3, 3)
     assert dataset.factor_names == ("shape", "scale", "orientation", "posX", "posY")
-    assert dataset.factor_sizes == (3, 2, 4, 3, 3)
-    assert dataset.factors.tolist() == [
-        list(codes) for codes in np.ndindex(3, 2, 4, 3, 3)
-    ]
+    assert dataset.factor_sizes == sizes
+    assert np.array_equal(dataset.factors, list(np.ndindex(sizes)))
     assert dataset.synthetic
 
 
@@ -28,17 +29,14 @@ def test_the_default_has_the_published_values():
     dataset = sprites()
     assert len(dataset) == 46_080
     assert dataset.image_shape == (1, 64, 64)
-    shape, *others = dataset.factor_values
-    assert shape.tolist() == ["square", "ellipse", "heart"]
+    shapes, scales, orientations, x, y = dataset.factor_values
+    assert shapes.tolist() == ["square", "ellipse", "heart"]
     positions = np.linspace(0, 1, 32)[::2]
-    published = (
-        np.linspace(0.5, 1, 6),
-        np.linspace(0, 2 * np.pi, 40)[::4],
-        positions,
-        positions,
-    )
-    for values, expected in zip(others, published, strict=True):
-        np.testing.assert_allclose(values, expected)
+    assert_allclose(scales, np.linspace(0.5, 1, 6))
+    turns = np.linspace(0, 2 * np.pi, 40)
+    assert_allclose(orientations, turns[::4])
+    assert_allclose(x, positions)
+    assert_allclose(y, positions)
 
 
 def test_images_depend_on_their_index_only():
@@ -46,11 +44,12 @@ def test_images_depend_on_their_index_only():
     and from another data set.
     """
     dataset = sprites(resolution=32)
-    some = np.random.default_rng(1).choice(len(dataset), 2000)
-    images = dataset.images(some)
-    backwards = sprites(resolution=32).images(some[::-1].copy())
+    places = default_rng(1).choice(len(dataset), 2000)
+    images = dataset.images(places)
+    same = sprites(resolution=32)
+    backwards = same.images(places[::-1].copy())
     assert torch.equal(images, backwards.flip(0))
-    for place, image in zip(some[:20], images):
+    for place, image in zip(places[:20], images):
         assert torch.equal(dataset.images([place])[0], image)
 
 
@@ -65,19 +64,24 @@ def plain(codes: np.ndarray, dataset: FactorDataset) -> np.ndarray:
     scale, turn, x, y = map(float, values[1:])
     side = dataset.image_shape[1]
     centres = (np.arange(side) + 0.5) / side - 0.25
-    offset = centres - 0.5 * x + 1j * (centres[:, None] - 0.5 * y)
+    rightwards = centres - 0.5 * x
+    downwards = centres[:, None] - 0.5 * y
+    offset = rightwards + 1j * downwards
     # y points down, so this takes a counter-clockwise turn back
     frame = offset / scale * np.exp(1j * turn)
-    across, down = frame.real, frame.imag
+    across = frame.real
+    down = frame.imag
     if codes[0] == 0:
         return np.maximum(abs(across), abs(down)) <= 0.15
     if codes[0] == 1:
         return (across / 0.1994) ** 2 + (down / 0.1128) ** 2 <= 1
     t = np.linspace(0, 2 * np.pi, 721)
     up = 13 * np.cos(t) - 5 * np.cos(2 * t) - 2 * np.cos(3 * t) - np.cos(4 * t)
-    curve = np.stack([0.15 * np.sin(t) ** 3, 0.3 / 29 * up + 0.0225], 1)
-    points = np.stack([across.ravel(), -down.ravel()], 1)
-    return Path(curve).contains_points(points).reshape(side, side)
+    curve_x = 0.15 * np.sin(t) ** 3
+    curve_y = 0.3 / 29 * up + 0.0225
+    outline = Path(np.column_stack([curve_x, curve_y]))
+    points = np.column_stack([across.ravel(), -down.ravel()])
+    return outline.contains_points(points).reshape(side, side)
 
 
 def test_images_are_those_of_a_plain_rendering():
@@ -85,7 +89,7 @@ def test_images_are_those_of_a_plain_rendering():
     outline.
     """
     dataset = sprites(3, 6, 40, 32, 48)
-    places = np.random.default_rng(4).choice(len(dataset), 100, replace=False)
+    places = default_rng(4).choice(len(dataset), 100, replace=False)
     images = dataset.images(places)[:, 0].numpy() > 0
     differing = 0
     for image, codes in zip(images, dataset.factors[places]):
@@ -104,16 +108,16 @@ def test_the_grid_is_that_of_dsprites(part, turns, positions):
     The worst overlap is a square at orientation 0 whose edge lies on pixel centres.
     """
     real = dsprites(part=part)
-    ours = sprites(3, 6, turns, positions)
-    assert ours.factor_names == real.factor_names
-    assert ours.factor_sizes == real.factor_sizes
-    for values, expected in zip(ours.factor_values[1:], real.factor_values[1:]):
-        np.testing.assert_allclose(values, expected, atol=1e-9)
-    some = np.random.default_rng(5).choice(len(real), 500, replace=False)
-    is_white = real.images(some) > 0
-    is_rendered = ours.images(places_of(ours, real.factors[some])) > 0
-    overlap = (is_white & is_rendered).sum((1, 2, 3)) / (is_white | is_rendered).sum(
-        (1, 2, 3)
-    )
+    rendered = sprites(3, 6, turns, positions)
+    assert rendered.factor_names == real.factor_names
+    assert rendered.factor_sizes == real.factor_sizes
+    for values, expected in zip(rendered.factor_values[1:], real.factor_values[1:]):
+        assert_allclose(values, expected, atol=1e-9)
+    rows = default_rng(5).choice(len(real), 500, replace=False)
+    places = places_of(rendered, real.factors[rows])
+    is_white = real.images(rows).flatten(1) > 0
+    is_rendered = rendered.images(places).flatten(1) > 0
+    shared = (is_white & is_rendered).sum(1)
+    overlap = shared / (is_white | is_rendered).sum(1)
     assert overlap.mean() > 0.998
     assert overlap.min() > 0.8

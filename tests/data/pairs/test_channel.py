@@ -7,6 +7,7 @@ import math
 
 import pytest
 import torch
+from pytest import approx
 
 from infoscope.data import ChannelPairs, channel_information, crossover_for
 from tests.data.common import generator
@@ -16,12 +17,10 @@ LN2 = math.log(2.0)
 
 @pytest.mark.parametrize("crossover", [0.01, 0.24, 0.26, 0.499])
 def test_information_is_ln2_minus_the_binary_entropy(crossover):
-    entropy = -crossover * math.log(crossover) - (1 - crossover) * math.log(
-        1 - crossover
-    )
-    assert channel_information(crossover, 7) == pytest.approx(
-        7 * (LN2 - entropy), abs=1e-14
-    )
+    unflipped = 1 - crossover
+    entropy = -crossover * math.log(crossover) - unflipped * math.log(unflipped)
+    information = channel_information(crossover, 7)
+    assert information == approx(7 * (LN2 - entropy), abs=1e-14)
 
 
 @pytest.mark.parametrize("contrast", [1e-8, 1e-5, 1e-3])
@@ -31,9 +30,8 @@ def test_information_near_one_half_follows_its_series(contrast):
     """
     crossover = 0.5 - contrast / 2
     d = 1.0 - 2.0 * crossover
-    assert channel_information(crossover, 1) == pytest.approx(
-        d**2 / 2 + d**4 / 12, rel=1e-12
-    )
+    series = d**2 / 2 + d**4 / 12
+    assert channel_information(crossover, 1) == approx(series, rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +40,7 @@ def test_information_near_one_half_follows_its_series(contrast):
 def test_round_trip(share):
     information = share * 10 * LN2
     returned = channel_information(crossover_for(information, 10), 10)
-    assert returned == pytest.approx(information, rel=1e-12, abs=1e-15)
+    assert returned == approx(information, rel=1e-12, abs=1e-15)
 
 
 @pytest.mark.parametrize("sources", [1, 49])
@@ -66,18 +64,21 @@ def test_log_ratio_over_every_pair(crossover):
     )
     ratio = source.log_ratio(every, every)
     joint = ratio.exp() / 64
-    flips = (every[:, None] != every).sum(-1).double()
+    is_flipped = every[:, None] != every
+    flips = is_flipped.sum(-1).double()
     expected = crossover**flips * (1 - crossover) ** (3 - flips) / 8
     torch.testing.assert_close(joint, expected)
     possible = joint > 0
     mean = (joint * ratio)[possible].sum().item()
-    assert mean == pytest.approx(source.mutual_information, abs=1e-12)
+    assert mean == approx(source.mutual_information, abs=1e-12)
     assert (ratio[~possible] == -math.inf).all()
 
 
 def test_log_ratio_takes_leading_axes():
     source = ChannelPairs(4, 0.2)
-    x, y = (variable.view(2, 3, 5, 4) for variable in source.sample(30, generator()))
+    pairs = torch.stack(source.sample(30, generator()))
+    x, y = pairs.view(2, 2, 3, 5, 4)
     ratio = source.log_ratio(x, y)
     assert ratio.shape == (2, 3, 5, 5)
-    assert torch.equal(ratio[1, 2], source.log_ratio(x[1, 2], y[1, 2]))
+    last = source.log_ratio(x[1, 2], y[1, 2])
+    assert torch.equal(ratio[1, 2], last)

@@ -2,6 +2,7 @@
 
 import torch
 from torch import nn
+from torch.testing import assert_close
 
 from infoscope.data import EncodedPairs, GaussianPairs
 from tests.data.common import generator
@@ -29,7 +30,8 @@ class Scale(nn.Module):
 def test_both_sides_go_through_the_map():
     layer = nn.Linear(4, 3)
     encoded = EncodedPairs(SOURCE, layer)
-    assert (encoded.dim_x, encoded.dim_y) == (3, 3)
+    assert encoded.dim_x == 3
+    assert encoded.dim_y == 3
     assert encoded.mutual_information == SOURCE.mutual_information
     for values, code in zip(
         SOURCE.sample(7, generator()), encoded.sample(7, generator()), strict=True
@@ -42,8 +44,9 @@ def test_a_map_of_batch_statistics_can_be_probed_and_keeps_its_mode():
     encoder = nn.BatchNorm1d(4, affine=False)
     x, _ = EncodedPairs(SOURCE, encoder).sample(50, generator())
     assert encoder.training
-    torch.testing.assert_close(x.mean(0), torch.zeros(4))
-    torch.testing.assert_close(x.var(0, correction=0), torch.ones(4), rtol=0, atol=1e-3)
+    assert_close(x.mean(0), torch.zeros(4))
+    variance = x.var(0, correction=0)
+    assert_close(variance, torch.ones(4), rtol=0, atol=1e-3)
 
 
 def test_a_module_is_copied_to_another_device_once():
@@ -51,6 +54,7 @@ def test_a_module_is_copied_to_another_device_once():
     encoded.encoder = encoder = Scale()
     for _ in range(2):
         x, _ = encoded.sample(6, generator())
-        assert torch.equal(x, 3 * SOURCE.sample(6, generator())[0])
+        values, _ = SOURCE.sample(6, generator())
+        assert torch.equal(x, 3 * values)
     assert encoder.scale.device.type == "meta"  # the module itself stays where it is
     assert len(encoded._copies) == 1

@@ -10,26 +10,23 @@ import torch
 from PIL import Image
 
 from infoscope.data import ImagePairs, ImagePool
-
-LABELS = torch.arange(100) % 2
+from tests.data.common import generator
 
 
 def noise(height: int, width: int) -> torch.Tensor:
     """Random bytes, the hardest images for a resize: every rounding and clipping
     occurs.
     """
-    generator = torch.Generator().manual_seed(1)
-    return torch.randint(
-        256, (100, height, width), dtype=torch.uint8, generator=generator
-    )
+    shape = (100, height, width)
+    return torch.randint(256, shape, dtype=torch.uint8, generator=generator(1))
 
 
 def drawn(images: torch.Tensor, grid: tuple[int, int, int], size) -> np.ndarray:
     """The images x, then y, of 32 pairs, in grey levels: [64, values]."""
-    source = ImagePairs(ImagePool(images, LABELS, "noise"), grid, size)
-    return (
-        torch.cat(source.sample(32, torch.Generator().manual_seed(0))).numpy() * 255.0
-    )
+    pool = ImagePool(images, torch.arange(100) % 2, "noise")
+    source = ImagePairs(pool, grid, size)
+    both = torch.cat(source.sample(32, generator()))
+    return both.numpy() * 255.0
 
 
 CASES = [
@@ -47,20 +44,22 @@ def test_images_agree_with_pillow(images, grid, size):
     pixels near ties are common).
     """
     channels, rows, columns = grid
-    height, width = images.shape[1:]
+    _, height, width = images.shape
     numbers = torch.arange(100, dtype=torch.uint8).view(-1, 1, 1)
-    items = drawn(numbers, (channels * rows * columns, 1, 1), 1).round().astype(int)
-    patches = images.numpy()[items].reshape(-1, rows, columns, height, width)
-    canvases = patches.swapaxes(2, 3).reshape(-1, rows * height, columns * width)
+    items = drawn(numbers, (channels * rows * columns, 1, 1), 1)
+    patches = images.numpy()[items.round().astype(int)]
+    patches = patches.reshape(-1, rows, columns, height, width)
+    canvases = patches.swapaxes(2, 3)
+    canvases = canvases.reshape(-1, rows * height, columns * width)
     resized = []
     for canvas in canvases:
-        resized.append(
-            Image.fromarray(canvas).resize(size[::-1], Image.Resampling.BICUBIC)
-        )
+        image = Image.fromarray(canvas)
+        resized.append(image.resize(size[::-1], Image.Resampling.BICUBIC))
     expected = np.stack(resized).reshape(64, -1).astype(float)
-    levels = drawn(images, grid, size)
+    values = drawn(images, grid, size)
+    levels = values.round()
     # every value is a multiple of 1/255
-    assert np.abs(levels - levels.round()).max() < 1e-4
-    difference = np.abs(levels.round() - expected)
+    assert np.abs(values - levels).max() < 1e-4
+    difference = np.abs(levels - expected)
     assert difference.max() <= 1
     assert difference.mean() < 2e-3

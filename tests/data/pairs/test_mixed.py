@@ -13,9 +13,8 @@ TEXT_LABELS = torch.tensor([1, 0, 1, 1, 0, 1, 0])
 
 
 def images(labels: torch.Tensor) -> ImagePool:
-    pixels = torch.randint(
-        256, (len(labels), 6, 5), dtype=torch.uint8, generator=generator(1)
-    )
+    shape = (len(labels), 6, 5)
+    pixels = torch.randint(256, shape, dtype=torch.uint8, generator=generator(1))
     return ImagePool(pixels, labels, "noise", synthetic=True)
 
 
@@ -28,24 +27,26 @@ def test_the_image_has_as_many_pixels_as_the_text_has_values(length, size):
     assert source.dim_x == source.dim_y == 10 * length
 
 
+def numbers(n: int) -> torch.Tensor:
+    return torch.arange(n).view(-1, 1)
+
+
 def test_joint_distribution_of_the_items():
     """Chi-square over all pairs of items of a source: uniform in their classes, which
     are equal or flipped; false-alarm rate 1e-6.
     """
-    numbers = ImagePool(
-        torch.arange(5, dtype=torch.uint8).view(-1, 1, 1), IMAGE_LABELS, "numbers"
-    )
-    rows = EmbeddingPool(torch.arange(7.0).view(-1, 1), TEXT_LABELS, "numbers")
-    source = MixedPairs(numbers, rows, (1, 2, 3), crossover=0.2, size=(2, 3))
+    pixels = numbers(5).byte()[:, None]
+    pool = ImagePool(pixels, IMAGE_LABELS, "numbers")
+    texts = EmbeddingPool(numbers(7).float(), TEXT_LABELS, "numbers")
+    source = MixedPairs(pool, texts, (1, 2, 3), crossover=0.2, size=(2, 3))
     x, y = source.sample(4000, generator(3))
-    counts = (7 * (255 * x).round() + y).long().flatten().bincount(minlength=35)
-    class_x = (IMAGE_LABELS == 8).long()
-    class_y = TEXT_LABELS
-    of_flip = torch.tensor([0.8, 0.2], dtype=torch.float64)
-    of_classes = of_flip[class_x[:, None] ^ class_y] / 2
-    members_x = class_x.bincount()[class_x]
-    members_y = class_y.bincount()[class_y]
-    expected = 24_000 * of_classes / (members_x[:, None] * members_y)
+    pairs = 7 * (255 * x).round() + y
+    counts = pairs.long().flatten().bincount(minlength=35)
+    class_x = (IMAGE_LABELS == 8).long()[:, None]
+    of_class = 2 * class_x.flatten().bincount()[class_x]
+    members_y = TEXT_LABELS.bincount()[TEXT_LABELS]
+    share = torch.where(class_x == TEXT_LABELS, 0.8, 0.2).double()
+    expected = 24_000 * share / (of_class * members_y)
     assert chisquare(counts, expected.flatten()).pvalue > FALSE_ALARM
 
 
@@ -54,9 +55,13 @@ def test_the_image_is_composed_like_that_of_image_pairs(size):
     """Blank vectors leave only the image; with one image per class, but for its copy,
     the labels determine it.
     """
-    labels = torch.tensor([0, 1])
-    pool = ImagePool(images(labels).images.repeat(2, 1, 1), labels.repeat(2), "doubled")
-    vectors = EmbeddingPool(torch.zeros(4, 2), pool.labels, "blank")
-    x, _ = MixedPairs(pool, vectors, (1, 2, 3), size=size).sample(10, generator())
-    expected, _ = ImagePairs(pool, (1, 2, 3), size=size).sample(10, generator())
+    two = images(torch.tensor([0, 1]))
+    labels = two.labels.repeat(2)
+    pool = ImagePool(two.images.repeat(2, 1, 1), labels, "doubled")
+    vectors = EmbeddingPool(torch.zeros(4, 2), labels, "blank")
+    grid = (1, 2, 3)
+    mixed = MixedPairs(pool, vectors, grid, size=size)
+    x, _ = mixed.sample(10, generator())
+    image_pairs = ImagePairs(pool, grid, size=size)
+    expected, _ = image_pairs.sample(10, generator())
     assert torch.equal(x, expected)

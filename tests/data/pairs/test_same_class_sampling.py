@@ -8,7 +8,8 @@ import pytest
 import torch
 from scipy.stats import chisquare
 
-from infoscope.data import ChannelPairs, EmbeddingPool, ImagePairs, ImagePool, TextPairs
+from infoscope.data import EmbeddingPool, ImagePairs, ImagePool, TextPairs
+from tests.data.common import generator
 
 FALSE_ALARM = 1e-6
 LABELS = torch.tensor([1, 0, 1, 1, 0, 1, 0, 1])
@@ -29,8 +30,10 @@ PAIRS = {
 @pytest.fixture(scope="module", params=PAIRS)
 def drawn(request) -> tuple[torch.Tensor, torch.Tensor]:
     """The item numbers of 20,000 pairs, int64 [20000, 9] of x and of y."""
-    x, y = PAIRS[request.param].sample(20_000, torch.Generator().manual_seed(5))
-    return (255 * x).round().long(), (255 * y).round().long()
+    source = PAIRS[request.param]
+    values = torch.stack(source.sample(20_000, generator(5)))
+    numbers = (255 * values).round().long()
+    return tuple(numbers)
 
 
 def p_value(codes: torch.Tensor, probabilities: torch.Tensor) -> float:
@@ -71,13 +74,3 @@ def test_sources_are_independent(drawn):
         p_value(4 * state[:, 2] + state[:, 7], torch.outer(of_state, of_state))
         > FALSE_ALARM
     )
-
-
-def test_any_two_labels_serve_as_the_bit():
-    """The lower label is 0 and the higher 1, whatever their names."""
-    labels = torch.tensor([7, 3, 7, 3])
-    pool = EmbeddingPool(labels.float().view(-1, 1), labels, "named")
-    x, y = TextPairs(pool, 50).sample(20, torch.Generator().manual_seed(0))
-    bits, _ = ChannelPairs(50).sample(20, torch.Generator().manual_seed(0))
-    assert torch.equal(x, y)
-    assert torch.equal(x, 3 + 4 * bits)

@@ -54,7 +54,8 @@ every_labelled_source = pytest.mark.parametrize(
 @every_source
 def test_shapes_and_types(source, dim):
     assert isinstance(source, KnownPairSource)
-    assert (source.dim_x, source.dim_y) == (dim, dim)
+    assert source.dim_x == dim
+    assert source.dim_y == dim
     for variable in source.sample(7, generator()):
         assert variable.shape == (7, dim)
         assert variable.dtype == torch.float32
@@ -99,7 +100,8 @@ def test_a_gpu_generator_draws_on_the_gpu(source, dim):
 @every_labelled_source
 def test_labels_come_with_the_same_pairs(source):
     assert isinstance(source, LabelledSource)
-    labelled, plain = generator(), generator()
+    labelled = generator()
+    plain = generator()
     for _ in range(2):
         x, y, *labels = source.sample_labelled(9, labelled)
         expected_x, expected_y = source.sample(9, plain)

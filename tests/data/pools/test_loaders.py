@@ -54,8 +54,10 @@ class Stored:
 def test_digits_are_those_of_scikit_learn():
     from sklearn.datasets import load_digits
 
-    pool, bundled = digits(), load_digits()
-    assert (pool.name, pool.synthetic) == ("digits", False)
+    pool = digits()
+    bundled = load_digits()
+    assert pool.name == "digits"
+    assert not pool.synthetic
     assert pool.labels.tolist() == bundled.target.tolist()
     levels = 255 / 16 * torch.from_numpy(bundled.images)
     assert (pool.images - levels).abs().max() <= 0.5
@@ -108,18 +110,18 @@ def test_a_download_that_fails_says_what_to_do(torchvision):
 def test_without_the_variable_torchvision_downloads(tmp_path, torchvision):
     """One process of a machine at a time: while it is at it, nobody else gets the lock."""
     cache = tmp_path / ".cache" / "infoscope"
-    arguments = []
+    requests = []
 
     class Locked(Stored):
-        def __init__(self, *given, **named):
-            super().__init__(*given, **named)
-            arguments.append(self.arguments)
+        def __init__(self, *arguments, **settings):
+            super().__init__(*arguments, **settings)
+            requests.append(self.arguments)
             with pytest.raises(Timeout):
                 FileLock(cache / "CIFAR10.lock", timeout=0).acquire()
 
     torchvision.CIFAR10 = Locked
     assert cifar10("test").name == "cifar10-test"
-    assert arguments == [(cache, False, True)]
+    assert requests == [(cache, False, True)]
     with FileLock(cache / "CIFAR10.lock", timeout=0):
         pass
 

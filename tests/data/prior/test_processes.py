@@ -4,6 +4,8 @@ confirms.
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
+from pytest import approx
 from scipy import special, stats
 
 from infoscope.data.prior import chain_processes, normal_processes, processes
@@ -14,7 +16,6 @@ from infoscope.data.prior.processes import FAMILIES, TYPES, is_exact, process
 from infoscope.data.prior.transitions import CountTransition, NumberTransition
 from infoscope.data.prior.windows import NOTHING, Truth, Window, mixture_truth
 from tests.data.common import plug_in
-from tests.refusals import refused
 
 LN2 = np.log(2)
 
@@ -41,8 +42,8 @@ def test_the_same_number_gives_the_same_process(ten_processes):
     series = first.sample(60, generator())
     same_series = again.sample(60, generator())
     for variable, same in zip(series, same_series):
-        np.testing.assert_array_equal(variable.numbers, same.numbers)
-        np.testing.assert_array_equal(variable.labels, same.labels)
+        assert_array_equal(variable.numbers, same.numbers)
+        assert_array_equal(variable.labels, same.labels)
 
 
 def test_processes_have_their_columns_types_and_accurate_truths(ten_processes):
@@ -59,7 +60,7 @@ def test_processes_have_their_columns_types_and_accurate_truths(ten_processes):
             assert values.shape == (50, columns)
             assert np.isfinite(values).all()
             if example.type == "counts":
-                np.testing.assert_array_equal(values, np.round(values))
+                assert_array_equal(values, np.round(values))
                 assert values.min() >= 0
 
 
@@ -77,21 +78,15 @@ def test_a_kind_of_coupling_that_a_family_lacks_is_replaced(family, drawn, kind)
     assert coupling == Coupling(kind, 0.5)
 
 
-@pytest.mark.parametrize("number", [-1, 1.5, True])
-def test_numbers_are_whole_and_not_negative(number):
-    with refused("number", "range"):
-        process(number)
-
-
 def effective_rows(x, y):
     """Rows of independent values whose correlation has the variance of that of two
     series (Bartlett).
     """
     total = 1.0
     for lag in range(1, 200):
-        autocorrelation_x = np.corrcoef(x[:-lag], x[lag:])[0, 1]
-        autocorrelation_y = np.corrcoef(y[:-lag], y[lag:])[0, 1]
-        total += 2 * autocorrelation_x * autocorrelation_y
+        of_x = np.corrcoef(x[:-lag], x[lag:])
+        of_y = np.corrcoef(y[:-lag], y[lag:])
+        total += 2 * of_x[0, 1] * of_y[0, 1]
     return len(x) / max(total, 1)
 
 
@@ -143,13 +138,13 @@ def test_series_have_the_same_moments_at_early_and_at_late_times(family):
 # --- normal processes ------------------------------------------------------------------------------------------------
 def log_residual_variance(target, predictors):
     """Logarithm of the variance that a linear regression leaves."""
-    centred = target - target.mean()
-    if not predictors:
-        return np.log(np.var(centred))
-    design = np.stack(predictors, axis=1)
-    design = design - design.mean(axis=0)
-    weights = np.linalg.lstsq(design, centred, rcond=None)[0]
-    return np.log(np.var(centred - design @ weights))
+    residual = target - target.mean()
+    if predictors:
+        design = np.stack(predictors, axis=1)
+        design = design - design.mean(axis=0)
+        weights, *_ = np.linalg.lstsq(design, residual, rcond=None)
+        residual = residual - design @ weights
+    return np.log(np.var(residual))
 
 
 def pasts(series, history):
@@ -162,6 +157,10 @@ def pasts(series, history):
         for lag in range(1, history + 1):
             past.append(column[history - lag : n - lag])
     return past
+
+
+def close(value, expected, constant, share):
+    return value == approx(expected, abs=constant + share * expected)
 
 
 @pytest.mark.parametrize(
@@ -195,12 +194,8 @@ def test_normal_truths_are_those_of_regressions(family, kind, seed, monkeypatch)
         information += (alone - given_x) / 2
         chained.append(target)
     truth = dynamics.truth(generator())
-    assert truth.transfer_entropy == pytest.approx(
-        transfer, abs=0.004 + 0.01 * transfer
-    )
-    assert truth.information == pytest.approx(
-        information, abs=0.006 + 0.02 * information
-    )
+    assert close(truth.transfer_entropy, transfer, 0.004, 0.01)
+    assert close(truth.information, information, 0.006, 0.02)
 
 
 @pytest.mark.parametrize(("phi", "slope"), [(0.0, 0.5), (0.6, 1.0), (0.9, 0.2)])
@@ -210,14 +205,14 @@ def test_white_x_gives_the_capacity_of_a_normal_channel(phi, slope):
     """
     coefficients = np.array([[[0.0, 0.0], [slope, phi]]])
     system = Autoregression(coefficients, np.ones(2))
+    capacity = np.log1p(slope**2) / 2
     for history in (1, 3):
         truth = system.truth(1, 1, history)
-        assert truth.transfer_entropy == pytest.approx(
-            np.log1p(slope**2) / 2, abs=1e-10
-        )
+        assert truth.transfer_entropy == approx(capacity, abs=1e-10)
     explained = slope**2 * (1 - phi**2) * (1 + phi**2) / (1 + slope**2)
+    information = -0.5 * np.log(1 - explained)
     truth = system.truth(1, 1, 2)
-    assert truth.information == pytest.approx(-0.5 * np.log(1 - explained), abs=1e-10)
+    assert truth.information == approx(information, abs=1e-10)
 
 
 def test_y_follows_fractional_noise_at_its_lag():
@@ -225,8 +220,8 @@ def test_y_follows_fractional_noise_at_its_lag():
     loadings = np.array([[1.0, 0.0], [1.0, 1.0]])
     lags = np.array([[0, 0], [2, 0]])
     pair = FractionalPair(white, loadings, lags)
-    assert pair.truth(1).information == pytest.approx(0, abs=1e-12)
-    assert pair.truth(2).transfer_entropy == pytest.approx(LN2 / 2, abs=1e-12)
+    assert pair.truth(1).information == approx(0, abs=1e-12)
+    assert pair.truth(2).transfer_entropy == approx(LN2 / 2, abs=1e-12)
 
 
 # --- chains ----------------------------------------------------------------------------------------------------------
@@ -259,8 +254,8 @@ def test_chains_of_labels_have_the_information_of_their_tables(family, kind, see
     now = codes_of([y[dynamics.history :, 0]])
     transfer = plug_in(past_both, now) - plug_in(past_y, now)
     truth = dynamics.truth(generator())
-    assert truth.transfer_entropy == pytest.approx(transfer, abs=0.006)
-    assert truth.information == pytest.approx(plug_in(past_x, now), abs=0.006)
+    assert truth.transfer_entropy == approx(transfer, abs=0.006)
+    assert truth.information == approx(plug_in(past_x, now), abs=0.006)
 
 
 TRANSITIONS = {
@@ -283,19 +278,19 @@ def test_draws_of_a_transition_have_the_moments_of_its_densities(name):
     for power in (1, 2):
         moment = np.average(values**power, weights=weights)
         error = np.std(drawn**power) / np.sqrt(len(drawn))
-        assert np.mean(drawn**power) == pytest.approx(moment, abs=5 * error)
+        assert np.mean(drawn**power) == approx(moment, abs=5 * error)
 
 
 def test_a_copied_label_informs_about_all_of_y():
     copied = np.broadcast_to(np.eye(2)[:, :, None], (2, 2, 2))
     fair = np.full((2, 2, 2), 0.5)
     truth, memory = Chain(fair, copied).truth(2)
-    assert truth == Truth(pytest.approx(LN2), pytest.approx(LN2))
-    assert memory == pytest.approx(0, abs=1e-6)
+    assert truth == Truth(approx(LN2), approx(LN2))
+    assert memory == approx(0, abs=1e-6)
     noise = np.array([[0.9, 0.1], [0.1, 0.9]])
     truth, _ = Chain(fair, copied, noise).truth(1)
     capacity = LN2 + 0.9 * np.log(0.9) + 0.1 * np.log(0.1)
-    assert truth.transfer_entropy == pytest.approx(capacity)
+    assert truth.transfer_entropy == approx(capacity)
 
 
 @pytest.mark.parametrize("history", [1, 2])
@@ -306,121 +301,12 @@ def test_a_linear_chain_on_a_grid_has_the_truth_of_the_autoregression(history):
     pair = chain_processes.ChainPair(x, y)
     chain = pair.chain(60, pair.pilot(generator()))
     truth, memory = chain.truth(history)
-    system = Autoregression(np.array([[[0.7, 0.3], [-0.4, 0.5]]]), np.ones(2))
+    coefficients = np.array([[[0.7, 0.3], [-0.4, 0.5]]])
+    system = Autoregression(coefficients, np.ones(2))
     exact = system.truth(1, 1, history)
-    assert truth.transfer_entropy == pytest.approx(exact.transfer_entropy, abs=1e-4)
-    assert truth.information == pytest.approx(exact.information, abs=1e-4)
-    assert memory == pytest.approx(system.largest_root(), abs=1e-3)
-
-
-# --- a second route to transfer entropy ------------------------------------------------------------------------------
-PARTICLES, PATHS = 1_000, 250
-
-
-def normal_density(value, mean, scale):
-    return np.exp(-0.5 * ((value - mean) / scale) ** 2) / scale
-
-
-def density(transition, values, present, other):
-    """Densities, up to a factor, or probabilities [values, particles] of next values
-    given present ones.
-    """
-    if transition.kind == "labels":
-        logits = transition.logits(present, other)
-        probabilities = special.softmax(logits, axis=-1)
-        return probabilities[..., values.astype(int)].T
-    values = values[:, None]
-    if transition.kind == "counts":
-        rate = transition.rate(present, other)
-        shape = transition.shape
-        if np.isfinite(shape):
-            return stats.nbinom.pmf(values, shape, shape / (shape + rate))
-        return stats.poisson.pmf(values, rate)
-    mean = transition.mean(present, other)
-    scale = transition.scale(present, other)
-    shift = transition.gap * scale
-    below = normal_density(values, mean - shift, scale)
-    above = normal_density(values, mean + shift, scale)
-    return below + above
-
-
-def weighted_particles(path, seen, hidden, present, particles):
-    """Particles of the hidden series at the end of a path of the seen one, and their
-    weights given that path.
-
-    `seen` and `hidden` are transitions; the path starts after the values `present` and
-    `particles`.
-    """
-    weights = np.ones(PARTICLES)
-    for step, value in enumerate(path):
-        weights *= density(seen, np.array([value]), present, particles)[0]
-        particles = hidden.draw(particles, present, generator(90, step))
-        present = np.full(PARTICLES, value)
-    return particles, weights
-
-
-def divergence(first, second):
-    """Kullback-Leibler divergence of two densities on the same values."""
-    first = first / first.sum()
-    second = second / second.sum()
-    return special.rel_entr(first, second).sum()
-
-
-def simulated_paths(pair, start, history, seed):
-    """Paths [PATHS, history] of x and y after the last values of a pilot."""
-    present = [series[-PATHS:] for series in start]
-    paths_x = []
-    paths_y = []
-    for step in range(history):
-        present = pair.step(*present, generator(seed, 2, step))
-        paths_x.append(present[0])
-        paths_y.append(present[1])
-    return np.stack(paths_x, axis=1), np.stack(paths_y, axis=1)
-
-
-@pytest.mark.parametrize(
-    ("family", "seed"),
-    [
-        ("threshold", 1),
-        ("nonlinear", 4),
-        ("volatility", 5),
-        ("counts", 1),
-        ("mixed", 3),
-        ("events", 2),
-        ("labels", 1),
-    ],
-)
-def test_chains_have_the_mean_divergences_of_predictions_along_paths(family, seed):
-    """p(y | x past, y past) is the transition; weighted particles give p(y | y past)
-    and p(y | x past).
-    """
-    dynamics = dynamics_of(family, Coupling("both", 0.8), seed)
-    pair = dynamics.draw.__self__
-    start = pair.pilot(generator(seed, 1))
-    start_x, start_y = (series[:PARTICLES] for series in start)
-    values = pair.y.values(start[1], 60)
-    alone = density(pair.y, values, start_y, start_x).mean(axis=1)
-    transfer = []
-    information = []
-    for x, y in zip(*simulated_paths(pair, start, dynamics.history, seed)):
-        given_both = density(pair.y, values, y[-1:], x[-1:])[:, 0]
-        hidden_x, weights = weighted_particles(y, pair.y, pair.x, start_y, start_x)
-        last_y = np.full(PARTICLES, y[-1])
-        given_y = density(pair.y, values, last_y, hidden_x) @ weights
-        hidden_y, weights = weighted_particles(x, pair.x, pair.y, start_x, start_y)
-        last_x = np.full(PARTICLES, x[-1])
-        given_x = density(pair.y, values, hidden_y, last_x) @ weights
-        transfer.append(divergence(given_both, given_y))
-        information.append(divergence(given_x, alone))
-    truth = dynamics.truth(generator())
-    transfer_error = np.std(transfer) / np.sqrt(PATHS)
-    information_error = np.std(information) / np.sqrt(PATHS)
-    assert truth.transfer_entropy == pytest.approx(
-        np.mean(transfer), abs=4 * transfer_error + 0.003
-    )
-    assert truth.information == pytest.approx(
-        np.mean(information), abs=4 * information_error + 0.003
-    )
+    assert truth.transfer_entropy == approx(exact.transfer_entropy, abs=1e-4)
+    assert truth.information == approx(exact.information, abs=1e-4)
+    assert memory == approx(system.largest_root(), abs=1e-3)
 
 
 X_BEFORE, Y_BEFORE, Y_NOW = range(3)
@@ -434,15 +320,17 @@ def grid_of(mixture, window):
     axes = []
     for values in window.T:
         margin = 0.4 * np.ptp(values)
-        axes.append(np.linspace(values.min() - margin, values.max() + margin, 48))
-    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+        low = values.min() - margin
+        high = values.max() + margin
+        axes.append(np.linspace(low, high, 48))
+    grid = np.meshgrid(*axes, indexing="ij")
+    points = np.stack(grid, axis=-1)
     cells = np.zeros(points.shape[:3])
     for weight, mean, covariance in zip(
         mixture.weights, mixture.means, mixture.covariances
     ):
-        normal = stats.multivariate_normal(
-            mean[PLACES], covariance[np.ix_(PLACES, PLACES)]
-        )
+        of_window = covariance[np.ix_(PLACES, PLACES)]
+        normal = stats.multivariate_normal(mean[PLACES], of_window)
         cells += weight * normal.pdf(points)
     return cells / cells.sum()
 
@@ -454,10 +342,10 @@ def test_mixtures_have_the_entropies_of_a_fine_grid(family):
     mixture = dynamics.draw.__self__.mixture(1)
     x, y = dynamics.draw(30_000, generator(9))
     window = np.hstack([x[:-1, [0]], y[:-1, [0]], y[1:, [0]]])
-    covariance = mixture.pooled().covariances[0][np.ix_(PLACES, PLACES)]
-    np.testing.assert_allclose(
-        np.cov(window.T), covariance, atol=0.1 * covariance.max()
-    )
+    (pooled,) = mixture.pooled().covariances
+    covariance = pooled[np.ix_(PLACES, PLACES)]
+    tolerance = 0.1 * covariance.max()
+    np.testing.assert_allclose(np.cov(window.T), covariance, atol=tolerance)
     cells = grid_of(mixture, window)
 
     def entropy_without(*axes):
@@ -467,15 +355,13 @@ def test_mixtures_have_the_entropies_of_a_fine_grid(family):
     given_both = entropy_without() - entropy_without(Y_NOW)
     given_past_x = entropy_without(Y_BEFORE) - entropy_without(Y_BEFORE, Y_NOW)
     alone = entropy_without(X_BEFORE, Y_BEFORE)
+    transfer = given_past_y - given_both
+    information = alone - given_past_x
     truth = mixture_truth(mixture, Window.of(1, 1, 2, 1), generator())
-    transfer_tolerance = 4 * truth.transfer_entropy_error + 1e-4
-    information_tolerance = 4 * truth.information_error + 1e-4
-    assert truth.transfer_entropy == pytest.approx(
-        given_past_y - given_both, abs=transfer_tolerance
-    )
-    assert truth.information == pytest.approx(
-        alone - given_past_x, abs=information_tolerance
-    )
+    tolerance = 4 * truth.transfer_entropy_error + 1e-4
+    assert truth.transfer_entropy == approx(transfer, abs=tolerance)
+    tolerance = 4 * truth.information_error + 1e-4
+    assert truth.information == approx(information, abs=tolerance)
 
 
 # --- maps ------------------------------------------------------------------------------------------------------------
@@ -485,4 +371,4 @@ def test_maps_keep_the_order_of_values_and_so_the_truth():
     series = generator(2).normal(size=(300, 2))
     mapped = variable.sample(series).numbers
     for before, after in zip(series.T, mapped.T):
-        np.testing.assert_array_equal(np.argsort(before), np.argsort(after))
+        assert_array_equal(np.argsort(before), np.argsort(after))

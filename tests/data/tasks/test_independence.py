@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from pytest import approx
 
 from infoscope.data.tasks.independence import SETTINGS, common_cause, setting
 
@@ -12,17 +13,16 @@ def sampled(name, n, seed, dependent):
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_a_setting_draws_what_it_states(name):
+@pytest.mark.parametrize("dependent", [False, True])
+def test_a_setting_draws_what_it_states(name, dependent):
     columns = setting(name).columns
-    for dependent in (False, True):
-        x, y, *condition = sampled(name, 60, 0, dependent)
-        assert len(x) == len(y) == 60
-        assert len(condition) == (columns > 0)
-        if condition:
-            z = pd.DataFrame(condition[0])
-            assert z.shape == (60, columns)
-        same_x, *_ = sampled(name, 60, 0, dependent)
-        np.testing.assert_array_equal(x, same_x)
+    x, y, *conditions = sampled(name, 60, 0, dependent)
+    assert len(x) == len(y) == 60
+    assert len(conditions) == (columns > 0)
+    for condition in conditions:
+        assert pd.DataFrame(condition).shape == (60, columns)
+    same_x, *_ = sampled(name, 60, 0, dependent)
+    np.testing.assert_array_equal(x, same_x)
 
 
 LINEAR = [
@@ -42,11 +42,13 @@ def partial_correlation(x, y, z=None):
     """
     columns = [np.ones(len(x))]
     for _, column in pd.DataFrame(z).items():
-        is_label = column.dtype.kind == "i"
-        columns.append(np.eye(3)[column] if is_label else column)
+        if column.dtype.kind == "i":
+            column = np.eye(3)[column]
+        columns.append(column)
     design = np.column_stack(columns)
     variables = np.column_stack([x, y])
-    residuals = variables - design @ np.linalg.lstsq(design, variables, rcond=None)[0]
+    weights, *_ = np.linalg.lstsq(design, variables, rcond=None)
+    residuals = variables - design @ weights
     return np.corrcoef(residuals.T)[0, 1]
 
 
@@ -55,18 +57,18 @@ def test_linear_settings_have_their_information(name):
     """-log(1 - r^2) / 2 of the partial correlation r; five standard errors at 40,000
     rows are 0.025 in r.
     """
-    expected = np.sqrt(1 - np.exp(-2 * setting(name).information))
-    assert partial_correlation(*sampled(name, 40_000, 1, True)) == pytest.approx(
-        expected, abs=0.025
-    )
-    assert partial_correlation(*sampled(name, 40_000, 2, False)) == pytest.approx(
-        0, abs=0.025
-    )
+    nats = setting(name).information
+    expected = np.sqrt(1 - np.exp(-2 * nats))
+    dependent = sampled(name, 40_000, 1, True)
+    independent = sampled(name, 40_000, 2, False)
+    assert partial_correlation(*dependent) == approx(expected, abs=0.025)
+    assert partial_correlation(*independent) == approx(0, abs=0.025)
 
 
 def test_labels_lose_information():
     assert np.isnan(setting("labels-1").information)
-    assert common_cause(1, 100, 1.0).information == pytest.approx(np.log(2) / 2)
+    with_noise = common_cause(1, 100, 1.0)
+    assert with_noise.information == approx(np.log(2) / 2)
 
 
 def test_the_circle_has_no_correlation_but_of_squares():
@@ -75,5 +77,5 @@ def test_the_circle_has_no_correlation_but_of_squares():
     """
     expected = -0.125 / (0.125 + 2 * 0.09 + 2 * 0.09**2)
     x, y = sampled("circle-0", 40_000, 3, True)
-    assert np.corrcoef(x, y)[0, 1] == pytest.approx(0, abs=0.025)
-    assert np.corrcoef(x**2, y**2)[0, 1] == pytest.approx(expected, abs=0.025)
+    assert partial_correlation(x, y) == approx(0, abs=0.025)
+    assert partial_correlation(x**2, y**2) == approx(expected, abs=0.025)

@@ -7,6 +7,9 @@ import math
 import numpy as np
 import pytest
 import torch
+from numpy.random import default_rng
+from numpy.testing import assert_array_equal
+from pytest import approx
 
 from infoscope.data import ImagePool
 from infoscope.data.tasks import resampled
@@ -40,34 +43,35 @@ def numbered(monkeypatch):
 def test_a_coupling_is_found_from_its_information(nats):
     share = copied_share(nats)
     assert 0 <= share <= 1
-    assert coupled_information(share) == pytest.approx(nats, abs=1e-12)
+    assert coupled_information(share) == approx(nats, abs=1e-12)
 
 
 def test_items_are_of_their_classes_and_come_once(numbered):
-    a, b = coupled_labels(1000, 0.5, np.random.default_rng(0))
-    x, y = items("mnist-0-1", a, b, np.random.default_rng(1))
-    np.testing.assert_array_equal(x[:, 0], a)
-    np.testing.assert_array_equal(y[:, 0], b)
-    numbers = np.concatenate([x, y])[:, 1:] @ [256, 1]
+    a, b = coupled_labels(1000, 0.5, default_rng(0))
+    x, y = items("mnist-0-1", a, b, default_rng(1))
+    assert_array_equal(x[:, 0], a)
+    assert_array_equal(y[:, 0], b)
+    both = np.concatenate([x, y])
+    numbers = both[:, 1:] @ [256, 1]
     assert len(set(numbers)) == 2000
 
 
 def test_a_distribution_draws_items_with_its_information(numbered):
-    x, y = case("mnist-0-1", 0.5).sample(1200, np.random.default_rng(3))
+    distribution = case("mnist-0-1", 0.5)
+    half = 0.5 * math.log(2)
+    assert distribution.truth() == (approx(half), 0)
+    x, y = distribution.sample(1200, default_rng(3))
     nats = plug_in(x[:, 0].astype(int), y[:, 0].astype(int))
-    assert nats == pytest.approx(0.5 * math.log(2), abs=0.08)  # five standard errors
-    truth, error = case("mnist-0-1", 0.5).truth()
-    assert truth == pytest.approx(0.5 * math.log(2))
-    assert error == 0
+    assert nats == approx(half, abs=0.08)  # five standard errors
 
 
 def test_too_many_rows_for_the_items_are_refused(numbered):
     with refused("n", "few"):
-        case("mnist-0-1", 0.5).sample(1600, np.random.default_rng(0))
+        case("mnist-0-1", 0.5).sample(1600, default_rng(0))
 
 
 def test_the_most_rows_leave_every_item_for_one_row(numbered):
     most = resampled.most_rows("mnist-0-1")
     assert most in (1200, 1300)
     for seed in range(20):
-        case("mnist-0-1", 0.5).sample(most, np.random.default_rng(seed))
+        case("mnist-0-1", 0.5).sample(most, default_rng(seed))

@@ -7,6 +7,8 @@ the truth together.
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
+from pytest import approx
 from scipy import stats
 
 from infoscope.data.tasks import unseen
@@ -23,7 +25,9 @@ def cells(column, count):
     if len(values) <= count:
         return np.searchsorted(values, column)
     atoms = values[repeats > len(column) / (2 * count)]
-    edges = np.quantile(column[~np.isin(column, atoms)], np.arange(1, count) / count)
+    is_atom = np.isin(column, atoms)
+    levels = np.arange(1, count) / count
+    edges = np.quantile(column[~is_atom], levels)
     codes = np.searchsorted(edges, column, side="right")
     for code, atom in enumerate(atoms):
         codes[column == atom] = count + code
@@ -32,20 +36,23 @@ def cells(column, count):
 
 def table(x, y, count):
     """The information of the table of two columns, less its first-order bias."""
-    return plug_in(cells(np.ravel(x), count), cells(np.ravel(y), count))
+    codes_x = cells(np.ravel(x), count)
+    codes_y = cells(np.ravel(y), count)
+    return plug_in(codes_x, codes_y)
 
 
 def drawn(name):
-    return UNSEEN[name].sample(ROWS, np.random.default_rng(11))
+    return UNSEEN[name].sample(ROWS, default_rng(11))
 
 
 def truth(name):
-    return UNSEEN[name].truth()[0]
+    nats, _ = UNSEEN[name].truth()
+    return nats
 
 
 def check_mean_log_ratio(name, log_ratio):
     error = log_ratio.std() / np.sqrt(ROWS)
-    assert log_ratio.mean() == pytest.approx(truth(name), abs=5 * error)
+    assert log_ratio.mean() == approx(truth(name), abs=5 * error)
 
 
 def check_uniform(values):
@@ -92,9 +99,10 @@ ENOUGH = {  # one number of x, one of y, parts of the table
 
 @pytest.mark.parametrize("name", ENOUGH)
 def test_a_fine_table_of_draws_has_the_information(name):
-    of_x, of_y, count = ENOUGH[name]
+    number_x, number_y, count = ENOUGH[name]
     x, y = drawn(name)
-    assert table(of_x(x), of_y(y), count) == pytest.approx(truth(name), abs=TOLERANCE)
+    nats = table(number_x(x), number_y(y), count)
+    assert nats == approx(truth(name), abs=TOLERANCE)
 
 
 @pytest.mark.parametrize(
@@ -103,21 +111,23 @@ def test_a_fine_table_of_draws_has_the_information(name):
 )
 def test_a_hidden_pair_of_a_woven_distribution_has_its_share(name, dim, pairs, count):
     """The first hidden columns of x and y, turned back."""
-    g = np.random.default_rng([dim, pairs])
+    g = default_rng([dim, pairs])
     hidden = []
     for variable in drawn(name):
-        rotation = np.linalg.qr(g.normal(size=(dim, dim)))[0]
-        hidden.append((variable @ rotation.T)[:, 0])
-    assert pairs * table(*hidden, count) == pytest.approx(
-        truth(name), abs=pairs * TOLERANCE
-    )
+        drawn_map = g.normal(size=(dim, dim))
+        rotation, _ = np.linalg.qr(drawn_map)
+        turned_back = variable @ rotation.T
+        hidden.append(turned_back[:, 0])
+    share = table(*hidden, count)
+    assert share == approx(truth(name) / pairs, abs=TOLERANCE)
 
 
 def test_a_correlation_that_moves_leaves_y_normal():
     """Mean log density ratio of draws; y is standard normal for any v."""
     x, y = drawn("moving-correlation")
     correlation = 0.95 * np.sin(np.pi * x[:, 1])
-    given_x = stats.norm.logpdf(y, correlation * x[:, 0], np.sqrt(1 - correlation**2))
+    noise = np.sqrt(1 - correlation**2)
+    given_x = stats.norm.logpdf(y, correlation * x[:, 0], noise)
     check_mean_log_ratio("moving-correlation", given_x - stats.norm.logpdf(y))
     quarters = cells(x[:, 1], 4)
     for quarter in range(4):
@@ -126,33 +136,34 @@ def test_a_correlation_that_moves_leaves_y_normal():
 
 def test_a_composition_has_the_mean_density_ratio_of_its_draws():
     """Over the sums of x and of y, which are parts of a Dirichlet of three."""
-    x, y = (variable.sum(axis=1) for variable in drawn("composition"))
+    x, y = map(total, drawn("composition"))
     parts = np.array([x, y, 1 - x - y])
-    joint = stats.dirichlet([3.5, 4.0, 0.7]).logpdf(parts / parts.sum(axis=0))
-    of_x = stats.beta.logpdf(x, 3.5, 4.7)
-    of_y = stats.beta.logpdf(y, 4.0, 4.2)
-    check_mean_log_ratio("composition", joint - of_x - of_y)
+    parts = parts / parts.sum(axis=0)
+    joint = stats.dirichlet([3.5, 4.0, 0.7]).logpdf(parts)
+    margin_x = stats.beta.logpdf(x, 3.5, 4.7)
+    margin_y = stats.beta.logpdf(y, 4.0, 4.2)
+    check_mean_log_ratio("composition", joint - margin_x - margin_y)
 
 
 def test_a_surface_of_more_noise_is_that_of_a_table():
     distribution = unseen.surface(0.1)
-    x, y = distribution.sample(ROWS, np.random.default_rng(14))
+    x, y = distribution.sample(ROWS, default_rng(14))
     signal = x[:, 0] * x[:, 1] + x[:, 2]
     truth, _ = distribution.truth()
-    assert table(signal, y, 100) == pytest.approx(truth, abs=TOLERANCE)
+    assert table(signal, y, 100) == approx(truth, abs=TOLERANCE)
 
 
 def test_a_complex_square_of_more_noise_is_that_of_a_histogram():
     """Entropy of a histogram of y less that of the noise."""
     distribution = unseen.complex_square(0.2)
-    _, y = distribution.sample(ROWS, np.random.default_rng(15))
+    _, y = distribution.sample(ROWS, default_rng(15))
     counts, edges, other_edges = np.histogram2d(*y.T, bins=80)
     log_area = np.log(np.ptp(edges) * np.ptp(other_edges) / 80**2)
     bias = np.count_nonzero(counts) / (2 * ROWS)
     entropy = stats.entropy(counts.ravel()) + log_area + bias
     entropy_of_noise = np.log(2 * np.pi * np.e * 0.2**2)
     truth, _ = distribution.truth()
-    assert entropy - entropy_of_noise == pytest.approx(truth, abs=TOLERANCE)
+    assert entropy - entropy_of_noise == approx(truth, abs=TOLERANCE)
 
 
 def test_the_parts_of_coarse_and_fine_add_up():
@@ -162,11 +173,13 @@ def test_the_parts_of_coarse_and_fine_add_up():
     x, y = drawn("coarse-and-fine")
     moved = (y - x) % 1
     assert moved.max() < 0.1 + 1e-9
-    assert abs(np.corrcoef(moved, x % 1)[0, 1]) < 5 / np.sqrt(ROWS)
+    correlations = np.corrcoef(moved, x % 1)
+    assert abs(correlations[0, 1]) < 5 / np.sqrt(ROWS)
     for part in (10 * moved, x % 1, y % 1):
         check_uniform(part)
-    shown = table(np.floor(x), np.floor(y), 30) + np.log(10)
-    assert shown == pytest.approx(truth("coarse-and-fine"), abs=TOLERANCE)
+    nats = table(np.floor(x), np.floor(y), 30)
+    shown = nats + np.log(10)
+    assert shown == approx(truth("coarse-and-fine"), abs=TOLERANCE)
 
 
 def test_a_rare_event_has_the_stated_information():
@@ -179,7 +192,6 @@ def test_a_rare_event_has_the_stated_information():
     moved = (y - x) % 1
     check_uniform(1000 * moved[event])
     check_uniform(moved[~event])
-    shown = table(event, event, 2) + event.mean() * np.log(1000)
-    assert shown == pytest.approx(
-        truth("rare-event"), abs=5 * 0.14 * 11 / np.sqrt(ROWS)
-    )
+    nats = table(event, event, 2) + event.mean() * np.log(1000)
+    tolerance = 5 * 0.14 * 11 / np.sqrt(ROWS)
+    assert nats == approx(truth("rare-event"), abs=tolerance)

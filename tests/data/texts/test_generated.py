@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from pytest import approx
 
 from infoscope.data import generated_nli, hypothesis_information, sentences
 from infoscope.data.texts.generated_nli import ATTRIBUTES, CLASSES, CUES
@@ -73,15 +74,13 @@ def test_the_sides_alone_tell_what_is_stated(artefact):
         uninformative.append([attributes.get(attribute) for attributes in stated])
     for values in uninformative:
         assert abs(information(values)) < 0.0045
-    assert information(cues) == pytest.approx(
-        hypothesis_information(artefact), abs=0.035
-    )
+    assert information(cues) == approx(hypothesis_information(artefact), abs=0.035)
 
 
 def test_the_information_of_hypotheses_is_an_erasure_channel():
     assert hypothesis_information(0.0) == 0.0
-    assert hypothesis_information(1) == pytest.approx(math.log(3))
-    assert hypothesis_information(0.25) == pytest.approx(math.log(3) / 4)
+    assert hypothesis_information(1) == approx(math.log(3))
+    assert hypothesis_information(0.25) == approx(math.log(3) / 4)
 
 
 @pytest.mark.parametrize("per_class", [1, 2000])

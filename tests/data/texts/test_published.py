@@ -34,7 +34,8 @@ def test_cola_keeps_quotes_and_source(tmp_path):
     assert sentences.texts == ['He said "so".', "Them left."]
     assert sentences.label_names == ["acceptable", "unacceptable"]
     assert sentences.ids == ["gj04-1", "gj04-2"]
-    assert (sentences.name, sentences.split) == ("cola-dev", "dev")
+    assert sentences.name == "cola-dev"
+    assert sentences.split == "dev"
 
 
 def test_imdb_reads_one_review_a_line(tmp_path):
@@ -47,7 +48,8 @@ def test_imdb_reads_one_review_a_line(tmp_path):
     )
     assert reviews.texts == ["très <br /> good", "bad"]
     assert reviews.label_names == ["positive", "negative"]
-    assert (reviews.name, reviews.split) == ("imdb-train", "train")
+    assert reviews.name == "imdb-train"
+    assert reviews.split == "train"
     assert reviews.ids == ["pos_0", "1"]  # the second line has no id: its place
 
 
@@ -66,7 +68,8 @@ def test_sst2_has_a_header_and_stray_blanks(tmp_path):
         tmp_path / "sst2" / "dev.tsv.gz", "sentence\tlabel", "a joy \t1", "no 'fun'\t0"
     )
     phrases = sst2("dev", root)
-    assert phrases.texts == ["a joy", "no 'fun'"] and phrases.label_names == [
+    assert phrases.texts == ["a joy", "no 'fun'"]
+    assert phrases.label_names == [
         "positive",
         "negative",
     ]
@@ -117,7 +120,8 @@ def test_pairs_without_a_gold_label_are_left_out_of_a_download(hub):
         "premise": ["a", "b", "c"], "hypothesis": ["x", "y", "z"], "label": [2, -1, 0],
     }  # fmt: skip
     pairs = nli("snli", "dev")
-    assert pairs.texts == [("a", "x"), ("c", "z")] and pairs.ids == ["0", "2"]
+    assert pairs.texts == [("a", "x"), ("c", "z")]
+    assert pairs.ids == ["0", "2"]
     assert pairs.label_names == ["contradiction", "entailment"]
 
 
@@ -125,11 +129,9 @@ def test_the_downloaded_cola_is_parted_into_its_domains_or_refused(hub):
     labels = [0] * 162 + [1] * 365 + [0] * 162 + [1] * 354
     stored = {"sentence": [str(place) for place in range(1043)], "label": labels}
     hub["nyu-mll/glue", "cola", "validation"] = stored
-    assert (
-        len(cola("dev")),
-        len(cola("out-of-domain")),
-        cola("out-of-domain").texts[0],
-    ) == (527, 516, "527")
+    assert len(cola("dev")) == 527
+    assert len(cola("out-of-domain")) == 516
+    assert cola("out-of-domain").texts[0] == "527"
     stored["label"] = sorted(labels)
     with refused(code="invalid"):
         cola("dev")

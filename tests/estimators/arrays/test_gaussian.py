@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from pytest import approx
 from scipy.special import digamma
 
 from infoscope.estimators.arrays import estimate
@@ -21,9 +22,18 @@ CLOSED = ("gaussian", "gcmi")
 def test_a_normal_distribution_by_hand():
     """-1/2 ln(1 - r²) of the sample's r, less 1/2 (psi((n-1)/2) - psi((n-2)/2))."""
     x, y = normal_pairs(30, 0.5)
-    r = np.corrcoef(x[:, 0], y[:, 0])[0, 1]
+    correlations = np.corrcoef(x[:, 0], y[:, 0])
+    r = correlations[0, 1]
     bias = (digamma(29 / 2) - digamma(28 / 2)) / 2
-    assert estimate(x, y, "gaussian") == pytest.approx(normal_information(r) - bias)
+    assert estimate(x, y, "gaussian") == approx(normal_information(r) - bias)
+
+
+def estimates_of(method, samples, n, correlation, columns):
+    estimates = []
+    for seed in range(samples):
+        x, y = normal_pairs(n, correlation, columns, seed)
+        estimates.append(estimate(x, y, method))
+    return estimates
 
 
 @pytest.mark.parametrize("method", CLOSED)
@@ -33,9 +43,7 @@ def test_no_bias_is_left_with_few_rows(method, correlation):
     too high; four standard errors are a false alarm in 16,000. Ranks of so few rows
     lose some dependence of their own.
     """
-    estimates = [
-        estimate(*normal_pairs(60, correlation, 4, seed), method) for seed in range(80)
-    ]
+    estimates = estimates_of(method, 80, 60, correlation, 4)
     error = np.std(estimates) / np.sqrt(80)
     loss_of_ranks = 0.07 if method == "gcmi" and correlation else 0
     bias = np.mean(estimates) - normal_information(correlation, 4)
@@ -48,11 +56,8 @@ def test_intervals_cover(method, correlation):
     """60 samples of 500 rows of 2 x 2: 95 % covered; fewer than 49 in one of 5,000
     runs. More at independence, where the error is that of the chi-squared of x and y.
     """
-    truth = normal_information(correlation, 2)
-    estimates = [
-        estimate(*normal_pairs(500, correlation, 2, seed), method) for seed in range(60)
-    ]
-    assert covering(estimates, truth) >= 49
+    estimates = estimates_of(method, 60, 500, correlation, 2)
+    assert covering(estimates, normal_information(correlation, 2)) >= 49
 
 
 def test_the_error_of_ranks_holds_for_other_copulas():
@@ -62,17 +67,17 @@ def test_the_error_of_ranks_holds_for_other_copulas():
     estimates = []
     for seed in range(80):
         x, y = normal_pairs(500, 0.6, seed=seed)
-        scale = np.sqrt(3 / draws(seed + 1000).chisquare(3, size=(500, 1)))
+        chi_square = draws(seed + 1000).chisquare(3, size=(500, 1))
+        scale = np.sqrt(3 / chi_square)
         estimates.append(estimate(scale * x, scale * y, "gcmi"))
-    assert mean_standard_error(estimates) == pytest.approx(np.std(estimates), rel=0.3)
+    assert mean_standard_error(estimates) == approx(np.std(estimates), rel=0.3)
 
 
 def test_a_normal_distribution_has_no_axes_and_a_copula_no_units():
     x, y = normal_pairs(300, 0.6, 3)
     normal = estimate(x, y, "gaussian")
-    assert estimate(x @ draws(2).normal(size=(3, 3)), y, "gaussian") == pytest.approx(
-        normal.value
-    )
+    turned = x @ draws(2).normal(size=(3, 3))
+    assert estimate(turned, y, "gaussian") == approx(normal.value)
     copula = estimate(x, y, "gcmi")
     bent = estimate(np.exp(3 * x), y**3, "gcmi")
     assert bent.value == copula.value
@@ -87,10 +92,12 @@ def test_a_copula_is_a_bound_of_single_columns_alone():
     x, noise = draws(3).normal(size=(2, 2000))
     assert estimate(x, x**2 + 0.1 * noise, "gcmi") < 0.05
     g = draws(5)
-    a = g.normal(size=(4000, 1))
-    x = np.hstack([a, a * g.choice([-1, 1], (4000, 1))])
-    y = x + 0.1 * g.normal(size=x.shape)
-    assert estimate(x, y, "gcmi").low > np.log(2) + 0.5 * np.log1p(2 / 0.01)
+    a = g.normal(size=4000)
+    sign = g.choice([-1, 1], 4000)
+    x = np.column_stack([a, sign * a])
+    y = x + 0.1 * g.normal(size=(4000, 2))
+    bound = np.log(2) + 0.5 * np.log1p(2 / 0.01)
+    assert estimate(x, y, "gcmi").low > bound
 
 
 def labelled(n, shift, seed=0, dim=1):
@@ -107,8 +114,9 @@ def test_one_variable_of_labels():
     x, label = labelled(20_000, 2.0)
     estimated = estimate(x, label, "gcmi")
     assert 0.3 < estimated < 0.337 + 4 * estimated.standard_error
-    assert estimate(label, x, "gcmi") == pytest.approx(estimated.value)
-    assert estimate(np.exp(x), label, "gcmi").value == pytest.approx(estimated.value)
+    assert estimate(label, x, "gcmi") == approx(estimated.value)
+    bent = estimate(np.exp(x), label, "gcmi")
+    assert bent.value == approx(estimated.value)
 
 
 def test_labels_without_information_have_none():
@@ -116,7 +124,8 @@ def test_labels_without_information_have_none():
     are a false alarm in 16,000.
     """
     estimates = [estimate(*labelled(60, 0.0, seed, 3), "gcmi") for seed in range(80)]
-    assert abs(np.mean(estimates)) < 4 * np.std(estimates) / np.sqrt(80)
+    error = np.std(estimates) / np.sqrt(80)
+    assert abs(np.mean(estimates)) < 4 * error
     assert covering(estimates, 0) > 0.84 * 80
 
 
@@ -133,10 +142,8 @@ def test_copies_in_groups_count_once(method, value_tolerance, error_tolerance):
     once = estimate(x, y, method)
     five_times = estimate(x[groups], y[groups], method, groups=groups)
     assert five_times.units == 40
-    assert five_times.value == pytest.approx(once.value, abs=value_tolerance)
-    assert five_times.standard_error == pytest.approx(
-        once.standard_error, rel=error_tolerance
-    )
+    assert five_times.value == approx(once.value, abs=value_tolerance)
+    assert five_times.standard_error == approx(once.standard_error, rel=error_tolerance)
 
 
 X, _ = normal_pairs(50, 0.6, 3)

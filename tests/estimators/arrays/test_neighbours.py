@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from pytest import approx
 
 from infoscope.estimators import knn
 from infoscope.estimators.arrays import estimate
@@ -19,28 +20,26 @@ from tests.estimators.samples import (
 @pytest.mark.parametrize(("name", "form"), [("ksg", "ksg1"), ("ksg-2", "ksg2")])
 def test_ksg_is_that_of_knn(name, form):
     x, y = normal_pairs(300, 0.6)
-    assert (
-        estimate(x, y, name, k=4).value
-        == knn.mutual_information(x, y, 4, method=form).value
-    )
+    estimated = estimate(x, y, name, k=4)
+    assert estimated.value == knn.mutual_information(x, y, 4, method=form).value
     # both rounded: no noise is added
-    coarse_x, coarse_y = np.round(x, 1), np.round(y, 1)
-    expected = knn.mutual_information(coarse_x, coarse_y, method=form)
-    assert estimate(coarse_x, coarse_y, name).value == expected.value
+    x = np.round(x, 1)
+    y = np.round(y, 1)
+    rounded = estimate(x, y, name)
+    assert rounded.value == knn.mutual_information(x, y, method=form).value
 
 
 @pytest.mark.parametrize("name", ["ksg", "ksg-2", "reduced-ksg"])
 def test_rows_of_a_group_are_no_neighbours(name):
     """Each of 300 rows nearly four times."""
-    x, y = np.repeat(normal_pairs(300, 0.6), 4, axis=1)
-    noise = 1e-6 * draws(3).normal(size=(2, 1200, 1))
-    estimated = estimate(
-        x + noise[0], y + noise[1], name, groups=np.repeat(np.arange(300), 4)
-    )
+    groups = np.repeat(np.arange(300), 4)
+    repeated = np.array(normal_pairs(300, 0.6))[:, groups]
+    noise = draws(3).normal(size=(2, 1200, 1))
+    x, y = repeated + 1e-6 * noise
+    estimated = estimate(x, y, name, groups=groups)
     assert estimated.units == 300
-    assert (
-        abs(estimated - normal_information(0.6)) < 4 * estimated.standard_error + 0.05
-    )
+    tolerance = 4 * estimated.standard_error + 0.05
+    assert estimated == approx(normal_information(0.6), abs=tolerance)
 
 
 @pytest.mark.parametrize(("method", "correlation"), [("ksg", 0.0), ("ksg-2", 0.8)])
@@ -70,9 +69,7 @@ def test_one_rounded_variable(correlation, variable):
         rounded = Continuous(np.round(x, 1))
         variables = (rounded, y) if variable == "x" else (y, rounded)
         estimates.append(estimate(*variables, method="ksg"))
-    assert np.mean(estimates) == pytest.approx(
-        normal_information(correlation), abs=0.025
-    )
+    assert np.mean(estimates) == approx(normal_information(correlation), abs=0.025)
     assert f"{variable} are rounded" in estimates[0].notes[0]
 
 
@@ -88,9 +85,11 @@ def test_many_columns_around_one_shared_factor():
     """
     g = draws(1)
     factors = np.array(normal_pairs(1000, 0.9, seed=1))
-    x, y = factors * g.normal(size=(2, 1, 40)) + 0.3 * g.normal(size=(2, 1000, 40))
+    loadings = g.normal(size=(2, 1, 40))
+    noise = g.normal(size=(2, 1000, 40))
+    x, y = loadings * factors + 0.3 * noise
     reduced = estimate(x, y, "reduced-ksg")
-    assert reduced == pytest.approx(normal_information(0.9), abs=0.15)
+    assert reduced == approx(normal_information(0.9), abs=0.15)
     assert knn.mutual_information(x, y) < reduced
 
 

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
+from pytest import approx
 from scipy.stats import entropy
 
 from infoscope.estimators.arrays import estimate, normalised
@@ -14,9 +16,10 @@ from tests.refusals import refused
 
 def channel(n, seed):
     """x of three values, and y, which is x with a chance of 0.7, else drawn among four."""
-    g = np.random.default_rng(seed)
+    g = default_rng(seed)
     x = g.integers(3, size=n)
-    y = np.where(g.random(n) < 0.7, x, g.integers(4, size=n))
+    is_copied = g.random(n) < 0.7
+    y = np.where(is_copied, x, g.integers(4, size=n))
     return Discrete(x), Discrete(y)
 
 
@@ -36,19 +39,18 @@ def test_intervals_cover_the_closed_form_and_errors_are_those_of_new_samples(by,
     """
     shares = [normalised(*channel(400, seed), by, "miller-madow") for seed in range(60)]
     assert covering(shares, truth) >= 51
-    assert mean_standard_error(shares) == pytest.approx(
-        np.std(shares, ddof=1), rel=1 / 3
-    )
+    assert mean_standard_error(shares) == approx(np.std(shares, ddof=1), rel=1 / 3)
 
 
 def test_numbers_have_no_entropy_to_be_a_share_of():
-    g = np.random.default_rng(0)
+    g = default_rng(0)
     y = g.integers(2, size=400)
     x = y + 0.1 * g.standard_normal(400)
-    share = normalised(x, Discrete(y), "min")
-    assert share == pytest.approx(1.0, abs=0.02)
+    label = Discrete(y)
+    share = normalised(x, label, "min")
+    assert share == approx(1.0, abs=0.02)
     assert "min(H(x), H(y))" in share.unit
-    for other, by in ((Discrete(y), "x"), (Discrete(y), "joint"), (x + 1.0, "min")):
+    for other, by in ((label, "x"), (label, "joint"), (x + 1.0, "min")):
         with refused("x", "conflict"):
             normalised(x, other, by)
     with refused("by", "name"):
@@ -72,5 +74,5 @@ def test_a_copy_of_many_values_is_no_more_than_all(method, by):
     """
     x = Discrete(np.arange(500) % 60)
     share = normalised(x, x, by, method)
-    assert share == pytest.approx(1.0, abs=1e-12)
+    assert share == approx(1.0, abs=1e-12)
     assert share.low <= 1 <= share.high + 1e-12

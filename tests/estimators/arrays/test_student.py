@@ -3,7 +3,7 @@ tau against scipy's.
 """
 
 import numpy as np
-import pytest
+from pytest import approx
 from scipy import stats
 
 from infoscope.estimators.arrays import estimate
@@ -17,11 +17,13 @@ def test_a_student_copula_has_the_information_of_its_distribution():
     errors.
     """
     g = draws(9)
-    scale = np.sqrt(g.chisquare(2, size=(40_000, 1)) / 2)
+    chi_square = g.chisquare(2, size=(40_000, 1))
+    scale = np.sqrt(chi_square / 2)
     student = g.normal(size=(40_000, 4)) / scale
     scores = stats.norm.ppf(stats.t.cdf(student, 2))
     local = Copula(2.0, np.eye(4)).log_ratio(scores, edge=2)
-    assert local.mean() == pytest.approx(0.193147, abs=4 * local.std() / 200)
+    error = local.std() / 200
+    assert local.mean() == approx(0.193147, abs=4 * error)
 
 
 def test_it_sees_what_correlations_do_not():
@@ -30,7 +32,7 @@ def test_it_sees_what_correlations_do_not():
     scale = np.sqrt(g.chisquare(1, size=1500))
     x, y = g.normal(size=(2, 1500)) / scale
     estimated = estimate(x, y, "student-copula")
-    assert estimated == pytest.approx(0.224, abs=4 * estimated.standard_error)
+    assert estimated == approx(0.224, abs=4 * estimated.standard_error)
     assert estimate(x, y, "gcmi") < 0.02
 
 
@@ -56,6 +58,7 @@ def test_many_columns_are_within_the_error_of_fifty_partners_a_row():
     """
     dim = 20
     mixing = np.eye(dim) + 0.5 * np.eye(dim, k=1)
-    columns = np.round(draws(1).normal(size=(1000, dim)) @ mixing)
+    factors = draws(1).normal(size=(1000, dim))
+    columns = np.round(factors @ mixing)
     difference = kendall(columns) - kendall_by_scipy(columns)
     assert np.abs(difference).max() < 5 / np.sqrt(50 * 1000 * 2 / 3)

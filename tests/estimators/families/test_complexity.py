@@ -5,6 +5,8 @@ import math
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
+from pytest import approx
 
 from infoscope.estimators.families.complexity import (
     Complexity,
@@ -21,10 +23,19 @@ def test_the_bound_is_the_theorem():
     """
     root = math.sqrt(2 * math.log(20) / 50)
     bound = pac_bound(Complexity(0.1, 0.01, 3.0), 50)
-    assert bound.width == pytest.approx(0.48 + 12 * root + 6 * root)
-    assert bound.confidence == pytest.approx(0.85)
+    assert bound.width == approx(0.48 + 12 * root + 6 * root)
+    assert bound.confidence == approx(0.85)
     with_slack = pac_bound(Complexity(0.1, 0.01, 3.0, slack=0.2), 50)
-    assert with_slack.width == pytest.approx(bound.width + 0.2)
+    assert with_slack.width == approx(bound.width + 0.2)
+
+
+def supremum(signs, cells, logs):
+    """The largest mean of log probabilities times signs, over tables of two classes."""
+    sums = np.bincount(cells, weights=signs, minlength=4)
+    values = sums.reshape(2, 2) @ logs
+    largest = values.max(axis=1).sum()
+    smallest = values.min(axis=1).sum()
+    return max(largest, -smallest) / len(cells)
 
 
 def test_tables_by_all_signs():
@@ -37,27 +48,26 @@ def test_tables_by_all_signs():
     logs = np.log([grid, 1 - grid])
     suprema = []
     for signs in itertools.product((-1.0, 1.0), repeat=8):
-        sums = np.bincount(cells, weights=signs, minlength=4).reshape(2, 2)
-        values = sums @ logs
-        largest = values.max(axis=1).sum()
-        smallest = values.min(axis=1).sum()
-        suprema.append(max(largest, -smallest) / 8)
-    value, error = table_on_sample(cells, 2, 0.05, np.random.default_rng(1), draws=400)
-    assert abs(value - np.mean(suprema)) < 4 * error
+        suprema.append(supremum(signs, cells, logs))
+    rng = default_rng(1)
+    value, error = table_on_sample(cells, 2, 0.05, rng, draws=400)
+    assert value == approx(np.mean(suprema), abs=4 * error)
 
 
 def test_the_best_distribution_of_three_classes_beats_every_one_of_a_grid():
-    sums = np.random.default_rng(2).integers(-4, 5, (40, 3)).astype(float)
+    drawn = default_rng(2).integers(-4, 5, (40, 3))
+    sums = drawn.astype(float)
     sums[:3] = [[-1, -3, -2], [0, 0, 0], [100, 1, 1]]
     best = best_rows(sums, 0.02)
-    assert best.sum(axis=1) == pytest.approx(np.ones(40))
+    assert best.sum(axis=1) == approx(np.ones(40))
     assert best.min() >= 0.02 - 1e-12
     axis = np.linspace(0.02, 0.96, 95)
-    first, second = map(np.ravel, np.meshgrid(axis, axis))
+    first, second = np.meshgrid(axis, axis)
     grid = np.stack([first, second, 1 - first - second])
     grid = grid[:, grid[2] >= 0.02]
-    values = sums @ np.log(grid)
-    assert ((sums * np.log(best)).sum(axis=1) >= values.max(axis=1) - 1e-9).all()
+    of_grid = sums @ np.log(grid)
+    of_best = (sums * np.log(best)).sum(axis=1)
+    assert (of_best >= of_grid.max(axis=1) - 1e-9).all()
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import torch
+from numpy.random import default_rng
+from numpy.testing import assert_allclose
+from pytest import approx
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -59,9 +62,10 @@ class Sides:
 
 def signs(n=300):
     """A fair class whose sign is wrong one time in ten: ln 2 - H(0.1) = 0.368 nats."""
-    rng = np.random.default_rng(0)
+    rng = default_rng(0)
     y = rng.integers(2, size=n)
-    sign = np.where(rng.random(n) < 0.1, 1 - 2 * y, 2 * y - 1)
+    is_wrong = rng.random(n) < 0.1
+    sign = np.where(is_wrong, 1 - 2 * y, 2 * y - 1)
     x = sign * rng.uniform(0.5, 1, n)
     return x[:, None], y
 
@@ -81,14 +85,15 @@ def test_every_measure_takes_an_own_family_and_those_of_scikit_learn(family):
     for estimated in (usable, fitted):
         assert abs(estimated.value - 0.368) < 4 * estimated.standard_error + 0.05
     pointwise = pvi.pointwise(family, X, Y, folds=5)
-    assert pointwise["pvi_bits"].mean() == pytest.approx(usable.bits.value)
+    assert pointwise["pvi_bits"].mean() == approx(usable.bits.value)
     leakage = usable_leakage({"z": X}, {"y": Y}, {"own": family})
     # other folds
-    assert leakage["value_bits"][0] == pytest.approx(usable.bits.value, abs=0.05)
+    assert leakage["value_bits"][0] == approx(usable.bits.value, abs=0.05)
     decoded = decodable_information_of_items(X, Y, [0.0], 1, family)
-    assert decoded.accuracy == pytest.approx(0.9, abs=0.07)  # 4 standard errors
-    weights = weights_by(family, [Y[:, None], (X > 0).astype(int)])
-    assert weights.value[1, 0] == pytest.approx(0.368, abs=0.2)
+    assert decoded.accuracy == approx(0.9, abs=0.07)  # 4 standard errors
+    is_positive = (X > 0).astype(int)
+    weights = weights_by(family, [Y[:, None], is_positive])
+    assert weights.value[1, 0] == approx(0.368, abs=0.2)
 
 
 def test_classifiers_predict_as_scikit_learn():
@@ -96,20 +101,19 @@ def test_classifiers_predict_as_scikit_learn():
     family = as_family(estimator)
     assert isinstance(family, Family)
     assert family.outcomes == ("classes",)
-    fit = family.fit(X, Y, 2, generator=np.random.default_rng(4))
-    (seed,) = np.random.default_rng(4).integers(2**31, size=1)
+    fit = family.fit(X, Y, 2, generator=default_rng(4))
+    (seed,) = default_rng(4).integers(2**31, size=1)
     estimator.set_params(random_state=int(seed))
     expected = estimator.fit(X, Y).predict_proba(X)
-    np.testing.assert_allclose(np.exp(fit.log_probabilities(X)), expected, rtol=1e-12)
+    assert_allclose(np.exp(fit.log_probabilities(X)), expected, rtol=1e-12)
 
 
 def test_regressors_are_the_mean_of_a_gaussian():
     """The mean is scikit-learn's fit of all rows."""
-    x, y = np.random.default_rng(1).normal(size=(2, 60, 2))
+    x, y = default_rng(1).normal(size=(2, 60, 2))
     informed = Sklearn(LinearRegression()).fit(x, y).informed
-    np.testing.assert_allclose(
-        informed.mean(x), LinearRegression().fit(x, y).predict(x)
-    )
+    reference = LinearRegression().fit(x, y)
+    assert_allclose(informed.mean(x), reference.predict(x))
     family = as_family(LinearRegression())
     assert family.outcomes == ("numbers",)
     assert family.fit(x, y).informed.covariance.shape == (2, 2)
@@ -185,9 +189,7 @@ def test_a_pipeline_of_transformers_is_read_off_as_it_is(transformer):
     logs = family.fit(TEXTS, LABELS, 2).log_probabilities(TEXTS[:4])
     for row, scores in zip(np.exp(logs), pipeline(TEXTS[:4], top_k=None)):
         by_label = {score["label"]: score["score"] for score in scores}
-        assert row == pytest.approx(
-            [by_label["LABEL_0"], by_label["LABEL_1"]], rel=1e-5
-        )
+        assert row == approx([by_label["LABEL_0"], by_label["LABEL_1"]], rel=1e-5)
     with refused("y", "invalid"):
         family.fit(TEXTS, LABELS, 3)
 

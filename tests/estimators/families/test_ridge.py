@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 from infoscope.estimators.families import Ridge
 from tests.refusals import refused
@@ -12,7 +13,8 @@ def sample(columns):
     depends on them.
     """
     rng = np.random.default_rng(0)
-    x = rng.normal(size=(40, columns)) * 10.0 ** np.arange(columns)
+    scales = 10.0 ** np.arange(columns)
+    x = scales * rng.normal(size=(40, columns))
     y = rng.normal(size=(40, 2))
     y[:, 0] += x[:, 0]
     return x, y
@@ -24,24 +26,25 @@ def test_weights_and_residuals_are_those_of_least_penalised_squares(penalty, col
     more than rows.
     """
     x, y = sample(columns)
-    fit = Ridge(penalty).fit(x, y)
-    standard = (x - x.mean(axis=0)) / x.std(axis=0)
-    design = np.hstack([np.ones((40, 1)), standard])
-    ridge = penalty * np.eye(columns + 1)
-    ridge[0, 0] = 0.0
+    centred = x - x.mean(axis=0)
+    standard = centred / x.std(axis=0)
+    design = np.column_stack([np.ones(40), standard])
+    ridge = np.diag([0.0] + [penalty] * columns)
 
     def coefficients(rows):
-        gram = design[rows].T @ design[rows] + ridge
-        return np.linalg.solve(gram, design[rows].T @ y[rows])
+        transposed = design[rows].T
+        gram = transposed @ design[rows] + ridge
+        return np.linalg.solve(gram, transposed @ y[rows])
 
-    everything = np.ones(40, dtype=bool)
-    np.testing.assert_allclose(fit.mean(x), design @ coefficients(everything))
-    residuals = []
-    for row in range(40):
-        others = np.arange(40) != row
-        residuals.append(y[row] - design[row] @ coefficients(others))
-    residuals = np.array(residuals)
-    np.testing.assert_allclose(fit.covariance, residuals.T @ residuals / 40, rtol=1e-6)
+    fit = Ridge(penalty).fit(x, y)
+    every_row = np.arange(40)
+    assert_allclose(fit.mean(x), design @ coefficients(every_row))
+    residuals = np.zeros((40, 2))
+    for row in every_row:
+        others = every_row != row
+        residuals[row] = y[row] - design[row] @ coefficients(others)
+    covariance = residuals.T @ residuals / 40
+    assert_allclose(fit.covariance, covariance, rtol=1e-6)
 
 
 def test_impossible_settings_and_exact_targets_are_refused():
@@ -49,10 +52,12 @@ def test_impossible_settings_and_exact_targets_are_refused():
     with refused("penalty", "range"):
         Ridge(0)
     with refused("variance", "type"):
-        Ridge(1.0).fit(x, x[:, :1] - x[:, 1:2])
+        first, second, _ = x.T
+        Ridge(1.0).fit(x, (first - second)[:, None])
 
 
 def test_constant_inputs_have_finite_densities():
     _, y = sample(3)
     x = np.ones((40, 2))
-    assert np.isfinite(Ridge(1.0).fit(x, y).log_density(x, y)).all()
+    fit = Ridge(1.0).fit(x, y)
+    assert np.isfinite(fit.log_density(x, y)).all()

@@ -6,6 +6,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from pytest import approx
 from scipy.stats import fisher_exact
 
 from infoscope.estimators.independence import permutations as module
@@ -31,14 +32,14 @@ def p_value_of_all_orders():
 
 def test_few_rows_are_taken_in_all_orders():
     p = permutation_p_values([X], [Y], [(0, 0)], [WEIGHTS])
-    assert p == pytest.approx(p_value_of_all_orders())
+    assert p == approx(p_value_of_all_orders())
 
 
 def test_drawn_orders_give_nearly_the_same(monkeypatch):
     monkeypatch.setattr(module, "MAX_ENUMERATED", 3)
     monkeypatch.setattr(module, "MIN_EXCEEDANCES", 10_000)
     p = permutation_p_values([X], [Y], [(0, 0)], [WEIGHTS])
-    assert p == pytest.approx(p_value_of_all_orders(), rel=0.1)
+    assert p == approx(p_value_of_all_orders(), rel=0.1)
 
 
 @pytest.mark.parametrize(
@@ -48,12 +49,12 @@ def test_two_values_each_are_tested_as_by_fisher(first, second, both):
     """Of 50 rows; his two-sided test sums the tables that are less probable, here the
     same ones.
     """
-    table = [[both, first - both], [second - both, 50 - first - second + both]]
+    neither = 50 - first - second + both
+    table = [[both, first - both], [second - both, neither]]
     variances = first * (50 - first) * second * (50 - second)
     strength = (50 * both - first * second) ** 2 / variances
-    assert fisher_p_value(50, first, second, strength) == pytest.approx(
-        fisher_exact(table).pvalue
-    )
+    p = fisher_p_value(50, first, second, strength)
+    assert p == approx(fisher_exact(table).pvalue)
 
 
 @pytest.mark.parametrize("n", [40, 4000])

@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
 from scipy.special import digamma
 
 from infoscope.estimators.columns import Continuous, Discrete
@@ -63,7 +64,7 @@ def test_every_combination_by_hand(kinds, group_size):
     """Numbers, labels and both, in every place; classes down to two samples, so that k
     is reduced in some.
     """
-    generator = np.random.default_rng(0)
+    generator = default_rng(0)
     n = 40
     groups = np.arange(n) // group_size
     codes = generator.permutation(np.repeat([0, 1, 2, 3], [20, 14, 4, 2]))
@@ -94,7 +95,7 @@ def test_every_combination_by_hand(kinds, group_size):
 
 def test_small_classes_use_the_neighbours_they_have():
     """Two classes of 3 use k = 2; a class of one is left out, as in Ross 2014."""
-    generator = np.random.default_rng(0)
+    generator = default_rng(0)
     labels = np.array([0] * 50 + [1] * 3 + [2] * 3 + [3])
     z = generator.normal(size=57) + labels
     estimate = mutual_information(z, labels, local=True)
@@ -110,7 +111,7 @@ def test_small_classes_use_the_neighbours_they_have():
     ("values", "codes"),
     [
         (np.arange(1000), ["grid"]),
-        (np.random.default_rng(0).normal(size=(500, 2)).round(4), []),
+        (default_rng(0).normal(size=(500, 2)).round(4), []),
     ],
 )
 def test_a_grid_is_not_taken_for_a_continuum(values, codes):

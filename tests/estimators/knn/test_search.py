@@ -6,6 +6,8 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
+from numpy.testing import assert_array_equal
 
 from infoscope.estimators.knn import _numba
 from infoscope.estimators.knn.search import count_within, nearest
@@ -45,28 +47,26 @@ KINDS = ["normal", "grid", "scales", "heavy tails", "far away", "tiny"]
 
 
 # rows, columns, k
-SIZES = ((700, 1, 3), (900, 3, 5), (600, 13, 4), (300, 26, 1), (6, 2, 5))
+SIZES = (700, 1, 3), (900, 3, 5), (600, 13, 4), (300, 26, 1), (6, 2, 5)
 
 
 def compare_with_the_distance_matrix(points, k, codes, groups):
     distances = distance_matrix(points, codes, groups)
     expected = np.sort(distances, axis=1)[:, :k]
     neighbours = nearest(points, k, codes, groups=groups)
-    np.testing.assert_array_equal(neighbours.distances, expected)
+    assert_array_equal(neighbours.distances, expected)
     radius = expected[:, -1]
     has_k = np.isfinite(radius)
     within = (distances <= radius[:, None]).sum(axis=1)
-    np.testing.assert_array_equal(neighbours.ties[has_k], within[has_k] - k)
+    assert_array_equal(neighbours.ties[has_k], within[has_k] - k)
     for i, ids in enumerate(neighbours.ids):
         ids = ids[ids >= 0]
         assert len(set(ids)) == len(ids) == np.isfinite(expected[i]).sum()
-        np.testing.assert_array_equal(distances[i, ids], expected[i, : len(ids)])
+        assert_array_equal(distances[i, ids], expected[i, : len(ids)])
     for factor in (0, 0.5, 1, 2.5):
         radius = factor * np.where(has_k, expected[:, -1], 1.0)
         inside = (distances < radius[:, None]).sum(axis=1)
-        np.testing.assert_array_equal(
-            count_within(points, radius, codes, groups=groups), inside
-        )
+        assert_array_equal(count_within(points, radius, codes, groups=groups), inside)
 
 
 @pytest.mark.parametrize("stratified", [False, True])
@@ -75,7 +75,7 @@ def compare_with_the_distance_matrix(points, k, codes, groups):
     [*((kind, False) for kind in KINDS), ("normal", True), ("grid", True)],
 )
 def test_exactly_those_of_the_distance_matrix(kind, grouped, stratified):
-    generator = np.random.default_rng(len(kind))
+    generator = default_rng(len(kind))
     for n, dim, k in SIZES:
         points = samples(kind, n, dim, generator)
         codes = generator.integers(0, 7, n) if stratified else None
@@ -87,7 +87,7 @@ def test_exactly_those_of_the_distance_matrix(kind, grouped, stratified):
 def test_leaves_of_few_points_change_nothing(kind, monkeypatch):
     """Most points are then decided by their distance in steps of a byte."""
     monkeypatch.setattr(_numba, "leaf_size", lambda dim: 50)
-    generator = np.random.default_rng(len(kind))
+    generator = default_rng(len(kind))
     for n, dim, k in SIZES:
         points = samples(kind, n, dim, generator)
         compare_with_the_distance_matrix(points, k, generator.integers(0, 7, n), None)
@@ -101,14 +101,14 @@ def test_a_count_on_a_line_is_not_fooled_by_the_rounding_of_the_edge():
     for radius in (0.2, 0.3 - 0.1, 0.7 - 0.3, 0.4, 0.6):
         inside = np.abs(values - values.T) < radius
         counts = count_within(values, np.full(3, radius))
-        np.testing.assert_array_equal(counts, inside.sum(axis=1) - 1)
+        assert_array_equal(counts, inside.sum(axis=1) - 1)
 
 
 def test_memory_is_linear():
     """20,000 points: all distances would be 3.2 GB; the tree and the result are under
     20 MB.
     """
-    points = np.random.default_rng(0).normal(size=(20_000, 6))
+    points = default_rng(0).normal(size=(20_000, 6))
     nearest(points[:100], 5)
     tracemalloc.start()
     radius = nearest(points, 5).distances[:, -1]
@@ -140,7 +140,7 @@ def test_neighbours_that_rounding_cannot_tell_apart_are_found_beside_their_own_g
     """Two clusters so far apart that float32 distances within one are alike; half of
     the rows are of the own group.
     """
-    generator = np.random.default_rng(seed)
+    generator = default_rng(seed)
     points = 3 * generator.normal(size=(40, 1)) + 1e7 * generator.integers(
         0, 2, (40, 1)
     )

@@ -6,6 +6,8 @@ from math import log, sqrt
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
+from pytest import approx
 
 from infoscope.estimators import knn
 from infoscope.estimators.column_types import as_variable
@@ -23,7 +25,7 @@ from tests.estimators.samples import covering
 
 def events(seed, share, variables):
     """200 rows of independent events that occur with this probability."""
-    generator = np.random.default_rng(seed)
+    generator = default_rng(seed)
     return [Discrete(generator.random(200) < share) for _ in range(variables)]
 
 
@@ -41,21 +43,19 @@ def test_degrees_of_freedom_are_those_of_tables():
     z = as_variable("z", rows // 12)
     assert freedom_of({"x": x, "y": y}, PAIR_MARGINS) == 2 * 3
     assert freedom_of({"x": x, "y": y, "z": z}, CONDITIONAL_MARGINS) == 2 * 3 * 5
-    assert second_order_error(6, 1000) == pytest.approx(sqrt(2 * 6) / (2 * 1000))
+    assert second_order_error(6, 1000) == approx(sqrt(2 * 6) / (2 * 1000))
     assert second_order_error(1e9, 1000) == second_order_error(1000, 1000)
 
 
 def test_copies_in_groups_are_no_rows():
-    codes = np.random.default_rng(0).integers(0, 4, 200)
+    codes = default_rng(0).integers(0, 4, 200)
     assert independent_rows(codes, None) == 200
     assert independent_rows(
         np.repeat(codes, 5), np.repeat(np.arange(200), 5)
-    ) == pytest.approx(200)
+    ) == approx(200)
     assert (
         900
-        < independent_rows(
-            np.random.default_rng(1).integers(0, 4, 1000), np.arange(1000) // 5
-        )
+        < independent_rows(default_rng(1).integers(0, 4, 1000), np.arange(1000) // 5)
         <= 1000
     )
 

@@ -9,6 +9,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from pytest import approx
 
 from infoscope.estimators import BOUNDS, UnknownBound, share_training
 from infoscope.estimators.neural.bounds import split
@@ -82,7 +83,7 @@ def gradient(name: str, scores: torch.Tensor) -> torch.Tensor:
 def test_estimate_is_its_formula(name, matrix):
     scores = torch.tensor(MATRICES[matrix], dtype=torch.float64)
     expected = by_loops(name, MATRICES[matrix])
-    assert BOUNDS[name].estimate(scores).item() == pytest.approx(expected, abs=1e-13)
+    assert BOUNDS[name].estimate(scores).item() == approx(expected, abs=1e-13)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -91,7 +92,7 @@ def test_estimate_of_a_stack_is_the_stack_of_estimates(name):
     stacked = BOUNDS[name].estimate(scores)
     assert stacked.shape == (2, 3)
     expected = by_loops(name, scores[1, 2].tolist())
-    assert stacked[1, 2].item() == pytest.approx(expected, abs=1e-12)
+    assert stacked[1, 2].item() == approx(expected, abs=1e-12)
     scores[0, 0, 1, 1:3] = math.nan  # is reported, where it is
     is_missing = BOUNDS[name].estimate(scores).isnan()
     assert is_missing.nonzero().tolist() == [[0, 0]]
@@ -106,7 +107,7 @@ def test_large_scores_overflow_only_where_the_formula_does(name, value):
     infinity.
     """
     estimate = BOUNDS[name].estimate(torch.full((3, 3), 100.0))
-    assert estimate.item() == pytest.approx(value, abs=1e-4)
+    assert estimate.item() == approx(value, abs=1e-4)
 
 
 def test_large_scores_overflow_in_the_published_gradient_alone():
@@ -115,23 +116,12 @@ def test_large_scores_overflow_in_the_published_gradient_alone():
     assert gradient("mine-one-step", scores).isnan().any()
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["nwj", "js", "infonce", "dv", "infonce-anchor", "dime-kl", "dime-hellinger"],
-)
-def test_objective_gradient_by_finite_differences(name):
-    scores = (2 * random_scores(2, 4, 4)).requires_grad_()
-    assert torch.autograd.gradcheck(lambda s: objective_of(name, s), scores, atol=1e-8)
-    if name in ("nwj", "infonce", "dv"):
-        assert torch.equal(objective_of(name, scores), BOUNDS[name].estimate(scores))
-
-
 def test_jensen_shannon_objective_by_loops():
     joint, product = joint_and_product(MATRICES["3x3"])
     of_joint = mean([math.log1p(math.exp(-score)) for score in joint])
     of_product = mean([math.log1p(math.exp(score)) for score in product])
     scores = torch.tensor(MATRICES["3x3"], dtype=torch.float64)
-    assert objective_of("js", scores).item() == pytest.approx(
+    assert objective_of("js", scores).item() == approx(
         -of_joint - of_product, abs=1e-14
     )
 
@@ -147,45 +137,13 @@ def test_flo_by_loops_and_at_its_optimum():
         terms.append(second[i].item() + math.exp(-second[i]) * means[i])
     flo = BOUNDS["flo"]
     value = flo.estimate(split(scores, second)).item()
-    assert value == pytest.approx(1 - mean(terms), abs=1e-14)
+    assert value == approx(1 - mean(terms), abs=1e-14)
     log_means = torch.tensor(means, dtype=torch.float64).log()
     optimum = flo.estimate(split(scores, log_means)).item()
-    assert optimum == pytest.approx(-np.log(means).mean(), abs=1e-14)
+    assert optimum == approx(-np.log(means).mean(), abs=1e-14)
     assert optimum > value
     with refused("scores", "invalid"):
         flo.estimate(scores)
-
-
-@pytest.mark.parametrize("name", PLUG_IN)
-def test_the_optimum_is_the_log_ratio(name):
-    """The mean gradient over 20,000 batches of pairs of 2 x 2 symbols is zero there and
-    nowhere else. False alarms: 9 entries, 5 standard errors, 5e-6.
-    """
-    distribution = torch.tensor([[0.45, 0.15], [0.1, 0.3]], dtype=torch.float64)
-    independent = distribution.sum(1, keepdim=True) * distribution.sum(0)
-    ratio = (distribution / independent).log()
-    generator = torch.Generator().manual_seed(3)
-    symbols = torch.multinomial(
-        distribution.flatten(), 20_000 * 5, replacement=True, generator=generator
-    )
-    x = (symbols // 2).view(-1, 5)[:, :, None]
-    y = (symbols % 2).view(-1, 5)[:, None, :]
-    cells = torch.nn.functional.one_hot(2 * x + y, 4)
-
-    def standard_errors_from_zero(shift):
-        of_scores = gradient(name, (ratio + shift)[x, y])
-        of_cells = (of_scores[..., None] * cells).sum((1, 2))  # [batches, 4]
-        error = of_cells.std(0) / math.sqrt(len(of_cells))
-        return of_cells.mean(0).abs() / error
-
-    assert (standard_errors_from_zero(0.0) < 5).all()
-    assert (standard_errors_from_zero(0.4) > 10).any()
-
-
-def test_js_and_every_smile_climb_the_same_gradient():
-    scores = 3 * random_scores(6, 6)
-    for name in ("smile-1", "smile-5", "smile-inf", "smile-0.3"):
-        assert torch.equal(gradient(name, scores), gradient("js", scores))
 
 
 @pytest.mark.parametrize("name", ["mine", "mine-one-step"])
@@ -226,7 +184,7 @@ def test_published_denominator_has_a_least_value():
     leaf = scores.clone().requires_grad_()
     value, _ = objective(leaf, state)
     value.backward()
-    assert leaf.grad[0, 1].item() == pytest.approx(-math.exp(-30) / 6 / 1e-4, rel=1e-12)
+    assert leaf.grad[0, 1].item() == approx(-math.exp(-30) / 6 / 1e-4, rel=1e-12)
 
 
 @pytest.mark.parametrize("name", ["smile-", "smile-0", "smile-nan", "NWJ", None])
@@ -254,3 +212,9 @@ def test_share_training_groups_by_objective():
         ["mine"],
         ["mine-one-step"],
     ]
+
+
+@pytest.mark.parametrize("name", ["nwj", "infonce", "dv"])
+def test_the_objective_is_the_estimate(name):
+    scores = 2 * random_scores(2, 4, 4)
+    assert torch.equal(objective_of(name, scores), BOUNDS[name].estimate(scores))

@@ -149,21 +149,6 @@ def test_a_member_is_the_critic_made_with_its_generator(kind):
     assert (first != flat_weights(shared.member(1))).all()
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_members_score_as_they_do_alone(kind):
-    critic = make_critic(kind, DIM, DIM, width=8, members=3).double()
-    shared = inputs(N, DIM), inputs(M, DIM, seed=1)
-    per_member = inputs(3, N, DIM, seed=2), inputs(3, M, DIM, seed=3)
-    of_shared = critic(*shared)
-    of_members = critic(*per_member)
-    assert of_shared.shape == of_members.shape == (3, N, M)
-    for k in range(3):
-        member = critic.member(k)
-        own_scores = member(per_member[0][k], per_member[1][k])
-        assert_close(of_shared[k], member(*shared), rtol=1e-12, atol=1e-14)
-        assert_close(of_members[k], own_scores, rtol=1e-12, atol=1e-14)
-
-
 @pytest.mark.parametrize("kind", ["bilinear", "separable", "joint"])
 def test_a_second_network_scores_pairs_only(kind):
     """As a critic of its own would, for one member and for several; it goes with the

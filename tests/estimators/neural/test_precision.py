@@ -13,7 +13,6 @@ from infoscope.estimators import fit_critic, make_critic
 from infoscope.estimators.neural.precision import (
     bf16_product,
     check_precision,
-    has_bf16,
     in_bf16,
     products_in,
 )
@@ -66,12 +65,6 @@ def test_a_setting_of_torch_does_not_round_a_critic_of_float64():
         assert_close(critic(x, y), expected, rtol=1e-12, atol=1e-12)
     finally:
         torch.set_float32_matmul_precision(before)
-
-
-@pytest.mark.parametrize(("capability", "supported"), [((7, 5), False), ((9, 0), True)])
-def test_a_gpu_has_bf16_by_its_capability(capability, supported, monkeypatch):
-    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
-    assert has_bf16(torch.device("cuda")) is supported
 
 
 def test_where_it_is_refused(monkeypatch):

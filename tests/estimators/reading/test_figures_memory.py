@@ -10,7 +10,7 @@ from pytest import approx
 from scipy.signal import lfilter
 
 from infoscope.estimators.reading import figures, figures_conditional, figures_memory
-from infoscope.estimators.reading.lagged import figures_of, lagged, rows_before
+from infoscope.estimators.reading.lagged import figures_of, lagged
 from infoscope.estimators.variables import Variable
 
 
@@ -83,13 +83,6 @@ def test_series_of_a_panel_do_not_mix():
     values_of_interleaved = memory(x[interleaved], x[interleaved], units[interleaved])
     for name in ("memory_more", "drift_more"):
         assert values[name] == approx(values_of_interleaved[name])
-
-
-def test_rows_before():
-    units = np.array([0, 0, 0, 0, 1, 1, 1])
-    earlier, now = rows_before(units, (1, 2))
-    assert_array_equal(now, [2, 3, 6])
-    assert_array_equal(earlier, [[1, 2, 5], [0, 1, 4]])
 
 
 def test_the_past_beside_now():

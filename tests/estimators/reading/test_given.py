@@ -88,7 +88,8 @@ def test_of_every_group_a_row_is_read(trained):
 def test_every_column_of_z_has_its_own_type():
     table = pd.DataFrame({"age": Z, "sex": np.where(X > 0, "f", "m"), "none": 1.0})
     numbers, label = as_triples(X, Y, table).conditions
-    assert (numbers.dim, label.categories) == (1, 2)
+    assert numbers.dim == 1
+    assert label.categories == 2
     (codes,) = as_triples(X, Y, Discrete(np.arange(N) % 3)).conditions
     assert codes.categories == 3
     (angle,) = as_triples(X, Y, Angle(np.arange(N) % 24, 24)).conditions

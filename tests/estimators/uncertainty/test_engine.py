@@ -68,11 +68,9 @@ def test_every_mixture_of_types_is_exact(weights, case):
     variables = TYPED[case]
     sample = sample_of(*variables)
     assert_exact(sample, weights, 5)
-    measure = (
-        knn.mutual_information
-        if len(variables) == 2
-        else knn.conditional_mutual_information
-    )
+    measure = knn.mutual_information
+    if len(variables) == 3:
+        measure = knn.conditional_mutual_information
     (whole,) = resampled(sample, weights[:, :1], 5)
     assert whole == pytest.approx(measure(*variables, k=5).value, abs=1e-12)
 

@@ -78,10 +78,8 @@ def test_an_earlier_adversary_has_the_optimiser_of_the_rest():
         == dann.optimisation("rest")
         == dann.settings.optimisation
     )
-    assert (
-        dann.settings.optimisation.momentum,
-        dann.settings.optimisation.second_momentum,
-    ) == (0.5, 0.999)
+    assert dann.settings.optimisation.momentum == 0.5
+    assert dann.settings.optimisation.second_momentum == 0.999
 
 
 def test_published_weights_come_with_their_form():
@@ -92,7 +90,8 @@ def test_published_weights_come_with_their_form():
     ):
         settings = PUBLISHED[name][1] if name in PUBLISHED else {}
         config = NVAEConfig.from_dict(SETTING | settings)
-        assert (config.l1_form, config.l1["z_dy"]) == (form, weight)
+        assert config.l1_form == form
+        assert config.l1["z_dy"] == weight
 
 
 def test_a_partial_nested_mapping_keeps_the_models_own_defaults():

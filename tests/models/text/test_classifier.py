@@ -86,19 +86,6 @@ def test_draws_do_not_depend_on_the_global_generator():
     assert losses[0] == approx(math.log(2), abs=0.5)  # two classes, nothing learnt yet
 
 
-def test_progress_may_end_the_training():
-    steps = []
-
-    def stop_at_three(step, loss):
-        steps.append(step)
-        if step == 3:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        tuned(small(), progress=stop_at_three)
-    assert steps == [1, 2, 3]
-
-
 @pytest.mark.parametrize("stop", [3, 4, 6])
 def test_a_saved_training_continues_to_the_same_bits(stop):
     """160 texts in batches of 48 are 4 steps an epoch: stopped within, at the end of

@@ -83,13 +83,13 @@ def test_stratified_weights_give_an_unbiased_density(batch):
     exact = log_normal(z[i], mean, scale)
     for place in {0, batch - 1}:
         for columns in ([0, 1], [0]):
-            own = exact[i, columns].sum()
             densities = []
             for order in itertools.permutations(others, batch - 1):
-                rows = torch.tensor([*order[:place], i, *order[place:]])[:, None]
-                drawn = [values[rows, columns] for values in (z, mean, scale)]
-                information = kl_parts(*drawn, log_weights)[0]
-                densities.append((own - information[place]).exp())
+                rows = [*order[:place], i, *order[place:]]
+                drawn = [values[rows][:, columns] for values in (z, mean, scale)]
+                information, *_ = kl_parts(*drawn, log_weights)
+                log_density = exact[i, columns].sum() - information[place]
+                densities.append(log_density.exp())
             truth = exact[:, columns].sum(1).exp().mean()
             assert_close(torch.stack(densities).mean(), truth, rtol=1e-10, atol=0)
 
@@ -105,18 +105,19 @@ def test_parts_of_an_aggregate_posterior_that_is_known(bits, shared):
     the KL, whose mean is known, is dimension-wise.
     """
     mean = 2.0 * torch.tensor(bits).double()
+    n = len(mean)
     scale = torch.full_like(mean, 0.1)
-    nats = math.log(len(bits))
-    equal = torch.full((len(bits), len(bits)), -nats).double()
-    z = mean + scale * torch.randn(
-        mean.shape, generator=generator(), dtype=torch.float64
-    )
-    information, correlation, dimensions = kl_parts(z, mean, scale, equal)
+    noise = torch.randn(n, 2, generator=generator(), dtype=torch.float64)
+    z = mean + scale * noise
+    nats = math.log(n)
+    equal = torch.full((n, n), -nats).double()
     divergence = standard_normal_log_ratio(z, mean, scale).sum(1)
-    constant = torch.ones_like(divergence)
-    assert_close(information, nats * constant, rtol=1e-6, atol=1e-6)
-    assert_close(correlation, shared * constant, rtol=1e-6, atol=1e-6)
-    assert_close(dimensions, divergence - nats - shared, rtol=1e-6, atol=1e-6)
+    expected = torch.full((2, n), nats).double()
+    expected[1] = shared
+    information, correlation, dimensions = kl_parts(z, mean, scale, equal)
+    tolerance = {"rtol": 1e-6, "atol": 1e-6}
+    assert_close(torch.stack([information, correlation]), expected, **tolerance)
+    assert_close(dimensions, divergence - nats - shared, **tolerance)
 
 
 def test_beta_tcvae_with_weights_of_one_is_the_evidence_bound():
@@ -128,19 +129,15 @@ def test_beta_tcvae_with_weights_of_one_is_the_evidence_bound():
     losses = losses_of("beta-tcvae", model, x, beta=1.0)
     encoding = model.encode(x)
     z = model.sample(encoding, generator(4))
-    divergence = (
-        standard_normal_log_ratio(z, encoding.mean, encoding.scale).sum(1).mean()
-    )
+    ratio = standard_normal_log_ratio(z, encoding.mean, encoding.scale)
+    divergence = ratio.sum(1).mean()
     reconstruction = negative_log_likelihood(model.decode(z), x)
     assert_close(losses["loss"], reconstruction + divergence)
     assert_close(losses["kl"], divergence)
     weighted = losses_of("beta-tcvae", model, x, alpha=2.0, beta=3.0, gamma=5.0)
-    parts = (
-        2 * losses["mutual_information"]
-        + 3 * losses["total_correlation"]
-        + 5 * losses["dimension_wise_kl"]
-    )
-    assert_close(weighted["loss"], reconstruction + parts)
+    total = reconstruction + 2 * losses["mutual_information"]
+    total = total + 3 * losses["total_correlation"] + 5 * losses["dimension_wise_kl"]
+    assert_close(weighted["loss"], total)
 
 
 def test_reconstruction_of_zero_logits_is_ln_2_per_pixel():
@@ -158,10 +155,9 @@ def test_beta_vae_weighs_the_divergence(name, beta):
     losses = losses_of(name, model, x)
     assert_close(losses["loss"], losses["reconstruction"] + beta * losses["kl"])
     encoding = model.encode(x)
-    divergence = gaussian_kl(encoding.mean, encoding.scale).sum(1) + categorical_kl(
-        encoding.log_probabilities[0]
-    )
-    assert_close(losses["kl"], divergence.mean())
+    of_real = gaussian_kl(encoding.mean, encoding.scale).sum(1)
+    of_category = categorical_kl(encoding.log_probabilities[0])
+    assert_close(losses["kl"], (of_real + of_category).mean())
 
 
 @pytest.mark.parametrize(
@@ -228,15 +224,14 @@ def test_the_published_discriminator():
     """Kim & Mnih 2018: six hidden layers of 1000, leaky ReLU of slope .2 behind each,
     the last one before the output included.
     """
-    layers = list(
-        prepared("factor-vae", VAE(**SMALL_VAE, latents=LatentSpec(6))).discriminator
-    )
-    assert [type(layer) for layer in layers] == [nn.Linear, nn.LeakyReLU] * 6 + [
-        nn.Linear
-    ]
-    assert {layer.negative_slope for layer in layers[1::2]} == {0.2}
-    assert [layer.in_features for layer in layers[::2]] == [6] + [1000] * 6
-    assert layers[-1].out_features == 1
+    model = VAE(**SMALL_VAE, latents=LatentSpec(6))
+    *hidden, last = prepared("factor-vae", model).discriminator
+    linear = hidden[::2]
+    rectifiers = hidden[1::2]
+    assert [layer.in_features for layer in linear] == [6] + [1000] * 5
+    assert [layer.negative_slope for layer in rectifiers] == [0.2] * 6
+    assert last.in_features == 1000
+    assert last.out_features == 1
 
 
 def small_factor_vae():
@@ -250,42 +245,40 @@ def test_factor_vae_trains_model_and_discriminator_separately():
     is ln 2 and the total correlation 0.
     """
     model, objective = small_factor_vae()
+    discriminator = list(objective.discriminator.parameters())
     for parameter in objective.discriminator[-1].parameters():
         nn.init.zeros_(parameter)
     losses = objective.losses(model, images(8), generator(4), 100, 1)
     losses["loss"].backward()
-    assert all(
-        parameter.grad is None for parameter in objective.discriminator.parameters()
-    )
+    assert all(parameter.grad is None for parameter in discriminator)
     before = [parameter.grad.clone() for parameter in model.parameters()]
     after = objective.after(model, images(8, seed=2), generator(4))
     for old, parameter in zip(before, model.parameters()):
         assert torch.equal(old, parameter.grad)
     assert losses["total_correlation"].item() == 0.0
     assert after["discriminator"].item() == approx(math.log(2), rel=1e-6)
-    assert any(
-        parameter.grad.any() for parameter in objective.discriminator.parameters()
-    )
+    assert any(parameter.grad.any() for parameter in discriminator)
 
 
 def test_factor_vae_permutes_latents_and_keeps_blocks_whole():
     """What the discriminator sees second: of every latent the same values in another
     order, a block in one piece.
     """
-    seen = []
+    inputs_seen = []
     model, objective = small_factor_vae()
     x = images(32, seed=3)
     objective.losses(model, x, generator(4), 100, 1)
     objective.discriminator.register_forward_hook(
-        lambda module, inputs, output: seen.append(inputs[0])
+        lambda module, inputs, output: inputs_seen.append(*inputs)
     )
     objective.after(model, x, generator(4))
-    codes, permuted = seen[0].split(32)
+    codes, permuted = inputs_seen[0].split(32)
     orders = set()
     for columns in ([0], [1], [2, 3, 4]):
-        same = (permuted[:, None, columns] == codes[:, columns]).all(2).int()
-        assert torch.equal(same.sum(0), torch.ones(32, dtype=torch.int64))
-        orders.add(tuple(same.argmax(1).tolist()))
+        is_same = permuted[:, None, columns] == codes[:, columns]
+        order = is_same.all(2).nonzero()[:, 1].tolist()
+        assert sorted(order) == list(range(32))
+        orders.add(tuple(order))
     assert len(orders) == 3
 
 
