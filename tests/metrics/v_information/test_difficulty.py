@@ -74,7 +74,9 @@ def test_a_token_helps_by_what_its_absence_costs():
     helped = np.array([1 - once, 1 - once, 2 * (once - twice)])
     mean = helped.sum() / 4
     good = artefacts.iloc[1]
-    assert (good["code"], good["occurrences"], good["texts"]) == (1, 4, 3)
+    assert good["code"] == 1
+    assert good["occurrences"] == 4
+    assert good["texts"] == 3
     assert good["mean_bits"] == approx(mean)
     deviations = helped - mean * np.array([1, 1, 2])
     assert good["standard_error_bits"] == approx(

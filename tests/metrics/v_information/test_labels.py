@@ -52,7 +52,8 @@ def test_the_interval_contains_the_number_of_flipped_labels(rate, classes, noise
         logs, codes, flipped = scored(rate, seed, classes, noise)
         number = wrong_labels(logs, codes)
         hits += number.low <= flipped.sum() <= number.high
-        assert (number.n, number.unit) == (N, "labels")
+        assert number.n == N
+        assert number.unit == "labels"
         assert roc_auc_score(flipped, fit_noise(logs, codes).wrong) > 0.93
     assert hits >= 4
 
