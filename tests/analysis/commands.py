@@ -2,6 +2,7 @@
 nothing.
 """
 
+import shlex
 from pathlib import Path
 
 import pandas as pd
@@ -20,6 +21,11 @@ def written(stem, *ends):
     return pd.read_csv(path.with_name(f"{path.name[: len(stem) + 9]}.csv"), comment="#")
 
 
+def status_of(command, line):
+    """The exit status of a command with the words of a line."""
+    return run_command(command, shlex.split(line))
+
+
 def recorded(experiment):
     """The only run of a report."""
     (run,) = Store.open(experiment).search("")
@@ -27,9 +33,9 @@ def recorded(experiment):
     return run
 
 
-def assert_refused(command, words, part, capsys):
+def assert_refused(command, line, part, capsys):
     """Whether words are refused with this part in the error, and nothing is written."""
-    assert run_command(command, words) == 2
+    assert status_of(command, line) == 2
     printed, errors = capsys.readouterr()
     assert part in errors
     assert not printed

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.random import default_rng
 
 from tests.analysis.runs import RUN
 
@@ -78,7 +79,7 @@ def made_up():
             )
             cell["size"] = cell.get("size", 64) if cell["domain"] == "images" else None
             row = RUN | cell | {"run_id": f"run-{number}"}
-            rng = np.random.default_rng(
+            rng = default_rng(
                 [cell["seed"], *repr(sorted(map(str, fields.items()))).encode()]
             )
             for bits in cell["schedule_bits"]:
@@ -149,7 +150,7 @@ def trace_of(monkeypatch):
     def table(run_id, name):
         asked.append((run_id, name))
         steps = np.arange(1, 401)
-        noise = np.random.default_rng(0).normal(0, 0.3, 400)
+        noise = default_rng(0).normal(0, 0.3, 400)
         return pd.DataFrame(
             {"step": steps, "true_bits": 2.0, "estimate_bits": 2.0 + noise}
         )

@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 
 from analysis import disentangle
-from infoscope.command_line import run_command
 from infoscope.estimators import Continuous, Discrete
-from tests.analysis.commands import assert_refused, recorded, written
+from tests.analysis.commands import assert_refused, recorded, status_of, written
 
 N = 240
 
@@ -30,8 +29,8 @@ def here(empty_folder):
 
 
 def test_a_verdict_a_table_a_map_a_page_and_one_run(here, capsys):
-    words = ["--data", "codes.csv", "--x", "PC*", "--factors", "shape,body weight (kg)"]
-    assert run_command(disentangle.COMMAND, words) == 0
+    words = "--data codes.csv --x PC* --factors 'shape,body weight (kg)'"
+    assert status_of(disentangle.COMMAND, words) == 0
     printed, _ = capsys.readouterr()
     assert printed.startswith(
         "Each factor is in one column of its own: shape wholly in PC 1 (100 %) and body weight (kg) "
@@ -59,15 +58,8 @@ def test_a_column_of_categories_is_one_column(here, capsys):
     # not in the order of the shapes
     frame["code"] = frame["shape"].map({"disc": 2, "heart": 0, "square": 1})
     frame.to_csv("categories.csv", index=False)
-    words = [
-        "--data",
-        "categories.csv",
-        "--x",
-        "code,PC 2",
-        "--factors",
-        "shape,body weight (kg)",
-    ]
-    assert run_command(disentangle.COMMAND, [*words, "--discrete", "code"]) == 0
+    words = "--data categories.csv --x 'code,PC 2' --factors 'shape,body weight (kg)'"
+    assert status_of(disentangle.COMMAND, f"{words} --discrete code") == 0
     assert (
         "shape wholly in code (100 %) and body weight (kg) mostly in PC 2"
         in capsys.readouterr().out.splitlines()[0]
@@ -91,11 +83,9 @@ def test_factors_are_classes_or_numbers(values, kind):
 @pytest.mark.parametrize(
     "words, argument",
     [
-        ([], "FACTORS"),
-        (["--factors", "shape,same", "--x", "PC*"], "factors"),
+        ("", "FACTORS"),
+        ("--factors shape,same --x PC*", "factors"),
     ],
 )
 def test_bad_input_writes_nothing(here, capsys, words, argument):
-    assert_refused(
-        disentangle.COMMAND, ["--data", "codes.csv", *words], argument, capsys
-    )
+    assert_refused(disentangle.COMMAND, f"--data codes.csv {words}", argument, capsys)

@@ -13,14 +13,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.random import default_rng
+from pytest import approx
 
 from analysis import measure
 from analysis.common.own_data import read
-from infoscope.command_line import run_command
 from infoscope.estimators import estimate
 from infoscope.estimators.arrays import as_pairs
 from infoscope.estimators.reading.result import Reading
-from tests.analysis.commands import assert_refused, recorded, written
+from tests.analysis.commands import assert_refused, recorded, status_of, written
 from tests.estimators.samples import normal_pair
 
 REPOSITORY = Path(__file__).parents[2]
@@ -28,7 +29,7 @@ REPOSITORY = Path(__file__).parents[2]
 
 @pytest.fixture
 def here(empty_folder):
-    rng = np.random.default_rng(0)
+    rng = default_rng(0)
     x = rng.normal(size=(200, 2))
     frame = pd.DataFrame(
         {"a": x[:, 0], "b": x[:, 1], "y": 0.8 * x[:, 0] + 0.6 * rng.normal(size=200)}
@@ -40,17 +41,8 @@ def here(empty_folder):
 
 
 def test_a_table_a_figure_and_one_run(here, capsys):
-    words = [
-        "--data",
-        "own.csv",
-        "--x",
-        "a,b",
-        "--y",
-        "y",
-        "--methods",
-        "ksg,ksg-2,nsb",
-    ]
-    assert run_command(measure.COMMAND, words) == 0
+    words = "--data own.csv --x a,b --y y --methods ksg,ksg-2,nsb"
+    assert status_of(measure.COMMAND, words) == 0
     first, second, *_ = capsys.readouterr().out.splitlines()
     assert " bits (95 %: " in first
     assert second.startswith("Grade ")
@@ -68,7 +60,7 @@ def test_a_table_a_figure_and_one_run(here, capsys):
     assert data_input.dataset.digest == digest[:16]
     assert metrics["bits_low"] <= metrics["bits"] <= metrics["bits_high"]
     assert run.data.tags["grade"] in "ABC"
-    assert metrics["ksg/bits"] == pytest.approx(figures.loc["ksg", "bits"])
+    assert metrics["ksg/bits"] == approx(figures.loc["ksg", "bits"])
     assert "nsb/bits" not in metrics
     assert math.isnan(figures.loc["nsb", "bits"])
 
@@ -89,9 +81,9 @@ def test_the_answer_begins_with_what_was_found(
     order = np.argsort(x + y) if sorted_rows else np.arange(900)
     pd.DataFrame({"x": x[order], "y": y[order]}).to_csv("pair.csv", index=False)
     assert (
-        run_command(
+        status_of(
             measure.COMMAND,
-            ["--data", "pair.csv", "--x", "x", "--y", "y", "--methods", "gcmi"],
+            "--data pair.csv --x x --y y --methods gcmi",
         )
         == 0
     )
@@ -101,8 +93,8 @@ def test_the_answer_begins_with_what_was_found(
 
 
 def test_given_conditions_both_readings_are_printed_and_recorded(here, capsys):
-    words = ["--data", "own.csv", "--x", "a", "--y", "y", "--given", "age,label"]
-    assert run_command(measure.COMMAND, words) == 0
+    words = "--data own.csv --x a --y y --given age,label"
+    assert status_of(measure.COMMAND, words) == 0
     first, second, third, *_ = capsys.readouterr().out.splitlines()
     assert "bits" in first
     assert "a and y given age and label" in first
@@ -114,16 +106,14 @@ def test_given_conditions_both_readings_are_printed_and_recorded(here, capsys):
     run = recorded("measure")
     assert run.data.params["given"] == "age,label"
     conditional = figures.loc["reading given age and label"]
-    assert run.data.metrics["bits"] == pytest.approx(conditional["bits"])
-    assert run.data.metrics["without conditions/bits"] == pytest.approx(
+    assert run.data.metrics["bits"] == approx(conditional["bits"])
+    assert run.data.metrics["without conditions/bits"] == approx(
         figures.loc["reading", "bits"]
     )
     data = read(Path("own.csv"), ["a"], ["y"], given=["age", "label"])
-    expected = estimate(
-        data.x, data.y, given=data.given, generator=np.random.default_rng(0)
-    ).bits
-    assert conditional["low_bits"] == pytest.approx(expected.low)
-    assert conditional["high_bits"] == pytest.approx(expected.high)
+    expected = estimate(data.x, data.y, given=data.given, generator=default_rng(0)).bits
+    assert conditional["low_bits"] == approx(expected.low)
+    assert conditional["high_bits"] == approx(expected.high)
 
 
 READING = Reading(
@@ -152,7 +142,7 @@ def test_what_the_conditions_explain(interval, sentence):
 
 def test_nothing_is_measured_that_cannot_be_kept(here, capsys, monkeypatch):
     monkeypatch.setattr("analysis.common.tables.os.access", lambda path, how: False)
-    words = ["--data", "own.csv", "--x", "a,b", "--y", "y", "--methods", "gcmi"]
+    words = "--data own.csv --x a,b --y y --methods gcmi"
     assert_refused(measure.COMMAND, words, "error: tables go to", capsys)
 
 
@@ -167,9 +157,9 @@ def test_two_questions_have_tables_of_their_own(here):
     ]
     for data, x in asked:
         assert (
-            run_command(
+            status_of(
                 measure.COMMAND,
-                ["--data", data, "--x", x, "--y", "y", "--methods", "gcmi"],
+                f"--data {data} --x {x} --y y --methods gcmi",
             )
             == 0
         )
@@ -194,18 +184,18 @@ def test_a_critic_is_drawn_with_its_training(here):
 @pytest.mark.parametrize(
     "words, argument",
     [
-        (["--y", "no"], "Y"),
-        (["--x", "a", "--y", "y", "--methods", "kgs"], "method"),
-        (["--x", "a", "--y", "y", "--seed", "-1"], "--seed"),
-        (["--x", "a", "--y", "flat"], "y"),
-        (["--x", "a", "--y", "y", "--given", "age,age"], "GIVEN"),
-        (["--x", "a", "--y", "y", "--given", "age", "--methods", "ksg"], "METHODS"),
+        ("--y no", "Y"),
+        ("--x a --y y --methods kgs", "method"),
+        ("--x a --y y --seed -1", "--seed"),
+        ("--x a --y flat", "y"),
+        ("--x a --y y --given age,age", "GIVEN"),
+        ("--x a --y y --given age --methods ksg", "METHODS"),
     ],
 )
 def test_bad_input_writes_nothing(here, capsys, words, argument):
     assert_refused(
         measure.COMMAND,
-        ["--data", "own.csv", *words],
+        f"--data own.csv {words}",
         f"error: {argument} must",
         capsys,
     )

@@ -8,8 +8,7 @@ import pytest
 
 from analysis import represent
 from analysis.common.own_data import read_representation
-from infoscope.command_line import run_command
-from tests.analysis.commands import assert_refused, recorded, written
+from tests.analysis.commands import assert_refused, recorded, status_of, written
 
 
 @pytest.fixture
@@ -37,17 +36,8 @@ def here(empty_folder):
 
 
 def test_a_page_tables_a_heat_map_and_one_run(here, capsys):
-    words = [
-        "--data",
-        "own.csv",
-        "--x",
-        "z_y*,z_d*",
-        "--targets",
-        "class,size",
-        "--domain",
-        "site",
-    ]
-    assert run_command(represent.COMMAND, [*words, "--rows", "60"]) == 0
+    words = "--data own.csv --x z_y*,z_d* --targets class,size --domain site"
+    assert status_of(represent.COMMAND, f"{words} --rows 60") == 0
     printed = capsys.readouterr().out
     assert printed.startswith("No leak is detected: ")
     assert "\nclass: " in printed
@@ -70,23 +60,12 @@ def test_the_leak_of_a_column_is_named_and_the_advice_is_a_command(here, capsys)
     frame = pd.read_csv("own.csv")
     frame["z_y_1"] += 3.0 * (frame["site"] == "north")
     frame.to_csv("leak.csv", index=False)
-    words = [
-        "--data",
-        "leak.csv",
-        "--x",
-        "z_y*,z_d*",
-        "--targets",
-        "class",
-        "--domain",
-        "site",
-        "--rows",
-        "60",
-    ]
-    assert run_command(represent.COMMAND, [*words, "--each"]) == 0
+    words = "--data leak.csv --x z_y*,z_d* --targets class --domain site --rows 60"
+    assert status_of(represent.COMMAND, f"{words} --each") == 0
     leak, remedy, *_ = capsys.readouterr().out.splitlines()
     assert leak.startswith("Leak: z_y_1 also carries ")
     assert "drop z_y_1" in remedy
-    assert run_command(represent.COMMAND, words) == 0
+    assert status_of(represent.COMMAND, words) == 0
     leak, remedy, *_ = capsys.readouterr().out.splitlines()
     assert leak.startswith("Leak: z_y also carries ")
     assert "ARGS=--each" in remedy
@@ -95,19 +74,8 @@ def test_the_leak_of_a_column_is_named_and_the_advice_is_a_command(here, capsys)
 def test_what_was_asked_for_and_cannot_be_said_fails_with_the_rest_written(
     here, capsys
 ):
-    words = [
-        "--data",
-        "same.csv",
-        "--x",
-        "z_y*",
-        "--targets",
-        "class",
-        "--domain",
-        "same",
-        "--rows",
-        "60",
-    ]
-    assert run_command(represent.COMMAND, words) == 1
+    words = "--data same.csv --x z_y* --targets class --domain same --rows 60"
+    assert status_of(represent.COMMAND, words) == 1
     printed, errors = capsys.readouterr()
     assert "error: nothing was measured about domain" in errors
     assert printed.startswith("Not measured: same")
@@ -142,10 +110,10 @@ def test_blocks_by_prefix_array_or_column(here):
 @pytest.mark.parametrize(
     "words, argument",
     [
-        ([], "TARGETS"),
-        (["--targets", "class"], "X"),  # the site is text
-        (["--targets", "same", "--x", "z*"], "same: the target has only one class"),
+        ("", "TARGETS"),
+        ("--targets class", "X"),  # the site is text
+        ("--targets same --x z*", "same: the target has only one class"),
     ],
 )
 def test_bad_input_writes_nothing(here, capsys, words, argument):
-    assert_refused(represent.COMMAND, ["--data", "same.csv", *words], argument, capsys)
+    assert_refused(represent.COMMAND, f"--data same.csv {words}", argument, capsys)

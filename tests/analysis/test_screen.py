@@ -8,9 +8,8 @@ import pytest
 
 from analysis import screen
 from analysis.common.own_data import read_table
-from infoscope.command_line import run_command
 from infoscope.estimators import Angle, Discrete
-from tests.analysis.commands import assert_refused, recorded, written
+from tests.analysis.commands import assert_refused, recorded, status_of, written
 from tests.refusals import refused
 
 N = 100
@@ -36,19 +35,10 @@ def here(empty_folder):
 
 
 def test_a_table_a_figure_a_page_and_one_run(here, capsys):
-    words = [
-        "--data",
-        "own.csv",
-        "--target",
-        "size",
-        "--groups",
-        "home",
-        "--angles",
-        "hour:24",
-        "--discrete",
-        "note",
-    ]
-    assert run_command(screen.COMMAND, words) == 0
+    words = (
+        "--data own.csv --target size --groups home --angles hour:24 --discrete note"
+    )
+    assert status_of(screen.COMMAND, words) == 0
     printed = capsys.readouterr().out
     assert "1 of 4 columns depend on size" in printed
     assert "(n = 100 in 50 groups)" in printed
@@ -63,12 +53,7 @@ def test_a_table_a_figure_a_page_and_one_run(here, capsys):
 
 
 def test_every_pair_of_chosen_columns(here, capsys):
-    assert (
-        run_command(
-            screen.COMMAND, ["--data", "own.csv", "--x", "dose,size,s*", "--rows", "60"]
-        )
-        == 0
-    )
+    assert status_of(screen.COMMAND, "--data own.csv --x dose,size,s* --rows 60") == 0
     printed, _ = capsys.readouterr()
     assert "1 of 3 pairs of columns depend on each other" in printed
     assert "dose and size" in printed
@@ -107,17 +92,17 @@ def test_columns_keep_their_missing_values_and_types(here):
 @pytest.mark.parametrize(
     "words, argument",
     [
-        (["--target", "sise"], "TARGET"),
-        (["--target", "size", "--given", "size"], "GIVEN"),
-        (["--x", "dose"], "table"),
+        ("--target sise", "TARGET"),
+        ("--target size --given size", "GIVEN"),
+        ("--x dose", "table"),
         (
-            ["--discrete", "hour", "--angles", "hour:24"],
+            "--discrete hour --angles hour:24",
             "ANGLES, CONTINUOUS and DISCRETE",
         ),
-        (["--missing", "refuse"], "column 'dose'"),
+        ("--missing refuse", "column 'dose'"),
     ],
 )
 def test_bad_input_writes_nothing(here, capsys, words, argument):
     assert_refused(
-        screen.COMMAND, ["--data", "own.csv", *words], f"error: {argument} must", capsys
+        screen.COMMAND, f"--data own.csv {words}", f"error: {argument} must", capsys
     )

@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 from analysis import measure, screen
-from infoscope.command_line import run_command
-from tests.analysis.commands import assert_refused, recorded, written
+from tests.analysis.commands import assert_refused, recorded, status_of, written
 
 
 @pytest.fixture
@@ -29,24 +28,19 @@ def here(empty_folder):
 @pytest.mark.parametrize(
     "words",
     [
-        ["--data", "days.csv", "--time", "day"],
-        ["--data", "sorted.csv", "--series", "yes"],
+        "--data days.csv --time day",
+        "--data sorted.csv --series yes",
     ],
     ids=["time", "rows"],
 )
 def test_measure_answers_both_ways(here, words, capsys):
-    assert (
-        run_command(
-            measure.COMMAND, [*words, "--x", "rain", "--y", "level", "--lags", "1"]
-        )
-        == 0
-    )
+    assert status_of(measure.COMMAND, f"{words} --x rain --y level --lags 1") == 0
     both, forth, back, *_ = capsys.readouterr().out.splitlines()
     assert both.startswith("The past of rain adds ")
     assert "the past of level adds no detected information" in both
     assert forth.startswith("rain carries most information about level one step later")
     assert back.startswith("At each lag level carries at most")
-    stem = words[1].removesuffix(".csv")
+    stem = words.split()[1].removesuffix(".csv")
     table = written(f"measure-{stem}", ".tex", ".html").set_index("what")
     forward = table.loc["transfer entropy, rain to level"]
     assert 0 < forward["low_bits"] < 0.5 * np.log2(1 + 1 / 0.49) < forward["high_bits"]
@@ -62,30 +56,14 @@ def test_missing_values_are_gaps(here, capsys):
     table = pd.read_csv("sorted.csv")
     table.loc[::5, "level"] = np.nan
     table.to_csv("gaps.csv", index=False)
-    words = [
-        "--data",
-        "gaps.csv",
-        "--x",
-        "rain",
-        "--y",
-        "level",
-        "--series",
-        "yes",
-        "--lags",
-        "1",
-    ]
-    assert run_command(measure.COMMAND, words) == 0
+    words = "--data gaps.csv --x rain --y level --series yes --lags 1"
+    assert status_of(measure.COMMAND, words) == 0
     # of four rows between gaps three have a past
     assert recorded("measure").data.params["n"] == "180"
 
 
 def test_a_screen_finds_what_leads(here, capsys):
-    assert (
-        run_command(
-            screen.COMMAND, ["--data", "days.csv", "--time", "day", "--lags", "1"]
-        )
-        == 0
-    )
+    assert status_of(screen.COMMAND, "--data days.csv --time day --lags 1") == 0
     first = capsys.readouterr().out.splitlines()[0]
     assert first.startswith("1 of 6 pairs lead")
     assert "rain adds" in first
@@ -99,26 +77,26 @@ def test_a_screen_finds_what_leads(here, capsys):
 @pytest.mark.parametrize(
     "command, words, argument",
     [
-        (measure, ["--x", "rain", "--y", "level", "--time", "hour"], "TIME"),
+        (measure, "--x rain --y level --time hour", "TIME"),
         (
             measure,
-            ["--x", "rain", "--y", "level", "--time", "day", "--given", "wind"],
+            "--x rain --y level --time day --given wind",
             "GIVEN",
         ),
         (
             measure,
-            ["--x", "rain", "--y", "level", "--series", "yes", "--methods", "ksg"],
+            "--x rain --y level --series yes --methods ksg",
             "METHODS",
         ),
-        (screen, ["--series", "yes", "--given", "wind", "--x", "rain,level"], "GIVEN"),
-        (screen, ["--time", "day", "--x", "rain"], "columns"),
-        (measure, ["--x", "rain", "--y", "level", "--lags", "2"], "LAGS"),
+        (screen, "--series yes --given wind --x rain,level", "GIVEN"),
+        (screen, "--time day --x rain", "columns"),
+        (measure, "--x rain --y level --lags 2", "LAGS"),
         (
             measure,
-            ["--x", "rain", "--y", "level", "--time", "day", "--shuffle"],
+            "--x rain --y level --time day --shuffle",
             "SHUFFLE",
         ),
     ],
 )
 def test_what_series_cannot_take_is_refused(here, command, words, argument, capsys):
-    assert_refused(command.COMMAND, ["--data", "days.csv", *words], argument, capsys)
+    assert_refused(command.COMMAND, f"--data days.csv {words}", argument, capsys)

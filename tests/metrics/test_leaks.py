@@ -39,7 +39,8 @@ def test_a_leak_is_an_interval_above_0(unwanted, start):
 def test_the_advice_names_the_column_or_how_to_find_it():
     unwanted = [carried(name, 0.1, 0.3) for name in "abcde"]
     named, remedy = leaks(unwanted, columns=["a"])
-    assert named.endswith("; and 2 more.") and "or drop a." in remedy
+    assert named.endswith("; and 2 more.")
+    assert "or drop a." in remedy
     assert (
         "drop the columns of a that carry it: ask"
         in leaks(unwanted, each_column="ask")[1]

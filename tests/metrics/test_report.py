@@ -18,7 +18,8 @@ BIT = math.log(2)
 class Two(Report):
     """An information in nats about a block, and a score without a value."""
 
-    n, groups = 90, 30
+    n = 90
+    groups = 30
     answers = ("z holds the size.", "Nothing else.")
     record = (
         ReportRow("information", Estimate(BIT, 0.1 * BIT, n=90, notes=(Note("It is a series.", "series"),)),
@@ -31,25 +32,23 @@ class Two(Report):
 def test_the_file_has_bits_and_codes():
     table = Two().table
     assert list(table) == ["what", "block", "factor", *COLUMNS, "codes", "says"]
-    assert table["value"][0] == approx(1) and table["high"][0] == approx(
-        1.196, abs=1e-3
-    )
-    assert table["unit"].tolist() == ["bits", "share of H(y)"] and table[
-        "codes"
-    ].tolist() == ["series", "few"]
-    assert table["block"].tolist() == ["z", ""] and math.isnan(table["value"][1])
+    assert table["value"][0] == approx(1)
+    assert table["high"][0] == approx(1.196, abs=1e-3)
+    assert table["unit"].tolist() == ["bits", "share of H(y)"]
+    assert table["codes"].tolist() == ["series", "few"]
+    assert table["block"].tolist() == ["z", ""]
+    assert math.isnan(table["value"][1])
 
 
 def test_a_report_begins_with_its_verdict_and_ends_with_its_doubts():
     lines = str(Two()).splitlines()
-    assert (
-        lines[0] == "z holds the size."
-        and "90 rows in 30 groups:" in lines
-        and lines[-1] == "One training."
-    )
+    assert lines[0] == "z holds the size."
+    assert "90 rows in 30 groups:" in lines
+    assert lines[-1] == "One training."
     page = Two()._repr_html_()
     assert page.index("z holds") < page.index("<table") < page.index("One training.")
-    assert isinstance(Two().text, pd.DataFrame) and "nan" not in str(Two())
+    assert isinstance(Two().text, pd.DataFrame)
+    assert "nan" not in str(Two())
 
 
 def test_a_number_is_found_by_its_measure_and_what_it_is_of():

@@ -15,7 +15,8 @@ from infoscope.tracking import parents, runs
 
 pytestmark = pytest.mark.system
 
-REPORT, QUESTION = "report-smoke.html", "Which estimator is the most accurate?"
+REPORT = "report-smoke.html"
+QUESTION = "Which estimator is the most accurate?"
 RESOURCES = "performance.getEntriesByType('resource').filter(r => !r.name.startsWith('data:')).length"
 NOTE = "what is said of this row and of no other, at some length. " * 12
 

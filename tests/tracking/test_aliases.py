@@ -13,6 +13,7 @@ import mlflow
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose
 
 from infoscope.tracking import load_model
 from infoscope.tracking.aliases import MOVED
@@ -41,7 +42,7 @@ def test_an_earlier_model_gives_the_same_output(folder):
         predicted = model(
             **{name: torch.as_tensor(values) for name, values in inputs.items()}
         )
-    np.testing.assert_allclose(predicted, output, rtol=1e-5, atol=1e-6)
+    assert_allclose(predicted, output, rtol=1e-5, atol=1e-6)
     assert type(model).__module__ == MOVED.get(module_of(folder), module_of(folder))
 
 
@@ -54,7 +55,7 @@ def test_mlflow_serves_an_earlier_model():
     predicted = mlflow.pyfunc.load_model(str(folder), suppress_warnings=True).predict(
         inputs
     )
-    np.testing.assert_allclose(predicted, output, rtol=1e-5, atol=1e-6)
+    assert_allclose(predicted, output, rtol=1e-5, atol=1e-6)
 
 
 def test_every_alias_leads_to_a_module_and_is_tried():

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 
 from infoscope.tracking import Profile, Sweep, arrays, curve, table
 from infoscope.tracking.checkpoint import Checkpoint
@@ -49,49 +50,17 @@ names = plain | anything | long | paths
 edges = st.sampled_from(
     [2**53, 2**53 + 1, -(2**53), 2**63 - 1, 2**63, 2**70, -(2**70), 10**12, -1]
 )
-steps = (
-    st.integers(0, 20)
-    | edges
-    | st.integers()
-    | st.floats()
-    | anything
-    | st.booleans()
-    | st.none()
-)
-steps |= st.integers(-(2**31), 2**31 - 1).map(np.int32)
-reals = (
-    st.floats()
-    | st.floats(width=32).map(np.float32)
-    | st.floats(width=16).map(np.float16)
-)
-reals |= st.sampled_from(
-    [5e-324, -0.0, 1.7976931348623157e308, math.inf, -math.inf, math.nan, np.True_]
-)
 wholes = edges | st.integers() | st.integers(0, 255).map(np.uint8)
-figures = (
-    reals
-    | wholes
-    | anything
-    | st.none()
-    | st.complex_numbers()
-    | st.decimals()
-    | st.fractions()
-    | st.booleans()
-)
+reals = st.floats() | st.floats(width=32).map(np.float32)
+reals |= st.sampled_from([5e-324, -0.0, math.inf, -math.inf, math.nan, np.True_])
+no_numbers = anything | st.booleans() | st.none()
+steps = st.integers(0, 20) | wholes | st.floats() | no_numbers
+figures = reals | wholes | no_numbers | st.complex_numbers() | st.decimals()
 figures |= reals.map(np.asarray) | st.lists(reals, max_size=3).map(np.array)
-cell_values = (
-    reals
-    | wholes
-    | anything
-    | st.text()
-    | st.booleans()
-    | st.none()
-    | st.binary(max_size=3)
-)
+cell_values = reals | wholes | no_numbers | st.binary(max_size=3)
 cell_values |= st.text("aé", min_size=2000, max_size=7000)
-cell_values |= st.lists(st.integers() | anything, max_size=3).map(
-    tuple
-) | st.dictionaries(plain, st.none(), max_size=1)
+cell_values |= st.lists(st.integers() | anything, max_size=3).map(tuple)
+cell_values |= st.dictionaries(plain, st.none(), max_size=1)
 
 
 @pytest.fixture(scope="module")
@@ -152,10 +121,10 @@ def test_metrics(store, reports):
     report, record, cell = reporting(store)
     expected = {}
     for name, step, value in reports:
-        if not refused(report.metrics, cell, {name: value}, step):
-            expected.setdefault(name, {})[int(step)] = (
-                float(value) if math.isfinite(value) else math.nan
-            )
+        if refused(report.metrics, cell, {name: value}, step):
+            continue
+        recorded = float(value) if math.isfinite(value) else math.nan
+        expected.setdefault(name, {})[int(step)] = recorded
     run = ended(record, store)
     assert set(run.data.metrics) == set(expected)
     for name, points in expected.items():
@@ -169,7 +138,7 @@ def test_metrics(store, reports):
 @drawn
 @given(
     st.dictionaries(names, cell_values, max_size=4),
-    st.dictionaries(names, anything | st.text() | long, max_size=3),
+    st.dictionaries(names, anything | long, max_size=3),
 )
 def test_cells_and_tags(store, cell, tags):
     sweep = Sweep(
@@ -219,8 +188,8 @@ def test_tables_and_arrays(store, name, key, figures, texts):
         stored = table(run_id, name)
         assert list(stored) == list(columns)
         assert stored[f"{key} text"].tolist() == columns[f"{key} text"].tolist()
-        np.testing.assert_array_equal(stored[key], columns[key])
+        assert_array_equal(stored[key], columns[key])
     if not of_arrays:
         (stored,) = arrays(run_id, name).items()
         assert stored[0] == key
-        np.testing.assert_array_equal(stored[1], np.array(figures))
+        assert_array_equal(stored[1], np.array(figures))

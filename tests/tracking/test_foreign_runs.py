@@ -23,16 +23,10 @@ from tests.tracking.processes import counts, finish, start
 
 
 @pytest.fixture
-def warned(caplog):
-    """The ids of runs that warnings name, with how often."""
+def warnings_about(caplog):
+    """(run id) -> the number of warnings that name it."""
     caplog.set_level(logging.WARNING)
-
-    def count(ids):
-        return {
-            run_id: sum(run_id in line for line in caplog.messages) for run_id in ids
-        }
-
-    return count
+    return lambda run_id: sum(run_id in line for line in caplog.messages)
 
 
 def finished(store, key, cell, metrics, label="smoke", outcome="complete", **tags):
@@ -46,9 +40,8 @@ def finished(store, key, cell, metrics, label="smoke", outcome="complete", **tag
 
 
 NO_CELLS = {
-    "no cell": None,
-    "not JSON": "{seed: 0",
     "empty": "",
+    "not JSON": "{seed: 0",
     "a list": '["seed", 0]',
     "nested": '{"seed": {"of": [0]}}',
     "deep": "[" * 3000,
@@ -72,27 +65,20 @@ def with_foreign_runs(experiment, plan):
     make("another program's", "FINISHED")
     make("another program's, running", None, **{"mlflow.user": "somebody"})
     for kind, text in NO_CELLS.items():
-        tags = {KEY: key, PROFILE: "smoke", OUTCOME: "complete"} | (
-            {} if text is None else {CELL: text}
-        )
+        tags = {KEY: key, PROFILE: "smoke", OUTCOME: "complete", CELL: text}
         make(f"cell: {kind}", "FINISHED", **tags)
         make(f"cell: {kind}, running", None, **tags)
     whole = {KEY: key, CELL: json.dumps(cell, sort_keys=True), PROFILE: "smoke"}
     make("finished by hand", "FINISHED", **whole)
-    make("finished by hand, without a result", "FINISHED", **whole, **{OUTCOME: ""})
+
     make("an unknown outcome", "FINISHED", **whole, **{OUTCOME: "perhaps"})
     make("scheduled", "SCHEDULED", **whole)
     elsewhere = {DRIVER: "elsewhere:/runs"}
-    never = "0" * 32
-    make("a parent that is gone", "KILLED", **whole, **{PARENT: never})
-    make(
-        "a parent that is gone, running", None, **whole, **elsewhere, **{PARENT: never}
-    )
-    make(
-        "a key with quotes",
-        "FINISHED",
-        **{KEY: "a' or '1' = `1", CELL: "{", PROFILE: "smoke", OUTCOME: "complete"},
-    )
+    orphan = whole | {PARENT: "0" * 32}
+    make("a parent that is gone", "KILLED", **orphan)
+    make("a parent that is gone, running", None, **orphan, **elsewhere)
+    quoted = whole | {KEY: "a' or '1' = `1", CELL: "{", OUTCOME: "complete"}
+    make("a key with quotes", "FINISHED", **quoted)
     make("cells: words", None, **elsewhere, **{CELLS: "many", PROFILE: "smoke"})
     return store, made
 
@@ -117,7 +103,9 @@ def test_a_sweep_makes_its_cells_and_nothing_else(own_folder):
     assert code == 0 and counts(output) == {"cells": 3}, output
 
 
-def test_sync_status_and_tables_skip_foreign_runs_with_a_warning(own_folder, warned):
+def test_sync_status_and_tables_skip_foreign_runs_with_a_warning(
+    own_folder, warnings_about
+):
     plan = toy_sweep.SWEEP.plan(toy_sweep.PROFILE)
     store, made = with_foreign_runs("toy", plan)
     for key, cell in plan.items():
@@ -132,25 +120,19 @@ def test_sync_status_and_tables_skip_foreign_runs_with_a_warning(own_folder, war
     assert "toy" in counted.note
     (synced,) = sync(["toy"])
     assert synced.unsent == {}
-    left = {
-        kind: store.client.get_run(run_id).info.status for kind, run_id in made.items()
-    }
     # not ours to close
-    assert (
-        left["another program's, running"]
-        == left["cell: not JSON, running"]
-        == "RUNNING"
-    )
-    assert left["cells: words"] == "RUNNING"
+    for kind in (
+        "another program's, running",
+        "cell: not JSON, running",
+        "cells: words",
+    ):
+        assert store.client.get_run(made[kind]).info.status == "RUNNING"
     assert len(parents("toy")) == 1  # as MLflow has them
-    skipped = set()
     for kind, run_id in made.items():
         if kind.startswith("cell: "):
-            skipped.add(run_id)
-    assert set(warned(skipped).values()) == {1}
-    assert set(
-        warned({made["another program's"], made["finished by hand"]}).values()
-    ) == {0}
+            assert warnings_about(run_id) == 1
+    for kind in ("another program's", "finished by hand"):
+        assert warnings_about(made[kind]) == 0
 
 
 PROFILES = {"smoke": Seeds()}
@@ -174,43 +156,24 @@ def test_a_search_recalls_its_own_cells(own_folder):
 
 FIELD = "the name of a cell's field"
 RESERVED = (
-    "run_id",
-    "key",
-    "profile",
-    "version",
-    "outcome",
-    "status",
-    "start",
-    "seconds",
-    "tags",
-)
+    "run_id", "key", "profile", "version", "outcome", "status", "start", "seconds", "tags"
+)  # fmt: skip
 
 
 def test_fields_and_tags_must_not_have_reserved_names():
+    smoke = PROFILES["smoke"]
     for name in RESERVED:
+        cells = [{name: 1}]
+        space = {name: IntDistribution(1, 100)}
+        named = Sweep("named", lambda profile, cells=cells: cells, nothing, PROFILES)
         with refused(FIELD, "conflict"):
-            Sweep(
-                "named", lambda profile, name=name: [{name: 1}], nothing, PROFILES
-            ).plan(PROFILES["smoke"])
-        reserved = Search(
-            "loss",
-            "min",
-            lambda: None,
-            lambda _, name=name: {name: IntDistribution(1, 100)},
-        )
+            named.plan(smoke)
+        search = Search("loss", "min", lambda: None, lambda _, space=space: space)
         with pytest.raises(ValueError, match=f"'{name}'"):
-            CellSearch(
-                dataclasses.replace(SEARCHED, search=reserved), PROFILES["smoke"]
-            )
-    reserved = dataclasses.replace(
-        SEARCHED, tags=lambda cell: {"infoscope.key": "mine"}
-    )
+            CellSearch(dataclasses.replace(SEARCHED, search=search), smoke)
+    tagged = dataclasses.replace(SEARCHED, tags=lambda cell: {"infoscope.key": "mine"})
     with pytest.raises(ValueError, match="'infoscope.key'"):
-        reserved.plan(PROFILES["smoke"])
-    described = dataclasses.replace(
-        SEARCHED, tags=lambda cell: {"infoscope.data": "digits"}
-    )
-    assert len(described.plan(PROFILES["smoke"])) == 1
+        tagged.plan(smoke)
 
 
 def test_a_later_result_may_not_hide_a_column(own_folder):

@@ -48,12 +48,10 @@ def test_a_finished_cell_is_read_back_with_its_values_metrics_and_table(
     row = frame.loc["whole"]
     assert isinstance(row["depth"], int)
     # types are kept
-    assert (row["kind"], row["depth"], row["schedule"], row["mse_bits2"]) == (
-        "10",
-        3,
-        [2.0],
-        0.25,
-    )
+    assert row["kind"] == "10"
+    assert row["depth"] == 3
+    assert row["schedule"] == [2.0]
+    assert row["mse_bits2"] == 0.25
     assert math.isnan(row["infinite"])  # not the largest double
     assert table(row["run_id"], "trace")["estimate_bits"].tolist() == [0, 1, 2, 3, 4]
     other = runs(store.experiment, finished=False).set_index("run_id").loc[failed]

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pandas as pd
-import pytest
+from pytest import approx
 
 from analysis.disentanglement._scores import components, named
 
@@ -16,9 +16,9 @@ def test_components_by_hand():
     so training (4 - 2) / 2 = 1.
     """
     variance = components(np.array([[0.0, 2.0], [2.0, 4.0]]))
-    assert variance.training == pytest.approx(1)
-    assert variance.evaluation == pytest.approx(2)
-    assert variance.share == pytest.approx(1 / 3)
+    assert variance.training == approx(1)
+    assert variance.evaluation == approx(2)
+    assert variance.share == approx(1 / 3)
     assert variance.low < variance.share < variance.high
     assert variance.verdict == "undecided"
 

@@ -7,6 +7,8 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
+from pytest import approx
 
 from analysis.common.tables import save
 from analysis.disentanglement.toy_model import ANALYSIS, exact, printed
@@ -39,12 +41,8 @@ def made_up(largest_z=3.0, factors=(2, 5), seeds=(0, 1, 2)):
 )
 def test_mig_is_misprinted_for_two_and_three_factors(factors, wrong, right):
     """Noise .1, alpha 3; the right figures were checked against determinants."""
-    assert printed("mig", "redundancy", factors, 0.1, 3.0) == pytest.approx(
-        wrong, abs=1e-4
-    )
-    assert exact("redundancy", factors, 0.1, 3.0)["mig"] == pytest.approx(
-        right, abs=1e-4
-    )
+    assert printed("mig", "redundancy", factors, 0.1, 3.0) == approx(wrong, abs=1e-4)
+    assert exact("redundancy", factors, 0.1, 3.0)["mig"] == approx(right, abs=1e-4)
 
 
 def test_the_example_of_the_paper():
@@ -55,8 +53,8 @@ def test_the_example_of_the_paper():
         for of in (exact("redundancy", 5, 0.1, alpha), {
             name: printed(name, "redundancy", 5, 0.1, alpha) for name in ("mig", "unique_low")
         }):  # fmt: skip
-            assert of["mig"] == pytest.approx(mig)
-            assert of["unique_low"] == pytest.approx(unibound)
+            assert of["mig"] == approx(mig)
+            assert of["unique_low"] == approx(unibound)
 
 
 def test_the_table_says_where_it_differs_from_print():
@@ -71,12 +69,8 @@ def test_the_table_says_where_it_differs_from_print():
     verdicts = [claim.verdict for claim in table.claims]
     assert verdicts == ["confirmed", "confirmed", "confirmed", "contradicted"]
     finite = table.figures[np.isfinite(table.figures["alpha"])]
-    np.testing.assert_allclose(
-        finite["estimated"] - finite["exact"], 0.001 / math.log(2)
-    )
-    np.testing.assert_allclose(
-        finite["estimated_error"], 0.001 / math.log(2) / math.sqrt(3)
-    )
+    assert_allclose(finite["estimated"] - finite["exact"], 0.001 / math.log(2))
+    assert_allclose(finite["estimated_error"], 0.001 / math.log(2) / math.sqrt(3))
 
 
 @pytest.mark.parametrize(
@@ -100,12 +94,12 @@ def test_the_gaussian_decomposition_is_within_the_bounds():
     total = math.log2(101) / 2
     copied = math.log2((1 + 9 * 1.01) / (1 + 9 * 0.01)) / 2
     row = at.loc["redundancy", 5, 3.0]
-    assert row["unique_gaussian"] == pytest.approx(total - copied)
-    assert row["redundant_gaussian"] == pytest.approx(copied)
+    assert row["unique_gaussian"] == approx(total - copied)
+    assert row["redundant_gaussian"] == approx(copied)
     row = at.loc["synergy", 5, 3.0]
     masked = math.log2((1.01 + 9) / (0.01 + 9)) / 2
-    assert row["unique_gaussian"] == pytest.approx(masked)
-    assert row["synergistic_gaussian"] == pytest.approx(total - masked)
+    assert row["unique_gaussian"] == approx(masked)
+    assert row["synergistic_gaussian"] == approx(total - masked)
     assert len(decomposition.text) == 10
 
 

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pandas as pd
-import pytest
+from pytest import approx
 
 from analysis.common.tables import save
 from analysis.disentanglement._scores import SCORES, TERMS, WHERE
@@ -86,9 +86,9 @@ def test_scores_are_means_over_trainings_and_of_the_better_half():
     figures = analyse(runs)["scores"].figures.set_index(["name", "score", "selection"])
     trainings = runs[runs["model"] == "beta-vae"]["mig"].to_numpy()
     row = figures.loc["beta-vae", "mig", "all"]
-    assert row["mean"] == pytest.approx(trainings.mean())
-    assert row["mean_error"] == pytest.approx(trainings.std(ddof=1) / 2)
-    assert figures.loc["beta-vae", "mig", "better half"]["mean"] == pytest.approx(
+    assert row["mean"] == approx(trainings.mean())
+    assert row["mean_error"] == approx(trainings.std(ddof=1) / 2)
+    assert figures.loc["beta-vae", "mig", "better half"]["mean"] == approx(
         np.sort(trainings)[2:].mean()
     )
 

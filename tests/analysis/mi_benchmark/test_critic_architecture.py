@@ -1,6 +1,7 @@
 """Figures 3 and 9 on made-up runs: tables, curves, and the verdicts in both directions."""
 
 import pytest
+from pytest import approx
 
 from analysis.common.tables import save
 from analysis.mi_benchmark.critic_architecture import ANALYSIS
@@ -79,11 +80,11 @@ def test_figures_have_the_oracle_and_both_truths(judge):
     row = text.figures.set_index(["critic", "bound", "true_bits"]).loc[
         "bilinear", "dv", 6
     ]
-    assert row["bias_bits"] == pytest.approx(-3.0, abs=0.05)
+    assert row["bias_bits"] == approx(-3.0, abs=0.05)
     assert row["runs"] == 3
     assert row["decodable_bits_error"] == 0.01
-    assert row["decodable_bits"] == pytest.approx(5.4)
-    assert row["decodable_mse_bits2"] == pytest.approx(0.02 + 2.4**2, rel=0.02)
+    assert row["decodable_bits"] == approx(5.4)
+    assert row["decodable_mse_bits2"] == approx(0.02 + 2.4**2, rel=0.02)
 
 
 def test_curves_of_one_seed(judge, trace_of, tmp_path):

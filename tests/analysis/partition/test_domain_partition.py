@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from pytest import approx
 
 from analysis.common.tables import save
 from analysis.partition import domain_partition
@@ -61,10 +62,10 @@ def table(monkeypatch):
 def test_differences_are_paired_within_seeds(tmp_path):
     (result,) = analyse(made_up(), NOBODY)
     row = result.figures.set_index("model").loc["nvae"]
-    assert row["out_of_domain_accuracy/average"] == pytest.approx(0.711)
-    assert row["over_baseline"] == pytest.approx(0.101)
+    assert row["out_of_domain_accuracy/average"] == approx(0.711)
+    assert row["over_baseline"] == approx(0.101)
     # not that of two independent means
-    assert row["over_baseline_error"] == pytest.approx(0.001 / math.sqrt(3))
+    assert row["over_baseline_error"] == approx(0.001 / math.sqrt(3))
     assert drawn(save(result, tmp_path / "table"))
     text = result.text.set_index("model")
     assert text.loc["nvae", GAIN] == "0.101 ± 0.001"
@@ -91,7 +92,7 @@ def test_seeds_that_only_one_model_has_are_no_pairs():
             made_up(models=("nvae",), seeds=(1, 2)),
         ]
     )
-    assert gains(runs, "nvae") == pytest.approx([0.101])
+    assert gains(runs, "nvae") == approx([0.101])
     assert np.isnan(gains(runs, "erm")).all()
     assert np.isnan(gains(made_up(models=("nvae",)), "nvae")).all()
 

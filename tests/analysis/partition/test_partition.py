@@ -8,11 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from numpy.random import default_rng
+from numpy.testing import assert_allclose
+from pandas.testing import assert_frame_equal
 
 from analysis.common.models import candidates, codes_of
 from analysis.partition import partition
 from analysis.partition._evaluation import Effort, Items, evaluated, metric_name
-from infoscope.command_line import run_command
 from infoscope.metrics.partition.evaluation import evaluate
 from infoscope.metrics.partition.report import compare
 from infoscope.models.domain import MODELS
@@ -22,26 +24,16 @@ from infoscope.tracking.store import Store
 from infoscope.tracking.tags import CELL
 from infoscope.tracking.weights import write_model
 from tests.analysis import logged
+from tests.analysis.commands import status_of
 
 SHAPE = (6,)
 CLASSES = 3
 DOMAINS = 2
-QUICK = [
-    "--resamples",
-    "10",
-    "--permutations",
-    "0",
-    "--draws",
-    "50",
-    "--folds",
-    "3",
-    "--family",
-    "knn",
-]
+QUICK = "--resamples 10 --permutations 0 --draws 50 --folds 3 --family knn"
 
 
 def items(n=80, seed=0, domains=DOMAINS):
-    generator = np.random.default_rng(seed)
+    generator = default_rng(seed)
     groups = np.repeat(np.arange(n // domains), domains)
     y = generator.integers(0, CLASSES, n // domains)[groups]
     d = np.tile(np.arange(domains), n // domains)
@@ -89,8 +81,8 @@ def store(origin, monkeypatch, sketched):
     return Store.open(partition.EXPERIMENT)
 
 
-def evaluated_by(words, status=0):
-    assert run_command(partition.COMMAND, [*QUICK, *words]) == status
+def evaluated_by(line, status=0):
+    assert status_of(partition.COMMAND, f"{QUICK} {line}") == status
 
 
 def run_of(store, key):
@@ -100,7 +92,7 @@ def run_of(store, key):
 @pytest.fixture
 def folder(store, origin):
     """Where the tables of both models of the store are."""
-    evaluated_by(["--models", "nvae,erm"])
+    evaluated_by("--models nvae,erm")
     return origin / partition.OUTPUTS
 
 
@@ -136,9 +128,7 @@ def test_figures_are_those_of_the_same_codes_labels_and_settings_and_are_kept_at
     codes = codes_of(module, stored["x"][keep])
     labels = [stored[name][keep] for name in ("y", "d", "groups")]
     effort = dict(family="knn", folds=3, resamples=10, permutations=0)
-    by_hand = evaluate(
-        codes.means, *labels, **effort, generator=np.random.default_rng(0)
-    )
+    by_hand = evaluate(codes.means, *labels, **effort, generator=default_rng(0))
     metrics = store.run(run_id).data.metrics
     each = pd.read_csv(folder / "it_trainings.csv").set_index(
         ["run_id", "route", "what"]
@@ -161,7 +151,7 @@ def test_figures_are_those_of_the_same_codes_labels_and_settings_and_are_kept_at
 
 
 def test_what_is_evaluated_is_not_measured_again_unless_asked(store, monkeypatch):
-    words = ["--models", "erm", "--k", "4"]
+    words = "--models erm --k 4"
     evaluated_by(words)
 
     def refuse(*arguments, **settings):
@@ -185,8 +175,8 @@ def test_what_is_evaluated_is_not_measured_again_unless_asked(store, monkeypatch
     (read,) = store.run_of("erm-0").inputs.dataset_inputs
     assert read.dataset.digest == point.dataset_digest
     assert read.tags[0].value == "evaluation"
-    evaluated_by([*words, "--again"], status=2)
-    evaluated_by(["--models", "erm", "--k", "3"], status=2)  # other settings
+    evaluated_by(f"{words} --again", status=2)
+    evaluated_by("--models erm --k 3", status=2)  # other settings
 
 
 def test_a_kept_evaluation_is_the_measured_one(store):
@@ -214,12 +204,12 @@ def test_a_kept_evaluation_is_the_measured_one(store):
     fresh = reports_of_both(True)
     recorded = reports_of_both(False)
     for kind in fresh:
-        pd.testing.assert_frame_equal(fresh[kind].table, recorded[kind].table)
+        assert_frame_equal(fresh[kind].table, recorded[kind].table)
         assert str(fresh[kind]) == str(recorded[kind])
-    pd.testing.assert_frame_equal(compare(fresh), compare(recorded))
+    assert_frame_equal(compare(fresh), compare(recorded))
     # one measured now, one at an earlier time
     mixed = {"nvae": fresh["nvae"], "erm": recorded["erm"]}
-    pd.testing.assert_frame_equal(compare(mixed), compare(fresh))
+    assert_frame_equal(compare(mixed), compare(fresh))
 
 
 def test_a_model_of_an_older_configuration_is_evaluated(store, tmp_path):
@@ -232,7 +222,7 @@ def test_a_model_of_an_older_configuration_is_evaluated(store, tmp_path):
         (folder / "model.json").write_text(json.dumps(description))
 
     log(store, tmp_path, "nvae", 7, damage=age)
-    evaluated_by(["--model", run_of(store, "nvae-7")])
+    evaluated_by(f"--model {run_of(store, 'nvae-7')}")
 
 
 def test_models_of_two_versions_of_the_sweep_are_not_one_kind(
@@ -244,7 +234,7 @@ def test_models_of_two_versions_of_the_sweep_are_not_one_kind(
     store = Store.open(partition.EXPERIMENT, create=True)
     for version in "12":
         log(store, empty_folder / "records", "erm", 0, version=version)
-    evaluated_by([])
+    evaluated_by("")
     table = pd.read_csv(
         empty_folder / partition.OUTPUTS / "it_comparison_table.csv", comment="#"
     )
@@ -263,7 +253,7 @@ def test_one_broken_model_does_not_keep_the_others(store, tmp_path, capsys):
     one_class = items() | {"y": np.zeros(80, int)}
     log(store, tmp_path, "irm", 0, stored=one_class)
     log(store, tmp_path, "dann", 0, stored={})
-    evaluated_by(["--models", "diva,irm,dann,erm"], status=1)
+    evaluated_by("--models diva,irm,dann,erm", status=1)
     errors = []
     for line in capsys.readouterr().err.splitlines():
         if line.startswith("error:"):
@@ -275,7 +265,7 @@ def test_one_broken_model_does_not_keep_the_others(store, tmp_path, capsys):
 
 def test_ones_own_items_and_a_model_in_a_folder(store, tmp_path):
     write_model(model("augmented-dann"), {"x": items()["x"][:2]}, tmp_path / "mine")
-    words = ["--model", str(tmp_path / "mine")]
+    words = f"--model {tmp_path / 'mine'}"
     evaluated_by(words, status=2)  # no data
     own_items = items(60, seed=5)
     path = tmp_path / "own.npz"
@@ -284,7 +274,7 @@ def test_ones_own_items_and_a_model_in_a_folder(store, tmp_path):
         (own_items["y"][:5], 2),
     ):
         np.savez(path, x=own_items["x"], y=labels, d=own_items["d"])
-        evaluated_by([*words, "--data", str(path)], status)
+        evaluated_by(f"{words} --data {path}", status)
 
 
 def test_a_model_by_its_address_is_that_of_its_run(store):
@@ -300,9 +290,9 @@ def test_a_model_by_its_address_is_that_of_its_run(store):
 @pytest.mark.parametrize(
     "words, told",
     [
-        (["--profile", "paper"], "no finished runs"),
-        (["--split", "train"], "split is 'train'"),
-        (["--model", "elsewhere"], "no model at"),
+        ("--profile paper", "no finished runs"),
+        ("--split train", "split is 'train'"),
+        ("--model elsewhere", "no model at"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_line(store, capsys, words, told):
@@ -330,9 +320,9 @@ def test_codes_are_those_of_the_model_in_blocks_of_any_size(monkeypatch):
     monkeypatch.setattr("analysis.common.models.EXAMPLES_AT_ONCE", 7)
     parts = codes_of(module, x)
     for name, block in module.blocks(torch.from_numpy(x)).items():
-        np.testing.assert_allclose(parts.means[name], block.mean.detach(), atol=1e-6)
-        np.testing.assert_allclose(parts.scales[name], whole.scales[name], atol=1e-6)
-    draws = whole.drawn(np.random.default_rng(0))
+        assert_allclose(parts.means[name], block.mean.detach(), atol=1e-6)
+        assert_allclose(parts.scales[name], whole.scales[name], atol=1e-6)
+    draws = whole.drawn(default_rng(0))
     spread = (draws["z_y"] - whole.means["z_y"]) / whole.scales["z_y"]
     assert abs(spread.std() - 1) < 0.15  # of 640 numbers: 5 standard errors
     assert codes_of(model("erm"), x).scales is None

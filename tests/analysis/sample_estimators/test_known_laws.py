@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pandas as pd
-import pytest
+from pytest import approx
 
 from analysis.common.tables import save
 from analysis.sample_estimators.known_laws import analyse, pooled
@@ -39,10 +39,10 @@ def test_blocks_are_pooled_as_one_sample():
     assert row["answered"] == 16
     assert row["covered"] == 14
     assert row["intervals"] == 16
-    assert row["bias"] * math.log(2) == pytest.approx(0.25)
+    assert row["bias"] * math.log(2) == approx(0.25)
     squared = (4 * 0.02 + 12 * 0.10) / 16
-    assert row["squared_error"] * math.log(2) ** 2 == pytest.approx(squared)
-    assert row["bias_error"] * math.log(2) == pytest.approx(
+    assert row["squared_error"] * math.log(2) ** 2 == approx(squared)
+    assert row["bias_error"] * math.log(2) == approx(
         math.sqrt((squared - 0.0625) * 16 / 15 / 16)
     )
 

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from pytest import approx
 
 from analysis.common.tables import save
 from analysis.sample_estimators import leaderboard
@@ -41,16 +42,14 @@ def test_a_method_is_described_by_its_distributions_alike(figures):
     ranked = leaderboard.ranking(figures).set_index("method")
     assert list(ranked.index) == ["half", "ksg", "mine:new"]  # ratios .5, 1 and 3
     ksg = ranked.loc["ksg"]
-    assert ksg["rmse"] == pytest.approx(np.median(ERRORS["ksg"]))
+    assert ksg["rmse"] == approx(np.median(ERRORS["ksg"]))
     assert ksg["distributions"] == 4
-    assert ksg["coverage"] == pytest.approx(np.mean([0, 0.25, 0.5, 0.75]))
-    assert ksg["coverage_error"] == pytest.approx(
-        np.std([0, 0.25, 0.5, 0.75], ddof=1) / 2
-    )
-    assert ranked.loc["half", "ratio"] == pytest.approx(0.5)
-    assert ksg["ratio"] == pytest.approx(1)
+    assert ksg["coverage"] == approx(np.mean([0, 0.25, 0.5, 0.75]))
+    assert ksg["coverage_error"] == approx(np.std([0, 0.25, 0.5, 0.75], ddof=1) / 2)
+    assert ranked.loc["half", "ratio"] == approx(0.5)
+    assert ksg["ratio"] == approx(1)
     # of the one distribution that it answered
-    assert ranked.loc["mine:new", "ratio"] == pytest.approx(3)
+    assert ranked.loc["mine:new", "ratio"] == approx(3)
     assert ranked["by"].to_dict() == {
         "ksg": "ours",
         "half": "ours",

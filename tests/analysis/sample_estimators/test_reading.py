@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from pytest import approx
 
 from analysis.sample_estimators import reading, simulations
 from infoscope.estimators.reading import figures, figures_conditional, simulated
@@ -34,10 +35,10 @@ def test_a_row_counts_distributions_and_the_last_is_of_all():
     assert list(figures["covered"]) == [19, 40, 59]
     assert figures.loc["all", "grade_a"] == 40
     assert list(figures["wrong_a"]) == [1, 0, 1]
-    assert figures.loc["all", "rmse"] == pytest.approx(0.02)
-    assert figures.loc["all", "rmse_ksg"] == pytest.approx(0.3)
-    assert figures.loc["all", "rmse_gcmi"] == pytest.approx(0.1)
-    assert figures.loc["all", "width_a"] == pytest.approx(0.1, abs=0.03)
+    assert figures.loc["all", "rmse"] == approx(0.02)
+    assert figures.loc["all", "rmse_ksg"] == approx(0.3)
+    assert figures.loc["all", "rmse_gcmi"] == approx(0.1)
+    assert figures.loc["all", "width_a"] == approx(0.1, abs=0.03)
 
 
 def test_a_reader_is_judged_by_shares_of_data_sets():
@@ -122,7 +123,7 @@ def test_the_exam_takes_data_sets_that_all_methods_measured(monkeypatch):
     exam = reading.exam()
     assert list(exam["covered"]) == [True, False]
     assert list(exam["grade"]) == ["A", "A"]
-    assert list(exam["ksg"] * math.log(2)) == pytest.approx([0.3, 0.4])
+    assert list(exam["ksg"] * math.log(2)) == approx([0.3, 0.4])
     assert len(exam) == 2
 
 

@@ -1,7 +1,7 @@
 """The table of screens on made-up runs, with a public package of archived ones."""
 
 import pandas as pd
-import pytest
+from pytest import approx
 
 from analysis.sample_estimators.screening import ANALYSIS
 from tests.analysis.runs import RUN
@@ -34,13 +34,9 @@ def test_shares_are_means_over_tables():
     (result,) = ANALYSIS.analyse(made_up(), None)
     of = result.figures.set_index("method")
     assert of.loc["screen", "power"] == 1
-    assert of.loc["dcor", "power"] == pytest.approx(0.5)
-    assert of.loc["screen", "false discoveries"] == pytest.approx(
-        (0 + 1 / 5 + 0 + 1) / 4
-    )
-    assert of.loc["screen", "intervals that cover the true value"] == pytest.approx(
-        0.95
-    )
+    assert of.loc["dcor", "power"] == approx(0.5)
+    assert of.loc["screen", "false discoveries"] == approx((0 + 1 / 5 + 0 + 1) / 4)
+    assert of.loc["screen", "intervals that cover the true value"] == approx(0.95)
     assert (
         of.loc[
             "dcor", ["intervals that cover the true value", "redundant ones left out"]

@@ -7,6 +7,8 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.random import default_rng
+from pytest import approx
 
 from analysis.common.tables import save
 from analysis.usable_information import dataset_difficulty
@@ -28,11 +30,11 @@ def items_of(data, transformation, seed, n=300):
     """Items in groups of three; predictions as the window of three even classes allows
     them, or of two.
     """
-    draws = np.random.default_rng([seed, *data.encode(), *transformation.encode()])
+    draws = default_rng([seed, *data.encode(), *transformation.encode()])
     labels = CLASSES if data != "cola" else ("acceptable", "unacceptable")
     place = np.arange(n)
     label = np.array(labels)[place % len(labels)]
-    hardness = np.random.default_rng(1).normal(size=n)  # the same for all inputs
+    hardness = default_rng(1).normal(size=n)  # the same for all inputs
     entropy = math.log2(len(labels))
     bits = (
         LEVELS[transformation] * SIZES[data] / 3
@@ -149,10 +151,10 @@ def test_means_over_seeds_have_the_error_of_items_and_of_trainings(information):
     figures = information.figures.set_index(["data", "transformation"])
     row = figures.loc["snli", "std"]
     values = [items_of("snli", "std", seed)["pvi_bits"].mean() for seed in (0, 1)]
-    assert row["v_information_bits"] == pytest.approx(np.mean(values))
+    assert row["v_information_bits"] == approx(np.mean(values))
     assert row["runs"] == 2
     spread = np.std(values, ddof=1) / math.sqrt(2)
-    assert row["v_information_bits_error"] == pytest.approx(math.hypot(0.02, spread))
+    assert row["v_information_bits_error"] == approx(math.hypot(0.02, spread))
     assert over_seeds([0.3], [0.04], 10) == (0.3, 0.04, 10, 1)
 
 
@@ -164,7 +166,7 @@ def test_published_figures_stand_beside(information):
         ("cola", "std"): 0.339,
     }
     for place, bits in published.items():
-        assert figures[place] == pytest.approx(bits)
+        assert figures[place] == approx(bits)
     assert "epochs (3 for 2)" in information.caption  # said not to compare
 
 
@@ -210,7 +212,7 @@ def test_differences_are_paired_by_item(store):
     snli = runs[(runs["data"] == "snli") & (runs["study"] == "difficulty")]
     inputs = [snli[snli["transformation"] == kind] for kind in ("hypothesis", "std")]
     difference = paired(*inputs)
-    assert difference.value == pytest.approx(-0.6, abs=0.02)
+    assert difference.value == approx(-0.6, abs=0.02)
     assert difference.n == 300
     assert difference.seeds == 2
     assert difference.error < 0.01  # the items' hardness, 0.3 bits, is the same in both

@@ -47,7 +47,8 @@ def test_modularity_and_compactness_by_hand():
     / (2 - 1).
     """
     of = known([[3.0, 2.0], [1.0, 2.0]])
-    assert of.modularity() == approx(0.25) and of.compactness() == approx(0.25)
+    assert of.modularity() == approx(0.25)
+    assert of.compactness() == approx(0.25)
     assert (
         known(np.eye(3)).modularity() == known(np.eye(3)).compactness() == approx(1.0)
     )
@@ -84,7 +85,8 @@ def test_a_largest_share_of_noise_is_no_modularity():
 def test_shares_of_zero_information_are_undefined():
     of = estimated(np.zeros((2, 3)), 300, 1.0, default_rng(0))
     for score in (of.modularity(), of.compactness()):
-        assert np.isnan(score) and "undefined" in score.notes[0]
+        assert np.isnan(score)
+        assert "undefined" in score.notes[0]
 
 
 def test_intervals_cover_the_truth_with_many_latents():
@@ -97,7 +99,8 @@ def test_intervals_cover_the_truth_with_many_latents():
     held = 0
     for seed in range(9):
         rng = default_rng(seed)
-        factors, codes = rng.integers(0, 2, (500, 2)), rng.standard_normal((500, 30))
+        factors = rng.integers(0, 2, (500, 2))
+        codes = rng.standard_normal((500, 30))
         codes[:, :2] += 2 * factors - 1
         found = explicitness(codes, factors)
         held += found.low <= truth <= found.high <= 1.0

@@ -21,7 +21,8 @@ def angle_and_kind():
     a latent of noise.
     """
     rng = default_rng(0)
-    angle, kind = rng.standard_normal(1500), rng.integers(3, size=1500)
+    angle = rng.standard_normal(1500)
+    kind = rng.integers(3, size=1500)
     codes = np.column_stack(
         [
             angle + NOISE * rng.standard_normal(1500),
@@ -41,14 +42,13 @@ def test_scores_of_two_numbers_have_their_closed_forms(angle_and_kind):
     codes = np.column_stack(
         [codes[:, 0], other + NOISE * rng.standard_normal(1500), codes[:, 2]]
     )
-    factors, truth = np.column_stack([angle, other]), 1 / (1 + NOISE**2)
+    factors = np.column_stack([angle, other])
+    truth = 1 / (1 + NOISE**2)
     for score in (sap(codes, factors), explicitness(codes, factors)):
         assert score.low - 0.01 < truth < score.high + 0.01
     trees = dci(codes, factors, 2)
-    assert (
-        trees.importance.argmax(axis=0).tolist() == [0, 1]
-        and trees.disentanglement > 0.5
-    )
+    assert trees.importance.argmax(axis=0).tolist() == [0, 1]
+    assert trees.disentanglement > 0.5
     assert truth - 0.15 < trees.informativeness < truth + 0.05
     of = from_arrays(codes, factors, "knn", resamples=None)
     np.testing.assert_allclose(
@@ -82,23 +82,18 @@ def test_a_report_of_both_kinds_notes_which_scores_need_classes(angle_and_kind):
 def test_types(angle_and_kind):
     codes, angle, kind = angle_and_kind
     known = as_factors([Continuous(angle), Discrete(kind)], numbers=True)
-    assert known.numbers.tolist() == [True, False] and np.array_equal(
-        known.values[:, 0], angle
-    )
-    assert (
-        np.isnan(known.surprisal[:, 0]).all()
-        and np.isfinite(known.surprisal[:, 1]).all()
-    )
+    assert known.numbers.tolist() == [True, False]
+    assert np.array_equal(known.values[:, 0], angle)
+    assert np.isnan(known.surprisal[:, 0]).all()
+    assert np.isfinite(known.surprisal[:, 1]).all()
     assert as_factors(
         pd.DataFrame({"angle": angle, "kind": kind}), numbers=True
     ).names == ("angle", "kind")
     # numbers, though they are few and whole
     whole = np.column_stack([kind, kind]).astype(float)
     assert as_factors(whole, numbers=True).numbers.all()
-    assert (
-        "linear" in explicitness(codes, whole).method
-        and "logistic" in explicitness(codes, whole.astype(int)).method
-    )
+    assert "linear" in explicitness(codes, whole).method
+    assert "logistic" in explicitness(codes, whole.astype(int)).method
     for call, argument, code in (
         (lambda: mig(codes, whole), "factors", "type"),
         (

@@ -29,7 +29,5 @@ def test_sufficiency_by_hand():
         factors=("a", "b"), latents=("z", "w"), entropy=np.array([1.0, 2.0]), alone=np.array([[0.5, 0.2], [0.1, 1.6]]),
         rest=np.zeros((2, 2)), joint=np.ones(2), n=None, method="made",
     )  # fmt: skip
-    assert (
-        of.sufficiency() == pytest.approx((0.5 + 0.8) / 2)
-        and of.sufficiency().unit == "share of H(y)"
-    )
+    assert of.sufficiency() == pytest.approx((0.5 + 0.8) / 2)
+    assert of.sufficiency().unit == "share of H(y)"

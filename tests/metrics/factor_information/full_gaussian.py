@@ -17,39 +17,38 @@ class FullGaussian:
     """
 
     def __init__(self, mean, covariance):
-        self.mean, self.covariance = np.asarray(mean), np.asarray(covariance)
-        self.latents = tuple(f"full {place}" for place in range(self.mean.shape[1]))
+        self.mean = np.asarray(mean)
+        self.covariance = np.asarray(covariance)
+        self.places = list(range(self.mean.shape[1]))
+        self.latents = tuple(f"full {place}" for place in self.places)
 
     @property
     def n(self):
         return len(self.mean)
 
     def draw(self, rows, generator=None):
-        noise = generator.standard_normal((len(rows), self.mean.shape[1]))
-        return self.mean[rows] + np.einsum(
-            "mij,mj->mi", np.linalg.cholesky(self.covariance)[rows], noise
-        )
+        noise = generator.standard_normal((len(rows), len(self.places)))
+        root = np.linalg.cholesky(self.covariance)[rows]
+        return self.mean[rows] + np.einsum("mij,mj->mi", root, noise)
 
     def log_terms(self, z, rows):
-        everything = range(len(self.latents))
-        alone = [self.density(z, rows, [place]) for place in everything]
-        rest = [
-            self.density(z, rows, [other for other in everything if other != place])
-            for place in everything
-        ]
-        return LogTerms(
-            torch.stack(alone, -1),
-            torch.stack(rest, -1),
-            self.density(z, rows, list(everything)),
-        )
+        alone = []
+        rest = []
+        for place in self.places:
+            others = [other for other in self.places if other != place]
+            alone.append(self.density(z, rows, [place]))
+            rest.append(self.density(z, rows, others))
+        joint = self.density(z, rows, self.places)
+        return LogTerms(torch.stack(alone, -1), torch.stack(rest, -1), joint)
 
     def density(self, z, rows, places):
         """The log density of some latents."""
         mean = torch.as_tensor(self.mean[rows][..., places])
-        covariance = torch.as_tensor(self.covariance[rows][..., places, :][..., places])
-        return torch.distributions.MultivariateNormal(mean, covariance).log_prob(
-            z[..., places]
+        covariance = self.covariance[rows][..., places, :][..., places]
+        normal = torch.distributions.MultivariateNormal(
+            mean, torch.as_tensor(covariance)
         )
+        return normal.log_prob(z[..., places])
 
     def log_prior(self, z):
         return torch.distributions.Normal(0.0, 1.0).log_prob(z)
@@ -59,15 +58,14 @@ def attacked_in_full(attacked):
     """The attacked posterior of independent latents, by the covariance of its linear
     map.
     """
-    base, dim, unit = (
-        attacked.base,
-        len(attacked.base.latents),
-        np.eye(2 * len(attacked.base.latents)),
-    )
-    redundant = isinstance(attacked, RedundantGaussian)
+    base = attacked.base
+    dim = len(base.latents)
+    linear = np.eye(2 * dim)
     mixing = attacked.alpha * (np.eye(dim) - 2 / dim)
-    linear = unit + np.block([[0 * mixing, 0 * mixing], [mixing, 0 * mixing]] if redundant else
-                             [[0 * mixing, mixing], [0 * mixing, 0 * mixing]])  # fmt: skip
+    if isinstance(attacked, RedundantGaussian):
+        linear[dim:, :dim] = mixing
+    else:
+        linear[:dim, dim:] = mixing
     variances = np.hstack([base.scale**2, np.ones_like(base.scale)])
     covariance = np.einsum("ij,nj,kj->nik", linear, variances, linear)
     return FullGaussian(base.mean @ linear[:, :dim].T, covariance)

@@ -165,21 +165,6 @@ def test_estimates_are_unbiased_and_standard_errors_cover_the_spread():
     assert (error < 2 * spread).all()
 
 
-def test_every_row_is_equally_likely():
-    posterior = gaussian(30)
-    codes = exact.codes_of(factors(30), 30)
-    counts = np.zeros(30)
-    for seed in range(3000):
-        _, rows, _ = exact.draw_sample(posterior, codes, 7, default_rng(seed))
-        counts += np.bincount(rows, minlength=30)
-    expected = 3000 * 7 / 30
-    # a false alarm once in 5e4 times
-    assert (np.abs(counts - expected) < 5 * np.sqrt(expected)).all()
-    _, rows, _ = exact.draw_sample(posterior, codes, 90, default_rng(0))
-    assert len(rows) == 90
-    assert len(set(rows)) == 30  # more draws than rows: each row in turn
-
-
 def latents_of(posterior, draws, seed):
     """The `LatentInformation` of a posterior."""
     no_factor = np.zeros((posterior.n, 1), int)

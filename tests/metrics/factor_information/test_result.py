@@ -24,12 +24,9 @@ def information(pointwise, entropy=None, **settings):
 def normal_information(seed, means, n=400, spread=0.3, **settings):
     """Of correlated normal values with the given means [K, 2 L + 1]."""
     means = np.array(means, float)
-    mixing = (
-        default_rng(99).normal(size=(means.size, means.size))
-        * spread
-        / np.sqrt(means.size)
-    )
-    noise = default_rng(seed).normal(size=(n, means.size)) @ mixing
+    size = means.size
+    mixing = default_rng(99).normal(size=(size, size)) * spread / np.sqrt(size)
+    noise = default_rng(seed).normal(size=(n, size)) @ mixing
     return information(noise.reshape(n, *means.shape) + means, **settings)
 
 
@@ -50,12 +47,12 @@ def test_scores_are_the_arithmetic_of_the_parts():
     aggregated = of.aggregated(normalised=False)
     for name in Bounds._fields:
         bound = getattr(expected, name)
+        largest = bound.max(axis=1).mean()
         assert_array_equal(getattr(of.bounds(), name).value, bound)
-        assert getattr(aggregated, name).value == approx(bound.max(axis=1).mean())
+        assert getattr(aggregated, name).value == approx(largest)
     best = of.aggregated("alone", normalised=False)
-    assert best.unique_low.value + best.redundant_high.value == approx(
-        of.alone.max(axis=1).mean()
-    )
+    alone = best.unique_low.value + best.redundant_high.value
+    assert alone == approx(of.alone.max(axis=1).mean())
 
 
 def assert_errors_are_spreads(estimates):
@@ -104,26 +101,26 @@ def test_a_score_of_zero_is_as_sure_as_the_latent_that_comes_nearest_to_more(
     assert score.standard_error > 1e-3
 
 
-def test_clusters_and_an_estimated_entropy():
-    """Rows repeated 5 times have the errors of single rows; a share of an estimated
-    entropy inherits its error.
-    """
+def test_rows_of_a_cluster_count_once():
+    """Rows repeated 5 times have the errors of single rows."""
     once = normal_information(2, [GOOD, ALIKE], n=200)
     rows = np.repeat(np.arange(200), 5)
     copied = information(once.pointwise[rows], clusters=rows)
-    for single, clustered in zip(
-        once.standard_errors(), copied.standard_errors(), strict=True
-    ):
+    errors = zip(once.standard_errors(), copied.standard_errors(), strict=True)
+    for single, clustered in errors:
         assert_allclose(single, clustered, rtol=1e-12)
-    # the entropy is the joint information: their share is 1 and certain
-    joint = once.pointwise[:, :, -1]
-    certain = information(
-        once.pointwise, joint.mean(axis=0), surprisal=joint
-    ).informativeness()
+
+
+def test_a_share_of_an_estimated_entropy_inherits_its_error():
+    """The entropy is the joint information: their share is 1 and certain."""
+    pointwise = normal_information(2, [GOOD, ALIKE], n=200).pointwise
+    joint = pointwise[:, :, -1]
+    entropy = joint.mean(axis=0)
+    certain = information(pointwise, entropy, surprisal=joint).informativeness()
     assert certain.value == approx(1)
     assert certain.standard_error == approx(0, abs=1e-12)
-    fixed_entropy = information(once.pointwise, joint.mean(axis=0)).informativeness()
-    assert fixed_entropy.standard_error > 1e-3
+    of_fixed_entropy = information(pointwise, entropy).informativeness()
+    assert of_fixed_entropy.standard_error > 1e-3
 
 
 def test_without_pointwise_values_errors_are_unknown():
@@ -137,18 +134,13 @@ def test_without_pointwise_values_errors_are_unknown():
         "method": "made",
     }
     sampled = FactorInformation(**parts, n=10)
-    for estimate in (
-        sampled.mig(),
-        sampled.unibound(),
-        sampled.informativeness(),
-        *sampled.aggregated("alone"),
-    ):
+    scores = [sampled.mig(), sampled.unibound(), sampled.informativeness()]
+    for estimate in (*scores, *sampled.aggregated("alone")):
         assert np.isnan(estimate.standard_error)
         assert np.isfinite(estimate.value)
     closed_form = FactorInformation(**parts, n=None)
-    assert (
-        closed_form.mig().standard_error == closed_form.unibound().standard_error == 0
-    )
+    assert closed_form.mig().standard_error == 0
+    assert closed_form.unibound().standard_error == 0
 
 
 def test_crossed_bounds_have_a_note_with_their_standard_errors():

@@ -8,7 +8,6 @@ from numpy.testing import assert_allclose
 from pytest import approx
 
 from infoscope.metrics.factor_information import toy
-from infoscope.metrics.pid import Bounds
 
 KINDS = ("none", "redundancy", "synergy")
 
@@ -25,7 +24,7 @@ VALUES = {
 def determinants(kind, factors, noise, alpha):
     """alone, rest and joint by log-determinants of the covariance of (y, z')."""
     covariance = toy.covariance(kind, factors, noise, alpha)
-    latents = range(factors, len(covariance))
+    latents = list(range(factors, len(covariance)))
 
     def volume(rows):
         return np.linalg.slogdet(covariance[np.ix_(rows, rows)])[1]
@@ -33,33 +32,32 @@ def determinants(kind, factors, noise, alpha):
     def information(k, rows):
         return (volume(rows) + volume([k]) - volume([k, *rows])) / 2
 
-    sets = (
-        [[i] for i in latents]
-        + [[j for j in latents if j != i] for i in latents]
-        + [list(latents)]
-    )
-    return np.array([[information(k, rows) for rows in sets] for k in range(factors)])
+    alone = [[latent] for latent in latents]
+    rest = [[other for other in latents if other != latent] for latent in latents]
+    subsets = [*alone, *rest, latents]
+    return [[information(k, rows) for rows in subsets] for k in range(factors)]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_closed_forms_are_the_determinants(kind):
-    for asked in itertools.product((2, 3, 5), (0.1, 1.0), (0.0, 0.5, 3.0, 200.0)):
-        assert_allclose(
-            toy.exact(kind, *asked).parts, determinants(kind, *asked), atol=1e-7
-        )
+    settings = itertools.product((2, 3, 5), (0.1, 1.0), (0.0, 0.5, 3.0, 200.0))
+    for setting in settings:
+        parts = toy.exact(kind, *setting).parts
+        assert_allclose(parts, determinants(kind, *setting), atol=1e-7)
 
 
 @pytest.mark.parametrize("kind, alpha", VALUES)
 def test_figures_of_five_factors(kind, alpha):
-    found = toy.exact(kind, 5, 0.1, alpha)
+    exact = toy.exact(kind, 5, 0.1, alpha)
     gap, low, high, redundant, synergistic = VALUES[kind, alpha]
-    bounds = found.aggregated("alone", normalised=False)
-    assert found.mig(normalised=False).value == approx(gap, abs=1e-6)
-    assert found.unibound(normalised=False).value == approx(low, abs=1e-6)
+    unibound = exact.unibound(normalised=False)
+    assert exact.mig(normalised=False).value == approx(gap, abs=1e-6)
+    assert unibound.value == approx(low, abs=1e-6)
+    assert unibound.standard_error == 0
     if kind != "synergy" or alpha < 4:  # beyond, single latents are all but equal
-        values = Bounds(low, high, redundant, redundant, synergistic, synergistic)
+        bounds = exact.aggregated("alone", normalised=False)
+        values = [low, high, redundant, redundant, synergistic, synergistic]
         assert_allclose([bound.value for bound in bounds], values, atol=1e-6)
-    assert found.unibound(normalised=False).standard_error == 0
 
 
 def test_two_corrections_of_the_published_table():
@@ -67,18 +65,13 @@ def test_two_corrections_of_the_published_table():
     and the upper bound of the unique information under synergy, which vanishes; t - b
     is another quantity.
     """
-    assert toy.exact("redundancy", 3, 0.1, 3.0).mig(normalised=False).value == approx(
-        2.0551, abs=5e-5
-    )
-    assert toy.exact("redundancy", 2, 0.1, 3.0).mig(normalised=False).value == approx(
-        1.1949, abs=5e-5
-    )
-    found = toy.exact("synergy", 5, 0.1, 20.0)
-    high = found.bounds().unique_high.value[0, 0]
-    assert (
-        high == approx(0.5 * np.log(1 + 1 / 400.01))
-        and found.joint[0] - found.rest[0, 0] > 2.3
-    )
+    for factors, gap in ((3, 2.0551), (2, 1.1949)):
+        exact = toy.exact("redundancy", factors, 0.1, 3.0)
+        assert exact.mig(normalised=False).value == approx(gap, abs=5e-5)
+    exact = toy.exact("synergy", 5, 0.1, 20.0)
+    high = exact.bounds().unique_high.value[0, 0]
+    assert high == approx(0.5 * np.log(1 + 1 / 400.01))
+    assert exact.joint[0] - exact.rest[0, 0] > 2.3
 
 
 @pytest.mark.parametrize("factors", (2, 4, 7))
@@ -87,11 +80,11 @@ def test_draws_agree_with_closed_forms(factors):
     figures over all K, so that a right program fails about once in 2,000 times.
     """
     for kind in KINDS:
-        alpha = 0.0 if kind == "none" else 1.5
-        truth = toy.exact(kind, factors, 0.5, alpha)
-        found = toy.sampled(
-            kind, factors, 0.5, alpha, 3000, np.random.default_rng(factors)
-        )
-        errors = np.sqrt(np.square(found.deviations).sum(axis=0))
-        assert (np.abs(found.parts - truth.parts) <= 5.2 * errors + 1e-9).all(), kind
-        assert found.latents == truth.latents and found.n == 3000
+        setting = (kind, factors, 0.5, 0.0 if kind == "none" else 1.5)
+        truth = toy.exact(*setting)
+        sampled = toy.sampled(*setting, 3000, np.random.default_rng(factors))
+        errors = np.sqrt(np.square(sampled.deviations).sum(axis=0))
+        difference = np.abs(sampled.parts - truth.parts)
+        assert (difference <= 5.2 * errors + 1e-9).all(), kind
+        assert sampled.latents == truth.latents
+        assert sampled.n == 3000

@@ -19,7 +19,8 @@ def enumerate_outcomes(blocks, y, d, probabilities=None):
         for name, block in blocks.items()
         if block is not None
     }
-    names, m = tuple(columns), len(y)
+    names = tuple(columns)
+    m = len(y)
     columns |= {
         "y": np.unique(y, return_inverse=True)[1],
         "d": np.unique(d, return_inverse=True)[1],
@@ -42,10 +43,8 @@ def enumerate_outcomes(blocks, y, d, probabilities=None):
                 *term.blocks, *term.given
             )
         route[term] = Estimate(value, 0.0, method="enumeration", influence=np.zeros(1))
-    found, shares = (
-        {"posterior": figures(route, names)},
-        {"posterior": scores(route, names)},
-    )
+    found = {"posterior": figures(route, names)}
+    shares = {"posterior": scores(route, names)}
     return PartitionReport(
         dict.fromkeys(names, 1), m, m, found, shares, {}, {"draws": m}, None
     )

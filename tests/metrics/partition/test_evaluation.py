@@ -153,7 +153,8 @@ def test_leakage_is_shown_where_it_is(report):
     """
     tests = dict(report.tests)
     leak = tests.pop("I(z_y;D|Y)")
-    assert (leak.p_value, leak.p_holm) == (0.01, 0.04)
+    assert leak.p_value == 0.01
+    assert leak.p_holm == 0.04
     assert leak.exchanged.endswith("of equal Y")
     significant = [name for name, test in tests.items() if test.p_value <= 0.02]
     assert len(significant) < 2
@@ -176,7 +177,8 @@ def test_copies_of_rows_add_no_information():
         copies, y[rows], domains, groups=rows, resamples=10, permutations=3
     )
     single = evaluate(copies, y[rows], domains, **QUICK)
-    assert (grouped.groups, single.groups) == (100, 400)
+    assert grouped.groups == 100
+    assert single.groups == 400
     assert "within a group" in grouped.tests["I(z_x;D|Y)"].exchanged
     assert "whole groups" in grouped.tests["I(z_x;Y)"].exchanged
     ratio = error(grouped, "I(z_y;Y|D)") / error(single, "I(z_y;Y|D)")
@@ -304,18 +306,6 @@ def test_the_default_generator_has_seed_0():
         {"z_y": blocks["z_y"]}, y, d, generator=default_rng(0), **settings
     )
     np.testing.assert_array_equal(first.table["value"], second.table["value"])
-
-
-def test_a_report_is_a_table_in_bits(report):
-    assert report.n == report.groups == N
-    rows = report.table.set_index(["route", "what"])
-    row = rows.loc[("classifier", "I(z_y;D|Y)")]
-    assert row["value"] == approx(value(report, "I(z_y;D|Y)") / BIT)
-    assert row["unit"] == "bits"
-    assert (
-        "synergy"
-        in report.text.set_index("what").loc["co-information(z_dy;Y;D)", "says"]
-    )
 
 
 @pytest.mark.parametrize(

@@ -153,7 +153,9 @@ def test_an_interval_of_information_reaches_zero():
     """Differences, such as co-information, may be below 0; information may not."""
     estimate = Estimate(-0.03, 0.01)
     below = to_zero(estimate)
-    assert (below.value, below.low, below.high) == (-0.03, estimate.low, 0.0)
+    assert below.value == -0.03
+    assert below.low == estimate.low
+    assert below.high == 0.0
     assert [note.code for note in below.notes] == ["below 0"]
     across = to_zero(Estimate(-0.01, 0.01))
     assert not across.notes

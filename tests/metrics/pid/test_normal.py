@@ -33,7 +33,8 @@ def random_channels(seed, target, a, b, scale=1.0):
     noise = rng.normal(size=(a, b))
     h_a = scale * rng.normal(size=(a, target))
     h_b = rng.normal(size=(b, target))
-    return h_a, h_b, 0.7 * noise / np.linalg.norm(noise, 2)
+    noise *= 0.7 / np.linalg.norm(noise, 2)
+    return h_a, h_b, noise
 
 
 def least_over_contractions(h_a, h_b):
@@ -43,17 +44,18 @@ def least_over_contractions(h_a, h_b):
     """
     h_a = torch.tensor(h_a)
     h_b = torch.tensor(h_b)
-
-    def identity(size):
-        return torch.eye(size, dtype=torch.float64)
+    one_a = torch.eye(len(h_a), dtype=torch.float64)
+    one_b = torch.eye(len(h_b), dtype=torch.float64)
+    one_target = torch.eye(h_a.shape[1], dtype=torch.float64)
 
     def value(flat):
         m = torch.tensor(flat.reshape(len(h_a), len(h_b)), requires_grad=True)
-        lower = torch.linalg.cholesky(identity(len(h_b)) + m.T @ m)
+        lower = torch.linalg.cholesky(one_b + m.T @ m)
         s = torch.linalg.solve_triangular(lower, m.T, upper=False).T
         b = h_a - s @ h_b
-        combined = h_b.T @ h_b + b.T @ (identity(len(h_a)) + m @ m.T) @ b
-        information = 0.5 * torch.logdet(identity(h_a.shape[1]) + combined)
+        precision = one_a + m @ m.T
+        combined = one_target + h_b.T @ h_b + b.T @ precision @ b
+        information = 0.5 * torch.logdet(combined)
         information.backward()
         return information.item(), m.grad.numpy().ravel()
 
@@ -76,20 +78,26 @@ def test_the_union_is_the_least_over_all_contractions(target, a, b, scale):
 
 
 H = np.array([[1.0, 0.5], [0.2, 2.0]])
-WITHIN = H @ H.T + np.eye(2)
-COPIES = np.block([[np.eye(2), H.T, H.T], [H, WITHIN, WITHIN], [H, WITHIN, WITHIN]])
+OF_H = np.linalg.slogdet(np.eye(2) + H.T @ H)[1] / 2
 APART, _ = channels(np.array([[2.0, 0.0]]), np.array([[0.0, 1.0]]))
 # a, b, a + b + noise
 SUM = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [1.0, 1.0, 2.1]])
-OF_H = np.linalg.slogdet(np.eye(2) + H.T @ H)[1] / 2
 OF_A = np.log(2.1 / 1.1) / 2
 OF_BOTH = np.log(2.1 / 0.1) / 2
+
+
+def copies():
+    """The covariance of a target of two numbers, a source, and its copy."""
+    within = H @ H.T + np.eye(2)
+    of_target = [np.eye(2), H.T, H.T]
+    of_source = [H, within, within]
+    return np.block([of_target, of_source, of_source])
 
 
 @pytest.mark.parametrize(
     ("covariance", "places", "terms"),
     [
-        (COPIES, ([2, 3], [4, 5], [0, 1]), (0, 0, OF_H, 0)),
+        (copies(), ([2, 3], [4, 5], [0, 1]), (0, 0, OF_H, 0)),
         (APART, (2, 3, [0, 1]), (np.log(5) / 2, np.log(2) / 2, 0, 0)),
         (SUM, (0, 1, 2), (0, 0, OF_A, OF_BOTH - OF_A)),
     ],
@@ -103,19 +111,16 @@ def test_closed_forms(covariance, places, terms):
     decomposition = pid.gaussian(covariance, *places)
     assert decomposition[:4] == approx(terms, abs=1e-12)
     if covariance is SUM:
-        assert decomposition.unique_a == decomposition.unique_b == 0  # without rounding
-
-
-def test_a_degraded_source_has_no_unique_information():
-    covariance, places = channels(H, 0.5 * H)
-    terms = pid.gaussian(covariance, **places)
-    assert terms.unique_b == approx(0, abs=1e-12)
-    assert terms.unique_a > 0.1
+        # without rounding
+        assert decomposition.unique_a == 0
+        assert decomposition.unique_b == 0
 
 
 @pytest.mark.parametrize("strength", [1e2, 1e6])
-def test_high_signal_to_noise_to_what_rounding_allows(strength):
-    covariance, places = channels(np.array([[strength]]), np.array([[strength / 2]]))
+def test_a_degraded_source_has_no_unique_information_at_any_signal(strength):
+    """To what rounding allows."""
+    h_a = np.array([[strength]])
+    covariance, places = channels(h_a, h_a / 2)
     terms = pid.gaussian(covariance, **places)
     of_a = np.log1p(strength**2) / 2
     of_b = np.log1p(strength**2 / 4) / 2
@@ -131,7 +136,8 @@ def test_invertible_maps_of_each_variable_change_no_term():
     maps = np.zeros_like(covariance)
     for rows in places.values():
         scale = 1000.0 ** rng.integers(-1, 2)
-        maps[np.ix_(rows, rows)] = scale * rng.normal(size=(len(rows), len(rows)))
+        size = len(rows), len(rows)
+        maps[np.ix_(rows, rows)] = scale * rng.normal(size=size)
     mapped = pid.gaussian(maps @ covariance @ maps.T, **places)
     assert mapped[:4] == approx(terms[:4], abs=1e-9)
     swapped = pid.gaussian(covariance, places["b"], places["a"], places["target"])
@@ -147,10 +153,10 @@ def test_repeated_and_constant_columns_change_no_term():
     constant = np.zeros(6)
     columns = np.vstack([np.eye(6), sum_of_target, copy_of_a, constant])
     wider = columns @ covariance @ columns.T
-    assert pid.gaussian(wider, [2, 3, 7], [4, 5, 8], [0, 1, 6])[:4] == approx(
-        terms[:4], abs=1e-9
-    )
-    assert pid.gaussian(wider, [2, 3], [4, 5], [8])[:4] == (0, 0, 0, 0)
+    repeated = pid.gaussian(wider, [2, 3, 7], [4, 5, 8], [0, 1, 6])
+    assert repeated[:4] == approx(terms[:4], abs=1e-9)
+    about_constant = pid.gaussian(wider, [2, 3], [4, 5], [8])
+    assert about_constant[:4] == (0, 0, 0, 0)
 
 
 @pytest.mark.parametrize("attack", ["redundancy", "synergy"])
@@ -161,37 +167,36 @@ def test_the_toy_model_is_within_its_bounds(attack):
     exact = toy.exact(attack, 3, 0.5, 1.5)
     covariance = toy.covariance(attack, 3, 0.5, 1.5)
     bounds = exact.bounds()
+    unique = bounds.unique_low.value
+    redundant = bounds.redundant_high.value
     for k, latent in np.ndindex(3, 6):
         rest = [3 + other for other in range(6) if other != latent]
         terms = pid.gaussian(covariance, 3 + latent, rest, k)
-        informations = exact.alone[k, latent], exact.rest[k, latent], exact.joint[k]
-        assert terms.informations == approx(informations, abs=1e-9)
-        assert terms.unique_a == approx(bounds.unique_low.value[k, latent], abs=1e-9)
-        assert terms.redundant == approx(
-            bounds.redundant_high.value[k, latent], abs=1e-9
-        )
+        of_a, of_b, of_both = terms.informations
+        assert of_a == approx(exact.alone[k, latent], abs=1e-9)
+        assert of_b == approx(exact.rest[k, latent], abs=1e-9)
+        assert of_both == approx(exact.joint[k], abs=1e-9)
+        assert terms.unique_a == approx(unique[k, latent], abs=1e-9)
+        assert terms.redundant == approx(redundant[k, latent], abs=1e-9)
 
 
 def test_estimates_from_rows_are_within_their_errors():
     """Of 20 samples: four standard errors of a mean deviation."""
-    covariance, places = channels(
-        np.array([[2.0, 0.3], [0.0, 0.4]]), np.array([[0.2, 1.5]])
-    )
-    exact = pid.gaussian(covariance, **places)
+    h_a = np.array([[2.0, 0.3], [0.0, 0.4]])
+    h_b = np.array([[0.2, 1.5]])
+    covariance, places = channels(h_a, h_b)
+    truth = pid.gaussian(covariance, **places)
     root = np.linalg.cholesky(covariance)
-    deviations = []
+    deviations = np.zeros((20, 4))
     for seed in range(20):
         rows = default_rng(seed).standard_normal((400, 5)) @ root.T
         sample = {name: rows[:, columns] for name, columns in places.items()}
         terms = pid.gaussian_from_arrays(**sample, blocks=40)
-        deviations.append(
-            [
-                (term.value - truth) / term.standard_error
-                for term, truth in zip(terms[:4], exact)
-            ]
-        )
-    means = np.mean(deviations, axis=0)
-    spreads = np.std(deviations, axis=0)
+        for place in range(4):
+            error = terms[place].value - truth[place]
+            deviations[seed, place] = error / terms[place].standard_error
+    means = deviations.mean(axis=0)
+    spreads = deviations.std(axis=0)
     assert np.abs(means).max() < 0.9
     assert spreads.min() > 0.6
     assert spreads.max() < 1.6

@@ -14,22 +14,7 @@ from infoscope.metrics.v_information.difficulty import TOKENS, token_artefacts
 from infoscope.metrics.v_information.pvi import slices
 
 PUNCTUATED = 'The "book", that is... John\'s - is mine!'
-PUBLISHED = [
-    "The",
-    '"',
-    "book",
-    '",',
-    "that",
-    "is",
-    "...",
-    "John",
-    "'",
-    "s",
-    "-",
-    "is",
-    "mine",
-    "!",
-]
+PUBLISHED = 'The " book ", that is ... John \' s - is mine !'
 TABLE = pd.DataFrame(
     {
         "pvi_bits": [1.0, 3.0, -2.0, 0.0, 4.0],
@@ -89,7 +74,9 @@ def test_a_token_helps_by_what_its_absence_costs():
     helped = np.array([1 - once, 1 - once, 2 * (once - twice)])
     mean = helped.sum() / 4
     good = artefacts.iloc[1]
-    assert (good["code"], good["occurrences"], good["texts"]) == (1, 4, 3)
+    assert good["code"] == 1
+    assert good["occurrences"] == 4
+    assert good["texts"] == 3
     assert good["mean_bits"] == approx(mean)
     deviations = helped - mean * np.array([1, 1, 2])
     assert good["standard_error_bits"] == approx(
@@ -104,7 +91,7 @@ def test_punctuation_is_apart_as_published():
     """What the authors' tokeniser (Hugging Face's Whitespace) makes of a sentence: runs
     of other signs stay whole.
     """
-    assert TOKENS.findall(PUNCTUATED) == PUBLISHED
+    assert " ".join(TOKENS.findall(PUNCTUATED)) == PUBLISHED
     texts = [PUNCTUATED, "It is."] * 3
     codes = np.array([0, 1] * 3)
     artefacts = token_artefacts(
@@ -123,18 +110,10 @@ def test_the_tokens_of_cola_are_as_many_as_published():
     """109 tokens occur more than five times in the in-domain dev set; split at white
     space it would be 97.
     """
-    folder = (
-        Path(
-            os.environ.get(
-                "INFOSCOPE_DATA", Path(__file__).parents[4] / "shared" / "data"
-            )
-        )
-        / "cola"
-    )
-    if not folder.is_dir():
+    path = Path(os.environ.get("INFOSCOPE_DATA", "")) / "cola" / "in_domain_dev.tsv"
+    if not path.is_file():
         pytest.skip("no CoLA")
-    lines = (folder / "in_domain_dev.tsv").read_text("utf-8").splitlines()
-    texts = [line.split("\t")[3] for line in lines]
+    texts = [line.split("\t")[3] for line in path.read_text("utf-8").splitlines()]
     codes = np.zeros(len(texts), int)
     for tokens, count in ((TOKENS.findall, 109), (str.split, 97)):
         artefacts = token_artefacts(counting_predictor({}), texts, codes, tokens=tokens)

@@ -3,7 +3,6 @@ report returns and refuses.
 """
 
 import sys
-from functools import partial
 from types import ModuleType
 
 import numpy as np
@@ -12,7 +11,7 @@ import pytest
 from numpy.random import default_rng
 from numpy.testing import assert_allclose
 from pytest import approx
-from scipy.special import expit
+from scipy.special import expit, log_softmax
 from sklearn.metrics import roc_auc_score
 
 from infoscope.estimators.families import GradientBoosting
@@ -31,11 +30,11 @@ def scored(rate, seed, classes=2, noise="symmetric"):
     rng = default_rng(seed)
     truth = rng.integers(classes, size=N)
     scores = 2.5 * np.eye(classes)[truth] + rng.normal(size=(N, classes))
-    logs = 2.5 * scores
-    logs -= np.log(np.exp(logs).sum(axis=1, keepdims=True))
+    logs = log_softmax(2.5 * scores, axis=1)
     if rate == 0:
         return logs, truth, np.zeros(N, bool)
-    return logs, *flip_labels(truth, rate, rng, noise)
+    noisy, flipped = flip_labels(truth, rate, rng, noise)
+    return logs, noisy, flipped
 
 
 def wrong_labels(logs, codes, share=1.0):
@@ -53,7 +52,8 @@ def test_the_interval_contains_the_number_of_flipped_labels(rate, classes, noise
         logs, codes, flipped = scored(rate, seed, classes, noise)
         number = wrong_labels(logs, codes)
         hits += number.low <= flipped.sum() <= number.high
-        assert (number.n, number.unit) == (N, "labels")
+        assert number.n == N
+        assert number.unit == "labels"
         assert roc_auc_score(flipped, fit_noise(logs, codes).wrong) > 0.93
     assert hits >= 4
 
@@ -93,7 +93,8 @@ def test_an_interval_is_wider_with_groups_and_useless_models():
     assert useless.low < 10
     assert useless.high > single.high
     doubts = labels.report(codes, probabilities=shuffled).doubts
-    assert [note.code for note in doubts[1:]] == ["weak model", "negative information"]
+    codes_of_doubts = [note.code for note in doubts[1:]]
+    assert codes_of_doubts == ["weak model", "negative information"]
 
 
 @pytest.mark.parametrize("classes", [2, 31])
@@ -105,23 +106,25 @@ def test_the_gradient_is_that_of_the_likelihood(classes):
     logs = np.log(rng.dirichlet(np.ones(classes), 40))
     codes = rng.integers(classes, size=40)
     model = NoiseModel(logs, codes, 1.0)
-    place = 0.3 * rng.normal(size=len(model.deviations))
+    start = 0.3 * rng.normal(size=len(model.deviations))
 
     def likelihood(parameters):
         _, prior, transition = model.parts(parameters, -2.0)
-        return np.log((prior * transition[:, codes].T).sum(axis=1)).sum()
+        joint = prior * transition[:, codes].T
+        return np.log(joint.sum(axis=1)).sum()
 
-    scaled, prior, transition = model.parts(place, -2.0)
+    scaled, prior, transition = model.parts(start, -2.0)
     joint = prior * transition[:, codes].T
     posterior = joint / joint.sum(axis=1, keepdims=True)
-    slope = model.slope(posterior - prior, posterior, scaled, transition)
-    rows = model.slopes(posterior - prior, posterior, scaled, transition, np.arange(40))
-    assert_allclose(rows.sum(axis=0), slope, atol=1e-9)
-    for number in rng.choice(len(place), 8):
-        step = np.zeros(len(place))
+    derivatives = posterior - prior, posterior, scaled, transition
+    slope = model.slope(*derivatives)
+    slopes_of_rows = model.slopes(*derivatives, np.arange(40))
+    assert_allclose(slopes_of_rows.sum(axis=0), slope, atol=1e-9)
+    for number in rng.choice(len(start), 8):
+        step = np.zeros(len(start))
         step[number] = 1e-5
-        expected = (likelihood(place + step) - likelihood(place - step)) / 2e-5
-        assert slope[number] == approx(expected, abs=1e-5)
+        difference = likelihood(start + step) - likelihood(start - step)
+        assert slope[number] == approx(difference / 2e-5, abs=1e-5)
 
 
 NAMES = np.array(["billing", "bug", "shipping"])
@@ -150,11 +153,13 @@ def tickets():
 def test_a_report_on_texts():
     texts, y, flipped, truth = tickets()
     result = labels.report(y, texts)
-    assert result.wrong.low <= flipped.sum() <= result.wrong.high
+    count = flipped.sum()
+    assert result.wrong.low <= count <= result.wrong.high
     assert len(result.suspects) == len(y)
-    first = result.suspects.head(flipped.sum())
-    assert flipped[first["row"]].mean() > 0.9
-    assert (truth[first["row"]] == first["likely"]).mean() > 0.9
+    first = result.suspects.head(count)
+    rows = first["row"]
+    assert flipped[rows].mean() > 0.9
+    assert (truth[rows] == first["likely"]).mean() > 0.9
     assert result.find("wrong labels") == result.wrong
     assert result.suspects["pvi_bits"].mean() == approx(result.information.bits.value)
     assert np.isfinite(result.table[["low", "high"]]).all(axis=None)
@@ -170,11 +175,9 @@ def test_what_a_column_carries():
     frame = pd.DataFrame({"premise": noise, "hypothesis": texts})
     result = labels.report(truth, frame, without=["premise", "hypothesis"])
     assert abs(result.lost["premise"].bits) < 0.05
-    assert result.lost["hypothesis"].bits.low > 1.0
-    assert (
-        result.find("lost information", without="hypothesis")
-        == result.lost["hypothesis"]
-    )
+    of_hypothesis = result.lost["hypothesis"]
+    assert of_hypothesis.bits.low > 1.0
+    assert result.find("lost information", without="hypothesis") == of_hypothesis
 
 
 @pytest.mark.parametrize(
@@ -190,8 +193,9 @@ def test_probabilities_and_log_probabilities(form):
 def test_folds_and_classes_decide_the_entropy():
     logs, codes, _ = scored(0.1, 2)
     folds = np.arange(N) % 4
+    swapped = logs[:, ::-1]
     result = labels.report(
-        codes, probabilities=logs[:, ::-1], classes=["1", "0"], folds=folds
+        codes, probabilities=swapped, classes=["1", "0"], folds=folds
     )
     share = (codes[folds != 0] == codes[0]).mean()
     assert result.null[0] == approx(np.log(share), abs=1e-4)
@@ -202,9 +206,8 @@ def test_folds_and_classes_decide_the_entropy():
 def test_families_take_the_columns_of_a_data_frame():
     rng = default_rng(0)
     truth = rng.integers(2, size=300)
-    x = pd.DataFrame(
-        {"a": truth + 0.3 * rng.normal(size=300), "b": rng.normal(size=300)}
-    )
+    x = pd.DataFrame({"a": truth + 0.3 * rng.normal(size=300)})
+    x["b"] = rng.normal(size=300)
     result = labels.report(truth, x, family=GradientBoosting(), without=["a"])
     assert result.information.bits > 0.6
     assert result.lost["a"].bits > 0.5
@@ -225,55 +228,59 @@ def test_cleanlab_is_beside_ours(monkeypatch):
     """Called with codes and held-out probabilities; without cleanlab there is no such
     number.
     """
+
+    def differing(codes, q):
+        return int((q.argmax(axis=1) != codes).sum())
+
     logs, codes, _ = scored(0.1, 2)
     count = ModuleType("cleanlab.count")
-    count.num_label_issues = lambda codes, q: int((q.argmax(axis=1) != codes).sum())
+    count.num_label_issues = differing
     monkeypatch.setitem(sys.modules, "cleanlab", ModuleType("cleanlab"))
     monkeypatch.setitem(sys.modules, "cleanlab.count", count)
-    number = labels.report(codes, probabilities=logs).find("wrong labels by cleanlab")
-    assert number == (logs.argmax(axis=1) != codes).sum()
+    result = labels.report(codes, probabilities=logs)
+    assert result.find("wrong labels by cleanlab") == differing(codes, logs)
     monkeypatch.setitem(sys.modules, "cleanlab.count", None)
+    result = labels.report(codes, probabilities=logs)
     with pytest.raises(KeyError):
-        labels.report(codes, probabilities=logs).find("wrong labels by cleanlab")
+        result.find("wrong labels by cleanlab")
 
 
 def test_ours_is_at_least_as_precise_as_cleanlab():
     rank = pytest.importorskip("cleanlab.rank", reason="cleanlab is the extra `labels`")
     logs, codes, flipped = scored(0.2, 0, 3, "pair")
     count = flipped.sum()
+    quality = rank.get_label_quality_scores(codes, np.exp(logs))
     ours = np.argsort(-fit_noise(logs, codes).wrong)[:count]
-    theirs = np.argsort(rank.get_label_quality_scores(codes, np.exp(logs)))[:count]
+    theirs = np.argsort(quality)[:count]
     assert flipped[ours].mean() >= flipped[theirs].mean()
 
 
 Y = np.arange(60) % 2
 Q = np.column_stack([expit(Y), expit(-Y)])
-reported = partial(labels.report, Y)
-of_probabilities = partial(labels.report, Y, probabilities=Q)
 
 
-@pytest.mark.parametrize(
-    ("call", "argument", "code"),
-    [
-        (reported, "x", "conflict"),
-        (partial(of_probabilities, Q), "x", "conflict"),
-        (partial(labels.report, np.zeros(9), np.zeros((9, 1))), "labels", "constant"),
-        (partial(of_probabilities, probabilities=Q[:, :1]), "probabilities", "shape"),
-        (partial(of_probabilities, probabilities=Q + 1), "probabilities", "range"),
-        (
-            partial(of_probabilities, probabilities=np.where(Q > 0.6, np.nan, Q)),
-            "probabilities",
-            "missing",
-        ),
-        (partial(of_probabilities, classes=["0", "2"]), "labels", "name"),
-        (partial(of_probabilities, folds=np.zeros(60)), "folds", "few"),
-        (partial(reported, Q, without=["a"]), "without", "name"),
-        (partial(reported, pd.DataFrame({"a": Y}), without=["a"]), "without", "few"),
-    ],
-)
-def test_bad_input_is_refused(call, argument, code):
-    with refused(argument, code):
-        call()
+def test_bad_input_is_refused():
+    def report(x=None, labels_of=Y, q=None, **settings):
+        labels.report(labels_of, x, probabilities=q, **settings)
+
+    with refused("x", "conflict"):
+        report()
+    with refused("labels", "constant"):
+        report(np.zeros((9, 1)), np.zeros(9))
+    with refused("probabilities", "shape"):
+        report(q=Q[:, :1])
+    with refused("probabilities", "range"):
+        report(q=Q + 1)
+    with refused("probabilities", "missing"):
+        report(q=np.where(Q > 0.6, np.nan, Q))
+    with refused("labels", "name"):
+        report(q=Q, classes=["0", "2"])
+    with refused("folds", "few"):
+        report(q=Q, folds=np.zeros(60))
+    with refused("without", "name"):
+        report(Q, without=["a"])
+    with refused("without", "few"):
+        report(pd.DataFrame({"a": Y}), without=["a"])
 
 
 def test_probabilities_of_zero_are_finite_logs():

@@ -36,9 +36,8 @@ def test_the_mean_is_the_v_information_of_the_same_folds():
     assert table["H_yb"].mean() == approx(whole.null_entropy.bits.value)
     assert table["H_yxb"].mean() == approx(whole.conditional_entropy.bits.value)
     assert (table["pvi_bits"] == table["H_yb"] - table["H_yxb"]).all()
-    assert (table["label"] == y).all() and (
-        table["correct"] == (table["predicted"] == y)
-    ).all()
+    assert (table["label"] == y).all()
+    assert (table["correct"] == (table["predicted"] == y)).all()
     assert sorted(table["fold"].unique()) == list(range(5))
 
 
@@ -48,12 +47,15 @@ def test_every_item_is_measured_without_its_group():
     """
     x, y = noisy_classes(150, 2, 2)
     rows = np.repeat(np.arange(150), 2)
-    table = pvi.pointwise(Logistic(5.0), x[rows], y[rows], folds=3, groups=rows)
-    assert (table["fold"].to_numpy()[::2] == table["fold"].to_numpy()[1::2]).all()
-    rest = (table["fold"] != 1).to_numpy()
-    fit = Logistic(5.0).fit(x[rows][rest], y[rows][rest], 2)
-    own = fit.log_density(x[rows][~rest], y[rows][~rest])
-    assert table["H_yxb"][~rest].to_numpy() == approx(-own / math.log(2), abs=1e-3)
+    x = x[rows]
+    y = y[rows]
+    table = pvi.pointwise(Logistic(5.0), x, y, folds=3, groups=rows)
+    folds = table["fold"].to_numpy()
+    assert (folds[::2] == folds[1::2]).all()
+    rest = folds != 1
+    fit = Logistic(5.0).fit(x[rest], y[rest], 2)
+    bits = -fit.log_density(x[~rest], y[~rest]) / math.log(2)
+    assert table["H_yxb"][~rest].to_numpy() == approx(bits, abs=1e-3)
 
 
 def test_the_window_is_the_one_of_the_published_figures():
@@ -62,15 +64,14 @@ def test_the_window_is_the_one_of_the_published_figures():
     classes' H_yb are 1.797 and 0.4896, and wrong and right meet between 0.765 and
     0.851, and between -0.524 and -0.449.
     """
-    three = threshold_window(math.log2(3), 3)
-    assert three.lowest_right == approx(0.0) and three.highest_wrong == approx(
-        0.585, abs=1e-3
-    )
-    assert three.highest_wrong >= 0.576 and three.lowest_right <= 0.058
+    snli = threshold_window(math.log2(3), 3)
+    assert snli.lowest_right == approx(0.0)
+    assert snli.highest_wrong == approx(0.585, abs=1e-3)
     cola = threshold_window([1.797, 0.4896], 2)
     assert cola.lowest_right == approx(cola.highest_wrong)
-    for meet, wrong, right in zip(cola.highest_wrong, (0.765, -0.524), (0.851, -0.449)):
-        assert wrong <= meet <= right
+    first, second = cola.highest_wrong
+    assert 0.765 <= first <= 0.851
+    assert -0.524 <= second <= -0.449
 
 
 @pytest.mark.parametrize(("classes", "floor"), [(2, 1e-6), (3, 0.02)])
@@ -79,21 +80,19 @@ def test_no_item_leaves_the_window(classes, floor):
     table = pvi.pointwise(Logistic(), x, y, folds=5, floor=floor)
     window = threshold_window(table["H_yb"], classes)
     right = table["correct"].to_numpy()
-    assert (
-        table["pvi_bits"].to_numpy()[~right] <= window.highest_wrong[~right] + 1e-9
-    ).all()
-    assert (
-        table["pvi_bits"].to_numpy()[right] >= window.lowest_right[right] - 1e-9
-    ).all()
+    bits = table["pvi_bits"].to_numpy()
+    assert (bits <= window.highest_wrong + 1e-9)[~right].all()
+    assert (bits >= window.lowest_right - 1e-9)[right].all()
     if classes == 2:
-        assert ((table["pvi_bits"] > window.highest_wrong) == right).all()
+        assert ((bits > window.highest_wrong) == right).all()
 
 
 def test_labels_and_texts_come_back_as_they_were():
     texts = ["a good film", "a bad film"] * 30
-    labels = np.array(["pro", "con"] * 30)
-    table = pvi.pointwise(tfidf_logistic(), texts, labels, folds=3)
-    assert list(table["label"]) == list(labels) and table["correct"].all()
+    labels = ["pro", "con"] * 30
+    table = pvi.pointwise(tfidf_logistic(), texts, np.array(labels), folds=3)
+    assert list(table["label"]) == labels
+    assert table["correct"].all()
 
 
 @needs_data
@@ -103,7 +102,8 @@ def test_a_large_set_of_embeddings_has_its_known_information():
     penalty 1 and calibration; somewhat more with the penalty that suits it. 1 bit is
     all there is.
     """
-    found = np.load(Path(os.environ["INFOSCOPE_DATA"]) / "imdb_embeddings" / "bert.npz")
-    table = pvi.pointwise(Logistic(100.0), found["x"], found["y"])
+    folder = Path(os.environ["INFOSCOPE_DATA"]) / "imdb_embeddings"
+    embeddings = np.load(folder / "bert.npz")
+    table = pvi.pointwise(Logistic(100.0), embeddings["x"], embeddings["y"])
     assert table["correct"].mean() == approx(0.988, abs=0.002)
     assert 0.89 < table["pvi_bits"].mean() < 1.0

@@ -5,6 +5,7 @@ a trial is judged.
 import math
 
 import pytest
+from pytest import approx
 
 from sweeps.disentanglement.tune_vae import (
     EVALUATIONS,
@@ -33,9 +34,9 @@ def suggested(**overrides):
 def test_the_space_is_around_the_setting():
     searched = space(PROFILES["paper"].override({"data": "sprites-grid"}))
     # of a published 6
-    assert (searched["weight"].low, searched["weight"].high) == pytest.approx((0.6, 24))
-    assert searched["learning_rate"].low == pytest.approx(1e-4)
-    assert searched["learning_rate"].high == pytest.approx(3e-3)
+    assert (searched["weight"].low, searched["weight"].high) == approx((0.6, 24))
+    assert searched["learning_rate"].low == approx(1e-4)
+    assert searched["learning_rate"].high == approx(3e-3)
     assert set(
         space(PROFILES["smoke"].override({"model": "ae", "criterion": "elbo"}))
     ) == {"learning_rate"}
@@ -56,9 +57,7 @@ def test_a_trial_is_judged_at_every_tenth_and_measured_at_its_end(criterion):
     assert {"unibound", "mig", "unibound_error"} <= set(final)
     assert len(keeper.models) == 1
     if criterion == "elbo":
-        assert judged[-1] == pytest.approx(
-            -final["train/reconstruction"] - final["train/kl"]
-        )
+        assert judged[-1] == approx(-final["train/reconstruction"] - final["train/kl"])
 
 
 def test_a_trial_that_diverges_is_no_number():

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from pytest import approx
 
 from infoscope.tracking import Pack
 from sweeps.mi_benchmark._benchmark import HELD_OUT, schedule, training_cells, trial
@@ -40,11 +41,11 @@ def test_packed_and_alone_give_the_same_numbers():
             rtol=1e-5,
             atol=1e-6,
         )
-        assert packed.finals[key]["mse_bits2"] == pytest.approx(
+        assert packed.finals[key]["mse_bits2"] == approx(
             alone.finals[key]["mse_bits2"], rel=1e-5
         )
         held_out = "held_out_large_batch_bits at 2 bits"
-        assert packed.finals[key][held_out] == pytest.approx(
+        assert packed.finals[key][held_out] == approx(
             alone.finals[key][held_out], rel=1e-4, abs=1e-5
         )
 
@@ -62,21 +63,21 @@ def test_a_schedule_is_scored_by_segment():
         for name, value in final.items():
             if name.endswith(place):
                 figures[name.removesuffix(place)] = value
-        assert figures["mse_bits2"] == pytest.approx(np.mean((part - bits) ** 2))
-        assert figures["bias_bits"] == pytest.approx(part.mean() - bits)
-        assert figures["second_half_mean_bits"] == pytest.approx(part[20:].mean())
-        assert figures["training_minus_held_out_bits"] == pytest.approx(
+        assert figures["mse_bits2"] == approx(np.mean((part - bits) ** 2))
+        assert figures["bias_bits"] == approx(part.mean() - bits)
+        assert figures["second_half_mean_bits"] == approx(part[20:].mean())
+        assert figures["training_minus_held_out_bits"] == approx(
             part[-4:].mean() - figures["held_out_same_batch_bits"]
         )
-        assert figures["oracle_critic_bias_bits"] == pytest.approx(
+        assert figures["oracle_critic_bias_bits"] == approx(
             -1 / math.e / math.log(2), abs=0.05
         )  # js is low by 1/e nats
-    assert final["mse_bits2"] == pytest.approx(
+    assert final["mse_bits2"] == approx(
         np.mean((columns["estimate_bits"] - columns["true_bits"]) ** 2)
     )
     assert final["nonfinite_steps"] == 0
     latest = np.mean((columns["estimate_bits"][-4:] - 6) ** 2)
-    assert recorder.decided[-1]["recent_mse_bits2"] == pytest.approx(latest)
+    assert recorder.decided[-1]["recent_mse_bits2"] == approx(latest)
 
 
 @pytest.mark.parametrize("domain", ["images", "text"])

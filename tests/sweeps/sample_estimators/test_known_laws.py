@@ -7,6 +7,9 @@ from functools import partial
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
+from numpy.testing import assert_allclose
+from pytest import approx
 
 from infoscope.data.tasks import catalogue
 from infoscope.data.tasks.cases import draws
@@ -78,9 +81,7 @@ def test_an_own_function_sits_and_is_run_again_where_it_changed(monkeypatch, tmp
     (final,) = recorder.finals.values()
     assert final["answered"] == 10
     assert final["intervals"] == 0
-    assert final["bias_nats"] == pytest.approx(
-        0.5 - catalogue.case(cell.law).truth()[0]
-    )
+    assert final["bias_nats"] == approx(0.5 - catalogue.case(cell.law).truth()[0])
     with refused("method", "name"):
         SWEEP.profile("laptop", {"methods": "of_mine:other"})
 
@@ -114,10 +115,10 @@ def test_figures_are_those_of_the_data_sets():
     (columns,) = recorder.tables.values()
     (final,) = recorder.finals.values()
     truth = law.truth()[0]
-    np.testing.assert_allclose(columns["value"], [float(one) for one in by_hand])
-    np.testing.assert_allclose(columns["low"], [one.low for one in by_hand])
-    assert final["bias_nats"] == pytest.approx(np.mean(by_hand) - truth)
-    assert final["mse_nats2"] == pytest.approx(
+    assert_allclose(columns["value"], [float(one) for one in by_hand])
+    assert_allclose(columns["low"], [one.low for one in by_hand])
+    assert final["bias_nats"] == approx(np.mean(by_hand) - truth)
+    assert final["mse_nats2"] == approx(
         np.mean((np.array(by_hand, float) - truth) ** 2)
     )
     assert final["covering_intervals"] == sum(
@@ -129,24 +130,20 @@ def test_figures_are_those_of_the_data_sets():
 
 
 def test_groups_are_handed_on():
-    generator = np.random.default_rng(0)
+    generator = default_rng(0)
     law = catalogue.case("patients")
     assert estimate_by("gcmi", law, law.sample(400, generator), generator).units == 40
 
 
 def test_formulas_get_their_usual_settings():
     law = catalogue.case("label-of-one-of-40")
-    generator = np.random.default_rng(0)
+    generator = default_rng(0)
     x, y = law.sample(300, generator)
     estimated = estimate_by("micd", law, (x, y), generator)
-    assert float(estimated) == pytest.approx(
-        npeet.micd(x, y, k=5, base=np.e, compat=True)
-    )
+    assert float(estimated) == approx(npeet.micd(x, y, k=5, base=np.e, compat=True))
     assert math.isnan(estimated.low)
     estimated = estimate_by("labels-as-numbers", law, (x, y), generator)
-    assert float(estimated) == pytest.approx(
-        npeet.mi(x, y, k=5, base=np.e, compat=True)
-    )
+    assert float(estimated) == approx(npeet.mi(x, y, k=5, base=np.e, compat=True))
 
 
 def test_what_is_refused_is_counted_with_its_reason(monkeypatch):

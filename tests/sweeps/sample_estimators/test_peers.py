@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
+from pytest import approx
 
 from infoscope.estimators import estimate
 from sweeps.sample_estimators import peers
@@ -28,7 +30,7 @@ def peer(request):
 
 
 def pair(n=1_000, seed=0):
-    generator = np.random.default_rng(seed)
+    generator = default_rng(seed)
     x = generator.normal(size=(n, 1))
     return x, 0.6 * x + 0.8 * generator.normal(size=(n, 1))
 
@@ -37,8 +39,8 @@ def test_a_normal_pair_is_measured(peer):
     """Within 0.1 nat, three standard errors of neighbours at k = 3 and n = 1,000
     (0.033); the draw is fixed.
     """
-    assert peer(*pair()) == pytest.approx(TRUTH, abs=0.1)
-    assert float(estimate(*pair(), peer)) == pytest.approx(TRUTH, abs=0.1)
+    assert peer(*pair()) == approx(TRUTH, abs=0.1)
+    assert float(estimate(*pair(), peer)) == approx(TRUTH, abs=0.1)
 
 
 @pytest.mark.parametrize("name", ["npeet_plus", "ennemi", "scikit_learn"])
@@ -47,14 +49,14 @@ def test_labels_are_measured(name):
     they share (0.19).
     """
     pytest.importorskip(PACKAGES[name])
-    generator = np.random.default_rng(0)
+    generator = default_rng(0)
     labels = generator.integers(0, 2, 1_000)
     x = 3.0 * labels[:, None] + generator.normal(size=(1_000, 1))
     grid = np.linspace(-8, 11, 20_001)
     densities = np.exp(-0.5 * np.stack([grid, grid - 3]) ** 2) / math.sqrt(2 * math.pi)
     mixture = densities.mean(axis=0)
     truth = np.sum(densities * np.log(densities / mixture)) / 2 * (grid[1] - grid[0])
-    assert getattr(peers, name)(x, labels) == pytest.approx(truth, abs=0.1)
+    assert getattr(peers, name)(x, labels) == approx(truth, abs=0.1)
 
 
 @pytest.mark.parametrize("name", ["ennemi", "scikit_learn"])
@@ -62,7 +64,7 @@ def test_columns_are_summed_and_two_of_both_sides_are_refused(name):
     pytest.importorskip(PACKAGES[name])
     measure = getattr(peers, name)
     x, y = pair()
-    assert measure(np.hstack([x, x]), y) == pytest.approx(2 * measure(x, y), abs=1e-6)
-    assert measure(y, np.hstack([x, x])) == pytest.approx(2 * measure(x, y), abs=1e-6)
+    assert measure(np.hstack([x, x]), y) == approx(2 * measure(x, y), abs=1e-6)
+    assert measure(y, np.hstack([x, x])) == approx(2 * measure(x, y), abs=1e-6)
     with refused("x or y", "shape"):
         measure(np.hstack([x, y]), np.hstack([x, y]))

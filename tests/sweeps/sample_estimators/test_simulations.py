@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_array_equal
 
 from infoscope.data import prior
 from infoscope.data.prior import conditional, processes
@@ -68,7 +69,7 @@ def test_a_row_can_be_computed_again_from_its_number(every):
     assert every["truth"][3] == again["truth"] == prior.distribution(23).truth
     assert FEW[0] <= every["n"][3] == again["n"] <= FEW[1]
     for name in figures.NAMES:
-        np.testing.assert_array_equal(every[name][3], again[name])
+        assert_array_equal(every[name][3], again[name])
 
 
 @pytest.mark.parametrize(
@@ -79,9 +80,7 @@ def test_a_row_can_be_computed_again_from_its_number(every):
 def test_data_sets_of_more_columns_or_another_type_are_omitted(every, asked, numbers):
     few = rows_of(**asked)
     assert list(few["number"]) == numbers
-    np.testing.assert_array_equal(
-        few["truth"], every["truth"][np.subtract(numbers, NUMBERS[0])]
-    )
+    assert_array_equal(few["truth"], every["truth"][np.subtract(numbers, NUMBERS[0])])
 
 
 def test_samples_are_typed_as_they_were_drawn():
@@ -105,7 +104,7 @@ def test_a_triple_can_be_simulated_again_and_its_collection_is_read_back(
     again = simulated_given(4)
     assert again["truth"] == conditional.conditional_distribution(4).truth
     names = figures_conditional.NAMES
-    np.testing.assert_array_equal(
+    assert_array_equal(
         [again[name] for name in names], [rows[1][name] for name in names]
     )
     values = np.array([[row[name] for name in names] for row in rows], np.float32)

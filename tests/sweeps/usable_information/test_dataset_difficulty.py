@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from pandas.testing import assert_frame_equal
+from pytest import approx
 
 from infoscope.data import hypothesis_information
 from infoscope.metrics import v_information
@@ -62,21 +64,16 @@ def ran(cell, state=None):
 
 def test_cells_without_real_data():
     every_cell = cells_of("laptop")
-    encoded = set()
-    for cell in every_cell:
-        if cell.family == "small-bert":
-            encoded.add((cell.seed, cell.estimator))
-    of_reviews = set()
-    for cell in every_cell:
-        if cell.data == "generated-reviews":
-            of_reviews.add(cell.transformation)
     assert {cell.data for cell in every_cell} == {"generated-nli", "generated-reviews"}
-    assert encoded == {(0, "held-out")}
-    assert of_reviews == {"std", "shuffled"}
     assert {cell.study for cell in every_cell} == {"difficulty", "epochs"}
     for cell in every_cell:
-        if cell.family != "small-bert":
+        if cell.family == "small-bert":
+            assert cell.seed == 0
+            assert cell.estimator == "held-out"
+        else:
             assert cell.epochs is None
+        if cell.data == "generated-reviews":
+            assert cell.transformation in ("std", "shuffled")
 
 
 @pytest.mark.parametrize(
@@ -107,7 +104,7 @@ def test_what_a_family_can_use_is_below_what_there_is_and_near_it():
     """
     metrics, tables, _ = ran(cell_of(kind="hypothesis", items=3000))
     truth = hypothesis_information(_data.ARTEFACT) / LN2
-    assert metrics["shannon_bits"] == pytest.approx(truth)
+    assert metrics["shannon_bits"] == approx(truth)
     margin = 5 * metrics["v_information_bits_error"]
     assert 0.7 * truth - margin < metrics["v_information_bits"] < truth + margin
     best = tables["artefacts"].sort_values("mean_bits").groupby("label")["token"].last()
@@ -126,13 +123,13 @@ def test_figures_are_those_of_the_items_and_of_the_estimator(estimator):
     assert (
         metrics["n"]
         == len(items)
-        == (300 if estimator == "cross-fitted" else pytest.approx(100, abs=5))
+        == (300 if estimator == "cross-fitted" else approx(100, abs=5))
     )
-    assert metrics["v_information_bits"] == pytest.approx(items["pvi_bits"].mean())
-    assert metrics["null_entropy_bits"] - metrics[
-        "conditional_entropy_bits"
-    ] == pytest.approx(metrics["v_information_bits"])
-    assert metrics["accuracy"] == pytest.approx(items["correct"].mean())
+    assert metrics["v_information_bits"] == approx(items["pvi_bits"].mean())
+    assert metrics["null_entropy_bits"] - metrics["conditional_entropy_bits"] == approx(
+        metrics["v_information_bits"]
+    )
+    assert metrics["accuracy"] == approx(items["correct"].mean())
     task = _data.task_of(cell)
     x = _data.data.transformations.standard(task.x)
     folds = np.random.default_rng([0, *b"folds"])
@@ -145,18 +142,18 @@ def test_figures_are_those_of_the_items_and_of_the_estimator(estimator):
         groups=task.groups,
         generator=folds,
     )
-    assert metrics["v_information_bits"] == pytest.approx(direct.bits.value)
-    assert metrics["v_information_bits_error"] == pytest.approx(
-        direct.bits.standard_error
-    )
+    assert metrics["v_information_bits"] == approx(direct.bits.value)
+    assert metrics["v_information_bits_error"] == approx(direct.bits.standard_error)
 
 
 def test_families_and_inputs_of_a_seed_measure_the_same_items():
-    ids = [tuple(ran(cell_of(family=family, kind=kind))[1]["items"]["id"])
-           for family, kind in (("lexical-logistic", "std"), ("lexical-logistic", "shuffled"),
-                                ("tfidf-logistic", "hypothesis"))]  # fmt: skip
-    assert len(set(ids)) == 1
-    assert tuple(ran(cell_of(seed=1))[1]["items"]["id"]) != ids[0]
+    def ids(family="lexical-logistic", **fields):
+        return tuple(ran(cell_of(family=family, **fields))[1]["items"]["id"])
+
+    first = ids()
+    assert ids(kind="shuffled") == first
+    assert ids("tfidf-logistic", kind="hypothesis") == first
+    assert ids(seed=1) != first
 
 
 def test_a_published_test_set_is_measured_whole_and_only_the_training_items_are_drawn(
@@ -184,6 +181,15 @@ def test_a_published_test_set_is_measured_whole_and_only_the_training_items_are_
     assert crossed["n"] == 400
 
 
+def test_longer_texts_more_epochs_and_more_folds_cost_more():
+    hypotheses = cell_of(family="small-bert", kind="hypothesis")
+    pairs = cell_of(family="small-bert")
+    more_epochs = cell_of(family="small-bert", epochs=3)
+    assert 0 < SWEEP.cost(hypotheses) < SWEEP.cost(pairs) < SWEEP.cost(more_epochs)
+    crossed = cell_of(estimator="cross-fitted")
+    assert 0 < SWEEP.cost(cell_of()) < SWEEP.cost(crossed)
+
+
 class Stopped(Exception):
     pass
 
@@ -207,7 +213,7 @@ def test_a_training_goes_on_where_it_was_stopped(monkeypatch):
         with pytest.raises(Stopped):
             ran(cell)
     again = ran(cell, states[-1])
-    pd.testing.assert_frame_equal(again[1]["items"], whole[1]["items"])
+    assert_frame_equal(again[1]["items"], whole[1]["items"])
     assert again[2].models == whole[2].models
     assert len(whole[2].models) == 1
 
@@ -244,25 +250,4 @@ def test_a_curve_continues_at_its_last_step(monkeypatch):
     assert fractions == sorted(fractions)
     assert 0.5 < fractions[-1] < 1.0
     again = ran(cell, states[-1])
-    pd.testing.assert_frame_equal(again[1]["epochs"], whole[1]["epochs"])
-
-
-def test_the_cost_follows_what_is_read():
-    """Of seconds on some core only the order is sure: more epochs, longer texts and
-    more folds cost more.
-    """
-    short, long = (
-        SWEEP.cost(cell_of(family="small-bert", kind=kind))
-        for kind in ("hypothesis", "std")
-    )
-    once, crossed = (
-        SWEEP.cost(cell_of(estimator=name)) for name in ("held-out", "cross-fitted")
-    )
-    assert 0 < short < long < SWEEP.cost(cell_of(family="small-bert", epochs=3))
-    assert 0 < once < crossed
-    fitted, measured, words = _data.amount(cell_of(kind="hypothesis", items=0))
-    pairs = _data.generated_nli()
-    assert (fitted, measured) == (len(pairs) * 2 // 3, len(pairs) // 3)
-    assert words == pytest.approx(
-        np.mean([len(text.split()) for text in pairs.hypotheses])
-    )
+    assert_frame_equal(again[1]["epochs"], whole[1]["epochs"])

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pandas as pd
-import pytest
+from numpy.random import default_rng
+from pytest import approx
 
 from infoscope.data.tasks import simulators
 from infoscope.tracking import Pack
@@ -36,23 +37,21 @@ def test_measures_of_other_kinds_on_what_is_known():
     """A Gaussian of correlation 0.9 has 0.83 nats: a kernel estimate is near it, bins
     are below; labels are exact.
     """
-    draws = np.random.default_rng(0).multivariate_normal(
-        [0, 0], [[1, 0.9], [0.9, 1]], 1000
-    )
+    draws = default_rng(0).multivariate_normal([0, 0], [[1, 0.9], [0.9, 1]], 1000)
     truth = -0.5 * np.log(1 - 0.81)
-    assert by_kernel(*draws.T) == pytest.approx(truth, abs=0.12)
+    assert by_kernel(*draws.T) == approx(truth, abs=0.12)
     assert 0.5 * truth < partitioned(*draws.T) < truth
     labels = np.repeat(np.arange(4), 25)
-    assert partitioned(labels, labels) == pytest.approx(np.log(4))
-    assert partitioned(labels, np.tile(np.arange(5), 20)) == pytest.approx(0.0)
-    assert abs(by_kernel(*np.random.default_rng(1).normal(size=(2, 500)))) < 0.05
+    assert partitioned(labels, labels) == approx(np.log(4))
+    assert partitioned(labels, np.tile(np.arange(5), 20)) == approx(0.0)
+    assert abs(by_kernel(*default_rng(1).normal(size=(2, 500)))) < 0.05
 
 
 def test_kernel_densities_bear_far_outliers_and_refuse_constants():
     """A point 1e4 away, where every density underflows: the ratio there is of the
     nearest point's kernels.
     """
-    x, y = np.random.default_rng(0).normal(size=(2, 200))
+    x, y = default_rng(0).normal(size=(2, 200))
     x[0] = y[0] = 1e4
     assert np.isfinite(by_kernel(x, y))
     # by hand: kernels of distances 1, 2, 3 in units of the bandwidth
@@ -63,7 +62,7 @@ def test_kernel_densities_bear_far_outliers_and_refuse_constants():
     expected = np.mean(
         np.log((kernel**2).sum(axis=1) / 2) - 2 * np.log(kernel.sum(axis=1) / 2)
     )
-    assert by_kernel(small, small) == pytest.approx(expected)
+    assert by_kernel(small, small) == approx(expected)
     with refused("variables", "constant"):
         by_kernel(x, np.ones(200))
 
@@ -80,8 +79,8 @@ def test_weights_find_a_tree_that_is_plain():
         == 0.0
     )
     for key, columns in recorder.tables.items():
-        assert recorder.finals[key]["wrong"] == pytest.approx(columns["wrong"].mean())
-        assert recorder.finals[key]["wrong_variance"] == pytest.approx(
+        assert recorder.finals[key]["wrong"] == approx(columns["wrong"].mean())
+        assert recorder.finals[key]["wrong_variance"] == approx(
             columns["wrong"].var(ddof=1)
         )
 
@@ -103,7 +102,7 @@ def test_frames_are_in_order_and_every_block_has_its_own_videos():
 
 
 def test_a_table_of_ones_own(tmp_path):
-    draws = np.random.default_rng(0)
+    draws = default_rng(0)
     expression, graph = simulators.gene_network(
         300, draws, simulators.random_graph(6, 1, draws)
     )

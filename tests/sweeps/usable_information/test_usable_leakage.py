@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from numpy.random import default_rng
 
 from infoscope.models.domain import MODELS, extract_blocks
 from sweeps.usable_information import usable_leakage
@@ -51,7 +52,7 @@ def logged_model(monkeypatch):
         network={"width": 4},
         generator=torch.Generator(),
     )
-    draws = np.random.default_rng(0)
+    draws = default_rng(0)
     n = 160
     items = {
         "x": draws.integers(0, 256, (n, 3, 8, 8), dtype=np.uint8), "y": np.arange(n) % 2, "d": np.arange(n) // 2 % 3,
@@ -84,7 +85,7 @@ def test_blocks_of_a_logged_model_are_read_alone_and_together(logged_model):
     direct = usable_leakage.usable_leakage(
         {"z_d": blocks["z_d"].numpy().astype(float)}, {"domain": items["d"][:120]},
         {name: usable_leakage.FAMILIES[name] for name in cell.families}, cell.folds, items["groups"][:120],
-        generator=np.random.default_rng(0),
+        generator=default_rng(0),
     )  # fmt: skip
     for row in direct.itertuples():
         assert metrics[f"domain/z_d/{row.family}_bits"] == pytest.approx(
