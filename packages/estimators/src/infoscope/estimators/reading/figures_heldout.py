@@ -228,8 +228,9 @@ class Fold:
         gaussian = []
         ksg = []
         for place, variable in enumerate(self.sample.variables):
-            if variable.is_label:
-                features |= self._label_gains(place)
+            codes = variable.codes
+            if codes is not None and variable.is_label:
+                features |= self._label_gains(codes)
                 continue
             target = self._target(place)
             targets = np.hstack([target, target**2])
@@ -264,16 +265,14 @@ class Fold:
         draws = tree_draws(self.sample.generator, TREE_COUNT)
         return summed_trees(train, targets, test, TREE_COUNT, draws) / TREE_COUNT
 
-    def _label_gains(self, place: int) -> Figures:
-        """Gains of predictions of a label from the other variable, nats (`gain`)."""
-        codes, prior = frequent(self.sample.variables[place])
-        linear = (self.v, self.u)[place]
-        quadratic = (self.v2, self.u2)[place]
+    def _label_gains(self, label: Values) -> Figures:
+        """Gains of predictions of the second variable, a label [n], from the first."""
+        codes, prior = frequent(label)
         indicators = np.eye(len(prior))[codes]
-        predicted = self._tree_predictions(self.linear[1 - place], indicators)
+        predicted = self._tree_predictions(self.linear[0], indicators)
         return {
-            "label_linear": self._discriminant(linear, codes, prior, True),
-            "label_quadratic": self._discriminant(quadratic, codes, prior, False),
+            "label_linear": self._discriminant(self.u, codes, prior, True),
+            "label_quadratic": self._discriminant(self.u2, codes, prior, False),
             "label_trees": gain(predicted, codes[self.test], prior),
         }
 
@@ -287,13 +286,13 @@ class Fold:
         return best_gain(logs, TEMPERATURES, codes[self.test], prior)
 
 
-def frequent(label: PreparedVariable) -> tuple[Values, Values]:
-    """Codes [n] of a label, its rarer categories joined, and shares of categories."""
-    sizes = np.bincount(label.codes)
+def frequent(label: Values) -> tuple[Values, Values]:
+    """Codes [n] of a label with its rarer categories joined, and their shares."""
+    sizes = np.bincount(label)
     order = np.argsort(-sizes, kind="stable")[:MAX_FREQUENT]
     code_of = np.full(len(sizes), len(order))
     code_of[order] = np.arange(len(order))
-    codes = code_of[label.codes]
+    codes = code_of[label]
     return codes, np.bincount(codes) / len(codes)
 
 

@@ -87,6 +87,8 @@ class PreparedVariable:
 class Sample:
     """Two prepared variables, in an order that depends on their values alone.
 
+    The first has at least as many numeric columns: a single label is the second.
+
     groups  int [n], codes of dependent rows; None: rows are independent
     half    bool [n], a random half of the groups
     """

@@ -66,16 +66,13 @@ def _predicted(fold: Fold, train: Values) -> Figures:
 
     The predicted variable is a label, or the one with fewer columns.
     """
-    sample = fold.sample
-    widths = [columns.shape[1] for columns in fold.linear]
-    place = int(np.argmin(widths))
-    if sample.labels:
-        place = sample.variables.index(sample.labels[-1])
-    columns = fold.linear[1 - place]
-    if not sample.variables[place].is_label:
-        target = leading(fold.linear[place], MAX_TARGETS)
-        return _regressions(fold, columns, target, train)
-    codes, prior = frequent(sample.variables[place])
+    x, y = fold.linear
+    second = fold.sample.variables[1]
+    if second.codes is None or not second.is_label:
+        columns, target = (y, x) if x.shape[1] <= y.shape[1] else (x, y)
+        return _regressions(fold, columns, leading(target, MAX_TARGETS), train)
+    columns = x
+    codes, prior = frequent(second.codes)
     if len(np.unique(codes[train])) < 2:
         return {}
     selected = _selected(columns, np.eye(len(prior))[codes], train)

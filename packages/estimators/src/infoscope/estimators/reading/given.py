@@ -95,7 +95,7 @@ def read_given(
         ]
     rows = [conditional_figures(sample, generator) for sample in samples]
     doubts = [SERIES] * is_series(triples) + [FEW_GROUPS] * few
-    reading = answered(figures.mean_of_known(np.array(rows)), reader, pairs, doubts)
+    reading = answered(figures.mean_of_finite(np.array(rows)), reader, pairs, doubts)
     notes = reading.notes
     if (groups or pairs.n) > MAX_ROWS:
         notes += (

@@ -203,7 +203,7 @@ def read(
     if bare.groups is not None and not few:
         samples = [one_row_each(bare, generator) for _ in range(GROUP_DRAWS)]
     rows = [figures.figures(sample, generator) for sample in samples]
-    row: NDArray[np.float64] = figures.mean_of_known(np.array(rows))
+    row: NDArray[np.float64] = figures.mean_of_finite(np.array(rows))
     doubts = [SERIES] * series + [FEW_GROUPS] * few
     reading = answered(row, reader, bare, doubts)
     p = math.nan if series else p_value(bare)
