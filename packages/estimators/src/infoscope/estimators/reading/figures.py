@@ -559,7 +559,7 @@ _FOLD_GROUPS = (
 
 
 def _held_out(sample: Sample) -> Figures:
-    """Figures of what is fitted to one half of the sample and evaluated on the other."""
+    """Figures of what is fitted to one half of a sample and evaluated on the other."""
     return held_out(sample, _FOLD_GROUPS)
 
 

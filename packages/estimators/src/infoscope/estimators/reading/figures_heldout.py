@@ -370,7 +370,7 @@ def _as_label(variable: PreparedVariable, columns: Values) -> Numbers:
 
 
 def held_information(u: Values, v: Values) -> float:
-    """Gaussian information of leading held-out components, largest over their number."""
+    """Gaussian information of the best number of leading held-out components, nats."""
     counts = range(1, u.shape[1] + 1)
     return max(gaussian_information(u[:, :count], v[:, :count]) for count in counts)
 

@@ -326,7 +326,7 @@ def _tied(ordered, at, limit):
 
 @numba.njit(cache=True, nogil=True)
 def _search(joint, in_x, in_y, ks, counts, ids, distances, distances_x, distances_y):
-    """Fills counts, ids and distances as `_scan` does, of rows in order (`_ordered`)."""
+    """Fills counts, ids and distances as `_scan` does, from rows in order."""
     near = ids.shape[1]
     size = max(ks.max(), near) + 1  # with the next one, which shows ties
     nearest = np.empty(size, np.float32)

@@ -86,7 +86,7 @@ def _by_appearance(codes: Codes | None) -> Codes | None:
 
 
 def _ranks(variable: Variable) -> Codes:
-    """Codes [n] in the order of the sizes of categories, then of the numeric columns."""
+    """Codes [n] in the order of the sizes of categories, then of numeric columns."""
     codes = np.zeros(variable.n, np.intp)
     if variable.codes is not None:
         sizes = np.bincount(variable.codes)
