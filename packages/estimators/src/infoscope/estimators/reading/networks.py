@@ -84,7 +84,7 @@ class Prediction:
         return Prediction(*(part[rows] for part in vars(self).values()))
 
     def log_odds(self, log_ratio: Values) -> Values:
-        """Log odds [m] that the log ratio to the baseline is at most `log_ratio` [m]."""
+        """Log odds [m] that the log ratio of a sample is at most `log_ratio` [m]."""
         standardised = (log_ratio[:, None] - self.centres) / self.scales
         log_weights = np.log(self.weights)
         log_shares_below = log_weights + log_expit(standardised)

@@ -155,7 +155,7 @@ class Reader:
     def factors_of(
         self, rows: Values, type: str, predicted: Prediction
     ) -> Mapping[str, Sequence[float]]:
-        """Factors by grade of the narrowest calibrated cell of a sample, figures [1, p]."""
+        """Factors by grade of the narrowest calibrated cell, for figures [1, p]."""
         estimates = median(rows, predicted)
         (nested,) = nested_cells(rows, [type], estimates, self.given)
         return next(self.factors[cell] for cell in nested if cell in self.factors)
@@ -235,7 +235,7 @@ def baseline(rows: Values) -> Values:
 
 
 def relative_above(rows: Values) -> Values:
-    """The information [m], nats, above which errors are relative; less for more rows."""
+    """The information [m], nats, above which errors are relative; it falls with rows."""
     log_least = np.log(RELATIVE_ROWS) - log_rows(rows)
     return np.exp(np.clip(log_least, *np.log(RELATIVE_ABOVE)))
 
@@ -278,9 +278,9 @@ def nested_cells(
 ) -> list[tuple[str, ...]]:
     """The cells of the calibration of each sample [m], the narrowest first.
 
-    Cells are by type, columns, rows and estimate, nats. The last cell but one is by the estimate alone: strong dependence never has the
-    factors of grade A of other samples. Strong series are too few for cells of their
-    own.
+    Cells are by type, columns, rows and estimate, nats. The last cell but one is by the
+    estimate alone: strong dependence never has the factors of grade A of other samples.
+    Strong series are too few for cells of their own.
     """
     columns = columns_of(rows, given)
     is_few = columns <= FEW_COLUMNS
