@@ -114,14 +114,14 @@ def smile(scores: Scores, clip: float) -> Tensor:
 
 
 def _jensen_shannon(scores: Scores) -> Tensor:
-    """The Jensen-Shannon f-GAN objective without its constant; optimum f = log ratio."""
+    """The Jensen-Shannon f-GAN objective less a constant; optimum f = log ratio."""
     of_joint = functional.logsigmoid(scores.pairs)
     of_product = functional.logsigmoid(-scores.product)
     return of_joint.mean(-1) + of_product.mean((-2, -1))
 
 
 def _plug_in(scores: Scores) -> Tensor:
-    """The mean score of the pairs: I for a critic that is the log ratio, else no bound."""
+    """The mean score of the pairs: I if f is the log ratio, no bound otherwise."""
     return scores.joint
 
 

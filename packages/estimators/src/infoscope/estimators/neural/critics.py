@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 from torch.nn import functional
 
 from infoscope.checks import one_of, require_int
@@ -26,7 +26,7 @@ from infoscope.errors import (
 from infoscope.estimators.neural.pairwise_layers import PairwiseLayers, pairwise_scores
 from infoscope.estimators.neural.precision import in_bf16, linear, product
 
-_Generators = torch.Generator | Sequence[torch.Generator] | None
+_Generators = Generator | Sequence[Generator] | None
 
 
 class StackedLinear(nn.Module):
@@ -49,7 +49,7 @@ class StackedLinear(nn.Module):
         self.weight = nn.Parameter(torch.empty(members, outputs, inputs))
         self.bias = nn.Parameter(torch.empty(members, outputs)) if bias else None
 
-    def initialise(self, member: int, generator: torch.Generator) -> None:
+    def initialise(self, member: int, generator: Generator) -> None:
         """Draws one member's weight, then its bias."""
         for parameter in self.parameters():
             of_member = parameter.data[member]
@@ -252,7 +252,7 @@ class Critic(nn.Module):
             # from another stream: the first network does not depend on the second
             if second:
                 seed = (of_member.initial_seed() + 1 + k) % 2**63
-                of_second = torch.Generator(of_member.device).manual_seed(seed)
+                of_second = Generator(of_member.device).manual_seed(seed)
                 for layer in second:
                     layer.initialise(k, of_second)
 
@@ -435,18 +435,18 @@ def make_critic(
     return make(dim_x, dim_y, members, generator, second=second, **used)
 
 
-def generator_per_member(generator: _Generators, members: int) -> list[torch.Generator]:
+def generator_per_member(generator: _Generators, members: int) -> list[Generator]:
     """One generator for each member.
 
     A single generator is shared by all members; None is a fresh one with seed 0.
     """
     if generator is None:
-        generator = torch.Generator().manual_seed(0)
-    if isinstance(generator, torch.Generator):
+        generator = Generator().manual_seed(0)
+    if isinstance(generator, Generator):
         return [generator] * members
     generators = list(generator)
     kinds = [type(of_member).__name__ for of_member in generators]
-    are_generators = [isinstance(entry, torch.Generator) for entry in generators]
+    are_generators = [isinstance(entry, Generator) for entry in generators]
     if are_generators != [True] * members:
         raise WrongLength(
             f"generator must be one torch.Generator or one for each of {members} members, got {kinds}."

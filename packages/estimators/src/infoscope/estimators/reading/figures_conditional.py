@@ -36,6 +36,7 @@ from infoscope.estimators.reading.figures_sample import (
     Sample,
     Values,
     canonical,
+    correlation_test,
     gaussian_information,
     leading,
     prepare,
@@ -539,11 +540,9 @@ def _largest_correlation(x: Values, y: Values) -> float:
 
 
 def _test(x: Values, y: Values) -> float:
-    """Sum of squared correlations, in standard deviations of independent columns."""
+    """The test of correlations of x and y (`correlation_test`)."""
     correlations = scaled(x).T @ scaled(y) / len(x)
-    cells = correlations.size
-    excess = len(x) * (correlations**2).sum() - cells
-    return float(np.arcsinh(excess / np.sqrt(2 * cells)))
+    return correlation_test(correlations**2, len(x))
 
 
 def _tied(columns: Values) -> float:

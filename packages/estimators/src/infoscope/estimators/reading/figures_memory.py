@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.random import Generator
 from scipy.fft import irfft, next_fast_len, rfft
 
 from infoscope.estimators.reading.figures_heldout import in_order
@@ -55,7 +56,7 @@ def memory_figures(
     residual_x: Values,
     residual_y: Values,
     units: Values,
-    generator: np.random.Generator,
+    generator: Generator,
 ) -> dict[str, float]:
     """The figures by name of rows in the order of time.
 
@@ -181,7 +182,7 @@ def series_of(units: Values) -> list[Values]:
     return np.split(order, np.flatnonzero(np.diff(units[order])) + 1)
 
 
-def shifted_rows(units: Values, generator: np.random.Generator) -> Values:
+def shifted_rows(units: Values, generator: Generator) -> Values:
     """For every row another row [n] of its series, by a circular shift.
 
     The shift is at least a tenth of the series.
@@ -196,7 +197,7 @@ def shifted_rows(units: Values, generator: np.random.Generator) -> Values:
 
 
 def _shifted(
-    x: Values, y: Values, units: Values, generator: np.random.Generator
+    x: Values, y: Values, units: Values, generator: Generator
 ) -> dict[str, float]:
     """Estimates from y and x shifted in time, which share no information, nats."""
     gaussian = []

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.random import Generator
 from scipy.linalg import cholesky, solve_triangular
 from scipy.special import digamma, ndtri
 
@@ -96,7 +97,7 @@ class Sample:
     variables: tuple[PreparedVariable, PreparedVariable]
     groups: Values | None
     half: Values
-    generator: np.random.Generator
+    generator: Generator
 
     @property
     def n(self) -> int:
@@ -117,7 +118,7 @@ class Sample:
         return of_kept(self.groups, rows)
 
 
-def parts(pairs: Pairs, generator: np.random.Generator) -> Iterator[Sample]:
+def parts(pairs: Pairs, generator: Generator) -> Iterator[Sample]:
     """Prepared disjoint parts of at most 5,000 rows; few groups are in two parts."""
     count = math.ceil(pairs.n / MAX_ROWS)
     if count == 1:
@@ -128,13 +129,13 @@ def parts(pairs: Pairs, generator: np.random.Generator) -> Iterator[Sample]:
         yield prepare(pairs.take(rows), generator)
 
 
-def _random_order(units: Values, generator: np.random.Generator) -> Values:
+def _random_order(units: Values, generator: Generator) -> Values:
     """The rows [n] (indices) in random order; rows of a unit follow one another."""
     places = generator.permutation(int(units.max()) + 1)
     return np.argsort(places[units], kind="stable")
 
 
-def prepare(pairs: Pairs, generator: np.random.Generator) -> Sample:
+def prepare(pairs: Pairs, generator: Generator) -> Sample:
     """The sample of a pair: normal scores, ties broken at random, a half-sample."""
     n = pairs.n
     groups = pairs.groups
@@ -182,9 +183,7 @@ def prepared(variable: Variable) -> PreparedVariable:
     return PreparedVariable(scores, scores, scores, codes, categories, linear, levels)
 
 
-def _dithered(
-    variable: PreparedVariable, generator: np.random.Generator
-) -> PreparedVariable:
+def _dithered(variable: PreparedVariable, generator: Generator) -> PreparedVariable:
     """The variable with ties broken at random, independently in every column."""
     scores = variable.scores
     tied = []
@@ -202,7 +201,7 @@ def _dithered(
     return replace(variable, dithered=dithered, near=near)
 
 
-def untied(columns: Values, generator: np.random.Generator) -> Values:
+def untied(columns: Values, generator: Generator) -> Values:
     """Normal scores [n, d] of columns with ties broken at random.
 
     They have the same information as the columns.
@@ -294,8 +293,18 @@ def normal_information(covariance: Values, dim: int) -> Values:
     return (log_det_u + log_det_v - log_det) / 2
 
 
+def correlation_test(squares: Values, n: int) -> float:
+    """Inverse sinh of the standardised sum of squared correlations of n rows.
+
+    It is standardised for columns without information.
+    """
+    cells = squares.size
+    excess = n * squares.sum() - cells
+    return float(np.arcsinh(excess / np.sqrt(2 * cells)))
+
+
 def canonical(
-    x: Values, y: Values, generator: np.random.Generator
+    x: Values, y: Values, generator: Generator
 ) -> tuple[Values, Values, Values]:
     """Canonical components of x [n, p] and y [n, q], ridge-regularised.
 

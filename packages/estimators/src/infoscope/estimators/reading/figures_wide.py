@@ -21,6 +21,7 @@ from infoscope.estimators.reading.figures_sample import (
     Sample,
     Values,
     canonical,
+    correlation_test,
     gaussian_information,
     leading,
     scaled,
@@ -183,11 +184,10 @@ def tests(sample: Sample) -> Figures:
     x, y = sample.variables
     n = sample.n
     squares = (scaled(x.linear).T @ scaled(y.linear) / n) ** 2
-    cells = squares.size
-    excess = n * squares.sum() - cells
+    expected = 2 * np.log(squares.size + 1)
     features = {
-        "test_correlations": np.arcsinh(excess / np.sqrt(2 * cells)),
-        "test_largest": np.arcsinh(n * squares.max() - 2 * np.log(cells + 1)),
+        "test_correlations": correlation_test(squares, n),
+        "test_largest": np.arcsinh(n * squares.max() - expected),
     }
     if x.levels is None or y.levels is None:
         return features

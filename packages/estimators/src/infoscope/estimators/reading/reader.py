@@ -86,10 +86,8 @@ class Surroundings:
             means.append(float(others[:NEAREST].mean()))
         return np.array(means)
 
-    def unusual(
-        self, row: Values, names: Sequence[str], count: int = 3
-    ) -> tuple[str, ...]:
-        """Names of the `count` most unusual figures of a sample, the farthest first.
+    def unusual(self, row: Values, names: Sequence[str]) -> tuple[str, ...]:
+        """Names of the three most unusual figures of a sample, the farthest first.
 
         They are compared with the nearest simulated data sets.
         """
@@ -97,7 +95,7 @@ class Surroundings:
         distances = np.mean((self.points - scaled) ** 2, axis=1)
         nearest = self.points[np.argsort(distances)[:NEAREST]]
         deviations = np.abs(nearest.astype(float).mean(axis=0) - scaled)
-        farthest = np.argsort(-deviations)[:count]
+        farthest = np.argsort(-deviations)[:3]
         return tuple(names[column] for column in self.columns[farthest].tolist())
 
 
@@ -235,7 +233,7 @@ def baseline(rows: Values) -> Values:
 
 
 def relative_above(rows: Values) -> Values:
-    """The information [m], nats, above which errors are relative; it falls with rows."""
+    """The information [m], nats, above which errors are relative; it falls with n."""
     log_least = np.log(RELATIVE_ROWS) - log_rows(rows)
     return np.exp(np.clip(log_least, *np.log(RELATIVE_ABOVE)))
 

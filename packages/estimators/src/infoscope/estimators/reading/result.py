@@ -10,6 +10,7 @@ from importlib import resources
 
 import numpy as np
 import pandas as pd
+from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.special import chndtrinc, xlogy
 
@@ -144,7 +145,7 @@ class Reading(Estimate):
 
 @functools.cache
 def packaged(name: str = PACKAGED) -> Reader:
-    """The reader of this release, of pairs; with `given.PACKAGED` the one of triples."""
+    """The reader of this release, of pairs, or of triples (`given.PACKAGED`)."""
     folder = resources.files("infoscope.estimators.reading")
     with resources.as_file(folder / name) as path:
         return load(path)
@@ -153,21 +154,25 @@ def packaged(name: str = PACKAGED) -> Reader:
 def type_of(pairs: Pairs) -> str:
     """The type of a pair, by which intervals are calibrated."""
     kinds = {pairs.x.kind, pairs.y.kind}
-    return {frozenset(["continuous"]): NUMBERS, frozenset(["discrete"]): CATEGORIES,
-            frozenset(["continuous", "discrete"]): LABELS}.get(frozenset(kinds), MIXED)  # fmt: skip
+    if "mixed" in kinds:
+        return MIXED
+    if len(kinds) == 2:
+        return LABELS
+    return NUMBERS if "continuous" in kinds else CATEGORIES
 
 
 def read(
     pairs: Pairs,
-    generator: np.random.Generator,
+    generator: Generator,
     series: bool = False,
     reader: Reader | None = None,
 ) -> Reading:
     """The reading of a checked sample, nats.
 
-    Rows in a series, or few groups, have the interval of grade C. The order of rows and the names of categories and groups do not matter (`order`).
-    Equal rows of a group are used once. With groups of several rows, figures are means
-    over samples of one row per group, which are independent like the simulated rows.
+    Rows in a series, or few groups, have the interval of grade C. The order of rows and
+    the names of categories and groups do not matter (`order`). Equal rows of a group
+    are used once. With groups of several rows, figures are means over samples of one
+    row per group, which are independent like the simulated rows.
     """
     reader = packaged() if reader is None else reader
     groups = 0 if pairs.groups is None else int(pairs.groups.max()) + 1
@@ -279,7 +284,7 @@ def p_value(pairs: Pairs) -> float:
 
 
 def without_copies(pairs: Pairs) -> Pairs:
-    """The sample with equal rows of a group once; without groups if each has one row."""
+    """The sample with equal rows of a group once; groups None if each has one row."""
     groups = pairs.groups
     if groups is None:
         return pairs
@@ -291,15 +296,13 @@ def without_copies(pairs: Pairs) -> Pairs:
     return distinct
 
 
-def one_row_each(pairs: Pairs, generator: np.random.Generator) -> Pairs:
+def one_row_each(pairs: Pairs, generator: Generator) -> Pairs:
     """A random row of every group."""
     rows = np.sort(rows_of_groups(pairs.units, generator))
     return replace(pairs.take(rows), groups=None)
 
 
-def rows_of_groups(
-    groups: NDArray[np.int64], generator: np.random.Generator
-) -> NDArray[np.intp]:
+def rows_of_groups(groups: NDArray[np.int64], generator: Generator) -> NDArray[np.intp]:
     """A random row (index) of every group, by the code of the group; groups [n]."""
     order = generator.permutation(len(groups))
     _, first = np.unique(groups[order], return_index=True)

@@ -21,8 +21,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
+from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.stats import beta, t
+from torch import Tensor
 from torch.nn.functional import (
     binary_cross_entropy_with_logits,
     log_softmax,
@@ -75,12 +77,12 @@ Mask = NDArray[np.bool_]
 Names = NDArray[np.str_]
 Factors = dict[str, tuple[float, float]]  # below and above, by grade
 # weights [members, in, out] and biases [members, 1, out]
-Layer = tuple[torch.Tensor, torch.Tensor]
+Layer = tuple[Tensor, Tensor]
 
 
 def train(
     simulated: Simulated,
-    generator: np.random.Generator,
+    generator: Generator,
     progress: Progress = lambda *_: None,
 ) -> tuple[Reader, pd.DataFrame]:
     """A reader, and a table of readings by networks that have not seen the family.
@@ -129,7 +131,7 @@ def fitted(
     rows: NDArray[Any],
     targets: NDArray[Any],
     members: int,
-    generator: np.random.Generator,
+    generator: Generator,
 ) -> Networks:
     """Networks trained on figures [m, p].
 
@@ -148,8 +150,8 @@ def fitted(
 
 
 def _trained(
-    values: torch.Tensor,
-    targets: torch.Tensor,
+    values: Tensor,
+    targets: Tensor,
     members: int,
     generator: torch.Generator,
 ) -> list[Layer]:
@@ -197,9 +199,7 @@ def _trained(
     return best_layers
 
 
-def _permutations(
-    rows: Iterable[torch.Tensor], generator: torch.Generator
-) -> torch.Tensor:
+def _permutations(rows: Iterable[Tensor], generator: torch.Generator) -> Tensor:
     """The rows [members, m] of each network in random order."""
     orders = []
     for of_member in rows:
@@ -224,9 +224,9 @@ def _initial(
 
 def _outputs(
     layers: Sequence[Layer],
-    values: torch.Tensor,
+    values: Tensor,
     generator: torch.Generator | None = None,
-) -> torch.Tensor:
+) -> Tensor:
     """Outputs [members, m, out] for values [members, m, in].
 
     With a generator, random hidden units are dropped.
@@ -240,9 +240,7 @@ def _outputs(
     return torch.baddbmm(biases, values, weights)
 
 
-def negative_log_likelihood(
-    outputs: torch.Tensor, targets: torch.Tensor
-) -> torch.Tensor:
+def negative_log_likelihood(outputs: Tensor, targets: Tensor) -> Tensor:
     """Mean losses [...] of outputs [..., m, 3 k + 1] for targets [..., m, 2].
 
     Outputs are those of `Networks`, targets those of `fitted`.
@@ -309,7 +307,7 @@ def cells_of(simulated: Simulated) -> Names:
     return np.array(cells(rows, simulated.types, simulated.given))
 
 
-def surroundings(rows: Values, generator: np.random.Generator) -> Surroundings:
+def surroundings(rows: Values, generator: Generator) -> Surroundings:
     """Simulated data sets of one cell, figures [m, p], and the limit of distances."""
     shares = np.isfinite(rows).mean(axis=0)
     columns = np.flatnonzero(shares > 0.5)
