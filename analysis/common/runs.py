@@ -7,25 +7,28 @@ from typing import Any
 
 import pandas as pd
 
+Selection = tuple[pd.DataFrame, list[str]]  # runs, and notes on those left out
 
-def latest(runs: pd.DataFrame, fields: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
-    """The runs of the version and the values of these fields that were started last,
-    and a note on the others.
+
+def latest(runs: pd.DataFrame, fields: Sequence[str]) -> Selection:
+    """The runs with the setting of the run that was started last, and a note.
+
+    fields  with the version they are the setting
     """
-    values = runs[["version", *fields]].astype(object)
-    values = values.map(str)  # also of missing values
-    settings = values.agg(" ".join, axis=1)
+    values = runs[["version", *fields]]
+    values = values.astype(object)
+    texts = values.map(str)  # also of missing values
+    settings = texts.agg(" ".join, axis=1)
     latest_run = runs["start"].idxmax()
-    selected = runs[settings == settings[latest_run]]
+    is_latest = settings == settings[latest_run]
+    selected = runs.loc[is_latest]
     return selected, older(runs, selected)
 
 
 def newest(
     runs: pd.DataFrame, cell: Sequence[str], fields: Sequence[str] = ()
-) -> tuple[pd.DataFrame, list[str]]:
-    """Of the latest runs the one of every cell that was started last, and a note on the
-    others.
-    """
+) -> Selection:
+    """Of the latest runs the one of every cell that was started last, and a note."""
     selected, _ = latest(runs, fields)
     selected = selected.sort_values("start", kind="stable")
     selected = selected.drop_duplicates(list(cell), keep="last")
@@ -33,7 +36,7 @@ def newest(
 
 
 def older(runs: pd.DataFrame, selected: pd.DataFrame, what: str = "runs") -> list[str]:
-    """The note on the runs that are not selected; none where all are."""
+    """The note on the runs that are left out; none if all are selected."""
     count = len(runs) - len(selected)
     if not count:
         return []
@@ -43,14 +46,17 @@ def older(runs: pd.DataFrame, selected: pd.DataFrame, what: str = "runs") -> lis
 def ordered(
     frame: pd.DataFrame, by: Sequence[str], **orders: Iterable[Any]
 ) -> pd.DataFrame:
-    """The rows sorted by columns; those in `orders` are sorted by their place there,
-    with other values last.
+    """The rows sorted by columns.
+
+    A column in `orders` is sorted by the place of its values there, other values last.
     """
 
     def places(column: pd.Series) -> pd.Series:
-        if column.name not in orders:
+        """Sort keys of a column."""
+        name = str(column.name)
+        if name not in orders:
             return column
-        values = pd.Index(list(orders[column.name]))
+        values = pd.Index(list(orders[name]))
         values = values.drop_duplicates()
         numbers = values.get_indexer(column)
         numbers[numbers < 0] = len(values)
@@ -61,14 +67,15 @@ def ordered(
 
 def versions(runs: pd.DataFrame) -> str:
     """The versions of the code that made the runs."""
-    names = [tags.get("infoscope.code", "unknown") for tags in runs["tags"]]
-    return ", ".join(sorted(set(names)))
+    names = {tags.get("infoscope.code", "unknown") for tags in runs["tags"]}
+    return ", ".join(sorted(names))
 
 
 def profiles(runs: pd.DataFrame) -> str:
     """The profiles of runs, each once: a cell may belong to several, joined by "; "."""
-    names = "; ".join(runs["profile"]).split("; ")
-    return ", ".join(sorted(set(names)))
+    joined = "; ".join(runs["profile"])
+    names = set(joined.split("; "))
+    return ", ".join(sorted(names))
 
 
 def provenance(runs: pd.DataFrame) -> str:

@@ -1,5 +1,5 @@
-"""Shared by the analyses of disentanglement: names of scores, values of every
-evaluation, variance components.
+"""Names of scores, values of evaluations and variance components of the analyses of
+disentanglement.
 """
 
 import math
@@ -19,13 +19,13 @@ from infoscope.metrics.pid import APART, ROUNDING
 from sweeps.disentanglement.settings import TRAINING, WEIGHTS
 
 PUBLISHED = ("beta_vae", "factor_vae", "mig", "unibound")  # the scores of the paper
-# the paper's first
+# titles of scores, those of the paper first
 SCORES = {
     key: REGISTRY[key].label for key in (*PUBLISHED, *REGISTRY) if REGISTRY[key].label
 }
 TERMS = {"unique": "U", "redundant": "R", "synergistic": "C"}
 CROSSED = f"The table shows by how much a lower bound is above its upper one: {APART}."
-WHOLE = {  # what is known of all latents together
+WHOLE = {  # titles of figures of all latents together
     key: REGISTRY[key].title + (" (bits)" if REGISTRY[key].unit == "nats" else "")
     for key in ("informativeness", "latent_information", "total_correlation")
 }
@@ -34,15 +34,16 @@ WHERE = {prefix: where for prefix, (_, where) in PLACES.items()}
 
 
 def crossed(excess: float, error: float) -> str:
-    """By how much a lower bound is above its upper one, in brackets; "" where it is
-    not.
-    """
-    return f" (cross by {plus_minus(excess, error)})" if excess > ROUNDING else ""
+    """The excess of a lower bound over its upper one, in brackets; "" if there is none."""
+    if excess <= ROUNDING:
+        return ""
+    return f" (cross by {plus_minus(excess, error)})"
 
 
 def latest_trainings(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Of each model the trainings of the setting (but for the weight) started last, and
-    a note on the others.
+    """The trainings of each model with its last setting, and a note on the others.
+
+    The setting is without the weight.
     """
     fields = [name for name in TRAINING if name in runs]
     parts = []
@@ -54,9 +55,7 @@ def latest_trainings(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 
 
 def in_bits(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs with the figures of `WHOLE` that are recorded in nats in bits; NaN where
-    they were not measured.
-    """
+    """The runs with the figures of `WHOLE` in bits; NaN if they were not measured."""
     converted = {}
     for name in WHOLE:
         is_in_nats = REGISTRY[name].unit == "nats"
@@ -72,20 +71,22 @@ def named(runs: pd.DataFrame) -> pd.Series:
     """The model of each run, with its weight where a model has several."""
     if "weight" not in runs:
         return runs["model"]
-    has_several = runs.groupby("model")["weight"].transform("nunique") > 1
+    weights = runs.groupby("model")["weight"]
+    has_several = weights.transform("nunique") > 1
     names = []
     for model, weight, several in zip(runs["model"], runs["weight"], has_several):
-        names.append(f"{model} ({WEIGHTS[model]} {weight:g})" if several else model)
+        if several:
+            model = f"{model} ({WEIGHTS[model]} {weight:g})"
+        names.append(model)
     return pd.Series(names, index=runs.index)
 
 
 def evaluations(runs: pd.DataFrame, score: str) -> np.ndarray:
-    """A score in every evaluation of every run [runs, evaluations]; NaN of a training
-    that diverged.
-    """
+    """A score [runs, evaluations]; NaN of a training that diverged."""
     numbers = []
-    for name in runs:
-        match = re.fullmatch(rf"evaluation (\d+)/{re.escape(score)}", name)
+    pattern = re.compile(rf"evaluation (\d+)/{re.escape(score)}")
+    for name in runs.columns:
+        match = pattern.fullmatch(name)
         if match:
             numbers.append(int(match[1]))
     columns = [f"evaluation {number}/{score}" for number in sorted(numbers)]
@@ -93,15 +94,14 @@ def evaluations(runs: pd.DataFrame, score: str) -> np.ndarray:
 
 
 def scores_of(runs: pd.DataFrame) -> dict[str, str]:
-    """The scores that were measured, with their titles; "lib" is the protocol of
-    disentanglement_lib.
-    """
+    """The measured scores and their titles; "lib" is disentanglement_lib's protocol."""
     return {score: title for score, title in SCORES.items() if score in runs}
 
 
 def better_half(values: np.ndarray) -> np.ndarray:
-    """The rows of [runs, evaluations] with the highest means, half of them (rounded
-    up); those that diverged last.
+    """The half of the rows [runs, evaluations] with the highest means, rounded up.
+
+    Rows of trainings that diverged are last.
     """
     means = np.nan_to_num(values.mean(axis=1), nan=-np.inf)
     order = np.argsort(-means, kind="stable")
@@ -112,12 +112,11 @@ def better_half(values: np.ndarray) -> np.ndarray:
 def made_of(runs: pd.DataFrame) -> str:
     """Data, training, measurement and code behind figures, in a sentence or two."""
     newest = runs.loc[runs["start"].idxmax()]
-    steps = " or ".join(f"{count:,}" for count in sorted(set(runs["steps"].dropna())))
-    data = ", ".join(
-        sorted({tags.get("infoscope.data", newest["data"]) for tags in runs["tags"]})
-    )
+    counts = sorted(set(runs["steps"].dropna()))
+    steps = " or ".join(f"{count:,}" for count in counts)
+    data = {tags.get("infoscope.data", newest["data"]) for tags in runs["tags"]}
     return (
-        f"Profile {newest['profile']}: {data}; {newest['latents']} latents, {steps} steps. Exact "
+        f"Profile {newest['profile']}: {', '.join(sorted(data))}; {newest['latents']} latents, {steps} steps. Exact "
         f"log-marginals over all images, {newest['draws']:,} draws; BetaVAE by {newest['votes']:,} training votes; "
         f"scores of means by {newest['items']:,} items; code {versions(runs)}."
     )
@@ -125,9 +124,13 @@ def made_of(runs: pd.DataFrame) -> str:
 
 @dataclass(frozen=True)
 class Components:
-    """Variance between trainings and between evaluations (one-way random effects), and
-    the share of the first with its 95 % interval (exact for normal effects; Searle
-    1971). NaN with fewer than two of either.
+    """Variances of a score by one-way random effects (Searle 1971).
+
+    training    variance between trainings
+    evaluation  variance between evaluations of a training
+    share       of the variance between trainings, with its 95 % interval for normal effects
+
+    All are NaN with fewer than two trainings or evaluations.
     """
 
     training: float
@@ -138,29 +141,30 @@ class Components:
 
     @property
     def verdict(self) -> str:
-        """Whether the trainings are more than half of it."""
-        return (
-            verdict(-self.high, -self.low, -0.5)
-            if math.isfinite(self.share)
-            else "undecided"
-        )
+        """Whether trainings make more than half of the variance."""
+        if math.isnan(self.share):
+            return "undecided"
+        return verdict(-self.high, -self.low, -0.5)
 
 
 def components(values: np.ndarray) -> Components:
     """Variance components of values [trainings, evaluations]."""
     trainings, count = values.shape
     if trainings < 2 or count < 2 or not np.isfinite(values).all():
-        return Components(*[math.nan] * 5)
-    between = count * values.mean(axis=1).var(ddof=1)
+        return Components(math.nan, math.nan, math.nan, math.nan, math.nan)
+    means = values.mean(axis=1)
+    between = count * means.var(ddof=1)
     within = values.var(axis=1, ddof=1).mean()
     effect = (between - within) / count
     if within == 0:
         share = 1.0 if between > 0 else math.nan
         return Components(effect, within, share, share, share)
-    quantiles = fdtri(trainings - 1, trainings * (count - 1), np.array([0.975, 0.025]))
-    ratios = between / within / quantiles
-    low, high = (ratios - 1) / (ratios - 1 + count)
-    return Components(effect, within, effect / (effect + within), low, high)
+    degrees = trainings * (count - 1)
+    quantiles = fdtri(trainings - 1, degrees, np.array([0.975, 0.025]))
+    excess = between / within / quantiles - 1
+    low, high = excess / (excess + count)
+    share = effect / (effect + within)
+    return Components(effect, within, share, low, high)
 
 
 def percent(share: float) -> str:

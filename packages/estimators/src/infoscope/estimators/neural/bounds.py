@@ -1,10 +1,9 @@
 """Variational bounds of mutual information on a matrix of critic scores, in nats.
 
 scores [..., n, n]: S[i, j] = f(x_i, y_j) for n pairs. The diagonal d holds pairs of the
-joint distribution, the n (n -
-1) other entries o stand for the product of the marginals. The gradient of the objective
-  trains the critic; the reported
-estimate may differ (benchmark, section 2 and its code).
+joint distribution, the n (n - 1) other entries o stand for the product of the marginals.
+The gradient of the objective trains the critic; the reported estimate may differ
+(benchmark, section 2 and its code).
 
     name            gradient of                                  reported        source
     nwj             mean d - mean exp(o - 1)                     the same        Nguyen, Wainwright and Jordan 2010
@@ -20,14 +19,14 @@ estimate may differ (benchmark, section 2 and its code).
     dime-gan        js's                                         mean d          the same
     dime-hellinger  2 - mean exp(-d / 2) - mean exp(o / 2)       mean d          the same
 
-smile reports mean d - log mean exp(clip(o, -c, c)). infonce-anchor: exp(f) of x and n -
-1 values of y (derangements, as in f-DIME) against the anchor's n - 1. flo's u is a
+smile reports mean d - log mean exp(clip(o, -c, c)). infonce-anchor compares exp(f) of x
+and n - 1 values of y (derangements, as in f-DIME) with the anchor n - 1. flo's u is a
 second score of pairs (critic made with `second`).
 
 mine's m is the exponential moving average of mean exp(o), rate 0.1, corrected for its
 start from zero. The published m is max(0.9 previous + 0.1 current, 1e-4) of the last
-two batches' means, the first previous being 1. Nothing is clamped: where a formula
-overflows, the value is inf or nan.
+two batches' means; the previous mean of the first batch is 1. Nothing is clamped: where
+a formula overflows, the value is inf or nan.
 """
 
 from __future__ import annotations
@@ -48,12 +47,12 @@ from infoscope.errors import InvalidInput, UnknownName, WrongShape
 # code)
 _AVERAGE_RATE = 0.1
 
-# that may be added to a critic; each holds those before it
+# what may be added to a critic; each includes those before it
 FREE = ("nothing", "a constant", "a function of x")
 
 
 class Scores(NamedTuple):
-    """A score matrix and its pieces, computed once for all that is derived from it."""
+    """A score matrix and its pieces, computed once for objectives and reports."""
 
     matrix: Tensor  # [..., n, n]
     joint: Tensor  # [...], mean of the diagonal
@@ -67,17 +66,16 @@ class Scores(NamedTuple):
 
 
 def split(scores: Tensor, second: Tensor | None = None) -> Scores:
-    """The pieces of scores [..., n, n]. ValueError unless the matrix is square with n
-    >= 2.
-    """
-    if scores.dim() < 2 or scores.shape[-1] != scores.shape[-2] or scores.shape[-1] < 2:
+    """The pieces of scores [..., n, n]. ValueError: no square matrix with n >= 2."""
+    shape = list(scores.shape)
+    n = shape[-1] if shape else 0
+    if n < 2 or shape[-2:] != [n, n]:
         raise WrongShape(
-            f"scores must have shape [..., n, n] with n at least 2, got {list(scores.shape)}."
+            f"scores must have shape [..., n, n] with n at least 2, got {shape}."
         )
-    n = scores.shape[-1]
     joint = scores.diagonal(dim1=-2, dim2=-1).mean(-1)
-    # After the first entry, every (n + 1)-th is on the diagonal: the rest is a view,
-    # and exact for any score.
+    # After the first entry, every (n + 1)-th is on the diagonal. The rest is a view of
+    # the scores, without arithmetic.
     after_first = scores.flatten(-2)[..., 1:]
     product = after_first.unflatten(-1, (n - 1, n + 1))[..., :-1]
     return Scores(scores, joint, product, second)
@@ -90,26 +88,25 @@ def _log_mean_exp(product: Tensor) -> Tensor:
 
 
 def nwj(scores: Scores) -> Tensor:
-    """Tight at f = 1 + log ratio."""
-    return scores.joint - (scores.product - 1).exp().mean((-2, -1))
+    """The bound of Nguyen, Wainwright & Jordan, tight at f = 1 + log ratio."""
+    exponentials = (scores.product - 1).exp()
+    return scores.joint - exponentials.mean((-2, -1))
 
 
 def _donsker_varadhan(scores: Scores) -> Tensor:
-    """Tight at f = log ratio + any constant."""
+    """The Donsker-Varadhan bound, tight at f = log ratio + any constant."""
     return scores.joint - _log_mean_exp(scores.product)
 
 
 def infonce(scores: Scores) -> Tensor:
-    """At most log n, for each x over all y of the batch."""
+    """InfoNCE: the log share of each pair among all y of the batch; at most log n."""
     n = scores.matrix.shape[-1]
     log_sums = torch.logsumexp(scores.matrix, -1)
     return math.log(n) + scores.joint - log_sums.mean(-1)
 
 
 def smile(scores: Scores, clip: float) -> Tensor:
-    """Donsker-Varadhan with the product scores, not the joint ones, clipped to [-clip,
-    clip].
-    """
+    """Donsker-Varadhan with product scores clipped to [-clip, clip]."""
     product = scores.product
     if math.isfinite(clip):
         product = product.clamp(-clip, clip)
@@ -117,41 +114,40 @@ def smile(scores: Scores, clip: float) -> Tensor:
 
 
 def _jensen_shannon(scores: Scores) -> Tensor:
-    """The Jensen-Shannon f-GAN objective, up to its constant; greatest at f = log
-    ratio.
-    """
+    """The Jensen-Shannon f-GAN objective less a constant; optimum f = log ratio."""
     of_joint = functional.logsigmoid(scores.pairs)
     of_product = functional.logsigmoid(-scores.product)
     return of_joint.mean(-1) + of_product.mean((-2, -1))
 
 
 def _plug_in(scores: Scores) -> Tensor:
-    """The mean log ratio of the pairs: I where the critic is the log ratio, and no
-    bound where it is not.
-    """
+    """The mean score of the pairs: I if f is the log ratio, no bound otherwise."""
     return scores.joint
 
 
 def _kullback_leibler(scores: Scores) -> Tensor:
-    """Greatest at f = log ratio."""
-    return scores.joint - scores.product.exp().mean((-2, -1)) + 1
+    """The Kullback-Leibler f-GAN objective; optimum f = log ratio."""
+    exponentials = scores.product.exp()
+    return scores.joint - exponentials.mean((-2, -1)) + 1
 
 
 def _hellinger(scores: Scores) -> Tensor:
-    """Greatest at f = log ratio."""
+    """The Hellinger f-GAN objective; optimum f = log ratio."""
     of_joint = (-scores.pairs / 2).exp()
     of_product = (scores.product / 2).exp()
     return 2 - of_joint.mean(-1) - of_product.mean((-2, -1))
 
 
 def _anchor(scores: Scores) -> Tensor:
-    """Greatest at f = log ratio; half of the rows hold their pair and n - 2 other
-    values of y, half n - 1 others.
+    """The InfoNCE-anchor objective; optimum f = log ratio.
+
+    It is the mean over rows with the pair and n - 2 other values of y, and over rows
+    with n - 1 other values.
     """
     matrix = scores.matrix
     pairs = scores.pairs
     n = matrix.shape[-1]
-    # f(x_i, y_(i + 1)): left out where the pair is in
+    # f(x_i, y_(i + 1)), which replaces the pair in rows without it
     following = matrix.roll(-1, -1).diagonal(dim1=-2, dim2=-1)
     log_sum_of_others = torch.full_like(pairs, -math.inf)
     if n > 2:
@@ -167,12 +163,12 @@ def _anchor(scores: Scores) -> Tensor:
 
 
 def _diagonal_mask(matrix: Tensor) -> Tensor:
-    """Whether an entry is on the diagonal, bool [n, n]."""
+    """Mask [n, n] of the diagonal."""
     return torch.eye(matrix.shape[-1], dtype=torch.bool, device=matrix.device)
 
 
 def _flo(scores: Scores) -> Tensor:
-    """A lower bound for any f and u; u makes it tight without a log of a batch mean."""
+    """The Fenchel-Legendre bound for scores f and second scores u of the pairs."""
     if scores.second is None:
         raise InvalidInput(
             "scores must be of a critic made with second=True for flo, got one score a pair."
@@ -194,8 +190,9 @@ def _without_memory(
 
 
 def _moving_average(scores: Scores, state: Tensor) -> tuple[Tensor, Tensor]:
-    """mine's objective; state [..., 2]: logarithms of the decayed sum of the batch
-    means and of its total weight.
+    """The objective of mine, and its state.
+
+    state [..., 2]: logs of the decayed sum of the batch means and of its weight.
     """
     log_mean = _log_mean_exp(scores.product)
     constant = log_mean.detach()
@@ -207,8 +204,9 @@ def _moving_average(scores: Scores, state: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _one_step(scores: Scores, state: Tensor) -> tuple[Tensor, Tensor]:
-    """The published mine's objective; state [..., 1]: the previous batch's mean
-    exponential, which may overflow.
+    """The objective of the published mine, and its state.
+
+    state [..., 1]: the mean exponential of the previous batch, which may overflow.
     """
     mean = scores.product.exp().mean((-2, -1))
     constant = mean.detach()
@@ -259,16 +257,12 @@ class Objective:
     )
 
     def start(self, like: Tensor) -> Tensor:
-        """The state before the first batch, for scores `like` [..., n, n]: [...,
-        len(memory)].
-        """
+        """The state [..., len(memory)] before the first batch of scores [..., n, n]."""
         of_member = like.new_tensor(self.memory)
         return of_member.expand(*like.shape[:-2], len(self.memory)).clone()
 
     def __call__(self, scores: Tensor | Scores, state: Tensor) -> tuple[Tensor, Tensor]:
-        """The objective [...] of scores [..., n, n], to be climbed by gradient, and the
-        state after this batch.
-        """
+        """The objective [...] of scores [..., n, n], nats, and the state after them."""
         return self.value(_as_scores(scores), state)
 
     def judge(self, scores: Scores) -> Tensor:
@@ -299,8 +293,9 @@ class Bound:
     blind: int = field(default=0, compare=False)
 
     def estimate(self, scores: Tensor | Scores) -> Tensor:
-        """The reported value of scores [..., n, n], n >= 2: nats [...]. ValueError on
-        another shape.
+        """The reported value [...] of scores [..., n, n], nats.
+
+        ValueError: another shape.
         """
         return self.reported(_as_scores(scores))
 
@@ -313,9 +308,7 @@ class UnknownBound(UnknownName, KeyError):
 
 
 class Bounds(dict[str, Bound]):
-    """Bounds by name. Looking up `smile-<clip>` gives SMILE with that clip (nats, a
-    positive number or inf).
-    """
+    """Bounds by name; `smile-<clip>` is SMILE with a positive clip, nats, or inf."""
 
     def __missing__(self, name: str) -> Bound:
         clip = _smile_clip(name)
@@ -365,22 +358,6 @@ FLO = Objective("flo", partial(_without_memory, _flo), free=2, second=torch.neg)
 KL = Objective("dime-kl", partial(_without_memory, _kullback_leibler))
 HELLINGER = Objective("dime-hellinger", partial(_without_memory, _hellinger))
 
-OBJECTIVES = {
-    objective.name: objective
-    for objective in (
-        NWJ,
-        JS,
-        INFONCE,
-        DV,
-        MINE,
-        MINE_ONE_STEP,
-        ANCHOR,
-        FLO,
-        KL,
-        HELLINGER,
-    )
-}
-
 _ALL_BOUNDS = (
     Bound("nwj", NWJ, nwj),
     Bound("js", JS, nwj),
@@ -398,18 +375,18 @@ _ALL_BOUNDS = (
     Bound("dime-hellinger", HELLINGER, _plug_in),
 )
 BOUNDS = Bounds((bound.name, bound) for bound in _ALL_BOUNDS)
+OBJECTIVES = {bound.objective.name: bound.objective for bound in _ALL_BOUNDS}
 
 
 def as_bound(bound: str | Bound) -> Bound:
-    """The bound of a name, or the bound itself. UnknownBound (a ValueError) if the name
-    is unknown.
-    """
+    """The bound of a name, or the bound itself. UnknownBound: an unknown name."""
     return bound if isinstance(bound, Bound) else BOUNDS[bound]
 
 
 def share_training(bounds: Iterable[str | Bound]) -> list[tuple[Bound, ...]]:
-    """Groups bounds that train the same objective, in order of appearance: js and every
-    smile are one training.
+    """Groups of bounds that train the same objective, in order of appearance.
+
+    One training serves each group: js and every smile are in one group.
     """
     groups: dict[Objective, list[Bound]] = {}
     for bound in map(as_bound, bounds):

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 from torch.nn import functional
 
 from infoscope.checks import one_of, require_int
@@ -24,14 +26,14 @@ from infoscope.errors import (
 from infoscope.estimators.neural.pairwise_layers import PairwiseLayers, pairwise_scores
 from infoscope.estimators.neural.precision import in_bf16, linear, product
 
-_Generators = torch.Generator | Sequence[torch.Generator] | None
+_Generators = Generator | Sequence[Generator] | None
 
 
 class StackedLinear(nn.Module):
-    """`members` independent affine maps: weight [members, out, in], bias [members,
-    out].
+    """Independent affine maps: weight [members, out, in], bias [members, out].
 
-    Initialised as torch.nn.Linear; `fan_in` is given for a column block of a wider map.
+    They are initialised as torch.nn.Linear. `fan_in` is the number of inputs of a wider
+    map of which this map is a block of columns.
     """
 
     def __init__(
@@ -47,19 +49,18 @@ class StackedLinear(nn.Module):
         self.weight = nn.Parameter(torch.empty(members, outputs, inputs))
         self.bias = nn.Parameter(torch.empty(members, outputs)) if bias else None
 
-    def initialise(self, member: int, generator: torch.Generator) -> None:
+    def initialise(self, member: int, generator: Generator) -> None:
         """Draws one member's weight, then its bias."""
         for parameter in self.parameters():
-            values = torch.empty(
-                parameter.shape[1:], dtype=parameter.dtype, device=generator.device
-            )
-            parameter.data[member] = values.uniform_(
-                -self.limit, self.limit, generator=generator
-            )
+            of_member = parameter.data[member]
+            values = torch.empty_like(of_member, device=generator.device)
+            values.uniform_(-self.limit, self.limit, generator=generator)
+            of_member.copy_(values)
 
     def forward(self, h: Tensor) -> Tensor:
-        """h [n, in] shared by all or [members, n, in] -> [members, n, out]; [n, out]
-        for one member and 2-d h.
+        """Mapped rows [members, n, out] of h [members, n, in] or of shared h [n, in].
+
+        They are [n, out] for one member and shared h.
         """
         if h.dim() != 2:
             return linear(h, self.weight, self.bias)
@@ -75,8 +76,10 @@ class StackedLinear(nn.Module):
 
 
 class Mlp(nn.Module):
-    """Linear(inputs, width), ReLU, depth x [Linear(width, width), ReLU], Linear(width,
-    outputs), for every member.
+    """Perceptrons, one for every member.
+
+    Linear(inputs, width), ReLU, depth x [Linear(width, width), ReLU], Linear(width,
+    outputs).
     """
 
     def __init__(
@@ -84,11 +87,9 @@ class Mlp(nn.Module):
     ) -> None:
         super().__init__()
         sizes = [inputs] + [width] * (depth + 1) + [outputs]
-        layers = [
-            StackedLinear(before, after, members)
-            for before, after in zip(sizes, sizes[1:])
-        ]
-        self.layers = nn.ModuleList(layers)
+        self.layers = nn.ModuleList()
+        for before, after in pairwise(sizes):
+            self.layers.append(StackedLinear(before, after, members))
 
     def forward(self, h: Tensor) -> Tensor:
         *hidden, output = self.layers
@@ -144,20 +145,18 @@ class Critic(nn.Module):
 
     @property
     def objectives(self) -> tuple[str, ...] | None:
-        """The name in `bounds` of the objective by which each member was last trained;
-        None: unknown.
-        """
+        """Names of the objectives by which members were last trained; None: unknown."""
         names = self.config.get("objectives")
         return None if names is None else tuple(names)
 
     def trained_under(self, objectives: Sequence[str]) -> None:
-        """Records the objective of every member; it goes with the configuration, also
-        into logged models.
+        """Records the objective of every member in the configuration.
+
+        Logged models include the configuration.
         """
         names = [objectives] if isinstance(objectives, str) else list(objectives)
-        if len(names) != self.members or not all(
-            isinstance(name, str) for name in names
-        ):
+        are_texts = all(isinstance(name, str) for name in names)
+        if len(names) != self.members or not are_texts:
             raise InvalidInput(
                 f"objectives must be one name for each of {self.members} members, got {objectives!r}."
             )
@@ -174,9 +173,7 @@ class Critic(nn.Module):
 
     @property
     def dtype(self) -> torch.dtype | None:
-        """The parameters' type; None for a critic without parameters, which computes in
-        its input's.
-        """
+        """Type of the parameters; None without parameters: the type of the inputs."""
         parameter = next(self.parameters(), None)
         return None if parameter is None else parameter.dtype
 
@@ -191,8 +188,9 @@ class Critic(nn.Module):
         return self._scores(x, y)
 
     def second_scores(self, x: Tensor, y: Tensor) -> Tensor | None:
-        """The second network's scores u(x_i, y_i) of n pairs, [n] or [members, n]; None
-        where there is none.
+        """Scores u(x_i, y_i) of the second network, [n] or [members, n].
+
+        None for a critic without a second network.
         """
         if self.second is None:
             return None
@@ -200,14 +198,12 @@ class Critic(nn.Module):
         return self.second._pair_scores(x, y)
 
     def _require_shapes(self, x: Tensor, y: Tensor) -> None:
+        """WrongShape: x or y is not of this critic's columns and members."""
         for name, value in (("x", x), ("y", y)):
             dim = self.config[f"dim_{name}"]
-            leading = tuple(value.shape[:-2])
-            if (
-                value.dim() not in (2, 3)
-                or value.shape[-1] != dim
-                or leading not in ((), (self.members,))
-            ):
+            is_matrix = value.dim() == 2
+            is_stack = value.dim() == 3 and value.shape[0] == self.members
+            if not (is_matrix or is_stack) or value.shape[-1] != dim:
                 shapes = f"[n, {dim}] or [{self.members}, n, {dim}]"
                 raise WrongShape(
                     f"{name} must have shape {shapes} for this critic, got {list(value.shape)}."
@@ -218,15 +214,14 @@ class Critic(nn.Module):
             )
 
     def member(self, k: int) -> Critic:
-        """An independent single-member critic with a copy of member k's weights.
-        ValueError if there is no member k.
+        """A critic of one member with a copy of member k's weights.
+
+        ValueError: no member k.
         """
         return copy.deepcopy(self.share(k))
 
     def share(self, k: int) -> Critic:
-        """A single-member critic on member k's own memory: training it trains that
-        member, without copies.
-        """
+        """A critic of one member in the memory of member k: training it trains k."""
         if require_int("k", k, 0) >= self.members:
             raise UnknownName(
                 f"k must be the index of one of {self.members} members, got {k}."
@@ -245,9 +240,7 @@ class Critic(nn.Module):
         return single
 
     def _initialise(self, generator: _Generators) -> None:
-        """Draws all weights, member by member, so that each depends on its own
-        generator only.
-        """
+        """Draws all weights, those of each member from its generator alone."""
         first = _layers(self)
         second = []
         if self.second is not None:
@@ -256,11 +249,10 @@ class Critic(nn.Module):
         for k, of_member in enumerate(generator_per_member(generator, self.members)):
             for layer in first:
                 layer.initialise(k, of_member)
-            # from another stream: nothing else depends on whether there is a second
-            # network
+            # from another stream: the first network does not depend on the second
             if second:
                 seed = (of_member.initial_seed() + 1 + k) % 2**63
-                of_second = torch.Generator(of_member.device).manual_seed(seed)
+                of_second = Generator(of_member.device).manual_seed(seed)
                 for layer in second:
                     layer.initialise(k, of_second)
 
@@ -311,8 +303,9 @@ class BilinearCritic(Critic):
 
 
 class SeparableCritic(Critic):
-    """f(x, y) = g(x) . h(y), perceptrons with `embed` outputs; rows are x (in the
-    benchmark's code columns).
+    """f(x, y) = g(x) . h(y), perceptrons with `embed` outputs.
+
+    Rows of scores are x; in the code of the benchmark columns are.
     """
 
     def _build(
@@ -329,17 +322,17 @@ class SeparableCritic(Critic):
 
 
 class JointCritic(Critic):
-    """f(x, y) = a perceptron of [x; y] with one output; its first layer is computed as
-    W_x x_i + (W_y y_j + b).
+    """f(x, y) = a perceptron of [x; y] with one output.
+
+    Its first layer is computed as W_x x_i + (W_y y_j + b).
     """
 
     def _build(
         self, dim_x: int, dim_y: int, depth: int, width: int, members: int
     ) -> None:
-        self.first_x = StackedLinear(
-            dim_x, width, members, fan_in=dim_x + dim_y, bias=False
-        )
-        self.first_y = StackedLinear(dim_y, width, members, fan_in=dim_x + dim_y)
+        dim = dim_x + dim_y
+        self.first_x = StackedLinear(dim_x, width, members, fan_in=dim, bias=False)
+        self.first_y = StackedLinear(dim_y, width, members, fan_in=dim)
         self.hidden = nn.ModuleList(
             StackedLinear(width, width, members) for _ in range(depth)
         )
@@ -354,15 +347,14 @@ class JointCritic(Critic):
             and left.dtype in (torch.float32, torch.float64)
         )
         if compiled and not torch.compiler.is_exporting():
-            weights = []
-            for layer in (*self.hidden, self.last):
-                weights += [layer.weight.squeeze(0), layer.bias.squeeze(0)]
+            parameters = (*self.hidden.parameters(), *self.last.parameters())
+            weights = [parameter.squeeze(0) for parameter in parameters]
             dtype = torch.bfloat16 if in_bf16() else left.dtype
             score = PairwiseLayers.apply if torch.is_grad_enabled() else pairwise_scores
             return score(left, right, dtype, *weights)
         pairs = (x.shape[-2], y.shape[-2])
-        # In place: these are the large arrays of a step, and the products before them
-        # do not need their own output.
+        # These are the large arrays of a step. ReLU is in place: the gradient of a
+        # product does not need its output.
         h = (left.unsqueeze(-2) + right.unsqueeze(-3)).relu_()
         h = h.flatten(-3, -2)  # [..., n m, width]
         for layer in self.hidden:
@@ -439,23 +431,23 @@ def make_critic(
             "second must be False for the inner critic, which has no parameters, got True."
         )
     sizes = {"depth": depth, "width": width, "embed": embed}
-    used = {name: sizes[name] for name in names}
+    used: dict[str, Any] = {name: sizes[name] for name in names}
     return make(dim_x, dim_y, members, generator, second=second, **used)
 
 
-def generator_per_member(generator: _Generators, members: int) -> list[torch.Generator]:
-    """One generator per member: None is a fresh one with seed 0, and a single one is
-    shared by all members.
+def generator_per_member(generator: _Generators, members: int) -> list[Generator]:
+    """One generator for each member.
+
+    A single generator is shared by all members; None is a fresh one with seed 0.
     """
     if generator is None:
-        generator = torch.Generator().manual_seed(0)
-    if isinstance(generator, torch.Generator):
+        generator = Generator().manual_seed(0)
+    if isinstance(generator, Generator):
         return [generator] * members
     generators = list(generator)
     kinds = [type(of_member).__name__ for of_member in generators]
-    if len(generators) != members or not all(
-        isinstance(of_member, torch.Generator) for of_member in generators
-    ):
+    are_generators = [isinstance(entry, Generator) for entry in generators]
+    if are_generators != [True] * members:
         raise WrongLength(
             f"generator must be one torch.Generator or one for each of {members} members, got {kinds}."
         )

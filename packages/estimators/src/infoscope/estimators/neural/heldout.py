@@ -1,10 +1,9 @@
-"""Held-out estimates: what bounds report on fresh pairs with a critic that is no longer
-trained.
+"""Held-out estimates: reports of bounds on fresh pairs, by a critic that is trained.
 
-With a fixed critic, nwj, js and infonce are lower than mutual information in
-expectation. dv, mine and smile need not be: the logarithm of a batch mean is low by
-half its relative variance (Poole et al. 2019, section 2). What a bound reports when the
-critic is exact is no limit: a biased bound can score better under a wrong critic.
+With a fixed critic, the expectations of nwj, js and infonce are at most the mutual
+information. Those of dv, mine and smile can be larger: the logarithm of a batch mean is
+low by half its relative variance (Poole et al. 2019, section 2). The report by the exact
+critic is no limit: a biased bound can have a smaller error with a wrong critic.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
 from infoscope.checks import require_int
 from infoscope.errors import Conflict, InvalidInput, OutOfRange, WrongType
@@ -39,14 +38,13 @@ def held_out(
     bounds: str | Bound | Sequence[str | Bound],
     batch: int,
     batches: int,
-    generator: torch.Generator,
+    generator: Generator,
 ) -> dict[str, Estimate]:
-    """Estimates (nats) by bound name on `batches` fresh batches of `batch` pairs; all
-    bounds see the same scores.
+    """Estimates by bound name on fresh batches, nats; all bounds use the same scores.
 
-    A report that depends on what the training objective leaves open (nwj's critic is 1
-    + the log density ratio, dv's any constant, infonce's any function of x) is refused,
-    or noted where the training is unknown. Sources with a finite pool draw pairs from
+    A training objective determines the critic up to 1 (nwj), a constant (dv) or a
+    function of x (infonce). A report that depends on this is refused; if the objective
+    is unknown, a note says so. Sources with a finite pool of items draw pairs from the
     items of the training.
 
     Parameters
@@ -93,7 +91,7 @@ def held_out(
         offset, of_bound = reading(critic, bound)
         offsets.append(offset)
         notes.append(of_bound)
-    if not isinstance(generator, torch.Generator):
+    if not isinstance(generator, Generator):
         raise WrongType(
             f"generator must be a torch.Generator, got {type(generator).__name__}."
         )
@@ -107,23 +105,19 @@ def held_out(
             second = critic.second_scores(x, y)
             if second is not None:
                 second = second.reshape(n).double()
-            pieces = {
-                offset: split(scores + offset if offset else scores, second)
-                for offset in set(offsets)
-            }
+            pieces = {offset: split(scores + offset, second) for offset in set(offsets)}
             for k, bound in enumerate(bounds):
                 estimates[i, k] = bound.estimate(pieces[offsets[k]])
-    return {
-        name: summary(name, estimates[:, k], n, notes[k])
-        for k, name in enumerate(names)
-    }
+    results = {}
+    for k, name in enumerate(names):
+        results[name] = summary(name, estimates[:, k], n, notes[k])
+    return results
 
 
 def reading(critic: Critic, bound: Bound) -> tuple[float, tuple[str, ...]]:
-    """Constant offset that turns the critic's scores into log density ratios for this
-    bound, nats, and notes.
+    """Offset that turns scores into the log density ratios of a bound, nats; and notes.
 
-    ValueError: `held_out`'s.
+    ValueError: the report depends on what the training leaves open.
     """
     if not list(critic.parameters()):
         return 0.0, ()
@@ -156,20 +150,14 @@ def reading(critic: Critic, bound: Bound) -> tuple[float, tuple[str, ...]]:
 
 
 def summary(
-    name: str, estimates: torch.Tensor, batch: int, notes: tuple[str, ...] = ()
+    name: str, estimates: Tensor, batch: int, notes: tuple[str, ...] = ()
 ) -> Estimate:
-    """The mean of a bound's estimates [batches] of batches of `batch` pairs; not finite
-    if that of any batch is not.
-    """
+    """The mean of a bound's estimates [batches]; not finite if any estimate is not."""
     count = len(estimates)
     nonfinite = int((~estimates.isfinite()).sum())
     if nonfinite:
-        notes += (
-            Note(
-                f"The estimates of {nonfinite} of {count} batches are not finite.",
-                "not finite",
-            ),
-        )
+        text = f"The estimates of {nonfinite} of {count} batches are not finite."
+        notes += (Note(text, "not finite"),)
     settings = f"{count} batches of {batch} unseen pairs"
     mean = mean_of(estimates.numpy(), method=name, notes=notes, settings=settings)
     return replace(mean, n=count * batch)
@@ -180,8 +168,7 @@ SCORES_AT_ONCE = 1 << 20  # bounds the memory: 8 MiB for each float64 array of s
 
 @dataclass(frozen=True)
 class OracleErrors:
-    """Errors of per-batch estimates under the exact critic, nats or nats squared
-    (benchmark, section 5).
+    """Errors of estimates of batches by the exact critic (benchmark, section 5).
 
     Attributes
     ----------
@@ -209,12 +196,11 @@ def oracle_errors(
     bound: str | Bound,
     batch: int,
     batches: int,
-    generator: torch.Generator,
+    generator: Generator,
 ) -> OracleErrors:
-    """Summary of what `bound` reports on `batches` batches of `batch` pairs when the
-    critic is its objective's optimum.
+    """Errors of a bound's reports by the optimal critic of its objective.
 
-    js reports nwj's formula at the log ratio: low by 1/e nats.
+    js reports nwj's formula at the log ratio, which is low by 1/e nats.
 
     Parameters
     ----------
@@ -244,13 +230,26 @@ def oracle_errors(
         )
     require_int("batch", batch, 2)
     at_once = max(1, SCORES_AT_ONCE // batch**2)
-    left = require_int("batches", batches, 2)
-    estimates = []
-    while left:
-        count = min(left, at_once)
-        estimates.append(_oracle_estimates(source, bound, batch, count, generator))
-        left -= count
-    return oracle_summary(torch.cat(estimates), source.mutual_information)
+    batches = require_int("batches", batches, 2)
+    remaining = batches
+    parts = []
+    while remaining:
+        count = min(remaining, at_once)
+        parts.append(_oracle_estimates(source, bound, batch, count, generator))
+        remaining -= count
+    estimates = torch.cat(parts)
+    truth = source.mutual_information
+    mean = estimates.mean().item()
+    squares = (estimates - truth).square()
+    return OracleErrors(
+        mean=mean,
+        bias=mean - truth,
+        variance=estimates.var(correction=0).item(),
+        mse=squares.mean().item(),
+        mse_standard_error=squares.std().item() / math.sqrt(batches),
+        batches=batches,
+        nonfinite=int((~estimates.isfinite()).sum()),
+    )
 
 
 def _oracle_estimates(
@@ -258,9 +257,9 @@ def _oracle_estimates(
     bound: Bound,
     batch: int,
     batches: int,
-    generator: torch.Generator,
+    generator: Generator,
 ) -> Tensor:
-    """The estimates [batches], float64, nats."""
+    """A bound's reports [batches] by the optimal critic, float64, nats."""
     x, y = source.sample(batch * batches, generator)
     x = x.double().unflatten(0, (batches, batch))
     y = y.double().unflatten(0, (batches, batch))
@@ -269,19 +268,3 @@ def _oracle_estimates(
     if bound.objective.second is not None:
         second = bound.objective.second(ratio.diagonal(dim1=-2, dim2=-1))
     return bound.estimate(split(ratio + bound.objective.offset, second))
-
-
-def oracle_summary(estimates: Tensor, truth: float) -> OracleErrors:
-    """The summary of estimates [batches] of `truth`, nats."""
-    squares = (estimates - truth).square()
-    count = len(estimates)
-    mean = estimates.mean().item()
-    return OracleErrors(
-        mean=mean,
-        bias=mean - truth,
-        variance=estimates.var(correction=0).item(),
-        mse=squares.mean().item(),
-        mse_standard_error=squares.std().item() / math.sqrt(count),
-        batches=count,
-        nonfinite=int((~estimates.isfinite()).sum()),
-    )

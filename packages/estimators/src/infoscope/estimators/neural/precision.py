@@ -2,9 +2,9 @@
 float32.
 
 Weights, their optimiser, scores and losses are float32 (mixed precision, Micikevicius
-et al. 2018), held-out estimates are computed in float32 altogether. On a GPU results of
-products are float32. On a CPU the joint critic's layers over pairs store results and
-gradients as bfloat16, too, and the library may compute small products in float32.
+et al. 2018); held-out estimates are computed in float32. On a GPU results of products
+are float32. On a CPU the joint critic's layers over pairs also store results and
+gradients as bfloat16, and the library may compute small products in float32.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from infoscope.errors import InvalidInput
 PRECISIONS = ("float32", "bf16")
 # of a CPU that multiplies bfloat16, as torch names them
 _UNITS = ("avx512_bf16", "amx_bf16")
-_AMPERE = (8, 0)  # compute capability of the first NVIDIA GPUs that do
+_AMPERE = (8, 0)  # compute capability of the first NVIDIA GPUs that multiply bfloat16
 _current: ContextVar[str] = ContextVar("precision", default=PRECISIONS[0])
 
 
@@ -44,9 +44,7 @@ def has_bf16(device: torch.device) -> bool:
 def check_precision(
     precision: str, device: torch.device, dtype: torch.dtype | None
 ) -> str:
-    """The precision. ValueError: not of PRECISIONS; bf16 on a device without such
-    products, or for float64 weights.
-    """
+    """The precision. ValueError: not of PRECISIONS; bf16 without such products."""
     if one_of("precision", precision, PRECISIONS) == "float32":
         return precision
     if dtype not in (torch.float32, None):
@@ -63,9 +61,7 @@ def check_precision(
 
 @contextmanager
 def products_in(precision: str) -> Iterator[None]:
-    """Products of critics inside are of this precision; float32 is what torch is set
-    to.
-    """
+    """Products of critics inside have this precision; float32 is the one of torch."""
     if precision == "float32":
         yield
         return
@@ -81,9 +77,7 @@ def products_in(precision: str) -> Iterator[None]:
 
 
 def in_bf16() -> bool:
-    """Whether products are of bfloat16 now: torch's own on a CPU, those of `product` on
-    a GPU.
-    """
+    """Whether products are of bfloat16: by torch on a CPU, by `product` on a GPU."""
     return _current.get() == "bf16"
 
 
@@ -93,8 +87,9 @@ def product(a: Tensor, b: Tensor) -> Tensor:
 
 
 def linear(h: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """h weight^T + bias: h [..., n, in], weight [..., out, in], bias [..., out] ->
-    [..., n, out].
+    """h weight^T + bias [..., n, out].
+
+    h [..., n, in], weight [..., out, in], bias [..., out].
     """
     if h.is_cuda and in_bf16():
         mapped = product(h, weight.mT)
@@ -107,9 +102,7 @@ def linear(h: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
 
 def bf16_product(a: Tensor, b: Tensor) -> Tensor:
-    """a b, float32, of a [(members,) n, k] and b [(members,) k, m] rounded to bfloat16,
-    and its gradients.
-    """
+    """a b, float32, of a [(members,) n, k] and b [(members,) k, m] in bfloat16."""
     members = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     return _Bf16Product.apply(a.expand(*members, -1, -1), b.expand(*members, -1, -1))
 
@@ -138,8 +131,9 @@ class _Bf16Product(torch.autograd.Function):
 
 
 def _float32_sums(a: Tensor, b: Tensor) -> Tensor:
-    """a b of bfloat16 numbers, summed and returned in float32; on a CPU, for tests, of
-    the same numbers as float32.
+    """a b of bfloat16 numbers, summed and returned in float32.
+
+    On a CPU, for tests, the same numbers are multiplied as float32.
     """
     if not a.is_cuda:
         return a.float() @ b.float()

@@ -1,9 +1,9 @@
-"""Trains one critic, or many members of one, on a stream of fresh pairs and records
-what they report.
+"""Trains one critic, or many members of one, on a stream of fresh pairs, and records
+their estimates.
 
-As the benchmark (section 4 and its code): at every step a new batch, its estimate, and
-one step of Adam. A schedule of sources runs through one critic whose weights and
-optimiser carry over.
+As in the benchmark (section 4 and its code), each step has a new batch, its estimate,
+and one step of Adam. In a schedule of sources the critic and its optimiser continue from
+one source to the next.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
 from infoscope.checks import require_int, require_number
 from infoscope.errors import (
@@ -46,20 +46,18 @@ BoundOfMember = str | Bound | Sequence[str | Bound]
 
 @dataclass
 class ObjectiveGroup:
-    """Members of a group that climb the same objective, and the bounds they report."""
+    """Members of a group with the same objective, and the bounds that they report."""
 
     objective: Objective
     members: Tensor | None  # positions in the group; None when they are all of it
     # with the positions in `members` that report it, None when all do
     reports: list[tuple[Bound, Tensor | None]]
-    memory: Tensor | None = None  # the objective's state, known from the first batch on
+    memory: Tensor | None = None  # the objective's state; None before the first batch
 
     def step(
         self, scores: Tensor, second: Tensor | None
     ) -> tuple[Tensor, list[Tensor]]:
-        """The objective and reports of scores [members, n, n] and second scores
-        [members, n].
-        """
+        """The objective and reports of scores [members, n, n], [members, n]."""
         if self.objective.second is None:
             second = None
         if self.members is not None:
@@ -81,8 +79,9 @@ class ObjectiveGroup:
 
 
 class MemberGroup:
-    """One critic, its optimiser, and the `bounds` of its members; `members[k]` is the
-    number member k reports under.
+    """One critic, its optimiser, and the bounds of its members.
+
+    Member k of the critic reports under the number `members[k]`.
     """
 
     def __init__(
@@ -109,37 +108,33 @@ class MemberGroup:
         self.needs_second = any(objective.second for objective in objectives)
 
     def _add(self, objective: Objective, bounds: Sequence[tuple[Bound, ...]]) -> None:
-        """Adds the members that climb an objective, and the bounds that they report."""
-        members = [
-            k
-            for k, of_member in enumerate(bounds)
-            if of_member[0].objective == objective
-        ]
+        """Adds the members with an objective, and the bounds that they report."""
+        members: list[int] = []
         reporting: dict[Bound, list[int]] = {}  # positions in `members`
-        for position, k in enumerate(members):
-            for bound in bounds[k]:
-                reporting.setdefault(bound, []).append(position)
+        for k, of_member in enumerate(bounds):
+            if of_member[0].objective != objective:
+                continue
+            for bound in of_member:
+                reporting.setdefault(bound, []).append(len(members))
+            members.append(k)
         reports = []
         for bound, positions in reporting.items():
             reports.append((bound, self._positions(positions, len(members))))
-            self.reports += [
-                (self.members[members[position]], bound.name) for position in positions
-            ]
-        self.objectives.append(
-            ObjectiveGroup(objective, self._positions(members, len(bounds)), reports)
-        )
+            for position in positions:
+                self.reports.append((self.members[members[position]], bound.name))
+        selected = self._positions(members, len(bounds))
+        self.objectives.append(ObjectiveGroup(objective, selected, reports))
 
     def _positions(self, positions: list[int], count: int) -> Tensor | None:
         """The positions as a tensor; None when they are all of `count`."""
-        return (
-            None
-            if len(positions) == count
-            else torch.tensor(positions, device=self.critic.device)
-        )
+        if len(positions) == count:
+            return None
+        return torch.tensor(positions, device=self.critic.device)
 
     def step(self, x: Tensor, y: Tensor) -> Tensor:
-        """Reports on the pairs x, y [n, d] or [members, n, d], then one step of Adam:
-        nats [reports].
+        """Reports [reports] on pairs x, y, nats; then the critic makes a step of Adam.
+
+        x and y are [n, d] or [members, n, d].
         """
         scores = self.critic(x, y)
         second = self.critic.second_scores(x, y) if self.needs_second else None
@@ -154,16 +149,16 @@ class MemberGroup:
             values.append(value.sum())
             reported += estimates
         if self.optimiser is not None:
-            # Members share no parameter, so the gradient of the sum is each one's own,
+            # Members share no parameter: the gradient of the sum is that of each member,
             # finite or not.
             (-torch.stack(values).sum()).backward()
             self.optimiser.step()
             self.optimiser.zero_grad(set_to_none=True)
-        # a report that is a piece of the objective has its gradient
+        # a report that is a part of the objective has a gradient
         return torch.cat(reported).detach()
 
     def state_dict(self) -> dict:
-        """Everything but the weights, as tensors and plain values."""
+        """State of the optimiser and of the objectives, in tensors and plain values."""
         optimiser = None
         if self.optimiser is not None:
             optimiser = self.optimiser.state_dict()
@@ -181,8 +176,7 @@ class MemberGroup:
 
 @dataclass(frozen=True, eq=False)
 class Trace(InNotebook):
-    """The reports of every member at every step, before that step's update, on that
-    step's batch.
+    """The reports of every member at every step, on the batch and before the update.
 
     Attributes
     ----------
@@ -199,8 +193,9 @@ class Trace(InNotebook):
     truth: np.ndarray
 
     def of(self, bound: str | Bound, member: int = 0) -> np.ndarray:
-        """One report's estimates [steps], nats. ValueError if that member did not
-        report that bound.
+        """The estimates [steps] of a member by a bound, nats.
+
+        ValueError: the member does not report this bound.
         """
         report = (member, as_bound(bound).name)
         if report not in self.reports:
@@ -216,9 +211,7 @@ class Trace(InNotebook):
 
     @property
     def table(self) -> pd.DataFrame:
-        """A row for each report: its member, bound, mean over the last tenth of the
-        steps, bits, and `nonfinite`.
-        """
+        """A row for each report, with its mean over the last tenth of the steps, bits."""
         table = pd.DataFrame(self.reports, columns=["member", "bound"])
         last_tenth = self.values[:, -self._span :]
         table["last tenth (bits)"] = last_tenth.mean(axis=1) / NATS_PER_BIT
@@ -227,16 +220,14 @@ class Trace(InNotebook):
 
     @property
     def _span(self) -> int:
-        # share of the steps over which reports are averaged in plots
+        """A tenth of the steps, over which reports are averaged."""
         return math.ceil(0.1 * self.values.shape[1])
 
     def __str__(self) -> str:
         return f"Estimates of each batch in {self.values.shape[1]:,} steps"
 
     def plot(self, ax: Any = None) -> Any:
-        """Draws every report by step, faint, its mean over a tenth of the steps, and
-        the truth; the matplotlib axes.
-        """
+        """The matplotlib axes with every report, its moving mean, and the truth."""
         ax = axes(ax)
         steps = np.arange(1, self.values.shape[1] + 1)
         members = {member for member, _ in self.reports}
@@ -247,13 +238,8 @@ class Trace(InNotebook):
             name = bound if len(members) == 1 else f"{bound}, member {member}"
             ax.plot(steps, values, color=color, alpha=0.3, lw=0.5)
             ax.plot(steps, windows.mean(), color, label=name)
-        ax.plot(
-            steps,
-            self.truth / NATS_PER_BIT,
-            color="black",
-            lw=1,
-            label="true information",
-        )
+        truth = self.truth / NATS_PER_BIT
+        ax.plot(steps, truth, color="black", lw=1, label="true information")
         ax.set(xlabel="step", ylabel="estimate of each batch (bits)")
         ax.legend()
         return ax
@@ -267,13 +253,14 @@ def fit_critic(
     *,
     batch: int = 64,
     learning_rate: float = 5e-4,
-    generator: torch.Generator | Sequence[torch.Generator] | None = None,
+    generator: Generator | Sequence[Generator] | None = None,
     device: torch.device | str | None = None,
     precision: str = "float32",
     packed: bool | None = None,
 ) -> Trace:
-    """The estimates of every step of a training, which changes `critic` in place;
-    arguments as in `Training`.
+    """The estimates of every step of a training, which changes `critic` in place.
+
+    Parameters are those of `Training`.
 
     Examples
     --------
@@ -292,10 +279,10 @@ def fit_critic(
 
 
 class Training:
-    """A training that can be advanced in pieces, saved, and continued to bit-identical
-    numbers on the same machine.
+    """A training that can be advanced in pieces, saved, and continued.
 
-    Non-finite estimates are recorded and non-finite gradients applied.
+    It continues to bit-identical numbers on the same machine. Estimates that are not
+    finite are recorded, gradients that are not finite are applied.
 
     Parameters
     ----------
@@ -337,7 +324,7 @@ class Training:
         *,
         batch: int = 64,
         learning_rate: float = 5e-4,
-        generator: torch.Generator | Sequence[torch.Generator] | None = None,
+        generator: Generator | Sequence[Generator] | None = None,
         device: torch.device | str | None = None,
         precision: str = "float32",
         packed: bool | None = None,
@@ -366,13 +353,13 @@ class Training:
         self._streams = list(dict.fromkeys(generators))  # equal only to themselves
         self._stream_of = [self._streams.index(g) for g in generators]
         members = range(critic.members)
+        self._groups = []
         if self.packed:
-            self._groups = [MemberGroup(critic, bounds, members, learning_rate)]
+            self._groups.append(MemberGroup(critic, bounds, members, learning_rate))
         else:
-            self._groups = [
-                MemberGroup(critic.share(k), [bounds[k]], [k], learning_rate)
-                for k in members
-            ]
+            for k in members:
+                group = MemberGroup(critic.share(k), [bounds[k]], [k], learning_rate)
+                self._groups.append(group)
         recorded = []
         for group in self._groups:
             recorded += group.reports
@@ -380,7 +367,7 @@ class Training:
         for k in members:
             self._reports += [(k, reported.name) for reported in bounds[k]]
         self._columns = [recorded.index(report) for report in self._reports]
-        # On the device, so that no step waits for the host.
+        # on the device: no step waits for the host
         shape = (self.total, len(recorded))
         self._values = torch.full(
             shape, math.nan, dtype=torch.float64, device=self.device
@@ -410,16 +397,14 @@ class Training:
         return Trace(tuple(self._reports), values, self._truth[: self._done].copy())
 
     def advance(self, steps: int) -> None:
-        """Makes up to `steps` further steps, at least 1, and stops at the end of the
-        schedule.
-        """
+        """Makes up to `steps` further steps, at least 1, within the schedule."""
         end = min(self.total, self._done + require_int("steps", steps, 1))
         for step in range(self._done, end):
             source = self._sources[bisect_right(self._ends, step)]
-            batches = [
-                draw(source, self._batch, stream, self.critic, self.device)
-                for stream in self._streams
-            ]
+            batches = []
+            for stream in self._streams:
+                pairs = draw(source, self._batch, stream, self.critic, self.device)
+                batches.append(pairs)
             estimates = []
             with products_in(self._precision):
                 for group in self._groups:
@@ -430,8 +415,9 @@ class Training:
         self._record_objectives()
 
     def state_dict(self) -> dict:
-        """A snapshot in tensors and plain values (torch.load(weights_only=True) reads
-        it back).
+        """A snapshot in tensors and plain values.
+
+        torch.load(weights_only=True) reads it back.
         """
         values = self._values[: self._done].cpu()
         state = {
@@ -454,8 +440,9 @@ class Training:
         }
 
     def load_state_dict(self, state: dict) -> None:
-        """Continues from a snapshot of a Training with the same arguments. ValueError
-        if it is of another.
+        """Continues from a snapshot of a Training with the same arguments.
+
+        ValueError: a snapshot of another training.
         """
         expected = self._settings()
         settings = {name: state[name] for name in expected if name in state}
@@ -476,16 +463,14 @@ class Training:
         self._record_objectives()
 
     def _record_objectives(self) -> None:
-        """Records in the critic the objectives it was trained under; a critic without
-        parameters is not trained.
-        """
-        if self._done and any(True for _ in self.critic.parameters()):
+        """Records the objectives of the training in the critic if it has parameters."""
+        if self._done and self.critic.dtype is not None:
             self.critic.trained_under(self._objectives)
 
     def _pairs_of(
         self, group: MemberGroup, batches: list[tuple[Tensor, Tensor]]
     ) -> tuple[Tensor, Tensor]:
-        """The pairs x, y of a group: its members share one batch, or each has one."""
+        """The pairs x, y of a group: one batch for all members, or one for each."""
         streams = [self._stream_of[k] for k in group.members]
         if len(set(streams)) == 1:
             return batches[streams[0]]
@@ -496,7 +481,7 @@ class Training:
 def draw(
     source: PairSource,
     n: int,
-    generator: torch.Generator,
+    generator: Generator,
     critic: Critic,
     device: torch.device,
 ) -> tuple[Tensor, Tensor]:
@@ -533,9 +518,7 @@ def schedule(
     steps: int | Sequence[int],
     critic: Critic,
 ) -> tuple[list[PairSource], list[int]]:
-    """The sources and their numbers of steps, checked against each other and against
-    the critic.
-    """
+    """The sources and their numbers of steps, checked for this critic."""
     if isinstance(source, Sequence) != isinstance(steps, Sequence):
         raise WrongLength(
             "source and steps must be one source and a number, or two sequences of equal length."
@@ -549,11 +532,12 @@ def schedule(
         )
     for pairs in sources:
         check_source(pairs, critic)
-        if isinstance(pairs, KnownPairSource) and not math.isfinite(
-            pairs.mutual_information
-        ):
+        if not isinstance(pairs, KnownPairSource):
+            continue
+        information = pairs.mutual_information
+        if not math.isfinite(information):
             raise MissingValues(
-                f"source must have a finite mutual_information, got {pairs.mutual_information}."
+                f"source must have a finite mutual_information, got {information}."
             )
     return sources, lengths
 

@@ -1,10 +1,11 @@
 """Figures of x, y and z, from which the conditional reader predicts I(x; y | z) and its
 interval.
 
-z is taken out of x and y by regressions whose residuals are of rows left out, and each
-of x and y is predicted from z with and without the other. Where a regression still
-improves with rows, residuals hold a confounder. All are of normal scores and indicators
-of categories; what differs between x and y is kept as the larger and the smaller value.
+Regressions of x and of y on z leave residuals, each of a row that was left out of the
+fit. x and y are also predicted from z together with the other one. A regression that
+still improves with more rows leaves a confounder in the residuals. All figures are of
+normal scores and indicators of categories; a figure that differs between x and y is
+kept as the larger and the smaller value.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from infoscope.estimators.pairs import Pairs
 from infoscope.estimators.reading import figures_memory
 from infoscope.estimators.reading.figures_heldout import (
     MAX_TARGETS,
+    Figures,
     Numbers,
     in_order,
     strongest,
@@ -34,6 +36,7 @@ from infoscope.estimators.reading.figures_sample import (
     Sample,
     Values,
     canonical,
+    correlation_test,
     gaussian_information,
     leading,
     prepare,
@@ -48,7 +51,7 @@ MAX_ROWS = 5_000
 MAX_NEAR = 2_000  # rows among which neighbours in all columns are searched
 # columns of x or y that are regressed on z; of more, principal components
 MAX_REGRESSED = 24
-# of residuals, in variances of a column: a lower one, as of a copy, says no more
+# added to variances of residuals; smaller variances, as of copies, are not distinguished
 LEAST_VARIANCE = 5e-3
 WAVES = 60  # random waves of several columns at each rate
 RATES = (0.4, 1.2)
@@ -59,6 +62,7 @@ TREES = 8  # of a fold
 TREE_FOLDS = 3
 MAX_INPUTS = 32  # columns that trees split
 SHUFFLES = 10  # of y within the categories of z
+LOWER_BOUNDS = ("gain_smooth_more", "gain_trees_more", "residual_trees")
 
 MEANING: Mapping[str, str] = {
     "lower_bound": "mean of the gains of held-out predictions and of the information of residuals, at least 0",
@@ -128,13 +132,13 @@ INFORMATION = figures_memory.INFORMATION | frozenset(
     for name in NAMES
     if not name.startswith(_NUMBERS) and name not in figures_memory.NAMES
 )
-Figures = dict[str, float]
 
 
 @dataclass(frozen=True, eq=False)
 class Triples:
-    """A checked sample of x and y, and the conditions: numbers together, and every
-    column of categories.
+    """A checked sample of x, y and z.
+
+    conditions  z: all its numbers as one variable, and each column of categories
     """
 
     pairs: Pairs
@@ -142,53 +146,51 @@ class Triples:
 
     def take(self, rows: Values) -> Triples:
         """Some of the rows (indices)."""
-        return Triples(
-            self.pairs.take(rows),
-            tuple(variable.take(rows) for variable in self.conditions),
-        )
+        conditions = tuple(variable.take(rows) for variable in self.conditions)
+        return Triples(self.pairs.take(rows), conditions)
 
 
 def as_conditions(columns: Sequence[Variable]) -> tuple[Variable, ...]:
-    """Conditions from variables of z, one for each column: numbers together, without
-    those that others determine.
+    """Conditions from the columns of z.
+
+    Numbers that other columns determine are left out.
     """
     numbers = [variable for variable in columns if variable.dim]
     labels = [variable for variable in columns if not variable.dim]
-    if numbers:
-        labels.insert(
-            0, without_functions("z", without_combinations("z", join(*numbers)))
-        )
-    return tuple(labels)
+    if not numbers:
+        return tuple(labels)
+    independent = without_combinations("z", join(*numbers))
+    return without_functions("z", independent), *labels
 
 
 def figures(triples: Triples, generator: np.random.Generator) -> Values:
-    """The figures of a sample, float64 [len(NAMES)]; nan where one does not apply. Rows
-    are taken as independent.
+    """The figures of a sample, float64 [len(NAMES)]; nan where one does not apply.
+
+    Rows are taken as independent.
     """
-    if triples.pairs.n > MAX_ROWS:
-        triples = triples.take(
-            np.sort(generator.permutation(triples.pairs.n)[:MAX_ROWS])
-        )
+    n = triples.pairs.n
+    if n > MAX_ROWS:
+        rows = generator.permutation(n)[:MAX_ROWS]
+        triples = triples.take(np.sort(rows))
     with np.errstate(all="ignore"):
         sample = prepare(triples.pairs, generator)
-        triple = Given(sample, [prepared(variable) for variable in triples.conditions])
-        values = (
-            triple.sizes()
-            | triple.regressions()
-            | triple.neighbours()
-            | triple.tables()
-        )
-        bounds = [
-            values[name]
-            for name in ("gain_smooth_more", "gain_trees_more", "residual_trees")
-        ]
-        values["lower_bound"] = max(0.0, float(np.mean(np.nan_to_num(bounds))))
+        conditions = [prepared(variable) for variable in triples.conditions]
+        triple = Given(sample, conditions)
+        values = triple.sizes()
+        values |= triple.regressions()
+        values |= triple.neighbours()
+        values |= triple.tables()
+    bounds = [values[name] for name in LOWER_BOUNDS]
+    values["lower_bound"] = max(0.0, float(np.mean(np.nan_to_num(bounds))))
     return np.array([values.get(name, np.nan) for name in NAMES], dtype=np.float64)
 
 
 class Given:
-    """x and y of a sample, and the columns of z: scores of numbers and indicators of
-    categories [n, m].
+    """x and y of a sample, and z.
+
+    z          float64 [n, m], scores of numbers and indicators of categories
+    targets    columns of x and of y that are regressed on z, set by `regressions`
+    residuals  their residuals after trees
     """
 
     def __init__(self, sample: Sample, conditions: Sequence[PreparedVariable]) -> None:
@@ -196,81 +198,79 @@ class Given:
         self.conditions = conditions
         self.generator = sample.generator
         self.z = np.hstack([variable.linear for variable in conditions])
-        # columns of x and y that are regressed, and their residuals
         self.targets: list[Values] = []
         self.residuals: list[Values] = []
 
     def sizes(self) -> Figures:
-        variables = self.sample.variables
+        """Numbers of rows, columns and categories, and shares of repeated values."""
+        widths = []
+        entropies = []
+        shares = []
+        for variable in self.sample.variables:
+            widths.append(np.log1p(variable.scores.shape[1]))
+            shares.append(_tied(variable.scores))
+            if variable.codes is not None:
+                entropies.append(discrete.plug_in(np.bincount(variable.codes)))
         numbers = self.conditions[0].scores
-        counts = [
-            np.bincount(variable.codes)
-            for variable in variables
-            if variable.codes is not None
-        ]
         return {
             "log_rows": np.log(self.sample.n),
             "log_rows_per_group": 0.0,
-            **in_order(
-                "numbers",
-                [np.log1p(variable.scores.shape[1]) for variable in variables],
-            ),
+            **in_order("numbers", widths),
             "conditions": np.log1p(self.z.shape[1]),
             "conditions_labels": 1 - numbers.shape[1] / self.z.shape[1],
             "labels": float(len(self.sample.labels)),
-            **in_order("entropy", [discrete.plug_in(sizes) for sizes in counts]),
-            **in_order("tied", [_tied(variable.scores) for variable in variables]),
+            **in_order("entropy", entropies),
+            **in_order("tied", shares),
             "tied_conditions": _tied(numbers),
         }
 
     # --- regressions -----------------------------------------------------------------------------------------------
     def regressions(self) -> Figures:
-        """Figures of the residuals of x and y given z, and of predictions from z and
-        the other variable.
-        """
-        first, second = (
-            principal(variable.linear) for variable in self.sample.variables
-        )
-        both = np.hstack([first, second])
-        count = first.shape[1]
-        sides = (np.s_[:, :count], np.s_[:, count:])
+        """Figures of residuals given z, and of predictions from z and the other one."""
+        x, y = self.sample.variables
+        self.targets = [principal(x.linear), principal(y.linear)]
+        both = np.hstack(self.targets)
+        count = self.targets[0].shape[1]
+
+        def split(columns: Values) -> tuple[Values, Values]:
+            """The columns of x and of y."""
+            return columns[:, :count], columns[:, count:]
+
         residuals, logs, unscaled = self._residuals(both)
         values: Figures = {}
         for name, columns in residuals.items():
-            x, y = (columns[side] for side in sides)
-            values[f"residual_{name}"] = self._mean(gaussian_information, x, y)
+            residual_x, residual_y = split(columns)
+            information = self._mean(gaussian_information, residual_x, residual_y)
+            values[f"residual_{name}"] = information
             before = both
             after = columns
             if name == "scale":
                 before = logs
                 after = unscaled
-            values |= in_order(
-                name, [explained(before[side], after[side]) for side in sides]
-            )
-        x, y = (residuals["trees"][side] for side in sides)
-        permuted = np.roll(y, len(y) // 3, axis=0)
-        values["residual_test"] = self._mean(_test, x, y)
-        values["residual_squares"] = self._mean(_largest_correlation, x**2, y**2)
-        values["residual_ksg"] = self._mean(self._ksg, x, y)
-        divided = (residuals["scale"][side] for side in sides)
-        values["residual_scale_ksg"] = self._mean(self._ksg, *divided)
-        values["residual_permuted"] = self._mean(self._ksg, x, permuted)
-        self.targets = [first, second]
-        self.residuals = [x, y]
-        gains = [
-            self._gains(place, residuals["smooth"][side])
-            for place, side in enumerate(sides)
-        ]
-        by_smooth, by_trees = zip(*gains)
-        return (
-            values
-            | in_order("gain_smooth", by_smooth)
-            | in_order("gain_trees", by_trees)
-        )
+            values |= in_order(name, [*map(explained, split(before), split(after))])
+        residual_x, residual_y = split(residuals["trees"])
+        self.residuals = [residual_x, residual_y]
+        squares = (residual_x**2, residual_y**2)
+        permuted = np.roll(residual_y, len(residual_y) // 3, axis=0)
+        scaled_x, scaled_y = split(residuals["scale"])
+        values["residual_test"] = self._mean(_test, residual_x, residual_y)
+        values["residual_squares"] = self._mean(_largest_correlation, *squares)
+        values["residual_ksg"] = self._mean(self._ksg, residual_x, residual_y)
+        values["residual_scale_ksg"] = self._mean(self._ksg, scaled_x, scaled_y)
+        values["residual_permuted"] = self._mean(self._ksg, residual_x, permuted)
+        gains_smooth = []
+        gains_trees = []
+        for place, smooth in enumerate(split(residuals["smooth"])):
+            by_smooth, by_trees = self._gains(place, smooth)
+            gains_smooth.append(by_smooth)
+            gains_trees.append(by_trees)
+        values |= in_order("gain_smooth", gains_smooth)
+        return values | in_order("gain_trees", gains_trees)
 
     def _residuals(self, targets: Values) -> tuple[dict[str, Values], Values, Values]:
-        """Residuals of the targets [n, t] by regression; logs of squared ones, and what
-        z leaves of these.
+        """Residuals of the targets [n, t] by regression on z, by its name.
+
+        Also returns logs of the squared residuals, and the residuals of these logs.
         """
         linear, _ = left_out(self.z, targets)
         basis = self._basis(self.z)
@@ -295,39 +295,39 @@ class Given:
     def _components(
         self, x: Values, y: Values
     ) -> Iterator[tuple[Values, Values, Values]]:
-        """Rows, and weights of columns of x and of y: all columns of few, else the
-        components of the other half.
+        """Rows, and weights of the columns of x and of y.
+
+        They are all rows and columns of few columns; of more, for each half the
+        canonical components fitted to the other half.
         """
         if max(x.shape[1], y.shape[1]) <= MAX_TARGETS:
             yield np.arange(len(x)), np.eye(x.shape[1]), np.eye(y.shape[1])
             return
         for train, test in self.sample.folds():
             weights_x, weights_y, _ = canonical(x[train], y[train], self.generator)
-            yield (
-                np.flatnonzero(test),
-                weights_x[:, :MAX_TARGETS],
-                weights_y[:, :MAX_TARGETS],
-            )
+            rows = np.flatnonzero(test)
+            yield rows, weights_x[:, :MAX_TARGETS], weights_y[:, :MAX_TARGETS]
 
     def _mean(
         self, statistic: Callable[[Values, Values], float], x: Values, y: Values
     ) -> float:
-        """The mean of a statistic of components."""
+        """The mean of a statistic of components (`_components`)."""
         values = []
         for rows, weights_x, weights_y in self._components(x, y):
-            values.append(statistic(x[rows] @ weights_x, y[rows] @ weights_y))
+            value = statistic(x[rows] @ weights_x, y[rows] @ weights_y)
+            values.append(value)
         return float(np.mean(values))
 
     def _basis(self, columns: Values) -> Values:
-        """Columns, squares and hinges of each, and random waves of up to four (Rahimi &
-        Recht 2007) [n, f].
+        """Smooth functions [n, f] of columns [n, m].
+
+        They are the columns, their squares and hinges, and random waves of about four
+        columns (Rahimi & Recht 2007).
         """
         size = columns.shape[1]
-        parts = [
-            columns,
-            columns**2,
-            *(np.maximum(columns - knot, 0) for knot in KNOTS),
-        ]
+        parts = [columns, columns**2]
+        for knot in KNOTS:
+            parts.append(np.maximum(columns - knot, 0))
         for rate in RATES:
             used = self.generator.random((size, WAVES)) < 4 / size
             normal = self.generator.normal(size=(size, WAVES))
@@ -337,8 +337,9 @@ class Given:
         return scaled(np.hstack(parts))
 
     def _without_trees(self, columns: Values, residuals: Values) -> Values:
-        """Residuals less sums of predictions of trees fitted to other rows, shrunk as
-        is best for each column.
+        """Residuals [n, t] less predictions of trees that were fitted to other rows.
+
+        Predictions are shrunk by the best factor for each column.
         """
         strength = np.abs(columns.T @ residuals).max(axis=1)
         inputs = columns[:, strongest(strength, MAX_INPUTS)]
@@ -357,70 +358,82 @@ class Given:
         return residuals - np.clip(shrink, 0, 1 / TREES) * predictions
 
     def _gains(self, place: int, smooth: Values) -> tuple[float, float]:
-        """Information about a variable that the other one adds to z: by smooth
-        functions, and by trees after them.
+        """Information about a variable that the other one adds to z, nats.
+
+        The first value is by smooth functions, the second by trees after them.
         """
-        together = np.hstack([self.z, self.sample.variables[1 - place].linear])
-        with_other = left_out(self._basis(together), self.targets[place])[0]
+        other = self.sample.variables[1 - place]
+        together = np.hstack([self.z, other.linear])
+        with_other, _ = left_out(self._basis(together), self.targets[place])
         trees = self._without_trees(together, with_other)
         return explained(smooth, with_other), explained(self.residuals[place], trees)
 
     # --- neighbours ------------------------------------------------------------------------------------------------
     def _ksg(self, x: Values, y: Values) -> float:
-        x, y = (untied(columns, self.generator) for columns in (x, y))
-        return _ksg_of((x, None), (y, None))
+        """KSG, k = 5, of numbers with ties broken at random, nats."""
+        untied_x = untied(x, self.generator)
+        untied_y = untied(y, self.generator)
+        return _ksg_of((untied_x, None), (untied_y, None))
 
     def neighbours(self) -> Figures:
-        """Estimates by nearest neighbours and for normal variables, given z or its
-        predictions, and without z.
-        """
-        variables = self.sample.variables
-        rows = np.sort(self.generator.permutation(self.sample.n)[:MAX_NEAR])
+        """Estimates by neighbours and for normal variables, with and without z."""
+        x, y = self.sample.variables
+        rows = self.generator.permutation(self.sample.n)[:MAX_NEAR]
+        rows.sort()
         z = self.z[rows]
-        scores = [_scores(variable).take(rows) for variable in variables]
-        values = {
-            f"conditional_ksg_{k}": _conditional_ksg(*scores, z, k) for k in (3, 10)
-        }
+        scores_x = _scores(x).take(rows)
+        scores_y = _scores(y).take(rows)
+        values: Figures = {}
+        for k in (3, 10):
+            value = _conditional_ksg(scores_x, scores_y, z, k)
+            values[f"conditional_ksg_{k}"] = value
         parts = self._components(*self.residuals)
         values["index_ksg"] = float(np.mean([self._index_ksg(*part) for part in parts]))
-        x, y = (variable.linear for variable in variables)
-        with_z = gaussian_information(np.hstack([x, self.z]), y)
-        values["gaussian"] = gaussian_information(x, y)
-        values["gaussian_given"] = with_z - gaussian_information(self.z, y)
-        first, second = (variable.untied_rows(rows) for variable in variables)
-        values["ksg"] = _ksg_of(first, second)
-        return values | in_order(
-            "ksg_z", [_ksg_of(variable, (z, None)) for variable in (first, second)]
-        )
+        with_z = np.hstack([x.linear, self.z])
+        information_with_z = gaussian_information(with_z, y.linear)
+        information_of_z = gaussian_information(self.z, y.linear)
+        values["gaussian"] = gaussian_information(x.linear, y.linear)
+        values["gaussian_given"] = information_with_z - information_of_z
+        points_x = x.untied_rows(rows)
+        points_y = y.untied_rows(rows)
+        values["ksg"] = _ksg_of(points_x, points_y)
+        ksg_z = [_ksg_of(points_x, (z, None)), _ksg_of(points_y, (z, None))]
+        return values | in_order("ksg_z", ksg_z)
 
-    def _index_ksg(self, rows: Values, *weights: Values) -> float:
-        """Conditional KSG of components of x and y given their predictions from z;
-        labels stay as they are.
+    def _index_ksg(self, rows: Values, weights_x: Values, weights_y: Values) -> float:
+        """Conditional KSG of components given their predictions from z, k = 5, nats."""
+        x, index_x = self._index(0, rows, weights_x)
+        y, index_y = self._index(1, rows, weights_y)
+        return _conditional_ksg(x, y, np.hstack([index_x, index_y]), 5)
+
+    def _index(
+        self, place: int, rows: Values, weights: Values
+    ) -> tuple[Variable, Values]:
+        """Components of a variable in some rows, and their predictions from z.
+
+        Instead of its components a label itself is returned.
         """
-        components = []
-        predictions = []
-        for variable, target, residual, weight in zip(
-            self.sample.variables, self.targets, self.residuals, weights
-        ):
-            component = Variable(target @ weight, None, 1)
-            if variable.is_label:
-                component = _scores(variable)
-            components.append(component.take(rows))
-            predictions.append(scaled((target - residual) @ weight)[rows])
-        return _conditional_ksg(*components, np.hstack(predictions), 5)
+        variable = self.sample.variables[place]
+        target = self.targets[place]
+        component = Variable(target @ weights, None, 1)
+        if variable.is_label:
+            component = _scores(variable)
+        predicted = (target - self.residuals[place]) @ weights
+        return component.take(rows), scaled(predicted)[rows]
 
     # --- tables ----------------------------------------------------------------------------------------------------
     def tables(self) -> Figures:
-        """Information of categories or few distinct values within the categories of z,
-        with that of permuted rows.
+        """Plug-in conditional information of categories or few distinct values.
+
+        It is compared with y permuted within the categories of z.
         """
-        levels = [
-            variable.levels for variable in (*self.sample.variables, *self.conditions)
-        ]
-        if any(codes is None for codes in levels):
-            return {}
-        x, y = levels[:2]
-        z, _ = joint_codes(levels[2:])
+        levels = []
+        for variable in (*self.sample.variables, *self.conditions):
+            if variable.levels is None:
+                return {}
+            levels.append(variable.levels)
+        x, y, *conditions = levels
+        z, _ = joint_codes(conditions)
         order = np.argsort(z, kind="stable")
         permuted = []
         for _ in range(SHUFFLES):
@@ -444,25 +457,26 @@ def _scores(variable: PreparedVariable) -> Variable:
 
 
 def _ksg_of(x: Numbers, y: Numbers) -> float:
-    """KSG, k = 5, of numbers without ties and codes or None."""
+    """KSG, k = 5, of numbers without ties and codes or None, nats."""
     return float(estimates(x, y, None, (5,))[0])
 
 
 def table_information(x: Values, y: Values, z: Values) -> float:
     """Plug-in I(x; y | z) of codes [n], nats."""
-    entropies = []
-    for variables in ([x, z], [y, z], [x, y, z], [z]):
+
+    def entropy(*variables: Values) -> float:
+        """Joint plug-in entropy, nats."""
         codes, _ = joint_codes(variables)
-        entropies.append(discrete.plug_in(np.bincount(codes)))
-    entropy_xz, entropy_yz, entropy_xyz, entropy_z = entropies
-    return float(entropy_xz + entropy_yz - entropy_xyz - entropy_z)
+        return discrete.plug_in(np.bincount(codes))
+
+    return entropy(x, z) + entropy(y, z) - entropy(x, y, z) - entropy(z)
 
 
 def _conditional_ksg(x: Variable, y: Variable, z: Values, k: int) -> float:
+    """Conditional KSG given numbers z [n, m], nats."""
+    given = Variable(z, None, 1)
     try:
-        return conditional_mutual_information(
-            x, y, Variable(z, None, 1), k, margins="given"
-        ).value
+        return conditional_mutual_information(x, y, given, k, margins="given").value
     except InfoscopeError:  # hardly any category has two rows
         return np.nan
 
@@ -470,8 +484,10 @@ def _conditional_ksg(x: Variable, y: Variable, z: Values, k: int) -> float:
 def left_out(
     columns: Values, targets: Values, other: Values | None = None
 ) -> tuple[Values, Values]:
-    """Residuals of ridge regressions when each row is left out [n, t], of the best
-    penalty for each target, and predictions of the same rows, or of `other` rows.
+    """Residuals [n, t] of ridge regressions, each of a row that is left out of the fit.
+
+    They are by the best penalty for each target. Also returns the predictions of these
+    rows, or of `other` rows.
     """
     n = len(columns)
     centre = columns.mean(axis=0)
@@ -502,36 +518,31 @@ def left_out(
 
 
 def explained(before: Values, after: Values) -> float:
-    """Difference of the entropies of normal variables with the covariances of `before`
-    and `after` [n, t], nats.
-    """
+    """Entropy of normal columns `before` [n, t] less that of `after` [n, t], nats."""
     ridge = LEAST_VARIANCE * np.eye(before.shape[1])
     log_dets = []
     for columns in (before, after):
         covariance = columns.T @ columns / len(columns) + ridge
-        log_dets.append(np.linalg.slogdet(covariance)[1])
+        log_dets.append(np.linalg.slogdet(covariance).logabsdet)
     return float(log_dets[0] - log_dets[1]) / 2
 
 
 def principal(columns: Values) -> Values:
-    """The columns [n, p], or their leading principal components."""
+    """The columns [n, p] if they are few, else leading principal components."""
     if columns.shape[1] <= MAX_REGRESSED:
         return columns
     return scaled(leading(columns, MAX_REGRESSED))
 
 
 def _largest_correlation(x: Values, y: Values) -> float:
+    """The largest absolute correlation of columns."""
     return float(np.abs(scaled(x).T @ scaled(y)).max() / len(x))
 
 
 def _test(x: Values, y: Values) -> float:
-    """The sum of squared correlations in standard deviations of its distribution for
-    independent columns.
-    """
+    """The test of correlations of x and y (`correlation_test`)."""
     correlations = scaled(x).T @ scaled(y) / len(x)
-    cells = correlations.size
-    excess = len(x) * (correlations**2).sum() - cells
-    return float(np.arcsinh(excess / np.sqrt(2 * cells)))
+    return correlation_test(correlations**2, len(x))
 
 
 def _tied(columns: Values) -> float:

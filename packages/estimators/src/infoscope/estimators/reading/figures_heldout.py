@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import is_not
 
 import numpy as np
 from scipy.special import xlogy
 
-from infoscope.estimators.reading.figures_neighbours import estimates, neighbours
+from infoscope.estimators.reading.figures_neighbours import (
+    Numbers,
+    estimates,
+    neighbours,
+)
 from infoscope.estimators.reading.figures_sample import (
     PreparedVariable,
     Sample,
+    Values,
     canonical,
     gaussian_information,
+    normal_information,
     untied,
 )
 
@@ -23,9 +30,7 @@ LOCAL_POINTS = 300  # rows with a local covariance
 TREE_COUNT = 20
 TREE_SETTINGS = {"max_depth": 12, "min_samples_leaf": 5, "max_features": 1.0}
 MAX_TREE_COLUMNS = 48  # inputs of trees: the columns most correlated with the target
-# columns of a variable up to which they are predicted themselves; else its leading
-# components
-MAX_TARGETS = 3
+MAX_TARGETS = 3  # predicted columns of a variable; of more, its leading components
 MAX_FREQUENT = 48  # categories; the rarer ones are one class
 MAX_PAIRS = 4  # matched pairs of columns
 # factors of the log odds of discriminants
@@ -34,22 +39,20 @@ TEMPERATURES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0, 1.4)
 PRIOR_SHARES = (0.01, 0.05, 0.2, 0.5, 0.8, 1.0)
 LARGEST_CORRELATION = 1 - 1e-9
 
-Values = np.ndarray
 Figures = dict[str, float]
-Numbers = tuple[Values, Values | None]
 
 
 def held_out(sample: Sample, parts: Sequence[Callable[[Fold], Figures]]) -> Figures:
-    """Figures of both folds, their means."""
+    """The figures of some parts, means over both folds."""
     linear = [variable.linear for variable in sample.variables]
     quadratic = [variable.quadratic() for variable in sample.variables]
     values_of: dict[str, list[float]] = {}
-    for train, test in sample.folds():
-        if min(train.sum(), test.sum()) < MIN_FOLD_ROWS:
+    for is_train, is_test in sample.folds():
+        train = np.flatnonzero(is_train)
+        test = np.flatnonzero(is_test)
+        if min(len(train), len(test)) < MIN_FOLD_ROWS:
             continue
-        fold = Fold(
-            sample, np.flatnonzero(train), np.flatnonzero(test), linear, quadratic
-        )
+        fold = Fold(sample, train, test, linear, quadratic)
         for part in parts:
             for name, value in part(fold).items():
                 values_of.setdefault(name, []).append(value)
@@ -57,8 +60,9 @@ def held_out(sample: Sample, parts: Sequence[Callable[[Fold], Figures]]) -> Figu
 
 
 def in_order(name: str, values: Sequence[float]) -> Figures:
-    """The larger and the smaller of two values, as `name`_more and `name`_fewer; nan
-    where only one is known.
+    """The larger and the smaller of two values, as `name`_more and `name`_fewer.
+
+    A single finite value is `name`_more.
     """
     finite = sorted(value for value in values if np.isfinite(value))
     features: Figures = {}
@@ -69,15 +73,19 @@ def in_order(name: str, values: Sequence[float]) -> Figures:
     return features
 
 
-def information(correlation: Values | float) -> Values | float:
+def information(correlation: float) -> float:
     """Information of normal variables with this correlation; 0 for negative ones."""
     positive = np.clip(correlation, 0, LARGEST_CORRELATION)
-    return -0.5 * np.log1p(-(positive**2))
+    return float(-0.5 * np.log1p(-(positive**2)))
 
 
 class Fold:
-    """Training and held-out rows of a sample, with its linear and its quadratic
-    columns.
+    """Training and held-out rows of a sample, and canonical components of all rows.
+
+    train, test  int, rows (indices)
+    linear       the linear columns of both variables, float64 [n, p] and [n, q]
+    u, v         their canonical components, float64 [n, m], fitted to the training rows
+    u2, v2       those of the quadratic columns
     """
 
     def __init__(
@@ -94,61 +102,57 @@ class Fold:
         self.linear = linear
         self.near = test[:MAX_NEAR_ROWS]
         self.u, self.v = self._canonical_components(linear)
-        self.has_squares = any(
-            more is not less for more, less in zip(quadratic, linear)
-        )
         self.u2, self.v2 = self.u, self.v
+        self.has_squares = any(map(is_not, quadratic, linear))
         if self.has_squares:
             self.u2, self.v2 = self._canonical_components(quadratic)
 
     def _canonical_components(self, columns: list[Values]) -> tuple[Values, Values]:
-        """Canonical components [n, m] of all rows, with weights of the training rows."""
+        """Canonical components [n, m] of all rows, fitted to the training rows."""
         x, y = columns
-        weights_x, weights_y, _ = canonical(
-            x[self.train], y[self.train], self.sample.generator
-        )
+        generator = self.sample.generator
+        weights_x, weights_y, _ = canonical(x[self.train], y[self.train], generator)
         return x @ weights_x, y @ weights_y
 
-    def ksg(self, *variables: Numbers) -> float:
-        """KSG estimate from held-out rows of numbers, with ties broken at random, and
-        codes.
+    def ksg(self, x: Numbers, y: Numbers) -> float:
+        """KSG estimate from held-out rows of numbers and codes, k = 5.
+
+        Ties of numbers are broken at random.
         """
         near_variables = []
-        for points, codes in variables:
+        for points, codes in (x, y):
             near_points = untied(points[self.near], self.sample.generator)
             near_codes = None if codes is None else codes[self.near]
             near_variables.append((near_points, near_codes))
+        near_x, near_y = near_variables
         groups = self.sample.groups_of(self.near)
-        return float(estimates(*near_variables, groups, (5,))[0])
+        return float(estimates(near_x, near_y, groups, (5,))[0])
 
     def _component_ksg(self, u: Values, v: Values, count: int) -> float:
-        """KSG of the leading components; a label stays as it is."""
-        variables: list[Numbers] = []
-        for variable, components in zip(self.sample.variables, (u, v)):
-            if variable.is_label:
-                variables.append((variable.scores, variable.codes))
-            else:
-                variables.append((components[:, :count], None))
-        return self.ksg(*variables)
+        """KSG of `count` leading components of each variable; labels stay labels."""
+        x, y = self.sample.variables
+        leading_x = _as_label(x, u[:, :count])
+        leading_y = _as_label(y, v[:, :count])
+        return self.ksg(leading_x, leading_y)
 
     def components(self) -> Figures:
         """Information of canonical components on held-out rows."""
         features: Figures = {}
-        for name, u, v in (
-            ("gaussian", self.u, self.v),
-            ("quadratic", self.u2, self.v2),
+        for u, v, name, first_name in (
+            (self.u, self.v, "heldout_gaussian", "heldout_first"),
+            (self.u2, self.v2, "heldout_quadratic", "heldout_quadratic_first"),
         ):
-            features[f"heldout_{name}"] = held_information(u[self.test], v[self.test])
-            correlation = np.corrcoef(u[self.test, 0], v[self.test, 0])[0, 1]
-            first = "first" if name == "gaussian" else "quadratic_first"
-            features[f"heldout_{first}"] = float(information(correlation))
+            u = u[self.test]
+            v = v[self.test]
+            features[name] = held_information(u, v)
+            correlations = np.corrcoef(u[:, 0], v[:, 0])
+            features[first_name] = information(correlations[0, 1])
         labels = self.sample.labels
         if len(labels) == 2:
             return features
         for count in (1, 2, 3):
-            features[f"component_ksg_{count}"] = self._component_ksg(
-                self.u, self.v, count
-            )
+            value = self._component_ksg(self.u, self.v, count)
+            features[f"component_ksg_{count}"] = value
         for count in (1, 2):
             value = features[f"component_ksg_{count}"]
             if self.has_squares:
@@ -159,8 +163,9 @@ class Fold:
         return features
 
     def _local_shape(self) -> Figures:
-        """Gaussian information and anisotropy of neighbourhoods (cf. Gao, Ver Steeg &
-        Galstyan 2015).
+        """Gaussian information and anisotropy of neighbourhoods.
+
+        Cf. Gao, Ver Steeg & Galstyan (2015).
         """
         rows = self.near
         if len(rows) < 2 * LOCAL_NEAR:
@@ -168,34 +173,31 @@ class Fold:
         u = untied(self.u[rows, :2], self.sample.generator)
         v = untied(self.v[rows, :2], self.sample.generator)
         groups = self.sample.groups_of(rows)
-        ids = neighbours((u, None), (v, None), groups, (1,), LOCAL_NEAR).ids[
-            :LOCAL_POINTS
-        ]
-        ids = ids[(ids >= 0).all(axis=1)]
-        if not len(ids):
+        nearest = neighbours((u, None), (v, None), groups, (1,), LOCAL_NEAR)
+        ids = nearest.ids[:LOCAL_POINTS]
+        is_complete = (ids >= 0).all(axis=1)
+        if not is_complete.any():
             return {}
         dim = u.shape[1]
-        deviations = np.hstack([u, v])[ids]
+        points = np.hstack([u, v])
+        deviations = points[ids[is_complete]]
         deviations -= deviations.mean(axis=1, keepdims=True)
         covariance = np.einsum("rki,rkj->rij", deviations, deviations) / LOCAL_NEAR
         variance = np.einsum("rii->r", covariance) / (2 * dim)
-        variance = np.where(variance > 0, variance, 1)
-        covariance = covariance / variance[:, None, None] + 1e-6 * np.eye(2 * dim)
-        log_det_x = np.linalg.slogdet(covariance[:, :dim, :dim])[1]
-        log_det_y = np.linalg.slogdet(covariance[:, dim:, dim:])[1]
-        log_det = np.linalg.slogdet(covariance)[1]
+        covariance /= np.where(variance > 0, variance, 1)[:, None, None]
+        covariance += 1e-6 * np.eye(2 * dim)
         bias = dim * dim / (2 * LOCAL_NEAR)
         axes = np.linalg.eigvalsh(covariance)
+        log_ratios = np.log(axes[:, -1] / axes[:, 0])
         return {
-            "local_gaussian": float(
-                np.mean(log_det_x + log_det_y - log_det) / 2 - bias
-            ),
-            "local_anisotropy": float(np.mean(np.log(axes[:, -1] / axes[:, 0]))),
+            "local_gaussian": np.mean(normal_information(covariance, dim)) - bias,
+            "local_anisotropy": np.mean(log_ratios),
         }
 
     def pairs(self) -> Figures:
-        """KSG of matched pairs of columns, by the correlations of values and of squares
-        of the training rows.
+        """KSG of matched pairs of columns on held-out rows.
+
+        Pairs are matched by correlations of values and of squares in training rows.
         """
         if len(self.sample.labels) == 2:
             return {}
@@ -203,87 +205,74 @@ class Fold:
         strength = screening(self.sample.variables, self.train)
         values = []
         for _ in range(min(MAX_PAIRS, *strength.shape)):
-            i, j = np.unravel_index(int(strength.argmax()), strength.shape)
+            i, j = np.unravel_index(strength.argmax(), strength.shape)
             if strength[i, j] < 0:
                 break
-            values.append(self.ksg(_column(x, i), _column(y, j)))
+            column_x = x.scores[:, i : i + 1]
+            column_y = y.scores[:, j : j + 1]
+            value = self.ksg(_as_label(x, column_x), _as_label(y, column_y))
+            values.append(value)
             strength[i] = -1
             if not y.is_label:
                 strength[:, j] = -1
         return {"best_pair": values[0], "matched_pairs": float(np.sum(values))}
 
     def predictions(self) -> Figures:
-        """Held-out predictions of each variable from the other by trees, of labels also
-        by discriminants.
+        """Information of held-out predictions of each variable from the other.
+
+        Predictions are by trees, those of labels also by discriminants.
         """
         if len(self.sample.labels) == 2:
             return {}
         features: Figures = {}
-        gaussian, ksg = [], []
+        gaussian = []
+        ksg = []
         for place, variable in enumerate(self.sample.variables):
-            if variable.is_label:
-                features |= self._label_gains(place)
+            codes = variable.codes
+            if codes is not None and variable.is_label:
+                features |= self._label_gains(codes)
                 continue
             target = self._target(place)
-            predicted = self._tree_predictions(
-                self.linear[1 - place], np.hstack([target, target**2])
-            )
-            count = target.shape[1]
-            gaussian.append(
-                gaussian_information(predicted[:, :count], target[self.test])
-            )
-            searched = np.empty((self.sample.n, 2))
+            targets = np.hstack([target, target**2])
+            predicted = self._tree_predictions(self.linear[1 - place], targets)
+            values = predicted[:, : target.shape[1]]
+            gaussian.append(gaussian_information(values, target[self.test]))
             # of one target the predictions of its value and of its square
+            searched = np.empty((self.sample.n, 2))
             searched[self.test] = predicted[:, :2]
-            ksg.append(self.ksg((searched, None), (target[:, :2], None)))
-        return (
-            features | in_order("tree_prediction", gaussian) | in_order("tree_ksg", ksg)
-        )
+            first_targets = target[:, :2]
+            ksg.append(self.ksg((searched, None), (first_targets, None)))
+        features |= in_order("tree_prediction", gaussian)
+        return features | in_order("tree_ksg", ksg)
 
     def _target(self, place: int) -> Values:
-        """Targets [n, t] of predictions of a variable: its columns if they are few,
-        else the leading components.
-        """
+        """Targets [n, t] of predictions of a variable: few columns, or components."""
         variable = self.sample.variables[place]
         if variable.codes is None and variable.scores.shape[1] <= MAX_TARGETS:
             return variable.scores
         components = (self.u, self.v)[place]
         return components[:, :MAX_TARGETS]
 
-    def frequent(self, label: PreparedVariable) -> tuple[Values, Values]:
-        """Codes [n] of a label with its rarer categories as one, and their shares."""
-        sizes = np.bincount(label.codes)
-        frequent = np.argsort(-sizes, kind="stable")[:MAX_FREQUENT]
-        code_of = np.full(len(sizes), len(frequent))
-        code_of[frequent] = np.arange(len(frequent))
-        codes = code_of[label.codes]
-        return codes, np.bincount(codes) / len(codes)
-
     def _tree_predictions(self, columns: Values, target: Values) -> Values:
         """Mean predictions of trees [held-out rows, targets]."""
         targets = target[self.train]
-        covariances = columns[self.train].T @ (targets - targets.mean(axis=0))
+        centred = targets - targets.mean(axis=0)
+        covariances = columns[self.train].T @ centred
         strength = np.abs(covariances).max(axis=1)
         inputs = columns[:, strongest(strength, MAX_TREE_COLUMNS)]
+        train = inputs[self.train]
+        test = inputs[self.test]
         draws = tree_draws(self.sample.generator, TREE_COUNT)
-        total = summed_trees(
-            inputs[self.train], targets, inputs[self.test], TREE_COUNT, draws
-        )
-        return total / TREE_COUNT
+        return summed_trees(train, targets, test, TREE_COUNT, draws) / TREE_COUNT
 
-    def _label_gains(self, place: int) -> Figures:
-        """Entropy of a label less held-out cross-entropies of predictions from the
-        other variable.
-        """
-        codes, prior = self.frequent(self.sample.variables[place])
-        linear = (self.v, self.u)[place]
-        quadratic = (self.v2, self.u2)[place]
-        predicted = self._tree_predictions(
-            self.linear[1 - place], np.eye(len(prior))[codes]
-        )
+    def _label_gains(self, label: Values) -> Figures:
+        """Gains of predictions of the second variable, a label [n], from the first."""
+        codes, prior = frequent(label)
+        indicators = np.eye(len(prior))[codes]
+        predicted = self._tree_predictions(self.linear[0], indicators)
         return {
-            "label_linear": self._discriminant(linear, codes, prior, True),
-            "label_quadratic": self._discriminant(quadratic, codes, prior, False),
+            "label_linear": self._discriminant(self.u, codes, prior, True),
+            "label_quadratic": self._discriminant(self.u2, codes, prior, False),
             "label_trees": gain(predicted, codes[self.test], prior),
         }
 
@@ -291,20 +280,32 @@ class Fold:
         self, u: Values, codes: Values, prior: Values, pooled: bool
     ) -> float:
         """Held-out gain of a linear (pooled covariance) or quadratic discriminant."""
-        logs = _posteriors(
-            u[self.train], codes[self.train], u[self.test], len(prior), pooled
-        )
+        train = u[self.train]
+        test = u[self.test]
+        logs = _posteriors(train, codes[self.train], test, len(prior), pooled)
         return best_gain(logs, TEMPERATURES, codes[self.test], prior)
+
+
+def frequent(label: Values) -> tuple[Values, Values]:
+    """Codes [n] of a label with its rarer categories joined, and their shares."""
+    sizes = np.bincount(label)
+    order = np.argsort(-sizes, kind="stable")[:MAX_FREQUENT]
+    code_of = np.full(len(sizes), len(order))
+    code_of[order] = np.arange(len(order))
+    codes = code_of[label]
+    return codes, np.bincount(codes) / len(codes)
 
 
 def strongest(strength: Values, count: int) -> Values:
     """Places, ascending, of the largest values."""
-    return np.sort(np.argsort(-strength, kind="stable")[:count])
+    descending = np.argsort(-strength, kind="stable")
+    return np.sort(descending[:count])
 
 
 def tree_draws(generator: np.random.Generator, count: int) -> np.random.RandomState:
     """A generator for scikit-learn."""
-    return np.random.RandomState(generator.integers(1 << 31, size=count))
+    seeds = generator.integers(1 << 31, size=count)
+    return np.random.RandomState(seeds)
 
 
 def summed_trees(
@@ -314,8 +315,9 @@ def summed_trees(
     count: int,
     draws: np.random.RandomState,
 ) -> Values:
-    """Sums of the predictions [test rows, targets] of extremely randomised trees
-    (Geurts, Ernst & Wehenkel 2006).
+    """Sums of the predictions of `count` trees [test rows, targets].
+
+    Trees are extremely randomised (Geurts, Ernst & Wehenkel 2006).
     """
     from sklearn import config_context  # takes a second to import
     from sklearn.tree import ExtraTreeRegressor
@@ -324,7 +326,7 @@ def summed_trees(
     test_inputs = np.ascontiguousarray(test_inputs, dtype=np.float32)
     targets = np.ascontiguousarray(targets, dtype=np.float64)
     total = np.zeros((len(test_inputs), targets.shape[1]))
-    # which takes as long as a tree
+    # validation takes as long as a tree
     with config_context(skip_parameter_validation=True):
         for _ in range(count):
             tree = ExtraTreeRegressor(**TREE_SETTINGS, random_state=draws)
@@ -336,52 +338,58 @@ def summed_trees(
 def screening(
     variables: tuple[PreparedVariable, PreparedVariable], rows: Values
 ) -> Values:
-    """Absolute correlations of columns [p, q] or of their squares, whichever is larger."""
-    x, y = (
-        variable.linear if variable.is_label else variable.scores
-        for variable in variables
-    )
-    x = x[rows]
-    y = y[rows]
-    columns_x = (_unit(x), _unit(x**2))
+    """Strength of each pair of columns [p, q] in some rows.
+
+    It is the absolute correlation of values or of squares, the largest of the four.
+    """
+    columns = []
+    for variable in variables:
+        values = variable.linear if variable.is_label else variable.scores
+        columns.append(values[rows])
+    x, y = columns
     columns_y = (_unit(y), _unit(y**2))
-    return np.max([np.abs(a.T @ b) for a in columns_x for b in columns_y], axis=0)
+    correlations = []
+    for column_x in (_unit(x), _unit(x**2)):
+        for column_y in columns_y:
+            correlations.append(np.abs(column_x.T @ column_y))
+    return np.max(correlations, axis=0)
 
 
 def _unit(columns: Values) -> Values:
     """Columns of mean 0 and length 1."""
     centred = columns - columns.mean(axis=0)
-    return centred / np.sqrt(np.maximum((centred**2).sum(axis=0), 1e-12))
+    squares = (centred**2).sum(axis=0)
+    return centred / np.sqrt(np.maximum(squares, 1e-12))
 
 
-def _column(variable: PreparedVariable, place: int) -> Numbers:
-    """One column of numbers, or a label."""
+def _as_label(variable: PreparedVariable, columns: Values) -> Numbers:
+    """The numbers and codes of a label, else these columns instead of the variable."""
     if variable.is_label:
         return variable.scores, variable.codes
-    return variable.scores[:, [place]], None
+    return columns, None
 
 
 def held_information(u: Values, v: Values) -> float:
-    """Gaussian information of held-out components: the largest over the numbers of
-    leading components.
-    """
+    """Gaussian information of the best number of leading held-out components, nats."""
     counts = range(1, u.shape[1] + 1)
     return max(gaussian_information(u[:, :count], v[:, :count]) for count in counts)
 
 
 def gain(chances: Values, codes: Values, prior: Values) -> float:
-    """Entropy of frequencies less cross-entropy of probabilities [n, classes], mixed
-    with the prior as is best.
+    """Entropy of the classes less cross-entropy of predicted probabilities, nats.
+
+    The probabilities [n, classes] are mixed with the prior by the best share.
     """
     chances = np.maximum(chances, 0)
     totals = np.maximum(chances.sum(axis=1), 1e-12)
     chance = chances[np.arange(len(codes)), codes]
     frequency = prior[codes]
-    logs = [
-        np.log((1 - share) * chance / totals + share * frequency).mean()
-        for share in PRIOR_SHARES
-    ]
-    return float(max(logs) - xlogy(prior, prior).sum())
+    means = []
+    for share in PRIOR_SHARES:
+        mixed = (1 - share) * chance / totals + share * frequency
+        means.append(np.log(mixed).mean())
+    entropy = -xlogy(prior, prior).sum()
+    return float(max(means) + entropy)
 
 
 def best_gain(
@@ -391,8 +399,9 @@ def best_gain(
     prior: Values,
     weights: Values | float = 1.0,
 ) -> float:
-    """The largest gain of probabilities in proportion to weights * exp(temperature *
-    logs).
+    """The largest gain, over temperatures, of probabilities from log odds `logs`.
+
+    Probabilities are in proportion to weights * exp(temperature * logs).
     """
     logs = logs - logs.max(axis=1, keepdims=True)
     gains = []
@@ -403,31 +412,38 @@ def best_gain(
     return max(gains)
 
 
+def class_means(columns: Values, codes: Values, counts: Values) -> Values:
+    """Means [classes, p] of columns [n, p] by class; 0 for classes without rows."""
+    sums = [np.bincount(codes, column, len(counts)) for column in columns.T]
+    sizes = np.maximum(counts, 1)
+    return np.stack(sums, axis=1) / sizes[:, None]
+
+
 def _posteriors(
     u: Values, codes: Values, test: Values, classes: int, pooled: bool
 ) -> Values:
-    """Log posterior [m, classes], up to a constant, of normal classes fitted to u [n,
-    d], with shrunk covariances.
+    """Log posteriors [m, classes] of test rows, up to a constant.
+
+    Classes are normal, fitted to u [n, d], with shrunk covariances.
     """
     dim = u.shape[1]
     counts = np.bincount(codes, minlength=classes)
-    sums = np.stack([np.bincount(codes, column, classes) for column in u.T], axis=1)
-    means = sums / np.maximum(counts, 1)[:, None]
+    means = class_means(u, codes, counts)
     residuals = u - means[codes]
-    within = residuals.T @ residuals / len(u) + 1e-3 * np.eye(dim)
+    within = residuals.T @ residuals / len(u)
+    within += 1e-3 * np.eye(dim)
     logs = np.full((len(test), classes), -1e9)
     for label in np.flatnonzero(counts):
         covariance = within
         if not pooled:
             members = residuals[codes == label]
-            weight = counts[label] / (counts[label] + 2 * dim + 2)
-            covariance = (1 - weight) * within + weight * (
-                members.T @ members / len(members)
-            )
+            of_class = members.T @ members / len(members)
+            count = counts[label]
+            weight = count / (count + 2 * dim + 2)
+            covariance = (1 - weight) * within + weight * of_class
         deviations = test - means[label]
-        distance = (deviations * np.linalg.solve(covariance, deviations.T).T).sum(
-            axis=1
-        )
-        log_det = np.linalg.slogdet(covariance)[1]
+        standardised = np.linalg.solve(covariance, deviations.T).T
+        distance = (deviations * standardised).sum(axis=1)
+        log_det = np.linalg.slogdet(covariance).logabsdet
         logs[:, label] = np.log(counts[label]) - distance / 2 - log_det / 2
     return logs

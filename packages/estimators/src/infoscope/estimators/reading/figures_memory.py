@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.random import Generator
 from scipy.fft import irfft, next_fast_len, rfft
 
 from infoscope.estimators.reading.figures_heldout import in_order
@@ -55,7 +56,7 @@ def memory_figures(
     residual_x: Values,
     residual_y: Values,
     units: Values,
-    generator: np.random.Generator,
+    generator: Generator,
 ) -> dict[str, float]:
     """The figures by name of rows in the order of time.
 
@@ -63,71 +64,81 @@ def memory_figures(
     residual_x, residual_y  what a condition leaves of them; x and y themselves where there is none
     units                   int [n], the series of each row; rows of a series follow one another
     """
-    x, y, residual_x, residual_y = (
-        reduced(columns) for columns in (x, y, residual_x, residual_y)
-    )
-    memory = [autocorrelations(columns, units) for columns in (x, y)]
-    residuals = [
-        autocorrelations(columns, units) for columns in (residual_x, residual_y)
-    ]
-    squares = [autocorrelations(scaled(columns**2), units) for columns in (x, y)]
+    x = reduced(x)
+    y = reduced(y)
+    residual_x = reduced(residual_x)
+    residual_y = reduced(residual_y)
+    memory = []
+    squares = []
+    slopes = []
+    drifts = []
+    for columns in (x, y):
+        memory.append(autocorrelations(columns, units))
+        squares.append(autocorrelations(scaled(columns**2), units))
+        slopes.append(spectral_slope(columns, units))
+        drifts.append(drift(columns, units))
+    memory_x, memory_y = memory
+    innovations_x = autocorrelations(residual_x, units)
+    innovations_y = autocorrelations(residual_y, units)
     return {
-        **in_order("memory", [float(values[:, 1].max()) for values in memory]),
-        "memory_inflation": log_inflation(*memory),
-        **in_order(
-            "memory_slope", [spectral_slope(columns, units) for columns in (x, y)]
-        ),
-        **in_order("memory_squares", [float(values[:, 1].max()) for values in squares]),
-        **in_order("drift", [drift(columns, units) for columns in (x, y)]),
-        "innovation_memory": log_inflation(*residuals),
+        **in_order("memory", [values[:, 1].max() for values in memory]),
+        "memory_inflation": log_inflation(memory_x, memory_y),
+        **in_order("memory_slope", slopes),
+        **in_order("memory_squares", [values[:, 1].max() for values in squares]),
+        **in_order("drift", drifts),
+        "innovation_memory": log_inflation(innovations_x, innovations_y),
         **_shifted(residual_x, residual_y, units, generator),
     }
 
 
 def reduced(columns: Values) -> Values:
-    """At most MAX_COLUMNS columns at mean 0 and standard deviation 1: those [n, p], or
-    leading components.
-    """
+    """At most MAX_COLUMNS columns, or leading components, at mean 0 and deviation 1."""
     return scaled(leading(columns, MAX_COLUMNS))
 
 
 def autocorrelations(columns: Values, units: Values) -> Values:
-    """Autocorrelations [p, lags] of columns [n, p] at lags 0 to half of the longest
-    series, over all series.
+    """Autocorrelations [p, lags] of columns [n, p] over all series.
+
+    Lags are from 0 to half of the longest series.
     """
     longest = int(np.bincount(units).max())
     length = next_fast_len(2 * longest, real=True)
     sums = np.zeros((columns.shape[1], longest // 2 + 1))
     for series in series_of(units):
-        transformed = rfft(columns[series].T, length, axis=1)
-        products = irfft(np.abs(transformed) ** 2, length, axis=1)
+        power = _power(columns[series], length)
+        products = np.asarray(irfft(power.T, length, axis=1))
         lags = min(sums.shape[1], len(series))
         sums[:, :lags] += products[:, :lags]
     return sums / np.maximum(sums[:, :1], np.finfo(float).tiny)
 
 
-def log_inflation(x: Values, y: Values) -> float:
-    """log(1 + 2 sum |r_x r_y|) of autocorrelations [p, lags] and [q, lags] (Bartlett
-    1935).
+def _power(columns: Values, length: int) -> Values:
+    """Squared moduli [frequencies, p] of the Fourier transforms of columns [n, p]."""
+    coefficients = np.asarray(rfft(columns, length, axis=0))
+    return np.abs(coefficients) ** 2
 
-    The sum ends where the product is within its noise for the first time; of several
-    columns the slowest are taken.
+
+def log_inflation(x: Values, y: Values) -> float:
+    """log(1 + 2 sum |r_x r_y|) of autocorrelations [p, lags] and [q, lags].
+
+    The sum (Bartlett 1935) ends where the product is within its noise for the first
+    time. At each lag the largest autocorrelations of the columns are used.
     """
     slowest_x = np.abs(x).max(axis=0)
     slowest_y = np.abs(y).max(axis=0)
     product = slowest_x[1:] * slowest_y[1:]
     # two standard errors, squared, of about 2 x lags rows
     noise = 4 / (2 * len(product))
-    below = np.flatnonzero(product < noise)
-    ends = int(below[0]) if len(below) else len(product)
-    return float(np.log1p(2 * product[:ends].sum()))
+    is_noise = product < noise
+    end = is_noise.argmax() if is_noise.any() else len(product)
+    return float(np.log1p(2 * product[:end].sum()))
 
 
 def spectral_slope(columns: Values, units: Values) -> float:
-    """Half the negative slope of log power on log frequency at low frequencies, the
-    steepest of the columns.
+    """The parameter d of long memory, from the spectrum at low frequencies.
 
-    It is the memory parameter d of long memory (0: short; 1/2: no longer stationary).
+    It is the negative slope of log power on log 4 sin^2(frequency / 2), the largest of
+    the columns: 0 for short memory, at least 1/2 for series that are not stationary.
     """
     slopes = []
     for series in series_of(units):
@@ -136,8 +147,8 @@ def spectral_slope(columns: Values, units: Values) -> float:
             continue
         frequencies = np.arange(1, count + 1) / len(series)
         values = columns[series]
-        spectrum = rfft(values - values.mean(axis=0), axis=0)[1 : count + 1]
-        log_power = np.log(np.maximum(np.abs(spectrum) ** 2, 1e-12))
+        power = _power(values - values.mean(axis=0), len(series))[1 : count + 1]
+        log_power = np.log(np.maximum(power, 1e-12))
         log_frequency = np.log(4 * np.sin(np.pi * frequencies) ** 2)
         slope, _ = np.polyfit(log_frequency, log_power, 1)
         slopes.append(-slope)
@@ -147,10 +158,10 @@ def spectral_slope(columns: Values, units: Values) -> float:
 
 
 def drift(columns: Values, units: Values) -> float:
-    """The share of the variance of columns [n, p] between successive parts of each
-    series, the largest of columns.
+    """Share of the variance that lies between successive parts of a series.
 
-    Series of fewer than MIN_DRIFT rows are left out; 0 where all are.
+    It is the largest of columns [n, p]. Series of fewer than MIN_DRIFT rows are left
+    out; the share is 0 if all series are.
     """
     between = np.zeros(columns.shape[1])
     total = np.zeros(columns.shape[1])
@@ -171,9 +182,10 @@ def series_of(units: Values) -> list[Values]:
     return np.split(order, np.flatnonzero(np.diff(units[order])) + 1)
 
 
-def shifted_rows(units: Values, generator: np.random.Generator) -> Values:
-    """For every row the row [n] of its series after a circular shift by at least a
-    tenth of the series.
+def shifted_rows(units: Values, generator: Generator) -> Values:
+    """For every row another row [n] of its series, by a circular shift.
+
+    The shift is at least a tenth of the series.
     """
     rows = np.empty(len(units), np.intp)
     for series in series_of(units):
@@ -185,22 +197,24 @@ def shifted_rows(units: Values, generator: np.random.Generator) -> Values:
 
 
 def _shifted(
-    x: Values, y: Values, units: Values, generator: np.random.Generator
+    x: Values, y: Values, units: Values, generator: Generator
 ) -> dict[str, float]:
-    """Information of y and of x that is shifted in time, which share nothing."""
-    gaussian = [
-        gaussian_information(x[shifted_rows(units, generator)], y)
-        for _ in range(SHIFTS)
-    ]
+    """Estimates from y and x shifted in time, which share no information, nats."""
+    gaussian = []
+    for _ in range(SHIFTS):
+        shifted = x[shifted_rows(units, generator)]
+        gaussian.append(gaussian_information(shifted, y))
     start = int(generator.integers(max(1, len(y) - MAX_NEAR + 1)))
     near = slice(start, start + MAX_NEAR)
-    nearest = []
+    near_y = (y[near], None)
+    ksg = []
     for _ in range(NEAR_SHIFTS):
         shifted = x[shifted_rows(units, generator)]
-        nearest.append(estimates((shifted[near], None), (y[near], None), None, (5,))[0])
+        near_x = (shifted[near], None)
+        ksg.append(estimates(near_x, near_y, None, (5,))[0])
     return {
         "shifted_gaussian": float(np.mean(gaussian)),
         "shifted_gaussian_most": float(np.max(gaussian)),
-        "shifted_ksg": float(np.mean(nearest)),
-        "shifted_ksg_most": float(np.max(nearest)),
+        "shifted_ksg": float(np.mean(ksg)),
+        "shifted_ksg_most": float(np.max(ksg)),
     }

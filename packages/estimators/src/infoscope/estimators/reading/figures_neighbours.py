@@ -1,11 +1,10 @@
 """Nearest neighbours in x, in y and in both, in the maximum norm, for the estimator of
 Kraskov et al. (2004).
 
-One search gives the counts at several k at once, which repeated searches in a k-d tree
-do not: of one column each among rows in its order, of more columns, or of groups, in
-one pass over all pairs of rows. Rows of other categories are infinitely far (Ross
-2014), tied radii are counted with their boundary (Mesner & Shalizi 2019), rows of a
-group are no neighbours.
+One search gives the counts at several k. Variables of one column are searched among
+rows in the order of the column; more columns, or groups, in one pass over all pairs of
+rows. Rows of other categories are infinitely far (Ross 2014). A tied radius is counted
+with its boundary (Mesner & Shalizi 2019). Rows of the same group are excluded.
 """
 
 from __future__ import annotations
@@ -21,13 +20,16 @@ from infoscope.estimators.variables import Variable, joint_codes
 
 Values = np.ndarray
 Numbers = tuple[Values, Values | None]  # [n, d], and codes [n]
+INFINITE = np.float32(np.inf)
 
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """Local information [n, ks], nats (nan: no neighbour), the nearest rows [n, near]
-    in x and y together (-1: none), and ascending distances [n, near] in both, in x and
-    in y (infinite: none).
+    """The local information of each row, and its nearest rows.
+
+    local      float64 [n, ks], nats; nan: no neighbour
+    ids        int [n, near], the nearest rows in x and y together; -1: none
+    distances  float32 [n, near] in both, in x and in y, ascending; infinite: none
     """
 
     local: Values
@@ -38,73 +40,80 @@ class Neighbours:
 def neighbours(
     x: Numbers, y: Numbers, groups: Values | None, ks: tuple[int, ...], near: int = 0
 ) -> Neighbours:
-    """Counts for x and y, each numbers [n, d] and codes [n] or None; ids and distances
-    of the `near` nearest rows.
+    """Local information by k neighbours, and the `near` nearest rows.
+
+    x and y are numbers [n, d] and codes [n] or None.
     """
-    n = len(x[0])
-    points = []
-    codes = []
-    for numbers, labels in (x, y):
-        points.append(np.ascontiguousarray(numbers.T, dtype=np.float32))
-        codes.append(
-            np.zeros(n, np.int32) if labels is None else labels.astype(np.int32)
-        )
+    points_x, codes_x = _as_arrays(x)
+    points_y, codes_y = _as_arrays(y)
+    n = len(codes_x)
     ids = np.full((n, near), -1, np.int32)
-    distances = [np.full((n, near), np.inf, np.float32) for _ in range(3)]
+    distances = np.full((n, near), np.inf, np.float32)
+    distances_x = distances.copy()
+    distances_y = distances.copy()
     counts = np.zeros((n, len(ks), 4), np.int32)
-    searched_ks = np.array(ks)
-    if groups is None and max(map(len, points)) == 1:
-        joint = _ordered(np.vstack(points), joint_codes(codes)[0])
-        variables = [_ordered(*variable) for variable in zip(points, codes)]
-        _search(joint, *variables, searched_ks, counts, ids, *distances)
+    filled = (np.array(ks), counts, ids, distances, distances_x, distances_y)
+    if groups is None and max(len(points_x), len(points_y)) == 1:
+        codes, _ = joint_codes([codes_x, codes_y])
+        joint = _ordered(np.vstack([points_x, points_y]), codes)
+        ordered_x = _ordered(points_x, codes_x)
+        ordered_y = _ordered(points_y, codes_y)
+        _search(joint, ordered_x, ordered_y, *filled)
     else:
         units = np.arange(n) if groups is None else groups
-        _scan(
-            *points,
-            *codes,
-            units.astype(np.int32),
-            searched_ks,
-            counts,
-            ids,
-            *distances,
-        )
+        units = units.astype(np.int32)
+        _scan(points_x, points_y, codes_x, codes_y, units, *filled)
     psi = digamma(np.maximum(np.arange(n + 2), 1))
     candidates = n
     if groups is not None:
         group_sizes = np.bincount(groups)[groups]
         candidates = (n - group_sizes + 1)[:, None]
     inside, in_x, in_y, closed = np.moveaxis(counts, 2, 0)
-    in_x = in_x + ((closed == 0) | (len(points[0]) == 0))
-    in_y = in_y + ((closed == 0) | (len(points[1]) == 0))
+    is_open = closed == 0
+    in_x = in_x + (is_open | (len(points_x) == 0))
+    in_y = in_y + (is_open | (len(points_y) == 0))
     local = psi[inside] + psi[candidates] - psi[in_x] - psi[in_y]
     local[inside == 0] = np.nan
-    return Neighbours(local, ids, tuple(distances))
+    return Neighbours(local, ids, (distances, distances_x, distances_y))
+
+
+def _as_arrays(variable: Numbers) -> tuple[Values, Values]:
+    """Numbers float32 [d, n], and codes int32 [n] that are 0 without categories."""
+    numbers, labels = variable
+    points = np.ascontiguousarray(numbers.T, dtype=np.float32)
+    if labels is None:
+        return points, np.zeros(len(numbers), np.int32)
+    return points, labels.astype(np.int32)
 
 
 def estimates(
     x: Numbers, y: Numbers, groups: Values | None, ks: tuple[int, ...]
 ) -> Values:
-    """KSG estimates [ks]; nan where no row has a neighbour."""
+    """KSG estimates [ks], nats; nan where no row has a neighbour."""
     return mean_of_rows(local_information(x, y, groups, ks).local)
 
 
 def local_information(
     x: Numbers, y: Numbers, groups: Values | None, ks: tuple[int, ...], near: int = 0
 ) -> Neighbours:
-    """Neighbours of numbers; of categories alone the digamma of counts (Grassberger
-    1988).
+    """Local information by neighbours; of categories alone by digamma of counts.
+
+    The estimate from categories is Grassberger's (1988).
     """
-    if x[0].shape[1] or y[0].shape[1]:
+    points_x, codes_x = x
+    points_y, codes_y = y
+    has_numbers = points_x.shape[1] or points_y.shape[1]
+    if has_numbers or codes_x is None or codes_y is None:
         return neighbours(x, y, groups, ks, near)
-    n = len(x[0])
+    n = len(codes_x)
     none = np.empty((n, 0))
-    cells, _ = joint_codes([x[1], y[1]])
 
     def psi(codes: Values) -> Values:
         """Digamma of the number of rows in each row's category."""
         return digamma(class_sizes(Variable(none, codes, 1), groups))
 
-    psi_marginals = psi(x[1]) + psi(y[1])
+    cells, _ = joint_codes([codes_x, codes_y])
+    psi_marginals = psi(codes_x) + psi(codes_y)
     local = psi(cells) + psi(np.zeros(n, np.intp)) - psi_marginals
     repeated = np.repeat(local[:, None], len(ks), axis=1)
     return Neighbours(repeated, none, (none, none, none))
@@ -131,21 +140,16 @@ def _distances(points, codes, units, i, distances):
     code = codes[i]
     group = units[i]
     for j in range(n):
-        distances[j] = (
-            distances[j]
-            if (codes[j] == code) & (units[j] != group)
-            else np.float32(np.inf)
-        )
+        is_candidate = (codes[j] == code) & (units[j] != group)
+        distances[j] = distances[j] if is_candidate else INFINITE
 
 
 @numba.njit(cache=True, nogil=True)
 def _smallest(values, smallest, ids):
-    """The smallest finite values in ascending order, with their rows; returns how many
-    there are.
-    """
+    """Fills the smallest finite values, ascending, and their rows; returns how many."""
     size = len(smallest)
     count = 0
-    limit = np.float32(np.inf)
+    limit = INFINITE
     for j in range(len(values)):
         if values[j] < limit:
             place = min(count, size - 1)
@@ -163,7 +167,7 @@ def _smallest(values, smallest, ids):
 
 @numba.njit(cache=True, nogil=True)
 def _count(values, limit, closed):
-    """How many values are below the limit, or at it where closed."""
+    """The number of values below the limit; if `closed`, also those at the limit."""
     total = 0
     if closed:
         for j in range(len(values)):
@@ -176,39 +180,29 @@ def _count(values, limit, closed):
 
 @numba.njit(cache=True, nogil=True)
 def _scan(
-    x,
-    y,
-    x_codes,
-    y_codes,
-    units,
-    ks,
-    counts,
-    joint_ids,
-    joint_distances,
-    x_distances,
-    y_distances,
+    x, y, codes_x, codes_y, units, ks, counts, ids, distances, distances_x, distances_y
 ):
-    """Fills counts [n, ks, (joint, x, y, closed)], ids and distances."""
+    """Fills counts [n, ks, (joint, x, y, closed)], ids and distances, by all pairs."""
     n = x.shape[1]
-    near = joint_ids.shape[1]
+    near = ids.shape[1]
     size = max(ks.max(), near)
     in_x = np.empty(n, np.float32)
     in_y = np.empty(n, np.float32)
     joint = np.empty(n, np.float32)
     nearest = np.empty(size, np.float32)
-    ids = np.empty(size, np.int32)
+    nearest_ids = np.empty(size, np.int32)
     for i in range(n):
-        _distances(x, x_codes, units, i, in_x)
-        _distances(y, y_codes, units, i, in_y)
+        _distances(x, codes_x, units, i, in_x)
+        _distances(y, codes_y, units, i, in_y)
         for j in range(n):
             joint[j] = max(in_x[j], in_y[j])
-        available = _smallest(joint, nearest, ids)
+        available = _smallest(joint, nearest, nearest_ids)
         count = min(available, near)
-        joint_distances[i, :count] = nearest[:count]
-        joint_ids[i, :count] = ids[:count]
+        distances[i, :count] = nearest[:count]
+        ids[i, :count] = nearest_ids[:count]
         if near:
-            _smallest(in_x, x_distances[i], ids)
-            _smallest(in_y, y_distances[i], ids)
+            _smallest(in_x, distances_x[i], nearest_ids)
+            _smallest(in_y, distances_y[i], nearest_ids)
         if available == 0:
             continue
         for column in range(len(ks)):
@@ -223,11 +217,13 @@ def _scan(
 
 
 def _ordered(points: Values, codes: Values) -> tuple[Values, Values, Values, Values]:
-    """Numbers [d, n] in the order of their categories, then of the first column; the
-    row [n] at each place, the place [n] of each row, and where the category at each
-    place begins and ends [n, 2].
+    """Numbers [d, n] in the order of categories, then of the first column.
+
+    Also returns the row [n] at each place, the place [n] of each row, and the places
+    where the category of each place begins and ends [n, 2].
     """
-    points = points if len(points) else np.zeros((1, len(codes)), np.float32)
+    if not len(points):
+        points = np.zeros((1, len(codes)), np.float32)
     rows = np.lexsort((points[0], codes)).astype(np.int32)
     places = np.empty(len(rows), np.int32)
     places[rows] = np.arange(len(rows))
@@ -240,10 +236,9 @@ def _ordered(points: Values, codes: Values) -> tuple[Values, Values, Values, Val
 
 @numba.njit(cache=True, nogil=True)
 def _nearest(ordered, at, named, distances, ids):
-    """Fills the nearest distances to the row at a place, ascending, and their rows;
-    returns how many there are.
+    """Fills the nearest distances to the row at a place, ascending, and their rows.
 
-    Ties are broken by row order if `named`.
+    Returns their number. Ties are broken by row order if `named`.
     """
     points, rows, _, ends = ordered
     start, end = ends[at]
@@ -251,16 +246,15 @@ def _nearest(ordered, at, named, distances, ids):
     count = 0
     below = at - 1
     above = at + 1
-    limit = np.float32(np.inf)
+    limit = INFINITE
+    value = points[0, at]
     while below >= start or above < end:
-        before = (
-            abs(points[0, at] - points[0, below])
-            if below >= start
-            else np.float32(np.inf)
-        )
-        after = (
-            abs(points[0, above] - points[0, at]) if above < end else np.float32(np.inf)
-        )
+        before = INFINITE
+        after = INFINITE
+        if below >= start:
+            before = abs(value - points[0, below])
+        if above < end:
+            after = abs(points[0, above] - value)
         distance = min(before, after)
         if distance > limit or (distance == limit and not named):
             break
@@ -273,17 +267,14 @@ def _nearest(ordered, at, named, distances, ids):
         for column in range(1, len(points)):
             distance = max(distance, abs(points[column, other] - points[column, at]))
         row = rows[other]
-        if distance > limit or (
-            count == size and distance == limit and row > ids[size - 1]
-        ):
+        is_tied = count == size and distance == limit
+        if distance > limit or (is_tied and row > ids[size - 1]):
             continue
         place = min(count, size - 1)
         while place > 0:
             previous = distances[place - 1]
-            is_later = previous > distance or (
-                previous == distance and ids[place - 1] > row
-            )
-            if not is_later:
+            is_tied = previous == distance and ids[place - 1] > row
+            if previous <= distance and not is_tied:
                 break
             distances[place] = previous
             ids[place] = ids[place - 1]
@@ -298,17 +289,19 @@ def _nearest(ordered, at, named, distances, ids):
 
 @numba.njit(cache=True, nogil=True)
 def _within(ordered, at, limit, closed):
-    """How many other rows of the category are nearer than the limit to the row at a
-    place, or at it where closed.
+    """The number of other rows of a category that are nearer than the limit.
+
+    If `closed`, rows at the limit are included.
     """
     points, _, _, ends = ordered
     start, end = ends[at]
+    value = points[0, at]
     total = 0
     for outside in (start - 1, end):
         inside = at
         while abs(outside - inside) > 1:
             middle = (inside + outside) // 2
-            distance = abs(points[0, middle] - points[0, at])
+            distance = abs(points[0, middle] - value)
             if distance < limit or (closed and distance == limit):
                 inside = middle
             else:
@@ -319,9 +312,7 @@ def _within(ordered, at, limit, closed):
 
 @numba.njit(cache=True, nogil=True)
 def _tied(ordered, at, limit):
-    """How many other rows of the category are within the limit of the row at a place,
-    in all columns.
-    """
+    """The number of other rows of a category within the limit in all (two) columns."""
     points, _, _, ends = ordered
     start, end = ends[at]
     total = 0
@@ -334,10 +325,8 @@ def _tied(ordered, at, limit):
 
 
 @numba.njit(cache=True, nogil=True)
-def _search(joint, in_x, in_y, ks, counts, ids, distances, x_distances, y_distances):
-    """Fills what `_scan` does, of rows in order (`_ordered`): counts [n, ks, (joint, x,
-    y, closed)], ids, distances.
-    """
+def _search(joint, in_x, in_y, ks, counts, ids, distances, distances_x, distances_y):
+    """Fills counts, ids and distances as `_scan` does, from rows in order."""
     near = ids.shape[1]
     size = max(ks.max(), near) + 1  # with the next one, which shows ties
     nearest = np.empty(size, np.float32)
@@ -351,8 +340,8 @@ def _search(joint, in_x, in_y, ks, counts, ids, distances, x_distances, y_distan
         distances[i, :count] = nearest[:count]
         ids[i, :count] = nearest_ids[:count]
         if near:
-            _nearest(in_x, place_x, False, x_distances[i], ignored)
-            _nearest(in_y, place_y, False, y_distances[i], ignored)
+            _nearest(in_x, place_x, False, distances_x[i], ignored)
+            _nearest(in_y, place_y, False, distances_y[i], ignored)
         if available == 0:
             continue
         for column in range(len(ks)):

@@ -4,10 +4,12 @@ half-samples of whole groups.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.random import Generator
 from scipy.linalg import cholesky, solve_triangular
 from scipy.special import digamma, ndtri
 
@@ -19,6 +21,11 @@ MAX_PARTS = 8
 MAX_COMPONENTS = 6  # canonical components
 MAX_NEAR_COLUMNS = 12  # in which neighbours are searched
 NEAR_COMPONENTS = 8  # in which neighbours are searched for more columns
+MAX_SQUARED_COLUMNS = 60  # with squares among the quadratic columns
+MAX_MULTIPLIED_COLUMNS = 8  # with products, too
+MAX_INDICATORS = 60  # of the most frequent categories
+MAX_LEVELS = 100
+MAX_EXACT_SVD = 64  # columns; larger matrices are decomposed by power iteration
 CORRELATION_RIDGE = 1e-9  # added to the diagonal of correlation matrices
 
 Values = np.ndarray
@@ -26,9 +33,15 @@ Values = np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class PreparedVariable:
-    """Normal scores [n, d] (average ranks), scores with ties broken at random, those in
-    which neighbours are searched (of many columns leading components), codes or None,
-    and the columns of linear methods: the scores and indicators of frequent categories.
+    """A variable in the forms that the figures use.
+
+    scores      float64 [n, d], normal scores by average ranks
+    dithered    the scores with ties broken at random
+    near        the scores in which neighbours are searched; of many columns leading components
+    codes       int [n], joint categories; None if there are none
+    categories  number of joint categories
+    linear      float64 [n, p], the scores and indicators of frequent categories, for linear methods
+    levels      int [n], codes of equal rows; None if there are many different rows
     """
 
     scores: Values
@@ -41,26 +54,31 @@ class PreparedVariable:
 
     @property
     def is_label(self) -> bool:
+        """Whether the variable has categories and no numbers."""
         return not self.scores.shape[1]
 
     @property
     def is_wide(self) -> bool:
-        """Whether neighbours are searched in leading components: among many columns all
-        rows are about equally far.
+        """Whether neighbours are searched in leading components.
+
+        Among many columns all rows are about equally far.
         """
         return self.scores.shape[1] > MAX_NEAR_COLUMNS
 
     def untied_rows(self, rows: Values) -> tuple[Values, Values | None]:
         """The scores without ties, and codes or None, of some rows."""
-        return self.near[rows], None if self.codes is None else self.codes[rows]
+        points = self.near[rows]
+        if self.codes is None:
+            return points, None
+        return points, self.codes[rows]
 
     def quadratic(self) -> Values:
         """The linear columns and squares, and products of few columns."""
         count = self.scores.shape[1]
-        if not 0 < count <= 60:  # columns for squares
+        if not 0 < count <= MAX_SQUARED_COLUMNS:
             return self.linear
         first = second = np.arange(count)
-        if count <= 8:  # columns for products
+        if count <= MAX_MULTIPLIED_COLUMNS:
             first, second = np.triu_indices(count)
         products = self.scores[:, first] * self.scores[:, second]
         return np.hstack([self.linear, scaled(products)])
@@ -68,14 +86,18 @@ class PreparedVariable:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Two variables, ordered by their values; codes of groups or None; a mask of half
-    of the groups.
+    """Two prepared variables, in an order that depends on their values alone.
+
+    The first has at least as many numeric columns: a single label is the second.
+
+    groups  int [n], codes of dependent rows; None: rows are independent
+    half    bool [n], a random half of the groups
     """
 
     variables: tuple[PreparedVariable, PreparedVariable]
     groups: Values | None
     half: Values
-    generator: np.random.Generator
+    generator: Generator
 
     @property
     def n(self) -> int:
@@ -87,116 +109,131 @@ class Sample:
         return [variable for variable in self.variables if variable.is_label]
 
     def folds(self) -> Iterator[tuple[Values, Values]]:
-        """Masks of training and held-out rows, twice."""
+        """Masks of training and held-out rows: each half is held out once."""
         yield self.half, ~self.half
         yield ~self.half, self.half
 
     def groups_of(self, rows: Values) -> Values | None:
+        """The groups of some rows (indices) as codes; None without groups."""
         return of_kept(self.groups, rows)
 
 
-def parts(pairs: Pairs, generator: np.random.Generator) -> Iterator[Sample]:
-    """Prepared disjoint parts of at most 5,000 rows (whole groups)."""
-    count = min(-(-pairs.n // MAX_ROWS), MAX_PARTS)
+def parts(pairs: Pairs, generator: Generator) -> Iterator[Sample]:
+    """Prepared disjoint parts of at most 5,000 rows; few groups are in two parts."""
+    count = math.ceil(pairs.n / MAX_ROWS)
     if count == 1:
         yield prepare(pairs, generator)
         return
-    place = generator.permutation(int(pairs.units.max()) + 1)[pairs.units]
-    order = np.argsort(place, kind="stable")
-    for rows in np.array_split(order, -(-pairs.n // MAX_ROWS))[:count]:
+    order = _random_order(pairs.units, generator)
+    for rows in np.array_split(order, count)[:MAX_PARTS]:
         yield prepare(pairs.take(rows), generator)
 
 
-def prepare(pairs: Pairs, generator: np.random.Generator) -> Sample:
+def _random_order(units: Values, generator: Generator) -> Values:
+    """The rows [n] (indices) in random order; rows of a unit follow one another."""
+    places = generator.permutation(int(units.max()) + 1)
+    return np.argsort(places[units], kind="stable")
+
+
+def prepare(pairs: Pairs, generator: Generator) -> Sample:
+    """The sample of a pair: normal scores, ties broken at random, a half-sample."""
     n = pairs.n
     groups = pairs.groups
     if groups is not None and int(groups.max()) + 1 == n:
         groups = None
     units = np.arange(n) if groups is None else groups
-    place = generator.permutation(int(units.max()) + 1)[units]
+    order = _random_order(units, generator)
     half = np.zeros(n, bool)
-    half[np.argsort(place, kind="stable")[: n // 2]] = True
+    half[order[: n // 2]] = True
     if groups is not None:
-        half = half & (np.bincount(units, ~half)[units] == 0)
+        rows_outside = np.bincount(units, ~half)
+        half &= rows_outside[units] == 0
         if not half.any():
             half = units == units.max()
-    first, second = sorted([prepared(pairs.x), prepared(pairs.y)], key=_order)
-    variables = (_dithered(first, generator), _dithered(second, generator))
-    return Sample(variables, groups, half, generator)
+    variables = [prepared(pairs.x), prepared(pairs.y)]
+    variables.sort(key=_order)
+    first = _dithered(variables[0], generator)
+    second = _dithered(variables[1], generator)
+    return Sample((first, second), groups, half, generator)
 
 
 def _order(variable: PreparedVariable) -> tuple[float, ...]:
     """A sort key that does not depend on which variable is x."""
-    checksum = np.arange(1, len(variable.scores) + 1) @ variable.linear[:, :1]
-    return (-variable.scores.shape[1], -variable.categories, *checksum)
+    weights = np.arange(1, len(variable.scores) + 1)
+    checksum = weights @ variable.linear[:, :1]
+    columns = variable.scores.shape[1]
+    return (-columns, -variable.categories, *checksum)
 
 
 def prepared(variable: Variable) -> PreparedVariable:
+    """The prepared variable, without constant columns; ties are not yet broken."""
     numbers = variable.continuous
-    if variable.dim:
-        numbers = numbers[:, numbers.min(axis=0) < numbers.max(axis=0)]
+    is_varied = numbers.min(axis=0) < numbers.max(axis=0)
+    numbers = numbers[:, is_varied]
     codes = variable.codes
     categories = variable.categories
-    if not numbers.shape[1] and codes is None:
+    if not is_varied.any() and codes is None:
         codes = np.zeros(variable.n, np.intp)
         categories = 1
-    scores = numbers
-    if numbers.shape[1]:
-        scores = Variable(numbers, None, 1).rank_normal().continuous
+    scores = Variable(numbers, None, 1).rank_normal().continuous
     linear = scores
     if codes is not None:
         linear = np.hstack([scores, _indicators(codes)])
-    return PreparedVariable(
-        scores, scores, scores, codes, categories, linear, _levels(scores, codes)
-    )
+    levels = _levels(scores, codes)
+    return PreparedVariable(scores, scores, scores, codes, categories, linear, levels)
 
 
-def _dithered(
-    variable: PreparedVariable, generator: np.random.Generator
-) -> PreparedVariable:
-    """Scores with ties broken at random, independently in every column."""
-    tied = [
-        place
-        for place, column in enumerate(variable.scores.T)
-        if len(np.unique(column)) < len(column)
-    ]
-    dithered = variable.scores
+def _dithered(variable: PreparedVariable, generator: Generator) -> PreparedVariable:
+    """The variable with ties broken at random, independently in every column."""
+    scores = variable.scores
+    tied = []
+    for place, column in enumerate(scores.T):
+        if len(np.unique(column)) < len(column):
+            tied.append(place)
+    dithered = scores
     if tied:
-        dithered = variable.scores.copy()
-        dithered[:, tied] = untied(variable.scores[:, tied], generator)
+        dithered = scores.copy()
+        dithered[:, tied] = untied(scores[:, tied], generator)
     near = dithered
     if variable.is_wide:
-        near = untied(leading(dithered, NEAR_COMPONENTS), generator)
+        components = leading(dithered, NEAR_COMPONENTS)
+        near = untied(components, generator)
     return replace(variable, dithered=dithered, near=near)
 
 
-def untied(columns: Values, generator: np.random.Generator) -> Values:
-    """Normal scores of columns [n, d] with ties broken at random, which preserves
-    information.
+def untied(columns: Values, generator: Generator) -> Values:
+    """Normal scores [n, d] of columns with ties broken at random.
+
+    They have the same information as the columns.
     """
     n = len(columns)
     ranks = np.empty(columns.shape, np.intp)
     for place, column in enumerate(columns.T):
         order = np.lexsort((generator.random(n), column))
         ranks[order, place] = np.arange(n)
-    scores = ndtri((np.arange(n) + 1) / (n + 1))
+    probabilities = (np.arange(n) + 1) / (n + 1)
+    scores = ndtri(probabilities)
     return scores[ranks]
 
 
 def _indicators(codes: Values) -> Values:
+    """Indicators [n, m] of the frequent categories, at mean 0 and deviation 1."""
     sizes = np.bincount(codes)
-    frequent = np.argsort(-sizes, kind="stable")[:60]  # the most frequent categories
-    shown = frequent[sizes[frequent] >= min(3, sizes.max())]  # 3 rows per category
+    order = np.argsort(-sizes, kind="stable")
+    most_frequent = order[:MAX_INDICATORS]
+    min_rows = min(3, sizes.max())
+    shown = most_frequent[sizes[most_frequent] >= min_rows]
     if len(shown) == len(sizes) > 1:
         shown = shown[1:]  # the others imply it
-    return scaled((codes[:, None] == shown).astype(float))
+    is_category = codes[:, None] == shown
+    return scaled(is_category.astype(float))
 
 
 def _levels(scores: Values, codes: Values | None) -> Values | None:
-    """Codes of distinct rows where these are few, or of categories alone."""
+    """Codes of equal rows, or of categories alone; None for many different rows."""
     if not scores.shape[1]:
         return codes
-    max_levels = min(100, len(scores) // 3)  # 100 levels, three rows per level
+    max_levels = min(MAX_LEVELS, len(scores) // 3)  # three rows per level
     if len(np.unique(scores[:, 0])) > max_levels:
         return None
     levels = row_codes(Variable(scores, codes, 1))
@@ -204,80 +241,101 @@ def _levels(scores: Values, codes: Values | None) -> Values | None:
 
 
 def scaled(values: Values) -> Values:
-    """Columns at mean 0 and standard deviation 1; constant ones are 0."""
+    """Columns [n, p] at mean 0 and standard deviation 1; constant columns are 0."""
     centred = values - values.mean(axis=0)
-    spread = np.sqrt(np.mean(centred**2, axis=0))
+    variance = np.mean(centred**2, axis=0)
+    spread = np.sqrt(variance)
     return centred / np.where(spread > 0, spread, 1)
 
 
 def leading(columns: Values, count: int) -> Values:
-    """The columns [n, p] if they are few, else the `count` leading principal components
-    [n, count], the first last.
+    """The columns [n, p] if they are few, else `count` leading principal components.
+
+    The largest component is in the last column.
     """
     n, p = columns.shape
     if p <= count:
         return columns
     if p > n:
-        values, vectors = np.linalg.eigh(columns @ columns.T)
-        components = vectors * np.sqrt(np.maximum(values, 0))
+        variances, vectors = np.linalg.eigh(columns @ columns.T)
+        components = vectors * np.sqrt(np.maximum(variances, 0))
         return components[:, -count:]
     _, vectors = np.linalg.eigh(columns.T @ columns)
     return columns @ vectors[:, -count:]
 
 
 def gaussian_information(u: Values, v: Values) -> float:
-    """Information of normal variables u [n, p] and v [n, q], nats, without the bias of
-    n rows; nan for too few rows.
+    """Information of normal variables u [n, p] and v [n, q], nats.
+
+    The bias of n rows is subtracted; nan for too few rows.
     """
     n, p = u.shape
     q = v.shape[1]
     if n < 2 * (p + q) + 3 or not p * q:
         return np.nan
     joint = scaled(np.hstack([u, v]))
-    correlation = joint.T @ joint / n + CORRELATION_RIDGE * np.eye(p + q)
+    correlation = joint.T @ joint / n
+    correlation += CORRELATION_RIDGE * np.eye(p + q)
     degrees = n - np.arange(1, p + q + 1)
     psi = np.cumsum(digamma(degrees / 2))
     bias = (psi[p - 1] + psi[q - 1] - psi[-1]) / 2
-    log_det_x = np.linalg.slogdet(correlation[:p, :p])[1]
-    log_det_y = np.linalg.slogdet(correlation[p:, p:])[1]
-    log_det = np.linalg.slogdet(correlation)[1]
-    return float((log_det_x + log_det_y - log_det) / 2 - bias)
+    return float(normal_information(correlation, p) - bias)
+
+
+def normal_information(covariance: Values, dim: int) -> Values:
+    """I(u; v) [...], nats, of normal u and v with covariances [..., p + q, p + q].
+
+    The first `dim` rows and columns are those of u.
+    """
+    log_det_u = np.linalg.slogdet(covariance[..., :dim, :dim]).logabsdet
+    log_det_v = np.linalg.slogdet(covariance[..., dim:, dim:]).logabsdet
+    log_det = np.linalg.slogdet(covariance).logabsdet
+    return (log_det_u + log_det_v - log_det) / 2
+
+
+def correlation_test(squares: Values, n: int) -> float:
+    """Inverse sinh of the standardised sum of squared correlations of n rows.
+
+    It is standardised for columns without information.
+    """
+    cells = squares.size
+    excess = n * squares.sum() - cells
+    return float(np.arcsinh(excess / np.sqrt(2 * cells)))
 
 
 def canonical(
-    x: Values, y: Values, generator: np.random.Generator
+    x: Values, y: Values, generator: Generator
 ) -> tuple[Values, Values, Values]:
-    """Weights [p, m] and [q, m] of ridge-regularised canonical components (Hotelling
-    1936), and correlations [m].
+    """Canonical components of x [n, p] and y [n, q], ridge-regularised.
+
+    Returns weights [p, m] and [q, m], and correlations [m] (Hotelling 1936).
     """
-    n = len(x)
     left = _whitener(x)
     right = _whitener(y)
-    cross = solve_triangular(left, x.T @ y / n, lower=True)
+    cross = solve_triangular(left, x.T @ y / len(x), lower=True)
     cross = solve_triangular(right, cross.T, lower=True).T
-    count = min(*cross.shape, MAX_COMPONENTS)
-    # columns for an exact SVD; of more, block power iteration
-    if min(cross.shape) > 64:
+    if min(cross.shape) > MAX_EXACT_SVD:
         block = generator.standard_normal((cross.shape[1], 2 * MAX_COMPONENTS))
         for _ in range(6):  # iterations
-            block = np.linalg.qr(cross.T @ (cross @ block))[0]
+            block, _ = np.linalg.qr(cross.T @ (cross @ block))
         u, s, v = np.linalg.svd(cross @ block, full_matrices=False)
         v = v @ block.T
     else:
         u, s, v = np.linalg.svd(cross, full_matrices=False)
-    a = solve_triangular(left.T, u[:, :count], lower=False)
-    b = solve_triangular(right.T, v[:count].T, lower=False)
-    return a, b, np.minimum(s[:count], 1)
+    count = min(*cross.shape, MAX_COMPONENTS)
+    weights_x = solve_triangular(left.T, u[:, :count], lower=False)
+    weights_y = solve_triangular(right.T, v[:count].T, lower=False)
+    return weights_x, weights_y, np.minimum(s[:count], 1)
 
 
 def _whitener(columns: Values) -> Values:
-    """Lower Cholesky factor of the covariance, shrunk towards a multiple of the
-    identity by columns per row.
+    """Lower Cholesky factor of the shrunk covariance [p, p].
+
+    The covariance is shrunk to a multiple of the identity by columns per row.
     """
     n, p = columns.shape
     covariance = columns.T @ columns / n
     level = max(np.trace(covariance) / p, CORRELATION_RIDGE)
     weight = max(p / (p + 2 * n), 1e-6)
-    return cholesky(
-        (1 - weight) * covariance + (weight * level) * np.eye(p), lower=True
-    )
+    shrunk = (1 - weight) * covariance + (weight * level) * np.eye(p)
+    return cholesky(shrunk, lower=True)

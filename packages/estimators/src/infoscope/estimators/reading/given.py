@@ -1,6 +1,4 @@
-"""The reading of I(x; y | z): a calibrated estimate of what x and y share given z, with
-an interval and a grade.
-"""
+"""The reading of I(x; y | z): a calibrated estimate, its interval and grade."""
 
 from __future__ import annotations
 
@@ -17,15 +15,12 @@ from infoscope.estimators.column_types import as_variable
 from infoscope.estimators.columns import single_columns
 from infoscope.estimators.diagnosis import without_derived_columns
 from infoscope.estimators.pairs import as_pairs
-from infoscope.estimators.reading import figures
+from infoscope.estimators.reading import figures, figures_conditional
 from infoscope.estimators.reading.figures_conditional import (
     MAX_ROWS,
     Triples,
     as_conditions,
     left_out,
-)
-from infoscope.estimators.reading.figures_conditional import (
-    figures as conditional_figures,
 )
 from infoscope.estimators.reading.figures_sample import prepared
 from infoscope.estimators.reading.reader import Reader
@@ -48,11 +43,10 @@ PACKAGED = "reader_given.npz"
 
 
 def as_triples(x: Any, y: Any, given: Any, groups: ArrayLike | None = None) -> Triples:
-    """x, y and the columns of `given` as a checked sample; accepted inputs and errors
-    as in `estimate`.
+    """x, y and the columns of `given` as a checked sample.
 
-    Every column of `given` has its own type; constant ones are left out. NoVariation:
-    all are constant.
+    Accepted inputs and errors are those of `estimate`. Every column of `given` has its
+    own type; constant columns are left out. NoVariation: all are constant.
     """
     values, moved = aligned(x=x, y=y, given=given, groups=groups)
     groups = values.pop("groups")
@@ -78,9 +72,8 @@ def read_given(
 ) -> Reading:
     """The reading of a checked sample, nats, without a test.
 
-    With groups, figures are means over samples of one row of each. Where rows without
-    groups are a series beyond what z explains (`is_series`), or groups are few, the
-    interval is that of grade C.
+    With groups, figures are means over samples of one row of each group. A series
+    (`is_series`), and few groups, have the interval of grade C.
     """
     reader = packaged(PACKAGED) if reader is None else reader
     pairs = triples.pairs
@@ -89,28 +82,27 @@ def read_given(
     if few or not groups:
         samples = [triples.take(generator.permutation(pairs.n))]
     else:
-        samples = [
-            triples.take(rows_of_groups(pairs.groups, generator))
-            for _ in range(GROUP_DRAWS)
-        ]
-    rows = [conditional_figures(sample, generator) for sample in samples]
+        samples = []
+        for _ in range(GROUP_DRAWS):
+            rows = rows_of_groups(pairs.units, generator)
+            samples.append(triples.take(rows))
+    rows = [figures_conditional.figures(sample, generator) for sample in samples]
     doubts = [SERIES] * is_series(triples) + [FEW_GROUPS] * few
-    reading = answered(figures.mean_of_known(np.array(rows)), reader, pairs, doubts)
+    reading = answered(figures.mean_of_finite(np.array(rows)), reader, pairs, doubts)
     notes = reading.notes
     if (groups or pairs.n) > MAX_ROWS:
-        notes += (
-            Note(f"Read on {MAX_ROWS:,} of these rows, drawn at random.", "rows drawn"),
-        )
+        text = f"Read on {MAX_ROWS:,} of these rows, drawn at random."
+        notes += (Note(text, "rows drawn"),)
     count = sum(max(variable.dim, 1) for variable in triples.conditions)
     variables = f"{reading.variables} given {count} condition{'s' if count > 1 else ''}"
     return replace(reading, units=groups or None, notes=notes, variables=variables)
 
 
 def with_p_value(reading: Reading, triples: Triples) -> Reading:
-    """The reading with the p-value of independence given z, of at most 5,000 rows; none
-    of a series.
+    """The reading with the p-value of independence given z, of at most 5,000 rows.
 
-    Where the test is not decided, the p-value is nan and a note says why.
+    A series has none. If the test is not decided, the p-value is nan and a note says
+    why.
     """
     # imports scikit-learn
     from infoscope.estimators.independence.arrays import NOT_DECIDED, conditional_test
@@ -131,10 +123,10 @@ def with_p_value(reading: Reading, triples: Triples) -> Reading:
 
 
 def is_series(triples: Triples) -> bool:
-    """Whether rows without groups follow one another in what linear fits of z and the
-    other leave of x and of y.
+    """Whether rows without groups are dependent in the residuals of x and of y.
 
-    A series given enough of its past has independent residuals, and is none.
+    The residuals are those of linear fits by z and the other variable. A series given
+    enough of its past has independent residuals: it is no series here.
     """
     pairs = triples.pairs
     if pairs.groups is not None:
@@ -144,6 +136,6 @@ def is_series(triples: Triples) -> bool:
     y = prepared(pairs.y).linear
     residuals = []
     for target, other in ((x, y), (y, x)):
-        columns = left_out(np.hstack([z, other]), target)[0]
+        columns, _ = left_out(np.hstack([z, other]), target)
         residuals.append(Variable(columns, None, 1))
     return serial_dependence(*residuals) is not None

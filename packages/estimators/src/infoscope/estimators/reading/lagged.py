@@ -27,7 +27,7 @@ from infoscope.estimators.variables import Variable, join
 
 @dataclass(frozen=True, eq=False)
 class Lagged:
-    """A row for every time that has a whole past.
+    """Series as rows: one row for every time that has a whole past.
 
     pairs   the past of x, and y now
     y_past  conditions: numbers of the past of y together, and labels of each lag
@@ -40,9 +40,7 @@ class Lagged:
 
     @property
     def triples(self) -> Triples:
-        """The past of x, y now and the past of y, whose I(x; y | z) is a transfer
-        entropy.
-        """
+        """The past of x, y now and the past of y: I(x; y | z) is a transfer entropy."""
         return Triples(self.pairs, self.y_past)
 
     @property
@@ -54,20 +52,20 @@ class Lagged:
 def lagged(
     x: Variable, y: Variable, lags: Sequence[int], units: NDArray[np.intp]
 ) -> Lagged:
-    """The values of x and y at some lags (1: one step ago), and y now; units [n] is the
-    series of each row.
+    """Series as rows, with the values of x and y at some lags (1: one step ago).
+
+    units [n] is the series of each row of x and y.
     """
     earlier, now = rows_before(units, lags)
     x_past = join(*(x.take(rows) for rows in earlier))
     numbers = Variable(y.continuous, None, 1)
+    labels = Variable(np.empty((y.n, 0)), y.codes, y.categories)
     columns = []
     for rows in earlier:
         if y.dim:
             columns.append(numbers.take(rows))
         if y.codes is not None:
-            columns.append(
-                Variable(np.empty((y.n, 0)), y.codes, y.categories).take(rows)
-            )
+            columns.append(labels.take(rows))
     varied = [column for column in columns if column.dim or column.categories > 1]
     return Lagged(Pairs(x_past, y.take(now)), as_conditions(varied), units[now])
 
@@ -75,9 +73,7 @@ def lagged(
 def rows_before(
     units: NDArray[np.intp], lags: Sequence[int]
 ) -> tuple[list[NDArray[np.intp]], NDArray[np.intp]]:
-    """For each lag the rows (indices) that many steps earlier in their series, and the
-    rows now.
-    """
+    """For each lag the rows (indices) so many steps earlier, and the rows now."""
     longest = max(lags)
     long_enough = [series for series in series_of(units) if len(series) > longest]
     if not long_enough:
@@ -92,8 +88,9 @@ def rows_before(
 
 
 def figures_of(sample: Lagged, given: bool, generator: np.random.Generator) -> Values:
-    """The figures of the past of x and y now, or with `given` of both given the past of
-    y, float64 [p].
+    """The figures of the past of x and y now, float64 [p].
+
+    given  whether they are given the past of y
     """
     kind = kind_of(given)
     order = generator.permutation(sample.pairs.n)
@@ -108,13 +105,20 @@ def figures_of(sample: Lagged, given: bool, generator: np.random.Generator) -> V
 def memory_of(
     sample: Lagged, given: bool, generator: np.random.Generator
 ) -> dict[str, float]:
-    """The figures of memory, of residuals given the past of y or of x and y themselves."""
-    x, y = (prepared(variable).linear for variable in (sample.pairs.x, sample.pairs.y))
-    residuals = [x, y]
+    """The figures of memory by name.
+
+    given  whether residuals are those of x and y given the past of y, else x and y
+    """
+    x = prepared(sample.pairs.x).linear
+    y = prepared(sample.pairs.y).linear
+    residual_x = x
+    residual_y = y
     if given:
-        past = principal(
-            np.hstack([prepared(condition).linear for condition in sample.y_past])
-        )
-        residuals = [left_out(past, principal(columns))[0] for columns in residuals]
+        conditions = [prepared(condition).linear for condition in sample.y_past]
+        past = principal(np.hstack(conditions))
+        residual_x, _ = left_out(past, principal(x))
+        residual_y, _ = left_out(past, principal(y))
     with np.errstate(all="ignore"):
-        return figures_memory.memory_figures(x, y, *residuals, sample.units, generator)
+        return figures_memory.memory_figures(
+            x, y, residual_x, residual_y, sample.units, generator
+        )

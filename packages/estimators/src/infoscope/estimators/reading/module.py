@@ -1,5 +1,5 @@
-"""A reader as a torch module, so that MLflow holds it like every other model:
-safetensors and a JSON text, no code.
+"""A reader as a torch module, which MLflow stores like other models: safetensors and a
+JSON text, no code.
 """
 
 from __future__ import annotations
@@ -27,45 +27,37 @@ class ReaderModule(nn.Module):
 
     def __init__(self, text: str, shapes: Mapping[str, Any]) -> None:
         super().__init__()
-        self.config = {
-            "text": text,
-            "shapes": {
-                name: [list(shape), kind] for name, (shape, kind) in shapes.items()
-            },
-        }
+        stored = {name: [list(shape), kind] for name, (shape, kind) in shapes.items()}
+        self.config = {"text": text, "shapes": stored}
         for name, (shape, kind) in shapes.items():
-            self.register_buffer(
-                _DOTS.join(name.split("/")), torch.from_numpy(np.zeros(shape, kind))
-            )
+            zeros = torch.from_numpy(np.zeros(shape, kind))
+            self.register_buffer(name.replace("/", _DOTS), zeros)
 
     @classmethod
     def of(cls, reader: Reader) -> ReaderModule:
         """The module of a reader."""
         text, arrays = parts_of(reader)
-        module = cls(
-            text,
-            {name: (value.shape, value.dtype.name) for name, value in arrays.items()},
-        )
-        module.load_state_dict(
-            {
-                _DOTS.join(name.split("/")): torch.from_numpy(np.array(value))
-                for name, value in arrays.items()
-            }
-        )
+        shapes = {}
+        state = {}
+        for name, value in arrays.items():
+            shapes[name] = (value.shape, value.dtype.name)
+            state[name.replace("/", _DOTS)] = torch.from_numpy(np.array(value))
+        module = cls(text, shapes)
+        module.load_state_dict(state)
         return module
 
     @property
     def reader(self) -> Reader:
-        """The reader of this module. UnreadableFile: of other figures."""
-        arrays = {
-            name.replace(_DOTS, "/"): value.cpu().numpy()
-            for name, value in self.state_dict().items()
-        }
+        """The reader of this module. UnreadableFile: figures of another version."""
+        arrays = {}
+        for name, value in self.state_dict().items():
+            arrays[name.replace(_DOTS, "/")] = value.cpu().numpy()
         return of_parts(self.config["text"], arrays)
 
     def forward(self, figures: Tensor, type: Tensor) -> Tensor:
-        """Value, low and high in nats [m, 3] of figures [m, p]; type: its place []
-        among `json` card's types.
+        """Value, low and high in nats [m, 3] of figures [m, p].
+
+        type  index [] of the type among the types of the reader's card
         """
         types = json.loads(self.config["text"])["card"]["types"]
         place = int(type.reshape(-1)[0])

@@ -22,8 +22,9 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """Inputs of a network from figures: asinh, standardised, clipped; missing ones are
-    0 and flagged.
+    """Transform of figures to inputs of a network.
+
+    Inputs are asinh of figures, standardised and clipped; missing ones are 0 and flagged.
 
     centre, spread  float32 [columns]
     flagged         int16 [f], the columns that are missing in some rows
@@ -37,33 +38,38 @@ class Inputs:
     def of(cls, rows: Values) -> Inputs:
         """Fitted to rows [m, columns]."""
         is_finite = np.isfinite(rows)
-        scaled = np.arcsinh(np.where(is_finite, rows, 0.0) / LINEAR_BELOW)
         count = is_finite.sum(axis=0)
-        centre = scaled.sum(axis=0) / np.maximum(count, 1)
+        divisor = np.maximum(count, 1)
+        scaled = _asinh(rows)
+        centre = scaled.sum(axis=0) / divisor
         deviations = np.where(is_finite, scaled - centre, 0.0)
-        variance = (deviations**2).sum(axis=0) / np.maximum(count, 1)
+        variance = (deviations**2).sum(axis=0) / divisor
         spread = np.where(variance > 0, np.sqrt(variance), 1.0)
-        flagged = np.flatnonzero((count > 0) & (count < len(rows)))
-        return cls(
-            centre.astype(np.float32),
-            spread.astype(np.float32),
-            flagged.astype(np.int16),
-        )
+        is_flagged = (count > 0) & (count < len(rows))
+        flagged = np.flatnonzero(is_flagged).astype(np.int16)
+        return cls(centre.astype(np.float32), spread.astype(np.float32), flagged)
 
     def __call__(self, rows: Values) -> NDArray[np.float32]:
         """The inputs [m, columns + f] of rows [m, columns]."""
         is_finite = np.isfinite(rows)
-        scaled = np.arcsinh(np.where(is_finite, rows, 0.0) / LINEAR_BELOW)
-        standardised = (scaled - self.centre) / self.spread
+        standardised = (_asinh(rows) - self.centre) / self.spread
         clipped = np.clip(standardised, -MAX_INPUT, MAX_INPUT)
         bounded = np.where(is_finite, clipped, 0.0)
-        return np.hstack([bounded, ~is_finite[:, self.flagged]]).astype(np.float32)
+        is_missing = ~is_finite[:, self.flagged]
+        return np.hstack([bounded, is_missing]).astype(np.float32)
+
+
+def _asinh(rows: Values) -> Values:
+    """asinh of figures [m, columns], linear near 0; 0 where a figure is missing."""
+    finite = np.where(np.isfinite(rows), rows, 0.0)
+    return np.arcsinh(finite / LINEAR_BELOW)
 
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """A distribution of the information of every sample: nothing with a probability,
-    else a mixture of logistics.
+    """A predicted distribution of the information of every sample.
+
+    It has a point mass at 0, and else is a mixture of logistics.
 
     weights, centres, scales  float64 [m, k], of the log ratio of the information to the baseline
     nothing                   float64 [m], the probability that the information is exactly 0
@@ -78,11 +84,13 @@ class Prediction:
         return Prediction(*(part[rows] for part in vars(self).values()))
 
     def log_odds(self, log_ratio: Values) -> Values:
-        """The log odds [m] that the information is at most that of the log ratios [m]."""
+        """Log odds [m] that the log ratio of a sample is at most `log_ratio` [m]."""
         standardised = (log_ratio[:, None] - self.centres) / self.scales
         log_weights = np.log(self.weights)
-        below = logsumexp(log_weights + log_expit(standardised), axis=1)
-        above = logsumexp(log_weights + log_expit(-standardised), axis=1)
+        log_shares_below = log_weights + log_expit(standardised)
+        log_shares_above = log_weights + log_expit(-standardised)
+        below = logsumexp(log_shares_below, axis=1)
+        above = logsumexp(log_shares_above, axis=1)
         with np.errstate(divide="ignore"):
             log_nothing = np.log(self.nothing)
             log_something = np.log1p(-self.nothing)
@@ -90,22 +98,24 @@ class Prediction:
         return log_below - (log_something + above)
 
     def quantile(self, log_odds: float, least: Values) -> Values:
-        """The log ratios [m] with these log odds, by bisection, at least `least` [m],
-        those of no information.
+        """Log ratios [m] with these log odds, by bisection.
+
+        They are at least `least` [m], the log ratios of no information.
         """
         low = least
-        high = np.maximum(least, (self.centres + self.scales * log_odds).max(axis=1))
+        quantiles = self.centres + self.scales * log_odds
+        high = np.maximum(least, quantiles.max(axis=1))
         for _ in range(BISECTIONS):
             middle = (low + high) / 2
-            beyond = self.log_odds(middle) >= log_odds
-            low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
+            is_above = self.log_odds(middle) >= log_odds
+            low = np.where(is_above, low, middle)
+            high = np.where(is_above, middle, high)
         return np.where(self.log_odds(least) >= log_odds, least, high)
 
 
 @dataclass(frozen=True, eq=False)
 class Networks:
-    """Several networks with rectified hidden layers, each with 3 k + 1 outputs for a
-    sample.
+    """Several networks with rectified hidden layers, each with 3 k + 1 outputs.
 
     The outputs are logits of weights, centres and log scales of k components, and the
     log odds of no information.
@@ -118,28 +128,29 @@ class Networks:
     layers: Sequence[tuple[NDArray[np.float32], NDArray[np.float32]]]
 
     def __call__(self, rows: Values) -> Prediction:
-        """The prediction for rows [m, columns], with the components of all networks;
-        nan is a missing value.
+        """The prediction for figures [m, columns], with the components of all networks.
 
-        Networks differ where training data are few (deep ensembles: Lakshminarayanan et
+        A missing figure is nan. Networks differ where training data are few (deep ensembles: Lakshminarayanan et
         al. 2017).
         """
+        *hidden, (last_weights, last_biases) = self.layers
         values = self.inputs(rows)[None]
-        for place, (weights, biases) in enumerate(self.layers):
-            values = values @ weights + biases
-            if place + 1 < len(self.layers):
-                values = np.maximum(values, 0.0)
+        for weights, biases in hidden:
+            values = np.maximum(values @ weights + biases, 0.0)
+        values = values @ last_weights + last_biases
         outputs = values.astype(np.float64)  # [networks, m, 3 k + 1]
         logits, centres, log_scales = np.split(outputs[..., :-1], 3, axis=-1)
-        weights = softmax(logits, axis=-1) / len(outputs)
-        scales = np.exp(np.clip(log_scales, *LOG_SCALES))
-        components = [
-            np.concatenate(list(part), axis=1) for part in (weights, centres, scales)
-        ]
-        return Prediction(*components, expit(outputs[..., -1]).mean(axis=0))
+        log_scales = np.clip(log_scales, *LOG_SCALES)
+        nothing = expit(outputs[..., -1])
+        return Prediction(
+            np.concatenate(softmax(logits, axis=-1) / len(outputs), axis=1),
+            np.concatenate(centres, axis=1),
+            np.concatenate(np.exp(log_scales), axis=1),
+            nothing.mean(axis=0),
+        )
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Its arrays by `network/part`."""
+        """The arrays of the networks, by `network/part`."""
         arrays = {f"network/{part}": value for part, value in vars(self.inputs).items()}
         for place, (weights, biases) in enumerate(self.layers):
             arrays[f"network/weights{place}"] = weights
@@ -148,13 +159,16 @@ class Networks:
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Networks:
-        """The networks whose `arrays` these are."""
+        """The networks that `arrays` describes."""
         inputs = Inputs(
-            *(arrays[f"network/{part}"] for part in Inputs.__dataclass_fields__)
+            arrays["network/centre"],
+            arrays["network/spread"],
+            arrays["network/flagged"],
         )
         layers = []
         while f"network/weights{len(layers)}" in arrays:
-            weights = arrays[f"network/weights{len(layers)}"]
-            biases = arrays[f"network/biases{len(layers)}"]
+            place = len(layers)
+            weights = arrays[f"network/weights{place}"]
+            biases = arrays[f"network/biases{place}"]
             layers.append((weights, biases))
         return cls(inputs, layers)

@@ -53,52 +53,50 @@ class Read:
 
 @dataclass(frozen=True, eq=False)
 class Surroundings:
-    """Simulated data sets of one cell in the space of scaled figures, to measure how
-    unusual a sample is.
+    """Simulated data sets of one cell, to measure how unusual a sample is.
 
-    columns    int16 [c], the figures that are known in this cell
+    columns    int16 [c], places of the figures that most data sets of this cell have
     centre, spread  float32 [c], their mean and standard deviation
-    points     float16 [m, c], scaled
-    limit      float64 [], the distance that 1 % of the simulated data sets exceed
+    points     float16 [m, c], the figures of the data sets, scaled
+    limit      the distance that 1 % of the simulated data sets exceed
     """
 
     columns: NDArray[np.int16]
     centre: NDArray[np.float32]
     spread: NDArray[np.float32]
     points: NDArray[np.float16]
-    limit: Values
+    limit: Values | np.float64
 
     def scaled(self, rows: Values) -> Values:
-        """Figures [m, p] in standard deviations [m, c], bounded; what is missing is at
-        the mean.
-        """
+        """Figures [m, p] in standard deviations [m, c], bounded; missing ones are 0."""
         scaled = (rows[:, self.columns] - self.centre) / self.spread
         return np.clip(np.nan_to_num(scaled), -MAX_DISTANCE, MAX_DISTANCE)
 
     def distances(self, rows: Values) -> Values:
-        """Mean distance [m] to the nearest simulated data sets; a row that is one of
-        these is not its own neighbour.
+        """Mean distance [m] of figures [m, p] to the nearest simulated data sets.
+
+        A simulated data set is not its own neighbour.
         """
         points = self.points.astype(np.float32)
         means = []
         for row in self.scaled(rows).astype(np.float32):
-            distances = np.sqrt(np.mean((points - row) ** 2, axis=1))
+            squares = np.mean((points - row) ** 2, axis=1)
+            distances = np.sqrt(squares)
             others = np.sort(distances[distances > 1e-3])
             means.append(float(others[:NEAREST].mean()))
         return np.array(means)
 
-    def unusual(
-        self, row: Values, names: Sequence[str], count: int = 3
-    ) -> tuple[str, ...]:
-        """The `names` of the figures in which a sample is farthest from the nearest
-        simulated data sets.
+    def unusual(self, row: Values, names: Sequence[str]) -> tuple[str, ...]:
+        """Names of the three most unusual figures of a sample, the farthest first.
+
+        They are compared with the nearest simulated data sets.
         """
-        scaled = self.scaled(row[None])[0]
+        (scaled,) = self.scaled(row[None])
         distances = np.mean((self.points - scaled) ** 2, axis=1)
-        nearest = np.argsort(distances)[:NEAREST]
-        centre = self.points[nearest].astype(float).mean(axis=0)
-        farthest = np.argsort(-np.abs(centre - scaled))[:count]
-        return tuple(names[column] for column in self.columns[farthest])
+        nearest = self.points[np.argsort(distances)[:NEAREST]]
+        deviations = np.abs(nearest.astype(float).mean(axis=0) - scaled)
+        farthest = np.argsort(-deviations)[:3]
+        return tuple(names[column] for column in self.columns[farthest].tolist())
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +117,7 @@ class Reader:
 
     @property
     def given(self) -> bool:
-        """Whether it reads what x and y share given a third variable."""
+        """Whether the reader is one of triples: of what x and y share given z."""
         return bool(self.card.get("given"))
 
     @property
@@ -132,47 +130,45 @@ class Reader:
     ) -> Read:
         """The reading of one sample, by its figures [p] and the type of the pair.
 
-        grade   whose interval is given; None: by how narrow and how unusual it is
+        grade   of the interval; None: C for an unusual sample, else A for a narrow interval, else B
         level   of the interval
         """
         rows = np.asarray(row, np.float32).astype(np.float64)[None]
         predicted = self.network(rows)
         (cell,) = cells(rows, [type], self.given)
         around = self.around.get(cell)
-        far = around is None or bool(around.distances(rows)[0] > around.limit)
+        is_far = around is None or around.distances(rows)[0] > around.limit
+        unusual = ()
+        if around is not None and is_far:
+            unusual = around.unusual(rows[0], self.kind.NAMES)
         factors = self.factors_of(rows, type, predicted)
-        grades = [A, B] if A in factors else [B]
-        if far:
-            grades = [C]
-        if grade is not None:
-            grades = [grade]
-        grade = grades[0]
-        if len(grades) > 1 and not is_narrow(*interval(rows, predicted, factors[A])):
-            grade = B
-        value, low, high = (
-            limit.item() for limit in interval(rows, predicted, factors[grade], level)
-        )
-        unusual = around.unusual(rows[0], self.kind.NAMES) if far and around else ()
-        return Read(value, low, high, grade, unusual)
+        if grade is None:
+            grade = C if is_far else B
+            if grade == B and A in factors:
+                limits = interval(rows, predicted, factors[A])
+                grade = A if is_narrow(*limits) else B
+        value, low, high = interval(rows, predicted, factors[grade], level)
+        return Read(value.item(), low.item(), high.item(), grade, unusual)
 
     def factors_of(
         self, rows: Values, type: str, predicted: Prediction
     ) -> Mapping[str, Sequence[float]]:
-        """The factors of the narrowest cell of a sample, figures [1, p], that was
-        calibrated.
-        """
-        (nested,) = nested_cells(rows, [type], median(rows, predicted), self.given)
+        """Factors by grade of the narrowest calibrated cell, for figures [1, p]."""
+        estimates = median(rows, predicted)
+        (nested,) = nested_cells(rows, [type], estimates, self.given)
         return next(self.factors[cell] for cell in nested if cell in self.factors)
 
     def save(self, path: Path) -> None:
         """Writes one compressed file of arrays and a JSON text."""
         text, arrays = parts_of(self)
-        np.savez_compressed(path, text=np.array(text), **arrays)
+        stored: dict[str, Any] = {"text": np.array(text), **arrays}
+        np.savez_compressed(path, **stored)
 
 
 def load(path: Path) -> Reader:
-    """A saved reader; nothing of the file is executed. UnreadableFile: not a reader, or
-    one of other figures.
+    """A saved reader; nothing of the file is executed.
+
+    UnreadableFile: not a reader, or one of figures of another version.
     """
     start = f"path must be the file of a reader, got {path}"
     stored = read_arrays(path, start=start)
@@ -192,15 +188,16 @@ def parts_of(reader: Reader) -> tuple[str, dict[str, NDArray[Any]]]:
     )
     arrays = reader.network.arrays()
     for cell, around in reader.around.items():
-        arrays |= {
-            f"around/{cell}/{name}": value for name, value in vars(around).items()
-        }
+        for name, value in vars(around).items():
+            arrays[f"around/{cell}/{name}"] = value
     return text, arrays
 
 
 def of_parts(text: str, arrays: Mapping[str, NDArray[Any]]) -> Reader:
-    """The reader of `parts_of`. KeyError, ValueError: no parts of a reader;
-    UnreadableFile: one of other figures.
+    """The reader from its parts (`parts_of`).
+
+    KeyError, ValueError: not the parts of a reader; UnreadableFile: figures of another
+    version.
     """
     facts = json.loads(text)
     if facts.get("prediction") != PREDICTION:
@@ -212,14 +209,16 @@ def of_parts(text: str, arrays: Mapping[str, NDArray[Any]]) -> Reader:
         raise UnreadableFile(
             f"path must be a reader of figures of version {version}, got {facts['figures']}."
         )
-    parts = list(Surroundings.__dataclass_fields__)
     cell_names = dict.fromkeys(
         name.split("/")[1] for name in arrays if name.startswith("around/")
     )
-    around = {
-        cell: Surroundings(*(arrays[f"around/{cell}/{part}"] for part in parts))
-        for cell in cell_names
-    }
+    around = {}
+    for cell in cell_names:
+        values = [
+            arrays[f"around/{cell}/{part}"]
+            for part in Surroundings.__dataclass_fields__
+        ]
+        around[cell] = Surroundings(*values)
     return Reader(Networks.of_arrays(arrays), around, facts["factors"], facts["card"])
 
 
@@ -229,37 +228,35 @@ def kind_of(given: bool) -> ModuleType:
 
 
 def baseline(rows: Values) -> Values:
-    """The figure that the reader corrects [m], nats: the largest of the plain
-    estimates.
-    """
-    return np.maximum(np.nan_to_num(rows[:, figures.NAMES.index(BASELINE)]), 0.0)
+    """The largest of the plain estimates [m], which the reader corrects, nats."""
+    return np.maximum(_figure(rows, BASELINE), 0.0)
 
 
 def relative_above(rows: Values) -> Values:
-    """The information [m], nats, above which the errors of samples are relative: it
-    falls with their rows.
-    """
-    least = np.log(RELATIVE_ROWS) - log_rows(rows)
-    return np.exp(np.clip(least, *np.log(RELATIVE_ABOVE)))
+    """The information [m], nats, above which errors are relative; it falls with n."""
+    log_least = np.log(RELATIVE_ROWS) - log_rows(rows)
+    return np.exp(np.clip(log_least, *np.log(RELATIVE_ABOVE)))
 
 
 def log_rows(rows: Values) -> Values:
     """The log [m] of the number of rows of each sample."""
-    return np.nan_to_num(rows[:, figures.NAMES.index("log_rows")])
+    return _figure(rows, "log_rows")
+
+
+def _figure(rows: Values, name: str) -> Values:
+    """A figure [m] that pairs and triples have in the same place; 0 where missing."""
+    place = figures.NAMES.index(name)
+    return np.nan_to_num(rows[:, place])
 
 
 def log_ratio(rows: Values, information: Values) -> Values:
-    """The log ratio [m] of information, nats, to the baseline: what the networks
-    predict.
-    """
+    """The log ratio [m] of information, nats, to the baseline; networks predict it."""
     least = relative_above(rows)
     return np.log((information + least) / (baseline(rows) + least))
 
 
 def columns_of(rows: Values, given: bool = False) -> Values:
-    """The number of numeric columns of x and y together [m]; of triples, with the
-    columns of z.
-    """
+    """Number of numeric columns of x and y [m]; of triples, with the columns of z."""
     names = ["numbers_more", "numbers_fewer"]
     if given:
         names.append("conditions")
@@ -269,42 +266,40 @@ def columns_of(rows: Values, given: bool = False) -> Values:
 
 
 def cells(rows: Values, types: Sequence[str], given: bool = False) -> list[str]:
-    """The cell of the surroundings of each sample [m]: the type of the pair, and few or
-    many columns.
-    """
-    words = np.where(columns_of(rows, given) <= FEW_COLUMNS, "few", "many")
-    return [f"{type}, {word} columns" for type, word in zip(types, words)]
+    """The cell [m] of each sample's surroundings: its type, and few or many columns."""
+    widths = np.where(columns_of(rows, given) <= FEW_COLUMNS, "few", "many")
+    return [f"{type}, {width} columns" for type, width in zip(types, widths)]
 
 
 def nested_cells(
     rows: Values, types: Sequence[str], estimates: Values, given: bool = False
 ) -> list[tuple[str, ...]]:
-    """The cells of the calibration of each sample [m], the narrowest first: by type,
-    columns, rows and estimate, nats.
+    """The cells of the calibration of each sample [m], the narrowest first.
 
-    The last cell but one is by the estimate alone: strong dependence never has the
-    factors of grade A of other samples. Strong series are too few for cells of their
-    own.
+    Cells are by type, columns, rows and estimate, nats. The last cell but one is by the
+    estimate alone: strong dependence never has the factors of grade A of other samples.
+    Strong series are too few for cells of their own.
     """
     columns = columns_of(rows, given)
-    count = log_rows(rows)
-    of_columns = np.select(
-        [columns <= FEW_COLUMNS, columns <= MANY_COLUMNS], ["few", "many"], "very many"
-    )
-    of_rows = np.select(
-        [count <= np.log(FEW_ROWS), count <= np.log(SOME_ROWS)], ["few", "some"], "many"
-    )
-    of_estimate = np.where(estimates > STRONG, "strong", "not strong")
+    is_few = columns <= FEW_COLUMNS
+    is_many = columns <= MANY_COLUMNS
+    widths = np.select([is_few, is_many], ["few", "many"], "very many")
+    log_counts = log_rows(rows)
+    is_short = log_counts <= np.log(FEW_ROWS)
+    is_medium = log_counts <= np.log(SOME_ROWS)
+    lengths = np.select([is_short, is_medium], ["few", "some"], "many")
+    strengths = np.where(estimates > STRONG, "strong", "not strong")
     nested = []
-    for type, wide, long, strength in zip(types, of_columns, of_rows, of_estimate):
+    for type, width, length, strength in zip(types, widths, lengths, strengths):
         every = ALL
         if type.startswith(SERIES_TYPE):
             every = f"{SERIES_TYPE}{ALL}"
             strength = "any estimate"
         of_all = f"{every}, {strength}"
-        of_width = f"{every}, {wide} columns, {strength}"
-        of_type = f"{type}, {wide} columns, {strength}"
-        nested.append((f"{of_type}, {long} rows", of_type, of_width, of_all, every))
+        of_width = f"{every}, {width} columns, {strength}"
+        of_type = f"{type}, {width} columns, {strength}"
+        of_length = f"{of_type}, {length} rows"
+        nested.append((of_length, of_type, of_width, of_all, every))
     return nested
 
 
@@ -319,8 +314,8 @@ def interval(
 ) -> tuple[Values, Values, Values]:
     """Estimate and limits [m], nats, of samples with figures [m, p].
 
-    They are the predicted median, and the quantiles with the log odds of a central
-    interval of this level x factors (below, above).
+    The estimate is the predicted median. The limits are quantiles whose log odds are
+    those of a central interval of this level, times factors (below, above).
     """
     central = central_log_odds(level)
     nothing = log_ratio(rows, np.zeros(len(rows)))
@@ -339,12 +334,11 @@ def central_log_odds(level: float) -> float:
 
 
 def information(rows: Values, log_ratios: Values) -> Values:
-    """The information [m], nats, of log ratios to the baseline: the inverse of
-    `log_ratio`.
-    """
+    """The information [m], nats, with these log ratios: the inverse of `log_ratio`."""
     least = relative_above(rows)
     start = baseline(rows) + least
-    values = start * np.exp(np.minimum(log_ratios, MOST_LOG_RATIO)) - least
+    ratios = np.exp(np.minimum(log_ratios, MOST_LOG_RATIO))
+    values = start * ratios - least
     is_positive = log_ratios > np.log(least / start)
     return np.where(is_positive, np.maximum(values, 0.0), 0.0)
 

@@ -10,6 +10,7 @@ from importlib import resources
 
 import numpy as np
 import pandas as pd
+from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.special import chndtrinc, xlogy
 
@@ -34,12 +35,12 @@ from infoscope.estimators.reading.sentences import (
     headline,
     in_series,
     p_in_words,
+    places_of,
 )
 from infoscope.estimators.result import (
     LEVEL,
     NATS,
     Estimate,
-    decimals,
     quantile,
     scale_to,
 )
@@ -68,20 +69,19 @@ FEW_GROUPS = Note(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reading(Estimate):
-    """The mutual information of two variables with an interval and a grade; printed on
-    one line.
+    """The mutual information of two variables, with an interval and a grade.
 
     The interval is for the true value: 95 % of such intervals cover it, by calibration
     on simulated distributions of families that were held out. standard_error is half
-    the interval divided by 1.96.
+    the interval divided by 1.96. A reading prints on one line.
 
-    p_value    of `independence_test`; nan where there is none, and of a series, in which p-values do not hold
+    p_value    of `independence_test`; nan without a test, as for series, whose rows are dependent
     grade      A: half of the interval is at most 0.1 nats or 25 %; B: wider; C: the data differ from everything
                simulated
     variables  what x and y are, in words
     reader     version of the reader
     figures    by name; `table` shows them
-    given      whether it is what x and y share given a third variable
+    given      whether the information is conditional on a third variable
     history    past values that a reading of series uses, in words
     """
 
@@ -106,9 +106,7 @@ class Reading(Estimate):
 
     @property
     def table(self) -> pd.DataFrame:
-        """Single estimators and other figures of the sample: name, value (information
-        in bits), meaning.
-        """
+        """Figures of the sample, with name, value (information in bits) and meaning."""
         rows = []
         kind = kind_of(self.given)
         for name, value in self.figures.items():
@@ -127,73 +125,54 @@ class Reading(Estimate):
     def __repr__(self) -> str:
         if self.unit == NATS:
             return repr(self.bits)
-        places = (
-            max(2, decimals((self.high - self.low) / 2, 2))
-            if self.high > self.low
-            else 2
-        )
-        if self.low > 0:
-            # an interval above 0 does not begin at 0.00
-            places = max(places, decimals(self.low, 1))
-        size = f"n = {self.n:,}" + (
-            f" in {self.units:,} groups" if self.units not in (None, self.n) else ""
-        )
+        places = places_of(self, 2)
+        size = f"n = {self.n:,}"
+        if self.units not in (None, self.n):
+            size += f" in {self.units:,} groups"
+        facts = [f"grade {self.grade}", size, self.history, self.variables]
         start = headline(self, self.p_value)
-        independence = (
-            f"independence: {p_in_words(self.p_value)}"
-            if not start and self.p_value >= 0
-            else ""
-        )
-        about = "; ".join(
-            filter(
-                None,
-                (
-                    independence,
-                    f"grade {self.grade}",
-                    size,
-                    self.history,
-                    self.variables,
-                ),
-            )
-        )
+        if not start and self.p_value >= 0:
+            facts.insert(0, f"independence: {p_in_words(self.p_value)}")
+        about = "; ".join(filter(None, facts))
         value = f"{self.value:.{places}f} {self.unit}"
         if self.low == 0 and not in_series(self):
             value = at_most(self)
-        interval = f"{LEVEL:.0%} interval {self.low:.{places}f} to {self.high:.{places}f}".replace(
-            "%", " %"
-        )
+        level = f"{100 * LEVEL:.0f} %"
+        interval = f"{level} interval {self.low:.{places}f} to {self.high:.{places}f}"
         line = f"{value}, {interval} ({about})"
         return f"{start}: {line}" if start else line
 
 
 @functools.cache
 def packaged(name: str = PACKAGED) -> Reader:
-    """The reader of this release in a file of this package: of pairs, or as
-    `given.PACKAGED` of triples.
-    """
-    with resources.as_file(resources.files(__package__) / name) as path:
+    """The reader of this release, of pairs, or of triples (`given.PACKAGED`)."""
+    folder = resources.files("infoscope.estimators.reading")
+    with resources.as_file(folder / name) as path:
         return load(path)
 
 
 def type_of(pairs: Pairs) -> str:
     """The type of a pair, by which intervals are calibrated."""
     kinds = {pairs.x.kind, pairs.y.kind}
-    return {frozenset(["continuous"]): NUMBERS, frozenset(["discrete"]): CATEGORIES,
-            frozenset(["continuous", "discrete"]): LABELS}.get(frozenset(kinds), MIXED)  # fmt: skip
+    if "mixed" in kinds:
+        return MIXED
+    if len(kinds) == 2:
+        return LABELS
+    return NUMBERS if "continuous" in kinds else CATEGORIES
 
 
 def read(
     pairs: Pairs,
-    generator: np.random.Generator,
+    generator: Generator,
     series: bool = False,
     reader: Reader | None = None,
 ) -> Reading:
-    """The reading of a checked sample, nats; of rows in a series, or of few groups,
-    with the interval of grade C.
+    """The reading of a checked sample, nats.
 
-    The order of rows and the names of categories and groups do not matter (`order`).
-    Copies within a group are used once. With groups of several rows, figures are means
-    over samples of one row per group: independent rows, like the simulated ones.
+    Rows in a series, or few groups, have the interval of grade C. The order of rows and
+    the names of categories and groups do not matter (`order`). Equal rows of a group
+    are used once. With groups of several rows, figures are means over samples of one
+    row per group, which are independent like the simulated rows.
     """
     reader = packaged() if reader is None else reader
     groups = 0 if pairs.groups is None else int(pairs.groups.max()) + 1
@@ -203,7 +182,7 @@ def read(
     if bare.groups is not None and not few:
         samples = [one_row_each(bare, generator) for _ in range(GROUP_DRAWS)]
     rows = [figures.figures(sample, generator) for sample in samples]
-    row: NDArray[np.float64] = figures.mean_of_known(np.array(rows))
+    row: NDArray[np.float64] = figures.mean_of_finite(np.array(rows))
     doubts = [SERIES] * series + [FEW_GROUPS] * few
     reading = answered(row, reader, bare, doubts)
     p = math.nan if series else p_value(bare)
@@ -221,7 +200,7 @@ def answered(
 ) -> Reading:
     """The reading of a sample by its figures [p], nats, without a test.
 
-    doubts   why how often intervals cover the true value is not known; with any the grade is C
+    doubts   reasons why the coverage of the interval is unknown; with any the grade is C
     type     by which the interval is calibrated; empty: the type of the pair
     level    of the interval
     """
@@ -233,12 +212,8 @@ def answered(
     notes = (*pairs.notes, *doubts)
     if answer.unusual:
         names = "; ".join(reader.kind.MEANING[name] for name in answer.unusual)
-        notes += (
-            Note(
-                f"These data differ from everything simulated, mostly in: {names}.",
-                "unusual data",
-            ),
-        )
+        text = f"These data differ from everything simulated, mostly in: {names}."
+        notes += (Note(text, "unusual data"),)
     return Reading(
         answer.value,
         (answer.high - answer.low) / (2 * quantile()),
@@ -257,24 +232,21 @@ def answered(
 def at_least_tested(reading: Read, pairs: Pairs) -> Read:
     """The reading, with an upper limit that is at least `limit_of_test`."""
     high = max(reading.high, limit_of_test(pairs))
-    grade = (
-        B
-        if reading.grade == A and not is_narrow(reading.value, reading.low, high)
-        else reading.grade
-    )
+    grade = reading.grade
+    if grade == A and not is_narrow(reading.value, reading.low, high):
+        grade = B
     return replace(reading, high=high, grade=grade)
 
 
 def limit_of_test(pairs: Pairs) -> float:
-    """The upper limit, nats, of weak information of two labels that the
-    likelihood-ratio test allows; else 0.
+    """The upper limit, nats, of weak information of two labels; 0 for other samples.
 
-    The test's statistic, 2 n x the plug-in estimate, has a noncentral chi-squared
+    It is by the likelihood-ratio test. The test's statistic, 2 n x the plug-in estimate, has a noncentral chi-squared
     distribution about 2 n I (Wilks 1938) where the information is weak and every
     expected count is at least 5 (Cochran 1954).
     """
     x, y, n = pairs.x, pairs.y, pairs.n
-    if x.kind != "discrete" or y.kind != "discrete" or pairs.groups is not None:
+    if x.dim or y.dim or x.codes is None or y.codes is None or pairs.groups is not None:
         return 0.0
     table = np.histogram2d(x.codes, y.codes, bins=[x.categories, y.categories])[0]
     expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / n
@@ -282,13 +254,12 @@ def limit_of_test(pairs: Pairs) -> float:
     statistic = 2 * float(xlogy(table, table / expected).sum())
     if expected.min() < 5 or statistic > free + WEAK:
         return 0.0
-    return max(float(chndtrinc(statistic, free, (1 - LEVEL) / 2)), 0.0) / (2 * n)
+    noncentrality = float(chndtrinc(statistic, free, (1 - LEVEL) / 2))
+    return max(noncentrality, 0.0) / (2 * n)
 
 
 def capped(reading: Read, pairs: Pairs) -> Read:
-    """The reading, at most the entropy of x and of y where these are categories: limits
-    at most its limits.
-    """
+    """The reading, with value and limits at most those of the entropies of labels."""
     value = reading.value
     low = reading.low
     high = reading.high
@@ -313,44 +284,38 @@ def p_value(pairs: Pairs) -> float:
 
 
 def without_copies(pairs: Pairs) -> Pairs:
-    """The sample with equal rows of a group once; groups None where each has one row
-    left.
-    """
-    if pairs.groups is None:
+    """The sample with equal rows of a group once; groups None if each has one row."""
+    groups = pairs.groups
+    if groups is None:
         return pairs
-    codes = np.stack([row_codes(pairs.x, pairs.y), pairs.groups])
+    codes = np.stack([row_codes(pairs.x, pairs.y), groups])
     _, first_rows = np.unique(codes, axis=1, return_index=True)
     distinct = pairs.take(np.sort(first_rows))
-    if distinct.groups.max() + 1 == distinct.n:
+    if groups.max() + 1 == distinct.n:
         return replace(distinct, groups=None)
     return distinct
 
 
-def one_row_each(pairs: Pairs, generator: np.random.Generator) -> Pairs:
+def one_row_each(pairs: Pairs, generator: Generator) -> Pairs:
     """A random row of every group."""
-    rows = np.sort(rows_of_groups(pairs.groups, generator))
+    rows = np.sort(rows_of_groups(pairs.units, generator))
     return replace(pairs.take(rows), groups=None)
 
 
-def rows_of_groups(
-    groups: NDArray[np.int64], generator: np.random.Generator
-) -> NDArray[np.intp]:
+def rows_of_groups(groups: NDArray[np.int64], generator: Generator) -> NDArray[np.intp]:
     """A random row (index) of every group, by the code of the group; groups [n]."""
     order = generator.permutation(len(groups))
-    first = np.unique(groups[order], return_index=True)[1]
+    _, first = np.unique(groups[order], return_index=True)
     return order[first]
 
 
 def described(variable: Variable) -> str:
     """A variable in words."""
-    numbers = (
-        f"{variable.dim:,} numeric column{'s' if variable.dim > 1 else ''}"
-        if variable.dim
-        else ""
-    )
-    labels = (
-        f"a label of {variable.categories:,} categories"
-        if variable.categories > 1
-        else ""
-    )
-    return " and ".join(part for part in (numbers, labels) if part)
+    words = []
+    if variable.dim:
+        words.append(
+            f"{variable.dim:,} numeric column{'s' if variable.dim > 1 else ''}"
+        )
+    if variable.categories > 1:
+        words.append(f"a label of {variable.categories:,} categories")
+    return " and ".join(words)

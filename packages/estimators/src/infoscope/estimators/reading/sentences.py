@@ -1,6 +1,4 @@
-"""The answer in words: none, weak, clear dependence, or rows in a series; one sentence
-for each.
-"""
+"""The answer in words, one sentence each: no, weak or clear dependence, or a series."""
 
 from __future__ import annotations
 
@@ -18,9 +16,9 @@ NOT_DECIDED_HEADLINE = "Not decided whether they depend"
 
 
 def headline(answer: Estimate, p_value: float) -> str:
-    """How the answer begins: rows in a series, no dependence, a weak one, or one not
-    decided; "" for a clear one.
+    """The first words of the answer; "" for clear dependence.
 
+    They are for rows in a series, no dependence, weak dependence, or not decided.
     Dependence is clear if the interval lies above 0. Otherwise the test of independence
     decides whether there is any, and the interval how much at most.
     """
@@ -41,8 +39,10 @@ def headline(answer: Estimate, p_value: float) -> str:
 def finding(
     answer: Estimate, p_value: float, names: str = "x and y", size: str = ""
 ) -> str:
-    """The answer in one sentence, in the unit of the estimate: what `names` share, and
-    the number of rows, if given.
+    """The answer in one sentence, in the unit of the estimate.
+
+    names  of the two variables
+    size   the number of rows, in words; empty: left out
     """
     start = headline(answer, p_value)
     rows = f" ({size})" if size else ""
@@ -57,9 +57,7 @@ def finding(
 
 
 def in_series(answer: Estimate) -> bool:
-    """Whether the rows were taken as a series, of which nothing is called dependent or
-    independent.
-    """
+    """Whether the rows were taken as a series; it has no test of independence."""
     return has_note(answer, SERIES_CODE)
 
 
@@ -75,24 +73,31 @@ def p_in_words(p: float) -> str:
     return f"p = {p:.2g}" if p >= 1e-15 else "p below 1e-15"
 
 
-def amount(one: Estimate, ceiling: Estimate | None = None) -> str:
-    """Information with its 95 % interval, all in one unit: 1.83 of 2.00 bits (95 %:
-    1.80 to 1.91).
-    """
-    half = (one.high - one.low) / 2
-    places = max(2, decimals(half, 1)) if half > 0 else 2
-    if one.low > 0:
-        # an interval above 0 does not begin at 0.00
-        places = max(places, decimals(one.low, 1))
+def amount(estimate: Estimate, ceiling: Estimate | None = None) -> str:
+    """Information with its 95 % interval: 1.83 of 2.00 bits (95 %: 1.80 to 1.91)."""
+    places = places_of(estimate, 1)
     most = "" if ceiling is None else f" of {ceiling.value:.{places}f}"
-    interval = (
-        f" (95 %: {one.low:z.{places}f} to {one.high:z.{places}f})"
-        if math.isfinite(one.low)
-        else ""
-    )
-    return f"{one.value:z.{places}f}{most} {one.unit}{interval}"
+    low = estimate.low
+    interval = ""
+    if math.isfinite(low):
+        interval = f" (95 %: {low:z.{places}f} to {estimate.high:z.{places}f})"
+    return f"{estimate.value:z.{places}f}{most} {estimate.unit}{interval}"
 
 
-def at_most(one: Estimate) -> str:
+def places_of(estimate: Estimate, digits: int) -> int:
+    """Decimals that show half of the interval to so many digits, at least 2.
+
+    A lower limit above 0 is not shown as 0.00.
+    """
+    places = 2
+    half = (estimate.high - estimate.low) / 2
+    if half > 0:
+        places = max(places, decimals(half, digits))
+    if estimate.low > 0:
+        places = max(places, decimals(estimate.low, 1))
+    return places
+
+
+def at_most(estimate: Estimate) -> str:
     """The upper end of an interval, in words: at most 0.04 bits."""
-    return f"at most {max(0.01, one.high):.2f} {one.unit}"
+    return f"at most {max(0.01, estimate.high):.2f} {estimate.unit}"

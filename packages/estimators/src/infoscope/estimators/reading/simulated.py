@@ -37,10 +37,11 @@ _VERSION = "version of the figures"
 
 @dataclass(frozen=True, eq=False)
 class Simulated:
-    """Simulated data sets: `facts`, a row each with the columns FACTS (truth in nats),
-    and `figures` float32 [m, p].
+    """Simulated data sets with their true information.
 
-    given  whether they are triples x, y, z, with CONDITIONAL_FACTS and the figures of `figures_conditional`
+    facts    a row for each data set, with the columns FACTS; truth is in nats
+    figures  float32 [m, p]
+    given    whether they are triples x, y, z, with CONDITIONAL_FACTS and the figures of `figures_conditional`
     """
 
     facts: pd.DataFrame
@@ -50,11 +51,15 @@ class Simulated:
     def __len__(self) -> int:
         return len(self.facts)
 
-    def where(self, kept: NDArray[np.bool_]) -> Simulated:
-        """Some of the rows."""
-        return Simulated(
-            self.facts[kept].reset_index(drop=True), self.figures[kept], self.given
-        )
+    def where(self, is_selected: NDArray[np.bool_]) -> Simulated:
+        """Some of the data sets, by a mask [m]."""
+        facts = self.facts.loc[is_selected].reset_index(drop=True)
+        return Simulated(facts, self.figures[is_selected], self.given)
+
+    @property
+    def types(self) -> list[str]:
+        """The type of each data set, by which intervals are calibrated."""
+        return self.facts["type"].tolist()
 
     @property
     def families(self) -> list[tuple[str, ...]]:
@@ -62,15 +67,12 @@ class Simulated:
         return [tuple(name.split(_SEPARATOR)) for name in self.facts["families"]]
 
     def save(self, path: Path) -> None:
-        """Writes a Parquet file: a row for each data set, with its facts, and its
-        figures to four digits.
-        """
-        kind, facts = format_of(self.given)
+        """Writes a Parquet file of the facts and of the figures to four digits."""
+        kind, names_of_facts = format_of(self.given)
         names = list(kind.NAMES)
         values = pd.DataFrame(rounded(self.figures), columns=names)
-        rows = pd.concat(
-            [self.facts[list(facts)].reset_index(drop=True), values], axis=1
-        )
+        facts = self.facts[list(names_of_facts)].reset_index(drop=True)
+        rows = pd.concat([facts, values], axis=1)
         rows.attrs = {_VERSION: kind.VERSION}
         rows.to_parquet(
             path,
@@ -83,7 +85,7 @@ class Simulated:
 
 
 def rounded(values: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Values with a relative error of at most 2^-BITS, which take less space in a file."""
+    """Values with a relative error of at most 2^-BITS, for smaller files."""
     mantissa, exponent = np.frexp(values)
     mantissa = np.round(mantissa * 2.0**BITS) / 2.0**BITS
     return np.ldexp(mantissa, exponent).astype(np.float32)
@@ -95,11 +97,11 @@ def format_of(given: bool) -> tuple[ModuleType, tuple[str, ...]]:
 
 
 def load(paths: Iterable[Path]) -> Simulated:
-    """The data sets of some files, each once; the same number names another one in each
-    version of the prior.
+    """The data sets of some files, each once.
 
-    UnreadableFile: not such a file, figures of another version, or pairs beside
-    triples.
+    Data sets are equal if number, rows and truth are: another version of the prior has
+    other data sets of the same numbers. UnreadableFile: not such a file, figures of
+    another version, or pairs beside triples.
     """
     parts = [_read(path) for path in paths]
     if not parts:
@@ -115,12 +117,12 @@ def load(paths: Iterable[Path]) -> Simulated:
         raise UnreadableFile(
             "paths must be files of pairs or files of triples, got both."
         )
-    return Simulated(
-        rows[list(facts)], rows[list(kind.NAMES)].to_numpy(np.float32), is_conditional
-    )
+    values = rows[list(kind.NAMES)].to_numpy(np.float32)
+    return Simulated(rows.loc[:, list(facts)], values, is_conditional)
 
 
 def _read(path: Path) -> pd.DataFrame:
+    """The rows of one file, with facts and figures."""
     with reading(path, "", f"path must be a file of simulated data sets, got {path}"):
         rows = pd.read_parquet(path)
         version = rows.attrs[_VERSION]

@@ -1,13 +1,12 @@
 """Training of the reader, and calibration on held-out base families.
 
-Every base family of the prior is held out, some together: networks are trained without
-all distributions that contain one of these, and predict those. Distributions without
-information have no family; they are divided among the held-out families. Networks
-maximise the likelihood of a mixture (Bishop 1994): no information with a probability of
-its own, and logistic distributions of the log ratio, so that hard samples do not blur
-easy ones. Intervals are conformal (Vovk et al. 2005) with the distribution as the
-exchangeable unit (Dunn, Wasserman & Ramdas 2018); those of grade A are conformal among
-narrow intervals (Jin & Ren 2025).
+Every base family of the prior is held out, in groups: networks are trained without the
+distributions that contain a family of the group, and predict these distributions.
+Distributions without information have no family; they are divided among the held-out
+families. Networks maximise the likelihood of a mixture (Bishop 1994): a point mass at no
+information, and logistic distributions of the log ratio. Intervals are conformal (Vovk
+et al. 2005) with the distribution as the exchangeable unit (Dunn, Wasserman & Ramdas
+2018); intervals of grade A are conformal among narrow ones (Jin & Ren 2025).
 """
 
 from __future__ import annotations
@@ -15,15 +14,17 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
+from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.stats import beta, t
+from torch import Tensor
 from torch.nn.functional import (
     binary_cross_entropy_with_logits,
     log_softmax,
@@ -76,19 +77,19 @@ Mask = NDArray[np.bool_]
 Names = NDArray[np.str_]
 Factors = dict[str, tuple[float, float]]  # below and above, by grade
 # weights [members, in, out] and biases [members, 1, out]
-Layer = tuple[torch.Tensor, torch.Tensor]
+Layer = tuple[Tensor, Tensor]
 
 
 def train(
     simulated: Simulated,
-    generator: np.random.Generator,
+    generator: Generator,
     progress: Progress = lambda *_: None,
 ) -> tuple[Reader, pd.DataFrame]:
-    """A reader, and a row per simulated data set with the reading by networks that were
-    trained without its family.
+    """A reader, and a table of readings by networks that have not seen the family.
 
-    The columns of the table are the facts and family (the held-out one, or nothing),
-    value, low, high (nats), grade, covered, and baseline.
+    The table has a row for each simulated data set. Its columns are the facts and
+    family (the held-out one, or nothing), value, low, high (nats), grade, covered, and
+    baseline.
     """
     rows = simulated.figures.astype(np.float64)
     truth = simulated.facts["truth"].to_numpy()
@@ -99,7 +100,7 @@ def train(
     families = np.unique(held_out)
     groups = [families[start::GROUPS] for start in range(min(GROUPS, len(families)))]
     predictions = []
-    far = np.ones(len(rows), bool)
+    is_far = np.ones(len(rows), bool)
     for number, group in enumerate(groups, start=1):
         test = np.isin(held_out, group)
         training = without(simulated, group) & ~test
@@ -110,12 +111,11 @@ def train(
             training_cell = training & (cell_of == cell)
             if test_cell.any() and training_cell.sum() > NEAREST:
                 references = surroundings(rows[training_cell], generator)
-                far[test_cell] = (
-                    references.distances(rows[test_cell]) > references.limit
-                )
+                distances = references.distances(rows[test_cell])
+                is_far[test_cell] = distances > references.limit
         progress(number / (len(groups) + 1), f"held out: {', '.join(group)}")
     predicted = in_order(predictions)
-    calibration = Calibration.of(simulated, predicted, far)
+    calibration = Calibration.of(simulated, predicted, is_far)
     factors = calibration.by_cell(np.ones(len(rows), bool))
     networks = fitted(rows, targets, MEMBERS, generator)
     around = {}
@@ -131,46 +131,42 @@ def fitted(
     rows: NDArray[Any],
     targets: NDArray[Any],
     members: int,
-    generator: np.random.Generator,
+    generator: Generator,
 ) -> Networks:
-    """Networks trained on rows, each with its own initial weights, batches and
-    validation rows.
+    """Networks trained on figures [m, p].
 
-    `targets` [m, 2] are the log ratio of the information to the baseline, and whether
-    there is no information.
+    Each has its own initial weights, batches and validation rows. `targets` [m, 2] are
+    the log ratio of the information to the baseline, and whether there is none.
     """
     inputs = Inputs.of(rows)
     values = torch.from_numpy(inputs(rows))
+    outputs = torch.from_numpy(targets.astype(np.float32))
     seed = int(generator.integers(2**31))
     torch_generator = torch.Generator().manual_seed(seed)
-    layers = _trained(
-        values, torch.from_numpy(targets.astype(np.float32)), members, torch_generator
-    )
-    return Networks(
-        inputs, [(weights.numpy(), biases.numpy()) for weights, biases in layers]
-    )
+    layers = []
+    for weights, biases in _trained(values, outputs, members, torch_generator):
+        layers.append((weights.numpy(), biases.numpy()))
+    return Networks(inputs, layers)
 
 
 def _trained(
-    values: torch.Tensor,
-    targets: torch.Tensor,
+    values: Tensor,
+    targets: Tensor,
     members: int,
     generator: torch.Generator,
 ) -> list[Layer]:
-    """The layers of several networks, each at its best epoch; they are trained side by
-    side.
-    """
-    orders = torch.stack(
-        [torch.randperm(len(values), generator=generator) for _ in range(members)]
-    )
+    """The layers of networks that are trained side by side, each at its best epoch."""
+    orders = _permutations([torch.arange(len(values))] * members, generator)
     validation_count = max(1, len(values) // 10)
     validation = orders[:, :validation_count]
     rows = orders[:, validation_count:]
     sizes = (values.shape[1], WIDTH, WIDTH, 3 * COMPONENTS + 1)
-    layers = [
-        _initial(members, inputs, outputs, generator)
-        for inputs, outputs in itertools.pairwise(sizes)
-    ]
+    layers = []
+    best_layers = []
+    for inputs, outputs in itertools.pairwise(sizes):
+        weights, biases = _initial(members, inputs, outputs, generator)
+        layers.append((weights, biases))
+        best_layers.append((weights.detach().clone(), biases.detach().clone()))
     parameters = list(itertools.chain(*layers))
     optimiser = torch.optim.AdamW(
         parameters, LEARNING_RATE, weight_decay=1e-2, fused=True
@@ -183,15 +179,9 @@ def _trained(
         optimiser, LEARNING_RATE, total_steps=steps
     )
     least_losses = torch.full((members,), math.inf)
-    best_layers = [
-        (weights.detach().clone(), biases.detach().clone())
-        for weights, biases in layers
-    ]
     best_parameters = list(itertools.chain(*best_layers))
     for _ in range(EPOCHS):
-        shuffled = torch.stack(
-            [order[torch.randperm(count, generator=generator)] for order in rows]
-        )
+        shuffled = _permutations(rows, generator)
         for batch_rows in shuffled.split(batch, dim=1):
             optimiser.zero_grad()
             outputs = _outputs(layers, values[batch_rows], generator)
@@ -209,11 +199,21 @@ def _trained(
     return best_layers
 
 
+def _permutations(rows: Iterable[Tensor], generator: torch.Generator) -> Tensor:
+    """The rows [members, m] of each network in random order."""
+    orders = []
+    for of_member in rows:
+        order = torch.randperm(len(of_member), generator=generator)
+        orders.append(of_member[order])
+    return torch.stack(orders)
+
+
 def _initial(
     members: int, inputs: int, outputs: int, generator: torch.Generator
 ) -> Layer:
-    """Uniform weights [members, inputs, outputs] of variance 1 / (3 inputs), and biases
-    [members, 1, outputs] of 0.
+    """Initial weights [members, inputs, outputs] and biases [members, 1, outputs].
+
+    Weights are uniform with variance 1 / (3 inputs), biases 0.
     """
     limit = 1 / math.sqrt(inputs)
     uniform = torch.rand(members, inputs, outputs, generator=generator)
@@ -224,11 +224,12 @@ def _initial(
 
 def _outputs(
     layers: Sequence[Layer],
-    values: torch.Tensor,
+    values: Tensor,
     generator: torch.Generator | None = None,
-) -> torch.Tensor:
-    """Outputs [members, m, out] for values [members, m, in]; with a generator, hidden
-    units are dropped.
+) -> Tensor:
+    """Outputs [members, m, out] for values [members, m, in].
+
+    With a generator, random hidden units are dropped.
     """
     for weights, biases in layers[:-1]:
         values = torch.baddbmm(biases, values, weights).relu()
@@ -239,11 +240,10 @@ def _outputs(
     return torch.baddbmm(biases, values, weights)
 
 
-def negative_log_likelihood(
-    outputs: torch.Tensor, targets: torch.Tensor
-) -> torch.Tensor:
-    """Mean losses [...] of outputs [..., m, 3 k + 1] (`Networks`) for `targets` [...,
-    m, 2] (`fitted`).
+def negative_log_likelihood(outputs: Tensor, targets: Tensor) -> Tensor:
+    """Mean losses [...] of outputs [..., m, 3 k + 1] for targets [..., m, 2].
+
+    Outputs are those of `Networks`, targets those of `fitted`.
     """
     logits, centres, log_scales = outputs[..., :-1].chunk(3, dim=-1)
     log_scales = log_scales.clamp(*LOG_SCALES)
@@ -260,11 +260,13 @@ def negative_log_likelihood(
 
 
 def card_of(simulated: Simulated) -> dict[str, Any]:
-    """Facts about the training data: version (number and digest of figures and truths),
-    types, families.
+    """Facts about the training data.
+
+    The version is the number of data sets and a digest of their figures and truths.
     """
     truth = simulated.facts["truth"].to_numpy()
-    digest = hashlib.sha256(simulated.figures.tobytes() + truth.tobytes()).hexdigest()
+    content = simulated.figures.tobytes() + truth.tobytes()
+    digest = hashlib.sha256(content).hexdigest()
     return {
         "version": f"{len(simulated)}-{digest[:8]}",
         "sets": len(simulated),
@@ -275,21 +277,17 @@ def card_of(simulated: Simulated) -> dict[str, Any]:
 
 
 def own_family(simulated: Simulated) -> Names:
-    """The family [m] of each data set: one of those that it consists of, chosen by its
-    number.
-    """
-    numbers = simulated.facts["number"]
-    return np.array(
-        [
-            names[number % len(names)]
-            for names, number in zip(simulated.families, numbers)
-        ]
-    )
+    """One family [m] of each data set, chosen by the number of the data set."""
+    chosen = []
+    for names, number in zip(simulated.families, simulated.facts["number"]):
+        chosen.append(names[number % len(names)])
+    return np.array(chosen)
 
 
 def held_out_family(simulated: Simulated) -> Names:
-    """The family [m] with which each data set is held out; those without information
-    are divided by their numbers.
+    """The family [m] with which each data set is held out.
+
+    Data sets without information are divided among the families by their numbers.
     """
     family = own_family(simulated)
     names = np.array(sorted(set(family) - {NOTHING}))
@@ -297,27 +295,22 @@ def held_out_family(simulated: Simulated) -> Names:
     return np.where(family == NOTHING, names[numbers % len(names)], family)
 
 
-def without(simulated: Simulated, left_out: Sequence[str]) -> Mask:
-    """Which data sets contain none of some families [m]."""
-    return np.array(
-        [set(families).isdisjoint(left_out) for families in simulated.families]
-    )
+def without(simulated: Simulated, excluded: Iterable[str]) -> Mask:
+    """Which data sets [m] contain none of the excluded families."""
+    is_allowed = [set(names).isdisjoint(excluded) for names in simulated.families]
+    return np.array(is_allowed)
 
 
 def cells_of(simulated: Simulated) -> Names:
-    """The calibration cell of each data set [m]."""
-    return np.array(
-        cells(
-            simulated.figures.astype(np.float64),
-            simulated.facts["type"],
-            simulated.given,
-        )
-    )
+    """The cell [m] of each data set's surroundings."""
+    rows = simulated.figures.astype(np.float64)
+    return np.array(cells(rows, simulated.types, simulated.given))
 
 
-def surroundings(rows: Values, generator: np.random.Generator) -> Surroundings:
-    """The simulated data sets of one cell, with the limit of the distances among them."""
-    columns = np.flatnonzero(np.isfinite(rows).mean(axis=0) > 0.5)
+def surroundings(rows: Values, generator: Generator) -> Surroundings:
+    """Simulated data sets of one cell, figures [m, p], and the limit of distances."""
+    shares = np.isfinite(rows).mean(axis=0)
+    columns = np.flatnonzero(shares > 0.5)
     spread = np.nanstd(rows[:, columns], axis=0)
     columns = columns[spread > 0]
     references = Surroundings(
@@ -330,7 +323,8 @@ def surroundings(rows: Values, generator: np.random.Generator) -> Surroundings:
     drawn_rows = rows[generator.permutation(len(rows))[:REFERENCES]]
     points = references.scaled(drawn_rows).astype(np.float16)
     references = replace(references, points=points)
-    limit = np.quantile(references.distances(drawn_rows), UNUSUAL_QUANTILE)
+    distances = references.distances(drawn_rows)
+    limit = np.quantile(distances, UNUSUAL_QUANTILE)
     return replace(references, limit=np.float64(limit))
 
 
@@ -338,15 +332,18 @@ def surroundings(rows: Values, generator: np.random.Generator) -> Surroundings:
 class Calibration:
     """Data from which the inflation factors of data sets [m] are computed.
 
-    truth, families, far    nats, the number of the family that was held out, and whether the data set is grade C
-    nested                  the cells of each data set, the narrowest first (`nested_cells`)
-    below, above            the factors with which the lower and the upper limit just reach the truth
-    value, lows, highs      the estimate, and by FACTORS the limits of intervals
+    truth         nats
+    families      int, the held-out family
+    is_far        whether the data set is grade C
+    nested        the cells of each data set, the narrowest first (`nested_cells`)
+    below, above  the factors with which the lower and the upper limit just reach the truth
+    value         the estimate, nats
+    lows, highs   the limits of intervals, nats, for each of FACTORS
     """
 
     truth: Values
     families: Places
-    far: Mask
+    is_far: Mask
     nested: list[tuple[str, ...]]
     below: Values
     above: Values
@@ -355,10 +352,10 @@ class Calibration:
     highs: list[Values]
 
     @classmethod
-    def of(cls, simulated: Simulated, predicted: Prediction, far: Mask) -> Calibration:
-        """From the predictions of data sets by networks that have not seen their
-        families.
-        """
+    def of(
+        cls, simulated: Simulated, predicted: Prediction, is_far: Mask
+    ) -> Calibration:
+        """The data from predictions by networks that have not seen the families."""
         rows = simulated.figures.astype(np.float64)
         truth = simulated.facts["truth"].to_numpy()
         families = np.unique(held_out_family(simulated), return_inverse=True)[1]
@@ -369,29 +366,36 @@ class Calibration:
         nothing = log_ratio(rows, np.zeros(len(rows)))
 
         def limit(factor: float) -> Values:
-            return information(rows, predicted.quantile(factor * central, nothing))
+            """The lower (negative factor) or upper limit of the intervals [m], nats."""
+            log_ratios = predicted.quantile(factor * central, nothing)
+            return information(rows, log_ratios)
 
         value = median(rows, predicted)
-        nested = nested_cells(rows, simulated.facts["type"], value, simulated.given)
-        lows = [limit(-factor) for factor in FACTORS]
-        highs = [limit(factor) for factor in FACTORS]
         return cls(
-            truth, families, far, nested, -factor_to_truth, above, value, lows, highs
+            truth=truth,
+            families=families,
+            is_far=is_far,
+            nested=nested_cells(rows, simulated.types, value, simulated.given),
+            below=-factor_to_truth,
+            above=above,
+            value=value,
+            lows=[limit(-factor) for factor in FACTORS],
+            highs=[limit(factor) for factor in FACTORS],
         )
 
     def by_cell(self, used: Mask) -> dict[str, Factors]:
-        """The factors of the limits by cell and grade, from the data sets that are used
-        [m].
+        """The factors of the limits by cell and grade, from some data sets [m].
 
-        Cells are nested: one with fewer than MIN_CELL data sets has no factors of its
-        own, except those by the estimate alone. Where a grade has too few data sets in
-        a cell, its factors are those of the next wider one, but grade A has none.
+        Cells are nested. A cell with fewer than MIN_CELL data sets has no factors,
+        except the cells by the estimate alone. A grade with too few data sets in a cell
+        has the factors of the next wider cell; grade A then has none.
         """
         members: dict[str, list[int]] = {}
         wider: dict[str, str] = {}
-        for place in np.flatnonzero(used):
+        for place in np.flatnonzero(used).tolist():
             nested = self.nested[place]
-            for cell, parent in zip(nested, (*nested[1:], nested[-1])):
+            parents = (*nested[1:], nested[-1])
+            for cell, parent in zip(nested, parents):
                 members.setdefault(cell, []).append(place)
                 wider[cell] = parent
         factors: dict[str, Factors] = {}
@@ -405,13 +409,13 @@ class Calibration:
         return factors
 
     def factors(self, among: Places, wider: Factors) -> Factors:
-        """Inflation factors by grade from data sets with information above 0; `wider`
-        replaces a grade with too few.
+        """Inflation factors by grade, from data sets with information above 0.
 
-        Where nothing is shared an interval nearly always contains 0, which would hide
-        misses elsewhere.
+        A grade with too few data sets has its factors in `wider`. Data sets without
+        information are left out: their intervals nearly always contain 0, which would
+        hide misses elsewhere.
         """
-        is_far = self.far[among]
+        is_far = self.is_far[among]
         near = among[~is_far]
         factors, narrow = self._narrowest(near)
         for grade, rows in ((B, np.setdiff1d(near, narrow)), (C, among[is_far])):
@@ -423,10 +427,10 @@ class Calibration:
         return factors
 
     def _narrowest(self, near: Places) -> tuple[Factors, Places]:
-        """The factors of grade A, with the most narrow intervals that assuredly cover,
-        and the data sets of these.
+        """The factors of grade A, and the data sets whose intervals are narrow.
 
-        Of the data sets that share something, too, at least the share LEVEL is covered.
+        Factors are those with the most narrow intervals whose coverage is assured
+        (`covers`). Among data sets with information, too, coverage is at least LEVEL.
         """
         factors: Factors = {}
         accepted = np.array([], np.intp)
@@ -436,46 +440,49 @@ class Calibration:
                 if len(narrow) <= len(accepted):
                     continue
                 truth = self.truth[narrow]
-                inside = (low[narrow] <= truth) & (truth <= high[narrow])
-                inside_informative = inside[truth > 0]
-                if len(inside_informative) and inside_informative.mean() < LEVEL:
+                is_covered = (low[narrow] <= truth) & (truth <= high[narrow])
+                of_informative = is_covered[truth > 0]
+                if len(of_informative) and of_informative.mean() < LEVEL:
                     continue
-                if covers(inside, self.families[narrow]):
+                if covers(is_covered, self.families[narrow]):
                     factors[A] = (below, above)
                     accepted = narrow
         return factors, accepted
 
 
 def in_order(predictions: Sequence[tuple[Places, Prediction]]) -> Prediction:
-    """One prediction of all data sets from those of some places each."""
+    """One prediction of all data sets, from predictions for some places each."""
     order = np.argsort(np.concatenate([places for places, _ in predictions]))
     parts = zip(*(vars(predicted).values() for _, predicted in predictions))
     return Prediction(*(np.concatenate(part)[order] for part in parts))
 
 
-def covers(inside: Mask, families: Places) -> bool:
-    """Whether, with CONFIDENCE, intervals cover at least the share LEVEL: of further
-    data sets of these families (Clopper & Pearson 1934), and of further families, whose
-    data sets are covered or missed together.
+def covers(is_covered: Mask, families: Places) -> bool:
+    """Whether, with CONFIDENCE, intervals cover at least the share LEVEL.
+
+    It holds for further data sets of these families (Clopper & Pearson 1934), and for
+    further families, whose data sets are covered or missed together.
     """
-    covered, count = int(inside.sum()), len(inside)
+    covered = int(is_covered.sum())
+    count = len(is_covered)
     if not covered or beta.ppf(1 - CONFIDENCE, covered, count - covered + 1) < LEVEL:
         return False
     share = covered / count
     sizes = np.bincount(families)
-    excess = np.bincount(families, inside) - sizes * covered / count
+    excess = np.bincount(families, is_covered) - sizes * covered / count
     excess = excess[sizes > 0]
     degrees = len(excess) - 1
     if not degrees:
         return False
     variance = (excess**2).sum() * len(excess) / degrees
     error = math.sqrt(variance) / count
-    return share - t.ppf(CONFIDENCE, degrees) * error >= LEVEL
+    return bool(share - t.ppf(CONFIDENCE, degrees) * error >= LEVEL)
 
 
 def upper_quantile(scores: Values, fallback: float) -> float:
-    """The least score that, with CONFIDENCE, new ones exceed in at most (1 - LEVEL) /
-    2; `fallback` for too few.
+    """The least score that new scores exceed in at most (1 - LEVEL) / 2.
+
+    It does so with CONFIDENCE; for too few scores `fallback` is returned.
     """
     ranks = np.arange(1, len(scores) + 1)
     lower_limits = beta.ppf(1 - CONFIDENCE, ranks, len(scores) + 1 - ranks)
@@ -488,20 +495,18 @@ def upper_quantile(scores: Values, fallback: float) -> float:
 def held_out_readings(
     simulated: Simulated, predicted: Prediction, calibration: Calibration
 ) -> pd.DataFrame:
-    """The table of `train`: each family by networks, and with factors, from the others
-    alone.
-    """
+    """The table of `train`: networks and factors are from other families alone."""
     figures = simulated.figures.astype(np.float64)
     truth = simulated.facts["truth"].to_numpy()
     readings = np.empty((3, len(truth)))  # value, low, high
-    far = calibration.far
-    grade = np.where(far, C, B)
+    is_far = calibration.is_far
+    grade = np.where(is_far, C, B)
     held_out = held_out_family(simulated)
     for family in np.unique(held_out):
         test = held_out == family
         factors = calibration.by_cell(without(simulated, [family]) & ~test)
         rows_of_cell: dict[str, list[int]] = {}
-        for row in np.flatnonzero(test):
+        for row in np.flatnonzero(test).tolist():
             cell = next(cell for cell in calibration.nested[row] if cell in factors)
             rows_of_cell.setdefault(cell, []).append(row)
         for cell, cell_rows in rows_of_cell.items():
@@ -509,10 +514,9 @@ def held_out_readings(
                 if candidate not in factors[cell]:
                     continue
                 rows = np.array(cell_rows)
-                rows = rows[far[rows] == (candidate == C)]
-                limits = np.stack(
-                    interval(figures[rows], predicted[rows], factors[cell][candidate])
-                )
+                rows = rows[is_far[rows] == (candidate == C)]
+                of_grade = factors[cell][candidate]
+                limits = np.stack(interval(figures[rows], predicted[rows], of_grade))
                 if candidate == A:
                     narrow = is_narrow(*limits)
                     rows = rows[narrow]
