@@ -23,6 +23,7 @@ from tests.refusals import refused
 
 LINES = {"richer": Logistic(), "resamples": 10, "permutations": 0}
 QUICK = LINES | {"richer": GradientBoosting(rounds=5, leaves=4)}
+MEASURES = ("reading", "linear", "richer")
 SIGN = sign_information(1.0)
 SIGNS_IN = {  # the signs, of the target y and of the domain d, in z_y and z_d
     "ideal": ("y", "d"),
