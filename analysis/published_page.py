@@ -152,13 +152,14 @@ def finding(figures: pd.DataFrame, verdicts: Sequence[Sequence[object]]) -> str:
     formulas = figures[figures["runs"].isna() & figures["ours"].notna()]
     is_wrong = (formulas["ours"] - formulas["published"]).abs() > ROUNDING
     counts = [sum(row[column] for row in verdicts) for column in (2, 3, 4)]
+    beyond = int(tested["sure"].sum())
     exact = ""
     if len(formulas):
         exact = f"Of {len(formulas)} values of printed formulas {is_wrong.sum()} differ from the exact ones. "
     return (
         f"{len(run)} of {len(newest) - len(formulas)} published figures were run again, {len(same)} of them in the "
         f"published setting: ours differ from these by {ratio.median():.1%} (median) and {ratio.quantile(0.9):.1%} "
-        f"(nine of ten), and beyond sampling error in {int(tested['sure'].sum())} of {len(tested)} figures with several "
+        f"(nine of ten), and beyond sampling error in {beyond} of {len(tested)} figures with several "
         f"runs. {exact}Of {sum(counts)} claims of papers {counts[0]} are confirmed, {counts[1]} contradicted, "
         f"{counts[2]} undecided."
     )
