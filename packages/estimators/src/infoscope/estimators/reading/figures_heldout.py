@@ -190,8 +190,8 @@ class Fold:
         axes = np.linalg.eigvalsh(covariance)
         log_ratios = np.log(axes[:, -1] / axes[:, 0])
         return {
-            "local_gaussian": np.mean(normal_information(covariance, dim)) - bias,
-            "local_anisotropy": np.mean(log_ratios),
+            "local_gaussian": float(normal_information(covariance, dim).mean() - bias),
+            "local_anisotropy": float(log_ratios.mean()),
         }
 
     def pairs(self) -> Figures:

@@ -96,7 +96,7 @@ class Surroundings:
         nearest = self.points[np.argsort(distances)[:NEAREST]]
         deviations = np.abs(nearest.astype(float).mean(axis=0) - scaled)
         farthest = np.argsort(-deviations)[:3]
-        return tuple(names[column] for column in self.columns[farthest].tolist())
+        return tuple(names[int(column)] for column in self.columns[farthest])
 
 
 @dataclass(frozen=True, eq=False)
