@@ -148,7 +148,7 @@ def schedule(cell: TrainingCell, part: str = TRAINING) -> list:
     return [source_of(cell, bits, part) for bits in cell.schedule_bits]
 
 
-def cost(cell: PairCell) -> float:
+def cost(cell: TrainingCell | DecodingCell) -> float:
     """Multiplications of one training, up to a factor: critic and first layer, or the
     decoder's first layer.
     """

@@ -127,8 +127,8 @@ def trial(pack: Pack, report: Report) -> None:
         report.table(cell, "sets", columns)
         seconds = [row["seconds"] for row in rows]
         means = {
-            "figures_seconds": np.mean(seconds),
-            "mean_true_nats": np.mean(columns["truth"]),
+            "figures_seconds": float(np.mean(seconds)),
+            "mean_true_nats": float(np.mean(columns["truth"])),
         }
         report.metrics(cell, means)
 

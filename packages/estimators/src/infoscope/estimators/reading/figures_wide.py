@@ -48,7 +48,7 @@ def learning_curve(fold: Fold) -> Figures:
         train = fold.train[: len(fold.train) // part]
         if len(train) < MIN_ROWS:
             continue
-        if end:  # that of all training rows is in `Fold.components`
+        if end:  # `Fold.components` has the value for all training rows
             features[f"heldout_gaussian{end}"] = _components(fold, train)
         for name, value in _predicted(fold, train).items():
             features[f"{name}{end}"] = value

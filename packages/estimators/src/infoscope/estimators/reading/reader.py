@@ -314,8 +314,8 @@ def interval(
 ) -> tuple[Values, Values, Values]:
     """Estimate and limits [m], nats, of samples with figures [m, p].
 
-    The estimate is the predicted median. The limits are quantiles whose log odds are
-    those of a central interval of this level, times factors (below, above).
+    The estimate is the predicted median. The limits are quantiles: their log odds are
+    the log odds of a central interval of this level, times factors (below, above).
     """
     central = central_log_odds(level)
     nothing = log_ratio(rows, np.zeros(len(rows)))
