@@ -460,11 +460,49 @@ def artefacts(runs: pd.DataFrame, words: Sequence[str]) -> Result:
 
 
 def epochs(runs: pd.DataFrame, words: Sequence[str]) -> list[Result]:
-    """Figure 2: V-information and accuracy after every epoch; nothing where it was not
-    run.
-    """
+    """Figure 2: V-information and accuracy after every epoch; nothing without runs."""
     if runs.empty:
         return []
+    figures = epoch_figures(runs)
+    losses = figures["training_loss"] / NATS_PER_BIT
+    columns = {
+        "V-information": plus_minus_column(figures, "v_information_bits"),
+        "accuracy": plus_minus_column(figures, "accuracy"),
+        "training loss (bits)": losses.map("{:.3f}".format),
+    }
+    text = figures[["data", "family", "epoch"]]
+    text = text.assign(data=figures["data"].map(NAMES), **columns)
+    final_rows = text.groupby(["data", "family"], sort=False).tail(1)
+    ends = [
+        f"{row['data']} {row['family']} {row['V-information']} bits"
+        for _, row in final_rows.iterrows()
+    ]
+    caption = [
+        f"After the last epoch: {', '.join(ends)}.",
+        "V-information (bits) and accuracy of held-out items after every epoch of one training, ± standard error over "
+        "items and, of several trainings, over these. Its learning rate falls to 0 over all epochs, so that an early "
+        "one is not the same as a training of so many. The claims take the best epoch by these figures, which favours "
+        "a fall. The figure has BERT-base's as published (dashed; whole training sets, not comparable in level).",
+        described(runs),
+        *words,
+    ]
+    claims = []
+    for name, curve in curve_groups(figures):
+        claims += falls(name, curve)
+    return [
+        Result(
+            "epochs",
+            figures,
+            text,
+            caption,
+            functools.partial(draw_epochs, figures),
+            claims,
+        )
+    ]
+
+
+def epoch_figures(runs: pd.DataFrame) -> pd.DataFrame:
+    """A row for each data set, family and epoch, with means over trainings."""
     curves = []
     for run in runs.itertuples():
         curve = tracking.table(run.run_id, "epochs")
@@ -496,44 +534,7 @@ def epochs(runs: pd.DataFrame, words: Sequence[str]) -> list[Result]:
                 "runs": bits.seeds,
             }
         )
-    figures = pd.DataFrame(rows)
-    text = figures[["data", "family", "epoch"]].assign(
-        data=figures["data"].map(NAMES),
-        **{
-            "V-information": plus_minus_column(figures, "v_information_bits"),
-            "accuracy": plus_minus_column(figures, "accuracy"),
-            "training loss (bits)": (figures["training_loss"] / NATS_PER_BIT).map(
-                "{:.3f}".format
-            ),
-        },
-    )
-    final_rows = text.groupby(["data", "family"], sort=False).tail(1)
-    ends = [
-        f"{row['data']} {row['family']} {row['V-information']} bits"
-        for _, row in final_rows.iterrows()
-    ]
-    caption = [
-        f"After the last epoch: {', '.join(ends)}.",
-        "V-information (bits) and accuracy of held-out items after every epoch of one training, ± standard error over "
-        "items and, of several trainings, over these. Its learning rate falls to 0 over all epochs, so that an early "
-        "one is not the same as a training of so many. The claims take the best epoch by these figures, which favours "
-        "a fall. The figure has BERT-base's as published (dashed; whole training sets, not comparable in level).",
-        described(runs),
-        *words,
-    ]
-    claims = []
-    for name, curve in curve_groups(figures):
-        claims += falls(name, curve)
-    return [
-        Result(
-            "epochs",
-            figures,
-            text,
-            caption,
-            functools.partial(draw_epochs, figures),
-            claims,
-        )
-    ]
+    return pd.DataFrame(rows)
 
 
 def curve_groups(figures: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:

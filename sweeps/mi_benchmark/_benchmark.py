@@ -67,6 +67,7 @@ STEPS_PER_LARGE = 80  # training steps for each large batch, at least
 LATEST = 0.1
 MINIMUM = {"steps": 1, "batch": 2, "width": 1, "depth": 0, "sources": 1, "size": 1, "rows": 1, "seed": 0,
          "decoder_steps": 1, "network_steps": 1}  # fmt: skip
+Member = tuple[int, list[TrainingCell]]  # a seed, and the cells that share a training
 CHOICES = {
     "domains": (*DOMAINS, "mixture"),
     "images": lambda name: pool_of("images", name, "auto"),
@@ -147,7 +148,7 @@ def schedule(cell: TrainingCell, part: str = TRAINING) -> list:
     return [source_of(cell, bits, part) for bits in cell.schedule_bits]
 
 
-def cost(cell: PairCell) -> float:
+def cost(cell: TrainingCell | DecodingCell) -> float:
     """Multiplications of one training, up to a factor: critic and first layer, or the
     decoder's first layer.
     """
@@ -186,36 +187,13 @@ def trial(pack: Pack, report: Report) -> None:
 
 
 def train(pack: Pack, report: Report) -> None:
-    """Trains the critics of a pack and reports at the end of every segment of the
-    schedule.
-    """
-    members = []  # of the critic: a seed and the cells that share a training
+    """Trains the critics of a pack, and reports after every segment of the schedule."""
+    members = []
     for seed in sorted({cell.seed for cell in pack.cells}):
         members += [(seed, group) for group in groups(pack, seed)]
     first = pack.cells[0]
     sources = schedule(first)
-    streams = {seed: stream(seed, "pairs") for seed, _ in members}
-    critic = make_critic(
-        pack.critic,
-        sources[0].dim_x,
-        sources[0].dim_y,
-        pack.depth,
-        pack.width,
-        members=len(members),
-        generator=[stream(seed, "critic") for seed, _ in members],
-        second=any(map(has_two_scores, pack.cells)),
-    )
-    training = Training(
-        sources,
-        critic,
-        [tuple(cell.bound for cell in group) for _, group in members],
-        [pack.steps] * len(sources),
-        batch=pack.batch,
-        learning_rate=pack.learning_rate,
-        generator=[streams[seed] for seed, _ in members],
-        device=pack.device,
-        precision=first.precision or PRECISIONS[0],
-    )
+    training = training_of(pack, members, sources)
     state = report.restore()
     if state:
         training.load_state_dict(state)
@@ -230,37 +208,66 @@ def train(pack: Pack, report: Report) -> None:
         trace = training.trace
         for member, cell in owners:
             estimates = trace.of(cell.bound, member)[start:]
-            report.curve(
-                cell, {"estimate_bits": estimates.mean() / NATS_PER_BIT}, training.done
-            )
+            values = {"estimate_bits": estimates.mean() / NATS_PER_BIT}
+            report.curve(cell, values, training.done)
         if training.done % pack.steps == 0:
-            segment = training.done // pack.steps - 1
-            unseen = source_of(first, first.schedule_bits[segment], HELD_OUT)
-            for member, (seed, group) in enumerate(members):
-                generator = stream(seed, f"held out {segment}")
-                held = estimate_on_unseen(
-                    critic.member(member), group, unseen, generator, pack.batch
-                )
-                for cell in group:
-                    estimates = (
-                        trace.of(cell.bound, member)[segment * pack.steps :]
-                        / NATS_PER_BIT
-                    )
-                    report_segment(cell, segment, estimates, held[cell.bound], report)
+            report_segments(pack, members, training, report)
         report.save(training.state_dict)
-        report.progress(
-            training.done / training.total, **{RECENT: recent_error(training, first)}
-        )
+        recent = {RECENT: recent_error(training, first)}
+        report.progress(training.done / training.total, **recent)
 
     trace = training.trace
     for member, cell in owners:
         report_total(cell, trace.of(cell.bound, member) / NATS_PER_BIT, report)
     x, y = sources[-1].sample(2, stream(0, "example"))
+    example = {"x": x.numpy(), "y": y.numpy()}
     for member, (_, group) in enumerate(members):
         name = f"{first.critic}-critic-depth-{first.depth}-{group[0].bound}"
-        report.model(
-            group, name, critic.member(member), {"x": x.numpy(), "y": y.numpy()}
-        )
+        report.model(group, name, training.critic.member(member), example)
+
+
+def training_of(pack: Pack, members: list[Member], sources: list) -> Training:
+    """The training of the critics of a pack, one member for each seed and objective."""
+    streams = {seed: stream(seed, "pairs") for seed, _ in members}
+    critic = make_critic(
+        pack.critic,
+        sources[0].dim_x,
+        sources[0].dim_y,
+        pack.depth,
+        pack.width,
+        members=len(members),
+        generator=[stream(seed, "critic") for seed, _ in members],
+        second=any(map(has_two_scores, pack.cells)),
+    )
+    return Training(
+        sources,
+        critic,
+        [tuple(cell.bound for cell in group) for _, group in members],
+        [pack.steps] * len(sources),
+        batch=pack.batch,
+        learning_rate=pack.learning_rate,
+        generator=[streams[seed] for seed, _ in members],
+        device=pack.device,
+        precision=pack.cells[0].precision or PRECISIONS[0],
+    )
+
+
+def report_segments(
+    pack: Pack, members: list[Member], training: Training, report: Report
+) -> None:
+    """Reports the segment that has just ended, with estimates on unseen pairs."""
+    segment = training.done // pack.steps - 1
+    start = segment * pack.steps
+    first = pack.cells[0]
+    source = source_of(first, first.schedule_bits[segment], HELD_OUT)
+    trace = training.trace
+    for member, (seed, group) in enumerate(members):
+        generator = stream(seed, f"held out {segment}")
+        critic = training.critic.member(member)
+        unseen = estimate_on_unseen(critic, group, source, generator, pack.batch)
+        for cell in group:
+            bits = trace.of(cell.bound, member)[start:] / NATS_PER_BIT
+            report_segment(cell, segment, bits, unseen[cell.bound], report)
 
 
 def has_two_scores(cell: TrainingCell) -> bool:

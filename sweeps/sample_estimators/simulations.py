@@ -24,6 +24,7 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -52,6 +53,7 @@ PRIORS = {
     TRANSFERS: processes.VERSION,
 }
 ALL_COLUMNS = 8 * composition.MAX_COLUMNS  # more than any distribution has
+Facts = dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +114,8 @@ def trial(pack: Pack, report: Report) -> None:
             # no row has a rare class: nothing to estimate
             with contextlib.suppress(NoVariation):
                 row = data_set(number, cell.most_columns, cell.only)
-                rows += [] if row is None else [row]
+                if row is not None:
+                    rows.append(row)
             report.progress(
                 (done + (number + 1) / cell.sets - cell.block) / len(pack.cells)
             )
@@ -124,15 +127,13 @@ def trial(pack: Pack, report: Report) -> None:
         report.table(cell, "sets", columns)
         seconds = [row["seconds"] for row in rows]
         means = {
-            "figures_seconds": np.mean(seconds),
-            "mean_true_nats": np.mean(columns["truth"]),
+            "figures_seconds": float(np.mean(seconds)),
+            "mean_true_nats": float(np.mean(columns["truth"])),
         }
         report.metrics(cell, means)
 
 
-def data_set(
-    number: int, most_columns: int, only: str
-) -> dict[str, float | str | bool] | None:
+def data_set(number: int, most_columns: int, only: str) -> Facts | None:
     """Facts and figures of one data set; None for another type or more columns."""
     if only == TRIPLES:
         return simulated_given(number)
@@ -143,93 +144,95 @@ def data_set(
 
 def simulated(
     number: int, most_columns: int = ALL_COLUMNS, only: str = ANY
-) -> dict[str, float | str | bool] | None:
-    """Facts and figures of one data set, and the duration of computing them; None for
-    another type or more columns.
+) -> Facts | None:
+    """Facts and figures of one data set, and the seconds of computing the figures.
+
+    None for another type or more columns.
     """
-    if (
-        only not in (ANY, composition.type_of(number))
-        or composition.first_columns(number) > most_columns
-    ):
+    if only not in (ANY, composition.type_of(number)):
         return None
-    law = prior.distribution(number)
-    if (
-        sum(side.numbers.shape[1] for side in law.sample(2, np.random.default_rng(0)))
-        > most_columns
-    ):
+    if composition.first_columns(number) > most_columns:
+        return None
+    distribution = prior.distribution(number)
+    x, y = distribution.sample(2, np.random.default_rng(0))
+    if x.numbers.shape[1] + y.numbers.shape[1] > most_columns:
         return None
     generator = np.random.default_rng([prior.VERSION, number, 1])
-    n = round(math.exp(generator.uniform(*np.log(ROWS))))
-    pairs = without_derived_columns(as_sample(*law.sample(n, generator)))
-    began = time.perf_counter()
-    found = figures.figures(pairs, generator)
-    return (
-        _facts(law, n)
-        | {"seconds": time.perf_counter() - began}
-        | dict(zip(figures.NAMES, found))
-    )
-
-
-def simulated_given(number: int) -> dict[str, float | str | bool]:
-    """Facts and figures of one data set of x, y and z, whose truth is I(x; y | z).
-    NoVariation as `as_pairs`.
-    """
-    law = conditional.conditional_distribution(number)
-    generator = np.random.default_rng([conditional.VERSION, number, 1, 1])
-    n = round(math.exp(generator.uniform(*np.log(ROWS))))
-    x, y, z = law.sample(n, generator)
+    n = _rows(ROWS, generator)
+    x, y = distribution.sample(n, generator)
     pairs = without_derived_columns(as_sample(x, y))
-    numbers = [
-        Variable(column[:, None], None, 1)
-        for column in z.numbers.T
-        if np.ptp(column) > 0
-    ]
-    labels = [
-        Variable(np.empty((n, 0)), *factorise(codes))
-        for codes in z.labels.T
-        if np.ptp(codes) > 0
-    ]
-    if not numbers and not labels:
-        raise NoVariation("z must vary, got one value in all rows.")
-    triples = Triples(pairs, as_conditions([*numbers, *labels]))
     began = time.perf_counter()
-    features = figures_conditional.figures(triples, generator)
-    facts = _facts(law, n) | {
-        "columns_z": law.columns[2],
-        "seconds": time.perf_counter() - began,
-    }
-    return facts | dict(zip(figures_conditional.NAMES, features))
+    values = figures.figures(pairs, generator)
+    facts = _facts(distribution, n, began)
+    return facts | dict(zip(figures.NAMES, values))
 
 
-def simulated_series(number: int, transfer: bool) -> dict[str, float | str | bool]:
-    """Facts and figures of two series, whose truth is the transfer entropy of x to y,
-    or I(past of x; y now).
+def simulated_given(number: int) -> Facts:
+    """Facts and figures of one data set of x, y and z, whose truth is I(x; y | z).
+
+    NoVariation: x, y or z has one value.
     """
-    law = processes.process(number)
-    generator = np.random.default_rng([processes.VERSION, number, 1, 2])
-    n = round(math.exp(generator.uniform(*np.log(SERIES_ROWS))))
-    x, y = (as_series(sample) for sample in law.sample(n, generator))
-    sample = lagged.lagged(x, y, range(1, law.history + 1), np.zeros(n, np.intp))
+    distribution = conditional.conditional_distribution(number)
+    generator = np.random.default_rng([conditional.VERSION, number, 1, 1])
+    n = _rows(ROWS, generator)
+    x, y, z = distribution.sample(n, generator)
+    pairs = without_derived_columns(as_sample(x, y))
+    columns = []
+    for column in z.numbers.T:
+        if np.ptp(column) > 0:
+            columns.append(Variable(column[:, None], None, 1))
+    for codes in z.labels.T:
+        if np.ptp(codes) > 0:
+            columns.append(Variable(np.empty((n, 0)), *factorise(codes)))
+    if not columns:
+        raise NoVariation("z must vary, got one value in all rows.")
+    triples = Triples(pairs, as_conditions(columns))
     began = time.perf_counter()
-    features = lagged.figures_of(sample, transfer, generator)
-    truth, error = law.truth.information, law.truth.information_error
+    values = figures_conditional.figures(triples, generator)
+    facts = _facts(distribution, n, began)
+    facts["columns_z"] = distribution.columns[2]
+    return facts | dict(zip(figures_conditional.NAMES, values))
+
+
+def simulated_series(number: int, transfer: bool) -> Facts:
+    """Facts and figures of two series.
+
+    The truth is the transfer entropy of x to y, or I(past of x; y now).
+    """
+    process = processes.process(number)
+    generator = np.random.default_rng([processes.VERSION, number, 1, 2])
+    n = _rows(SERIES_ROWS, generator)
+    x, y = process.sample(n, generator)
+    lags = range(1, process.history + 1)
+    units = np.zeros(n, np.intp)
+    sample = lagged.lagged(as_series(x), as_series(y), lags, units)
+    began = time.perf_counter()
+    values = lagged.figures_of(sample, transfer, generator)
+    truth = process.truth.information
+    error = process.truth.information_error
     if transfer:
-        truth, error = law.truth.transfer_entropy, law.truth.transfer_entropy_error
+        truth = process.truth.transfer_entropy
+        error = process.truth.transfer_entropy_error
     facts = {
         "number": number,
         "n": n,
         "type": sample.type,
-        "families": law.family,
-        "columns_x": law.columns[0] * law.history,
-        "columns_y": law.columns[1],
-        "columns_z": law.columns[1] * law.history,
+        "families": process.family,
+        "columns_x": process.columns[0] * process.history,
+        "columns_y": process.columns[1],
+        "columns_z": process.columns[1] * process.history,
         "tied": False,
         "idle": 0,
         "truth": truth,
         "truth_error": error,
         "seconds": time.perf_counter() - began,
     }
-    return facts | dict(zip(kind_of(transfer).NAMES, features))
+    return facts | dict(zip(kind_of(transfer).NAMES, values))
+
+
+def _rows(limits: tuple[int, int], generator: np.random.Generator) -> int:
+    """A number of rows, log-uniform between the limits."""
+    return round(math.exp(generator.uniform(*np.log(limits))))
 
 
 def as_series(sample: prior.Sample) -> Variable:
@@ -244,25 +247,36 @@ def as_series(sample: prior.Sample) -> Variable:
     return Variable(sample.numbers, None, 1)
 
 
-def _facts(law: prior.Distribution, n: int) -> dict[str, float | str | bool]:
+def _facts(distribution: prior.Distribution, n: int, began: float) -> Facts:
+    """Facts of one data set of n rows, and the seconds since `began`."""
     return {
-        "number": law.number, "n": n, "type": law.type, "families": "+".join(law.families), "columns_x": law.columns[0],
-        "columns_y": law.columns[1], "tied": law.tied, "idle": sum(law.idle), "truth": law.truth,
-        "truth_error": law.truth_error,
-    }  # fmt: skip
+        "number": distribution.number,
+        "n": n,
+        "type": distribution.type,
+        "families": "+".join(distribution.families),
+        "columns_x": distribution.columns[0],
+        "columns_y": distribution.columns[1],
+        "tied": distribution.tied,
+        "idle": sum(distribution.idle),
+        "truth": distribution.truth,
+        "truth_error": distribution.truth_error,
+        "seconds": time.perf_counter() - began,
+    }
 
 
 def as_sample(x: prior.Sample, y: prior.Sample) -> Pairs:
     """Two simulated variables as a checked sample for estimators."""
-    sides = [
-        [
-            kind(values)
-            for kind, values in ((Continuous, side.numbers), (Discrete, side.labels))
-            if values.shape[1]
-        ]
-        for side in (x, y)
-    ]
-    return as_pairs(*(side[0] if len(side) == 1 else side for side in sides))
+    return as_pairs(_columns(x), _columns(y))
+
+
+def _columns(sample: prior.Sample) -> Any:
+    """The numbers or labels of a simulated variable, or a list of both."""
+    columns = []
+    if sample.numbers.shape[1]:
+        columns.append(Continuous(sample.numbers))
+    if sample.labels.shape[1]:
+        columns.append(Discrete(sample.labels))
+    return columns[0] if len(columns) == 1 else columns
 
 
 SWEEP = Sweep(

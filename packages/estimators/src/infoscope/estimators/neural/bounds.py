@@ -77,14 +77,16 @@ def split(scores: Tensor, second: Tensor | None = None) -> Scores:
     # After the first entry, every (n + 1)-th is on the diagonal. The rest is a view of
     # the scores, without arithmetic.
     after_first = scores.flatten(-2)[..., 1:]
-    product = after_first.unflatten(-1, (n - 1, n + 1))[..., :-1]
+    product = after_first.unflatten(-1, (n - 1, n + 1))
+    product = product[..., :-1]
     return Scores(scores, joint, product, second)
 
 
 def _log_mean_exp(product: Tensor) -> Tensor:
     """log of the mean exponential over the last two dimensions, without overflow."""
-    entries = product.shape[-2] * product.shape[-1]
-    return torch.logsumexp(product, dim=(-2, -1)) - math.log(entries)
+    log_sum = torch.logsumexp(product, dim=(-2, -1))
+    entries = math.prod(product.shape[-2:])
+    return log_sum - math.log(entries)
 
 
 def nwj(scores: Scores) -> Tensor:
@@ -115,9 +117,10 @@ def smile(scores: Scores, clip: float) -> Tensor:
 
 def _jensen_shannon(scores: Scores) -> Tensor:
     """The Jensen-Shannon f-GAN objective less a constant; optimum f = log ratio."""
-    of_joint = functional.logsigmoid(scores.pairs)
-    of_product = functional.logsigmoid(-scores.product)
-    return of_joint.mean(-1) + of_product.mean((-2, -1))
+    joint = functional.logsigmoid(scores.pairs)
+    product = functional.logsigmoid(-scores.product)
+    product_mean = product.mean((-2, -1))
+    return joint.mean(-1) + product_mean
 
 
 def _plug_in(scores: Scores) -> Tensor:
@@ -133,9 +136,10 @@ def _kullback_leibler(scores: Scores) -> Tensor:
 
 def _hellinger(scores: Scores) -> Tensor:
     """The Hellinger f-GAN objective; optimum f = log ratio."""
-    of_joint = (-scores.pairs / 2).exp()
-    of_product = (scores.product / 2).exp()
-    return 2 - of_joint.mean(-1) - of_product.mean((-2, -1))
+    joint = (-scores.pairs / 2).exp()
+    product = (scores.product / 2).exp()
+    product_mean = product.mean((-2, -1))
+    return 2 - joint.mean(-1) - product_mean
 
 
 def _anchor(scores: Scores) -> Tensor:
@@ -148,12 +152,14 @@ def _anchor(scores: Scores) -> Tensor:
     pairs = scores.pairs
     n = matrix.shape[-1]
     # f(x_i, y_(i + 1)), which replaces the pair in rows without it
-    following = matrix.roll(-1, -1).diagonal(dim1=-2, dim2=-1)
+    rolled = matrix.roll(-1, -1)
+    following = rolled.diagonal(dim1=-2, dim2=-1)
     log_sum_of_others = torch.full_like(pairs, -math.inf)
     if n > 2:
         diagonal = _diagonal_mask(matrix)
         left_out = diagonal | diagonal.roll(1, -1)
-        log_sum_of_others = torch.logsumexp(matrix.masked_fill(left_out, -math.inf), -1)
+        others = matrix.masked_fill(left_out, -math.inf)
+        log_sum_of_others = torch.logsumexp(others, -1)
     anchor = torch.full_like(pairs, math.log(n - 1))
     sum_with_pair = torch.logaddexp(log_sum_of_others, pairs)
     sum_without = torch.logaddexp(log_sum_of_others, following)
@@ -196,7 +202,8 @@ def _moving_average(scores: Scores, state: Tensor) -> tuple[Tensor, Tensor]:
     """
     log_mean = _log_mean_exp(scores.product)
     constant = log_mean.detach()
-    current = torch.stack([constant, torch.zeros_like(constant)], dim=-1)
+    log_weight = torch.zeros_like(constant)
+    current = torch.stack([constant, log_weight], dim=-1)
     decayed = state + math.log1p(-_AVERAGE_RATE)
     state = torch.logaddexp(decayed, current + math.log(_AVERAGE_RATE))
     log_average = state[..., 0] - state[..., 1]
@@ -208,10 +215,13 @@ def _one_step(scores: Scores, state: Tensor) -> tuple[Tensor, Tensor]:
 
     state [..., 1]: the mean exponential of the previous batch, which may overflow.
     """
-    mean = scores.product.exp().mean((-2, -1))
-    constant = mean.detach()
-    mixed = (1 - _AVERAGE_RATE) * state[..., 0] + _AVERAGE_RATE * constant
-    return scores.joint - mean / mixed.clamp(min=1e-4), constant.unsqueeze(-1)
+    exponentials = scores.product.exp()
+    mean = exponentials.mean((-2, -1))
+    current = mean.detach()
+    previous = state[..., 0]
+    mixed = (1 - _AVERAGE_RATE) * previous + _AVERAGE_RATE * current
+    value = scores.joint - mean / mixed.clamp(min=1e-4)
+    return value, current.unsqueeze(-1)
 
 
 def _as_scores(scores: Tensor | Scores) -> Scores:
@@ -258,8 +268,9 @@ class Objective:
 
     def start(self, like: Tensor) -> Tensor:
         """The state [..., len(memory)] before the first batch of scores [..., n, n]."""
-        of_member = like.new_tensor(self.memory)
-        return of_member.expand(*like.shape[:-2], len(self.memory)).clone()
+        initial = like.new_tensor(self.memory)
+        states = initial.expand(*like.shape[:-2], len(self.memory))
+        return states.clone()
 
     def __call__(self, scores: Tensor | Scores, state: Tensor) -> tuple[Tensor, Tensor]:
         """The objective [...] of scores [..., n, n], nats, and the state after them."""

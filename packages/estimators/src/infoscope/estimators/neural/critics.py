@@ -32,8 +32,8 @@ _Generators = Generator | Sequence[Generator] | None
 class StackedLinear(nn.Module):
     """Independent affine maps: weight [members, out, in], bias [members, out].
 
-    They are initialised as torch.nn.Linear. `fan_in` is the number of inputs of a wider
-    map of which this map is a block of columns.
+    They are initialised as torch.nn.Linear. For a map that is a block of columns of a
+    wider map, `fan_in` is the number of inputs of the wider map.
     """
 
     def __init__(
@@ -240,7 +240,7 @@ class Critic(nn.Module):
         return single
 
     def _initialise(self, generator: _Generators) -> None:
-        """Draws all weights, those of each member from its generator alone."""
+        """Draws all weights; each member uses its own generator alone."""
         first = _layers(self)
         second = []
         if self.second is not None:
@@ -269,7 +269,7 @@ class Critic(nn.Module):
 
 
 def _layers(critic: Critic) -> list[StackedLinear]:
-    """The affine maps of a critic in order, those of its second network last."""
+    """The affine maps of a critic in order; the maps of its second network are last."""
     return [module for module in critic.modules() if isinstance(module, StackedLinear)]
 
 

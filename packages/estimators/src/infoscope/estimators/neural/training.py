@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import math
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
@@ -149,8 +149,8 @@ class MemberGroup:
             values.append(value.sum())
             reported += estimates
         if self.optimiser is not None:
-            # Members share no parameter: the gradient of the sum is that of each member,
-            # finite or not.
+            # Members share no parameter: the gradient of the sum is the gradient of each
+            # member, finite or not.
             (-torch.stack(values).sum()).backward()
             self.optimiser.step()
             self.optimiser.zero_grad(set_to_none=True)
@@ -211,7 +211,7 @@ class Trace(InNotebook):
 
     @property
     def table(self) -> pd.DataFrame:
-        """A row for each report, with its mean over the last tenth of the steps, bits."""
+        """A row for each report, with its mean over the last tenth of steps, bits."""
         table = pd.DataFrame(self.reports, columns=["member", "bound"])
         last_tenth = self.values[:, -self._span :]
         table["last tenth (bits)"] = last_tenth.mean(axis=1) / NATS_PER_BIT
@@ -260,7 +260,7 @@ def fit_critic(
 ) -> Trace:
     """The estimates of every step of a training, which changes `critic` in place.
 
-    Parameters are those of `Training`.
+    `Training` describes the parameters.
 
     Examples
     --------
@@ -439,7 +439,7 @@ class Training:
             "total": self.total,
         }
 
-    def load_state_dict(self, state: dict) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continues from a snapshot of a Training with the same arguments.
 
         ValueError: a snapshot of another training.

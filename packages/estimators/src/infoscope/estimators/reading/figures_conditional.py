@@ -115,7 +115,7 @@ MEANING: Mapping[str, str] = {
     "table_test": "their difference, in standard deviations of permutations",
     **figures_memory.MEANING,
 }
-# the first five are those of `figures`, which a reader uses by itself
+# the first five are also the first of `figures`: a reader uses them by their place
 NAMES: tuple[str, ...] = tuple(MEANING)
 _NUMBERS = (
     "log_",
@@ -518,7 +518,7 @@ def left_out(
 
 
 def explained(before: Values, after: Values) -> float:
-    """Entropy of normal columns `before` [n, t] less that of `after` [n, t], nats."""
+    """Entropy of normal columns `before` [n, t] less the entropy of `after`, nats."""
     ridge = LEAST_VARIANCE * np.eye(before.shape[1])
     log_dets = []
     for columns in (before, after):

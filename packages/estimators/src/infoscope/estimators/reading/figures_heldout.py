@@ -85,7 +85,7 @@ class Fold:
     train, test  int, rows (indices)
     linear       the linear columns of both variables, float64 [n, p] and [n, q]
     u, v         their canonical components, float64 [n, m], fitted to the training rows
-    u2, v2       those of the quadratic columns
+    u2, v2       the canonical components of the quadratic columns
     """
 
     def __init__(
@@ -190,8 +190,8 @@ class Fold:
         axes = np.linalg.eigvalsh(covariance)
         log_ratios = np.log(axes[:, -1] / axes[:, 0])
         return {
-            "local_gaussian": np.mean(normal_information(covariance, dim)) - bias,
-            "local_anisotropy": np.mean(log_ratios),
+            "local_gaussian": float(normal_information(covariance, dim).mean() - bias),
+            "local_anisotropy": float(log_ratios.mean()),
         }
 
     def pairs(self) -> Figures:
@@ -220,7 +220,7 @@ class Fold:
     def predictions(self) -> Figures:
         """Information of held-out predictions of each variable from the other.
 
-        Predictions are by trees, those of labels also by discriminants.
+        Predictions are by trees; labels are also predicted by discriminants.
         """
         if len(self.sample.labels) == 2:
             return {}

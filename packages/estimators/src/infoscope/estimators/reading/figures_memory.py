@@ -112,7 +112,7 @@ def autocorrelations(columns: Values, units: Values) -> Values:
     return sums / np.maximum(sums[:, :1], np.finfo(float).tiny)
 
 
-def _power(columns: Values, length: int) -> Values:
+def _power(columns: Values, length: int | None) -> Values:
     """Squared moduli [frequencies, p] of the Fourier transforms of columns [n, p]."""
     coefficients = np.asarray(rfft(columns, length, axis=0))
     return np.abs(coefficients) ** 2

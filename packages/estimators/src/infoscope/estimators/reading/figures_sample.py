@@ -285,7 +285,7 @@ def gaussian_information(u: Values, v: Values) -> float:
 def normal_information(covariance: Values, dim: int) -> Values:
     """I(u; v) [...], nats, of normal u and v with covariances [..., p + q, p + q].
 
-    The first `dim` rows and columns are those of u.
+    The first `dim` rows and columns of a covariance belong to u.
     """
     log_det_u = np.linalg.slogdet(covariance[..., :dim, :dim]).logabsdet
     log_det_v = np.linalg.slogdet(covariance[..., dim:, dim:]).logabsdet

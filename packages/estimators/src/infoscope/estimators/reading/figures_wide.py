@@ -48,7 +48,7 @@ def learning_curve(fold: Fold) -> Figures:
         train = fold.train[: len(fold.train) // part]
         if len(train) < MIN_ROWS:
             continue
-        if end:  # that of all training rows is in `Fold.components`
+        if end:  # `Fold.components` has the value for all training rows
             features[f"heldout_gaussian{end}"] = _components(fold, train)
         for name, value in _predicted(fold, train).items():
             features[f"{name}{end}"] = value
@@ -170,7 +170,8 @@ def surfaces(sample: Sample) -> Figures:
         for place, column in enumerate(points.T):
             others = np.delete(points, place, axis=1)
             _, ids = KDTree(others).query(others, 2)
-            near = np.median(np.abs(column - column[ids[:, 1]]))
+            nearest = column[np.asarray(ids)[:, 1]]
+            near = np.median(np.abs(column - nearest))
             far = np.median(np.abs(column - np.roll(column, 1)))
             log_ratios.append(np.log((near + 1e-4) / (far + 1e-4)))
         least.append(min(log_ratios))

@@ -45,8 +45,8 @@ PACKAGED = "reader_given.npz"
 def as_triples(x: Any, y: Any, given: Any, groups: ArrayLike | None = None) -> Triples:
     """x, y and the columns of `given` as a checked sample.
 
-    Accepted inputs and errors are those of `estimate`. Every column of `given` has its
-    own type; constant columns are left out. NoVariation: all are constant.
+    `estimate` lists accepted inputs and errors. Every column of `given` has its own
+    type; constant columns are left out. NoVariation: all are constant.
     """
     values, moved = aligned(x=x, y=y, given=given, groups=groups)
     groups = values.pop("groups")
@@ -125,8 +125,8 @@ def with_p_value(reading: Reading, triples: Triples) -> Reading:
 def is_series(triples: Triples) -> bool:
     """Whether rows without groups are dependent in the residuals of x and of y.
 
-    The residuals are those of linear fits by z and the other variable. A series given
-    enough of its past has independent residuals: it is no series here.
+    Each variable is fitted by linear functions of z and of the other variable. A series
+    given enough of its past has independent residuals: it is no series here.
     """
     pairs = triples.pairs
     if pairs.groups is not None:

@@ -107,7 +107,7 @@ def memory_of(
 ) -> dict[str, float]:
     """The figures of memory by name.
 
-    given  whether residuals are those of x and y given the past of y, else x and y
+    given  whether x and y are replaced by their residuals given the past of y
     """
     x = prepared(sample.pairs.x).linear
     y = prepared(sample.pairs.y).linear

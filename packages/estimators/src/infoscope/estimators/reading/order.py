@@ -47,7 +47,7 @@ def in_canonical_order(
 def _row_keys(pairs: Pairs) -> Codes:
     """Codes [n] of the rows by their content.
 
-    They do not depend on the names of categories and groups, nor on which variable is x.
+    The names of categories and groups, and exchange of x and y, do not change the codes.
     """
     x = _ranks(pairs.x)
     y = _ranks(pairs.y)

@@ -96,7 +96,7 @@ class Surroundings:
         nearest = self.points[np.argsort(distances)[:NEAREST]]
         deviations = np.abs(nearest.astype(float).mean(axis=0) - scaled)
         farthest = np.argsort(-deviations)[:3]
-        return tuple(names[column] for column in self.columns[farthest].tolist())
+        return tuple(names[int(column)] for column in self.columns[farthest])
 
 
 @dataclass(frozen=True, eq=False)
@@ -314,8 +314,8 @@ def interval(
 ) -> tuple[Values, Values, Values]:
     """Estimate and limits [m], nats, of samples with figures [m, p].
 
-    The estimate is the predicted median. The limits are quantiles whose log odds are
-    those of a central interval of this level, times factors (below, above).
+    The estimate is the predicted median. The limits are quantiles: their log odds are
+    the log odds of a central interval of this level, times factors (below, above).
     """
     central = central_log_odds(level)
     nothing = log_ratio(rows, np.zeros(len(rows)))

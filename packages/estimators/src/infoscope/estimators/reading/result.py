@@ -259,7 +259,7 @@ def limit_of_test(pairs: Pairs) -> float:
 
 
 def capped(reading: Read, pairs: Pairs) -> Read:
-    """The reading, with value and limits at most those of the entropies of labels."""
+    """The reading, with value and limits at most the entropies of x and y if labels."""
     value = reading.value
     low = reading.low
     high = reading.high

@@ -243,7 +243,7 @@ def _outputs(
 def negative_log_likelihood(outputs: Tensor, targets: Tensor) -> Tensor:
     """Mean losses [...] of outputs [..., m, 3 k + 1] for targets [..., m, 2].
 
-    Outputs are those of `Networks`, targets those of `fitted`.
+    `Networks` describes outputs, `fitted` targets.
     """
     logits, centres, log_scales = outputs[..., :-1].chunk(3, dim=-1)
     log_scales = log_scales.clamp(*LOG_SCALES)
