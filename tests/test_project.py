@@ -16,6 +16,10 @@ import yaml
 REPOSITORY = Path(__file__).parents[1]
 LICENCE = "Apache-2.0"
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+SECTIONS = [  # the Journal of Open Source Software requires them
+    "Summary", "Statement of need", "State of the field", "Software design", "Research impact statement",
+    "AI usage disclosure", "Acknowledgements", "References",
+]  # fmt: skip
 
 
 def test_the_citation_follows_its_schema():
@@ -91,6 +95,12 @@ def test_the_changelog_is_kept_by_version():
         "Fixed",
         "Security",
     }
+
+
+def test_the_paper_has_the_sections_and_length_of_its_journal():
+    text = (REPOSITORY / "paper.md").read_text().split("---\n", 2)[2]
+    assert re.findall(r"^# (.+)$", text, re.MULTILINE) == SECTIONS
+    assert 750 <= len(text.split()) <= 1000
 
 
 def test_the_paper_has_its_references():

@@ -105,7 +105,8 @@ def test_every_input_finds_the_wrong_labels(here, words, monkeypatch):
 REFUSED = {
     "nothing": ("", "DATA must name"),
     "no target": ("--data tickets.csv", "TARGET must name"),
-    "unknown": (f"{COLUMNS} --x txt", "X must name"),
+    "unknown": (f"{COLUMNS} --x txt", "did you mean text"),
+    "target in x": (f"{COLUMNS} --x text,queue", "X must name"),
     "no column without": (
         f"{COLUMNS} --x text --without hypothesis",
         "without must name",

@@ -21,6 +21,15 @@ def test_an_incomplete_last_line_is_left_out(tmp_path, torn):
     assert [entry["metrics"] for entry in folder.entries()] == [{"level": 1.0}]
 
 
+def test_times_of_lines_grow(tmp_path):
+    folder = begun(tmp_path)
+    for step in range(50):
+        folder.metrics({"level": 1.0}, step)
+    times = [entry["time"] for entry in folder.entries()]
+    assert times == sorted(set(times))
+    assert len(times) == 50
+
+
 def test_attempts_under_the_same_parent_are_counted(tmp_path):
     folder = CellFolder(tmp_path / "one")
     for parent, attempt in (("a", 1), ("a", 2), ("b", 1), ("b", 2), ("b", 3)):

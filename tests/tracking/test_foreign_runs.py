@@ -68,9 +68,11 @@ def with_foreign_runs(experiment, plan):
         tags = {KEY: key, PROFILE: "smoke", OUTCOME: "complete", CELL: text}
         make(f"cell: {kind}", "FINISHED", **tags)
         make(f"cell: {kind}, running", None, **tags)
+    make("cell: none", "FINISHED", **{KEY: key, PROFILE: "smoke", OUTCOME: "complete"})
     whole = {KEY: key, CELL: json.dumps(cell, sort_keys=True), PROFILE: "smoke"}
     make("finished by hand", "FINISHED", **whole)
 
+    make("finished by hand, without a result", "FINISHED", **whole, **{OUTCOME: ""})
     make("an unknown outcome", "FINISHED", **whole, **{OUTCOME: "perhaps"})
     make("scheduled", "SCHEDULED", **whole)
     elsewhere = {DRIVER: "elsewhere:/runs"}

@@ -42,9 +42,9 @@ def arrays(name):
     return lambda report: report.arrays(CELL, "x", {name: [1]})
 
 
-# tests/tracking/test_any_report.py draws names and values of every kind
+NO_NAMES = ("", "loss%", "../a", "x" * 251)
 REFUSED = {
-    "a metric without a name": (metric(""), "name"),
+    **{f"a metric {name!r}"[:20]: (metric(name), "name") for name in NO_NAMES},
     "a metric of a curve": (metric("Curves/loss"), "report.curve("),
     "a metric of the machine": (metric("system/memory"), "'system/'"),
     "a metric of a search": (metric("progress/loss"), "report.progress"),
@@ -55,12 +55,18 @@ REFUSED = {
         "pack.cells",
     ),
     "a curve": (lambda report: report.curve(CELL, {"a(b)": 1.0}, 1), "'a(b)'"),
+    "a step of 71 bits": (metric(step=2**70), "11805"),
     "a step of truth": (metric(step=True), "True"),
+    "a value of text": (metric(value="1"), "'1'"),
     "a large integer": (metric(value=2**53 + 1), "9007199254740993"),
     "a constant": (lambda report: report.constants(CELL, {"a(b)": 1.0}), "'a(b)'"),
     "two arrays, one name": (arrays("a.npy"), "'a.npy'"),
     "no cell": (lambda report: report.metrics({"seed": 7}, {"a": 1.0}), "{'seed': 7}"),
     "an array called file": (arrays("file"), "'file'"),
+    "a column of no text": (
+        lambda report: report.table(CELL, "x", {"\ud800": [1]}),
+        "table x",
+    ),
     "no metric of the search": (lambda report: report.progress(0.5), "'done'"),
     "a fraction above 1": (lambda report: report.progress(1.5), "1.5"),
 }

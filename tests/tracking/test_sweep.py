@@ -84,6 +84,7 @@ def test_cells_with_invalid_fields_are_refused(cells, argument, code):
 
 UNSTORABLE = [
     ({"a(b)": 1}, r"got 'a\(b\)'"),
+    ({3: 1}, "got 3"),
     ({"a": "x\ud800"}, r"value a .* got 'x\\ud800'"),
     ({"a": float("nan")}, "value a .*nan"),
     ({"a": "x" * 5000, "b": "y" * 5000}, "8000"),
@@ -97,8 +98,9 @@ def test_names_that_mlflow_would_refuse_are_refused():
             sweep([cell]).plan(Profile())
         assert len(str(caught.value)) < 400
         str(caught.value).encode()
-    with pytest.raises(ValueError, match="tag"):
-        sweep([{"a": 1}], tags=lambda cell: {"a(b)": "x"}).tags_of({"a": 1})
+    for tags in ({"a(b)": "x"}, {"a": 3}):
+        with pytest.raises(ValueError, match="tag"):
+            sweep([{"a": 1}], tags=lambda cell, tags=tags: tags).tags_of({"a": 1})
     with refused(code="invalid"):
         Sweep(
             "demo", lambda profile: [], lambda pack, report: None, {"a; b": Profile()}

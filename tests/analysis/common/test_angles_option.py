@@ -120,12 +120,15 @@ def test_the_period_follows_the_last_colon(table):
     "words, argument, code",
     [
         ({"angles": ["phase"]}, "ANGLES", "range"),
+        ({"angles": [":24"]}, "ANGLES", "range"),
         ({"angles": ["phase:0"]}, "ANGLES", "range"),
+        ({"angles": ["phase:inf"]}, "ANGLES", "range"),
         ({"angles": ["phase:day"]}, "ANGLES", "range"),
         ({"angles": ["minute:60"]}, "ANGLES", "name"),
         ({"angles": ["size:60"]}, "ANGLES", "name"),  # neither of x nor of y
         ({"continuous": ["q*"]}, "CONTINUOUS", "name"),
         ({"angles": ["phase:24"], "discrete": ["phase"]}, EACH_OTHER, "conflict"),
+        ({"angles": ["phase:24", "phase:12"]}, EACH_OTHER, "conflict"),
         ({"continuous": ["p*"], "discrete": ["ph*"]}, EACH_OTHER, "conflict"),
     ],
 )

@@ -316,6 +316,7 @@ KINDS_OF_COLUMNS = "continuous, discrete and angles"
         ({}, {"rows": 5}, "rows", None),
         ({}, {"given": "nothing"}, "given", "name"),
         ({}, {"given": ["a", "y"]}, "given", "conflict"),
+        ({}, {"given": ["a", "a"]}, "given", "conflict"),
     ],
 )
 def test_bad_input_is_refused(change, settings, argument, code):

@@ -74,6 +74,7 @@ REFUSED = [
     ({"key": "' or 1"}, "its key"),
     ({"run": "../x"}, "its run"),
     ({"outcome": "failed"}, "got 'failed'"),
+    ({"start": -1}, "its start"),
     ({"end": 2**60}, "its end"),
     (tagged(**{"infoscope.cells": "1"}), "tag infoscope.cells"),
     ({"tags": {CELL: '{"seed": {}}'}}, "no cell"),
@@ -81,6 +82,7 @@ REFUSED = [
     (tagged(a="x" * 9000), "8000"),
     ({"metrics": {"/x": [[0, 0, 1]]}}, "name of a metric"),
     ({"metrics": {"x": [[2**60, 0, 1]]}}, "its metrics x 0 0: "),
+    ({"metrics": {"x": [[0, 0, "1"]]}}, "its metrics x 0 2: "),
     ({"inputs": [{"name": "x"}]}, "its inputs 0 digest: "),
     ({"more": 1}, "its more: "),
 ]
@@ -116,6 +118,7 @@ def test_only_values_that_are_no_numbers_are_null(value):
 
 FOREIGN = {
     "plain": (b"not compressed", "gzip"),
+    "list": (gzip.compress(b"[1]\n"), "an object, got [1]"),
     "other": (gzip.compress(b"{}\n"), "its format: "),
     "deep": (gzip.compress(b"[" * 100_000), "recursion"),
     "binary": (gzip.compress(b"\xff\xfe"), "decode"),
