@@ -1,5 +1,6 @@
-"""Results with their error: Estimate, Estimates (an array), mean_of (robust to groups),
-undefined (no number).
+"""Results with their error.
+
+Estimate, Estimates (an array), mean_of (robust to groups), undefined (no number).
 """
 
 from __future__ import annotations
@@ -116,8 +117,9 @@ class Estimate(InNotebook, float):
         return self.as_unit(NATS)
 
     def as_unit(self, unit: str) -> Estimate:
-        """The estimate in nats or bits. InvalidInput for another unit, and for shares,
-        which have none.
+        """The estimate in nats or bits.
+
+        InvalidInput: another unit, or a share.
         """
         if unit not in (NATS, BITS) or self.unit not in (NATS, BITS):
             raise InvalidInput(
@@ -303,8 +305,9 @@ class Estimate(InNotebook, float):
         return "\n".join([repr(self), *(f"  {note}" for note in notes)])
 
     def plot(self, ax: Any = None) -> Any:
-        """Draws the estimate with its interval as a row, below others of one unit on
-        `ax`; the matplotlib axes.
+        """Draws the estimate and its interval as a row of `ax`; returns the axes.
+
+        Rows on one `ax` must have the same unit.
         """
         ax = axes(ax, (6.4, 2.4))
         lines = [line for line in (self.method, self._size()) if line]
@@ -323,8 +326,9 @@ Estimate.__signature__ = inspect.Signature(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimates:
-    """Estimates of one unit, sample size and method: value and standard_error are
-    arrays of one shape.
+    """Estimates with one unit, sample size and method.
+
+    value and standard_error are arrays of one shape.
     """
 
     value: NDArray[np.float64]
@@ -378,8 +382,10 @@ def mean_of(
     values: ArrayLike, groups: NDArray[np.int64] | None = None, unit: str = NATS, method: str = "",
     notes: tuple[str, ...] = (), settings: str = "",
 ) -> Estimate:  # fmt: skip
-    """The mean of values [n], its standard error robust to groups (codes 0, 1, ...
-    [n]), Student t with groups - 1.
+    """The mean of values [n], with a standard error that is robust to groups.
+
+    Groups have codes 0, 1, ... [n]; the interval is Student's t with groups - 1 degrees
+    of freedom.
 
     One group, or one row, has no error: nan. A nan among the values makes the mean nan.
     """
@@ -409,8 +415,9 @@ def undefined(
 def mean_influence(
     values: NDArray[np.float64], groups: NDArray[np.int64] | None = None
 ) -> NDArray[np.float64]:
-    """Influence [groups] of a mean of values [n] in groups (codes [n]), robust to
-    groups (Liang & Zeger 1986).
+    """Influence [groups] of a mean of values [n] in groups (codes [n]).
+
+    The standard error is then robust to groups (Liang & Zeger 1986).
     """
     sums = values - values.mean(axis=0)
     if groups is not None:
@@ -428,16 +435,18 @@ def clustered_error(
 
 
 def root_sum_squares(deviations: NDArray[np.float64]) -> Any:
-    """The root of the sum of squares over the first axis: a float of a vector, else an
-    array.
+    """The root of the sum of squares over the first axis.
+
+    A float for a vector, else an array.
     """
     roots = np.sqrt(np.square(deviations).sum(axis=0))
     return float(roots) if np.ndim(roots) == 0 else roots
 
 
 def quantile(degrees: float = math.inf, level: float = LEVEL) -> float:
-    """Half-width of an interval of this level in standard errors: Student t, or normal
-    for inf.
+    """Half-width of an interval of this level, in standard errors.
+
+    Student's t; normal for degrees = inf.
     """
     share = (1.0 + level) / 2.0
     return float(ndtri(share) if math.isinf(degrees) else stdtrit(degrees, share))

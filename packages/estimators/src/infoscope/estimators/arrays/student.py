@@ -1,5 +1,6 @@
-"""The copula of a multivariate Student distribution of the numbers, fitted to normal
-scores and held out by fold.
+"""The copula of a multivariate Student distribution, fitted to normal scores.
+
+Each fold is evaluated by the copula that is fitted to the other folds.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ _LARGEST_SCORE = 8.0  # beyond it the normal distribution function is 1
 
 @dataclass(frozen=True)
 class StudentCopula(Described):
-    """The copula of a multivariate Student distribution, of 1 to 10 degrees of freedom:
-    the mean log ratio of unseen rows. No bound.
+    """The mean log ratio of held-out rows by a multivariate Student copula.
+
+    The copula has 1 to 10 degrees of freedom. The estimate is no bound.
 
     folds  each is measured by the copula fitted to the others; groups stay whole
     """
@@ -108,8 +110,9 @@ class Copula:
         return joint + margins.sum(axis=1)
 
     def log_ratio(self, scores: Values, edge: int) -> Values:
-        """The local information [n], nats, of the first `edge` columns of normal scores
-        [n, c] and the others.
+        """The local information [n], nats, between two sets of normal scores [n, c].
+
+        The first set has the first `edge` columns, the second set the others.
         """
         x = self.log_density(scores, slice(None, edge))
         y = self.log_density(scores, slice(edge, None))
@@ -126,8 +129,10 @@ def _log_student(square: Values, dim: int, degrees: float) -> Values:
 
 
 def fit(scores: Values) -> Copula:
-    """The copula of normal scores [n, c]: correlations by Kendall's tau (Lindskog et
-    al. 2003), likeliest degrees.
+    """The copula of normal scores [n, c].
+
+    Correlations are by Kendall's tau (Lindskog et al. 2003), degrees of freedom by
+    maximum likelihood.
     """
     tau = kendall(scores)
     correlations = np.sin(np.pi / 2 * tau)
@@ -151,8 +156,9 @@ def kendall(
     most: int = 12,
     shifts: int = 50,
 ) -> Values:
-    """Kendall's tau b of columns [n, c] with each other, [c, c]; above `most` columns
-    from `shifts` pairs per row.
+    """Kendall's tau b [c, c] of columns [n, c].
+
+    For more than `most` columns, from `shifts` pairs per row.
     """
     from scipy import stats
 
