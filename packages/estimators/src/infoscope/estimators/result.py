@@ -19,6 +19,8 @@ from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.notebook import InNotebook, axes, intervals
 from infoscope.notes import Note
 
+Groups = NDArray[np.int64] | None
+Values = NDArray[np.float64]
 LEVEL = 0.95  # of intervals
 NATS, BITS, SHARE = "nats", "bits", "1"  # units
 UNPAIRED = Note(
@@ -80,8 +82,8 @@ class Estimate(InNotebook, float):
     units: int | None = None
     degrees: float = math.inf
     interval: tuple[float, float] | None = None
-    local: NDArray[np.float64] | None = None
-    influence: NDArray[np.float64] | None = None
+    local: Values | None = None
+    influence: Values | None = None
 
     def __new__(cls, value: float, *_: Any, **__: Any) -> Estimate:
         return super().__new__(cls, value)
@@ -331,8 +333,8 @@ class Estimates:
     value and standard_error are arrays of one shape.
     """
 
-    value: NDArray[np.float64]
-    standard_error: NDArray[np.float64]
+    value: Values
+    standard_error: Values
     n: int | None
     unit: str = NATS
     method: str = ""
@@ -356,8 +358,8 @@ class Estimates:
 
 
 def _sum_of_arrays(
-    first: NDArray[np.float64] | None, second: NDArray[np.float64] | None, sign: float
-) -> NDArray[np.float64] | None:
+    first: Values | None, second: Values | None, sign: float
+) -> Values | None:
     """first + sign * second; None if one is missing or they differ in length."""
     if first is None or second is None or len(first) != len(second):
         return None
@@ -379,7 +381,7 @@ def plain(estimate: Estimate) -> Estimate:
 
 
 def mean_of(
-    values: ArrayLike, groups: NDArray[np.int64] | None = None, unit: str = NATS, method: str = "",
+    values: ArrayLike, groups: Groups = None, unit: str = NATS, method: str = "",
     notes: tuple[str, ...] = (), settings: str = "",
 ) -> Estimate:  # fmt: skip
     """The mean of values [n], with a standard error that is robust to groups.
@@ -399,7 +401,7 @@ def mean_of(
     )  # fmt: skip
 
 
-def means_of(values: NDArray[np.float64], method: str = "") -> Estimates:
+def means_of(values: Values, method: str = "") -> Estimates:
     """The means of the columns of values [n, d], rows independent; see `mean_of`."""
     errors = root_sum_squares(mean_influence(values))
     return Estimates(values.mean(axis=0), errors, len(values), NATS, method)
@@ -412,9 +414,7 @@ def undefined(
     return Estimate(math.nan, math.nan, unit, n, method, (reason,))
 
 
-def mean_influence(
-    values: NDArray[np.float64], groups: NDArray[np.int64] | None = None
-) -> NDArray[np.float64]:
+def mean_influence(values: Values, groups: Groups = None) -> Values:
     """Influence [groups] of a mean of values [n] in groups (codes [n]).
 
     The standard error is then robust to groups (Liang & Zeger 1986).
@@ -427,14 +427,12 @@ def mean_influence(
     return sums * scale
 
 
-def clustered_error(
-    values: NDArray[np.float64], groups: NDArray[np.int64] | None = None
-) -> float:
+def clustered_error(values: Values, groups: Groups = None) -> float:
     """The standard error of the mean of values [n]; see `mean_influence`."""
     return root_sum_squares(mean_influence(values, groups))
 
 
-def root_sum_squares(deviations: NDArray[np.float64]) -> Any:
+def root_sum_squares(deviations: Values) -> Any:
     """The root of the sum of squares over the first axis.
 
     A float for a vector, else an array.

@@ -32,6 +32,7 @@ from infoscope.estimators.alignment import (
     rows_with_missing_values,
     take_rows,
 )
+from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.column_types import as_variables
 from infoscope.estimators.reading import figures_memory
 from infoscope.estimators.reading.figures_conditional import left_out
@@ -39,7 +40,7 @@ from infoscope.estimators.reading.figures_sample import prepared
 from infoscope.estimators.reading.given import PACKAGED as GIVEN_READER
 from infoscope.estimators.reading.given import with_p_value
 from infoscope.estimators.reading.lagged import Lagged, figures_of, lagged, rows_before
-from infoscope.estimators.reading.reader import C, Reader
+from infoscope.estimators.reading.reader import C
 from infoscope.estimators.reading.result import Reading, answered, packaged
 from infoscope.estimators.reading.sentences import (
     NOT_DECIDED_CODE,
@@ -290,7 +291,6 @@ def read_lagged(
     lags: Sequence[int],
     given: bool,
     generator: np.random.Generator | None = None,
-    reader: Reader | None = None,
     level: float = LEVEL,
 ) -> Reading:
     """The reading of the values of x at some lags and y now.
@@ -298,12 +298,12 @@ def read_lagged(
     given   whether the values of y at these lags are conditions
     level   of the interval
     """
-    generator = np.random.default_rng(0) if generator is None else generator
+    generator = generator_or_default(generator)
     if given and 0 in lags:
         raise Conflict("lags must be at least 1 where the past of y is given, got 0.")
     require_moments(series, max(lags))
     sample = lagged(series.x, series.y, lags, series.units)
-    reading = read_rows(sample, given, generator, reader, level)
+    reading = read_rows(sample, given, generator, level)
     notes = (*series.notes, *reading.notes)
     reading = replace(reading, notes=notes, history=_past(lags))
     return with_p_value(reading, sample.triples) if given else reading
@@ -313,7 +313,6 @@ def read_rows(
     sample: Lagged,
     given: bool,
     generator: np.random.Generator,
-    reader: Reader | None = None,
     level: float = LEVEL,
 ) -> Reading:
     """The reading of rows in the order of time, without a test.
@@ -322,8 +321,7 @@ def read_rows(
 
     given   whether the sample's conditions are used
     """
-    if reader is None:
-        reader = packaged(GIVEN_READER) if given else packaged()
+    reader = packaged(GIVEN_READER) if given else packaged()
     row = figures_of(sample, given, generator)
     memory = {}
     for name in figures_memory.NAMES:

@@ -85,7 +85,7 @@ class Gcmi(Described):
             information = _of_numbers(scores, pairs)
         else:
             labels = pairs.y if pairs.x.dim else pairs.x
-            information = _of_labels(scores, labels.codes, pairs.groups)
+            information = _of_labels(scores, labels.strata, pairs.groups)
         through_ranks = _influence_through_ranks(scores, information.slopes)
         influence = information.local + through_ranks
         return _mean_with_error(information, influence, pairs, "Gaussian copula")
@@ -151,7 +151,7 @@ def _of_labels(
         white[rows] = centred @ cholesky(inverse, lower=True)
     within = None
     if groups is not None:
-        within = joint_codes([groups, codes])[0]
+        within, _ = joint_codes((groups, codes))
     share = _independent_rows(white, within) / n
     bias_within = 0.0
     for size in sizes:

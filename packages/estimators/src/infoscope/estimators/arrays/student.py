@@ -19,8 +19,10 @@ from infoscope.estimators.result import Estimate, mean_of
 
 Values = NDArray[np.float64]
 
-DEGREES = (1.0, 1.5, 2.0, 3.0, 5.0, 10.0)  # that are tried
-_LEAST_EIGENVALUE = 1e-4  # of correlations found pair by pair
+DEGREES = (1.0, 1.5, 2.0, 3.0, 5.0, 10.0)  # candidates
+MAX_EXACT = 12  # columns; for more, Kendall's tau is from a sample of pairs
+SHIFTS = 50  # pairs per row in this sample
+_LEAST_EIGENVALUE = 1e-4  # of correlations that are estimated pair by pair
 _LARGEST_SCORE = 8.0  # beyond it the normal distribution function is 1
 
 
@@ -137,7 +139,7 @@ def fit(scores: Values) -> Copula:
     tau = kendall(scores)
     correlations = np.sin(np.pi / 2 * tau)
     values, vectors = np.linalg.eigh(correlations)
-    # found pair by pair, it may not be positive definite
+    # correlations that are estimated pair by pair may be indefinite
     values = np.maximum(values, _LEAST_EIGENVALUE)
     matrix = (vectors * values) @ vectors.T
     scale = np.sqrt(np.diag(matrix))
@@ -151,19 +153,15 @@ def fit(scores: Values) -> Copula:
     return max(copulas, key=likelihood)
 
 
-def kendall(
-    columns: Values,
-    most: int = 12,
-    shifts: int = 50,
-) -> Values:
+def kendall(columns: Values) -> Values:
     """Kendall's tau b [c, c] of columns [n, c].
 
-    For more than `most` columns, from `shifts` pairs per row.
+    For more than MAX_EXACT columns, from SHIFTS pairs per row.
     """
     from scipy import stats
 
     n, dim = columns.shape
-    if dim <= most or n <= 2 * shifts:
+    if dim <= MAX_EXACT or n <= 2 * SHIFTS:
         tau = np.eye(dim)
         below_diagonal = np.tril_indices(dim, -1)
         for a, b in zip(*below_diagonal):
@@ -175,8 +173,8 @@ def kendall(
     order = generator.permutation(n)  # successive rows of a series are similar
     columns = columns[order]
     tau = np.zeros((dim, dim))
-    most_shifts = (n - 1) // 2
-    chosen = generator.permutation(most_shifts)[:shifts]
+    max_shift = (n - 1) // 2
+    chosen = generator.permutation(max_shift)[:SHIFTS]
     for shift in 1 + chosen:
         partners = np.roll(columns, shift, axis=0)
         signs = np.sign(columns - partners)
