@@ -105,6 +105,8 @@ class Estimate(InNotebook, float):
     @property
     def _unexplained_variance(self) -> float:
         variance = self.standard_error**2
+        if self.influence is None:
+            return variance
         explained = float(np.sum(self.influence**2))
         return 0.0 if variance <= explained * (1.0 + 1e-9) else variance - explained
 

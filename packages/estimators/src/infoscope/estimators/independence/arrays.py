@@ -154,7 +154,7 @@ def independence_test(
     else:
         p = p_value_of_columns(columns["x"], columns["y"], codes)
         information = information_of_residuals(
-            *residuals([smooth_x, smooth_y], []), codes
+            *residuals([smooth_x, smooth_y], []), groups=codes
         )
     labels = []
     for variable in (variable_x, variable_y):
