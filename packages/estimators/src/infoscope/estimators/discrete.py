@@ -149,7 +149,7 @@ def nsb(
 
 
 def _log_posterior(
-    pseudocounts: Values, sizes: Values, many: Values, categories: int
+    pseudocounts: Values, sizes: Values, many: NDArray, categories: int
 ) -> Values:
     """Log density [steps] of the logarithm of the pseudocount.
 
@@ -165,7 +165,7 @@ def _log_posterior(
 
 
 def _given_pseudocount(
-    pseudocounts: Values, sizes: Values, many: Values, categories: int
+    pseudocounts: Values, sizes: Values, many: NDArray, categories: int
 ) -> tuple[Values, Values]:
     """Mean entropy [steps] given the pseudocount, and its changes [steps, sizes].
 
