@@ -143,7 +143,7 @@ def aligned(**values: Any) -> tuple[dict[str, Any], list[Note]]:
     for name, value in values.items():
         for table in tables(value):
             indexes.append((name, table.index))
-    first, reference = indexes[0] if indexes else ("", None)
+    first, reference = indexes[0] if indexes else ("", pd.RangeIndex(0))
     reordered, notes = [], []
     for name, index in indexes[1:]:
         if len(index) != len(reference) or index.equals(reference):

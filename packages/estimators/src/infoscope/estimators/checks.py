@@ -8,9 +8,7 @@ from infoscope.errors import WrongType
 
 
 def generator_or_default(generator: np.random.Generator | None) -> np.random.Generator:
-    """The generator given; None is a fresh one with seed 0. ValueError for anything
-    else.
-    """
+    """The generator; None is a new generator with seed 0. ValueError for other values."""
     if generator is None:
         return np.random.default_rng(0)
     if not isinstance(generator, np.random.Generator):

@@ -1,9 +1,9 @@
-"""Values of any kind as variables: every column is given its type, checked, or left out
-where it is constant.
+"""Values of any kind as variables: columns are typed and checked; constants are left out.
 
-Types are given by wrapping (`columns.Continuous`, `Discrete`, `Angle`) or inferred:
-floats of more than two values are continuous; booleans, strings and pandas categories
-discrete; integers discrete where they look like class labels, else numbers with ties.
+Wrappers set a type (`columns.Continuous`, `Discrete`, `Angle`). Other types are
+inferred: floats of more than two values are continuous; booleans, strings and pandas
+categories are discrete; integers are discrete if they look like class labels, else
+numbers with ties.
 """
 
 from __future__ import annotations
@@ -41,11 +41,10 @@ from infoscope.notes import Note
 def as_variables(
     groups: Any = None, drop_missing: bool = False, /, **values: Any
 ) -> tuple[dict[str, Variable], np.ndarray | None]:
-    """Variables of the same rows by the names of `values`, and the codes 0, 1, ...
-    int64 [n] of their groups or None.
+    """Variables of the same rows by name, and codes 0, 1, ... int64 [n] of groups or None.
 
-    Arguments as in `as_variable`; pandas objects are put in the order of the first
-    (`aligned`); rows with missing values are refused, or left out (`complete_rows`).
+    Arguments as in `as_variable`. Pandas objects are put in the order of the first
+    (`aligned`). Rows with missing values are refused, or left out (`complete_rows`).
     InfoscopeError as `as_variable` and `aligned`; WrongLength: different numbers of
     rows, or groups of another length.
     """
@@ -60,9 +59,9 @@ def as_variables(
     cells = math.prod(columns.categories for columns in typed.values())
     variables = {}
     for name, value in typed.items():
-        variables[name] = (
-            value if isinstance(value, Variable) else value.variable(cells)
-        )
+        if isinstance(value, _Columns):
+            value = value.variable(cells)
+        variables[name] = value
     for note in notes:
         if note.argument in variables:
             variable = variables[note.argument]
@@ -101,8 +100,12 @@ def as_variable(name: str, value: Any) -> Variable:
 
 @dataclass(frozen=True, eq=False)
 class _Integers:
-    """A column of integers without a given type: its name, numbers float64 [n], codes
-    [n] and number of values.
+    """A column of integers without a given type.
+
+    place    its name
+    numbers  float64 [n]
+    codes    [n], of the values
+    count    number of distinct values
     """
 
     place: str
@@ -113,9 +116,7 @@ class _Integers:
 
 @dataclass(frozen=True, eq=False)
 class _Columns:
-    """The typed columns of a variable, before its integers become numbers or
-    categories.
-    """
+    """The typed columns of a variable, before integers become numbers or categories."""
 
     name: str
     rows: int
@@ -126,6 +127,7 @@ class _Columns:
 
     @classmethod
     def of(cls, name: str, value: Any) -> _Columns:
+        """The checked columns of a value."""
         typed_columns = columns(name, value)
         lengths = {len(column) for _, column, _ in typed_columns}
         if len(lengths) != 1 or 0 in lengths:
@@ -144,9 +146,9 @@ class _Columns:
                 labels.append(factorise(categorical(name, column))[0])
                 continue
             is_integer = column_type is int
-            values = as_numbers(
-                name, categorical(name, column) if is_integer else column
-            )
+            if is_integer:
+                column = categorical(name, column)
+            values = as_numbers(name, column)
             is_only_integer = is_integer and len(typed_columns) == 1
             if values.min() == values.max() and not is_only_integer:
                 constant.append(place)
@@ -161,22 +163,17 @@ class _Columns:
                 periodic.append((place, unit))
             if not is_integer and has_few_repeated_values(values):
                 repeated.append(place)
-        subject = (
-            f"column {constant[0]} is"
-            if len(constant) == 1
-            else f"{len(constant)} columns are"
-        )
+        subject = f"{len(constant)} columns are"
+        if len(constant) == 1:
+            subject = f"column {constant[0]} is"
         if not (numbers or labels or integers):
             raise NoVariation(
                 f"{name} must vary, got {subject} constant in all {rows} rows."
             )
         notes = ()
         if constant:
-            notes = (
-                Note(
-                    f"{name}: {subject} constant and left out.", "constant column", name
-                ),
-            )
+            sentence = f"{name}: {subject} constant and left out."
+            notes = (Note(sentence, "constant column", name),)
         notes += _number_notes(name, repeated)
         if periodic:
             place, unit = periodic[0]
@@ -190,38 +187,33 @@ class _Columns:
 
     @property
     def categories(self) -> int:
-        """How many combinations its categories could form if all of its integers are
-        labels.
-        """
+        """Number of possible combinations of categories if all integers are labels."""
         _, combinations = joint_codes(self.labels)
         return combinations * math.prod(column.count for column in self.integers)
 
     def variable(self, cells: int) -> Variable:
-        """The variable, where the table of all categories of all variables has so many
-        cells.
-        """
+        """The variable; `cells` is the size of the table of all variables' categories."""
         is_alone = len(self.integers) == 1 and not self.labels
         has_few_rows = not is_alone and self.rows < MIN_LABEL_ROWS * cells
-        numeric = [
-            column
-            for column in self.integers
-            if has_few_rows or not are_codes_of_classes(column.numbers)
-        ]
-        different = [column.place for column in numeric if column.count == self.rows]
-        repeated = [column.place for column in numeric if column.count < self.rows]
-        notes = (
-            self.notes
-            + _number_notes(self.name, repeated)
-            + _row_number_notes(self.name, different)
-        )
-        labels = [column.codes for column in self.integers if column not in numeric]
-        codes, categories = joint_codes(self.labels + labels)
-        numbers = self.numbers + [column.numbers for column in numeric]
+        numbers = list(self.numbers)
+        labels = list(self.labels)
+        different, repeated = [], []
+        for column in self.integers:
+            if not has_few_rows and are_codes_of_classes(column.numbers):
+                labels.append(column.codes)
+                continue
+            numbers.append(column.numbers)
+            places = different if column.count == self.rows else repeated
+            places.append(column.place)
+        notes = self.notes + _number_notes(self.name, repeated)
+        notes += _row_number_notes(self.name, different)
+        codes, categories = joint_codes(labels)
         stacked = np.column_stack(numbers) if numbers else np.empty((self.rows, 0))
         return Variable(np.ascontiguousarray(stacked), codes, categories, notes=notes)
 
 
 def _number_notes(name: str, places: Sequence[str]) -> tuple[Note, ...]:
+    """A note on columns of repeated values that are taken as numbers."""
     if not places:
         return ()
     sentence = (
@@ -232,6 +224,7 @@ def _number_notes(name: str, places: Sequence[str]) -> tuple[Note, ...]:
 
 
 def _row_number_notes(name: str, places: Sequence[str]) -> tuple[Note, ...]:
+    """A note on columns of whole numbers that are all different."""
     if not places:
         return ()
     subject = columns_in_words(places)

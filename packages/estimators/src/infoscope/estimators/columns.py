@@ -1,8 +1,7 @@
-"""The columns of any array-like value, as numpy arrays; types that users give:
-`Continuous`, `Discrete`, `Angle`.
+"""The columns of any array-like value as numpy arrays, and the wrappers that set types.
 
-Tables and columns of polars, pyarrow and other libraries become those of pandas; they
-have no index.
+The wrappers are `Continuous`, `Discrete` and `Angle`. Tables and columns of polars,
+pyarrow and other libraries become pandas objects without an index of their own.
 """
 
 from __future__ import annotations
@@ -39,12 +38,13 @@ from infoscope.estimators.guesses import (
 )
 from infoscope.estimators.variables import factorise
 
-# numbers beyond it, and spans below its inverse, have no square in float64
+# squares of larger numbers overflow in float64, squares of spans below 1 / _LARGEST
+# underflow
 _LARGEST = 1e150
 _MAX_DENSE = 50_000_000  # numbers of a sparse matrix that is made dense
-# the same labels as Python's own types
+# equal labels of these types become one label of a Python type
 _NUMPY_LABELS = (np.str_, np.bytes_, np.bool_, np.integer, np.floating)
-# of a list of values, which has no index
+# types of the items of a plain list of values
 _PLAIN_ITEMS = (str, bytes, int, float, bool, np.generic)
 _Column = np.ndarray | pd.Categorical
 
@@ -107,9 +107,8 @@ class Angle:
         for column in bare_columns(name, self.values):
             is_present = ~pd.isna(column)
             radians = np.full(len(column), np.nan)
-            radians[is_present] = (
-                2 * np.pi / self.period * as_numbers(name, column[is_present])
-            )
+            angles = as_numbers(name, column[is_present])
+            radians[is_present] = 2 * np.pi / self.period * angles
             parts += [np.cos(radians), np.sin(radians)]
         return parts
 
@@ -123,8 +122,9 @@ def columns_in_words(places: Sequence[str]) -> str:
 
 
 def as_codes(name: str, value: Any) -> np.ndarray:
-    """Codes 0..m-1 [n] of one column of categories, [n] or [n, 1]. ValueError: several
-    columns, or missing values.
+    """Codes 0..m-1 [n] of one column of categories, [n] or [n, 1].
+
+    ValueError: several columns, or missing values.
     """
     parts = bare_columns(name, value)
     if len(parts) != 1:
@@ -136,10 +136,10 @@ def as_codes(name: str, value: Any) -> np.ndarray:
 
 def single_columns(name: str, value: Any) -> list[Any]:
     """Every column of `value`, in its wrapper if it had one."""
-    return [
-        typed(column) if wrapped else column
-        for typed, column, wrapped in columns(name, value)
-    ]
+    parts = []
+    for wrapper, column, is_wrapped in columns(name, value):
+        parts.append(wrapper(column) if is_wrapped else column)
+    return parts
 
 
 def tables(value: Any) -> list[pd.DataFrame | pd.Series]:
@@ -150,9 +150,10 @@ def tables(value: Any) -> list[pd.DataFrame | pd.Series]:
 
 
 def as_pandas(name: str, value: Any, index: pd.Index | None = None) -> Any:
-    """A table or column of polars, pyarrow or another library as pandas' own, with
-    `index` if it has as many rows; anything else unchanged. WrongType: a lazy table;
-    Conflict: columns of one name.
+    """A table or column of polars, pyarrow or another library as a pandas object.
+
+    It gets `index` if the lengths agree. Other values are unchanged. WrongType: a lazy
+    table; Conflict: columns of one name.
     """
     if isinstance(
         value, (list, tuple, np.ndarray, pd.DataFrame, pd.Series, *_PLAIN_ITEMS)
@@ -177,30 +178,27 @@ def as_pandas(name: str, value: Any, index: pd.Index | None = None) -> Any:
         index = pd.RangeIndex(len(table))
     if isinstance(table, nw.Series):
         return _series(table, index).rename(table.name or None)
-    columns = {
-        place: _series(column, index)
-        for place, column in enumerate(table.iter_columns())
-    }
+    columns = {}
+    for place, column in enumerate(table.iter_columns()):
+        columns[place] = _series(column, index)
     return pd.DataFrame(columns, index).set_axis(table.columns, axis=1)
 
 
 def _series(column: nw.Series, index: pd.Index) -> pd.Series:
-    """The column as a pandas Series: categories stay categories, missing numbers are
-    NaN.
+    """The column as a pandas Series, with NaN for missing numbers.
+
+    Categories stay categories.
     """
     if column.dtype in (nw.Categorical, nw.Enum):
         return pd.Series(pd.Categorical(column.to_list()), index)
-    has_numpy_type = column.dtype.is_numeric() and column.dtype not in (
-        nw.Int128,
-        nw.UInt128,
-    )
-    return pd.Series(column.to_numpy() if has_numpy_type else column.to_list(), index)
+    is_too_long = column.dtype in (nw.Int128, nw.UInt128)
+    if column.dtype.is_numeric() and not is_too_long:
+        return pd.Series(column.to_numpy(), index)
+    return pd.Series(column.to_list(), index)
 
 
 def apply_to_values(value: Any, change: Callable[[Any], Any]) -> Any:
-    """`change` applied to the value, or to everything that it wraps or is a list or
-    mapping of.
-    """
+    """The value with `change` applied to it, or to each part of a wrapper, list, mapping."""
     if _has_parts(value):
         return [apply_to_values(part, change) for part in value]
     if isinstance(value, (Continuous, Discrete, Angle)):
@@ -221,25 +219,27 @@ def _has_parts(value: Any) -> bool:
 
 
 def columns(name: str, value: Any) -> list[tuple[type, _Column, bool]]:
-    """(Continuous, Discrete or int; values [n]; whether it was wrapped) of every
-    column; int: values decide.
+    """Type, values [n], and whether it was wrapped, of every column.
+
+    The type is Continuous, Discrete or int; the values decide on the type of int.
     """
-    if isinstance(value, (list, tuple)) and any(
-        isinstance(block, (Continuous, Discrete, Angle)) for block in value
-    ):
-        return [column for block in value for column in columns(name, block)]
+    wrappers = (Continuous, Discrete, Angle)
+    is_list = isinstance(value, (list, tuple))
+    typed = []
+    if is_list and any(isinstance(block, wrappers) for block in value):
+        for block in value:
+            typed += columns(name, block)
+        return typed
     if isinstance(value, Angle):
         return [(Continuous, column, True) for column in value.on_circle(name)]
     if isinstance(value, (Continuous, Discrete)):
-        return [
-            (type(value), column, True) for column in bare_columns(name, value.values)
-        ]
+        parts = bare_columns(name, value.values)
+        return [(type(value), column, True) for column in parts]
     parts = bare_columns(name, value)
     names = column_names(value, len(parts))
-    return [
-        (_inferred(name, column, place), column, False)
-        for place, column in zip(names, parts)
-    ]
+    for place, column in zip(names, parts):
+        typed.append((_inferred(name, column, place), column, False))
+    return typed
 
 
 def column_names(value: Any, count: int) -> list[str]:
@@ -266,16 +266,16 @@ def require_values(name: str, value: Any) -> None:
 
 
 def bare_columns(name: str, value: Any) -> list[_Column]:
-    """Every column [n] of an untyped array-like of one or two axes. ValueError for
-    other shapes, or a mask.
+    """Every column [n] of an untyped array-like of one or two axes.
+
+    ValueError: another shape, or a mask.
     """
     value = as_pandas(name, value)
     if isinstance(value, pd.DataFrame):
-        return [
-            column
-            for place in range(value.shape[1])
-            for column in bare_columns(name, value.iloc[:, place])
-        ]
+        parts = []
+        for place in range(value.shape[1]):
+            parts += bare_columns(name, value.iloc[:, place])
+        return parts
     if isinstance(getattr(value, "dtype", None), pd.CategoricalDtype):
         return [pd.Categorical(value)]
     if sparse.issparse(value):
@@ -284,7 +284,7 @@ def bare_columns(name: str, value: Any) -> list[_Column]:
                 f"{name} must have at most {_MAX_DENSE:,} numbers if sparse, got shape {value.shape}."
             )
         value = value.toarray()
-    # not loaded for this, which takes seconds: then there is no tensor
+    # importing torch takes seconds; without it there is no tensor
     torch = sys.modules.get("torch")
     if torch and isinstance(value, torch.Tensor):
         require_values(name, value)
@@ -299,7 +299,7 @@ def bare_columns(name: str, value: Any) -> list[_Column]:
         raise WrongShape(
             f"{name} must be an array [n] or [n, d], but: {error}."
         ) from None
-    # numpy made strings of numbers and NaN too
+    # numpy turns the numbers and NaN of a mixed list into strings
     if isinstance(value, (list, tuple)) and array.dtype.kind in "US":
         array = np.array(value, dtype=object)
     is_object_column = array.dtype.kind == "O" and array.ndim == 1 and array.size > 0
@@ -313,9 +313,9 @@ def bare_columns(name: str, value: Any) -> list[_Column]:
             )
         array = np.stack(array)
     if array.ndim not in (1, 2):
-        advice = (
-            ": encode the images, or reshape to [n, -1]." if array.ndim > 2 else "."
-        )
+        advice = "."
+        if array.ndim > 2:
+            advice = ": encode the images, or reshape to [n, -1]."
         raise WrongShape(
             f"{name} must be [n] or [n, d], got shape {array.shape}{advice}"
         )
@@ -329,8 +329,9 @@ def bare_columns(name: str, value: Any) -> list[_Column]:
 
 
 def require_present(name: str, column: _Column, place: str) -> None:
-    """MissingValues for a column [n] with missing values; `place` is its name in the
-    message.
+    """MissingValues for a column [n] with missing values.
+
+    `place` is the column's name in the message.
     """
     missing = int(np.sum(pd.isna(column)))
     if missing:
@@ -341,16 +342,15 @@ def require_present(name: str, column: _Column, place: str) -> None:
 
 
 def require_unmasked(name: str, value: Any) -> None:
-    """ValueError where a masked array, or a list of them, hides values: numpy drops
-    masks without a warning.
+    """ValueError for a masked array, or a list of them, that hides values.
+
+    numpy drops masks without a warning.
     """
     parts = value if isinstance(value, (list, tuple)) else [value]
-    masks = [
-        np.ma.getmaskarray(part)
-        for part in parts
-        if isinstance(part, np.ma.MaskedArray)
-    ]
-    masked = int(sum(mask.sum() for mask in masks))
+    masked = 0
+    for part in parts:
+        if isinstance(part, np.ma.MaskedArray):
+            masked += int(np.ma.getmaskarray(part).sum())
     if masked:
         total = sum(map(np.size, parts))
         raise MissingValues(
@@ -359,11 +359,10 @@ def require_unmasked(name: str, value: Any) -> None:
 
 
 def _inferred(name: str, column: _Column, place: str) -> type:
-    """Continuous, Discrete or int, from the column's type; `place` is its name in
-    errors.
+    """Continuous, Discrete or int, from the column's type.
 
-    Two values are int, be they floats: a flag with missing values is a column of floats
-    in pandas.
+    `place` is the column's name in errors. Floats with two values are int too: pandas
+    stores a flag with missing values as floats.
     """
     if isinstance(column, pd.Categorical):
         return Discrete
@@ -401,8 +400,9 @@ def _require_real(name: str, column: _Column) -> None:
 
 
 def as_floats(name: str, column: _Column) -> np.ndarray:
-    """float64 [n]; ValueError for other values, such as strings, even of digits, dates
-    and complex numbers.
+    """The column as float64 [n].
+
+    ValueError: strings (even of digits), dates, complex numbers and other values.
     """
     values = np.asarray(column)
     kind = pd.api.types.infer_dtype(values) if values.dtype.kind in "OUSMm" else ""
@@ -431,8 +431,9 @@ def as_floats(name: str, column: _Column) -> np.ndarray:
 
 
 def as_matrix(name: str, value: Any) -> np.ndarray:
-    """Numbers [n] or [n, d] as float64 [n, d], checked like a variable, constants kept.
-    Else InfoscopeError.
+    """Numbers [n] or [n, d] as float64 [n, d], checked like a variable.
+
+    Constant columns stay. InfoscopeError for other values.
     """
     is_array = isinstance(value, np.ndarray) and not np.ma.isMaskedArray(value)
     if is_array and value.dtype.kind == "f" and value.ndim == 2:
@@ -456,8 +457,9 @@ def as_numbers(name: str, column: _Column) -> np.ndarray:
 
 
 def _require_measurable(name: str, numbers: np.ndarray) -> np.ndarray:
-    """The numbers [n] or [n, d]. InfoscopeError unless finite, and constant or of a
-    representable variance.
+    """The numbers [n] or [n, d], after checks.
+
+    InfoscopeError: infinite values, or a variance that float64 cannot represent.
     """
     not_finite = int((~np.isfinite(numbers)).sum())
     if not_finite:
@@ -480,8 +482,9 @@ def _require_measurable(name: str, numbers: np.ndarray) -> np.ndarray:
 
 
 def categorical(name: str, column: _Column) -> np.ndarray:
-    """The column without missing values; values of mixed types become strings with
-    their type, so that they sort.
+    """The categories of a column, in values that can be sorted.
+
+    Values of mixed types become strings that begin with their type. MissingValues.
     """
     missing = int(pd.isna(column).sum())
     if missing:
@@ -492,9 +495,9 @@ def categorical(name: str, column: _Column) -> np.ndarray:
         return column.codes
     if column.dtype.kind != "O":
         return column
-    labels = [
-        label.item() if isinstance(label, _NUMPY_LABELS) else label for label in column
-    ]
-    if len({type(label) for label in labels}) > 1:
+    labels = []
+    for label in column:
+        labels.append(label.item() if isinstance(label, _NUMPY_LABELS) else label)
+    if len(set(map(type, labels))) > 1:
         return np.array([f"{type(label).__name__}:{label}" for label in labels])
     return column

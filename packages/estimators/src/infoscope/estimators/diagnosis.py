@@ -1,6 +1,4 @@
-"""Properties of a sample that may mislead: copies of rows, rows that follow one
-another, columns computed from others.
-"""
+"""Properties of a sample that may mislead: copies of rows, series, derived columns."""
 
 from __future__ import annotations
 
@@ -43,9 +41,9 @@ class Diagnosis(InNotebook):
 def diagnose(x: Any, y: Any, groups: ArrayLike | None = None) -> Diagnosis:
     """Copies of rows, rows in series, column types and derived columns.
 
-    Columns that others of their variable determine are left out
-    (`derived.without_functions`). Copies (`variables.copies`) are put into one group
-    each; the test for series is `serial.serial_dependence`.
+    Columns that other columns of the same variable determine are left out
+    (`derived.without_functions`). A row and its copies (`variables.copies`) become one
+    group. The test for series is `serial.serial_dependence`.
 
     Parameters
     ----------
@@ -84,14 +82,14 @@ def diagnose(x: Any, y: Any, groups: ArrayLike | None = None) -> Diagnosis:
             "occur only there. Each row and its copies are one group."
         )
         notes.append(Note(sentence, "copies"))
-    return Diagnosis(
-        replace(pairs, groups=codes, notes=tuple(notes)), duplicates, serial
-    )
+    pairs = replace(pairs, groups=codes, notes=tuple(notes))
+    return Diagnosis(pairs, duplicates, serial)
 
 
 def without_derived_columns(pairs: Pairs) -> Pairs:
-    """The sample without columns that others of their variable determine, with a note
-    on each variable that had any.
+    """The sample without columns that other columns of the same variable determine.
+
+    A note reports each variable with such columns.
     """
     x = without_functions("x", pairs.x)
     y = without_functions("y", pairs.y)

@@ -21,7 +21,7 @@ from scipy.special import digamma, gammaln, polygamma, xlogy
 
 from infoscope.checks import require_int
 from infoscope.errors import InvalidInput, OutOfRange
-from infoscope.estimators.result import Estimate, mean_of
+from infoscope.estimators.result import Estimate, Groups, Values, mean_of
 
 
 def plug_in(counts: ArrayLike) -> float:
@@ -50,9 +50,7 @@ def chao_shen(counts: ArrayLike) -> float:
     return float(-terms.sum())
 
 
-def label_entropy(
-    codes: NDArray[np.intp], groups: NDArray[np.int64] | None = None
-) -> Estimate:
+def label_entropy(codes: NDArray[np.intp], groups: Groups = None) -> Estimate:
     """The entropy of a label [n] by its frequencies, nats.
 
     It is the largest information that anything can carry about the label. The upper
@@ -114,7 +112,7 @@ def shrinkage_weight(counts: ArrayLike, categories: int | None = None) -> float:
 
 def nsb(
     counts: ArrayLike, categories: int | None = None, steps: int = 400
-) -> tuple[float, NDArray[np.float64]]:
+) -> tuple[float, Values]:
     """Posterior mean of the entropy, nats, and its change with another row of each [m].
 
     The entropy is of `categories` possible categories. The prior is a symmetric
@@ -151,8 +149,8 @@ def nsb(
 
 
 def _log_posterior(
-    pseudocounts: NDArray, sizes: NDArray, many: NDArray, categories: int
-) -> NDArray[np.float64]:
+    pseudocounts: Values, sizes: Values, many: NDArray, categories: int
+) -> Values:
     """Log density [steps] of the logarithm of the pseudocount.
 
     `many` [m] categories have the counts `sizes` [m].
@@ -167,8 +165,8 @@ def _log_posterior(
 
 
 def _given_pseudocount(
-    pseudocounts: NDArray, sizes: NDArray, many: NDArray, categories: int
-) -> tuple[NDArray, NDArray]:
+    pseudocounts: Values, sizes: Values, many: NDArray, categories: int
+) -> tuple[Values, Values]:
     """Mean entropy [steps] given the pseudocount, and its changes [steps, sizes].
 
     Source: Wolpert & Wolf 1995.
@@ -186,7 +184,7 @@ def _given_pseudocount(
     return means[:, 0], slopes[:, :-1]
 
 
-def _possible(counts: NDArray[np.float64], categories: int | None) -> int:
+def _possible(counts: Values, categories: int | None) -> int:
     """The number of possible categories; None: the categories that occur."""
     if categories is None:
         return len(counts)
@@ -198,7 +196,7 @@ def _possible(counts: NDArray[np.float64], categories: int | None) -> int:
     return categories
 
 
-def as_counts(counts: ArrayLike, whole: bool = True) -> NDArray[np.float64]:
+def as_counts(counts: ArrayLike, whole: bool = True) -> Values:
     """Positive counts as float64 [m]. ValueError: not one axis, all 0, or not counts."""
     counts = np.asarray(counts, dtype=np.float64)
     is_valid = counts.ndim == 1 and (counts >= 0).all() and 0 < counts.sum() < np.inf

@@ -1,5 +1,6 @@
-"""Guesses about a column without a given type: labels or numbers, texts of numbers or
-dates, a period.
+"""Guesses about a column without a given type.
+
+Are its whole numbers labels? Are its texts numbers or dates? Does it have a period?
 """
 
 from __future__ import annotations
@@ -51,9 +52,7 @@ _DATE = re.compile(
 
 
 def are_codes_of_classes(numbers: np.ndarray) -> bool:
-    """Whether whole numbers [n] are codes of classes rather than ordered numbers: see
-    `column_types.as_variable`.
-    """
+    """Whether whole numbers [n] are codes of classes (rules: `column_types.as_variable`)."""
     values, rows = np.unique(numbers, return_counts=True)
     if len(values) <= 2:
         return True
@@ -63,8 +62,9 @@ def are_codes_of_classes(numbers: np.ndarray) -> bool:
 
 
 def _are_small_codes(values: np.ndarray, rows: np.ndarray) -> bool:
-    """Whether sorted whole numbers, with their rows, mostly run from 0 or 1 to at most
-    10, whatever their tails.
+    """Whether most rows have codes from 0 or 1 to at most 10.
+
+    `rows` are the numbers of rows of the sorted values; the tails play no part.
     """
     if len(values) > _MAX_LABEL_VALUES:
         return False
@@ -80,8 +80,9 @@ def _are_small_codes(values: np.ndarray, rows: np.ndarray) -> bool:
 
 
 def _are_even_codes(values: np.ndarray, rows: np.ndarray) -> bool:
-    """Whether nearly all whole numbers from 0 or 1 on occur, the first and last tenth
-    about as often as the others.
+    """Whether nearly all whole numbers from 0 or 1 on occur, about equally often.
+
+    The first and the last tenth of the codes must occur about as often as the others.
     """
     low, high = values[0], values[-1]
     span = int(high - low) + 1
@@ -95,23 +96,27 @@ def _are_even_codes(values: np.ndarray, rows: np.ndarray) -> bool:
 
 
 def period_name(column: np.ndarray) -> str | None:
-    """The unit in which the values of a column [n] fill a period from 0 on or around 0,
-    to both ends; else None.
+    """The unit in which the values of a column [n] fill a period to both ends; else None.
+
+    The period starts at 0, or is centred on 0.
     """
     low, high = float(column.min()), float(column.max())
     for name, period in PERIODS.items():
         for start in (0.0, -period / 2):
             if start <= low and high <= start + period:
                 turns = (column - start) / period
-                # a fifth of the share of even values
-                if min(np.mean(turns < 0.05), np.mean(turns > 0.95)) >= 0.01:
+                share_at_start = np.mean(turns < 0.05)
+                share_at_end = np.mean(turns > 0.95)
+                # 0.01 is a fifth of the share if values are uniform
+                if min(share_at_start, share_at_end) >= 0.01:
                     return name
     return None
 
 
 def require_names(name: str, column: ArrayLike, place: str) -> None:
-    """ValueError for texts [n] that are numbers or dates; whole numbers of at most 20
-    values are labels.
+    """ValueError for texts [n] that are numbers or dates.
+
+    Texts of at most 20 different whole numbers are labels.
     """
     counts = _counts(np.asarray(column))
     for what, form, how in (
@@ -126,19 +131,13 @@ def require_names(name: str, column: ArrayLike, place: str) -> None:
             f"read them with pandas.to_datetime and turn them into numbers, {HOW_DATES_BECOME_NUMBERS}",
         ),
     ):
-        is_read = np.array(
-            [
-                bool(form.fullmatch(text.strip().translate(_PLAIN)))
-                for text in counts.index
-            ],
-            bool,
-        )
+        texts = [text.strip().translate(_PLAIN) for text in counts.index]
+        is_read = np.array([bool(form.fullmatch(text)) for text in texts], bool)
         if counts[is_read].sum() <= 0.9 * counts.sum():  # share of the texts that parse
             continue
         if what == "numbers":
-            if len(counts) <= _MAX_LABEL_VALUES and all(
-                text.isdecimal() for text in counts.index
-            ):
+            are_whole = all(text.isdecimal() for text in counts.index)
+            if are_whole and len(counts) <= _MAX_LABEL_VALUES:
                 return
             is_plain = is_read & _are_numbers(counts.index)
             if is_plain.any():
@@ -153,35 +152,33 @@ def require_names(name: str, column: ArrayLike, place: str) -> None:
 
 
 def _are_numbers(texts: pd.Index) -> np.ndarray:
-    return ~np.isnan(
-        np.asarray(pd.to_numeric(texts, errors="coerce"), dtype=np.float64)
-    )
+    """Which texts pandas reads as numbers."""
+    numbers = pd.to_numeric(texts, errors="coerce")
+    return ~np.isnan(np.asarray(numbers, dtype=np.float64))
 
 
 def _counts(texts: np.ndarray) -> pd.Series:
-    """How often every text [n] occurs, the most frequent first; missing ones are left
-    out.
-    """
+    """How often every text [n] occurs, the most frequent first, without missing texts."""
     counts = pd.Series(texts, dtype=object).value_counts()
-    names = [
-        text.decode(errors="replace") if isinstance(text, bytes) else str(text)
-        for text in counts.index
-    ]
+    names = []
+    for text in counts.index:
+        is_bytes = isinstance(text, bytes)
+        names.append(text.decode(errors="replace") if is_bytes else str(text))
     return counts.set_axis(names)
 
 
 def quoted(counts: pd.Series) -> str:
-    """Texts with how often each occurs: 'a' (12), 'b' (3); of many, the first."""
-    shown = ", ".join(
-        f"{text!r} ({count:,})" for text, count in counts[:MAX_SHOWN].items()
-    )
+    """Texts with their counts: 'a' (12), 'b' (3); of many texts, the first ones."""
+    items = counts[:MAX_SHOWN].items()
+    shown = ", ".join(f"{text!r} ({count:,})" for text, count in items)
     more = len(counts) - MAX_SHOWN
     return f"{shown} and {more:,} more" if more > 0 else shown
 
 
 def require_no_dates(name: str, column: ArrayLike, place: str) -> None:
-    """ValueError for dates, times and spans of time, which have a unit and an origin
-    only once they are numbers.
+    """ValueError for dates, times and spans of time.
+
+    The user must choose their unit and origin and turn them into numbers.
     """
     kind = pd.api.types.infer_dtype(column, skipna=True)
     if kind in TIMES:

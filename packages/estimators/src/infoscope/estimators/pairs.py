@@ -21,8 +21,10 @@ MIN_FOLD_ROWS = 20  # rows per fold
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """A checked sample: x and y, `groups` codes int64 [n] of dependent rows (None:
-    every row is its own), `notes`.
+    """A checked sample of x and y.
+
+    groups  codes int64 [n] of dependent rows; None: rows are independent
+    notes   changes of the values
     """
 
     x: Variable
@@ -32,6 +34,7 @@ class Pairs:
 
     @property
     def n(self) -> int:
+        """Number of rows."""
         return self.x.n
 
     @cached_property
@@ -41,25 +44,21 @@ class Pairs:
 
     def take(self, rows: np.ndarray) -> Pairs:
         """Some of the rows (indices)."""
-        return replace(
-            self,
-            x=self.x.take(rows),
-            y=self.y.take(rows),
-            groups=of_kept(self.groups, rows),
-        )
+        groups = of_kept(self.groups, rows)
+        return replace(self, x=self.x.take(rows), y=self.y.take(rows), groups=groups)
 
     def folds(self, count: int, generator: np.random.Generator) -> np.ndarray:
-        """A fold 0..count-1 for every row, whole units of equal sizes. TooFew: units,
-        or rows (20 a fold).
+        """A fold 0..count-1 for every row; folds have whole units and similar sizes.
+
+        TooFew: fewer units than folds, or fewer than 20 rows a fold.
         """
         sizes = np.bincount(self.units)
         min_rows = MIN_FOLD_ROWS * count
         if len(sizes) < require_int("folds", count, 2) or self.n < min_rows:
-            required, got = (
-                ("", "")
-                if self.groups is None
-                else (f" in {count} groups", f" in {len(sizes)}")
-            )
+            required = got = ""
+            if self.groups is not None:
+                required = f" in {count} groups"
+                got = f" in {len(sizes)}"
             raise TooFew(
                 f"x and y must have at least {min_rows} rows{required} for {count} folds, got {self.n} rows{got}."
             )
@@ -86,10 +85,8 @@ def as_pairs(
     linear combinations of columns are left out, with a note.
     """
     variables, codes = as_variables(groups, drop_missing, x=x, y=y)
-    variables = {
-        name: without_combinations(name, variable)
-        for name, variable in variables.items()
-    }
+    for name, variable in variables.items():
+        variables[name] = without_combinations(name, variable)
     for name, variable in variables.items():
         if not variable.dim and variable.categories == 1:
             raise NoVariation(

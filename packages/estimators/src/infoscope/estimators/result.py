@@ -1,5 +1,6 @@
-"""Results with their error: Estimate, Estimates (an array), mean_of (robust to groups),
-undefined (no number).
+"""Results with their error.
+
+Estimate, Estimates (an array), mean_of (robust to groups), undefined (no number).
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.notebook import InNotebook, axes, intervals
 from infoscope.notes import Note
 
+Groups = NDArray[np.int64] | None
+Values = NDArray[np.float64]
 LEVEL = 0.95  # of intervals
 NATS, BITS, SHARE = "nats", "bits", "1"  # units
 UNPAIRED = Note(
@@ -79,8 +82,8 @@ class Estimate(InNotebook, float):
     units: int | None = None
     degrees: float = math.inf
     interval: tuple[float, float] | None = None
-    local: NDArray[np.float64] | None = None
-    influence: NDArray[np.float64] | None = None
+    local: Values | None = None
+    influence: Values | None = None
 
     def __new__(cls, value: float, *_: Any, **__: Any) -> Estimate:
         return super().__new__(cls, value)
@@ -102,6 +105,8 @@ class Estimate(InNotebook, float):
     @property
     def _unexplained_variance(self) -> float:
         variance = self.standard_error**2
+        if self.influence is None:
+            return variance
         explained = float(np.sum(self.influence**2))
         return 0.0 if variance <= explained * (1.0 + 1e-9) else variance - explained
 
@@ -116,8 +121,9 @@ class Estimate(InNotebook, float):
         return self.as_unit(NATS)
 
     def as_unit(self, unit: str) -> Estimate:
-        """The estimate in nats or bits. InvalidInput for another unit, and for shares,
-        which have none.
+        """The estimate in nats or bits.
+
+        InvalidInput: another unit, or a share.
         """
         if unit not in (NATS, BITS) or self.unit not in (NATS, BITS):
             raise InvalidInput(
@@ -303,8 +309,9 @@ class Estimate(InNotebook, float):
         return "\n".join([repr(self), *(f"  {note}" for note in notes)])
 
     def plot(self, ax: Any = None) -> Any:
-        """Draws the estimate with its interval as a row, below others of one unit on
-        `ax`; the matplotlib axes.
+        """Draws the estimate and its interval as a row of `ax`; returns the axes.
+
+        Rows on one `ax` must have the same unit.
         """
         ax = axes(ax, (6.4, 2.4))
         lines = [line for line in (self.method, self._size()) if line]
@@ -323,12 +330,13 @@ Estimate.__signature__ = inspect.Signature(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimates:
-    """Estimates of one unit, sample size and method: value and standard_error are
-    arrays of one shape.
+    """Estimates with one unit, sample size and method.
+
+    value and standard_error are arrays of one shape.
     """
 
-    value: NDArray[np.float64]
-    standard_error: NDArray[np.float64]
+    value: Values
+    standard_error: Values
     n: int | None
     unit: str = NATS
     method: str = ""
@@ -352,8 +360,8 @@ class Estimates:
 
 
 def _sum_of_arrays(
-    first: NDArray[np.float64] | None, second: NDArray[np.float64] | None, sign: float
-) -> NDArray[np.float64] | None:
+    first: Values | None, second: Values | None, sign: float
+) -> Values | None:
     """first + sign * second; None if one is missing or they differ in length."""
     if first is None or second is None or len(first) != len(second):
         return None
@@ -375,11 +383,13 @@ def plain(estimate: Estimate) -> Estimate:
 
 
 def mean_of(
-    values: ArrayLike, groups: NDArray[np.int64] | None = None, unit: str = NATS, method: str = "",
+    values: ArrayLike, groups: Groups = None, unit: str = NATS, method: str = "",
     notes: tuple[str, ...] = (), settings: str = "",
 ) -> Estimate:  # fmt: skip
-    """The mean of values [n], its standard error robust to groups (codes 0, 1, ...
-    [n]), Student t with groups - 1.
+    """The mean of values [n], with a standard error that is robust to groups.
+
+    Groups have codes 0, 1, ... [n]; the interval is Student's t with groups - 1 degrees
+    of freedom.
 
     One group, or one row, has no error: nan. A nan among the values makes the mean nan.
     """
@@ -393,7 +403,7 @@ def mean_of(
     )  # fmt: skip
 
 
-def means_of(values: NDArray[np.float64], method: str = "") -> Estimates:
+def means_of(values: Values, method: str = "") -> Estimates:
     """The means of the columns of values [n, d], rows independent; see `mean_of`."""
     errors = root_sum_squares(mean_influence(values))
     return Estimates(values.mean(axis=0), errors, len(values), NATS, method)
@@ -406,11 +416,10 @@ def undefined(
     return Estimate(math.nan, math.nan, unit, n, method, (reason,))
 
 
-def mean_influence(
-    values: NDArray[np.float64], groups: NDArray[np.int64] | None = None
-) -> NDArray[np.float64]:
-    """Influence [groups] of a mean of values [n] in groups (codes [n]), robust to
-    groups (Liang & Zeger 1986).
+def mean_influence(values: Values, groups: Groups = None) -> Values:
+    """Influence [groups] of a mean of values [n] in groups (codes [n]).
+
+    The standard error is then robust to groups (Liang & Zeger 1986).
     """
     sums = values - values.mean(axis=0)
     if groups is not None:
@@ -420,24 +429,24 @@ def mean_influence(
     return sums * scale
 
 
-def clustered_error(
-    values: NDArray[np.float64], groups: NDArray[np.int64] | None = None
-) -> float:
+def clustered_error(values: Values, groups: Groups = None) -> float:
     """The standard error of the mean of values [n]; see `mean_influence`."""
     return root_sum_squares(mean_influence(values, groups))
 
 
-def root_sum_squares(deviations: NDArray[np.float64]) -> Any:
-    """The root of the sum of squares over the first axis: a float of a vector, else an
-    array.
+def root_sum_squares(deviations: Values) -> Any:
+    """The root of the sum of squares over the first axis.
+
+    A float for a vector, else an array.
     """
     roots = np.sqrt(np.square(deviations).sum(axis=0))
     return float(roots) if np.ndim(roots) == 0 else roots
 
 
 def quantile(degrees: float = math.inf, level: float = LEVEL) -> float:
-    """Half-width of an interval of this level in standard errors: Student t, or normal
-    for inf.
+    """Half-width of an interval of this level, in standard errors.
+
+    Student's t; normal for degrees = inf.
     """
     share = (1.0 + level) / 2.0
     return float(ndtri(share) if math.isinf(degrees) else stdtrit(degrees, share))

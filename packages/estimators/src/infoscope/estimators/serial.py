@@ -29,7 +29,8 @@ MIN_ROWS = 30
 MIN_STRATUM_ROWS = 10  # residuals within smaller strata are dependent
 MAX_NUMBERS = 200_000  # of the columns of a variable, a budget of time
 
-Columns = NDArray[np.float64]
+Values = NDArray[np.float64]
+Codes = NDArray[np.intp]
 
 
 class RowsInSequence(UserWarning):
@@ -72,7 +73,7 @@ class SerialDependence(InNotebook):
 
 
 def serial_dependence(
-    x: Variable, y: Variable, copies: NDArray[np.intp] | None = None
+    x: Variable, y: Variable, copies: Codes | None = None
 ) -> SerialDependence | None:
     """The lag at which rows are similar, or opposite, in both x and y; None: not detected.
 
@@ -92,7 +93,7 @@ def serial_dependence(
     sort_codes = _sorted_columns(x) + _sorted_columns(y)
     variables = []
     for variable, other in ((x, y), (y, x)):
-        conditions = sort_codes if other.codes is None else [*sort_codes, other.codes]
+        conditions = [*sort_codes, other.strata]
         variables.append(_columns(variable, conditions, generator))
     autocorrelations = _autocorrelations(variables)
     if copies is not None and autocorrelations.harmful():
@@ -122,7 +123,7 @@ def warn_of_series(x: Variable, y: Variable) -> None:
         warnings.warn(f"{dependence}.", RowsInSequence, stacklevel=3)
 
 
-def _sorted_columns(variable: Variable) -> list[NDArray[np.intp]]:
+def _sorted_columns(variable: Variable) -> list[Codes]:
     """Codes [n] of monotone columns, and of joint categories that rows are sorted by."""
     steps = np.diff(variable.continuous, axis=0)
     rises = (steps >= 0).all(axis=0)
@@ -138,9 +139,9 @@ def _sorted_columns(variable: Variable) -> list[NDArray[np.intp]]:
 
 def _columns(
     variable: Variable,
-    conditions: list[NDArray[np.intp]],
+    conditions: list[Codes],
     generator: np.random.Generator,
-) -> Columns:
+) -> Values:
     """Ranks and indicators of categories [d, n], minus their means in each stratum.
 
     Strata are the joint values of the conditions; rows of small strata are 0. Many
@@ -151,7 +152,7 @@ def _columns(
     indicators = 0 if variable.codes is None else variable.categories - 1
     ranks = (factorise(column)[0].astype(float) for column in variable.continuous.T)
     if variable.dim + indicators <= max_columns:
-        is_category = (variable.codes == code for code in range(indicators))
+        is_category = (variable.strata == code for code in range(indicators))
         columns = np.array([*ranks, *is_category], float)
     else:
         columns = np.zeros((max_columns, n))
@@ -160,8 +161,10 @@ def _columns(
             columns += weights * (rank / rank.std())
         if indicators:
             weights = generator.standard_normal((max_columns, variable.categories))
-            columns += weights[:, variable.codes]
-    strata, _ = joint_codes(conditions or [np.zeros(n, np.intp)])
+            columns += weights[:, variable.strata]
+    strata = conditions[0]
+    for codes in conditions[1:]:
+        strata, _ = joint_codes((strata, codes))
     counts = np.bincount(strata)
     rounding = 1e-9 * np.abs(columns).max(axis=1)
     for column in columns:
@@ -181,8 +184,8 @@ class _Autocorrelations:
     n         number of rows
     """
 
-    correlations: NDArray[np.float64]
-    errors: NDArray[np.float64]
+    correlations: Values
+    errors: Values
     critical: float
     n: int
 
@@ -198,7 +201,7 @@ class _Autocorrelations:
         return 1 + 2 * float(weighted[is_significant].sum())
 
     @property
-    def joint_errors(self) -> NDArray[np.float64]:
+    def joint_errors(self) -> Values:
         """The smaller absolute autocorrelation of x and y [lags], in standard errors."""
         return np.abs(self.errors).min(axis=0)
 
@@ -225,7 +228,7 @@ class _Autocorrelations:
         return place + 1, (error_x, error_y)
 
 
-def _autocorrelations(variables: list[Columns]) -> _Autocorrelations:
+def _autocorrelations(variables: list[Values]) -> _Autocorrelations:
     """The largest autocorrelations of all columns [d, n] of x and y.
 
     The standard error is the larger of two: for white noise, and by squared values.
@@ -253,7 +256,7 @@ def _autocorrelations(variables: list[Columns]) -> _Autocorrelations:
     return _Autocorrelations(correlations, errors, critical, n)
 
 
-def _lagged_products(column: NDArray[np.float64], max_lag: int) -> NDArray[np.float64]:
+def _lagged_products(column: Values, max_lag: int) -> Values:
     """Sums [max_lag] of products of values [n] at lags 1, 2, ..."""
     length = next_fast_len(len(column) + max_lag, real=True)
     spectrum = rfft(column.astype(np.float32), length)

@@ -1,9 +1,8 @@
-"""Information that the past of one series carries about another: transfer entropy, lag
-curves, with intervals.
+"""Information that the past of one series carries about another, with intervals.
 
-Rows are equally spaced moments of x and of y. The intervals are calibrated on simulated
-processes of known transfer entropy, of families that were left out
-(`infoscope.data.prior.processes`).
+Transfer entropy, and information by lag. Rows are equally spaced moments of x and of y.
+The intervals are calibrated on simulated processes of known transfer entropy, from
+families that were held out in training (`infoscope.data.prior.processes`).
 
 >>> import numpy as np
 >>> from infoscope.estimators import series
@@ -33,6 +32,7 @@ from infoscope.estimators.alignment import (
     rows_with_missing_values,
     take_rows,
 )
+from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.column_types import as_variables
 from infoscope.estimators.reading import figures_memory
 from infoscope.estimators.reading.figures_conditional import left_out
@@ -40,7 +40,7 @@ from infoscope.estimators.reading.figures_sample import prepared
 from infoscope.estimators.reading.given import PACKAGED as GIVEN_READER
 from infoscope.estimators.reading.given import with_p_value
 from infoscope.estimators.reading.lagged import Lagged, figures_of, lagged, rows_before
-from infoscope.estimators.reading.reader import C, Reader
+from infoscope.estimators.reading.reader import C
 from infoscope.estimators.reading.result import Reading, answered, packaged
 from infoscope.estimators.reading.sentences import (
     NOT_DECIDED_CODE,
@@ -57,17 +57,17 @@ HISTORIES = (1, 2, 3, 4, 6, 8, 12)  # candidates
 MIN_ROWS = 50  # moments with a whole past
 MIN_INDEPENDENT = 50  # rows that the memory leaves
 MOST_DRIFT = 0.8  # share of the variance between successive tenths
-GAP = 1.5  # usual steps; after a longer one another series begins
-USUAL = 0.9  # share of the steps that are usual: weekends between working days are
+GAP = 1.5  # usual steps; after a longer step another series begins
+USUAL = 0.9  # share of the steps up to the usual step, which includes weekends
 
 
 @dataclass(frozen=True, eq=False)
 class Series:
     """Two checked series in the order of time.
 
-    x, y    their values [n]
+    x, y    values [n]
     units   int [n], the series of each row: groups, divided where moments are missing
-    notes   what was done to the values
+    notes   changes of the values
     """
 
     x: Variable
@@ -77,18 +77,18 @@ class Series:
 
     @property
     def reversed(self) -> Series:
-        """The same with x and y exchanged."""
+        """The two series with x and y exchanged."""
         return replace(self, x=self.y, y=self.x)
 
 
 def as_series(
     x: Any, y: Any, time: Any = None, groups: ArrayLike | None = None
 ) -> Series:
-    """x and y as checked series, for the functions below.
+    """x and y as checked series.
 
     x, y     values [n] or [n, d], numbers or categories as in `estimate`; rows in the order of time, or by `time`
-    time     moments [n], numbers or dates; where a step is 1.5 times longer than 9 of 10 steps, another series begins
-    groups   names [n] of groups (a panel), each with its own series; numbers are taken relative to the group's mean
+    time     moments [n], numbers or dates; after a step 1.5 times longer than 9 of 10 steps, another series begins
+    groups   names [n] of groups (a panel), one series each; numbers are taken relative to the group's mean
 
     Raises WrongLength, WrongType, NoVariation as `estimate`; InvalidInput: a moment
     that occurs twice in a group; TooFew: fewer than 50 rows.
@@ -109,21 +109,13 @@ def as_series(
     units = units_in_order(names[order], moments[order], missing[order])
     complete = ~missing[order]
     order, units = order[complete], units[complete]
-    variables, _ = as_variables(
-        **{name: take_rows(value, order) for name, value in values.items()}
-    )
+    ordered = {name: take_rows(value, order) for name, value in values.items()}
+    variables, _ = as_variables(**ordered)
     if groups is not None:
-        variables = {
-            name: within_units(name, variable, names[order])
-            for name, variable in variables.items()
-        }
-        notes.append(
-            Note(
-                "Numbers are taken relative to the mean of their group.",
-                "unit means",
-                "groups",
-            )
-        )
+        for name, variable in variables.items():
+            variables[name] = within_units(name, variable, names[order])
+        sentence = "Numbers are taken relative to the mean of their group."
+        notes.append(Note(sentence, "unit means", "groups"))
     gaps = len(np.unique(units)) - len(np.unique(names[order]))
     if gaps:
         sentence = f"{gaps:,} gaps in time or missing values: another series begins after each."
@@ -135,17 +127,16 @@ def as_series(
 
 def within_units(name: str, variable: Variable, names: NDArray[np.intp]) -> Variable:
     """The variable with its numbers relative to the mean of each group (codes [n]).
-    NoVariation: constant within groups.
+
+    NoVariation: a column that is constant within groups.
     """
-    means = (
-        pd.DataFrame(variable.continuous).groupby(names).transform("mean").to_numpy()
-    )
-    numbers = variable.continuous - means
+    by_group = pd.DataFrame(variable.continuous).groupby(names)
+    means = by_group.transform("mean")
+    numbers = variable.continuous - means.to_numpy()
     varies = np.ptp(numbers, axis=0) > 0
     if variable.codes is not None:
-        varies = np.append(
-            varies, pd.Series(variable.codes).groupby(names).nunique().max() > 1
-        )
+        categories = pd.Series(variable.codes).groupby(names).nunique()
+        varies = np.append(varies, categories.max() > 1)
     if not varies.all():
         raise NoVariation(
             f"{name} must vary within groups, got columns that are constant in each group."
@@ -154,7 +145,7 @@ def within_units(name: str, variable: Variable, names: NDArray[np.intp]) -> Vari
 
 
 def as_moments(time: Any, n: int) -> NDArray[np.float64]:
-    """Moments [n] as numbers: of dates, days."""
+    """Moments [n] as numbers; dates become days."""
     moments = pd.Series(np.asarray(time))
     if len(moments) != n:
         raise WrongLength(
@@ -177,10 +168,10 @@ def as_moments(time: Any, n: int) -> NDArray[np.float64]:
 def units_in_order(
     names: NDArray[np.intp], moments: NDArray[Any], missing: NDArray[np.bool_]
 ) -> NDArray[np.intp]:
-    """The series [n] of sorted rows: another one begins with a name, after a gap, and
-    after a row with missing values.
+    """The series [n] of each of the sorted rows.
 
-    InvalidInput: a moment that occurs twice in a group.
+    Another series begins at each new name, after a gap, and after a row with missing
+    values. InvalidInput: a moment that occurs twice in a group.
     """
     same = names[1:] == names[:-1]
     steps = np.diff(moments)
@@ -190,11 +181,8 @@ def units_in_order(
             f"time must not repeat within a series, got {moments[1:][repeated][0]:g} twice: give a series of its own "
             "to each group (groups=)."
         )
-    usual = (
-        pd.Series(steps[same])
-        .groupby(names[1:][same])
-        .transform(lambda unit: unit.quantile(USUAL))
-    )
+    by_group = pd.Series(steps[same]).groupby(names[1:][same])
+    usual = by_group.transform(lambda group_steps: group_steps.quantile(USUAL))
     begins = ~same | missing[:-1]
     begins[same] |= steps[same] > GAP * usual.to_numpy()
     return np.concatenate([[0], np.cumsum(begins)])
@@ -209,14 +197,12 @@ def information(
     groups: ArrayLike | None = None,
     generator: np.random.Generator | None = None,
 ) -> Reading:
-    """The information of the past of x about y now, I(x[t - lags]; y[t]), as a
-    `Reading` with an interval.
+    """The information of the past of x about y now, I(x[t - lags]; y[t]), as a `Reading`.
 
     lags   past values of x: 1 to this number, or these lags; None: as many as help to predict y (`chosen_history`)
 
-    Other arguments and errors as `as_series`. Of a number of lags that is too small for
-    the series, the answer is that of these lags. Units: nats (`.bits`); the number of
-    moments is `.n`.
+    Other arguments and errors as `as_series`. Information at longer lags is not
+    included. Units: nats (`.bits`); the number of moments is `.n`.
     """
     series = as_series(x, y, time, groups)
     places = _lags(lags, series)
@@ -232,20 +218,20 @@ def transfer_entropy(
     groups: ArrayLike | None = None,
     generator: np.random.Generator | None = None,
 ) -> Reading:
-    """The transfer entropy of x to y, I(past of x; y now | past of y) (Schreiber 2000),
-    as a `Reading`.
+    """The transfer entropy of x to y, I(past of x; y now | past of y), as a `Reading`.
 
     history   past values of x and of y; None: as many as help to predict y (`chosen_history`)
 
-    The p-value is of the test of independence of the past of x and y now given the past
-    of y. Other arguments and errors as `as_series`. Units: nats (`.bits`).
+    The p-value is for independence of the past of x and y now, given the past of y.
+    Other arguments and errors as `as_series`. Units: nats (`.bits`). Source: Schreiber
+    2000.
     """
     series = as_series(x, y, time, groups)
     return read_lagged(series, _lags(history, series), True, generator)
 
 
 def _lags(lags: int | Sequence[int] | None, series: Series) -> list[int]:
-    """Lags from what was asked for."""
+    """The lags: 1 to a number, given lags, or chosen lags for None."""
     if lags is None:
         lags = chosen_history(series)
     if np.ndim(lags) == 0:
@@ -259,25 +245,30 @@ def _lags(lags: int | Sequence[int] | None, series: Series) -> list[int]:
 
 
 def chosen_history(series: Series) -> int:
-    """The fewest past values of x and y with which linear predictions of y are within
-    one error of the best ones.
+    """The smallest history with which linear predictions of y are nearly the best.
 
-    Each row is left out of the regression that predicts it; candidates are HISTORIES.
+    A history is a number of past values of x and y; the candidates are HISTORIES. Its
+    loss must be within one standard error of the smallest loss. Each row is left out of
+    the regression that predicts it.
     """
     require_moments(series, 1)
     longest = int(np.bincount(series.units).max())
-    candidates = [
-        history for history in HISTORIES if history == 1 or longest >= 20 * history
-    ]
-    x, y = prepared(series.x).linear, prepared(series.y).linear
+    candidates = [1]
+    for history in HISTORIES[1:]:
+        if longest >= 20 * history:
+            candidates.append(history)
+    x = prepared(series.x).linear
+    y = prepared(series.y).linear
     earlier, now = rows_before(series.units, range(1, candidates[-1] + 1))
-    # [n, lags, columns]
-    past = np.stack([np.hstack([x[rows], y[rows]]) for rows in earlier], axis=1)
+    columns = np.hstack([x, y])
+    past = np.stack([columns[rows] for rows in earlier], axis=1)  # [n, lags, columns]
     losses = []
     for history in candidates:
-        residuals, _ = left_out(past[:, :history].reshape(len(now), -1), y[now])
+        predictors = past[:, :history].reshape(len(now), -1)
+        residuals, _ = left_out(predictors, y[now])
         losses.append((residuals**2).sum(axis=1))
-    best = losses[int(np.argmin([loss.mean() for loss in losses]))]
+    mean_losses = [loss.mean() for loss in losses]
+    best = losses[int(np.argmin(mean_losses))]
     for history, loss in zip(candidates, losses):
         more = loss - best
         if more.mean() <= more.std() / np.sqrt(len(more)):
@@ -300,23 +291,21 @@ def read_lagged(
     lags: Sequence[int],
     given: bool,
     generator: np.random.Generator | None = None,
-    reader: Reader | None = None,
     level: float = LEVEL,
 ) -> Reading:
-    """The reading of the values of x at some lags and y now, with `given` given the
-    values of y at these lags.
+    """The reading of the values of x at some lags and y now.
 
+    given   whether the values of y at these lags are conditions
     level   of the interval
     """
-    generator = np.random.default_rng(0) if generator is None else generator
+    generator = generator_or_default(generator)
     if given and 0 in lags:
         raise Conflict("lags must be at least 1 where the past of y is given, got 0.")
     require_moments(series, max(lags))
     sample = lagged(series.x, series.y, lags, series.units)
-    reading = read_rows(sample, given, generator, reader, level)
-    reading = replace(
-        reading, notes=(*series.notes, *reading.notes), history=_past(lags)
-    )
+    reading = read_rows(sample, given, generator, level)
+    notes = (*series.notes, *reading.notes)
+    reading = replace(reading, notes=notes, history=_past(lags))
     return with_p_value(reading, sample.triples) if given else reading
 
 
@@ -324,35 +313,30 @@ def read_rows(
     sample: Lagged,
     given: bool,
     generator: np.random.Generator,
-    reader: Reader | None = None,
     level: float = LEVEL,
 ) -> Reading:
-    """The reading of rows in the order of time, of x and y or with `given` given the
-    conditions, without a test.
+    """The reading of rows in the order of time, without a test.
 
-    Where the memory is too long (`too_long_memory`) the interval is that of grade C.
+    It has the interval of grade C if the memory is too long (`too_long_memory`).
+
+    given   whether the sample's conditions are used
     """
-    if reader is None:
-        reader = packaged(GIVEN_READER) if given else packaged()
+    reader = packaged(GIVEN_READER) if given else packaged()
     row = figures_of(sample, given, generator)
-    memory = {
-        name: float(row[reader.kind.NAMES.index(name)]) for name in figures_memory.NAMES
-    }
-    return answered(
-        row,
-        reader,
-        sample.pairs,
-        too_long_memory(memory, sample, given),
-        sample.type,
-        level,
-    )
+    memory = {}
+    for name in figures_memory.NAMES:
+        place = reader.kind.NAMES.index(name)
+        memory[name] = float(row[place])
+    notes = too_long_memory(memory, sample, given)
+    return answered(row, reader, sample.pairs, notes, sample.type, level)
 
 
 def too_long_memory(
     memory: dict[str, float], sample: Lagged, given: bool
 ) -> list[Note]:
-    """Why how often intervals cover the true value is not known: a level that wanders,
-    or too few independent rows.
+    """The reasons why the coverage of intervals is unknown.
+
+    The level wanders, or there are too few independent rows.
     """
     wander = memory["drift_more"]
     if wander > MOST_DRIFT:
@@ -378,8 +362,9 @@ def _past(lags: Sequence[int]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class LagCurve(InNotebook):
-    """Information of x at each lag about y now, and of y about x, with intervals that
-    hold for all lags together.
+    """Information of x at each lag about y now, and of y about x.
+
+    The intervals cover the true values of all lags together.
 
     table   a row for each cause, effect and lag: bits, low, high, grade, n
     """
@@ -388,17 +373,14 @@ class LagCurve(InNotebook):
 
     def __str__(self) -> str:
         sentences = []
-        for (cause, effect), rows in self.table.groupby(
-            ["cause", "effect"], sort=False
-        ):
+        by_direction = self.table.groupby(["cause", "effect"], sort=False)
+        for (cause, effect), rows in by_direction:
             sure = rows[(rows["low"] > 0) & (rows["grade"] != C)]
             if len(sure):
                 best = sure.loc[sure["bits"].idxmax()]
-                later = (
-                    "one step later"
-                    if best["lag"] == 1
-                    else f"{best['lag']} steps later"
-                )
+                later = f"{best['lag']} steps later"
+                if best["lag"] == 1:
+                    later = "one step later"
                 sentences.append(
                     f"{cause} carries most information about {effect} {later}: {best['bits']:.2f} bits "
                     f"(95 % for all lags together: {best['low']:.2f} to {best['high']:.2f})."
@@ -413,20 +395,13 @@ class LagCurve(InNotebook):
     def plot(self, ax: Any = None) -> Any:
         """Draws bits by lag with the intervals, both directions."""
         ax = axes(ax)
-        for (cause, effect), rows in self.table.groupby(
-            ["cause", "effect"], sort=False
-        ):
-            line = ax.plot(
-                rows["lag"], rows["bits"], marker="o", label=f"{cause} to {effect}"
-            )[0]
-            ax.fill_between(
-                rows["lag"],
-                rows["low"],
-                rows["high"],
-                color=line.get_color(),
-                alpha=0.2,
-                linewidth=0,
-            )
+        by_direction = self.table.groupby(["cause", "effect"], sort=False)
+        for (cause, effect), rows in by_direction:
+            label = f"{cause} to {effect}"
+            lag, low, high = rows["lag"], rows["low"], rows["high"]
+            (line,) = ax.plot(lag, rows["bits"], marker="o", label=label)
+            color = line.get_color()
+            ax.fill_between(lag, low, high, color=color, alpha=0.2, linewidth=0)
         ax.set(xlabel="lag (steps)", ylabel="information (bits)", ylim=(0, None))
         ax.legend()
         return ax
@@ -442,14 +417,13 @@ def lag_curve(
     names: tuple[str, str] = ("x", "y"),
     generator: np.random.Generator | None = None,
 ) -> LagCurve:
-    """Bits that x shares with y some steps later, and y with x, lag by lag, with
-    simultaneous 95 % intervals.
+    """Bits that x shares with y some steps later, and y with x, for each lag.
 
     lags    the longest lag
-    names   what the series are called
+    names   names of the two series
 
-    Intervals are at the level 1 - 0.05 / (2 lags) each (Bonferroni). Other arguments
-    and errors as `as_series`.
+    The 95 % intervals are simultaneous: each has the level 1 - 0.05 / (2 lags)
+    (Bonferroni). Other arguments and errors as `as_series`.
     """
     series = as_series(x, y, time, groups)
     longest = require_int("lags", lags, 1)
@@ -457,19 +431,10 @@ def lag_curve(
     rows = []
     for pair, (cause, effect) in ((series, names), (series.reversed, names[::-1])):
         for lag in range(1, longest + 1):
-            answer = read_lagged(pair, [lag], False, generator, level=level).bits
-            rows.append(
-                (
-                    cause,
-                    effect,
-                    lag,
-                    answer.value,
-                    answer.low,
-                    answer.high,
-                    answer.grade,
-                    answer.n,
-                )
-            )
+            reading = read_lagged(pair, [lag], False, generator, level=level)
+            bits = reading.bits
+            numbers = (bits.value, bits.low, bits.high, reading.grade, bits.n)
+            rows.append((cause, effect, lag, *numbers))
     columns = ["cause", "effect", "lag", "bits", "low", "high", "grade", "n"]
     return LagCurve(pd.DataFrame(rows, columns=columns))
 
@@ -484,6 +449,7 @@ def direction(
 
 
 def _adds(reading: Reading, cause: str, effect: str) -> str:
+    """A clause: what the past of the cause adds about the effect."""
     answer = reading.bits
     if reading.grade == C:
         return f"how much the past of {cause} adds about the next value of {effect} is uncertain, {amount(answer)}"

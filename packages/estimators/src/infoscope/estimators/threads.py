@@ -15,8 +15,9 @@ MINIMUM = 1 << 20  # multiplications, above which several threads pay
 
 @contextmanager
 def threads_for(multiplications: int) -> Iterator[None]:
-    """One thread for steps of fewer than `MINIMUM` multiplications (torch, NumPy,
-    SciPy, scikit-learn), else all.
+    """A context: one thread for steps of fewer than `MINIMUM` multiplications, else all.
+
+    It limits the threads of torch, NumPy, SciPy and scikit-learn.
     """
     if multiplications >= MINIMUM:
         yield
@@ -37,18 +38,17 @@ def threads_for(multiplications: int) -> Iterator[None]:
 
 
 def threads() -> int:
-    """Threads of this process: torch's number if it is loaded, else OMP_NUM_THREADS,
-    else the number of cores.
+    """The number of threads of this process.
+
+    torch's number if torch is loaded, else OMP_NUM_THREADS, else the number of cores.
     """
     torch = sys.modules.get("torch")
-    return (
-        torch.get_num_threads()
-        if torch
-        else int(os.environ.get("OMP_NUM_THREADS", 0)) or os.cpu_count() or 1
-    )
+    if torch:
+        return torch.get_num_threads()
+    return int(os.environ.get("OMP_NUM_THREADS", 0)) or os.cpu_count() or 1
 
 
 @functools.cache
 def pools() -> ThreadpoolController:
-    """The threads of the libraries that are loaded; to find them takes milliseconds."""
+    """The thread pools of the loaded libraries; the search takes milliseconds."""
     return ThreadpoolController()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import overload
 
 import numpy as np
 from scipy.special import ndtri
@@ -48,6 +49,13 @@ class Variable:
         if self.codes is None:
             return "continuous"
         return "mixed" if self.dim else "discrete"
+
+    @property
+    def strata(self) -> np.ndarray:
+        """Codes [n] of the joint category; 0 in all rows if no column is discrete."""
+        if self.codes is None:
+            return np.zeros(self.n, np.intp)
+        return self.codes
 
     @property
     def on_circles(self) -> bool:
@@ -263,6 +271,10 @@ def of_kept(groups: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
     return codes
 
 
+@overload
+def joint_codes(codes: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, int]: ...
+@overload
+def joint_codes(codes: list[np.ndarray]) -> tuple[np.ndarray | None, int]: ...
 def joint_codes(codes: Sequence[np.ndarray]) -> tuple[np.ndarray | None, int]:
     """A code for each combination that occurs, and their number; (None, 1) of no codes."""
     if not codes:

@@ -30,6 +30,9 @@ Codes = NDArray[np.intp]
 Values = NDArray[np.float64]
 Groups = NDArray | None
 
+PERMUTATIONS = 16  # of categories, for the bias of an estimate
+MIN_BIAS = 0.02  # nats; a smaller mean for permuted categories is ignored
+
 
 @dataclass(frozen=True, eq=False)
 class Table:
@@ -96,7 +99,7 @@ class Table:
 
     def _squares(self, groups: NDArray, codes: Codes, shares: Values) -> float:
         """Sum over groups and categories of squared numbers of rows / share [n]."""
-        both, _ = joint_codes([groups, codes])
+        both, _ = joint_codes((groups, codes))
         rows = np.bincount(both)[both]
         return float((rows / shares).sum())
 
@@ -135,7 +138,7 @@ class _CountMethod(Described):
         """I(x; y), nats, with the error."""
         self.require(pairs)
         knn.require_repeats(x=pairs.x, y=pairs.y)
-        table = Table(pairs.x.codes, pairs.y.codes)
+        table = Table(pairs.x.strata, pairs.y.strata)
         rows = table.independent_rows(pairs.groups)
         measured = self.measure(table, rows)
         influence = mean_influence(measured.influence, pairs.groups)
@@ -168,25 +171,23 @@ class _CountMethod(Described):
         self,
         table: Table,
         generator: np.random.Generator,
-        permutations: int = 16,
-        least: float = 0.02,
     ) -> float:
         """The mean estimate for permuted categories, nats.
 
-        0 unless it is above `least` and above 3 standard errors.
+        0 unless it is above MIN_BIAS and above 3 standard errors.
         """
         x, y, _ = table.counts
         freedom = (len(x) - 1) * (len(y) - 1)
-        # the bias of the plug-in estimate, which is larger, is at most `least`
-        if freedom <= 2 * table.n * least:
+        # the bias of the plug-in estimate, which is larger, is at most MIN_BIAS
+        if freedom <= 2 * table.n * MIN_BIAS:
             return 0.0
         values = []
-        for _ in range(permutations):
+        for _ in range(PERMUTATIONS):
             permuted = Table(table.x, generator.permutation(table.y))
             values.append(self.measure(permuted, table.n).value)
         bias = float(np.mean(values))
-        error = float(np.std(values)) / sqrt(permutations)
-        return bias if abs(bias) > max(least, 3.0 * error) else 0.0
+        error = float(np.std(values)) / sqrt(PERMUTATIONS)
+        return bias if abs(bias) > max(MIN_BIAS, 3.0 * error) else 0.0
 
     def _distance_to_cross_check(
         self, table: Table, rows: float, value: float

@@ -44,7 +44,7 @@ class Classifier(Described):
         if pairs.y.kind == "discrete":
             label, other = pairs.y, pairs.x
         inputs = {"z": other.as_numbers()}
-        labels = {"label": label.codes}
+        labels = {"label": label.strata}
         fits = cross_fit(
             inputs, labels, pairs.groups, self.family, self.folds, generator=generator
         )

@@ -1,5 +1,6 @@
-"""Critics on arrays: any bound of `neural.bounds`, trained, stopped and evaluated on
-three different parts of the rows.
+"""Critics on arrays: any bound of `neural.bounds`, with held-out rows.
+
+A critic is trained, stopped and evaluated on three different parts of the rows.
 
 A fifth of the training rows judge the objective, and the weights of the best smoothed
 judgement are kept (after Abdelaleem, Martini & Nemenman 2025, 2506.00330). Batches hold
@@ -68,8 +69,9 @@ class CriticEstimate(Estimate):
     curve: pd.DataFrame
 
     def plot_curve(self, ax: Any = None, unit: str = BITS, color: str = "C0") -> Any:
-        """Draws what critics report of their training batches by step, a line a
-        training, dots where weights were kept; the matplotlib axes.
+        """Draws the reports on training batches by step; returns the matplotlib axes.
+
+        There is one line for each training, with dots where weights were stored.
         """
         ax = axes(ax)
         label = ", ".join(filter(None, (self.method, self._size())))
@@ -92,8 +94,7 @@ class CriticEstimate(Estimate):
 
 @dataclass(frozen=True)
 class CriticMethod(Described):
-    """A bound on critics trained on some of the rows and evaluated on the others,
-    cross-fitted.
+    """A bound on critics that are trained on some rows and evaluated on the others.
 
     bound          a name (any of `BOUNDS`, smile-<clip> for every clip) or a Bound
     critic         separable, joint, bilinear or inner (`make_critic`), with depth, width and embed
@@ -148,8 +149,9 @@ class CriticMethod(Described):
         return _combined(self, bound, pairs, folds)
 
     def work(self, columns: int) -> int:
-        """Multiplications that decide on the number of threads: a sixteenth of a
-        layer's in a step.
+        """Multiplications that decide on the number of threads.
+
+        They are a sixteenth of a layer's multiplications in a step.
         """
         return self.batch * self.width * max(self.batch, self.width, columns) // 16
 
@@ -240,9 +242,7 @@ def torch_generator(generator: np.random.Generator) -> torch.Generator:
 def _prepared(
     method: CriticMethod, variable: Variable, rows: NDArray[np.intp]
 ) -> Tensor:
-    """All rows of a variable as the method's preparation, fitted to `rows`, makes them,
-    float32 [n, d].
-    """
+    """All rows of a variable, float32 [n, d], by a preparation fitted to `rows`."""
     preparation = Preparation.fit(variable, rows, method.margins, method.components)
     return torch.from_numpy(preparation(variable).astype(np.float32))
 
@@ -253,8 +253,9 @@ def _rows_of_some_units(
     count: int,
     generator: np.random.Generator,
 ) -> NDArray[np.intp]:
-    """The first `count` of these rows with units in random order, all of a unit
-    together.
+    """The first `count` of these rows, with units in random order.
+
+    Rows of a unit stay together.
     """
     _, codes = np.unique(units[rows], return_inverse=True)
     places = generator.permutation(codes.max() + 1)[codes]
@@ -276,13 +277,15 @@ class Fit:
 
 
 class Rows:
-    """Rows of two arrays as a source of pairs: a batch holds different rows, at most
-    one of a unit.
+    """Rows of two arrays as a source of pairs.
+
+    A batch has different rows, and at most one row of a unit.
     """
 
     def __init__(self, x: Tensor, y: Tensor, units: NDArray[np.intp]) -> None:
-        """x [n, dim_x], y [n, dim_y], units [n] of rows that depend on one another.
-        ValueError: fewer than 16 units.
+        """Rows of x [n, dim_x] and y [n, dim_y], and the unit [n] of each row.
+
+        Rows of one unit depend on one another. ValueError: fewer than 16 units.
         """
         codes = np.unique(units, return_inverse=True)[1]
         sizes = np.bincount(codes)
@@ -337,8 +340,9 @@ def _independent_batches(
     at_once: int,
     generator: np.random.Generator,
 ) -> list[Batch]:
-    """All rows in batches of at most `at_once` that hold one row of a unit. ValueError:
-    such batches are too small.
+    """All rows in batches of at most `at_once` rows, each with one row of a unit.
+
+    ValueError: such batches are too small.
     """
     order = generator.permutation(len(units))
     _, codes = np.unique(units[order], return_inverse=True)
@@ -361,8 +365,9 @@ def _independent_batches(
 
 
 def scores_of(critic: Critic, x: Tensor, y: Tensor) -> Scores:
-    """The scores of all pairs of rows, float64, because exp of a float32 overflows at
-    88 nats.
+    """The scores of all pairs of rows, float64.
+
+    The exponential of a float32 overflows at 88 nats.
     """
     with torch.no_grad():
         second = critic.second_scores(x, y)
@@ -386,8 +391,9 @@ def _mean_over_rows(
 
 
 def _best(judged: list[float]) -> int:
-    """The place of the greatest mean of three judgements in a row; what is not finite
-    is worst.
+    """The place of the greatest mean of three successive judgements.
+
+    Values that are not finite are worst.
     """
     values = np.where(np.isfinite(judged), judged, -np.inf)
     with np.errstate(invalid="ignore"):
@@ -436,8 +442,9 @@ class _Fold:
         curve: pd.DataFrame,
         generator: np.random.Generator,
     ) -> _Fold:
-        """The bound's report on the held-out rows, and its jackknife over 20 blocks of
-        whole units.
+        """The bound's report on the held-out rows, and its jackknife values.
+
+        The jackknife leaves out each of 20 blocks of whole units.
         """
         distinct, codes = np.unique(units, return_inverse=True)
         blocks = min(_MAX_BLOCKS, len(distinct))
@@ -465,8 +472,9 @@ class _Fold:
 def _combined(
     method: CriticMethod, bound: Bound, pairs: Pairs, folds: list[_Fold]
 ) -> CriticEstimate:
-    """The mean over held-out parts, with sampling error by the jackknife and training
-    error by the spread of folds.
+    """The mean over held-out parts, with its error.
+
+    The sampling error is by the jackknife, the training error by the spread of folds.
 
     Degrees of freedom by Welch and Satterthwaite. The interval extends to the report on
     training rows.

@@ -85,7 +85,7 @@ class Gcmi(Described):
             information = _of_numbers(scores, pairs)
         else:
             labels = pairs.y if pairs.x.dim else pairs.x
-            information = _of_labels(scores, labels.codes, pairs.groups)
+            information = _of_labels(scores, labels.strata, pairs.groups)
         through_ranks = _influence_through_ranks(scores, information.slopes)
         influence = information.local + through_ranks
         return _mean_with_error(information, influence, pairs, "Gaussian copula")
@@ -151,7 +151,7 @@ def _of_labels(
         white[rows] = centred @ cholesky(inverse, lower=True)
     within = None
     if groups is not None:
-        within = joint_codes([groups, codes])[0]
+        within, _ = joint_codes((groups, codes))
     share = _independent_rows(white, within) / n
     bias_within = 0.0
     for size in sizes:
@@ -163,8 +163,9 @@ def _of_labels(
 
 
 def _log_density(values: Values) -> tuple[Values, Values]:
-    """Log density [n], up to a constant, of normal centred values [n, d]; inverse
-    covariance. ValueError: singular.
+    """Log density [n] of centred normal values [n, d], and their inverse covariance.
+
+    The log density is up to a constant. ValueError: a singular covariance.
     """
     n, dim = values.shape
     if n <= dim:
@@ -190,8 +191,9 @@ def _log_density(values: Values) -> tuple[Values, Values]:
 
 
 def _log_det_bias(dim: int, rows: float) -> float:
-    """Mean of ln det of the covariance (over n) of normal rows less the true ln det
-    (Misra et al. 2005).
+    """Bias of the log determinant of the covariance (over n) of normal rows.
+
+    Source: Misra et al. 2005.
     """
     if rows <= dim:
         raise TooFew(
@@ -225,8 +227,9 @@ def _independent_rows(white: Values, groups: NDArray | None) -> float:
 
 
 def _influence_through_ranks(scores: Values, slopes: Values) -> Values:
-    """Influence of a row through the ranks of others [n] (Ruymgaart et al. 1972), for
-    slopes [n, d] in the scores.
+    """Influence [n] of a row through the ranks of other rows (Ruymgaart et al. 1972).
+
+    `slopes` [n, d] are derivatives with respect to the scores.
     """
     n = len(scores)
     order = np.argsort(scores, axis=0, kind="stable")
@@ -249,8 +252,9 @@ def _mean_with_error(
     pairs: Pairs,
     method: str,
 ) -> Estimate:
-    """The mean of local values; error by the influence of rows, at least that of
-    independent variables.
+    """The mean of local values, with its error by the influence of rows.
+
+    The error is at least the error for independent variables.
     """
     notes: tuple[str, ...] = ()
     if pairs.groups is not None:

@@ -1,5 +1,6 @@
-"""Nearest neighbours on pairs: the estimators of `knn`, in all columns or in principal
-components.
+"""The nearest-neighbour estimators of `knn` on pairs.
+
+They use all columns, or principal components.
 
 Intervals are of sampling error only, by half-samples. `estimate(x, y)` without a method
 gives one for the true value.
@@ -39,8 +40,9 @@ _ROWS_OF_HALF_SAMPLES = 1_000  # at most, that half-samples are drawn from
 
 @dataclass(frozen=True)
 class Ksg(Described):
-    """KSG 1 of numbers, Ross' estimator with one discrete variable, stratified where
-    mixed (`knn`).
+    """KSG 1 of numbers, Ross' estimator with one discrete variable (`knn`).
+
+    Mixed variables are stratified.
     """
 
     k: int = 5
@@ -81,8 +83,9 @@ class Ksg(Described):
 def _with_noise_in_steps(
     pairs: Pairs, generator: np.random.Generator, count: int = 5
 ) -> tuple[list[Pairs], tuple[str, ...]]:
-    """The pairs; where only one variable is rounded, several draws with noise within
-    its steps, and a note.
+    """The pairs, or several draws with noise, and notes.
+
+    If only one variable is rounded, noise is added within its steps.
     """
     if not (pairs.x.dim and pairs.y.dim):
         return [pairs], ()
@@ -104,8 +107,9 @@ def _with_noise_in_steps(
 
 
 def _mean_of_draws(each: list[Estimate], notes: tuple[str, ...]) -> Estimate:
-    """The mean of estimates with different noise; its error is that of one, which
-    includes the noise.
+    """The mean of estimates with different noise.
+
+    Its error is the error of one estimate, which includes the noise.
     """
     local = np.mean([estimate.local for estimate in each], axis=0)
     least_certain = max(each, key=lambda estimate: estimate.standard_error)
@@ -130,8 +134,9 @@ class Ksg2(Ksg):
 
 @dataclass(frozen=True)
 class ReducedKsg(Described):
-    """KSG on leading principal components of x and of y, found without the other
-    variable, all on one scale.
+    """KSG on leading principal components of x and of y, all on one scale.
+
+    The components of a variable are computed without the other variable.
 
     components  of each; None: as many as hold `variance` (a share), at most `most`
     margins     scaled, rank, given or auto (`Preparation.fit`) before the rotation; given suits columns of one unit
@@ -170,8 +175,9 @@ class ReducedKsg(Described):
         )
 
     def _reduced(self, variable: Variable) -> Variable:
-        """The variable with its leading components in the place of its numbers, its
-        categories as they are.
+        """The variable with leading components in place of its numbers.
+
+        Its categories are unchanged.
         """
         columns = np.ascontiguousarray(self._columns(variable))
         return replace(variable, continuous=columns, notes=())
@@ -198,8 +204,9 @@ def with_half_samples(
     k: int,
     margins: str,
 ) -> Estimate:
-    """The estimate with the larger of its standard error and that of KSG on
-    half-samples of at most 1,000 rows.
+    """The estimate with a standard error that is at least the error of KSG.
+
+    KSG's error is from half-samples of at most 1,000 rows.
 
     Groups stay whole. Not for categories alone.
     """

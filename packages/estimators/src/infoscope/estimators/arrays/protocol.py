@@ -1,5 +1,6 @@
-"""Protocol of estimators on two arrays: any object with a `name` and `estimate(pairs,
-generator)`; see `Described`.
+"""Protocol of estimators on two arrays (`Described`).
+
+A method is any object with a `name` and `estimate(pairs, generator)`.
 """
 
 from __future__ import annotations
@@ -40,15 +41,17 @@ class Method(Protocol):
         ...
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
-        """I(x; y), nats, with its error. ValueError in one sentence where it cannot be
-        used on these pairs.
+        """I(x; y), nats, with its error.
+
+        ValueError, in one sentence: the method does not apply to these pairs.
         """
         ...
 
 
 def takes_kinds(takes: str, x: str, y: str) -> bool:
-    """Whether what a method takes, one of `TAKES`, includes variables of these kinds
-    (`Variable.kind`).
+    """Whether a method takes variables of these kinds (`Variable.kind`).
+
+    `takes` is one of `TAKES`.
     """
     kinds = [x, y]
     return {

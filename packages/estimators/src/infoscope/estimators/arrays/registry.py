@@ -1,6 +1,4 @@
-"""Mutual information of two arrays: `estimate` by a named method or an object,
-`methods` lists the names.
-"""
+"""Mutual information of two arrays: `estimate` by a method, `methods` lists the names."""
 
 from __future__ import annotations
 
@@ -51,8 +49,9 @@ from infoscope.notes import Note
 
 @dataclass(frozen=True)
 class ReadingMethod(Described):
-    """A calibrated estimate from quick figures of the sample, trained on simulated
-    distributions.
+    """A calibrated estimate from statistics of the sample.
+
+    It is trained on simulated distributions.
     """
 
     name: ClassVar[str] = METHOD
@@ -69,8 +68,9 @@ class ReadingMethod(Described):
 
 @dataclass(frozen=True)
 class OwnFunction(Described):
-    """A function of x [n, c] and y [n, d], float64, that returns their mutual
-    information, nats, as a method.
+    """A user's function as a method.
+
+    The function takes x [n, c] and y [n, d], float64, and returns nats.
 
     resamples  half-samples, of whole groups, that the interval is from (`uncertainty.subsample`); 0: no interval
     """
@@ -247,8 +247,10 @@ def estimate(
 def read_pairs(
     pairs: Pairs, generator: np.random.Generator, series: bool = False
 ) -> Reading:
-    """The reading of checked pairs, nats; of two angles the value and interval of ksg,
-    as the reader knows no circles.
+    """The reading of checked pairs, nats.
+
+    Two angles have the value and interval of ksg, because the reader was trained
+    without circles.
 
     series: whether the rows follow one another, which `diagnose` finds out
     """
@@ -271,8 +273,9 @@ def read_pairs(
 def estimate_pairs(
     method: Method, pairs: Pairs, generator: np.random.Generator
 ) -> Estimate:
-    """The estimate of a method on checked pairs, nats. InfoscopeError: not applicable;
-    WrongType: not a number.
+    """The estimate of a method on checked pairs, nats.
+
+    InfoscopeError: the method does not apply; WrongType: it returned no number.
     """
     information = method.estimate(pairs, generator)
     if isinstance(information, Estimate):
@@ -293,8 +296,9 @@ def as_method(
     method: str | Method | Callable[..., float],
     settings: Mapping[str, Any] | None = None,
 ) -> Method:
-    """A method by name, a function as one, or an object as it is, with some settings
-    changed. ValueError otherwise.
+    """A method from a name, a function or an object, with some settings changed.
+
+    ValueError for other values.
     """
     name = getattr(method, "__name__", type(method).__name__)
     if isinstance(method, str):
@@ -320,8 +324,9 @@ def as_method(
 
 
 def _imported(name: str) -> Any:
-    """The object of a name "MODULE:NAME". UnknownName: no such module, or nothing of
-    that name in it.
+    """The object of a name "MODULE:NAME".
+
+    UnknownName: no such module, or no such name in the module.
     """
     module, _, attribute = name.partition(":")
     try:
@@ -333,8 +338,9 @@ def _imported(name: str) -> Any:
 
 
 def _bound_method(name: str) -> Described:
-    """Critics on the bound of a name. UnknownName: there is none, or torch is not
-    installed.
+    """Critics on the bound of this name.
+
+    UnknownName: no such bound, or torch is not installed.
     """
     names = list(METHODS)
     more = ""
@@ -397,8 +403,9 @@ class MethodList(InNotebook, tuple[Described, ...]):
 
 
 def methods() -> MethodList:
-    """The methods of `estimate`: what each takes and when to use it; critics on any
-    bound are the last row.
+    """The methods of `estimate`: what each takes and when to use it.
+
+    The last row is for critics on any bound.
     """
     every = list(METHODS.values())
     try:
@@ -490,8 +497,9 @@ def entropy(
     groups: np.ndarray | None,
     generator: np.random.Generator | None,
 ) -> Estimate:
-    """The entropy of categories 0, 1, ... [n], nats, with its influence, by a
-    categories method or by frequencies.
+    """The entropy of categories 0, 1, ... [n], nats, with its influence.
+
+    It is computed by a method for categories, or by frequencies.
     """
     if isinstance(method, Ksg):
         return knn.entropy(Discrete(codes), groups=groups)

@@ -1,5 +1,6 @@
-"""The copula of a multivariate Student distribution of the numbers, fitted to normal
-scores and held out by fold.
+"""The copula of a multivariate Student distribution, fitted to normal scores.
+
+Each fold is evaluated by the copula that is fitted to the other folds.
 """
 
 from __future__ import annotations
@@ -18,15 +19,18 @@ from infoscope.estimators.result import Estimate, mean_of
 
 Values = NDArray[np.float64]
 
-DEGREES = (1.0, 1.5, 2.0, 3.0, 5.0, 10.0)  # that are tried
-_LEAST_EIGENVALUE = 1e-4  # of correlations found pair by pair
+DEGREES = (1.0, 1.5, 2.0, 3.0, 5.0, 10.0)  # candidates
+MAX_EXACT = 12  # columns; for more, Kendall's tau is from a sample of pairs
+SHIFTS = 50  # pairs per row in this sample
+_LEAST_EIGENVALUE = 1e-4  # of correlations that are estimated pair by pair
 _LARGEST_SCORE = 8.0  # beyond it the normal distribution function is 1
 
 
 @dataclass(frozen=True)
 class StudentCopula(Described):
-    """The copula of a multivariate Student distribution, of 1 to 10 degrees of freedom:
-    the mean log ratio of unseen rows. No bound.
+    """The mean log ratio of held-out rows by a multivariate Student copula.
+
+    The copula has 1 to 10 degrees of freedom. The estimate is no bound.
 
     folds  each is measured by the copula fitted to the others; groups stay whole
     """
@@ -108,8 +112,9 @@ class Copula:
         return joint + margins.sum(axis=1)
 
     def log_ratio(self, scores: Values, edge: int) -> Values:
-        """The local information [n], nats, of the first `edge` columns of normal scores
-        [n, c] and the others.
+        """The local information [n], nats, between two sets of normal scores [n, c].
+
+        The first set has the first `edge` columns, the second set the others.
         """
         x = self.log_density(scores, slice(None, edge))
         y = self.log_density(scores, slice(edge, None))
@@ -126,13 +131,15 @@ def _log_student(square: Values, dim: int, degrees: float) -> Values:
 
 
 def fit(scores: Values) -> Copula:
-    """The copula of normal scores [n, c]: correlations by Kendall's tau (Lindskog et
-    al. 2003), likeliest degrees.
+    """The copula of normal scores [n, c].
+
+    Correlations are by Kendall's tau (Lindskog et al. 2003), degrees of freedom by
+    maximum likelihood.
     """
     tau = kendall(scores)
     correlations = np.sin(np.pi / 2 * tau)
     values, vectors = np.linalg.eigh(correlations)
-    # found pair by pair, it may not be positive definite
+    # correlations that are estimated pair by pair may be indefinite
     values = np.maximum(values, _LEAST_EIGENVALUE)
     matrix = (vectors * values) @ vectors.T
     scale = np.sqrt(np.diag(matrix))
@@ -146,18 +153,15 @@ def fit(scores: Values) -> Copula:
     return max(copulas, key=likelihood)
 
 
-def kendall(
-    columns: Values,
-    most: int = 12,
-    shifts: int = 50,
-) -> Values:
-    """Kendall's tau b of columns [n, c] with each other, [c, c]; above `most` columns
-    from `shifts` pairs per row.
+def kendall(columns: Values) -> Values:
+    """Kendall's tau b [c, c] of columns [n, c].
+
+    For more than MAX_EXACT columns, from SHIFTS pairs per row.
     """
     from scipy import stats
 
     n, dim = columns.shape
-    if dim <= most or n <= 2 * shifts:
+    if dim <= MAX_EXACT or n <= 2 * SHIFTS:
         tau = np.eye(dim)
         below_diagonal = np.tril_indices(dim, -1)
         for a, b in zip(*below_diagonal):
@@ -169,8 +173,8 @@ def kendall(
     order = generator.permutation(n)  # successive rows of a series are similar
     columns = columns[order]
     tau = np.zeros((dim, dim))
-    most_shifts = (n - 1) // 2
-    chosen = generator.permutation(most_shifts)[:shifts]
+    max_shift = (n - 1) // 2
+    chosen = generator.permutation(max_shift)[:SHIFTS]
     for shift in 1 + chosen:
         partners = np.roll(columns, shift, axis=0)
         signs = np.sign(columns - partners)

@@ -87,14 +87,14 @@ def calibrating_slopes(
     [parts, m, classes], prior [m, classes] or [classes], classes [m].
     """
     features = parts.reshape(len(parts), -1).astype(np.float32)
-    prior = np.asarray(prior, np.float32)
+    log_prior = np.asarray(prior, np.float32)
     _, m, count = parts.shape
     parts_of_class = np.take_along_axis(parts, classes[None, :, None], axis=2)
     observed = parts_of_class.mean(axis=(1, 2))
 
     def loss_and_gradient(slopes: Array) -> tuple[float, Array]:
         log_odds = slopes.astype(np.float32) @ features
-        scores = prior + log_odds.reshape(m, count)
+        scores = log_prior + log_odds.reshape(m, count)
         scores -= scores.max(axis=1, keepdims=True)
         odds = np.exp(scores)
         totals = odds.sum(axis=1)

@@ -1,5 +1,6 @@
-"""Terms of an information decomposition from one table q(labels | blocks), for which
-the chain rule is exact.
+"""Terms of an information decomposition from one table q(labels | blocks).
+
+The chain rule is exact.
 """
 
 from __future__ import annotations
@@ -38,8 +39,9 @@ class Calibration:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Information:
-    """Entropies and mutual information of labels and blocks, usable by one predictive
-    family; nats, not clipped.
+    """Entropies and mutual information of labels and blocks, nats, not clipped.
+
+    They measure what one predictive family can use.
 
     Methods take names of blocks and labels, one or a tuple; `pointwise_*` give values
     [n] whose mean is the term. Standard errors are robust to groups but omit training
@@ -97,8 +99,9 @@ class Information:
         return int(self.row_groups.max()) + 1
 
     def entropy(self, target: Names, given: Names = ()) -> Estimate:
-        """H(target | given): target labels, given blocks and labels. With blocks, a
-        cross-entropy of the family.
+        """H(target | given) of target labels, given blocks and labels.
+
+        With blocks it is a cross-entropy of the family.
         """
         return self.estimate(self.pointwise_entropy(target, given))
 
@@ -113,8 +116,9 @@ class Information:
     def co_information(
         self, a: Names, b: Names, target: Names, given: Names = ()
     ) -> Estimate:
-        """I(a; target) + I(b; target) - I(a, b; target), given `given`: redundancy
-        above 0. No bound.
+        """I(a; target) + I(b; target) - I(a, b; target), each given `given`.
+
+        Above 0: redundancy. It is no bound.
         """
         return self.estimate(self.pointwise_co_information(a, b, target, given))
 
@@ -130,8 +134,9 @@ class Information:
         return marginals[labels] - marginals[labels | target_labels]
 
     def pointwise(self, a: Names, b: Names, given: Names = ()) -> np.ndarray:
-        """log q(b | a, given) - log q(b | given) of every row [n], nats (pointwise
-        mutual information).
+        """Pointwise mutual information [n], nats.
+
+        It is log q(b | a, given) - log q(b | given) in every row.
         """
         blocks_a, labels_a = self._parts("a", a)
         blocks_b, labels_b = self._parts("b", b)
@@ -163,8 +168,9 @@ class Information:
         return separate - self.pointwise(names, target, given)
 
     def estimate(self, values: np.ndarray) -> Estimate:
-        """The mean of pointwise values [n] with its interval. ValueError unless each
-        row has one finite value.
+        """The mean of pointwise values [n] with its interval.
+
+        ValueError: a row without a finite value.
         """
         values = np.asarray(values, dtype=np.float64)
         not_finite = int((~np.isfinite(values)).sum())

@@ -1,5 +1,6 @@
-"""Fully connected networks as predictive families: log odds of classes, or means of
-normal distributions.
+"""Fully connected networks as predictive families.
+
+They predict log odds of classes, or means of normal distributions.
 
 Network((50,), "softplus") and Network((50,), "relu") are the observers of Xu et al.
 2020 (section 6.4). Training is by AdamW, stopped on a tenth of the groups, whose
@@ -35,8 +36,9 @@ ACTIVATIONS = {"relu": nn.ReLU, "softplus": nn.Softplus, "tanh": nn.Tanh}
 
 @dataclass(frozen=True)
 class Network:
-    """Networks of hidden layers of the given widths (none: linear) and one activation;
-    inputs are standardised.
+    """Fully connected networks with the given widths (none: linear) and one activation.
+
+    Inputs are standardised.
 
     patience  epochs without progress on the validation rows after which training stops
     """
@@ -123,8 +125,9 @@ class Network:
         loss: Callable[[Tensor, Tensor], Tensor],
         generator: torch.Generator,
     ) -> None:
-        """Trains on the other rows; the network ends with the weights of least loss on
-        the validation rows.
+        """Trains on the rows outside the validation set.
+
+        The network ends with the weights of the least loss on the validation rows.
         """
         x_training = x[~validation]
         x_validation = x[validation]
@@ -165,8 +168,9 @@ def fully_connected(
     generator: torch.Generator,
     activation: type[nn.Module] = nn.ReLU,
 ) -> nn.Sequential:
-    """Linear layers from widths[0] to widths[-1], activations between them; weights
-    drawn as by torch.nn.Linear.
+    """Linear layers from widths[0] to widths[-1], with activations between them.
+
+    Weights are drawn as by torch.nn.Linear.
     """
     layers: list[nn.Module] = []
     for inputs, outputs in zip(widths, widths[1:]):

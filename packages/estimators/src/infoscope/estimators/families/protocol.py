@@ -1,5 +1,6 @@
-"""Predictive families: the models that may predict one variable from another (Xu et al.
-2020, definition 1).
+"""Predictive families (Xu et al. 2020, definition 1).
+
+A family is the set of models that may predict one variable from another.
 
 I_V(x -> y) = H_V(y) - H_V(y | x), the drop of the least expected log loss. Every family
 may ignore its input, so the least loss with an input is never above the one without;
@@ -27,8 +28,9 @@ class Predictor(Protocol):
     """One member of a family."""
 
     def log_density(self, x: Any | None, y: np.ndarray) -> np.ndarray:
-        """log f[x](y) of every pair [n], nats. x has one item for each y, or is None
-        for a member fitted without.
+        """log f[x](y) of every pair [n], nats.
+
+        x has one item for each y; None for a member without input.
         """
         ...
 
@@ -44,9 +46,7 @@ class ClassPredictor(Predictor, Protocol):
 
 @runtime_checkable
 class Family(Protocol):
-    """A set of predictors, and the rule that picks the one of least log loss on given
-    pairs.
-    """
+    """A set of predictors, and the rule that chooses the predictor of least log loss."""
 
     @property
     def name(self) -> str:
@@ -77,8 +77,9 @@ class Family(Protocol):
 
 @runtime_checkable
 class Bounded(Protocol):
-    """A family with a known Rademacher complexity, which bounds the error of an
-    in-sample estimate.
+    """A family with a known Rademacher complexity.
+
+    The complexity bounds the error of an in-sample estimate.
     """
 
     def complexity(
@@ -89,8 +90,9 @@ class Bounded(Protocol):
         floor: float,
         generator: np.random.Generator,
     ) -> Complexity | None:
-        """The complexity of the family's log densities on n pairs; None if these are
-        unbounded.
+        """The complexity of the family's log densities on n pairs.
+
+        None if the log densities are unbounded.
         """
         ...
 
@@ -112,9 +114,7 @@ def fit_each(
 
 
 def take(x: Any, rows: np.ndarray) -> Any:
-    """The items of x at `rows` (a mask or indices); of sequences that are no arrays, as
-    a list.
-    """
+    """The items of x at `rows` (a mask or indices); a list if x is no array."""
     if hasattr(x, "iloc"):
         return x.iloc[np.flatnonzero(rows) if rows.dtype == bool else rows]
     if hasattr(x, "shape"):
@@ -131,8 +131,9 @@ def needed(classes: int | None) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """The predicted outcome: values codes int64 [n] with labels, or numbers float64 [n,
-    q] with labels None.
+    """The predicted outcome: codes int64 [n] with labels, or numbers float64 [n, q].
+
+    Labels are None for numbers.
     """
 
     values: np.ndarray
@@ -148,8 +149,9 @@ class Outcome:
 
 
 def as_outcome(family: Family, y: ArrayLike) -> Outcome:
-    """y [n] (or numbers [n, q]) as the family predicts it: floats are numbers, else
-    classes.
+    """y [n], or [n, q], as the family predicts it.
+
+    Floats are numbers; other values are classes.
 
     ValueError for missing values, one class only, constant numbers, or a type that the
     family does not predict.
@@ -177,8 +179,9 @@ def as_outcome(family: Family, y: ArrayLike) -> Outcome:
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """Powers and products of standardised inputs up to a degree: [n, d] -> [n, p],
-    without a constant.
+    """Powers and products of standardised inputs up to a degree, without a constant.
+
+    It maps inputs [n, d] to features [n, p].
     """
 
     centre: np.ndarray

@@ -30,8 +30,7 @@ FAMILIES: dict[str, Callable[[], Family]] = {
 
 
 def as_family(family: Any) -> Family:
-    """A family by its name in `FAMILIES`, as it is, or made of an object of another
-    library.
+    """A family from a name in `FAMILIES`, a family, or an object of another library.
 
     scikit-learn   a classifier with predict_proba, a regressor, or a pipeline that ends in one: `Sklearn`
     transformers   a pair (model, tokenizer) or a text-classification pipeline: `transformers.TextClassifier`
@@ -58,8 +57,9 @@ def as_family(family: Any) -> Family:
 
 
 def as_classifiers(family: Any) -> tuple[Family, ...]:
-    """One or more families of classes. ValueError for none, or one that predicts
-    numbers only.
+    """One or more families of classes.
+
+    ValueError: no family, or a family that predicts numbers only.
     """
     members = family if is_several(family) else (family,)
     families = tuple(map(as_family, members))
@@ -80,8 +80,9 @@ def is_several(family: Any) -> bool:
 
 
 def is_of_transformers(family: Any) -> bool:
-    """Whether it is an object of transformers, or a pair of them; transformers need not
-    be imported for it.
+    """Whether the value is an object of transformers, or a pair of them.
+
+    transformers is not imported for this check.
     """
     parts = family if isinstance(family, tuple) and len(family) == 2 else (family,)
     return all(_is_object_of_transformers(part) for part in parts)

@@ -1,6 +1,4 @@
-"""Families of scikit-learn's interface: any classifier or regressor, or a pipeline that
-ends in one.
-"""
+"""Families from any scikit-learn classifier, regressor, or pipeline that ends in one."""
 
 from __future__ import annotations
 
@@ -38,8 +36,9 @@ from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Predictor
 
 @dataclass(frozen=True)
 class Sklearn:
-    """A scikit-learn classifier with predict_proba, or a regressor, cloned and fitted
-    for every training set.
+    """A scikit-learn classifier with predict_proba, or a regressor.
+
+    It is cloned and fitted for every training set.
 
     Seeds of a `random_state` are drawn from the generator. A regressor predicts the
     mean of a normal distribution with the covariance of five-fold cross-validated
@@ -136,9 +135,7 @@ def _same_for_all(logs: np.ndarray) -> Categorical:
 
 
 def is_predictor(estimator: Any) -> bool:
-    """Whether it is an estimator of scikit-learn's interface that predicts
-    probabilities or numbers.
-    """
+    """Whether the value is a scikit-learn estimator of probabilities or numbers."""
     if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
         return False
     return hasattr(estimator, "predict_proba") or is_regressor(estimator)
@@ -154,8 +151,9 @@ def as_rows(x: Any) -> Any:
 
 @dataclass(frozen=True)
 class GradientBoosting:
-    """Gradient-boosted trees on histograms (Friedman 2001; scikit-learn), `rounds`
-    trees (for each class or column).
+    """Gradient-boosted trees on histograms (Friedman 2001; scikit-learn).
+
+    There are `rounds` trees for each class or column.
 
     `components`: inputs of more columns are reduced to so many leading principal
     components.
@@ -207,8 +205,9 @@ WORDS = {"sublinear_tf": True, "token_pattern": r"\b\w+\b", "dtype": np.float64}
 
 
 def columns_logistic(frame: pd.DataFrame, penalty: float = 1.0) -> Sklearn:
-    """Logistic regression on the columns of a data frame, as a family over its rows;
-    penalty as in `Logistic`.
+    """Logistic regression on the columns of a data frame, as a family over rows.
+
+    The penalty is as in `Logistic`.
 
     Columns of texts become TF-IDF weights of their words, numbers are standardised.
     """
@@ -232,8 +231,9 @@ def columns_logistic(frame: pd.DataFrame, penalty: float = 1.0) -> Sklearn:
 def tfidf_logistic(
     penalty: float = 1.0, ngrams: int = 1, least_documents: int = 2
 ) -> Sklearn:
-    """Logistic regression on TF-IDF weights (norm 1) of word n-grams up to a length, as
-    a family over texts.
+    """Logistic regression on TF-IDF weights (norm 1) of word n-grams.
+
+    It is a family over texts.
 
     The vocabulary consists of n-grams in at least `least_documents` training texts;
     penalty as in `Logistic`.

@@ -18,6 +18,7 @@ from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.families.distributions import without_input
 from infoscope.estimators.families.protocol import Family, Predictor, take
 
+Values = NDArray[np.float64]
 EM_STEPS = 100  # of the weights (Dempster, Laird & Rubin 1977)
 
 
@@ -120,12 +121,12 @@ class WeightedMixture:
     first  the mixture of the leading families only
     """
 
-    log_weights: NDArray[np.float64]
+    log_weights: Values
     members: Sequence[Any]
     half: WeightedMixture | None = None
     first: WeightedMixture | None = None
 
-    def log_probabilities(self, x: Any) -> NDArray[np.float64]:
+    def log_probabilities(self, x: Any) -> Values:
         """Log probabilities [n, classes], nats."""
         constant, *informed = self.members
         logs = [constant.log_probabilities(None)]
@@ -133,7 +134,7 @@ class WeightedMixture:
             logs.append(member.log_probabilities(x))
         return self._mixed(logs)
 
-    def log_density(self, x: Any, y: np.ndarray) -> NDArray[np.float64]:
+    def log_density(self, x: Any, y: np.ndarray) -> Values:
         """Log densities [n] of y given x, nats."""
         constant, *informed = self.members
         logs = [constant.log_density(None, y)]
@@ -141,7 +142,7 @@ class WeightedMixture:
             logs.append(member.log_density(x, y))
         return self._mixed(logs)
 
-    def _mixed(self, logs: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    def _mixed(self, logs: list[Values]) -> Values:
         """The log of the weighted sum of densities."""
         weighted = []
         for log_weight, log in zip(self.log_weights, logs):
@@ -150,7 +151,7 @@ class WeightedMixture:
         return logsumexp(terms, axis=0)
 
 
-def maximum_likelihood_weights(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+def maximum_likelihood_weights(logs: Values) -> Values:
     """Log weights [m] of the mixture with the largest likelihood.
 
     The mixture is of m distributions with log densities [n, m].

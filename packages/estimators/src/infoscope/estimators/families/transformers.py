@@ -1,5 +1,6 @@
-"""Text classifiers of Hugging Face's transformers as predictive families (Ethayarajh et
-al. 2022, algorithm 1).
+"""Text classifiers of Hugging Face's transformers as predictive families.
+
+Source: Ethayarajh et al. 2022, algorithm 1.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ Texts = Sequence[str] | Sequence[tuple[str, str]]
 
 @dataclass(frozen=True, eq=False)
 class TextClassifier:
-    """A transformer with a linear head, fine-tuned by AdamW for `epochs` on texts or
-    pairs, on the model's device.
+    """A transformer with a linear head, fine-tuned by AdamW for `epochs`.
+
+    It predicts from texts, or from pairs of texts, on the device of the model.
 
     model, tokenizer  of transformers; every training set starts from the model's weights and a new head
     epochs            0: the model as it is; its outputs must be in the order of the sorted labels
@@ -43,8 +45,10 @@ class TextClassifier:
 
     @classmethod
     def of(cls, value: Any) -> TextClassifier:
-        """A pair (model, tokenizer), to be fine-tuned, or a text-classification
-        pipeline, as it is. Else ValueError.
+        """A classifier from a pair (model, tokenizer), or from a pipeline.
+
+        A pair is fine-tuned; a text-classification pipeline is not. ValueError for
+        other values.
         """
         if isinstance(value, transformers.TextClassificationPipeline):
             return cls(value.model, value.tokenizer, epochs=0)
@@ -121,8 +125,9 @@ class TextClassifier:
         classes: int,
         generator: np.random.Generator,
     ) -> transformers.PreTrainedModel:
-        """A new classifier, from the model's weights; torch's own generator is seeded
-        here and restored.
+        """A new classifier that starts from the model's weights.
+
+        The global generator of torch is seeded here, and then restored.
         """
         device = self.model.device
         with torch.random.fork_rng(devices=[] if device.type == "cpu" else None):

@@ -1,5 +1,6 @@
-"""Tests of independence, also given other variables, in milliseconds: of two variables,
-or of hundreds of columns.
+"""Tests of (conditional) independence of two variables, or of hundreds of columns.
+
+A test takes milliseconds.
 
 arrays        independence_test of two variables, given a third
 columns       the columns of a table with their types

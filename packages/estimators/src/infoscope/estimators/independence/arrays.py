@@ -1,6 +1,4 @@
-"""A test of independence of two variables, also given a third, with an estimate of
-their information.
-"""
+"""A test of (conditional) independence of two variables, with an information estimate."""
 
 from __future__ import annotations
 
@@ -10,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import false_discovery_control
 
 from infoscope.errors import NoVariation, TooFew
@@ -32,7 +30,9 @@ from infoscope.estimators.independence.functions import (
     CATEGORY,
     MAX_DEGREE,
     NUMBER,
+    Groups,
     Smooth,
+    Values,
     independent_columns,
     smooth,
 )
@@ -43,7 +43,9 @@ from infoscope.estimators.variables import Variable
 from infoscope.notebook import InNotebook
 from infoscope.notes import Note
 
-LEVEL = 0.05  # of a dependence given z, at which it is tested with trees as well
+LEVEL = (
+    0.05  # a dependence given z with a p-value up to this is tested again, with trees
+)
 NOT_DECIDED = Note(
     "Not decided: x and y depend on the conditions in a form that is only partly predicted, which could be all of "
     "their dependence.",
@@ -53,7 +55,6 @@ NOT_DECIDED = Note(
 # of x or y, also at most a quarter of the rows; with more, columns are tested one by
 # one
 MAX_FUNCTIONS = 200
-Groups = NDArray[np.int64] | None
 
 
 @dataclass(frozen=True, repr=False)
@@ -66,10 +67,10 @@ class IndependenceTest(InNotebook):
         p-value of independence; nan if the test is not decided.
     observed : Estimate
         Information, nats, of normal variables with the correlations of the residuals of
-        x and y, at most the entropy of categories, with an interval for the sampling
+        x and y, at most the entropy of categories. The interval covers the sampling
         error.
     notes : tuple of Note
-        Why p_value is nan, with the code "not decided".
+        The reason why p_value is nan (code "not decided").
     """
 
     p_value: float
@@ -91,10 +92,10 @@ def independence_test(
 
     Without z, sums of squared correlations of smooth functions of the ranks are
     compared with their permutation distribution (`association`). With z, the residuals
-    of x and y are compared after predictions by functions of z, and by trees where
-    these lower the dependence (`beyond`; Shah & Peters 2020). If lowering it once more
-    by as much would leave none, the test is not decided. Few rows and rare values have
-    exact p-values. Warns RowsInSequence where rows look like a series.
+    of x and y are compared, after predictions by functions of z, and by trees if trees
+    lower the dependence (`beyond`; Shah & Peters 2020). The test is not decided if the
+    same fall a second time would leave no dependence. Few rows and rare values have
+    exact p-values. Warns RowsInSequence if the rows resemble a series.
 
     Parameters
     ----------
@@ -102,7 +103,7 @@ def independence_test(
         Typed by column (`estimators.column_types`); whole numbers are ordered. A
         constant z is ignored.
     groups : array_like [n], optional
-        Labels of rows that depend on one another; groups are independent.
+        Rows with the same label may depend on one another; groups are independent.
 
     Returns
     -------
@@ -153,20 +154,21 @@ def independence_test(
     else:
         p = p_value_of_columns(columns["x"], columns["y"], codes)
         information = information_of_residuals(
-            *residuals([smooth_x, smooth_y], []), codes
+            *residuals([smooth_x, smooth_y], []), groups=codes
         )
-    labels = [
-        variable.codes
-        for variable in (variable_x, variable_y)
-        if variable.kind == "discrete"
-    ]
+    labels = []
+    for variable in (variable_x, variable_y):
+        if variable.codes is not None and not variable.dim:
+            labels.append(variable.codes)
+    information = at_most_entropy(information, labels, codes)
     notes = (NOT_DECIDED,) if conditions and math.isnan(p) else ()
-    return IndependenceTest(p, at_most_entropy(information, labels, codes), notes)
+    return IndependenceTest(p, information, notes)
 
 
 def p_value_of(x: Variable, y: Variable, groups: Groups) -> float:
-    """The p-value of `independence_test` for checked variables; nan for fewer than 4
-    rows, or names of rows.
+    """The p-value of `independence_test` for checked variables.
+
+    nan for fewer than 4 rows, or for categories that hardly repeat.
     """
     columns_x, columns_y = _functions(x), _functions(y)
     if x.n < MIN_ROWS or not columns_x or not columns_y:
@@ -177,11 +179,15 @@ def p_value_of(x: Variable, y: Variable, groups: Groups) -> float:
 def conditional_test(
     x: Variable, y: Variable, given: Sequence[Variable], groups: Groups
 ) -> Beyond | None:
-    """The test of `independence_test` given checked conditions; None for fewer rows
-    than functions.
+    """The test of `independence_test` given checked conditions.
+
+    None if there are fewer rows than functions.
     """
-    columns_x, columns_y = _functions(x), _functions(y)
-    conditions = [column for variable in given for column in _functions(variable)]
+    columns_x = _functions(x)
+    columns_y = _functions(y)
+    conditions = []
+    for variable in given:
+        conditions += _functions(variable)
     count = sum(column.scores.shape[1] for column in columns_x + columns_y)
     if not columns_x or not columns_y or not conditions or count >= x.n:
         return None
@@ -189,11 +195,10 @@ def conditional_test(
 
 
 def _functions(variable: Variable) -> list[Smooth]:
+    """Functions of the columns of a variable, without categories that hardly repeat."""
     columns = [smooth(column, NUMBER) for column in variable.continuous.T]
-    if (
-        variable.codes is not None
-        and variable.categories <= MAX_CATEGORIES_PER_ROW * variable.n
-    ):
+    max_categories = MAX_CATEGORIES_PER_ROW * variable.n
+    if variable.codes is not None and variable.categories <= max_categories:
         columns.append(smooth(variable.codes, CATEGORY))
     return columns
 
@@ -201,27 +206,29 @@ def _functions(variable: Variable) -> list[Smooth]:
 def p_value_of_columns(
     x: Sequence[Smooth], y: Sequence[Smooth], groups: Groups
 ) -> float:
-    """The p-value of x and y together; for many columns, the one of Simes (1986) over
-    all pairs of columns.
+    """The p-value of independence of x and y.
+
+    For many columns, Simes' (1986) p-value over all pairs of columns.
     """
     max_functions = min(MAX_FUNCTIONS, x[0].n // 4)
-    functions = [
-        sum(column.functions.shape[1] for column in columns) for columns in (x, y)
-    ]
-    if max(functions) <= max_functions:
-        x, y = [joined(x)], [joined(y)]
+    functions_x = sum(column.width for column in x)
+    functions_y = sum(column.width for column in y)
+    if max(functions_x, functions_y) <= max_functions:
+        x = [joined(x)]
+        y = [joined(y)]
     p = independence(x, y, groups).p
     return float(false_discovery_control(p.ravel()).min())
 
 
 def joined(columns: Sequence[Smooth]) -> Smooth:
-    """The functions of several columns as one variable: at each resolution those of
-    every column.
+    """The functions of several columns as one variable.
+
+    Each resolution has the functions of every column at this resolution.
     """
     if len(columns) == 1:
         return columns[0]
     starts = [0] * len(columns)
-    blocks: list[NDArray[np.float64]] = []
+    blocks: list[Values] = []
     counts = []
     for ends in zip(*(column.resolutions for column in columns)):
         for column, start, end in zip(columns, starts, ends):
@@ -234,6 +241,5 @@ def joined(columns: Sequence[Smooth]) -> Smooth:
     degrees = np.concatenate([column.score_degrees for column in columns])
     order = np.argsort(degrees, kind="stable")
     scores = np.hstack([column.scores for column in columns])[:, order]
-    return Smooth(
-        np.linalg.qr(functions[:, is_new])[0], resolutions, scores, degrees[order]
-    )
+    directions, _ = np.linalg.qr(functions[:, is_new])
+    return Smooth(directions, resolutions, scores, degrees[order])

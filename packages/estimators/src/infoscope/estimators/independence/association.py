@@ -1,5 +1,6 @@
-"""Tests of independence for hundreds of columns of any type, by smooth functions of
-their ranks.
+"""Tests of independence for hundreds of columns, by smooth functions of their ranks.
+
+The columns may be of any type.
 
 A column becomes a few orthonormal functions: polynomials of the ranks of numbers, waves
 of an angle, indicators of categories. The statistic is a sum of squared correlations of

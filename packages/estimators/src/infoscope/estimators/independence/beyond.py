@@ -207,7 +207,7 @@ def _tree_targets(scores: Values) -> Values:
     return _directions(scores).round(9)
 
 
-def _largest(importance: Values, count: int) -> Integers:
+def _largest(importance: NDArray, count: int) -> Integers:
     """Indices of the largest values, the largest first."""
     return np.argsort(-importance, kind="stable")[:count]
 
@@ -392,10 +392,10 @@ def beyond(
     the same fall a second time would leave no dependence.
     """
     variables = residuals([x, y], conditions)
-    p = float(tested_residuals(*variables, groups).p)
+    p = float(tested_residuals(*variables, groups=groups).p)
     if conditions and p <= level:
         p, variables = _tested_again(x, y, conditions, level, groups)
-    return Beyond(p, information_of_residuals(*variables, groups))
+    return Beyond(p, information_of_residuals(*variables, groups=groups))
 
 
 def _tested_again(
@@ -404,7 +404,7 @@ def _tested_again(
     """The p-value after the finer tests, and the residuals of the last test."""
     fitted = _fitted_functions(conditions, x.n)
     coarse = residuals_and_sizes([x, y], fitted)
-    p = float(tested_residuals(*coarse, groups).p)
+    p = float(tested_residuals(*coarse, groups=groups).p)
     if p > level:
         return p, coarse
     refined = refined_residuals([x, y], conditions)
@@ -412,8 +412,10 @@ def _tested_again(
     leaves = next(refined)
     if _fall(coarse, leaves)[0] <= MIN_FALL:
         return p, coarse
+    fine = products
     for fine in (products, leaves, *refined):
-        p = max(p, float(tested_residuals(*fine, groups).p))
+        test = tested_residuals(*fine, groups=groups)
+        p = max(p, float(test.p))
         if p > level:
             return p, fine
     _, remaining_share = _fall(coarse, fine)

@@ -49,7 +49,7 @@ class Column:
     values  [n], numbers, turns or codes; 0 where missing
     known   [n], False where missing
     given   pandas Series [n] of the user's values
-    wrap    gives the rows of `given` their type for `estimate`
+    wrap    adds the type that `estimate` needs to rows of `given`
     """
 
     name: str
@@ -78,11 +78,11 @@ def as_columns(
     discrete: Collection[str],
     angles: Mapping[str, float],
 ) -> tuple[dict[str, Column], dict[str, str]]:
-    """Columns by name, typed as by `estimate` but with ordered whole numbers; and why
-    others are left out: constants, and names or free texts that hardly repeat.
+    """Columns by name, and the reasons why other columns are left out.
 
-    InfoscopeError: an unknown name, a column of two types, dates, texts that are
-    numbers, infinite values.
+    Types are as in `estimate`, but whole numbers are ordered. Left out are constants, and
+    names or free texts that hardly repeat. InfoscopeError: an unknown name, a column of
+    two types, dates, texts that are numbers, infinite values.
     """
     typed_names = [*continuous, *discrete, *angles]
     for name in typed_names:
@@ -95,9 +95,9 @@ def as_columns(
             raise Conflict(
                 f"continuous, discrete and angles must name each column once, got {name!r} twice."
             )
-    wraps: dict[str, Callable[[Any], Any]] = dict.fromkeys(
-        continuous, Continuous
-    ) | dict.fromkeys(discrete, Discrete)
+    wraps: dict[str, Callable[[Any], Any]] = {}
+    wraps.update(dict.fromkeys(continuous, Continuous))
+    wraps.update(dict.fromkeys(discrete, Discrete))
     for name, period in angles.items():
         wraps[name] = partial(Angle, period=period)
     typed_columns, left_out = {}, {}
@@ -112,8 +112,9 @@ def as_columns(
 def as_column(
     name: str, value: Any, wrap: Callable[[Any], Any] | None = None
 ) -> Column:
-    """A column from values [n], or from a wrapper of these. NoVariation: constant, or a
-    category of nearly each row.
+    """A column from values [n], or from a wrapper of values.
+
+    NoVariation: a constant, or a category for nearly every row.
     """
     if isinstance(value, (Continuous, Discrete)):
         wrap = type(value)
@@ -161,8 +162,9 @@ def _typed_values(
 
 
 def smooth_column(name: str, value: Any) -> Smooth | None:
-    """Functions of a column without missing values; None where `as_column` has
-    NoVariation. MissingValues.
+    """Functions of a column without missing values.
+
+    None if `as_column` raises NoVariation. MissingValues: a value is missing.
     """
     try:
         column = as_column(name, value)
@@ -177,17 +179,19 @@ def smooth_column(name: str, value: Any) -> Smooth | None:
 
 
 def smooth_columns(name: str, value: Any) -> list[Smooth]:
-    """Functions of the columns of a variable that vary; an angle is one column.
-    MissingValues.
+    """Functions of the columns of a variable; constant columns are left out.
+
+    An angle is one column. MissingValues: a value is missing.
     """
-    if isinstance(value, (list, tuple)) and any(
-        isinstance(block, Angle) for block in value
-    ):
-        return [column for block in value for column in smooth_columns(name, block)]
+    is_list = isinstance(value, (list, tuple))
+    if is_list and any(isinstance(block, Angle) for block in value):
+        functions = []
+        for block in value:
+            functions += smooth_columns(name, block)
+        return functions
     if isinstance(value, Angle):
-        parts = [
-            Angle(column, value.period) for column in bare_columns(name, value.values)
-        ]
+        angles = bare_columns(name, value.values)
+        parts = [Angle(column, value.period) for column in angles]
     else:
         parts = single_columns(name, value)
     smooth_parts = [smooth_column(name, part) for part in parts]

@@ -1,6 +1,4 @@
-"""Information measures from nearest neighbours (estimators), and exact neighbour search
-(search).
-"""
+"""Information measures from nearest neighbours, and exact neighbour search."""
 
 from infoscope.estimators.columns import Continuous, Discrete
 from infoscope.estimators.knn.estimators import (

@@ -64,7 +64,7 @@ GRID = Note(
     "x",
 )
 
-# a factor, and the numbers of the variables; no variable: all samples
+# a factor, and the indices of the variables; no variable: all samples
 Margin = tuple[int, tuple[int, ...]]
 PAIR_MARGINS = ((-1, (0,)), (-1, (1,)), (1, ()))  # of I(x; y)
 CONDITIONAL_MARGINS = ((-1, (0, 2)), (-1, (1, 2)), (1, (2,)))  # of I(x; y | z)
@@ -225,7 +225,7 @@ def total_correlation(
     values = {f"columns[{number}]": column for number, column in enumerate(columns)}
     variables, settings = as_sample(values, k, margins, groups)
     require_classes(**variables)
-    factors = [(-1, (number,)) for number in range(count)]
+    factors: list[Margin] = [(-1, (number,)) for number in range(count)]
     factors.append((count - 1, ()))
     kinds = {variable.kind for variable in variables.values()}
     name = "KSG 1" if kinds == {"continuous"} else "stratified KSG"
@@ -268,7 +268,7 @@ def co_information(
             freedom += freedom_of({"x": source, "y": target}, PAIR_MARGINS)
     second = 0.0
     if joint.kind == "discrete":
-        row_count = independent_rows(joint.codes, settings.groups)
+        row_count = independent_rows(joint.strata, settings.groups)
         second = second_order_error(freedom, row_count)
     return finished(
         local_values,
@@ -332,7 +332,7 @@ def discrete_entropy(variable: Variable, settings: Settings, local: bool) -> Est
     groups = settings.groups
     sizes = others_and_self(variable.n, groups)
     values = digamma(sizes) - digamma(class_sizes(variable, groups))
-    row_count = independent_rows(variable.codes, groups)
+    row_count = independent_rows(variable.strata, groups)
     second = second_order_error(variable.categories - 1, row_count)
     return of_counts(values, settings, local, second)
 
@@ -466,7 +466,7 @@ def combined_discrete(
         margin = join_members(variables, members)
         sizes = margin_sizes(margin, joint.n, groups)
         values = values + factor * digamma(sizes)
-    row_count = independent_rows(joint.codes, groups)
+    row_count = independent_rows(joint.strata, groups)
     second = second_order_error(freedom_of(named, margins), row_count)
     return of_counts(values, settings, local, second)
 
@@ -589,7 +589,7 @@ def class_sizes(variable: Variable, groups: np.ndarray | None = None) -> np.ndar
     sizes = np.bincount(variable.codes)[variable.codes]
     if groups is None:
         return sizes
-    mates, _ = joint_codes([variable.codes, groups])
+    mates, _ = joint_codes((variable.codes, groups))
     return sizes - np.bincount(mates)[mates] + 1
 
 
@@ -602,7 +602,7 @@ def first_of_copies(joint: Variable, groups: np.ndarray | None) -> np.ndarray:
         return np.ones(joint.n, bool)
     labels = groups
     if joint.codes is not None:
-        labels, _ = joint_codes([groups, joint.codes])
+        labels, _ = joint_codes((groups, joint.codes))
     rows = np.column_stack([joint.continuous, labels])
     _, places = np.unique(rows, axis=0, return_index=True)
     first = np.zeros(joint.n, bool)
@@ -760,11 +760,11 @@ def freedom_of(named: Mapping[str, Variable], margins: Sequence[Margin]) -> floa
     variables = list(named.values())
     strata = np.zeros(variables[0].n, np.int64)
     if "z" in named:
-        strata = named["z"].codes
+        strata = named["z"].strata
     possible = np.ones(int(strata.max()) + 1)
     for name, variable in named.items():
         if name != "z":
-            cells, _ = joint_codes([variable.codes, strata])
+            cells, _ = joint_codes((variable.strata, strata))
             _, first = np.unique(cells, return_index=True)
             possible *= np.bincount(strata[first], minlength=len(possible))
     of_margins = 0
@@ -781,7 +781,7 @@ def independent_rows(codes: np.ndarray, groups: np.ndarray | None) -> float:
         return float(n)
     shares = np.bincount(codes) / n
     sizes = np.bincount(groups)
-    cells, _ = joint_codes([groups, codes])
+    cells, _ = joint_codes((groups, codes))
     _, first, count = np.unique(cells, return_index=True, return_counts=True)
     share = shares[codes[first]]
     size = sizes[groups[first]]

@@ -1,5 +1,6 @@
-"""Sampling error of nearest-neighbour estimates: intervals by half-samples, and
-permutation tests.
+"""Sampling error of nearest-neighbour estimates, and permutation tests.
+
+Intervals are by half-samples.
 """
 
 from infoscope.estimators.uncertainty.permutation import (

@@ -30,8 +30,9 @@ def local_permutations(
     the same categories and group. A permutation uses each x once, but any number of
     times with `reuse` (as published, biased upwards).
     """
-    labels = [codes for codes in (z.codes, groups) if codes is not None]
-    strata, _ = joint_codes(labels)
+    strata = z.strata
+    if groups is not None:
+        strata, _ = joint_codes((strata, groups))
     others = nearest(z.continuous, k_perm - 1, strata).ids
     near = np.hstack([np.arange(z.n)[:, None], others])
     rows = np.empty((permutations, z.n), np.intp)
@@ -95,17 +96,14 @@ def permuted_estimates(
 
     The variables are already on the scale of the search.
     """
-    columns, codes = [], []
-    for variable in (x, y, z):
-        columns.append(np.ascontiguousarray(variable.continuous))
-        has_codes = variable.codes is not None
-        codes.append(variable.codes if has_codes else np.zeros(z.n, np.intp))
-    codes_x, _, codes_z = codes
-    codes_yz, _ = joint_codes(codes[1:])
+    columns = [np.ascontiguousarray(variable.continuous) for variable in (x, y, z)]
+    codes_x = x.strata
+    codes_z = z.strata
+    codes_yz, _ = joint_codes((y.strata, codes_z))
     counted = np.ones(rows.shape)
     if codes_yz.any() or codes_x.any():
         for weights, row in zip(counted, rows):
-            cells, _ = joint_codes([codes_yz, codes_x[row]])
+            cells, _ = joint_codes((codes_yz, codes_x[row]))
             weights[:] = np.bincount(cells)[cells] > 1
     table = digamma(np.arange(z.n + 1, dtype=float))
     table[0] = np.nan

@@ -139,7 +139,7 @@ def permutation_test(
         )
     if first.kind != "discrete":
         first, second = second, first
-    strata = conditions[0].codes if conditions else np.zeros(sample.n, np.intp)
+    strata = _strata(first, conditions)
     first, second, permute, exchanged = permuted_and_other(
         first, second, strata, row_groups
     )
@@ -153,7 +153,7 @@ def permutation_test(
     permuted = np.stack([permute(generator) for _ in range(permutations)])
     null = None
     if first.kind == "discrete":
-        permuted = first.codes[permuted]
+        permuted = first.strata[permuted]
         if second.kind == "continuous":
             null = relabelled(second, permuted, conditions, k)
     if null is None:
@@ -161,6 +161,11 @@ def permutation_test(
         null = np.array(values)
     p = p_value(observed.value, null)
     return PermutationTest(observed, null, p, exchanged)
+
+
+def _strata(variable: Variable, conditions: Sequence[Variable]) -> NDArray[np.intp]:
+    """Codes [n] of a discrete condition; 0 in all rows without a condition."""
+    return conditions[0].strata if conditions else np.zeros(variable.n, np.intp)
 
 
 def _local_test(
@@ -233,7 +238,7 @@ def relabelled(
 
     None: tied distances, or classes of one row.
     """
-    strata = conditions[0].codes if conditions else np.zeros(points.n, np.intp)
+    strata = _strata(points, conditions)
     stratum_sizes = np.bincount(strata)
     classes = int(labels.max()) + 1
     # the stratum and class of each row in each permutation [n, B]

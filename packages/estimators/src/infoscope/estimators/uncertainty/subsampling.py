@@ -1,5 +1,6 @@
-"""Sampling intervals of nearest-neighbour estimates, nats, by half-samples (Politis &
-Romano 1994).
+"""Sampling intervals of nearest-neighbour estimates, nats, by half-samples.
+
+Source: Politis & Romano 1994.
 
 The interval is for the estimator's expectation at this sample size; for the true value
 call `estimate(x, y)`. Sums and differences of estimates on the same half-samples have
@@ -58,8 +59,9 @@ class Resamples:
 def half_samples(
     n: int, count: int, generator: np.random.Generator, groups: ArrayLike | None = None
 ) -> Resamples:
-    """`count` independent random half-samples of n rows, or of their groups [n],
-    without replacement.
+    """`count` independent random half-samples of n rows, without replacement.
+
+    With groups [n], half-samples of the groups.
     """
     units, codes = _units(n, groups)
     count = require_int("count", count, 10)
@@ -72,8 +74,9 @@ def half_samples(
 def leave_one_out(
     n: int, blocks: int, generator: np.random.Generator, groups: ArrayLike | None = None
 ) -> Resamples:
-    """The sample without each of `blocks` random equal blocks of n rows; with groups
-    [n], of whole groups.
+    """The sample without each of `blocks` random blocks of n rows, of equal size.
+
+    With groups [n], blocks of whole groups.
     """
     units, codes = _units(n, groups)
     blocks = min(require_int("blocks", blocks, MIN_UNITS), units)
@@ -103,8 +106,9 @@ def _of_rows(
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Uncertain(Estimate):
-    """An estimate with an interval for its expectation at this sample size, nats; see
-    `Estimate`.
+    """An estimate with an interval for its expectation at this sample size, nats.
+
+    See `Estimate`.
 
     units      number of rows or groups drawn from
     estimates  [B], of every half-sample; sums and differences on the same `resamples` have errors of their own
@@ -214,8 +218,9 @@ def shared(resamples: Any, n: int, groups: ArrayLike | None) -> Resamples | None
 
 
 def _require_classes_in_each(sample: Sample, weights: Weights) -> None:
-    """ValueError if x or y has only one class in the sample or a subsample, where the
-    estimate is always 0.
+    """ValueError if x or y has one class in the sample, or in a subsample.
+
+    The estimate is always 0 there.
     """
     x, y, *_ = sample.variables
     joint = join(*sample.variables)
@@ -247,9 +252,7 @@ def uncertain(
     estimates: NDArray,
     plan: Resamples,
 ) -> Uncertain:
-    """The estimate with the standard error that the half-samples give, and its
-    influence [B].
-    """
+    """The estimate with the standard error from half-samples, and its influence [B]."""
     half = plan.units // 2
     scale = np.sqrt(half / (plan.units - half) / (plan.count - 1))
     influence = (estimates - estimates.mean()) * scale
