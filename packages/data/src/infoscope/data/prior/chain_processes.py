@@ -24,6 +24,7 @@ from infoscope.data.prior.transitions import (
 )
 from infoscope.data.prior.windows import NOTHING, Truth
 
+Values = tuple[Array, Array]  # of x and y
 MAX_RATE = 20.0  # of counts
 COARSE = 44  # values of a coarse grid
 FINE = 60  # values of a fine grid
@@ -43,20 +44,20 @@ class ChainPair:
     y: Transition
     emission: Array | None = None
 
-    def step(self, x: Array, y: Array, g: Generator) -> tuple[Array, Array]:
+    def step(self, x: Array, y: Array, g: Generator) -> Values:
         """The next values of x and y."""
         next_x = self.x.draw(x, y, g)
         next_y = self.y.draw(y, x, g)
         return next_x, next_y
 
-    def pilot(self, g: Generator) -> tuple[Array, Array]:
+    def pilot(self, g: Generator) -> Values:
         """Values of many independent pairs after a burn-in."""
         x = y = np.zeros(PARALLEL)
         for _ in range(BURN_IN):
             x, y = self.step(x, y, g)
         return x, y
 
-    def chain(self, size: int, pilot: tuple[Array, Array]) -> Chain:
+    def chain(self, size: int, pilot: Values) -> Chain:
         """The chain of states; numbers have about `size` of them."""
         pilot_x, pilot_y = pilot
         x = self.x.values(pilot_x, size)
@@ -68,7 +69,7 @@ class ChainPair:
         probabilities_y = _probabilities(to_y)
         return Chain(probabilities_x, probabilities_y, self.emission)
 
-    def draw(self, n: int, g: Generator) -> tuple[Array, Array]:
+    def draw(self, n: int, g: Generator) -> Values:
         """n values of x and y after a burn-in."""
         x = y = np.zeros(())
         series_x = np.empty(n)
@@ -133,7 +134,7 @@ def constant(value: float) -> Response:
 
 def _history(g: Generator) -> int:
     """A history of 1 or 2 steps."""
-    return 1 + int(g.random() < 0.3)
+    return 1 + (g.random() < 0.3)
 
 
 # --- numbers ---------------------------------------------------------------------------------------------------------
@@ -398,7 +399,7 @@ def mixed(coupling: Coupling, g: Generator) -> Dynamics:
 
     A coupling in both directions has both effects.
     """
-    size = int(g.integers(2, 5))
+    size = g.integers(2, 5)
     stay = g.uniform(0, 3)
     logits = _draw_logits(size, stay, g)
     means = g.normal(size=size)

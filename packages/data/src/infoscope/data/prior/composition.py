@@ -71,7 +71,6 @@ MIN_ERROR_SHARE = 0.007  # an error up to this share of the truth is always allo
 TIED_SHARE = 0.18  # distributions whose numbers are rounded, censored or limited
 PLAIN_SHARE = 0.6  # distributions with the habits PLAIN
 
-Maker = Callable[[Request, Generator], Part]
 # n, generator -> columns [n, p] of numbers, or a sample of n rows
 ColumnDraw = Callable[[int, Generator], Array]
 SampleDraw = Callable[[int, Generator], Sample]
@@ -131,12 +130,13 @@ TIE_SHARES = (0.5, 0.2, 0.3)
 class Family(NamedTuple):
     """A maker of subsystems.
 
+    maker    a function of a request and a generator; of triples, see `conditional`
     kinds    of x and y that it draws
     weight   share of subsystems of these kinds, relative to the other families
     """
 
     name: str
-    maker: Maker
+    maker: Callable[..., Part]
     kinds: set[Kinds]
     weight: float
 
@@ -351,9 +351,15 @@ def first_columns(number: int) -> int:
 # --- subsystems ------------------------------------------------------------------------------------------------------
 def _draw_outline(g: Generator) -> tuple[str, bool, Habits]:
     """The type, whether x and y are independent, and the habits of the distribution."""
-    kind = g.choice(TYPES, p=list(TYPE_SHARES.values()))
+    kind = draw_type(g)
     empty = g.random() < NOTHING_SHARE
-    return str(kind), empty, draw_habits(g)
+    return kind, empty, draw_habits(g)
+
+
+def draw_type(g: Generator) -> str:
+    """The type of a distribution."""
+    kind = g.choice(TYPES, p=list(TYPE_SHARES.values()))
+    return str(kind)
 
 
 def draw_habits(g: Generator) -> Habits:
@@ -563,7 +569,7 @@ def draw_idle_categories(count: int, g: Generator) -> SampleDraw:
     """A function that draws idle category columns of 2 to 8 categories each."""
     levels = []
     for _ in range(count):
-        size = int(g.integers(2, 9))
+        size = g.integers(2, 9)
         margin = latent.draw_margin(g, size)
         levels.append(np.cumsum(margin)[:-1])
 
@@ -711,7 +717,7 @@ class VariableMaker:
 
     def _draw_units(self, size: int, g: Generator) -> None:
         """Draw scales and offsets of the number columns; mostly 1 and 0 for ties."""
-        varied = float(g.random() >= 0.4)
+        varied = g.random() >= 0.4
         scale = np.exp(g.normal(0, 1.5 * varied, size))
         offset = scale * g.normal(0, 3.0 * varied, size)
         tied = self.tied

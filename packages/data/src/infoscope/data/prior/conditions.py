@@ -37,9 +37,9 @@ class Conditions:
         if g.random() >= 0.7:
             most = 2
         count = log_uniform_int(g, 1, most)
-        some_labels = int(g.integers(count + 1))
+        some_labels = g.integers(count + 1)
         labels = int(g.choice([0, count, some_labels], p=[0.6, 0.2, 0.2]))
-        self.tied = bool(g.random() < 0.3)
+        self.tied = g.random() < 0.3
         columns = max(count - labels, 1)
         self.draw_numbers, _ = composition.draw_idle_numbers(columns, self.tied, g)
         self.draw_labels = composition.draw_idle_categories(labels, g)

@@ -120,7 +120,7 @@ def labelled_clusters(request: Request, g: Generator) -> Part:
     """
     least = _least_states(request.nats, 2.5, 1.3)
     end = max(9, least + 3)
-    classes = int(g.integers(least, end))
+    classes = g.integers(least, end)
     concentration = log_uniform(g, 0.8, 20.0)
     prior = g.dirichlet(np.full(classes, concentration))
     prior += 0.01
@@ -263,7 +263,7 @@ def _images(request: Request, g: Generator) -> Part:
     least, largest = IMAGE_SIZES
     pixels, most_y = request.columns
     most = min(largest, int(np.sqrt(pixels)))
-    side = int(g.integers(least, most + 1))
+    side = g.integers(least, most + 1)
     positions = _grid(IMAGE_POSITIONS)
     steps = positions[:, None] - _grid(side)
     squared_distances = (steps**2).sum(axis=2)
@@ -277,7 +277,7 @@ def _images(request: Request, g: Generator) -> Part:
         coordinates = positions[:, :most_y]
         y = draw_emission(g, request.y, coordinates, nats, tied)
     else:
-        classes = int(g.integers(2, 7))
+        classes = g.integers(2, 7)
         projection = positions @ g.normal(size=2)
         order = np.argsort(projection)
         rank = np.argsort(order)
@@ -506,9 +506,9 @@ def look_up(request: Request, g: Generator) -> Part:
     The table holds sums modulo a number, where single columns are uninformative, a
     conjunction, or random states.
     """
-    count = int(g.integers(2, 5))
+    count = g.integers(2, 5)
     largest = 5 if count < 4 else 3
-    sizes = [int(g.integers(2, largest + 1)) for _ in range(count)]
+    sizes = [g.integers(2, largest + 1) for _ in range(count)]
     # the levels of each column in all cells
     cells = np.indices(sizes).reshape(count, -1)
     levels = cells.T
@@ -554,7 +554,7 @@ def _draw_states(
         cuts = [g.integers(1, size) for size in sizes]
         states = (levels >= cuts).all(axis=1)
     else:
-        count = int(g.integers(2, 7))
+        count = g.integers(2, 7)
         states = g.integers(count, size=len(levels))
     _, codes = np.unique(states, return_inverse=True)
     return kind, codes
