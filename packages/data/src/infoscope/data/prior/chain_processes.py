@@ -132,11 +132,6 @@ def constant(value: float) -> Response:
     return parameter
 
 
-def _history(g: Generator) -> int:
-    """A history of 1 or 2 steps."""
-    return 1 + (g.random() < 0.3)
-
-
 # --- numbers ---------------------------------------------------------------------------------------------------------
 SHAPES = ("tanh", "square", "sine", "bump", "threshold")
 
@@ -145,7 +140,7 @@ def draw_shape(g: Generator, name: str) -> Map:
     """A function of a number with random parameters."""
     rate = log_uniform(g, 0.5, 2.0)
     sign = g.choice([-1.0, 1.0])
-    shapes: dict[str, Map] = {
+    shapes = {
         "tanh": lambda v: sign * 1.5 * np.tanh(rate * v),
         "square": lambda v: sign * v**2 / (1 + v**2 / 6),
         "sine": lambda v: 1.4 * np.sin(np.pi / 2 * rate * v),
@@ -205,7 +200,7 @@ def threshold(coupling: Coupling, g: Generator) -> Dynamics:
     x = regime(coupling.onto_x)
     y = regime(coupling.onto_y)
     text = "threshold autoregressions of order 1"
-    history = _history(g)
+    history = 1 + (g.random() < 0.3)
     return _dynamics(text, ChainPair(x, y), coupling, history, g)
 
 
@@ -237,7 +232,7 @@ def nonlinear(coupling: Coupling, g: Generator) -> Dynamics:
         x = mapped(coupling.onto_x)
     y = mapped(coupling.onto_y)
     text = f"nonlinear maps with noise ({'; '.join(names)})"
-    history = _history(g)
+    history = 1 + (g.random() < 0.3)
     return _dynamics(text, ChainPair(x, y), coupling, history, g)
 
 
@@ -271,13 +266,13 @@ def volatility(coupling: Coupling, g: Generator) -> Dynamics:
         x = _autoregressive(g, np.tanh, 0.0)
     y = scaled(coupling.onto_y)
     text = "noise whose scale depends on the past"
-    history = _history(g)
+    history = 1 + (g.random() < 0.3)
     return _dynamics(text, ChainPair(x, y), coupling, history, g)
 
 
 # --- counts, events, labels ------------------------------------------------------------------------------------------
 def _count_transition(g: Generator, score: Map, strength: float) -> CountTransition:
-    """Counts whose log rate follows the present count and a score of the other's."""
+    """Counts whose log rate follows the present count and the other series."""
     level = g.uniform(-0.7, 1.5)
     phi = g.uniform(0, 0.8)
     shape = np.inf
@@ -305,7 +300,7 @@ def counts(coupling: Coupling, g: Generator) -> Dynamics:
         return 1.3 * np.tanh(number)
 
     if g.random() < 0.5:
-        x: Transition = _autoregressive(g, np.tanh, coupling.onto_x)
+        x = _autoregressive(g, np.tanh, coupling.onto_x)
         score = score_of_number
     else:
         x = _count_transition(g, score_of_count, coupling.onto_x)
@@ -349,7 +344,7 @@ def events(coupling: Coupling, g: Generator) -> Dynamics:
     effect = np.diag([0.0, 2.5])
     if g.random() < 0.5:
         influence = by_label(effect)
-        x: Transition = label_transition(logits, influence, coupling.onto_x)
+        x = label_transition(logits, influence, coupling.onto_x)
         history = int(g.integers(1, 4))
     else:
         influence = by_number(effect[1] / 2)
@@ -399,7 +394,7 @@ def mixed(coupling: Coupling, g: Generator) -> Dynamics:
 
     A coupling in both directions has both effects.
     """
-    size = g.integers(2, 5)
+    size = int(g.integers(2, 5))
     stay = g.uniform(0, 3)
     logits = _draw_logits(size, stay, g)
     means = g.normal(size=size)

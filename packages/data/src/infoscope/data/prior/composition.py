@@ -36,12 +36,14 @@ from infoscope.data.prior.quadrature import draw_observation
 VERSION = 9
 TYPE_SHARES = {"numbers": 0.55, "labels": 0.2, "categories": 0.1, "mixed": 0.15}
 TYPES = tuple(TYPE_SHARES)
-# by type: shares of distributions of 1, 2, 3 and 4 subsystems
+# shares of distributions of 1, 2, 3 and 4 subsystems
+MANY_PARTS = (0.5, 0.3, 0.13, 0.07)
+FEW_PARTS = (0.75, 0.17, 0.05, 0.03)
 PART_SHARES = {
-    "numbers": (0.5, 0.3, 0.13, 0.07),
-    "labels": (0.75, 0.17, 0.05, 0.03),
-    "categories": (0.75, 0.17, 0.05, 0.03),
-    "mixed": (0.5, 0.3, 0.13, 0.07),
+    "numbers": MANY_PARTS,
+    "labels": FEW_PARTS,
+    "categories": FEW_PARTS,
+    "mixed": MANY_PARTS,
 }
 NOTHING_SHARE = 0.15  # distributions without information
 # distributions with so little information that a sample may not show it
@@ -79,7 +81,7 @@ Kinds = tuple[str, str]  # of x and y
 
 @dataclass(frozen=True)
 class Habits:
-    """How distributions are drawn.
+    """Settings by which distributions are drawn.
 
     parts        by type: shares of distributions of 1, 2, 3 and 4 subsystems
     information  factor of the target information, except of faint and weak dependence
@@ -236,7 +238,7 @@ class Distribution:
 
 
 def distribution(number: int) -> Distribution:
-    """The distribution of a number, which VERSION and the number determine.
+    """The distribution of a number; the number and VERSION determine it.
 
     Parameters
     ----------
@@ -357,13 +359,13 @@ def _draw_outline(g: Generator) -> tuple[str, bool, Habits]:
 
 
 def draw_type(g: Generator) -> str:
-    """The type of a distribution."""
+    """A random type, by TYPE_SHARES."""
     kind = g.choice(TYPES, p=list(TYPE_SHARES.values()))
     return str(kind)
 
 
 def draw_habits(g: Generator) -> Habits:
-    """PLAIN or VARIED."""
+    """PLAIN or VARIED habits, at random."""
     return PLAIN if g.random() < PLAIN_SHARE else VARIED
 
 
@@ -439,7 +441,7 @@ def _draw_composition(
 
     Every time they have the same kinds of x and y and the same target information.
     """
-    count = int(g.choice((1, 2, 3, 4), p=habits.parts[kind]))
+    count = 1 + int(g.choice(4, p=habits.parts[kind]))
     total = draw_nats(g, habits)
     nats = total * g.dirichlet(np.full(count, 1.5))
     kinds = draw_kinds(kind, count, g)
@@ -569,7 +571,7 @@ def draw_idle_categories(count: int, g: Generator) -> SampleDraw:
     """A function that draws idle category columns of 2 to 8 categories each."""
     levels = []
     for _ in range(count):
-        size = g.integers(2, 9)
+        size = int(g.integers(2, 9))
         margin = latent.draw_margin(g, size)
         levels.append(np.cumsum(margin)[:-1])
 
@@ -600,10 +602,10 @@ class VariableMaker:
         most: int,
         habits: Habits,
     ) -> None:
-        self.draw_idle: list[SampleDraw] = []
-        self.maps: list[tuple[NDArray, Map]] = []
+        self.draw_idle = []
+        self.maps = []
         self.idle = 0
-        self.words: list[str] = []
+        self.words = []
         pilots = [part.draw(PILOT_ROWS, of_pilot)[place] for part in parts]
         ties = [part.tied[place] for part in parts]
         sizes = [pilot.numbers.shape[1] for pilot in pilots]
@@ -651,7 +653,7 @@ class VariableMaker:
             self.words.append(f"{self.idle} idle columns")
 
     def _set_scales(self, pilot: Array) -> None:
-        """Set location and scale of the number columns; 0 and 1 where there are ties."""
+        """Set location and scale of number columns; 0 and 1 where there are ties."""
         middle = np.median(pilot, axis=0)
         distances = np.abs(pilot - middle)
         spread = np.median(distances, axis=0) * 1.48
@@ -706,7 +708,7 @@ class VariableMaker:
         self.words.append(name)
 
     def _draw_derivation(self, values: Array, g: Generator) -> int:
-        """The number of number columns, after columns computed from others, if any."""
+        """Draw a derivation or none; return the number of number columns after it."""
         self.derivation = None
         size = values.shape[1]
         if size and g.random() < DERIVED_SHARE:

@@ -78,8 +78,6 @@ NODE_ERROR = 0.001  # share of a mean over nodes
 UNTIED = (False, False, False)  # x, y and z
 ANY = {*KINDS, *(kinds[::-1] for kinds in KINDS)}  # of x and y
 
-Triples = tuple[Sample, Sample, Sample]
-
 
 @dataclass(frozen=True)
 class Wanted:
@@ -105,7 +103,7 @@ class Wanted:
 
 
 def conditional_distribution(number: int) -> Distribution:
-    """The triple x, y, z of a number, which VERSION and the number determine.
+    """The triple x, y, z of a number; the number and VERSION determine it.
 
     Parameters
     ----------
@@ -173,7 +171,7 @@ def _draw_parts(wanted: Wanted, g: Generator) -> list[Part]:
 
 
 def _pair(wanted: Wanted, g: Generator) -> Part:
-    """A pair of known information and of few columns; mostly one each if small."""
+    """A pair of known information and few columns; if small, mostly one column each."""
     most = 1 if wanted.small else MAX_PAIR_COLUMNS
     while True:
         part = composition.draw_part(
@@ -242,9 +240,8 @@ def common_cause(wanted: Wanted, family: str, g: Generator) -> Part:
     """
     kinds = wanted.kinds
     if wanted.empty:
-        moved_x = _kind_before_levels(kinds[0], g)
-        moved_y = _kind_before_levels(kinds[1], g)
-        wanted = replace(wanted, kinds=(moved_x, moved_y))
+        moved_kinds = [_kind_before_levels(kind, g) for kind in kinds]
+        wanted = replace(wanted, kinds=tuple(moved_kinds))
     pair = _pair_wanted(wanted, g)
     conditions = Conditions(g, wanted.conditions)
     pilots = pair.draw(PILOT_ROWS, g)
@@ -254,10 +251,10 @@ def common_cause(wanted: Wanted, family: str, g: Generator) -> Part:
     ties = []
     for place, kind in enumerate(kinds):
         moved = moves[place](pilots[place], scores).numbers
-        of_columns: list[Observation] = []
+        of_columns = []
         if wanted.kinds[place] != kind:
             for column in moved.T:
-                levels = g.integers(2, 6)
+                levels = int(g.integers(2, 6))
                 of_columns.append(draw_levels(g, column, levels))
         elif wanted.empty and kind == "numbers" and g.random() < 0.2:
             of_columns = [draw_observation(g, column) for column in moved.T]
@@ -285,7 +282,7 @@ def _kind_before_levels(kind: str, g: Generator) -> str:
 
 
 def _observed(sample: Sample, observations: list[Observation], kind: str) -> Sample:
-    """Number columns after their observations, if any."""
+    """Number columns as observed; unchanged if there are no observations."""
     if not observations:
         return sample
     columns = []
@@ -453,20 +450,19 @@ class LinearSystem:
         if np.isinf(self.dof):
             return nats
         # plus the information in the common scale of Student's distribution
-        p, q, r = len(x), len(y), len(z)
+        p, q, r = map(len, self.sides)
         with_y = student_information(p, q + r, self.dof)
         without_y = student_information(p, r, self.dof)
         return nats + (with_y - without_y)
 
-    def draw(self, n: int, mixed: Array, g: Generator) -> Triples:
+    def draw(self, n: int, mixed: Array, g: Generator) -> tuple[Sample, ...]:
         """x, y and z of n rows."""
         noise = g.normal(size=(n, len(mixed)))
         values = noise @ mixed.T
         if np.isfinite(self.dof):
             scale = g.chisquare(self.dof, size=(n, 1)) / self.dof
             values /= np.sqrt(scale)
-        x, y, z = (numbers(values[:, side]) for side in self.sides)
-        return x, y, z
+        return tuple(numbers(values[:, side]) for side in self.sides)
 
 
 def linear_system(wanted: Wanted, family: str, g: Generator) -> Part:
@@ -475,7 +471,9 @@ def linear_system(wanted: Wanted, family: str, g: Generator) -> Part:
     The order of columns is random, so z has causes, effects and colliders of x and y.
     Without information, z comes first.
     """
-    most_columns = (1, 1, SMALL_CONDITIONS) if wanted.small else (6, 6, MAX_CONDITIONS)
+    most_columns = (6, 6, MAX_CONDITIONS)
+    if wanted.small:
+        most_columns = (1, 1, SMALL_CONDITIONS)
     sizes = [log_uniform_int(g, 1, most) for most in most_columns]
     place = np.repeat([0, 1, 2], sizes)
     if wanted.empty:

@@ -53,7 +53,7 @@ def _gumbel_rate(v: Array) -> Array:
     return np.exp(-np.maximum(v, -50))
 
 
-SHAPES: dict[str, NoiseShape] = {
+SHAPES = {
     "normal": NoiseShape(
         lambda size, dof, g: g.normal(size=size),
         lambda v, dof: -0.5 * v**2,
@@ -85,7 +85,7 @@ class Columns:
     """
 
     centres: Array  # [states, p]
-    scales: Array  # [1 or states, p]
+    scales: Array | float  # [states, p], or 1.0
     shape: str = "normal"
     dof: float = 5.0
     observations: tuple[Observation | None, ...] = ()
@@ -111,11 +111,10 @@ class Columns:
 
     def log_density(self, sample: Sample) -> Array:
         """Log densities; log probabilities for values that are observed as atoms."""
-        if self.shape == "normal" and len(self.scales) == 1 and not self.observations:
-            scaled = sample.numbers / self.scales
-            centres = self.centres / self.scales
-            squares = (centres**2).sum(axis=1)
-            return scaled @ centres.T - 0.5 * squares
+        has_unit_scales = isinstance(self.scales, float)
+        if self.shape == "normal" and has_unit_scales and not self.observations:
+            squares = (self.centres**2).sum(axis=1)
+            return sample.numbers @ self.centres.T - 0.5 * squares
         total = np.zeros((len(sample.numbers), len(self.centres)))
         scales = np.broadcast_to(self.scales, self.centres.shape)
         observations = self.observations or [None] * len(scales.T)
@@ -200,7 +199,9 @@ class Counts:
 
     @property
     def name(self) -> str:
-        kind = "Poisson" if np.isinf(self.size) else "negative binomial"
+        kind = "negative binomial"
+        if np.isinf(self.size):
+            kind = "Poisson"
         return f"{self.rates.shape[1]} {kind} count columns"
 
     def sample(self, states: NDArray, g: Generator) -> Sample:
@@ -293,7 +294,7 @@ def draw_columns(
     shape = "normal"
     if size <= MAX_SHAPED_COLUMNS:
         shape = pick(g, DRAWN_SHAPES)
-    scales = np.ones((1, size))
+    scales = 1.0
     if g.random() < 0.25:
         log_scales = g.normal(0, 0.3, centres.shape)
         scales = np.exp(log_scales)
@@ -321,7 +322,7 @@ def _draw_labels(g: Generator, states: int, coarse: bool) -> Labels:
     channel = np.eye(states)
     if coarse or (states > 8 and g.random() < 0.5):
         most = min(states, 9)
-        classes = g.integers(2, most + 1)
+        classes = int(g.integers(2, most + 1))
         class_of_state = np.arange(states) * classes // states
         if g.random() < 0.3 and not coarse:
             class_of_state = g.permutation(class_of_state)
@@ -409,7 +410,7 @@ def latent_part(
 
 
 def _has_ties(emission: Emission, requested: bool) -> bool:
-    """Whether number columns have ties; counts always have."""
+    """Whether the number columns have ties, as counts always do."""
     columns = emission.columns if isinstance(emission, Several) else emission
     if isinstance(columns, Columns):
         return requested
@@ -453,7 +454,6 @@ def monte_carlo(
 ) -> tuple[float, float]:
     """The mean of log ratios and its standard error, with a control variate."""
     absolute, share = TOLERANCE
-    mean = error = np.nan
     logs = np.zeros(0)
     for _ in range(MAX_BATCHES):
         logs = np.concatenate([logs, log_ratios(g)])

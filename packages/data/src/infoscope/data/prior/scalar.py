@@ -36,7 +36,7 @@ from infoscope.data.prior.quadrature import ScoredPair, scored_part
 NOISE_STRENGTHS = (0.02, 60.0)  # range of signal-to-noise ratios
 MAX_COUNTS = 400  # larger counts are one value
 MAX_SCORE = 7.5  # standard deviations of a margin of a copula
-NORMAL_X = single_column("normal x", special.ndtri, lambda n, g: g.normal(size=n))
+NORMAL_X = single_column("normal x", special.ndtri, NORMAL.sample)
 
 
 def _draw_predictor(request: Request, g: Generator) -> Predictor:
@@ -248,7 +248,7 @@ COPULAS = {
 
 
 def copulas(request: Request, g: Generator) -> Part:
-    """A reflected or plain copula of one parameter with normal margins; or a t copula."""
+    """A one-parameter copula with normal margins, sometimes reflected; or a t copula."""
     if g.random() < 0.15:
         dof = log_uniform(g, 1.0, 8.0)
         return normal_scores(request, g, "copulas", dof)
@@ -271,8 +271,15 @@ def copulas(request: Request, g: Generator) -> Part:
             return below
 
         def draw(score, g):
+            """y at which the distribution function reaches uniform levels."""
             levels = open_uniform(len(score), g)
-            return _inverse(cdf, score, levels)
+
+            def below(y):
+                return ~(cdf(y, score) > levels)
+
+            end = np.full(len(score), MAX_SCORE)
+            low, high = bisected(below, -end, end, 40)
+            return (low + high) / 2
 
         return ScoredPair(NORMAL_X, cdf, draw)
 
@@ -282,17 +289,6 @@ def copulas(request: Request, g: Generator) -> Part:
     if flip_v:
         text += " v reflected"
     return scored_part("copulas", text, request, g, NORMAL_X, build, strengths)
-
-
-def _inverse(cdf: Callable[[Array, Array], Array], score: Array, level: Array) -> Array:
-    """y at which cdf(y, score) reaches `level`, within MAX_SCORE."""
-
-    def below(y):
-        return ~(cdf(y, score) > level)
-
-    end = np.full(len(score), MAX_SCORE)
-    low, high = bisected(below, -end, end, 40)
-    return (low + high) / 2
 
 
 def normal_scores(
