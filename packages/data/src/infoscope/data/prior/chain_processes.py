@@ -24,6 +24,7 @@ from infoscope.data.prior.transitions import (
 )
 from infoscope.data.prior.windows import NOTHING, Truth
 
+Values = tuple[Array, Array]  # of x and y
 MAX_RATE = 20.0  # of counts
 COARSE = 44  # values of a coarse grid
 FINE = 60  # values of a fine grid
@@ -43,20 +44,20 @@ class ChainPair:
     y: Transition
     emission: Array | None = None
 
-    def step(self, x: Array, y: Array, g: Generator) -> tuple[Array, Array]:
+    def step(self, x: Array, y: Array, g: Generator) -> Values:
         """The next values of x and y."""
         next_x = self.x.draw(x, y, g)
         next_y = self.y.draw(y, x, g)
         return next_x, next_y
 
-    def pilot(self, g: Generator) -> tuple[Array, Array]:
+    def pilot(self, g: Generator) -> Values:
         """Values of many independent pairs after a burn-in."""
         x = y = np.zeros(PARALLEL)
         for _ in range(BURN_IN):
             x, y = self.step(x, y, g)
         return x, y
 
-    def chain(self, size: int, pilot: tuple[Array, Array]) -> Chain:
+    def chain(self, size: int, pilot: Values) -> Chain:
         """The chain of states; numbers have about `size` of them."""
         pilot_x, pilot_y = pilot
         x = self.x.values(pilot_x, size)
@@ -68,7 +69,7 @@ class ChainPair:
         probabilities_y = _probabilities(to_y)
         return Chain(probabilities_x, probabilities_y, self.emission)
 
-    def draw(self, n: int, g: Generator) -> tuple[Array, Array]:
+    def draw(self, n: int, g: Generator) -> Values:
         """n values of x and y after a burn-in."""
         x = y = np.zeros(())
         series_x = np.empty(n)
@@ -131,11 +132,6 @@ def constant(value: float) -> Response:
     return parameter
 
 
-def _history(g: Generator) -> int:
-    """A history of 1 or 2 steps."""
-    return 1 + int(g.random() < 0.3)
-
-
 # --- numbers ---------------------------------------------------------------------------------------------------------
 SHAPES = ("tanh", "square", "sine", "bump", "threshold")
 
@@ -144,7 +140,7 @@ def draw_shape(g: Generator, name: str) -> Map:
     """A function of a number with random parameters."""
     rate = log_uniform(g, 0.5, 2.0)
     sign = g.choice([-1.0, 1.0])
-    shapes: dict[str, Map] = {
+    shapes = {
         "tanh": lambda v: sign * 1.5 * np.tanh(rate * v),
         "square": lambda v: sign * v**2 / (1 + v**2 / 6),
         "sine": lambda v: 1.4 * np.sin(np.pi / 2 * rate * v),
@@ -204,7 +200,7 @@ def threshold(coupling: Coupling, g: Generator) -> Dynamics:
     x = regime(coupling.onto_x)
     y = regime(coupling.onto_y)
     text = "threshold autoregressions of order 1"
-    history = _history(g)
+    history = 1 + (g.random() < 0.3)
     return _dynamics(text, ChainPair(x, y), coupling, history, g)
 
 
@@ -236,7 +232,7 @@ def nonlinear(coupling: Coupling, g: Generator) -> Dynamics:
         x = mapped(coupling.onto_x)
     y = mapped(coupling.onto_y)
     text = f"nonlinear maps with noise ({'; '.join(names)})"
-    history = _history(g)
+    history = 1 + (g.random() < 0.3)
     return _dynamics(text, ChainPair(x, y), coupling, history, g)
 
 
@@ -270,13 +266,13 @@ def volatility(coupling: Coupling, g: Generator) -> Dynamics:
         x = _autoregressive(g, np.tanh, 0.0)
     y = scaled(coupling.onto_y)
     text = "noise whose scale depends on the past"
-    history = _history(g)
+    history = 1 + (g.random() < 0.3)
     return _dynamics(text, ChainPair(x, y), coupling, history, g)
 
 
 # --- counts, events, labels ------------------------------------------------------------------------------------------
 def _count_transition(g: Generator, score: Map, strength: float) -> CountTransition:
-    """Counts whose log rate follows the present count and a score of the other's."""
+    """Counts whose log rate follows the present count and the other series."""
     level = g.uniform(-0.7, 1.5)
     phi = g.uniform(0, 0.8)
     shape = np.inf
@@ -304,7 +300,7 @@ def counts(coupling: Coupling, g: Generator) -> Dynamics:
         return 1.3 * np.tanh(number)
 
     if g.random() < 0.5:
-        x: Transition = _autoregressive(g, np.tanh, coupling.onto_x)
+        x = _autoregressive(g, np.tanh, coupling.onto_x)
         score = score_of_number
     else:
         x = _count_transition(g, score_of_count, coupling.onto_x)
@@ -348,7 +344,7 @@ def events(coupling: Coupling, g: Generator) -> Dynamics:
     effect = np.diag([0.0, 2.5])
     if g.random() < 0.5:
         influence = by_label(effect)
-        x: Transition = label_transition(logits, influence, coupling.onto_x)
+        x = label_transition(logits, influence, coupling.onto_x)
         history = int(g.integers(1, 4))
     else:
         influence = by_number(effect[1] / 2)

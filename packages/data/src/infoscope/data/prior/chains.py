@@ -23,7 +23,7 @@ MAX_ITERATIONS = 1_000  # of the Arnoldi method
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """A Markov chain of states of x and y; given a pair, both move independently.
+    """A Markov chain of pairs of states; given a pair, x and y move independently.
 
     to_x       [next x, x, y], probabilities that sum to 1 over the next x
     to_y       [next y, x, y], probabilities that sum to 1 over the next y
@@ -46,7 +46,7 @@ class Chain:
     def stationary(self) -> tuple[Array, float]:
         """Stationary probabilities [x, y], and the modulus of the second eigenvalue.
 
-        scipy raises ArpackNoConvergence if the chain hardly leaves a part of its states.
+        scipy raises ArpackNoConvergence if the chain hardly leaves some of its states.
         """
         shape = self.to_x.shape[1:]
         size = self.to_x[0].size

@@ -36,12 +36,14 @@ from infoscope.data.prior.quadrature import draw_observation
 VERSION = 9
 TYPE_SHARES = {"numbers": 0.55, "labels": 0.2, "categories": 0.1, "mixed": 0.15}
 TYPES = tuple(TYPE_SHARES)
-# by type: shares of distributions of 1, 2, 3 and 4 subsystems
+# shares of distributions of 1, 2, 3 and 4 subsystems
+MANY_PARTS = (0.5, 0.3, 0.13, 0.07)
+FEW_PARTS = (0.75, 0.17, 0.05, 0.03)
 PART_SHARES = {
-    "numbers": (0.5, 0.3, 0.13, 0.07),
-    "labels": (0.75, 0.17, 0.05, 0.03),
-    "categories": (0.75, 0.17, 0.05, 0.03),
-    "mixed": (0.5, 0.3, 0.13, 0.07),
+    "numbers": MANY_PARTS,
+    "labels": FEW_PARTS,
+    "categories": FEW_PARTS,
+    "mixed": MANY_PARTS,
 }
 NOTHING_SHARE = 0.15  # distributions without information
 # distributions with so little information that a sample may not show it
@@ -71,7 +73,6 @@ MIN_ERROR_SHARE = 0.007  # an error up to this share of the truth is always allo
 TIED_SHARE = 0.18  # distributions whose numbers are rounded, censored or limited
 PLAIN_SHARE = 0.6  # distributions with the habits PLAIN
 
-Maker = Callable[[Request, Generator], Part]
 # n, generator -> columns [n, p] of numbers, or a sample of n rows
 ColumnDraw = Callable[[int, Generator], Array]
 SampleDraw = Callable[[int, Generator], Sample]
@@ -80,7 +81,7 @@ Kinds = tuple[str, str]  # of x and y
 
 @dataclass(frozen=True)
 class Habits:
-    """How distributions are drawn.
+    """Settings by which distributions are drawn.
 
     parts        by type: shares of distributions of 1, 2, 3 and 4 subsystems
     information  factor of the target information, except of faint and weak dependence
@@ -131,12 +132,13 @@ TIE_SHARES = (0.5, 0.2, 0.3)
 class Family(NamedTuple):
     """A maker of subsystems.
 
+    maker    a function of a request and a generator; of triples, see `conditional`
     kinds    of x and y that it draws
     weight   share of subsystems of these kinds, relative to the other families
     """
 
     name: str
-    maker: Maker
+    maker: Callable[..., Part]
     kinds: set[Kinds]
     weight: float
 
@@ -236,7 +238,7 @@ class Distribution:
 
 
 def distribution(number: int) -> Distribution:
-    """The distribution of a number, which VERSION and the number determine.
+    """The distribution of a number; the number and VERSION determine it.
 
     Parameters
     ----------
@@ -351,13 +353,19 @@ def first_columns(number: int) -> int:
 # --- subsystems ------------------------------------------------------------------------------------------------------
 def _draw_outline(g: Generator) -> tuple[str, bool, Habits]:
     """The type, whether x and y are independent, and the habits of the distribution."""
-    kind = g.choice(TYPES, p=list(TYPE_SHARES.values()))
+    kind = draw_type(g)
     empty = g.random() < NOTHING_SHARE
-    return str(kind), empty, draw_habits(g)
+    return kind, empty, draw_habits(g)
+
+
+def draw_type(g: Generator) -> str:
+    """A random type, by TYPE_SHARES."""
+    kind = g.choice(TYPES, p=list(TYPE_SHARES.values()))
+    return str(kind)
 
 
 def draw_habits(g: Generator) -> Habits:
-    """PLAIN or VARIED."""
+    """PLAIN or VARIED habits, at random."""
     return PLAIN if g.random() < PLAIN_SHARE else VARIED
 
 
@@ -433,7 +441,7 @@ def _draw_composition(
 
     Every time they have the same kinds of x and y and the same target information.
     """
-    count = int(g.choice((1, 2, 3, 4), p=habits.parts[kind]))
+    count = 1 + int(g.choice(4, p=habits.parts[kind]))
     total = draw_nats(g, habits)
     nats = total * g.dirichlet(np.full(count, 1.5))
     kinds = draw_kinds(kind, count, g)
@@ -594,10 +602,10 @@ class VariableMaker:
         most: int,
         habits: Habits,
     ) -> None:
-        self.draw_idle: list[SampleDraw] = []
-        self.maps: list[tuple[NDArray, Map]] = []
+        self.draw_idle = []
+        self.maps = []
         self.idle = 0
-        self.words: list[str] = []
+        self.words = []
         pilots = [part.draw(PILOT_ROWS, of_pilot)[place] for part in parts]
         ties = [part.tied[place] for part in parts]
         sizes = [pilot.numbers.shape[1] for pilot in pilots]
@@ -645,7 +653,7 @@ class VariableMaker:
             self.words.append(f"{self.idle} idle columns")
 
     def _set_scales(self, pilot: Array) -> None:
-        """Set location and scale of the number columns; 0 and 1 where there are ties."""
+        """Set location and scale of number columns; 0 and 1 where there are ties."""
         middle = np.median(pilot, axis=0)
         distances = np.abs(pilot - middle)
         spread = np.median(distances, axis=0) * 1.48
@@ -700,7 +708,7 @@ class VariableMaker:
         self.words.append(name)
 
     def _draw_derivation(self, values: Array, g: Generator) -> int:
-        """The number of number columns, after columns computed from others, if any."""
+        """Draw a derivation or none; return the number of number columns after it."""
         self.derivation = None
         size = values.shape[1]
         if size and g.random() < DERIVED_SHARE:
@@ -711,7 +719,7 @@ class VariableMaker:
 
     def _draw_units(self, size: int, g: Generator) -> None:
         """Draw scales and offsets of the number columns; mostly 1 and 0 for ties."""
-        varied = float(g.random() >= 0.4)
+        varied = g.random() >= 0.4
         scale = np.exp(g.normal(0, 1.5 * varied, size))
         offset = scale * g.normal(0, 3.0 * varied, size)
         tied = self.tied

@@ -1,27 +1,30 @@
-"""Triples x, y, z with known I(x; y | z), for the reading of what x and y share given
-z.
+"""Triples x, y, z with known I(x; y | z), for readings of conditional information.
 
-A pair of known information that z shifts, scales or turns keeps it, as given z these
-maps are invertible; a pair without information thus has a common cause and a truth of
-0. Where the noise or the slope of y depends on z, information is a mean over z. Linear
-systems are in closed form; the exact log ratio of three states with emissions is summed
-or sampled. Independent subsystems add.
+z shifts, scales or turns a pair of known information. Given z these maps are
+invertible, so the pair keeps its information; a pair without information has a common
+cause and a truth of 0. If the noise or the slope of y depends on z, information is a
+mean over z. Linear systems have a closed form. The exact log ratio of three states with
+emissions is summed or sampled. The information of independent subsystems adds up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from infoscope.checks import require_int
 from infoscope.data.information import bisected, student_information
 from infoscope.data.prior import composition, scalar
-from infoscope.data.prior.composition import NC, NN, TYPE_SHARES, TYPES, Distribution
+from infoscope.data.prior.composition import (
+    KINDS,
+    NN,
+    X_NUMBERS,
+    Distribution,
+    Family,
+    Kinds,
+)
 from infoscope.data.prior.conditions import (
     MAX_CONDITIONS,
     SCALES,
@@ -61,18 +64,19 @@ from infoscope.data.prior.quadrature import (
 VERSION = 5
 NOTHING_SHARE = 1 / 3  # distributions without information given z
 EXTRA_SHARE = 0.3  # distributions in which x or y share a further subsystem with z
-# number columns of each variable, and of one subsystem
-MAX_COLUMNS, MAX_PAIR_COLUMNS = 24, 8
+MAX_COLUMNS = 24  # number columns of a variable
+MAX_PAIR_COLUMNS = 8  # number columns of a variable in one subsystem
 SMALL_SHARE = 0.6  # distributions of few columns, as most real questions have
-SMALL_COLUMNS, SMALL_CONDITIONS, SMALL_EXTRA_SHARE = 3, 5, 0.1
-# of y in x, in standard deviations of the condition that it depends on
+SMALL_COLUMNS = 3  # number columns of a variable of a small distribution
+SMALL_CONDITIONS = 5  # columns of z in a subsystem of a small distribution
+SMALL_EXTRA_SHARE = 0.1  # as EXTRA_SHARE, of small distributions
+# of y on x; the slope is the absolute value of a condition
 LEAST_SLOPE = 0.05
 MOST_SCORE = 3.0  # at which the condition that changes noise or slope is clipped
 NODE_ERROR = 0.001  # share of a mean over nodes
 
 UNTIED = (False, False, False)  # x, y and z
-
-Triples = tuple[Sample, Sample, Sample]
+ANY = {*KINDS, *(kinds[::-1] for kinds in KINDS)}  # of x and y
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,7 @@ class Wanted:
     habits  of the distribution
     """
 
-    kinds: tuple[str, str]
+    kinds: Kinds
     nats: float
     empty: bool
     small: bool = False
@@ -99,7 +103,7 @@ class Wanted:
 
 
 def conditional_distribution(number: int) -> Distribution:
-    """The triple of a number; the same number and VERSION always give the same one.
+    """The triple x, y, z of a number; the number and VERSION determine it.
 
     Parameters
     ----------
@@ -123,41 +127,41 @@ def conditional_distribution(number: int) -> Distribution:
     >>> len(z.numbers)
     100
     """
-    number = require_int("number", number, 0)
-    g, of_truth, of_pilot = (
-        np.random.default_rng([VERSION, number, stream, 1]) for stream in range(3)
-    )
-    kind = str(g.choice(TYPES, p=list(TYPE_SHARES.values())))
-    empty = bool(g.random() < NOTHING_SHARE)
-    small = bool(g.random() < SMALL_SHARE)
+    g, of_truth, of_pilot = composition.streams(number, VERSION, 1)
+    kind = composition.draw_type(g)
+    empty = g.random() < NOTHING_SHARE
+    small = g.random() < SMALL_SHARE
     most = SMALL_COLUMNS if small else MAX_COLUMNS
     habits = composition.draw_habits(g)
-    truth, error = 0.0, 0.0
+    truth = (0.0, 0.0)
     while True:
         (kinds,) = composition.draw_kinds(kind, 1, g)
         nats = composition.draw_nats(g, habits)
-        parts = _draw_parts(Wanted(kinds, nats, empty, small, habits), g)
+        wanted = Wanted(kinds, nats, empty, small, habits)
+        parts = _draw_parts(wanted, g)
         if empty:
             break
-        truth, error = parts[0].truth(of_truth)
-        if composition.is_exact(truth, error):
+        truth = parts[0].truth(of_truth)
+        if composition.is_exact(*truth):
             break
     if g.random() < 0.5:
         parts = [part.exchanged() for part in parts]
     return composition.assembled(
-        number, kind, parts, (truth, error), "xyz", most, habits, (g, of_pilot)
+        number, kind, parts, truth, "xyz", most, habits, (g, of_pilot)
     )
 
 
 def _draw_parts(wanted: Wanted, g: Generator) -> list[Part]:
-    """The subsystem with the information, and sometimes others that x or y share with z
-    alone.
+    """The subsystem with the information, and sometimes two more.
+
+    The other two depend on z: one in x alone, one in y alone.
     """
-    usable = [
-        family for family in MAKERS if not family.kinds or wanted.kinds in family.kinds
-    ]
-    weights = np.array([family.weight for family in usable])
-    family = usable[g.choice(len(usable), p=weights / weights.sum())]
+    usable = []
+    for family in MAKERS:
+        if wanted.kinds in family.kinds:
+            usable.append(family)
+    weights = [family.weight for family in usable]
+    family = usable[composition.draw_index(weights, g)]
     parts = [family.maker(wanted, family.name, g)]
     extra_share = SMALL_EXTRA_SHARE if wanted.small else EXTRA_SHARE
     if family.name == "shared" or g.random() < extra_share:
@@ -167,7 +171,7 @@ def _draw_parts(wanted: Wanted, g: Generator) -> list[Part]:
 
 
 def _pair(wanted: Wanted, g: Generator) -> Part:
-    """A pair of known information, of few columns; a small one mostly of one each."""
+    """A pair of known information and few columns; if small, mostly one column each."""
     most = 1 if wanted.small else MAX_PAIR_COLUMNS
     while True:
         part = composition.draw_part(
@@ -187,31 +191,35 @@ def _pair_wanted(wanted: Wanted, g: Generator) -> Part:
 
 
 def _with_z_alone(wanted: Wanted, place: int, g: Generator) -> Part:
-    """Columns of x (or y) that depend on columns of z; in some z holds these too, and
-    the other variable depends.
+    """Columns of one variable (place 0: x, 1: y) that depend on columns of z.
+
+    Sometimes z is a copy of these columns, and the other variable depends on them.
     """
     copied = g.random() < 0.3
-    kind, other_kind = wanted.kinds[place], wanted.kinds[1 - place]
+    kind = wanted.kinds[place]
+    partner_kind = wanted.kinds[1 - place]
     if not copied:
-        other_kind = pick(g, ("numbers", "categories"))
+        partner_kind = pick(g, ("numbers", "categories"))
     nats = g.uniform(0.1, 2.0)
-    part = _pair(replace(wanted, kinds=(kind, other_kind), nats=nats), g)
+    wanted = replace(wanted, kinds=(kind, partner_kind), nats=nats)
+    part = _pair(wanted, g)
 
     def draw(n, g):
         variable, partner = part.draw(n, g)
-        if copied:
-            other, z = partner, variable
-        else:
-            other, z = numbers(np.empty((n, 0))), partner
-        return (variable, other, z) if place == 0 else (other, variable, z)
+        other = partner
+        z = variable
+        if not copied:
+            other = numbers(np.empty((n, 0)))
+            z = partner
+        if place == 0:
+            return variable, other, z
+        return other, variable, z
 
     return Part("shared", f"with z: {part.description}", draw, exactly(0.0), UNTIED)
 
 
 def shared(wanted: Wanted, family: str, g: Generator) -> Part:
-    """A pair and independent columns of z; the subsystem comes with others that x or y
-    share with z.
-    """
+    """A pair and independent columns of z; other subsystems depend on z."""
     pair = _pair_wanted(wanted, g)
     conditions = Conditions(g, wanted.conditions)
 
@@ -225,25 +233,25 @@ def shared(wanted: Wanted, family: str, g: Generator) -> Part:
 
 
 def common_cause(wanted: Wanted, family: str, g: Generator) -> Part:
-    """A pair whose x and y are moved by functions of z of the shape that the family is
-    named by.
+    """A pair moved by functions of z; the family is the shape of the functions.
 
-    Without information, categories are mostly levels of moved numbers, and numbers
+    Without information, categories are mostly levels of moved numbers, and numbers are
     sometimes rounded or censored.
     """
     kinds = wanted.kinds
     if wanted.empty:
-        moved_kinds = tuple(_moved_as(kind, g) for kind in kinds)
-        wanted = replace(wanted, kinds=moved_kinds)
+        moved_kinds = [_kind_before_levels(kind, g) for kind in kinds]
+        wanted = replace(wanted, kinds=tuple(moved_kinds))
     pair = _pair_wanted(wanted, g)
     conditions = Conditions(g, wanted.conditions)
     pilots = pair.draw(PILOT_ROWS, g)
     moves = [draw_move(family, conditions, pilot, g) for pilot in pilots]
-    scores = conditions.draw(PILOT_ROWS, g)[1]
-    observations, ties = [], []
+    _, scores = conditions.draw(PILOT_ROWS, g)
+    observations = []
+    ties = []
     for place, kind in enumerate(kinds):
         moved = moves[place](pilots[place], scores).numbers
-        of_columns: list[Observation] = []
+        of_columns = []
         if wanted.kinds[place] != kind:
             for column in moved.T:
                 levels = int(g.integers(2, 6))
@@ -258,30 +266,29 @@ def common_cause(wanted: Wanted, family: str, g: Generator) -> Part:
         variables = []
         for place, sample in enumerate(pair.draw(n, g)):
             moved = moves[place](sample, scores)
-            variables.append(_observed(moved, observations[place], kinds[place]))
+            variable = _observed(moved, observations[place], kinds[place])
+            variables.append(variable)
         return *variables, z
 
     text = f"{pair.description}, moved by {conditions.name}"
     return Part(family, text, draw, pair.truth, (*ties, conditions.tied))
 
 
-def _moved_as(kind: str, g: Generator) -> str:
-    """The kind that is moved: mostly numbers, of which levels are taken, in the place
-    of categories.
-    """
+def _kind_before_levels(kind: str, g: Generator) -> str:
+    """The kind of columns that z moves; mostly numbers if categories are requested."""
     if kind == "categories" and g.random() < 0.7:
         return "numbers"
     return kind
 
 
 def _observed(sample: Sample, observations: list[Observation], kind: str) -> Sample:
-    """Number columns as they are observed, where there are observations."""
+    """Number columns as observed; unchanged if there are no observations."""
     if not observations:
         return sample
-    columns = zip(sample.numbers.T, observations)
-    return joined(
-        [observed(column, observation, kind) for column, observation in columns]
-    )
+    columns = []
+    for column, observation in zip(sample.numbers.T, observations):
+        columns.append(observed(column, observation, kind))
+    return joined(columns)
 
 
 def changed_noise(wanted: Wanted, family: str, g: Generator) -> Part:
@@ -291,32 +298,35 @@ def changed_noise(wanted: Wanted, family: str, g: Generator) -> Part:
     def strength_at(z):
         return np.exp(rate * np.clip(z, -MOST_SCORE, MOST_SCORE))
 
-    return _changed(
-        wanted, family, strength_at, clipped_normal(-MOST_SCORE, MOST_SCORE, 10), g
-    )
+    nodes = clipped_normal(-MOST_SCORE, MOST_SCORE, 10)
+    return _changed(wanted, family, strength_at, nodes, g)
 
 
 def changed_slope(wanted: Wanted, family: str, g: Generator) -> Part:
-    """y is one condition times a function of x, plus noise: x and y may share little
-    without z.
+    """y is one condition times a function of x, plus noise.
+
+    Without z, x and y may share little.
     """
 
     def strength_at(z):
         return np.clip(np.abs(z), LEAST_SLOPE, MOST_SCORE)
 
     nodes, weights = clipped_normal(LEAST_SLOPE, MOST_SCORE, 8)
-    of_size = 2 * weights  # of the size of a normal value
-    of_size[0] -= 1
-    return _changed(wanted, family, strength_at, (nodes, of_size), g)
+    weights *= 2  # of the absolute value of a normal variable
+    weights[0] -= 1
+    return _changed(wanted, family, strength_at, (nodes, weights), g)
 
 
 def clipped_normal(low: float, high: float, count: int) -> tuple[Array, Array]:
-    """Nodes and weights [count + 2] of a normal variable clipped at two values
-    (Gauss-Legendre between them).
+    """Nodes and weights [count + 2] of a normal variable clipped at two values.
+
+    The nodes between the two values are Gauss-Legendre nodes.
     """
     places, widths = np.polynomial.legendre.leggauss(count)
-    nodes = low + (high - low) * (places + 1) / 2
-    inside = widths * (high - low) / 2 * np.exp(-(nodes**2) / 2) / np.sqrt(2 * np.pi)
+    width = high - low
+    nodes = low + width * (places + 1) / 2
+    exponentials = np.exp(-(nodes**2) / 2)
+    inside = widths * width / 2 * exponentials / np.sqrt(2 * np.pi)
     weights = np.r_[special.ndtr(low), inside, special.ndtr(-high)]
     return np.r_[low, nodes, high], weights
 
@@ -328,19 +338,20 @@ def _changed(
     nodes: tuple[Array, Array],
     g: Generator,
 ) -> Part:
-    """y = f(x) + noise / strength, which depends on a normal condition, or levels of y;
-    others may move x and y.
+    """y = f(x) + noise / strength, or its levels; the strength depends on a condition.
 
-    Information is a mean over nodes of the condition; without information y is of
-    another x. For a slope, y is multiplied by strength and sign of the condition, which
-    is invertible given z.
+    The condition is normal; further columns of z move x and y. Information is a mean
+    over nodes of the condition. Without information, y depends on another x. For a
+    slope, y is multiplied by strength and sign of the condition, which is invertible
+    given z.
     """
     is_slope = family == "changed_slope"
-    kind = wanted.kinds[1]
+    _, kind = wanted.kinds
     noise = draw_noise(g)
     predictor = plain_predictor(g)
     name, function = draw_function(g)
-    build = scalar.about(predictor, noise, scalar.standardised_on(predictor, function))
+    signal = scalar.standardised_on(predictor, function)
+    build = scalar.about(predictor, noise, signal)
     _, score = predictor.sample(PILOT_ROWS, g)
     strength = calibrated(build, score, wanted.nats, scalar.NOISE_STRENGTHS, g)
     conditions = Conditions(g, wanted.conditions)
@@ -349,7 +360,9 @@ def _changed(
         return build(strength * strength_at(z))
 
     def multiplied(y, z):
-        return y * np.sign(z) * strength_at(z) if is_slope else y
+        if is_slope:
+            return y * np.sign(z) * strength_at(z)
+        return y
 
     of_pilot = g.normal(size=PILOT_ROWS)
     pilot = pair_at(of_pilot).draw(score, g)
@@ -359,7 +372,9 @@ def _changed(
     moves = []
     for column in (score, multiplied(pilot, of_pilot)):
         shape = pick(g, SHAPES)
-        moves.append(draw_move(shape, conditions, numbers(column), g))
+        move = draw_move(shape, conditions, numbers(column), g)
+        moves.append(move)
+    move_x, move_y = moves
 
     def draw(n, g):
         _, x = predictor.sample(n, g)
@@ -367,18 +382,21 @@ def _changed(
         cause = x
         if wanted.empty:
             _, cause = predictor.sample(n, g)
-        y = multiplied(pair_at(z).draw(cause, g), z)
+        y = pair_at(z).draw(cause, g)
+        y = multiplied(y, z)
         others, scores = conditions.draw(n, g)
-        first = moves[0](numbers(x), scores)
+        moved_x = move_x(numbers(x), scores)
         if levels is None:
-            second = moves[1](numbers(y), scores)
+            seen_y = move_y(numbers(y), scores)
         else:
-            second = observed(y, levels, kind)
-        return first, second, joined([numbers(z), others])
+            seen_y = observed(y, levels, kind)
+        return moved_x, seen_y, joined([numbers(z), others])
 
     def truth(g):
         places, weights = nodes
-        values = [information(pair_at(node), None, levels, pilot) for node in places]
+        values = []
+        for place in places:
+            values.append(information(pair_at(place), None, levels, pilot))
         nats = float(weights @ values)
         return nats, NODE_ERROR * nats
 
@@ -389,10 +407,10 @@ def _changed(
 
 @dataclass(frozen=True, eq=False)
 class LinearSystem:
-    """Columns that each depend on those before them, [m].
+    """A linear system of m columns, in which each may depend on earlier columns.
 
-    place   of each column: 0 in x, 1 in y, 2 in z
-    links   [m, m], lower triangular; those between x and y are multiplied by a strength
+    place   [m], of each column: 0 in x, 1 in y, 2 in z
+    links   [m, m], lower triangular; links between x and y are multiplied by a strength
     dof     degrees of freedom of Student's distribution; inf: normal
     """
 
@@ -406,12 +424,12 @@ class LinearSystem:
         return [np.flatnonzero(self.place == which) for which in range(3)]
 
     def mixing(self, strength: float) -> Array:
-        """The matrix [m, m] by which columns are made from noise."""
+        """The matrix [m, m] that makes columns from noise."""
         across = self.place[:, None] + self.place == 1
         links = np.where(across, strength * self.links, self.links)
-        parents = (self.links != 0).sum(axis=1)
-        scaled = links / np.sqrt(1 + parents)[:, None]
-        return np.linalg.inv(np.eye(len(self.place)) - scaled)
+        parents = (self.links != 0).sum(axis=1, keepdims=True)
+        scaled = links / np.sqrt(1 + parents)
+        return np.linalg.inv(np.eye(len(links)) - scaled)
 
     def nats(self, strength: float) -> float:
         """I(x; y | z), nats."""
@@ -428,37 +446,34 @@ class LinearSystem:
             - log_determinant(z)
             - log_determinant(x, y, z)
         )
-        return float(total) / 2 + self.common_scale()
-
-    def common_scale(self) -> float:
-        """The information that x and y share given z by the common scale of Student's
-        distribution, nats.
-        """
-        if not np.isfinite(self.dof):
-            return 0.0
+        nats = float(total) / 2
+        if np.isinf(self.dof):
+            return nats
+        # plus the information in the common scale of Student's distribution
         p, q, r = map(len, self.sides)
-        return student_information(p, q + r, self.dof) - student_information(
-            p, r, self.dof
-        )
+        with_y = student_information(p, q + r, self.dof)
+        without_y = student_information(p, r, self.dof)
+        return nats + (with_y - without_y)
 
-    def draw(self, n: int, mixed: Array, g: Generator) -> Triples:
+    def draw(self, n: int, mixed: Array, g: Generator) -> tuple[Sample, ...]:
         """x, y and z of n rows."""
-        values = g.normal(size=(n, len(self.place))) @ mixed.T
+        noise = g.normal(size=(n, len(mixed)))
+        values = noise @ mixed.T
         if np.isfinite(self.dof):
             scale = g.chisquare(self.dof, size=(n, 1)) / self.dof
             values /= np.sqrt(scale)
-        x, y, z = (numbers(values[:, side]) for side in self.sides)
-        return x, y, z
+        return tuple(numbers(values[:, side]) for side in self.sides)
 
 
 def linear_system(wanted: Wanted, family: str, g: Generator) -> Part:
-    """Normal or Student columns of a random linear system in which each may depend on
-    those before it.
+    """Normal or Student columns of a random linear system.
 
-    In a random order of columns z has causes, effects and colliders of x and y; without
-    information z comes first.
+    The order of columns is random, so z has causes, effects and colliders of x and y.
+    Without information, z comes first.
     """
-    most_columns = (1, 1, SMALL_CONDITIONS) if wanted.small else (6, 6, MAX_CONDITIONS)
+    most_columns = (6, 6, MAX_CONDITIONS)
+    if wanted.small:
+        most_columns = (1, 1, SMALL_CONDITIONS)
     sizes = [log_uniform_int(g, 1, most) for most in most_columns]
     place = np.repeat([0, 1, 2], sizes)
     if wanted.empty:
@@ -467,16 +482,19 @@ def linear_system(wanted: Wanted, family: str, g: Generator) -> Part:
         place = g.permutation(place)
     square = (len(place), len(place))
     weights = np.tril(g.normal(size=square), -1)
-    links = weights * (g.random(square) < g.uniform(0.15, 0.7))
+    chances = g.random(square)
+    links = weights * (chances < g.uniform(0.15, 0.7))
     dof = np.inf
     if not wanted.empty and g.random() < 0.3:
         dof = log_uniform(g, 2.0, 20.0)
     system = LinearSystem(place, links, dof)
     strength = 0.0
+
+    def below(log_strength):
+        return system.nats(float(np.exp(log_strength))) < wanted.nats
+
     if not wanted.empty:
-        log_strength, _ = bisected(
-            lambda log: system.nats(np.exp(log)) < wanted.nats, -8.0, 3.0, 30
-        )
+        log_strength, _ = bisected(below, -8.0, 3.0, 30)
         strength = float(np.exp(log_strength))
     mixed = system.mixing(strength)
 
@@ -484,33 +502,35 @@ def linear_system(wanted: Wanted, family: str, g: Generator) -> Part:
         return system.draw(n, mixed, g)
 
     text = f"{' + '.join(map(str, sizes))} columns, t({dof:.3g})"
-    return Part(family, text, draw, exactly(system.nats(strength)), UNTIED)
+    truth = exactly(system.nats(strength))
+    return Part(family, text, draw, truth, UNTIED)
 
 
 def three_states(wanted: Wanted, family: str, g: Generator) -> Part:
-    """A table P(a, b, c) of states that x, y and z show as labels, numbers about
-    centres, or both.
+    """A table P(a, b, c) of states; x, y and z show them as labels, numbers or both.
 
-    Without information a and b are independent given c, which z shows exactly.
+    Without information, a and b are independent given c, and z shows c exactly.
     """
     table = _table_of_states(wanted, g)
     sizes = table.shape
     exact = wanted.empty or g.random() < 0.6
     kinds = (*wanted.kinds, pick(g, ("numbers", "categories")))
+    nats = wanted.nats + 1.0
     emissions = []
     for size, kind in zip(sizes, kinds):
         columns = 1 if wanted.small else log_uniform_int(g, 1, 5)
         centres = g.normal(size=(size, columns))
-        emissions.append(draw_emission(g, kind, centres, wanted.nats + 1.0, False))
+        emission = draw_emission(g, kind, centres, nats, False)
+        emissions.append(emission)
     if exact:
         emissions[2] = exact_labels(sizes[2])
     draw_cells = cell_sampler(table.reshape(sizes[0], -1))
 
     def draw(n, g):
-        first, others = draw_cells(n, g)
-        second, third = np.divmod(others, sizes[2])
+        a, others = draw_cells(n, g)
+        b, c = np.divmod(others, sizes[2])
         samples = []
-        for emission, state in zip(emissions, (first, second, third)):
+        for emission, state in zip(emissions, (a, b, c)):
             samples.append(emission.sample(state, g))
         return tuple(samples)
 
@@ -522,19 +542,19 @@ def three_states(wanted: Wanted, family: str, g: Generator) -> Part:
         return table_nats(joint), 0.0
 
     def log_ratios(g):
-        samples = draw(BATCH, g)
-        densities = [
-            emission.log_density(sample) for emission, sample in zip(emissions, samples)
-        ]
-        return triple_log_ratios(table, densities)
+        log_densities = []
+        for emission, sample in zip(emissions, draw(BATCH, g)):
+            log_densities.append(emission.log_density(sample))
+        return triple_log_ratios(table, log_densities)
 
     text = " / ".join(emission.name for emission in emissions)
     return Part(family, text, draw, truth, UNTIED)
 
 
 def _table_of_states(wanted: Wanted, g: Generator) -> Array:
-    """A table P(a, b, c) with 1.3 times the nats wanted, which emissions lower; a
-    mixture of two random ones.
+    """A mixture of two random tables P(a, b, c) with 1.3 times the nats wanted.
+
+    Emissions lower the information.
     """
     sizes = g.integers(2, 7, 3)
     x_size, y_size, z_size = sizes
@@ -549,9 +569,11 @@ def _table_of_states(wanted: Wanted, g: Generator) -> Array:
 
     if wanted.empty:
         return mixture(0.0)
-    share, _ = bisected(
-        lambda share: table_nats(mixture(share)) < 1.3 * wanted.nats, 0.0, 1.0, 30
-    )
+
+    def below(share):
+        return table_nats(mixture(share)) < 1.3 * wanted.nats
+
+    share, _ = bisected(below, 0.0, 1.0, 30)
     return mixture(share)
 
 
@@ -571,37 +593,25 @@ def table_nats(table: Array) -> float:
 
 
 def triple_log_ratios(table: Array, log_densities: list[Array]) -> Array:
-    """log p(x, y | z) / p(x | z) p(y | z) [n] from log densities [n, states] of x, y
-    and z by state.
+    """log p(x, y | z) / p(x | z) p(y | z) [n].
+
+    log_densities   [n, states], of x, y and z under every state
     """
     x, y, z = map(relative_likelihoods, log_densities)
     joint = np.einsum("abc,na,nb,nc->n", table, x, y, z, optimize=True)
-    with_x = ((x @ table.sum(axis=1)) * z).sum(axis=1)
-    with_y = ((y @ table.sum(axis=0)) * z).sum(axis=1)
-    with_neither = z @ table.sum(axis=(0, 1))
-    return log_ratio(joint * with_neither, with_x * with_y)
-
-
-Maker = Callable[[Wanted, str, Generator], Part]
-
-
-class Family(NamedTuple):
-    """A maker of triples: the kinds of x and y that it draws (none: any), and its
-    weight among the others.
-    """
-
-    name: str
-    maker: Maker
-    kinds: tuple[tuple[str, str], ...]
-    weight: float
+    of_x = (x @ table.sum(axis=1)) * z
+    of_y = (y @ table.sum(axis=0)) * z
+    of_z = z @ table.sum(axis=(0, 1))
+    product = of_x.sum(axis=1) * of_y.sum(axis=1)
+    return log_ratio(joint * of_z, product)
 
 
 MAKERS = (
-    *(Family(shape, common_cause, (), 1.0) for shape in (*SHAPES, SCALES)),
-    Family("shared", shared, (), 1.0),
-    Family("changed_noise", changed_noise, (NN, NC), 1.0),
-    Family("changed_slope", changed_slope, (NN,), 1.0),
-    Family("linear_system", linear_system, (NN,), 1.5),
-    Family("three_states", three_states, (), 1.5),
+    *(Family(shape, common_cause, ANY, 1.0) for shape in (*SHAPES, SCALES)),
+    Family("shared", shared, ANY, 1.0),
+    Family("changed_noise", changed_noise, X_NUMBERS, 1.0),
+    Family("changed_slope", changed_slope, {NN}, 1.0),
+    Family("linear_system", linear_system, {NN}, 1.5),
+    Family("three_states", three_states, ANY, 1.5),
 )
 FAMILIES = (*(family.name for family in MAKERS), "derived")

@@ -23,7 +23,7 @@ MAX_USED = 4  # columns that a function depends on
 SHAPES = ("additive", "interacting", "jumps", "maxima")
 SCALES = "scales"
 SIMPLE_SHARE = 0.6  # functions of one column that are of SIMPLE
-SIMPLE: tuple[Effect, ...] = (lambda z: z, np.tanh, np.square, np.abs)
+SIMPLE = (lambda z: z, np.tanh, np.square, np.abs)
 PILOT_ROWS = 1_000
 MAX_SCORE = 5.0  # standard deviations at which columns are cut before a function
 MAX_CODES = 400  # of a category column
@@ -38,8 +38,8 @@ class Conditions:
             most = 2
         count = log_uniform_int(g, 1, most)
         some_labels = int(g.integers(count + 1))
-        labels = int(g.choice([0, count, some_labels], p=[0.6, 0.2, 0.2]))
-        self.tied = bool(g.random() < 0.3)
+        labels = g.choice([0, count, some_labels], p=[0.6, 0.2, 0.2])
+        self.tied = g.random() < 0.3
         columns = max(count - labels, 1)
         self.draw_numbers, _ = composition.draw_idle_numbers(columns, self.tied, g)
         self.draw_labels = composition.draw_idle_categories(labels, g)
@@ -116,7 +116,7 @@ def draw_effect(shape: str, conditions: Conditions, g: Generator) -> Effect:
         distances = np.abs(z * weights - cuts[0])
         return distances.max(axis=1)
 
-    shapes: dict[str, Effect] = {
+    shapes = {
         "additive": additive,
         "interacting": interacting,
         "jumps": jumps,

@@ -1,9 +1,8 @@
-"""Columns that depend on a discrete latent state: numbers, labels, counts; and
-subsystems of two such states.
+"""Columns that depend on a discrete latent state: numbers, labels or counts.
 
-x and y are emitted independently given their states a and b of a known table. The exact
-log ratio of a row is log sum_ab P(a, b) p(x|a) p(y|b) - log p(x) - log p(y); its mean
-is by Monte Carlo.
+A subsystem has a state a of x and a state b of y with a known table. Given the states,
+x and y are independent. The exact log ratio of a row is
+log sum_ab P(a, b) p(x|a) p(y|b) - log p(x) - log p(y); its mean is by Monte Carlo.
 """
 
 from __future__ import annotations
@@ -32,15 +31,16 @@ BATCH = 5_000  # rows of a Monte Carlo batch
 MAX_BATCHES = 24
 MAX_CONTROLLED = 0.5  # nats; with more information the control variate is not used
 MAX_CELLS = 1_500  # of a table of several category columns
-MAX_SHAPED_COLUMNS = 24  # with noise of any shape; more have normal noise
+MAX_SHAPED_COLUMNS = 24  # with noise of any shape; more columns have normal noise
 DRAWN_SHAPES = ("normal", "normal", "t", "Laplace", "Gumbel")
 OBSERVATIONS = ("rounding", "limit", "censoring", "levels", "levels")
 LEAST = 1e-300  # probability
 
 
 class NoiseShape(NamedTuple):
-    """Draws of a size, log density up to a constant, and distribution function; each
-    has the degrees of freedom.
+    """Draws of a size, log density up to a constant, and distribution function.
+
+    Each takes the degrees of freedom.
     """
 
     draw: Callable
@@ -49,10 +49,11 @@ class NoiseShape(NamedTuple):
 
 
 def _gumbel_rate(v: Array) -> Array:
+    """exp(-v), bounded."""
     return np.exp(-np.maximum(v, -50))
 
 
-SHAPES: dict[str, NoiseShape] = {
+SHAPES = {
     "normal": NoiseShape(
         lambda size, dof, g: g.normal(size=size),
         lambda v, dof: -0.5 * v**2,
@@ -76,63 +77,49 @@ SHAPES: dict[str, NoiseShape] = {
 }
 
 
-class Emission:
-    """Columns that depend on a state.
-
-    name                      in words
-    cells                     P(labels | state) [states, cells]; None unless the columns are labels of few cells
-    sample(states, g)         draws for states [n]
-    log_density(sample)       under every state [n, states], up to terms of the sample alone
-    """
-
-    name: str
-    cells: Array | None = None
-    sample: Callable[[NDArray, Generator], Sample]
-    log_density: Callable[[Sample], Array]
-
-
 @dataclass(frozen=True, eq=False)
-class Columns(Emission):
-    """Number columns: centres[state] + scales[state] x noise of one shape, independent
-    given the state, observed.
+class Columns:
+    """Observed number columns, independent given the state.
+
+    A column is centres[state] + scales[state] x noise of one shape before observation.
     """
 
     centres: Array  # [states, p]
-    scales: Array  # [1 or states, p]
+    scales: Array | float  # [states, p], or 1.0
     shape: str = "normal"
     dof: float = 5.0
     observations: tuple[Observation | None, ...] = ()
+    cells = None
 
     @property
     def name(self) -> str:
         text = f"{self.centres.shape[1]} columns with {self.shape} noise"
-        observed = [
-            observation for observation in self.observations if observation is not None
-        ]
-        return f"{text}, observed" if observed else text
+        if any(self.observations):
+            text += ", observed"
+        return text
 
     def sample(self, states: NDArray, g: Generator) -> Sample:
-        size = (len(states), self.centres.shape[1])
-        noise = SHAPES[self.shape].draw(size, self.dof, g)
+        centres = self.centres[states]
+        shape = SHAPES[self.shape]
+        noise = shape.draw(centres.shape, self.dof, g)
         scales = np.broadcast_to(self.scales, self.centres.shape)
-        values = self.centres[states] + scales[states] * noise
+        values = centres + scales[states] * noise
         for column, observation in zip(values.T, self.observations):
             if observation is not None:
                 column[:] = observation.apply(column)
         return numbers(values)
 
     def log_density(self, sample: Sample) -> Array:
-        """Probability in the place of density where values are observed as atoms."""
-        if self.shape == "normal" and len(self.scales) == 1 and not self.observations:
-            scaled = sample.numbers / self.scales
-            centres = self.centres / self.scales
-            return scaled @ centres.T - 0.5 * (centres**2).sum(axis=1)
+        """Log densities; log probabilities for values that are observed as atoms."""
+        has_unit_scales = isinstance(self.scales, float)
+        if self.shape == "normal" and has_unit_scales and not self.observations:
+            squares = (self.centres**2).sum(axis=1)
+            return sample.numbers @ self.centres.T - 0.5 * squares
         total = np.zeros((len(sample.numbers), len(self.centres)))
         scales = np.broadcast_to(self.scales, self.centres.shape)
-        observations = self.observations or [None] * self.centres.shape[1]
-        for values, centre, scale, observation in zip(
-            sample.numbers.T, self.centres.T, scales.T, observations
-        ):
+        observations = self.observations or [None] * len(scales.T)
+        columns = zip(sample.numbers.T, self.centres.T, scales.T, observations)
+        for values, centre, scale, observation in columns:
             total += self._column_log_density(values, centre, scale, observation)
         return total
 
@@ -145,18 +132,20 @@ class Columns(Emission):
         log_density = shape.log_density(scores, self.dof) - np.log(scale)
         if seen is None:
             return log_density
-        levels = shape.cdf((seen.edges[:, None] - centre) / scale, self.dof)
+        edges = (seen.edges[:, None] - centre) / scale
+        levels = shape.cdf(edges, self.dof)
         probabilities = np.diff(levels, axis=0, prepend=0.0, append=1.0)
+        log_probabilities = np.log(np.maximum(probabilities, LEAST))
         interval = seen.interval(values)
-        log_probability = np.log(np.maximum(probabilities, LEAST))[interval]
-        is_atom = seen.atoms[interval]
-        return np.where(is_atom[:, None], log_probability, log_density)
+        is_atom = seen.atoms[interval, None]
+        return np.where(is_atom, log_probabilities[interval], log_density)
 
 
 @dataclass(frozen=True, eq=False)
-class Labels(Emission):
-    """Category columns, independent given the state: each a noisy channel P(label |
-    state) [states, labels].
+class Labels:
+    """Category columns, independent given the state.
+
+    channels   P(label | state) [states, labels] of each column
     """
 
     channels: tuple[Array, ...]
@@ -171,8 +160,8 @@ class Labels(Emission):
         sizes = [float(channel.shape[1]) for channel in self.channels]
         if np.prod(sizes) > MAX_CELLS:
             return None
-        table = self.channels[0]
-        for channel in self.channels[1:]:
+        table, *others = self.channels
+        for channel in others:
             products = table[:, :, None] * channel[:, None, :]
             table = products.reshape(len(table), -1)
         return table
@@ -180,18 +169,19 @@ class Labels(Emission):
     def sample(self, states: NDArray, g: Generator) -> Sample:
         columns = []
         for channel in self.channels:
-            levels = np.cumsum(channel, axis=1)[states, :-1]
-            above = g.random((len(states), 1)) > levels
+            levels = np.cumsum(channel, axis=1)
+            chances = g.random((len(states), 1))
+            above = chances > levels[states, :-1]
             columns.append(above.sum(axis=1))
         return categories(np.stack(columns, axis=1))
 
     def log_density(self, sample: Sample) -> Array:
-        logs = []
+        total = np.zeros((len(sample.labels), len(self.channels[0])))
         for channel, codes in zip(self.channels, sample.labels.T):
             with np.errstate(divide="ignore"):
                 log_channel = np.log(channel)
-            logs.append(log_channel.T[codes])
-        return sum(logs)
+            total += log_channel.T[codes]
+        return total
 
 
 def exact_labels(states: int) -> Labels:
@@ -200,15 +190,18 @@ def exact_labels(states: int) -> Labels:
 
 
 @dataclass(frozen=True, eq=False)
-class Counts(Emission):
-    """Count columns: Poisson (size infinite) or negative binomial of rates[state]."""
+class Counts:
+    """Count columns: Poisson (infinite size) or negative binomial, of rates[state]."""
 
     rates: Array  # [states, p]
     size: float = np.inf
+    cells = None
 
     @property
     def name(self) -> str:
-        kind = "Poisson" if np.isinf(self.size) else "negative binomial"
+        kind = "negative binomial"
+        if np.isinf(self.size):
+            kind = "Poisson"
         return f"{self.rates.shape[1]} {kind} count columns"
 
     def sample(self, states: NDArray, g: Generator) -> Sample:
@@ -222,18 +215,21 @@ class Counts(Emission):
     def log_density(self, sample: Sample) -> Array:
         log_rates = np.log(self.rates)
         if np.isinf(self.size):
-            return sample.numbers @ log_rates.T - self.rates.sum(axis=1)
-        log_total = np.log(self.rates + self.size)
-        log_shares = log_rates - log_total
-        return sample.numbers @ log_shares.T - self.size * log_total.sum(axis=1)
+            total = self.rates.sum(axis=1)
+            return sample.numbers @ log_rates.T - total
+        log_sizes = np.log(self.rates + self.size)
+        log_shares = log_rates - log_sizes
+        total = self.size * log_sizes.sum(axis=1)
+        return sample.numbers @ log_shares.T - total
 
 
 @dataclass(frozen=True, eq=False)
-class Several(Emission):
+class Several:
     """Columns and labels of the same state."""
 
     columns: Columns | Counts
     labels: Labels
+    cells = None
 
     @property
     def name(self) -> str:
@@ -245,7 +241,17 @@ class Several(Emission):
         return joined([columns, labels])
 
     def log_density(self, sample: Sample) -> Array:
-        return self.columns.log_density(sample) + self.labels.log_density(sample)
+        of_columns = self.columns.log_density(sample)
+        of_labels = self.labels.log_density(sample)
+        return of_columns + of_labels
+
+
+# Columns that depend on a state. Each has a name and
+# cells                 P(labels | state) [states, cells]; None unless the columns are
+#                       labels of few cells
+# sample(states, g)     draws for states [n]
+# log_density(sample)   under every state [n, states], up to terms of the sample alone
+Emission = Columns | Labels | Counts | Several
 
 
 # --- emissions drawn -------------------------------------------------------------------------------------------------
@@ -258,9 +264,7 @@ def draw_emission(
     counts: bool = False,
     coarse: bool = False,
 ) -> Emission:
-    """Columns, labels or both, for which the states have an information of about
-    `nats`.
-    """
+    """Columns, labels or both with about `nats` of information about the states."""
     factor = np.exp(g.normal(0.2, 0.25))
     separation = factor * np.sqrt(np.expm1(2 * nats))
     if kind == "categories":
@@ -277,8 +281,10 @@ def draw_emission(
 def draw_columns(
     g: Generator, centres: Array, separation: float, tied: bool
 ) -> Columns:
-    """Emission about centres, scaled so that `separation` is their root mean square
-    distance over the noise.
+    """Columns about scaled centres.
+
+    separation   root mean square distance of the scaled centres from their mean, in
+                 standard deviations of noise
     """
     centres = centres - centres.mean(axis=0)
     squares = (centres**2).sum(axis=1)
@@ -288,10 +294,12 @@ def draw_columns(
     shape = "normal"
     if size <= MAX_SHAPED_COLUMNS:
         shape = pick(g, DRAWN_SHAPES)
-    scales = np.ones((1, size))
+    scales = 1.0
     if g.random() < 0.25:
-        scales = np.exp(g.normal(0, 0.3, centres.shape))
-    columns = Columns(centres, scales, shape, log_uniform(g, 2.5, 10.0))
+        log_scales = g.normal(0, 0.3, centres.shape)
+        scales = np.exp(log_scales)
+    dof = log_uniform(g, 2.5, 10.0)
+    columns = Columns(centres, scales, shape, dof)
     if not tied:
         return columns
     states = g.integers(len(centres), size=1_000)
@@ -313,7 +321,8 @@ def _draw_labels(g: Generator, states: int, coarse: bool) -> Labels:
     """The state itself, a coarser class of it, or either through noise."""
     channel = np.eye(states)
     if coarse or (states > 8 and g.random() < 0.5):
-        classes = int(g.integers(2, min(states, 9) + 1))
+        most = min(states, 9)
+        classes = int(g.integers(2, most + 1))
         class_of_state = np.arange(states) * classes // states
         if g.random() < 0.3 and not coarse:
             class_of_state = g.permutation(class_of_state)
@@ -325,8 +334,9 @@ def _draw_labels(g: Generator, states: int, coarse: bool) -> Labels:
 
 
 def _draw_counts(g: Generator, centres: Array, separation: float) -> Counts:
-    """Counts whose log rates follow the centres; more counts or steeper rates inform
-    more.
+    """Counts whose log rates follow the centres.
+
+    The slope is lower for higher counts, which carry more information.
     """
     mean = log_uniform(g, 0.5, 12.0)
     centres = centres - centres.mean(axis=0)
@@ -343,7 +353,7 @@ def _draw_counts(g: Generator, centres: Array, separation: float) -> Counts:
 
 # --- subsystems ------------------------------------------------------------------------------------------------------
 def cell_sampler(table: Array) -> Callable[[int, Generator], tuple[NDArray, NDArray]]:
-    """Draws of row and column of a table of probabilities."""
+    """A function that draws rows and columns of a table of probabilities."""
     cumulated = np.cumsum(table.ravel())
 
     def draw(n, g):
@@ -363,8 +373,9 @@ def latent_part(
     y: Emission,
     tied: tuple[bool, bool] = (False, False),
 ) -> Part:
-    """The subsystem of a table P(a, b) and the emissions of x and y; ties are those
-    requested and those of counts.
+    """The subsystem of a table P(a, b) of states and the emissions of x and y.
+
+    tied   whether number columns of x and y are observed; counts always have ties
     """
     draw_states = cell_sampler(table)
 
@@ -373,27 +384,33 @@ def latent_part(
         return x.sample(a, g), y.sample(b, g)
 
     def truth(g):
-        x_cells, y_cells = x.cells, y.cells
+        x_cells = x.cells
+        y_cells = y.cells
         if x_cells is not None and y_cells is not None:
-            return table_information(x_cells.T @ table @ y_cells), 0.0
+            joint = x_cells.T @ table @ y_cells
+            return table_information(joint), 0.0
 
         def log_ratios(g):
-            """Of every row; where x or y is a label, their mean over the label."""
-            of_x, of_y = draw(BATCH, g)
+            """Log ratios of rows; their means over the labels if x or y is labels."""
+            x_sample, y_sample = draw(BATCH, g)
             if x_cells is not None:
-                return _divergences(y.log_density(of_y), table.T @ x_cells)
+                log_density = y.log_density(y_sample)
+                return _divergences(log_density, table.T @ x_cells)
+            log_density = x.log_density(x_sample)
             if y_cells is not None:
-                return _divergences(x.log_density(of_x), table @ y_cells)
-            return _log_ratios(table, x.log_density(of_x), y.log_density(of_y))
+                return _divergences(log_density, table @ y_cells)
+            return _log_ratios(table, log_density, y.log_density(y_sample))
 
         return monte_carlo(log_ratios, g)
 
-    ties = (_has_ties(x, tied[0]), _has_ties(y, tied[1]))
-    return Part(family, f"{text}: {x.name} against {y.name}", draw, truth, ties)
+    tied_x, tied_y = tied
+    ties = (_has_ties(x, tied_x), _has_ties(y, tied_y))
+    text = f"{text}: {x.name} against {y.name}"
+    return Part(family, text, draw, truth, ties)
 
 
 def _has_ties(emission: Emission, requested: bool) -> bool:
-    """Whether number columns have ties: those requested, and always those of counts."""
+    """Whether the number columns have ties, as counts always do."""
     columns = emission.columns if isinstance(emission, Several) else emission
     if isinstance(columns, Columns):
         return requested
@@ -401,24 +418,25 @@ def _has_ties(emission: Emission, requested: bool) -> bool:
 
 
 def relative_likelihoods(log_density: Array) -> Array:
-    """Likelihoods [n, states] of the states, the largest of a row 1."""
-    return np.exp(log_density - log_density.max(axis=1, keepdims=True))
+    """Likelihoods [n, states] of the states over the largest likelihood of the row."""
+    largest = log_density.max(axis=1, keepdims=True)
+    return np.exp(log_density - largest)
 
 
 def _divergences(log_density: Array, joint: Array) -> Array:
-    """KL of the label's distribution given a row from its margin; joint: P(state,
-    label).
-    """
+    """KL divergences [n] of P(label | row) from P(label); joint: P(state, label)."""
     shares = relative_likelihoods(log_density) @ joint
     shares /= shares.sum(axis=1, keepdims=True)
-    return special.rel_entr(shares, joint.sum(axis=0)).sum(axis=1)
+    margin = joint.sum(axis=0)
+    return special.rel_entr(shares, margin).sum(axis=1)
 
 
 def _log_ratios(table: Array, log_density_x: Array, log_density_y: Array) -> Array:
     """log p(x, y) / p(x) p(y) of every row."""
     x = relative_likelihoods(log_density_x)
     y = relative_likelihoods(log_density_y)
-    joint = ((x @ table) * y).sum(axis=1)
+    products = (x @ table) * y
+    joint = products.sum(axis=1)
     margin_x = x @ table.sum(axis=1)
     margin_y = y @ table.sum(axis=0)
     return log_ratio(joint, margin_x * margin_y)
@@ -426,35 +444,40 @@ def _log_ratios(table: Array, log_density_x: Array, log_density_y: Array) -> Arr
 
 def log_ratio(joint: Array, product: Array) -> Array:
     """The logarithm of a ratio of densities, bounded where one is 0."""
-    return np.log(np.maximum(joint, LEAST)) - np.log(np.maximum(product, LEAST))
+    numerator = np.maximum(joint, LEAST)
+    denominator = np.maximum(product, LEAST)
+    return np.log(numerator) - np.log(denominator)
 
 
 def monte_carlo(
     log_ratios: Callable[[Generator], Array], g: Generator
 ) -> tuple[float, float]:
-    """The mean of log ratios L and its standard error; 1 - exp(-L) is the control
-    variate where its mean is 0.
-    """
+    """The mean of log ratios and its standard error, with a control variate."""
+    absolute, share = TOLERANCE
     logs = np.zeros(0)
     for _ in range(MAX_BATCHES):
         logs = np.concatenate([logs, log_ratios(g)])
-        values = _controlled(logs) if (logs < 0).any() else logs
+        values = logs
+        if (logs < 0).any():
+            values = _controlled(logs)
         mean, error = mean_and_error(values)
-        if error <= max(TOLERANCE[0], TOLERANCE[1] * mean):
+        if error <= max(absolute, share * mean):
             break
     return mean, error
 
 
 def _controlled(logs: Array) -> Array:
-    """Log ratios less their regression on the control variate.
+    """Log ratios L less their regression on the control variate 1 - exp(-L).
 
-    E exp(-L) is the probability under p(x) p(y) of p(x, y) > 0: below 1 where pairs are
-    impossible, and hard to sample where they are rare. So the control is used only for
-    little information and where its mean is 0 within its error.
+    E exp(-L) is the probability under p(x) p(y) of p(x, y) > 0. It is below 1 if some
+    pairs are impossible, and hard to sample if they are rare. So the control is used
+    only for little information, and only if its mean is 0 within its error.
     """
-    control = -np.expm1(-np.clip(logs, -30, None))
-    error = control.std() / np.sqrt(len(logs))
-    if logs.mean() > MAX_CONTROLLED or not 0 < abs(control.mean()) < 3 * error:
+    bounded = np.clip(logs, -30, None)
+    control = -np.expm1(-bounded)
+    mean, error = mean_and_error(control)
+    if logs.mean() > MAX_CONTROLLED or not 0 < abs(mean) < 3 * error:
         return logs
-    slope = np.cov(logs, control)[0, 1] / control.var()
+    covariance = np.cov(logs, control)[0, 1]
+    slope = covariance / control.var()
     return logs - slope * control

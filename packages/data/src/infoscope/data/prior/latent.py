@@ -73,9 +73,9 @@ def _bell(score: Array) -> Array:
     return np.exp(-0.5 * score**2)
 
 
-def _draw_informative_columns(g: Generator, most: int) -> int:
+def _draw_informative_columns(g: Generator, most: int, limit: int) -> int:
     """The number of informative columns, at least 1: few, or the most allowed."""
-    most = max(1, most)
+    most = max(1, min(most, limit))
     if g.random() < 0.6:
         return log_uniform_int(g, 1, most)
     return most
@@ -100,7 +100,7 @@ def clusters(request: Request, g: Generator) -> Part:
     nats = request.nats + 0.6
     emissions = []
     for states, (kind, most, tied) in zip(table.shape, request.sides):
-        columns = _draw_informative_columns(g, min(most, 12))
+        columns = _draw_informative_columns(g, most, 12)
         centres = g.normal(size=(states, columns))
         if g.random() < 0.3:
             side = int(np.ceil(np.sqrt(states)))
@@ -116,7 +116,7 @@ def clusters(request: Request, g: Generator) -> Part:
 def labelled_clusters(request: Request, g: Generator) -> Part:
     """A class label y, and columns x whose density depends on the class.
 
-    Few of the columns or many are informative.
+    Few of the columns, or many, are informative.
     """
     least = _least_states(request.nats, 2.5, 1.3)
     end = max(9, least + 3)
@@ -127,8 +127,10 @@ def labelled_clusters(request: Request, g: Generator) -> Part:
     table = np.diag(prior / prior.sum())
     most, _ = request.columns
     tied, _ = request.tied
-    limit = 12 if tied else 128
-    columns = _draw_informative_columns(g, min(most, limit))
+    limit = 128
+    if tied:
+        limit = 12
+    columns = _draw_informative_columns(g, most, limit)
     centres = g.normal(size=(classes, columns))
     counts = g.random() < 0.15
     x = draw_emission(g, request.x, centres, request.nats, tied, counts)
@@ -237,8 +239,10 @@ def shared_factors(request: Request, g: Generator) -> Part:
     nats = request.nats + 0.5
     emissions = []
     for kind, most, tied in request.sides:
-        limit = 12 if tied else 96
-        columns = _draw_informative_columns(g, min(most, limit))
+        limit = 96
+        if tied:
+            limit = 12
+        columns = _draw_informative_columns(g, most, limit)
         largest = log_uniform(g, 0.6, 4.0)
         frequencies = g.uniform(0.3, largest, columns)
         phases = g.uniform(0, 2 * np.pi, columns)
@@ -295,7 +299,7 @@ def tuned_counts(request: Request, g: Generator) -> Part:
     emissions = []
     are_neurons = (True, g.random() < 0.4)  # columns of x and of y
     for neurons, (kind, most, _) in zip(are_neurons, request.sides):
-        columns = _draw_informative_columns(g, min(most, 64))
+        columns = _draw_informative_columns(g, most, 64)
         preferred = g.uniform(0, 2 * np.pi, columns)
         log_gains = g.normal(0, 0.3, columns)
         differences = ANGLES[:, None] - preferred
@@ -321,13 +325,12 @@ def questionnaires(request: Request, g: Generator) -> Part:
     variance = 1 - rho**2
     table = np.exp(-squares / 2 / variance)
     table /= table.sum()
-    _, tied_y = request.tied
-    ties = (True, tied_y)
+    ties = (True, request.tied[1])
     nats = request.nats + 1.0
     emissions = []
     request = replace(request, tied=ties)
     for kind, most, tied in request.sides:
-        columns = _draw_informative_columns(g, min(most, 24))
+        columns = _draw_informative_columns(g, most, 24)
         loadings = g.uniform(0.3, 1.5, columns)
         emission = draw_emission(g, kind, a * loadings, nats, tied, coarse=True)
         emissions.append(emission)
@@ -369,7 +372,7 @@ def weakened(table: Array, nats: float) -> Array:
 
 
 def draw_channel(g: Generator, nats: float) -> tuple[str, Array]:
-    """A joint table of two categories with about `nats` in common, after its name.
+    """The name and the joint table of two categories with about `nats` in common.
 
     Some tables cannot have so many nats.
     """
@@ -479,18 +482,17 @@ def hidden_classes(request: Request, g: Generator) -> Part:
     table = weakened(table, 2 * request.nats)
     emissions = []
     for classes, (kind, most, tied) in zip(table.shape, request.sides):
-        most = min(most, 12)
         channels = []
-        count = _draw_informative_columns(g, most)
+        count = _draw_informative_columns(g, most, 12)
         for _ in range(count):
             levels = log_uniform_int(g, least, 24)
             concentration = log_uniform(g, 0.02, 1.0) * levels
             weights = concentration * draw_margin(g, levels)
             channel = g.dirichlet(weights + 0.01, size=classes)
             channels.append(channel)
-        emission: Emission = Labels(tuple(channels))
+        emission = Labels(tuple(channels))
         if kind == "both":
-            count = _draw_informative_columns(g, most)
+            count = _draw_informative_columns(g, most, 12)
             centres = g.normal(size=(classes, count))
             separation = request.nats + 0.6
             columns = draw_columns(g, centres, separation, tied)
@@ -506,12 +508,11 @@ def look_up(request: Request, g: Generator) -> Part:
     The table holds sums modulo a number, where single columns are uninformative, a
     conjunction, or random states.
     """
-    count = int(g.integers(2, 5))
+    count = g.integers(2, 5)
     largest = 5 if count < 4 else 3
     sizes = [int(g.integers(2, largest + 1)) for _ in range(count)]
     # the levels of each column in all cells
     cells = np.indices(sizes).reshape(count, -1)
-    levels = cells.T
     shares = []
     for size, column in zip(sizes, cells):
         margin = np.full(size, 1 / size)
@@ -519,8 +520,8 @@ def look_up(request: Request, g: Generator) -> Part:
             margin = draw_margin(g, size)
         shares.append(margin[column])
     of_cells = np.prod(shares, axis=0)
-    kind, states = _draw_states(levels, sizes, g)
-    state_count = states.max() + 1
+    kind, states = _draw_states(cells.T, sizes, g)
+    state_count = int(states.max()) + 1
     is_state = np.eye(state_count)[states]
     table = of_cells[:, None] * is_state
     table = weakened(table, request.nats * 1.3)
@@ -534,7 +535,7 @@ def look_up(request: Request, g: Generator) -> Part:
     x = _emitted_levels(recoded_levels, tuple(channels), request, g)
     _, most = request.columns
     _, tied = request.tied
-    columns = _draw_informative_columns(g, min(most, 12))
+    columns = _draw_informative_columns(g, most, 12)
     centres = g.normal(size=(state_count, columns))
     nats = request.nats + 1.0
     y = draw_emission(g, request.y, centres, nats, tied)
@@ -546,7 +547,7 @@ def look_up(request: Request, g: Generator) -> Part:
 def _draw_states(
     levels: NDArray, sizes: list[int], g: Generator
 ) -> tuple[str, NDArray]:
-    """The kind of a look-up table, and the states of y [cells] by cell of levels."""
+    """The kind of a look-up table, and the state of y [cells] in each cell."""
     kind = pick(g, ("sum", "sum", "conjunction", "random"))
     if kind == "sum":
         states = levels.sum(axis=1) % min(sizes)
@@ -554,7 +555,7 @@ def _draw_states(
         cuts = [g.integers(1, size) for size in sizes]
         states = (levels >= cuts).all(axis=1)
     else:
-        count = int(g.integers(2, 7))
+        count = g.integers(2, 7)
         states = g.integers(count, size=len(levels))
     _, codes = np.unique(states, return_inverse=True)
     return kind, codes

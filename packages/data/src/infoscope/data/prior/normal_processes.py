@@ -60,7 +60,7 @@ class Autoregression:
         return matrix
 
     def largest_root(self) -> float:
-        """The modulus of the largest root; a stationary process has one below 1."""
+        """The modulus of the largest root; below 1 for a stationary process."""
         roots = np.linalg.eigvals(self.transition())
         return float(np.abs(roots).max())
 
@@ -156,20 +156,20 @@ def draw_autoregression(
     if coupling.driven and g.random() < 0.5:
         within[:, -1, -1] = 0.0
         noise[-1] = 1.0
-    links = []
-    if coupling.onto_y:
-        links.append((lag_y, of_y, of_x, coupling.onto_y))
-    if coupling.onto_x:
-        links.append((lag_x, of_x, of_y, coupling.onto_x))
-    if coupling.driven:
-        links.append((lag_x, of_x, hidden, coupling.strength))
-        links.append((lag_y, of_y, hidden, coupling.strength))
+    of_hidden = coupling.strength * coupling.driven
+    links = (
+        (lag_y, of_y, of_x, coupling.onto_y),
+        (lag_x, of_x, of_y, coupling.onto_x),
+        (lag_x, of_x, hidden, of_hidden),
+        (lag_y, of_y, hidden, of_hidden),
+    )
     across = np.zeros_like(within)
     for lag, targets, sources, strength in links:
-        block = across[lag, targets, sources]
-        signs = g.choice([-1.0, 1.0], size=block.shape)
-        loadings = signs / np.sqrt(block.shape[1])
-        block[:] = strength * loadings * noise[targets, None]
+        if strength:
+            block = across[lag, targets, sources]
+            signs = g.choice([-1.0, 1.0], size=block.shape)
+            loadings = signs / np.sqrt(block.shape[1])
+            block[:] = strength * loadings * noise[targets, None]
     process = Autoregression(within + across, noise)
     while process.largest_root() > MAX_ROOT:
         across = 0.7 * across

@@ -1,5 +1,7 @@
-"""Families in which y depends on x through one score: noise, branches, interactions,
-copulas, counts, labels, times.
+"""Families in which y depends on x through one score.
+
+y is the score with noise, one of several branches, a copula, a count, a label, levels
+or a time.
 """
 
 from __future__ import annotations
@@ -31,14 +33,14 @@ from infoscope.data.prior.noise import (
 from infoscope.data.prior.parts import Part, Request, Sample
 from infoscope.data.prior.quadrature import ScoredPair, scored_part
 
-NOISE_STRENGTHS = (0.02, 60.0)  # signal-to-noise ratio of the standard deviations
+NOISE_STRENGTHS = (0.02, 60.0)  # range of signal-to-noise ratios
 MAX_COUNTS = 400  # larger counts are one value
 MAX_SCORE = 7.5  # standard deviations of a margin of a copula
-NORMAL_X = single_column("normal x", special.ndtri, lambda n, g: g.normal(size=n))
+NORMAL_X = single_column("normal x", special.ndtri, NORMAL.sample)
 
 
 def _draw_predictor(request: Request, g: Generator) -> Predictor:
-    """A predictor with one column where x is observed."""
+    """A predictor of x; it has one column if x is tied or a category."""
     if request.tied[0] or request.x == "categories":
         return plain_predictor(g)
     return draw_predictor(g, request.columns[0])
@@ -46,20 +48,22 @@ def _draw_predictor(request: Request, g: Generator) -> Predictor:
 
 def standardised_on(predictor: Predictor, function: Map) -> Map:
     """`function` of the predictor's score, with mean 0 and standard deviation 1."""
-    return standardised(function, predictor.quantile(special.ndtr(SCORES)))
+    scores = predictor.quantile(special.ndtr(SCORES))
+    return standardised(function, scores)
 
 
 def about(
     predictor: Predictor, noise: Noise, signal: Map
-) -> Callable[[float], ScoredPair]:
-    """y = signal(score) + noise / strength, by strength."""
+) -> Callable[[float | Array], ScoredPair]:
+    """A function that builds y = signal(score) + noise / strength for a strength."""
 
     def build(strength):
         def cdf(edges, score):
             return noise.cdf((edges - signal(score)) * strength)
 
         def draw(score, g):
-            return signal(score) + noise.sample(len(score), g) / strength
+            deviations = noise.sample(len(score), g) / strength
+            return signal(score) + deviations
 
         return ScoredPair(predictor, cdf, draw)
 
@@ -68,7 +72,8 @@ def about(
 
 def additive_noise(request: Request, g: Generator) -> Part:
     """y = f(score) + noise."""
-    return noisy_part("additive_noise", request, g, _draw_predictor(request, g))
+    predictor = _draw_predictor(request, g)
+    return noisy_part("additive_noise", request, g, predictor)
 
 
 def noisy_part(
@@ -81,7 +86,8 @@ def noisy_part(
     """y is a function of the predictor's score plus noise."""
     noise = draw_noise(g)
     name, function = draw_function(g)
-    build = about(predictor, noise, standardised_on(predictor, function))
+    signal = standardised_on(predictor, function)
+    build = about(predictor, noise, signal)
     text = f"{name} + {noise.name} noise"
     return scored_part(
         family, text, request, g, predictor, build, NOISE_STRENGTHS, levels=levels
@@ -100,13 +106,15 @@ def multiplied_noise(request: Request, g: Generator) -> Part:
 
     def build(strength):
         def scale(score):
-            return np.exp(np.clip(strength * signal(score), -12, 12))
+            log_scale = np.clip(strength * signal(score), -12, 12)
+            return np.exp(log_scale)
 
         def cdf(edges, score):
             return noise.cdf(edges / scale(score) - trend)
 
         def draw(score, g):
-            return scale(score) * (noise.sample(len(score), g) + trend)
+            values = noise.sample(len(score), g) + trend
+            return scale(score) * values
 
         return ScoredPair(predictor, cdf, draw, about_zero=True)
 
@@ -121,7 +129,7 @@ def branches(request: Request, g: Generator) -> Part:
     predictor = _draw_predictor(request, g)
     noise = draw_noise(g)
     functions = []
-    for _ in range(int(g.integers(2, 5))):
+    for _ in range(g.integers(2, 5)):
         _, function = draw_function(g)
         functions.append(standardised_on(predictor, function))
     if g.random() < 0.5:
@@ -132,15 +140,18 @@ def branches(request: Request, g: Generator) -> Part:
 
     def build(strength):
         def cdf(edges, score):
-            total = 0.0
+            total = np.zeros(np.broadcast(edges, score).shape)
             for weight, function in zip(weights, functions):
-                total = total + weight * noise.cdf((edges - function(score)) * strength)
+                deviations = edges - function(score)
+                total += weight * noise.cdf(deviations * strength)
             return total
 
         def draw(score, g):
             branch = np.searchsorted(levels, g.random(len(score)))
-            signal = np.choose(branch, [function(score) for function in functions])
-            return signal + noise.sample(len(score), g) / strength
+            signals = [function(score) for function in functions]
+            signal = np.choose(branch, signals)
+            deviations = noise.sample(len(score), g) / strength
+            return signal + deviations
 
         return ScoredPair(predictor, cdf, draw)
 
@@ -149,17 +160,21 @@ def branches(request: Request, g: Generator) -> Part:
 
 
 def interactions(request: Request, g: Generator) -> Part:
-    """y depends on the parity, product or sum modulo 1 of 2 to 4 columns, none of which
-    informs alone.
+    """y depends on 2 to 4 columns of which none is informative alone.
+
+    The score is their parity, product or sum modulo 1.
     """
-    return _joint_part("parity_and_interactions", request, g, interaction_predictor(g))
+    predictor = interaction_predictor(g)
+    return _joint_part("parity_and_interactions", request, g, predictor)
 
 
 def hidden_mechanisms(request: Request, g: Generator) -> Part:
-    """y depends on columns that inform only together: thresholds, codes of cells, a
-    signed smallest value.
+    """y depends on columns that are informative only together.
+
+    The score is of thresholds, codes of cells or a signed smallest value.
     """
-    return _joint_part("hidden_mechanism", request, g, hidden_predictor(g))
+    predictor = hidden_predictor(g)
+    return _joint_part("hidden_mechanism", request, g, predictor)
 
 
 def _joint_part(
@@ -167,7 +182,8 @@ def _joint_part(
 ) -> Part:
     """y is the predictor's score plus noise, or a label of the score."""
     if request.y == "categories":
-        return label_part(family, request, g, predictor, int(g.integers(2, 5)))
+        classes = int(g.integers(2, 5))
+        return label_part(family, request, g, predictor, classes)
     noise = draw_noise(g)
     build = about(predictor, noise, lambda score: score)
     text = f"{noise.name} noise about the value"
@@ -179,10 +195,9 @@ def _clayton(v: Array, u: Array, theta: float) -> Array:
     a = -theta * np.log(u)
     b = -theta * np.log(v)
     largest = np.maximum(a, b)
-    total = largest + np.log(
-        np.exp(a - largest) + np.exp(b - largest) - np.exp(-largest)
-    )
-    return np.exp((1 + 1 / theta) * (a - total) + np.zeros_like(v))
+    sum_of_powers = np.exp(a - largest) + np.exp(b - largest)
+    total = largest + np.log(sum_of_powers - np.exp(-largest))
+    return np.exp((1 + 1 / theta) * (a - total))
 
 
 def _gumbel(v: Array, u: Array, excess: float) -> Array:
@@ -190,18 +205,16 @@ def _gumbel(v: Array, u: Array, excess: float) -> Array:
     a = np.log(-np.log(u))
     b = np.log(-np.log(v))
     log_sum = np.logaddexp(theta * a, theta * b)  # of (-log u)^theta and (-log v)^theta
-    log_density = (
-        -np.exp(log_sum / theta)
-        + (1 / theta - 1) * log_sum
-        + (theta - 1) * a
-        - np.log(u)
-    )
-    return np.exp(log_density)
+    log_level = (1 / theta - 1) * log_sum - np.exp(log_sum / theta)
+    log_level += (theta - 1) * a
+    return np.exp(log_level - np.log(u))
 
 
 def _frank(v: Array, u: Array, theta: float) -> Array:
-    above, below = np.expm1(-theta * (1 - v)), -np.expm1(-theta * v)
-    return 1 / (1 - np.exp(theta * (u - v)) * above / below)
+    above = np.expm1(-theta * (1 - v))
+    below = -np.expm1(-theta * v)
+    odds = np.exp(theta * (u - v)) * above / below
+    return 1 / (1 - odds)
 
 
 def _joe(v: Array, u: Array, excess: float) -> Array:
@@ -209,20 +222,21 @@ def _joe(v: Array, u: Array, excess: float) -> Array:
     a = (1 - u) ** theta
     b = (1 - v) ** theta
     survival = a + b - a * b
-    return survival ** (1 / theta - 1) * (1 - u) ** (theta - 1) * (1 - b)
+    of_u = survival ** (1 / theta - 1) * (1 - u) ** (theta - 1)
+    return of_u * (1 - b)
 
 
 def _amh(v: Array, u: Array, theta: float) -> Array:
     denominator = 1 - theta * (1 - u) * (1 - v)
-    return v * (1 - theta * (1 - v)) / denominator**2
+    numerator = v * (1 - theta * (1 - v))
+    return numerator / denominator**2
 
 
 def _fgm(v: Array, u: Array, theta: float) -> Array:
     return v + theta * v * (1 - v) * (1 - 2 * u)
 
 
-# conditional distribution function of v given u (Nelsen 2006, chapters 3 and 4), range
-# of the parameter
+# P(V <= v | u) (Nelsen 2006, chapters 3 and 4), and the range of the parameter
 COPULAS = {
     "Clayton": (_clayton, (0.03, 25.0)),
     "Gumbel": (_gumbel, (0.02, 15.0)),
@@ -234,27 +248,38 @@ COPULAS = {
 
 
 def copulas(request: Request, g: Generator) -> Part:
-    """A copula of one parameter with normal margins, rotated by 0, 90, 180 or 270
-    degrees; or a t copula.
-    """
+    """A one-parameter copula with normal margins, sometimes reflected; or a t copula."""
     if g.random() < 0.15:
-        return normal_scores(request, g, "copulas", dof=log_uniform(g, 1.0, 8.0))
+        dof = log_uniform(g, 1.0, 8.0)
+        return normal_scores(request, g, "copulas", dof)
     name = pick(g, sorted(COPULAS))
     conditional, strengths = COPULAS[name]
     flip_u, flip_v = g.random(2) < 0.5
 
-    def level(score, flip):
-        below = special.ndtr(-score if flip else score)
-        return np.clip(below, 1e-14, 1 - 1e-14)
+    def uniform(score, flip):
+        if flip:
+            score = -score
+        return np.clip(special.ndtr(score), 1e-14, 1 - 1e-14)
 
     def build(strength):
         def cdf(edges, score):
-            below = conditional(level(edges, flip_v), level(score, flip_u), strength)
-            below = np.clip(below, 0, 1)
-            return 1 - below if flip_v else below
+            v = uniform(edges, flip_v)
+            u = uniform(score, flip_u)
+            below = np.clip(conditional(v, u, strength), 0, 1)
+            if flip_v:
+                return 1 - below
+            return below
 
         def draw(score, g):
-            return _inverse(cdf, score, open_uniform(len(score), g))
+            """y at which the distribution function reaches uniform levels."""
+            levels = open_uniform(len(score), g)
+
+            def below(y):
+                return ~(cdf(y, score) > levels)
+
+            end = np.full(len(score), MAX_SCORE)
+            low, high = bisected(below, -end, end, 40)
+            return (low + high) / 2
 
         return ScoredPair(NORMAL_X, cdf, draw)
 
@@ -266,17 +291,6 @@ def copulas(request: Request, g: Generator) -> Part:
     return scored_part("copulas", text, request, g, NORMAL_X, build, strengths)
 
 
-def _inverse(cdf: Callable[[Array, Array], Array], score: Array, level: Array) -> Array:
-    """y at which cdf(y, score) reaches `level`, within MAX_SCORE."""
-
-    def below(y):
-        return ~(cdf(y, score) > level)
-
-    end = np.full(len(score), MAX_SCORE)
-    low, high = bisected(below, -end, end, 40)
-    return (low + high) / 2
-
-
 def normal_scores(
     request: Request,
     g: Generator,
@@ -284,18 +298,20 @@ def normal_scores(
     dof: float = np.inf,
     levels: bool = False,
 ) -> Part:
-    """Two columns of a normal or Student distribution; strength is rho / sqrt(1 -
-    rho^2).
+    """Two columns of a normal or Student distribution.
+
+    The strength is rho / sqrt(1 - rho^2).
     """
     sign = g.choice([-1.0, 1.0])
     is_normal = np.isinf(dof)
+    predictor = NORMAL_X
+    noise = NORMAL
+    text = "normal"
 
     def quantile(u):
         return special.stdtrit(dof, u)
 
-    if is_normal:
-        predictor, noise, text = NORMAL_X, NORMAL, "normal"
-    else:
+    if not is_normal:
         text = f"t({dof:.2g})"
         noise = student(dof + 1)
         predictor = single_column(f"{text} x", quantile, student(dof).sample)
@@ -307,32 +323,31 @@ def normal_scores(
         def scale(score):
             if is_normal:
                 return spread
-            return spread * np.sqrt((dof + score**2) / (dof + 1))
+            variance = (dof + score**2) / (dof + 1)
+            return spread * np.sqrt(variance)
 
         def cdf(edges, score):
-            return noise.cdf((edges - rho * score) / scale(score))
+            deviations = edges - rho * score
+            return noise.cdf(deviations / scale(score))
 
         def draw(score, g):
-            return rho * score + scale(score) * noise.sample(len(score), g)
+            deviations = scale(score) * noise.sample(len(score), g)
+            return rho * score + deviations
 
         return ScoredPair(predictor, cdf, draw)
 
+    text = f"1 + 1 {text}"
+    limits = (0.05, 40.0)
     return scored_part(
-        family,
-        f"1 + 1 {text}",
-        request,
-        g,
-        predictor,
-        build,
-        (0.05, 40.0),
-        levels=levels,
+        family, text, request, g, predictor, build, limits, levels=levels
     )
 
 
 # --- counts, labels, times -------------------------------------------------------------------------------------------
 def counts(request: Request, g: Generator) -> Part:
-    """Poisson or negative binomial counts of a rate that depends on the score,
-    sometimes with more zeros.
+    """Counts of a rate that depends on the score, sometimes with more zeros.
+
+    The counts are Poisson or negative binomial.
     """
     predictor = _draw_predictor(request, g)
     name, function = draw_function(g)
@@ -347,7 +362,8 @@ def counts(request: Request, g: Generator) -> Part:
 
     def build(strength):
         def rate(score):
-            return mean * np.exp(np.clip(strength * signal(score), -6, 2.0))
+            log_factor = np.clip(strength * signal(score), -6, 2.0)
+            return mean * np.exp(log_factor)
 
         def cdf(edges, score):
             k = np.floor(edges)
@@ -364,7 +380,8 @@ def counts(request: Request, g: Generator) -> Part:
                 factors = g.gamma(size, size=len(score))
                 rates = rates * factors / size
             is_zero = g.random(len(score)) < zeros
-            counts = np.where(is_zero, 0, g.poisson(rates))
+            counts = g.poisson(rates)
+            counts[is_zero] = 0
             return np.minimum(counts, MAX_COUNTS - 1.0)
 
         return ScoredPair(predictor, cdf, draw, lattice=MAX_COUNTS)
@@ -375,17 +392,19 @@ def counts(request: Request, g: Generator) -> Part:
 
 
 def label_of_numbers(request: Request, g: Generator) -> Part:
-    """A label whose probabilities depend on the score: thresholds (ordinal), softmax,
-    or a rare class.
-    """
+    """A label whose probabilities depend on the score."""
     predictor = _draw_predictor(request, g)
-    return label_part("label_of_numbers", request, g, predictor, int(g.integers(2, 9)))
+    classes = int(g.integers(2, 9))
+    return label_part("label_of_numbers", request, g, predictor, classes)
 
 
 def label_part(
     family: str, request: Request, g: Generator, predictor: Predictor, classes: int
 ) -> Part:
-    """A label whose probabilities depend on the predictor's score."""
+    """A label whose probabilities depend on the predictor's score.
+
+    Thresholds cut the noisy score, a softmax gives probabilities, or a class is rare.
+    """
     kind = pick(g, ("thresholds", "softmax", "rare class"))
     name, function = "linear", lambda score: score
     if family in ("label_of_numbers", "wide_signal"):
@@ -406,20 +425,22 @@ def label_part(
 
     def build(strength):
         def probabilities(score):
-            """[k, classes]."""
+            """Probabilities [k, classes] for scores [k, 1]."""
             if kind == "softmax":
-                return special.softmax(
-                    strength * slopes * signal(score) + offsets, axis=1
-                )
-            level = special.ndtr((cuts - signal(score)) * strength)
+                logits = strength * slopes * signal(score) + offsets
+                return special.softmax(logits, axis=1)
+            deviations = cuts - signal(score)
+            level = special.ndtr(deviations * strength)
             return np.diff(level, axis=1, prepend=0.0, append=1.0)
 
         def cdf(edges, score):
             ordered = probabilities(score)[:, order]
-            return np.cumsum(ordered, axis=1)[:, :-1]
+            cumulated = np.cumsum(ordered, axis=1)
+            return cumulated[:, :-1]
 
         def draw(score, g):
-            above = g.random((len(score), 1)) > cdf(cuts, score[:, None])
+            chances = g.random((len(score), 1))
+            above = chances > cdf(cuts, score[:, None])
             return above.sum(axis=1).astype(float)
 
         return ScoredPair(predictor, cdf, draw, lattice=classes)
@@ -429,21 +450,20 @@ def label_part(
 
 
 def ordered_levels(request: Request, g: Generator) -> Part:
-    """Ordered levels (Likert items, genotypes) of a pair of numbers, in x, y or both."""
+    """Ordered levels (Likert items, genotypes) of y, or of x and y."""
     tied_x = g.random() < 0.6
     request = replace(request, columns=(1, 1), tied=(tied_x, True))
     if g.random() < 0.5:
         return normal_scores(request, g, "ordered_levels", levels=True)
-    return noisy_part(
-        "ordered_levels", request, g, _draw_predictor(request, g), levels=True
-    )
+    predictor = _draw_predictor(request, g)
+    return noisy_part("ordered_levels", request, g, predictor, levels=True)
 
 
 def censored_times(request: Request, g: Generator) -> Part:
     """Weibull times of a hazard that depends on the score, censored at random.
 
-    y is coded as time, negative where censored; kind both has the time and whether the
-    event occurred, kind numbers the time alone.
+    y is coded as the time, negative if it is censored. Kind both has the time and
+    whether the event occurred, kind numbers the time alone.
     """
     predictor = _draw_predictor(request, g)
     name, function = draw_function(g)
@@ -454,7 +474,8 @@ def censored_times(request: Request, g: Generator) -> Part:
 
     def build(strength):
         def hazard(score):
-            return np.exp(np.clip(strength * signal(score), -9, 9))
+            log_hazard = np.clip(strength * signal(score), -9, 9)
+            return np.exp(log_hazard)
 
         def cdf(edges, score):
             rate = hazard(score)
@@ -464,15 +485,18 @@ def censored_times(request: Request, g: Generator) -> Part:
             ended = np.where(edges < 0, 0.0, 1 - survival)
             if not both:
                 return ended
-            censored = censoring / total * np.where(edges < 0, survival, 1.0)
-            return censored + rate / total * ended
+            censored = np.where(edges < 0, survival, 1.0)
+            return censoring / total * censored + rate / total * ended
 
         def draw(score, g):
-            total = hazard(score) + censoring
+            rate = hazard(score)
+            total = rate + censoring
             exponential = g.exponential(size=len(score))
             time = (exponential / total) ** (1 / shape)
-            event = g.random(len(score)) < hazard(score) / total
-            return np.where(event | (not both), time, -time)
+            event = g.random(len(score)) < rate / total
+            if both:
+                return np.where(event, time, -time)
+            return time
 
         return ScoredPair(predictor, cdf, draw, about_zero=True)
 
