@@ -191,10 +191,11 @@ def crmnist(
 ) -> DomainDataset:
     """Every digit in six domains, each with one rotation and one colour.
 
-    Groups are the digits; I(Y;D) = 0 exactly. In domain i a digit of a class in its subset has the domain's colour with
-    probability p; a 7, in the domains whose subset lacks it, is red with probability p;
-    all others are grey. Rotated by 15 i degrees counterclockwise, nearest neighbour.
-    RGB images are rendered on demand; `in_memory` keeps them.
+    Groups are the digits; I(Y;D) = 0 exactly. In domain i a digit of a class in its
+    subset has the domain's colour with probability p; a 7, in the domains whose subset
+    lacks it, is red with probability p; all others are grey. Rotated by 15 i degrees
+    counterclockwise, nearest neighbour. RGB images are rendered on demand; `in_memory`
+    keeps them.
 
     Parameters
     ----------
