@@ -49,8 +49,8 @@ class ImageFiles:
 
     def __call__(self, rows: np.ndarray) -> torch.Tensor:
         images = np.empty((len(rows), *self.size, 3), np.uint8)
-        for image, row in zip(images, rows.tolist()):
-            image[:] = self._read(self.paths[row])
+        for image, row in zip(images, rows):
+            image[:] = self._read(self.paths[int(row)])
         return torch.from_numpy(images).movedim(3, 1)
 
     def _read(self, path: str) -> np.ndarray:

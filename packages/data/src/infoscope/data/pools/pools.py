@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 import torch
@@ -27,6 +27,7 @@ class _Pool:
     labels: Tensor
     name: str
     _items: str  # the name of the field that holds the items
+    __dataclass_fields__: ClassVar[dict]  # every pool is a dataclass
 
     @property
     def classes(self) -> tuple[int, ...]:
