@@ -106,14 +106,14 @@ def _draw_rounding(g: Generator, pilot: Array) -> Observation:
 
 def _draw_limit(g: Generator, pilot: Array, share: float) -> Observation:
     """A lower or an upper limit that takes the place of a share of the values."""
-    is_lower = g.random() < 0.7
+    is_atom = np.array([True, False])
     side = "a lower"
     level = share
-    if not is_lower:
+    if g.random() >= 0.7:
+        is_atom = ~is_atom
         side = "an upper"
         level = 1 - share
     cut = np.quantile(pilot, [level])
-    is_atom = np.array([is_lower, not is_lower])
     values = np.where(is_atom, cut, 0.0)
     return Observation(f"{share:.0%} at {side} limit", cut, is_atom, values)
 

@@ -207,7 +207,8 @@ POOLS: Mapping[str, str] = {
     "texts-by-label": "imdb-bert",
 }
 EVERYDAY: Mapping[str, Case] = {
-    **{name: resampled.case(pool, bits=0.5) for name, pool in POOLS.items()},
+    "images-by-label": resampled.case("mnist-0-1", bits=0.5),
+    "texts-by-label": resampled.case("imdb-bert", bits=0.5),
     "zero-inflated-poisson": zero_inflated_poisson(),
     "uniform-beside-label": uniform_beside_label(),
     "mixed-columns": mixed_columns(),

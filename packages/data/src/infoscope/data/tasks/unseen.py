@@ -377,10 +377,7 @@ def frank(theta: float, quantile_x: Map, quantile_y: Map) -> Case:
         u, v = frank_draws(n, g, theta)
         return quantile_x(u), quantile_y(v)
 
-    def truth():
-        return frank_information(theta)
-
-    return with_truth(sample, truth)
+    return with_truth(sample, lambda: frank_information(theta))
 
 
 def composition() -> Case:
@@ -458,10 +455,12 @@ def circle() -> Case:
     def sample(n, g):
         return circle_draws(n, g, noise)
 
-    def truth():
-        return circle_information(noise)
+    return with_truth(sample, lambda: circle_information(noise))
 
-    return with_truth(sample, truth)
+
+def coordinates(z: NDArray) -> NDArray:
+    """Real and imaginary parts [n, 2] of complex numbers [n]."""
+    return np.column_stack([z.real, z.imag])
 
 
 def complex_square(noise: float = 0.01) -> Case:
@@ -473,12 +472,10 @@ def complex_square(noise: float = 0.01) -> Case:
     def sample(n, g):
         modulus = np.sqrt(g.random(n))
         angle = 2j * np.pi * g.random(n)
-        z = modulus * np.exp(angle)
-        square = z**2
-        x = np.column_stack([z.real, z.imag])
+        x = modulus * np.exp(angle)
         y = noise * g.normal(size=(n, 2))
-        y += np.column_stack([square.real, square.imag])
-        return x, y
+        y += coordinates(x**2)
+        return coordinates(x), y
 
     def truth():
         variance = noise**2
@@ -634,6 +631,11 @@ def successes() -> Case:
     return response(draw, respond, truth, "labels")
 
 
+def small_circle(n: int, g: Generator) -> Pair:
+    """The coordinates of a point on a circle with little noise."""
+    return circle_draws(n, g, 0.1)
+
+
 def logistic_frank(n: int, g: Generator) -> Pair:
     """Draws of Frank's copula with logistic margins."""
     u, v = frank_draws(n, g, 10.0)
@@ -644,9 +646,7 @@ UNSEEN: Mapping[str, Case] = {
     "clayton-exponential": gamma_frailty(1, 1, 2.0, lambda v: np.log1p(v) / 2),
     "weibull-frailty-2-1": gamma_frailty(2, 1, 1.5, lambda v: v ** (1 / 3)),
     "gumbel-laplace": gumbel_laplace(),
-    "frank-gamma": frank(
-        6.0, lambda u: stats.gamma.ppf(u, 0.5), lambda v: stats.gamma.ppf(v, 3)
-    ),
+    "frank-gamma": frank(6.0, stats.gamma(0.5).ppf, stats.gamma(3).ppf),
     "growing-noise": growing_noise(),
     "circle": circle(),
     "crossed-corners": crossed_corners(),
@@ -671,9 +671,7 @@ UNSEEN: Mapping[str, Case] = {
     "coarse-and-fine": coarse_and_fine(),
     "rare-event": rare_event(),
     "woven-frank-6": woven(6, 3, logistic_frank, lambda: frank_information(10.0)),
-    "woven-circles-10": woven(
-        10, 4, lambda n, g: circle_draws(n, g, 0.1), lambda: circle_information(0.1)
-    ),
+    "woven-circles-10": woven(10, 4, small_circle, lambda: circle_information(0.1)),
     "squared-length-8": squared_length(8),
     "largest-of-6": largest_of(6),
 }
