@@ -33,4 +33,5 @@ def log_uniform_int(g: Generator, low: int, high: int) -> int:
 
 def pick(g: Generator, options: Sequence[str]) -> str:
     """One of the options, each equally likely."""
-    return options[g.integers(len(options))]
+    place = int(g.integers(len(options)))
+    return options[place]

@@ -460,7 +460,7 @@ def circle() -> Case:
 
 def coordinates(z: NDArray) -> NDArray:
     """Real and imaginary parts [n, 2] of complex numbers [n]."""
-    return np.column_stack([z.real, z.imag])
+    return np.column_stack([np.real(z), np.imag(z)])
 
 
 def complex_square(noise: float = 0.01) -> Case:
