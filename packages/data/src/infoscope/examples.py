@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from infoscope.errors import UnknownName
+from infoscope.checks import one_of
 
 
 class Truth(NamedTuple):
@@ -169,16 +169,9 @@ TABLES: dict[str, Callable[..., pd.DataFrame]] = {
 
 def load(name: str, seed: int = 0) -> pd.DataFrame:
     """The table of a name; UnknownName if there is none."""
-    _require_example(name)
-    return TABLES[name](seed)
+    return TABLES[one_of("example", name, TABLES)](seed)
 
 
 def relevant(name: str) -> tuple[str, ...]:
     """The columns of a table that depend on its target; UnknownName for no table."""
-    _require_example(name)
-    return TRUTH[name].relevant
-
-
-def _require_example(name: str) -> None:
-    if name not in TABLES:
-        raise UnknownName(f"example must be one of {', '.join(TABLES)}, got {name!r}.")
+    return TRUTH[one_of("example", name, TRUTH)].relevant

@@ -33,8 +33,10 @@ def student_information(dim_x: int, dim_y: int, dof: float) -> float:
 
 def normal_information(covariance: NDArray, columns: int) -> float:
     """I of the first `columns` of a normal vector and its other columns, nats."""
-    _, log_x = np.linalg.slogdet(covariance[:columns, :columns])
-    _, log_y = np.linalg.slogdet(covariance[columns:, columns:])
+    of_x = covariance[:columns, :columns]
+    of_y = covariance[columns:, columns:]
+    _, log_x = np.linalg.slogdet(of_x)
+    _, log_y = np.linalg.slogdet(of_y)
     _, log_both = np.linalg.slogdet(covariance)
     return 0.5 * float(log_x + log_y - log_both)
 

@@ -10,6 +10,7 @@ from typing import NamedTuple, Self
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
+from torch import Generator, Tensor
 
 from infoscope.checks import require_number
 from infoscope.data.checks import check_size
@@ -25,7 +26,7 @@ from infoscope.errors import (
     WrongType,
 )
 
-Index = Sequence[int] | slice | np.ndarray | torch.Tensor
+Index = Sequence[int] | slice | np.ndarray | Tensor
 _IMAGES_AT_ONCE = 4096
 
 
@@ -129,7 +130,7 @@ class DomainDataset:
         counts = f"{classes} classes, {domains} domains, {groups} groups"
         return f"DomainDataset({self.name!r}, {len(self)} items {self.image_shape}, {counts})"
 
-    def images(self, index: Index) -> torch.Tensor:
+    def images(self, index: Index) -> Tensor:
         """Images, or features, of some items.
 
         Parameters
@@ -191,7 +192,7 @@ class DomainDataset:
         self,
         held_out: str | int | None,
         validation: float | None,
-        generator: torch.Generator,
+        generator: Generator,
         *,
         test: float = 0.2,
         disjoint: bool = True,
@@ -353,7 +354,7 @@ class DomainSplit(NamedTuple):
     test: DomainDataset
 
 
-def _values(x: ArrayLike) -> torch.Tensor:
+def _values(x: ArrayLike) -> Tensor:
     """Images uint8 or float32 [N, C, H, W], or features float32 [N, p], all checked."""
     try:
         values = torch.as_tensor(x).detach().cpu()
@@ -431,7 +432,7 @@ def group_numbers(groups: ArrayLike, n: int) -> np.ndarray:
 
 def as_array(values: ArrayLike) -> np.ndarray:
     """Values of any kind as an array; a tensor may be on any device."""
-    if isinstance(values, torch.Tensor):
+    if isinstance(values, Tensor):
         return values.cpu().numpy()
     return np.asarray(values)
 
@@ -452,7 +453,7 @@ def assign(
     validation: float | None,
     test: float,
     disjoint: bool,
-    generator: torch.Generator,
+    generator: Generator,
 ) -> _Assignment:
     """Parts of items of class y, domain d and group, int64 [n] each; TooFew if empty.
 
@@ -494,7 +495,7 @@ def assign(
 
 
 def draw_evenly(
-    strata: np.ndarray, fraction: float, generator: torch.Generator
+    strata: np.ndarray, fraction: float, generator: Generator
 ) -> np.ndarray:
     """Which members are drawn, bool [n]: a systematic sample over strata, int64 [n]."""
     n = len(strata)
@@ -506,13 +507,13 @@ def draw_evenly(
     return drawn
 
 
-def permutation(n: int, generator: torch.Generator) -> np.ndarray:
+def permutation(n: int, generator: Generator) -> np.ndarray:
     """The numbers 0..n-1 in random order, int64 [n]."""
     order = torch.randperm(n, generator=generator, device=generator.device)
     return order.cpu().numpy()
 
 
-def uniform(n: int, generator: torch.Generator) -> np.ndarray:
+def uniform(n: int, generator: Generator) -> np.ndarray:
     """Draws from [0, 1), float64 [n]."""
     device = generator.device
     draws = torch.rand(n, generator=generator, device=device, dtype=torch.float64)

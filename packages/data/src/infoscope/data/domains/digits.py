@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from PIL import Image
+from torch import Generator
 
 from infoscope.checks import one_of, require_int, require_number
 from infoscope.data.checks import check_size
@@ -66,7 +67,7 @@ def rotated_mnist(
     base: ImagePool | str | None = None,
     per_class: int = 100,
     size: int | Sequence[int] = 28,
-    generator: torch.Generator | None = None,
+    generator: Generator | None = None,
 ) -> DomainDataset:
     """Grey digits turned counterclockwise, with a domain for each angle.
 
@@ -112,7 +113,7 @@ def rotated_mnist(
     DomainDataset('rotated-mnist (diva) of digits', 120 items (1, 28, 28), 10 classes, 6 domains, 20 groups)
     """
     resample, splits = _PROTOCOLS[one_of("protocol", protocol, _PROTOCOLS)]
-    generator = torch.Generator().manual_seed(0) if generator is None else generator
+    generator = Generator().manual_seed(0) if generator is None else generator
     digits, labels, name = base_digits(base, root, splits, size)
     domains = len(_ANGLES)
     if protocol == "diva":
@@ -140,7 +141,7 @@ def rotated_mnist(
 
 
 def _of_each_class(
-    labels: np.ndarray, per_class: int, generator: torch.Generator
+    labels: np.ndarray, per_class: int, generator: Generator
 ) -> np.ndarray:
     """Positions of per_class digits of each class, in rising order."""
     require_int("per_class", per_class)
@@ -187,14 +188,15 @@ def crmnist(
     p: float = 0.5,
     count: int | None = None,
     size: int | Sequence[int] = 28,
-    generator: torch.Generator | None = None,
+    generator: Generator | None = None,
 ) -> DomainDataset:
     """Every digit in six domains, each with one rotation and one colour.
 
-    Groups are the digits; I(Y;D) = 0 exactly. In domain i a digit of a class in its subset has the domain's colour with
-    probability p; a 7, in the domains whose subset lacks it, is red with probability p;
-    all others are grey. Rotated by 15 i degrees counterclockwise, nearest neighbour.
-    RGB images are rendered on demand; `in_memory` keeps them.
+    Groups are the digits; I(Y;D) = 0 exactly. In domain i a digit of a class in its
+    subset has the domain's colour with probability p; a 7, in the domains whose subset
+    lacks it, is red with probability p; all others are grey. Rotated by 15 i degrees
+    counterclockwise, nearest neighbour. RGB images are rendered on demand; `in_memory`
+    keeps them.
 
     Parameters
     ----------
@@ -231,7 +233,7 @@ def crmnist(
     >>> crmnist(base="digits", count=20)
     DomainDataset('crmnist of digits, 20 digits', 120 items (3, 28, 28), 10 classes, 6 domains, 20 groups)
     """
-    generator = torch.Generator().manual_seed(0) if generator is None else generator
+    generator = Generator().manual_seed(0) if generator is None else generator
     digits, labels, name = base_digits(base, root, ("train",), size)
     require_number("p", p, most=1)
     rows = _drawn(labels, count, generator)
@@ -278,9 +280,7 @@ def crmnist(
     )
 
 
-def _drawn(
-    labels: np.ndarray, count: int | None, generator: torch.Generator
-) -> np.ndarray:
+def _drawn(labels: np.ndarray, count: int | None, generator: Generator) -> np.ndarray:
     """Rising positions of `count` digits, spread evenly over the classes; None: all."""
     if count is None:
         return np.arange(len(labels))

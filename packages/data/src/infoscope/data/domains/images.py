@@ -13,19 +13,20 @@ from pathlib import Path
 import numpy as np
 import torch
 from PIL import Image, UnidentifiedImageError
+from torch import Tensor
 
 from infoscope.errors import UnreadableFile, WrongShape
 
-Images = Callable[[np.ndarray], torch.Tensor]
+Images = Callable[[np.ndarray], Tensor]
 
 
 @dataclass(frozen=True, eq=False)
 class ImagesInMemory:
     """The rows of an array: uint8 or float32 [n, C, H, W], or features, float32 [n, p]."""
 
-    values: torch.Tensor
+    values: Tensor
 
-    def __call__(self, rows: np.ndarray) -> torch.Tensor:
+    def __call__(self, rows: np.ndarray) -> Tensor:
         return self.values[torch.from_numpy(rows)]
 
 
@@ -47,10 +48,10 @@ class ImageFiles:
         with open_image(root / paths[0]) as first:
             return cls(root, paths, (first.height, first.width))
 
-    def __call__(self, rows: np.ndarray) -> torch.Tensor:
+    def __call__(self, rows: np.ndarray) -> Tensor:
         images = np.empty((len(rows), *self.size, 3), np.uint8)
-        for image, row in zip(images, rows.tolist()):
-            image[:] = self._read(self.paths[row])
+        for image, row in zip(images, rows):
+            image[:] = self._read(self.paths[int(row)])
         return torch.from_numpy(images).movedim(3, 1)
 
     def _read(self, path: str) -> np.ndarray:
@@ -79,7 +80,7 @@ class ResizedImages:
     of: Images
     size: tuple[int, int]
 
-    def __call__(self, rows: np.ndarray) -> torch.Tensor:
+    def __call__(self, rows: np.ndarray) -> Tensor:
         images = self.of(rows)
         resized = torch.nn.functional.interpolate(
             images, self.size, mode="bicubic", antialias=True

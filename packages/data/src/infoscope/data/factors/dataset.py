@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
+from torch import Tensor
 
 from infoscope.checks import one_of, require_int
 from infoscope.data.checks import check_size
 from infoscope.errors import OutOfRange, TooFew, WrongLength, WrongShape
 
-Reader = Callable[[np.ndarray], torch.Tensor]
+Reader = Callable[[np.ndarray], Tensor]
 
 
 class FactorDataset:
@@ -48,7 +49,7 @@ class FactorDataset:
 
     def __init__(
         self,
-        images: torch.Tensor | Reader,
+        images: Tensor | Reader,
         factors: ArrayLike,
         factor_names: Sequence[str],
         *,
@@ -87,7 +88,7 @@ class FactorDataset:
         sizes = ", ".join(f"{name} {size}" for name, size in factors)
         return f"FactorDataset({self.name!r}, {len(self)} images {self.image_shape}, {sizes})"
 
-    def images(self, index: ArrayLike) -> torch.Tensor:
+    def images(self, index: ArrayLike) -> Tensor:
         """Images at some places.
 
         Parameters
@@ -243,12 +244,12 @@ class FactorDataset:
                 )
 
 
-def _reader(images: torch.Tensor) -> Reader:
+def _reader(images: Tensor) -> Reader:
     """A function of indices that returns their images."""
     return lambda index: images[torch.from_numpy(index)]
 
 
-def _area_weights(old: int, new: int) -> torch.Tensor:
+def _area_weights(old: int, new: int) -> Tensor:
     """Share of each old pixel in each new pixel along an axis: float32 [new, old]."""
     edges = torch.arange(new + 1, dtype=torch.float64) * (old / new)
     pixel = torch.arange(old, dtype=torch.float64)

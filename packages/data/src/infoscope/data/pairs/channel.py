@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 import torch
+from torch import Tensor
 
 from infoscope.checks import require_int, require_number
 from infoscope.errors import OutOfRange
@@ -145,7 +146,7 @@ class ChannelPairs:
         x, y = draw_labels(n, self.sources, self.crossover, generator)
         return x.to(device, torch.float32), y.to(device, torch.float32)
 
-    def log_ratio(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    def log_ratio(self, x: Tensor, y: Tensor) -> Tensor:
         """Exact log p(x, y) / (p(x) p(y)) of every x with every y.
 
         Parameters
@@ -173,7 +174,7 @@ class ChannelPairs:
 
 def draw_labels(
     n: int, sources: int, crossover: float, generator: torch.Generator
-) -> tuple[torch.Tensor, torch.Tensor]:
+) -> tuple[Tensor, Tensor]:
     """Labels of x and y, bool [n, sources] each, on the generator's device."""
     shape = (require_int("n", n), sources)
     device = generator.device

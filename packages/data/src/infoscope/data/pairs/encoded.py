@@ -6,11 +6,12 @@ import copy
 from collections.abc import Callable
 
 import torch
+from torch import Tensor
 
 from infoscope.errors import WrongShape
 from infoscope.sources import KnownPairSource, Pairs
 
-Encoder = Callable[[torch.Tensor], torch.Tensor]
+Encoder = Callable[[Tensor], Tensor]
 
 
 class EncodedPairs:
@@ -75,7 +76,7 @@ class EncodedPairs:
         return self._code(x), self._code(y)
 
     @torch.no_grad()
-    def _code(self, values: torch.Tensor) -> torch.Tensor:
+    def _code(self, values: Tensor) -> Tensor:
         n = len(values)
         encoder = self._on(values.device)
         code = encoder(values)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import torch
+from torch import Tensor
 
 from infoscope.checks import require_int
 from infoscope.errors import OutOfRange
@@ -79,7 +80,7 @@ class GaussianPairs:
         y = self.correlation * x + self._noise * noise
         return x.contiguous(), y
 
-    def log_ratio(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    def log_ratio(self, x: Tensor, y: Tensor) -> Tensor:
         """Exact log p(x, y) / (p(x) p(y)) of every x with every y (Poole et al. 2019).
 
         Computed in float64, as the terms cancel near correlation 1.

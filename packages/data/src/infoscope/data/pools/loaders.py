@@ -1,5 +1,4 @@
-"""Loaders of pools: the bundled digits, MNIST, CIFAR-10, and the published sentence
-embeddings of IMDB.
+"""Loaders of pools: bundled digits, MNIST, CIFAR-10, sentence embeddings of IMDB.
 
 Real data is read from the folder that the environment variable INFOSCOPE_DATA names.
 """
@@ -30,8 +29,9 @@ _CIFAR10_COUNT = {"train": 50_000, "test": 10_000}
 
 
 def digits() -> ImagePool:
-    """The 1,797 digits of 8 x 8 pixels of scikit-learn (Alpaydin and Kaynak 1998): no
-    download.
+    """Pool of the 1,797 digits of 8 x 8 pixels in scikit-learn; no download.
+
+    Alpaydin and Kaynak 1998.
 
     Returns
     -------
@@ -128,9 +128,8 @@ def cifar10(split: str = "train", root: Path | str | None = None) -> ImagePool:
     if root is not None and not (root / "cifar-10-batches-py").is_dir():
         return _cifar10_subset(root / "cifar10" / "cifar10_subset.npz", split)
     folder = root or _CACHE.expanduser()
-    stored = _torchvision(
-        "CIFAR10", folder, split, "cifar-10-batches-py", download=root is None
-    )
+    content = "cifar-10-batches-py"
+    stored = _torchvision("CIFAR10", folder, split, content, download=root is None)
     images = torch.from_numpy(stored.data.copy())
     return ImagePool(images, torch.tensor(stored.targets), f"cifar10-{split}")
 
@@ -138,10 +137,9 @@ def cifar10(split: str = "train", root: Path | str | None = None) -> ImagePool:
 def imdb_embeddings(
     encoder: str = "bert", root: Path | str | None = None
 ) -> EmbeddingPool:
-    """Sentence embeddings of 25,000 IMDB reviews, 12,500 of each class, published by
-    the benchmark.
+    """Pool of sentence embeddings of 25,000 IMDB reviews, 12,500 of each class.
 
-    Reads <root>/imdb_embeddings/<encoder>.npz.
+    They were published by the benchmark. Reads <root>/imdb_embeddings/<encoder>.npz.
 
     Parameters
     ----------
@@ -175,6 +173,7 @@ def imdb_embeddings(
 
 
 def _cifar10_subset(path: Path, split: str) -> ImagePool:
+    """The pool of a file with some of the images."""
     if not path.is_file():
         raise FileNotFoundError(
             f"neither {path} nor the folder cifar-10-batches-py is there."
@@ -190,9 +189,7 @@ def _cifar10_subset(path: Path, split: str) -> ImagePool:
 def _torchvision(
     name: str, folder: Path, split: str, content: str, download: bool = True
 ):
-    """One of torchvision's data sets, read from `folder`, where `download` puts it
-    first if it is not there.
-    """
+    """One of torchvision's data sets, read from `folder`, or downloaded there first."""
     # only when it is needed: it takes a second to import
     from torchvision import datasets
 
@@ -216,11 +213,10 @@ def _torchvision(
 
 # --- IDX files, the format of MNIST: bytes with their shape in front (LeCun, Cortes and Burges 1998) -----------------
 def read_idx(path: Path) -> torch.Tensor:
-    """Reads a file of unsigned bytes, as it is or straight from `<path>.gz`: uint8 of
-    the stored shape.
+    """Values of a file of unsigned bytes, or of `<path>.gz`: uint8 of the stored shape.
 
-    Raises FileNotFoundError when neither file is there, ValueError when the content is
-    not a whole IDX file of bytes.
+    FileNotFoundError if neither file exists, UnreadableFile unless the content is a
+    whole IDX file of bytes.
     """
     zipped = path.with_name(path.name + ".gz")
     if path.is_file():
@@ -235,7 +231,9 @@ def read_idx(path: Path) -> torch.Tensor:
 
 
 def _parse(content: bytes, path: Path) -> torch.Tensor:
-    """Header: two zero bytes, the type, the number of axes, then each length as a
+    """Values of an IDX file.
+
+    Its header has two zero bytes, the type, the number of axes, and each length as a
     big-endian uint32.
     """
     # unsigned bytes

@@ -1,11 +1,10 @@
-"""Pools of labelled items: what pairs of images and of texts are drawn from."""
+"""Pools of labelled items, from which pairs of images and of texts are drawn."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 import torch
@@ -28,6 +27,7 @@ class _Pool:
     labels: Tensor
     name: str
     _items: str  # the name of the field that holds the items
+    __dataclass_fields__: ClassVar[dict]  # every pool is a dataclass
 
     @property
     def classes(self) -> tuple[int, ...]:
@@ -64,8 +64,7 @@ class _Pool:
         return self._part(members, f"[{names}]")
 
     def split(self, fraction: float, generator: Generator) -> tuple[Self, Self]:
-        """Two random parts: one to train on, and one to hold out. Equal items are in
-        the same part.
+        """Two random parts, to train on and to hold out; equal items stay together.
 
         Parameters
         ----------
@@ -85,17 +84,14 @@ class _Pool:
             If fraction is not inside (0, 1) or leaves a part without a class of the
             pool.
         """
-        held_out = self._places(generator) < require_number(
-            "fraction", fraction, most=1, ends=False
-        )
-        names = (
-            f" training {100 * (1 - fraction):g}%",
-            f" held out {100 * fraction:g}%",
-        )
+        require_number("fraction", fraction, most=1, ends=False)
+        held_out = self._places(generator) < fraction
+        training_name = f" training {100 * (1 - fraction):g}%"
+        names = (training_name, f" held out {100 * fraction:g}%")
         return self._parts("fraction", fraction, held_out, names)
 
     def folds(self, count: int, generator: Generator) -> list[tuple[Self, Self]]:
-        """Parts for cross-fitting: the held-out ones make up the whole pool.
+        """Parts for cross-fitting; the held-out parts make up the whole pool.
 
         Parameters
         ----------
@@ -120,31 +116,26 @@ class _Pool:
         pairs = []
         for number in range(count):
             name = f"fold {number + 1} of {count}"
-            pairs.append(
-                self._parts(
-                    "count", count, fold == number, (f" without {name}", f" {name}")
-                )
-            )
+            names = (f" without {name}", f" {name}")
+            pairs.append(self._parts("count", count, fold == number, names))
         return pairs
 
     def _part(self, members: Tensor, suffix: str) -> Self:
+        """The pool of the marked items, with a longer name."""
         members = members.to(self.labels.device)
         items = {self._items: getattr(self, self._items)[members]}
-        return replace(
-            self, **items, labels=self.labels[members], name=self.name + suffix
-        )
+        labels = self.labels[members]
+        return replace(self, **items, labels=labels, name=self.name + suffix)
 
     def _parts(
         self, argument: str, value: float, held_out: Tensor, names: tuple[str, str]
     ) -> tuple[Self, Self]:
-        """The other items and those held out; Conflict, naming `argument`, unless both
-        have every class.
-        """
+        """Training and held-out items; Conflict unless both have every class."""
         parts = (~held_out, held_out)
-        classes = [
-            self.labels[members.to(self.labels.device)].unique().tolist()
-            for members in parts
-        ]
+        classes = []
+        for members in parts:
+            labels = self.labels[members.to(self.labels.device)]
+            classes.append(labels.unique().tolist())
         if classes != [list(self.classes)] * 2:
             raise Conflict(
                 f"{argument} must leave items of every class in both parts, but {value!r} leaves classes {classes[0]} "
@@ -154,8 +145,9 @@ class _Pool:
         return training, testing
 
     def _places(self, generator: Generator) -> Tensor:
-        """A place in (0, 1) for every item, float64 [n] on the CPU: each class is
-        spread evenly in random order, and equal items have the place of their first.
+        """A random place in (0, 1) for every item, float64 [n] on the CPU.
+
+        Each class is spread evenly; equal items have the same place.
         """
         group, first = _equal_items(getattr(self, self._items))
         order = torch.randperm(len(first), generator=generator, device=generator.device)
@@ -205,19 +197,16 @@ class ImagePool(_Pool):
     _items = "images"
 
     def __post_init__(self) -> None:
-        fits = self.images.ndim == 3 or (
-            self.images.ndim == 4 and self.images.shape[3] == 3
-        )
-        _check_values(
-            "images", self.images, torch.uint8, "[n, h, w] or [n, h, w, 3]", fits
-        )
+        shape = self.images.shape
+        fits = len(shape) == 3 or (len(shape) == 4 and shape[3] == 3)
+        layout = "[n, h, w] or [n, h, w, 3]"
+        _check_values("images", self.images, torch.uint8, layout, fits)
         _check_labels(self.labels, len(self.images))
 
     def resized(
         self, height: int, width: int, device: torch.device | str = "cpu"
     ) -> Tensor:
-        """Images at another size, with Pillow's bicubic rounding; kept for the next
-        call.
+        """Images at another size, rounded as by Pillow (bicubic) and kept.
 
         Parameters
         ----------
@@ -242,9 +231,9 @@ class ImagePool(_Pool):
         planes = self.images
         if planes.ndim == 4:
             planes = planes.movedim(3, 1)
-        patch = tuple(planes.shape[-2:])
-        canvas = Canvas(patch, (1, 1, 1), (height, width))
-        planes = planes.reshape(-1, math.prod(patch))
+        old_height, old_width = planes.shape[-2:]
+        canvas = Canvas((old_height, old_width), (1, 1, 1), (height, width))
+        planes = planes.reshape(-1, old_height * old_width)
         numbers = torch.arange(len(planes), device=planes.device)
         resized = []
         for batch in numbers.split(512):
@@ -288,11 +277,11 @@ class EmbeddingPool(_Pool):
     _items = "vectors"
 
     def __post_init__(self) -> None:
-        _check_values(
-            "vectors", self.vectors, torch.float32, "[n, d]", self.vectors.ndim == 2
-        )
+        fits = self.vectors.ndim == 2
+        _check_values("vectors", self.vectors, torch.float32, "[n, d]", fits)
         _check_labels(self.labels, len(self.vectors))
-        bad = int((~self.vectors.isfinite().all(1)).sum())
+        is_finite = self.vectors.isfinite().all(1)
+        bad = int((~is_finite).sum())
         if bad:
             raise MissingValues(
                 f"vectors must be finite, but {bad} of the {len(self.vectors)} rows are not."
@@ -300,9 +289,7 @@ class EmbeddingPool(_Pool):
 
 
 def _equal_items(items: Tensor) -> tuple[np.ndarray, np.ndarray]:
-    """Groups items that are equal value for value: the group of each item, and the
-    first item of each group.
-    """
+    """The group of equal items of each item, and the first item of each group."""
     # turns -0.0 into 0.0, which is equal and has other bytes
     rows = items.flatten(1).cpu().numpy() + 0
     numbers: dict[bytes, int] = {}
@@ -314,6 +301,7 @@ def _equal_items(items: Tensor) -> tuple[np.ndarray, np.ndarray]:
 def _check_values(
     name: str, values: Tensor, dtype: torch.dtype, layout: str, fits: bool
 ) -> None:
+    """WrongShape unless the items have this type, and a shape that fits the layout."""
     if values.dtype != dtype or not fits or values.numel() == 0:
         raise WrongShape(
             f"{name} must be a non-empty {dtype} {layout}, got {values.dtype} {list(values.shape)}."
@@ -321,6 +309,7 @@ def _check_values(
 
 
 def _check_labels(labels: Tensor, n: int) -> None:
+    """WrongLength unless the labels are int64 [n]."""
     if labels.dtype != torch.int64 or labels.shape != (n,):
         raise WrongLength(
             f"labels must be torch.int64 [{n}], got {labels.dtype} {list(labels.shape)}."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ def log_uniform_int(g: Generator, low: int, high: int) -> int:
     return min(high, int(log_uniform(g, low, end)))
 
 
-def pick(g: Generator, options: tuple[str, ...] | list[str]) -> str:
+def pick(g: Generator, options: Sequence[str]) -> str:
     """One of the options, each equally likely."""
-    return options[g.integers(len(options))]
+    place = int(g.integers(len(options)))
+    return options[place]

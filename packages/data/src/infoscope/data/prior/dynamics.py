@@ -1,6 +1,4 @@
-"""What makers of processes share: how two series are coupled, and a pair of series with
-its truth.
-"""
+"""The coupling of two series, and a pair of series with its truth."""
 
 from __future__ import annotations
 
@@ -53,9 +51,7 @@ class Coupling:
 
 
 def draw_coupling(g: Generator) -> Coupling:
-    """A random coupling: none in a fifth, else with a strength whose logarithm is
-    uniform.
-    """
+    """A random coupling: none in a fifth; the logarithm of the strength is uniform."""
     kind = g.choice(list(COUPLING_SHARES), p=list(COUPLING_SHARES.values()))
     return Coupling(str(kind), log_uniform(g, *STRENGTHS))
 

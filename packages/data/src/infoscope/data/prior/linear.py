@@ -37,7 +37,7 @@ def split(g: Generator, nats: float, most: int) -> Array:
     rank = most
     if kind == "one":
         rank = 1
-    elif kind == "few":
+    if kind == "few":
         rank = min(few, most)
     if kind == "decaying":
         rate = g.uniform(0.1, 1.0)
@@ -69,7 +69,7 @@ class CanonicalPairs:
 
     @property
     def nats(self) -> float:
-        """The information of x and y."""
+        """The information of x and y, nats."""
         logs = np.log1p(-(self.correlations**2))
         return float(-0.5 * logs.sum())
 
@@ -119,8 +119,10 @@ def normal(request: Request, g: Generator) -> Part:
     if not rounded:
         return Part("normal", text, draw, exactly(pairs.nats))
     step = log_uniform(g, 0.02, 0.35)  # in standard deviations of a column
-    steps_x, loss_x = _rounding(pairs.mix_x(np.eye(p)), rho, step)
-    steps_y, loss_y = _rounding(pairs.mix_y(np.eye(q)), rho, step)
+    mixing_x = pairs.mix_x(np.eye(p))
+    mixing_y = pairs.mix_y(np.eye(q))
+    steps_x, loss_x = _rounding(mixing_x, rho, step)
+    steps_y, loss_y = _rounding(mixing_y, rho, step)
     loss = loss_x + loss_y
 
     def draw_rounded(n, g):

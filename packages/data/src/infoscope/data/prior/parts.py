@@ -28,8 +28,12 @@ Truth = Callable[[Generator], tuple[float, float]]
 
 @dataclass(frozen=True)
 class Request:
-    """A requested subsystem: kinds (numbers, categories or both), nats, largest numbers
-    of number columns, ties.
+    """A requested subsystem of x and y.
+
+    x, y     kinds: numbers, categories or both
+    nats     about the mutual information
+    columns  largest numbers of number columns of x and of y
+    tied     whether number columns of x, and of y, have ties
     """
 
     x: str
@@ -46,11 +50,9 @@ class Request:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A subsystem: its draws, its mutual information (nats, standard error), and which
-    number columns have ties.
+    """A subsystem: draws, mutual information with its standard error, and ties.
 
-    Of a triple, draws and ties are of x, y and z, and the information is that of x and
-    y given z.
+    Of a triple, draws and ties are of x, y and z, and the truth is I(x; y | z).
     """
 
     family: str

@@ -1,5 +1,4 @@
-"""Processes: pairs of stationary series x and y with known transfer entropy, for
-readings of series.
+"""Processes: pairs of stationary series x and y with known transfer entropy.
 
 process(number)   the process of a number: its draws and its true values in nats
 FAMILIES          families of processes
@@ -149,42 +148,38 @@ def process(number: int) -> Process:
     coupling = available(draw_coupling(g), family)
     dynamics, truth, coupling = _draw_dynamics(family, coupling, g, of_truth)
     pilots = dynamics.draw(PILOT_ROWS, g)
-    mapped = family == "mapped_linear" or (
-        family != "linear" and g.random() < MAPPED_SHARE
-    )
-    variables = [
-        Variable(kind, pilot, mapped, g) for kind, pilot in zip(dynamics.kinds, pilots)
-    ]
-    names = [variable.description for variable in variables]
+    mapped = family == "mapped_linear"
+    if family not in ("linear", "mapped_linear"):
+        mapped = g.random() < MAPPED_SHARE
+    kind_x, kind_y = dynamics.kinds
+    pilot_x, pilot_y = pilots
+    variable_x = Variable(kind_x, pilot_x, mapped, g)
+    variable_y = Variable(kind_y, pilot_y, mapped, g)
 
     def draw(n, generator):
         x, y = dynamics.draw(n, generator)
-        return variables[0].sample(x), variables[1].sample(y)
+        return variable_x.sample(x), variable_y.sample(y)
 
-    kind_x, kind_y = dynamics.kinds
-    type_of_both = kind_x if kind_x == kind_y else "mixed"
-    strength = (
-        "" if coupling.kind == "none" else f" of strength {coupling.strength:.2f}"
-    )
-    text = f"{dynamics.description}; coupling {coupling.kind}{strength}; {', '.join(names)}"
-    columns = (pilots[0].shape[1], pilots[1].shape[1])
-    history, memory = dynamics.history, dynamics.memory
+    text = f"{dynamics.description}; coupling {coupling.kind}"
+    if coupling.kind != "none":
+        text += f" of strength {coupling.strength:.2f}"
+    text += f"; {variable_x.description}, {variable_y.description}"
     return Process(
-        number,
-        family,
-        text,
-        type_of_both,
-        coupling,
-        history,
-        memory,
-        columns,
-        truth,
-        draw,
+        number=number,
+        family=family,
+        description=text,
+        type=kind_x if kind_x == kind_y else "mixed",
+        coupling=coupling,
+        history=dynamics.history,
+        memory=dynamics.memory,
+        columns=(pilot_x.shape[1], pilot_y.shape[1]),
+        truth=truth,
+        _draw=draw,
     )
 
 
 def available(coupling: Coupling, family: str) -> Coupling:
-    """The coupling, or the one in its place where the family does not have its kind."""
+    """The coupling, of another kind where the family does not have its kind."""
     kind = coupling.kind
     if family in WITHOUT_DRIVER and coupling.driven:
         kind = "forward"
@@ -196,8 +191,9 @@ def available(coupling: Coupling, family: str) -> Coupling:
 def _draw_dynamics(
     family: str, coupling: Coupling, g: Generator, of_truth: Generator
 ) -> tuple[Dynamics, Truth, Coupling]:
-    """Dynamics of a family, their truth and coupling; drawn again where the truth is
-    too large, small or inexact.
+    """Dynamics of a family, their truth and their coupling.
+
+    Dynamics are drawn again if the truth is too large, too small or inexact.
     """
     maker, _, factor = MAKERS[family]
     coupling = replace(coupling, strength=factor * coupling.strength)
@@ -208,29 +204,26 @@ def _draw_dynamics(
             coupling = replace(coupling, strength=0.7 * coupling.strength)
             continue
         truth = dynamics.truth(of_truth)
+        drives_y = coupling.kind not in WITHOUT_TRANSFER
         if not is_exact(truth) or dynamics.memory > MAX_MEMORY:
             coupling = replace(coupling, strength=0.7 * coupling.strength)
-        elif (
-            coupling.kind not in WITHOUT_TRANSFER
-            and truth.transfer_entropy < MIN_TRANSFER
-        ):
+        elif drives_y and truth.transfer_entropy < MIN_TRANSFER:
             coupling = replace(coupling, strength=1.4 * coupling.strength)
         else:
             return dynamics, truth, coupling
 
 
 def is_exact(truth: Truth) -> bool:
-    """Whether both values are known well enough and not too large."""
+    """Whether both values are at most MAX_NATS and their errors small."""
     nats = np.array([truth.transfer_entropy, truth.information])
     errors = np.array([truth.transfer_entropy_error, truth.information_error])
     limits = np.maximum(MAX_ERROR, MAX_ERROR_SHARE * nats)
-    return bool(np.all(nats <= MAX_NATS) and np.all(errors <= limits))
+    fits = (nats <= MAX_NATS) & (errors <= limits)
+    return bool(fits.all())
 
 
 class Variable:
-    """How a series is given: labels as codes, counts as they are, numbers under
-    increasing maps that never change.
-    """
+    """A series as a sample: labels as codes, counts, or numbers after increasing maps."""
 
     def __init__(self, kind: str, pilot: Array, mapped: bool, g: Generator) -> None:
         self.kind = kind
@@ -238,7 +231,8 @@ class Variable:
         self.description = kind
         if kind != "numbers":
             return
-        self.centre, self.spread = pilot.mean(axis=0), pilot.std(axis=0)
+        self.centre = pilot.mean(axis=0)
+        self.spread = pilot.std(axis=0)
         largest = np.abs((pilot - self.centre) / self.spread).max()
         if not mapped:
             return

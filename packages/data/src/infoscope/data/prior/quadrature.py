@@ -18,6 +18,7 @@ from infoscope.data.prior.draws import Array, Generator, log_uniform, pick
 from infoscope.data.prior.noise import Predictor
 from infoscope.data.prior.parts import Part, Request, Sample, categories, numbers
 
+Mask = NDArray[np.bool_]
 KINDS = ("rounding", "limit", "censoring", "levels")
 LEVELS = (3, 12)  # ordered levels of one column
 LIMIT = (0.05, 0.65)  # share of values at a detection limit
@@ -42,7 +43,7 @@ class Observation:
 
     name: str
     edges: Array  # [m], increasing
-    atoms: NDArray[np.bool_]  # [m + 1]
+    atoms: Mask  # [m + 1]
     values: Array  # [m + 1]
 
     def apply(self, column: Array) -> Array:
@@ -105,14 +106,14 @@ def _draw_rounding(g: Generator, pilot: Array) -> Observation:
 
 def _draw_limit(g: Generator, pilot: Array, share: float) -> Observation:
     """A lower or an upper limit that takes the place of a share of the values."""
-    is_lower = g.random() < 0.7
+    is_atom = np.array([True, False])
     side = "a lower"
     level = share
-    if not is_lower:
+    if g.random() >= 0.7:
+        is_atom = ~is_atom
         side = "an upper"
         level = 1 - share
     cut = np.quantile(pilot, [level])
-    is_atom = np.array([is_lower, not is_lower])
     values = np.where(is_atom, cut, 0.0)
     return Observation(f"{share:.0%} at {side} limit", cut, is_atom, values)
 
@@ -176,7 +177,7 @@ def information(
     return float("nan")
 
 
-def _nodes_error(joint: Array, x_free: NDArray[np.bool_], nats: float) -> float:
+def _nodes_error(joint: Array, x_free: Mask, nats: float) -> float:
     """Error of the information, nats, due to the nodes of x.
 
     It is a third of the change when every second node is left out.
@@ -190,9 +191,7 @@ def _nodes_error(joint: Array, x_free: NDArray[np.bool_], nats: float) -> float:
     return abs(nats - nats_of_half) / 3
 
 
-def _convergence(
-    joint: Array, y_free: NDArray[np.bool_], nats: float
-) -> tuple[float, float]:
+def _convergence(joint: Array, y_free: Mask, nats: float) -> tuple[float, float]:
     """Fall of the information when cells of y merge in pairs, and a ratio of falls.
 
     The ratio is the fall at the second merger over the first fall: 4 for smooth
@@ -213,7 +212,7 @@ def _joint(
     y_seen: Observation | None,
     pilot_y: Array,
     sizes: tuple[int, int],
-) -> tuple[Array, NDArray[np.bool_], NDArray[np.bool_]]:
+) -> tuple[Array, Mask, Mask]:
     """Joint table of score and y; which of its rows, and columns, are continuous."""
     nodes, cells = sizes
     z_edges = np.linspace(-MAX_SCORE, MAX_SCORE, nodes + 1)[1:-1]
@@ -252,7 +251,7 @@ def _cells(
         cuts = seen.edges
         all_atoms = seen.atoms.all()
     if pair.lattice:
-        return np.arange(pair.lattice - 1) + 0.5, cuts
+        return np.arange(0.5, pair.lattice - 1), cuts
     if all_atoms:
         return cuts, cuts
     middle = 0.0 if pair.about_zero else np.median(pilot)
@@ -271,7 +270,7 @@ def _cells(
 
 def _grouped(
     joint: Array, seen: Observation | None, interval: NDArray
-) -> tuple[Array, NDArray[np.bool_]]:
+) -> tuple[Array, Mask]:
     """Table with the rows of each atom summed, and which of its rows are continuous."""
     if seen is None:
         return joint, np.ones(len(joint), bool)
@@ -283,7 +282,7 @@ def _grouped(
     return np.add.reduceat(joint, starts, axis=0), ~is_atom[starts]
 
 
-def _merged(joint: Array, free: NDArray[np.bool_]) -> tuple[Array, NDArray[np.bool_]]:
+def _merged(joint: Array, free: Mask) -> tuple[Array, Mask]:
     """Table with neighbouring continuous columns summed in pairs, and which these are."""
     # the second, fourth, ... of the continuous columns
     is_even = np.cumsum(free) % 2 == 0

@@ -67,11 +67,8 @@ def window_covariance(autocovariances: Array) -> Array:
     for first in times:
         row = []
         for second in times:
-            lag = first - second
-            block = autocovariances[abs(lag)]
-            if lag < 0:
-                block = block.T
-            row.append(block)
+            block = autocovariances[abs(first - second)]
+            row.append(block if first >= second else block.T)
         rows.append(row)
     return np.block(rows)
 

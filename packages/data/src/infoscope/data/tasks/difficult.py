@@ -33,12 +33,14 @@ WEAK_ROWS = 1000  # rows for which a weak table has its stated 2 n I
 # --- columns computed from columns -----------------------------------------------------------------------------------
 def with_squares(v: NDArray) -> NDArray:
     """Columns and their squares."""
-    return np.hstack([v, v**2])
+    squares = v**2
+    return np.hstack([v, squares])
 
 
 def saturated(v: NDArray) -> NDArray:
     """A saturated sensor, and the square and exponential of the same columns."""
-    return np.hstack([np.tanh(v), v**2, np.exp(v)])
+    sensor = np.tanh(v)
+    return np.hstack([sensor, v**2, np.exp(v)])
 
 
 def shares(v: NDArray) -> NDArray:
@@ -65,8 +67,8 @@ def angles(degrees: float) -> Case:
 
     def sample(n, g):
         x = g.uniform(0, 2 * np.pi, n)
-        y = x + noise * g.normal(size=n)
-        return on_circle(x), on_circle(y)
+        deviation = noise * g.normal(size=n)
+        return on_circle(x), on_circle(x + deviation)
 
     def truth():
         points = np.linspace(-np.pi, np.pi, 20_001)
@@ -96,7 +98,8 @@ def weak_table(strength: float) -> Case:
     joint = independent + shift * excess
 
     def sample(n, g):
-        x, y = np.divmod(g.choice(4, n, p=joint.ravel()), 2)
+        cell = g.choice(4, n, p=joint.ravel())
+        x, y = np.divmod(cell, 2)
         return x.astype(str), y.astype(str)
 
     return with_truth(sample, table_information(joint), "categories")
@@ -123,8 +126,10 @@ def embeddings(columns_x: int, columns_y: int, factors: int, seed: int) -> Case:
 
 def score(columns: int, explained: float, seed: int) -> Case:
     """y is a weighted sum, which explains a share of its variance, plus noise."""
-    weights = np.random.default_rng(seed).normal(size=columns)
-    weights *= math.sqrt(explained / (weights**2).sum())
+    g = np.random.default_rng(seed)
+    weights = g.normal(size=columns)
+    squares = weights**2
+    weights *= math.sqrt(explained / squares.sum())
     noise = math.sqrt(1 - explained)
     respond = plus_noise(lambda x: x @ weights, noise)
     nats = -0.5 * math.log1p(-explained)
@@ -142,7 +147,8 @@ def labelled(columns: int, classes: int, apart: float, seed: int) -> Case:
 
     def sample(n, g):
         label = g.integers(0, classes, n)
-        return centres[label] + g.normal(size=(n, columns)), label
+        noise = g.normal(size=(n, columns))
+        return centres[label] + noise, label
 
     def truth():
         g = np.random.default_rng(0)
@@ -161,8 +167,14 @@ DIFFICULT: Mapping[str, Case] = {
     "saturated-sensor": coupled(1, 0.8, 1, saturated, with_squares),
     "two-compositions": coupled(2, 0.7, 2, shares, shares),
     "totals-beside-parts": coupled(2, 0.8, 2, with_total, with_total),
-    **{f"two-angles-{degrees}": angles(degrees) for degrees in (5, 10, 20, 30)},
-    **{f"weak-table-{strength}": weak_table(strength) for strength in (1, 3, 8, 20)},
+    "two-angles-5": angles(5),
+    "two-angles-10": angles(10),
+    "two-angles-20": angles(20),
+    "two-angles-30": angles(30),
+    "weak-table-1": weak_table(1),
+    "weak-table-3": weak_table(3),
+    "weak-table-8": weak_table(8),
+    "weak-table-20": weak_table(20),
     "embeddings-32-32": embeddings(32, 32, 3, seed=5),
     "embeddings-128-16": embeddings(128, 16, 2, seed=6),
     "score-of-64": score(64, 0.8, seed=3),

@@ -154,8 +154,9 @@ def label_of_one_of(dim: int) -> Case:
 
     def truth():
         points = np.linspace(-9, 9 + apart, 20_001)
-        at_centres = stats.norm.pdf(points) + stats.norm.pdf(points - apart)
-        density = at_centres / 2
+        of_0 = stats.norm.pdf(points)
+        of_1 = stats.norm.pdf(points - apart)
+        density = (of_0 + of_1) / 2
         return entropy_of(points, density) - NOISE
 
     return with_truth(sample, truth, "labels")
@@ -206,7 +207,8 @@ POOLS: Mapping[str, str] = {
     "texts-by-label": "imdb-bert",
 }
 EVERYDAY: Mapping[str, Case] = {
-    **{name: resampled.case(pool, bits=0.5) for name, pool in POOLS.items()},
+    "images-by-label": resampled.case("mnist-0-1", bits=0.5),
+    "texts-by-label": resampled.case("imdb-bert", bits=0.5),
     "zero-inflated-poisson": zero_inflated_poisson(),
     "uniform-beside-label": uniform_beside_label(),
     "mixed-columns": mixed_columns(),

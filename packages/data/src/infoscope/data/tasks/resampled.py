@@ -54,7 +54,8 @@ def copied_share(nats: float) -> float:
     def excess(copied):
         return coupled_information(copied) - nats
 
-    root, _ = brentq(excess, 0.0, 1.0, xtol=1e-15, rtol=1e-14, full_output=True)
+    tolerance = np.float64(1e-14)
+    root, _ = brentq(excess, 0, 1, xtol=1e-15, rtol=tolerance, full_output=True)
     return root
 
 

@@ -14,6 +14,8 @@ from infoscope.data.tasks.cases import Generator
 from infoscope.errors import InvalidInput, WrongShape
 
 Array = np.ndarray
+NOISE = 0.3  # of a gene
+SPEED = 3.0  # of a moving digit, pixels per frame
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,14 +104,14 @@ def random_graph(m: int, parents: int, generator: Generator) -> Array:
 
 
 def gene_network(
-    n: int, generator: Generator, adjacency: ArrayLike | None = None, noise: float = 0.3
+    n: int, generator: Generator, adjacency: ArrayLike | None = None
 ) -> tuple[Array, Array]:
     """Expression of genes, float64 [n, m], and their acyclic graph, bool [m, m].
 
     Genes activate or repress one another. Without `adjacency`, 20 genes have one or two
     regulators each (cf. HPN-DREAM; Xu et al. 2020, section 6.2). A gene is the mean of
     Hill functions u^2 / (1 + u^2), or 1 minus them, at u = exp(expression),
-    standardised, plus noise.
+    standardised, plus normal noise of NOISE standard deviations.
     """
     if adjacency is None:
         adjacency = random_graph(20, 2, generator)
@@ -135,7 +137,7 @@ def gene_network(
                 effects = np.where(activates, response, 1.0 - response)
                 level = effects.mean(axis=1)
                 level = (level - level.mean()) / level.std()
-                expression[:, gene] *= noise
+                expression[:, gene] *= NOISE
                 expression[:, gene] += level
         waiting = [gene for gene in waiting if gene not in ready]
     return expression, graph
@@ -148,14 +150,11 @@ def moving_digits(
     generator: Generator,
     size: int = 64,
     digits: int = 2,
-    speed: float = 3.0,
 ) -> Array:
     """Videos of images that bounce off the edges: Moving-MNIST (Srivastava et al. 2015).
 
-    images  [k, h, w] in [0, 1]
-    speed   pixels per frame
-
-    The videos are float32 [sequences, frames, size, size] in [0, 1].
+    images are [k, h, w] in [0, 1]; a video has `digits` of them. The videos are float32
+    [sequences, frames, size, size] in [0, 1].
     """
     images = np.asarray(images, dtype=np.float32)
     if images.ndim != 3 or max(images.shape[1:]) > size:
@@ -170,7 +169,8 @@ def moving_digits(
             angle = generator.uniform(0.0, 2.0 * math.pi)
             direction = [math.sin(angle), math.cos(angle)]
             start = generator.uniform(0.0, room)
-            path = start + speed * np.outer(np.arange(frames), direction)
+            steps = np.outer(np.arange(frames), direction)
+            path = start + SPEED * steps
             # Bouncing is a straight walk through mirrored copies of the room. Without
             # room nothing moves.
             period = 2 * np.maximum(room, 1)

@@ -90,7 +90,8 @@ def surface(noise: float = 0.005) -> Case:
         return g.random((n, 3))
 
     def signal(x):
-        return x[:, 0] * x[:, 1] + x[:, 2]
+        x1, x2, x3 = x.T
+        return x1 * x2 + x3
 
     return normal_noise(draw, signal, noise, values, weights)
 
@@ -376,10 +377,7 @@ def frank(theta: float, quantile_x: Map, quantile_y: Map) -> Case:
         u, v = frank_draws(n, g, theta)
         return quantile_x(u), quantile_y(v)
 
-    def truth():
-        return frank_information(theta)
-
-    return with_truth(sample, truth)
+    return with_truth(sample, lambda: frank_information(theta))
 
 
 def composition() -> Case:
@@ -398,13 +396,16 @@ def composition() -> Case:
         parts = g.dirichlet([*weights, other_weight], n)
         return parts[:, :4]
 
-    truth = entropy(weights[:2]) + entropy(weights[2:]) - entropy(weights)
+    of_x = entropy(weights[:2])
+    of_y = entropy(weights[2:])
+    truth = of_x + of_y - entropy(weights)
     return split_columns(draw, 2, truth)
 
 
 # --- angles and circles --------------------------------------------------------------------------------------------
-def angles(concentration: float = 3.0) -> Case:
+def angles() -> Case:
     """Two directions from -pi to pi, y = x plus von Mises noise."""
+    concentration = 3.0
 
     def sample(n, g):
         x = g.uniform(-np.pi, np.pi, n)
@@ -419,9 +420,8 @@ def angles(concentration: float = 3.0) -> Case:
 def circle_draws(n: int, g: Generator, noise: float) -> Pair:
     """The coordinates of points on a circle, each with normal noise."""
     angle = 2 * np.pi * g.random(n)
-    x = np.cos(angle) + noise * g.normal(size=n)
-    y = np.sin(angle) + noise * g.normal(size=n)
-    return x, y
+    noise_x, noise_y = noise * g.normal(size=(2, n))
+    return np.cos(angle) + noise_x, np.sin(angle) + noise_y
 
 
 def circle_information(noise: float) -> float:
@@ -434,11 +434,11 @@ def circle_information(noise: float) -> float:
     nats = through_noise(noise, coordinates, 1.0)
     of_coordinate = nats + NOISE + np.log(noise)
     r = np.linspace(0, 1 + 10 * noise, 20_001)
-    near = np.exp(-((r - 1) ** 2) / (2 * variance))
+    squared_distance = (r - 1) ** 2
+    near = np.exp(-squared_distance / (2 * variance))
     bessel = special.ive(0, r / variance)
     density = bessel * near / (2 * np.pi * variance)
-    terms = special.xlogy(density, density)
-    of_point = -radial_integral(terms, r)
+    of_point = radial_integral(special.entr(density), r)
     return 2 * of_coordinate - of_point
 
 
@@ -448,16 +448,19 @@ def radial_integral(values: NDArray, radii: NDArray) -> float:
     return float(np.trapezoid(shells, radii))
 
 
-def circle(noise: float = 0.2) -> Case:
+def circle() -> Case:
     """The coordinates of a point on a circle, each with normal noise."""
+    noise = 0.2
 
     def sample(n, g):
         return circle_draws(n, g, noise)
 
-    def truth():
-        return circle_information(noise)
+    return with_truth(sample, lambda: circle_information(noise))
 
-    return with_truth(sample, truth)
+
+def coordinates(z: NDArray) -> NDArray:
+    """Real and imaginary parts [n, 2] of complex numbers [n]."""
+    return np.column_stack([np.real(z), np.imag(z)])
 
 
 def complex_square(noise: float = 0.01) -> Case:
@@ -469,11 +472,10 @@ def complex_square(noise: float = 0.01) -> Case:
     def sample(n, g):
         modulus = np.sqrt(g.random(n))
         angle = 2j * np.pi * g.random(n)
-        z = modulus * np.exp(angle)
-        square = z**2
-        x = np.column_stack([z.real, z.imag])
-        y = np.column_stack([square.real, square.imag])
-        return x, y + noise * g.normal(size=(n, 2))
+        x = modulus * np.exp(angle)
+        y = noise * g.normal(size=(n, 2))
+        y += coordinates(x**2)
+        return coordinates(x), y
 
     def truth():
         variance = noise**2
@@ -486,8 +488,7 @@ def complex_square(noise: float = 0.01) -> Case:
             bessel = special.ive(0, radius * modulus / variance)
             means.append((bessel * near).mean())
         density = np.array(means) / (2 * np.pi * variance)
-        terms = special.xlogy(density, density)
-        entropy = -radial_integral(terms, radii)
+        entropy = radial_integral(special.entr(density), radii)
         return entropy - 2 * NOISE - 2 * np.log(noise)
 
     return with_truth(sample, truth)
@@ -503,7 +504,7 @@ def woven(dim: int, pairs: int, pair: Draw, truth: Callable[[], float]) -> Case:
     rotation_x, rotation_y = np.linalg.qr(matrices).Q
 
     def sample(n, g):
-        columns = [pair(n, g) for _ in range(dim)]
+        columns = np.array([pair(n, g) for _ in range(dim)])
         x, y = np.moveaxis(columns, 0, 2)
         order = g.permutation(n)
         y[:, pairs:] = y[order, pairs:]
@@ -566,8 +567,8 @@ def classes_on_a_ring() -> Case:
         deviation = g.vonmises(0, concentration, n)
         angle = deviation + 2 * np.pi * y / 3
         radius = 1 + 0.1 * g.normal(size=n)
-        x = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
-        return x, y
+        x = radius * np.array([np.cos(angle), np.sin(angle)])
+        return x.T, y
 
     angle = middles(0, 2 * np.pi)
     centres = 2 * np.pi * np.arange(3) / 3
@@ -595,7 +596,8 @@ def label_of_score(
     def truth():
         z = middles(-9, 9)
         scores = np.linalg.norm(weights) * z
-        shares = np.diff(below(scores), axis=1, prepend=0, append=1)
+        levels = below(scores)
+        shares = np.diff(levels, axis=1, prepend=0, append=1)
         density = stats.norm.pdf(z)
         joint = shares * density[:, None]
         return table_information(joint / joint.sum())
@@ -629,6 +631,11 @@ def successes() -> Case:
     return response(draw, respond, truth, "labels")
 
 
+def small_circle(n: int, g: Generator) -> Pair:
+    """The coordinates of a point on a circle with little noise."""
+    return circle_draws(n, g, 0.1)
+
+
 def logistic_frank(n: int, g: Generator) -> Pair:
     """Draws of Frank's copula with logistic margins."""
     u, v = frank_draws(n, g, 10.0)
@@ -639,9 +646,7 @@ UNSEEN: Mapping[str, Case] = {
     "clayton-exponential": gamma_frailty(1, 1, 2.0, lambda v: np.log1p(v) / 2),
     "weibull-frailty-2-1": gamma_frailty(2, 1, 1.5, lambda v: v ** (1 / 3)),
     "gumbel-laplace": gumbel_laplace(),
-    "frank-gamma": frank(
-        6.0, lambda u: stats.gamma.ppf(u, 0.5), lambda v: stats.gamma.ppf(v, 3)
-    ),
+    "frank-gamma": frank(6.0, stats.gamma(0.5).ppf, stats.gamma(3).ppf),
     "growing-noise": growing_noise(),
     "circle": circle(),
     "crossed-corners": crossed_corners(),
@@ -666,9 +671,7 @@ UNSEEN: Mapping[str, Case] = {
     "coarse-and-fine": coarse_and_fine(),
     "rare-event": rare_event(),
     "woven-frank-6": woven(6, 3, logistic_frank, lambda: frank_information(10.0)),
-    "woven-circles-10": woven(
-        10, 4, lambda n, g: circle_draws(n, g, 0.1), lambda: circle_information(0.1)
-    ),
+    "woven-circles-10": woven(10, 4, small_circle, lambda: circle_information(0.1)),
     "squared-length-8": squared_length(8),
     "largest-of-6": largest_of(6),
 }

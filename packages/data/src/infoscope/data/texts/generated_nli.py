@@ -6,6 +6,7 @@ import math
 from typing import NamedTuple
 
 import torch
+from torch import Tensor
 
 from infoscope.checks import require_int, require_number
 from infoscope.data.texts.dataset import LabelledTexts
@@ -63,13 +64,13 @@ class Choices(NamedTuple):
     They are int64 [n]; `value` and `wording` are [n, 3].
     """
 
-    subject: torch.Tensor
-    omitted: torch.Tensor
-    swapped: torch.Tensor
-    claim: torch.Tensor
-    value: torch.Tensor
-    shift: torch.Tensor
-    wording: torch.Tensor
+    subject: Tensor
+    omitted: Tensor
+    swapped: Tensor
+    claim: Tensor
+    value: Tensor
+    shift: Tensor
+    wording: Tensor
 
     @classmethod
     def draw(cls, n: int, generator: torch.Generator) -> Choices:

@@ -84,12 +84,12 @@ def length(texts: Texts) -> list[str]:
 
 def hypothesis_only(pairs: Texts) -> list[str]:
     """The hypotheses, with their header."""
-    return [_headed(HYPOTHESIS, hypothesis.strip()) for _, hypothesis in _pairs(pairs)]
+    return [f"{HYPOTHESIS}: {hypothesis.strip()}" for _, hypothesis in _pairs(pairs)]
 
 
 def premise_only(pairs: Texts) -> list[str]:
     """The premises, with their header."""
-    return [_headed(PREMISE, premise.strip()) for premise, _ in _pairs(pairs)]
+    return [f"{PREMISE}: {premise.strip()}" for premise, _ in _pairs(pairs)]
 
 
 def raw_overlap(pairs: Texts) -> list[str]:
@@ -182,11 +182,6 @@ def _types(text: str) -> set[str]:
     return {token.casefold() for token in tokens(text)}
 
 
-def _headed(header: str, text: str) -> str:
-    """The text after its header."""
-    return f"{header}: {text}"
-
-
 def _each(texts: Texts, change: Callable[[str], str]) -> list[str]:
     """Every text changed; a pair becomes one text with headers, premise first."""
     changed = []
@@ -195,9 +190,9 @@ def _each(texts: Texts, change: Callable[[str], str]) -> list[str]:
             changed.append(change(text))
             continue
         first, second = text
-        premise = _headed(PREMISE, change(first))
-        hypothesis = _headed(HYPOTHESIS, change(second))
-        changed.append(f"{premise} {hypothesis}")
+        premise = change(first)
+        hypothesis = change(second)
+        changed.append(f"{PREMISE}: {premise} {HYPOTHESIS}: {hypothesis}")
     return changed
 
 
