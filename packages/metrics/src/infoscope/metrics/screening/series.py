@@ -69,17 +69,30 @@ def screen_series(
     generator: np.random.Generator | None = None,
     progress: Callable[[float, str], None] = lambda *_: None,
 ) -> SeriesScreen:
-    """The transfer entropy of every column to the target, or of every column to every
-    other, with q-values.
+    """Transfer entropies of every column to the target or to every other, with q-values.
 
-    columns       name -> values [n], as `infoscope.estimators.series.as_series` takes them
-    target        the name of the effect; None: each column in turn
-    time, groups  as in `as_series`
-    history       past values; None: for each pair as many as help to predict
-    level         of the false discovery rate (Benjamini & Hochberg 1995); a pair without a p-value counts with p = 1
-    generator     of the draws of the readings
+    Parameters
+    ----------
+    columns
+        Name -> values [n], as `infoscope.estimators.series.as_series` takes them.
+    target
+        The name of the effect; None: each column in turn.
+    time, groups
+        As in `as_series`.
+    history
+        Number of past values; None: for each pair as many as help to predict.
+    level
+        False discovery rate (Benjamini & Hochberg 1995); a pair without a p-value is
+        included with p = 1.
+    generator
+        Of the draws of the readings.
 
-    Raises UnknownName: the target; TooFew: fewer than two columns.
+    Raises
+    ------
+    UnknownName
+        The target is not a column.
+    TooFew
+        Fewer than two columns, or no pair that can be read.
     """
     names = list(columns)
     if len(names) < 2:
