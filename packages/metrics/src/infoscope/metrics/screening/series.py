@@ -46,11 +46,13 @@ class SeriesScreen(InNotebook):
                 f"No series is found to lead another, of {compared:,} pairs (false discovery rate {self.level:g})."
             ]
         phrases = []
-        for row in leading.head(SHOWN).itertuples():
-            bits = f"at most {row.high:.2f} bits"
-            if row.low > 0:
-                bits = f"{row.bits:.2f} bits (95 %: {row.low:.2f} to {row.high:.2f})"
-            phrases.append(f"{row.cause} adds {bits} about {row.effect}")
+        for row in leading.head(SHOWN).to_dict("records"):
+            low = row["low"]
+            high = row["high"]
+            bits = f"at most {high:.2f} bits"
+            if low > 0:
+                bits = f"{row['bits']:.2f} bits (95 %: {low:.2f} to {high:.2f})"
+            phrases.append(f"{row['cause']} adds {bits} about {row['effect']}")
         count = f"{len(leading):,} of {compared:,} pairs lead (false discovery rate {self.level:g})"
         return [f"{count}: {'; '.join(phrases)}."]
 
