@@ -219,7 +219,8 @@ def streams_of(generator: np.random.Generator) -> Callable[[str], np.random.Gene
     """The function from the name of a stream to its random generator, which does not
     depend on the other streams in use.
     """
-    streams = dict(zip(STREAMS, generator.spawn(len(STREAMS))))
+    generators = generator.spawn(len(STREAMS))
+    streams: dict[str, np.random.Generator] = dict(zip(STREAMS, generators))
     seed = int(streams["others"].integers(2**63))
 
     def stream(name: str) -> np.random.Generator:

@@ -27,7 +27,7 @@ from infoscope.estimators.alignment import aligns
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.classifier.inputs import as_blocks
 from infoscope.estimators.columns import as_codes
-from infoscope.metrics.partition.blocks import BLOCKS, PARTITION, Term
+from infoscope.metrics.partition.blocks import BLOCKS, LEAKY, Term
 from infoscope.metrics.partition.labels_as_numbers import AS_NUMBERS, numbers_route
 from infoscope.metrics.partition.report import Items, NullTest, PartitionReport, holm
 from infoscope.metrics.partition.scores import (
@@ -198,7 +198,7 @@ def _null_tests(
     p_values: dict[str, float] = {}
     notes: dict[str, str] = {}
     nulls = []
-    for block in PARTITION:
+    for block in LEAKY:
         if block.name in blocks:
             nulls += [block.term(aspect) for aspect in block.parts]
     for term in nulls:

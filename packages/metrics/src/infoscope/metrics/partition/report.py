@@ -18,7 +18,15 @@ from scipy import stats
 from infoscope.errors import Conflict, InvalidInput, OutOfRange, UnknownName
 from infoscope.estimators.result import LEVEL, Estimate, quantile
 from infoscope.metrics.leaks import Unwanted, leaks
-from infoscope.metrics.partition.blocks import LEAKY, PARTITION, Block, Term
+from infoscope.metrics.partition.blocks import (
+    BOTH,
+    LEAKY,
+    OWNERS,
+    REST,
+    SHARED,
+    Block,
+    Term,
+)
 from infoscope.metrics.partition.terms import CLASSIFIER, NEIGHBOURS, POSTERIOR
 from infoscope.metrics.pid import ROUNDING
 from infoscope.metrics.report import Report, ReportRow, blocks_and_widths
@@ -246,12 +254,14 @@ class PartitionReport(Report):
         """
         ax = axes(ax)
         figures = self.figures[self.main]
+        terms = []
+        for block in OWNERS:
+            terms += [block.term(block.wanted), block.term(block.leak)]
+        terms += [REST.term(BOTH), SHARED.term(BOTH)]
         names = []
-        for block in PARTITION:
-            for aspect in block.shown:
-                name = block.term(aspect).name
-                if name in figures and isfinite(figures[name].value):
-                    names.append(name)
+        for term in terms:
+            if term.name in figures and isfinite(figures[term.name].value):
+                names.append(term.name)
         intervals(ax, names, [figures[name].bits for name in names])
         title = f"{self.main}, n = {self.n:,}"
         if self.groups < self.n:
@@ -343,5 +353,5 @@ def differences(
             a.groups,
             float(p_value),
         ]
-        rows.append(dict(zip(_DIFFERENCES, values, strict=True)))
+        rows.append(dict(zip(_DIFFERENCES, values)))
     return rows

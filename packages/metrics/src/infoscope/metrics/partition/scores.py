@@ -21,7 +21,7 @@ from infoscope.metrics.partition.blocks import (
     D_GIVEN_Y,
     LEAKY,
     OWNERS,
-    PARTITION,
+    SHARED,
     Y_GIVEN_D,
     Aspect,
     Block,
@@ -147,17 +147,18 @@ def scaled(figure: Estimate, factor: float) -> Estimate:
 
 def seed_parts(blocks: Names) -> list[tuple[float, Linear]]:
     """The terms of the seed score with their signs, without terms of absent blocks."""
-    parts = []
-    for block in PARTITION:
-        if block.seed and block.name in blocks:
-            terms = {
-                block.term(aspect): factor for aspect, factor in block.seed.items()
-            }
-            parts.append((1.0, terms))
+    parts: list[tuple[float, Linear]] = []
+    for block in OWNERS:
+        if block.name in blocks:
+            parts.append((1.0, {block.term(block.wanted): 1.0}))
+    if SHARED.name in blocks:
+        # half the sum of both formulas of the co-information
+        factors = {Y: 0.5, D: 0.5, Y_GIVEN_D: -0.5, D_GIVEN_Y: -0.5}
+        terms = {SHARED.term(aspect): factor for aspect, factor in factors.items()}
+        parts.append((1.0, terms))
     for block in LEAKY:
         if block.name in blocks:
-            terms = {block.term(aspect): 1.0 for aspect in block.parts}
-            parts.append((-1.0, terms))
+            parts.append((-1.0, {block.term(aspect): 1.0 for aspect in block.parts}))
     return parts
 
 

@@ -46,11 +46,13 @@ class SeriesScreen(InNotebook):
                 f"No series is found to lead another, of {compared:,} pairs (false discovery rate {self.level:g})."
             ]
         phrases = []
-        for row in leading.head(SHOWN).itertuples():
-            bits = f"at most {row.high:.2f} bits"
-            if row.low > 0:
-                bits = f"{row.bits:.2f} bits (95 %: {row.low:.2f} to {row.high:.2f})"
-            phrases.append(f"{row.cause} adds {bits} about {row.effect}")
+        for row in leading.head(SHOWN).to_dict("records"):
+            low = row["low"]
+            high = row["high"]
+            bits = f"at most {high:.2f} bits"
+            if low > 0:
+                bits = f"{row['bits']:.2f} bits (95 %: {low:.2f} to {high:.2f})"
+            phrases.append(f"{row['cause']} adds {bits} about {row['effect']}")
         count = f"{len(leading):,} of {compared:,} pairs lead (false discovery rate {self.level:g})"
         return [f"{count}: {'; '.join(phrases)}."]
 
@@ -69,17 +71,30 @@ def screen_series(
     generator: np.random.Generator | None = None,
     progress: Callable[[float, str], None] = lambda *_: None,
 ) -> SeriesScreen:
-    """The transfer entropy of every column to the target, or of every column to every
-    other, with q-values.
+    """Transfer entropies of every column to the target or to every other, with q-values.
 
-    columns       name -> values [n], as `infoscope.estimators.series.as_series` takes them
-    target        the name of the effect; None: each column in turn
-    time, groups  as in `as_series`
-    history       past values; None: for each pair as many as help to predict
-    level         of the false discovery rate (Benjamini & Hochberg 1995); a pair without a p-value counts with p = 1
-    generator     of the draws of the readings
+    Parameters
+    ----------
+    columns
+        Name -> values [n], as `infoscope.estimators.series.as_series` takes them.
+    target
+        The name of the effect; None: each column in turn.
+    time, groups
+        As in `as_series`.
+    history
+        Number of past values; None: for each pair as many as help to predict.
+    level
+        False discovery rate (Benjamini & Hochberg 1995); a pair without a p-value is
+        included with p = 1.
+    generator
+        Of the draws of the readings.
 
-    Raises UnknownName: the target; TooFew: fewer than two columns.
+    Raises
+    ------
+    UnknownName
+        The target is not a column.
+    TooFew
+        Fewer than two columns, or no pair that can be read.
     """
     names = list(columns)
     if len(names) < 2:

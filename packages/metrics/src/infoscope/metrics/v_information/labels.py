@@ -346,28 +346,48 @@ def report(
 ) -> LabelReport:
     """Which of n labels are wrong, how many, and what a model can use.
 
-    labels         [n], classes; classes of one item are left out, with a note
-    x              texts [n], numbers [n, d], or a data frame of columns of texts and numbers
-    probabilities  [n, classes], held-out probabilities or log probabilities of a model of yours, instead of x
-    classes        names of their columns; default: the sorted labels
-    folds          [n], the fold of each item for these; the entropy is then that of the other folds' labels
-    family         as `v_information.estimate`; default: logistic regression, texts by TF-IDF
-    without        columns of a data frame x, each to be left out once
-    groups         [n], dependent items
-    items          [n], what is shown of an item; default: x
-    rows           [n], numbers or names of the items; default: from 0
-    heading        what these are, over their column
+    Parameters
+    ----------
+    labels
+        [n], classes; classes of one item are left out, with a note.
+    x
+        Texts [n], numbers [n, d], or a data frame of columns of texts and numbers.
+    probabilities
+        [n, classes], held-out probabilities or log probabilities of your own model,
+        instead of x.
+    classes
+        Names of the columns of `probabilities`; default: the sorted labels.
+    folds
+        [n], the fold of each item for `probabilities`; the entropy of a label then
+        comes from the labels of the other folds.
+    family
+        As in `v_information.estimate`; default: logistic regression, texts by TF-IDF.
+    without
+        Columns of a data frame x, each to be left out once.
+    groups
+        [n], labels of dependent items.
+    items
+        [n], what the report shows of an item; default: x.
+    rows
+        [n], numbers or names of the items; default: from 0.
+    heading
+        The title of the column of `rows`.
 
+    Raises
+    ------
+    InfoscopeError
+        Neither x nor probabilities, or both; one class; other lengths; probabilities
+        that are neither.
+
+    Examples
+    --------
     >>> generator = np.random.default_rng(0)
     >>> truth = np.repeat([0, 1], 300)
     >>> x = truth[:, None] + 0.2 * generator.normal(size=(600, 1))
     >>> given = truth.copy()
     >>> given[:20] = 1
-    >>> report(given, x).wrong
-    22.0 ± 1.2 (labels; 95 %: 19.0 to 25.0; label noise, n = 600)
-
-    InfoscopeError: neither x nor probabilities, or both; one class; other lengths;
-    probabilities that are neither.
+    >>> report(given, x).wrong.value
+    22
     """
     if (x is None) == (probabilities is None):
         raise Conflict(

@@ -65,7 +65,7 @@ def usable_leakage(
     >>> y = np.arange(60) % 2
     >>> table = usable_leakage({"z": y[:, None]}, {"y": y}, {"linear": "logistic"})
     >>> print(f"{table['value_bits'][0]:.1f}")
-    1.0
+    0.9
     """
     arguments = {"blocks": blocks, "labels": labels, "families": families}
     for name, mapping in arguments.items():

@@ -78,19 +78,49 @@ def estimate(
     generator: np.random.Generator | None = None,
     given: Any = None,
 ) -> VInformation:
-    """I_V(x -> y), nats, of n pairs; I_V(x -> y | given) with `given`.
+    """The V-information I_V(x -> y), or I_V(x -> y | given), nats.
 
-    family       a name, a Family, or an object that acts as one: see `families.as_family`
-    x, y         n items as the family takes them (array [n, d], list of texts); classes [n] or numbers [n] or [n, q]
-    estimator    "in-sample", "held-out" (the first fold, or test, a mask [n]) or "cross-fitted"; folds at least 3
-    groups       [n], dependent items, which share a fold
-    floor        least probability of a class (mixing with the uniform distribution); 0 for none
-    delta        error probability of the PAC bound, in-sample
-    given        condition of both entropies: floats [n] or [n, p], or classes [n]; with texts x, texts or classes
+    Parameters
+    ----------
+    family
+        A name, a Family, or an object that acts as one: see `families.as_family`.
+    x
+        n items as the family takes them: an array [n, d], a list of texts.
+    y
+        Classes [n], or numbers [n] or [n, q].
+    estimator
+        "in-sample", "held-out" (the first fold, or `test`) or "cross-fitted".
+    folds
+        At least 3.
+    test
+        Mask [n] of the held-out items.
+    groups
+        [n], labels of dependent items, which share a fold.
+    floor
+        Least probability of a class (mixing with the uniform distribution); 0: none.
+    delta
+        Error probability of the PAC bound, in-sample.
+    given
+        Condition of both entropies: floats [n] or [n, p], or classes [n]; with texts x,
+        texts or classes.
 
-    An interval of held-out rows that lies below 0 is extended to 0, the least true
-    value, with the note "overfit". ValueError: different lengths, an outcome that is
-    constant or does not suit the family, settings out of range.
+    Returns
+    -------
+    VInformation
+        An interval of held-out rows below 0 is extended to 0, the least true value,
+        with the note "overfit".
+
+    Raises
+    ------
+    ValueError
+        Different lengths, an outcome that is constant or does not suit the family,
+        settings out of range.
+
+    Examples
+    --------
+    >>> y = np.arange(60) % 2
+    >>> estimate("logistic", y[:, None], y).n
+    60
     """
     one_of("estimator", estimator, ESTIMATORS)
     family = as_family(family)

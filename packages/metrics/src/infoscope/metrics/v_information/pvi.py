@@ -105,8 +105,8 @@ def threshold_window(null_entropy_bits: ArrayLike, classes: int) -> Window:
 
     Examples
     --------
-    >>> threshold_window(np.log2(3), 3)
-    Window(lowest_right=0.0, highest_wrong=0.5849625007211561)
+    >>> print(threshold_window([2.0], classes=4).highest_wrong)
+    [1.]
     """
     classes = require_int("classes", classes, 2)
     entropy = np.asarray(null_entropy_bits, dtype=np.float64)
