@@ -10,7 +10,7 @@ import functools
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -84,11 +84,6 @@ class DataSet:
             "profile": clipped(json.dumps(profile, default=str), _PROFILE_LENGTH),
             "context": self.context,
         }
-
-
-def joined_names(datasets: Iterable[DataSet]) -> str:
-    """The different names of data sets, joined by commas."""
-    return ", ".join(dict.fromkeys(data.name for data in datasets))
 
 
 def inputs(entries: Any) -> list[DatasetInput]:

@@ -154,7 +154,10 @@ def log_model(folder: Path, name: str, run_id: str, store: Store) -> None:
     A repeated call completes an interrupted one.
     """
     client = store.client
-    for model in models_of_run(run_id, store):
+    begun = client.search_logged_models(
+        [store.experiment_id], f"source_run_id = '{run_id}'", max_results=100
+    )
+    for model in begun:
         if model.name != name:
             continue
         if is_ready(model):
@@ -172,13 +175,6 @@ def log_model(folder: Path, name: str, run_id: str, store: Store) -> None:
     link(model.model_id, run, store)
     _copy_metrics(model.model_id, run, store)
     client.finalize_logged_model(model.model_id, "READY")
-
-
-def models_of_run(run_id: str, store: Store) -> list[LoggedModel]:
-    """The models that a run has begun to log, complete or not."""
-    return store.client.search_logged_models(
-        [store.experiment_id], f"source_run_id = '{run_id}'", max_results=100
-    )
 
 
 def link(model_id: str, run: Run, store: Store) -> None:
@@ -261,7 +257,8 @@ def _save_flavor(target: Path, model: LoggedModel, run_id: str, source: Path) ->
         mlmodel, loader_module=__name__, data="model", python_env="python_env.yaml"
     )
     # without infoscope's own packages, which are in no package index
-    requirements = versions("mlflow", "numpy", "safetensors", "torch")
+    libraries = ("mlflow", "numpy", "safetensors", "torch")
+    requirements = [f"{library}=={_version(library)}" for library in libraries]
     (target / "requirements.txt").write_text("\n".join(requirements) + "\n")
     python = {
         "python": platform.python_version(),
@@ -269,11 +266,6 @@ def _save_flavor(target: Path, model: LoggedModel, run_id: str, source: Path) ->
     }
     (target / "python_env.yaml").write_text(yaml.safe_dump(python))
     mlmodel.save(str(target / "MLmodel"))
-
-
-def versions(*names: str) -> list[str]:
-    """Requirements with the versions of installed packages."""
-    return [f"{name}=={_version(name)}" for name in names]
 
 
 _version = functools.cache(importlib.metadata.version)  # it reads files

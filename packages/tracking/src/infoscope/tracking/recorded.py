@@ -8,13 +8,13 @@ import json
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
-from mlflow.entities import Metric, Run
+from mlflow.entities import Run
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
@@ -129,7 +129,7 @@ def constants(run: Run) -> dict[str, float]:
             try:
                 numbers |= constants_of(tag, text)
             except ValueError as error:
-                warn_skipped(run, str(error))
+                warn_skipped(run.info.run_id, str(error))
     return numbers
 
 
@@ -235,12 +235,6 @@ def _artifact(
             ) from None
 
 
-def newest(history: Iterable[Metric]) -> dict[int, Metric]:
-    """The newest point of each step of a metric; a cell may have reported several."""
-    points = sorted(history, key=lambda point: (point.step, point.timestamp))
-    return {point.step: point for point in points}
-
-
 def curve(run_id: str, name: str) -> pd.Series:
     """The values of a metric by step.
 
@@ -256,7 +250,8 @@ def curve(run_id: str, name: str) -> pd.Series:
     history = history or client.get_metric_history(run_id, name)
     if not history:
         history = client.get_metric_history(run_id, _older_name(client, run_id, name))
-    values = {step: point.value for step, point in newest(history).items()}
+    points = sorted(history, key=lambda point: (point.step, point.timestamp))
+    values = {point.step: point.value for point in points}  # the newest of each step
     return pd.Series(values, name=name, dtype=float).rename_axis("step")
 
 

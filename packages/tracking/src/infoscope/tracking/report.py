@@ -85,7 +85,8 @@ class RecordedReport(Report):
         self.judged: dict[str, float] = {}
 
     def _folder(self, cell: AnyCell) -> CellFolder:
-        _require_cell(cell)
+        if not isinstance(cell, Cell | Mapping):
+            raise WrongType(f"the cell must be one of pack.cells, got {shown(cell)}")
         key = self._keys_by_id.get(id(cell)) or self._keys.get(canonical(cell))
         if key is None:
             raise InvalidInput(f"the cell must be one of this pack, got {shown(cell)}")
@@ -94,9 +95,26 @@ class RecordedReport(Report):
     def _checked(
         self, cell: AnyCell, values: Mapping[str, float]
     ) -> tuple[CellFolder, dict[str, float]]:
-        """The folder of a cell, and the checked values of metrics by name."""
+        """The folder of a cell, and its metrics by name. Raises InvalidInput for names
+        and values that MLflow would reject.
+        """
         folder = self._folder(cell)
-        return folder, _checked(self._fields[folder.key], values)
+        if not isinstance(values, Mapping):
+            raise WrongType(
+                f"values must be a dict from names to numbers, got {shown(values)}"
+            )
+        fields = self._fields[folder.key]
+        checked = {}
+        for name, value in values.items():
+            require_free_name("the name of a metric", metric_name(name), fields)
+            for prefix, advice in _ADVICE.items():
+                if name.startswith(prefix):
+                    use = advice.format(name.removeprefix(prefix))
+                    raise InvalidInput(
+                        f"the name of a metric must not begin with {prefix!r}, got {name!r}; {use}"
+                    )
+            checked[name] = metric_value(name, value)
+        return folder, checked
 
     def metrics(
         self, cell: AnyCell, values: Mapping[str, float], step: int = 0
@@ -231,31 +249,3 @@ class RecordedReport(Report):
             folder.unpack(reported[key])
         self.errors |= state["errors"]  # failed members stay failed
         return state["state"]
-
-
-def _require_cell(cell: Any) -> None:
-    if not isinstance(cell, Cell | Mapping):
-        raise WrongType(f"the cell must be one of pack.cells, got {shown(cell)}")
-
-
-def _checked(
-    fields: Mapping[str, Any], values: Mapping[str, float]
-) -> dict[str, float]:
-    """The values of metrics of a cell with these fields, by name. Raises InvalidInput
-    for what MLflow would reject.
-    """
-    if not isinstance(values, Mapping):
-        raise WrongType(
-            f"values must be a dict from names to numbers, got {shown(values)}"
-        )
-    checked = {}
-    for name, value in values.items():
-        require_free_name("the name of a metric", metric_name(name), fields)
-        for prefix, advice in _ADVICE.items():
-            if name.startswith(prefix):
-                use = advice.format(name.removeprefix(prefix))
-                raise InvalidInput(
-                    f"the name of a metric must not begin with {prefix!r}, got {name!r}; {use}"
-                )
-        checked[name] = metric_value(name, value)
-    return checked

@@ -182,7 +182,7 @@ class Store:
             try:
                 values(run)
             except ValueError as error:
-                warn_skipped(run, str(error))
+                warn_skipped(run.info.run_id, str(error))
             else:
                 yield run
 
@@ -319,13 +319,9 @@ def is_finished(run: Run) -> bool:
 
 
 @functools.cache
-def _warn_once(run_id: str, reason: str) -> None:
-    log.warning("run %s is skipped: %s", run_id, reason)
-
-
-def warn_skipped(run: Run, reason: str) -> None:
+def warn_skipped(run_id: str, reason: str) -> None:
     """Warns, once per process, that a run is skipped."""
-    _warn_once(run.info.run_id, reason)
+    log.warning("run %s is skipped: %s", run_id, reason)
 
 
 def _created(client: MlflowClient, experiment: str, location: str | None) -> str:

@@ -28,7 +28,7 @@ from infoscope.tracking.checks import (
     require_text,
     shown,
 )
-from infoscope.tracking.datasets import DataSet, joined_names
+from infoscope.tracking.datasets import DataSet
 from infoscope.tracking.tags import DATA, TAKEN
 
 Made = TypeVar("Made")
@@ -361,7 +361,8 @@ class Sweep:
         tags = {}
         datasets = self.data(cell)
         if datasets:
-            tags[DATA] = joined_names(datasets)
+            names = dict.fromkeys(data.name for data in datasets)
+            tags[DATA] = ", ".join(names)
         tags = require_tags(tags | dict(self.tags(cell)))
         for name in tags.keys() & TAKEN:
             raise ValueError(

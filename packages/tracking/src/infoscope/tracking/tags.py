@@ -38,9 +38,10 @@ TAKEN = frozenset(
         LOADED_FROM,
         LOADED_RUN,
         CELLS,
+        DRIVER,
+        RUN_NAME,
     }
 )
-TAKEN |= {DRIVER, RUN_NAME}
 
 # prefixes of the names of metrics
 SYSTEM = "system/"  # of MLflow's metrics of the machine
