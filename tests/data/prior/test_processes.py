@@ -11,7 +11,7 @@ from scipy import special, stats
 from infoscope.data.prior import chain_processes, normal_processes, processes
 from infoscope.data.prior.chains import Chain
 from infoscope.data.prior.dynamics import COUPLING_SHARES, Coupling
-from infoscope.data.prior.normal_processes import Autoregression, FractionalPair
+from infoscope.data.prior.normal_processes import Autoregression
 from infoscope.data.prior.processes import FAMILIES, TYPES, is_exact, process
 from infoscope.data.prior.transitions import CountTransition, NumberTransition
 from infoscope.data.prior.windows import NOTHING, Truth, Window, mixture_truth
@@ -196,32 +196,6 @@ def test_normal_truths_are_those_of_regressions(family, kind, seed, monkeypatch)
     truth = dynamics.truth(generator())
     assert close(truth.transfer_entropy, transfer, 0.004, 0.01)
     assert close(truth.information, information, 0.006, 0.02)
-
-
-@pytest.mark.parametrize(("phi", "slope"), [(0.0, 0.5), (0.6, 1.0), (0.9, 0.2)])
-def test_white_x_gives_the_capacity_of_a_normal_channel(phi, slope):
-    """y = phi y' + slope x' + e with white x: transfer entropy is ln(1 + slope^2) / 2
-    for any history.
-    """
-    coefficients = np.array([[[0.0, 0.0], [slope, phi]]])
-    system = Autoregression(coefficients, np.ones(2))
-    capacity = np.log1p(slope**2) / 2
-    for history in (1, 3):
-        truth = system.truth(1, 1, history)
-        assert truth.transfer_entropy == approx(capacity, abs=1e-10)
-    explained = slope**2 * (1 - phi**2) * (1 + phi**2) / (1 + slope**2)
-    information = -0.5 * np.log(1 - explained)
-    truth = system.truth(1, 1, 2)
-    assert truth.information == approx(information, abs=1e-10)
-
-
-def test_y_follows_fractional_noise_at_its_lag():
-    white = np.zeros(2)
-    loadings = np.array([[1.0, 0.0], [1.0, 1.0]])
-    lags = np.array([[0, 0], [2, 0]])
-    pair = FractionalPair(white, loadings, lags)
-    assert pair.truth(1).information == approx(0, abs=1e-12)
-    assert pair.truth(2).transfer_entropy == approx(LN2 / 2, abs=1e-12)
 
 
 # --- chains ----------------------------------------------------------------------------------------------------------

@@ -65,19 +65,6 @@ def test_a_closed_form(name):
 
 
 @pytest.mark.parametrize("name", SOME_BOUNDS)
-def test_units_do_not_change_what_critics_estimate(name):
-    """Of other methods in tests/test_every_entry.py."""
-    x, y = normal_pairs(200, 0.6, 2)
-    plain = brief(x, y, name)
-    for units in (100, [1, 100]):
-        scaled = brief(x, y * units, name)
-        assert scaled.value == approx(plain.value, rel=1e-6, abs=1e-9)
-        assert scaled.standard_error == approx(
-            plain.standard_error, rel=1e-6, nan_ok=True
-        )
-
-
-@pytest.mark.parametrize("name", SOME_BOUNDS)
 def test_a_generator_repeats_everything_and_another_does_not(name):
     x, y = normal_pairs(200, 0.6)
     first = brief(x, y, name, seed=1)
